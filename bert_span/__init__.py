@@ -1,0 +1,36 @@
+"""BERT span extraction in Keras and TensorFlow.
+
+Public names are imported on first use, so that `import bert_span` stays quick
+and its small programs start without loading TensorFlow.
+"""
+
+import importlib
+
+from bert_span.keras_backend import ensure_tensorflow_backend
+
+__version__ = "0.1.0"
+
+ensure_tensorflow_backend()
+
+_PUBLIC_NAMES = {
+  "SpanExtractor": "bert_span.extractor",
+  "Answer": "bert_span.extractor",
+  "SquadExample": "bert_span.data.squad_example",
+  "WindowOptions": "bert_span.text.windows",
+  "DecoderOptions": "bert_span.answers.decoder",
+}
+
+__all__ = [*_PUBLIC_NAMES, "__version__"]
+
+
+def __getattr__(name):
+  if name not in _PUBLIC_NAMES:
+    raise AttributeError(
+      f"module 'bert_span' has no attribute {name!r}; its public names are "
+      f"{', '.join(_PUBLIC_NAMES)}"
+    )
+  return getattr(importlib.import_module(_PUBLIC_NAMES[name]), name)
+
+
+def __dir__():
+  return sorted([*globals(), *_PUBLIC_NAMES])

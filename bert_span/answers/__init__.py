@@ -1,0 +1,1 @@
+"""Logits to spans, spans to text, text to official scores."""

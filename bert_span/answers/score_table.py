@@ -1,0 +1,89 @@
+"""Official scores as a small table for the terminal."""
+
+_LABEL_WIDTH = 16
+_SQUAD2_ROWS = (
+  ("", "all"),
+  ("HasAns_", "answerable"),
+  ("NoAns_", "unanswerable"),
+)
+
+
+def format_scores(scores):
+  """Lays out SQuAD 1.1 or 2.0 scores for reading, without a last newline.
+
+  For SQuAD 2.0 with no-answer scores, for example:
+
+                       exact       f1   questions
+    all                81.25    84.02       11873
+    answerable         78.10    83.60        5928
+    unanswerable       84.39    84.39        5945
+    best               81.40    84.11
+    best threshold    -1.250   -1.250
+
+  Args:
+    scores: the dict of evaluate_squad1 or evaluate_squad2, in percent.
+
+  Returns:
+    The table, its lines joined by newlines.
+
+  Raises:
+    ValueError: the dict has neither the keys of SQuAD 1.1 nor those of 2.0.
+  """
+  if "exact_match" in scores:
+    return _squad1_table(scores)
+  if "exact" in scores:
+    return _squad2_table(scores)
+  raise ValueError(
+    'scores must come from evaluate_squad1 (key "exact_match") or '
+    f'evaluate_squad2 (key "exact"). Received keys: {sorted(scores)}.'
+  )
+
+
+def _squad1_table(scores):
+  return "\n".join(
+    [
+      _row("", "exact match", "f1"),
+      _row("all", _percent(scores["exact_match"]), _percent(scores["f1"])),
+    ]
+  )
+
+
+def _squad2_table(scores):
+  lines = [_row("", "exact", "f1", "questions")]
+  for prefix, label in _SQUAD2_ROWS:
+    if f"{prefix}exact" in scores:
+      lines.append(
+        _row(
+          label,
+          _percent(scores[f"{prefix}exact"]),
+          _percent(scores[f"{prefix}f1"]),
+          str(scores[f"{prefix}total"]),
+        )
+      )
+  if "best_exact" in scores:
+    lines += _best_rows(scores)
+  return "\n".join(lines)
+
+
+def _best_rows(scores):
+  """What the best no-answer threshold for each figure would give."""
+  return [
+    _row("best", _percent(scores["best_exact"]), _percent(scores["best_f1"])),
+    _row(
+      "best threshold",
+      _threshold(scores["best_exact_thresh"]),
+      _threshold(scores["best_f1_thresh"]),
+    ),
+  ]
+
+
+def _row(label, *cells):
+  return label.ljust(_LABEL_WIDTH) + "".join(cell.rjust(12) for cell in cells)
+
+
+def _percent(value):
+  return f"{value:.2f}"
+
+
+def _threshold(value):
+  return f"{value:.3f}"

@@ -1,0 +1,1 @@
+"""Readers: SQuAD JSON and TFDS to examples, examples to batches."""

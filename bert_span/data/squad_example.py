@@ -1,0 +1,37 @@
+"""One question about one passage, as SQuAD files hold it."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+  """An annotator's answer: `context[char_start:char_start + len(text)]`.
+
+  Attributes:
+    text: the answer's characters.
+    char_start: offset into the context in characters (SQuAD's answer_start).
+  """
+
+  text: str
+  char_start: int
+
+
+@dataclasses.dataclass(frozen=True)
+class SquadExample:
+  """A question, its passage and the answers annotators gave.
+
+  Attributes:
+    qas_id: the question's id; integer ids of a file become strings.
+    question: the question's text.
+    context: the passage, exactly as in the file: character offsets index it.
+    answers: one per annotator; empty when there is none or none is known.
+    is_impossible: SQuAD 2.0's mark of an unanswerable question.
+    title: the article's title, for reports.
+  """
+
+  qas_id: str
+  question: str
+  context: str
+  answers: tuple[Answer, ...] = ()
+  is_impossible: bool = False
+  title: str = ""

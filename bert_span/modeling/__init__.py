@@ -1,0 +1,1 @@
+"""Encoder, heads, losses and the import of checkpoints; knows no strings."""

@@ -1,0 +1,73 @@
+"""KerasHub's BertBackbone, set up to compute what the original computes."""
+
+import keras
+import keras_hub
+
+# The standard deviation that BertBackbone initializes with.
+_KERASHUB_INITIALIZER_RANGE = 0.02
+
+
+def build_encoder(config, dtype=None):
+  """Builds an encoder with random weights.
+
+  BertBackbone has the original's arithmetic already: GELU in the tanh form,
+  LayerNorm epsilon 1e-12 and normalization after each residual. Two settings
+  of the original it does not take, and they are applied afterwards: a rate of
+  its own for the attention probabilities, and initializer_range.
+
+  Args:
+    config: an EncoderConfig.
+    dtype: a Keras dtype policy or its name; None is Keras' current one.
+
+  Returns:
+    A keras_hub.models.BertBackbone: token_ids, segment_ids and padding_mask
+    int32 [batch, seq_length] to sequence_output [batch, seq_length, hidden]
+    and pooled_output [batch, hidden].
+
+  Source: google-research/bert, modeling.py, BertModel.
+  """
+  backbone = keras_hub.models.BertBackbone(
+    vocabulary_size=config.vocabulary_size,
+    num_layers=config.num_layers,
+    num_heads=config.num_heads,
+    hidden_dim=config.hidden_dim,
+    intermediate_dim=config.intermediate_dim,
+    # A layer built with rate 0 skips dropout for good: build with the higher
+    # rate, then lower it where it is too high.
+    dropout=max(config.dropout, config.attention_dropout),
+    max_sequence_length=config.max_sequence_length,
+    num_segments=config.num_segments,
+    dtype=dtype,
+  )
+  if config.dropout != config.attention_dropout:
+    _set_dropout_rates(backbone, config.dropout, config.attention_dropout)
+  if config.initializer_range != _KERASHUB_INITIALIZER_RANGE:
+    _rescale_matrices(backbone, config.initializer_range)
+  return backbone
+
+
+def attention_dropout(backbone):
+  """The rate on the attention probabilities, which a preset cannot hold."""
+  return next(
+    layer.rate
+    for layer in _sublayers(backbone)
+    if isinstance(layer, keras.layers.Dropout) and _is_on_attention(layer)
+  )
+
+
+def check_sequence_length(backbone, max_seq_length):
+  """Refuses sequences that the encoder has no position embeddings for.
+
+  Args:
+    backbone: a BertBackbone.
+    max_seq_length: WordPieces in the longest window.
+
+  Raises:
+    ValueError: max_seq_length exceeds the position table.
+  """
+  if max_seq_length > backbone.max_sequence_length:
+    raise ValueError(
+      f"max_seq_length must be at most {backbone.max_sequence_length}, the "
+      "number of positions this encoder was trained with. "
+      f"Received: {max_seq_length}. Lower --max_seq_length."
+    )

@@ -1,0 +1,1 @@
+"""Strings to WordPiece tokens, windows and labels, in TensorFlow ops."""

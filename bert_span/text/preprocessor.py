@@ -1,0 +1,97 @@
+"""From strings to the windows that the encoder reads."""
+
+import dataclasses
+
+import keras
+import tensorflow as tf
+
+from bert_span.text.answer_positions import AnswerPositions
+from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.text.windows import SlidingWindows, WindowOptions
+
+
+class SpanPreprocessor(keras.layers.Layer):
+  """Questions and passages to windows, with labels where answers are given.
+
+  Example:
+
+  ```python
+  preprocessor = SpanPreprocessor(load_vocabulary("vocab.txt"))
+  windows = preprocessor(
+    {
+      "question": tf.constant(["Who came?"]),
+      "context": tf.constant(["John Smith came."]),
+    }
+  )
+  windows["input_ids"]  # int32 [1, 9], [CLS] who came ? [SEP] john ...
+  ```
+
+  Args:
+    vocabulary: list of tokens, the index is the id.
+    do_lower_case: lower-case and strip accents (uncased models).
+    options: `WindowOptions`.
+    pad_to_max: pad every batch to max_seq_length.
+  """
+
+  def __init__(
+    self,
+    vocabulary,
+    do_lower_case=True,
+    options=None,
+    pad_to_max=False,
+    **kwargs,
+  ):
+    super().__init__(trainable=False, **kwargs)
+    # Strings, and offsets in int32, must reach call() as they are.
+    self._convert_input_args = False
+    self._allow_non_tensor_positional_args = True
+    self.built = True  # nothing to build
+    self.options = options or WindowOptions()
+    self.tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
+    self.sliding_windows = SlidingWindows(
+      self.options, self.tokenizer.cls_id, self.tokenizer.sep_id, pad_to_max
+    )
+    self.answer_positions = AnswerPositions()
+
+  def call(self, inputs):
+    """Makes the windows of a batch.
+
+    Args:
+      inputs: dict of
+        question, context: string [batch].
+        answer_text: string [batch], optional, and with it
+        answer_char_start, answer_char_end: int32 [batch], half-open offsets
+          into the context in characters, both -1 where there is no answer.
+
+    Returns:
+      The dict of `SlidingWindows`; with answers also start_positions and
+      end_positions, int32 [windows], (0, 0) where a window does not hold the
+      answer.
+    """
+    questions = self.tokenizer(inputs["question"])
+    # Questions about the same passage share its tokens.
+    distinct, index = tf.unique(inputs["context"])
+    context = self.tokenizer(distinct).gather(index)
+    windows = self.sliding_windows(questions.ids, context)
+    if "answer_text" in inputs:
+      answer_ids = self.tokenizer(inputs["answer_text"]).ids
+      starts, ends = self.answer_positions(
+        windows, inputs["context"], context, answer_ids, inputs
+      )
+      windows["start_positions"], windows["end_positions"] = starts, ends
+    return windows
+
+  def get_config(self):
+    """Arguments that rebuild the layer."""
+    return {
+      **super().get_config(),
+      "vocabulary": self.tokenizer.vocabulary,
+      "do_lower_case": self.tokenizer.do_lower_case,
+      "options": dataclasses.asdict(self.options),
+      "pad_to_max": self.sliding_windows.pad_to_max,
+    }
+
+  @classmethod
+  def from_config(cls, config):
+    """The layer of a `get_config`."""
+    return cls(**{**config, "options": WindowOptions(**config["options"])})

@@ -1,0 +1,255 @@
+"""Cuts question and passage into the overlapping windows that BERT reads.
+
+A passage longer than the encoder is read in windows; each repeats the
+question. With max_seq_length 10, doc_stride 2 and a question of two tokens, a
+window has room for 10 - 2 - 3 = 5 tokens of the passage t0 .. t7:
+
+    [CLS] q0 q1 [SEP] t0 t1 t2 t3 t4 [SEP]      window 0
+    [CLS] q0 q1 [SEP] t2 t3 t4 t5 t6 [SEP]      window 1
+    [CLS] q0 q1 [SEP] t4 t5 t6 t7 [SEP]         window 2
+
+A token such as t4 stands in several windows. The one that shows the most of
+its surroundings is its max-context window, and only there may an answer start:
+t4 has min(left, right) = min(4, 0) = 0 in window 0, min(2, 2) = 2 in window 1
+and min(0, 3) = 0 in window 2, so window 1 it is.
+"""
+
+import dataclasses
+
+import keras
+import tensorflow as tf
+
+from bert_span.text.tokenizer import Tokens
+
+_NUM_SPECIAL_TOKENS = 3  # [CLS] question [SEP] window [SEP]
+
+
+@dataclasses.dataclass(frozen=True)
+class WindowOptions:
+  """How passages are cut; run_squad's names and defaults.
+
+  Attributes:
+    max_seq_length: WordPieces in a window, question and specials included.
+    doc_stride: WordPieces from one window's start to the next one's. (Other
+      libraries call the overlap "stride"; this is the step.)
+    max_query_length: WordPieces that are kept of a question.
+  """
+
+  max_seq_length: int = 384
+  doc_stride: int = 128
+  max_query_length: int = 64
+
+  def __post_init__(self):
+    for name, least in (
+      ("max_seq_length", _NUM_SPECIAL_TOKENS + 1),
+      ("doc_stride", 1),
+      ("max_query_length", 0),
+    ):
+      if getattr(self, name) < least:
+        raise ValueError(
+          f"{name} must be at least {least} WordPieces. "
+          f"Received: {getattr(self, name)}."
+        )
+    if self.max_seq_length <= self.max_query_length + _NUM_SPECIAL_TOKENS:
+      raise ValueError(
+        f"max_seq_length ({self.max_seq_length}) must be greater than "
+        f"max_query_length ({self.max_query_length}) + {_NUM_SPECIAL_TOKENS}, "
+        "or a long question leaves no room for the passage. Raise "
+        "max_seq_length or lower max_query_length."
+      )
+
+
+class SlidingWindows(keras.layers.Layer):
+  """Makes the windows of a batch of tokenized questions and passages.
+
+  A passage without a single token has no window, as in run_squad.
+
+  Args:
+    options: `WindowOptions`.
+    cls_id: id of [CLS].
+    sep_id: id of [SEP].
+    pad_to_max: pad every batch to max_seq_length, and not just to its longest
+      window.
+
+  Source: google-research/bert, run_squad.py, convert_examples_to_features.
+  """
+
+  def __init__(self, options, cls_id, sep_id, pad_to_max=False, **kwargs):
+    super().__init__(trainable=False, **kwargs)
+    # Offsets in int32 must reach call() as they are.
+    self._convert_input_args = False
+    self._allow_non_tensor_positional_args = True
+    self.built = True  # nothing to build
+    self.options = options
+    self.cls_id = cls_id
+    self.sep_id = sep_id
+    self.pad_to_max = pad_to_max
+
+  def call(self, question_ids, context):
+    """Cuts a batch of passages.
+
+    Args:
+      question_ids: int32 ragged [batch, question tokens].
+      context: `Tokens` of the passages.
+
+    Returns:
+      Dict of tensors, the windows of all passages one after the other:
+        example_index: int32 [windows], row in the batch.
+        doc_span_index: int32 [windows], 0, 1, .. within an example.
+        context_start: int32 [windows], token of the passage a window begins
+          with.
+        context_length: int32 [windows], tokens of the passage it holds.
+        first_context_position: int32 [windows], where in the window they
+          begin.
+        input_ids, segment_ids, input_mask: int32 [windows, seq_length].
+        token_char_starts, token_char_ends: int32 [windows, seq_length],
+          half-open offsets into the passage; -1 outside its tokens.
+        is_max_context: bool [windows, seq_length].
+    """
+    question_ids = question_ids[:, : self.options.max_query_length]
+    windows = self._place(question_ids, context)
+    positions = tf.range(self._seq_length(windows), dtype=tf.int32)[tf.newaxis]
+    in_context, token = _context_tokens(windows, context, positions)
+    question_lengths = windows["first_context_position"] - 2
+    lengths = question_lengths + windows["context_length"] + _NUM_SPECIAL_TOKENS
+    input_mask = positions < lengths[:, tf.newaxis]  # [windows, seq_length]
+    segment = positions >= windows["first_context_position"][:, tf.newaxis]
+    outside = tf.constant(-1)
+    return {
+      **windows,
+      "input_ids": self._input_ids(
+        windows, question_ids, context, positions, in_context, token
+      ),
+      "segment_ids": tf.cast(segment & input_mask, tf.int32),
+      "input_mask": tf.cast(input_mask, tf.int32),
+      "token_char_starts": tf.where(
+        in_context, _gather(context.char_starts, token), outside
+      ),
+      "token_char_ends": tf.where(
+        in_context, _gather(context.char_ends, token), outside
+      ),
+      "is_max_context": _max_context(windows, in_context, token, positions),
+    }
+
+  def get_config(self):
+    """Arguments that rebuild the layer."""
+    return {
+      **super().get_config(),
+      "options": dataclasses.asdict(self.options),
+      "cls_id": self.cls_id,
+      "sep_id": self.sep_id,
+      "pad_to_max": self.pad_to_max,
+    }
+
+  @classmethod
+  def from_config(cls, config):
+    """The layer of a `get_config`."""
+    return cls(**{**config, "options": WindowOptions(**config["options"])})
+
+  def _place(self, question_ids, context):
+    """Where each window begins and how much of its passage it holds.
+
+    windows of an example = 1 + max(0, ceil((tokens - room) / step)), with
+    room = max_seq_length - question tokens - 3, step = min(room, doc_stride).
+    """
+    num_tokens = tf.cast(context.ids.row_lengths(), tf.int32)
+    question_lengths = tf.cast(question_ids.row_lengths(), tf.int32)
+    room = self.options.max_seq_length - question_lengths - _NUM_SPECIAL_TOKENS
+    # As run_squad: a stride longer than the window must not skip tokens.
+    step = tf.minimum(room, self.options.doc_stride)
+    further = tf.maximum(0, num_tokens - room)
+    num_windows = 1 + (further + step - 1) // step
+    num_windows = tf.where(num_tokens > 0, num_windows, 0)
+    example_index = tf.repeat(tf.range(tf.size(num_windows)), num_windows)
+    first_window = tf.gather(
+      tf.cumsum(num_windows, exclusive=True), example_index
+    )
+    doc_span_index = tf.range(tf.size(example_index)) - first_window
+    context_start = doc_span_index * tf.gather(step, example_index)
+    left = tf.gather(num_tokens, example_index) - context_start
+    return {
+      "example_index": example_index,
+      "doc_span_index": doc_span_index,
+      "context_start": context_start,
+      "context_length": tf.minimum(tf.gather(room, example_index), left),
+      "first_context_position": tf.gather(question_lengths, example_index) + 2,
+    }
+
+  def _seq_length(self, windows):
+    if self.pad_to_max:
+      return tf.constant(self.options.max_seq_length)
+    lengths = windows["first_context_position"] + windows["context_length"] + 1
+    return tf.reduce_max(tf.concat([[0], lengths], 0))  # no window: 0
+
+  def _input_ids(
+    self, windows, question_ids, context, positions, in_context, token
+  ):
+    """[CLS] question [SEP] window [SEP] [PAD] ..: [windows, seq_length]."""
+    first = windows["first_context_position"][:, tf.newaxis]
+    last_sep = first + windows["context_length"][:, tf.newaxis]
+    question_start = tf.gather(
+      tf.cast(question_ids.row_starts(), tf.int32), windows["example_index"]
+    )
+    in_question = (positions > 0) & (positions < first - 1)
+    question = question_start[:, tf.newaxis] + positions - 1
+    question = _gather(question_ids, tf.where(in_question, question, 0))
+    ids = tf.where(in_context, _gather(context.ids, token), 0)
+    ids = tf.where(in_question, question, ids)
+    is_sep = (positions == first - 1) | (positions == last_sep)
+    ids = tf.where(is_sep, self.sep_id, ids)
+    return tf.where(positions == 0, self.cls_id, ids)
+
+
+def _context_tokens(windows, context: Tokens, positions):
+  """Which positions hold the passage, and which of all tokens stands there.
+
+  Returns:
+    in_context: bool [windows, seq_length].
+    token: int32 [windows, seq_length], index into the flat tokens of all
+      passages; 0 where in_context is False.
+  """
+  offset = positions - windows["first_context_position"][:, tf.newaxis]
+  in_context = (offset >= 0) & (
+    offset < windows["context_length"][:, tf.newaxis]
+  )
+  passage_start = tf.gather(
+    tf.cast(context.ids.row_starts(), tf.int32), windows["example_index"]
+  )
+  start = (passage_start + windows["context_start"])[:, tf.newaxis]
+  return in_context, tf.where(in_context, start + offset, 0)
+
+
+def _gather(ragged, index):
+  """ragged.values[index], also where there is no value and no index but 0."""
+  values = tf.concat([ragged.values, tf.zeros([1], ragged.dtype)], 0)
+  return tf.gather(values, index)
+
+
+def _max_context(windows, in_context, token, positions):
+  """Marks each token of a passage in the one window that shows it best.
+
+  score = min(tokens to its left, to its right) + 0.01 * window length; the
+  first window wins a tie.
+
+  Returns:
+    bool [windows, seq_length].
+  """
+  left = positions - windows["first_context_position"][:, tf.newaxis]
+  length = windows["context_length"][:, tf.newaxis]
+  least = tf.cast(tf.minimum(left, length - left - 1), tf.float64)
+  # As run_squad: in float64, or ties would fall otherwise.
+  score = least + 0.01 * tf.cast(length, tf.float64)
+  token = tf.where(in_context, token, -1)  # segment sums drop negative ids
+  num_tokens = tf.reduce_max(tf.concat([[-1], tf.reshape(token, [-1])], 0)) + 1
+  best_score = tf.math.unsorted_segment_max(score, token, num_tokens)
+  at = tf.where(in_context, token, 0)
+  is_best = in_context & (score == _at(best_score, at))
+  window = tf.range(tf.shape(token)[0])[:, tf.newaxis] + tf.zeros_like(token)
+  candidates = tf.where(is_best, token, -1)
+  first = tf.math.unsorted_segment_min(window, candidates, num_tokens)
+  return is_best & (window == _at(first, at))
+
+
+def _at(values, index):
+  """values[index], also where `values` is empty and `index` all 0."""
+  return tf.gather(tf.concat([values, tf.zeros([1], values.dtype)], 0), index)

@@ -1,0 +1,1 @@
+"""Optimizer, schedule, training loop and checkpoints."""

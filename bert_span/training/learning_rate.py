@@ -1,0 +1,87 @@
+"""The learning rate of BERT: linear warm-up, then linear decay to zero."""
+
+import math
+
+import keras
+import tensorflow as tf
+
+
+class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
+  """Rises from 0 during the warm-up, then falls along one line to 0.
+
+  With T = num_train_steps and W = num_warmup_steps, at step t (the number of
+  updates made before this one):
+
+      rate(t) = learning_rate * t / W                if t < W
+      rate(t) = learning_rate * (1 - min(t, T) / T)  otherwise
+
+  The falling line starts at step 0, not at W: the rate jumps down at the end
+  of the warm-up. With learning_rate 1e-3, T = 40 and W = 10, step 9 has
+  9.0e-4 and step 10 has 7.5e-4.
+
+  # As run_squad: the first update has rate 0 (when W > 0), no warm-up at all
+  # when W is 0, rate 0 after T, and a W beyond T goes on rising until W.
+
+  Example:
+
+      schedule = WarmupLinearDecay(1e-3, num_train_steps=40, num_warmup_steps=10)
+      float(schedule(0)), float(schedule(9)), float(schedule(40))
+      # 0.0, 0.0009, 0.0
+
+  Args:
+    learning_rate: the peak, per update.
+    num_train_steps: steps after which the rate is 0.
+    num_warmup_steps: steps of warm-up; 0 for none.
+
+  Raises:
+    ValueError: an argument is negative, not finite, or there is no step.
+
+  Source: google-research/bert, optimization.py, create_optimizer.
+  """
+
+  def __init__(self, learning_rate, num_train_steps, num_warmup_steps=0):
+    super().__init__()
+    if not (math.isfinite(learning_rate) and learning_rate >= 0):
+      raise ValueError(
+        "learning_rate must be finite and not negative. "
+        f"Received: learning_rate={learning_rate}"
+      )
+    if num_train_steps < 1:
+      raise ValueError(
+        "num_train_steps must be at least 1: give more examples or epochs, "
+        f"or a smaller batch. Received: num_train_steps={num_train_steps}"
+      )
+    if num_warmup_steps < 0:
+      raise ValueError(
+        "num_warmup_steps must not be negative. "
+        f"Received: num_warmup_steps={num_warmup_steps}"
+      )
+    self.learning_rate = float(learning_rate)
+    self.num_train_steps = int(num_train_steps)
+    self.num_warmup_steps = int(num_warmup_steps)
+
+  def __call__(self, step):
+    """Gives the rate of the update that follows `step` updates.
+
+    Args:
+      step: integer scalar, updates made so far.
+
+    Returns:
+      float32 scalar.
+    """
+    step = tf.cast(step, tf.float32)  # Exact up to 16.7 million steps.
+    total = tf.constant(self.num_train_steps, tf.float32)
+    peak = tf.constant(self.learning_rate, tf.float32)
+    decayed = peak * (1.0 - tf.minimum(step, total) / total)
+    if not self.num_warmup_steps:
+      return decayed
+    warmup = tf.constant(self.num_warmup_steps, tf.float32)
+    return tf.where(step < warmup, peak * (step / warmup), decayed)
+
+  def get_config(self):
+    """The arguments, for saving."""
+    return {
+      "learning_rate": self.learning_rate,
+      "num_train_steps": self.num_train_steps,
+      "num_warmup_steps": self.num_warmup_steps,
+    }

@@ -1,0 +1,162 @@
+"""The optimizer of BERT: Adam with decoupled weight decay, as published."""
+
+import re
+
+import keras
+import tensorflow as tf
+
+# As run_squad: searched anywhere in the name, so that `gamma` and `beta` are
+# spared for the layer they stand in and not for their own name. KerasHub's
+# layers are called ..._layer_norm too.
+_NOT_DECAYED = re.compile("LayerNorm|layer_norm|bias")
+
+
+def is_decayed(path):
+  """Whether weight decay applies to the variable of this path.
+
+  Args:
+    path: a Keras variable's path, such as
+      "transformer_layer_0/self_attention_layer_norm/gamma" (not decayed) or
+      "transformer_layer_0/self_attention_layer/query/kernel" (decayed).
+
+  Returns:
+    bool.
+  """
+  return _NOT_DECAYED.search(path) is None
+
+
+class BertAdamW(keras.optimizers.AdamW):
+  """Adam with decoupled weight decay, without bias correction by default.
+
+  With gradient g, rate r and decay d (0 for LayerNorm and bias):
+
+      m = beta_1 * m + (1 - beta_1) * g
+      v = beta_2 * v + (1 - beta_2) * g^2
+      x = x - r * (m / (sqrt(v) + epsilon) + d * x)
+
+  Two things differ from keras.optimizers.AdamW: m and v are used as they are,
+  not divided by 1 - beta^t (`bias_correction=True` gives Keras' update), and
+  LayerNorm and bias variables are told by their path, which holds the names
+  of the layers, and so need no list from the caller.
+
+  A variable that gets no gradient is neither updated nor decayed.
+
+  Args:
+    learning_rate: float or keras LearningRateSchedule, per update; a schedule
+      is asked with the number of updates made before.
+    weight_decay: fraction of a weight taken off at rate 1.
+    beta_1: decay of the mean of gradients, per update.
+    beta_2: decay of the mean of squared gradients, per update.
+    epsilon: added to the root of v, outside of it.
+    bias_correction: divide m and v by 1 - beta^t as Adam was published.
+    **kwargs: for keras.optimizers.AdamW, such as name.
+
+  Source: google-research/bert, optimization.py, AdamWeightDecayOptimizer.
+  """
+
+  def __init__(
+    self,
+    learning_rate,
+    weight_decay=0.01,
+    beta_1=0.9,
+    beta_2=0.999,
+    epsilon=1e-6,
+    bias_correction=False,
+    **kwargs,
+  ):
+    super().__init__(
+      learning_rate=learning_rate,
+      weight_decay=weight_decay,
+      beta_1=beta_1,
+      beta_2=beta_2,
+      epsilon=epsilon,
+      **kwargs,
+    )
+    self.bias_correction = bias_correction
+
+  def build(self, variables):
+    """Creates m and v and notes which variables are not decayed.
+
+    Args:
+      variables: the trainable keras.Variables of a model.
+    """
+    if self.built:
+      return
+    self.exclude_from_weight_decay(
+      var_list=[v for v in variables if not is_decayed(v.path)]
+    )
+    super().build(variables)
+
+  def update_step(self, gradient, variable, learning_rate):
+    """Moves one variable; Keras has taken its weight decay off before.
+
+    The decay uses the weight from before the update, as the formula says,
+    since m and v do not depend on it.
+
+    Args:
+      gradient: dense tensor of the variable's shape.
+      variable: the tf.Variable.
+      learning_rate: scalar, the rate of this update.
+    """
+    if self.bias_correction:
+      super().update_step(gradient, variable, learning_rate)
+      return
+    index = self._get_variable_index(variable)
+    m, v = self._momentums[index], self._velocities[index]
+    gradient = tf.cast(gradient, variable.dtype)
+    rate = tf.cast(learning_rate, variable.dtype)
+    self.assign_add(m, (gradient - m) * (1.0 - self.beta_1))
+    self.assign_add(v, (tf.square(gradient) - v) * (1.0 - self.beta_2))
+    self.assign_sub(variable, rate * m / (tf.sqrt(v) + self.epsilon))
+
+  def get_config(self):
+    """The arguments, for saving."""
+    return {**super().get_config(), "bias_correction": self.bias_correction}
+
+
+def create_optimizer(
+  learning_rate,
+  weight_decay=0.01,
+  beta_1=0.9,
+  beta_2=0.999,
+  epsilon=1e-6,
+  bias_correction=False,
+):
+  """Makes BERT's optimizer, with the defaults of the original.
+
+  The gradients' global norm is clipped by the training loop, once over all
+  variables and devices, and not here.
+
+  Args:
+    learning_rate: float or keras LearningRateSchedule, per update.
+    weight_decay: fraction of a weight taken off at rate 1; 0 for none.
+    beta_1: decay of the mean of gradients, per update, in [0, 1).
+    beta_2: decay of the mean of squared gradients, per update, in [0, 1).
+    epsilon: added to the root of the mean of squared gradients; positive.
+    bias_correction: True for Adam as published, False as run_squad.
+
+  Returns:
+    A BertAdamW, not yet built.
+
+  Raises:
+    ValueError: an argument is out of its range.
+  """
+  _check_range(
+    "weight_decay", weight_decay, 0.0 <= weight_decay < 1.0, "[0, 1)"
+  )
+  _check_range("beta_1", beta_1, 0.0 <= beta_1 < 1.0, "[0, 1)")
+  _check_range("beta_2", beta_2, 0.0 <= beta_2 < 1.0, "[0, 1)")
+  _check_range("epsilon", epsilon, epsilon > 0.0, "(0, infinity)")
+  return BertAdamW(
+    learning_rate=learning_rate,
+    weight_decay=weight_decay,
+    beta_1=beta_1,
+    beta_2=beta_2,
+    epsilon=epsilon,
+    bias_correction=bias_correction,
+  )
+
+
+def _check_range(name, value, inside, allowed):
+  if not inside:
+    raise ValueError(f"{name} must lie in {allowed}. Received: {name}={value}")

@@ -1,0 +1,51 @@
+"""Where the tests find the golden outputs and the real data."""
+
+import gzip
+import json
+import pathlib
+
+import pytest
+
+import bert_span  # noqa: F401 -- chooses Keras' backend before keras loads
+
+_ROOT = pathlib.Path(__file__).resolve().parent.parent
+_SHARED = _ROOT.parent / "shared"
+
+
+def _folder_or_skip(name):
+  folder = _SHARED / name
+  if not folder.is_dir():
+    pytest.skip(f"../shared/{name} is not on this machine")
+  return folder
+
+
+@pytest.fixture(scope="session")
+def goldens():
+  """Folder with outputs of the original run_squad, or a skip."""
+  return _folder_or_skip("goldens")
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+  """Folder with real SQuAD files, or a skip."""
+  return _folder_or_skip("data")
+
+
+@pytest.fixture(scope="session")
+def repository():
+  """The root of the checkout."""
+  return _ROOT
+
+
+@pytest.fixture(scope="session")
+def read_json():
+  """A function that reads .json, .json.gz or .jsonl.gz (a list of rows)."""
+
+  def read(path):
+    opener = gzip.open if path.name.endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8") as file:
+      if ".jsonl" in path.name:
+        return [json.loads(line) for line in file]
+      return json.load(file)
+
+  return read

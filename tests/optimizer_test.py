@@ -1,0 +1,126 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_span.training.learning_rate import WarmupLinearDecay
+from bert_span.training.optimizer import create_optimizer, is_decayed
+
+
+def make_variable(path, value):
+  *scopes, name = path.split("/")
+  with keras.name_scope("/".join(scopes)):
+    return keras.Variable(np.asarray(value, "float32"), name=name)
+
+
+def test_first_two_updates_follow_the_formula_by_hand():
+  kernel = make_variable("dense/kernel", [2.0])
+  optimizer = create_optimizer(0.1, epsilon=0.5)
+  optimizer.build([kernel])
+  optimizer.apply([tf.constant([4.0])], [kernel])
+  # m = 0.1 * 4, v = 0.001 * 16, decay 0.01 * 2.
+  m, v = 0.4, 0.016
+  expected = 2.0 - 0.1 * (m / (v**0.5 + 0.5) + 0.01 * 2.0)
+  np.testing.assert_allclose(kernel.numpy(), [expected], rtol=1e-6)
+  optimizer.apply([tf.constant([-1.0])], [kernel])
+  m, v = 0.9 * m - 0.1, 0.999 * v + 0.001
+  expected -= 0.1 * (m / (v**0.5 + 0.5) + 0.01 * expected)
+  np.testing.assert_allclose(kernel.numpy(), [expected], rtol=1e-6)
+
+
+def test_bias_correction_makes_the_first_update_as_large_as_the_rate():
+  bias = make_variable("dense/bias", [2.0])
+  optimizer = create_optimizer(0.1, bias_correction=True)
+  optimizer.build([bias])
+  optimizer.apply([tf.constant([4.0])], [bias])
+  np.testing.assert_allclose(bias.numpy(), [1.9], rtol=1e-5)
+
+
+def test_bias_correction_equals_adamw_of_keras():
+  ours = make_variable("dense/kernel", [2.0, -1.0])
+  theirs = make_variable("dense/kernel", [2.0, -1.0])
+  optimizer = create_optimizer(0.1, bias_correction=True)
+  reference = keras.optimizers.AdamW(0.1, weight_decay=0.01, epsilon=1e-6)
+  for gradient in ([0.5, 1.0], [-2.0, 0.25], [0.0, 3.0]):
+    optimizer.apply([tf.constant(gradient)], [ours])
+    reference.apply([tf.constant(gradient)], [theirs])
+  np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+@pytest.mark.parametrize(
+  ("path", "decayed"),
+  [
+    ("token_embedding/embeddings", True),
+    ("transformer_layer_0/self_attention_layer/query/kernel", True),
+    ("transformer_layer_0/self_attention_layer/query/bias", False),
+    ("transformer_layer_0/self_attention_layer_norm/gamma", False),
+    ("embeddings_layer_norm/beta", False),
+    ("bert/embeddings/LayerNorm/gamma", False),
+    ("gamma", True),
+  ],
+)
+def test_layer_norm_and_bias_are_not_decayed(path, decayed):
+  assert is_decayed(path) == decayed
+
+
+def test_only_decayed_variables_shrink_under_a_zero_gradient():
+  kernel = make_variable("dense/kernel", [1.0])
+  gamma = make_variable("feedforward_layer_norm/gamma", [1.0])
+  optimizer = create_optimizer(0.5)
+  optimizer.apply([tf.zeros([1]), tf.zeros([1])], [kernel, gamma])
+  np.testing.assert_allclose(kernel.numpy(), [0.995], rtol=1e-6)
+  np.testing.assert_array_equal(gamma.numpy(), [1.0])
+
+
+def golden_run(goldens, read_json, name):
+  """Yields (step, path, our value, the original's value) over 40 steps."""
+  info = read_json(goldens / "optimizer_info.json")[name]
+  golden = dict(np.load(goldens / f"optimizer_{name}.npz"))
+  paths = info["variable_order"]
+  variables = [make_variable(p, golden[f"init:{p}"]) for p in paths]
+  schedule = WarmupLinearDecay(info["init_lr"], info["steps"], info["warmup"])
+  optimizer = create_optimizer(schedule)
+  optimizer.build(variables)
+  assert {p: is_decayed(p) for p in paths} == info["weight_decay_applied"]
+  with_gradient = [
+    (p, v)
+    for p, v in zip(paths, variables, strict=True)
+    if f"clipped_grad:{p}" in golden
+  ]
+  for step in range(info["steps"]):
+    assert float(optimizer.learning_rate) == golden["lr"][step]
+    optimizer.apply(
+      [
+        tf.constant(golden[f"clipped_grad:{p}"][step]) for p, _ in with_gradient
+      ],
+      [v for _, v in with_gradient],
+    )
+    for path, variable in zip(paths, variables, strict=True):
+      yield step, path, variable.numpy(), golden[f"value:{path}"][step]
+
+
+@pytest.mark.parametrize("name", ["dense", "with_embedding"])
+def test_forty_steps_equal_the_original(goldens, read_json, name):
+  compared = 0
+  for step, path, ours, original in golden_run(goldens, read_json, name):
+    np.testing.assert_allclose(
+      ours, original, rtol=0, atol=1e-5, err_msg=f"{path} after step {step}"
+    )
+    compared += 1
+  assert compared == 40 * (9 if name == "dense" else 10)
+
+
+def test_the_configuration_rebuilds_the_optimizer():
+  optimizer = create_optimizer(0.1, weight_decay=0.2, bias_correction=True)
+  copy = type(optimizer).from_config(optimizer.get_config())
+  assert copy.get_config() == optimizer.get_config()
+  assert copy.bias_correction
+
+
+@pytest.mark.parametrize(
+  ("argument", "value"),
+  [("weight_decay", -0.1), ("beta_1", 1.0), ("beta_2", 1.5), ("epsilon", 0.0)],
+)
+def test_an_argument_out_of_range_is_named(argument, value):
+  with pytest.raises(ValueError, match=f"{argument}={value}"):
+    create_optimizer(0.1, **{argument: value})

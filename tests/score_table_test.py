@@ -1,0 +1,65 @@
+"""The table of scores for the terminal."""
+
+import pytest
+
+from bert_span.answers.score_table import format_scores
+
+
+def _rows(table):
+  return [line.split() for line in table.splitlines()]
+
+
+def test_squad1_scores_are_one_row_in_percent():
+  table = format_scores({"exact_match": 61.249, "f1": 100.0})
+  assert _rows(table) == [["exact", "match", "f1"], ["all", "61.25", "100.00"]]
+
+
+_SQUAD2 = {
+  "exact": 66.66666,
+  "f1": 70.0,
+  "total": 3,
+  "HasAns_exact": 50.0,
+  "HasAns_f1": 55.0,
+  "HasAns_total": 2,
+  "NoAns_exact": 100.0,
+  "NoAns_f1": 100.0,
+  "NoAns_total": 1,
+}
+
+
+def test_squad2_scores_have_a_row_for_each_kind_of_question():
+  assert _rows(format_scores(_SQUAD2)) == [
+    ["exact", "f1", "questions"],
+    ["all", "66.67", "70.00", "3"],
+    ["answerable", "50.00", "55.00", "2"],
+    ["unanswerable", "100.00", "100.00", "1"],
+  ]
+
+
+def test_a_kind_of_question_that_does_not_occur_has_no_row():
+  scores = {k: v for k, v in _SQUAD2.items() if not k.startswith("NoAns")}
+  assert "unanswerable" not in format_scores(scores)
+
+
+def test_best_scores_stand_above_their_thresholds():
+  best = {
+    "best_exact": 67.0,
+    "best_exact_thresh": -1.25,
+    "best_f1": 71.5,
+    "best_f1_thresh": 0.0,
+  }
+  assert _rows(format_scores({**_SQUAD2, **best}))[4:] == [
+    ["best", "67.00", "71.50"],
+    ["best", "threshold", "-1.250", "0.000"],
+  ]
+
+
+def test_columns_line_up_and_fit_a_terminal():
+  lines = format_scores(_SQUAD2).splitlines()
+  assert len({len(line) for line in lines}) == 1
+  assert len(lines[0]) <= 80
+
+
+def test_a_dict_of_other_figures_is_an_error_that_names_its_keys():
+  with pytest.raises(ValueError, match=r"evaluate_squad1.*\['loss'\]"):
+    format_scores({"loss": 1.0})

@@ -1,0 +1,137 @@
+"""SQuAD 1.1 metrics against hand-made cases and the official evaluator."""
+
+import pytest
+
+from bert_span.answers import squad1_metrics
+from bert_span.answers.answer_match import (
+  exact_match,
+  normalize_answer,
+  token_f1,
+)
+from bert_span.data.squad_example import Answer, SquadExample
+
+
+def _example(qas_id, *golds):
+  return SquadExample(
+    qas_id=qas_id,
+    question="Who?",
+    context=" ".join(golds),
+    answers=tuple(Answer(gold, 0) for gold in golds),
+  )
+
+
+@pytest.mark.parametrize(
+  ("text", "normalized"),
+  [
+    ("The  U.S. Army's\tBand ", "us armys band"),
+    ("an a the", ""),
+    ("theatre", "theatre"),
+    ("a-b", "ab"),  # punctuation goes first, so this "a" is no article
+    ("a\u2014b", "\u2014b"),  # the long dash is not ASCII punctuation
+    ("\u00c9cole", "\u00e9cole"),
+    ("", ""),
+  ],
+)
+def test_normalization_keeps_only_the_words_that_count(text, normalized):
+  assert normalize_answer(text) == normalized
+
+
+def test_normalization_equals_the_official_evaluators(goldens, read_json):
+  rows = read_json(goldens / "normalize_answer.json")
+  wrong = [row for row in rows if normalize_answer(row[0]) != row[1]]
+  assert len(rows) > 1000
+  assert not wrong
+
+
+def test_f1_counts_repeated_tokens_as_often_as_both_sides_have_them():
+  # 1 shared token: precision 1/3, recall 1/2.
+  assert token_f1(["b", "b", "c"], ["b", "d"]) == pytest.approx(0.4)
+  # 2 shared tokens: precision 2/3, recall 1.
+  assert token_f1(["b", "b", "c"], ["b", "b"]) == pytest.approx(0.8)
+
+
+def test_two_empty_answers_match_exactly_but_have_f1_zero():
+  assert exact_match("the", "") == 1
+  assert squad1_metrics.answer_f1("the", "") == 0
+
+
+def test_answer_pairs_score_as_in_the_official_evaluator(goldens, read_json):
+  rows = read_json(goldens / "answer_pair_scores.json")
+  assert len(rows) > 100
+  for prediction, gold, exact, f1, _, _ in rows:
+    assert exact_match(prediction, gold) == exact
+    assert squad1_metrics.answer_f1(prediction, gold) == pytest.approx(
+      f1, abs=1e-12
+    )
+
+
+def test_each_figure_takes_the_annotator_that_suits_it_best():
+  examples = [_example("q1", "red car", "red"), _example("q2", "blue")]
+  scores = squad1_metrics.evaluate_squad1(
+    examples, {"q1": "the Red", "q2": "dark blue"}
+  )
+  # q1: 1 and 1 with the second annotator. q2: precision 1/2, recall 1.
+  assert scores == {
+    "exact_match": 50.0,
+    "f1": pytest.approx(100 * (1 + 2 / 3) / 2),
+  }
+
+
+def test_missing_predictions_count_zero_and_are_reported_once(caplog):
+  examples = [_example(f"q{i}", "x") for i in range(4)]
+  scores = squad1_metrics.evaluate_squad1(examples, {"q0": "x"})
+  assert scores == {"exact_match": 25.0, "f1": 25.0}
+  (message,) = [record.getMessage() for record in caplog.records]
+  assert "3 of 4 questions have no prediction" in message
+  assert "q1, q2, q3" in message
+
+
+def test_predictions_of_unknown_questions_are_reported(caplog):
+  predictions = {"q0": "x", "other": "y"}
+  scores = squad1_metrics.evaluate_squad1([_example("q0", "x")], predictions)
+  assert scores["exact_match"] == 100.0
+  assert "1 of 2 predictions belong to no question" in caplog.text
+  assert "other" in caplog.text
+
+
+def test_a_repeated_question_id_counts_twice():
+  examples = [_example("q", "x"), _example("q", "y"), _example("r", "x")]
+  scores = squad1_metrics.evaluate_squad1(examples, {"q": "x", "r": "x"})
+  assert scores["exact_match"] == pytest.approx(200 / 3)
+
+
+def test_a_question_without_annotated_answers_is_an_error_with_its_id():
+  examples = [_example("good", "x"), _example("bare")]
+  with pytest.raises(ValueError, match=r"bare.*is_impossible"):
+    squad1_metrics.evaluate_squad1(examples, {"good": "x", "bare": "y"})
+
+
+def test_no_questions_at_all_is_an_error():
+  with pytest.raises(ValueError, match="at least one question"):
+    squad1_metrics.evaluate_squad1([], {})
+
+
+def _raw_examples(raw):
+  """Examples straight from a SQuAD file's JSON, for the golden scores."""
+  for article in raw["data"]:
+    for paragraph in article["paragraphs"]:
+      for qa in paragraph["qas"]:
+        yield _example(qa["id"], *(a["text"] for a in qa["answers"]))
+
+
+def test_all_golden_prediction_sets_score_as_in_the_official_evaluator(
+  goldens, shared_data, read_json
+):
+  raw = read_json(shared_data / "squad1_dev_half.json")
+  examples = list(_raw_examples(raw))
+  results = read_json(goldens / "eval_results.json")
+  checked = 0
+  for key, expected in results.items():
+    predictions_name, evaluator = key.split(" | ")
+    if evaluator != "v1.1 evaluator":
+      continue
+    predictions = read_json(goldens / predictions_name)
+    scores = squad1_metrics.evaluate_squad1(examples, predictions)
+    assert scores == pytest.approx(expected, rel=0, abs=1e-9), key
+    checked += 1
+  assert checked == 10
