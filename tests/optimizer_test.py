@@ -1,3 +1,5 @@
+import contextlib
+
 import keras
 import numpy as np
 import pytest
@@ -9,7 +11,9 @@ from bert_span.training.optimizer import create_optimizer, is_decayed
 
 def make_variable(path, value):
   *scopes, name = path.split("/")
-  with keras.name_scope("/".join(scopes)):
+  with contextlib.ExitStack() as stack:
+    for scope in scopes:
+      stack.enter_context(keras.name_scope(scope))
     return keras.Variable(np.asarray(value, "float32"), name=name)
 
 

@@ -41,7 +41,7 @@ class Candidates(NamedTuple):
 
   @property
   def score(self):
-    """float64 [candidates]: what orders the candidates."""
+    """What orders the candidates: float64 [candidates]."""
     return self.start_score + self.end_score
 
 

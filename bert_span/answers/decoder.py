@@ -8,8 +8,7 @@ import keras
 import tensorflow as tf
 
 from bert_span.answers import candidates as candidates_lib
-from bert_span.answers import n_best
-from bert_span.answers import span_text
+from bert_span.answers import n_best, span_text
 
 SPAN_SCORES = ("logit_sum", "mean_probability")
 
@@ -89,7 +88,6 @@ class SpanDecoder(keras.layers.Layer):
   is an InvalidArgumentError.
 
   Example:
-
   ```python
   decoder = SpanDecoder(DecoderOptions(n_best_size=5))
   answers = decoder(contexts, windows, start_logits, end_logits)
@@ -104,7 +102,7 @@ class SpanDecoder(keras.layers.Layer):
 
   def __init__(self, options=None, **kwargs):
     # Scores are float64 whatever Keras' dtype policy says.
-    super().__init__(autocast=False, trainable=False, **kwargs)
+    super().__init__(autocast=False, **kwargs)
     self.options = options or DecoderOptions()
 
   def call(self, contexts, windows, start_logits, end_logits):
@@ -164,8 +162,7 @@ class SpanDecoder(keras.layers.Layer):
   @classmethod
   def from_config(cls, config):
     """The layer of a get_config()."""
-    options = DecoderOptions(**config.pop("options"))
-    return cls(options, **config)
+    return cls(**{**config, "options": DecoderOptions(**config["options"])})
 
   def _spans_and_null(self, windows, start_logits, end_logits, characters):
     """Entries without "no answer", and the NullEntry, of each example."""

@@ -34,12 +34,12 @@ class Entries(NamedTuple):
 
   @property
   def score(self):
-    """float64 [examples, entries]."""
+    """Total score of each entry: float64 [examples, entries]."""
     return self.start_score + self.end_score
 
   @property
   def is_entry(self):
-    """bool [examples, entries]: False for padding."""
+    """Whether each entry is no padding: bool [examples, entries]."""
     return tf.sequence_mask(self.count, tf.shape(self.char_start)[1])
 
 
@@ -60,7 +60,7 @@ class NullEntry(NamedTuple):
 
   @property
   def score(self):
-    """float64 [examples]."""
+    """Total score of the entry: float64 [examples]."""
     return self.start_score + self.end_score
 
 

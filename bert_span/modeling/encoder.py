@@ -1,6 +1,5 @@
 """KerasHub's BertBackbone, set up to compute what the original computes."""
 
-import keras
 import keras_hub
 
 # The standard deviation that BertBackbone initializes with.
@@ -40,19 +39,10 @@ def build_encoder(config, dtype=None):
     dtype=dtype,
   )
   if config.dropout != config.attention_dropout:
-    _set_dropout_rates(backbone, config.dropout, config.attention_dropout)
+    _set_dropout(backbone, config.dropout, config.attention_dropout)
   if config.initializer_range != _KERASHUB_INITIALIZER_RANGE:
     _rescale_matrices(backbone, config.initializer_range)
   return backbone
-
-
-def attention_dropout(backbone):
-  """The rate on the attention probabilities, which a preset cannot hold."""
-  return next(
-    layer.rate
-    for layer in _sublayers(backbone)
-    if isinstance(layer, keras.layers.Dropout) and _is_on_attention(layer)
-  )
 
 
 def check_sequence_length(backbone, max_seq_length):
@@ -71,3 +61,54 @@ def check_sequence_length(backbone, max_seq_length):
       "number of positions this encoder was trained with. "
       f"Received: {max_seq_length}. Lower --max_seq_length."
     )
+
+
+def attention_dropout(backbone):
+  """The rate on the attention probabilities, which a preset cannot hold."""
+  return _attention_dropout_layer(backbone.transformer_layers[0]).rate
+
+
+def with_attention_dropout(backbone, rate):
+  """Gives the encoder a rate of its own for the attention probabilities.
+
+  Args:
+    backbone: a BertBackbone; its weights are kept.
+    rate: the new rate, in [0, 1).
+
+  Returns:
+    The same backbone where the rate is right already, else a copy.
+  """
+  if attention_dropout(backbone) == rate:
+    return backbone
+  settings = backbone.get_config()
+  copy = type(backbone).from_config(
+    {**settings, "dropout": max(backbone.dropout, rate)}
+  )
+  copy.set_weights(backbone.get_weights())
+  _set_dropout(copy, backbone.dropout, rate)
+  return copy
+
+
+def _set_dropout(backbone, hidden_rate, attention_rate):
+  """Changes the rates of a built encoder, each at most the one built with."""
+  backbone.embeddings_dropout.rate = hidden_rate
+  for layer in backbone.transformer_layers:
+    layer._self_attention_dropout.rate = hidden_rate
+    layer._feedforward_dropout.rate = hidden_rate
+    _attention_dropout_layer(layer).rate = attention_rate
+  backbone.dropout = hidden_rate  # What a preset's config.json will say.
+
+
+def _attention_dropout_layer(transformer_layer):
+  return transformer_layer._self_attention_layer._dropout_layer
+
+
+def _rescale_matrices(backbone, initializer_range):
+  """Turns weights drawn with deviation 0.02 into draws with another one.
+
+  A truncated normal is cut at two deviations, so s times a draw with deviation
+  d is a draw with deviation s * d.
+  """
+  for weight in backbone.weights:
+    if weight.path.endswith(("/kernel", "/embeddings")):
+      weight.assign(weight * (initializer_range / _KERASHUB_INITIALIZER_RANGE))

@@ -3,7 +3,10 @@
 import math
 
 import keras
+import numpy as np
 import tensorflow as tf
+
+_ONE = np.float32(1)
 
 
 class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
@@ -23,8 +26,7 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
   # when W is 0, rate 0 after T, and a W beyond T goes on rising until W.
 
   Example:
-
-      schedule = WarmupLinearDecay(1e-3, num_train_steps=40, num_warmup_steps=10)
+      schedule = WarmupLinearDecay(1e-3, 40, num_warmup_steps=10)
       float(schedule(0)), float(schedule(9)), float(schedule(40))
       # 0.0, 0.0009, 0.0
 
@@ -70,13 +72,17 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
       float32 scalar.
     """
     step = tf.cast(step, tf.float32)  # Exact up to 16.7 million steps.
-    total = tf.constant(self.num_train_steps, tf.float32)
-    peak = tf.constant(self.learning_rate, tf.float32)
-    decayed = peak * (1.0 - tf.minimum(step, total) / total)
+    peak = np.float32(self.learning_rate)
+    total = np.float32(self.num_train_steps)
+    # As run_squad, to the last bit: TensorFlow's graph optimizer turned the
+    # divisions by a constant into products with its float32 reciprocal and
+    # joined the constants of the warm-up.
+    decayed = peak * (1.0 - tf.minimum(step, total) * (_ONE / total))
     if not self.num_warmup_steps:
       return decayed
-    warmup = tf.constant(self.num_warmup_steps, tf.float32)
-    return tf.where(step < warmup, peak * (step / warmup), decayed)
+    warmup = np.float32(self.num_warmup_steps)
+    rising = step * (peak * (_ONE / warmup))
+    return tf.where(step < warmup, rising, decayed)
 
   def get_config(self):
     """The arguments, for saving."""

@@ -1,0 +1,126 @@
+"""Prediction files and no-answer scores, checked as they are read."""
+
+import json
+import math
+import os
+
+from absl import logging
+
+
+def read_predictions(path):
+  """The predicted texts of a predictions.json.
+
+  Args:
+    path: a JSON file {"question id": "text"}, local or of tf.io.gfile.
+
+  Returns:
+    A dict from question id to text, in the order of the file.
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: it is not such a file; the message names file and question.
+  """
+  predictions = _load_json_object(path)
+  for qas_id, text in predictions.items():
+    if not isinstance(text, str):
+      hint = (
+        "This looks like an nbest_predictions.json; give its predictions.json."
+        if isinstance(text, list)
+        else 'Put "" for a question that is not answered.'
+      )
+      raise ValueError(
+        f"{path}: question {qas_id}: the prediction must be a string. "
+        f"Received: {_shorten(text)}. {hint}"
+      )
+  return predictions
+
+
+def read_na_probs(path):
+  """The no-answer scores of a null_odds.json or a file of probabilities.
+
+  Args:
+    path: a JSON file {"question id": number}, local or of tf.io.gfile.
+
+  Returns:
+    A dict from question id to a finite number, in the order of the file.
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: it is not such a file; the message names file and question.
+  """
+  na_probs = _load_json_object(path)
+  for qas_id, value in na_probs.items():
+    if not _is_finite_number(value):
+      raise ValueError(
+        f"{path}: question {qas_id}: the no-answer score must be a finite "
+        f"number. Received: {_shorten(value)}. Give a probability, or a number "
+        "that is higher the less likely an answer is, such as run_squad's "
+        "null_odds.json holds."
+      )
+  return na_probs
+
+
+def _load_json_object(path):
+  """A JSON file's single object as a dict; a repeated key is reported."""
+  path = os.fspath(path)
+  repeated = []
+
+  def to_dict(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
+      repeated.append(len(pairs) - len(result))
+    return result
+
+  try:
+    value = json.loads(
+      _read_bytes(path).decode("utf-8-sig"), object_pairs_hook=to_dict
+    )
+  except UnicodeDecodeError as error:
+    raise ValueError(
+      f"{path}: not UTF-8 at offset {error.start} bytes. Convert the file, for "
+      "instance with iconv -t UTF-8."
+    ) from error
+  except (ValueError, RecursionError) as error:
+    raise ValueError(
+      f"{path}: not JSON, or cut off: {error}. Write the file again."
+    ) from error
+  if not isinstance(value, dict):
+    raise ValueError(
+      f"{path}: must be one JSON object with question ids as keys. Received: "
+      f"{_shorten(value)}."
+    )
+  if repeated:
+    # As the official evaluators, which do not notice.
+    logging.warning(
+      "%s: %d repeated question ids; the last entry of each counts.",
+      path,
+      sum(repeated),
+    )
+  return value
+
+
+def _read_bytes(path):
+  if "://" not in path:
+    with open(path, "rb") as file:
+      return file.read()
+  import tensorflow as tf  # Takes seconds: only where plain files do not do.
+
+  try:
+    with tf.io.gfile.GFile(path, "rb") as file:
+      return file.read()
+  except tf.errors.OpError as error:
+    raise OSError(f"{path}: cannot be read: {error.message}") from error
+
+
+def _is_finite_number(value):
+  if isinstance(value, bool) or not isinstance(value, int | float):
+    return False
+  try:
+    return math.isfinite(value)
+  except OverflowError:  # An integer beyond the range of floats.
+    return False
+
+
+def _shorten(value, length=60):
+  text = repr(value[:length] if isinstance(value, str | list) else value)
+  return text if len(text) <= length else text[: length - 3] + "..."

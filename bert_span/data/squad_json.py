@@ -1,0 +1,114 @@
+"""The bytes of a SQuAD file as JSON, or an error that says what they are."""
+
+import json
+import os
+
+
+def load_squad_json(path: str | os.PathLike) -> dict:
+  """The top level of a SQuAD file: a dict that holds the list "data".
+
+  A plain path is read without loading TensorFlow, so that small programs start
+  at once; a path with a scheme (gs://, hdfs://, file://) goes through
+  tf.io.gfile.
+
+  Args:
+    path: a local path, or any path that tf.io.gfile knows.
+
+  Returns:
+    The parsed JSON object; "data" is a list, nothing below it is checked.
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: it is not UTF-8, not JSON, cut off, or not SQuAD's top level.
+  """
+  path = os.fspath(path)
+  return _checked_top_level(path, _parse(path, _decode(path, _read(path))))
+
+
+def _read(path):
+  if "://" not in path:
+    with open(path, "rb") as file:
+      return file.read()
+  import tensorflow as tf  # Seconds: only where plain files do not do.
+
+  try:
+    with tf.io.gfile.GFile(path, "rb") as file:
+      return file.read()
+  except tf.errors.OpError as error:
+    raise OSError(f"{path}: cannot be read: {error.message}") from error
+
+
+def _decode(path, content):
+  if not content.strip():
+    raise ValueError(
+      f"{path}: the file is empty; expected SQuAD JSON. Download it again."
+    )
+  if content.startswith(b"\x1f\x8b"):
+    raise ValueError(f"{path}: the file is gzip-compressed. Run gunzip on it.")
+  try:
+    return content.decode("utf-8-sig")  # Accepts a byte order mark.
+  except UnicodeDecodeError as error:
+    raise ValueError(
+      f"{path}: not UTF-8: byte 0x{content[error.start]:02x} at offset "
+      f"{error.start} bytes ({error.reason}). Convert the file, for instance "
+      "with iconv -t UTF-8."
+    ) from error
+
+
+def _parse(path, text):
+  try:
+    return json.loads(text)
+  except json.JSONDecodeError as error:
+    raise ValueError(
+      f"{path}: {_json_fault(text, error)} (line {error.lineno}, column "
+      f"{error.colno}: {error.msg})"
+    ) from error
+  except (ValueError, RecursionError) as error:
+    # An integer of thousands of digits, or brackets nested a thousand deep.
+    raise ValueError(
+      f"{path}: not JSON that can be read: {error}. Expected a SQuAD file."
+    ) from error
+
+
+def _json_fault(text, error):
+  """What a person would say about text that json refuses."""
+  if text.startswith("version https://git-lfs"):
+    return "a Git LFS pointer and not the file itself. Run git lfs pull."
+  if text.lstrip().startswith("<"):
+    return "HTML or XML, not JSON. Download the raw file."
+  if error.msg == "Extra data" and text[: error.pos].strip()[-1:] == "}":
+    return (
+      "more than one JSON value, as in JSON Lines. Expected one SQuAD object "
+      '{"data": [...]}; convert the rows to articles and paragraphs.'
+    )
+  unterminated = error.msg.startswith("Unterminated string")
+  if unterminated or error.pos >= len(text.rstrip()):
+    return "the JSON ends in the middle (truncated?). Download it again."
+  return "not JSON. Correct the file at that place."
+
+
+def _checked_top_level(path, top):
+  expected = (
+    'expected a SQuAD file {"data": [{"paragraphs": [{"context": ..., '
+    '"qas": [...]}]}]}'
+  )
+  if isinstance(top, list):
+    raise ValueError(
+      f"{path}: the file is a bare list of {len(top)} values; {expected}. Wrap "
+      'a list of SQuAD articles in {"data": ...}; convert lists of rows.'
+    )
+  if not isinstance(top, dict):
+    raise ValueError(
+      f"{path}: the file is a JSON {type(top).__name__}; {expected}."
+    )
+  if "data" not in top:
+    keys = ", ".join(map(repr, list(top)[:8])) or "none"
+    raise ValueError(
+      f"{path}: the key 'data' is missing; {expected}. Received keys: {keys}."
+    )
+  if not isinstance(top["data"], list):
+    raise ValueError(
+      f"{path}: 'data' must be a list of articles, received "
+      f"{type(top['data']).__name__}; {expected}."
+    )
+  return top

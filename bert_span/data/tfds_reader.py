@@ -1,0 +1,136 @@
+"""SQuAD by its TensorFlow Datasets name to examples.
+
+TFDS tries a download for 205 seconds before it gives up without a network. So
+this looks for prepared data first, then for the official files in TFDS' folder
+for files fetched by hand, and asks whether the host answers before it starts.
+"""
+
+import urllib.error
+import urllib.request
+
+from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.data.squad_reader import SquadFile, make_squad_file
+
+_VERSIONS = {"squad/v1.1": "v1.1", "squad/v2.0": "v2.0"}
+_SPLITS = ("train", "validation")
+_HOST = "https://rajpurkar.github.io/SQuAD-explorer/"
+
+
+def read_tfds(
+  name: str,
+  split: str,
+  data_dir: str | None = None,
+  timeout_seconds: float = 10.0,
+) -> SquadFile:
+  """Reads a split of SQuAD from TensorFlow Datasets.
+
+  Data prepared under data_dir is read as it is. Otherwise TFDS prepares it
+  from the official files in data_dir/downloads/manual when they are there,
+  else by a download. The questions come in TFDS' own order, shuffled once when
+  the data was prepared.
+
+  Args:
+    name: "squad/v1.1" or "squad/v2.0".
+    split: "train" or "validation", or a part such as "train[:10%]".
+    data_dir: TFDS' data folder; None for TFDS' default.
+    timeout_seconds: how long to wait for the host of the files.
+
+  Returns:
+    The split's questions; its path reads "squad/v1.1, split 'train'".
+
+  Raises:
+    ValueError: an unknown name or split, or files that are not the official
+      ones.
+    OSError: the data is not there and cannot be downloaded.
+  """
+  _check_names(name, split)
+  builder = _prepared_builder(name, data_dir, timeout_seconds)
+  source = f"{name}, split {split!r}"
+  rows = _rows(builder, split, source)
+  return make_squad_file(
+    source, [_example(row) for row in rows], name == "squad/v2.0"
+  )
+
+
+def _check_names(name, split):
+  if name not in _VERSIONS:
+    raise ValueError(
+      f"--dataset must be one of {', '.join(_VERSIONS)}; received {name!r}. "
+      "For other data use --train_file and --predict_file."
+    )
+  if split.partition("[")[0] not in _SPLITS:
+    raise ValueError(
+      f"The split of {name} must be one of {', '.join(_SPLITS)}, or a part "
+      f"such as train[:10%]; received {split!r}."
+    )
+
+
+def _prepared_builder(name, data_dir, timeout_seconds):
+  """TFDS' builder of the data set, its data on disk."""
+  import tensorflow_datasets as tfds  # Seconds: only where it is used.
+
+  builder = tfds.builder(name, data_dir=data_dir)
+  if builder.is_prepared():
+    return builder
+  data_root = builder.data_dir_root
+  downloads = data_root / "downloads"
+  files = [f"{part}-{_VERSIONS[name]}.json" for part in ("train", "dev")]
+  absent = [f for f in files if not (downloads / "manual" / f).exists()]
+  if absent:
+    _check_host(name, data_root, absent, timeout_seconds)
+  try:
+    builder.download_and_prepare(download_dir=downloads)
+  except tfds.download.download_manager.NonMatchingChecksumError as error:
+    raise ValueError(
+      f"{name}: the files in {downloads} are not the official ones. Replace "
+      f"them, or read them with --train_file and --predict_file. {error}"
+    ) from error
+  return builder
+
+
+def _check_host(name, data_root, absent, timeout_seconds):
+  """Raises an OSError at once where TFDS would try for minutes."""
+  request = urllib.request.Request(_HOST, method="HEAD")
+  try:
+    with urllib.request.urlopen(request, timeout=timeout_seconds):
+      return
+  except urllib.error.HTTPError:
+    return  # It answers; TFDS will say what it thinks of the files.
+  except OSError as error:
+    raise OSError(
+      f"{name} is not prepared in {data_root} and cannot be downloaded: "
+      f"{_HOST} does not answer ({error}). Put {' and '.join(absent)} into "
+      f"{data_root / 'downloads' / 'manual'}, or point --data_dir at prepared "
+      "data, or use --train_file and --predict_file."
+    ) from error
+
+
+def _rows(builder, split, source):
+  """The rows of the split as dicts of NumPy values."""
+  import tensorflow_datasets as tfds
+
+  try:
+    dataset = builder.as_dataset(split=split, shuffle_files=False)
+  except (ValueError, AssertionError) as error:
+    raise ValueError(
+      f"{source}: no such part. Use {', '.join(_SPLITS)} or a part such as "
+      f"train[:10%] or train[:100]. {error}"
+    ) from error
+  return tfds.as_numpy(dataset)
+
+
+def _example(row):
+  answers = zip(
+    row["answers"]["text"], row["answers"]["answer_start"], strict=True
+  )
+  return SquadExample(
+    qas_id=row["id"].decode("utf-8"),
+    question=row["question"].decode("utf-8"),
+    context=row["context"].decode("utf-8"),
+    answers=tuple(
+      Answer(text.decode("utf-8"), int(char_start))
+      for text, char_start in answers
+    ),
+    is_impossible=bool(row.get("is_impossible", False)),
+    title=row["title"].decode("utf-8"),
+  )

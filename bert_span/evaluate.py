@@ -1,0 +1,86 @@
+"""Scores a prediction file with the official SQuAD 1.1 or 2.0 metrics.
+
+    python -m bert_span.evaluate --predict_file=dev.json \
+      --predictions_file=predictions.json [--na_prob_file=null_odds.json]
+
+Standard output gets one JSON object with the official keys, standard error
+the same as a table.
+"""
+
+import json
+import math
+import sys
+
+from absl import app, flags, logging
+
+from bert_span import program_flags
+from bert_span.answers.file_scores import score_files
+from bert_span.answers.score_table import format_scores
+
+_PREDICT_FILE = flags.DEFINE_string(
+  "predict_file", None, "SQuAD 1.1 or 2.0 JSON file with the right answers."
+)
+_PREDICTIONS_FILE = flags.DEFINE_string(
+  "predictions_file",
+  None,
+  'JSON file with the predicted text by question id, "" for no answer.',
+)
+_NA_PROB_FILE = flags.DEFINE_string(
+  "na_prob_file",
+  None,
+  "JSON file with a no-answer score by question id, for instance "
+  "null_odds.json; adds the best thresholds to SQuAD 2.0 scores.",
+)
+_NA_PROB_THRESH = flags.DEFINE_float(
+  "na_prob_thresh",
+  1.0,
+  "No-answer score (of --na_prob_file, in its unit) above which a question "
+  "counts as not answered.",
+)
+flags.register_validator(
+  _NA_PROB_THRESH,
+  lambda value: not math.isnan(value),
+  message="must be a number to compare with, not nan",
+)
+_OUTPUT_FILE = flags.DEFINE_string(
+  "output_file", None, "File that gets the JSON object as well."
+)
+
+
+def main(argv):
+  """Reads the files, scores them, prints and writes the result."""
+  if len(argv) > 1:
+    raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}")
+  if _NA_PROB_THRESH.present and not _NA_PROB_FILE.value:
+    logging.warning(
+      "Without --na_prob_file every no-answer score is 0, so "
+      "--na_prob_thresh=%g decides alike for all questions.",
+      _NA_PROB_THRESH.value,
+    )
+  scores = score_files(
+    _PREDICT_FILE.value,
+    _PREDICTIONS_FILE.value,
+    _NA_PROB_FILE.value,
+    _NA_PROB_THRESH.value,
+  )
+  print(format_scores(scores), file=sys.stderr)
+  if _OUTPUT_FILE.value:
+    _write(_OUTPUT_FILE.value, scores)
+  print(json.dumps(scores))
+
+
+def _write(path, scores):
+  # Loads TensorFlow, which takes seconds that scoring alone need not wait.
+  from bert_span.data import atomic_file
+
+  atomic_file.write_json_atomically(path, scores)
+
+
+def run():
+  """Entry point of the command bert_span_evaluate."""
+  flags.mark_flags_as_required([_PREDICT_FILE, _PREDICTIONS_FILE])
+  program_flags.run_program(main)
+
+
+if __name__ == "__main__":
+  run()

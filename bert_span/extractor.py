@@ -1,0 +1,377 @@
+"""SpanExtractor: tokenizer, windows, model and decoder as one object."""
+
+import dataclasses
+import json
+import os
+import shutil
+import uuid
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from bert_span.answers.decoder import DecoderOptions, SpanDecoder
+from bert_span.answers.prediction_files import predictions_of
+from bert_span.data.atomic_file import write_text_atomically
+from bert_span.data.input_pipeline import window_dataset
+from bert_span.data.squad_example import SquadExample
+from bert_span.modeling import initialization, model_directory
+from bert_span.modeling.encoder import check_sequence_length
+from bert_span.modeling.span_model import assign_head, build_span_model
+from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.text.vocabulary import load_vocabulary
+from bert_span.text.windows import WindowOptions
+
+CONFIG_FILE = "span_config.json"
+_FORMAT_VERSION = 1
+# Batches are padded to a multiple of it, in WordPieces: a few lengths suit
+# the kernels better than hundreds.
+_LENGTH_MULTIPLE = 32
+# The logit of a position that the encoder was not run on; far below any other.
+_NO_LOGIT = -1e9
+_EXAMPLES_PER_CHUNK = 64
+
+
+class Answer(NamedTuple):
+  """An answer: `context[char_start:char_end]`.
+
+  Attributes:
+    text: the answer's characters; "" for "no answer".
+    char_start, char_end: half-open offsets into the context in characters.
+    score: what answers are compared by, see `SpanDecoder`.
+    probability: see `SpanDecoder`.
+  """
+
+  text: str
+  char_start: int
+  char_end: int
+  score: float
+  probability: float
+
+
+class WindowLogits(NamedTuple):
+  """Start and end logits of the windows of some examples.
+
+  Attributes:
+    examples: list of `SquadExample`.
+    windows: dict of arrays, see `SlidingWindows`.
+    start_logits, end_logits: float32 [windows, seq_length].
+  """
+
+  examples: list
+  windows: dict
+  start_logits: np.ndarray
+  end_logits: np.ndarray
+
+
+class SpanExtractor:
+  """Answers questions with spans of their passages.
+
+  Example:
+
+  ```python
+  extractor = SpanExtractor.from_preset("output/model")
+  extractor.answer(question="Who came?", context="John Smith came.")
+  # Answer(text="John Smith", char_start=0, char_end=10, ...)
+  ```
+
+  Args:
+    model: a `SpanModel`.
+    vocabulary: list of tokens, the index is the id.
+    do_lower_case: lower-case and strip accents (uncased models).
+    window_options: `WindowOptions`.
+    decoder_options: `DecoderOptions`.
+    fixed_length: pad every window to max_seq_length, as the original; else
+      padding depends on the batch, and no position of it is ever scored.
+  """
+
+  def __init__(
+    self,
+    model,
+    vocabulary,
+    do_lower_case=True,
+    window_options=None,
+    decoder_options=None,
+    fixed_length=False,
+  ):
+    self.model = model
+    self.window_options = window_options or WindowOptions()
+    self.decoder_options = decoder_options or DecoderOptions()
+    check_sequence_length(model.backbone, self.window_options.max_seq_length)
+    self._check_vocabulary_size(vocabulary)
+    self.preprocessor = SpanPreprocessor(
+      vocabulary, do_lower_case, self.window_options, pad_to_max=fixed_length
+    )
+    self._fixed_length = fixed_length
+    self._decode = tf.function(
+      SpanDecoder(self.decoder_options), reduce_retracing=True
+    )
+    self._run_model = tf.function(self._logits, reduce_retracing=True)
+
+  @classmethod
+  def from_preset(
+    cls, preset, window_options=None, decoder_options=None, fixed_length=False
+  ):
+    """Loads a trained model.
+
+    Args:
+      preset: directory that `save_to_preset` or run_squad wrote, or a Hugging
+        Face directory of a BERT with a question-answering head.
+      window_options: `WindowOptions`; None takes those the model was saved
+        with.
+      decoder_options: `DecoderOptions`, likewise.
+      fixed_length: see the class.
+
+    Returns:
+      A `SpanExtractor`.
+
+    Raises:
+      ValueError: there is no such model, or it has no span head.
+    """
+    loaded = initialization.load_pretrained(preset)
+    if loaded.head_kernel is None:
+      raise ValueError(
+        f"{preset} is an encoder without a span head, so it cannot answer "
+        "questions yet. Fine-tune it with bert_span.run_squad --preset first."
+      )
+    config = read_span_config(preset) or {}
+    return cls(
+      span_model_of(loaded, head_bias=loaded.head_bias is not None),
+      load_vocabulary(loaded.vocabulary_path),
+      config.get("do_lower_case", loaded.lower_case),
+      window_options or WindowOptions(**config.get("window", {})),
+      decoder_options or DecoderOptions(**config.get("decoder", {})),
+      fixed_length,
+    )
+
+  def save_to_preset(self, directory):
+    """Writes the model as one directory, whole or not at all.
+
+    It holds KerasHub's preset of the encoder, the span head, the vocabulary
+    and span_config.json. An old directory of that name is replaced.
+
+    Args:
+      directory: local path.
+    """
+    directory = os.fspath(directory).rstrip("/")
+    unfinished = f"{directory}.{uuid.uuid4().hex}.tmp"
+    os.makedirs(unfinished)
+    try:
+      model_directory.save_span_model(self.model, unfinished)
+      model_directory.save_tokenizer(
+        unfinished,
+        self.preprocessor.tokenizer.vocabulary,
+        self.preprocessor.tokenizer.do_lower_case,
+      )
+      write_text_atomically(
+        os.path.join(unfinished, CONFIG_FILE), self._config_text()
+      )
+      _replace_directory(unfinished, directory)
+    finally:
+      shutil.rmtree(unfinished, ignore_errors=True)
+
+  def answer(self, question, context, n_best=1):
+    """Answers one question, or several.
+
+    Args:
+      question: str, or a list of str.
+      context: str, or a list of as many str.
+      n_best: answers for each question.
+
+    Returns:
+      For one question an `Answer`, or with n_best above 1 a list of `Answer`,
+      best first; for a list of questions a list of these.
+    """
+    if isinstance(question, str) != isinstance(context, str):
+      raise ValueError(
+        "question and context must both be strings or both be lists. "
+        f"Received: {type(question).__name__} and {type(context).__name__}."
+      )
+    if not 1 <= n_best <= self.decoder_options.n_best_size:
+      raise ValueError(
+        "n_best must be between 1 and the decoder's n_best_size, "
+        f"{self.decoder_options.n_best_size}. Received: {n_best}."
+      )
+    if isinstance(question, str):
+      return self.answer([question], [context], n_best)[0]
+    if len(question) != len(context):
+      raise ValueError(
+        "question and context must have the same length. Received: "
+        f"{len(question)} and {len(context)}."
+      )
+    examples = [
+      SquadExample(str(i), q, c)
+      for i, (q, c) in enumerate(zip(question, context, strict=True))
+    ]
+    return [_answers(p, n_best) for p in self.predict(examples)]
+
+  def predict(self, examples, batch_size=8, on_logits=None):
+    """Answers many questions.
+
+    Args:
+      examples: sequence of `SquadExample`.
+      batch_size: windows the model reads at once.
+      on_logits: called with the `WindowLogits` of each chunk of examples.
+
+    Yields:
+      `Prediction`, in the order of `examples`.
+    """
+    for logits in self.window_logits(examples, batch_size):
+      if on_logits:
+        on_logits(logits)
+      yield from self.decode(logits)
+
+  def window_logits(self, examples, batch_size=8):
+    """Runs the model on the windows of many questions.
+
+    Args:
+      examples: sequence of `SquadExample`.
+      batch_size: windows the model reads at once.
+
+    Yields:
+      `WindowLogits` of 64 examples at a time, in order.
+    """
+    dataset = window_dataset(
+      examples, self.preprocessor, examples_per_batch=_EXAMPLES_PER_CHUNK
+    )
+    for i, windows in enumerate(dataset.as_numpy_iterator()):
+      first = i * _EXAMPLES_PER_CHUNK
+      chunk = examples[first : first + _EXAMPLES_PER_CHUNK]
+      yield WindowLogits(chunk, windows, *self._all_logits(windows, batch_size))
+
+  def decode(self, logits):
+    """Turns logits into answers.
+
+    Args:
+      logits: `WindowLogits`.
+
+    Returns:
+      List of `Prediction`, one per example.
+    """
+    from bert_span.data.input_pipeline import example_arrays
+
+    contexts = example_arrays(logits.examples)["context"]
+    outputs = self._decode(
+      tf.constant(contexts, tf.string),
+      {name: tf.constant(value) for name, value in logits.windows.items()},
+      tf.constant(logits.start_logits),
+      tf.constant(logits.end_logits),
+    )
+    return predictions_of(logits.examples, outputs)
+
+  def _all_logits(self, windows, batch_size):
+    """start_logits, end_logits, float32 [windows, seq_length]."""
+    shape = windows["input_ids"].shape
+    start_logits = np.full(shape, _NO_LOGIT, np.float32)
+    end_logits = np.full(shape, _NO_LOGIT, np.float32)
+    lengths = windows["input_mask"].sum(axis=1)
+    # Windows of similar length share a batch.
+    order = np.argsort(lengths, kind="stable")
+    for i in range(0, len(order), batch_size):
+      rows = order[i : i + batch_size]
+      length = self._padded_length(int(lengths[rows].max()), shape[1])
+      starts, ends = self._run_model(
+        *(
+          tf.constant(windows[name][rows, :length])
+          for name in ("input_ids", "segment_ids", "input_mask")
+        )
+      )
+      start_logits[rows, :length] = starts
+      end_logits[rows, :length] = ends
+    if not self._fixed_length:
+      # Whatever shared the batch must not decide which positions there are.
+      padding = windows["input_mask"] == 0
+      start_logits[padding] = end_logits[padding] = _NO_LOGIT
+    return start_logits, end_logits
+
+  def _padded_length(self, longest, longest_of_all):
+    if self._fixed_length:
+      return longest_of_all
+    rounded = -(-longest // _LENGTH_MULTIPLE) * _LENGTH_MULTIPLE
+    return min(rounded, longest_of_all)
+
+  def _logits(self, input_ids, segment_ids, input_mask):
+    outputs = self.model(
+      {
+        "token_ids": input_ids,
+        "segment_ids": segment_ids,
+        "padding_mask": input_mask,
+      },
+      training=False,
+    )
+    return outputs["start_logits"], outputs["end_logits"]
+
+  def _config_text(self):
+    config = {
+      "format": _FORMAT_VERSION,
+      "head": "span",
+      "do_lower_case": self.preprocessor.tokenizer.do_lower_case,
+      "window": dataclasses.asdict(self.window_options),
+      "decoder": dataclasses.asdict(self.decoder_options),
+    }
+    return json.dumps(config, indent=2) + "\n"
+
+  def _check_vocabulary_size(self, vocabulary):
+    rows = self.model.backbone.vocabulary_size
+    if len(vocabulary) > rows:
+      raise ValueError(
+        f"The vocabulary has {len(vocabulary)} tokens but the encoder only "
+        f"{rows} embeddings. Use the vocab.txt that belongs to the checkpoint."
+      )
+
+
+def span_model_of(loaded, head_bias=True):
+  """A `SpanModel` on a `LoadedEncoder`, with its trained head if it has one."""
+  model = build_span_model(loaded.backbone, head_bias)
+  if loaded.head_kernel is not None:
+    assign_head(model, loaded.head_kernel, loaded.head_bias)
+  return model
+
+
+def read_span_config(directory):
+  """The dict of a model directory's span_config.json; None without one."""
+  path = os.path.join(os.fspath(directory), CONFIG_FILE)
+  if not tf.io.gfile.exists(path):
+    return None
+  with tf.io.gfile.GFile(path) as file:
+    config = json.loads(file.read())
+  if config.get("format") != _FORMAT_VERSION or config.get("head") != "span":
+    raise ValueError(
+      f"{path}: format {config.get('format')!r} with head "
+      f"{config.get('head')!r} is not known to this version of bert_span, "
+      f"which reads format {_FORMAT_VERSION} with head 'span'. Update bert_span."
+    )
+  return config
+
+
+def _replace_directory(new, old):
+  """Renames a directory over another one."""
+  if os.path.exists(old):
+    retired = f"{old}.{uuid.uuid4().hex}.old"
+    os.rename(old, retired)
+    os.rename(new, old)
+    shutil.rmtree(retired)
+  else:
+    os.rename(new, old)
+
+
+def _answers(prediction, n_best):
+  answers = [
+    Answer(
+      entry.text,
+      entry.char_start,
+      entry.char_end,
+      entry.score,
+      entry.probability,
+    )
+    for entry in prediction.n_best
+  ]
+  if n_best > 1:
+    return answers[:n_best]
+  return Answer(
+    prediction.text,
+    prediction.char_start,
+    prediction.char_end,
+    prediction.score,
+    prediction.probability,
+  )

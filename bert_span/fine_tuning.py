@@ -1,0 +1,171 @@
+"""Fine-tuning of a span model: examples in, trained weights out."""
+
+import dataclasses
+
+import keras
+from absl import logging
+
+from bert_span.data.length_buckets import BucketedBatches
+from bert_span.data.training_windows import make_training_windows
+from bert_span.modeling.span_loss import SpanLoss
+from bert_span.training.learning_rate import WarmupLinearDecay
+from bert_span.training.loop import Trainer, TrainOptions
+from bert_span.training.optimizer import create_optimizer
+
+
+@dataclasses.dataclass(frozen=True)
+class FineTuningOptions:
+  """How a span model is trained; run_squad's names and defaults.
+
+  Attributes:
+    train_batch_size: windows in a batch.
+    learning_rate: the highest, after the warm-up.
+    num_train_epochs: passes over the examples.
+    warmup_proportion: share of the steps in which the rate rises.
+    save_checkpoints_steps: steps from one checkpoint to the next.
+    iterations_per_loop: loss and speed are read at least this often, in steps.
+    length_bucket: batches are padded to a multiple of it, in WordPieces; None
+      pads all to max_seq_length, as the original.
+    drop_answerless_windows: leave out windows of answerable questions that do
+      not hold the answer; the original trains them as null answers.
+    loss_reduction: "mean" of start and end, or "sum".
+    adam_bias_correction: Adam as published; the original has none.
+    weight_decay: decoupled, of all but LayerNorm and bias.
+    seed: of the batches' order.
+  """
+
+  train_batch_size: int = 32
+  learning_rate: float = 5e-5
+  num_train_epochs: float = 3.0
+  warmup_proportion: float = 0.1
+  save_checkpoints_steps: int = 1000
+  iterations_per_loop: int = 1000
+  length_bucket: int | None = 32
+  drop_answerless_windows: bool = False
+  loss_reduction: str = "mean"
+  adam_bias_correction: bool = False
+  weight_decay: float = 0.01
+  seed: int = 12345
+
+  def num_train_steps(self, num_examples):
+    """Steps for so many examples.
+
+    # As run_squad: counted from examples and not from windows.
+    """
+    steps = int(num_examples / self.train_batch_size * self.num_train_epochs)
+    if steps < 1:
+      raise ValueError(
+        f"{num_examples} examples make no batch of {self.train_batch_size} in "
+        f"{self.num_train_epochs} epochs. Lower train_batch_size or raise "
+        "num_train_epochs."
+      )
+    return steps
+
+
+def fine_tune(extractor, examples, options, output_dir):
+  """Trains an extractor's model on examples, resuming where a run stopped.
+
+  Args:
+    extractor: `SpanExtractor`; its model is trained in place.
+    examples: sequence of `SquadExample`; the first answer is trained on.
+    options: `FineTuningOptions`.
+    output_dir: folder of checkpoints and event files.
+
+  Returns:
+    The number of steps made by this call.
+  """
+  num_train_steps = options.num_train_steps(len(examples))
+  num_warmup_steps = int(num_train_steps * options.warmup_proportion)
+  windows, num_dropped = make_training_windows(
+    examples, extractor.preprocessor, options.drop_answerless_windows
+  )
+  batches = BucketedBatches(
+    windows,
+    options.train_batch_size,
+    extractor.window_options.max_seq_length,
+    options.length_bucket,
+    options.seed,
+  )
+  logging.info(
+    "%d examples, %d windows (%d without the answer%s), %.0f WordPieces a "
+    "window with padding, %d steps of %d windows, %d of them warm-up.",
+    len(examples),
+    len(windows),
+    windows.num_answerless,
+    f"; {num_dropped} more left out" if num_dropped else "",
+    batches.mean_padded_length(),
+    num_train_steps,
+    options.train_batch_size,
+    num_warmup_steps,
+  )
+  trainer = Trainer(
+    extractor.model,
+    span_loss_fn(options.loss_reduction),
+    create_optimizer(
+      WarmupLinearDecay(
+        options.learning_rate, num_train_steps, num_warmup_steps
+      ),
+      weight_decay=options.weight_decay,
+      bias_correction=options.adam_bias_correction,
+    ),
+    TrainOptions(
+      num_train_steps=num_train_steps,
+      train_batch_size=options.train_batch_size,
+      save_checkpoints_steps=options.save_checkpoints_steps,
+      iterations_per_loop=options.iterations_per_loop,
+      seed=options.seed,
+    ),
+    output_dir,
+    fingerprint=_fingerprint(extractor, examples, windows, options),
+  )
+  return trainer.train(batches.dataset)
+
+
+def span_loss_fn(reduction):
+  """The loss of a batch as the training loop wants it.
+
+  Args:
+    reduction: "mean" of start and end, or "sum".
+
+  Returns:
+    Function of (model, batch) to float32 [batch].
+  """
+  loss = SpanLoss(reduction)
+
+  def window_losses(model, batch):
+    logits = model(
+      {
+        "token_ids": batch["input_ids"],
+        "segment_ids": batch["segment_ids"],
+        "padding_mask": batch["input_mask"],
+      },
+      training=True,
+    )
+    return loss.window_losses(
+      logits["start_logits"],
+      logits["end_logits"],
+      batch["start_positions"],
+      batch["end_positions"],
+    )
+
+  return window_losses
+
+
+def _fingerprint(extractor, examples, windows, options):
+  """What must be the same for a checkpoint to be continued."""
+  settings = dataclasses.asdict(options)
+  for free in ("save_checkpoints_steps", "iterations_per_loop"):
+    del settings[free]
+  return {
+    **settings,
+    **dataclasses.asdict(extractor.window_options),
+    "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
+    "num_examples": len(examples),
+    "num_windows": len(windows),
+    "num_parameters": extractor.model.count_params(),
+  }
+
+
+def seed_everything(seed):
+  """Seeds Python, NumPy and TensorFlow, before a model is built."""
+  keras.utils.set_random_seed(seed)

@@ -1,0 +1,28 @@
+"""An encoder as read from any kind of source, with what came along."""
+
+import dataclasses
+
+import keras_hub
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class LoadedEncoder:
+  """An encoder and what its source said about head and text.
+
+  Attributes:
+    backbone: the encoder, with the source's weights.
+    head_kernel: float32 [hidden, 2] of a fine-tuned span head, or None.
+    head_bias: float32 [2], or None where there is no head or no bias.
+    vocabulary_path: the vocabulary file beside the weights, or None.
+    lower_case: whether text was lower-cased in training, or None if the
+      source does not say.
+    description: the source in words, for the log.
+  """
+
+  backbone: keras_hub.models.BertBackbone
+  head_kernel: np.ndarray | None = None
+  head_bias: np.ndarray | None = None
+  vocabulary_path: str | None = None
+  lower_case: bool | None = None
+  description: str = ""

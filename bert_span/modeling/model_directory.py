@@ -1,0 +1,194 @@
+"""A trained model as files: a KerasHub preset and the span head beside it.
+
+  config.json, model.weights.h5, metadata.json   the encoder, as KerasHub's
+                                                 save_to_preset writes it
+  span_head.safetensors                          kernel [hidden, 2], bias [2],
+                                                 and the attention dropout
+
+So keras_hub.models.BertBackbone.from_preset reads the encoder without this
+package. The files about text (vocabulary, window options) are not ours.
+"""
+
+import contextlib
+import os
+import tempfile
+
+import keras_hub
+import safetensors
+import tensorflow as tf
+from safetensors import numpy as safetensors_numpy
+
+from bert_span.modeling import encoder, encoder_config
+from bert_span.modeling.span_model import (
+  assign_head,
+  build_span_model,
+)
+
+CONFIG_FILE = "config.json"
+HEAD_FILE = "span_head.safetensors"
+# KerasHub keeps one dropout rate an encoder; the original has two.
+_ATTENTION_DROPOUT = "attention_dropout"
+
+
+def save_span_model(model, directory):
+  """Writes the encoder and the head into a directory.
+
+  Files of the same names are replaced one by one; write to a new directory
+  and rename it where a reader must never see half a model.
+
+  Args:
+    model: a SpanModel.
+    directory: made if it does not exist; any tf.io.gfile file system.
+  """
+  directory = os.fspath(directory)
+  tf.io.gfile.makedirs(directory)
+  if not is_remote(directory):
+    _write_files(model, directory)
+    return
+  with tempfile.TemporaryDirectory() as local:
+    _write_files(model, local)
+    _copy_tree(local, directory)
+
+
+def load_span_model(directory, dtype=None):
+  """Reads a model that save_span_model wrote.
+
+  Args:
+    directory: any tf.io.gfile file system.
+    dtype: the encoder's Keras dtype policy or its name; None is Keras'
+      current one. The head stays float32.
+
+  Returns:
+    A SpanModel.
+
+  Raises:
+    ValueError: the directory does not hold such a model, or is damaged.
+  """
+  directory = os.fspath(directory)
+  with local_directory(directory) as local:
+    if not os.path.isfile(os.path.join(local, HEAD_FILE)):
+      raise ValueError(
+        f"{directory} is not a model that bert_span trained: it has no "
+        f"{HEAD_FILE}. Give the model directory that a training run wrote."
+      )
+    backbone = load_backbone(local, dtype)
+    kernel, bias = read_head(local)
+  model = build_span_model(backbone, head_bias=bias is not None)
+  assign_head(model, kernel, bias)
+  return model
+
+
+def load_backbone(directory, dtype=None):
+  """Reads the encoder of a local KerasHub preset directory.
+
+  Args:
+    directory: local directory with config.json and model.weights.h5.
+    dtype: a Keras dtype policy or its name; None is Keras' current one.
+
+  Returns:
+    A keras_hub.models.BertBackbone.
+
+  Raises:
+    ValueError: another architecture, or a damaged or missing file.
+  """
+  encoder_config.read_json_object(os.path.join(directory, CONFIG_FILE))
+  try:
+    backbone = keras_hub.models.Backbone.from_preset(directory, dtype=dtype)
+  except (OSError, KeyError, TypeError, ValueError) as error:
+    raise ValueError(
+      f"Cannot load the KerasHub preset in {directory}: {error}"
+    ) from error
+  check_is_bert(backbone, directory)
+  rate = _saved_attention_dropout(directory)
+  if rate is None:
+    return backbone
+  return encoder.with_attention_dropout(backbone, rate)
+
+
+def check_is_bert(backbone, preset):
+  """Refuses presets of other architectures."""
+  if not isinstance(backbone, keras_hub.models.BertBackbone):
+    raise ValueError(
+      f"{preset} must hold a BertBackbone. Received: {type(backbone).__name__}"
+    )
+
+
+def read_head(directory):
+  """The span head in a local directory.
+
+  Returns:
+    The pair kernel float32 [hidden, 2] and bias float32 [2] or None;
+    (None, None) where the directory has no head.
+
+  Raises:
+    ValueError: the file is damaged.
+  """
+  path = os.path.join(directory, HEAD_FILE)
+  if not os.path.isfile(path):
+    return None, None
+  try:
+    tensors = safetensors_numpy.load_file(path)
+  except (OSError, safetensors.SafetensorError) as error:
+    raise ValueError(f"Cannot read the span head {path}: {error}") from error
+  if "kernel" not in tensors:
+    raise ValueError(
+      f'{path} lacks the tensor "kernel". Received: {", ".join(tensors)}'
+    )
+  return tensors["kernel"], tensors.get("bias")
+
+
+def _saved_attention_dropout(directory):
+  path = os.path.join(directory, HEAD_FILE)
+  if not os.path.isfile(path):
+    return None
+  try:
+    with safetensors.safe_open(path, framework="numpy") as file:
+      rate = (file.metadata() or {}).get(_ATTENTION_DROPOUT)
+  except (OSError, safetensors.SafetensorError) as error:
+    raise ValueError(f"Cannot read the span head {path}: {error}") from error
+  return None if rate is None else float(rate)
+
+
+def _write_files(model, directory):
+  model.backbone.save_to_preset(directory)
+  tensors = {"kernel": model.head.kernel.numpy()}
+  if model.head.use_bias:
+    tensors["bias"] = model.head.bias.numpy()
+  rate = encoder.attention_dropout(model.backbone)
+  path = os.path.join(directory, HEAD_FILE)
+  unfinished = f"{path}.{os.getpid()}.tmp"
+  safetensors_numpy.save_file(
+    tensors, unfinished, metadata={_ATTENTION_DROPOUT: repr(float(rate))}
+  )
+  os.replace(unfinished, path)
+
+
+def is_remote(directory):
+  """Whether a path is one of tf.io.gfile's, such as gs://bucket/model."""
+  return "://" in directory
+
+
+@contextlib.contextmanager
+def local_directory(directory):
+  """A local path with the directory's files: itself, or a temporary copy.
+
+  KerasHub and safetensors read local files only; KerasHub's own cache of
+  remote directories never notices that one has changed.
+  """
+  if not is_remote(directory):
+    yield directory
+    return
+  with tempfile.TemporaryDirectory() as local:
+    _copy_tree(directory, local)
+    yield local
+
+
+def _copy_tree(source, target):
+  for folder, _, names in tf.io.gfile.walk(source):
+    relative = folder[len(source) :].strip("/")
+    into = os.path.join(target, relative) if relative else target
+    tf.io.gfile.makedirs(into)
+    for name in names:
+      tf.io.gfile.copy(
+        os.path.join(folder, name), os.path.join(into, name), overwrite=True
+      )

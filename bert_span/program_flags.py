@@ -1,0 +1,165 @@
+"""Flags that several programs share, and how every program is run.
+
+A group of flags is defined when a program asks for it, once however many
+programs stand in the same process. TensorFlow is not imported here, so that a
+small program starts at once.
+"""
+
+import functools
+import sys
+import types
+
+from absl import app, flags
+
+
+def run_program(main):
+  """Runs a program so that a user's mistake is one line, not a traceback.
+
+  Args:
+    main: function of argv.
+  """
+
+  def guarded(argv):
+    try:
+      return main(argv)
+    except (ValueError, OSError) as error:
+      name = argv[0].rsplit("/", 1)[-1].removesuffix(".py")
+      print(f"{name}: {error}", file=sys.stderr)
+      return 1
+
+  app.run(guarded)
+
+
+@functools.cache
+def window_flags():
+  """--max_seq_length, --doc_stride, --max_query_length."""
+  return types.SimpleNamespace(
+    max_seq_length=flags.DEFINE_integer(
+      "max_seq_length",
+      384,
+      "Length of a window in WordPieces, question and special tokens included.",
+      lower_bound=4,
+    ),
+    doc_stride=flags.DEFINE_integer(
+      "doc_stride",
+      128,
+      "WordPieces from the start of one window to the start of the next.",
+      lower_bound=1,
+    ),
+    max_query_length=flags.DEFINE_integer(
+      "max_query_length",
+      64,
+      "WordPieces that are kept of a question; the rest is cut off.",
+      lower_bound=1,
+    ),
+  )
+
+
+def window_options():
+  """The WindowOptions that the flags ask for."""
+  from bert_span.text.windows import WindowOptions
+
+  return WindowOptions(**_values(window_flags()))
+
+
+@functools.cache
+def decoder_flags():
+  """run_squad's flags on how answers are chosen, and --span_score."""
+  return types.SimpleNamespace(
+    n_best_size=flags.DEFINE_integer(
+      "n_best_size",
+      20,
+      "Answers in a question's n-best list, and start and end positions tried "
+      "per window.",
+      lower_bound=1,
+    ),
+    max_answer_length=flags.DEFINE_integer(
+      "max_answer_length",
+      30,
+      "Longest answer in WordPieces.",
+      lower_bound=1,
+    ),
+    version_2_with_negative=version_2_flag(),
+    null_score_diff_threshold=flags.DEFINE_float(
+      "null_score_diff_threshold",
+      0.0,
+      "The answer is empty if the null score exceeds the best span's by more "
+      "than this, in the unit of --span_score.",
+    ),
+    span_score=flags.DEFINE_enum(
+      "span_score",
+      "logit_sum",
+      ["logit_sum", "mean_probability"],
+      "How spans are compared: start logit + end logit as the original, or "
+      "the mean of their probabilities within the window.",
+    ),
+  )
+
+
+def decoder_options():
+  """The DecoderOptions that the flags ask for."""
+  from bert_span.answers.decoder import DecoderOptions
+
+  return DecoderOptions(**_values(decoder_flags()))
+
+
+@functools.cache
+def version_2_flag():
+  """--version_2_with_negative."""
+  return flags.DEFINE_bool(
+    "version_2_with_negative",
+    False,
+    "Whether questions may have no answer, as in SQuAD 2.0.",
+  )
+
+
+@functools.cache
+def vocabulary_flags():
+  """--vocab_file and --do_lower_case."""
+  return types.SimpleNamespace(
+    vocab_file=flags.DEFINE_string(
+      "vocab_file",
+      None,
+      "Vocabulary of the model: a text file with one WordPiece a line.",
+    ),
+    do_lower_case=flags.DEFINE_bool(
+      "do_lower_case",
+      True,
+      "Whether to lower-case the text and strip accents; true for uncased "
+      "models.",
+    ),
+  )
+
+
+@functools.cache
+def predict_file_flag():
+  """--predict_file."""
+  return flags.DEFINE_string(
+    "predict_file", None, "SQuAD JSON file with the questions to answer."
+  )
+
+
+@functools.cache
+def output_dir_flag():
+  """--output_dir."""
+  return flags.DEFINE_string(
+    "output_dir", None, "Folder that the outputs are written to."
+  )
+
+
+def check(condition, message):
+  """Refuses flags that do not fit together.
+
+  Args:
+    condition: whether all is well.
+    message: what is wrong and what to do, naming the flags.
+
+  Raises:
+    flags.IllegalFlagValueError: the condition is false.
+  """
+  if not condition:
+    raise flags.IllegalFlagValueError(message)
+
+
+def _values(group):
+  return {name: holder.value for name, holder in vars(group).items()}

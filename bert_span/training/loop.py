@@ -1,0 +1,335 @@
+"""The training loop: batches in, trained weights and checkpoints out."""
+
+import dataclasses
+import math
+import time
+
+import numpy as np
+import tensorflow as tf
+
+from bert_span.training.checkpoints import RunCheckpoints, random_states
+from bert_span.training.event_file import EventFile
+from bert_span.training.progress import TrainingProgress, log_line
+from bert_span.training.run_options import optimizer_options
+from bert_span.training.step import dynamic_signature, make_train_step
+
+# The host reads the loss this often, in steps and in seconds: seldom enough
+# that an accelerator is not kept waiting, often enough for a person.
+_STEPS_PER_READING = 20
+_SECONDS_PER_READING = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainOptions:
+  """How long and how a model is trained.
+
+  Attributes:
+    num_train_steps: updates of the whole run.
+    train_batch_size: windows of a full batch; what the summed loss is
+      divided by.
+    save_checkpoints_steps: steps between two checkpoints; one more is saved
+      at the end.
+    iterations_per_loop: the host reads loss and speed after this many steps
+      at the latest (it does so every 20 steps or every second in any case).
+    max_to_keep: checkpoints kept, the newest.
+    clip_norm: largest global norm of the gradients.
+    seed: of the dropout masks.
+  """
+
+  num_train_steps: int
+  train_batch_size: int = 32
+  save_checkpoints_steps: int = 1000
+  iterations_per_loop: int = 1000
+  max_to_keep: int = 5
+  clip_norm: float = 1.0
+  seed: int = 0
+
+  def __post_init__(self):
+    """Refuses numbers that no training can be run with."""
+    for field in dataclasses.fields(self):
+      value = getattr(self, field.name)
+      if field.name == "seed":
+        if not 0 <= value < 2**31:
+          raise ValueError(
+            f"seed must lie in [0, 2**31). Received: seed={value}"
+          )
+      elif not (value > 0 and math.isfinite(value)):
+        raise ValueError(
+          f"{field.name} must be positive. Received: {field.name}={value}"
+        )
+
+
+class Trainer:
+  """Trains a model, and continues where an earlier call was stopped.
+
+  The loop is its own and not keras.Model.fit: one loss over the whole batch,
+  one global norm over dense gradients, exact continuation. A run that was
+  killed and started again ends with the same weights, bit for bit, as one
+  that was not (on one CPU).
+
+  Example:
+    trainer = Trainer(model, loss_fn, create_optimizer(1e-4),
+                      TrainOptions(num_train_steps=100), "/tmp/run")
+    trainer.train(dataset_fn)  # model now holds the trained weights
+
+  Files in output_dir: model.ckpt-<step>.* and checkpoint, as run_squad;
+  training_options.json, what must not change within the run; train/, event
+  files for TensorBoard (loss, learning_rate, global_norm,
+  examples_per_second).
+
+  Args:
+    model: built keras.Model.
+    loss_fn: function (model, batch) -> float32 [batch], a loss per window; it
+      calls the model with training=True.
+    optimizer: keras optimizer, such as create_optimizer gives.
+    options: TrainOptions.
+    output_dir: folder of the run, local or any path of tf.io.gfile.
+    fingerprint: dict of JSON values that the data and the model depend on
+      (files, max_seq_length, ...): a run is not continued with other ones.
+    log: function of one str, for the few lines a run prints; None for stderr.
+
+  Raises:
+    ValueError: the model is not built.
+  """
+
+  def __init__(
+    self,
+    model,
+    loss_fn,
+    optimizer,
+    options,
+    output_dir,
+    fingerprint=None,
+    log=None,
+  ):
+    if not model.trainable_variables:
+      raise ValueError(
+        f"The model {model.name!r} has no trainable weights. Build it (call "
+        "it once) and leave it trainable before you train it."
+      )
+    self._model = model
+    self._loss_fn = loss_fn
+    self._optimizer = optimizer
+    self._options = options
+    self._output_dir = str(output_dir)
+    self._log = log or log_line
+    # Slots must exist before a checkpoint is restored into them.
+    optimizer.build(model.trainable_variables)
+    self._step = tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
+    seed_dropout(model, options.seed)
+    self._checkpoints = RunCheckpoints(
+      model,
+      optimizer,
+      self._step,
+      self._output_dir,
+      self._unchangeable_options(fingerprint),
+      options.max_to_keep,
+    )
+    self._compiled_step = None
+
+  @property
+  def step(self):
+    """Steps made, those of earlier calls included."""
+    return int(self._step)
+
+  @property
+  def num_traces(self):
+    """How often the step was traced; more than once wastes time."""
+    compiled = self._compiled_step
+    return 0 if compiled is None else compiled.experimental_get_tracing_count()
+
+  def train(self, dataset_fn):
+    """Trains until num_train_steps steps are made, over all calls together.
+
+    Args:
+      dataset_fn: function first_step -> tf.data.Dataset of dicts of tensors
+        [batch, ...] that gives the batches of the steps first_step,
+        first_step + 1, ... The batch of a step must depend on nothing but
+        the number of the step.
+
+    Returns:
+      Number of steps made by this call; 0 when the run was complete. Either
+      way the model holds the weights of the last step.
+
+    Raises:
+      ValueError: the checkpoints in output_dir are not of this run; the
+        batches ended early; a loss or a norm is not finite.
+    """
+    self._restore()
+    first_step, last_step = self.step, self._options.num_train_steps
+    if first_step >= last_step:
+      self._log(f"All {last_step} steps are made already: nothing to train.")
+      return 0
+    dataset = dataset_fn(first_step)
+    self._compile(dataset.element_spec)
+    with (
+      EventFile(tf.io.gfile.join(self._output_dir, "train")) as events,
+      TrainingProgress(first_step, last_step, self._log) as progress,
+    ):
+      readings = _Readings(first_step, events, progress)
+      self._run_steps(dataset, readings)
+    return self.step - first_step
+
+  def _run_steps(self, dataset, readings):
+    """Makes the steps, reads their numbers now and then, saves."""
+    options = self._options
+    interval = min(_STEPS_PER_READING, options.iterations_per_loop)
+    batches = iter(dataset)
+    for step in range(self.step + 1, options.num_train_steps + 1):
+      batch = next(batches, None)
+      if batch is None:
+        raise ValueError(
+          f"The batches ended at step {step - 1}, before the "
+          f"{options.num_train_steps} steps of the run: dataset_fn must give "
+          "a batch for every step (repeat the data over the epochs)."
+        )
+      readings.add(self._compiled_step(batch), _batch_size(batch))
+      is_last = step == options.num_train_steps
+      saves = is_last or step % options.save_checkpoints_steps == 0
+      summarizes = is_last or step % interval == 0
+      if saves or summarizes or readings.is_due:
+        # Before a checkpoint in any case: what is saved is finite.
+        readings.read(summarizes)
+      if saves:
+        self._log(f"Saved {self._checkpoints.save()}")
+
+  def _compile(self, element_spec):
+    """Wraps the step for TensorFlow, with one signature for all lengths."""
+    train_step = make_train_step(
+      self._model,
+      self._loss_fn,
+      self._optimizer,
+      self._options.train_batch_size,
+      self._options.clip_norm,
+    )
+
+    def counted_step(batch):
+      numbers = train_step(batch)
+      self._step.assign_add(1)
+      return numbers
+
+    self._compiled_step = tf.function(
+      counted_step, input_signature=[dynamic_signature(element_spec)]
+    )
+
+  def _restore(self):
+    path = self._checkpoints.restore_or_begin()
+    if path is not None:
+      self._log(
+        f"Continuing from {path}: {self.step} of "
+        f"{self._options.num_train_steps} steps are made."
+      )
+
+  def _unchangeable_options(self, fingerprint):
+    options = self._options
+    return {
+      **(fingerprint or {}),
+      "num_train_steps": options.num_train_steps,
+      "train_batch_size": options.train_batch_size,
+      "clip_norm": options.clip_norm,
+      "seed": options.seed,
+      "optimizer": optimizer_options(self._optimizer),
+    }
+
+
+class _Readings:
+  """Numbers of the latest steps, from the device to the places that show them.
+
+  They stay on the device until `read`, so that the host can run ahead.
+
+  Args:
+    first_step: steps made before.
+    events: EventFile.
+    progress: TrainingProgress.
+  """
+
+  def __init__(self, first_step, events, progress):
+    self._step = first_step
+    self._events = events
+    self._progress = progress
+    self._unread = []
+    self._losses = []  # Since the last summary.
+    self._num_examples = 0
+    self._last_reading = time.monotonic()
+    self._last_summary = (self._last_reading, 0)
+
+  @property
+  def is_due(self):
+    """Whether a second has passed since the last reading."""
+    return time.monotonic() - self._last_reading >= _SECONDS_PER_READING
+
+  def add(self, numbers, num_examples):
+    """Takes the numbers of one more step."""
+    self._unread.append(numbers)
+    self._num_examples += num_examples
+
+  def read(self, summarizes):
+    """Waits for the device, checks the numbers and shows them.
+
+    Args:
+      summarizes: write an event for TensorBoard as well.
+
+    Raises:
+      ValueError: a loss or a norm is not finite.
+    """
+    for numbers in self._unread:
+      self._step += 1
+      latest = {name: float(value) for name, value in numbers.items()}
+      _check_finite(latest, self._step)
+      self._losses.append(latest["loss"])
+    self._unread = []
+    self._last_reading = time.monotonic()
+    loss = float(np.mean(self._losses))
+    self._progress.update(
+      self._step, self._num_examples, loss, latest["learning_rate"]
+    )
+    if summarizes:
+      self._events.write(
+        {**latest, "loss": loss, "examples_per_second": self._speed()},
+        self._step,
+      )
+      self._losses = []
+
+  def _speed(self):
+    """Windows per second since the last summary."""
+    seconds, examples = self._last_summary
+    self._last_summary = (self._last_reading, self._num_examples)
+    passed = max(self._last_reading - seconds, 1e-9)
+    return (self._num_examples - examples) / passed
+
+
+def seed_dropout(model, seed):
+  """Sets the model's random generators, so that a seed fixes the masks.
+
+  Args:
+    model: keras.Model.
+    seed: int; each generator gets a seed of its own that derives from it.
+  """
+  generator = np.random.default_rng(seed)
+  for state in random_states(model):
+    if state.name == "seed_generator_state":  # [seed, draws made]
+      state.assign([int(generator.integers(2**31)), 0])
+
+
+def _check_finite(numbers, step):
+  """Stops a training that is beyond recovery.
+
+  Args:
+    numbers: dict with loss and global_norm, floats.
+    step: int, the step they belong to, counted from 1.
+
+  Raises:
+    ValueError: one of them is infinite or not a number.
+  """
+  for name in ("loss", "global_norm"):
+    if not math.isfinite(numbers[name]):
+      raise ValueError(
+        f"The {name} of step {step} is {numbers[name]}: the training has "
+        "diverged and was stopped; nothing was saved from that step on. Lower "
+        "--learning_rate or raise --warmup_proportion, and use another "
+        "--output_dir."
+      )
+
+
+def _batch_size(batch):
+  return tf.nest.flatten(batch)[0].shape[0]

@@ -1,0 +1,108 @@
+"""What people see of a training run on the terminal or in its log."""
+
+import sys
+import time
+
+import tqdm
+
+# Seconds between two lines in a log file, where no bar can be drawn.
+SECONDS_PER_LINE = 60.0
+# The first line comes early: it tells whether the training moves at all.
+SECONDS_TO_FIRST_LINE = 10.0
+
+
+def log_line(text):
+  """Writes a line to stderr without tearing a progress bar apart.
+
+  Args:
+    text: str, one line.
+  """
+  tqdm.tqdm.write(text, file=sys.stderr)
+
+
+class TrainingProgress:
+  """A progress bar on a terminal, a line now and then in a log file.
+
+  Both show loss, learning rate, examples/s (an example is a window here, as
+  in run_squad) and the time left. Speed is the mean since the first step of
+  this call ended, which leaves out the seconds that tracing takes.
+
+  Example:
+    with TrainingProgress(first_step=0, last_step=100) as progress:
+      progress.update(10, 320, loss=2.5, learning_rate=1e-5)
+
+  Args:
+    first_step: steps made before this call.
+    last_step: steps of the whole run.
+    log: function of one str, for the lines; None for log_line.
+    is_terminal: draw a bar; None to ask stderr.
+    clock: function that gives seconds.
+  """
+
+  def __init__(
+    self,
+    first_step,
+    last_step,
+    log=None,
+    is_terminal=None,
+    clock=time.monotonic,
+  ):
+    self._last_step = last_step
+    self._log = log or log_line
+    self._clock = clock
+    self._next_line = clock() + SECONDS_TO_FIRST_LINE
+    self._origin = None
+    if is_terminal is None:
+      is_terminal = sys.stderr.isatty()
+    self._bar = tqdm.tqdm(
+      desc="Training",
+      initial=first_step,
+      total=last_step,
+      file=sys.stderr,
+      disable=not is_terminal,
+      dynamic_ncols=True,
+      # The times are those of `_speed`, one truth for bar and lines.
+      bar_format="{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}"
+      "{postfix}",
+    )
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, *unused_exception):
+    self._bar.close()
+
+  def update(self, step, num_examples, loss, learning_rate):
+    """Shows where the training stands.
+
+    Args:
+      step: int, steps made.
+      num_examples: windows seen since this call began.
+      loss: float, mean over the latest steps.
+      learning_rate: float, of the latest step.
+    """
+    now = self._clock()
+    if self._origin is None:
+      self._origin = (now, step, num_examples)
+    numbers = (
+      f"loss {loss:.4f}, learning rate {learning_rate:.3g}"
+      f"{self._speed(now, step, num_examples)}"
+    )
+    if not self._bar.disable:
+      self._bar.n = step
+      self._bar.set_postfix_str(numbers)
+    elif now >= self._next_line or step == self._last_step:
+      self._next_line = now + SECONDS_PER_LINE
+      percent = 100 * step // self._last_step
+      self._log(f"Step {step} of {self._last_step} ({percent} %): {numbers}")
+
+  def _speed(self, now, step, num_examples):
+    """Tells speed and time left, once there is something to measure."""
+    begin, first_step, first_examples = self._origin
+    seconds = now - begin
+    if step == first_step or seconds <= 0:
+      return ""
+    speed = (num_examples - first_examples) / seconds
+    left = (self._last_step - step) * seconds / (step - first_step)
+    left = tqdm.tqdm.format_interval(left)
+    return f", {speed:.1f} examples/s, {left} left"

@@ -1,0 +1,609 @@
+"""Decoding of small windows made by hand; expectations counted on paper."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_span.answers import span_text
+from bert_span.answers.decoder import (
+  NO_SPAN_NULL_ODDS,
+  DecoderOptions,
+  SpanDecoder,
+)
+
+_OUTSIDE = ((-1, -1), False)
+
+
+def _word_spans(context):
+  """[char_start, char_end) of each blank-separated word."""
+  spans, start = [], 0
+  for word in context.split(" "):
+    spans.append((start, start + len(word)))
+    start += len(word) + 1
+  return spans
+
+
+def _window(context, first_word=0, words=None, max_context=None):
+  """Tokens of [CLS] q [SEP] words [SEP] [PAD]: (char span, max-context)."""
+  spans = _word_spans(context)[first_word:]
+  spans = spans[: len(spans) if words is None else words]
+  flags = max_context or [True] * len(spans)
+  inside = list(zip(spans, flags, strict=True))
+  return [_OUTSIDE] * 3 + inside + [_OUTSIDE] * 2
+
+
+def _windows(rows, example_index=None):
+  """The tensors that text/windows.py gives, padded to the longest row."""
+  length = max((len(row) for row in rows), default=0)
+  real = [len(row) - 1 for row in rows]
+  rows = [row + [_OUTSIDE] * (length - len(row)) for row in rows]
+  shape = [len(rows), length]
+  starts = [token[0][0] for row in rows for token in row]
+  ends = [token[0][1] for row in rows for token in row]
+  flags = [token[1] for row in rows for token in row]
+  if example_index is None:
+    example_index = range(len(rows))
+  return {
+    "example_index": tf.constant(list(example_index), tf.int32, [len(rows)]),
+    "input_mask": tf.sequence_mask(real, length, tf.int32)
+    if rows
+    else tf.zeros(shape, tf.int32),
+    "token_char_starts": tf.constant(starts, tf.int32, shape),
+    "token_char_ends": tf.constant(ends, tf.int32, shape),
+    "is_max_context": tf.constant(flags, tf.bool, shape),
+  }
+
+
+def _decode(contexts, windows, start_logits, end_logits, **options):
+  """Outputs as nested Python lists, n-best lists cut to their count."""
+  shape = windows["input_mask"].shape
+  outputs = SpanDecoder(DecoderOptions(**options))(
+    tf.constant(contexts, tf.string, [len(contexts)]),
+    windows,
+    tf.constant(start_logits, tf.float32, shape),
+    tf.constant(end_logits, tf.float32, shape),
+  )
+  return {name: value.numpy().tolist() for name, value in outputs.items()}
+
+
+def _texts(outputs, row=0):
+  count = outputs["n_best_count"][row]
+  texts = outputs["n_best_text"][row]
+  assert all(text == b"" for text in texts[count:])
+  return [text.decode() for text in texts[:count]]
+
+
+#                 0      1  2      3  4  5  6  7      8
+_CONTEXT = "a b c d"  # [CLS] q [SEP] a  b  c  d  [SEP] [PAD]
+
+
+def test_best_span_and_order_of_the_n_best():
+  start = [0, 0, 0, 7, 3, 2, 0, 0, 0]
+  end = [0, 0, 0, 2, 6, 5, 0, 0, 0]
+  outputs = _decode([_CONTEXT], _windows([_window(_CONTEXT)]), start, end)
+  # 7+6, 7+5, 3+6, 7+2, 3+5, ...: "b" and "a" tie at 9, start rank decides.
+  assert _texts(outputs)[:5] == ["a b", "a b c", "a", "b", "b c"]
+  assert outputs["answer"] == [b"a b"]
+  assert (outputs["char_start"], outputs["char_end"]) == ([0], [3])
+  assert outputs["score"] == [13.0]
+  assert outputs["is_answerable"] == [True]
+  assert outputs["n_best_start_logit"][0][:3] == [7.0, 7.0, 7.0]
+  assert outputs["n_best_end_logit"][0][:3] == [6.0, 5.0, 2.0]
+
+
+def test_probability_is_the_softmax_over_the_n_best():
+  start = [0, 0, 0, 2, 0, 0, 0, 0, 0]
+  end = [0, 0, 0, 1, 0, 0, 0, 0, 0]
+  outputs = _decode(
+    [_CONTEXT], _windows([_window(_CONTEXT)]), start, end, n_best_size=2
+  )
+  # Positions 3 and 0 are the best starts and ends: "a" is the only span.
+  assert _texts(outputs) == ["a"]
+  assert outputs["probability"] == [1.0]
+  outputs = _decode(
+    [_CONTEXT],
+    _windows([_window(_CONTEXT)]),
+    start,
+    end,
+    n_best_size=9,
+    max_answer_length=1,
+  )
+  weights = np.exp([3.0, 0.0, 0.0, 0.0])
+  assert _texts(outputs) == ["a", "b", "c", "d"]
+  np.testing.assert_allclose(
+    outputs["n_best_probability"][0][:4], weights / weights.sum()
+  )
+  assert outputs["probability"][0] == outputs["n_best_probability"][0][0]
+  assert outputs["n_best_probability"][0][4:] == [0.0] * 5
+
+
+def test_top_positions_outside_the_context_take_a_place():
+  start = [9, 8, 0, 7, 6, 0, 0, 0, 0]
+  end = [9, 0, 0, 7, 6, 0, 0, 0, 8]
+  windows = _windows([_window(_CONTEXT)])
+  outputs = _decode([_CONTEXT], windows, start, end, n_best_size=3)
+  assert _texts(outputs) == ["a"]  # b is fourth among the starts and ends
+  outputs = _decode([_CONTEXT], windows, start, end, n_best_size=2)
+  assert outputs["answer"] == [b""]
+
+
+def test_equal_logits_go_to_the_lower_position():
+  start = [-9, -9, -9, 1, 1, 1, 1, -9, -9]
+  outputs = _decode(
+    [_CONTEXT], _windows([_window(_CONTEXT)]), start, start, n_best_size=4
+  )
+  assert _texts(outputs) == ["a", "a b", "a b c", "a b c d"]
+
+
+def test_equal_scores_go_to_the_first_window():
+  # Both windows hold all words; each has the maximal context of half of them.
+  first = _window(_CONTEXT, max_context=[True, True, False, False])
+  second = _window(_CONTEXT, max_context=[False, False, True, True])
+  start = [[-9, -9, -9, 0, 0, 5, 5, -9, -9], [-9, -9, -9, 0, 0, 0, 0, -9, -9]]
+  end = [[-9, -9, -9, 0, 0, 0, 0, -9, -9], [-9, -9, -9, 0, 0, 0, 0, -9, -9]]
+  outputs = _decode(
+    [_CONTEXT],
+    _windows([first, second], [0, 0]),
+    start,
+    end,
+    n_best_size=4,
+    max_answer_length=1,
+  )
+  # The first window's starts of 5 are not max-context there.
+  assert _texts(outputs) == ["a", "b", "c", "d"]
+  assert outputs["score"] == [0.0]
+
+
+def test_the_end_need_not_be_max_context():
+  window = _window(_CONTEXT, max_context=[True, False, False, False])
+  start = [0, 0, 0, 5, 9, 0, 0, 0, 0]
+  end = [0, 0, 0, 0, 0, 5, 0, 0, 0]
+  outputs = _decode([_CONTEXT], _windows([window]), start, end)
+  assert outputs["answer"] == [b"a b c"]
+
+
+def test_spans_are_no_longer_than_max_answer_length():
+  start = [0, 0, 0, 9, 0, 0, 0, 0, 0]
+  end = [0, 0, 0, 0, 3, 5, 9, 0, 0]
+  windows = _windows([_window(_CONTEXT)])
+  for length, answer in ((4, b"a b c d"), (3, b"a b c"), (2, b"a b")):
+    outputs = _decode([_CONTEXT], windows, start, end, max_answer_length=length)
+    assert outputs["answer"] == [answer]
+
+
+def test_equal_texts_stay_once_with_the_best_place():
+  context = "x y x y"
+  start = [-9, -9, -9, 4, 3, 6, 5, -9, -9]
+  outputs = _decode(
+    [context],
+    _windows([_window(context)]),
+    start,
+    start,
+    max_answer_length=1,
+    n_best_size=4,
+  )
+  assert _texts(outputs) == ["x", "y"]
+  assert outputs["n_best_char_start"][0][:2] == [4, 6]
+  assert outputs["n_best_count"] == [2]
+
+
+def test_equal_texts_do_not_keep_later_texts_out_of_the_list():
+  # 60 equal words lead the ranking: the search must go below the first
+  # 2 * n_best_size candidates, and the other example's list must not change.
+  context = " ".join(["same"] * 60 + ["other"])
+  other = "p q r"
+  rows = [_window(context), _window(other)]
+  logits = np.full([2, len(rows[0])], -50.0)
+  logits[0, 3:63] = 9.0
+  logits[0, 63] = 5.0
+  logits[1, 3:6] = [3, 2, 1]
+  outputs = _decode(
+    [context, other],
+    _windows(rows),
+    logits,
+    logits,
+    max_answer_length=1,
+    n_best_size=70,
+  )
+  assert _texts(outputs, 0) == ["same", "other"]
+  assert _texts(outputs, 1) == ["p", "q", "r"]
+  outputs = _decode(
+    [context, other],
+    _windows(rows),
+    logits,
+    logits,
+    max_answer_length=2,
+    n_best_size=3,
+  )
+  assert _texts(outputs, 0) == ["same", "same same"]  # the top 3 are "same"
+
+
+def test_the_order_of_scores_is_decided_in_float64():
+  start = [-99, -99, -99, 1.0, -99, 0.0, -99, -99, -99]
+  end = [-99, -99, -99, -99, 1e-9, -99, 1.0 + 2e-7, -99, -99]
+  end[3] = -99
+  start[4], end[5] = 1.0, 2e-9
+  outputs = _decode(
+    [_CONTEXT],
+    _windows([_window(_CONTEXT)]),
+    start,
+    end,
+    n_best_size=9,
+    max_answer_length=2,
+  )
+  # 1 + 2e-9 beats 1 + 1e-9, which are the same float32.
+  assert _texts(outputs)[:3] == ["c d", "b c", "a b"]
+
+
+def test_windows_of_several_examples_do_not_mix():
+  contexts = ["a b c d", "e f", "g h i"]
+  rows = [_window(contexts[0]), _window(contexts[1]), _window(contexts[2])]
+  start = np.full([3, 9], -9.0)
+  start[0, 4], start[1, 3], start[2, 5] = 1, 8, 2
+  outputs = _decode(contexts, _windows(rows), start, start)
+  assert outputs["answer"] == [b"b", b"e", b"i"]
+  assert outputs["score"] == [2.0, 16.0, 4.0]
+
+
+_NO = [1, -9, -9, 4, 3, -9, -9, -9, -9]  # null score 2, best span "a" 8
+
+
+def _decode_null(logits, **options):
+  return _decode(
+    [_CONTEXT],
+    _windows([_window(_CONTEXT)]),
+    logits,
+    logits,
+    version_2_with_negative=True,
+    **options,
+  )
+
+
+def test_null_entry_stands_where_its_score_puts_it():
+  outputs = _decode_null([3.5, *_NO[1:]], n_best_size=3)
+  # Top 3 positions: 3, 0 and 4. Spans: "a" 8, "a b" 7, "b" 6; null 7.
+  assert _texts(outputs) == ["a", "a b", ""]
+  assert outputs["n_best_score"][0] == [8.0, 7.0, 7.0, 0.0]
+  assert outputs["n_best_start_logit"][0][2] == 3.5
+  assert outputs["n_best_count"] == [3]
+  assert outputs["null_odds"] == [-1.0]
+  assert outputs["answer"] == [b"a"]
+
+
+def test_null_entry_is_appended_as_number_n_plus_1():
+  outputs = _decode_null(_NO, n_best_size=3)
+  assert _texts(outputs) == ["a", "a b", "b", ""]
+  assert outputs["n_best_count"] == [4]
+  weights = np.exp([8.0, 7, 6, 2])
+  np.testing.assert_allclose(
+    outputs["n_best_probability"][0], weights / weights.sum()
+  )
+
+
+def test_no_answer_is_given_above_the_threshold_only():
+  logits = [5, *_NO[1:]]  # null score 10, best span 8
+  outputs = _decode_null(logits)
+  assert outputs["null_odds"] == [2.0]
+  assert outputs["answer"] == [b""]
+  assert outputs["is_answerable"] == [False]
+  assert (outputs["char_start"], outputs["char_end"]) == ([0], [0])
+  assert outputs["score"] == [10.0]
+  assert outputs["probability"][0] == outputs["n_best_probability"][0][0]
+  outputs = _decode_null(logits, null_score_diff_threshold=2.0)
+  assert outputs["answer"] == [b"a"]
+  assert outputs["probability"][0] == outputs["n_best_probability"][0][1]
+
+
+def test_null_score_is_the_lowest_of_the_windows_and_the_first_of_equals():
+  rows = [_window(_CONTEXT)] * 3
+  start = np.full([3, 9], -9.0)
+  end = np.full([3, 9], -9.0)
+  start[:, 0], end[:, 0] = [6, 1, 2], [0, 3, 2]
+  start[0, 3] = end[0, 3] = 1
+  outputs = _decode(
+    [_CONTEXT],
+    _windows(rows, [0, 0, 0]),
+    start,
+    end,
+    version_2_with_negative=True,
+    n_best_size=2,
+  )
+  # The first window's top ends are 3 and 0, its top starts 0 and 3.
+  assert _texts(outputs)[:1] == [""]
+  assert outputs["n_best_start_logit"][0][0] == 1.0
+  assert outputs["n_best_end_logit"][0][0] == 3.0
+  assert outputs["null_odds"] == [2.0]
+
+
+def test_n_best_of_one_keeps_the_span_and_the_null_entry():
+  start = [3, -9, -9, 4, -9, -9, -9, -9, -9]
+  end = [5, -9, -9, 5, -9, -9, -9, -9, -9]
+  options = {"version_2_with_negative": True, "n_best_size": 1}
+  windows = _windows([_window(_CONTEXT)])
+  # Equal ends: [CLS] comes first, so no pair is left. run_squad raises here.
+  outputs = _decode([_CONTEXT], windows, start, end, **options)
+  assert _texts(outputs) == [""]
+  assert outputs["null_odds"] == [NO_SPAN_NULL_ODDS]
+  end[0] = 4
+  outputs = _decode([_CONTEXT], windows, start, end, **options)
+  assert _texts(outputs) == ["a", ""]
+  assert outputs["null_odds"] == [-2.0]
+
+
+def test_question_without_a_span_gets_no_answer_in_both_versions():
+  logits = [3, 2, 2, -9, -9, -9, -9, 2, 2]
+  windows = _windows([_window(_CONTEXT)])
+  arguments = [_CONTEXT], windows, logits, logits
+  outputs = _decode(*arguments, n_best_size=5)
+  assert outputs["answer"] == [b""]
+  assert outputs["n_best_count"] == [1]
+  assert outputs["n_best_start_logit"][0][0] == 0.0
+  assert outputs["n_best_probability"][0] == [1.0, 0.0, 0.0, 0.0, 0.0]
+  assert outputs["probability"] == [1.0]
+  assert outputs["score"] == [0.0]
+  outputs = _decode(*arguments, n_best_size=5, version_2_with_negative=True)
+  assert outputs["answer"] == [b""]
+  assert outputs["n_best_start_logit"][0][0] == 3.0
+  assert outputs["probability"] == [1.0]
+  assert outputs["score"] == [6.0]
+  assert outputs["null_odds"] == [NO_SPAN_NULL_ODDS]
+  outputs = _decode(
+    *arguments,
+    n_best_size=5,
+    version_2_with_negative=True,
+    null_score_diff_threshold=1e9,
+  )
+  assert outputs["answer"] == [b""]
+
+
+@pytest.mark.parametrize("version_2", [False, True])
+@pytest.mark.parametrize("span_score", ["logit_sum", "mean_probability"])
+def test_examples_without_a_window_get_no_answer(version_2, span_score):
+  # Examples 0, 2 and 3 have no window; 1 has one.
+  logits = [-1, -9, -9, 4, 3, -9, -9, -9, -9]
+  options = {"version_2_with_negative": version_2, "span_score": span_score}
+  contexts = ["", _CONTEXT, "  ", ""]
+  windows = _windows([_window(_CONTEXT)], [1])
+  outputs = _decode(contexts, windows, logits, logits, **options)
+  assert outputs["answer"] == [b"", b"a", b"", b""]
+  assert outputs["is_answerable"] == [False, True, False, False]
+  assert outputs["null_odds"][0] == NO_SPAN_NULL_ODDS
+  assert outputs["score"][0] == 0.0
+  assert outputs["probability"][0] == outputs["probability"][3] == 1.0
+  assert [outputs["n_best_count"][i] for i in (0, 2, 3)] == [1, 1, 1]
+  assert outputs["n_best_probability"][2][0] == 1.0
+  # Not a single window in the batch.
+  outputs = _decode(["", ""], _windows([]), [], [], **options)
+  assert outputs["answer"] == [b"", b""]
+  assert outputs["probability"] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("version_2", [False, True])
+def test_batch_of_no_examples(version_2):
+  outputs = _decode([], _windows([]), [], [], version_2_with_negative=version_2)
+  assert all(value == [] for value in outputs.values())
+
+
+def test_mean_probability_averages_softmaxes_over_real_tokens():
+  start = [0, 0, 0, 2, 1, 0, 0, 0, 50]
+  end = [0, 0, 0, 1, 3, 0, 0, 0, 60]
+  outputs = _decode(
+    [_CONTEXT],
+    _windows([_window(_CONTEXT)]),
+    start,
+    end,
+    span_score="mean_probability",
+    version_2_with_negative=True,
+    n_best_size=3,
+  )
+  starts = np.exp(start[:8]) / np.exp(start[:8]).sum()  # padding left out
+  ends = np.exp(end[:8]) / np.exp(end[:8]).sum()
+  best = (starts[3] + ends[4]) / 2
+  null = (starts[0] + ends[0]) / 2
+  assert outputs["answer"] == [b"a b"]
+  assert outputs["score"] == [pytest.approx(best)]
+  assert outputs["probability"] == outputs["score"]
+  assert outputs["null_odds"] == [pytest.approx(null - best)]
+  # "b" (1, 3) is more probable than "a" (2, 1), "a" than null.
+  assert _texts(outputs) == ["a b", "b", "a", ""]
+  assert outputs["n_best_end_logit"][0][:2] == [3.0, 3.0]
+  assert outputs["n_best_probability"] == outputs["n_best_score"]
+
+
+def test_mean_probability_compares_windows_by_probability():
+  rows = [_window(_CONTEXT)] * 2
+  # Higher logits in window 0, but there two starts share the probability.
+  start = [[-9, -9, -9, 9, 9, -9, -9, -9, -9], [-9] * 5 + [6] + [-9] * 3]
+  arguments = [_CONTEXT], _windows(rows, [0, 0]), start, start
+  assert _decode(*arguments)["answer"] == [b"a"]
+  outputs = _decode(*arguments, span_score="mean_probability")
+  assert outputs["answer"] == [b"c"]
+
+
+def test_n_best_size_may_exceed_the_window():
+  outputs = _decode(
+    ["a"], _windows([_window("a")]), [1.0] * 6, [1.0] * 6, n_best_size=1000
+  )
+  assert _texts(outputs) == ["a"]
+
+
+def test_answers_are_cut_by_characters_not_bytes():
+  context = "\ufeffé 日本 👩\u200d👧 \x00x"
+  outputs = _decode(
+    [context],
+    _windows([_window(context)]),
+    [-9, -9, -9, -9, 5, -9, -9, -9, -9],
+    [-9, -9, -9, -9, -9, 5, -9, -9, -9],
+  )
+  assert outputs["answer"][0].decode() == "日本 👩\u200d👧"
+  assert _texts(outputs)[0] == "日本 👩\u200d👧"
+
+
+def test_span_texts_keep_every_code_point():
+  points = [*range(0xD800), *range(0xE000, 0x110000)]
+  context = "".join(map(chr, points))
+  characters = span_text.context_characters(tf.constant(["é", context]))
+  texts = span_text.span_texts(
+    characters, [1, 1, 0], [0, 5, 1], [len(context), 300, 1]
+  )
+  assert [text.decode() for text in texts.numpy()] == [
+    context,
+    context[5:300],
+    "",
+  ]
+
+
+def _reference(context, windows, start_logits, end_logits, options):
+  """Loops over all pairs: [(text, start, end, score)] and null_odds."""
+  found, nulls = [], []
+  n = options.n_best_size
+  for row in range(len(start_logits)):
+    start, end = (x[row].astype(float) for x in (start_logits, end_logits))
+    nulls.append(start[0] + end[0])
+    for s in np.argsort(-start, kind="stable")[:n]:
+      for e in np.argsort(-end, kind="stable")[:n]:
+        char_start = windows["token_char_starts"][row, s]
+        char_end = windows["token_char_ends"][row, e]
+        fits = windows["is_max_context"][row, s] and char_end >= 0
+        if fits and s <= e < s + options.max_answer_length:
+          span = context[char_start:char_end], char_start, char_end
+          found.append((*span, start[s] + end[e]))
+  found.sort(key=lambda span: -span[3])
+  best_of = {}
+  for span in found:
+    best_of.setdefault(span[0], span)
+  spans = list(best_of.values())[:n]
+  odds = min(nulls) - spans[0][3] if spans else NO_SPAN_NULL_ODDS
+  return spans, odds
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_batches_decode_as_nested_loops_do(seed):
+  rng = np.random.default_rng(seed)
+  contexts, rows, example_index = [], [], []
+  for example in range(12):
+    words = int(rng.integers(1, 40))
+    # Few letters: many equal texts.
+    contexts.append(" ".join(rng.choice(list("ab日"), words)))
+    for first in range(0, words, 10):
+      in_window = min(20, words - first)
+      flags = (rng.random(in_window) < 0.6).tolist()
+      rows.append(_window(contexts[-1], first, in_window, flags))
+      example_index.append(example)
+  windows = _windows(rows, example_index)
+  shape = windows["input_mask"].shape
+  start, end = np.round(rng.normal(size=(2, *shape)) * 3, seed % 2)
+  start, end = start.astype(np.float32), end.astype(np.float32)
+  options = DecoderOptions(
+    n_best_size=int(rng.integers(1, 12)), max_answer_length=5
+  )
+  outputs = SpanDecoder(options)(tf.constant(contexts), windows, start, end)
+  arrays = {name: value.numpy() for name, value in windows.items()}
+  for i, context in enumerate(contexts):
+    mine = np.array(example_index) == i
+    spans, odds = _reference(
+      context,
+      {name: value[mine] for name, value in arrays.items()},
+      start[mine],
+      end[mine],
+      options,
+    )
+    assert float(outputs["null_odds"][i]) == pytest.approx(odds)
+    count = int(outputs["n_best_count"][i])
+    got = [
+      (
+        outputs["n_best_text"][i, j].numpy().decode(),
+        int(outputs["n_best_char_start"][i, j]),
+        int(outputs["n_best_char_end"][i, j]),
+        float(outputs["n_best_score"][i, j]),
+      )
+      for j in range(count)
+    ]
+    assert got == (spans or [("", 0, 0, 0.0)])
+
+
+@pytest.mark.parametrize("version_2", [False, True])
+def test_one_graph_serves_any_number_of_windows_and_examples(version_2):
+  decoder = SpanDecoder(DecoderOptions(version_2_with_negative=version_2))
+  table = tf.TensorSpec([None, None], tf.int32)
+  graph = tf.function(
+    decoder.__call__,
+    input_signature=[
+      tf.TensorSpec([None], tf.string),
+      {
+        "example_index": tf.TensorSpec([None], tf.int32),
+        "input_mask": table,
+        "token_char_starts": table,
+        "token_char_ends": table,
+        "is_max_context": tf.TensorSpec([None, None], tf.bool),
+      },
+      tf.TensorSpec([None, None], tf.float32),
+      tf.TensorSpec([None, None], tf.float32),
+    ],
+  )
+  batches = [
+    ([_CONTEXT, "", "x x"], [_window(_CONTEXT), _window("x x")], [0, 2]),
+    ([""], [], []),
+    ([], [], []),
+  ]
+  rng = np.random.default_rng(0)
+  for contexts, rows, example_index in batches:
+    windows = _windows(rows, example_index)
+    shape = windows["input_mask"].shape
+    start, end = rng.normal(size=(2, *shape)).astype(np.float32)
+    arguments = (
+      tf.constant(contexts, tf.string, [len(contexts)]),
+      windows,
+      tf.constant(start),
+      tf.constant(end),
+    )
+    got, expected = graph(*arguments), decoder(*arguments)
+    assert set(got) == set(expected)
+    for name in expected:
+      assert got[name].numpy().tolist() == expected[name].numpy().tolist()
+
+
+def test_dtype_policy_does_not_round_the_scores():
+  keras.config.set_dtype_policy("mixed_bfloat16")
+  try:
+    logits = [-9, -9, -9, 1.0009765625, 1.0, -9, -9, -9, -9]
+    outputs = _decode([_CONTEXT], _windows([_window(_CONTEXT)]), logits, logits)
+  finally:
+    keras.config.set_dtype_policy("float32")
+  assert outputs["score"] == [2.001953125]
+
+
+def test_layer_survives_keras_serialization():
+  options = DecoderOptions(n_best_size=3, span_score="mean_probability")
+  config = keras.layers.serialize(SpanDecoder(options))
+  assert keras.layers.deserialize(config).options == options
+
+
+def test_logits_that_are_not_finite_are_an_error():
+  logits = [0.0] * 8 + [float("nan")]
+  with pytest.raises(
+    tf.errors.InvalidArgumentError, match="start_logits must be finite"
+  ):
+    _decode([_CONTEXT], _windows([_window(_CONTEXT)]), logits, [0.0] * 9)
+
+
+@pytest.mark.parametrize(
+  "option",
+  [
+    {"n_best_size": 0},
+    {"n_best_size": 2.5},
+    {"n_best_size": True},
+    {"max_answer_length": -1},
+    {"version_2_with_negative": 1},
+    {"null_score_diff_threshold": float("nan")},
+    {"null_score_diff_threshold": "0"},
+    {"span_score": "sum"},
+  ],
+)
+def test_wrong_options_are_named(option):
+  ((name, value),) = option.items()
+  with pytest.raises(ValueError) as caught:
+    DecoderOptions(**option)
+  assert name in str(caught.value)
+  assert repr(value) in str(caught.value)

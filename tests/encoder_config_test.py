@@ -1,0 +1,187 @@
+"""Reading bert_config.json, and the encoder built from it."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+from bert_span.modeling import encoder
+from bert_span.modeling.encoder_config import (
+  EncoderConfig,
+  huggingface_config,
+  read_bert_config,
+)
+
+_TINY = {
+  "vocab_size": 11,
+  "hidden_size": 8,
+  "num_hidden_layers": 2,
+  "num_attention_heads": 2,
+  "intermediate_size": 16,
+  "max_position_embeddings": 6,
+  "type_vocab_size": 2,
+}
+
+
+def _write(tmp_path, values):
+  path = tmp_path / "bert_config.json"
+  path.write_text(json.dumps(values), encoding="utf-8")
+  return str(path)
+
+
+def _config(**values):
+  return huggingface_config({**_TINY, **values}, "config.json")
+
+
+def test_all_sizes_are_read_and_unknown_keys_ignored(tmp_path):
+  values = {
+    **_TINY,
+    "hidden_dropout_prob": 0.2,
+    "attention_probs_dropout_prob": 0.3,
+    "initializer_range": 0.05,
+    "hidden_act": "gelu",
+    "directionality": "bidi",
+  }
+  assert read_bert_config(_write(tmp_path, values)) == EncoderConfig(
+    vocabulary_size=11,
+    num_layers=2,
+    num_heads=2,
+    hidden_dim=8,
+    intermediate_dim=16,
+    dropout=0.2,
+    attention_dropout=0.3,
+    max_sequence_length=6,
+    num_segments=2,
+    initializer_range=0.05,
+  )
+
+
+def test_missing_keys_take_the_originals_defaults(tmp_path):
+  config = read_bert_config(_write(tmp_path, {"vocab_size": 30522}))
+  assert config == EncoderConfig(
+    vocabulary_size=30522,
+    num_layers=12,
+    num_heads=12,
+    hidden_dim=768,
+    intermediate_dim=3072,
+    dropout=0.1,
+    attention_dropout=0.1,
+    max_sequence_length=512,
+    num_segments=16,
+    initializer_range=0.02,
+    hidden_act="gelu",
+  )
+
+
+def test_hugging_face_has_other_defaults():
+  config = huggingface_config({}, "config.json")
+  assert (config.vocabulary_size, config.num_segments) == (30522, 2)
+
+
+@pytest.mark.parametrize(
+  ("changes", "message"),
+  [
+    ({"hidden_size": 9}, "hidden_size=9, num_attention_heads=2"),
+    ({"hidden_act": "relu"}, "tanh form of GELU.*Received: 'relu'"),
+    ({"vocab_size": "many"}, "vocab_size must be a whole number"),
+    ({"num_hidden_layers": 0}, "num_hidden_layers.*at least 1. Received: 0"),
+    ({"type_vocab_size": True}, "type_vocab_size.*Received: True"),
+    ({"hidden_dropout_prob": 1.0}, "below 1. Received: 1.0"),
+    ({"hidden_dropout_prob": "x"}, "must be a number. Received: 'x'"),
+    ({"initializer_range": 0}, "initializer_range must be above 0"),
+  ],
+)
+def test_impossible_settings_are_refused_by_name(tmp_path, changes, message):
+  path = _write(tmp_path, {**_TINY, **changes})
+  with pytest.raises(ValueError, match=message) as error:
+    read_bert_config(path)
+  assert path in str(error.value)
+
+
+def test_missing_vocab_size_is_refused(tmp_path):
+  path = _write(tmp_path, {"hidden_size": 8, "d_model": 4})
+  with pytest.raises(ValueError, match=r'lacks the key "vocab_size".*d_model'):
+    read_bert_config(path)
+
+
+@pytest.mark.parametrize(
+  ("content", "message"),
+  [
+    (b"{", "is not JSON"),
+    (b"\xff{}", "is not JSON"),
+    (b"[1]", "JSON object. Received: list"),
+  ],
+)
+def test_file_that_is_no_json_object_is_refused(tmp_path, content, message):
+  path = tmp_path / "bert_config.json"
+  path.write_bytes(content)
+  with pytest.raises(ValueError, match=message):
+    read_bert_config(str(path))
+
+
+def test_missing_file_is_named(tmp_path):
+  path = str(tmp_path / "none.json")
+  with pytest.raises(ValueError, match=r"Cannot read .*none\.json"):
+    read_bert_config(path)
+
+
+def test_encoder_uses_tanh_gelu_and_the_originals_epsilon():
+  layer = encoder.build_encoder(_config()).transformer_layers[0]
+  # GELU(1) is 0.841192 in the tanh form and 0.841345 in the erf form.
+  gelu = layer.activation(np.array([1.0], "float32"))
+  np.testing.assert_allclose(gelu, [0.841192], atol=1e-6)
+  assert layer.layer_norm_epsilon == 1e-12
+
+
+@pytest.mark.parametrize("rates", [(0.1, 0.1), (0.2, 0.0), (0.0, 0.3)])
+def test_hidden_and_attention_dropout_have_their_own_rates(rates):
+  hidden, attention = rates
+  backbone = encoder.build_encoder(
+    _config(hidden_dropout_prob=hidden, attention_probs_dropout_prob=attention)
+  )
+  assert backbone.dropout == backbone.embeddings_dropout.rate == hidden
+  assert encoder.attention_dropout(backbone) == attention
+  changed = encoder.with_attention_dropout(backbone, 0.4)
+  assert (changed.dropout, encoder.attention_dropout(changed)) == (hidden, 0.4)
+  for old, new in zip(
+    backbone.get_weights(), changed.get_weights(), strict=True
+  ):
+    np.testing.assert_array_equal(old, new)
+
+
+def test_attention_dropout_alone_makes_training_random():
+  backbone = encoder.build_encoder(
+    _config(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.5)
+  )
+  ids = np.array([[1, 2, 3, 4]], "int32")
+  inputs = {"token_ids": ids, "segment_ids": ids * 0, "padding_mask": ids}
+
+  def output(training):
+    return np.array(backbone(inputs, training=training)["sequence_output"])
+
+  np.testing.assert_array_equal(output(False), output(False))
+  assert np.abs(output(True) - output(False)).max() > 1e-4
+
+
+def test_random_matrices_have_the_configured_deviation():
+  keras.utils.set_random_seed(3)
+  backbone = encoder.build_encoder(
+    _config(vocab_size=2000, initializer_range=0.2)
+  )
+  weights = {weight.path: weight.numpy() for weight in backbone.weights}
+  table = weights["token_embedding/embeddings"]
+  assert 0.172 < table.std() < 0.180  # 0.88 of it, being cut at 2 deviations
+  assert np.abs(table).max() <= 0.400001
+  gamma = weights["embeddings_layer_norm/gamma"]
+  np.testing.assert_array_equal(gamma, np.ones(8))
+  query = weights["transformer_layer_0/self_attention_layer/query/kernel"]
+  key = weights["transformer_layer_0/self_attention_layer/key/kernel"]
+  assert not np.allclose(query, key)
+
+
+def test_window_longer_than_the_position_table_is_refused():
+  backbone = encoder.build_encoder(_config())
+  encoder.check_sequence_length(backbone, 6)
+  with pytest.raises(ValueError, match=r"at most 6.*Received: 7"):
+    encoder.check_sequence_length(backbone, 7)

@@ -1,0 +1,232 @@
+"""Reading Hugging Face directories, safetensors only."""
+
+import json
+
+import keras_hub
+import ml_dtypes
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from bert_span.modeling import encoder
+from bert_span.modeling.encoder_config import huggingface_config
+from bert_span.modeling.huggingface import load_huggingface
+
+_CONFIG = {
+  "model_type": "bert",
+  "vocab_size": 11,
+  "hidden_size": 4,
+  "num_hidden_layers": 1,
+  "num_attention_heads": 2,
+  "intermediate_size": 6,
+  "max_position_embeddings": 5,
+  "type_vocab_size": 2,
+  "hidden_act": "gelu",
+}
+# Written out here and not taken from the importer's table.
+_LAYER = "transformer_layer_0"
+_HUGGINGFACE_LAYER = "encoder.layer.0"
+_NAMES = {
+  "token_embedding/embeddings": "embeddings.word_embeddings.weight",
+  "position_embedding/embeddings": "embeddings.position_embeddings.weight",
+  "segment_embedding/embeddings": "embeddings.token_type_embeddings.weight",
+  "embeddings_layer_norm": "embeddings.LayerNorm",
+  f"{_LAYER}/self_attention_layer/query": "attention.self.query",
+  f"{_LAYER}/self_attention_layer/key": "attention.self.key",
+  f"{_LAYER}/self_attention_layer/value": "attention.self.value",
+  f"{_LAYER}/self_attention_layer/attention_output": "attention.output.dense",
+  f"{_LAYER}/self_attention_layer_norm": "attention.output.LayerNorm",
+  f"{_LAYER}/feedforward_intermediate_dense": "intermediate.dense",
+  f"{_LAYER}/feedforward_output_dense": "output.dense",
+  f"{_LAYER}/feedforward_layer_norm": "output.LayerNorm",
+  "pooled_dense": "pooler.dense",
+}
+_ENDINGS = {"kernel": "weight", "gamma": "weight", "beta": "bias"}
+
+
+def _huggingface_tensors(backbone):
+  """The encoder's weights under Hugging Face's names and in its layout."""
+  tensors = {}
+  for weight in backbone.weights:
+    name, value = _NAMES.get(weight.path), weight.numpy()
+    if name is None:
+      layer, ending = weight.path.rsplit("/", 1)
+      name = f"{_NAMES[layer]}.{_ENDINGS.get(ending, ending)}"
+      if layer.startswith(_LAYER):
+        name = f"{_HUGGINGFACE_LAYER}.{name}"
+      if ending == "kernel":
+        inputs = 6 if layer.endswith("feedforward_output_dense") else 4
+        value = value.reshape(inputs, -1).T
+      elif ending == "bias":
+        value = value.ravel()
+    tensors[name] = np.ascontiguousarray(value)
+  return tensors
+
+
+@pytest.fixture(name="backbone", scope="module")
+def _backbone():
+  """An encoder with random values in every weight, biases included."""
+  backbone = encoder.build_encoder(huggingface_config(_CONFIG, "config.json"))
+  random = np.random.default_rng(5)
+  for weight in backbone.weights:
+    weight.assign(random.normal(size=weight.shape))
+  return backbone
+
+
+def _write(tmp_path, tensors, config=_CONFIG):
+  (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+  save_file(tensors, tmp_path / "model.safetensors")
+  return str(tmp_path)
+
+
+def _assert_same_weights(loaded, backbone, **tolerance):
+  for ours, theirs in zip(loaded.weights, backbone.weights, strict=True):
+    assert ours.path == theirs.path
+    np.testing.assert_allclose(ours, theirs, err_msg=ours.path, **tolerance)
+
+
+def test_written_encoder_is_read_back_equal(tmp_path, backbone):
+  directory = _write(tmp_path, _huggingface_tensors(backbone))
+  loaded = load_huggingface(directory)
+  _assert_same_weights(loaded.backbone, backbone, rtol=0)
+  assert loaded.head_kernel is None
+  assert loaded.vocabulary_path is None
+  assert loaded.lower_case is True
+
+
+def test_prefixed_names_are_read(tmp_path, backbone):
+  tensors = {
+    f"bert.{name}": value
+    for name, value in _huggingface_tensors(backbone).items()
+  }
+  loaded = load_huggingface(_write(tmp_path, tensors))
+  _assert_same_weights(loaded.backbone, backbone, rtol=0)
+
+
+def test_old_gamma_and_beta_are_read(tmp_path, backbone):
+  tensors = {
+    name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+      "LayerNorm.bias", "LayerNorm.beta"
+    ): value
+    for name, value in _huggingface_tensors(backbone).items()
+  }
+  assert sum(name.endswith("gamma") for name in tensors) == 3
+  loaded = load_huggingface(_write(tmp_path, tensors))
+  _assert_same_weights(loaded.backbone, backbone, rtol=0)
+
+
+@pytest.mark.parametrize(
+  ("stored", "precision"), [(np.float16, 1e-3), (ml_dtypes.bfloat16, 8e-3)]
+)
+def test_half_precision_becomes_float32(tmp_path, backbone, stored, precision):
+  tensors = {
+    name: value.astype(stored)
+    for name, value in _huggingface_tensors(backbone).items()
+  }
+  loaded = load_huggingface(_write(tmp_path, tensors))
+  _assert_same_weights(loaded.backbone, backbone, rtol=precision, atol=1e-6)
+  assert {weight.dtype for weight in loaded.backbone.weights} == {"float32"}
+
+
+def test_shards_are_read_through_their_index(tmp_path, backbone):
+  tensors = _huggingface_tensors(backbone)
+  names = sorted(tensors)
+  shards = {"a.safetensors": names[:9], "b.safetensors": names[9:]}
+  for shard, held in shards.items():
+    save_file({name: tensors[name] for name in held}, tmp_path / shard)
+  weight_map = {name: s for s, held in shards.items() for name in held}
+  (tmp_path / "model.safetensors.index.json").write_text(
+    json.dumps({"weight_map": weight_map}), encoding="utf-8"
+  )
+  (tmp_path / "config.json").write_text(json.dumps(_CONFIG), encoding="utf-8")
+  _assert_same_weights(
+    load_huggingface(str(tmp_path)).backbone, backbone, rtol=0
+  )
+
+
+def test_missing_shard_is_named(tmp_path, backbone):
+  weight_map = dict.fromkeys(_huggingface_tensors(backbone), "gone.safetensors")
+  (tmp_path / "model.safetensors.index.json").write_text(
+    json.dumps({"weight_map": weight_map}), encoding="utf-8"
+  )
+  (tmp_path / "config.json").write_text(json.dumps(_CONFIG), encoding="utf-8")
+  with pytest.raises(ValueError, match=r"Cannot read .*gone\.safetensors"):
+    load_huggingface(str(tmp_path))
+
+
+def test_keras_hubs_own_converter_reads_the_same_weights(tmp_path, backbone):
+  directory = _write(tmp_path, _huggingface_tensors(backbone))
+  converted = keras_hub.models.BertBackbone.from_preset(directory)
+  _assert_same_weights(load_huggingface(directory).backbone, converted, rtol=0)
+
+
+def test_question_answering_head_is_returned(tmp_path, backbone):
+  tensors = _huggingface_tensors(backbone)
+  tensors["qa_outputs.weight"] = np.arange(8, dtype="float32").reshape(2, 4)
+  tensors["qa_outputs.bias"] = np.array([5.0, 6.0], "float32")
+  loaded = load_huggingface(_write(tmp_path, tensors))
+  np.testing.assert_array_equal(
+    loaded.head_kernel, [[0, 4], [1, 5], [2, 6], [3, 7]]
+  )
+  np.testing.assert_array_equal(loaded.head_bias, [5.0, 6.0])
+
+
+def test_pooler_may_be_missing_and_other_weights_may_not(tmp_path, backbone):
+  tensors = _huggingface_tensors(backbone)
+  del tensors["pooler.dense.weight"], tensors["pooler.dense.bias"]
+  load_huggingface(_write(tmp_path, tensors))
+  del tensors["encoder.layer.0.output.dense.bias"]
+  with pytest.raises(
+    ValueError, match=r"encoder\.layer\.0\.output\.dense\.bias is not there"
+  ):
+    load_huggingface(_write(tmp_path, tensors))
+
+
+def test_vocabulary_and_lower_case_come_from_the_directory(tmp_path, backbone):
+  (tmp_path / "vocab.txt").write_text("[PAD]\n", encoding="utf-8")
+  (tmp_path / "tokenizer_config.json").write_text(
+    '{"do_lower_case": false}', encoding="utf-8"
+  )
+  loaded = load_huggingface(_write(tmp_path, _huggingface_tensors(backbone)))
+  assert loaded.vocabulary_path == str(tmp_path / "vocab.txt")
+  assert loaded.lower_case is False
+
+
+@pytest.mark.parametrize(
+  ("changes", "message"),
+  [
+    ({"model_type": "roberta"}, "must be \"bert\".*Received: 'roberta'"),
+    ({"model_type": None}, "Received: None"),
+    ({"position_embedding_type": "relative_key"}, 'must be "absolute"'),
+    ({"vocab_size": 12}, r"shape \[11, 4\].*asks for \[12, 4\]"),
+  ],
+)
+def test_other_architectures_are_refused(tmp_path, backbone, changes, message):
+  directory = _write(
+    tmp_path, _huggingface_tensors(backbone), {**_CONFIG, **changes}
+  )
+  with pytest.raises(ValueError, match=message):
+    load_huggingface(directory)
+
+
+@pytest.mark.parametrize(
+  "name", ["pytorch_model.bin", "model.pt", "model.ckpt", "weights.pth"]
+)
+def test_pickled_weights_are_refused_with_a_pointer(tmp_path, name):
+  (tmp_path / "config.json").write_text(json.dumps(_CONFIG), encoding="utf-8")
+  (tmp_path / name).write_bytes(b"\x80\x04N.")
+  with pytest.raises(ValueError, match=f"{name}.*safe_serialization=True"):
+    load_huggingface(str(tmp_path))
+
+
+def test_directory_without_weights_is_refused(tmp_path):
+  (tmp_path / "config.json").write_text(json.dumps(_CONFIG), encoding="utf-8")
+  with pytest.raises(ValueError, match=r"neither model\.safetensors nor"):
+    load_huggingface(str(tmp_path))
+
+
+def test_damaged_file_is_named(tmp_path):
+  (tmp_path / "config.json").write_text(json.dumps(_CONFIG), encoding="utf-8")
+  (tmp_path / "model.safetensors").write_bytes(b"abc")
+  with pytest.raises(ValueError, match=r"model\.safetensors as safetensors"):
+    load_huggingface(str(tmp_path))

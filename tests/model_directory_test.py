@@ -1,0 +1,130 @@
+"""Saving a model and reading it back, here and with KerasHub alone."""
+
+import keras_hub
+import numpy as np
+import pytest
+
+from bert_span.modeling import encoder, model_directory, span_model
+from bert_span.modeling.encoder_config import EncoderConfig
+
+_SIZES = {
+  "vocabulary_size": 11,
+  "num_layers": 1,
+  "num_heads": 2,
+  "hidden_dim": 4,
+  "intermediate_dim": 8,
+  "max_sequence_length": 6,
+  "num_segments": 2,
+}
+_IDS = np.array([[1, 2, 3, 4, 0, 0], [5, 6, 7, 8, 9, 10]], "int32")
+_INPUTS = {
+  "token_ids": _IDS,
+  "segment_ids": np.array([[0, 0, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1]], "int32"),
+  "padding_mask": (_IDS > 0).astype("int32"),
+}
+
+
+def _model(head_bias=True, **settings):
+  config = EncoderConfig(**_SIZES, **settings)
+  model = span_model.build_span_model(encoder.build_encoder(config), head_bias)
+  if head_bias:
+    model.head.bias.assign([0.5, -0.5])
+  return model
+
+
+def _assert_same_logits(one, other):
+  expected, received = one(_INPUTS), other(_INPUTS)
+  for name in ("start_logits", "end_logits"):
+    np.testing.assert_array_equal(expected[name], received[name])
+
+
+@pytest.mark.parametrize("head_bias", [True, False])
+def test_saved_model_gives_the_same_logits(tmp_path, head_bias):
+  model = _model(head_bias)
+  model_directory.save_span_model(model, tmp_path / "model")
+  loaded = model_directory.load_span_model(tmp_path / "model")
+  _assert_same_logits(model, loaded)
+  assert loaded.head.use_bias == head_bias
+
+
+def test_keras_hub_reads_the_encoder_alone(tmp_path):
+  model = _model()
+  model_directory.save_span_model(model, str(tmp_path))
+  for reader in (keras_hub.models.Backbone, keras_hub.models.BertBackbone):
+    backbone = reader.from_preset(str(tmp_path))
+    np.testing.assert_array_equal(
+      backbone(_INPUTS)["sequence_output"],
+      model.backbone(_INPUTS)["sequence_output"],
+    )
+  names = sorted(path.name for path in tmp_path.iterdir())
+  assert names == [
+    "config.json",
+    "metadata.json",
+    "model.weights.h5",
+    "span_head.safetensors",
+  ]
+
+
+def test_saving_again_replaces_the_model(tmp_path):
+  model_directory.save_span_model(_model(), str(tmp_path))
+  model = _model()
+  model_directory.save_span_model(model, str(tmp_path))
+  _assert_same_logits(model, model_directory.load_span_model(str(tmp_path)))
+
+
+def test_attention_dropout_survives(tmp_path):
+  model = _model(dropout=0.0, attention_dropout=0.3)
+  model_directory.save_span_model(model, str(tmp_path))
+  loaded = model_directory.load_span_model(str(tmp_path))
+  assert loaded.backbone.dropout == 0.0
+  assert encoder.attention_dropout(loaded.backbone) == 0.3
+  _assert_same_logits(model, loaded)
+
+
+def test_other_file_systems_are_written_and_read():
+  model = _model()
+  model_directory.save_span_model(model, "ram://model_directory_test/model")
+  _assert_same_logits(
+    model, model_directory.load_span_model("ram://model_directory_test/model")
+  )
+
+
+def test_model_is_loaded_in_another_precision(tmp_path):
+  model_directory.save_span_model(_model(), str(tmp_path))
+  loaded = model_directory.load_span_model(str(tmp_path), "mixed_bfloat16")
+  assert loaded.backbone(_INPUTS)["sequence_output"].dtype == "bfloat16"
+  assert loaded(_INPUTS)["start_logits"].dtype == "float32"
+
+
+def test_directory_without_a_head_is_refused(tmp_path):
+  _model().backbone.save_to_preset(str(tmp_path))
+  with pytest.raises(ValueError, match=r"has no span_head\.safetensors"):
+    model_directory.load_span_model(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["span_head.safetensors", "model.weights.h5"])
+def test_damaged_file_is_one_clear_error(tmp_path, name):
+  model_directory.save_span_model(_model(), str(tmp_path))
+  (tmp_path / name).write_bytes(b"damaged")
+  with pytest.raises(ValueError, match=str(tmp_path)):
+    model_directory.load_span_model(str(tmp_path))
+
+
+def test_missing_encoder_weights_are_one_clear_error(tmp_path):
+  model_directory.save_span_model(_model(), str(tmp_path))
+  (tmp_path / "model.weights.h5").unlink()
+  with pytest.raises(ValueError, match="Cannot load the KerasHub preset"):
+    model_directory.load_span_model(str(tmp_path))
+
+
+def test_preset_of_another_architecture_is_refused(tmp_path):
+  keras_hub.models.DistilBertBackbone(
+    vocabulary_size=11,
+    num_layers=1,
+    num_heads=2,
+    hidden_dim=4,
+    intermediate_dim=8,
+    max_sequence_length=6,
+  ).save_to_preset(str(tmp_path))
+  with pytest.raises(ValueError, match="Received: DistilBertBackbone"):
+    model_directory.load_backbone(str(tmp_path))

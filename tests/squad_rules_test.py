@@ -1,0 +1,134 @@
+import pytest
+
+from bert_span.data import squad_notices
+from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.data.squad_reader import make_squad_file, read_squad
+from bert_span.data.squad_rules import prediction_examples, training_examples
+
+_YES = Answer("yes", 0)
+
+
+def _example(qas_id="q1", answers=(_YES,), context="yes and no", **more):
+  return SquadExample(qas_id, "Well?", context, answers, title="T", **more)
+
+
+def _file(*examples, version_2=False):
+  return make_squad_file("t.json", list(examples), version_2)
+
+
+def test_an_answerable_question_trains_on_its_first_answer():
+  squad_file = _file(_example(answers=(Answer("no", 8), _YES)))
+  (example,) = training_examples(squad_file, False)
+  assert example.answers == (Answer("no", 8),)
+  assert squad_file.examples[0].answers == (Answer("no", 8), _YES)
+  assert squad_file.report.count(squad_notices.SEVERAL_ANSWERS) == 1
+
+
+def test_an_answer_that_is_nowhere_gives_way_to_the_next():
+  squad_file = _file(_example(answers=(Answer("maybe", 0), _YES)))
+  (example,) = training_examples(squad_file, False)
+  assert example.answers == (_YES,)
+
+
+@pytest.mark.parametrize(
+  ("useless", "notice"),
+  [
+    (_example("u", answers=()), squad_notices.UNTRAINED_NO_ANSWER),
+    (
+      _example("u", answers=(Answer("maybe", 0),)),
+      squad_notices.UNTRAINED_NOT_LOCATED,
+    ),
+    (
+      _example("u", answers=(Answer("", 0),)),
+      squad_notices.UNTRAINED_NOT_LOCATED,
+    ),
+    (_example("u", context=" "), squad_notices.UNTRAINED_BLANK_CONTEXT),
+  ],
+)
+def test_what_cannot_teach_is_left_out_and_counted_once(useless, notice):
+  squad_file = _file(useless, _example("good"))
+  for _ in range(2):
+    (kept,) = training_examples(squad_file, False)
+    assert kept.qas_id == "good"
+  assert squad_file.report.places(notice) == [
+    "t.json: article 'T', question 'u'"
+  ]
+
+
+def test_a_file_with_nothing_to_train_on_is_an_error_that_says_why():
+  with pytest.raises(ValueError, match=r"t\.json: none of its 1") as caught:
+    training_examples(_file(_example(answers=())), False)
+  assert "it has no answer" in str(caught.value)
+
+
+def test_unanswerable_questions_train_without_answers_when_asked_for():
+  squad_file = _file(
+    _example("a"), _example("b", is_impossible=True), version_2=True
+  )
+  one, two = training_examples(squad_file, True)
+  assert one.answers == (_YES,)
+  assert (two.is_impossible, two.answers) == (True, ())
+
+
+def test_an_unanswerable_question_without_the_flag_is_an_error():
+  squad_file = _file(
+    _example("a"),
+    _example("b", (), is_impossible=True),
+    _example("c", (), is_impossible=True),
+    version_2=True,
+  )
+  with pytest.raises(ValueError) as caught:
+    training_examples(squad_file, False)
+  for word in (
+    "t.json: article 'T', question 'b'",
+    "2 of the 3",
+    "--version_2_with_negative",
+  ):
+    assert word in str(caught.value)
+
+
+def test_the_flag_with_a_1_1_file_is_an_error_in_training():
+  with pytest.raises(ValueError) as caught:
+    training_examples(_file(_example()), True)
+  for word in ("t.json", "--version_2_with_negative", "1.1", "Leave the flag"):
+    assert word in str(caught.value)
+
+
+def test_the_flag_with_a_2_0_file_that_has_no_negative_is_counted():
+  squad_file = _file(_example(), version_2=True)
+  assert len(training_examples(squad_file, True)) == 1
+  assert squad_file.report.count(squad_notices.ALL_ANSWERABLE) == 1
+
+
+def test_prediction_keeps_every_question():
+  examples = (
+    _example("a", answers=()),
+    _example("b", context=""),
+    _example("c", answers=(Answer("maybe", 0),)),
+  )
+  squad_file = _file(*examples)
+  ids = [e.qas_id for e in prediction_examples(squad_file, False)]
+  assert ids == ["a", "b", "c"]
+
+
+def test_predicting_a_1_1_file_with_the_flag_is_counted_once():
+  squad_file = _file(_example("a"), _example("b"))
+  for _ in range(2):
+    assert len(prediction_examples(squad_file, True)) == 2
+  assert squad_file.report.places(squad_notices.ALL_ANSWERABLE) == ["t.json"]
+
+
+def test_predicting_unanswerable_questions_without_the_flag_is_counted():
+  squad_file = _file(_example("b", (), is_impossible=True), version_2=True)
+  assert len(prediction_examples(squad_file, False)) == 1
+  assert squad_file.report.count(squad_notices.ANSWERED_ANYWAY) == 1
+  assert len(prediction_examples(squad_file, True)) == 1
+  assert squad_file.report.count(squad_notices.ALL_ANSWERABLE) == 0
+
+
+def test_training_on_real_squad_2_keeps_every_question(shared_data):
+  squad_file = read_squad(shared_data / "squad2_part.json")
+  examples = training_examples(squad_file, True)
+  assert len(examples) == 3308
+  assert sum(e.is_impossible for e in examples) == 1675
+  assert squad_file.report.count(squad_notices.SEVERAL_ANSWERS) == 1633

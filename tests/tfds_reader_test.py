@@ -1,0 +1,148 @@
+import json
+import socket
+from unittest import mock
+
+import pytest
+
+from bert_span.data import squad_notices, tfds_reader
+from bert_span.data.squad_example import Answer
+from bert_span.data.tfds_reader import read_tfds
+
+
+def _squad(qas_id, version_2):
+  qas = [
+    {
+      "id": qas_id,
+      "question": "Où?",
+      "answers": [
+        {"text": "Zürich", "answer_start": 5},
+        {"text": "See", "answer_start": 0},
+      ],
+    }
+  ]
+  if version_2:
+    qas[0]["is_impossible"] = False
+    qas.append(
+      {
+        "id": qas_id + "-none",
+        "question": "Quand?",
+        "answers": [],
+        "plausible_answers": [{"text": "See", "answer_start": 13}],
+        "is_impossible": True,
+      }
+    )
+  paragraph = {"context": "Élan Zürich, See.", "qas": qas}
+  return {"data": [{"title": "Städte", "paragraphs": [paragraph]}]}
+
+
+@pytest.fixture
+def manual_files(tmp_path):
+  """Writes small files where TFDS looks for files fetched by hand."""
+
+  def write(version):
+    folder = tmp_path / "downloads" / "manual"
+    folder.mkdir(parents=True)
+    for part in ("train", "dev"):
+      path = folder / f"{part}-{version}.json"
+      path.write_text(json.dumps(_squad(part, version == "v2.0")), "utf-8")
+    return folder
+
+  return write
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+  """Every connection fails at once, and counts."""
+  connect = mock.Mock(side_effect=socket.gaierror("no network in this test"))
+  monkeypatch.setattr(socket, "create_connection", connect)
+  for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+    monkeypatch.delenv(name, raising=False)
+  return connect
+
+
+@pytest.fixture
+def any_checksum(monkeypatch):
+  """TFDS takes the small files for the official ones."""
+  manager = pytest.importorskip("tensorflow_datasets").download.DownloadManager
+  check = mock.Mock()
+  monkeypatch.setattr(manager, "_register_or_validate_checksums", check)
+  return check
+
+
+@pytest.mark.parametrize("version", ["v1.1", "v2.0"])
+def test_files_put_in_place_by_hand_are_prepared_and_read_back(
+  tmp_path, manual_files, no_network, any_checksum, version
+):
+  manual_files(version)
+  name = f"squad/{version}"
+  train = read_tfds(name, "train", str(tmp_path))
+  assert any_checksum.called
+  prepared = read_tfds(name, "validation", str(tmp_path))
+  assert not no_network.called
+  assert train.version_2 is (version == "v2.0")
+  assert train.path == f"{name}, split 'train'"
+  by_id = {e.qas_id: e for e in train.examples}
+  example = by_id.pop("train")
+  assert example.context == "Élan Zürich, See."
+  assert (example.question, example.title) == ("Où?", "Städte")
+  assert example.answers == (Answer("Zürich", 5), Answer("See", 13))
+  assert train.report.count(squad_notices.ANSWER_MOVED) == 1
+  if version == "v2.0":
+    none = by_id.pop("train-none")
+    assert (none.is_impossible, none.answers) == (True, ())
+  assert not by_id
+  assert prepared.examples[0].qas_id.startswith("dev")
+
+
+def test_other_files_under_the_official_names_are_refused(
+  tmp_path, manual_files, no_network
+):
+  manual_files("v1.1")
+  with pytest.raises(ValueError, match="not the official ones") as caught:
+    read_tfds("squad/v1.1", "train", str(tmp_path))
+  assert "--train_file" in str(caught.value)
+  assert "-v1.1.json" in str(caught.value)
+  assert not no_network.called
+
+
+def test_a_part_that_cannot_be_read_is_named(
+  tmp_path, manual_files, any_checksum
+):
+  manual_files("v1.1")
+  for split in ("train[:x]", "train[:0]"):
+    with pytest.raises(ValueError, match="no such part") as caught:
+      read_tfds("squad/v1.1", split, str(tmp_path))
+    assert f"squad/v1.1, split '{split}'" in str(caught.value)
+
+
+def test_without_files_and_network_the_error_comes_at_once(
+  tmp_path, no_network
+):
+  with pytest.raises(OSError) as caught:
+    read_tfds("squad/v2.0", "train", str(tmp_path))
+  assert no_network.called
+  for word in (
+    str(tmp_path),
+    "train-v2.0.json and dev-v2.0.json",
+    "downloads/manual",
+    "--train_file",
+  ):
+    assert word in str(caught.value)
+
+
+def test_an_unknown_name_lists_the_valid_ones():
+  with pytest.raises(ValueError, match=r"squad/v1\.1, squad/v2\.0.*'squad'"):
+    read_tfds("squad", "train")
+
+
+def test_an_unknown_split_lists_the_valid_ones():
+  with pytest.raises(ValueError, match=r"train, validation.*'dev'"):
+    read_tfds("squad/v1.1", "dev")
+
+
+def test_a_host_that_refuses_the_question_still_answers(monkeypatch, tmp_path):
+  error = tfds_reader.urllib.error.HTTPError("u", 405, "no HEAD", {}, None)
+  opened = mock.Mock(side_effect=error)
+  monkeypatch.setattr(tfds_reader.urllib.request, "urlopen", opened)
+  tfds_reader._check_host("squad/v1.1", tmp_path, ["train-v1.1.json"], 1.0)
+  assert opened.call_args.kwargs == {"timeout": 1.0}

@@ -1,0 +1,423 @@
+import json
+import warnings
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_span.training.checkpoints import random_states
+from bert_span.training.learning_rate import WarmupLinearDecay
+from bert_span.training.loop import Trainer, TrainOptions
+from bert_span.training.optimizer import create_optimizer
+from bert_span.training.run_options import differences
+
+NUM_STEPS = 7
+BATCH = 4
+VOCAB = 20
+
+
+def make_model(width=6, dropout=0.3, seed=3):
+  """A token classifier small enough to train in milliseconds a step."""
+  keras.utils.set_random_seed(seed)
+  tokens = keras.Input([None], dtype="int32")
+  hidden = keras.layers.Embedding(VOCAB, width)(tokens)
+  hidden = keras.layers.LayerNormalization(name="layer_norm")(hidden)
+  hidden = keras.layers.Dropout(dropout)(hidden)
+  pooled = keras.layers.Dense(3, name="pooler")(hidden)
+  logits = keras.layers.Dense(1, name="logits")(hidden)
+  return keras.Model(tokens, {"logits": logits, "pooled": pooled})
+
+
+def loss_fn(model, batch):
+  logits = model(batch["input_ids"], training=True)["logits"][..., 0]
+  return tf.nn.sparse_softmax_cross_entropy_with_logits(
+    labels=batch["positions"], logits=logits
+  )
+
+
+def make_batch(step):
+  """The batch of a step: other length, other windows, nothing but its step."""
+  generator = np.random.default_rng(step)
+  length = 3 + step % 4
+  ids = generator.integers(0, VOCAB, (BATCH, length))
+  positions = generator.integers(0, length, BATCH)
+  return {
+    "input_ids": ids.astype(np.int32),
+    "positions": positions.astype(np.int32),
+  }
+
+
+def dataset_fn(first_step, last_step=1000, make=make_batch):
+  return tf.data.Dataset.from_generator(
+    lambda: map(make, range(first_step, last_step)),
+    output_signature={
+      "input_ids": tf.TensorSpec([None, None], tf.int32),
+      "positions": tf.TensorSpec([None], tf.int32),
+    },
+  )
+
+
+def make_trainer(output_dir, model=None, rate=0.1, log=None, **options):
+  model = model or make_model()
+  options = {
+    "num_train_steps": NUM_STEPS,
+    "train_batch_size": BATCH,
+    "save_checkpoints_steps": 2,
+    **options,
+  }
+  schedule = WarmupLinearDecay(rate, options["num_train_steps"], 2)
+  trainer = Trainer(
+    model,
+    loss_fn,
+    create_optimizer(schedule),
+    TrainOptions(**options),
+    output_dir,
+    fingerprint={"max_seq_length": 384},
+    log=log or (lambda line: None),
+  )
+  return trainer, model
+
+
+def all_values(model, trainer):
+  variables = [*model.variables, *trainer._optimizer.variables]
+  return [variable.numpy() for variable in variables]
+
+
+def events(output_dir):
+  """Reads {(name, step): value} out of the event files, the plain format."""
+  scalars = {}
+  for path in sorted((output_dir / "train").glob("events.out.tfevents.*")):
+    for record in tf.data.TFRecordDataset(str(path)):
+      event = tf.compat.v1.Event.FromString(record.numpy())
+      for value in event.summary.value:
+        number = float(tf.make_ndarray(value.tensor))
+        assert value.metadata.plugin_data.plugin_name == "scalars"
+        scalars[value.tag, event.step] = number
+  return scalars
+
+
+def test_a_stopped_run_ends_with_the_very_weights_of_an_unstopped_one(
+  tmp_path,
+):
+  whole, whole_model = make_trainer(tmp_path / "whole")
+  assert whole.train(dataset_fn) == NUM_STEPS
+  # Stops in step 6, between two checkpoints, in a process's fashion: the
+  # model and the trainer of then are gone.
+  stopped, _ = make_trainer(tmp_path / "stopped")
+  with pytest.raises(ValueError, match="ended at step 5"):
+    stopped.train(lambda first: dataset_fn(first, last_step=5))
+  lines = []
+  resumed, resumed_model = make_trainer(
+    tmp_path / "stopped", make_model(seed=99), log=lines.append
+  )
+  asked_for = []
+
+  def recording_dataset_fn(first_step):
+    asked_for.append(first_step)
+    return dataset_fn(first_step)
+
+  assert resumed.train(recording_dataset_fn) == NUM_STEPS - 4
+  assert asked_for == [4]
+  assert "Continuing" in lines[0] and "model.ckpt-4" in lines[0]
+  for expected, value in zip(
+    all_values(whole_model, whole),
+    all_values(resumed_model, resumed),
+    strict=True,
+  ):
+    np.testing.assert_array_equal(value, expected)
+
+
+def test_dropout_is_drawn_and_depends_on_the_seed_alone(tmp_path):
+  weights = {}
+  for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+    trainer, model = make_trainer(tmp_path / name, seed=seed)
+    assert len(random_states(model)) == 1
+    trainer.train(dataset_fn)
+    weights[name] = model.get_weights()[0]
+    assert random_states(model)[0].numpy()[1] == NUM_STEPS
+  np.testing.assert_array_equal(weights["a"], weights["b"])
+  assert not np.array_equal(weights["a"], weights["c"])
+
+
+def test_the_step_is_traced_once_for_all_lengths(tmp_path):
+  trainer, _ = make_trainer(tmp_path)
+  trainer.train(dataset_fn)
+  assert len({make_batch(i)["input_ids"].shape for i in range(7)}) == 4
+  assert trainer.num_traces == 1
+
+
+def test_a_complete_run_is_not_trained_again(tmp_path):
+  trainer, model = make_trainer(tmp_path)
+  trainer.train(dataset_fn)
+  lines = []
+  again, model_again = make_trainer(
+    tmp_path, make_model(seed=99), log=lines.append
+  )
+
+  def no_data(first_step):
+    raise AssertionError("data were asked for")
+
+  assert again.train(no_data) == 0
+  assert "nothing to train" in lines[-1]
+  np.testing.assert_array_equal(
+    model_again.get_weights()[0], model.get_weights()[0]
+  )
+
+
+def test_checkpoints_have_the_names_of_run_squad_and_the_newest_are_kept(
+  tmp_path,
+):
+  trainer, _ = make_trainer(tmp_path, max_to_keep=2)
+  trainer.train(dataset_fn)
+  names = sorted(path.name for path in tmp_path.glob("*.index"))
+  assert names == ["model.ckpt-6.index", "model.ckpt-7.index"]
+  assert (tmp_path / "checkpoint").exists()
+
+
+def linear_model(kernel):
+  """y = x . kernel, beside a weight that is in no loss."""
+  inputs = keras.Input([2])
+  output = keras.layers.Dense(1, use_bias=False, name="linear")(inputs)
+  unused = keras.layers.Dense(1, name="pooler")(inputs)
+  model = keras.Model(inputs, [output, unused])
+  model.get_layer("linear").set_weights([np.asarray(kernel, "float32")])
+  return model
+
+
+def linear_trainer(output_dir, model, batch_size, clip_norm=1.0):
+  return Trainer(
+    model,
+    lambda model, batch: model(batch["x"], training=True)[0][:, 0],
+    keras.optimizers.SGD(0.5),
+    TrainOptions(1, batch_size, clip_norm=clip_norm),
+    output_dir,
+    log=lambda line: None,
+  )
+
+
+@pytest.mark.parametrize(
+  ("clip_norm", "expected"),
+  [
+    # The gradient is the sum of x over the batch size: [6, 8] / 2 = [3, 4],
+    # of norm 5. Clipped to 1: [0.6, 0.8]. The rate is 0.5.
+    (1.0, [1 - 0.3, 1 - 0.4]),
+    (10.0, [1 - 1.5, 1 - 2.0]),
+  ],
+)
+def test_clipping_follows_the_global_norm_by_hand(
+  tmp_path, clip_norm, expected
+):
+  model = linear_model([[1.0], [1.0]])
+  x = np.array([[2.0, 3.0], [4.0, 5.0]], np.float32)
+  trainer = linear_trainer(tmp_path, model, 2, clip_norm)
+  trainer.train(lambda first: tf.data.Dataset.from_tensors({"x": x}))
+  kernel = model.get_layer("linear").get_weights()[0]
+  np.testing.assert_allclose(kernel[:, 0], expected, rtol=1e-6)
+  np.testing.assert_allclose(events(tmp_path)["global_norm", 1], 5.0)
+
+
+def test_a_short_batch_is_divided_by_the_full_batch_size(tmp_path):
+  model = linear_model([[1.0], [1.0]])
+  x = np.array([[0.8, 0.4]], np.float32)  # 1 window of 4
+  trainer = linear_trainer(tmp_path, model, batch_size=4)
+  trainer.train(lambda first: tf.data.Dataset.from_tensors({"x": x}))
+  kernel = model.get_layer("linear").get_weights()[0]
+  np.testing.assert_allclose(kernel[:, 0], [0.9, 0.95], rtol=1e-6)
+
+
+def test_repeated_ids_are_summed_before_the_norm(tmp_path):
+  tokens = keras.Input([None], dtype="int32")
+  model = keras.Model(tokens, keras.layers.Embedding(5, 1)(tokens))
+  trainer = Trainer(
+    model,
+    lambda model, batch: tf.reduce_sum(model(batch["ids"]), axis=[1, 2]),
+    keras.optimizers.SGD(0.0),
+    TrainOptions(1, 1),
+    tmp_path,
+    log=lambda line: None,
+  )
+  ids = np.array([[2, 2, 2, 4]], np.int32)
+  trainer.train(lambda first: tf.data.Dataset.from_tensors({"ids": ids}))
+  # Rows 2 and 4 have gradients 3 and 1; unsummed, the norm were 2.
+  np.testing.assert_allclose(
+    events(tmp_path)["global_norm", 1], np.sqrt(10), rtol=1e-6
+  )
+
+
+def test_a_weight_without_gradient_is_left_alone_and_nothing_warns(tmp_path):
+  trainer, model = make_trainer(tmp_path)
+  before = model.get_layer("pooler").get_weights()
+  others = model.get_layer("logits").get_weights()
+  with warnings.catch_warnings():
+    warnings.simplefilter("error", UserWarning)
+    trainer.train(dataset_fn)
+  for old, new in zip(
+    before, model.get_layer("pooler").get_weights(), strict=True
+  ):
+    np.testing.assert_array_equal(new, old)
+  assert not np.array_equal(
+    model.get_layer("logits").get_weights()[0], others[0]
+  )
+
+
+def test_a_loss_without_the_model_is_refused(tmp_path):
+  trainer, _ = make_trainer(tmp_path)
+  trainer._loss_fn = lambda model, batch: tf.ones([BATCH])
+  with pytest.raises(ValueError, match="depends on no trainable weight"):
+    trainer.train(dataset_fn)
+
+
+def test_event_files_hold_loss_rate_norm_and_speed(tmp_path):
+  trainer, _ = make_trainer(tmp_path, iterations_per_loop=1)
+  trainer.train(dataset_fn)
+  scalars = events(tmp_path)
+  names = {name for name, _ in scalars}
+  assert names == {
+    "loss",
+    "learning_rate",
+    "global_norm",
+    "examples_per_second",
+  }
+  schedule = WarmupLinearDecay(0.1, NUM_STEPS, 2)
+  for step in range(1, NUM_STEPS + 1):
+    # The step number counts updates made, the rate is that of the update.
+    assert scalars["learning_rate", step] == float(schedule(step - 1))
+  model = make_model(dropout=0.0)
+  first_losses = loss_fn(model, make_batch(0)).numpy()
+  plain, _ = make_trainer(
+    tmp_path / "plain", make_model(dropout=0.0), iterations_per_loop=1
+  )
+  plain.train(dataset_fn)
+  np.testing.assert_allclose(
+    events(tmp_path / "plain")["loss", 1], first_losses.mean(), rtol=1e-5
+  )
+
+
+def test_a_summary_holds_the_mean_loss_of_its_steps(tmp_path):
+  each, _ = make_trainer(tmp_path / "each", iterations_per_loop=1)
+  each.train(dataset_fn)
+  some, _ = make_trainer(tmp_path / "some", iterations_per_loop=3)
+  some.train(dataset_fn)
+  each, some = events(tmp_path / "each"), events(tmp_path / "some")
+  assert sorted(step for name, step in some if name == "loss") == [3, 6, 7]
+  np.testing.assert_allclose(
+    some["loss", 6], np.mean([each["loss", s] for s in (4, 5, 6)]), rtol=1e-6
+  )
+
+
+@pytest.mark.parametrize(
+  ("change", "told"),
+  [
+    ({"rate": 0.2}, "learning_rate was 0.1, is now 0.2"),
+    ({"num_train_steps": 9}, "num_train_steps was 7, is now 9"),
+    ({"train_batch_size": 8}, "train_batch_size was 4, is now 8"),
+    ({"seed": 5}, "seed was 0, is now 5"),
+  ],
+)
+def test_a_run_is_not_continued_with_other_options(tmp_path, change, told):
+  make_trainer(tmp_path)[0].train(dataset_fn)
+  with pytest.raises(ValueError, match=told) as error:
+    make_trainer(tmp_path, **change)[0].train(dataset_fn)
+  assert "another --output_dir" in str(error.value)
+
+
+def test_how_often_is_saved_may_change_within_a_run(tmp_path):
+  make_trainer(tmp_path)[0].train(dataset_fn)
+  again, _ = make_trainer(tmp_path, save_checkpoints_steps=5, max_to_keep=1)
+  assert again.train(dataset_fn) == 0
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+  make_trainer(tmp_path)[0].train(dataset_fn)
+  wider, _ = make_trainer(tmp_path, make_model(width=8))
+  with pytest.raises(ValueError, match=r"embeddings has shape \[20, 8\]"):
+    wider.train(dataset_fn)
+
+
+def test_a_checkpoint_of_another_program_is_refused(tmp_path):
+  tf.train.CheckpointManager(
+    tf.train.Checkpoint(x=tf.Variable(1.0)),
+    str(tmp_path),
+    max_to_keep=1,
+    checkpoint_name="model.ckpt",
+  ).save(3)
+  with pytest.raises(ValueError, match="--init_checkpoint"):
+    make_trainer(tmp_path)[0].train(dataset_fn)
+
+
+def test_a_damaged_checkpoint_is_named(tmp_path):
+  make_trainer(tmp_path)[0].train(dataset_fn)
+  (tmp_path / "model.ckpt-7.index").write_bytes(b"not a table")
+  with pytest.raises(ValueError, match=r"model\.ckpt-7 cannot be read"):
+    make_trainer(tmp_path)[0].train(dataset_fn)
+
+
+def test_options_that_are_no_json_are_named(tmp_path):
+  make_trainer(tmp_path)[0].train(dataset_fn)
+  (tmp_path / "training_options.json").write_text("{")
+  with pytest.raises(ValueError, match=r"training_options\.json is not JSON"):
+    make_trainer(tmp_path)[0].train(dataset_fn)
+
+
+def test_options_of_a_run_without_checkpoint_do_not_bind(tmp_path):
+  stopped, _ = make_trainer(tmp_path)
+  with pytest.raises(ValueError, match="ended at step 1"):
+    stopped.train(lambda first: dataset_fn(first, last_step=1))
+  other, _ = make_trainer(tmp_path, seed=5)
+  assert other.train(dataset_fn) == NUM_STEPS
+  saved = json.loads((tmp_path / "training_options.json").read_text())
+  assert saved["seed"] == 5
+  assert saved["max_seq_length"] == 384
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_is_not_saved(tmp_path):
+  trainer, _ = make_trainer(tmp_path)
+  plain_loss_fn = trainer._loss_fn
+
+  def spoiled_loss_fn(model, batch):
+    losses = plain_loss_fn(model, batch)
+    spoiled = tf.reduce_all(batch["input_ids"] == 0)
+    return tf.where(spoiled, np.nan, losses)
+
+  trainer._loss_fn = spoiled_loss_fn
+
+  def make(step):
+    batch = make_batch(step)
+    return {**batch, "input_ids": batch["input_ids"] * (step != 3)}
+
+  with pytest.raises(ValueError, match="loss of step 4 is nan"):
+    trainer.train(lambda first: dataset_fn(first, make=make))
+  assert [p.name for p in tmp_path.glob("*.index")] == ["model.ckpt-2.index"]
+
+
+def test_a_model_that_is_not_built_is_refused(tmp_path):
+  with pytest.raises(ValueError, match="no trainable weights"):
+    make_trainer(tmp_path, keras.Sequential([keras.layers.Dense(2)]))
+
+
+@pytest.mark.parametrize(
+  "wrong",
+  [
+    {"num_train_steps": 0},
+    {"train_batch_size": -1},
+    {"save_checkpoints_steps": 0},
+    {"clip_norm": 0.0},
+    {"clip_norm": float("inf")},
+    {"seed": -1},
+  ],
+)
+def test_an_impossible_option_is_named(wrong):
+  (name,) = wrong
+  with pytest.raises(ValueError, match=name):
+    TrainOptions(**{"num_train_steps": 1, **wrong})
+
+
+def test_differences_name_nested_and_missing_options():
+  saved = {"a": {"b": 1, "c": 2}, "d": 3}
+  asked = {"a": {"b": 1, "c": 5}, "e": 4}
+  assert differences(saved, asked) == [
+    "a.c was 2, is now 5",
+    "d was 3, is now 'absent'",
+    "e was 'absent', is now 4",
+  ]
