@@ -3,7 +3,6 @@
 import dataclasses
 
 import keras
-from absl import logging
 
 from bert_span.data.length_buckets import BucketedBatches
 from bert_span.data.training_windows import make_training_windows
@@ -11,6 +10,7 @@ from bert_span.modeling.span_loss import SpanLoss
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer, TrainOptions
 from bert_span.training.optimizer import create_optimizer
+from bert_span.training.progress import log_line
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,17 +86,13 @@ def fine_tune(extractor, examples, options, output_dir):
     options.length_bucket,
     options.seed,
   )
-  logging.info(
-    "%d examples, %d windows (%d without the answer%s), %.0f WordPieces a "
-    "window with padding, %d steps of %d windows, %d of them warm-up.",
-    len(examples),
-    len(windows),
-    windows.num_answerless,
-    f"; {num_dropped} more left out" if num_dropped else "",
-    batches.mean_padded_length(),
-    num_train_steps,
-    options.train_batch_size,
-    num_warmup_steps,
+  left_out = f"; {num_dropped} more left out" if num_dropped else ""
+  log_line(
+    f"{len(examples)} examples, {len(windows)} windows "
+    f"({windows.num_answerless} without an answer{left_out}), "
+    f"{batches.mean_padded_length():.0f} WordPieces a window with padding, "
+    f"{num_train_steps} steps of {options.train_batch_size} windows, "
+    f"{num_warmup_steps} of them warm-up."
   )
   trainer = Trainer(
     extractor.model,
@@ -152,17 +148,15 @@ def span_loss_fn(reduction):
 
 
 def _fingerprint(extractor, examples, windows, options):
-  """What must be the same for a checkpoint to be continued."""
-  settings = dataclasses.asdict(options)
-  for free in ("save_checkpoints_steps", "iterations_per_loop"):
-    del settings[free]
+  """What makes the batches and the loss; the trainer knows the rest."""
   return {
-    **settings,
+    "length_bucket": options.length_bucket,
+    "loss_reduction": options.loss_reduction,
+    "drop_answerless_windows": options.drop_answerless_windows,
     **dataclasses.asdict(extractor.window_options),
     "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
     "num_examples": len(examples),
     "num_windows": len(windows),
-    "num_parameters": extractor.model.count_params(),
   }
 
 

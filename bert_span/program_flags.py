@@ -22,12 +22,28 @@ def run_program(main):
   def guarded(argv):
     try:
       return main(argv)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, flags.Error) as error:
       name = argv[0].rsplit("/", 1)[-1].removesuffix(".py")
       print(f"{name}: {error}", file=sys.stderr)
       return 1
 
   app.run(guarded)
+
+
+def refuse_arguments(argv):
+  """Refuses words on the command line that are no flags.
+
+  Args:
+    argv: what main was called with.
+
+  Raises:
+    ValueError: there are some; a forgotten "--" would be ignored otherwise.
+  """
+  if len(argv) > 1:
+    raise ValueError(
+      f"unknown arguments {' '.join(argv[1:])}; flags begin with --, and a "
+      "value stands behind = or a blank."
+    )
 
 
 @functools.cache

@@ -266,8 +266,11 @@ def test_spans_and_n_best_order_are_the_original_s(
     assert len(differing) <= allowed * len(golden)
 
 
-@pytest.mark.parametrize("kind", _KINDS)
-@pytest.mark.parametrize("configuration", [_J, _F], ids=lambda c: c.name)
+@pytest.mark.parametrize(
+  ("configuration", "kind"),
+  [*((_J, kind) for kind in _KINDS), (_F, "random"), (_F, "peaky")],
+  ids=lambda value: getattr(value, "name", value),
+)
 def test_null_odds_are_the_original_s_and_its_crashes_get_no_answer(
   goldens, read_json, predict, configuration, kind
 ):

@@ -48,7 +48,8 @@ def test_bias_correction_equals_adamw_of_keras():
   for gradient in ([0.5, 1.0], [-2.0, 0.25], [0.0, 3.0]):
     optimizer.apply([tf.constant(gradient)], [ours])
     reference.apply([tf.constant(gradient)], [theirs])
-  np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+  # The fused kernel rounds 1 - beta differently.
+  np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer, TrainOptions
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.run_options import differences
+from bert_span.training.step import dynamic_signature
 
 NUM_STEPS = 7
 BATCH = 4
@@ -145,6 +146,13 @@ def test_the_step_is_traced_once_for_all_lengths(tmp_path):
   trainer.train(dataset_fn)
   assert len({make_batch(i)["input_ids"].shape for i in range(7)}) == 4
   assert trainer.num_traces == 1
+
+
+def test_the_signature_frees_every_dimension():
+  spec = {"input_ids": tf.TensorSpec([4, 128], tf.int32)}
+  assert dynamic_signature(spec) == {
+    "input_ids": tf.TensorSpec([None, None], tf.int32)
+  }
 
 
 def test_a_complete_run_is_not_trained_again(tmp_path):

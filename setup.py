@@ -1,0 +1,50 @@
+"""Installs bert_span and its programs."""
+
+import pathlib
+import re
+
+import setuptools
+
+_ROOT = pathlib.Path(__file__).parent
+_VERSION = re.search(
+  r'^__version__ = "(.+)"$',
+  (_ROOT / "bert_span" / "__init__.py").read_text(encoding="utf-8"),
+  re.MULTILINE,
+).group(1)
+_PROGRAMS = ("run_squad", "ask", "decode", "evaluate", "inspect_windows")
+_TENSORFLOW = ">=2.19,<2.22"
+
+setuptools.setup(
+  name="bert_span",
+  version=_VERSION,
+  description="BERT span extraction (question answering) in Keras/TensorFlow",
+  long_description=(_ROOT / "README.md").read_text(encoding="utf-8"),
+  long_description_content_type="text/markdown",
+  license="Apache-2.0",
+  python_requires=">=3.10,<3.14",
+  packages=setuptools.find_packages(include=["bert_span", "bert_span.*"]),
+  package_data={"bert_span": ["sample/*.json", "sample/*.md"]},
+  install_requires=[
+    "absl-py>=2.1",
+    # tensorflow-datasets imports it and does not ask for it.
+    "importlib_resources",
+    # Today an alias that brings keras-hub.
+    "keras-nlp>=0.20",
+    "safetensors>=0.4.5",
+    f"tensorflow{_TENSORFLOW}",
+    "tensorflow-datasets>=4.9.7",
+    # Its custom ops need the TensorFlow of the same minor version.
+    f"tensorflow-text{_TENSORFLOW}",
+    "tqdm",
+  ],
+  extras_require={
+    "gpu": [f"tensorflow[and-cuda]{_TENSORFLOW}"],
+    "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
+    "tests": ["hypothesis", "pytest>=8", "pytest-xdist", "ruff>=0.9"],
+  },
+  entry_points={
+    "console_scripts": [
+      f"bert_span_{program} = bert_span.{program}:run" for program in _PROGRAMS
+    ],
+  },
+)
