@@ -1,0 +1,77 @@
+"""Which Keras backend bert_span accepts."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+def import_bert_span(tmp_path, backend=None, keras_json=None, before=""):
+  environment = {k: v for k, v in os.environ.items() if k != "KERAS_BACKEND"}
+  environment["KERAS_HOME"] = str(tmp_path)
+  if backend is not None:
+    environment["KERAS_BACKEND"] = backend
+  if keras_json is not None:
+    (tmp_path / "keras.json").write_text(json.dumps(keras_json))
+  code = f"{before}\nimport bert_span, os; print(os.environ['KERAS_BACKEND'])"
+  return subprocess.run(
+    [sys.executable, "-c", code],
+    env=environment,
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+
+
+def test_tensorflow_is_chosen_when_nothing_is_set(tmp_path):
+  assert import_bert_span(tmp_path).stdout == "tensorflow\n"
+
+
+def test_tensorflow_is_kept_when_it_is_set(tmp_path):
+  run = import_bert_span(tmp_path, "tensorflow", {"backend": "jax"})
+  assert run.stdout == "tensorflow\n"
+
+
+def test_another_backend_in_the_environment_is_refused(tmp_path):
+  run = import_bert_span(tmp_path, "jax")
+  assert run.returncode == 1
+  assert "KERAS_BACKEND asks for 'jax'" in run.stderr
+
+
+def test_another_backend_in_keras_json_is_refused(tmp_path):
+  run = import_bert_span(tmp_path, keras_json={"backend": "torch"})
+  assert run.returncode == 1
+  assert f"{tmp_path / 'keras.json'} asks for 'torch'" in run.stderr
+
+
+@pytest.mark.parametrize("content", [{}, [], {"backend": "tensorflow"}])
+def test_a_keras_json_without_another_backend_is_fine(tmp_path, content):
+  assert import_bert_span(tmp_path, keras_json=content).returncode == 0
+
+
+def test_a_keras_loaded_with_another_backend_is_refused(tmp_path):
+  fake = (
+    "import sys, types; keras = types.ModuleType('keras'); "
+    "keras.config = types.SimpleNamespace(backend=lambda: 'jax'); "
+    "sys.modules['keras'] = keras"
+  )
+  run = import_bert_span(tmp_path, before=fake)
+  assert run.returncode == 1
+  assert "imported before bert_span with the backend 'jax'" in run.stderr
+
+
+def test_public_names_load_on_first_use_only(tmp_path):
+  code = (
+    "import sys, bert_span; assert 'tensorflow' not in sys.modules; "
+    "assert 'SpanExtractor' in dir(bert_span)"
+  )
+  subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_unknown_public_name_lists_the_known_ones():
+  import bert_span
+
+  with pytest.raises(AttributeError, match="SpanExtractor"):
+    bert_span.Nothing  # noqa: B018 -- the access is what is tested

@@ -1,0 +1,311 @@
+"""run_squad as a user runs it: on a tiny model and a few questions."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_span.extractor import SpanExtractor
+from bert_span.modeling.encoder import build_encoder
+from bert_span.modeling.encoder_config import read_bert_config
+
+# What the original defines, with its defaults.
+_ORIGINAL_FLAGS = {
+  "bert_config_file": None,
+  "vocab_file": None,
+  "output_dir": None,
+  "train_file": None,
+  "predict_file": None,
+  "init_checkpoint": None,
+  "do_lower_case": True,
+  "max_seq_length": 384,
+  "doc_stride": 128,
+  "max_query_length": 64,
+  "do_train": False,
+  "do_predict": False,
+  "train_batch_size": 32,
+  "predict_batch_size": 8,
+  "learning_rate": 5e-5,
+  "num_train_epochs": 3.0,
+  "warmup_proportion": 0.1,
+  "save_checkpoints_steps": 1000,
+  "iterations_per_loop": 1000,
+  "n_best_size": 20,
+  "max_answer_length": 30,
+  "use_tpu": False,
+  "tpu_name": None,
+  "tpu_zone": None,
+  "gcp_project": None,
+  "master": None,
+  "num_tpu_cores": 8,
+  "verbose_logging": False,
+  "version_2_with_negative": False,
+  "null_score_diff_threshold": 0.0,
+}
+_WORDS = [
+  "the",
+  "a",
+  "mill",
+  "was",
+  "built",
+  "by",
+  "anna",
+  "in",
+  "1895",
+  "near",
+  "river",
+  "who",
+  "when",
+  "where",
+  ".",
+]
+_CONTEXT = "The mill was built by Anna in 1895 near the river."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+  """A vocabulary, a bert_config.json, its checkpoint and two data files."""
+  path = tmp_path_factory.mktemp("run_squad")
+  vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_WORDS, "?"]
+  (path / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
+  config = {
+    "vocab_size": len(vocabulary),
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 64,
+    "type_vocab_size": 2,
+  }
+  (path / "bert_config.json").write_text(json.dumps(config))
+  for name, version_2 in (("v1.json", False), ("v2.json", True)):
+    (path / name).write_text(json.dumps(_squad(version_2)))
+  return path
+
+
+def _squad(version_2):
+  qas = []
+  for i, (question, answer) in enumerate(
+    [("Who built the mill?", "Anna"), ("When was the mill built?", "1895")] * 4
+  ):
+    start = _CONTEXT.index(answer)
+    qas.append(
+      {
+        "id": f"q{i}",
+        "question": question,
+        "answers": [{"text": answer, "answer_start": start}],
+      }
+    )
+    if version_2:
+      qas[-1]["is_impossible"] = i % 4 == 3
+      qas[-1]["answers"] = [] if i % 4 == 3 else qas[-1]["answers"]
+  paragraph = {"context": _CONTEXT, "qas": qas}
+  return {
+    "version": "v2.0" if version_2 else "1.1",
+    "data": [{"title": "Mill", "paragraphs": [paragraph]}],
+  }
+
+
+def run_squad(folder, output_dir, *flags, version_2=False):
+  data = folder / ("v2.json" if version_2 else "v1.json")
+  command = [
+    f"--bert_config_file={folder}/bert_config.json",
+    f"--vocab_file={folder}/vocab.txt",
+    f"--train_file={data}",
+    f"--predict_file={data}",
+    f"--output_dir={output_dir}",
+    "--max_seq_length=32",
+    "--doc_stride=8",
+    "--max_query_length=12",
+    "--train_batch_size=4",
+    "--learning_rate=1e-2",
+    "--num_train_epochs=20",
+    "--save_checkpoints_steps=15",
+    *(["--version_2_with_negative"] if version_2 else []),
+    *flags,
+  ]
+  return subprocess.run(
+    [sys.executable, "-m", "bert_span.run_squad", *command],
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+
+
+def read(path):
+  return json.loads(path.read_text())
+
+
+@pytest.mark.large
+def test_trains_predicts_and_scores_then_continues(folder, tmp_path):
+  steps = ("--do_train", "--do_predict", "--do_eval")
+  run = run_squad(folder, tmp_path, *steps, "--num_train_epochs=40")
+  assert run.returncode == 0, run.stderr
+  predictions = read(tmp_path / "predictions.json")
+  n_best = read(tmp_path / "nbest_predictions.json")
+  assert list(predictions) == [f"q{i}" for i in range(8)]
+  for qas_id, entries in n_best.items():
+    assert entries[0]["text"] == predictions[qas_id]
+    for entry in entries:
+      span = _CONTEXT[entry["char_start"] : entry["char_end"]]
+      assert span == entry["text"]
+  scores = read(tmp_path / "eval_results.json")
+  assert set(scores) == {"exact_match", "f1"}
+  assert scores["exact_match"] == 100.0  # eight questions, learnt by heart
+  assert not (tmp_path / "null_odds.json").exists()
+  assert "--learning_rate=0.01" in (tmp_path / "run.flags").read_text()
+  assert (tmp_path / "train").is_dir()
+  extractor = SpanExtractor.from_preset(tmp_path / "model")
+  assert extractor.window_options.max_seq_length == 32
+  answer = extractor.answer(question="Who built the mill?", context=_CONTEXT)
+  assert answer.text == "Anna"
+
+  again = run_squad(folder, tmp_path, *steps, "--num_train_epochs=40")
+  assert again.returncode == 0, again.stderr
+  assert "nothing to train" in again.stderr
+  assert read(tmp_path / "predictions.json") == predictions
+
+  other = run_squad(folder, tmp_path, *steps, "--num_train_epochs=41")
+  assert other.returncode == 1
+  assert "num_train_steps" in other.stderr.splitlines()[-1]
+
+
+@pytest.mark.large
+def test_version_2_writes_null_odds_and_the_official_scores(folder, tmp_path):
+  run = run_squad(
+    folder,
+    tmp_path,
+    *("--do_train", "--do_predict", "--do_eval", "--length_buckets=none"),
+    *("--span_score=mean_probability", "--drop_answerless_windows"),
+    *("--write_logits", "--nospan_head_bias", "--adam_bias_correction"),
+    *("--loss_reduction=sum", "--master=grpc://x"),
+    version_2=True,
+  )
+  assert run.returncode == 0, run.stderr
+  assert len(re.findall("--master has no effect", run.stderr)) == 1
+  assert set(read(tmp_path / "null_odds.json")) == {f"q{i}" for i in range(8)}
+  scores = read(tmp_path / "eval_results.json")
+  assert {"exact", "HasAns_f1", "NoAns_f1", "best_f1_thresh"} <= set(scores)
+  assert scores["total"] == 8
+  with np.load(tmp_path / "logits.npz") as logits:
+    assert logits["start_logits"].shape == (8, 32)
+  extractor = SpanExtractor.from_preset(tmp_path / "model")
+  assert not extractor.model.head.use_bias
+  assert extractor.decoder_options.version_2_with_negative
+
+
+@pytest.mark.large
+def test_a_fine_tuned_checkpoint_of_the_original_keeps_its_head(
+  folder, tmp_path
+):
+  checkpoint = write_original_checkpoint(folder, tmp_path / "bert_model.ckpt")
+  flags = (f"--init_checkpoint={checkpoint}", "--do_predict")
+  run = run_squad(folder, tmp_path / "out", *flags)
+  assert run.returncode == 0, run.stderr
+  assert "with its span head" in run.stderr
+  assert len(read(tmp_path / "out" / "predictions.json")) == 8
+
+
+@pytest.mark.large
+def test_a_model_without_a_head_does_not_predict(folder, tmp_path):
+  run = run_squad(folder, tmp_path, "--do_predict")
+  assert run.returncode == 1
+  assert "no span head" in run.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+  ("flags", "message"),
+  [
+    ((), "At least one of --do_train"),
+    (("--do_train", "--train_file="), "--train_file or --dataset"),
+    (("--do_predict", "--predict_file="), "--predict_file or --dataset"),
+    (("--do_train", "--preset=x"), "--preset stands for"),
+    (("--do_train", "--vocab_file="), "--vocab_file"),
+    (("--do_train", "--dataset=squad/v1.1"), "give either"),
+    (("--do_train", "--use_tpu"), "--use_tpu"),
+    (("--do_train", "--max_seq_length=15"), "--max_query_length (12) + 3"),
+    (("--do_train", "--length_buckets=many"), "--length_buckets"),
+    (("--do_train", "--learning_rate=0"), "--learning_rate"),
+    (("--do_train", "--output_dir="), "--output_dir is required"),
+    (("do_train",), "unknown arguments do_train"),
+  ],
+)
+def test_flags_that_do_not_fit_end_in_one_line(
+  folder, tmp_path, flags, message
+):
+  run = run_squad(folder, tmp_path / "out", *flags)
+  assert run.returncode == 1
+  assert message in run.stderr.splitlines()[-1]
+  assert "Traceback" not in run.stderr
+  assert not (tmp_path / "out").exists()
+
+
+def test_every_flag_of_the_original_is_there_with_its_default():
+  code = (
+    "import json, bert_span.run_squad; from absl import flags; "
+    "print(json.dumps({f: flags.FLAGS[f].default for f in flags.FLAGS}))"
+  )
+  run = subprocess.run(
+    [sys.executable, "-c", code], capture_output=True, text=True, check=True
+  )
+  defaults = json.loads(run.stdout)
+  assert {f: defaults[f] for f in _ORIGINAL_FLAGS} == _ORIGINAL_FLAGS
+
+
+@pytest.mark.parametrize(
+  "recipe",
+  [
+    "bert_base_squad1",
+    "bert_base_squad2",
+    "bert_large_squad1",
+    "bert_large_squad2",
+    "bert_tiny",
+    "minilm_squad1",
+    "quickstart",
+  ],
+)
+def test_every_recipe_is_read_and_has_its_header(repository, recipe):
+  path = repository / "flags" / f"{recipe}.flags"
+  text = path.read_text()
+  for word in ("Program:", "Command:", "Hardware:", "Time", "EM/F1:"):
+    assert word in text
+  code = (
+    "import bert_span.run_squad; from absl import flags; "
+    f"flags.FLAGS(['run_squad', '--flagfile={path}']); "
+    "print(flags.FLAGS.do_train, flags.FLAGS.version_2_with_negative)"
+  )
+  run = subprocess.run(
+    [sys.executable, "-c", code], capture_output=True, text=True, check=True
+  )
+  version_2 = recipe.endswith("squad2") or recipe == "quickstart"
+  assert run.stdout == f"True {version_2}\n"
+
+
+def write_original_checkpoint(folder, path):
+  """A TensorFlow 1 checkpoint with the original's names, and a span head."""
+  from bert_span.modeling.encoder_weights import original_names
+
+  config = read_bert_config(str(folder / "bert_config.json"))
+  backbone = build_encoder(config)
+  weights = {weight.path: weight for weight in backbone.weights}
+  hidden = config.hidden_dim
+  tensors = {}
+  for ours, theirs in original_names(config.num_layers).items():
+    value = weights[ours].numpy()
+    if "/self_attention_layer/" in ours:
+      value = value.reshape((hidden, hidden)[: 2 if "kernel" in ours else 1])
+    tensors[f"bert/{theirs}"] = value
+  rng = np.random.default_rng(0)
+  tensors["cls/squad/output_weights"] = rng.normal(size=[2, hidden])
+  tensors["cls/squad/output_bias"] = np.zeros([2])
+  with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+    for name, value in tensors.items():
+      tf.compat.v1.get_variable(
+        name, initializer=tf.constant(value, tf.float32), use_resource=False
+      )
+    session.run(tf.compat.v1.global_variables_initializer())
+    return tf.compat.v1.train.Saver().save(session, str(path))
