@@ -1,4 +1,4 @@
-"""Scores a prediction file with the official SQuAD 1.1 or 2.0 metrics.
+r"""Scores a prediction file with the official SQuAD 1.1 or 2.0 metrics.
 
     python -m bert_span.evaluate --predict_file=dev.json \
       --predictions_file=predictions.json [--na_prob_file=null_odds.json]
@@ -11,15 +11,13 @@ import json
 import math
 import sys
 
-from absl import app, flags, logging
+from absl import flags, logging
 
 from bert_span import program_flags
 from bert_span.answers.file_scores import score_files
 from bert_span.answers.score_table import format_scores
 
-_PREDICT_FILE = flags.DEFINE_string(
-  "predict_file", None, "SQuAD 1.1 or 2.0 JSON file with the right answers."
-)
+_PREDICT_FILE = program_flags.predict_file_flag()
 _PREDICTIONS_FILE = flags.DEFINE_string(
   "predictions_file",
   None,
@@ -49,8 +47,11 @@ _OUTPUT_FILE = flags.DEFINE_string(
 
 def main(argv):
   """Reads the files, scores them, prints and writes the result."""
-  if len(argv) > 1:
-    raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}")
+  program_flags.refuse_arguments(argv)
+  program_flags.check(_PREDICT_FILE.value, "--predict_file is required.")
+  program_flags.check(
+    _PREDICTIONS_FILE.value, "--predictions_file is required."
+  )
   if _NA_PROB_THRESH.present and not _NA_PROB_FILE.value:
     logging.warning(
       "Without --na_prob_file every no-answer score is 0, so "
@@ -78,7 +79,6 @@ def _write(path, scores):
 
 def run():
   """Entry point of the command bert_span_evaluate."""
-  flags.mark_flags_as_required([_PREDICT_FILE, _PREDICTIONS_FILE])
   program_flags.run_program(main)
 
 

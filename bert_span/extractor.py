@@ -1,7 +1,5 @@
 """SpanExtractor: tokenizer, windows, model and decoder as one object."""
 
-import dataclasses
-import json
 import os
 import shutil
 import uuid
@@ -10,26 +8,31 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.decoder import DecoderOptions, SpanDecoder
-from bert_span.answers.prediction_files import predictions_of
-from bert_span.data.atomic_file import write_text_atomically
-from bert_span.data.input_pipeline import window_dataset
+from bert_span.answers.decoder import DecoderOptions
+from bert_span.answers.window_logits import (
+  NO_LOGIT,
+  WindowDecoder,
+  WindowLogits,
+)
+from bert_span.data.atomic_file import replace_directory
+from bert_span.data.input_pipeline import EXAMPLES_PER_BATCH, window_dataset
 from bert_span.data.squad_example import SquadExample
 from bert_span.modeling import initialization, model_directory
 from bert_span.modeling.encoder import check_sequence_length
 from bert_span.modeling.span_model import assign_head, build_span_model
+from bert_span.span_config import (
+  CONFIG_FILE,
+  read_span_config,
+  write_span_config,
+)
 from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.text.tokenizer_files import save_tokenizer
 from bert_span.text.vocabulary import load_vocabulary
 from bert_span.text.windows import WindowOptions
 
-CONFIG_FILE = "span_config.json"
-_FORMAT_VERSION = 1
 # Batches are padded to a multiple of it, in WordPieces: a few lengths suit
 # the kernels better than hundreds.
 _LENGTH_MULTIPLE = 32
-# The logit of a position that the encoder was not run on; far below any other.
-_NO_LOGIT = -1e9
-_EXAMPLES_PER_CHUNK = 64
 
 
 class Answer(NamedTuple):
@@ -47,21 +50,6 @@ class Answer(NamedTuple):
   char_end: int
   score: float
   probability: float
-
-
-class WindowLogits(NamedTuple):
-  """Start and end logits of the windows of some examples.
-
-  Attributes:
-    examples: list of `SquadExample`.
-    windows: dict of arrays, see `SlidingWindows`.
-    start_logits, end_logits: float32 [windows, seq_length].
-  """
-
-  examples: list
-  windows: dict
-  start_logits: np.ndarray
-  end_logits: np.ndarray
 
 
 class SpanExtractor:
@@ -103,9 +91,7 @@ class SpanExtractor:
       vocabulary, do_lower_case, self.window_options, pad_to_max=fixed_length
     )
     self._fixed_length = fixed_length
-    self._decode = tf.function(
-      SpanDecoder(self.decoder_options), reduce_retracing=True
-    )
+    self._decode = WindowDecoder(self.decoder_options)
     self._run_model = tf.function(self._logits, reduce_retracing=True)
 
   @classmethod
@@ -145,28 +131,29 @@ class SpanExtractor:
     )
 
   def save_to_preset(self, directory):
-    """Writes the model as one directory, whole or not at all.
+    """Writes the model as one directory, on a local disk whole or not at all.
 
     It holds KerasHub's preset of the encoder, the span head, the vocabulary
-    and span_config.json. An old directory of that name is replaced.
+    and span_config.json. An old model of that name is replaced; on a remote
+    file system (gs://...) file by file, span_config.json last.
 
     Args:
-      directory: local path.
+      directory: a local path or one of tf.io.gfile.
+
+    Raises:
+      ValueError: something else than a model stands there.
     """
-    directory = os.fspath(directory).rstrip("/")
+    directory = os.fspath(directory)
+    if model_directory.is_remote(directory):
+      self._write_files(directory)
+      return
+    directory = os.path.realpath(directory)
+    _check_may_replace(directory)
     unfinished = f"{directory}.{uuid.uuid4().hex}.tmp"
     os.makedirs(unfinished)
     try:
-      model_directory.save_span_model(self.model, unfinished)
-      model_directory.save_tokenizer(
-        unfinished,
-        self.preprocessor.tokenizer.vocabulary,
-        self.preprocessor.tokenizer.do_lower_case,
-      )
-      write_text_atomically(
-        os.path.join(unfinished, CONFIG_FILE), self._config_text()
-      )
-      _replace_directory(unfinished, directory)
+      self._write_files(unfinished)
+      replace_directory(unfinished, directory)
     finally:
       shutil.rmtree(unfinished, ignore_errors=True)
 
@@ -232,11 +219,11 @@ class SpanExtractor:
       `WindowLogits` of 64 examples at a time, in order.
     """
     dataset = window_dataset(
-      examples, self.preprocessor, examples_per_batch=_EXAMPLES_PER_CHUNK
+      examples, self.preprocessor, examples_per_batch=EXAMPLES_PER_BATCH
     )
     for i, windows in enumerate(dataset.as_numpy_iterator()):
-      first = i * _EXAMPLES_PER_CHUNK
-      chunk = examples[first : first + _EXAMPLES_PER_CHUNK]
+      first = i * EXAMPLES_PER_BATCH
+      chunk = examples[first : first + EXAMPLES_PER_BATCH]
       yield WindowLogits(chunk, windows, *self._all_logits(windows, batch_size))
 
   def decode(self, logits):
@@ -248,22 +235,13 @@ class SpanExtractor:
     Returns:
       List of `Prediction`, one per example.
     """
-    from bert_span.data.input_pipeline import example_arrays
-
-    contexts = example_arrays(logits.examples)["context"]
-    outputs = self._decode(
-      tf.constant(contexts, tf.string),
-      {name: tf.constant(value) for name, value in logits.windows.items()},
-      tf.constant(logits.start_logits),
-      tf.constant(logits.end_logits),
-    )
-    return predictions_of(logits.examples, outputs)
+    return self._decode(logits)
 
   def _all_logits(self, windows, batch_size):
     """start_logits, end_logits, float32 [windows, seq_length]."""
     shape = windows["input_ids"].shape
-    start_logits = np.full(shape, _NO_LOGIT, np.float32)
-    end_logits = np.full(shape, _NO_LOGIT, np.float32)
+    start_logits = np.full(shape, NO_LOGIT, np.float32)
+    end_logits = np.full(shape, NO_LOGIT, np.float32)
     lengths = windows["input_mask"].sum(axis=1)
     # Windows of similar length share a batch.
     order = np.argsort(lengths, kind="stable")
@@ -281,7 +259,7 @@ class SpanExtractor:
     if not self._fixed_length:
       # Whatever shared the batch must not decide which positions there are.
       padding = windows["input_mask"] == 0
-      start_logits[padding] = end_logits[padding] = _NO_LOGIT
+      start_logits[padding] = end_logits[padding] = NO_LOGIT
     return start_logits, end_logits
 
   def _padded_length(self, longest, longest_of_all):
@@ -301,15 +279,16 @@ class SpanExtractor:
     )
     return outputs["start_logits"], outputs["end_logits"]
 
-  def _config_text(self):
-    config = {
-      "format": _FORMAT_VERSION,
-      "head": "span",
-      "do_lower_case": self.preprocessor.tokenizer.do_lower_case,
-      "window": dataclasses.asdict(self.window_options),
-      "decoder": dataclasses.asdict(self.decoder_options),
-    }
-    return json.dumps(config, indent=2) + "\n"
+  def _write_files(self, directory):
+    tokenizer = self.preprocessor.tokenizer
+    model_directory.save_span_model(self.model, directory)
+    save_tokenizer(directory, tokenizer.vocabulary, tokenizer.do_lower_case)
+    write_span_config(
+      directory,
+      tokenizer.do_lower_case,
+      self.window_options,
+      self.decoder_options,
+    )
 
   def _check_vocabulary_size(self, vocabulary):
     rows = self.model.backbone.vocabulary_size
@@ -328,31 +307,19 @@ def span_model_of(loaded, head_bias=True):
   return model
 
 
-def read_span_config(directory):
-  """The dict of a model directory's span_config.json; None without one."""
-  path = os.path.join(os.fspath(directory), CONFIG_FILE)
-  if not tf.io.gfile.exists(path):
-    return None
-  with tf.io.gfile.GFile(path) as file:
-    config = json.loads(file.read())
-  if config.get("format") != _FORMAT_VERSION or config.get("head") != "span":
-    raise ValueError(
-      f"{path}: format {config.get('format')!r} with head "
-      f"{config.get('head')!r} is not known to this version of bert_span, "
-      f"which reads format {_FORMAT_VERSION} with head 'span'. Update bert_span."
-    )
-  return config
-
-
-def _replace_directory(new, old):
-  """Renames a directory over another one."""
-  if os.path.exists(old):
-    retired = f"{old}.{uuid.uuid4().hex}.old"
-    os.rename(old, retired)
-    os.rename(new, old)
-    shutil.rmtree(retired)
-  else:
-    os.rename(new, old)
+def _check_may_replace(directory):
+  """Refuses to remove what is no model: a home directory, say."""
+  if not os.path.lexists(directory):
+    return
+  if os.path.isdir(directory) and (
+    not os.listdir(directory)
+    or os.path.isfile(os.path.join(directory, CONFIG_FILE))
+  ):
+    return
+  raise ValueError(
+    f"{directory} is no model of bert_span (it has no {CONFIG_FILE}), so it is "
+    "not replaced by one. Save the model in a new directory."
+  )
 
 
 def _answers(prediction, n_best):

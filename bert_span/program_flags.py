@@ -71,11 +71,19 @@ def window_flags():
   )
 
 
-def window_options():
-  """The WindowOptions that the flags ask for."""
+def window_options(saved=None):
+  """The WindowOptions that the flags ask for.
+
+  Args:
+    saved: dict of a model's span_config.json, which gives what the command
+      line does not; None takes the flags' defaults.
+
+  Returns:
+    `WindowOptions`.
+  """
   from bert_span.text.windows import WindowOptions
 
-  return WindowOptions(**_values(window_flags()))
+  return WindowOptions(**_values(window_flags(), (saved or {}).get("window")))
 
 
 @functools.cache
@@ -112,11 +120,20 @@ def decoder_flags():
   )
 
 
-def decoder_options():
-  """The DecoderOptions that the flags ask for."""
+def decoder_options(saved=None):
+  """The DecoderOptions that the flags ask for.
+
+  Args:
+    saved: see `window_options`.
+
+  Returns:
+    `DecoderOptions`.
+  """
   from bert_span.answers.decoder import DecoderOptions
 
-  return DecoderOptions(**_values(decoder_flags()))
+  return DecoderOptions(
+    **_values(decoder_flags(), (saved or {}).get("decoder"))
+  )
 
 
 @functools.cache
@@ -151,7 +168,9 @@ def vocabulary_flags():
 def predict_file_flag():
   """--predict_file."""
   return flags.DEFINE_string(
-    "predict_file", None, "SQuAD JSON file with the questions to answer."
+    "predict_file",
+    None,
+    "SQuAD JSON file with the questions to answer or to score.",
   )
 
 
@@ -177,5 +196,10 @@ def check(condition, message):
     raise flags.IllegalFlagValueError(message)
 
 
-def _values(group):
-  return {name: holder.value for name, holder in vars(group).items()}
+def _values(group, saved=None):
+  """Dict of a group's values, from `saved` where no flag is given."""
+  values = {name: holder.value for name, holder in vars(group).items()}
+  for name, value in (saved or {}).items():
+    if name in values and not vars(group)[name].present:
+      values[name] = value
+  return values

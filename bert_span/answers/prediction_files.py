@@ -114,7 +114,7 @@ def write_prediction_files(output_dir, predictions, version_2_with_negative):
   files = {
     PREDICTIONS_FILE: {p.qas_id: p.text for p in predictions},
     N_BEST_FILE: {
-      p.qas_id: [_json_entry(entry) for entry in p.n_best] for p in predictions
+      p.qas_id: [json_entry(entry) for entry in p.n_best] for p in predictions
     },
   }
   if version_2_with_negative:
@@ -159,7 +159,7 @@ def _prediction(example, row):
   )
 
 
-def _json_entry(entry):
+def json_entry(entry):
   """An n-best entry with run_squad's keys in its order, then our offsets."""
   is_span = entry.char_end > entry.char_start
   return {

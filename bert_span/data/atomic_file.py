@@ -1,7 +1,9 @@
 """Files that are either whole or not there."""
 
+import contextlib
 import json
 import os
+import shutil
 import uuid
 
 import tensorflow as tf
@@ -21,14 +23,34 @@ def write_json_atomically(path, value):
 
 
 def write_text_atomically(path, text):
-  """Writes a UTF-8 file under another name beside `path`, then renames it.
+  """Writes a UTF-8 file that is whole or not there.
+
+  Args:
+    path: a local path, or any path of tf.io.gfile (gs://...).
+    text: str; an old file at `path` is replaced.
+
+  Raises:
+    OSError: the file cannot be written (local paths).
+    tf.errors.OpError: the same, for paths such as gs://...
+  """
+  with open_atomically(path) as file:
+    file.write(text)
+
+
+@contextlib.contextmanager
+def open_atomically(path, binary=False):
+  """Opens a file under another name beside `path`, at last renames it.
 
   A reader sees the old file or the new one, never a part; so does whoever
   comes after a crash.
 
   Args:
-    path: a local path, or any path of tf.io.gfile (gs://...).
-    text: str; an old file at `path` is replaced.
+    path: a local path, or any path of tf.io.gfile (gs://...); an old file is
+      replaced when the block ends, and stays when the block raises.
+    binary: write bytes, and not UTF-8 text.
+
+  Yields:
+    A file whose write() takes str, or bytes.
 
   Raises:
     OSError: the file cannot be written (local paths).
@@ -39,12 +61,12 @@ def write_text_atomically(path, text):
   is_remote = "://" in path
   try:
     if is_remote:
-      with tf.io.gfile.GFile(unfinished, "w") as file:
-        file.write(text)
+      with tf.io.gfile.GFile(unfinished, "wb" if binary else "w") as file:
+        yield file
       tf.io.gfile.rename(unfinished, path, overwrite=True)
     else:
-      with open(unfinished, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+      with _open_local(unfinished, binary) as file:
+        yield file
         file.flush()
         os.fsync(file.fileno())  # else a power cut can leave an empty file
       os.replace(unfinished, path)
@@ -52,3 +74,32 @@ def write_text_atomically(path, text):
     if tf.io.gfile.exists(unfinished):
       tf.io.gfile.remove(unfinished)
     raise
+
+
+def replace_directory(new, old):
+  """Renames a finished directory over another one, which is removed.
+
+  Args:
+    new: the finished directory; local, on the file system of `old`.
+    old: a directory, or nothing yet.
+
+  Raises:
+    OSError: it cannot be renamed; the old one then stands where it stood.
+  """
+  if not os.path.isdir(old):
+    os.rename(new, old)
+    return
+  retired = f"{old}.{uuid.uuid4().hex}.old"
+  os.rename(old, retired)
+  try:
+    os.rename(new, old)
+  except OSError:
+    os.rename(retired, old)
+    raise
+  shutil.rmtree(retired)
+
+
+def _open_local(path, binary):
+  if binary:
+    return open(path, "wb")
+  return open(path, "w", encoding="utf-8", newline="\n")

@@ -41,7 +41,7 @@ class SpanPreprocessor(keras.layers.Layer):
     pad_to_max=False,
     **kwargs,
   ):
-    super().__init__(trainable=False, **kwargs)
+    super().__init__(**kwargs)
     # Strings, and offsets in int32, must reach call() as they are.
     self._convert_input_args = False
     self._allow_non_tensor_positional_args = True

@@ -99,7 +99,7 @@ class WordPieceTokenizer(keras.layers.Layer):
   """
 
   def __init__(self, vocabulary, do_lower_case=True, **kwargs):
-    super().__init__(trainable=False, **kwargs)
+    super().__init__(**kwargs)
     # Strings, and offsets in int32, must reach call() as they are.
     self._convert_input_args = False
     self._allow_non_tensor_positional_args = True

@@ -1,0 +1,43 @@
+"""Predictions from saved logits, of one model or of several."""
+
+import numpy as np
+
+from bert_span.answers.window_logits import WindowDecoder, WindowLogits
+from bert_span.data.input_pipeline import EXAMPLES_PER_BATCH, window_dataset
+
+
+def decode_saved_logits(examples, preprocessor, saved_logits, decoder_options):
+  """Answers questions from logits alone.
+
+  Several models make an ensemble: a window's logits are their mean.
+
+  Args:
+    examples: sequence of `SquadExample`, with different ids.
+    preprocessor: `SpanPreprocessor` with pad_to_max, as the logits' windows
+      were made.
+    saved_logits: list of `SavedLogits`, at least one.
+    decoder_options: `DecoderOptions`.
+
+  Returns:
+    List of `Prediction`, in the order of `examples`.
+
+  Raises:
+    ValueError: a file lacks a window, has another one too many or windows of
+      another length.
+  """
+  for saved in saved_logits:
+    saved.check_length(preprocessor.options.max_seq_length)
+  decode = WindowDecoder(decoder_options)
+  predictions = []
+  dataset = window_dataset(examples, preprocessor)
+  for i, windows in enumerate(dataset.as_numpy_iterator()):
+    first = i * EXAMPLES_PER_BATCH
+    chunk = examples[first : first + EXAMPLES_PER_BATCH]
+    pairs = [saved.take(chunk, windows) for saved in saved_logits]
+    starts, ends = (
+      np.mean(column, axis=0) for column in zip(*pairs, strict=True)
+    )
+    predictions += decode(WindowLogits(chunk, windows, starts, ends))
+  for saved in saved_logits:
+    saved.check_all_taken()
+  return predictions

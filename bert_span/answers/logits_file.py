@@ -1,0 +1,294 @@
+"""Logits of all windows as an .npz file.
+
+  qas_id          str [windows]
+  doc_span_index  int32 [windows], 0, 1, .. within a question
+  start_logits    float32 [windows, max_seq_length]
+  end_logits      float32 [windows, max_seq_length]
+
+Positions that the encoder was not run on hold NO_LOGIT. Any program may write
+such a file: nothing in it is pickled, and the order of the windows is free.
+"""
+
+import dataclasses
+import io
+import os
+import zipfile
+
+import numpy as np
+import tensorflow as tf
+
+from bert_span.answers.window_logits import NO_LOGIT
+from bert_span.data.atomic_file import open_atomically
+
+_NAMES = ("qas_id", "doc_span_index", "start_logits", "end_logits")
+_OTHER_WINDOWS = (
+  "Give the file of questions, vocabulary, case and window flags "
+  "(--max_seq_length, --doc_stride, --max_query_length) that the logits were "
+  "saved with."
+)
+
+
+class LogitsWriter:
+  """Gathers the logits of many batches of windows and writes them.
+
+  Example:
+
+  ```python
+  writer = LogitsWriter()
+  for logits in extractor.window_logits(examples):
+    writer.add(logits)
+  writer.write("logits.npz", max_seq_length=384)
+  ```
+  """
+
+  def __init__(self):
+    self._batches = []
+
+  def add(self, logits):
+    """Takes a batch.
+
+    Args:
+      logits: `WindowLogits`.
+    """
+    examples, windows = logits.examples, logits.windows
+    self._batches.append(
+      (
+        [examples[i].qas_id for i in windows["example_index"]],
+        np.array(windows["doc_span_index"], np.int32),
+        np.array(logits.start_logits, np.float32),
+        np.array(logits.end_logits, np.float32),
+      )
+    )
+
+  def write(self, path, max_seq_length):
+    """Writes all batches as one file, whole or not at all.
+
+    Args:
+      path: where to; any path of tf.io.gfile.
+      max_seq_length: WordPieces that every window is padded to.
+    """
+    ids = [qas_id for batch in self._batches for qas_id in batch[0]]
+    indexes = [np.zeros([0], np.int32), *(b[1] for b in self._batches)]
+    content = io.BytesIO()
+    np.savez_compressed(
+      content,
+      qas_id=np.array(ids, np.str_),
+      doc_span_index=np.concatenate(indexes),
+      start_logits=self._padded(2, max_seq_length),
+      end_logits=self._padded(3, max_seq_length),
+    )
+    with open_atomically(path, binary=True) as file:
+      file.write(content.getvalue())
+
+  def _padded(self, column, seq_length):
+    """One column of all batches, float32 [windows, seq_length]."""
+    rows = sum(len(batch[0]) for batch in self._batches)
+    padded = np.full([rows, seq_length], NO_LOGIT, np.float32)
+    row = 0
+    for batch in self._batches:
+      logits = batch[column]
+      padded[row : row + len(logits), : logits.shape[1]] = logits
+      row += len(logits)
+    return padded
+
+
+@dataclasses.dataclass
+class SavedLogits:
+  """A file of logits as read.
+
+  Attributes:
+    path: the file, for messages.
+    row_of: dict of (qas_id, doc_span_index) to row.
+    start_logits, end_logits: float32 [windows, max_seq_length].
+  """
+
+  path: str
+  row_of: dict
+  start_logits: np.ndarray
+  end_logits: np.ndarray
+
+  def __post_init__(self):
+    self._used = np.zeros(len(self.row_of), bool)
+
+  def check_length(self, max_seq_length):
+    """Refuses logits of another window length.
+
+    Args:
+      max_seq_length: WordPieces that the windows must be padded to.
+
+    Raises:
+      ValueError: they are padded to another length.
+    """
+    length = self.start_logits.shape[1]
+    if length != max_seq_length:
+      raise ValueError(
+        f"{self.path}: the logits are of windows of {length} WordPieces, not "
+        f"of --max_seq_length={max_seq_length}. {_OTHER_WINDOWS}"
+      )
+
+  def take(self, examples, windows):
+    """The logits of some windows, in their order.
+
+    Args:
+      examples: sequence of `SquadExample`.
+      windows: their windows, a dict of arrays padded to max_seq_length, see
+        `SlidingWindows`.
+
+    Returns:
+      start_logits, end_logits: float32 [windows, max_seq_length].
+
+    Raises:
+      ValueError: a window is not in the file, or is a longer one there.
+    """
+    keys = [
+      (examples[i].qas_id, int(index))
+      for i, index in zip(
+        windows["example_index"], windows["doc_span_index"], strict=True
+      )
+    ]
+    for key in keys:
+      if key not in self.row_of:
+        raise ValueError(
+          f"{self.path}: no logits of window {key[1]} of question {key[0]}. "
+          f"{_OTHER_WINDOWS}"
+        )
+    rows = np.array([self.row_of[key] for key in keys], np.int64)
+    self._used[rows] = True
+    logits = self.start_logits[rows], self.end_logits[rows]
+    self._check_tokens(keys, np.asarray(windows["input_mask"]) > 0, logits)
+    return logits
+
+  def check_all_taken(self):
+    """Refuses a file with windows that nobody took.
+
+    Raises:
+      ValueError: there are some; names the first.
+    """
+    left = np.flatnonzero(~self._used)
+    if left.size:
+      qas_id, index = list(self.row_of)[left[0]]
+      raise ValueError(
+        f"{self.path}: {left.size} windows too many, such as window {index} "
+        f"of question {qas_id}. {_OTHER_WINDOWS}"
+      )
+
+  def _check_tokens(self, keys, is_token, logits):
+    """Refuses tokens without a logit: the saved windows were shorter."""
+    lacking = (
+      is_token & ((logits[0] <= NO_LOGIT) | (logits[1] <= NO_LOGIT))
+    ).any(axis=1)  # [windows]
+    if lacking.any():
+      qas_id, index = keys[int(np.argmax(lacking))]
+      raise ValueError(
+        f"{self.path}: window {index} of question {qas_id} has tokens without "
+        f"logits, so it was a shorter window. {_OTHER_WINDOWS}"
+      )
+
+
+def read_logits(path):
+  """Reads a file that `LogitsWriter` or another program wrote.
+
+  Args:
+    path: any path of tf.io.gfile.
+
+  Returns:
+    `SavedLogits`.
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: it is damaged, or no file of logits.
+  """
+  path = os.fspath(path)
+  arrays = _load_arrays(path)
+  start, end = (
+    _logits(path, name, arrays[name]) for name in ("start_logits", "end_logits")
+  )
+  ids = _ids(path, arrays["qas_id"])
+  indexes = arrays["doc_span_index"]
+  if indexes.ndim != 1 or indexes.dtype.kind not in "iu":
+    raise _array_error(path, "doc_span_index", "integers [windows]", indexes)
+  if start.shape != end.shape or not len(ids) == len(indexes) == len(start):
+    raise ValueError(
+      f"{path}: its arrays must agree in the number of windows and in "
+      f"max_seq_length. Received: qas_id {ids.shape}, doc_span_index "
+      f"{indexes.shape}, start_logits {start.shape}, end_logits {end.shape}."
+    )
+  row_of = {}
+  for row, key in enumerate(zip(ids.tolist(), indexes.tolist(), strict=True)):
+    if key in row_of:
+      raise ValueError(
+        f"{path}: window {key[1]} of question {key[0]} stands there twice, in "
+        f"rows {row_of[key]} and {row}."
+      )
+    row_of[key] = row
+  saved = SavedLogits(path, row_of, start, end)
+  _check_finite(saved)
+  return saved
+
+
+def _load_arrays(path):
+  """Dict of the file's arrays."""
+  try:
+    with tf.io.gfile.GFile(path, "rb") as file:
+      content = io.BytesIO(file.read())
+  except tf.errors.OpError as error:
+    raise OSError(f"{path}: cannot be read: {error.message}") from error
+  try:
+    with np.load(content, allow_pickle=False) as file:
+      missing = [name for name in _NAMES if name not in file.files]
+      if missing:
+        raise KeyError(
+          f"it lacks {', '.join(missing)} and holds "
+          f"{', '.join(file.files) or 'nothing'}"
+        )
+      return {name: file[name] for name in _NAMES}
+  # NumPy names the many kinds of damage by many exceptions; an .npy file is
+  # an array, which is no context manager.
+  except (
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    AttributeError,
+    TypeError,
+    zipfile.BadZipFile,
+  ) as error:
+    raise ValueError(
+      f"{path}: not a file of logits as run_squad --write_logits saves it, an "
+      f".npz with the arrays {', '.join(_NAMES)}: "
+      f"{error.args[0] if error.args else type(error).__name__}"
+    ) from error
+
+
+def _ids(path, ids):
+  """Ids as str [windows]; integers become strings, as in SQuAD files."""
+  if ids.ndim != 1 or ids.dtype.kind not in "USiu":
+    raise _array_error(path, "qas_id", "strings [windows]", ids)
+  if ids.dtype.kind == "S":
+    return np.char.decode(ids, "utf-8")
+  return ids.astype(np.str_)
+
+
+def _logits(path, name, values):
+  if values.ndim != 2 or values.dtype.kind not in "fiu":
+    raise _array_error(path, name, "numbers [windows, max_seq_length]", values)
+  return values.astype(np.float32, copy=False)
+
+
+def _check_finite(saved):
+  for key, row in saved.row_of.items():
+    if not (
+      np.isfinite(saved.start_logits[row]).all()
+      and np.isfinite(saved.end_logits[row]).all()
+    ):
+      raise ValueError(
+        f"{saved.path}: window {key[1]} of question {key[0]} has a logit that "
+        f"is infinite or not a number. Write {NO_LOGIT:g} where there is none."
+      )
+
+
+def _array_error(path, name, expected, received):
+  return ValueError(
+    f"{path}: {name} must be {expected}. Received: {received.dtype} "
+    f"{list(received.shape)}."
+  )

@@ -1,0 +1,65 @@
+"""Logits of all windows of some questions, and the answers they give."""
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from bert_span.answers.decoder import SpanDecoder
+from bert_span.answers.prediction_files import predictions_of
+from bert_span.data.input_pipeline import example_arrays
+
+# The logit of a position that the encoder was not run on: far below any other
+# and finite, as the decoder demands.
+NO_LOGIT = -1e9
+_DECODER_INPUTS = (
+  "example_index",
+  "input_mask",
+  "token_char_starts",
+  "token_char_ends",
+  "is_max_context",
+)
+
+
+class WindowLogits(NamedTuple):
+  """Start and end logits of the windows of some examples.
+
+  Attributes:
+    examples: sequence of `SquadExample`.
+    windows: dict of arrays, see `SlidingWindows`.
+    start_logits, end_logits: float32 [windows, seq_length].
+  """
+
+  examples: list
+  windows: dict
+  start_logits: np.ndarray
+  end_logits: np.ndarray
+
+
+class WindowDecoder:
+  """Turns `WindowLogits` into predictions; traced once for all batches.
+
+  Args:
+    options: `DecoderOptions`.
+  """
+
+  def __init__(self, options):
+    self._decode = tf.function(SpanDecoder(options), reduce_retracing=True)
+
+  def __call__(self, logits):
+    """Answers the questions of a batch.
+
+    Args:
+      logits: `WindowLogits` with all windows of each of its examples.
+
+    Returns:
+      List of `Prediction`, one per example.
+    """
+    contexts = example_arrays(logits.examples)["context"]
+    outputs = self._decode(
+      tf.constant(contexts, tf.string),
+      {name: tf.constant(logits.windows[name]) for name in _DECODER_INPUTS},
+      tf.constant(logits.start_logits),
+      tf.constant(logits.end_logits),
+    )
+    return predictions_of(logits.examples, outputs)

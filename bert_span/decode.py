@@ -1,0 +1,147 @@
+r"""Writes prediction files from saved logits, without running a model.
+
+  python -m bert_span.run_squad ... --do_predict --write_logits
+  python -m bert_span.decode --predict_file=dev.json --model=OUTPUT/model \
+    --logits_file=OUTPUT/logits.npz --null_score_diff_threshold=-2.5 \
+    --output_dir=/tmp/other_threshold
+
+Several logits files, of models with the same windows, make an ensemble: the
+logits of a window are averaged. The files written are run_squad's.
+"""
+
+import sys
+
+from absl import flags
+
+from bert_span import program_flags
+
+_LOGITS_FILE = flags.DEFINE_multi_string(
+  "logits_file",
+  None,
+  "The .npz that run_squad --write_logits saved; several, separated by commas "
+  "or with the flag repeated, are averaged.",
+)
+_MODEL = flags.DEFINE_string(
+  "model",
+  None,
+  "Model directory that gives the vocabulary, and the window and decoding "
+  "flags that the command line does not; instead of --vocab_file.",
+)
+_PREDICT_FILE = program_flags.predict_file_flag()
+_OUTPUT_DIR = program_flags.output_dir_flag()
+_VOCABULARY = program_flags.vocabulary_flags()
+program_flags.window_flags()
+program_flags.decoder_flags()
+
+
+def main(argv):
+  """Reads questions and logits, decodes them and writes the predictions."""
+  program_flags.refuse_arguments(argv)
+  _check_flags()
+  # Seconds: only once the flags are known to be right.
+  import tensorflow as tf
+
+  from bert_span.answers.ensemble import decode_saved_logits
+  from bert_span.answers.logits_file import read_logits
+  from bert_span.answers.prediction_files import write_prediction_files
+
+  preprocessor, options = _preprocessor_and_decoder_options()
+  predictions = decode_saved_logits(
+    _examples(options.version_2_with_negative),
+    preprocessor,
+    [read_logits(path) for path in _logits_files()],
+    options,
+  )
+  tf.io.gfile.makedirs(_OUTPUT_DIR.value)
+  paths = write_prediction_files(
+    _OUTPUT_DIR.value, predictions, options.version_2_with_negative
+  )
+  num_empty = sum(not prediction.text for prediction in predictions)
+  print(
+    f"{len(predictions)} questions answered, {num_empty} of them with no "
+    f"answer: {', '.join(paths)}",
+    file=sys.stderr,
+  )
+
+
+def run():
+  """Entry point of the installed command."""
+  program_flags.run_program(main)
+
+
+def _check_flags():
+  check = program_flags.check
+  check(_PREDICT_FILE.value, "--predict_file is required.")
+  check(
+    _logits_files(),
+    "--logits_file is required: the logits.npz of run_squad --write_logits.",
+  )
+  check(_OUTPUT_DIR.value, "--output_dir is required.")
+  check(
+    bool(_MODEL.value) != bool(_VOCABULARY.vocab_file.value),
+    "Give either --model or --vocab_file: the vocabulary of the windows.",
+  )
+  check(
+    not (_MODEL.value and _VOCABULARY.do_lower_case.present),
+    "--do_lower_case belongs to --vocab_file; --model knows it. Leave it out.",
+  )
+
+
+def _logits_files():
+  return [
+    path.strip()
+    for value in _LOGITS_FILE.value or []
+    for path in value.split(",")
+    if path.strip()
+  ]
+
+
+def _preprocessor_and_decoder_options():
+  from bert_span.text.preprocessor import SpanPreprocessor
+  from bert_span.text.vocabulary import load_vocabulary
+
+  config, vocab_file = None, _VOCABULARY.vocab_file.value
+  do_lower_case = _VOCABULARY.do_lower_case.value
+  if _MODEL.value:
+    config, vocab_file = _model_config()
+    do_lower_case = config["do_lower_case"]
+  preprocessor = SpanPreprocessor(
+    load_vocabulary(vocab_file),
+    do_lower_case,
+    program_flags.window_options(config),
+    pad_to_max=True,
+  )
+  return preprocessor, program_flags.decoder_options(config)
+
+
+def _model_config():
+  """The dict of span_config.json and the vocabulary's path of --model."""
+  import os
+
+  from bert_span.span_config import CONFIG_FILE, read_span_config
+  from bert_span.text.tokenizer_files import VOCABULARY_FILE
+
+  config = read_span_config(_MODEL.value)
+  if config is None:
+    raise ValueError(
+      f"--model={_MODEL.value} is no model directory of bert_span: it has no "
+      f"{CONFIG_FILE}. Give --vocab_file instead, and the window flags that "
+      "the logits were saved with."
+    )
+  return config, os.path.join(_MODEL.value, VOCABULARY_FILE)
+
+
+def _examples(version_2_with_negative):
+  """The questions to answer; reports what was noticed on the way."""
+  from bert_span.data.squad_reader import read_squad
+  from bert_span.data.squad_rules import prediction_examples
+
+  squad_file = read_squad(_PREDICT_FILE.value)
+  examples = prediction_examples(squad_file, version_2_with_negative)
+  for line in squad_file.report.lines():
+    print(line, file=sys.stderr)
+  return examples
+
+
+if __name__ == "__main__":
+  run()

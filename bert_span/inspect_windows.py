@@ -1,0 +1,104 @@
+r"""Shows the windows that a SQuAD file becomes, one JSON line each.
+
+  python -m bert_span.inspect_windows --input_file=dev.json \
+    --vocab_file=vocab.txt [--is_training] [--output_file=windows.jsonl]
+
+Every line has qas_id, doc_span_index, input_ids, segment_ids, start_position,
+end_position, token_char_spans and max_context, in the order of the file. What
+was noticed while reading goes to standard error.
+"""
+
+import json
+import os
+import sys
+
+from absl import flags
+
+from bert_span import program_flags
+
+_INPUT_FILE = flags.DEFINE_string(
+  "input_file", None, "SQuAD JSON file to make windows of."
+)
+_IS_TRAINING = flags.DEFINE_bool(
+  "is_training",
+  False,
+  "Whether to label the windows with each question's first answer, and to "
+  "leave out questions that cannot be trained on.",
+)
+_OUTPUT_FILE = flags.DEFINE_string(
+  "output_file", "-", "File that gets the JSON lines; - is standard output."
+)
+_VOCABULARY = program_flags.vocabulary_flags()
+_VERSION_2 = program_flags.version_2_flag()
+program_flags.window_flags()
+
+
+def main(argv):
+  """Reads the file, makes its windows and writes them."""
+  program_flags.refuse_arguments(argv)
+  _check_flags()
+  # Seconds: only once the flags are known to be right.
+  from bert_span.data.window_rows import window_rows
+  from bert_span.text.preprocessor import SpanPreprocessor
+  from bert_span.text.vocabulary import load_vocabulary
+
+  preprocessor = SpanPreprocessor(
+    load_vocabulary(_VOCABULARY.vocab_file.value),
+    _VOCABULARY.do_lower_case.value,
+    program_flags.window_options(),
+  )
+  rows = window_rows(_examples(), preprocessor, _IS_TRAINING.value)
+  _write(json.dumps(row) + "\n" for row in rows)
+
+
+def run():
+  """Entry point of the installed command."""
+  program_flags.run_program(main)
+
+
+def _check_flags():
+  program_flags.check(_INPUT_FILE.value, "--input_file is required.")
+  program_flags.check(_OUTPUT_FILE.value, "--output_file must name a file.")
+  program_flags.check(
+    _VOCABULARY.vocab_file.value,
+    "--vocab_file is required: the vocab.txt of the model.",
+  )
+
+
+def _examples():
+  """The examples of the input file; reports what was noticed on the way."""
+  from bert_span.data.squad_reader import read_squad
+  from bert_span.data.squad_rules import prediction_examples, training_examples
+
+  squad_file = read_squad(_INPUT_FILE.value)
+  select = training_examples if _IS_TRAINING.value else prediction_examples
+  examples = select(squad_file, _VERSION_2.value)
+  for line in squad_file.report.lines():
+    print(line, file=sys.stderr)
+  return examples
+
+
+def _write(lines):
+  """Writes lines one by one, so that no file is too long for the memory."""
+  if _OUTPUT_FILE.value == "-":
+    _print(lines)
+    return
+  from bert_span.data.atomic_file import open_atomically
+
+  with open_atomically(_OUTPUT_FILE.value) as file:
+    for line in lines:
+      file.write(line)
+
+
+def _print(lines):
+  try:
+    for line in lines:
+      sys.stdout.write(line)
+    sys.stdout.flush()
+  except BrokenPipeError:
+    # `| head` has seen enough. Python would complain once more at its end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+  run()

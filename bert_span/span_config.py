@@ -1,0 +1,79 @@
+"""span_config.json: what a model directory says about text and answers."""
+
+import dataclasses
+import json
+import os
+
+import tensorflow as tf
+
+from bert_span.data.atomic_file import write_text_atomically
+
+CONFIG_FILE = "span_config.json"
+_FORMAT_VERSION = 1
+_HEAD = "span"
+
+
+def write_span_config(
+  directory, do_lower_case, window_options, decoder_options
+):
+  """Writes span_config.json into a model directory.
+
+  Args:
+    directory: the model directory.
+    do_lower_case: whether text is lower-cased and loses its accents.
+    window_options: `WindowOptions`.
+    decoder_options: `DecoderOptions`.
+  """
+  config = {
+    "format": _FORMAT_VERSION,
+    "head": _HEAD,
+    "do_lower_case": do_lower_case,
+    "window": dataclasses.asdict(window_options),
+    "decoder": dataclasses.asdict(decoder_options),
+  }
+  write_text_atomically(
+    os.path.join(directory, CONFIG_FILE), json.dumps(config, indent=2) + "\n"
+  )
+
+
+def read_span_config(directory):
+  """Reads a model directory's span_config.json.
+
+  Args:
+    directory: any path of tf.io.gfile, or a name that is no directory.
+
+  Returns:
+    Dict of format, head, do_lower_case, window, decoder; None where there is
+    no such file.
+
+  Raises:
+    ValueError: the file is damaged, or of a later version.
+  """
+  path = os.path.join(os.fspath(directory), CONFIG_FILE)
+  if not _exists(path):
+    return None
+  with tf.io.gfile.GFile(path) as file:
+    text = file.read()
+  try:
+    config = json.loads(text)
+  except ValueError as error:
+    raise ValueError(f"{path}: not JSON: {error}. Save the model again.") from (
+      error
+    )
+  if not isinstance(config, dict):
+    config = {}
+  if config.get("format") != _FORMAT_VERSION or config.get("head") != _HEAD:
+    raise ValueError(
+      f"{path}: format {config.get('format')!r} with head "
+      f"{config.get('head')!r} is not known to this version of bert_span, "
+      f"which reads format {_FORMAT_VERSION} with head {_HEAD!r}. Update "
+      "bert_span."
+    )
+  return config
+
+
+def _exists(path):
+  try:
+    return tf.io.gfile.exists(path)
+  except tf.errors.UnimplementedError:  # A handle such as hf://, no file.
+    return False

@@ -1,0 +1,145 @@
+"""From answers in characters to tokens of windows, by hand."""
+
+import pytest
+import tensorflow as tf
+
+from bert_span.text.answer_positions import AnswerPositions
+from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.text.windows import WindowOptions
+
+_VOCABULARY = [
+  *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "a", "b", "c", "d", "e", "f"),
+  *("the", "leader", "was", "john", "smith", "(", "1895", "-", "1943", ")"),
+  *(".", "japanese", "food", "##food"),
+]
+_OPTIONS = WindowOptions(40, 20, 5)
+
+
+def _label(context, answer, char_start, options=_OPTIONS):
+  """(start_positions, end_positions, tokens of each window) of one example."""
+  preprocessor = SpanPreprocessor(_VOCABULARY, options=options)
+  char_end = char_start + len(answer) if char_start >= 0 else -1
+  windows = preprocessor(
+    {
+      "question": tf.constant(["who"]),
+      "context": tf.constant([context]),
+      "answer_text": tf.constant([answer]),
+      "answer_char_start": tf.constant([char_start]),
+      "answer_char_end": tf.constant([char_end]),
+    }
+  )
+  return (
+    windows["start_positions"].numpy().tolist(),
+    windows["end_positions"].numpy().tolist(),
+    [[_VOCABULARY[i] for i in row] for row in windows["input_ids"].numpy()],
+  )
+
+
+def _labelled_tokens(context, answer, char_start):
+  """The tokens that the label names, in the one window there is."""
+  (start,), (end,), (tokens,) = _label(context, answer, char_start)
+  return tokens[start : end + 1]
+
+
+def test_a_part_of_a_word_is_found_in_it():
+  context = "The leader was John Smith (1895-1943)."
+  assert _labelled_tokens(context, "1895", 27) == ["1895"]
+  start, end, _ = _label(context, "1895", 27)
+  assert (start, end) == ([9], [9])  # [CLS] who [SEP] and six before it
+
+
+def test_a_part_of_a_token_becomes_the_whole_word():
+  assert _labelled_tokens("the Japanese food", "Japan", 4) == ["japanese"]
+
+
+def test_an_answer_of_whole_words_stays():
+  context = "The leader was John Smith."
+  assert _labelled_tokens(context, "John Smith", 15) == ["john", "smith"]
+
+
+def test_the_first_run_within_the_words_is_taken():
+  """As run_squad: the second "a" of the word "a-b-a" is labelled the first."""
+  assert _label("c a-b-a", "a", 6)[:2] == ([4], [4])
+  assert _label("c a-b-a", "b-a", 4)[:2] == ([6], [8])
+
+
+def test_a_run_outside_the_answers_words_is_not_taken():
+  assert _label("a b a", "a", 4)[:2] == ([5], [5])
+
+
+def test_an_answer_cut_by_a_window_is_labelled_cls():
+  # Three tokens of the passage in a window: a b c, c d e, e f.
+  options = WindowOptions(7, 2, 1)
+  starts, ends, tokens = _label("a b c d e f", "d e", 6, options)
+  assert [row[3:6] for row in tokens] == [
+    ["a", "b", "c"],
+    ["c", "d", "e"],
+    ["e", "f", "[SEP]"],
+  ]
+  assert starts == [0, 4, 0]
+  assert ends == [0, 5, 0]
+
+
+def test_an_answer_in_two_windows_is_labelled_in_both():
+  starts, ends, _ = _label("a b c d", "c", 4, WindowOptions(7, 1, 1))
+  assert starts == ends == [5, 4]
+
+
+def test_no_answer_is_labelled_cls_in_every_window():
+  starts, ends, _ = _label("a b c d e f", "", -1, WindowOptions(7, 2, 1))
+  assert starts == ends == [0, 0, 0]
+
+
+def test_a_narrow_no_break_space_separates_words_and_a_no_break_space_not():
+  """As run_squad: "Japan" is no token, so its whole word is labelled."""
+  assert _labelled_tokens("Japanese\u202ffood", "Japan", 0) == ["japanese"]
+  assert _labelled_tokens("Japanese\xa0food", "Japan", 0) == [
+    "japanese",
+    "food",
+  ]
+
+
+@pytest.mark.parametrize("separator", [" ", "\t", "\r", "\n", "\u202f"])
+def test_separators_belong_to_the_word_before_them(separator):
+  context = f"Japanese{separator}food"
+  # Neither is a token, so all words touched are labelled.
+  assert _labelled_tokens(context, f"{separator}fo", 8) == ["japanese", "food"]
+  assert _labelled_tokens(context, "foo", 9) == ["food"]
+
+
+def test_blanks_at_the_beginning_of_the_passage_are_no_word():
+  assert _labelled_tokens("  Japanese food", "Japan", 2) == ["japanese"]
+  assert _labelled_tokens(" Japanese food", " Japan", 0) == ["japanese"]
+
+
+def test_a_word_without_tokens_ends_before_it_starts():
+  """As run_squad: a zero-width space is a word without a token."""
+  starts, ends, _ = _label("a \u200b b", "\u200b", 2)
+  assert starts == [4]  # b
+  assert ends == [3]  # a
+
+
+def test_accents_do_not_shift_the_answer():
+  context = "d\u0301 é\u0301 John a"
+  assert _labelled_tokens(context, "John", 6) == ["john"]
+
+
+def test_examples_of_a_batch_do_not_mix():
+  preprocessor = SpanPreprocessor(_VOCABULARY, options=_OPTIONS)
+  windows = preprocessor(
+    {
+      "question": tf.constant(["who", "who", "who", "who"]),
+      "context": tf.constant(["a b", "", "b-a", "a"]),
+      "answer_text": tf.constant(["b", "", "a", ""]),
+      "answer_char_start": tf.constant([2, -1, 2, -1]),
+      "answer_char_end": tf.constant([3, -1, 3, -1]),
+    }
+  )
+  assert windows["example_index"].numpy().tolist() == [0, 2, 3]
+  assert windows["start_positions"].numpy().tolist() == [4, 5, 0]
+  assert windows["end_positions"].numpy().tolist() == [4, 5, 0]
+
+
+def test_get_config_rebuilds_the_layer():
+  layer = AnswerPositions(name="labels")
+  assert AnswerPositions.from_config(layer.get_config()).name == "labels"

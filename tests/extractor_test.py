@@ -1,0 +1,279 @@
+"""SpanExtractor: saving, loading, and what answers must hold."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
+
+from bert_span import DecoderOptions, SpanExtractor, SquadExample, WindowOptions
+from bert_span.modeling.model_directory import HEAD_FILE
+
+_LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)
+_UNICODE = (
+  "🙂 Le Café, 日, was built by Ãnna in 1895\u00a0near\u200b the river."
+)
+
+
+@pytest.fixture(scope="module")
+def extractor():
+  """An extractor of random weights."""
+  return tiny_extractor()
+
+
+def _examples(count=5):
+  contexts = [CONTEXT, _LONG, _UNICODE, "", "Anna"]
+  return [
+    SquadExample(f"q{i}", QUESTION, contexts[i % 5]) for i in range(count)
+  ]
+
+
+def _rows(predictions):
+  return [(p.qas_id, p.text, p.char_start, p.char_end) for p in predictions]
+
+
+def _scores(predictions):
+  return [p.score for p in predictions]
+
+
+@pytest.mark.parametrize("version_2", [False, True])
+def test_saved_model_gives_the_same_answers(tmp_path, version_2):
+  extractor = tiny_extractor(version_2)
+  extractor.save_to_preset(tmp_path / "model")
+  loaded = SpanExtractor.from_preset(tmp_path / "model")
+  assert loaded.window_options == extractor.window_options
+  assert loaded.decoder_options == extractor.decoder_options
+  expected = list(extractor.predict(_examples()))
+  assert list(loaded.predict(_examples())) == expected
+
+
+def test_saved_directory_is_complete_and_says_how_it_was_made(tmp_path):
+  extractor = tiny_extractor(version_2=True, do_lower_case=False)
+  extractor.save_to_preset(f"{tmp_path}/model/")
+  assert os.listdir(tmp_path) == ["model"]
+  assert sorted(os.listdir(tmp_path / "model")) == [
+    "assets",
+    "config.json",
+    "metadata.json",
+    "model.weights.h5",
+    "span_config.json",
+    "span_head.safetensors",
+    "tokenizer.json",
+  ]
+  config = json.loads((tmp_path / "model" / "span_config.json").read_text())
+  assert config == {
+    "format": 1,
+    "head": "span",
+    "do_lower_case": False,
+    "window": {"max_seq_length": 32, "doc_stride": 8, "max_query_length": 8},
+    "decoder": {
+      "n_best_size": 20,
+      "max_answer_length": 30,
+      "version_2_with_negative": True,
+      "null_score_diff_threshold": 0.0,
+      "span_score": "logit_sum",
+    },
+  }
+  assert not SpanExtractor.from_preset(
+    tmp_path / "model"
+  ).preprocessor.tokenizer.do_lower_case
+
+
+def test_options_given_to_from_preset_win_over_the_saved_ones(tmp_path):
+  tiny_extractor().save_to_preset(tmp_path / "model")
+  windows, decoder = WindowOptions(24, 4, 6), DecoderOptions(n_best_size=2)
+  loaded = SpanExtractor.from_preset(tmp_path / "model", windows, decoder)
+  assert loaded.window_options == windows
+  assert loaded.decoder_options == decoder
+
+
+def test_saving_again_replaces_the_whole_model(tmp_path):
+  tiny_extractor(seed=1).save_to_preset(tmp_path / "model")
+  (tmp_path / "model" / "left_over").write_text("")
+  other = tiny_extractor(seed=2)
+  other.save_to_preset(tmp_path / "model")
+  assert os.listdir(tmp_path) == ["model"]
+  assert not (tmp_path / "model" / "left_over").exists()
+  loaded = SpanExtractor.from_preset(tmp_path / "model")
+  assert list(loaded.predict(_examples())) == list(other.predict(_examples()))
+
+
+def test_a_failed_save_leaves_the_old_model(tmp_path, extractor, monkeypatch):
+  extractor.save_to_preset(tmp_path / "model")
+  files = {
+    path: path.stat().st_mtime_ns for path in (tmp_path / "model").iterdir()
+  }
+
+  def fail(*_):
+    raise OSError("disk full")
+
+  monkeypatch.setattr("bert_span.extractor.write_span_config", fail)
+  with pytest.raises(OSError, match="disk full"):
+    extractor.save_to_preset(tmp_path / "model")
+  assert os.listdir(tmp_path) == ["model"]
+  assert files == {
+    path: path.stat().st_mtime_ns for path in (tmp_path / "model").iterdir()
+  }
+
+
+def test_a_link_to_a_model_stays_a_link(tmp_path, extractor):
+  extractor.save_to_preset(tmp_path / "first")
+  (tmp_path / "latest").symlink_to(tmp_path / "first")
+  extractor.save_to_preset(tmp_path / "latest")
+  assert (tmp_path / "latest").is_symlink()
+  assert SpanExtractor.from_preset(tmp_path / "latest")
+
+
+def test_other_file_systems_are_written_and_read(extractor):
+  for _ in range(2):
+    extractor.save_to_preset("ram://extractor_test/model")
+  loaded = SpanExtractor.from_preset("ram://extractor_test/model")
+  assert loaded.window_options == extractor.window_options
+  assert loaded.answer(QUESTION, CONTEXT) == extractor.answer(QUESTION, CONTEXT)
+
+
+def test_what_is_no_model_is_not_replaced(tmp_path, extractor):
+  (tmp_path / "thesis").mkdir()
+  (tmp_path / "thesis" / "chapter1.txt").write_text("years of work")
+  (tmp_path / "file").write_text("text")
+  for name in ("thesis", "file"):
+    with pytest.raises(ValueError, match="is no model of bert_span"):
+      extractor.save_to_preset(tmp_path / name)
+  assert (tmp_path / "thesis" / "chapter1.txt").read_text() == "years of work"
+
+
+def test_an_encoder_without_a_head_is_refused(tmp_path, extractor):
+  extractor.save_to_preset(tmp_path / "model")
+  (tmp_path / "model" / HEAD_FILE).unlink()
+  with pytest.raises(ValueError, match="without a span head"):
+    SpanExtractor.from_preset(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+  ("text", "message"),
+  [
+    ('{"format": 2, "head": "span"}', "format 2 .* Update bert_span"),
+    ('{"format": 1, "head": "bio"}', "head 'bio' is not known"),
+    ("[]", "format None"),
+    ("{", "not JSON"),
+  ],
+)
+def test_a_config_of_another_kind_is_refused(
+  tmp_path, extractor, text, message
+):
+  extractor.save_to_preset(tmp_path / "model")
+  (tmp_path / "model" / "span_config.json").write_text(text)
+  with pytest.raises(ValueError, match=message):
+    SpanExtractor.from_preset(tmp_path / "model")
+
+
+def test_a_vocabulary_larger_than_the_encoder_s_is_refused(extractor):
+  with pytest.raises(ValueError, match="31 tokens but the encoder only 30"):
+    vocabulary = [*VOCABULARY, "more"]
+    SpanExtractor(
+      extractor.model, vocabulary, window_options=extractor.window_options
+    )
+
+
+@pytest.mark.parametrize("context", [CONTEXT, _LONG, _UNICODE, "\ud83d Anna"])
+def test_answers_are_the_passage_s_own_characters(extractor, context):
+  answers = extractor.answer(QUESTION, context, n_best=20)
+  assert answers[0] == extractor.answer(QUESTION, context)
+  for answer in answers:
+    assert answer.text
+    assert answer.text == context[answer.char_start : answer.char_end]
+  scores = [answer.score for answer in answers]
+  assert scores == sorted(scores, reverse=True)
+  assert len({answer.text for answer in answers}) == len(answers)
+  assert sum(answer.probability for answer in answers) == pytest.approx(1.0)
+
+
+def test_a_long_passage_is_read_in_all_its_windows(extractor):
+  (logits,) = extractor.window_logits([SquadExample("q", QUESTION, _LONG)])
+  assert len(logits.windows["doc_span_index"]) > 5
+  # The last word, in the last window only, is made the best answer.
+  at = np.flatnonzero(logits.windows["token_char_ends"][-1] == len(_LONG) - 1)
+  logits.start_logits[-1, at] = logits.end_logits[-1, at] = 99.0
+  (prediction,) = extractor.decode(logits)
+  assert (prediction.text, prediction.score) == ("river", 198.0)
+  assert prediction.char_end == len(_LONG) - 1
+
+
+@pytest.mark.parametrize("version_2", [False, True])
+@pytest.mark.parametrize("context", ["", " \n\t"])
+def test_an_empty_passage_gives_no_answer(version_2, context):
+  answer = tiny_extractor(version_2).answer(QUESTION, context)
+  assert (answer.text, answer.char_start, answer.char_end) == ("", 0, 0)
+
+
+def test_several_questions_give_the_answers_of_each(extractor):
+  contexts = [CONTEXT, _LONG, "", _UNICODE]
+  single = [extractor.answer(QUESTION, context) for context in contexts]
+  together = extractor.answer([QUESTION] * 4, contexts)
+  assert [a[:3] for a in together] == [a[:3] for a in single]
+  np.testing.assert_allclose(
+    [a.score for a in together], [a.score for a in single], atol=1e-4
+  )
+  lists = extractor.answer([QUESTION] * 4, contexts, n_best=3)
+  assert [len(answers) for answers in lists] == [3, 3, 1, 3]
+  assert [answers[0] for answers in lists] == together
+  assert extractor.answer([], []) == []
+
+
+@pytest.mark.parametrize(
+  ("arguments", "message"),
+  [
+    ((QUESTION, [CONTEXT]), "both be strings or both be lists"),
+    (([QUESTION], [CONTEXT] * 2), "1 and 2"),
+    ((QUESTION, CONTEXT, 0), "n_best must be between 1 and .* 20"),
+    ((QUESTION, CONTEXT, 21), "Received: 21"),
+  ],
+)
+def test_arguments_that_do_not_fit_are_refused(extractor, arguments, message):
+  with pytest.raises(ValueError, match=message):
+    extractor.answer(*arguments)
+
+
+def test_predictions_stand_in_the_order_of_the_examples(extractor):
+  examples = _examples(70)  # More than one chunk.
+  rows = _rows(extractor.predict(examples))
+  assert [row[0] for row in rows] == [f"q{i}" for i in range(70)]
+  assert [row[1:] for row in rows[5:]] == [row[1:] for row in rows[:-5]]
+
+
+def test_answers_do_not_depend_on_the_batch_size(extractor):
+  expected = list(extractor.predict(_examples(), batch_size=8))
+  for batch_size in (1, 3, 100):
+    predictions = list(extractor.predict(_examples(), batch_size))
+    assert _rows(predictions) == _rows(expected)
+    np.testing.assert_allclose(
+      _scores(predictions), _scores(expected), atol=1e-4
+    )
+
+
+def test_fixed_length_gives_the_same_best_answers(extractor):
+  fixed = tiny_extractor(fixed_length=True)
+  (logits,) = fixed.window_logits(_examples())
+  assert logits.start_logits.shape[1] == 32
+  predictions, expected = (
+    list(e.predict(_examples())) for e in (fixed, extractor)
+  )
+  assert _rows(predictions) == _rows(expected)
+  np.testing.assert_allclose(_scores(predictions), _scores(expected), atol=1e-4)
+
+
+def test_padding_has_no_logit_and_every_token_has_one(extractor):
+  (logits,) = extractor.window_logits(_examples(), batch_size=2)
+  is_token = logits.windows["input_mask"] > 0
+  for values in (logits.start_logits, logits.end_logits):
+    assert (values[~is_token] == -1e9).all()
+    assert (np.abs(values[is_token]) < 1e3).all()
+
+
+def test_logits_of_every_chunk_are_handed_out(extractor):
+  chunks = []
+  predictions = list(extractor.predict(_examples(70), on_logits=chunks.append))
+  assert [len(chunk.examples) for chunk in chunks] == [64, 6]
+  decoded = [p for chunk in chunks for p in extractor.decode(chunk)]
+  assert decoded == predictions

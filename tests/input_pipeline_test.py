@@ -1,0 +1,76 @@
+"""Examples as arrays and as batches of windows."""
+
+import numpy as np
+
+from bert_span.data.input_pipeline import example_arrays, window_dataset
+from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.text.windows import WindowOptions
+
+_VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "d"]
+
+
+def _preprocessor():
+  return SpanPreprocessor(_VOCABULARY, options=WindowOptions(6, 1, 1))
+
+
+def _example(context, *answers, is_impossible=False):
+  return SquadExample("id", "a", context, answers, is_impossible)
+
+
+def test_only_the_first_answer_is_learned():
+  example = _example("b c", Answer("c", 2), Answer("b", 0))
+  arrays = example_arrays([example], with_answers=True)
+  assert arrays["answer_text"].tolist() == [b"c"]
+  assert arrays["answer_char_start"].tolist() == [2]
+  assert arrays["answer_char_end"].tolist() == [3]
+
+
+def test_offsets_count_characters_and_not_bytes():
+  example = _example("中 é\U0001f600x", Answer("é\U0001f600", 2))
+  arrays = example_arrays([example], with_answers=True)
+  assert arrays["answer_char_start"].tolist() == [2]
+  assert arrays["answer_char_end"].tolist() == [4]
+
+
+def test_no_answer_is_minus_1():
+  examples = [
+    _example("b"),
+    _example("b", Answer("b", 0), is_impossible=True),
+    _example("b", Answer("x", -1)),
+  ]
+  arrays = example_arrays(examples, with_answers=True)
+  assert arrays["answer_char_start"].tolist() == [-1, -1, -1]
+  assert arrays["answer_char_end"].tolist() == [-1, -1, -1]
+
+
+def test_without_answers_there_are_only_question_and_context():
+  assert set(example_arrays([_example("b")])) == {"question", "context"}
+
+
+def test_zero_bytes_at_the_end_and_lone_surrogates_keep_their_place():
+  arrays = example_arrays([_example("b\x00\x00"), _example("\ud83d b")])
+  assert arrays["context"].tolist() == [b"b\x00\x00", "\ufffd b".encode()]
+
+
+def test_windows_come_in_the_order_of_the_examples():
+  examples = [_example("b"), _example("b c d"), _example(""), _example("d")]
+  dataset = window_dataset(examples, _preprocessor(), examples_per_batch=2)
+  first, second = dataset.as_numpy_iterator()
+  assert first["example_index"].tolist() == [0, 1, 1]
+  assert first["doc_span_index"].tolist() == [0, 0, 1]
+  assert second["example_index"].tolist() == [1]
+  np.testing.assert_array_equal(second["input_ids"], [[2, 4, 3, 7, 3]])
+  assert "start_positions" not in first
+
+
+def test_windows_are_labelled_on_request():
+  examples = [_example("b c d", Answer("d", 4)), _example("b")]
+  dataset = window_dataset(examples, _preprocessor(), with_answers=True)
+  (windows,) = dataset.as_numpy_iterator()
+  assert windows["start_positions"].tolist() == [0, 4, 0]
+  assert windows["end_positions"].tolist() == [0, 4, 0]
+
+
+def test_no_examples_give_no_batches():
+  assert not list(window_dataset([], _preprocessor(), with_answers=True))

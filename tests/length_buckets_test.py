@@ -1,0 +1,149 @@
+"""Batches of similar length: what they hold and in which order they come."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from bert_span.data.length_buckets import BucketedBatches
+from bert_span.data.training_windows import TrainingWindows
+
+_MAX = 40
+_WIDTH = 16
+
+
+def _windows(lengths):
+  """Windows that hold nothing but their own number, as start position too."""
+  numbers = np.arange(len(lengths), dtype=np.int32)
+  return TrainingWindows(
+    token_ids=np.repeat(numbers, lengths) + 1,
+    row_splits=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+    first_context_positions=np.full(len(lengths), 3, np.int32),
+    start_positions=numbers,
+    end_positions=numbers,
+  )
+
+
+def _random_lengths(count):
+  return np.random.default_rng(3).integers(5, _MAX + 1, count)
+
+
+def _batches(
+  lengths, batch_size=8, width=_WIDTH, seed=0, first_step=0, count=1
+):
+  batches = BucketedBatches(_windows(lengths), batch_size, _MAX, width, seed)
+  dataset = batches.dataset(first_step).take(count)
+  return list(dataset.as_numpy_iterator())
+
+
+def _numbers(batches):
+  return np.concatenate([batch["start_positions"] for batch in batches])
+
+
+def test_every_batch_is_full_and_padded_to_its_bucket():
+  lengths = _random_lengths(103)
+  for batch in _batches(lengths, count=40):
+    rows, seq_length = batch["input_ids"].shape
+    longest = lengths[batch["start_positions"]].max()
+    assert rows == 8
+    assert seq_length == min(-(-longest // _WIDTH) * _WIDTH, _MAX)
+    np.testing.assert_array_equal(
+      batch["input_mask"].sum(axis=1), lengths[batch["start_positions"]]
+    )
+
+
+def test_every_window_comes_once_an_epoch_but_for_what_is_left_over():
+  batches = _batches(_random_lengths(103), count=12 + 13)
+  first = _numbers(batches[:12])  # 96 of 103; 7 wait
+  assert len(set(first)) == 96
+  # 110 with those that waited, of which 104 fit; 6 wait.
+  counts = np.bincount(_numbers(batches), minlength=103)
+  assert counts.max() == 2
+  assert np.sum(2 - counts) == 6
+
+
+def test_chance_decides_which_window_waits_and_not_its_length():
+  # Of two short and seven long ones that fill no batch alone, one waits.
+  lengths = np.array([8] * 50 + [40] * 7)
+  waiting = set()
+  for seed in range(20):
+    dealt = _numbers(_batches(lengths, seed=seed, count=7))
+    (number,) = set(range(57)) - set(dealt)
+    waiting.add(int(lengths[number]))
+  assert waiting == {8, 40}
+
+
+def test_the_same_seed_gives_the_same_batches_and_another_others():
+  lengths = _random_lengths(60)
+  order = _numbers(_batches(lengths, count=15, seed=7))
+  np.testing.assert_array_equal(
+    order, _numbers(_batches(lengths, count=15, seed=7))
+  )
+  assert not np.array_equal(
+    order, _numbers(_batches(lengths, count=15, seed=8))
+  )
+
+
+def test_every_epoch_has_its_own_order():
+  numbers = _numbers(_batches(_random_lengths(64), count=16))
+  assert set(numbers[:64]) == set(numbers[64:]) == set(range(64))
+  assert not np.array_equal(numbers[:64], numbers[64:])
+
+
+@pytest.mark.parametrize("first_step", [1, 12, 13, 30])
+def test_starting_at_a_step_equals_skipping_to_it(first_step):
+  lengths = _random_lengths(103)
+  expected = _batches(lengths, count=first_step + 5)[first_step:]
+  actual = _batches(lengths, first_step=first_step, count=5)
+  for one, other in zip(actual, expected, strict=True):
+    for name in expected[0]:
+      np.testing.assert_array_equal(one[name], other[name])
+
+
+def test_buckets_do_not_order_the_training():
+  """Short and long batches come early and late alike."""
+  lengths = np.repeat([10, 30, 40], 400)
+  batches = _batches(lengths, count=150)
+  padded = np.array([batch["input_ids"].shape[1] for batch in batches])
+  for length in (16, 32, 40):
+    (steps,) = np.nonzero(padded == length)
+    assert len(steps) == 50
+    # The mean of 50 of 150 steps strays by 5 from 74.5; allow four times that.
+    assert 54 < steps.mean() < 95
+
+
+def test_windows_share_batches_with_others_in_every_epoch():
+  batches = _batches(np.full(64, 10), count=16)
+  groups = [frozenset(batch["start_positions"].tolist()) for batch in batches]
+  assert not set(groups[:8]) & set(groups[8:])
+
+
+def test_fewer_windows_than_a_batch_fill_it_over_several_epochs():
+  batches = _batches(np.array([5, 20, 33]), count=3)
+  counts = np.bincount(_numbers(batches), minlength=3)
+  assert counts.sum() == 24
+  assert counts.min() >= 7
+  assert all(batch["input_ids"].shape[0] == 8 for batch in batches)
+
+
+def test_without_buckets_every_batch_has_the_maximal_length():
+  windows = _windows(_random_lengths(20))
+  batches = BucketedBatches(windows, 4, _MAX, None, seed=0)
+  dataset = batches.dataset(0)
+  assert dataset.element_spec["input_ids"].shape == [4, _MAX]
+  for batch in itertools.islice(dataset.as_numpy_iterator(), 6):
+    assert batch["input_ids"].shape == (4, _MAX)
+  assert batches.mean_padded_length() == _MAX
+
+
+def test_mean_padded_length_is_that_of_an_epoch():
+  lengths = np.repeat([10, 40], 8)
+  batches = BucketedBatches(_windows(lengths), 8, _MAX, _WIDTH, seed=0)
+  assert batches.mean_padded_length() == (16 + 40) / 2
+  few = BucketedBatches(_windows([10, 20]), 8, _MAX, _WIDTH, seed=0)
+  assert few.mean_padded_length() == 32
+
+
+def test_no_windows_are_refused():
+  with pytest.raises(ValueError, match="no windows"):
+    BucketedBatches(_windows([]), 8, _MAX, _WIDTH, seed=0)

@@ -1,0 +1,62 @@
+"""A small random model that answers questions, for tests of programs."""
+
+import keras
+import numpy as np
+
+from bert_span.answers.decoder import DecoderOptions
+from bert_span.extractor import SpanExtractor
+from bert_span.modeling.encoder import build_encoder
+from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.span_model import build_span_model
+from bert_span.text.windows import WindowOptions
+
+VOCABULARY = [
+  *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
+  *("the", "mill", "was", "built", "by", "anna", "in", "1895", "near", "river"),
+  *("who", "when", "cafe", "日", "🙂", "##s", ".", "?", ","),
+]
+CONTEXT = "The mill was built by Anna in 1895, near the river."
+_WINDOW_OPTIONS = WindowOptions(32, 8, 8)
+QUESTION = "Who built the mill?"
+
+
+def tiny_extractor(
+  version_2=False,
+  window_options=_WINDOW_OPTIONS,
+  fixed_length=False,
+  do_lower_case=True,
+  seed=7,
+):
+  """A SpanExtractor of one layer whose logits differ clearly.
+
+  Args:
+    version_2: whether "no answer" is possible.
+    window_options: `WindowOptions`.
+    fixed_length: pad every window to max_seq_length.
+    do_lower_case: lower-case and strip accents.
+    seed: of the weights.
+  """
+  keras.utils.set_random_seed(seed)
+  sizes = EncoderConfig(
+    vocabulary_size=len(VOCABULARY),
+    num_layers=1,
+    num_heads=2,
+    hidden_dim=16,
+    intermediate_dim=32,
+    max_sequence_length=window_options.max_seq_length,
+    num_segments=2,
+  )
+  model = build_span_model(build_encoder(sizes))
+  rng = np.random.default_rng(seed)
+  for weight in model.backbone.weights:
+    if "embedding" in weight.path and len(weight.shape) == 2:
+      weight.assign(rng.normal(size=weight.shape))
+  model.head.kernel.assign(3 * rng.normal(size=model.head.kernel.shape))
+  return SpanExtractor(
+    model,
+    VOCABULARY,
+    do_lower_case,
+    window_options,
+    DecoderOptions(version_2_with_negative=version_2),
+    fixed_length,
+  )
