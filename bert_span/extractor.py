@@ -92,7 +92,8 @@ class SpanExtractor:
     )
     self._fixed_length = fixed_length
     self._decode = WindowDecoder(self.decoder_options)
-    self._run_model = tf.function(self._logits, reduce_retracing=True)
+    rows = tf.TensorSpec([None, None], tf.int32)  # [batch, seq_length]
+    self._run_model = tf.function(self._logits, input_signature=[rows] * 3)
 
   @classmethod
   def from_preset(

@@ -6,6 +6,7 @@ small program starts at once.
 """
 
 import functools
+import os
 import sys
 import types
 
@@ -14,6 +15,9 @@ from absl import app, flags
 
 def run_program(main):
   """Runs a program so that a user's mistake is one line, not a traceback.
+
+  TensorFlow's own notes on processors and plugins are left out, unless
+  TF_CPP_MIN_LOG_LEVEL asks for them.
 
   Args:
     main: function of argv.
@@ -27,6 +31,7 @@ def run_program(main):
       print(f"{name}: {error}", file=sys.stderr)
       return 1
 
+  os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
   app.run(guarded)
 
 

@@ -1,10 +1,8 @@
 """Decoding against the predictions that the original run_squad wrote.
 
 The goldens name no offsets, but a pair of logits names a span. Texts may
-differ in three ways, all of them the original's alignment (quirks 11 and 12 in
-../shared/goldens/README.md): it writes any white space as one blank; it
-returns whole words where it cannot align, and so merges spans of those words;
-it takes the first of several occurrences in the words ("NASA's": "S" for "s").
+differ by the original's alignment, see golden_texts.py, which also merges
+spans of the same whole words.
 """
 
 import dataclasses
@@ -15,6 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from golden_logits import window_logits
+from golden_texts import is_text_of, one_blank, whole_words
 
 from bert_span.answers.decoder import (
   NO_SPAN_NULL_ODDS,
@@ -152,21 +151,6 @@ def _golden_n_best(goldens, read_json, configuration, kind):
   return read_json(path)
 
 
-def _one_blank(text):
-  return " ".join(text.split())
-
-
-def _whole_words(context, entry):
-  """The words an entry touches, as run_squad cuts and joins them."""
-  blanks = " \t\r\n\u202f"
-  start, end = entry.char_start, entry.char_end
-  while start > 0 and context[start - 1] not in blanks:
-    start -= 1
-  while end < len(context) and context[end] not in blanks:
-    end += 1
-  return _one_blank(context[start:end])
-
-
 def _logit_pairs(entries):
   return [(entry.start_logit, entry.end_logit) for entry in entries]
 
@@ -185,31 +169,10 @@ def _differing_texts(golden, predictions, contexts):
     ours = predictions[qas_id]
     if text == "empty" and not ours.text:
       assert ours.n_best[0].probability == 1.0
-    elif _one_blank(text) != _one_blank(ours.text):
-      assert _is_text_of(text, contexts[qas_id], ours), qas_id
+    elif one_blank(text) != one_blank(ours.text):
+      assert is_text_of(text, contexts[qas_id], ours), qas_id
       differing.append(qas_id)
   return differing
-
-
-def _is_text_of(text, context, entry):
-  """Whether the original may have written `text` for this span."""
-  return _one_blank(text) in (
-    _one_blank(entry.text),
-    _whole_words(context, entry),
-  ) or _is_earlier_occurrence(text, context, entry)
-
-
-def _is_earlier_occurrence(text, context, entry):
-  """Whether the words hold the span's letters before, in another case.
-
-  As in "NASA's": the span of the last s becomes "S".
-  """
-  words, lower = _whole_words(context, entry), text.lower()
-  return (
-    text in words
-    and lower == _one_blank(entry.text).lower()
-    and words.lower().count(lower) > 1
-  )
 
 
 def _assert_same_order(golden, entries, context, n_best_size):
@@ -226,12 +189,12 @@ def _assert_same_order(golden, entries, context, n_best_size):
     if (
       at < len(golden)
       and theirs[at] == pair
-      and _is_text_of(golden[at]["text"], context, entry)
+      and is_text_of(golden[at]["text"], context, entry)
     ):
-      seen.add(_one_blank(golden[at]["text"]))
+      seen.add(one_blank(golden[at]["text"]))
       at += 1
     else:
-      assert _whole_words(context, entry) in seen, entry
+      assert whole_words(context, entry) in seen, entry
   if at < len(golden):
     assert len(ours) >= n_best_size - 1  # full, perhaps with the null entry
 
@@ -325,7 +288,7 @@ def test_all_n_best_texts_of_real_questions_are_the_original_s(
   golden = _golden(goldens, read_json, _A, "peaky", "nbest_texts_sha1")
   differing = 0
   for qas_id, (count, sha1) in golden.items():
-    texts = [_one_blank(entry.text) for entry in predictions[qas_id].n_best]
+    texts = [one_blank(entry.text) for entry in predictions[qas_id].n_best]
     joined = "\x1f".join(texts).encode("utf-8", "surrogatepass")
     differing += (len(texts), hashlib.sha1(joined).hexdigest()) != (count, sha1)
   assert differing <= 0.005 * len(golden)

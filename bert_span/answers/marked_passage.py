@@ -14,7 +14,7 @@ def marked_passage(
 
   It is cut at blanks where there are any near, the answer itself never:
 
-    >>> marked_passage("One two three four five.", 8, 13, num_characters=14)
+    >>> marked_passage("One two three four five.", 8, 13, num_characters=15)
     '... two [[three]] four ...'
 
   Args:

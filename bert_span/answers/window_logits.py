@@ -12,13 +12,14 @@ from bert_span.data.input_pipeline import example_arrays
 # The logit of a position that the encoder was not run on: far below any other
 # and finite, as the decoder demands.
 NO_LOGIT = -1e9
-_DECODER_INPUTS = (
-  "example_index",
-  "input_mask",
-  "token_char_starts",
-  "token_char_ends",
-  "is_max_context",
-)
+_ROWS = [None, None]  # [windows, seq_length]
+_WINDOW_SPECS = {
+  "example_index": tf.TensorSpec([None], tf.int32),
+  "input_mask": tf.TensorSpec(_ROWS, tf.int32),
+  "token_char_starts": tf.TensorSpec(_ROWS, tf.int32),
+  "token_char_ends": tf.TensorSpec(_ROWS, tf.int32),
+  "is_max_context": tf.TensorSpec(_ROWS, tf.bool),
+}
 
 
 class WindowLogits(NamedTuple):
@@ -44,7 +45,17 @@ class WindowDecoder:
   """
 
   def __init__(self, options):
-    self._decode = tf.function(SpanDecoder(options), reduce_retracing=True)
+    logits = tf.TensorSpec(_ROWS, tf.float32)
+    self._decode = tf.function(
+      SpanDecoder(options).__call__,
+      # Tracing takes seconds: once for batches of any size.
+      input_signature=(
+        tf.TensorSpec([None], tf.string),
+        _WINDOW_SPECS,
+        logits,
+        logits,
+      ),
+    )
 
   def __call__(self, logits):
     """Answers the questions of a batch.
@@ -58,7 +69,7 @@ class WindowDecoder:
     contexts = example_arrays(logits.examples)["context"]
     outputs = self._decode(
       tf.constant(contexts, tf.string),
-      {name: tf.constant(logits.windows[name]) for name in _DECODER_INPUTS},
+      {name: tf.constant(logits.windows[name]) for name in _WINDOW_SPECS},
       tf.constant(logits.start_logits),
       tf.constant(logits.end_logits),
     )

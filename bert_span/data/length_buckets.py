@@ -8,8 +8,19 @@ before they are put into buckets and batches after it, so length decides with
 whom a window shares a batch and not when.
 """
 
+import threading
+
 import numpy as np
 import tensorflow as tf
+
+# What a batch holds, and the rank of each.
+_KEYS = {
+  "input_ids": 2,
+  "input_mask": 2,
+  "segment_ids": 2,
+  "start_positions": 1,
+  "end_positions": 1,
+}
 
 
 class BucketedBatches:
@@ -36,6 +47,8 @@ class BucketedBatches:
     self._bucket_width = bucket_width or max_seq_length
     self._buckets = -(-windows.lengths // self._bucket_width)  # rounded up
     self._seed = seed
+    self._lock = threading.Lock()
+    self._rewind()
 
   def dataset(self, first_step):
     """The batches from one step on.
@@ -47,39 +60,56 @@ class BucketedBatches:
       Endless tf.data.Dataset of `TrainingWindows.batch` dicts.
     """
 
-    def generate():
-      for indices in self._indices(first_step):
-        yield self._windows.batch(indices, self._padded_length(indices))
+    # Not Dataset.from_generator: it makes the C library give freed memory back
+    # at once, for the whole process, and training spends its time on pages.
+    def batch_of(step):
+      names = list(_KEYS)
+      values = tf.numpy_function(
+        self._batch_arrays, [step], [tf.int32] * len(names)
+      )
+      batch = dict(zip(names, values, strict=True))
+      for name, value in batch.items():
+        shape = [self._batch_size, self._static_length]
+        value.set_shape(shape[: _KEYS[name]])
+      return batch
 
-    matrix = tf.TensorSpec([self._batch_size, None], tf.int32)
-    vector = tf.TensorSpec([self._batch_size], tf.int32)
-    if self._bucket_width == self._max_seq_length:
-      matrix = tf.TensorSpec([self._batch_size, self._max_seq_length], tf.int32)
-    signature = {
-      "input_ids": matrix,
-      "input_mask": matrix,
-      "segment_ids": matrix,
-      "start_positions": vector,
-      "end_positions": vector,
-    }
-    dataset = tf.data.Dataset.from_generator(
-      generate, output_signature=signature
-    )
-    return dataset.prefetch(4)
+    dataset = tf.data.Dataset.counter(start=first_step, dtype=tf.int64)
+    return dataset.map(batch_of).prefetch(4)
 
   def mean_padded_length(self):
     """WordPieces a window takes in the first epoch's batches, on average."""
-    batches = next(epoch for epoch in self._epochs() if epoch)
+    batches = next(epoch for epoch in self._deal_epochs() if epoch)
     return float(np.mean([self._padded_length(batch) for batch in batches]))
 
-  def _indices(self, first_step):
-    """Yields the window indices of every batch from first_step on."""
-    step = 0
-    for batches in self._epochs():
-      yield from batches[max(0, first_step - step) :]
-      step += len(batches)
+  @property
+  def _static_length(self):
+    """WordPieces of every batch where they are all the same, else None."""
+    if self._bucket_width < self._max_seq_length:
+      return None
+    return self._max_seq_length
 
-  def _epochs(self):
+  def _batch_arrays(self, step):
+    """The arrays of a batch, in the order of _KEYS."""
+    with self._lock:  # several iterators may run
+      indices = self._batch_indices(int(step))
+    batch = self._windows.batch(indices, self._padded_length(indices))
+    return [batch[name] for name in _KEYS]
+
+  def _batch_indices(self, step):
+    """int64 [batch_size], the windows of a batch."""
+    if step < self._epoch_start:  # back to the beginning: another iterator
+      self._rewind()
+    while step >= self._epoch_start + len(self._epoch_batches):
+      self._epoch_start += len(self._epoch_batches)
+      self._epoch_batches = next(self._epochs)
+    return self._epoch_batches[step - self._epoch_start]
+
+  def _rewind(self):
+    self._epochs = self._deal_epochs()
+    self._epoch_start = 0
+    self._epoch_batches = []
+
+  def _deal_epochs(self):
     """Yields each epoch's batches, a list of int64 [batch_size]."""
     left_over = np.array([], np.int64)
     epoch = 0

@@ -1,0 +1,294 @@
+"""The program bert_span.decode, on golden logits and on a tiny model."""
+
+import json
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pytest
+from golden_logits import window_logits
+from golden_texts import is_text_of
+from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
+
+from bert_span.answers.decoder import DecoderOptions
+from bert_span.answers.ensemble import decode_saved_logits
+from bert_span.answers.logits_file import LogitsWriter, read_logits
+from bert_span.answers.prediction_files import write_prediction_files
+from bert_span.data.input_pipeline import window_dataset
+from bert_span.data.squad_reader import read_squad
+from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.text.vocabulary import load_vocabulary
+from bert_span.text.windows import WindowOptions
+
+
+def _decode(*arguments):
+  return subprocess.run(
+    [sys.executable, "-m", "bert_span.decode", *map(str, arguments)],
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+
+
+def _read(path):
+  return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _save_golden_logits(path, examples, preprocessor):
+  """Saves the peaky logits of goldens/README.md, section 2, as an .npz."""
+  rows, ids, indexes = [], [], []
+  dataset = window_dataset(examples, preprocessor, examples_per_batch=1000)
+  (windows,) = dataset.as_numpy_iterator()
+  for i, index, first, mask in zip(
+    windows["example_index"],
+    windows["doc_span_index"],
+    windows["first_context_position"],
+    windows["input_mask"],
+    strict=True,
+  ):
+    ids.append(examples[i].qas_id)
+    indexes.append(index)
+    rows.append(
+      window_logits(
+        "peaky", ids[-1], int(index), len(mask), int(first), int(mask.sum())
+      )
+    )
+  start, end = np.array(rows, np.float32).swapaxes(0, 1)
+  order = np.random.default_rng(0).permutation(len(ids))  # It must not matter.
+  np.savez(
+    path,
+    qas_id=np.array(ids)[order],
+    doc_span_index=np.array(indexes)[order],
+    start_logits=start[order],
+    end_logits=end[order],
+  )
+
+
+@pytest.mark.large
+@pytest.mark.parametrize(
+  ("configuration", "file", "sizes", "version_2"),
+  [
+    ("h", "edge.json", (64, 16, 12), False),
+    ("j", "edge-v2.json", (384, 128, 64), True),
+  ],
+)
+def test_golden_logits_give_the_golden_predictions(
+  goldens, read_json, tmp_path, configuration, file, sizes, version_2
+):
+  vocab_file = goldens / "tiny_ckpt" / "vocab.txt"
+  examples = read_squad(str(goldens / file)).examples
+  preprocessor = SpanPreprocessor(
+    load_vocabulary(str(vocab_file)), True, WindowOptions(*sizes), True
+  )
+  _save_golden_logits(tmp_path / "logits.npz", examples, preprocessor)
+  run = _decode(
+    f"--predict_file={goldens / file}",
+    f"--logits_file={tmp_path / 'logits.npz'}",
+    f"--vocab_file={vocab_file}",
+    f"--output_dir={tmp_path / 'out'}",
+    f"--max_seq_length={sizes[0]}",
+    f"--doc_stride={sizes[1]}",
+    f"--max_query_length={sizes[2]}",
+    f"--version_2_with_negative={version_2}",
+  )
+  assert run.returncode == 0, run.stderr
+  assert f"{len(examples)} questions answered" in run.stderr
+
+  prefix = goldens / f"pred_{configuration}_peaky"
+  predictions = _read(tmp_path / "out" / "predictions.json")
+  assert list(predictions) == [example.qas_id for example in examples]
+  n_best = _read(tmp_path / "out" / "nbest_predictions.json")
+  (path,) = prefix.parent.glob(f"{prefix.name}_nbest_first*.json.gz")
+  for qas_id, entries in read_json(path).items():
+    best = entries[0]
+    ours = n_best[qas_id][0]
+    assert ours["start_logit"] == best["start_logit"]
+    assert ours["end_logit"] == best["end_logit"]
+  contexts = {example.qas_id: example.context for example in examples}
+  golden = read_json(prefix.parent / f"{prefix.name}_predictions.json.gz")
+  for qas_id, text in golden.items():
+    if predictions[qas_id]:
+      best = next(entry for entry in n_best[qas_id] if entry["text"])
+      assert best["text"] == predictions[qas_id]
+      entry = types.SimpleNamespace(**best)
+      assert is_text_of(text, contexts[qas_id], entry), qas_id
+    else:  # Without version 2 the original has a word for it.
+      assert text == ("" if version_2 else "empty")
+  if version_2:
+    odds = read_json(prefix.parent / f"{prefix.name}_null_odds.json.gz")
+    ours = _read(tmp_path / "out" / "null_odds.json")
+    assert {qas_id: ours[qas_id] for qas_id in odds} == odds
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+  """A model, questions, and what run_squad would write about them."""
+  path = tmp_path_factory.mktemp("decode")
+  extractor = tiny_extractor(version_2=True)
+  extractor.save_to_preset(path / "model")
+  (path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", "utf-8")
+  contexts = [CONTEXT, " ".join([CONTEXT] * 4), " "]
+  paragraphs = [
+    {
+      "context": context,
+      "qas": [{"id": f"q{i}", "question": "Who built the mill?"}],
+    }
+    for i, context in enumerate(contexts)
+  ]
+  squad = {"version": "v2.0", "data": [{"title": "", "paragraphs": paragraphs}]}
+  (path / "dev.json").write_text(json.dumps(squad))
+  examples = read_squad(str(path / "dev.json")).examples
+  writer = LogitsWriter()
+  predictions = list(extractor.predict(examples, on_logits=writer.add))
+  writer.write(path / "logits.npz", 32)
+  (path / "expected").mkdir()
+  write_prediction_files(str(path / "expected"), predictions, True)
+  return path
+
+
+def _flags(folder, out, **replaced):
+  flags = {
+    "predict_file": folder / "dev.json",
+    "logits_file": folder / "logits.npz",
+    "model": folder / "model",
+    "output_dir": out,
+    **replaced,
+  }
+  return [f"--{name}={value}" for name, value in flags.items() if value]
+
+
+def _assert_expected(folder, output_dir):
+  names = sorted(path.name for path in output_dir.iterdir())
+  assert names == [
+    "nbest_predictions.json",
+    "null_odds.json",
+    "predictions.json",
+  ]
+  for name in names:
+    expected = (folder / "expected" / name).read_bytes()
+    assert (output_dir / name).read_bytes() == expected
+
+
+@pytest.mark.large
+def test_saved_logits_give_the_files_of_the_model(folder, tmp_path):
+  run = _decode(*_flags(folder, tmp_path / "out"))
+  assert run.returncode == 0, run.stderr
+  _assert_expected(folder, tmp_path / "out")
+
+
+@pytest.mark.large
+def test_flags_do_without_the_model_and_files_may_be_several(folder, tmp_path):
+  logits = folder / "logits.npz"
+  run = _decode(
+    *_flags(
+      folder, tmp_path / "out", model="", logits_file=f"{logits},{logits}"
+    ),
+    f"--logits_file={logits}",
+    f"--vocab_file={folder / 'vocab.txt'}",
+    *("--max_seq_length=32", "--doc_stride=8", "--max_query_length=8"),
+    "--version_2_with_negative",
+  )
+  assert run.returncode == 0, run.stderr
+  predictions = _read(tmp_path / "out" / "predictions.json")
+  assert predictions == _read(folder / "expected" / "predictions.json")
+
+
+def _predictions(folder, paths, **options):
+  examples = read_squad(str(folder / "dev.json")).examples
+  preprocessor = SpanPreprocessor(
+    VOCABULARY, True, WindowOptions(32, 8, 8), True
+  )
+  return decode_saved_logits(
+    examples,
+    preprocessor,
+    [read_logits(path) for path in paths],
+    DecoderOptions(**options),
+  )
+
+
+def _change(source, target, change):
+  with np.load(source) as file:
+    arrays = dict(file)
+  change(arrays)
+  np.savez(target, **arrays)
+  return target
+
+
+def test_an_ensemble_averages_the_logits_of_each_window(folder, tmp_path):
+  def reverse_and_raise(arrays):
+    for name in arrays:
+      arrays[name] = arrays[name][::-1]
+    for name in ("start_logits", "end_logits"):
+      arrays[name] = arrays[name] + np.float32(2)
+
+  other = _change(
+    folder / "logits.npz", tmp_path / "other.npz", reverse_and_raise
+  )
+  expected = _predictions(folder, [folder / "logits.npz"])
+  ensemble = _predictions(folder, [folder / "logits.npz", other])
+  assert [p.text for p in ensemble] == [p.text for p in expected]
+  # Start and end are each higher by the mean of 0 and 2.
+  assert [p.score for p in ensemble[:2]] == pytest.approx(
+    [p.score + 2 for p in expected[:2]], abs=1e-5
+  )
+
+
+def test_an_ensemble_of_other_windows_is_refused(folder, tmp_path):
+  def drop_first(arrays):
+    for name in arrays:
+      arrays[name] = arrays[name][1:]
+
+  def rename_first(arrays):
+    arrays["qas_id"] = np.append(["q9"], arrays["qas_id"][1:])
+
+  def add_one(arrays):
+    for name in arrays:
+      arrays[name] = np.append(arrays[name], arrays[name][-1:], axis=0)
+    arrays["doc_span_index"][-1] += 1
+
+  logits = folder / "logits.npz"
+  for change, message in (
+    (drop_first, r"other\.npz: no logits of window 0 of question q0"),
+    (rename_first, r"other\.npz: no logits of window 0 of question q0"),
+    (add_one, r"other\.npz: 1 windows too many, .* of question q1"),
+  ):
+    other = _change(logits, tmp_path / "other.npz", change)
+    with pytest.raises(ValueError, match=message):
+      _predictions(folder, [logits, other])
+
+
+@pytest.mark.parametrize(
+  ("replaced", "message"),
+  [
+    ({"predict_file": ""}, "--predict_file is required"),
+    ({"logits_file": ","}, "--logits_file is required"),
+    ({"output_dir": ""}, "--output_dir is required"),
+    ({"model": ""}, "--model or --vocab_file"),
+    ({"vocab_file": "vocab.txt"}, "--model or --vocab_file"),
+    ({"do_lower_case": "false"}, "--do_lower_case belongs to --vocab_file"),
+  ],
+)
+def test_flags_that_do_not_fit_end_in_one_line(
+  folder, tmp_path, replaced, message
+):
+  run = _decode(*_flags(folder, tmp_path / "out", **replaced))
+  assert run.returncode == 1
+  assert message in run.stderr.splitlines()[-1]
+  assert "Traceback" not in run.stderr
+  assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.large
+def test_logits_that_do_not_fit_end_in_one_line(folder, tmp_path):
+  for flag, message in (
+    ("--max_seq_length=40", "logits.npz: the logits are of windows of 32"),
+    ("--doc_stride=3", "logits.npz: no logits of window"),
+    ("--logits_file=/none.npz", "/none.npz: cannot be read"),
+    ("--model=/none", "--model=/none is no model directory"),
+  ):
+    run = _decode(*_flags(folder, tmp_path / "out"), flag)
+    assert run.returncode == 1
+    assert message in run.stderr.splitlines()[-1]
+    assert "Traceback" not in run.stderr
+    assert not (tmp_path / "out").exists()

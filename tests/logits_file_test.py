@@ -1,0 +1,196 @@
+"""Saved logits: what is written, read back, and refused."""
+
+import os
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_span.answers.logits_file import LogitsWriter, read_logits
+from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
+from bert_span.data.squad_example import SquadExample
+
+_EXAMPLES = [SquadExample("a", "?", "x"), SquadExample("日本", "?", "y")]
+_WINDOWS = {
+  "example_index": np.array([0, 1, 1], np.int32),
+  "doc_span_index": np.array([0, 0, 1], np.int32),
+  "input_mask": np.array([[1, 1, 0], [1, 1, 1], [1, 0, 0]], np.int32),
+}
+_START = np.array([[1, 2, -1e9], [4, 5, 6], [7, -1e9, -1e9]], np.float32)
+_END = _START * np.float32(0.5)
+
+
+def _arrays(**replaced):
+  arrays = {
+    "qas_id": np.array(["a", "日本", "日本"]),
+    "doc_span_index": np.array([0, 0, 1]),
+    "start_logits": _START,
+    "end_logits": _START,
+  }
+  return {**arrays, **replaced}
+
+
+def _saved(tmp_path, **replaced):
+  np.savez(tmp_path / "logits.npz", **_arrays(**replaced))
+  return tmp_path / "logits.npz"
+
+
+def _write(path, max_seq_length=5):
+  writer = LogitsWriter()
+  writer.add(WindowLogits(_EXAMPLES, _WINDOWS, _START, _END))
+  one = {name: value[:1] for name, value in _WINDOWS.items()}
+  shorter = _START[:1, :2]
+  writer.add(
+    WindowLogits([SquadExample("b", "?", "x")], one, shorter, shorter + 1)
+  )
+  writer.write(path, max_seq_length)
+
+
+def test_file_holds_all_windows_padded_to_the_longest(tmp_path):
+  _write(tmp_path / "logits.npz")
+  assert os.listdir(tmp_path) == ["logits.npz"]
+  with np.load(tmp_path / "logits.npz", allow_pickle=False) as file:
+    arrays = dict(file)
+  assert list(arrays) == [
+    "qas_id",
+    "doc_span_index",
+    "start_logits",
+    "end_logits",
+  ]
+  assert arrays["qas_id"].tolist() == ["a", "日本", "日本", "b"]
+  assert arrays["doc_span_index"].tolist() == [0, 0, 1, 0]
+  assert arrays["start_logits"].dtype == arrays["end_logits"].dtype == "float32"
+  no = NO_LOGIT
+  assert arrays["start_logits"].tolist() == [
+    [1, 2, no, no, no],
+    [4, 5, 6, no, no],
+    [7, no, no, no, no],
+    [1, 2, no, no, no],
+  ]
+  assert arrays["end_logits"][3].tolist() == [2, 3, no, no, no]
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_written_logits_are_taken_in_any_order(tmp_path, remote):
+  path = "ram://logits_file_test.npz" if remote else str(tmp_path / "l.npz")
+  _write(path, max_seq_length=3)
+  saved = read_logits(path)
+  rows = [2, 0, 1]
+  windows = {name: value[rows] for name, value in _WINDOWS.items()}
+  start, end = saved.take(_EXAMPLES, windows)
+  np.testing.assert_array_equal(start, _START[rows])
+  np.testing.assert_array_equal(end, _END[rows])
+  with pytest.raises(ValueError, match="1 windows too many, such as window 0 "):
+    saved.check_all_taken()  # that of question b
+  one = {name: value[:1] for name, value in _WINDOWS.items()}
+  saved.take([SquadExample("b", "?", "x")], one)
+  saved.check_all_taken()
+
+
+def test_no_window_at_all_is_a_file_too(tmp_path):
+  LogitsWriter().write(tmp_path / "logits.npz", 8)
+  saved = read_logits(tmp_path / "logits.npz")
+  assert saved.start_logits.shape == (0, 8)
+  saved.check_all_taken()
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+  _write(tmp_path / "logits.npz")
+  old = (tmp_path / "logits.npz").read_bytes()
+
+  def fail(*_):
+    raise OSError("disk full")
+
+  monkeypatch.setattr(os, "fsync", fail)
+  with pytest.raises(OSError, match="disk full"):
+    LogitsWriter().write(tmp_path / "logits.npz", 8)
+  assert os.listdir(tmp_path) == ["logits.npz"]
+  assert (tmp_path / "logits.npz").read_bytes() == old
+
+
+@pytest.mark.parametrize(
+  "ids", [np.array([7, 8, 8]), np.array([b"7", b"8", b"8"])], ids=["int", "S"]
+)
+def test_integer_and_byte_ids_become_strings(tmp_path, ids):
+  saved = read_logits(_saved(tmp_path, qas_id=ids))
+  assert list(saved.row_of) == [("7", 0), ("8", 0), ("8", 1)]
+
+
+def test_a_window_that_is_not_there_is_named(tmp_path):
+  saved = read_logits(_saved(tmp_path))
+  windows = {**_WINDOWS, "doc_span_index": np.array([0, 0, 2])}
+  with pytest.raises(
+    ValueError, match=r"logits\.npz: no logits of window 2 of question 日本"
+  ):
+    saved.take(_EXAMPLES, windows)
+
+
+def test_another_window_length_is_refused(tmp_path):
+  saved = read_logits(_saved(tmp_path))
+  saved.check_length(3)
+  with pytest.raises(ValueError, match="3 WordPieces, not of --max_seq_length"):
+    saved.check_length(384)
+
+
+def test_tokens_without_a_logit_are_refused(tmp_path):
+  saved = read_logits(_saved(tmp_path))
+  windows = {**_WINDOWS, "input_mask": np.ones([3, 3], np.int32)}
+  with pytest.raises(ValueError, match="window 0 of question a has tokens"):
+    saved.take(_EXAMPLES, windows)
+
+
+@pytest.mark.parametrize(
+  ("replaced", "message"),
+  [
+    ({"qas_id": np.array(["a", "b", "b"], object)}, "allow_pickle"),
+    ({"qas_id": np.array([["a"]])}, "qas_id must be strings"),
+    ({"qas_id": np.array([0.5, 1, 2])}, "qas_id must be strings"),
+    ({"qas_id": np.array(["a", "b"])}, "number of windows"),
+    ({"doc_span_index": np.array([0.0, 0.0, 1.0])}, "must be integers"),
+    ({"doc_span_index": np.array([0, 0, 0])}, "question 日本 stands there tw"),
+    ({"end_logits": _START[:, :2]}, r"end_logits \(3, 2\)"),
+    ({"end_logits": _START[0]}, "end_logits must be numbers"),
+    ({"end_logits": np.full([3, 3], "x")}, "end_logits must be numbers"),
+    (
+      {"end_logits": _START + np.array([[0], [np.nan], [0]])},
+      "question 日本 h",
+    ),
+    ({"start_logits": np.full([3, 3], -np.inf)}, "Write -1e.09 where there"),
+  ],
+)
+def test_arrays_that_do_not_fit_are_one_clear_error(
+  tmp_path, replaced, message
+):
+  path = _saved(tmp_path, **replaced)
+  with pytest.raises(ValueError, match=message) as error:
+    read_logits(path)
+  assert str(path) in str(error.value)
+
+
+def test_a_missing_array_is_named(tmp_path):
+  arrays = _arrays()
+  del arrays["end_logits"]
+  np.savez(tmp_path / "logits.npz", **arrays)
+  with pytest.raises(ValueError, match="it lacks end_logits and holds qas_id"):
+    read_logits(tmp_path / "logits.npz")
+
+
+def test_what_is_no_npz_file_is_refused(tmp_path):
+  path = _saved(tmp_path)
+  np.save(tmp_path / "array.npy", _START)
+  damaged = {
+    "text": b"{}",
+    "empty": b"",
+    "cut": path.read_bytes()[:-100],
+    "array": (tmp_path / "array.npy").read_bytes(),
+  }
+  for name, content in damaged.items():
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=f"{name}: not a file of logits"):
+      read_logits(tmp_path / name)
+
+
+def test_a_missing_file_is_an_os_error(tmp_path):
+  with pytest.raises(OSError, match=r"none\.npz: cannot be read"):
+    read_logits(tmp_path / "none.npz")
+  assert not tf.io.gfile.exists(str(tmp_path / "none.npz"))
