@@ -15,6 +15,7 @@ ensure_tensorflow_backend()
 _PUBLIC_NAMES = {
   "SpanExtractor": "bert_span.extractor",
   "Answer": "bert_span.extractor",
+  "FineTuningOptions": "bert_span.fine_tuning",
   "SquadExample": "bert_span.data.squad_example",
   "WindowOptions": "bert_span.text.windows",
   "DecoderOptions": "bert_span.answers.decoder",

@@ -2,21 +2,19 @@
 
 import os
 import shutil
+import tempfile
 import uuid
 from typing import NamedTuple
 
-import numpy as np
-import tensorflow as tf
-
 from bert_span.answers.decoder import DecoderOptions
 from bert_span.answers.window_logits import (
-  NO_LOGIT,
   WindowDecoder,
   WindowLogits,
 )
 from bert_span.data.atomic_file import replace_directory
 from bert_span.data.input_pipeline import EXAMPLES_PER_BATCH, window_dataset
 from bert_span.data.squad_example import SquadExample
+from bert_span.fine_tuning import FineTuningOptions, fine_tune
 from bert_span.modeling import initialization, model_directory
 from bert_span.modeling.encoder import check_sequence_length
 from bert_span.modeling.span_model import assign_head, build_span_model
@@ -29,10 +27,7 @@ from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.tokenizer_files import save_tokenizer
 from bert_span.text.vocabulary import load_vocabulary
 from bert_span.text.windows import WindowOptions
-
-# Batches are padded to a multiple of it, in WordPieces: a few lengths suit
-# the kernels better than hundreds.
-_LENGTH_MULTIPLE = 32
+from bert_span.window_scorer import WindowScorer
 
 
 class Answer(NamedTuple):
@@ -90,10 +85,8 @@ class SpanExtractor:
     self.preprocessor = SpanPreprocessor(
       vocabulary, do_lower_case, self.window_options, pad_to_max=fixed_length
     )
-    self._fixed_length = fixed_length
     self._decode = WindowDecoder(self.decoder_options)
-    rows = tf.TensorSpec([None, None], tf.int32)  # [batch, seq_length]
-    self._run_model = tf.function(self._logits, input_signature=[rows] * 3)
+    self._score_windows = WindowScorer(model, fixed_length)
 
   @classmethod
   def from_preset(
@@ -157,6 +150,25 @@ class SpanExtractor:
       replace_directory(unfinished, directory)
     finally:
       shutil.rmtree(unfinished, ignore_errors=True)
+
+  def fit(self, examples, options=None, output_dir=None):
+    """Trains the model with the package's own training loop.
+
+    Args:
+      examples: sequence of `SquadExample`; the first answer of each is
+        trained on, none where `is_impossible`.
+      options: `FineTuningOptions`; None takes run_squad's defaults.
+      output_dir: folder of checkpoints and event files, where a later call
+        with the same arguments goes on; None keeps none.
+
+    Returns:
+      The number of steps made by this call.
+    """
+    options = options or FineTuningOptions()
+    if output_dir is not None:
+      return fine_tune(self, examples, options, output_dir)
+    with tempfile.TemporaryDirectory() as temporary_dir:
+      return fine_tune(self, examples, options, temporary_dir)
 
   def answer(self, question, context, n_best=1):
     """Answers one question, or several.
@@ -225,7 +237,9 @@ class SpanExtractor:
     for i, windows in enumerate(dataset.as_numpy_iterator()):
       first = i * EXAMPLES_PER_BATCH
       chunk = examples[first : first + EXAMPLES_PER_BATCH]
-      yield WindowLogits(chunk, windows, *self._all_logits(windows, batch_size))
+      yield WindowLogits(
+        chunk, windows, *self._score_windows(windows, batch_size)
+      )
 
   def decode(self, logits):
     """Turns logits into answers.
@@ -237,48 +251,6 @@ class SpanExtractor:
       List of `Prediction`, one per example.
     """
     return self._decode(logits)
-
-  def _all_logits(self, windows, batch_size):
-    """start_logits, end_logits, float32 [windows, seq_length]."""
-    shape = windows["input_ids"].shape
-    start_logits = np.full(shape, NO_LOGIT, np.float32)
-    end_logits = np.full(shape, NO_LOGIT, np.float32)
-    lengths = windows["input_mask"].sum(axis=1)
-    # Windows of similar length share a batch.
-    order = np.argsort(lengths, kind="stable")
-    for i in range(0, len(order), batch_size):
-      rows = order[i : i + batch_size]
-      length = self._padded_length(int(lengths[rows].max()), shape[1])
-      starts, ends = self._run_model(
-        *(
-          tf.constant(windows[name][rows, :length])
-          for name in ("input_ids", "segment_ids", "input_mask")
-        )
-      )
-      start_logits[rows, :length] = starts
-      end_logits[rows, :length] = ends
-    if not self._fixed_length:
-      # Whatever shared the batch must not decide which positions there are.
-      padding = windows["input_mask"] == 0
-      start_logits[padding] = end_logits[padding] = NO_LOGIT
-    return start_logits, end_logits
-
-  def _padded_length(self, longest, longest_of_all):
-    if self._fixed_length:
-      return longest_of_all
-    rounded = -(-longest // _LENGTH_MULTIPLE) * _LENGTH_MULTIPLE
-    return min(rounded, longest_of_all)
-
-  def _logits(self, input_ids, segment_ids, input_mask):
-    outputs = self.model(
-      {
-        "token_ids": input_ids,
-        "segment_ids": segment_ids,
-        "padding_mask": input_mask,
-      },
-      training=False,
-    )
-    return outputs["start_logits"], outputs["end_logits"]
 
   def _write_files(self, directory):
     tokenizer = self.preprocessor.tokenizer

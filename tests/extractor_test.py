@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
-from bert_span import DecoderOptions, SpanExtractor, SquadExample, WindowOptions
+from bert_span import (
+  DecoderOptions,
+  FineTuningOptions,
+  SpanExtractor,
+  SquadExample,
+  WindowOptions,
+)
+from bert_span.data.squad_example import Answer
 from bert_span.modeling.model_directory import HEAD_FILE
 
 _LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)
@@ -278,3 +285,20 @@ def test_logits_of_every_chunk_are_handed_out(extractor):
   assert [len(chunk.examples) for chunk in chunks] == [64, 6]
   decoded = [p for chunk in chunks for p in extractor.decode(chunk)]
   assert decoded == predictions
+
+
+def test_fit_trains_the_model_and_continues_in_its_folder(tmp_path):
+  extractor = tiny_extractor()
+  answer = Answer("Anna", CONTEXT.index("Anna"))
+  examples = [SquadExample(f"q{i}", QUESTION, CONTEXT, (answer,)) for i in "ab"]
+  options = FineTuningOptions(
+    train_batch_size=2, learning_rate=1e-2, num_train_epochs=40
+  )
+  assert extractor.fit(examples, options, tmp_path) == 40
+  assert extractor.answer(QUESTION, CONTEXT).text == "Anna"
+  assert extractor.fit(examples, options, tmp_path) == 0
+
+
+def test_fit_without_examples_is_refused():
+  with pytest.raises(ValueError, match="0 examples"):
+    tiny_extractor().fit([])

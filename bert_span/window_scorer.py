@@ -1,0 +1,76 @@
+"""Runs the model on windows, batch by batch."""
+
+import numpy as np
+import tensorflow as tf
+
+from bert_span.answers.window_logits import NO_LOGIT
+
+# Batches are padded to a multiple of it, in WordPieces: a few lengths suit
+# the kernels better than hundreds.
+_LENGTH_MULTIPLE = 32
+
+
+class WindowScorer:
+  """Gives windows their start and end logits.
+
+  Args:
+    model: a `SpanModel`.
+    fixed_length: run the model on every position, padding included, as the
+      original; else windows of similar length share a batch, padded no
+      further than they need, and padding has the logit NO_LOGIT.
+  """
+
+  def __init__(self, model, fixed_length):
+    self._model = model
+    self._fixed_length = fixed_length
+    rows = tf.TensorSpec([None, None], tf.int32)  # [batch, seq_length]
+    self._run_model = tf.function(self._logits, input_signature=[rows] * 3)
+
+  def __call__(self, windows, batch_size):
+    """Scores the positions of all windows.
+
+    Args:
+      windows: dict of arrays, see `SlidingWindows`.
+      batch_size: windows the model reads at once.
+
+    Returns:
+      start_logits, end_logits: float32 [windows, seq_length].
+    """
+    shape = windows["input_ids"].shape
+    start_logits = np.full(shape, NO_LOGIT, np.float32)
+    end_logits = np.full(shape, NO_LOGIT, np.float32)
+    lengths = windows["input_mask"].sum(axis=1)
+    order = np.argsort(lengths, kind="stable")
+    for i in range(0, len(order), batch_size):
+      rows = order[i : i + batch_size]
+      length = self._padded_length(int(lengths[rows].max()), shape[1])
+      starts, ends = self._run_model(
+        *(
+          tf.constant(windows[name][rows, :length])
+          for name in ("input_ids", "segment_ids", "input_mask")
+        )
+      )
+      start_logits[rows, :length] = starts
+      end_logits[rows, :length] = ends
+    if not self._fixed_length:
+      # Whatever shared the batch must not decide which positions there are.
+      padding = windows["input_mask"] == 0
+      start_logits[padding] = end_logits[padding] = NO_LOGIT
+    return start_logits, end_logits
+
+  def _padded_length(self, longest, longest_of_all):
+    if self._fixed_length:
+      return longest_of_all
+    rounded = -(-longest // _LENGTH_MULTIPLE) * _LENGTH_MULTIPLE
+    return min(rounded, longest_of_all)
+
+  def _logits(self, input_ids, segment_ids, input_mask):
+    outputs = self._model(
+      {
+        "token_ids": input_ids,
+        "segment_ids": segment_ids,
+        "padding_mask": input_mask,
+      },
+      training=False,
+    )
+    return outputs["start_logits"], outputs["end_logits"]
