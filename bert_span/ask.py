@@ -150,7 +150,7 @@ def _questions():
   """Yields the questions of the flag, of the terminal or of the pipe."""
   if _QUESTION.value:
     yield from _QUESTION.value
-  elif sys.stdin.isatty():
+  elif _is_typed():
     yield from _typed_questions()
   else:
     for number, line in enumerate(sys.stdin.buffer, start=1):
@@ -158,6 +158,10 @@ def _questions():
       if not question:
         raise ValueError(f"{_STDIN}, line {number}: the question is empty.")
       yield question
+
+
+def _is_typed():
+  return not _QUESTION.value and sys.stdin.isatty()
 
 
 def _typed_questions():
@@ -185,10 +189,13 @@ def _answer_text(extractor, question, context):
   (prediction,) = extractor.predict([example])
   if _JSON.value:
     return json.dumps(_json_object(question, prediction))
-  parts = [_best_answer(extractor, prediction, context)]
-  if len(_QUESTION.value or ()) != 1:  # Which one this is the answer to.
-    parts.insert(0, f"Question: {_shown(question)}")
-  return "\n".join([*parts, *_n_best_lines(prediction), ""])
+  lines = [_best_answer(extractor, prediction, context)]
+  lines += _n_best_lines(prediction)
+  if len(_QUESTION.value or ()) != 1:
+    lines.append("")  # Before the next question.
+    if not _is_typed():
+      lines.insert(0, f"Question: {_shown(question)}")
+  return "\n".join(lines)
 
 
 def _json_object(question, prediction):

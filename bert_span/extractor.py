@@ -180,7 +180,8 @@ class SpanExtractor:
 
     Returns:
       For one question an `Answer`, or with n_best above 1 a list of `Answer`,
-      best first; for a list of questions a list of these.
+      by score; for a list of questions a list of these. Whether there is an
+      answer at all is decided by n_best=1 alone: it weighs the null threshold.
     """
     if isinstance(question, str) != isinstance(context, str):
       raise ValueError(

@@ -26,13 +26,34 @@ def run_program(main):
   def guarded(argv):
     try:
       return main(argv)
-    except (ValueError, OSError, flags.Error) as error:
+    except Exception as error:
+      if not _is_mistake_of_a_user(error):
+        raise
       name = argv[0].rsplit("/", 1)[-1].removesuffix(".py")
       print(f"{name}: {error}", file=sys.stderr)
       return 1
 
   os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
   app.run(guarded)
+
+
+def _is_mistake_of_a_user(error):
+  """Whether an error tells all there is to tell by its message."""
+  if isinstance(error, (ValueError, OSError, flags.Error)):
+    return True
+  if "tensorflow" not in sys.modules:
+    return False
+  # What tf.io.gfile raises for files that are not there or not allowed.
+  errors = sys.modules["tensorflow"].errors
+  return isinstance(
+    error,
+    (
+      errors.NotFoundError,
+      errors.PermissionDeniedError,
+      errors.UnauthenticatedError,
+      errors.UnimplementedError,
+    ),
+  )
 
 
 def refuse_arguments(argv):

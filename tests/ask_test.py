@@ -140,7 +140,7 @@ def _talk(terminal, inputs):
     if not block:
       return output
     output += block
-    if inputs and b"Question: " in output[read:]:
+    if inputs and output[read:].endswith(b"Question: "):
       read = len(output)
       os.write(terminal, inputs.pop(0).encode())
 
