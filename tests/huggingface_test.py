@@ -155,6 +155,10 @@ def test_missing_shard_is_named(tmp_path, backbone):
 
 
 def test_keras_hubs_own_converter_reads_the_same_weights(tmp_path, backbone):
+  # The last KerasHub for Python 3.10 loads Gemma's converter with BERT's.
+  pytest.importorskip(
+    "keras_hub.src.utils.transformers.preset_loader", exc_type=ImportError
+  )
   directory = _write(tmp_path, _huggingface_tensors(backbone))
   converted = keras_hub.models.BertBackbone.from_preset(directory)
   _assert_same_weights(load_huggingface(directory).backbone, converted, rtol=0)
