@@ -20,6 +20,7 @@ import sys
 from absl import flags
 
 from bert_span import program_flags
+from bert_span.data.input_file import read_bytes
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -108,8 +109,7 @@ def _read_context():
     context = _decoded(sys.stdin.buffer.read(), source)
   elif _CONTEXT_FILE.value is not None:
     source = _CONTEXT_FILE.value
-    with open(source, "rb") as file:
-      context = _decoded(file.read(), source)
+    context = _decoded(read_bytes(source), source)
   else:
     source, context = "--context", _CONTEXT.value
   if not context.strip():

@@ -6,6 +6,8 @@ import os
 
 from absl import logging
 
+from bert_span.data.input_file import read_bytes
+
 
 def read_predictions(path):
   """The predicted texts of a predictions.json.
@@ -73,7 +75,7 @@ def _load_json_object(path):
 
   try:
     value = json.loads(
-      _read_bytes(path).decode("utf-8-sig"), object_pairs_hook=to_dict
+      read_bytes(path).decode("utf-8-sig"), object_pairs_hook=to_dict
     )
   except UnicodeDecodeError as error:
     raise ValueError(
@@ -97,19 +99,6 @@ def _load_json_object(path):
       sum(repeated),
     )
   return value
-
-
-def _read_bytes(path):
-  if "://" not in path:
-    with open(path, "rb") as file:
-      return file.read()
-  import tensorflow as tf  # Takes seconds: only where plain files do not do.
-
-  try:
-    with tf.io.gfile.GFile(path, "rb") as file:
-      return file.read()
-  except tf.errors.OpError as error:
-    raise OSError(f"{path}: cannot be read: {error.message}") from error
 
 
 def _is_finite_number(value):

@@ -3,6 +3,8 @@
 import json
 import os
 
+from bert_span.data.input_file import read_bytes
+
 
 def load_squad_json(path: str | os.PathLike) -> dict:
   """The top level of a SQuAD file: a dict that holds the list "data".
@@ -22,20 +24,7 @@ def load_squad_json(path: str | os.PathLike) -> dict:
     ValueError: it is not UTF-8, not JSON, cut off, or not SQuAD's top level.
   """
   path = os.fspath(path)
-  return _checked_top_level(path, _parse(path, _decode(path, _read(path))))
-
-
-def _read(path):
-  if "://" not in path:
-    with open(path, "rb") as file:
-      return file.read()
-  import tensorflow as tf  # Seconds: only where plain files do not do.
-
-  try:
-    with tf.io.gfile.GFile(path, "rb") as file:
-      return file.read()
-  except tf.errors.OpError as error:
-    raise OSError(f"{path}: cannot be read: {error.message}") from error
+  return _checked_top_level(path, _parse(path, _decode(path, read_bytes(path))))
 
 
 def _decode(path, content):
