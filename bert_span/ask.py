@@ -50,6 +50,8 @@ _DECODER = program_flags.decoder_flags()
 _BOLD_GREEN = ("\033[1;32m", "\033[0m")
 _PLAIN_MARKS = ("[[", "]]")
 _STDIN = "standard input"
+# --help lists the flags of this module only, and those named here.
+flags.adopt_module_key_flags(program_flags)
 
 
 def main(argv):

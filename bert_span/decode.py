@@ -30,8 +30,11 @@ _MODEL = flags.DEFINE_string(
 _PREDICT_FILE = program_flags.predict_file_flag()
 _OUTPUT_DIR = program_flags.output_dir_flag()
 _VOCABULARY = program_flags.vocabulary_flags()
+_NO_SPAN = program_flags.no_span_flag()
 program_flags.window_flags()
 program_flags.decoder_flags()
+# --help lists the flags of this module only, and those named here.
+flags.adopt_module_key_flags(program_flags)
 
 
 def main(argv):
@@ -43,6 +46,7 @@ def main(argv):
 
   from bert_span.answers.ensemble import decode_saved_logits
   from bert_span.answers.logits_file import read_logits
+  from bert_span.answers.original_no_span import as_original_without_span
   from bert_span.answers.prediction_files import write_prediction_files
 
   preprocessor, options = _preprocessor_and_decoder_options()
@@ -52,6 +56,10 @@ def main(argv):
     [read_logits(path) for path in _logits_files()],
     options,
   )
+  if _NO_SPAN.value == "original":
+    predictions = as_original_without_span(
+      predictions, options.version_2_with_negative
+    )
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
   paths = write_prediction_files(
     _OUTPUT_DIR.value, predictions, options.version_2_with_negative

@@ -43,6 +43,8 @@ flags.register_validator(
 _OUTPUT_FILE = flags.DEFINE_string(
   "output_file", None, "File that gets the JSON object as well."
 )
+# --help lists the flags of this module only, and those named here.
+flags.adopt_module_key_flags(program_flags)
 
 
 def main(argv):

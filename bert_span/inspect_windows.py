@@ -31,6 +31,8 @@ _OUTPUT_FILE = flags.DEFINE_string(
 _VOCABULARY = program_flags.vocabulary_flags()
 _VERSION_2 = program_flags.version_2_flag()
 program_flags.window_flags()
+# --help lists the flags of this module only, and those named here.
+flags.adopt_module_key_flags(program_flags)
 
 
 def main(argv):

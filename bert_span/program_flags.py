@@ -163,6 +163,19 @@ def decoder_options(saved=None):
 
 
 @functools.cache
+def no_span_flag():
+  """--no_span."""
+  return flags.DEFINE_enum(
+    "no_span",
+    "no_answer",
+    ["no_answer", "original"],
+    "What becomes of a question for which no span is possible: no answer, or "
+    "as in the original the text 'empty', and with --version_2_with_negative "
+    "an error.",
+  )
+
+
+@functools.cache
 def version_2_flag():
   """--version_2_with_negative."""
   return flags.DEFINE_bool(
