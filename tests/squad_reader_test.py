@@ -286,8 +286,10 @@ def test_token_lists_are_refused_with_the_missing_key(shared_data):
 
 
 @pytest.mark.parametrize("name", ["edge.json", "edge-v2.json"])
-def test_edge_cases_are_located_where_run_squad_finds_them(goldens, name):
-  squad_file = read_squad(goldens / name)
+def test_edge_cases_are_located_where_run_squad_finds_them(
+  edge_cases_folder, name
+):
+  squad_file = read_squad(edge_cases_folder / name)
   answers = {e.qas_id: e.answers for e in squad_file.examples}
   assert answers["edge048"] == (Answer("plan", 58),)  # Stated 57: a blank off.
   assert answers["edge043"] == (Answer("canal", -1),)  # The original skips it.
