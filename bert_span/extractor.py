@@ -6,13 +6,15 @@ import tempfile
 import uuid
 from typing import NamedTuple
 
+import tensorflow as tf
+
 from bert_span.answers.decoder import DecoderOptions
 from bert_span.answers.window_logits import (
   WindowDecoder,
   WindowLogits,
 )
 from bert_span.data.atomic_file import replace_directory
-from bert_span.data.input_pipeline import EXAMPLES_PER_BATCH, window_dataset
+from bert_span.data.input_pipeline import INPUT_SPECS, window_batches
 from bert_span.data.squad_example import SquadExample
 from bert_span.fine_tuning import FineTuningOptions, fine_tune
 from bert_span.modeling import initialization, model_directory
@@ -84,6 +86,10 @@ class SpanExtractor:
     self._check_vocabulary_size(vocabulary)
     self.preprocessor = SpanPreprocessor(
       vocabulary, do_lower_case, self.window_options, pad_to_max=fixed_length
+    )
+    # Traced once, for whoever asks one question at a time.
+    self._make_windows = tf.function(
+      self.preprocessor, input_signature=[INPUT_SPECS]
     )
     self._decode = WindowDecoder(self.decoder_options)
     self._score_windows = WindowScorer(model, fixed_length)
@@ -230,16 +236,12 @@ class SpanExtractor:
       batch_size: windows the model reads at once.
 
     Yields:
-      `WindowLogits` of 64 examples at a time, in order.
+      `WindowLogits` of the examples of one `example_batches` at a time, in
+      order.
     """
-    dataset = window_dataset(
-      examples, self.preprocessor, examples_per_batch=EXAMPLES_PER_BATCH
-    )
-    for i, windows in enumerate(dataset.as_numpy_iterator()):
-      first = i * EXAMPLES_PER_BATCH
-      chunk = examples[first : first + EXAMPLES_PER_BATCH]
+    for batch, windows in window_batches(examples, self._make_windows):
       yield WindowLogits(
-        chunk, windows, *self._score_windows(windows, batch_size)
+        batch, windows, *self._score_windows(windows, batch_size)
       )
 
   def decode(self, logits):

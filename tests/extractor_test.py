@@ -16,6 +16,7 @@ from bert_span import (
 )
 from bert_span.data.squad_example import Answer
 from bert_span.modeling.model_directory import HEAD_FILE
+from bert_span.text.preprocessor import SpanPreprocessor
 
 _LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)
 _UNICODE = (
@@ -211,6 +212,21 @@ def test_a_long_passage_is_read_in_all_its_windows(extractor):
 def test_an_empty_passage_gives_no_answer(version_2, context):
   answer = tiny_extractor(version_2).answer(QUESTION, context)
   assert (answer.text, answer.char_start, answer.char_end) == ("", 0, 0)
+
+
+def test_the_preprocessor_is_traced_once_for_all_questions(monkeypatch):
+  traces, call = [], SpanPreprocessor.call
+
+  def counted_call(self, inputs):
+    traces.append(inputs)
+    return call(self, inputs)
+
+  monkeypatch.setattr(SpanPreprocessor, "call", counted_call)
+  extractor = tiny_extractor()
+  for context in (CONTEXT, _LONG, ""):
+    extractor.answer(QUESTION, context)
+  extractor.answer([QUESTION] * 2, [CONTEXT] * 2)
+  assert len(traces) == 1
 
 
 def test_several_questions_give_the_answers_of_each(extractor):

@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from bert_span.data.input_pipeline import example_arrays, window_dataset
+from bert_span.data import input_pipeline
+from bert_span.data.input_pipeline import (
+  example_arrays,
+  example_batches,
+  window_batches,
+  window_dataset,
+)
 from bert_span.data.squad_example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions
@@ -74,3 +80,39 @@ def test_windows_are_labelled_on_request():
 
 def test_no_examples_give_no_batches():
   assert not list(window_dataset([], _preprocessor(), with_answers=True))
+
+
+def test_a_batch_ends_at_64_examples_or_where_characters_are_too_many():
+  limit = input_pipeline.CHARACTERS_PER_BATCH
+  paragraph = _example("b" * 800)
+  sizes = [len(batch) for batch in example_batches([paragraph] * 130)]
+  assert sizes == [64, 64, 2]
+  book = _example("b" * limit)  # and a question of one character
+  half = _example("b" * (limit // 2 - 1))
+  batches = example_batches([paragraph, book, half, half, paragraph])
+  assert batches == [[paragraph], [book], [half, half], [paragraph]]
+  assert example_batches([]) == []
+
+
+def test_batches_hold_the_windows_of_their_examples_in_order(monkeypatch):
+  monkeypatch.setattr(input_pipeline, "CHARACTERS_PER_BATCH", 6)
+  examples = [
+    _example("b", Answer("b", 0)),
+    _example("c\x00"),
+    _example("b c d", Answer("d", 4)),
+    _example(""),
+    _example("d"),
+  ]
+  batches = list(window_batches(examples, _preprocessor(), with_answers=True))
+  assert [example for batch, _ in batches for example in batch] == examples
+  assert [windows["example_index"].tolist() for _, windows in batches] == [
+    [0, 1],
+    [0, 0],
+    [1],
+  ]
+  assert [windows["start_positions"].tolist() for _, windows in batches] == [
+    [3, 0],
+    [0, 4],
+    [0],
+  ]
+  assert not list(window_batches([], _preprocessor()))

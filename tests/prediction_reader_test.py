@@ -70,6 +70,15 @@ def test_a_file_that_is_no_json_object_is_an_error_with_its_name(
     read_predictions(write(content))
 
 
+def test_a_message_is_one_short_line_whatever_the_ids_and_values(write):
+  nested = [["x" * 1000]]
+  for qas_id in ("a\nb", "\ud83d", "x" * 1000):
+    with pytest.raises(ValueError, match=r"must be a string\.") as e:
+      read_predictions(write(json.dumps({qas_id: nested})))
+    assert str(e.value).isprintable()
+    assert len(str(e.value)) < 500
+
+
 def test_a_repeated_id_keeps_its_last_entry_and_is_reported(write, caplog):
   assert read_predictions(write('{"q": "x", "q": "y"}')) == {"q": "y"}
   assert "1 repeated question ids" in caplog.text

@@ -21,7 +21,15 @@ _SQUAD = (
     (b'{"data": [', ["ends in the middle"]),
     (b'{"data": [{"title": "Be', ["ends in the middle"]),
     (b'{"data": "\xff"}', ["not UTF-8", "0xff at offset 10", "iconv"]),
-    ('{"data": []}'.encode("utf-16"), ["not UTF-8", "iconv"]),
+    ('{"data": []}'.encode("utf-16"), ["not UTF-8", "iconv -f UTF-16"]),
+    (
+      '{"data": []}'.encode("utf-16-le"),
+      ["not UTF-8", "zero byte at offset 1"],
+    ),
+    (
+      '{"data": []}'.encode("utf-32-be"),
+      ["not UTF-8", "zero byte at offset 0"],
+    ),
     (b"\x1f\x8b\x08rest", ["gzip", "gunzip"]),
     (b"<!DOCTYPE html>", ["HTML", "Download the raw file"]),
     (b"version https://git-lfs.github.com/spec/v1", ["git lfs pull"]),
@@ -32,6 +40,11 @@ _SQUAD = (
     (b"{}", ["'data' is missing", "keys: none"]),
     (b'{"data": {"a": 1}}', ["'data' must be a list", "received dict"]),
     (b"[" * 100_000, ["not JSON"]),
+    (b'{"data": [1], "data": []}', ["'data' more than once", "Join or remove"]),
+    (
+      b'{"data": [{"qas": [1], "zz": 1, "qas": []}, {"a": 1, "a": 2}]}',
+      ["'qas' more than once", "{'qas': [], 'zz': 1}", "like that: 2"],
+    ),
     (b'{"data": ' + b"9" * 5000 + b"}", ["bees.json"]),
   ],
 )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
-from bert_span.data.input_pipeline import EXAMPLES_PER_BATCH, window_dataset
+from bert_span.data.input_pipeline import window_batches
 
 
 def decode_saved_logits(examples, preprocessor, saved_logits, decoder_options):
@@ -29,15 +29,12 @@ def decode_saved_logits(examples, preprocessor, saved_logits, decoder_options):
     saved.check_length(preprocessor.options.max_seq_length)
   decode = WindowDecoder(decoder_options)
   predictions = []
-  dataset = window_dataset(examples, preprocessor)
-  for i, windows in enumerate(dataset.as_numpy_iterator()):
-    first = i * EXAMPLES_PER_BATCH
-    chunk = examples[first : first + EXAMPLES_PER_BATCH]
-    pairs = [saved.take(chunk, windows) for saved in saved_logits]
+  for batch, windows in window_batches(examples, preprocessor):
+    pairs = [saved.take(batch, windows) for saved in saved_logits]
     starts, ends = (
       np.mean(column, axis=0) for column in zip(*pairs, strict=True)
     )
-    predictions += decode(WindowLogits(chunk, windows, starts, ends))
+    predictions += decode(WindowLogits(batch, windows, starts, ends))
   for saved in saved_logits:
     saved.check_all_taken()
   return predictions

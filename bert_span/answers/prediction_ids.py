@@ -2,7 +2,10 @@
 
 from absl import logging
 
+from bert_span.data.json_fields import shortened
+
 _IDS_SHOWN = 5
+_CHARACTERS_SHOWN = 60
 
 
 def missing_ids(examples, by_id):
@@ -19,9 +22,16 @@ def missing_ids(examples, by_id):
   return [qas_id for qas_id in ids if qas_id not in by_id]
 
 
+def shorten_id(qas_id):
+  """An id for a message of one line: quoted and cut where it must be."""
+  if qas_id.isprintable() and len(qas_id) <= _CHARACTERS_SHOWN:
+    return qas_id
+  return shortened(qas_id)
+
+
 def shorten_ids(ids):
   """The first few ids as text for a message: "q1, q2, ... (17 in all)"."""
-  shown = ", ".join(ids[:_IDS_SHOWN])
+  shown = ", ".join(map(shorten_id, ids[:_IDS_SHOWN]))
   if len(ids) > _IDS_SHOWN:
     shown += f", ... ({len(ids)} in all)"
   return shown

@@ -6,7 +6,9 @@ import os
 
 from absl import logging
 
+from bert_span.answers.prediction_ids import shorten_id
 from bert_span.data.input_file import read_bytes
+from bert_span.data.json_fields import shortened
 
 
 def read_predictions(path):
@@ -31,8 +33,8 @@ def read_predictions(path):
         else 'Put "" for a question that is not answered.'
       )
       raise ValueError(
-        f"{path}: question {qas_id}: the prediction must be a string. "
-        f"Received: {_shorten(text)}. {hint}"
+        f"{path}: question {shorten_id(qas_id)}: the prediction must be a "
+        f"string. Received: {shortened(text)}. {hint}"
       )
   return predictions
 
@@ -54,10 +56,10 @@ def read_na_probs(path):
   for qas_id, value in na_probs.items():
     if not _is_finite_number(value):
       raise ValueError(
-        f"{path}: question {qas_id}: the no-answer score must be a finite "
-        f"number. Received: {_shorten(value)}. Give a probability, or a number "
-        "that is higher the less likely an answer is, such as run_squad's "
-        "null_odds.json holds."
+        f"{path}: question {shorten_id(qas_id)}: the no-answer score must be a "
+        f"finite number. Received: {shortened(value)}. Give a probability, or "
+        "a number that is higher the less likely an answer is, such as "
+        "run_squad's null_odds.json holds."
       )
   return na_probs
 
@@ -89,7 +91,7 @@ def _load_json_object(path):
   if not isinstance(value, dict):
     raise ValueError(
       f"{path}: must be one JSON object with question ids as keys. Received: "
-      f"{_shorten(value)}."
+      f"{shortened(value)}. Give a file as run_squad writes it."
     )
   if repeated:
     # As the official evaluators, which do not notice.
@@ -108,8 +110,3 @@ def _is_finite_number(value):
     return math.isfinite(value)
   except OverflowError:  # An integer beyond the range of floats.
     return False
-
-
-def _shorten(value, length=60):
-  text = repr(value[:length] if isinstance(value, str | list) else value)
-  return text if len(text) <= length else text[: length - 3] + "..."

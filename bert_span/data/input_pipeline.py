@@ -6,8 +6,23 @@ import tensorflow as tf
 from bert_span.text.encodable import encodable
 
 # Examples that one call of the preprocessor converts: enough to spread the
-# cost of a call, few enough that a batch of long articles stays small.
+# cost of a call.
 EXAMPLES_PER_BATCH = 64
+# Characters of questions and passages that they have together, at most: 64
+# paragraphs stay below it, while each of 64 questions about one book stands
+# alone. A batch then takes some 100 MB at most, unless one passage takes more.
+CHARACTERS_PER_BATCH = 1 << 18
+
+_INPUT_DTYPES = {"question": tf.string, "context": tf.string}
+_ANSWER_DTYPES = {
+  "answer_text": tf.string,
+  "answer_char_start": tf.int32,
+  "answer_char_end": tf.int32,
+}
+# What `SpanPreprocessor` takes without answers.
+INPUT_SPECS = {
+  name: tf.TensorSpec([None], dtype) for name, dtype in _INPUT_DTYPES.items()
+}
 
 
 def example_arrays(examples, with_answers=False):
@@ -37,6 +52,69 @@ def example_arrays(examples, with_answers=False):
   return arrays
 
 
+def example_batches(examples):
+  """Cuts a sequence of examples into those that are converted together.
+
+  A batch ends before its 65th example, and before the one that brings it over
+  CHARACTERS_PER_BATCH; a longer example is a batch of its own.
+
+  Args:
+    examples: sequence of `SquadExample`.
+
+  Returns:
+    List of lists of examples, in order; none is empty.
+  """
+  batches, room = [], 0
+  for example in examples:
+    characters = _num_characters(example)
+    is_full = not batches or len(batches[-1]) == EXAMPLES_PER_BATCH
+    if is_full or characters > room:
+      batches.append([])
+      room = CHARACTERS_PER_BATCH
+    batches[-1].append(example)
+    room -= characters
+  return batches
+
+
+def window_batches(examples, preprocessor, with_answers=False):
+  """Converts examples to windows, batch by batch and in bounded memory.
+
+  Args:
+    examples: sequence of `SquadExample`.
+    preprocessor: `SpanPreprocessor`, or a tf.function of one: else every call
+      traces it, which takes a second.
+    with_answers: label the windows, for training.
+
+  Yields:
+    (list of examples, dict of arrays): a batch of `example_batches` and what
+    the preprocessor makes of it, all windows of these examples.
+    `example_index` counts within the batch.
+  """
+  batches = example_batches(examples)
+  dtypes = {**_INPUT_DTYPES, **(_ANSWER_DTYPES if with_answers else {})}
+
+  def arrays_of(index):
+    arrays = example_arrays(batches[index], with_answers)
+    return [arrays[name] for name in dtypes]
+
+  # Not Dataset.from_generator: see length_buckets.py.
+  def convert(index):
+    values = tf.numpy_function(arrays_of, [index], list(dtypes.values()))
+    for value in values:
+      value.set_shape([None])
+    return preprocessor(dict(zip(dtypes, values, strict=True)))
+
+  dataset = tf.data.Dataset.range(len(batches))
+  # Several batches at a time, unless one alone takes as much memory.
+  longest = max(map(_num_characters, examples), default=0)
+  is_bounded = longest <= CHARACTERS_PER_BATCH
+  dataset = dataset.map(
+    convert, num_parallel_calls=tf.data.AUTOTUNE if is_bounded else 1
+  )
+  dataset = dataset.prefetch(tf.data.AUTOTUNE if is_bounded else 1)
+  yield from zip(batches, dataset.as_numpy_iterator(), strict=True)
+
+
 def window_dataset(
   examples,
   preprocessor,
@@ -61,6 +139,10 @@ def window_dataset(
   dataset = dataset.batch(examples_per_batch)
   dataset = dataset.map(preprocessor, num_parallel_calls=tf.data.AUTOTUNE)
   return dataset.prefetch(tf.data.AUTOTUNE)
+
+
+def _num_characters(example):
+  return len(example.question) + len(example.context)
 
 
 def _first_answer(example):

@@ -4,6 +4,12 @@ import json
 import os
 
 from bert_span.data.input_file import read_bytes
+from bert_span.data.json_fields import shortened
+
+_GIVE_SQUAD = (
+  'Give a SQuAD file {"data": [{"paragraphs": [{"context": ..., '
+  '"qas": [...]}]}]}.'
+)
 
 
 def load_squad_json(path: str | os.PathLike) -> dict:
@@ -30,10 +36,16 @@ def load_squad_json(path: str | os.PathLike) -> dict:
 def _decode(path, content):
   if not content.strip():
     raise ValueError(
-      f"{path}: the file is empty; expected SQuAD JSON. Download it again."
+      f"{path}: the file is empty, not SQuAD JSON. Download it again."
     )
   if content.startswith(b"\x1f\x8b"):
     raise ValueError(f"{path}: the file is gzip-compressed. Run gunzip on it.")
+  if b"\x00" in content:
+    raise ValueError(
+      f"{path}: not UTF-8 JSON: a zero byte at offset "
+      f"{content.index(0)} bytes, as UTF-16 has them. Convert the file with "
+      "iconv -f UTF-16 -t UTF-8, or download it again if it is damaged."
+    )
   try:
     return content.decode("utf-8-sig")  # Accepts a byte order mark.
   except UnicodeDecodeError as error:
@@ -45,18 +57,40 @@ def _decode(path, content):
 
 
 def _parse(path, text):
+  repeated = []
+
+  def to_dict(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
+      repeated.append((_first_repeated(pairs), result))
+    return result
+
   try:
-    return json.loads(text)
+    value = json.loads(text, object_pairs_hook=to_dict)
   except json.JSONDecodeError as error:
     raise ValueError(
-      f"{path}: {_json_fault(text, error)} (line {error.lineno}, column "
-      f"{error.colno}: {error.msg})"
+      f"{path}: line {error.lineno}, column {error.colno} ({error.msg}): "
+      f"{_json_fault(text, error)}"
     ) from error
   except (ValueError, RecursionError) as error:
     # An integer of thousands of digits, or brackets nested a thousand deep.
     raise ValueError(
-      f"{path}: not JSON that can be read: {error}. Expected a SQuAD file."
+      f"{path}: not JSON that can be read: {error}. {_GIVE_SQUAD}"
     ) from error
+  if repeated:
+    key, record = repeated[0]
+    raise ValueError(
+      f"{path}: an object has the key {shortened(key)} more than once, and all "
+      f"but the last would be lost: {shortened(record)}. Objects like that: "
+      f"{len(repeated)}. Join or remove the repeated keys."
+    )
+  return value
+
+
+def _first_repeated(pairs):
+  """The first key of a JSON object that it has had before."""
+  seen = set()
+  return next(key for key, _ in pairs if key in seen or seen.add(key))
 
 
 def _json_fault(text, error):
@@ -77,27 +111,23 @@ def _json_fault(text, error):
 
 
 def _checked_top_level(path, top):
-  expected = (
-    'expected a SQuAD file {"data": [{"paragraphs": [{"context": ..., '
-    '"qas": [...]}]}]}'
-  )
   if isinstance(top, list):
     raise ValueError(
-      f"{path}: the file is a bare list of {len(top)} values; {expected}. Wrap "
-      'a list of SQuAD articles in {"data": ...}; convert lists of rows.'
+      f"{path}: the file is a bare list of {len(top)} values. Wrap a list of "
+      'SQuAD articles in {"data": ...}; convert lists of rows.'
     )
   if not isinstance(top, dict):
     raise ValueError(
-      f"{path}: the file is a JSON {type(top).__name__}; {expected}."
+      f"{path}: the file is a JSON {type(top).__name__}. {_GIVE_SQUAD}"
     )
   if "data" not in top:
-    keys = ", ".join(map(repr, list(top)[:8])) or "none"
+    keys = ", ".join(map(shortened, list(top)[:8])) or "none"
     raise ValueError(
-      f"{path}: the key 'data' is missing; {expected}. Received keys: {keys}."
+      f"{path}: the key 'data' is missing. Received keys: {keys}. {_GIVE_SQUAD}"
     )
   if not isinstance(top["data"], list):
     raise ValueError(
       f"{path}: 'data' must be a list of articles, received "
-      f"{type(top['data']).__name__}; {expected}."
+      f"{type(top['data']).__name__}. {_GIVE_SQUAD}"
     )
   return top

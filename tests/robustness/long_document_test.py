@@ -1,0 +1,55 @@
+"""A million characters: every token in a window, memory in proportion."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tiny_extractor import VOCABULARY
+from window_rules import check_tokens, check_windows
+
+from bert_span.text.preprocessor import SpanPreprocessor
+
+pytestmark = pytest.mark.large
+
+_MILLION = 1_000_000
+_SENTENCE = (
+  "The mill was built by Anna in 1895, near the river. 日本語のテキスト。 "
+  "한글 العربية ไทย e\u0301 İ 👩\u200d👩\u200d👧\u200d👦 🇩🇪\u202f\u200b "
+)
+
+
+def test_windows_of_a_million_characters_show_every_token():
+  context = (_SENTENCE * (_MILLION // len(_SENTENCE) + 1))[:_MILLION]
+  preprocessor = SpanPreprocessor(VOCABULARY)
+  texts = tf.constant([context])
+  windows = preprocessor(
+    {"question": tf.constant(["Who built the mill?"]), "context": texts}
+  )
+  windows = {name: value.numpy() for name, value in windows.items()}
+  tokens = preprocessor.tokenizer(texts)
+  starts = tokens.char_starts.values.numpy()
+  ends = tokens.char_ends.values.numpy()
+  assert len(starts) > _MILLION / 4
+  check_tokens(context, starts, ends)
+  check_windows(windows, np.arange(len(windows["input_ids"])), starts, ends)
+
+
+def test_memory_grows_by_less_than_1_kb_a_character(repository):
+  result = subprocess.run(
+    [
+      *(sys.executable, "-m", "benchmarks.long_document_memory"),
+      f"--characters=10000,{_MILLION}",
+    ],
+    cwd=repository,
+    capture_output=True,
+    text=True,
+    timeout=1800,
+  )
+  assert result.returncode == 0, result.stderr
+  short, long = map(json.loads, result.stdout.splitlines())
+  assert (short["windows"], long["windows"]) == (77, 7811)
+  grown = 1e6 * (long["peak_mb"] - short["peak_mb"])  # bytes
+  assert grown < 1000 * _MILLION

@@ -1,0 +1,134 @@
+"""Tokens and windows of texts that nobody would think of."""
+
+import functools
+
+import hypothesis
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import strategies as st
+from tiny_extractor import VOCABULARY
+from unicode_texts import REPRODUCIBLE, questions_and_contexts, texts
+from window_rules import check_tokens, check_windows
+
+from bert_span.data.input_pipeline import example_arrays
+from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.text.windows import WindowOptions
+
+_OPTIONS = (
+  WindowOptions(32, 8, 8),
+  WindowOptions(16, 100, 4),  # the stride is longer than a window
+  WindowOptions(8, 3, 3),
+  WindowOptions(5, 1, 0),  # no question at all
+)
+_CASES = [
+  (do_lower_case, options)
+  for do_lower_case in (True, False)
+  for options in _OPTIONS
+]
+
+
+@functools.cache
+def _preprocessor(do_lower_case, options):
+  return SpanPreprocessor(
+    VOCABULARY,
+    do_lower_case,
+    options,
+    pad_to_max=options.max_seq_length == 16,
+  )
+
+
+def _windows_and_tokens(preprocessor, examples, with_answers=False):
+  """The windows of a batch as arrays, and the tokens of its passages."""
+  arrays = example_arrays(examples, with_answers)
+  windows = preprocessor(
+    {name: tf.constant(values) for name, values in arrays.items()}
+  )
+  tokens = preprocessor.tokenizer(tf.constant(arrays["context"]))
+  return {name: value.numpy() for name, value in windows.items()}, tokens
+
+
+def _examples(pairs):
+  return [SquadExample(str(i), *pair) for i, pair in enumerate(pairs)]
+
+
+def _check_batch(preprocessor, examples):
+  windows, tokens = _windows_and_tokens(preprocessor, examples)
+  longest = preprocessor.options.max_seq_length
+  assert windows["input_ids"].shape[1] <= longest
+  assert (windows["input_ids"] < len(VOCABULARY)).all()
+  for i, example in enumerate(examples):
+    starts = tokens.char_starts[i].numpy()
+    ends = tokens.char_ends[i].numpy()
+    check_tokens(example.context, starts, ends)
+    rows = np.flatnonzero(windows["example_index"] == i)
+    check_windows(windows, rows, starts, ends)
+
+
+@hypothesis.settings(REPRODUCIBLE, max_examples=48)
+@hypothesis.given(
+  case=st.sampled_from(_CASES), pairs=questions_and_contexts(max_size=12)
+)
+def test_windows_show_every_token_of_any_text(case, pairs):
+  _check_batch(_preprocessor(*case), _examples(pairs))
+
+
+@pytest.mark.parametrize("do_lower_case", [True, False])
+def test_words_of_thousands_of_characters_are_one_unknown_token(do_lower_case):
+  preprocessor = _preprocessor(do_lower_case, _OPTIONS[0])
+  words = [5000 * "a", 5000 * "é", 2500 * "👍🏽", 5000 * "ж", 1667 * "각"]
+  examples = [SquadExample("q", "?", f"the {word} mill") for word in words]
+  _, tokens = _windows_and_tokens(preprocessor, examples)
+  for i, word in enumerate(words):
+    assert tokens.char_starts[i].numpy().tolist() == [0, 4, len(word) + 5]
+    assert tokens.char_ends[i].numpy().tolist() == [
+      *(3, len(word) + 4, len(word) + 9)
+    ]
+    assert tokens.ids[i].numpy()[1] == preprocessor.tokenizer.unknown_id
+  _check_batch(preprocessor, examples)
+
+
+@pytest.mark.parametrize("case", _CASES)
+def test_texts_of_a_character_or_none(case):
+  short_texts = [
+    "",
+    "a",
+    " ",
+    "\x00",
+    "\u0301",
+    "\u200d",
+    "日",
+    "🇩🇪",
+    "\ud83d",
+    "İ",
+  ]
+  pairs = [
+    (question, context) for question in short_texts for context in short_texts
+  ]
+  _check_batch(_preprocessor(*case), _examples(pairs))
+
+
+@hypothesis.settings(REPRODUCIBLE, max_examples=24)
+@hypothesis.given(
+  case=st.sampled_from(_CASES),
+  parts=st.lists(
+    st.tuples(texts(5), texts(12), texts(6), texts(12)), min_size=1, max_size=8
+  ),
+)
+def test_any_answer_is_labelled_within_its_window(case, parts):
+  examples = [
+    SquadExample(
+      "q", q, before + answer + after, (Answer(answer, len(before)),)
+    )
+    for q, before, answer, after in parts
+  ]
+  windows, _ = _windows_and_tokens(_preprocessor(*case), examples, True)
+  starts, ends = windows["start_positions"], windows["end_positions"]
+  labelled = starts > 0
+  assert (starts[~labelled] == ends[~labelled]).all()
+  assert (starts <= ends).all()
+  rows = np.flatnonzero(labelled)
+  # Labels are tokens of the passage, and cover some of the answer's words.
+  assert (windows["token_char_starts"][rows, starts[rows]] >= 0).all()
+  assert (windows["token_char_starts"][rows, ends[rows]] >= 0).all()
