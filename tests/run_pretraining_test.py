@@ -253,7 +253,7 @@ def test_inspect_masking_shows_text(folder):
     (
       "run_pretraining",
       ["--do_train", "--output_dir=o", "--input_file=i"],
-      "An encoder is needed",
+      "A model to start from is needed",
     ),
     (
       "run_pretraining",

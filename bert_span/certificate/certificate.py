@@ -175,7 +175,7 @@ def _figures(check):
   if check.limit is not None:
     numbers = (f"{check.largest_difference:.1e}", f"{check.limit:g}")
   elif check.max_unequal:
-    numbers = ("", f"{check.max_unequal:,} explained")
+    numbers = ("", f"{check.max_unequal:,} may differ")
   verdict = "holds" if check.holds else "FALLS"
   return (f"{check.cases:,}", f"{check.equal:,}", *numbers, verdict)
 
