@@ -1,0 +1,1 @@
+"""A trained model as a SavedModel that servers load, and its proofs."""

@@ -1,0 +1,38 @@
+"""Encoders in half precision: half the size, and faster where the chip can."""
+
+import keras
+
+from bert_span.modeling.span_model import assign_head, build_span_model
+
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+def cast_encoder(model, dtype):
+  """The same model with its encoder in another precision.
+
+  The encoder's variables and matrix products have `dtype`. Softmax and head
+  stay float32: they sum over hundreds of positions. (LayerNorm computes in
+  float32 whatever its dtype.)
+
+  Args:
+    model: a `SpanModel`; it is not changed.
+    dtype: one of DTYPES.
+
+  Returns:
+    A `SpanModel`; `model` itself for float32.
+  """
+  if dtype not in DTYPES:
+    raise ValueError(
+      f"dtype must be one of {', '.join(DTYPES)}. Received: {dtype!r}"
+    )
+  if dtype == "float32":
+    return model
+  settings = {**model.backbone.get_config(), "dtype": dtype}
+  backbone = type(model.backbone).from_config(settings)
+  backbone.set_weights(model.backbone.get_weights())
+  for layer in backbone.transformer_layers:
+    softmax = layer._self_attention_layer._softmax
+    softmax.dtype_policy = keras.DTypePolicy("float32")
+  cast = build_span_model(backbone, model.head.use_bias)
+  assign_head(cast, model.head.kernel, model.head.bias)
+  return cast

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+r"""Exports a trained model for TensorFlow Serving.
+
+  python -m export.export_saved_model --model=DIR --output=BASE
+  python -m export.export_saved_model --model=DIR --output=BASE \
+    --version=7 --null_score_diff_threshold=-1.5 --dtype=bfloat16
+
+Writes BASE/<version>/, a SavedModel that takes questions and passages as
+strings and gives answers. Text and decoding options are the model's own unless
+a flag says otherwise; they are fixed in what is written. Before the version
+gets its name, a fresh process loads it and must give the answers of the model.
+"""
+
+import sys
+
+from absl import flags, logging
+
+from bert_span import program_flags
+
+_MODEL = flags.DEFINE_string(
+  "model",
+  None,
+  "Model directory that run_squad or save_to_preset wrote, or a Hugging Face "
+  "directory of a BERT with a question-answering head.",
+)
+_OUTPUT = flags.DEFINE_string(
+  "output", None, "Local folder of all versions of the served model."
+)
+_VERSION = flags.DEFINE_integer(
+  "version",
+  None,
+  "Number of the version to write; by default 1 + the highest there is.",
+  lower_bound=1,
+)
+_MAX_WINDOWS_PER_STEP = flags.DEFINE_integer(
+  "max_windows_per_step",
+  16,
+  "Windows that the encoder reads at once; bounds the memory.",
+  lower_bound=1,
+)
+_DTYPE = flags.DEFINE_enum(
+  "dtype",
+  "float32",
+  ["float32", "bfloat16", "float16"],
+  "Precision of the encoder's variables and matrix products; softmax and span "
+  "head stay float32.",
+)
+_JIT_COMPILE = flags.DEFINE_bool(
+  "jit_compile",
+  False,
+  "Whether the server compiles the encoder with XLA, once for each number and "
+  "length of windows it meets.",
+)
+_FIXED_LENGTH = flags.DEFINE_bool(
+  "fixed_length",
+  False,
+  "Whether every window is padded to --max_seq_length, as run_squad does with "
+  "--length_buckets=none.",
+)
+_WARMUP = flags.DEFINE_bool(
+  "warmup",
+  True,
+  "Whether to write requests that the server replays while it loads the "
+  "version; needs tensorflow-serving-api.",
+)
+program_flags.window_flags()
+program_flags.decoder_flags()
+
+
+def main(argv):
+  """Loads the model, exports it and says what was written."""
+  program_flags.refuse_arguments(argv)
+  program_flags.check(_MODEL.value, "--model is required.")
+  program_flags.check(_OUTPUT.value, "--output is required.")
+  # TensorFlow's notes on names and files would hide what matters.
+  logging.set_verbosity(logging.WARNING)
+  # Seconds: only once the flags are known to be right.
+  from bert_span import saved_model_export
+  from bert_span.serving import saved_model, warmup
+  from bert_span.serving.span_server import ServingOptions
+
+  saved_model.check_version(_OUTPUT.value, _VERSION.value)
+  if _WARMUP.value:
+    warmup.check_available()
+  path, verified = saved_model_export.export_saved_model(
+    _load_extractor(),
+    _OUTPUT.value,
+    _VERSION.value,
+    ServingOptions(_MAX_WINDOWS_PER_STEP.value, _JIT_COMPILE.value),
+    _DTYPE.value,
+    _WARMUP.value,
+    source=_MODEL.value,
+  )
+  _report(path, verified)
+
+
+def run():
+  """Runs the program."""
+  program_flags.run_program(main)
+
+
+def _load_extractor():
+  """The model's SpanExtractor with the options that the flags ask for."""
+  from bert_span.extractor import SpanExtractor
+  from bert_span.span_config import read_span_config
+
+  saved = read_span_config(_MODEL.value)
+  return SpanExtractor.from_preset(
+    _MODEL.value,
+    program_flags.window_options(saved),
+    program_flags.decoder_options(saved),
+    _FIXED_LENGTH.value,
+  )
+
+
+def _report(path, verified):
+  print(f"Ops of the graph: {', '.join(verified.ops)}")
+  print(
+    "Of tensorflow-text, so the server must have them: "
+    f"{', '.join(verified.text_ops)}"
+  )
+  print(
+    f"{verified.num_questions} answers in a fresh process equal the model's; "
+    f"scores differ by at most {verified.largest_difference:.1e}."
+  )
+  print(f"Written: {path}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+  run()

@@ -1,0 +1,56 @@
+"""The program export.export_saved_model, run as users run it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from tiny_extractor import tiny_extractor
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+  path = tmp_path_factory.mktemp("export") / "model"
+  tiny_extractor(version_2=True).save_to_preset(path)
+  return path
+
+
+def _export(repository, *arguments):
+  return subprocess.run(
+    [sys.executable, "-m", "export.export_saved_model", *arguments],
+    cwd=repository,
+    capture_output=True,
+    check=False,
+    text=True,
+  )
+
+
+@pytest.mark.large
+def test_versions_are_exported_one_after_the_other(repository, model, tmp_path):
+  flags = [f"--model={model}", f"--output={tmp_path}", "--nowarmup"]
+  done = _export(repository, *flags, "--n_best_size=3", "--version=4")
+  assert done.returncode == 0, done.stderr
+  assert "FastWordpieceTokenizeWithOffsets, NormalizeUTF8" in done.stdout
+  assert "124 answers in a fresh process equal the model's" in done.stdout
+  assert f"Written: {tmp_path}/4" in done.stderr
+  card = (tmp_path / "4" / "assets.extra" / "README.md").read_text()
+  assert "| n_best_answer | string | [-1, 4] |" in card
+  again = _export(repository, *flags, "--version=4")
+  assert again.returncode == 1
+  assert "has a version 4 already" in again.stderr.splitlines()[-1]
+  assert os.listdir(tmp_path) == ["4"]
+
+
+@pytest.mark.parametrize(
+  ("arguments", "message"),
+  [
+    (["--output=base"], "--model is required"),
+    (["--model=model"], "--output is required"),
+    (["--model=model", "--output=base", "x"], "unknown arguments x"),
+  ],
+)
+def test_wrong_flags_are_one_line(repository, arguments, message):
+  done = _export(repository, *arguments)
+  assert done.returncode == 1
+  assert message in done.stderr.splitlines()[-1]
+  assert "Traceback" not in done.stderr

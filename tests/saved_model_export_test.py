@@ -1,0 +1,92 @@
+"""The whole way from an extractor to a published version."""
+
+import dataclasses
+import importlib.util
+import json
+import os
+
+import pytest
+from tiny_extractor import tiny_extractor
+
+from bert_span import saved_model_export
+from bert_span.serving.span_server import ServingOptions
+
+_HAS_SERVING_API = importlib.util.find_spec("tensorflow_serving") is not None
+
+
+def _files(directory):
+  return {
+    os.path.relpath(os.path.join(folder, name), directory)
+    for folder, _, names in os.walk(directory)
+    for name in names
+  }
+
+
+@pytest.mark.large
+def test_a_version_is_written_checked_and_described(tmp_path):
+  tiny_extractor().save_to_preset(tmp_path / "model")
+  (tmp_path / "eval_results.json").write_text('{"f1": 12.5}')
+  path, verified = saved_model_export.export_saved_model(
+    tiny_extractor(),
+    tmp_path / "base",
+    options=ServingOptions(5),
+    with_warmup=_HAS_SERVING_API,
+    source=str(tmp_path / "model"),
+  )
+  assert path == str(tmp_path / "base" / "1")
+  assert os.listdir(tmp_path / "base") == ["1"]
+  assert verified.num_questions == 124
+  assert verified.largest_difference < 1e-4
+  expected = {
+    "saved_model.pb",
+    "fingerprint.pb",
+    "variables/variables.index",
+    "variables/variables.data-00000-of-00001",
+    "assets/vocab.txt",
+    "assets.extra/README.md",
+    "assets.extra/model_card.json",
+  }
+  if _HAS_SERVING_API:
+    expected.add("assets.extra/tf_serving_warmup_requests")
+  assert _files(path) == expected
+  with open(os.path.join(path, "assets.extra/model_card.json")) as file:
+    card = json.load(file)
+  assert card["options"]["max_windows_per_step"] == 5
+  assert card["training"]["scores"] == {"f1": 12.5}
+  assert card["encoder"]["layers"] == 1
+  assert card["text_ops"] == list(verified.text_ops)
+
+
+@pytest.mark.large
+def test_a_model_that_answers_otherwise_is_not_published(tmp_path, monkeypatch):
+  extractor = tiny_extractor()
+  other = tiny_extractor(seed=8)
+  monkeypatch.setattr(extractor, "predict", other.predict)
+  with pytest.raises(ValueError, match="so it is not published"):
+    saved_model_export.export_saved_model(
+      extractor, tmp_path / "base", with_warmup=False
+    )
+  assert os.listdir(tmp_path / "base") == []
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_half_precision_halves_the_variables(tmp_path, dtype):
+  extractor = tiny_extractor()
+  path, verified = saved_model_export.export_saved_model(
+    extractor, tmp_path, dtype=dtype, with_warmup=False
+  )
+  assert verified.num_questions == 124
+  size = os.path.getsize(
+    os.path.join(path, "variables/variables.data-00000-of-00001")
+  )
+  in_float32 = 4 * extractor.model.backbone.count_params()
+  assert in_float32 / 2 < size < in_float32 * 0.8  # and the object graph
+
+
+def test_the_sample_has_a_passage_of_many_windows_and_blank_ones():
+  examples = saved_model_export.sample_examples()
+  assert len({example.qas_id for example in examples}) == len(examples) == 124
+  assert max(len(example.context) for example in examples) > 10_000
+  assert sum(not example.context.strip() for example in examples) == 2
+  assert all(dataclasses.is_dataclass(example) for example in examples)

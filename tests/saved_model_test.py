@@ -1,0 +1,219 @@
+"""Versions, and what is in a written SavedModel."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from exported_model import exported_model
+from tensorflow.core.protobuf import saved_model_pb2
+from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
+
+from bert_span.serving import saved_model
+
+
+def _fill(target):
+  os.mkdir(os.path.join(target.directory, "variables"))
+  with open(os.path.join(target.directory, "saved_model.pb"), "w") as file:
+    file.write("graph")
+
+
+def test_versions_count_up_from_the_highest(tmp_path):
+  base = tmp_path / "base"
+  for expected in ("1", "2"):
+    with saved_model.new_version(base) as target:
+      _fill(target)
+    assert target.path == str(base / expected)
+  (base / "040").mkdir()
+  (base / "notes").mkdir()
+  with saved_model.new_version(base) as target:
+    _fill(target)
+  assert target.path == str(base / "41")
+
+
+def test_no_number_is_seen_before_the_version_is_whole(tmp_path):
+  with saved_model.new_version(tmp_path, 7) as target:
+    assert not [name for name in os.listdir(tmp_path) if name[0].isdigit()]
+    _fill(target)
+  assert os.listdir(tmp_path) == ["7"]
+  assert os.path.isfile(tmp_path / "7" / "saved_model.pb")
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path):
+  with pytest.raises(RuntimeError), saved_model.new_version(tmp_path) as target:
+    _fill(target)
+    raise RuntimeError
+  assert os.listdir(tmp_path) == []
+  assert target.path is None
+
+
+def test_an_existing_version_is_refused(tmp_path):
+  (tmp_path / "007").mkdir()
+  with pytest.raises(ValueError, match="has a version 7 already"):
+    saved_model.check_version(tmp_path, 7)
+  saved_model.check_version(tmp_path, 8)
+  saved_model.check_version(tmp_path / "new", 7)
+
+
+def test_a_version_that_appears_meanwhile_is_kept(tmp_path):
+  with (
+    pytest.raises(ValueError, match="has a version 7 already"),
+    saved_model.new_version(tmp_path, 7) as target,
+  ):
+    _fill(target)
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "theirs").touch()
+  assert os.listdir(tmp_path) == ["7"]
+  assert os.listdir(tmp_path / "7") == ["theirs"]
+
+
+def test_exports_at_the_same_time_get_versions_of_their_own(tmp_path):
+  paths = []
+  together = threading.Barrier(4)
+
+  def export():
+    with saved_model.new_version(tmp_path) as target:
+      _fill(target)
+      together.wait()
+    paths.append(target.path)
+
+  threads = [threading.Thread(target=export) for _ in range(4)]
+  for thread in threads:
+    thread.start()
+  for thread in threads:
+    thread.join()
+  assert sorted(paths) == [str(tmp_path / str(i)) for i in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize("version", [0, -1, 2**63])
+def test_numbers_that_are_no_version_are_refused(tmp_path, version):
+  with pytest.raises(ValueError, match=f"Received: {version}"):
+    saved_model.check_version(tmp_path, version)
+
+
+def test_a_base_that_no_folder_can_be_is_refused(tmp_path):
+  (tmp_path / "file").touch()
+  with pytest.raises(ValueError, match="is no folder"):
+    saved_model.check_version(tmp_path / "file")
+  with pytest.raises(ValueError, match="Export to a local folder"):
+    saved_model.check_version("gs://bucket/base")
+
+
+@pytest.mark.large
+def test_vocabulary_is_an_asset_and_classify_has_its_method():
+  directory, _ = exported_model()
+  with open(os.path.join(directory, "assets", "vocab.txt"), "rb") as file:
+    assert file.read().decode().split("\n") == [*VOCABULARY, ""]
+  with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+    meta_graph = tf.compat.v1.saved_model.load(session, ["serve"], directory)
+  methods = {
+    name: signature.method_name
+    for name, signature in meta_graph.signature_def.items()
+    if not name.startswith("__")
+  }
+  predict = "tensorflow/serving/predict"
+  assert methods == {
+    "serving_default": predict,
+    "logits": predict,
+    "examples": predict,
+    "classify": "tensorflow/serving/classify",
+  }
+
+
+@pytest.mark.large
+def test_no_keras_object_is_in_it():
+  directory, extractor = exported_model()
+  with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
+    proto = saved_model_pb2.SavedModel.FromString(file.read())
+  nodes = proto.meta_graphs[0].object_graph_def.nodes
+  objects = {node.user_object.identifier for node in nodes}
+  assert not [name for name in objects if "keras" in name]
+  variables = [node for node in nodes if node.WhichOneof("kind") == "variable"]
+  assert len(variables) == len(extractor.model.weights)
+
+
+@pytest.mark.large
+def test_a_session_answers_as_the_extractor():
+  """The way TensorFlow Serving goes: meta graph, session, tensor names."""
+  directory, extractor = exported_model()
+  questions, contexts = [QUESTION, "Who?"], [CONTEXT * 4, ""]
+  with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+    meta_graph = tf.compat.v1.saved_model.load(session, ["serve"], directory)
+    signature = meta_graph.signature_def["serving_default"]
+    fetches = {name: info.name for name, info in signature.outputs.items()}
+    question = signature.inputs["question"].name
+    context = signature.inputs["context"].name
+    outputs = session.run(fetches, {question: questions, context: contexts})
+    with pytest.raises(
+      tf.errors.InvalidArgumentError, match="must have the same batch size"
+    ):
+      session.run(fetches, {question: questions, context: contexts[:1]})
+  expected = extractor.answer(questions, contexts)
+  answers = [text.decode() for text in outputs["answer"]]
+  assert answers == [answer.text for answer in expected]
+  assert outputs["char_start"].tolist() == [a.char_start for a in expected]
+  np.testing.assert_allclose(
+    outputs["score"], [answer.score for answer in expected], atol=1e-4
+  )
+
+
+@pytest.mark.large
+def test_saved_model_cli_shows_and_runs_it():
+  directory, extractor = exported_model()
+  program = (
+    "import sys, tensorflow_text\n"
+    "from tensorflow.python.tools import saved_model_cli\n"
+    "sys.exit(saved_model_cli.main())"
+  )
+  model = ["--dir", directory, "--tag_set", "serve", "--signature_def"]
+  commands = [
+    ["show", *model, "classify"],
+    [
+      *("run", *model, "serving_default", "--input_exprs"),
+      f"question=[{QUESTION!r}];context=[{CONTEXT!r}]",
+    ],
+  ]
+  shown, answered = [
+    subprocess.run(
+      [sys.executable, "-c", program, *command],
+      capture_output=True,
+      check=True,
+      text=True,
+    ).stdout
+    for command in commands
+  ]
+  assert "Method name is: tensorflow/serving/classify" in shown
+  assert "inputs['inputs'] tensor_info" in shown
+  answer = extractor.answer(QUESTION, CONTEXT)
+  assert f"output key answer:\n[{answer.text.encode()!r}]" in answered
+
+
+@pytest.mark.large
+def test_openvino_agrees_on_the_logits():
+  openvino = pytest.importorskip("openvino", reason="openvino is not installed")
+  directory, extractor = exported_model()
+  import tensorflow_text  # noqa: F401 -- registers its ops
+
+  model = tf.saved_model.load(directory)  # keeps the variables alive
+  compiled = openvino.Core().compile_model(
+    openvino.convert_model(model.signatures["logits"]),
+    "CPU",
+    {"INFERENCE_PRECISION_HINT": "f32"},
+  )
+  ids = np.array([[2, 15, 12, 3, 5, 6, 7, 3], [2, 16, 12, 3, 5, 3, 0, 0]])
+  ids = ids.astype(np.int32)
+  mask = (ids > 0).astype(np.int32)
+  expected = extractor.model(
+    {"token_ids": ids, "padding_mask": mask, "segment_ids": mask * 0}
+  )
+  outputs = compiled(
+    {"input_ids": ids, "input_mask": mask, "segment_ids": mask * 0}
+  ).to_dict()
+  found = {key.get_any_name(): values for key, values in outputs.items()}
+  assert len(found) == 2
+  for name, values in found.items():
+    key = "start_logits" if "start" in name else "end_logits"
+    np.testing.assert_allclose(values, expected[key], atol=1e-4)
