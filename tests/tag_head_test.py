@@ -7,7 +7,6 @@ from bert_span.modeling import encoder, tag_model
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.tag_head import TAGS, TagHead
 
-
 _SIZES = {
   "vocabulary_size": 11,
   "num_layers": 1,

@@ -28,6 +28,9 @@ class TagModel(keras.Model):
   once.
   """
 
+  # What the model gives, in the order of everything that passes it on.
+  logit_names = ("tag_logits",)
+
   def __init__(self, backbone, head, name="tag_model", **kwargs):
     inputs = backbone.input
     tag_logits = head(backbone(inputs)["sequence_output"])
