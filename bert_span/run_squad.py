@@ -12,6 +12,9 @@ With --preset instead of the three files of a checkpoint it starts from a
 KerasHub preset, a Hugging Face directory or a model of this package.
 """
 
+import math
+import os
+
 from absl import flags
 
 from bert_span import program_flags
@@ -124,6 +127,27 @@ _ADAM_BIAS_CORRECTION = flags.DEFINE_bool(
   False,
   "Whether Adam corrects its averages' bias; the original does not.",
 )
+_ANNOTATOR_LABELS = program_flags.annotator_labels_flag()
+_BIO_LOSS_REDUCTION = flags.DEFINE_enum(
+  "bio_loss_reduction",
+  "sum",
+  ["sum", "mean"],
+  "With --head=bio: whether a window's loss is the sum over its passage tokens "
+  "or their mean.",
+)
+_BIO_CLASS_WEIGHTS = flags.DEFINE_list(
+  "bio_class_weights",
+  None,
+  "With --head=bio: weights of B, I and O in the loss, three positive numbers "
+  "separated by commas; 1 each by default.",
+)
+_DISAGREEMENT_QUESTIONS = flags.DEFINE_integer(
+  "disagreement_questions",
+  20,
+  "With --head=bio: questions that disagreement.json shows, those whose "
+  "annotators differ most.",
+  lower_bound=0,
+)
 _SEED = flags.DEFINE_integer(
   "seed",
   12345,
@@ -154,7 +178,9 @@ _OUTPUT_DIR = program_flags.output_dir_flag()
 _PREDICT_FILE = program_flags.predict_file_flag()
 _VOCABULARY = program_flags.vocabulary_flags()
 program_flags.window_flags()
+_HEAD = program_flags.head_flag()
 _DECODER = program_flags.decoder_flags()
+program_flags.tag_decoder_flags()
 
 
 def main(argv):
@@ -166,6 +192,7 @@ def main(argv):
 
   squad_job.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
   _report_unused_flags(squad_job.log_line)
+  head = _head()
   job = squad_job.SquadJob(
     output_dir=_OUTPUT_DIR.value,
     source=squad_job.ModelSource(
@@ -177,9 +204,11 @@ def main(argv):
       head_bias=_SPAN_HEAD_BIAS.value,
     ),
     window_options=program_flags.window_options(),
-    decoder_options=program_flags.decoder_options(),
+    decoder_options=program_flags.decoder_options(head=head),
     fine_tuning_options=_fine_tuning_options(),
     verbose=_VERBOSE_LOGGING.value,
+    head=head,
+    disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
   )
   if _DO_TRAIN.value:
     job.train(squad_job.read(_TRAIN_FILE.value, _dataset("train")))
@@ -214,7 +243,23 @@ def _fine_tuning_options():
     loss_reduction=_LOSS_REDUCTION.value,
     adam_bias_correction=_ADAM_BIAS_CORRECTION.value,
     seed=_SEED.value,
+    annotator_labels=_ANNOTATOR_LABELS.value,
+    bio_loss_reduction=_BIO_LOSS_REDUCTION.value,
+    bio_class_weights=_class_weights(),
   )
+
+
+def _head():
+  """--head, or that of the model that predicts where the flag is not given."""
+  if _HEAD.present or _DO_TRAIN.value:
+    return _HEAD.value
+  from bert_span.span_config import read_span_config
+
+  for directory in (os.path.join(_OUTPUT_DIR.value, "model"), _PRESET.value):
+    saved = read_span_config(directory) if directory else None
+    if saved:
+      return saved["head"]
+  return _HEAD.value
 
 
 def _check_flags():
@@ -259,6 +304,7 @@ def _check_flags():
     f"--max_query_length ({max_query_length}) + 3.",
   )
   _length_bucket()
+  _class_weights()
 
 
 def _check_model_flags(check):
@@ -295,6 +341,22 @@ def _length_bucket():
     f"Received: {value!r}",
   )
   return int(value)
+
+
+def _class_weights():
+  """--bio_class_weights as three floats, or None."""
+  if not _BIO_CLASS_WEIGHTS.value:
+    return None
+  try:
+    weights = tuple(map(float, _BIO_CLASS_WEIGHTS.value))
+  except ValueError:
+    weights = ()
+  program_flags.check(
+    len(weights) == 3 and all(0 < weight < math.inf for weight in weights),
+    "--bio_class_weights must be three positive numbers, of B, I and O. "
+    f"Received: {','.join(_BIO_CLASS_WEIGHTS.value)}",
+  )
+  return weights
 
 
 def _dataset(split):
