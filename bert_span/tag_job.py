@@ -7,11 +7,9 @@ import tensorflow as tf
 
 from bert_span.answers.disagreement_report import DisagreementReport
 from bert_span.answers.multi_span_metrics import evaluate_multi_span
+from bert_span.answers.span_prediction_reader import read_span_predictions
 from bert_span.answers.tag_agreement import TagAgreement, tagged_passages
-from bert_span.answers.tag_prediction_files import (
-  SPANS_FILE,
-  read_span_predictions,
-)
+from bert_span.answers.tag_prediction_files import SPANS_FILE
 from bert_span.data.atomic_file import write_json_atomically
 
 AGREEMENT_FILE = "tag_agreement.json"

@@ -115,7 +115,7 @@ def test_a_span_head_gives_one_span_at_most():
 def test_strings_and_lists_do_not_mix(extractor):
   with pytest.raises(ValueError, match="both be strings or both be lists"):
     extractor.answers(QUESTION, [CONTEXT])
-  with pytest.raises(ValueError, match="same length. Received: 1 and 2"):
+  with pytest.raises(ValueError, match=r"length\. Received: 1 and 2"):
     extractor.answers([QUESTION], [CONTEXT, CONTEXT])
 
 

@@ -42,7 +42,7 @@ def tagged_passages(logits):
   tokens = passage_tokens(
     {name: tf.constant(values) for name, values in logits.windows.items()},
     tf.constant(logits.tag_logits),
-    tf.size(logits.examples),
+    len(logits.examples),
   )
   probabilities = tf.nn.softmax(tokens.tag_logits).numpy()
   starts, ends = tokens.char_starts.numpy(), tokens.char_ends.numpy()

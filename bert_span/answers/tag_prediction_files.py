@@ -1,7 +1,6 @@
 """Answers of several spans as Python rows, and as prediction files."""
 
 import dataclasses
-import json
 import os
 
 from bert_span.answers.prediction_files import (
@@ -9,8 +8,6 @@ from bert_span.answers.prediction_files import (
   PREDICTIONS_FILE,
 )
 from bert_span.data import atomic_file
-from bert_span.data.input_file import read_bytes
-from bert_span.data.json_fields import shortened
 
 SPANS_FILE = "span_predictions.json"
 
@@ -120,45 +117,6 @@ def write_tag_prediction_files(
     paths.append(os.path.join(output_dir, name))
     atomic_file.write_json_atomically(paths[-1], value)
   return paths
-
-
-def read_span_predictions(path):
-  """Reads a span_predictions.json, or one of MultiSpanQA's prediction files.
-
-  Args:
-    path: JSON object with a list by question id, of texts or of objects with
-      the key "text".
-
-  Returns:
-    dict of question id to list of str.
-
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: it holds something else.
-  """
-  try:
-    value = json.loads(read_bytes(path).decode("utf-8-sig"))
-  except ValueError as error:
-    raise ValueError(f"{path}: not JSON in UTF-8: {error}") from error
-  if not isinstance(value, dict):
-    raise ValueError(
-      f"{path}: must be one JSON object with question ids as keys. Received: "
-      f"{shortened(value)}."
-    )
-  return {
-    qas_id: _span_texts(path, qas_id, spans) for qas_id, spans in value.items()
-  }
-
-
-def _span_texts(path, qas_id, spans):
-  texts = spans if isinstance(spans, list) else [None]
-  texts = [s.get("text") if isinstance(s, dict) else s for s in texts]
-  if not all(isinstance(text, str) for text in texts):
-    raise ValueError(
-      f"{path}: question {qas_id}: must have a list of spans, [] for no "
-      f"answer. Received: {shortened(spans)}. Give each span's text."
-    )
-  return texts
 
 
 def _prediction(example, row):
