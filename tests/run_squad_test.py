@@ -330,6 +330,7 @@ def test_every_flag_of_the_original_is_there_with_its_default():
     "bert_large_squad1",
     "bert_large_squad2",
     "bert_tiny",
+    "bio_multispan",
     "minilm_squad1",
     "quickstart",
   ],

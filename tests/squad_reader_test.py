@@ -326,6 +326,7 @@ def test_real_files_are_read_whole(
   assert len(squad_file.report.lines()) == moved
 
 
+@pytest.mark.parametrize("name", ["edge.json", "edge-v2.json"])
 def test_edge_cases_are_located_where_run_squad_finds_them(goldens, name):
   squad_file = read_squad(goldens / name)
   answers = {e.qas_id: e.answers for e in squad_file.examples}
