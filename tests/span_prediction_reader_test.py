@@ -40,7 +40,7 @@ def test_other_values_are_one_clear_error(tmp_path, value, message):
     read_span_predictions(_write(tmp_path / "p.json", value))
   assert "p.json" in str(error.value)
   (tmp_path / "p.json").write_bytes(b"{")
-  with pytest.raises(ValueError, match=r"p\\.json: not JSON"):
+  with pytest.raises(ValueError, match=r"p\.json: not JSON"):
     read_span_predictions(tmp_path / "p.json")
 
 
