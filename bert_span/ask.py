@@ -144,13 +144,13 @@ def _load_extractor():
   saved = read_span_config(_MODEL.value)
   head = program_flags.head_of_model(saved)
   decoder_options = program_flags.decoder_options(saved, head)
-  program_flags.check(
-    head == "bio"
-    or not _N_BEST.present
-    or _N_BEST.value <= decoder_options.n_best_size,
-    f"--n_best={_N_BEST.value} is more than the {decoder_options.n_best_size} "
-    "answers that are kept. Raise --n_best_size.",
-  )
+  if head == "span":
+    program_flags.check(
+      not _N_BEST.present or _N_BEST.value <= decoder_options.n_best_size,
+      f"--n_best={_N_BEST.value} is more than the "
+      f"{decoder_options.n_best_size} answers that are kept. Raise "
+      "--n_best_size.",
+    )
   return SpanExtractor.from_preset(
     _MODEL.value, program_flags.window_options(saved), decoder_options
   )
