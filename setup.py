@@ -11,7 +11,18 @@ _VERSION = re.search(
   (_ROOT / "bert_span" / "__init__.py").read_text(encoding="utf-8"),
   re.MULTILINE,
 ).group(1)
-_PROGRAMS = ("run_squad", "ask", "decode", "evaluate", "inspect_windows")
+_PROGRAMS = (
+  "run_squad",
+  "ask",
+  "conformance",
+  "create_pretraining_data",
+  "decode",
+  "evaluate",
+  "inspect_masking",
+  "inspect_windows",
+  "lint_squad",
+  "run_pretraining",
+)
 _TENSORFLOW = ">=2.19,<2.22"
 
 setuptools.setup(
@@ -40,8 +51,16 @@ setuptools.setup(
   extras_require={
     "gpu": [f"tensorflow[and-cuda]{_TENSORFLOW}"],
     "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
-    "tests": ["hypothesis", "pytest>=8", "pytest-xdist", "ruff>=0.9"],
+    "tests": [
+      "hypothesis",
+      "pytest>=8",
+      "pytest-xdist",
+      "ruff>=0.9",
+      f"tensorflow-serving-api{_TENSORFLOW}",
+    ],
   },
+  # Programs without an import name, see export/README.md.
+  scripts=["export/export_saved_model.py"],
   entry_points={
     "console_scripts": [
       f"bert_span_{program} = bert_span.{program}:run" for program in _PROGRAMS

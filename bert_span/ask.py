@@ -57,6 +57,8 @@ program_flags.tag_decoder_flags()
 _BOLD_GREEN = ("\033[1;32m", "\033[0m")
 _PLAIN_MARKS = ("[[", "]]")
 _STDIN = "standard input"
+# --help lists the flags of this module only, and those named here.
+flags.adopt_module_key_flags(program_flags)
 
 
 def main(argv):

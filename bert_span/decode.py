@@ -31,9 +31,12 @@ _PREDICT_FILE = program_flags.predict_file_flag()
 _OUTPUT_DIR = program_flags.output_dir_flag()
 _VOCABULARY = program_flags.vocabulary_flags()
 program_flags.head_flag()
+_NO_SPAN = program_flags.no_span_flag()
 program_flags.window_flags()
 program_flags.decoder_flags()
 program_flags.tag_decoder_flags()
+# --help lists the flags of this module only, and those named here.
+flags.adopt_module_key_flags(program_flags)
 
 
 def main(argv):
@@ -49,10 +52,12 @@ def main(argv):
     TAG_LOGITS,
     read_logits,
   )
+  from bert_span.answers.original_no_span import as_original_without_span
   from bert_span.answers.prediction_files import write_prediction_files
   from bert_span.answers.tag_prediction_files import write_tag_prediction_files
 
   head, preprocessor, options = _head_preprocessor_and_decoder_options()
+  program_flags.check_no_span(head)
   is_bio = head == "bio"
   names = TAG_LOGITS if is_bio else SPAN_LOGITS
   predictions = decode_saved_logits(
@@ -61,6 +66,10 @@ def main(argv):
     [read_logits(path, names) for path in _logits_files()],
     options,
   )
+  if _NO_SPAN.value == "original":
+    predictions = as_original_without_span(
+      predictions, options.version_2_with_negative
+    )
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
   write = write_tag_prediction_files if is_bio else write_prediction_files
   paths = write(_OUTPUT_DIR.value, predictions, options.version_2_with_negative)

@@ -5,13 +5,13 @@ import dataclasses
 import keras
 
 from bert_span.data.length_buckets import BucketedBatches
+from bert_span.data.tag_windows import make_tag_windows
 from bert_span.data.training_windows import make_training_windows
 from bert_span.heads import BIO, head_of
 from bert_span.modeling.span_loss import SpanLoss
 from bert_span.tag_fine_tuning import (
   tag_fingerprint,
   tag_loss_fn,
-  tag_training_windows,
 )
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer, TrainOptions
@@ -36,6 +36,10 @@ class FineTuningOptions:
       not hold the answer; the original trains them as null answers.
     loss_reduction: "mean" of start and end, or "sum".
     adam_bias_correction: Adam as published; the original has none.
+    clip_by_unsummed_embeddings: take the gradients' norm as the original does,
+      with the word embeddings' rows of repeated tokens not summed.
+    learning_rate_after_step: use the rate of the step count after the step, as
+      the original does where a race has it so.
     weight_decay: decoupled, of all but LayerNorm and bias.
     seed: of the batches' order.
     annotator_labels: what labels of the B/I/O head are made of: "soft",
@@ -54,6 +58,8 @@ class FineTuningOptions:
   drop_answerless_windows: bool = False
   loss_reduction: str = "mean"
   adam_bias_correction: bool = False
+  clip_by_unsummed_embeddings: bool = False
+  learning_rate_after_step: bool = False
   weight_decay: float = 0.01
   seed: int = 12345
   annotator_labels: str = "soft"
@@ -90,7 +96,7 @@ def fine_tune(extractor, examples, options, output_dir):
   """
   num_train_steps = options.num_train_steps(len(examples))
   num_warmup_steps = int(num_train_steps * options.warmup_proportion)
-  windows, num_dropped = _training_windows(extractor, examples, options)
+  windows, left_out = _training_windows(extractor, examples, options)
   batches = BucketedBatches(
     windows,
     options.train_batch_size,
@@ -98,10 +104,11 @@ def fine_tune(extractor, examples, options, output_dir):
     options.length_bucket,
     options.seed,
   )
-  left_out = f"; {num_dropped} more left out" if num_dropped else ""
+  for line in _left_out_lines(left_out):
+    log_line(line)
   log_line(
     f"{len(examples)} examples, {len(windows)} windows "
-    f"({windows.num_answerless} without an answer{left_out}), "
+    f"({windows.num_answerless} without an answer), "
     f"{batches.mean_padded_length():.0f} WordPieces a window with padding, "
     f"{num_train_steps} steps of {options.train_batch_size} windows, "
     f"{num_warmup_steps} of them warm-up."
@@ -111,7 +118,10 @@ def fine_tune(extractor, examples, options, output_dir):
     _loss_fn(extractor, options),
     create_optimizer(
       WarmupLinearDecay(
-        options.learning_rate, num_train_steps, num_warmup_steps
+        options.learning_rate,
+        num_train_steps,
+        num_warmup_steps,
+        steps_ahead=int(options.learning_rate_after_step),
       ),
       weight_decay=options.weight_decay,
       bias_correction=options.adam_bias_correction,
@@ -121,6 +131,7 @@ def fine_tune(extractor, examples, options, output_dir):
       train_batch_size=options.train_batch_size,
       save_checkpoints_steps=options.save_checkpoints_steps,
       iterations_per_loop=options.iterations_per_loop,
+      unsummed_embeddings=_unsummed_embeddings(extractor.model, options),
       seed=options.seed,
     ),
     output_dir,
@@ -130,9 +141,14 @@ def fine_tune(extractor, examples, options, output_dir):
 
 
 def _training_windows(extractor, examples, options):
-  """The labelled windows of the head, and how many were left out."""
+  """The windows labelled for the head, and what was left out."""
   if head_of(extractor.model) == BIO:
-    return tag_training_windows(examples, extractor.preprocessor, options)
+    return make_tag_windows(
+      examples,
+      extractor.preprocessor,
+      options.annotator_labels,
+      options.drop_answerless_windows,
+    )
   return make_training_windows(
     examples, extractor.preprocessor, options.drop_answerless_windows
   )
@@ -172,6 +188,29 @@ def span_loss_fn(reduction):
     )
 
   return window_losses
+
+
+def _unsummed_embeddings(model, options):
+  """The paths of the tables that clip_by_unsummed_embeddings is about."""
+  if not options.clip_by_unsummed_embeddings:
+    return ()
+  return (model.backbone.token_embedding.embeddings.path,)
+
+
+def _left_out_lines(left_out):
+  """What is not trained on, for people; no line where there is nothing."""
+  if left_out.num_answerless:
+    yield (
+      f"{left_out.num_answerless} windows left out that do not hold the answer "
+      "to their question (--drop_answerless_windows)."
+    )
+  if left_out.without_token:
+    named = ", ".join(left_out.without_token[:3])
+    yield (
+      f"{len(left_out.without_token)} questions left out, since their answers "
+      f"have no WordPiece in the passage (first: {named}). Correct or remove "
+      "them."
+    )
 
 
 def _fingerprint(extractor, examples, windows, options):

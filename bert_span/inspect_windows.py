@@ -36,6 +36,8 @@ _VERSION_2 = program_flags.version_2_flag()
 _HEAD = program_flags.head_flag()
 _ANNOTATOR_LABELS = program_flags.annotator_labels_flag()
 program_flags.window_flags()
+# --help lists the flags of this module only, and those named here.
+flags.adopt_module_key_flags(program_flags)
 
 
 def main(argv):

@@ -165,6 +165,34 @@ def decoder_options(saved=None, head="span"):
 
 
 @functools.cache
+def no_span_flag():
+  """--no_span."""
+  return flags.DEFINE_enum(
+    "no_span",
+    "no_answer",
+    ["no_answer", "original"],
+    "What becomes of a question for which no span is possible: no answer, or "
+    "as in the original the text 'empty', and with --version_2_with_negative "
+    "an error.",
+  )
+
+
+def check_no_span(head):
+  """Refuses --no_span=original with --head=bio, which has no original.
+
+  Args:
+    head: "span" or "bio".
+
+  Raises:
+    flags.IllegalFlagValueError: both are given.
+  """
+  check(
+    head == "span" or no_span_flag().value == "no_answer",
+    "--no_span=original is for --head=span only. Leave it out.",
+  )
+
+
+@functools.cache
 def head_flag():
   """--head."""
   return flags.DEFINE_enum(

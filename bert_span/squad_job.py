@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import os
-import re
 import sys
 
 import tensorflow as tf
@@ -13,6 +12,7 @@ from bert_span import heads, tag_job
 from bert_span.answers import prediction_files, tag_prediction_files
 from bert_span.answers.decoder import DecoderOptions
 from bert_span.answers.logits_file import LogitsWriter
+from bert_span.answers.original_no_span import as_original_without_span
 from bert_span.answers.prediction_reader import read_na_probs, read_predictions
 from bert_span.answers.score_table import format_scores, format_tag_scores
 from bert_span.answers.squad1_metrics import evaluate_squad1
@@ -30,9 +30,8 @@ from bert_span.fine_tuning import (
   fine_tune,
   seed_everything,
 )
-from bert_span.modeling import initialization
+from bert_span.model_source import EncoderSource
 from bert_span.span_config import read_span_config
-from bert_span.text.vocabulary import load_vocabulary
 from bert_span.text.windows import WindowOptions
 from bert_span.training.progress import log_line
 
@@ -41,30 +40,6 @@ _FLAGS_FILE = "run.flags"
 _SCORES_FILE = "eval_results.json"
 _LOGITS_FILE = "logits.npz"
 _ALL_PLACES = sys.maxsize
-# As run_squad: the released checkpoints tell by name whether they are cased.
-_UNCASED_NAME = re.compile(r"uncased_L-|multilingual_L-|chinese_L-")
-_CASED_NAME = re.compile(r"(?<!un)cased_L-")
-
-
-@dataclasses.dataclass(frozen=True)
-class ModelSource:
-  """Where a model comes from.
-
-  Attributes:
-    preset: what `initialization.load_pretrained` takes, or None.
-    bert_config_file: of the original, or None.
-    init_checkpoint: TensorFlow 1 checkpoint, or None for random weights.
-    vocab_file: vocabulary; None takes the preset's.
-    do_lower_case: None takes the preset's, else True.
-    head_bias: whether a new span head has a bias.
-  """
-
-  preset: str | None = None
-  bert_config_file: str | None = None
-  init_checkpoint: str | None = None
-  vocab_file: str | None = None
-  do_lower_case: bool | None = None
-  head_bias: bool = True
 
 
 @dataclasses.dataclass
@@ -73,10 +48,12 @@ class SquadJob:
 
   Attributes:
     output_dir: folder of everything that is written.
-    source: `ModelSource`.
+    source: `EncoderSource` of the model to start from.
     window_options: `WindowOptions`.
     decoder_options: `DecoderOptions`, or `TagDecoderOptions` for "bio".
     fine_tuning_options: `FineTuningOptions`.
+    head_bias: whether a new span head has a bias.
+    no_span: "no_answer", or "original", see `as_original_without_span`.
     verbose: name every place of a data problem.
     head: "span", or "bio" for answers of several spans.
     disagreement_questions: of a B/I/O head, questions in the report on where
@@ -84,10 +61,12 @@ class SquadJob:
   """
 
   output_dir: str
-  source: ModelSource
+  source: EncoderSource
   window_options: WindowOptions
   decoder_options: DecoderOptions
   fine_tuning_options: FineTuningOptions
+  head_bias: bool = True
+  no_span: str = "no_answer"
   verbose: bool = False
   head: str = heads.SPAN
   disagreement_questions: int = 20
@@ -138,6 +117,8 @@ class SquadJob:
         disable=not sys.stderr.isatty(),
       )
     )
+    if self.no_span == "original":
+      predictions = as_original_without_span(predictions, version_2)
     tf.io.gfile.makedirs(self.output_dir)
     paths = self._write_prediction_files(predictions, version_2)
     if agreement:
@@ -208,23 +189,17 @@ class SquadJob:
 
   def _extractor_of_source(self):
     """The extractor to train or predict with, and whether its head is new."""
-    source = self.source
-    loaded = _load(source)
-    _check_case(source)
-    vocab_file = source.vocab_file or loaded.vocabulary_path
-    if not vocab_file:
-      raise ValueError(
-        f"{loaded.description} has no vocabulary. Give its --vocab_file."
-      )
+    loaded = self.source.load()
+    vocabulary = self.source.vocabulary(loaded)
     has_head = heads.has_head(loaded, self.head)
     log_line(
       f"Starting from {loaded.description}"
       f"{f', with its {self.head} head' if has_head else ''}."
     )
     extractor = SpanExtractor(
-      heads.model_of(loaded, self.head, source.head_bias),
-      load_vocabulary(vocab_file),
-      _do_lower_case(source, loaded),
+      heads.model_of(loaded, self.head, self.head_bias),
+      vocabulary,
+      self.source.lower_case(loaded),
       self.window_options,
       self.decoder_options,
       fixed_length=self.fine_tuning_options.length_bucket is None,
@@ -285,40 +260,3 @@ def write_run_flags(output_dir, flag_values):
   write_text_atomically(
     os.path.join(output_dir, _FLAGS_FILE), flag_values.flags_into_string()
   )
-
-
-def _load(source):
-  if source.preset:
-    return initialization.load_pretrained(source.preset)
-  return initialization.load_original(
-    source.bert_config_file, source.init_checkpoint or ""
-  )
-
-
-def _do_lower_case(source, loaded):
-  """Whether to lower-case; refuses a flag that contradicts the model."""
-  if source.do_lower_case is None:
-    return True if loaded.lower_case is None else loaded.lower_case
-  if loaded.lower_case not in (None, source.do_lower_case):
-    raise ValueError(
-      f"--do_lower_case={source.do_lower_case} contradicts "
-      f"{loaded.description}, which was trained with "
-      f"{loaded.lower_case}. Leave the flag out."
-    )
-  return source.do_lower_case
-
-
-def _check_case(source):
-  """Refuses a case that contradicts the name of a released checkpoint."""
-  checkpoint = source.init_checkpoint or ""
-  lower = source.do_lower_case is not False
-  if lower and _CASED_NAME.search(checkpoint):
-    raise ValueError(
-      f"--init_checkpoint={checkpoint} is a cased model, but do_lower_case is "
-      "true. Give --do_lower_case=false."
-    )
-  if not lower and _UNCASED_NAME.search(checkpoint):
-    raise ValueError(
-      f"--init_checkpoint={checkpoint} is an uncased model, but "
-      "--do_lower_case=false was given. Leave it out."
-    )

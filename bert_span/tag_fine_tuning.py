@@ -1,36 +1,6 @@
-"""What the fine-tuning of a B/I/O head has of its own: labels and loss."""
+"""What the fine-tuning of a B/I/O head has of its own: the loss."""
 
-from bert_span.data.tag_windows import make_tag_windows
 from bert_span.modeling.tag_loss import TagLoss
-from bert_span.training.progress import log_line
-
-
-def tag_training_windows(examples, preprocessor, options):
-  """Makes the labelled windows, and tells what is not trained on.
-
-  Args:
-    examples: sequence of `SquadExample`.
-    preprocessor: `SpanPreprocessor`.
-    options: `FineTuningOptions`.
-
-  Returns:
-    `TagWindows`, and the number of windows without any part of an answer that
-    were left out.
-  """
-  windows, left_out = make_tag_windows(
-    examples,
-    preprocessor,
-    options.annotator_labels,
-    options.drop_answerless_windows,
-  )
-  if left_out.without_token:
-    named = ", ".join(left_out.without_token[:3])
-    log_line(
-      f"{len(left_out.without_token)} questions left out, since their answers "
-      f"have no WordPiece in the passage (first: {named}). Correct or remove "
-      "them."
-    )
-  return windows, left_out.num_answerless
 
 
 def tag_loss_fn(reduction, class_weights):

@@ -38,11 +38,11 @@ def test_answer_is_where_it_can_only_be_meant(text, stated, located):
 
 def test_details_say_what_was_found():
   assert locate_answer(_PLANS, "and", 4).detail == (
-    "'and' is not at answer_start 4 ('pla' is); moved to 9"
+    "'and' is not at answer_start 4 ('pla' is); it is at 9"
   )
   assert locate_answer(_PLANS, "and", 40).detail == (
-    "answer_start 40 of 'and' is outside the passage of 19 characters; moved "
-    "to 9"
+    "answer_start 40 of 'and' is outside the passage of 19 characters; it is "
+    "at 9"
   )
   assert locate_answer(_PLANS, "plan", 9).detail == (
     "'plan' is not at answer_start 9 ('and ' is); it is at several: 4, 15"

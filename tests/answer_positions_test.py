@@ -1,5 +1,7 @@
 """From answers in characters to tokens of windows, by hand."""
 
+import random
+
 import pytest
 import tensorflow as tf
 
@@ -112,11 +114,14 @@ def test_blanks_at_the_beginning_of_the_passage_are_no_word():
   assert _labelled_tokens(" Japanese food", " Japan", 0) == ["japanese"]
 
 
-def test_a_word_without_tokens_ends_before_it_starts():
-  """As run_squad: a zero-width space is a word without a token."""
+def test_an_answer_without_a_token_has_no_position_in_any_window():
+  """The original labels it from b to a."""
   starts, ends, _ = _label("a \u200b b", "\u200b", 2)
-  assert starts == [4]  # b
-  assert ends == [3]  # a
+  assert starts == ends == [-1]
+  starts, ends, _ = _label(
+    "a \u200b b c d", "\u200b", 2, WindowOptions(7, 1, 1)
+  )
+  assert starts == ends == [-1, -1]
 
 
 def test_accents_do_not_shift_the_answer():
@@ -138,6 +143,26 @@ def test_examples_of_a_batch_do_not_mix():
   assert windows["example_index"].numpy().tolist() == [0, 2, 3]
   assert windows["start_positions"].numpy().tolist() == [4, 5, 0]
   assert windows["end_positions"].numpy().tolist() == [4, 5, 0]
+
+
+def test_a_long_answer_in_a_passage_without_blanks_is_found():
+  # One word of 100,000 tokens, where the answer could start at 80,000 places.
+  rng = random.Random(1)
+  context = "".join(rng.choices("(-).", k=100_000))
+  preprocessor = SpanPreprocessor(
+    _VOCABULARY, options=WindowOptions(50_000, 50_000, 5)
+  )
+  windows = tf.function(preprocessor)(
+    {
+      "question": tf.constant(["who"]),
+      "context": tf.constant([context]),
+      "answer_text": tf.constant([context[20_000:40_000]]),
+      "answer_char_start": tf.constant([20_000]),
+      "answer_char_end": tf.constant([40_000]),
+    }
+  )
+  assert windows["start_positions"].numpy().tolist() == [20_003, 0, 0]
+  assert windows["end_positions"].numpy().tolist() == [40_002, 0, 0]
 
 
 def test_get_config_rebuilds_the_layer():

@@ -7,6 +7,7 @@ import pathlib
 import pytest
 
 import bert_span  # noqa: F401 -- chooses Keras' backend before keras loads
+from bert_span.modeling.packaged_encoder import find_packaged_minilm
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _SHARED = _ROOT.parent / "shared"
@@ -29,6 +30,22 @@ def goldens():
 def shared_data():
   """Folder with real SQuAD files, or a skip."""
   return _folder_or_skip("data")
+
+
+@pytest.fixture(scope="session")
+def edge_cases_folder():
+  """Folder with the edge-case files and the original's outputs for them."""
+  return _ROOT / "tests" / "testdata" / "edge_cases"
+
+
+@pytest.fixture(scope="session")
+def uncased_vocab_file():
+  """The vocabulary of the uncased BERT models, or a skip."""
+  try:
+    directory = find_packaged_minilm()
+  except ValueError as error:
+    pytest.skip(str(error))
+  return str(pathlib.Path(directory) / "vocab.txt")
 
 
 @pytest.fixture(scope="session")

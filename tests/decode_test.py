@@ -7,8 +7,6 @@ import types
 
 import numpy as np
 import pytest
-from golden_logits import window_logits
-from golden_texts import is_text_of
 from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoder import DecoderOptions
@@ -16,6 +14,8 @@ from bert_span.answers.ensemble import decode_saved_logits
 from bert_span.answers.logits_file import LogitsWriter, read_logits
 from bert_span.answers.prediction_files import write_prediction_files
 from bert_span.answers.tag_prediction_files import write_tag_prediction_files
+from bert_span.certificate.golden_logits import window_logits
+from bert_span.certificate.original_texts import is_text_of
 from bert_span.data.input_pipeline import window_dataset
 from bert_span.data.squad_reader import read_squad
 from bert_span.text.preprocessor import SpanPreprocessor
@@ -37,7 +37,7 @@ def _read(path):
 
 
 def _save_golden_logits(path, examples, preprocessor):
-  """Saves the peaky logits of goldens/README.md, section 2, as an .npz."""
+  """Saves the peaky logits of the original's outputs as an .npz."""
   rows, ids, indexes = [], [], []
   dataset = window_dataset(examples, preprocessor, examples_per_batch=1000)
   (windows,) = dataset.as_numpy_iterator()
@@ -75,18 +75,24 @@ def _save_golden_logits(path, examples, preprocessor):
   ],
 )
 def test_golden_logits_give_the_golden_predictions(
-  goldens, read_json, tmp_path, configuration, file, sizes, version_2
+  edge_cases_folder,
+  uncased_vocab_file,
+  read_json,
+  tmp_path,
+  configuration,
+  file,
+  sizes,
+  version_2,
 ):
-  vocab_file = goldens / "tiny_ckpt" / "vocab.txt"
-  examples = read_squad(str(goldens / file)).examples
+  examples = read_squad(edge_cases_folder / file).examples
   preprocessor = SpanPreprocessor(
-    load_vocabulary(str(vocab_file)), True, WindowOptions(*sizes), True
+    load_vocabulary(uncased_vocab_file), True, WindowOptions(*sizes), True
   )
   _save_golden_logits(tmp_path / "logits.npz", examples, preprocessor)
   run = _decode(
-    f"--predict_file={goldens / file}",
+    f"--predict_file={edge_cases_folder / file}",
     f"--logits_file={tmp_path / 'logits.npz'}",
-    f"--vocab_file={vocab_file}",
+    f"--vocab_file={uncased_vocab_file}",
     f"--output_dir={tmp_path / 'out'}",
     f"--max_seq_length={sizes[0]}",
     f"--doc_stride={sizes[1]}",
@@ -96,7 +102,7 @@ def test_golden_logits_give_the_golden_predictions(
   assert run.returncode == 0, run.stderr
   assert f"{len(examples)} questions answered" in run.stderr
 
-  prefix = goldens / f"pred_{configuration}_peaky"
+  prefix = edge_cases_folder / f"pred_{configuration}_peaky"
   predictions = _read(tmp_path / "out" / "predictions.json")
   assert list(predictions) == [example.qas_id for example in examples]
   n_best = _read(tmp_path / "out" / "nbest_predictions.json")

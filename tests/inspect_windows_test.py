@@ -75,23 +75,23 @@ def _expected_row(feature):
 
 
 def test_rows_equal_the_originals_features(
-  inspect_windows, goldens, read_json, tmp_path
+  inspect_windows, edge_cases_folder, uncased_vocab_file, read_json, tmp_path
 ):
   output = tmp_path / "windows.jsonl"
   result = inspect_windows(
-    f"--input_file={goldens / 'edge.json'}",
-    f"--vocab_file={goldens / 'tiny_ckpt' / 'vocab.txt'}",
+    f"--input_file={edge_cases_folder / 'edge.json'}",
+    f"--vocab_file={uncased_vocab_file}",
     f"--output_file={output}",
     *_WINDOW_FLAGS,
   )
   assert result.returncode == 0, result.stderr
   assert result.stdout == ""
   rows = [json.loads(line) for line in output.read_text().splitlines()]
-  golden = read_json(goldens / "features_h.jsonl.gz")
+  golden = read_json(edge_cases_folder / "features_h.jsonl.gz")
   assert [(row["qas_id"], row["doc_span_index"]) for row in rows] == [
     (feature["qas_id"], feature["doc_span_index"]) for feature in golden
   ]
-  full = read_json(goldens / "features_h_first200_full.jsonl.gz")
+  full = read_json(edge_cases_folder / "features_h_first200_full.jsonl.gz")
   for row, feature in zip(rows, full, strict=False):  # the first 200
     spans = row.pop("token_char_spans")
     assert row == _expected_row(feature)

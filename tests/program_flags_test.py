@@ -1,5 +1,6 @@
 """What programs share: how they end, and their groups of flags."""
 
+import re
 import subprocess
 import sys
 
@@ -75,3 +76,25 @@ def test_shared_flags_are_defined_once_and_become_options():
   )
   assert "doc_stride=7" in run.stdout
   assert "version_2_with_negative=True" in run.stdout
+
+
+@pytest.mark.parametrize(
+  ("program", "shared"),
+  [
+    ("run_squad", ["doc_stride", "vocab_file", "n_best_size", "no_span"]),
+    ("ask", ["doc_stride", "null_score_diff_threshold"]),
+    ("decode", ["doc_stride", "vocab_file", "output_dir", "no_span"]),
+    ("evaluate", ["predict_file"]),
+    ("inspect_windows", ["doc_stride", "do_lower_case"]),
+    ("lint_squad", ["doc_stride", "vocab_file"]),
+  ],
+)
+def test_help_lists_the_flags_that_programs_share(program, shared):
+  run = subprocess.run(
+    [sys.executable, "-m", f"bert_span.{program}", "--help"],
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+  for name in shared:
+    assert re.search(rf"--(\[no\])?{name}:", run.stdout), name

@@ -36,13 +36,6 @@ def test_normalization_keeps_only_the_words_that_count(text, normalized):
   assert normalize_answer(text) == normalized
 
 
-def test_normalization_equals_the_official_evaluators(goldens, read_json):
-  rows = read_json(goldens / "normalize_answer.json")
-  wrong = [row for row in rows if normalize_answer(row[0]) != row[1]]
-  assert len(rows) > 1000
-  assert not wrong
-
-
 def test_f1_counts_repeated_tokens_as_often_as_both_sides_have_them():
   # 1 shared token: precision 1/3, recall 1/2.
   assert token_f1(["b", "b", "c"], ["b", "d"]) == pytest.approx(0.4)
@@ -53,16 +46,6 @@ def test_f1_counts_repeated_tokens_as_often_as_both_sides_have_them():
 def test_two_empty_answers_match_exactly_but_have_f1_zero():
   assert exact_match("the", "") == 1
   assert squad1_metrics.answer_f1("the", "") == 0
-
-
-def test_answer_pairs_score_as_in_the_official_evaluator(goldens, read_json):
-  rows = read_json(goldens / "answer_pair_scores.json")
-  assert len(rows) > 100
-  for prediction, gold, exact, f1, _, _ in rows:
-    assert exact_match(prediction, gold) == exact
-    assert squad1_metrics.answer_f1(prediction, gold) == pytest.approx(
-      f1, abs=1e-12
-    )
 
 
 def test_each_figure_takes_the_annotator_that_suits_it_best():
@@ -109,29 +92,3 @@ def test_a_question_without_annotated_answers_is_an_error_with_its_id():
 def test_no_questions_at_all_is_an_error():
   with pytest.raises(ValueError, match="at least one question"):
     squad1_metrics.evaluate_squad1([], {})
-
-
-def _raw_examples(raw):
-  """Examples straight from a SQuAD file's JSON, for the golden scores."""
-  for article in raw["data"]:
-    for paragraph in article["paragraphs"]:
-      for qa in paragraph["qas"]:
-        yield _example(qa["id"], *(a["text"] for a in qa["answers"]))
-
-
-def test_all_golden_prediction_sets_score_as_in_the_official_evaluator(
-  goldens, shared_data, read_json
-):
-  raw = read_json(shared_data / "squad1_dev_half.json")
-  examples = list(_raw_examples(raw))
-  results = read_json(goldens / "eval_results.json")
-  checked = 0
-  for key, expected in results.items():
-    predictions_name, evaluator = key.split(" | ")
-    if evaluator != "v1.1 evaluator":
-      continue
-    predictions = read_json(goldens / predictions_name)
-    scores = squad1_metrics.evaluate_squad1(examples, predictions)
-    assert scores == pytest.approx(expected, rel=0, abs=1e-9), key
-    checked += 1
-  assert checked == 10

@@ -327,8 +327,10 @@ def test_real_files_are_read_whole(
 
 
 @pytest.mark.parametrize("name", ["edge.json", "edge-v2.json"])
-def test_edge_cases_are_located_where_run_squad_finds_them(goldens, name):
-  squad_file = read_squad(goldens / name)
+def test_edge_cases_are_located_where_run_squad_finds_them(
+  edge_cases_folder, name
+):
+  squad_file = read_squad(edge_cases_folder / name)
   answers = {e.qas_id: e.answers for e in squad_file.examples}
   assert answers["edge048"] == (Answer("plan", 58),)  # Stated 57: a blank off.
   assert answers["edge043"] == (Answer("canal", -1),)  # The original skips it.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.modeling import encoder, initialization, span_model
+from bert_span.modeling import encoder
 from bert_span.modeling.encoder_config import EncoderConfig, read_bert_config
 from bert_span.modeling.encoder_weights import original_names
 from bert_span.modeling.tf1_checkpoint import load_tf1_checkpoint
@@ -173,52 +173,6 @@ def test_object_checkpoint_of_tensorflow_2_is_refused(tmp_path):
   path = tf.train.Checkpoint(x=tf.Variable(1.0)).save(str(tmp_path / "two"))
   with pytest.raises(ValueError, match="TensorFlow 2 object checkpoint"):
     load_tf1_checkpoint(encoder.build_encoder(_CONFIG), path)
-
-
-@pytest.fixture(scope="module")
-def tiny_model(goldens):
-  """The golden checkpoint with its own head, as a SpanModel."""
-  folder = goldens / "tiny_ckpt"
-  loaded = initialization.load_original(
-    str(folder / "bert_config.json"), str(folder / "bert_model.ckpt")
-  )
-  model = span_model.build_span_model(loaded.backbone)
-  span_model.assign_head(model, loaded.head_kernel, loaded.head_bias)
-  return model
-
-
-@pytest.fixture(scope="module")
-def forward(goldens):
-  with np.load(goldens / "model_forward_a64.npz") as arrays:
-    return {name: arrays[name][:16] for name in arrays.files}
-
-
-def _model_inputs(arrays):
-  return {
-    "token_ids": arrays["input_ids"],
-    "segment_ids": arrays["segment_ids"],
-    "padding_mask": arrays["input_mask"],
-  }
-
-
-def test_encoder_outputs_equal_the_originals(tiny_model, forward):
-  outputs = tiny_model.backbone.predict_on_batch(_model_inputs(forward))
-  np.testing.assert_allclose(
-    outputs["sequence_output"][:, ::16],
-    forward["sequence_output_every16"],
-    atol=1e-4,
-  )
-  np.testing.assert_allclose(
-    outputs["pooled_output"], forward["pooled_output"], atol=1e-4
-  )
-
-
-def test_logits_of_the_checkpoints_own_head_equal_the_originals(
-  tiny_model, forward
-):
-  logits = tiny_model.predict_on_batch(_model_inputs(forward))
-  for name in ("start_logits", "end_logits"):
-    np.testing.assert_allclose(logits[name], forward[name], atol=1e-4)
 
 
 def test_checkpoint_of_another_config_is_refused(goldens):

@@ -234,22 +234,32 @@ def test_a_short_batch_is_divided_by_the_full_batch_size(tmp_path):
   np.testing.assert_allclose(kernel[:, 0], [0.9, 0.95], rtol=1e-6)
 
 
-def test_repeated_ids_are_summed_before_the_norm(tmp_path):
+@pytest.mark.parametrize("unsummed", [False, True])
+def test_repeated_ids_are_summed_before_the_norm_unless_asked_otherwise(
+  tmp_path, unsummed
+):
   tokens = keras.Input([None], dtype="int32")
   model = keras.Model(tokens, keras.layers.Embedding(5, 1)(tokens))
+  (table,) = model.trainable_variables
+  before = table.numpy()
   trainer = Trainer(
     model,
     lambda model, batch: tf.reduce_sum(model(batch["ids"]), axis=[1, 2]),
-    keras.optimizers.SGD(0.0),
-    TrainOptions(1, 1),
+    keras.optimizers.SGD(1.0),
+    TrainOptions(1, 1, unsummed_embeddings=(table.path,) if unsummed else ()),
     tmp_path,
     log=lambda line: None,
   )
   ids = np.array([[2, 2, 2, 4]], np.int32)
   trainer.train(lambda first: tf.data.Dataset.from_tensors({"ids": ids}))
-  # Rows 2 and 4 have gradients 3 and 1; unsummed, the norm were 2.
+  # Rows 2 and 4 have gradients 3 and 1; unsummed there are four of 1.
+  norm = 2.0 if unsummed else np.sqrt(10)
   np.testing.assert_allclose(
-    events(tmp_path)["global_norm", 1], np.sqrt(10), rtol=1e-6
+    events(tmp_path)["global_norm", 1], norm, rtol=1e-6
+  )
+  # The update is clipped by that norm and sums the rows either way.
+  np.testing.assert_allclose(
+    (before - table.numpy())[:, 0], [0, 0, 3 / norm, 0, 1 / norm], atol=1e-6
   )
 
 

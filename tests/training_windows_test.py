@@ -30,8 +30,8 @@ def preprocessor():
 @pytest.fixture(scope="module")
 def windows(preprocessor):
   """Those of _LONG and _SHORT."""
-  result, num_dropped = make_training_windows([_LONG, _SHORT], preprocessor)
-  assert num_dropped == 0
+  result, left_out = make_training_windows([_LONG, _SHORT], preprocessor)
+  assert left_out == (0, [])
   return result
 
 
@@ -83,10 +83,10 @@ def test_answerless_windows_are_dropped_of_answerable_questions_only(
   preprocessor,
 ):
   examples = [_LONG, _IMPOSSIBLE, _SHORT]
-  windows, num_dropped = make_training_windows(
+  windows, left_out = make_training_windows(
     examples, preprocessor, drop_answerless=True
   )
-  assert num_dropped == 1  # the first of _LONG
+  assert left_out == (1, [])  # the first of _LONG
   np.testing.assert_array_equal(windows.start_positions, [4, 0, 0, 3])
   assert windows.token_ids[3] == _C
   assert windows.num_answerless == 2
@@ -94,11 +94,24 @@ def test_answerless_windows_are_dropped_of_answerable_questions_only(
 
 def test_answers_of_an_impossible_question_are_not_learned(preprocessor):
   example = _example("a b", Answer("a", 0), is_impossible=True)
-  windows, num_dropped = make_training_windows(
+  windows, left_out = make_training_windows(
     [example], preprocessor, drop_answerless=True
   )
   np.testing.assert_array_equal(windows.end_positions, [0])
-  assert num_dropped == 0
+  assert left_out == (0, [])
+
+
+@pytest.mark.parametrize("drop_answerless", [False, True])
+def test_an_answer_without_a_token_is_left_out_and_named(
+  preprocessor, drop_answerless
+):
+  """Its windows teach neither a span nor that there is none."""
+  nothing = SquadExample("zero", "q", "a \u200b b", (Answer("\u200b", 2),))
+  windows, left_out = make_training_windows(
+    [_SHORT, nothing, _IMPOSSIBLE], preprocessor, drop_answerless
+  )
+  assert left_out == (0, ["zero"])
+  assert windows.start_positions.tolist() == [3, 0, 0]
 
 
 def test_batches_of_examples_are_joined_in_order(preprocessor):
@@ -116,3 +129,9 @@ def test_passages_without_a_token_are_an_error_that_names_the_flag(
 ):
   with pytest.raises(ValueError, match=r"2 training examples.*--train_file"):
     make_training_windows([_example(" "), _example("\u200b")], preprocessor)
+
+
+def test_answers_without_a_token_alone_are_an_error(preprocessor):
+  nothing = _example("a \u200b b", Answer("\u200b", 2))
+  with pytest.raises(ValueError, match=r"hold no answer.*--train_file"):
+    make_training_windows([nothing], preprocessor)

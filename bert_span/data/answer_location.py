@@ -57,7 +57,7 @@ def locate_answer(context: str, text: str, char_start: int) -> Location:
         NOT_LOCATED, detail=f"{stated}; it is at several: {_listed(starts)}"
       )
     starts = near
-  return Location(starts[0], True, f"{stated}; moved to {starts[0]}")
+  return Location(starts[0], True, f"{stated}; it is at {starts[0]}")
 
 
 def _stated(context, text, char_start):

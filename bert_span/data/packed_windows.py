@@ -1,8 +1,22 @@
 """Windows one after the other, packed without padding."""
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
+
+
+class LeftOut(NamedTuple):
+  """What is not trained on.
+
+  Attributes:
+    num_answerless: windows of answerable questions that do not hold the answer,
+      left out because that was asked for.
+    without_token: ids of questions whose answer has no token in its passage.
+  """
+
+  num_answerless: int
+  without_token: list
 
 
 @dataclasses.dataclass(frozen=True)

@@ -58,19 +58,32 @@ def read_squad(path: str | os.PathLike) -> SquadFile:
       article, question id and remedy.
   """
   path = os.fspath(path)
-  top = load_squad_json(path)
-  parser = _Parser(path)
+  errors = json_fields.FieldErrors(path)
+  examples, version_2 = parse_squad(load_squad_json(path), errors)
+  errors.raise_if_any()
+  return make_squad_file(path, examples, version_2)
+
+
+def parse_squad(
+  top: dict, errors: json_fields.FieldErrors
+) -> tuple[list[SquadExample], bool]:
+  """Reads the questions of a parsed file, answers as they stand there.
+
+  Args:
+    top: what `load_squad_json` gives.
+    errors: gets everything that is wrong with the structure; the examples are
+      whole only where nothing is.
+
+  Returns:
+    The examples, in the file's order, and whether this is SQuAD 2.0's format.
+  """
+  parser = _Parser(errors)
   for index, article in json_fields.records(
-    top["data"], "article", "data", parser.errors
+    top["data"], "article", "data", errors
   ):
     parser.read_article(index, article)
-  parser.errors.raise_if_any()
-  version = top.get("version")
-  return make_squad_file(
-    path,
-    parser.examples,
-    parser.has_impossible_key or str(version).startswith("v2"),
-  )
+  version = str(top.get("version"))
+  return parser.examples, parser.has_impossible_key or version.startswith("v2")
 
 
 def make_squad_file(
@@ -102,15 +115,20 @@ def make_squad_file(
 
 def place_of(path: str, example: SquadExample) -> str:
   """File, article and question id of an example, for messages."""
+  return f"{path}: {place_in_file(example)}"
+
+
+def place_in_file(example: SquadExample) -> str:
+  """Article and question id of an example, for messages."""
   article = f"article {example.title!r}, " if example.title else ""
-  return f"{path}: {article}question {example.qas_id!r}"
+  return f"{article}question {example.qas_id!r}"
 
 
 class _Parser:
   """Walks articles, paragraphs and questions; collects examples and errors."""
 
-  def __init__(self, path):
-    self.errors = json_fields.FieldErrors(path)
+  def __init__(self, errors):
+    self.errors = errors
     self.examples = []
     self.has_impossible_key = False
 

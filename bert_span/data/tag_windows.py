@@ -1,26 +1,12 @@
 """All windows of a training set with B/I/O labels, packed without padding."""
 
 import dataclasses
-from typing import NamedTuple
 
 import numpy as np
 
 from bert_span.data.input_pipeline import EXAMPLES_PER_BATCH, window_dataset
-from bert_span.data.packed_windows import PackedWindows, row_splits
+from bert_span.data.packed_windows import LeftOut, PackedWindows, row_splits
 from bert_span.data.tag_labels import O, window_tag_labels
-
-
-class LeftOut(NamedTuple):
-  """What is not trained on.
-
-  Attributes:
-    num_answerless: windows of answerable questions that hold no part of an
-      answer, left out because that was asked for.
-    without_token: ids of questions whose answers have no token in the passage.
-  """
-
-  num_answerless: int
-  without_token: list
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 
 from bert_span.data.input_pipeline import EXAMPLES_PER_BATCH, window_dataset
-from bert_span.data.packed_windows import PackedWindows, row_splits
+from bert_span.data.packed_windows import LeftOut, PackedWindows, row_splits
+from bert_span.text.answer_positions import NO_TOKEN
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +61,9 @@ class TrainingWindows(PackedWindows):
 def make_training_windows(examples, preprocessor, drop_answerless=False):
   """Converts training examples to labelled windows.
 
+  A question whose answer has no token (a lone zero-width space) is left out: it
+  can teach neither a span nor that there is none.
+
   Args:
     examples: sequence of `SquadExample`; the first answer is trained on.
     preprocessor: `SpanPreprocessor`.
@@ -67,30 +71,33 @@ def make_training_windows(examples, preprocessor, drop_answerless=False):
       hold the answer; the original trains them as null answers.
 
   Returns:
-    `TrainingWindows`, in the order of `examples`, and the number of windows
-    left out.
+    `TrainingWindows`, in the order of `examples`, and what was `LeftOut`.
 
   Raises:
     ValueError: there is no window to train on.
   """
-  parts, is_answerable = [], []
+  parts, indices = [], []
   for first, windows in _batches_of_windows(examples, preprocessor):
     parts.append(_pack(windows))
-    is_answerable += [
-      bool(examples[first + i].answers)
-      and not examples[first + i].is_impossible
-      for i in windows["example_index"]
-    ]
-  if not is_answerable:
+    indices.append(first + windows["example_index"])
+  windows, indices = _concatenate(parts), np.concatenate(indices)
+  has_token = windows.end_positions != NO_TOKEN
+  keep = has_token
+  if drop_answerless:
+    is_answerable = np.array([_is_answerable(e) for e in examples])[indices]
+    keep = has_token & ((windows.end_positions > 0) | ~is_answerable)
+  if not keep.any():
     raise ValueError(
-      f"The {len(examples)} training examples give no window: every passage "
-      "is empty. Check --train_file."
+      f"The {len(examples)} training examples give no window to train on: "
+      "their passages are empty, or hold no answer. Check --train_file."
     )
-  windows = _concatenate(parts)
-  if not drop_answerless:
-    return windows, 0
-  keep = (windows.end_positions > 0) | ~np.array(is_answerable)
-  return windows.select(keep), int(np.sum(~keep))
+  without_token = [examples[i].qas_id for i in np.unique(indices[~has_token])]
+  left_out = LeftOut(int(np.sum(has_token & ~keep)), without_token)
+  return windows.select(keep), left_out
+
+
+def _is_answerable(example):
+  return bool(example.answers) and not example.is_impossible
 
 
 def _batches_of_windows(examples, preprocessor):

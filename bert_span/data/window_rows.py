@@ -24,7 +24,8 @@ def window_rows(examples, preprocessor, is_training):
 
   Yields:
     Dicts of what JSON holds, in the order of `examples`. Positions index the
-    window and are inclusive, (0, 0) where it does not hold the answer;
+    window and are inclusive, (0, 0) where it does not hold the answer, (-1, -1)
+    where the answer has no token, which is not trained on;
     token_char_spans are half-open offsets into the context in characters,
     None for what is no token of it. A passage without tokens has no row.
   """

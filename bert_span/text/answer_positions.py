@@ -7,6 +7,9 @@ import tensorflow as tf
 # as a no-break space, stays inside a word.
 _WORD_SEPARATORS = (" ", "\t", "\r", "\n", "\u202f")
 
+# The label of every window of an answer that has no token in its passage.
+NO_TOKEN = -1
+
 
 class AnswerPositions(keras.layers.Layer):
   """Finds the start and end position of answers in their windows.
@@ -18,7 +21,10 @@ class AnswerPositions(keras.layers.Layer):
   ( 1895 - 1943 ) . and the answer becomes the token 1895. Where no run equals
   ("Japan" in "Japanese", one token) the whole words stay.
 
-  An answer that a window does not hold whole gets (0, 0), its [CLS].
+  An answer that a window does not hold whole gets (0, 0), its [CLS]. An answer
+  whose words have no token at all (a lone zero-width space) gets (-1, -1)
+  everywhere: there is nothing to point at. The original labels it from the
+  token after it to the token before it.
 
   Source: google-research/bert, run_squad.py, read_squad_examples,
   convert_examples_to_features and _improve_answer_span.
@@ -44,7 +50,8 @@ class AnswerPositions(keras.layers.Layer):
         is no answer.
 
     Returns:
-      start_positions, end_positions: int32 [windows], inclusive.
+      start_positions, end_positions: int32 [windows], inclusive; (0, 0) where
+      a window does not hold the answer, (-1, -1) where the answer has no token.
     """
     has_answer = answers["answer_char_start"] >= 0
     first, last = _whole_words(context_texts, context, answers)
@@ -56,12 +63,16 @@ class AnswerPositions(keras.layers.Layer):
     window_end = windows["context_start"] + windows["context_length"]
     holds = (
       tf.gather(has_answer, example)
+      & (starts <= ends)
       & (starts >= windows["context_start"])
       & (ends < window_end)
     )
+    other = tf.where(
+      tf.gather(has_answer, example) & (ends < starts), NO_TOKEN, 0
+    )
     return (
-      tf.where(holds, starts + offset, 0),
-      tf.where(holds, ends + offset, 0),
+      tf.where(holds, starts + offset, other),
+      tf.where(holds, ends + offset, other),
     )
 
 
@@ -70,8 +81,7 @@ def _whole_words(context_texts, context, answers):
 
   Returns:
     first, last: int32 [batch], tokens of each passage, inclusive. Where the
-    words have no tokens (a lone zero-width character) last is first - 1, as in
-    run_squad.
+    words have no tokens (a lone zero-width character) last is first - 1.
   """
   word_index = _word_index(context_texts)  # [batch, characters]
   last_character = tf.maximum(answers["answer_char_end"] - 1, 0)
@@ -144,32 +154,57 @@ def _improve_span(first, last, context_ids, answer_ids):
   num_starts = tf.where(
     length > 0, tf.maximum(0, last - first + 1 - length + 1), 0
   )
-  # Every (example, start) pair, and below every (example, start, token).
-  example, shift = _ranges(num_starts)
-  pair, k = _ranges(tf.gather(length, example))
-  pair_example = tf.gather(example, pair)
-  context_token = (
-    tf.gather(tf.cast(context_ids.row_starts(), tf.int32), pair_example)
-    + tf.gather(first, pair_example)
-    + tf.gather(shift, pair)
-    + k
+  example, shift = _ranges(num_starts)  # every (example, start) pair
+  pair = _equal_runs(
+    tf.gather(tf.cast(context_ids.row_starts(), tf.int32) + first, example)
+    + shift,
+    tf.gather(tf.cast(answer_ids.row_starts(), tf.int32), example),
+    tf.gather(length, example),
+    context_ids.values,
+    answer_ids.values,
   )
-  answer_token = (
-    tf.gather(tf.cast(answer_ids.row_starts(), tf.int32), pair_example) + k
-  )
-  differs = tf.gather(context_ids.values, context_token) != tf.gather(
-    answer_ids.values, answer_token
-  )
-  num_differing = tf.math.unsorted_segment_sum(
-    tf.cast(differs, tf.int32), pair, tf.size(example)
-  )
-  equal_example = tf.boolean_mask(example, num_differing == 0)
   best = tf.math.unsorted_segment_min(
-    tf.boolean_mask(shift, num_differing == 0), equal_example, tf.size(first)
+    tf.gather(shift, pair), tf.gather(example, pair), tf.size(first)
   )
   found = best < tf.int32.max  # the minimum of nothing
   start = first + tf.where(found, best, 0)
   return start, tf.where(found, start + length - 1, last)
+
+
+def _equal_runs(a_starts, b_starts, lengths, a_values, b_values):
+  """Which runs of `a_values` equal their run of `b_values`.
+
+  Token by token, for all pairs of runs at once, and only for those that were
+  equal so far: a passage without blanks is one word of as many starts as it has
+  tokens, and a table of starts times tokens could take gigabytes.
+
+  Args:
+    a_starts, b_starts, lengths: int32 [pairs], lengths at least 1.
+    a_values, b_values: int32 [all tokens].
+
+  Returns:
+    int32 [equal pairs], ascending indices of pairs.
+  """
+
+  def is_open(k, pair):
+    return (k < tf.reduce_max(lengths)) & (tf.size(pair) > 0)
+
+  def compare(k, pair):
+    # The last token again for those that end earlier.
+    at = tf.minimum(k, tf.gather(lengths, pair) - 1)
+    equal = tf.equal(
+      tf.gather(a_values, tf.gather(a_starts, pair) + at),
+      tf.gather(b_values, tf.gather(b_starts, pair) + at),
+    )
+    return k + 1, tf.boolean_mask(pair, equal)
+
+  _, pair = tf.while_loop(
+    is_open,
+    compare,
+    [tf.constant(0), tf.range(tf.size(lengths))],
+    shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
+  )
+  return pair
 
 
 def _ranges(lengths):

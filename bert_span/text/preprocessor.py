@@ -65,8 +65,7 @@ class SpanPreprocessor(keras.layers.Layer):
 
     Returns:
       The dict of `SlidingWindows`; with answers also start_positions and
-      end_positions, int32 [windows], (0, 0) where a window does not hold the
-      answer.
+      end_positions, int32 [windows], see `AnswerPositions`.
     """
     questions = self.tokenizer(inputs["question"])
     # Questions about the same passage share its tokens.

@@ -22,6 +22,9 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
   of the warm-up. With learning_rate 1e-3, T = 40 and W = 10, step 9 has
   9.0e-4 and step 10 has 7.5e-4.
 
+  With steps_ahead = 1 step t has rate(t + 1), as when run_squad reads its step
+  count after it was raised: which of the two comes first is a race there.
+
   # As run_squad: the first update has rate 0 (when W > 0), no warm-up at all
   # when W is 0, rate 0 after T, and a W beyond T goes on rising until W.
 
@@ -34,6 +37,7 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
     learning_rate: the peak, per update.
     num_train_steps: steps after which the rate is 0.
     num_warmup_steps: steps of warm-up; 0 for none.
+    steps_ahead: added to the step count.
 
   Raises:
     ValueError: an argument is negative, not finite, or there is no step.
@@ -41,7 +45,9 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
   Source: google-research/bert, optimization.py, create_optimizer.
   """
 
-  def __init__(self, learning_rate, num_train_steps, num_warmup_steps=0):
+  def __init__(
+    self, learning_rate, num_train_steps, num_warmup_steps=0, steps_ahead=0
+  ):
     super().__init__()
     if not (math.isfinite(learning_rate) and learning_rate >= 0):
       raise ValueError(
@@ -61,6 +67,7 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
     self.learning_rate = float(learning_rate)
     self.num_train_steps = int(num_train_steps)
     self.num_warmup_steps = int(num_warmup_steps)
+    self.steps_ahead = int(steps_ahead)
 
   def __call__(self, step):
     """Gives the rate of the update that follows `step` updates.
@@ -71,7 +78,8 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
     Returns:
       float32 scalar.
     """
-    step = tf.cast(step, tf.float32)  # Exact up to 16.7 million steps.
+    # Exact up to 16.7 million steps.
+    step = tf.cast(step + self.steps_ahead, tf.float32)
     peak = np.float32(self.learning_rate)
     total = np.float32(self.num_train_steps)
     # As run_squad, to the last bit: TensorFlow's graph optimizer turned the
@@ -90,4 +98,5 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
       "learning_rate": self.learning_rate,
       "num_train_steps": self.num_train_steps,
       "num_warmup_steps": self.num_warmup_steps,
+      "steps_ahead": self.steps_ahead,
     }

@@ -32,6 +32,7 @@ class TrainOptions:
       at the latest (it does so every 20 steps or every second in any case).
     max_to_keep: checkpoints kept, the newest.
     clip_norm: largest global norm of the gradients.
+    unsummed_embeddings: see make_train_step.
     seed: of the dropout masks.
   """
 
@@ -41,12 +42,15 @@ class TrainOptions:
   iterations_per_loop: int = 1000
   max_to_keep: int = 5
   clip_norm: float = 1.0
+  unsummed_embeddings: tuple[str, ...] = ()
   seed: int = 0
 
   def __post_init__(self):
     """Refuses numbers that no training can be run with."""
     for field in dataclasses.fields(self):
       value = getattr(self, field.name)
+      if field.name == "unsummed_embeddings":
+        continue
       if field.name == "seed":
         if not 0 <= value < 2**31:
           raise ValueError(
@@ -200,6 +204,7 @@ class Trainer:
       self._optimizer,
       self._options.train_batch_size,
       self._options.clip_norm,
+      self._options.unsummed_embeddings,
     )
 
     def counted_step(batch):
@@ -226,6 +231,7 @@ class Trainer:
       "num_train_steps": options.num_train_steps,
       "train_batch_size": options.train_batch_size,
       "clip_norm": options.clip_norm,
+      "unsummed_embeddings": list(options.unsummed_embeddings),
       "seed": options.seed,
       "optimizer": optimizer_options(self._optimizer),
     }

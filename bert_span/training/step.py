@@ -3,7 +3,14 @@
 import tensorflow as tf
 
 
-def make_train_step(model, loss_fn, optimizer, train_batch_size, clip_norm):
+def make_train_step(
+  model,
+  loss_fn,
+  optimizer,
+  train_batch_size,
+  clip_norm,
+  unsummed_embeddings=(),
+):
   """Makes the function that turns one batch into one update.
 
   loss = sum(loss of each window) / train_batch_size. The divisor is the
@@ -17,6 +24,8 @@ def make_train_step(model, loss_fn, optimizer, train_batch_size, clip_norm):
     optimizer: keras optimizer, built with the model's trainable variables.
     train_batch_size: windows of a full batch.
     clip_norm: largest global norm of all gradients together.
+    unsummed_embeddings: paths of embedding tables whose gradient enters that
+      norm as rows in which repeated ids are not summed, as run_squad has it.
 
   Returns:
     Function batch -> dict of float32 scalars: loss, learning_rate (the one
@@ -28,14 +37,21 @@ def make_train_step(model, loss_fn, optimizer, train_batch_size, clip_norm):
   def train_step(batch):
     with tf.GradientTape() as tape:
       loss = tf.reduce_sum(loss_fn(model, batch)) / train_batch_size
-    gradients, variables = dense_gradients(
-      tape, loss, model.trainable_variables
+    gradients, variables = gradients_of(tape, loss, model.trainable_variables)
+    dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
+    norm = tf.linalg.global_norm(
+      [
+        gradient.values if variable.path in unsummed_embeddings else summed
+        for gradient, summed, variable in zip(
+          gradients, dense, variables, strict=True
+        )
+      ]
     )
     # clip_norm * min(1 / norm, 1 / clip_norm), as run_squad.
-    gradients, norm = tf.clip_by_global_norm(gradients, clip_norm)
+    clipped, _ = tf.clip_by_global_norm(dense, clip_norm, use_norm=norm)
     learning_rate = tf.identity(optimizer.learning_rate)
     with tf.control_dependencies([learning_rate]):
-      optimizer.apply(gradients, variables)
+      optimizer.apply(clipped, variables)
     return {
       "loss": loss,
       "learning_rate": tf.cast(learning_rate, tf.float32),
@@ -45,11 +61,11 @@ def make_train_step(model, loss_fn, optimizer, train_batch_size, clip_norm):
   return train_step
 
 
-def dense_gradients(tape, loss, variables):
+def gradients_of(tape, loss, variables):
   """Gives the gradients of the variables that the loss depends on.
 
   The gradient of an embedding comes as rows with repeated ids, whose norm is
-  not the gradient's: rows of one id are summed here before any norm is taken.
+  not the gradient's: rows of one id must be summed before a norm is taken.
   run_squad clips by the norm of the unsummed rows, which is some 1 % less.
 
   Variables without a gradient, such as the pooler's, are left out: they are
@@ -61,14 +77,15 @@ def dense_gradients(tape, loss, variables):
     variables: keras.Variables.
 
   Returns:
-    (gradients, variables): lists of the same length.
+    (gradients, variables): lists of the same length; tensors, and
+    tf.IndexedSlices of embeddings.
 
   Raises:
     ValueError: the loss depends on none of the variables.
   """
   gradients = tape.gradient(loss, [variable.value for variable in variables])
   pairs = [
-    (tf.convert_to_tensor(gradient), variable)
+    (gradient, variable)
     for gradient, variable in zip(gradients, variables, strict=True)
     if gradient is not None
   ]

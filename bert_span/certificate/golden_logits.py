@@ -1,7 +1,7 @@
 """The logits with which the original's predictions were recorded.
 
-They are a function of the window's name; see ../shared/goldens/README.md,
-section 2.
+They are a function of the window's name, so that they need not be stored; the
+outputs hold hashes of them.
 """
 
 import zlib

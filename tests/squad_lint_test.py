@@ -1,0 +1,217 @@
+import json
+
+import pytest
+
+from bert_span.data import squad_findings as kinds
+from bert_span.data.answer_location import NOT_LOCATED
+from bert_span.data.squad_example import Answer
+from bert_span.data.squad_findings import by_kind
+from bert_span.data.squad_lint import first_located, lint_squad_file
+from bert_span.data.squad_reader import read_squad
+
+_CONTEXT = "Bees dance to tell where nectar is."
+_BEES = {"text": "Bees", "answer_start": 0}
+_DANCE = {"text": "dance", "answer_start": 5}
+
+
+def _question(qas_id, question=None, answers=(_BEES,), **more):
+  question = f"Question {qas_id}?" if question is None else question
+  return {"id": qas_id, "question": question, "answers": list(answers), **more}
+
+
+@pytest.fixture
+def lint(tmp_path):
+  """Writes questions about one passage as a file and lints it."""
+
+  def write_and_lint(*questions, context=_CONTEXT, content=None):
+    paragraph = {"context": context, "qas": list(questions)}
+    squad = {"data": [{"title": "Bees", "paragraphs": [paragraph]}]}
+    path = tmp_path / "bees.json"
+    path.write_text(json.dumps(squad) if content is None else content)
+    return lint_squad_file(path)
+
+  return write_and_lint
+
+
+def _names(linted):
+  return [finding.kind.name for finding in linted.findings]
+
+
+def test_a_good_file_has_no_finding_and_its_counts(lint):
+  linted = lint(_question("q1"), _question("q2"))
+  assert linted.findings == []
+  assert [e.qas_id for e in linted.examples] == ["q1", "q2"]
+  assert linted.json_paths[1] == "data[0].paragraphs[0].qas[1]"
+  assert (linted.num_articles, linted.num_passages) == (1, 1)
+  assert not linted.version_2
+
+
+def test_all_errors_of_the_structure_are_listed(lint):
+  linted = lint(*[_question(n, question=n) for n in range(25)])
+  assert _names(linted) == ["structure"] * 25
+  assert "question 24" in linted.findings[-1].detail
+  assert "'question' must be a JSON string" in linted.findings[-1].detail
+  assert linted.examples == ()
+
+
+@pytest.mark.parametrize(
+  ("content", "words"),
+  [
+    ("", "is empty"),
+    ('{"data": [', "ends in the middle"),
+    ("[]", "bare list"),
+    ("{}", "'data' is missing"),
+  ],
+)
+def test_what_is_no_squad_file_is_one_finding(lint, content, words):
+  (finding,) = lint(content=content).findings
+  assert finding.kind is kinds.UNREADABLE
+  assert words in finding.detail
+  assert "bees.json" not in finding.detail  # The report names the file.
+
+
+def test_an_absent_file_is_an_os_error(tmp_path):
+  with pytest.raises(FileNotFoundError, match=r"none\.json"):
+    lint_squad_file(tmp_path / "none.json")
+
+
+def test_a_file_without_a_question_is_a_finding(lint):
+  assert _names(lint()) == ["no_questions"]
+
+
+@pytest.mark.parametrize(
+  ("answer", "kind", "repair", "detail"),
+  [
+    (("nectar", 3), "answer_moved", 25, "it is at 25"),
+    (("honey", 0), "answer_not_located", None, "the passage lacks it"),
+    (("e", 0), "answer_not_located", None, "at several: 1, 2, 9"),
+    ((" ", 4), "blank_answer", None, ""),
+    (("", 0), "blank_answer", None, ""),
+  ],
+)
+def test_answers_that_are_not_where_they_say(
+  lint, answer, kind, repair, detail
+):
+  wrong = {"text": answer[0], "answer_start": answer[1]}
+  linted = lint(_question("q1", answers=[_BEES, wrong]))
+  finding = next(f for f in linted.findings if f.kind.name == kind)
+  assert finding.place == "article 'Bees', question 'q1', answer 1"
+  assert finding.json_path == "data[0].paragraphs[0].qas[0].answers[1]"
+  assert finding.repair == repair
+  assert detail in finding.detail
+  located = NOT_LOCATED if repair is None else repair
+  assert linted.examples[0].answers[1].char_start == located
+
+
+def test_every_id_used_again_is_an_error_that_names_both_places(lint):
+  linted = lint(
+    _question("a"), _question("b"), _question("a", "X?"), _question("a", "Y?")
+  )
+  assert _names(linted) == ["duplicate_id", "duplicate_id"]
+  for finding, asked, number in zip(
+    linted.findings, ("X?", "Y?"), (2, 3), strict=True
+  ):
+    assert finding.detail == (
+      f"'{asked}' at data[0].paragraphs[0].qas[{number}]; first used for "
+      "'Question a?' at data[0].paragraphs[0].qas[0]"
+    )
+  assert len(linted.examples) == 4
+
+
+def test_an_integer_id_equals_its_digits(lint):
+  linted = lint(_question("7", "X?"), _question(7, "Y?"))
+  assert _names(linted) == ["integer_id", "duplicate_id"]
+  assert linted.findings[0].repair == "7"
+
+
+def test_a_question_asked_again_tells_whether_the_answers_differ(lint):
+  linted = lint(
+    _question("a", "Who  dance?"),
+    _question("b", "who dance? "),
+    _question("c", "Who dance?", answers=[_DANCE]),
+    _question("d", "Who dance?", answers=[_BEES, _DANCE]),
+    _question("e", "Who dance?", answers=[], is_impossible=True),
+  )
+  groups = by_kind(linted.findings)
+  same, other, some, none = groups[kinds.DUPLICATE_QUESTION]
+  assert same.qas_id == "b"
+  assert "as question 'a' with the same answers" in same.detail
+  assert "as question 'a' with other answers" in other.detail
+  assert "as question 'a' with some of the same answers" in some.detail
+  assert "as question 'a' with other answers" in none.detail
+
+
+def test_the_same_question_about_another_passage_is_no_finding(tmp_path):
+  paragraphs = [
+    {"context": text, "qas": [_question(text, "Who?")]}
+    for text in ("Bees dance.", "Bees sleep.")
+  ]
+  path = tmp_path / "two.json"
+  path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
+  assert lint_squad_file(path).findings == []
+
+
+@pytest.mark.parametrize(
+  ("changes", "names"),
+  [
+    ({"answers": []}, ["no_answer"]),
+    ({"answers": [], "is_impossible": True}, ["unanswerable"]),
+    ({"is_impossible": True}, ["unanswerable", "impossible_with_answers"]),
+    ({"answers": [_BEES, _DANCE]}, ["several_answers"]),
+    ({"answers": [_BEES, _DANCE], "is_impossible": False}, ["several_answers"]),
+    ({"question": " \n"}, ["blank_question"]),
+  ],
+)
+def test_questions_that_are_odd(lint, changes, names):
+  linted = lint(_question("q1", **changes))
+  assert _names(linted) == names
+  assert {f.qas_id for f in linted.findings} == {"q1"}
+
+
+def test_an_empty_passage_counts_for_each_of_its_questions(lint):
+  linted = lint(
+    _question("a", answers=[]), _question("b", answers=[]), context=" "
+  )
+  assert [f.qas_id for f in by_kind(linted.findings)[kinds.BLANK_CONTEXT]] == [
+    "a",
+    "b",
+  ]
+
+
+def test_the_answer_to_learn_is_the_first_in_the_passage(lint):
+  lost = {"text": "honey", "answer_start": 0}
+  linted = lint(
+    _question("a", answers=[lost, _DANCE, _BEES]),
+    _question("b", is_impossible=True),
+    _question("c", answers=[lost]),
+  )
+  assert list(map(first_located, linted.examples)) == [
+    Answer("dance", 5),
+    None,
+    None,
+  ]
+
+
+@pytest.mark.parametrize(
+  ("name", "counts"),
+  [
+    ("covidqa_part.json", {"answer_moved": 1, "integer_id": 97}),
+    ("squad1_dev_half.json", {"several_answers": 4959}),
+    ("squad2_part.json", {}),
+  ],
+)
+def test_real_files_have_the_findings_the_reader_notices(
+  shared_data, name, counts
+):
+  linted = lint_squad_file(shared_data / name)
+  groups = by_kind(linted.findings)
+  found = {kind.name: len(group) for kind, group in groups.items()}
+  for kind, count in counts.items():
+    assert found[kind] == count
+  assert linted.examples
+  assert linted.examples == read_squad(shared_data / name).examples
+
+
+def test_token_lists_are_refused_with_all_their_errors(shared_data):
+  linted = lint_squad_file(shared_data / "multispanqa_part.json")
+  assert _names(linted) == ["structure"] * 450
