@@ -312,6 +312,29 @@ def test_event_files_hold_loss_rate_norm_and_speed(tmp_path):
   )
 
 
+def test_scalars_of_the_loss_function_get_a_curve(tmp_path):
+  def loss_and_parts(model, batch):
+    losses = model(batch["x"], training=True)[0][:, 0]
+    return losses, {"half": tf.reduce_sum(losses) / 2}
+
+  model = linear_model([[1.0], [1.0]])
+  x = np.array([[0.8, 0.4]], np.float32)
+  trainer = Trainer(
+    model,
+    loss_and_parts,
+    keras.optimizers.SGD(0.5),
+    TrainOptions(1, 1, clip_norm=10.0),
+    tmp_path,
+    log=lambda line: None,
+  )
+  trainer.train(lambda first: tf.data.Dataset.from_tensors({"x": x}))
+  assert events(tmp_path)["loss", 1] == pytest.approx(1.2)
+  assert events(tmp_path)["half", 1] == pytest.approx(0.6)
+  # The gradient is that of the loss alone.
+  kernel = model.get_layer("linear").get_weights()[0]
+  np.testing.assert_allclose(kernel[:, 0], [0.6, 0.8], rtol=1e-6)
+
+
 def test_a_summary_holds_the_mean_loss_of_its_steps(tmp_path):
   each, _ = make_trainer(tmp_path / "each", iterations_per_loop=1)
   each.train(dataset_fn)

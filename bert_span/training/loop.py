@@ -82,8 +82,8 @@ class Trainer:
 
   Args:
     model: built keras.Model.
-    loss_fn: function (model, batch) -> float32 [batch], a loss per window; it
-      calls the model with training=True.
+    loss_fn: see make_train_step; the scalars it gives beside the loss get a
+      curve of their own.
     optimizer: keras optimizer, such as create_optimizer gives.
     options: TrainOptions.
     output_dir: folder of the run, local or any path of tf.io.gfile.

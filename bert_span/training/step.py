@@ -19,8 +19,9 @@ def make_train_step(
 
   Args:
     model: built keras.Model.
-    loss_fn: function (model, batch) -> float32 [batch], a loss per window; it
-      calls the model with training=True.
+    loss_fn: function (model, batch) -> float32 [batch], a loss per window, or
+      a pair of it and a dict of scalars to be read beside the loss; it calls
+      the model with training=True.
     optimizer: keras optimizer, built with the model's trainable variables.
     train_batch_size: windows of a full batch.
     clip_norm: largest global norm of all gradients together.
@@ -36,7 +37,9 @@ def make_train_step(
 
   def train_step(batch):
     with tf.GradientTape() as tape:
-      loss = tf.reduce_sum(loss_fn(model, batch)) / train_batch_size
+      losses = loss_fn(model, batch)
+      losses, scalars = losses if isinstance(losses, tuple) else (losses, {})
+      loss = tf.reduce_sum(losses) / train_batch_size
     gradients, variables = gradients_of(tape, loss, model.trainable_variables)
     dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
     norm = tf.linalg.global_norm(
@@ -56,6 +59,7 @@ def make_train_step(
       "loss": loss,
       "learning_rate": tf.cast(learning_rate, tf.float32),
       "global_norm": norm,
+      **scalars,
     }
 
   return train_step

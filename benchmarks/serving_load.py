@@ -1,0 +1,234 @@
+r"""Loads a model server and tells how long it takes and how much it answers.
+
+  python -m benchmarks.serving_load --address=http://localhost:8501 \
+    --clients=1,2,4,8 --batch_size=1 --requests=200
+
+Each client is a thread that asks as soon as it has its answer (closed loop),
+for each number of clients anew. A failed request is counted and not repeated.
+The program ends by itself: after --requests, or after --seconds if that comes
+first.
+"""
+
+import concurrent.futures
+import dataclasses
+import itertools
+import json
+import pathlib
+import random
+import threading
+import time
+
+from absl import flags
+
+from bert_span import program_flags
+
+_ADDRESS = flags.DEFINE_string(
+  "address",
+  "http://localhost:8501",
+  "Address of the server: http://, https://, grpc:// or grpcs://.",
+)
+_MODEL = flags.DEFINE_string(
+  "model", "bert_span", "Name of the model on the server."
+)
+_LABEL = flags.DEFINE_string("label", None, "Label of the version to ask.")
+_CLIENTS = flags.DEFINE_list(
+  "clients", ["1", "2", "4", "8"], "Clients at the same time, one run for each."
+)
+_BATCH_SIZE = flags.DEFINE_integer(
+  "batch_size", 1, "Questions in a request.", lower_bound=1
+)
+_REQUESTS = flags.DEFINE_integer(
+  "requests", 100, "Requests of a run at most.", lower_bound=1
+)
+_SECONDS = flags.DEFINE_float(
+  "seconds", 60.0, "Seconds of a run at most.", lower_bound=0.1
+)
+_WARM_UP = flags.DEFINE_integer(
+  "warm_up", 3, "Requests before the first run that do not count.", 0
+)
+_TIMEOUT = flags.DEFINE_float(
+  "timeout", 60.0, "Seconds that a request may take.", lower_bound=0.1
+)
+_DATA_FILE = flags.DEFINE_string(
+  "data_file",
+  None,
+  "SQuAD JSON file with the questions; by default the embedded sample.",
+)
+_REPEAT_CONTEXT = flags.DEFINE_integer(
+  "repeat_context",
+  1,
+  "Times that each passage is repeated, for long passages.",
+  lower_bound=1,
+)
+_JSON = flags.DEFINE_bool(
+  "json", False, "Whether to print one JSON object a run, in a line."
+)
+_COLUMNS = (
+  *("clients", "batch", "requests", "failed", "questions/s"),
+  *("p50 ms", "p95 ms", "p99 ms", "max ms"),
+)
+
+
+@dataclasses.dataclass
+class LoadRun:
+  """What a run measured.
+
+  Attributes:
+    clients: threads that asked.
+    batch_size: questions in a request.
+    seconds: the run took, from its first request to its last answer.
+    latencies: seconds of each answered request.
+    failures: messages of the others.
+  """
+
+  clients: int
+  batch_size: int
+  seconds: float = 0.0
+  latencies: list = dataclasses.field(default_factory=list)
+  failures: list = dataclasses.field(default_factory=list)
+
+  @property
+  def questions_per_second(self):
+    """Answered questions in a second."""
+    return len(self.latencies) * self.batch_size / self.seconds
+
+  def percentile(self, percent):
+    """Seconds that `percent` of the answered requests do not exceed.
+
+    The nearest rank: of 100 latencies the 95th smallest is p95.
+    """
+    if not self.latencies:
+      return float("nan")
+    rank = -(-len(self.latencies) * percent // 100)  # rounded up
+    return sorted(self.latencies)[max(rank, 1) - 1]
+
+  def columns(self):
+    """Dict of the printed figures, times in milliseconds."""
+    times = [1000 * self.percentile(p) for p in (50, 95, 99, 100)]
+    answered = len(self.latencies)
+    values = (
+      *(self.clients, self.batch_size, answered + len(self.failures)),
+      *(len(self.failures), round(self.questions_per_second, 2)),
+      *(round(milliseconds, 1) for milliseconds in times),
+    )
+    return dict(zip(_COLUMNS, values, strict=True))
+
+
+def measure(ask, batches, clients, requests, seconds):
+  """Sends requests from several threads.
+
+  Args:
+    ask: function of one batch; an Exception counts as a failure.
+    batches: list of batches of equal size; each request takes the next one.
+    clients: threads.
+    requests: requests at most.
+    seconds: no request begins after this many.
+
+  Returns:
+    A `LoadRun`.
+  """
+  run = LoadRun(clients, len(batches[0][0]))
+  numbers = iter(range(requests))
+  lock = threading.Lock()
+  start = time.monotonic()
+
+  def work():
+    while True:
+      with lock:
+        number = next(numbers, None)
+      begin = time.monotonic()
+      if number is None or begin - start > seconds:
+        return
+      try:
+        ask(batches[number % len(batches)])
+        run.latencies.append(time.monotonic() - begin)
+      except Exception as error:  # counted and told; the run goes on
+        run.failures.append(f"{type(error).__name__}: {error}")
+
+  with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+    for worker in [pool.submit(work) for _ in range(clients)]:
+      worker.result()
+  run.seconds = time.monotonic() - start
+  return run
+
+
+def main(argv):
+  """Measures each number of clients and prints a table."""
+  program_flags.refuse_arguments(argv)
+  clients = [_number_of_clients(text) for text in _CLIENTS.value]
+  batches = _batches()
+  with _client() as client:
+
+    def ask(batch):
+      client.answer(*batch)
+
+    for batch in itertools.islice(itertools.cycle(batches), _WARM_UP.value):
+      ask(batch)
+    if not _JSON.value:
+      print(f"| {' | '.join(_COLUMNS)} |\n|{'---:|' * len(_COLUMNS)}")
+    for count in clients:
+      _print_run(measure(ask, batches, count, _REQUESTS.value, _SECONDS.value))
+
+
+def run():
+  """Entry point."""
+  program_flags.run_program(main)
+
+
+def _number_of_clients(text):
+  if not text.strip().isdigit() or int(text) < 1:
+    raise ValueError(
+      "--clients must be whole numbers of at least 1, separated by commas. "
+      f"Received: {text!r}."
+    )
+  return int(text)
+
+
+def _client():
+  from bert_span.serving.client import SpanClient
+  from bert_span.serving.retries import RetryOptions
+
+  return SpanClient(
+    _ADDRESS.value,
+    _MODEL.value,
+    label=_LABEL.value,
+    batch_size=_BATCH_SIZE.value,
+    retry_options=RetryOptions(
+      timeout=_TIMEOUT.value, deadline=_TIMEOUT.value, max_attempts=1
+    ),
+  )
+
+
+def _batches():
+  """Lists of questions and passages, in an order that mixes the passages."""
+  from bert_span.data.squad_reader import read_squad
+
+  sample = pathlib.Path(program_flags.__file__).parent / "sample" / "dev.json"
+  examples = read_squad(_DATA_FILE.value or sample).examples
+  pairs = [
+    (example.question, example.context * _REPEAT_CONTEXT.value)
+    for example in examples
+  ]
+  random.Random(0).shuffle(pairs)
+  endless = itertools.cycle(pairs)
+  return [
+    tuple(
+      map(list, zip(*itertools.islice(endless, _BATCH_SIZE.value), strict=True))
+    )
+    for _ in range(max(len(pairs) // _BATCH_SIZE.value, 1))
+  ]
+
+
+def _print_run(load_run):
+  columns = load_run.columns()
+  failure = load_run.failures[0] if load_run.failures else None
+  if _JSON.value:
+    print(json.dumps({**columns, "first_failure": failure}), flush=True)
+    return
+  print(f"| {' | '.join(map(str, columns.values()))} |", flush=True)
+  if failure:
+    print(f"First failure: {failure}", flush=True)
+
+
+if __name__ == "__main__":
+  run()

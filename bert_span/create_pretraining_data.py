@@ -1,0 +1,127 @@
+r"""Writes masked text as TFRecords, for pre-training on TPU pods.
+
+  python -m bert_span.create_pretraining_data --input_file='wiki/*.txt.gz' \
+    --vocab_file=vocab.txt --max_seq_length=512 --dupe_factor=10 \
+    --output_file=gs://bucket/wiki-0.tfrecord,gs://bucket/wiki-1.tfrecord
+
+The masks are drawn here, anew for each of --dupe_factor copies. Several
+machines share the input files by --num_workers and --worker, each with output
+files of its own. On a CPU or GPU bert_span.run_pretraining reads text itself
+and needs no records.
+"""
+
+from absl import flags
+
+from bert_span import pretraining_flags, program_flags
+
+_OUTPUT_FILE = flags.DEFINE_string(
+  "output_file",
+  None,
+  "Record files to write, separated by commas, named *.tfrecord or "
+  "*.tfrecord.gz; the sequences go to them in turn.",
+)
+_DUPE_FACTOR = flags.DEFINE_integer(
+  "dupe_factor",
+  10,
+  "Copies of the text, each masked anew.",
+  lower_bound=1,
+)
+_NUM_WORKERS = flags.DEFINE_integer(
+  "num_workers", 1, "Processes that share the input files.", lower_bound=1
+)
+_WORKER = flags.DEFINE_integer(
+  "worker",
+  0,
+  "Number of this process among --num_workers, from 0.",
+  lower_bound=0,
+)
+_VOCABULARY = program_flags.vocabulary_flags()
+_TEXT = pretraining_flags.text_flags()
+_MASKING = pretraining_flags.masking_flags()
+# --help lists the flags of this module only, and those named here.
+flags.adopt_module_key_flags(program_flags)
+flags.adopt_module_key_flags(pretraining_flags)
+
+
+def main(argv):
+  """Reads the text, masks it and writes the records."""
+  program_flags.refuse_arguments(argv)
+  _check_flags()
+  # Seconds: only once the flags are known to be right.
+  from bert_span.data.pretraining_records import write_records
+  from bert_span.training.progress import log_line
+
+  options = pretraining_flags.masking_options()
+  paths = _output_files()
+  number = write_records(
+    paths,
+    _sequences(options),
+    _MASKING.max_seq_length.value,
+    options.max_predictions,
+    options.max_boundary_targets,
+  )
+  program_flags.check(number, "There is no text in the input files.")
+  log_line(
+    f"{number} sequences ({_DUPE_FACTOR.value} copies of each) in "
+    f"{', '.join(paths)}; read them with --max_seq_length="
+    f"{_MASKING.max_seq_length.value} "
+    f"--max_predictions={options.max_predictions}"
+  )
+
+
+def run():
+  """Entry point of the installed command."""
+  program_flags.run_program(main)
+
+
+def _sequences(options):
+  """Yields the masked sequences of all copies."""
+  from bert_span.data.block_stream import BlockStream
+  from bert_span.data.pretraining_batches import masked_sequences
+  from bert_span.data.text_sources import sources_of_worker
+  from bert_span.text.masked_sequence import SequenceMasker
+  from bert_span.text.tokenizer import WordPieceTokenizer
+  from bert_span.text.vocabulary import load_vocabulary
+
+  vocabulary = load_vocabulary(_VOCABULARY.vocab_file.value)
+  sources = sources_of_worker(
+    pretraining_flags.text_sources(), _NUM_WORKERS.value, _WORKER.value
+  )
+  tokenizer = WordPieceTokenizer(vocabulary, _VOCABULARY.do_lower_case.value)
+  stream = BlockStream(sources, tokenizer, _MASKING.max_seq_length.value)
+  masker = SequenceMasker(vocabulary, options)
+  for copy in range(_DUPE_FACTOR.value):
+    # Masks differ from worker to worker too.
+    epoch = copy * _NUM_WORKERS.value + _WORKER.value
+    yield from masked_sequences(stream, masker, epoch)
+
+
+def _output_files():
+  return [path for path in _OUTPUT_FILE.value.split(",") if path]
+
+
+def _check_flags():
+  check = program_flags.check
+  pretraining_flags.check_text_flags()
+  check(_OUTPUT_FILE.value, "--output_file is required.")
+  check(
+    _VOCABULARY.vocab_file.value,
+    "--vocab_file is required: the vocab.txt of the model.",
+  )
+  # As pretraining_records.is_record_file, which loads TensorFlow.
+  endings = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
+  wrong = [path for path in _output_files() if not path.endswith(endings)]
+  check(
+    not wrong,
+    f"--output_file must name files that end in .tfrecord or .tfrecord.gz, by "
+    f"which run_pretraining knows them. Received: {', '.join(wrong)}",
+  )
+  check(
+    _WORKER.value < _NUM_WORKERS.value,
+    f"--worker ({_WORKER.value}) must be below --num_workers "
+    f"({_NUM_WORKERS.value}).",
+  )
+
+
+if __name__ == "__main__":
+  run()

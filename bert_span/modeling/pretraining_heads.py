@@ -1,0 +1,199 @@
+"""The heads of pre-training as files: their names, writing and reading.
+
+  pretraining_heads.safetensors   beside the encoder in a model directory
+  cls/predictions/...             in a TensorFlow 1 checkpoint of the original
+  cls.predictions....             in a Hugging Face directory
+
+All hold the masked language model's head under the original's names; the head
+of the span boundary objective, which the original lacks, stands under
+cls/span_boundary in the first two.
+"""
+
+import os
+
+import safetensors
+import tensorflow as tf
+from safetensors import numpy as safetensors_numpy
+
+from bert_span.modeling import huggingface
+
+HEADS_FILE = "pretraining_heads.safetensors"
+_MLM = "cls/predictions"
+_SBO = "cls/span_boundary"
+
+
+def head_variables(model):
+  """Names the variables of a model's heads.
+
+  Args:
+    model: a PretrainingModel.
+
+  Returns:
+    dict from name to keras.Variable; the word embeddings are the encoder's.
+  """
+  head = model.masked_lm_head
+  variables = {
+    **_transform(f"{_MLM}/transform", head.transform),
+    f"{_MLM}/output_bias": head.output_layer.bias,
+  }
+  head = model.span_boundary_head
+  if head is not None:
+    variables |= {
+      f"{_SBO}/position_embeddings": head.position_embeddings,
+      **_transform(f"{_SBO}/transform_1", head.transform_1),
+      **_transform(f"{_SBO}/transform_2", head.transform_2),
+      f"{_SBO}/output_bias": head.output_layer.bias,
+    }
+  return variables
+
+
+def _transform(prefix, layer):
+  return {
+    f"{prefix}/dense/kernel": layer.dense.kernel,
+    f"{prefix}/dense/bias": layer.dense.bias,
+    f"{prefix}/LayerNorm/gamma": layer.layer_norm.gamma,
+    f"{prefix}/LayerNorm/beta": layer.layer_norm.beta,
+  }
+
+
+def save_heads(model, directory):
+  """Writes the heads into a local directory.
+
+  Args:
+    model: a PretrainingModel.
+    directory: one that exists.
+  """
+  tensors = {
+    name: variable.numpy() for name, variable in head_variables(model).items()
+  }
+  safetensors_numpy.save_file(tensors, os.path.join(directory, HEADS_FILE))
+
+
+def read_heads(directory):
+  """Reads the heads of a local model directory or Hugging Face directory.
+
+  Args:
+    directory: local directory.
+
+  Returns:
+    dict from name, as in `head_variables`, to float32 array; {} where the
+    directory holds no such head.
+
+  Raises:
+    ValueError: a file is damaged.
+  """
+  path = os.path.join(directory, HEADS_FILE)
+  try:
+    if os.path.isfile(path):
+      return safetensors_numpy.load_file(path)
+    path = os.path.join(directory, huggingface.WEIGHTS_FILE)
+    if os.path.isfile(path):
+      return _huggingface_head(path)
+  except (OSError, safetensors.SafetensorError) as error:
+    raise ValueError(f"Cannot read {path}: {error}") from error
+  return {}
+
+
+def huggingface_head_name(name):
+  """Hugging Face's name of a weight of the masked language model's head.
+
+  cls/predictions/transform/dense/kernel
+    -> cls.predictions.transform.dense.weight
+
+  Args:
+    name: of `head_variables`, below cls/predictions.
+  """
+  if name == f"{_MLM}/output_bias":
+    return "cls.predictions.bias"
+  return huggingface.huggingface_name(name)
+
+
+def is_masked_lm(name):
+  """Whether a name of `head_variables` is one of the original's head."""
+  return name.startswith(_MLM + "/")
+
+
+def _huggingface_head(path):
+  tensors = {}
+  with safetensors.safe_open(path, framework="numpy") as file:
+    stored = set(file.keys())
+    for part in (
+      "dense/kernel",
+      "dense/bias",
+      "LayerNorm/gamma",
+      "LayerNorm/beta",
+    ):
+      name = f"{_MLM}/transform/{part}"
+      if huggingface_head_name(name) in stored:
+        tensors[name] = file.get_tensor(huggingface_head_name(name))
+    name = f"{_MLM}/output_bias"
+    if huggingface_head_name(name) in stored:
+      tensors[name] = file.get_tensor(huggingface_head_name(name))
+  kernel = f"{_MLM}/transform/dense/kernel"
+  if kernel in tensors:  # torch.nn.Linear keeps [outputs, inputs].
+    tensors[kernel] = tensors[kernel].T
+  return {name: tensor.astype("float32") for name, tensor in tensors.items()}
+
+
+def read_original_heads(checkpoint):
+  """Reads the heads of a TensorFlow 1 checkpoint.
+
+  Args:
+    checkpoint: path prefix, or a directory, whose latest checkpoint is taken.
+
+  Returns:
+    See `read_heads`.
+  """
+  reader = tf.train.load_checkpoint(checkpoint)
+  return {
+    name: reader.get_tensor(name)
+    for name in reader.get_variable_to_shape_map()
+    if name.startswith((_MLM + "/", _SBO + "/"))
+    and not name.endswith(("/adam_m", "/adam_v"))
+  }
+
+
+def assign_heads(model, tensors, source):
+  """Fills the heads with stored weights, as far as there are any.
+
+  Args:
+    model: a PretrainingModel.
+    tensors: dict of `read_heads`.
+    source: where they come from, for messages.
+
+  Returns:
+    List of str, what was filled: "masked language model", "span boundary".
+
+  Raises:
+    ValueError: some weights of a head are missing, or a shape differs.
+  """
+  filled = []
+  for prefix, head in (
+    (_MLM, "masked language model"),
+    (_SBO, "span boundary"),
+  ):
+    variables = {
+      name: variable
+      for name, variable in head_variables(model).items()
+      if name.startswith(prefix + "/")
+    }
+    present = variables.keys() & tensors.keys()
+    if not present:
+      continue
+    _check_complete(variables, tensors, source)
+    for name, variable in variables.items():
+      variable.assign(tensors[name])
+    filled.append(head)
+  return filled
+
+
+def _check_complete(variables, tensors, source):
+  for name, variable in variables.items():
+    shape = tensors[name].shape if name in tensors else None
+    if shape != tuple(variable.shape):
+      found = "is missing" if shape is None else f"has shape {list(shape)}"
+      raise ValueError(
+        f"{source}: {name} {found}, but the model needs "
+        f"{list(variable.shape)}. Use weights that belong to this encoder and "
+        "vocabulary."
+      )

@@ -1,0 +1,263 @@
+"""Pre-training of an encoder: text in, weights and held-out scores out."""
+
+import dataclasses
+import math
+import os
+import time
+
+import numpy as np
+import tensorflow as tf
+
+from bert_span.data.pretraining_batches import KEYS, with_weights
+from bert_span.modeling import pretraining_loss
+from bert_span.training.event_file import EventFile
+from bert_span.training.learning_rate import WarmupLinearDecay
+from bert_span.training.loop import Trainer, TrainOptions
+from bert_span.training.optimizer import create_optimizer
+from bert_span.training.progress import log_line
+from bert_span.training.step import dynamic_signature
+
+# Batches that the mean length of a sequence is taken from.
+_SAMPLED_BATCHES = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class PretrainingOptions:
+  """How an encoder is pre-trained; the original run_pretraining's defaults.
+
+  Attributes:
+    train_batch_size: sequences in a batch.
+    learning_rate: the highest, after the warm-up.
+    num_train_steps: updates of the whole run.
+    num_warmup_steps: steps in which the rate rises.
+    save_checkpoints_steps: steps from one checkpoint to the next.
+    iterations_per_loop: loss and speed are read at least this often, in steps.
+    span_boundary: train the span boundary objective as well.
+    sbo_weight: weight of that objective's loss.
+    weight_decay: decoupled, of all but LayerNorm and bias.
+    adam_epsilon: added to the root of Adam's second average.
+    adam_bias_correction: Adam as published; the original has none.
+    seed: of dropout and new weights.
+  """
+
+  train_batch_size: int = 32
+  learning_rate: float = 5e-5
+  num_train_steps: int = 100_000
+  num_warmup_steps: int = 10_000
+  save_checkpoints_steps: int = 1000
+  iterations_per_loop: int = 1000
+  span_boundary: bool = True
+  sbo_weight: float = 1.0
+  weight_decay: float = 0.01
+  adam_epsilon: float = 1e-6
+  adam_bias_correction: bool = False
+  seed: int = 12345
+
+
+def pretrain(model, batches, options, output_dir, fingerprint):
+  """Trains a model on masked text, resuming where a run stopped.
+
+  Args:
+    model: `PretrainingModel`, trained in place.
+    batches: `TextBatches` or `RecordBatches`.
+    options: `PretrainingOptions`.
+    output_dir: folder of checkpoints and event files.
+    fingerprint: dict of JSON values that the batches depend on.
+
+  Returns:
+    The number of steps made by this call.
+
+  Raises:
+    ValueError: the text cannot be read, or the run cannot be continued.
+  """
+
+  def dataset_fn(first_step):
+    return batches.dataset(first_step).map(_with_batch_weights)
+
+  trainer = Trainer(
+    model,
+    pretraining_loss_fn(options.sbo_weight),
+    _optimizer(options),
+    TrainOptions(
+      num_train_steps=options.num_train_steps,
+      train_batch_size=options.train_batch_size,
+      save_checkpoints_steps=options.save_checkpoints_steps,
+      iterations_per_loop=options.iterations_per_loop,
+      seed=options.seed,
+    ),
+    output_dir,
+    fingerprint={
+      **fingerprint,
+      "span_boundary": options.span_boundary,
+      "sbo_weight": options.sbo_weight,
+    },
+  )
+  try:
+    tokens = mean_tokens(batches)
+    log_line(_summary(tokens, options))
+    started = time.monotonic()
+    steps = trainer.train(dataset_fn)
+  except tf.errors.OpError:
+    # TensorFlow wraps what Python raised while it read the text.
+    failure = getattr(batches, "failure", None)
+    if failure is None:
+      raise
+    raise failure from None
+  if steps:
+    seconds = max(time.monotonic() - started, 1e-9)
+    sequences = steps * options.train_batch_size / seconds
+    log_line(
+      f"{steps} steps in {seconds:.0f} s: {sequences:.1f} sequences/s, "
+      f"{sequences * tokens:.0f} WordPieces/s (padding not counted)."
+    )
+  return steps
+
+
+def pretraining_loss_fn(sbo_weight):
+  """The loss of a batch as the training loop wants it.
+
+  Args:
+    sbo_weight: weight of the span boundary objective.
+
+  Returns:
+    Function of (model, batch) to float32 [batch] and a dict of scalars, for
+    TensorBoard: mlm_loss and perhaps sbo_loss, in nats.
+  """
+
+  def losses(model, batch):
+    logits = model(model_inputs(batch), training=True)
+    parts = pretraining_loss.objective_losses(logits, batch)
+    return (
+      pretraining_loss.weighted_total(parts, sbo_weight),
+      {f"{name}_loss": tf.reduce_mean(part) for name, part in parts.items()},
+    )
+
+  return losses
+
+
+def model_inputs(batch):
+  """The inputs of a `PretrainingModel` out of a batch."""
+  names = {"input_ids": "token_ids", "input_mask": "padding_mask"}
+  return {
+    names.get(key, key): batch[key] for key in KEYS if key != "masked_ids"
+  }
+
+
+def evaluate(model, batches, max_steps=None):
+  """Scores a model on held-out text.
+
+  Args:
+    model: `PretrainingModel`.
+    batches: iterable of batches, such as `EvaluationBatches`.
+    max_steps: batches that are taken at most; None for all.
+
+  Returns:
+    Dict of floats: mlm_loss and mlm_accuracy, with the span boundary head
+    sbo_loss and sbo_accuracy (nats, and share of the targets), their sum
+    loss; num_sequences, num_tokens, num_mlm_targets, num_sbo_targets and
+    tokens_per_second (WordPieces, padding not counted).
+
+  Raises:
+    ValueError: there is no batch.
+  """
+  score = _scoring_function(model)
+  totals = {}
+  started = time.monotonic()
+  for step, batch in enumerate(batches):
+    if step == max_steps:
+      break
+    sums = score({key: tf.convert_to_tensor(batch[key]) for key in KEYS})
+    for name, value in sums.items():
+      totals[name] = totals.get(name, 0.0) + float(value)
+  if not totals:
+    raise ValueError("There is no text to evaluate on.")
+  return _means(totals, time.monotonic() - started)
+
+
+def write_scores(scores, output_dir, step):
+  """Writes scores as points of TensorBoard's curves.
+
+  Args:
+    scores: dict of `evaluate`.
+    output_dir: folder of the run; the events stand in eval/.
+    step: steps made.
+  """
+  with EventFile(os.path.join(output_dir, "eval")) as events:
+    events.write(scores, step)
+
+
+def _optimizer(options):
+  return create_optimizer(
+    WarmupLinearDecay(
+      options.learning_rate, options.num_train_steps, options.num_warmup_steps
+    ),
+    weight_decay=options.weight_decay,
+    epsilon=options.adam_epsilon,
+    bias_correction=options.adam_bias_correction,
+  )
+
+
+def _with_batch_weights(batch):
+  """Adds weights that make the summed loss the sum of two means."""
+  batch = with_weights(batch)
+  for key in pretraining_loss.WEIGHTS.values():
+    batch[key] = pretraining_loss.batch_weights(batch[key])
+  return batch
+
+
+def _scoring_function(model):
+  def sums(batch):
+    batch = with_weights(batch)
+    logits = model(model_inputs(batch), training=False)
+    return {
+      **pretraining_loss.prediction_sums(logits, batch),
+      "num_sequences": tf.cast(tf.shape(batch["input_ids"])[0], tf.float32),
+      "num_tokens": tf.cast(tf.reduce_sum(batch["input_mask"]), tf.float32),
+    }
+
+  spec = {key: tf.TensorSpec([None, None], tf.int32) for key in KEYS}
+  return tf.function(sums, input_signature=[dynamic_signature(spec)])
+
+
+def _means(totals, seconds):
+  scores = {}
+  for name in pretraining_loss.WEIGHTS:
+    targets = totals.get(f"{name}_targets")
+    if targets is None:
+      continue
+    for measure in ("loss", "correct"):
+      mean = totals[f"{name}_{measure}"] / targets if targets else math.nan
+      key = "accuracy" if measure == "correct" else measure
+      scores[f"{name}_{key}"] = mean
+    scores[f"num_{name}_targets"] = targets
+  return {
+    **scores,
+    "num_sequences": totals["num_sequences"],
+    "num_tokens": totals["num_tokens"],
+    "tokens_per_second": totals["num_tokens"] / max(seconds, 1e-9),
+  }
+
+
+def mean_tokens(batches):
+  """WordPieces in a sequence, padding not counted, from the first batches.
+
+  Args:
+    batches: `TextBatches` or `RecordBatches`.
+
+  Returns:
+    float.
+  """
+  sample = batches.dataset(0).take(_SAMPLED_BATCHES)
+  masks = [batch["input_mask"] for batch in sample]
+  return float(np.mean([np.sum(mask, axis=-1) for mask in masks]))
+
+
+def _summary(tokens, options):
+  targets = "masked tokens"
+  if options.span_boundary:
+    targets += " and span boundaries"
+  return (
+    f"{tokens:.0f} WordPieces a sequence, {options.num_train_steps} steps of "
+    f"{options.train_batch_size} sequences, {options.num_warmup_steps} of them "
+    f"warm-up; trained on {targets}."
+  )

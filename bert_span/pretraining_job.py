@@ -1,0 +1,286 @@
+"""What run_pretraining does, with plain arguments: train, evaluate, export."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+import uuid
+
+import tensorflow as tf
+
+from bert_span.data import pretraining_records
+from bert_span.data.atomic_file import (
+  replace_directory,
+  write_json_atomically,
+  write_text_atomically,
+)
+from bert_span.data.block_stream import BlockStream, ChunkPlaces
+from bert_span.data.pretraining_batches import EvaluationBatches, TextBatches
+from bert_span.fine_tuning import seed_everything
+from bert_span.model_source import EncoderSource
+from bert_span.modeling import encoder, encoder_export, pretraining_heads
+from bert_span.modeling.model_directory import is_remote, local_directory
+from bert_span.modeling.pretraining_model import PretrainingModel
+from bert_span.pretraining import (
+  PretrainingOptions,
+  evaluate,
+  pretrain,
+  write_scores,
+)
+from bert_span.text.masked_sequence import SequenceMasker
+from bert_span.text.span_masking import MaskingOptions
+from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.text.tokenizer_files import save_tokenizer
+from bert_span.training.progress import log_line
+
+MODEL_DIRECTORY = "model"
+TF1_DIRECTORY = "tf1"
+HUGGINGFACE_DIRECTORY = "huggingface"
+_PLACES_FILE = "data_places.jsonl"
+_SCORES_FILE = "eval_results.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class TextInput:
+  """What is read.
+
+  Attributes:
+    sources: list of `TextFile` or `TfdsShard`, or of paths of record files.
+    are_records: whether they are paths of records.
+  """
+
+  sources: list
+  are_records: bool = False
+
+
+@dataclasses.dataclass
+class PretrainingJob:
+  """A run of run_pretraining in one output directory.
+
+  Attributes:
+    output_dir: folder of everything that is written.
+    source: `EncoderSource`.
+    max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
+    masking: `MaskingOptions` with max_predictions.
+    options: `PretrainingOptions`.
+  """
+
+  output_dir: str
+  source: EncoderSource
+  max_seq_length: int
+  masking: MaskingOptions
+  options: PretrainingOptions
+
+  def __post_init__(self):
+    """Loads the model; new weights come from the seed."""
+    _check_local(self.output_dir)
+    seed_everything(self.options.seed)
+    loaded = self.source.load()
+    self._vocabulary = self.source.vocabulary(loaded)
+    self._lower_case = self.source.lower_case(loaded)
+    _check_sizes(loaded.backbone, self._vocabulary, self.max_seq_length)
+    self.model = PretrainingModel(loaded.backbone, self.options.span_boundary)
+    heads, description = self._stored_heads(), loaded.description
+    filled = pretraining_heads.assign_heads(self.model, heads, description)
+    log_line(
+      f"Starting from {description}, heads of it: "
+      f"{', '.join(filled) or 'none, they are new'}."
+    )
+
+  def train(self, text):
+    """Trains and writes the model to output_dir/model.
+
+    Args:
+      text: `TextInput`.
+    """
+    tf.io.gfile.makedirs(self.output_dir)
+    pretrain(
+      self.model,
+      self._training_batches(text),
+      self.options,
+      self.output_dir,
+      self._fingerprint(text),
+    )
+    self._write_directory(MODEL_DIRECTORY, self._write_model)
+    log_line(f"The model stands in {self._path(MODEL_DIRECTORY)}")
+
+  def export(self):
+    """Writes the model for the original and for Hugging Face."""
+    self._write_directory(TF1_DIRECTORY, self._write_tf1)
+    self._write_directory(HUGGINGFACE_DIRECTORY, self._write_huggingface)
+    log_line(
+      f"Exported to {self._path(TF1_DIRECTORY)} and "
+      f"{self._path(HUGGINGFACE_DIRECTORY)}"
+    )
+
+  def evaluate(self, text, batch_size, max_steps=None):
+    """Scores the model on held-out text and writes eval_results.json.
+
+    Args:
+      text: `TextInput`.
+      batch_size: sequences the model reads at once.
+      max_steps: batches at most; None for all.
+
+    Returns:
+      Dict of `pretraining.evaluate`.
+    """
+    scores = evaluate(
+      self.model, self._evaluation_batches(text, batch_size), max_steps
+    )
+    tf.io.gfile.makedirs(self.output_dir)
+    write_json_atomically(self._path(_SCORES_FILE), scores)
+    write_scores(scores, self.output_dir, _steps_made(self.output_dir))
+    print(json.dumps(scores))
+    return scores
+
+  def _training_batches(self, text):
+    if text.are_records:
+      return pretraining_records.RecordBatches(
+        text.sources,
+        self.options.train_batch_size,
+        *self._lengths,
+        self.masking.seed,
+      )
+    seed = self.masking.seed
+    return TextBatches(
+      self._stream(text, seed),
+      SequenceMasker(self._vocabulary, self.masking),
+      self.options.train_batch_size,
+      *self._lengths,
+      seed,
+      ChunkPlaces(self._path(_PLACES_FILE), self._fingerprint(text)),
+    )
+
+  def _evaluation_batches(self, text, batch_size):
+    if text.are_records:
+      return pretraining_records.RecordBatches(
+        text.sources, batch_size, *self._lengths, self.masking.seed
+      ).evaluation_dataset()
+    return EvaluationBatches(
+      self._stream(text, None),
+      SequenceMasker(self._vocabulary, self.masking),
+      batch_size,
+      *self._lengths,
+    )
+
+  def _stream(self, text, seed):
+    tokenizer = WordPieceTokenizer(self._vocabulary, self._lower_case)
+    return BlockStream(text.sources, tokenizer, self.max_seq_length, seed)
+
+  @property
+  def _lengths(self):
+    return self.max_seq_length, self.masking.max_predictions
+
+  def _fingerprint(self, text):
+    """What decides the batches, as JSON values."""
+    paths = [getattr(source, "path", source) for source in text.sources]
+    tokens = "\n".join(self._vocabulary).encode("utf-8")
+    return {
+      "max_seq_length": self.max_seq_length,
+      "masking": dataclasses.asdict(self.masking),
+      "do_lower_case": self._lower_case,
+      "vocabulary": hashlib.sha256(tokens).hexdigest(),
+      "input": [[path, _size(path)] for path in paths],
+    }
+
+  def _stored_heads(self):
+    """The heads that the source of the encoder has, {} for none."""
+    source = self.source
+    if source.preset:
+      if not tf.io.gfile.isdir(source.preset):
+        return {}
+      with local_directory(source.preset) as local:
+        return pretraining_heads.read_heads(local)
+    if source.init_checkpoint:
+      return pretraining_heads.read_original_heads(source.init_checkpoint)
+    return {}
+
+  def _write_model(self, directory):
+    backbone = self.model.backbone
+    rate = encoder.attention_dropout(backbone)
+    if rate != backbone.dropout:
+      log_line(
+        f"The model keeps one dropout rate, {backbone.dropout}; the {rate} of "
+        "the attention is in the exports."
+      )
+    backbone.save_to_preset(directory)
+    save_tokenizer(directory, self._vocabulary, self._lower_case)
+    pretraining_heads.save_heads(self.model, directory)
+
+  def _write_tf1(self, directory):
+    encoder_export.export_tf1(self.model.backbone, directory, self._heads())
+    self._write_vocabulary(directory)
+
+  def _write_huggingface(self, directory):
+    encoder_export.export_huggingface(
+      self.model.backbone, directory, self._heads()
+    )
+    self._write_vocabulary(directory)
+    write_json_atomically(
+      os.path.join(directory, "tokenizer_config.json"),
+      {
+        "tokenizer_class": "BertTokenizer",
+        "do_lower_case": self._lower_case,
+        "model_max_length": self.model.backbone.max_sequence_length,
+      },
+    )
+
+  def _write_vocabulary(self, directory):
+    write_text_atomically(
+      os.path.join(directory, "vocab.txt"),
+      "".join(f"{token}\n" for token in self._vocabulary),
+    )
+
+  def _heads(self):
+    variables = pretraining_heads.head_variables(self.model)
+    return {name: variable.numpy() for name, variable in variables.items()}
+
+  def _write_directory(self, name, write):
+    """Writes a directory of output_dir that is whole or not there."""
+    directory = self._path(name)
+    unfinished = f"{directory}.{uuid.uuid4().hex}.tmp"
+    os.makedirs(unfinished)
+    try:
+      write(unfinished)
+      replace_directory(unfinished, directory)
+    finally:
+      shutil.rmtree(unfinished, ignore_errors=True)
+
+  def _path(self, name):
+    return os.path.join(self.output_dir, name)
+
+
+def trained_model(output_dir):
+  """The model directory that an earlier call has trained, or None."""
+  directory = os.path.join(output_dir, MODEL_DIRECTORY)
+  return directory if os.path.isdir(directory) else None
+
+
+def _steps_made(output_dir):
+  """Steps of the latest checkpoint; 0 where there is none."""
+  latest = tf.train.latest_checkpoint(output_dir)
+  return int(latest.rpartition("-")[2]) if latest else 0
+
+
+def _size(path):
+  """Bytes of a file; None for a shard of a data set."""
+  return tf.io.gfile.stat(path).length if tf.io.gfile.exists(path) else None
+
+
+def _check_local(output_dir):
+  if is_remote(output_dir):
+    raise ValueError(
+      "--output_dir must be a local folder for pre-training: models are "
+      f"written as whole directories. Received: {output_dir}"
+    )
+
+
+def _check_sizes(backbone, vocabulary, max_seq_length):
+  encoder.check_sequence_length(backbone, max_seq_length)
+  if len(vocabulary) > backbone.vocabulary_size:
+    raise ValueError(
+      f"The vocabulary has {len(vocabulary)} tokens but the encoder only "
+      f"{backbone.vocabulary_size} embeddings. Use the vocab.txt that belongs "
+      "to the checkpoint."
+    )

@@ -1,0 +1,189 @@
+r"""Pre-trains BERT on text with span masking and the span boundary objective.
+
+  python -m bert_span.run_pretraining --do_train --input_file='wiki/*.txt.gz' \
+    --bert_config_file=$BERT/bert_config.json --vocab_file=$BERT/vocab.txt \
+    [--init_checkpoint=$BERT/bert_model.ckpt] --max_seq_length=512 \
+    --do_eval --eval_file=held_out.txt --output_dir=/tmp/pretrained
+
+The model in output_dir/model is a --preset of bert_span.run_squad. Files that
+end in .tfrecord are read as what bert_span.create_pretraining_data has written.
+"""
+
+from absl import flags
+
+from bert_span import pretraining_flags, program_flags, training_flags
+
+_EVAL_FILE = flags.DEFINE_string(
+  "eval_file",
+  None,
+  "Held-out text for --do_eval, in the form of --input_file; without "
+  "--do_train --input_file stands for it.",
+)
+_DO_TRAIN = flags.DEFINE_bool("do_train", False, "Whether to train.")
+_DO_EVAL = flags.DEFINE_bool(
+  "do_eval", False, "Whether to score the model on held-out text."
+)
+_DO_EXPORT = flags.DEFINE_bool(
+  "do_export",
+  True,
+  "Whether a trained model is also written as a TensorFlow 1 checkpoint of "
+  "the original and as a Hugging Face directory.",
+)
+_TRAIN_BATCH_SIZE = flags.DEFINE_integer(
+  "train_batch_size", 32, "Sequences in a training batch.", lower_bound=1
+)
+_EVAL_BATCH_SIZE = flags.DEFINE_integer(
+  "eval_batch_size", 8, "Sequences the model scores at once.", lower_bound=1
+)
+_MAX_EVAL_STEPS = flags.DEFINE_integer(
+  "max_eval_steps", 100, "Batches of held-out text, at most.", lower_bound=1
+)
+_NUM_TRAIN_STEPS = flags.DEFINE_integer(
+  "num_train_steps", 100_000, "Updates of the weights.", lower_bound=1
+)
+_NUM_WARMUP_STEPS = flags.DEFINE_integer(
+  "num_warmup_steps",
+  10_000,
+  "Steps in which the learning rate rises.",
+  lower_bound=0,
+)
+_SBO = flags.DEFINE_bool(
+  "sbo", True, "Whether the span boundary objective is trained."
+)
+_SBO_WEIGHT = flags.DEFINE_float(
+  "sbo_weight",
+  1.0,
+  "Weight of the span boundary objective's loss beside the masked language "
+  "model's.",
+  lower_bound=0.0,
+)
+_WEIGHT_DECAY = flags.DEFINE_float(
+  "weight_decay",
+  0.01,
+  "Share of a weight taken off at learning rate 1.",
+  lower_bound=0.0,
+  upper_bound=1.0,
+)
+_ADAM_EPSILON = flags.DEFINE_float(
+  "adam_epsilon",
+  1e-6,
+  "What Adam adds to the root of its second average.",
+  lower_bound=0.0,
+)
+_LOOP = training_flags.loop_flags()
+_OUTPUT_DIR = program_flags.output_dir_flag()
+program_flags.vocabulary_flags()
+_TEXT = pretraining_flags.text_flags()
+_MASKING = pretraining_flags.masking_flags()
+training_flags.model_flags()
+training_flags.device_flags()
+# --help lists the flags of this module only, and those named here.
+for _module in (program_flags, training_flags, pretraining_flags):
+  flags.adopt_module_key_flags(_module)
+
+
+def main(argv):
+  """Turns flags into options and runs the job."""
+  program_flags.refuse_arguments(argv)
+  _check_flags()
+  # Seconds: only once the flags are known to be right.
+  from bert_span import pretraining_job
+  from bert_span.squad_job import write_run_flags
+
+  write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
+  training_flags.report_unused_flags(pretraining_job.log_line)
+  # Found before the model is loaded: a wrong path is told at once.
+  train_text = _text() if _DO_TRAIN.value else None
+  eval_text = _text(_EVAL_FILE.value) if _DO_EVAL.value else None
+  job = pretraining_job.PretrainingJob(
+    _OUTPUT_DIR.value,
+    _source(),
+    _MASKING.max_seq_length.value,
+    pretraining_flags.masking_options(),
+    _pretraining_options(),
+  )
+  if train_text:
+    job.train(train_text)
+    if _DO_EXPORT.value:
+      job.export()
+  if eval_text:
+    job.evaluate(eval_text, _EVAL_BATCH_SIZE.value, _MAX_EVAL_STEPS.value)
+
+
+def run():
+  """Entry point of the installed command."""
+  program_flags.run_program(main)
+
+
+def _text(patterns=None):
+  """What is read: text, or records that hold masked text."""
+  from bert_span.data.pretraining_records import is_record_file
+  from bert_span.pretraining_job import TextInput
+
+  sources = pretraining_flags.text_sources(patterns)
+  are_records = [is_record_file(source.path) for source in sources]
+  program_flags.check(
+    all(are_records) or not any(are_records),
+    "Text files and record files (.tfrecord) cannot be mixed: give either.",
+  )
+  if are_records[0]:
+    return TextInput([source.path for source in sources], are_records=True)
+  return TextInput(sources)
+
+
+def _source():
+  """Where the model comes from: the flags, or what was trained before."""
+  from bert_span import pretraining_job
+  from bert_span.model_source import EncoderSource
+
+  if not _DO_TRAIN.value:
+    trained = pretraining_job.trained_model(_OUTPUT_DIR.value)
+    if trained:
+      return EncoderSource(preset=trained)
+    training_flags.check_model_flags(needs_model=True)
+  return training_flags.encoder_source()
+
+
+def _pretraining_options():
+  from bert_span.pretraining import PretrainingOptions
+
+  return PretrainingOptions(
+    train_batch_size=_TRAIN_BATCH_SIZE.value,
+    **training_flags.loop_options(),
+    num_train_steps=_NUM_TRAIN_STEPS.value,
+    num_warmup_steps=_NUM_WARMUP_STEPS.value,
+    span_boundary=_SBO.value,
+    sbo_weight=_SBO_WEIGHT.value,
+    weight_decay=_WEIGHT_DECAY.value,
+    adam_epsilon=_ADAM_EPSILON.value,
+    seed=_MASKING.seed.value,
+  )
+
+
+def _check_flags():
+  """Refuses flags that do not fit together, before anything is loaded."""
+  check = program_flags.check
+  check(
+    _DO_TRAIN.value or _DO_EVAL.value,
+    "At least one of --do_train and --do_eval must be true.",
+  )
+  check(_OUTPUT_DIR.value, "--output_dir is required.")
+  if _DO_TRAIN.value:
+    pretraining_flags.check_text_flags()
+    training_flags.check_model_flags(needs_model=True)
+    check(
+      _LOOP.learning_rate.value > 0, "--do_train needs --learning_rate above 0."
+    )
+    check(
+      _EVAL_FILE.value or not _DO_EVAL.value,
+      "--do_eval beside --do_train needs held-out text: give --eval_file.",
+    )
+  elif not _EVAL_FILE.value:
+    pretraining_flags.check_text_flags()
+  check(_ADAM_EPSILON.value > 0, "--adam_epsilon must be above 0.")
+  check(_WEIGHT_DECAY.value < 1, "--weight_decay must be below 1.")
+  training_flags.check_device_flags()
+
+
+if __name__ == "__main__":
+  run()

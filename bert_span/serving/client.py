@@ -1,0 +1,151 @@
+"""A client of served models, over REST or gRPC.
+
+Importing it loads neither TensorFlow nor gRPC, and REST needs nothing but the
+standard library. From a shell:
+
+    python - <<'EOF'
+    from bert_span.serving.client import SpanClient
+    client = SpanClient("http://localhost:8501", model="bert_span")
+    print(client.answer("Who came?", "John Smith came.").text)
+    EOF
+"""
+
+from bert_span.serving.endpoint import (
+  Credentials,
+  check_credentials,
+  parse_endpoint,
+)
+from bert_span.serving.retries import (
+  RetryOptions,
+  ServingError,
+  call_with_retries,
+)
+from bert_span.serving.served_answer import answer_of_row
+from bert_span.text.encodable import encodable
+
+DEFAULT_MODEL = "bert_span"
+
+
+class SpanClient:
+  """Asks a model that `export_saved_model` wrote and a server has loaded.
+
+  Example:
+
+  ```python
+  with SpanClient("http://localhost:8501", label="stable") as client:
+    answer = client.answer("Who came?", "John Smith came.")
+    answer.text, answer.char_start, answer.probability
+    client.answer(questions, contexts)  # lists: a list of answers
+  ```
+
+  Threads may share a client; each then has a connection of its own over REST.
+
+  Args:
+    address: "http://host:8501" or "https://host" for REST, "grpc://host:8500"
+      or "grpcs://host:8500" for gRPC.
+    model: name of the model on the server.
+    version: number of the version to ask; None leaves it to the server.
+    label: label of the version to ask, such as "stable", instead.
+    batch_size: questions in a request; the server's max_batch_size at most.
+    retry_options: `RetryOptions`; they hold for each request.
+    credentials: `Credentials` for TLS and a bearer token.
+
+  Raises:
+    ValueError: an argument is wrong.
+    ImportError: gRPC is asked for and tensorflow-serving-api not installed.
+  """
+
+  def __init__(
+    self,
+    address,
+    model=DEFAULT_MODEL,
+    version=None,
+    label=None,
+    batch_size=16,
+    retry_options=None,
+    credentials=None,
+  ):
+    credentials = credentials or Credentials()
+    self._endpoint = parse_endpoint(address, model, version, label)
+    check_credentials(self._endpoint, credentials)
+    if batch_size < 1:
+      raise ValueError(
+        f"batch_size must be at least 1 question. Received: {batch_size}."
+      )
+    self._batch_size = batch_size
+    self._retry_options = retry_options or RetryOptions()
+    self._transport = _transport(self._endpoint, credentials)
+
+  def answer(self, question, context):
+    """Answers one question, or several.
+
+    Args:
+      question: str, or a list of str.
+      context: str, or a list of as many str.
+
+    Returns:
+      A `ServedAnswer`, or for lists a list of them. Offsets hold for `context`
+      as given; a lone surrogate in it is sent as U+FFFD, which is as long in
+      characters.
+
+    Raises:
+      ValueError: question and context do not match.
+      ServingError: the server gave no answers. Its subclasses tell whether
+        the request was wrong, the server away, or the time over.
+    """
+    if isinstance(question, str) != isinstance(context, str):
+      raise ValueError(
+        "question and context must both be strings or both be lists. "
+        f"Received: {type(question).__name__} and {type(context).__name__}."
+      )
+    if isinstance(question, str):
+      return self.answer([question], [context])[0]
+    if len(question) != len(context):
+      raise ValueError(
+        "question and context must have the same length. Received: "
+        f"{len(question)} and {len(context)}."
+      )
+    rows = [
+      {"question": encodable(q), "context": encodable(c)}
+      for q, c in zip(question, context, strict=True)
+    ]
+    size = self._batch_size
+    batches = [rows[i : i + size] for i in range(0, len(rows), size)]
+    return [answer for batch in batches for answer in self._answers(batch)]
+
+  def close(self):
+    """Closes the connections."""
+    self._transport.close()
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, *exception):
+    self.close()
+
+  def _answers(self, rows):
+    """The answers to one request's rows."""
+    outputs = call_with_retries(
+      lambda timeout: self._transport.predict(rows, timeout),
+      self._retry_options,
+    )
+    try:
+      if len(outputs) != len(rows):
+        raise ValueError(f"{len(outputs)} rows for {len(rows)} questions")
+      return [answer_of_row(row) for row in outputs]
+    except ValueError as error:
+      raise ServingError(
+        f"{self._endpoint.address}: {self._endpoint.target} does not answer "
+        f"as bert_span's export does: {error}. Is it such a model?"
+      ) from error
+
+
+def _transport(endpoint, credentials):
+  """The transport of the address's scheme; gRPC is imported for gRPC only."""
+  if endpoint.is_rest:
+    from bert_span.serving.rest_transport import RestTransport
+
+    return RestTransport(endpoint, credentials)
+  from bert_span.serving.grpc_transport import GrpcTransport
+
+  return GrpcTransport(endpoint, credentials)

@@ -1,0 +1,137 @@
+"""Text as blocks, and finding a place in it again."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from bert_span.data.block_stream import BlockStream, ChunkPlace, ChunkPlaces
+from bert_span.data.text_sources import TextFile
+from bert_span.text.tokenizer import WordPieceTokenizer
+
+WORDS = [f"{a}{b}" for a in "abcdefgh" for b in "klmnopqr"]
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, "##s"]
+TOKENIZER = WordPieceTokenizer(VOCABULARY)
+
+
+def write_corpus(folder, num_files=3, documents=12, seed=0):
+  """Files of documents of short sentences; returns their sources."""
+  rng = np.random.default_rng(seed)
+  sources = []
+  for number in range(num_files):
+    lines = []
+    for _ in range(documents):
+      for _ in range(rng.integers(1, 6)):
+        lines.append(" ".join(rng.choice(WORDS, rng.integers(1, 8))))
+      lines.append("")
+    path = folder / f"{number}.txt"
+    path.write_text("\n".join(lines))
+    sources.append(TextFile(str(path)))
+  return sources
+
+
+def stream_of(sources, seed=None, chunk_blocks=5, max_seq_length=12):
+  return BlockStream(sources, TOKENIZER, max_seq_length, seed, chunk_blocks)
+
+
+def flat(chunks):
+  return [block.tolist() for chunk in chunks for block in chunk.blocks]
+
+
+def text_of(source):
+  return [sentence for _, sentence in source.sentences()]
+
+
+def test_blocks_hold_whole_sentences_of_one_document(tmp_path):
+  path = tmp_path / "a.txt"
+  path.write_text("ak al\nam\nan ao ap\n\naq\n\n\nar bk bl bm bn\n")
+  (chunk,) = stream_of([TextFile(str(path))], max_seq_length=6).epoch_chunks(
+    ChunkPlace()
+  )
+  words = [[VOCABULARY[i] for i in block] for block in chunk.blocks]
+  assert words == [
+    ["ak", "al", "am"],
+    ["an", "ao", "ap"],
+    ["aq"],
+    ["ar", "bk", "bl", "bm"],
+    ["bn"],
+  ]
+
+
+def test_an_epoch_holds_every_token_of_every_file(tmp_path):
+  sources = write_corpus(tmp_path)
+  blocks = flat(stream_of(sources).epoch_chunks(ChunkPlace()))
+  words = " ".join(" ".join(text_of(source)) for source in sources).split()
+  assert [VOCABULARY[i] for block in blocks for i in block] == words
+
+
+@pytest.mark.parametrize("seed", [None, 4])
+def test_the_stream_goes_on_from_any_chunk_as_it_did(tmp_path, seed):
+  sources = write_corpus(tmp_path)
+  chunks = list(itertools.islice(stream_of(sources, seed).chunks(), 60))
+  assert chunks[-1].place.epoch >= 2
+  assert any(chunk.place.document_block for chunk in chunks)
+  for first in range(0, 50, 7):
+    again = stream_of(sources, seed).chunks(chunks[first].place)
+    again = list(itertools.islice(again, 10))
+    expected = chunks[first : first + 10]
+    assert [c.place for c in again] == [c.place for c in expected]
+    assert flat(again) == flat(expected)
+
+
+def test_places_count_the_blocks_of_all_epochs(tmp_path):
+  sources = write_corpus(tmp_path)
+  counted = 0
+  for chunk in itertools.islice(stream_of(sources, 1).chunks(), 40):
+    assert chunk.place.stream_block == counted
+    counted += len(chunk.blocks)
+
+
+def test_every_epoch_has_an_order_of_files_of_its_own(tmp_path):
+  sources = write_corpus(tmp_path, num_files=6, documents=2)
+  chunks = stream_of(sources, seed=3, chunk_blocks=1000).chunks()
+  epochs = [flat([chunk]) for chunk in itertools.islice(chunks, 4)]
+  assert len({str(blocks) for blocks in epochs}) > 1
+  assert all(sorted(blocks) == sorted(epochs[0]) for blocks in epochs)
+
+
+def test_text_without_tokens_is_refused(tmp_path):
+  (tmp_path / "a.txt").write_text("\n \n")
+  stream = stream_of([TextFile(str(tmp_path / "a.txt"))])
+  with pytest.raises(ValueError, match=r"no text in .*a\.txt"):
+    next(stream.chunks())
+
+
+def test_noted_places_are_found_again(tmp_path):
+  path = str(tmp_path / "places.jsonl")
+  places = ChunkPlaces(path, {"seed": 1})
+  noted = [ChunkPlace(10 * i, 0, 10 * i, 0, i, 1) for i in range(1, 4)]
+  for place in noted:
+    places.note(place)
+  places.note(noted[0])  # read again: nothing new
+  again = ChunkPlaces(path, {"seed": 1})
+  assert again.last_before(5) == ChunkPlace()
+  assert again.last_before(10) == noted[0]
+  assert again.last_before(29) == noted[1]
+  assert again.last_before(10_000) == noted[2]
+  assert len((tmp_path / "places.jsonl").read_text().splitlines()) == 4
+
+
+def test_a_half_written_note_is_passed_over(tmp_path):
+  path = tmp_path / "places.jsonl"
+  places = ChunkPlaces(str(path), "key")
+  place = ChunkPlace(10, 0, 10, 0, 1, 1)
+  places.note(place)
+  with path.open("a") as file:
+    file.write("[20, 0, 2")
+  assert ChunkPlaces(str(path), "key").last_before(99) == place
+
+
+def test_notes_of_something_else_are_not_used_and_written_anew(tmp_path):
+  path = str(tmp_path / "places.jsonl")
+  ChunkPlaces(path, {"seed": 1}).note(ChunkPlace(10))
+  other = ChunkPlaces(path, {"seed": 2})
+  assert other.last_before(99) == ChunkPlace()
+  other.note(ChunkPlace(7))
+  assert ChunkPlaces(path, {"seed": 2}).last_before(99) == ChunkPlace(7)
+  assert ChunkPlaces(path, {"seed": 1}).last_before(99) == ChunkPlace()

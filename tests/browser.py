@@ -1,0 +1,195 @@
+"""Headless Chromium for tests of pages, driven over a pipe.
+
+Source: Chrome DevTools Protocol; --remote-debugging-pipe reads commands from
+file descriptor 3 and writes replies to 4, each one JSON object and a NUL.
+"""
+
+import base64
+import contextlib
+import json
+import os
+import select
+import shutil
+import subprocess
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+_SECONDS = 120  # that a busy machine may need for one step
+_KEYS = {"Tab": 9, "Enter": 13, " ": 32}
+
+
+def find_browser():
+  """Path of an installed Chromium, or None."""
+  return next(filter(None, map(shutil.which, _NAMES)), None)
+
+
+@contextlib.contextmanager
+def open_browser(profile_dir):
+  """Runs a browser while the block lasts.
+
+  Args:
+    profile_dir: an empty directory for what it writes.
+
+  Yields:
+    A `Browser`.
+  """
+  to_browser, commands = os.pipe()
+  replies, from_browser = os.pipe()
+  # The child's descriptors 3 and 4, whatever numbers the pipes have here.
+  shell = f'exec 3<&{to_browser} 4>&{from_browser}; exec "$@"'
+  process = subprocess.Popen(
+    [
+      *("bash", "-c", shell, "bash", find_browser()),
+      *("--headless=new", "--remote-debugging-pipe", "--no-first-run"),
+      *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+      *("--hide-scrollbars", f"--user-data-dir={profile_dir}"),
+    ],
+    pass_fds=(to_browser, from_browser),
+    stdout=subprocess.DEVNULL,
+    stderr=subprocess.DEVNULL,
+  )
+  os.close(to_browser)
+  os.close(from_browser)
+  with os.fdopen(commands, "wb") as command_file:
+    browser = Browser(command_file, replies)
+    try:
+      browser.open_tab()
+      yield browser
+    finally:
+      with contextlib.suppress(OSError, EOFError):
+        browser.send("Browser.close", session=False)
+      _end(process)
+      os.close(replies)
+
+
+def _end(process):
+  try:
+    process.wait(_SECONDS)
+  except subprocess.TimeoutExpired:
+    process.kill()
+    process.wait()
+
+
+class Browser:
+  """One tab of a running browser.
+
+  Args:
+    commands: binary file that takes commands.
+    replies: file descriptor that gives replies.
+  """
+
+  def __init__(self, commands, replies):
+    self._commands = commands
+    self._replies = replies
+    self._unread = b""
+    self._session = None
+    self._number = 0
+
+  def open_tab(self):
+    """Opens the tab that the other methods work in."""
+    target = self.send("Target.createTarget", session=False, url="about:blank")
+    attached = self.send(
+      "Target.attachToTarget",
+      session=False,
+      targetId=target["targetId"],
+      flatten=True,
+    )
+    self._session = attached["sessionId"]
+
+  def send(self, method, session=True, **parameters):
+    """Runs a command of the protocol and gives its result."""
+    self._number += 1
+    command = {"id": self._number, "method": method, "params": parameters}
+    if session:
+      command["sessionId"] = self._session
+    self._commands.write(json.dumps(command).encode() + b"\0")
+    self._commands.flush()
+    reply = self._reply_to(command["id"])
+    if "error" in reply:
+      raise RuntimeError(f"{method}: {reply['error']}")
+    return reply["result"]
+
+  def open(self, url, width=1280, height=900, dark=False):
+    """Opens a page in a window of that size and waits until it is loaded."""
+    self.send(
+      "Emulation.setDeviceMetricsOverride",
+      width=width,
+      height=height,
+      deviceScaleFactor=1,
+      mobile=width < 600,
+    )
+    scheme = "dark" if dark else "light"
+    self.send(
+      "Emulation.setEmulatedMedia",
+      features=[{"name": "prefers-color-scheme", "value": scheme}],
+    )
+    self.send("Page.navigate", url=url)
+    self.wait_for("document.readyState === 'complete'")
+
+  def run(self, script):
+    """The value of a JavaScript expression; a promise is waited for."""
+    result = self.send(
+      "Runtime.evaluate",
+      expression=script,
+      awaitPromise=True,
+      returnByValue=True,
+    )
+    if "exceptionDetails" in result:
+      raise RuntimeError(str(result["exceptionDetails"]))
+    return result["result"].get("value")
+
+  def wait_for(self, condition):
+    """Waits until a JavaScript expression is true, or fails."""
+    return self.run(
+      "new Promise((resolve, reject) => {"
+      f" const end = Date.now() + {500 * _SECONDS};"
+      " const look = () => {"
+      f"  const value = {condition};"
+      "  if (value) resolve(value);"
+      "  else if (Date.now() > end) reject(new Error('waited in vain'));"
+      "  else setTimeout(look, 20);"
+      " }; look(); })"
+    )
+
+  def press(self, key, modifiers=0):
+    """Presses a key: "Tab", "Enter" or " "; modifiers 2 is Ctrl, 8 Shift."""
+    text = {"Enter": "\r", " ": " "}.get(key)
+    for kind in ("keyDown", "keyUp"):
+      parameters = {
+        "type": kind,
+        "key": key,
+        "code": {" ": "Space"}.get(key, key),
+        "windowsVirtualKeyCode": _KEYS[key],
+        "modifiers": modifiers,
+      }
+      if text and kind == "keyDown":
+        parameters["text"] = text
+      self.send("Input.dispatchKeyEvent", **parameters)
+
+  def type(self, text):
+    """Types text into what has the focus."""
+    self.send("Input.insertText", text=text)
+
+  def screenshot(self, path):
+    """Writes the whole page as PNG."""
+    shot = self.send("Page.captureScreenshot", captureBeyondViewport=True)
+    with open(path, "wb") as file:
+      file.write(base64.b64decode(shot["data"]))
+
+  def _reply_to(self, number):
+    """The reply to a command; events on the way are dropped."""
+    while True:
+      message = json.loads(self._next_message())
+      if message.get("id") == number:
+        return message
+
+  def _next_message(self):
+    while b"\0" not in self._unread:
+      ready, _, _ = select.select([self._replies], [], [], _SECONDS)
+      if not ready:
+        raise TimeoutError(f"the browser says nothing for {_SECONDS} s")
+      content = os.read(self._replies, 1 << 16)
+      if not content:
+        raise EOFError("the browser has ended")
+      self._unread += content
+    message, _, self._unread = self._unread.partition(b"\0")
+    return message

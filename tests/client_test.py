@@ -1,0 +1,361 @@
+import concurrent.futures
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from model_server import ModelServer, output_row, running
+
+from bert_span.serving.client import SpanClient
+from bert_span.serving.endpoint import Credentials
+from bert_span.serving.retries import (
+  RequestRefusedError,
+  RetryOptions,
+  ServerTimeoutError,
+  ServerUnavailableError,
+  ServingError,
+)
+
+_QUICK = RetryOptions(
+  timeout=20.0, deadline=40.0, max_attempts=3, first_wait=0.01
+)
+_BUSY = (503, {}, '{"error": "Servable not yet loaded."}')
+
+
+@pytest.fixture
+def server():
+  with running(ModelServer()) as running_server:
+    yield running_server
+
+
+def _client(server, **arguments):
+  return SpanClient(server.address, retry_options=_QUICK, **arguments)
+
+
+def test_a_question_is_answered_with_offsets_and_n_best(server):
+  answer = _client(server).answer("Who came?", "Ada came.")
+  assert answer.text == "Ada"
+  assert (answer.char_start, answer.char_end) == (0, 3)
+  assert answer.is_answerable
+  assert answer.null_odds == -3.5
+  assert [(s.text, s.probability, s.is_answerable) for s in answer.n_best] == [
+    ("Ada", 0.75, True),
+    ("", 0.25, False),
+  ]
+  path, headers, body = server.requests[0]
+  assert path == "/v1/models/bert_span:predict"
+  assert headers["Content-Type"] == "application/json"
+  assert "Authorization" not in headers
+  assert body == {
+    "signature_name": "serving_default",
+    "instances": [{"question": "Who came?", "context": "Ada came."}],
+  }
+
+
+def test_no_answer_is_an_empty_text(server):
+  answer = _client(server).answer("Who?", " ")
+  assert answer.text == ""
+  assert not answer.is_answerable
+  assert [span.text for span in answer.n_best] == [""]
+
+
+def test_any_text_travels_unchanged(server):
+  context = '𝔸da\u0301 "said"\\ <b>\x00\u2028 日本 👩\u200d👧'
+  server.answer = lambda question, context: output_row(
+    context, [("日本 👩\u200d👧", 1.0)]
+  )
+  answer = _client(server).answer("Wér 🙂?", context)
+  assert server.requests[0][2]["instances"] == [
+    {"question": "Wér 🙂?", "context": context}
+  ]
+  assert context[answer.char_start : answer.char_end] == answer.text
+  in_bytes = context.encode()[answer.byte_start : answer.byte_end]
+  assert in_bytes.decode() == answer.text == "日本 👩\u200d👧"
+
+
+def test_a_lone_surrogate_is_sent_as_one_replacement_character(server):
+  assert _client(server).answer("a\ud83d?", "\ude00b c").text == "\ufffdb"
+  assert server.requests[0][2]["instances"][0]["question"] == "a\ufffd?"
+
+
+def test_many_questions_go_in_batches_and_come_back_in_order(server):
+  contexts = [f"word{i} more" for i in range(7)]
+  answers = _client(server, batch_size=3).answer(["Which?"] * 7, contexts)
+  assert [answer.text for answer in answers] == [f"word{i}" for i in range(7)]
+  assert [len(r[2]["instances"]) for r in server.requests] == [3, 3, 1]
+
+
+def test_no_questions_need_no_server():
+  assert SpanClient("http://127.0.0.1:1").answer([], []) == []
+
+
+def test_a_connection_is_kept_open(server):
+  with _client(server) as client:
+    for _ in range(3):
+      client.answer("Who?", "Ada")
+  assert len(server.requests) == 3
+  assert server.connections == 1
+
+
+def test_a_connection_that_the_server_closed_is_opened_again(server):
+  server.script = [(200, {"Connection": "close"}, _reply("a"))]
+  client = _client(server)
+  assert client.answer("Who?", "a").text == "a"
+  assert client.answer("Who?", "Ada").text == "Ada"
+  assert server.connections == 2
+
+
+def test_an_idle_connection_gone_stale_costs_no_attempt():
+  once = RetryOptions(max_attempts=1)
+  with running(ModelServer()) as first:
+    client = SpanClient(first.address, retry_options=once)
+    client.answer("Who?", "Ada")
+    kept = client._transport._idle.get_nowait()
+    kept.sock.shutdown(socket.SHUT_RDWR)  # As after the server's idle limit.
+    client._transport._idle.put(kept)
+    assert client.answer("Who?", "Bea").text == "Bea"
+
+
+def test_threads_share_a_client(server):
+  client = _client(server)
+  contexts = [f"w{i}" for i in range(24)]
+  with concurrent.futures.ThreadPoolExecutor(6) as pool:
+    answers = list(pool.map(lambda c: client.answer("Who?", c), contexts))
+  assert [answer.text for answer in answers] == contexts
+  assert server.connections <= 6
+
+
+def test_a_busy_server_is_asked_again(server):
+  server.script = [_BUSY, (429, {}, "slow down"), (502, {}, "<html>")]
+  options = RetryOptions(max_attempts=4, first_wait=0.01)
+  client = SpanClient(server.address, retry_options=options)
+  assert client.answer("Who?", "Ada").text == "Ada"
+  assert len(server.requests) == 4
+
+
+def test_a_server_that_stays_busy_is_given_up(server):
+  server.script = [_BUSY] * 3
+  with pytest.raises(ServerUnavailableError) as caught:
+    _client(server).answer("Who?", "Ada")
+  message = str(caught.value)
+  assert server.address in message
+  assert "HTTP 503" in message
+  assert "Servable not yet loaded" in message
+  assert "Gave up after 3 attempts" in message
+
+
+def test_retry_after_is_waited_for(server):
+  server.script = [(503, {"Retry-After": "1"}, "")]
+  start = time.monotonic()
+  assert _client(server).answer("Who?", "Ada").text == "Ada"
+  assert time.monotonic() - start >= 1.0
+
+
+def test_retry_after_beyond_the_deadline_ends_the_attempts(server):
+  server.script = [(503, {"Retry-After": "3600"}, "")]
+  with pytest.raises(ServerUnavailableError, match="after 1 attempt"):
+    _client(server).answer("Who?", "Ada")
+
+
+def test_a_server_that_starts_late_is_reached():
+  late = ModelServer()
+  late.server_close()  # The port is free: connections are refused.
+  options = RetryOptions(max_attempts=50, first_wait=0.05, longest_wait=0.1)
+  client = SpanClient(late.address, retry_options=options)
+  with concurrent.futures.ThreadPoolExecutor(1) as pool:
+    answer = pool.submit(client.answer, "Who?", "Ada")
+    time.sleep(0.2)
+    again = ModelServer.__new__(ModelServer)
+    _listen_at(again, late.server_port)
+    with running(again):
+      assert answer.result(30).text == "Ada"
+
+
+def _listen_at(server, port):
+  original = ModelServer.server_bind
+
+  def bind(self):
+    self.server_address = ("127.0.0.1", port)
+    original(self)
+
+  server.server_bind = bind.__get__(server)
+  server.__init__()
+
+
+def test_nobody_listening_names_the_address_and_the_port_to_check():
+  free = ModelServer()
+  free.server_close()
+  with pytest.raises(ServerUnavailableError) as caught:
+    _client(free).answer("Who?", "Ada")
+  assert "connection refused" in str(caught.value)
+  assert free.address in str(caught.value)
+  assert "--rest_api_port" in str(caught.value)
+
+
+def test_a_slow_server_is_a_timeout_and_not_asked_again(server):
+  server.delay = 5.0
+  options = RetryOptions(timeout=0.2)
+  with pytest.raises(ServerTimeoutError, match="Raise timeout"):
+    SpanClient(server.address, retry_options=options).answer("Who?", "Ada")
+  assert len(server.requests) == 1
+
+
+def test_a_body_that_trickles_ends_with_the_timeout_too():
+  with socket.create_server(("127.0.0.1", 0)) as listener:
+    options = RetryOptions(timeout=0.5, max_attempts=1)
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    client = SpanClient(address, retry_options=options)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+      asked = pool.submit(client.answer, "Who?", "Ada")
+      connection, _ = listener.accept()
+      with connection:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n")
+        while not asked.done():
+          try:
+            connection.sendall(b" ")
+          except OSError:
+            break
+          time.sleep(0.1)
+      with pytest.raises(ServerTimeoutError):
+        asked.result(10)
+
+
+def test_an_answer_cut_short_is_asked_for_again(server):
+  server.script = [(200, {"Content-Length": "9999", "Connection": "close"}, "")]
+  assert _client(server).answer("Who?", "Ada").text == "Ada"
+  assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+  ("status", "remedy"),
+  [
+    (400, "signature serving_default"),
+    (403, "may not ask"),
+    (404, "models.config"),
+    (413, "batch_size"),
+    (418, "server's log"),
+    (500, "server's log"),
+  ],
+)
+def test_refusals_are_not_repeated_and_name_the_remedy(server, status, remedy):
+  server.script = [(status, {}, '{"error": "what the server says."}')]
+  with pytest.raises(RequestRefusedError) as caught:
+    _client(server).answer("Who?", "Ada")
+  message = str(caught.value)
+  assert f"HTTP {status}" in message
+  assert ": what the server says. " in message
+  assert server.address in message
+  assert remedy in message
+  assert len(server.requests) == 1
+
+
+def test_the_servers_own_timeout_is_a_timeout(server):
+  server.script = [(504, {}, '{"error": "Timed out"}')]
+  with pytest.raises(ServerTimeoutError, match="--rest_api_timeout_in_ms"):
+    _client(server).answer("Who?", "Ada")
+
+
+def test_a_redirection_is_told_and_not_followed(server):
+  server.script = [(302, {"Location": "https://elsewhere/"}, "")]
+  with pytest.raises(RequestRefusedError, match="'https://elsewhere/'"):
+    _client(server).answer("Who?", "Ada")
+
+
+@pytest.mark.parametrize(
+  "arguments", [{"model": "other"}, {"version": 9}, {"label": "old"}]
+)
+def test_a_model_that_is_not_served_is_named(server, arguments):
+  with pytest.raises(RequestRefusedError) as caught:
+    _client(server, **arguments).answer("Who?", "Ada")
+  ((name, value),) = arguments.items()
+  assert f"{name} {value!r}" in str(caught.value)
+  assert "Servable not found" in str(caught.value)
+
+
+def test_versions_and_labels_stand_in_the_path(server):
+  _client(server, version=2).answer("Who?", "Ada")
+  _client(server, label="canary").answer("Who?", "Ada")
+  assert [request[0] for request in server.requests] == [
+    "/v1/models/bert_span/versions/2:predict",
+    "/v1/models/bert_span/labels/canary:predict",
+  ]
+
+
+def _reply(context, **changes):
+  row = {**output_row(context, [(context, 1.0)]), **changes}
+  return json.dumps({"predictions": [row]})
+
+
+@pytest.mark.parametrize(
+  ("body", "message"),
+  [
+    ("<html>Welcome to nginx</html>", "Welcome to nginx"),
+    (b"\xff\xfe", r"\\xff"),
+    ('{"outputs": []}', "predictions"),
+    ("[]", "no|TypeError"),
+    ('{"predictions": 3}', "no list"),
+    ('{"predictions": []}', "0 rows for 1 questions"),
+    ('{"predictions": [7]}', "found int"),
+    ('{"predictions": [{"logits": 1}]}', "n_best_count are missing.*logits"),
+    (_reply("a", n_best_count=9), "9 entries"),
+    (_reply("a", n_best_count=None), "None"),
+    (_reply("a", n_best_score=0.5), "n_best_score"),
+  ],
+)
+def test_replies_of_something_else_are_explained(server, body, message):
+  server.script = [(200, {}, body)]
+  with pytest.raises(ServingError, match=message) as caught:
+    _client(server).answer("Who?", "a")
+  assert server.address in str(caught.value)
+
+
+def test_nan_and_infinity_are_read_as_tensorflow_serving_writes_them(server):
+  server.script = [
+    (200, {}, _reply("a", score=float("inf"), null_odds=float("-inf")))
+  ]
+  answer = _client(server).answer("Who?", "a")
+  assert answer.score == float("inf")
+  assert answer.null_odds == float("-inf")
+
+
+def test_the_bearer_token_is_sent_and_a_missing_one_explained(server):
+  server.token = "s3cret"
+  credentials = Credentials(bearer_token="s3cret")
+  answer = _client(server, credentials=credentials).answer("Who?", "Ada")
+  assert answer.text == "Ada"
+  with pytest.raises(RequestRefusedError, match="bearer_token"):
+    _client(server).answer("Who?", "Ada")
+  assert "s3cret" not in repr(credentials)
+
+
+@pytest.mark.parametrize(
+  ("question", "context", "message"),
+  [
+    ("Who?", ["Ada"], "both be strings"),
+    (["Who?"], "Ada", "both be strings"),
+    (["Who?"], ["Ada", "Bea"], "same length. Received: 1 and 2"),
+  ],
+)
+def test_questions_and_contexts_must_match(question, context, message):
+  with pytest.raises(ValueError, match=message):
+    SpanClient("http://127.0.0.1:1").answer(question, context)
+
+
+def test_batches_hold_at_least_one_question():
+  with pytest.raises(ValueError, match="batch_size"):
+    SpanClient("http://127.0.0.1:1", batch_size=0)
+
+
+def test_rest_needs_neither_tensorflow_nor_grpc(server):
+  program = (
+    "import sys\n"
+    "from bert_span.serving.client import SpanClient\n"
+    f"client = SpanClient({server.address!r})\n"
+    "assert client.answer('Who?', 'Ada').text == 'Ada'\n"
+    "heavy = {'tensorflow', 'keras', 'numpy', 'grpc'} & set(sys.modules)\n"
+    "assert not heavy, heavy\n"
+  )
+  subprocess.run([sys.executable, "-c", program], check=True, env=os.environ)

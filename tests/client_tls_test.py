@@ -1,0 +1,110 @@
+"""The client over TLS, with certificates made for the test."""
+
+import shutil
+import ssl
+import subprocess
+
+import pytest
+from model_server import ModelServer, running
+
+from bert_span.serving.client import SpanClient
+from bert_span.serving.endpoint import Credentials
+from bert_span.serving.retries import (
+  RequestRefusedError,
+  RetryOptions,
+  ServingError,
+)
+
+_QUICK = RetryOptions(
+  timeout=20.0, deadline=40.0, max_attempts=3, first_wait=0.01
+)
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+  """PEM files: server.pem and client.pem, each signed by itself, and keys."""
+  if not shutil.which("openssl"):
+    pytest.skip("needs the openssl command to make certificates")
+  folder = tmp_path_factory.mktemp("certificates")
+  for name, more in (
+    ("server", ["-addext", "subjectAltName=DNS:localhost"]),
+    ("client", []),
+  ):
+    subprocess.run(
+      [
+        *("openssl", "req", "-x509", "-nodes", "-newkey", "ec"),
+        *("-pkeyopt", "ec_paramgen_curve:prime256v1"),
+        *("-days", "2", "-subj", f"/CN={name}"),
+        *("-keyout", f"{name}.key", "-out", f"{name}.pem"),
+        *more,
+      ],
+      cwd=folder,
+      check=True,
+      capture_output=True,
+    )
+  return folder
+
+
+@pytest.fixture
+def tls_server(certificates):
+  server = ModelServer()
+  context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+  context.load_cert_chain(
+    certificates / "server.pem", certificates / "server.key"
+  )
+  server.socket = context.wrap_socket(server.socket, server_side=True)
+  server.tls = context
+  with running(server):
+    yield server
+
+
+def _tls_client(server, host="localhost", **files):
+  return SpanClient(
+    f"https://{host}:{server.server_port}",
+    retry_options=_QUICK,
+    credentials=Credentials(**{k: str(v) for k, v in files.items()}),
+  )
+
+
+def test_tls_with_the_authority_given(tls_server, certificates):
+  client = _tls_client(tls_server, ca_file=certificates / "server.pem")
+  assert client.answer("Who?", "Ada").text == "Ada"
+  assert client.answer("Who?", "Bea").text == "Bea"
+  assert tls_server.connections == 1
+
+
+def test_tls_with_an_unknown_authority_is_refused(tls_server):
+  with pytest.raises(RequestRefusedError, match=r"not trusted.*ca_file"):
+    _tls_client(tls_server).answer("Who?", "Ada")
+  assert not tls_server.requests
+
+
+def test_tls_under_another_name_is_refused(tls_server, certificates):
+  client = _tls_client(
+    tls_server, "127.0.0.1", ca_file=certificates / "server.pem"
+  )
+  with pytest.raises(RequestRefusedError, match=r"not trusted.*127\.0\.0\.1"):
+    client.answer("Who?", "Ada")
+
+
+def test_tls_with_a_client_certificate(tls_server, certificates):
+  tls_server.tls.verify_mode = ssl.CERT_REQUIRED
+  tls_server.tls.load_verify_locations(certificates / "client.pem")
+  ca_file = certificates / "server.pem"
+  client = _tls_client(
+    tls_server,
+    ca_file=ca_file,
+    certificate_file=certificates / "client.pem",
+    key_file=certificates / "client.key",
+  )
+  assert client.answer("Who?", "Ada").text == "Ada"
+  with pytest.raises(ServingError):
+    _tls_client(tls_server, ca_file=ca_file).answer("Who?", "Ada")
+  assert len(tls_server.requests) == 1
+
+
+def test_tls_to_a_port_without_it_is_explained(certificates):
+  with running(ModelServer()) as server:
+    client = _tls_client(server, ca_file=certificates / "server.pem")
+    with pytest.raises(RequestRefusedError, match="Is it a TLS port"):
+      client.answer("Who?", "Ada")

@@ -1,0 +1,241 @@
+"""The demo page: what stands in it, and what it does in a browser."""
+
+import re
+import urllib.parse
+
+import pytest
+from browser import find_browser, open_browser
+from model_server import ModelServer, output_row, running
+
+_HOSTILE = (
+  "<img src=x onerror=\"document.title='taken'\">"
+  "<script>document.title='taken'</script></mark>&lt;b&gt;"
+)
+
+
+@pytest.fixture(scope="module")
+def page(repository):
+  return repository / "export" / "serving" / "demo.html"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+  if not find_browser():
+    pytest.skip("needs Chromium")
+  with open_browser(tmp_path_factory.mktemp("profile")) as running_browser:
+    yield running_browser
+
+
+@pytest.fixture
+def server():
+  with running(ModelServer()) as running_server:
+    yield running_server
+
+
+@pytest.fixture
+def ask(browser, page):
+  """A function that opens the page with its fields filled, and waits."""
+
+  def ask_page(width=1280, dark=False, **query):
+    url = f"{page.as_uri()}?{urllib.parse.urlencode(query)}"
+    browser.open(url, width, dark=dark)
+    browser.wait_for("document.getElementById('waiting').hidden")
+    return browser
+
+  return ask_page
+
+
+def _text(browser, element):
+  return browser.run(f"document.getElementById('{element}').innerText")
+
+
+def test_nothing_comes_from_elsewhere_and_nothing_is_read_as_html(page):
+  source = page.read_text(encoding="utf-8")
+  assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", source)
+  assert not re.search(r"@import|url\(|<iframe|<object|<embed", source)
+  for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write"):
+    assert way not in source
+  for way in (r"\beval\(", r"new Function", r"\bon\w+=\"", "javascript:"):
+    assert not re.search(way, source)
+  assert "default-src 'none'" in source
+  assert '<html lang="en">' in source
+  assert 'name="viewport"' in source
+
+
+@pytest.mark.large
+def test_the_answer_is_marked_beyond_characters_of_two_units(ask, server):
+  context = "🙂𝔸 The 👩\u200d👧 mill 🏭 was built by Anna 🙂."
+  server.answer = lambda q, c: output_row(c, [("mill 🏭", 0.9), ("", 0.1)])
+  browser = ask(server=server.address, question="What?", context=context)
+  assert _text(browser, "decision") == "mill 🏭"
+  assert browser.run("document.querySelector('mark').textContent") == "mill 🏭"
+  assert (
+    browser.run("document.getElementById('passage').textContent") == context
+  )
+  body = server.requests[-1][2]
+  assert body["instances"] == [{"question": "What?", "context": context}]
+
+
+@pytest.mark.large
+def test_candidates_have_bars_and_can_be_chosen_by_keyboard(ask, server):
+  context = "Ada and Bea came."
+  server.answer = lambda q, c: output_row(
+    c, [("Ada", 0.5), ("Bea", 0.25), ("", 0.125)]
+  )
+  browser = ask(server=server.address, question="Who?", context=context)
+  bars = browser.run(
+    "[...document.querySelectorAll('.bar')].map((bar) => bar.style.width)"
+  )
+  assert bars == ["50%", "25%", "12.5%"]
+  assert _text(browser, "entries").split("\n") == [
+    *("Ada", "50.0 %", "Bea", "25.0 %", "no answer", "12.5 %"),
+  ]
+  browser.run("document.getElementById('passage').focus()")
+  for _ in range(2):
+    browser.press("Tab")
+  browser.press("Enter")
+  assert browser.run("document.querySelector('mark').textContent") == "Bea"
+  pressed = "[aria-pressed=true] .entry-text"
+  assert browser.run(f"document.querySelector('{pressed}').textContent") == (
+    "Bea"
+  )
+  browser.press("Tab")
+  browser.press(" ")
+  assert browser.run("document.querySelector('mark')") is None
+
+
+@pytest.mark.large
+def test_a_long_list_shows_its_first_entries_until_all_are_asked_for(
+  ask, server
+):
+  words = [f"w{i}" for i in range(7)]
+  context = " ".join(words)
+  server.answer = lambda q, c: output_row(c, [(word, 0.1) for word in words])
+  browser = ask(server=server.address, question="Which?", context=context)
+  assert _text(browser, "entries").split("\n")[::2] == words[:5]
+  assert _text(browser, "more") == "Show all 7"
+  browser.run("document.getElementById('more').focus()")
+  browser.press("Enter")
+  assert _text(browser, "entries").split("\n")[::2] == words
+  assert browser.run("document.activeElement.innerText").startswith("w5")
+  assert browser.run("document.getElementById('more').hidden")
+
+
+@pytest.mark.large
+def test_the_whole_page_works_by_keyboard(browser, page, server):
+  browser.open(f"{page.as_uri()}?server={server.address}", 375)
+  browser.press("Tab")  # Server
+  browser.press("Tab")
+  browser.type("Who came?")
+  browser.press("Tab")
+  browser.type("Bea came.")
+  browser.press("Tab")
+  browser.press("Enter")
+  browser.wait_for("!document.getElementById('result').hidden")
+  assert _text(browser, "decision") == "Bea"
+  assert server.requests[-1][2]["instances"] == [
+    {"question": "Who came?", "context": "Bea came."}
+  ]
+
+
+@pytest.mark.large
+def test_no_answer_is_told_with_its_odds(ask, server):
+  server.answer = lambda q, c: output_row(
+    c, [("", 0.75), ("Ada", 0.25)], 2.5, is_answerable=False
+  )
+  browser = ask(server=server.address, question="Who?", context="Ada came.")
+  assert _text(browser, "decision") == "No answer in this passage"
+  assert "75.0 % probable" in _text(browser, "facts")
+  assert "null odds 2.50" in _text(browser, "facts")
+  assert browser.run("document.querySelector('mark')") is None
+
+
+@pytest.mark.large
+def test_hostile_texts_are_shown_as_they_are(ask, server):
+  context = f"Ada {_HOSTILE} came."
+  server.answer = lambda q, c: output_row(c, [(_HOSTILE, 1.0)])
+  browser = ask(
+    server=server.address, question=_HOSTILE, context=context, label=_HOSTILE
+  )
+  assert "404" in _text(browser, "error-title")  # no such label
+  assert browser.run("document.images.length") == 0
+  browser = ask(server=server.address, question=_HOSTILE, context=context)
+  assert _text(browser, "decision") == _HOSTILE
+  assert browser.run("document.querySelector('mark').textContent") == _HOSTILE
+  server.script = [(500, {}, _HOSTILE)]
+  browser = ask(server=server.address, question=_HOSTILE, context=context)
+  assert _HOSTILE in _text(browser, "error-text")
+  for address in (_HOSTILE, "javascript:document.title='taken'"):
+    browser = ask(server=address, question="?", context="a")
+    assert _text(browser, "error-title") == "This is no address of a server"
+    assert address in _text(browser, "error-text")
+  assert browser.run("document.images.length") == 0
+  assert browser.run("document.title") == "Ask a passage"
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_phone_shows_it_without_scrolling_sideways(ask, server, dark):
+  context = "Ada " + "unbreakable" * 40 + " came."
+  server.answer = lambda q, c: output_row(c, [(c.split()[1], 0.9)])
+  browser = ask(
+    375, dark, server=server.address, question="Who?", context=context
+  )
+  assert browser.run("document.documentElement.scrollWidth") == 375
+  assert browser.run("getComputedStyle(document.body).backgroundColor") == (
+    "rgb(21, 23, 26)" if dark else "rgb(246, 246, 243)"
+  )
+  assert browser.run("document.querySelector('#ask').offsetHeight") >= 40
+
+
+@pytest.mark.large
+@pytest.mark.parametrize(
+  ("script", "title", "text"),
+  [
+    ((404, {}, '{"error": "not found"}'), "says 404", "models.config"),
+    ((503, {}, '{"error": "loading"}'), "says 503", "Try again"),
+    ((200, {}, "<html>"), "not that of a span model", "no JSON"),
+    ((200, {}, '{"predictions": [1]}'), "not that of", "no predictions"),
+    ((200, {}, '{"predictions": [{"a": 1}]}'), "not that of", "missing"),
+  ],
+)
+def test_errors_of_the_server_are_explained(ask, server, script, title, text):
+  server.script = [script]
+  browser = ask(server=server.address, question="Who?", context="Ada")
+  assert title in _text(browser, "error-title")
+  assert text in _text(browser, "error-text")
+  assert server.address in _text(browser, "error-text")
+  assert browser.run("document.activeElement.id") == "error"
+
+
+@pytest.mark.large
+def test_a_missing_server_and_a_missing_permission_are_told_apart(ask, server):
+  server.cors = False
+  browser = ask(server=server.address, question="Who?", context="Ada")
+  assert "CORS" in _text(browser, "error-title")
+  assert "--rest_api_enable_cors_support" in _text(browser, "error-text")
+  free = ModelServer()
+  free.server_close()
+  browser = ask(server=free.address, question="Who?", context="Ada")
+  assert _text(browser, "error-title") == "The server cannot be reached"
+
+
+@pytest.mark.large
+def test_a_slow_server_ends_with_a_message(ask, server):
+  server.delay = 5.0
+  browser = ask(
+    server=server.address, question="Who?", context="Ada", timeout="0.5"
+  )
+  assert _text(browser, "error-title") == "No answer within 0.5 s"
+  assert browser.run("document.getElementById('ask').disabled") is False
+
+
+@pytest.mark.large
+def test_offsets_beyond_the_passage_mark_nothing(ask, server):
+  def wrong(question, context):
+    return {**output_row(context, [("Ada", 1.0)]), "char_end": 99}
+
+  server.answer = wrong
+  browser = ask(server=server.address, question="Who?", context="Ada")
+  assert _text(browser, "passage") == "Ada"
+  assert browser.run("document.querySelector('mark')") is None

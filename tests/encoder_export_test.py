@@ -1,0 +1,156 @@
+"""Exports are read back by this package's own loaders and by transformers."""
+
+import os
+
+import numpy as np
+import pytest
+from tiny_pretraining import SIZES, model_inputs, tiny_batch, tiny_model
+
+from bert_span.modeling.encoder_config import read_json_object
+from bert_span.modeling.encoder_export import (
+  BERT_CONFIG_FILE,
+  CHECKPOINT_NAME,
+  export_huggingface,
+  export_tf1,
+)
+from bert_span.modeling.initialization import load_original, load_pretrained
+from bert_span.modeling.pretraining_heads import (
+  assign_heads,
+  head_variables,
+  read_heads,
+  read_original_heads,
+)
+
+
+def heads_of(model):
+  return {name: v.numpy() for name, v in head_variables(model).items()}
+
+
+@pytest.fixture(scope="module")
+def model():
+  return tiny_model()
+
+
+@pytest.fixture(scope="module")
+def tf1(model, tmp_path_factory):
+  folder = str(tmp_path_factory.mktemp("tf1"))
+  export_tf1(model.backbone, folder, heads_of(model))
+  return folder
+
+
+@pytest.fixture(scope="module")
+def huggingface(model, tmp_path_factory):
+  folder = str(tmp_path_factory.mktemp("huggingface"))
+  export_huggingface(model.backbone, folder, heads_of(model))
+  return folder
+
+
+def assert_same_encoder(loaded, model):
+  for ours, theirs in zip(
+    model.backbone.weights, loaded.backbone.weights, strict=True
+  ):
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_the_checkpoint_is_read_back(model, tf1):
+  assert sorted(os.listdir(tf1)) == [
+    *("bert_config.json", "bert_model.ckpt.data-00000-of-00001"),
+    "bert_model.ckpt.index",
+  ]
+  checkpoint = os.path.join(tf1, CHECKPOINT_NAME)
+  loaded = load_original(os.path.join(tf1, BERT_CONFIG_FILE), checkpoint)
+  assert_same_encoder(loaded, model)
+  stored = read_original_heads(checkpoint)
+  assert stored.keys() == heads_of(model).keys()
+  for name, value in heads_of(model).items():
+    np.testing.assert_array_equal(stored[name], value)
+
+
+def test_the_checkpoint_has_the_originals_names_and_shapes(tf1):
+  import tensorflow as tf
+
+  shapes = tf.train.load_checkpoint(tf1 + "/bert_model.ckpt")
+  shapes = shapes.get_variable_to_shape_map()
+  layer = "bert/encoder/layer_0"
+  assert shapes["bert/embeddings/word_embeddings"] == [23, 8]
+  assert shapes[f"{layer}/attention/self/query/kernel"] == [8, 8]
+  assert shapes[f"{layer}/attention/self/query/bias"] == [8]
+  assert shapes[f"{layer}/attention/output/dense/kernel"] == [8, 8]
+  assert shapes[f"{layer}/intermediate/dense/kernel"] == [8, 12]
+  assert shapes["bert/pooler/dense/kernel"] == [8, 8]
+  assert shapes["cls/predictions/output_bias"] == [23]
+  assert shapes["cls/predictions/transform/LayerNorm/gamma"] == [8]
+
+
+def test_the_huggingface_directory_is_read_back(model, huggingface):
+  loaded = load_pretrained(huggingface)
+  assert_same_encoder(loaded, model)
+  stored = read_heads(huggingface)
+  copy = tiny_model(seed=9)
+  copy.backbone.set_weights(loaded.backbone.get_weights())
+  assert assign_heads(copy, stored, huggingface) == ["masked language model"]
+  inputs = model_inputs(tiny_batch())
+  np.testing.assert_allclose(
+    copy(inputs)["mlm_logits"], model(inputs)["mlm_logits"], atol=1e-6
+  )
+
+
+def test_configurations_tell_the_sizes(tf1, huggingface):
+  values = read_json_object(os.path.join(tf1, BERT_CONFIG_FILE))
+  assert values["num_attention_heads"] == SIZES.num_heads
+  assert values["type_vocab_size"] == SIZES.num_segments
+  assert values["hidden_act"] == "gelu"
+  values = read_json_object(os.path.join(huggingface, "config.json"))
+  assert values["model_type"] == "bert"
+  assert values["layer_norm_eps"] == 1e-12
+  assert values["hidden_act"] == "gelu_new"  # the tanh form
+  assert values["architectures"] == ["BertForMaskedLM"]
+
+
+def test_an_encoder_is_exported_without_heads_too(model, tmp_path):
+  export_tf1(model.backbone, str(tmp_path))
+  assert read_original_heads(str(tmp_path / CHECKPOINT_NAME)) == {}
+  folder = tmp_path / "huggingface"
+  folder.mkdir()
+  export_huggingface(model.backbone, str(folder))
+  assert read_heads(str(folder)) == {}
+  config = read_json_object(str(folder / "config.json"))
+  assert config["architectures"] == ["BertModel"]
+
+
+@pytest.mark.large
+def test_transformers_reads_it_and_computes_the_same(model, huggingface):
+  torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+  transformers = pytest.importorskip("transformers")
+  batch = tiny_batch()
+  inputs = {
+    "input_ids": torch.tensor(batch["input_ids"]).long(),
+    "attention_mask": torch.tensor(batch["input_mask"]).long(),
+  }
+  theirs, report = transformers.BertForMaskedLM.from_pretrained(
+    huggingface, output_loading_info=True
+  )
+  assert not report["missing_keys"]
+  with torch.no_grad():
+    logits = theirs.eval()(**inputs).logits.numpy()
+  rows = np.arange(len(logits))[:, np.newaxis]
+  np.testing.assert_allclose(
+    logits[rows, batch["masked_positions"]],
+    model(model_inputs(batch))["mlm_logits"],
+    atol=1e-4,
+  )
+  encoder, report = transformers.BertModel.from_pretrained(
+    huggingface, output_loading_info=True
+  )
+  assert not report["missing_keys"]
+  with torch.no_grad():
+    hidden = encoder.eval()(**inputs).last_hidden_state.numpy()
+  ours = model.backbone(
+    {
+      "token_ids": batch["input_ids"],
+      "segment_ids": np.zeros_like(batch["input_ids"]),
+      "padding_mask": batch["input_mask"],
+    }
+  )["sequence_output"].numpy()
+  kept = batch["input_mask"].astype(bool)
+  np.testing.assert_allclose(hidden[kept], ours[kept], atol=1e-4)

@@ -1,0 +1,182 @@
+"""The client over gRPC, against the generated PredictionService."""
+
+import concurrent.futures
+import time
+
+import pytest
+from model_server import first_word, output_row
+
+from bert_span.serving.client import SpanClient
+from bert_span.serving.endpoint import Credentials
+from bert_span.serving.retries import (
+  RequestRefusedError,
+  RetryOptions,
+  ServerTimeoutError,
+  ServerUnavailableError,
+  ServingError,
+)
+
+_WHY = "needs the package tensorflow-serving-api (pip install .[serving])"
+prediction_service = pytest.importorskip(
+  "tensorflow_serving.apis.prediction_service_pb2_grpc", reason=_WHY
+)
+predict_pb2 = pytest.importorskip("tensorflow_serving.apis.predict_pb2")
+grpc = pytest.importorskip("grpc")
+tf = pytest.importorskip("tensorflow")
+
+_QUICK = RetryOptions(
+  timeout=20.0, deadline=40.0, max_attempts=4, first_wait=0.05
+)
+
+
+class _Servicer(prediction_service.PredictionServiceServicer):
+  """Answers with `answer`, after the scripted failures.
+
+  Attributes:
+    answer: function of question and context that gives an output row.
+    failures: (code, details), one a request.
+    delay: seconds before each reply.
+    requests: list of (PredictRequest, metadata).
+  """
+
+  def __init__(self):
+    self.answer = first_word
+    self.failures = []
+    self.delay = 0.0
+    self.requests = []
+
+  def Predict(self, request, context):
+    metadata = dict(context.invocation_metadata())
+    self.requests.append((request, metadata))
+    time.sleep(self.delay)
+    if self.failures:
+      context.abort(*self.failures.pop(0))
+    columns = {
+      name: [text.decode() for text in tf.make_ndarray(tensor)]
+      for name, tensor in request.inputs.items()
+    }
+    rows = list(map(self.answer, columns["question"], columns["context"]))
+    response = predict_pb2.PredictResponse()
+    for name in rows[0]:
+      values = [row[name] for row in rows]
+      response.outputs[name].CopyFrom(tf.make_tensor_proto(values))
+    return response
+
+
+@pytest.fixture
+def service():
+  servicer = _Servicer()
+  server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
+  prediction_service.add_PredictionServiceServicer_to_server(servicer, server)
+  port = server.add_insecure_port("127.0.0.1:0")
+  server.start()
+  servicer.address = f"grpc://127.0.0.1:{port}"
+  yield servicer
+  server.stop(0)
+
+
+def _client(service, **arguments):
+  return SpanClient(service.address, retry_options=_QUICK, **arguments)
+
+
+def test_questions_are_answered_in_batches(service):
+  contexts = ["Ada came.", "日本 👩\u200d👧", " "]
+  with _client(service, batch_size=2) as client:
+    answers = client.answer(["Who?"] * 3, contexts)
+  assert [answer.text for answer in answers] == ["Ada", "日本", ""]
+  assert [answer.byte_end for answer in answers] == [3, 6, 0]
+  assert [answer.is_answerable for answer in answers] == [True, True, False]
+  assert [len(answer.n_best) for answer in answers] == [2, 2, 1]
+  assert answers[0].n_best[0].probability == 0.75
+  (first, _), (second, _) = service.requests
+  assert first.model_spec.name == "bert_span"
+  assert first.model_spec.signature_name == "serving_default"
+  assert first.inputs["question"].tensor_shape.dim[0].size == 2
+  assert second.inputs["question"].tensor_shape.dim[0].size == 1
+
+
+def test_rest_and_grpc_give_the_same_answer(service):
+  from model_server import ModelServer, running
+
+  context = "zwölf Ämter"
+  service.answer = lambda question, context: output_row(
+    context, [("Ämter", 0.5)], null_odds=0.25
+  )
+  with running(ModelServer()) as rest:
+    rest.answer = service.answer
+    by_rest = SpanClient(rest.address).answer("What?", context)
+  assert _client(service).answer("What?", context) == by_rest
+
+
+def test_version_and_label_and_token_are_sent(service):
+  credentials = Credentials(bearer_token="s3cret")
+  client = _client(service, model="m", version=3, credentials=credentials)
+  client.answer("Who?", "Ada")
+  _client(service, label="stable").answer("Who?", "Ada")
+  (first, metadata), (second, bare) = service.requests
+  assert first.model_spec.name == "m"
+  assert first.model_spec.version.value == 3
+  assert metadata["authorization"] == "Bearer s3cret"
+  assert second.model_spec.version_label == "stable"
+  assert "authorization" not in bare
+
+
+def test_unavailable_is_tried_again(service):
+  service.failures = [(grpc.StatusCode.UNAVAILABLE, "queue is full")] * 2
+  assert _client(service).answer("Who?", "Ada").text == "Ada"
+  assert len(service.requests) == 3
+
+
+def test_a_service_that_stays_away_is_given_up(service):
+  service.failures = [(grpc.StatusCode.UNAVAILABLE, "queue is full")] * 4
+  with pytest.raises(ServerUnavailableError) as caught:
+    _client(service).answer("Who?", "Ada")
+  assert "queue is full" in str(caught.value)
+  assert service.address in str(caught.value)
+  assert "after 4 attempts" in str(caught.value)
+
+
+def test_nobody_listening_is_told():
+  options = RetryOptions(max_attempts=2, first_wait=0.05)
+  client = SpanClient("grpc://127.0.0.1:1", retry_options=options)
+  with pytest.raises(ServerUnavailableError, match="Is the server running"):
+    client.answer("Who?", "Ada")
+
+
+def test_a_slow_service_is_a_timeout(service):
+  service.delay = 2.0
+  options = RetryOptions(timeout=0.3)
+  client = SpanClient(service.address, retry_options=options)
+  with pytest.raises(ServerTimeoutError, match="Raise timeout"):
+    client.answer("Who?", "Ada")
+  assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize(
+  ("code", "remedy"),
+  [
+    ("NOT_FOUND", "models.config"),
+    ("INVALID_ARGUMENT", "serving_default"),
+    ("UNAUTHENTICATED", "bearer_token"),
+    ("INTERNAL", "log"),
+  ],
+)
+def test_refusals_are_not_repeated(service, code, remedy):
+  service.failures = [(grpc.StatusCode[code], "what it says.")]
+  with pytest.raises(RequestRefusedError) as caught:
+    _client(service).answer("Who?", "Ada")
+  assert f"{code}: what it says. " in str(caught.value)
+  assert remedy in str(caught.value)
+  assert len(service.requests) == 1
+
+
+def test_outputs_of_another_model_are_explained(service):
+  service.answer = lambda question, context: {"logits": 1.0}
+  with pytest.raises(ServingError, match="there are logits"):
+    _client(service).answer("Who?", "Ada")
+
+
+def test_files_that_are_no_certificates_are_told(tmp_path):
+  absent = str(tmp_path / "absent.pem")
+  with pytest.raises(ValueError, match=r"absent\.pem"):
+    SpanClient("grpcs://localhost", credentials=Credentials(ca_file=absent))

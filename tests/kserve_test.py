@@ -1,0 +1,164 @@
+"""The exported model behind a server that others wrote: KServe.
+
+Client and demo page ask it over its own HTTP server. KServe is sought in this
+environment, or in that of the interpreter that BERT_SPAN_KSERVE_PYTHON names,
+which needs kserve, tensorflow and tensorflow-text, and not bert_span.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from browser import find_browser, open_browser
+from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
+
+from bert_span.serving.client import SpanClient
+from bert_span.serving.retries import RequestRefusedError, RetryOptions
+
+pytestmark = pytest.mark.large
+_PYTHON = os.environ.get("BERT_SPAN_KSERVE_PYTHON", sys.executable)
+_SECONDS_TO_START = 600
+_QUESTIONS = [
+  (QUESTION, CONTEXT),
+  ("When?", CONTEXT * 8),  # several windows
+  ("Who built the café?", "🙂 The mill 日 was built by Anna. " * 3),
+  ("Who?", "unknown words only"),
+  ("Who?", " "),
+  ("Where is the river?", "Near the mill, by the river, 日 🙂."),
+]
+
+
+@pytest.fixture(scope="module")
+def extractor():
+  return tiny_extractor(version_2=True)
+
+
+@pytest.fixture(scope="module")
+def address(extractor, repository, tmp_path_factory):
+  """Address of KServe with the extractor's SavedModel."""
+  if subprocess.run(
+    [_PYTHON, "-c", "import importlib.util as u; u.find_spec('kserve').name"],
+    capture_output=True,
+    check=False,
+  ).returncode:
+    pytest.skip("needs kserve, here or in BERT_SPAN_KSERVE_PYTHON")
+  from bert_span.serving.saved_model import write_saved_model
+  from bert_span.serving.span_server import SpanServer
+
+  folder = tmp_path_factory.mktemp("kserve")
+  server = SpanServer(
+    extractor.model, extractor.preprocessor, extractor.decoder_options
+  )
+  vocabulary = extractor.preprocessor.tokenizer.vocabulary
+  write_saved_model(server, vocabulary, str(folder / "1"))
+  port = _free_port()
+  log_path = folder / "log.txt"
+  with log_path.open("w") as log:
+    process = subprocess.Popen(
+      [
+        *(_PYTHON, repository / "export/serving/kserve_server.py"),
+        *(f"--saved_model={folder / '1'}", "--model_name=bert_span"),
+        *(f"--http_port={port}", "--enable_grpc=false", "--allow_origin=*"),
+      ],
+      stdout=log,
+      stderr=subprocess.STDOUT,
+      cwd=folder,
+    )
+  try:
+    _wait_until_ready(port, process, log_path)
+    yield f"http://127.0.0.1:{port}"
+  finally:
+    process.terminate()
+    process.wait(60)
+
+
+def _free_port():
+  with socket.socket() as probe:
+    probe.bind(("127.0.0.1", 0))
+    return probe.getsockname()[1]
+
+
+def _wait_until_ready(port, process, log_path):
+  end = time.monotonic() + _SECONDS_TO_START
+  url = f"http://127.0.0.1:{port}/v1/models/bert_span"
+  while True:
+    try:
+      urllib.request.urlopen(url, timeout=5).close()
+      return
+    except OSError:
+      assert process.poll() is None, log_path.read_text()[-3000:]
+      assert time.monotonic() < end, log_path.read_text()[-3000:]
+      time.sleep(0.5)
+
+
+def _client(address, **arguments):
+  options = RetryOptions(timeout=120.0, deadline=240.0)
+  return SpanClient(address, retry_options=options, **arguments)
+
+
+def test_the_client_gets_the_extractors_answers(address, extractor):
+  questions, contexts = map(list, zip(*_QUESTIONS, strict=True))
+  with _client(address, batch_size=4) as client:
+    served = client.answer(questions, contexts)
+  expected = extractor.answer(questions, contexts)
+  for answer, other, context in zip(served, expected, contexts, strict=True):
+    assert answer.text == other.text
+    assert (answer.char_start, answer.char_end) == other[1:3]
+    assert answer.score == pytest.approx(other.score, abs=1e-4)
+    assert answer.probability == pytest.approx(other.probability, abs=1e-4)
+    in_bytes = context.encode()[answer.byte_start : answer.byte_end]
+    assert in_bytes.decode() == answer.text
+  assert {answer.is_answerable for answer in served} == {True, False}
+
+
+def test_the_n_best_list_is_the_extractors(address, extractor):
+  served = _client(address).answer(QUESTION, CONTEXT)
+  expected = extractor.answer(QUESTION, CONTEXT, n_best=5)
+  assert [span.text for span in served.n_best[:5]] == [e.text for e in expected]
+  assert [span.probability for span in served.n_best[:5]] == pytest.approx(
+    [entry.probability for entry in expected], abs=1e-4
+  )
+
+
+def test_a_model_that_is_not_there_is_named(address):
+  with pytest.raises(RequestRefusedError, match=r"model 'other'.*HTTP 404"):
+    _client(address, model="other").answer(QUESTION, CONTEXT)
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+def test_the_demo_page_marks_the_extractors_answer(
+  address, extractor, repository, tmp_path, width
+):
+  if not find_browser():
+    pytest.skip("needs Chromium")
+  answers = extractor.answer(*map(list, zip(*_QUESTIONS, strict=True)))
+  (question, context), answer = next(
+    (pair, answer)
+    for pair, answer in zip(_QUESTIONS, answers, strict=True)
+    if answer.char_start > context_start_of_emoji(pair[1]) >= 0
+  )
+  page = (repository / "export/serving/demo.html").as_uri()
+  with open_browser(tmp_path / "profile") as browser:
+    browser.open(f"{page}?server={address}&timeout=120", width)
+    browser.run("document.getElementById('question').focus()")
+    browser.type(question)
+    browser.run("document.getElementById('context').focus()")
+    browser.type(context)
+    browser.press("Enter", modifiers=2)
+    browser.wait_for("!document.getElementById('result').hidden")
+    browser.screenshot(tmp_path / "page.png")
+    marked = browser.run("document.querySelector('mark').textContent")
+    before = browser.run(
+      "document.querySelector('mark').previousSibling.textContent"
+    )
+    assert marked == answer.text
+    assert before == context[: answer.char_start]
+
+
+def context_start_of_emoji(context):
+  """Character of the first one outside the BMP, -1 if there is none."""
+  return next((i for i, c in enumerate(context) if ord(c) > 0xFFFF), -1)

@@ -1,0 +1,53 @@
+"""Masked sequences for people."""
+
+import numpy as np
+
+from bert_span.text.masked_sequence import MaskedSequence, MaskedSpan
+from bert_span.text.masked_text import masked_row, masked_text
+
+_VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+_VOCABULARY += ["super", "bowl", "50", "the", "big", "game"]
+_MASKED = MaskedSequence(
+  np.array([2, 5, 6, 7, 8, 9, 10, 3], np.int32),
+  np.array([2, 5, 4, 4, 8, 9, 6, 3], np.int32),
+  (
+    MaskedSpan(2, 3, 2, (1, 5), "mask", 1, 4),
+    MaskedSpan(6, 6, 1, (1,), "random", 5, None),
+  ),
+)
+
+
+def test_a_sequence_in_words():
+  assert masked_text(_MASKED, _VOCABULARY, 3) == [
+    "8 WordPieces, 3 masked of a budget of 3",
+    "[CLS] super {bowl 50} the big {game} [SEP]",
+    "  2-3: bowl 50 -> [MASK] [MASK]",
+    "       2 words, mask, between super (1) and the (4)",
+    "  6-6: game -> bowl",
+    "       1 word, random, between big (5) and none (edge)",
+  ]
+
+
+def test_a_sequence_as_a_row_of_json():
+  assert masked_row(_MASKED) == {
+    "input_ids": [2, 5, 6, 7, 8, 9, 10, 3],
+    "masked_input_ids": [2, 5, 4, 4, 8, 9, 6, 3],
+    "spans": [
+      {
+        "span": [2, 3],
+        "word_count": 2,
+        "drawn_word_counts": [1, 5],
+        "decision": "mask",
+        "left_boundary": 1,
+        "right_boundary": 4,
+      },
+      {
+        "span": [6, 6],
+        "word_count": 1,
+        "drawn_word_counts": [1],
+        "decision": "random",
+        "left_boundary": 5,
+        "right_boundary": None,
+      },
+    ],
+  }

@@ -1,0 +1,182 @@
+"""A server that plays TensorFlow Serving's REST API, for tests of clients."""
+
+import contextlib
+import http.server
+import json
+import re
+import threading
+import time
+
+_PATH = re.compile(
+  r"/v1/models/([^/:]+)(?:/versions/(\d+)|/labels/([^/:]+))?:predict"
+)
+_N_BEST = 8  # columns of n-best outputs
+_PADDING = {
+  "answer": "",
+  "char_start": 0,
+  "char_end": 0,
+  "byte_start": 0,
+  "byte_end": 0,
+  "score": 0.0,
+  "probability": 0.0,
+  "is_answerable": False,
+}
+
+
+def output_row(context, spans, null_odds=-3.5, is_answerable=True):
+  """A row of outputs as the exported signature serving_default gives it.
+
+  Args:
+    context: str.
+    spans: up to eight (text, probability), best first; a text must stand in
+      the context, "" is "no answer".
+    null_odds: float.
+    is_answerable: whether the first span is the answer, or "no answer".
+  """
+  entries = [_entry(context, text, odds) for text, odds in spans]
+  first = next(row for row in entries if row["is_answerable"] == is_answerable)
+  padded = entries + [_PADDING] * (_N_BEST - len(entries))
+  return {
+    **first,
+    **{f"n_best_{name}": [row[name] for row in padded] for name in _PADDING},
+    "is_answerable": is_answerable,
+    "null_odds": null_odds,
+    "n_best_count": len(entries),
+  }
+
+
+def _entry(context, text, probability):
+  if not text:
+    return {**_PADDING, "score": -1.5, "probability": probability}
+  start = context.index(text)
+  byte_start = len(context[:start].encode())
+  return {
+    "answer": text,
+    "char_start": start,
+    "char_end": start + len(text),
+    "byte_start": byte_start,
+    "byte_end": byte_start + len(text.encode()),
+    "score": 10.0 * probability,
+    "probability": probability,
+    "is_answerable": True,
+  }
+
+
+def first_word(question, context):
+  """Answers with the context's first word, whatever is asked."""
+  words = context.split()
+  if not words:
+    return output_row(context, [("", 1.0)], 1e6, is_answerable=False)
+  return output_row(context, [(words[0], 0.75), ("", 0.25)])
+
+
+class ModelServer(http.server.ThreadingHTTPServer):
+  """Answers as TensorFlow Serving does, unless a test scripts otherwise.
+
+  Attributes:
+    answer: function of question and context that gives an output row.
+    script: replies that come first, one a request: (status, headers, body).
+    delay: seconds before each reply.
+    token: bearer token that requests must bear; None takes all.
+    cors: whether other sites' pages may read the replies.
+    requests: list of (path, headers, parsed body), as they came.
+    connections: how many were opened.
+  """
+
+  daemon_threads = True
+  model = "bert_span"
+  versions = (1, 2)
+  labels = ("stable", "canary")
+
+  def __init__(self):
+    super().__init__(("127.0.0.1", 0), _Handler)
+    self.answer = first_word
+    self.script = []
+    self.delay = 0.0
+    self.token = None
+    self.cors = True
+    self.requests = []
+    self.connections = 0
+
+  @property
+  def address(self):
+    """http://127.0.0.1:port."""
+    return f"http://127.0.0.1:{self.server_port}"
+
+  def handle_error(self, request, client_address):
+    """Says nothing: clients that hang up are what is tested."""
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+  protocol_version = "HTTP/1.1"
+
+  def setup(self):
+    super().setup()
+    self.server.connections += 1
+
+  def do_POST(self):
+    length = int(self.headers["Content-Length"])
+    body = self.rfile.read(length)
+    with contextlib.suppress(ValueError):
+      body = json.loads(body)
+    self.server.requests.append((self.path, dict(self.headers), body))
+    time.sleep(self.server.delay)
+    if self.server.script:
+      self._reply(*self.server.script.pop(0))
+    else:
+      status, reply = self._predict(body)
+      self._reply(status, {}, json.dumps(reply, ensure_ascii=False))
+
+  def log_message(self, *args):
+    pass
+
+  def _predict(self, body):
+    server = self.server
+    if server.token and self.headers["Authorization"] != (
+      f"Bearer {server.token}"
+    ):
+      return 401, {"error": "no valid token"}
+    match = _PATH.fullmatch(self.path)
+    if not match:
+      return 404, {"error": "Malformed request: POST " + self.path}
+    name, version, label = match.groups()
+    if (
+      name != server.model
+      or (version and int(version) not in server.versions)
+      or (label and label not in server.labels)
+    ):
+      return 404, {"error": f"Servable not found for request: Latest({name})"}
+    rows = body["instances"] if isinstance(body, dict) else []
+    if not all(set(row) == {"question", "context"} for row in rows) or not rows:
+      return 400, {"error": "JSON Value not formatted correctly"}
+    answer = server.answer
+    rows = [answer(row["question"], row["context"]) for row in rows]
+    return 200, {"predictions": rows}
+
+  def _reply(self, status, headers, body):
+    content = body.encode() if isinstance(body, str) else body
+    self.send_response(status)
+    if self.server.cors:
+      self.send_header("Access-Control-Allow-Origin", "*")
+    headers = {
+      "Content-Type": "application/json",
+      "Content-Length": str(len(content)),
+      **headers,
+    }
+    for name, value in headers.items():
+      self.send_header(name, value)
+    self.end_headers()
+    self.wfile.write(content)
+
+
+@contextlib.contextmanager
+def running(server):
+  """Runs a server in a thread while the block lasts."""
+  thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+  thread.start()
+  try:
+    yield server
+  finally:
+    server.shutdown()
+    thread.join()
+    server.server_close()

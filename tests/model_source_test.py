@@ -1,0 +1,61 @@
+"""Where a program's model comes from."""
+
+import pytest
+
+from bert_span.model_source import EncoderSource
+from bert_span.modeling.loaded_encoder import LoadedEncoder
+
+
+def loaded(lower_case=None, vocabulary_path=None):
+  return LoadedEncoder(
+    None,
+    lower_case=lower_case,
+    vocabulary_path=vocabulary_path,
+    description="the encoder",
+  )
+
+
+@pytest.mark.parametrize(
+  ("flag", "model", "expected"),
+  [
+    (None, None, True),
+    (None, False, False),
+    (False, None, False),
+    (True, True, True),
+  ],
+)
+def test_lower_case_comes_from_flag_or_model(flag, model, expected):
+  source = EncoderSource(preset="p", do_lower_case=flag)
+  assert source.lower_case(loaded(model)) is expected
+
+
+def test_a_flag_that_contradicts_the_model_is_refused():
+  source = EncoderSource(preset="p", do_lower_case=True)
+  with pytest.raises(ValueError, match="do_lower_case=True contradicts"):
+    source.lower_case(loaded(False))
+
+
+@pytest.mark.parametrize(
+  ("name", "flag", "message"),
+  [
+    ("cased_L-12_H-768_A-12/bert_model.ckpt", None, "is a cased model"),
+    ("uncased_L-12_H-768_A-12/bert_model.ckpt", False, "is an uncased model"),
+  ],
+)
+def test_a_checkpoint_s_name_tells_its_case(name, flag, message):
+  source = EncoderSource(
+    bert_config_file="c", init_checkpoint=name, do_lower_case=flag
+  )
+  with pytest.raises(ValueError, match=message):
+    source.load()
+
+
+def test_a_vocabulary_is_needed(tmp_path):
+  path = tmp_path / "vocab.txt"
+  path.write_text("[UNK]\n[CLS]\n[SEP]\na\n")
+  source = EncoderSource(preset="p")
+  assert source.vocabulary(loaded(vocabulary_path=str(path)))[-1] == "a"
+  given = EncoderSource(preset="p", vocab_file=str(path))
+  assert given.vocabulary(loaded(vocabulary_path="elsewhere"))[-1] == "a"
+  with pytest.raises(ValueError, match="the encoder has no vocabulary"):
+    source.vocabulary(loaded())

@@ -1,0 +1,129 @@
+"""Masked text as TFRecords."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from block_stream_test import VOCABULARY, stream_of, write_corpus
+
+from bert_span.data.pretraining_batches import (
+  KEYS,
+  masked_arrays,
+  masked_sequences,
+)
+from bert_span.data.pretraining_records import (
+  RecordBatches,
+  is_record_file,
+  write_records,
+)
+from bert_span.text.masked_sequence import SequenceMasker
+from bert_span.text.span_masking import MaskingOptions
+
+_LENGTH = 12
+_TARGETS = 2
+
+
+@pytest.fixture(scope="module")
+def sequences(tmp_path_factory):
+  sources = write_corpus(tmp_path_factory.mktemp("text"))
+  masker = SequenceMasker(VOCABULARY, MaskingOptions(max_predictions=_TARGETS))
+  return list(masked_sequences(stream_of(sources), masker))
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory, sequences):
+  folder = tmp_path_factory.mktemp("records")
+  paths = [str(folder / "a.tfrecord"), str(folder / "b.tfrecord.gz")]
+  written = write_records(paths, sequences, _LENGTH, _TARGETS, 15)
+  assert written == len(sequences)
+  assert sorted(p.name for p in folder.iterdir()) == [
+    *("a.tfrecord", "b.tfrecord.gz")
+  ]
+  return paths
+
+
+def batches_of(paths, seed=3, batch_size=4):
+  return RecordBatches(paths, batch_size, _LENGTH, _TARGETS, seed, 16)
+
+
+def arrays(batches, first_step, count):
+  return list(batches.dataset(first_step).take(count).as_numpy_iterator())
+
+
+def rows(batches):
+  return [
+    tuple(tuple(batch[key][row].tolist()) for key in KEYS)
+    for batch in batches
+    for row in range(len(batch["input_ids"]))
+  ]
+
+
+def test_records_hold_what_was_masked(paths, sequences):
+  read = rows(batches_of(paths).evaluation_dataset().as_numpy_iterator())
+  arrays = masked_arrays(sequences, _LENGTH, _TARGETS, 15)
+  assert sorted(read) == sorted(rows([arrays]))
+
+
+def test_a_record_has_the_originals_features_without_the_pair_task(paths):
+  serialized = next(iter(tf.data.TFRecordDataset(paths[0]))).numpy()
+  features = tf.train.Example.FromString(serialized).features.feature
+  assert set(features) == {
+    *("input_ids", "input_mask", "segment_ids"),
+    *("masked_lm_positions", "masked_lm_ids", "masked_lm_weights"),
+    *("sbo_lefts", "sbo_rights", "sbo_positions"),
+  }
+  assert list(features["segment_ids"].int64_list.value) == [0] * _LENGTH
+  positions = np.array(features["masked_lm_positions"].int64_list.value)
+  weights = list(features["masked_lm_weights"].float_list.value)
+  assert weights == (positions > 0).astype(float).tolist()
+
+
+def test_epochs_are_shuffled_and_whole(paths, sequences):
+  total = len(sequences)
+  read = rows(arrays(batches_of(paths, batch_size=1), 0, 2 * total))
+  assert sorted(read[:total]) == sorted(read[total:])
+  assert read[:total] != read[total:]
+
+
+def test_a_later_start_gives_the_same_batches(paths):
+  whole = arrays(batches_of(paths), 0, 40)
+  for first in (1, 17, 33):
+    again = arrays(batches_of(paths), first, 3)
+    assert rows(again) == rows(whole[first : first + 3])
+  assert rows(arrays(batches_of(paths, seed=4), 0, 40)) != rows(whole)
+
+
+@pytest.mark.parametrize(
+  ("lengths", "message"),
+  [
+    ((13, _TARGETS), "--max_seq_length=12, but --max_seq_length is 13"),
+    ((_LENGTH, 3), "--max_predictions=2, but --max_predictions is 3"),
+  ],
+)
+def test_records_of_other_lengths_are_refused(paths, lengths, message):
+  with pytest.raises(ValueError, match=message):
+    RecordBatches(paths, 4, *lengths, seed=0)
+
+
+def test_records_of_the_original_are_refused(tmp_path):
+  path = str(tmp_path / "old.tfrecord")
+  with tf.io.TFRecordWriter(path) as writer:
+    writer.write(tf.train.Example().SerializeToString())
+  with pytest.raises(ValueError, match="records without 'input_ids'"):
+    batches_of([path])
+
+
+def test_a_file_that_is_not_finished_has_no_name(tmp_path, sequences):
+  def broken():
+    yield sequences[0]
+    raise RuntimeError("power cut")
+
+  path = tmp_path / "a.tfrecord"
+  with pytest.raises(RuntimeError):
+    write_records([str(path)], broken(), _LENGTH, _TARGETS, 15)
+  assert list(tmp_path.iterdir()) == []
+
+
+def test_record_files_are_known_by_their_ending():
+  assert is_record_file("gs://b/x.tfrecord.gz")
+  assert is_record_file("x.tfrecord")
+  assert not is_record_file("x.txt.gz")

@@ -1,0 +1,284 @@
+"""The programs of pre-training as users run them."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from block_stream_test import VOCABULARY, write_corpus
+
+from bert_span.modeling.initialization import load_original, load_pretrained
+from bert_span.modeling.pretraining_heads import read_heads
+
+pytestmark = pytest.mark.large  # Every run loads TensorFlow.
+
+_SIZES = {
+  "hidden_size": 16,
+  "num_hidden_layers": 1,
+  "num_attention_heads": 2,
+  "intermediate_size": 32,
+  "max_position_embeddings": 16,
+  "type_vocab_size": 2,
+  "vocab_size": len(VOCABULARY),
+}
+_LENGTHS = ("--max_seq_length=16", "--seed=3")
+_TRAINING = (
+  *_LENGTHS,
+  "--do_train",
+  "--train_batch_size=4",
+  "--num_train_steps=6",
+  "--num_warmup_steps=2",
+  "--save_checkpoints_steps=3",
+)
+
+
+def run(program, *flags):
+  return subprocess.run(
+    [sys.executable, "-m", f"bert_span.{program}", *flags],
+    capture_output=True,
+    text=True,
+    check=False,
+    timeout=600,
+  )
+
+
+def succeeds(program, *flags):
+  result = run(program, *flags)
+  assert result.returncode == 0, result.stderr
+  return result
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+  folder = tmp_path_factory.mktemp("pretraining")
+  write_corpus(folder)
+  (folder / "vocab.txt").write_text("".join(f"{t}\n" for t in VOCABULARY))
+  (folder / "bert_config.json").write_text(json.dumps(_SIZES))
+  return folder
+
+
+@pytest.fixture(scope="module")
+def from_scratch(folder):
+  return (
+    f"--bert_config_file={folder / 'bert_config.json'}",
+    f"--vocab_file={folder / 'vocab.txt'}",
+  )
+
+
+@pytest.fixture(scope="module")
+def trained(folder, from_scratch):
+  """A finished run with evaluation: its folder and what it printed."""
+  output_dir = folder / "run"
+  result = succeeds(
+    "run_pretraining",
+    *_TRAINING,
+    *from_scratch,
+    f"--input_file={folder}/[01].txt",
+    "--do_eval",
+    f"--eval_file={folder}/2.txt",
+    f"--output_dir={output_dir}",
+  )
+  return output_dir, result
+
+
+def test_training_writes_model_exports_scores_and_curves(trained):
+  output_dir, result = trained
+  names = {path.name for path in output_dir.iterdir()}
+  assert {
+    *("model", "tf1", "huggingface", "train", "eval", "eval_results.json"),
+    *("run.flags", "model.ckpt-6.index", "data_places.jsonl"),
+  } <= names
+  scores = json.loads((output_dir / "eval_results.json").read_text())
+  assert json.loads(result.stdout.splitlines()[-1]) == scores
+  assert {"mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy"} <= set(scores)
+  assert "WordPieces/s" in result.stderr
+
+
+def test_the_model_and_its_exports_hold_one_encoder(trained):
+  output_dir, _ = trained
+  model = load_pretrained(str(output_dir / "model"))
+  tf1 = load_original(
+    str(output_dir / "tf1" / "bert_config.json"),
+    str(output_dir / "tf1" / "bert_model.ckpt"),
+  )
+  huggingface = load_pretrained(str(output_dir / "huggingface"))
+  for loaded in (tf1, huggingface):
+    for ours, theirs in zip(
+      model.backbone.weights, loaded.backbone.weights, strict=True
+    ):
+      np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+  assert model.lower_case is True and huggingface.lower_case is True
+  vocabularies = {
+    path.read_text()
+    for path in (
+      output_dir / "tf1" / "vocab.txt",
+      output_dir / "huggingface" / "vocab.txt",
+      output_dir / "model" / "assets" / "tokenizer" / "vocabulary.txt",
+    )
+  }
+  assert len(vocabularies) == 1
+  assert read_heads(str(output_dir / "model"))
+
+
+def test_a_finished_run_is_evaluated_by_its_model(trained, folder):
+  output_dir, first = trained
+  result = succeeds(
+    "run_pretraining",
+    *_LENGTHS,
+    "--do_eval",
+    f"--input_file={folder}/2.txt",
+    f"--output_dir={output_dir}",
+  )
+  again = json.loads(result.stdout.splitlines()[-1])
+  scores = json.loads(first.stdout.splitlines()[-1])
+  for name in ("mlm_loss", "sbo_loss", "mlm_accuracy"):
+    assert again[name] == pytest.approx(scores[name], rel=1e-5)
+  assert "masked language model, span boundary" in result.stderr
+
+
+def test_the_model_continues_with_its_heads_on_records(trained, folder):
+  output_dir, _ = trained
+  result = succeeds(
+    "create_pretraining_data",
+    *_LENGTHS,
+    f"--input_file={folder}/*.txt",
+    f"--vocab_file={folder / 'vocab.txt'}",
+    "--dupe_factor=2",
+    f"--output_file={folder}/a.tfrecord,{folder}/b.tfrecord.gz",
+  )
+  assert "--max_predictions=3" in result.stderr
+  result = succeeds(
+    "run_pretraining",
+    *_TRAINING,
+    f"--preset={output_dir / 'model'}",
+    f"--input_file={folder}/*.tfrecord*",
+    "--nosbo",
+    "--nodo_export",
+    f"--output_dir={folder / 'records_run'}",
+  )
+  assert "heads of it: masked language model." in result.stderr
+  assert not (folder / "records_run" / "tf1").exists()
+
+
+def test_run_squad_takes_the_model(trained, folder):
+  output_dir, _ = trained
+  context = "ak al am an ao."
+  qas = {"id": "1", "question": "ap", "answers": []}
+  qas["answers"] = [{"text": "am", "answer_start": context.index("am")}]
+  data = {
+    "version": "1.1",
+    "data": [
+      {"title": "t", "paragraphs": [{"context": context, "qas": [qas]}]}
+    ],
+  }
+  (folder / "squad.json").write_text(json.dumps(data))
+  for start in (
+    (f"--preset={output_dir / 'model'}",),
+    (
+      f"--init_checkpoint={output_dir / 'tf1' / 'bert_model.ckpt'}",
+      f"--bert_config_file={output_dir / 'tf1' / 'bert_config.json'}",
+      f"--vocab_file={output_dir / 'tf1' / 'vocab.txt'}",
+    ),
+  ):
+    name = start[0].partition("=")[0].strip("-")
+    succeeds(
+      "run_squad",
+      *start,
+      "--do_train",
+      f"--train_file={folder / 'squad.json'}",
+      "--max_seq_length=16",
+      "--max_query_length=4",
+      "--doc_stride=4",
+      "--train_batch_size=1",
+      "--num_train_epochs=1",
+      f"--output_dir={folder / name}",
+    )
+
+
+def test_inspect_masking_writes_json_lines(folder):
+  output = folder / "masked.jsonl"
+  result = succeeds(
+    "inspect_masking",
+    *_LENGTHS,
+    f"--input_file={folder}/0.txt",
+    f"--vocab_file={folder / 'vocab.txt'}",
+    f"--output_file={output}",
+  )
+  assert result.stdout == ""
+  rows = [json.loads(line) for line in output.read_text().splitlines()]
+  assert len(rows) > 5
+  for row in rows:
+    ids, masked = row["input_ids"], row["masked_input_ids"]
+    covered = set()
+    for span in row["spans"]:
+      start, end = span["span"]
+      covered |= set(range(start, end + 1))
+      assert span["left_boundary"] in (start - 1, None)
+      assert span["right_boundary"] in (end + 1, None)
+      assert (span["left_boundary"] is None) == (start == 1)
+      assert (span["right_boundary"] is None) == (end == len(ids) - 2)
+    assert len(covered) == -(-15 * (len(ids) - 2) // 100)
+    assert all(
+      a == b
+      for i, (a, b) in enumerate(zip(ids, masked, strict=True))
+      if i not in covered
+    )
+
+
+def test_inspect_masking_shows_text(folder):
+  result = succeeds(
+    "inspect_masking",
+    *_LENGTHS,
+    "--masking=subword",
+    "--max_sequences=2",
+    f"--input_file={folder}/0.txt",
+    f"--vocab_file={folder / 'vocab.txt'}",
+  )
+  assert result.stdout.startswith("Sequence 0: ")
+  assert result.stdout.count("[CLS]") == 2
+  assert "between" in result.stdout and "->" in result.stdout
+
+
+@pytest.mark.parametrize(
+  ("program", "flags", "message"),
+  [
+    ("run_pretraining", ["--output_dir=o"], "--do_train and --do_eval"),
+    ("run_pretraining", ["--do_train"], "--output_dir is required"),
+    (
+      "run_pretraining",
+      ["--do_train", "--output_dir=o"],
+      "--input_file or as --dataset",
+    ),
+    (
+      "run_pretraining",
+      ["--do_train", "--output_dir=o", "--input_file=i"],
+      "An encoder is needed",
+    ),
+    (
+      "run_pretraining",
+      [
+        *("--do_train", "--do_eval", "--output_dir=o"),
+        *("--input_file=i", "--preset=p"),
+      ],
+      "give --eval_file",
+    ),
+    ("inspect_masking", ["--input_file=i"], "--vocab_file is required"),
+    (
+      "create_pretraining_data",
+      ["--input_file=i", "--vocab_file=v", "--output_file=o.txt"],
+      "end in .tfrecord",
+    ),
+    (
+      "create_pretraining_data",
+      ["--input_file=i"],
+      "--output_file is required",
+    ),
+  ],
+)
+def test_a_bad_flag_ends_in_one_line(program, flags, message):
+  result = run(program, *flags)
+  assert result.returncode == 1
+  (line,) = result.stderr.splitlines()
+  assert line.startswith(f"{program}: ")
+  assert message in line

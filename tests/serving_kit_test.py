@@ -1,0 +1,165 @@
+"""The files of export/serving and the commands of its README."""
+
+import base64
+import json
+import re
+
+import pytest
+from google.protobuf import (
+  descriptor_pb2,
+  descriptor_pool,
+  json_format,
+  message_factory,
+  text_format,
+)
+
+_API = "needs the package tensorflow-serving-api (pip install .[serving])"
+
+
+@pytest.fixture(scope="module")
+def kit(repository):
+  return repository / "export" / "serving"
+
+
+@pytest.fixture(scope="module")
+def readme(kit):
+  return (kit / "README.md").read_text(encoding="utf-8")
+
+
+def _message_class(name, fields):
+  """A message made here, for files whose proto no package holds.
+
+  Args:
+    name: of the message.
+    fields: dict of field name to the type's name: "Int64Value" (wrapped),
+      "bool", "string", or "repeated int64".
+  """
+  file = descriptor_pb2.FileDescriptorProto(
+    name=f"{name}.proto", package="test", syntax="proto3"
+  )
+  file.dependency.append("google/protobuf/wrappers.proto")
+  message = file.message_type.add(name=name)
+  for number, (field_name, kind) in enumerate(fields.items(), 1):
+    field = message.field.add(name=field_name, number=number)
+    field.label = field.LABEL_OPTIONAL
+    if kind.endswith("Value"):
+      field.type = field.TYPE_MESSAGE
+      field.type_name = f".google.protobuf.{kind}"
+    else:
+      field.type = getattr(field, f"TYPE_{kind.split()[-1].upper()}")
+    if kind.startswith("repeated"):
+      field.label = field.LABEL_REPEATED
+  pool = descriptor_pool.DescriptorPool()
+  from google.protobuf import wrappers_pb2
+
+  pool.AddSerializedFile(wrappers_pb2.DESCRIPTOR.serialized_pb)
+  pool.Add(file)
+  return message_factory.GetMessageClass(
+    pool.FindMessageTypeByName(f"test.{name}")
+  )
+
+
+def test_batching_parameters_are_read_and_suit_the_client(kit):
+  # tensorflow_serving/servables/tensorflow/session_bundle_config.proto
+  parameters = text_format.Parse(
+    (kit / "batching_parameters.txt").read_text(encoding="utf-8"),
+    _message_class(
+      "BatchingParameters",
+      {
+        "max_batch_size": "Int64Value",
+        "batch_timeout_micros": "Int64Value",
+        "max_enqueued_batches": "Int64Value",
+        "num_batch_threads": "Int64Value",
+        "thread_pool_name": "StringValue",
+        "allowed_batch_sizes": "repeated int64",
+        "pad_variable_length_inputs": "bool",
+      },
+    )(),
+  )
+  from bert_span.serving.client import SpanClient
+
+  default = SpanClient("http://localhost")._batch_size
+  assert parameters.max_batch_size.value >= default
+  assert not parameters.allowed_batch_sizes
+  assert not parameters.pad_variable_length_inputs
+
+
+def test_monitoring_is_where_prometheus_looks(kit):
+  text = (kit / "monitoring.config").read_text(encoding="utf-8")
+  path = re.search(r'path: "(.+)"', text).group(1)
+  assert "enable: true" in text
+  prometheus = (kit / "prometheus.yml").read_text(encoding="utf-8")
+  assert f"metrics_path: {path}" in prometheus
+  assert '"serving:8501"' in prometheus
+
+
+def test_compose_mounts_every_file_that_it_names(kit):
+  compose = (kit / "compose.yaml").read_text(encoding="utf-8")
+  mounted = dict(re.findall(r"- \./(\S+?):(/\S+?):ro", compose))
+  for name in mounted:
+    assert (kit / name).is_file()
+  for path in re.findall(r"_file=(/\S+)", compose):
+    assert path in mounted.values()
+  # Open to this machine only.
+  for port in re.findall(r'- "(\S+:\d+)"', compose):
+    assert port.startswith("127.0.0.1:")
+
+
+def test_models_config_labels_versions_that_it_serves(kit):
+  model_server_config_pb2 = pytest.importorskip(
+    "tensorflow_serving.config.model_server_config_pb2", reason=_API
+  )
+  config = text_format.Parse(
+    (kit / "models.config").read_text(encoding="utf-8"),
+    model_server_config_pb2.ModelServerConfig(),
+  )
+  (model,) = config.model_config_list.config
+  from bert_span.serving.client import DEFAULT_MODEL
+
+  assert model.name == DEFAULT_MODEL
+  assert model.base_path == f"/models/{DEFAULT_MODEL}"
+  versions = model.model_version_policy.specific.versions
+  assert sorted(model.version_labels) == ["canary", "stable"]
+  assert set(model.version_labels.values()) == set(versions)
+
+
+def test_curls_requests_are_those_of_the_signature(readme):
+  bodies = re.findall(r"-d '\s*({.*?})'", readme, re.DOTALL)
+  assert len(bodies) == 2
+  for body in bodies:
+    for row in json.loads(body)["instances"]:
+      assert set(row) == {"question", "context"}
+
+
+def test_grpcurls_message_is_a_predict_request(readme, tmp_path, monkeypatch):
+  predict_pb2 = pytest.importorskip(
+    "tensorflow_serving.apis.predict_pb2", reason=_API
+  )
+  program, message = re.findall(r"<<'?EOF'?\n(.*?)\nEOF", readme, re.DOTALL)
+  message = re.sub(
+    r'\$\(b64 "(.*?)"\)',
+    lambda match: base64.b64encode(match.group(1).encode()).decode(),
+    message,
+  )
+  request = json_format.Parse(message, predict_pb2.PredictRequest())
+  assert request.model_spec.version_label == "stable"
+  assert request.inputs["question"].string_val == [b"Who made the clock?"]
+  # The description of the messages, as grpcurl reads it.
+  monkeypatch.chdir(tmp_path)
+  exec(program, {})
+  files = descriptor_pb2.FileDescriptorSet.FromString(
+    (tmp_path / "serving.protoset").read_bytes()
+  )
+  pool = descriptor_pool.DescriptorPool()
+  for file in files.file:
+    pool.Add(file)
+  service = pool.FindServiceByName("tensorflow.serving.PredictionService")
+  assert "Predict" in service.methods_by_name
+
+
+def test_python_of_the_readme_names_what_there_is(readme):
+  for module, names in re.findall(r"^from (\S+) import (.+)$", readme, re.M):
+    if module.startswith("bert_span"):
+      imported = __import__(module, fromlist=["_"])
+      for name in names.split(", "):
+        assert hasattr(imported, name)

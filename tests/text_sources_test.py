@@ -1,0 +1,153 @@
+"""Reading running text in its forms."""
+
+import gzip
+import json
+
+import pytest
+
+from bert_span.data.text_sources import (
+  DOCUMENTS,
+  TextFile,
+  find_text_files,
+  find_tfds_shards,
+  sources_of_worker,
+)
+
+_PLAIN = "one a\none b\n\n\n  \ntwo a\r\n\nthree a\nthree b\n"
+_ROWS = [(0, "one a"), (0, "one b"), (1, "two a"), (2, "three a")]
+_ROWS.append((2, "three b"))
+
+
+def write(path, text):
+  path.write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
+  return str(path)
+
+
+def test_a_sentence_a_line_and_a_blank_line_between_documents(tmp_path):
+  source = TextFile(write(tmp_path / "a.txt", _PLAIN))
+  assert list(source.sentences()) == _ROWS
+  assert list(source.sentences(first_document=1)) == _ROWS[2:]
+  assert list(source.sentences(first_document=3)) == []
+
+
+def test_compressed_text_reads_the_same(tmp_path):
+  packed = gzip.compress(_PLAIN.encode("utf-8"))
+  source = TextFile(write(tmp_path / "a.txt.gz", packed))
+  assert list(source.sentences()) == _ROWS
+
+
+def test_a_path_with_a_scheme_reads_the_same(tmp_path):
+  write(tmp_path / "a.txt.gz", gzip.compress(_PLAIN.encode("utf-8")))
+  source = TextFile(f"file://{tmp_path}/a.txt.gz")
+  assert list(source.sentences(2)) == _ROWS[3:]
+
+
+def test_a_document_a_line_is_split_into_sentences(tmp_path):
+  text = "He came. She left.\n\nNobody knew why\n"
+  source = TextFile(write(tmp_path / "a.txt", text), DOCUMENTS)
+  expected = [(0, "He came."), (0, "She left."), (2, "Nobody knew why")]
+  assert list(source.sentences()) == expected
+  assert list(source.sentences(1)) == expected[2:]
+
+
+def test_json_lines_give_documents(tmp_path):
+  rows = [{"text": "A mill. A river."}, {"text": "", "id": 3}, {"text": "End"}]
+  text = "".join(json.dumps(row) + "\n" for row in rows)
+  source = TextFile(write(tmp_path / "a.jsonl", text), text_field="text")
+  assert list(source.sentences()) == [
+    (0, "A mill."),
+    (0, "A river."),
+    (2, "End"),
+  ]
+
+
+@pytest.mark.parametrize(
+  ("line", "message"),
+  [
+    ("no json", r"a\.jsonl, line 2 is not JSON"),
+    ('{"body": "x"}', r"line 2 has no text under 'text'.*Received: 'body'"),
+    ("[1]", r"line 2 has no text under 'text'"),
+    ('{"text": 7}', r"line 2 has no text under 'text'"),
+  ],
+)
+def test_a_bad_json_line_is_told_with_its_place(tmp_path, line, message):
+  text = '{"text": "fine"}\n' + line + "\n"
+  source = TextFile(write(tmp_path / "a.jsonl", text), text_field="text")
+  with pytest.raises(ValueError, match=message):
+    list(source.sentences())
+
+
+def test_bad_utf_8_is_replaced(tmp_path):
+  source = TextFile(write(tmp_path / "a.txt", b"caf\xe9 au lait\n"))
+  assert list(source.sentences()) == [(0, "caf\ufffd au lait")]
+
+
+def test_globs_and_commas_name_files_once_and_in_order(tmp_path):
+  for name in ("b.txt", "a.txt", "c.md"):
+    write(tmp_path / name, "x")
+  files = find_text_files(f"{tmp_path}/c.md, {tmp_path}/*.txt,{tmp_path}/a.*")
+  assert [file.path.rpartition("/")[2] for file in files] == [
+    *("c.md", "a.txt", "b.txt")
+  ]
+
+
+def test_a_pattern_without_files_is_refused(tmp_path):
+  with pytest.raises(ValueError, match="No file matches"):
+    find_text_files(f"{tmp_path}/*.txt")
+  with pytest.raises(ValueError, match="No text file is named"):
+    find_text_files(" , ")
+
+
+def test_workers_share_the_files(tmp_path):
+  files = [TextFile(str(i)) for i in range(5)]
+  shares = [sources_of_worker(files, 2, worker) for worker in (0, 1)]
+  assert shares == [files[0::2], files[1::2]]
+  with pytest.raises(ValueError, match="6 workers cannot share 5 files"):
+    sources_of_worker(files, 6, 0)
+  with pytest.raises(ValueError, match="between 0 and 1"):
+    sources_of_worker(files, 2, 2)
+
+
+@pytest.mark.large
+def test_a_data_set_of_tfds_is_read_shard_by_shard(tmp_path):
+  import tensorflow_datasets as tfds
+
+  texts = [f"Document {i}. It ends." for i in range(6)]
+
+  class RunningText(tfds.core.GeneratorBasedBuilder):
+    VERSION = tfds.core.Version("1.0.0")
+
+    def _info(self):
+      return tfds.core.DatasetInfo(
+        builder=self,
+        features=tfds.features.FeaturesDict({"text": tfds.features.Text()}),
+      )
+
+    def _split_generators(self, unused_manager):
+      return {"train": ((i, {"text": text}) for i, text in enumerate(texts))}
+
+    def _generate_examples(self):
+      raise NotImplementedError
+
+  builder = RunningText(data_dir=str(tmp_path))
+  builder.download_and_prepare(
+    download_config=tfds.download.DownloadConfig(num_shards=2)
+  )
+  shards = find_tfds_shards("running_text", data_dir=str(tmp_path))
+  assert len(shards) == 2
+  rows = [row for shard in shards for row in shard.sentences()]
+  read = sorted(text for _, text in rows if text != "It ends.")
+  assert read == [text.partition(" It")[0] for text in texts]
+  first = list(shards[0].sentences())
+  assert list(shards[0].sentences(1)) == first[2:]
+  with pytest.raises(ValueError, match="no split 'dev'"):
+    find_tfds_shards("running_text", "dev", str(tmp_path))
+  shards = find_tfds_shards("running_text", "train", str(tmp_path), "body")
+  with pytest.raises(ValueError, match="no feature 'body'"):
+    list(shards[0].sentences())
+
+
+@pytest.mark.large
+def test_an_unknown_data_set_is_refused(tmp_path):
+  with pytest.raises(ValueError, match="knows no 'no_such_text'"):
+    find_tfds_shards("no_such_text", data_dir=str(tmp_path))
