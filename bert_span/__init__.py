@@ -19,6 +19,7 @@ _PUBLIC_NAMES = {
   "SquadExample": "bert_span.data.squad_example",
   "WindowOptions": "bert_span.text.windows",
   "DecoderOptions": "bert_span.answers.decoder",
+  "TagDecoderOptions": "bert_span.answers.tag_decoder",
 }
 
 __all__ = [*_PUBLIC_NAMES, "__version__"]

@@ -13,6 +13,7 @@ a pipe is read as one question a line; the model is loaded once. Without
 """
 
 import contextlib
+import dataclasses
 import json
 import os
 import sys
@@ -39,13 +40,19 @@ _CONTEXT_FILE = flags.DEFINE_string(
   "input.",
 )
 _N_BEST = flags.DEFINE_integer(
-  "n_best", 3, "Answers to show, at most --n_best_size.", lower_bound=1
+  "n_best",
+  3,
+  "Answers to show, at most --n_best_size; a model with a bio head shows every "
+  "span of its answer.",
+  lower_bound=1,
 )
 _JSON = flags.DEFINE_bool(
   "json", False, "Whether to print one JSON object a question, in a line."
 )
 program_flags.window_flags()
 _DECODER = program_flags.decoder_flags()
+program_flags.head_flag()
+program_flags.tag_decoder_flags()
 
 _BOLD_GREEN = ("\033[1;32m", "\033[0m")
 _PLAIN_MARKS = ("[[", "]]")
@@ -137,12 +144,15 @@ def _load_extractor():
   from bert_span.span_config import read_span_config
 
   saved = read_span_config(_MODEL.value)
-  decoder_options = program_flags.decoder_options(saved)
-  program_flags.check(
-    not _N_BEST.present or _N_BEST.value <= decoder_options.n_best_size,
-    f"--n_best={_N_BEST.value} is more than the {decoder_options.n_best_size} "
-    "answers that are kept. Raise --n_best_size.",
-  )
+  head = program_flags.head_of_model(saved)
+  decoder_options = program_flags.decoder_options(saved, head)
+  if head == "span":
+    program_flags.check(
+      not _N_BEST.present or _N_BEST.value <= decoder_options.n_best_size,
+      f"--n_best={_N_BEST.value} is more than the "
+      f"{decoder_options.n_best_size} answers that are kept. Raise "
+      "--n_best_size.",
+    )
   return SpanExtractor.from_preset(
     _MODEL.value, program_flags.window_options(saved), decoder_options
   )
@@ -189,10 +199,14 @@ def _answer_text(extractor, question, context):
 
   example = SquadExample("question", question, context)
   (prediction,) = extractor.predict([example])
+  is_bio = extractor.head == "bio"
   if _JSON.value:
-    return json.dumps(_json_object(question, prediction))
+    convert = _json_object_of_spans if is_bio else _json_object
+    return json.dumps(convert(question, prediction))
   lines = [_best_answer(extractor, prediction, context)]
-  lines += _n_best_lines(prediction)
+  lines += _n_best_lines(
+    prediction.spans if is_bio else prediction.n_best[: _N_BEST.value]
+  )
   if len(_QUESTION.value or ()) != 1:
     lines.append("")  # Before the next question.
     if not _is_typed():
@@ -219,10 +233,20 @@ def _json_object(question, prediction):
   }
 
 
+def _json_object_of_spans(question, prediction):
+  return {
+    "question": question,
+    "answers": [dataclasses.asdict(span) for span in prediction.spans],
+    "null_odds": prediction.null_odds,
+  }
+
+
 def _best_answer(extractor, prediction, context):
   """The answer and the passage around it, or that there is none."""
   from bert_span.answers.marked_passage import marked_passage
 
+  if extractor.head == "bio":
+    return _spans_answer(prediction, context)
   if prediction.text:
     marked = marked_passage(
       context, prediction.char_start, prediction.char_end, _marks()
@@ -238,10 +262,21 @@ def _best_answer(extractor, prediction, context):
   return "No answer: no span of this passage is possible.\n"
 
 
-def _n_best_lines(prediction):
+def _spans_answer(prediction, context):
+  """All spans and the passage with each marked, or that there is none."""
+  from bert_span.answers.marked_passage import marked_spans
+
+  if not prediction.spans:
+    return f"No answer (null odds {prediction.null_odds:.3f}).\n"
+  texts = "; ".join(_shown(span.text) for span in prediction.spans)
+  offsets = [(span.char_start, span.char_end) for span in prediction.spans]
+  return f"Answer: {texts}\n\n{marked_spans(context, offsets, _marks())}\n"
+
+
+def _n_best_lines(entries):
   """A table of the best answers, scores before texts of any length."""
   lines = [f"{'score':>9} {'probability':>12} {'characters':>13}  text"]
-  for entry in prediction.n_best[: _N_BEST.value]:
+  for entry in entries:
     place = f"{entry.char_start}-{entry.char_end}" if entry.text else "-"
     text = _shown(entry.text) if entry.text else "(no answer)"
     lines.append(

@@ -30,9 +30,11 @@ _MODEL = flags.DEFINE_string(
 _PREDICT_FILE = program_flags.predict_file_flag()
 _OUTPUT_DIR = program_flags.output_dir_flag()
 _VOCABULARY = program_flags.vocabulary_flags()
+program_flags.head_flag()
 _NO_SPAN = program_flags.no_span_flag()
 program_flags.window_flags()
 program_flags.decoder_flags()
+program_flags.tag_decoder_flags()
 # --help lists the flags of this module only, and those named here.
 flags.adopt_module_key_flags(program_flags)
 
@@ -45,15 +47,23 @@ def main(argv):
   import tensorflow as tf
 
   from bert_span.answers.ensemble import decode_saved_logits
-  from bert_span.answers.logits_file import read_logits
+  from bert_span.answers.logits_file import (
+    SPAN_LOGITS,
+    TAG_LOGITS,
+    read_logits,
+  )
   from bert_span.answers.original_no_span import as_original_without_span
   from bert_span.answers.prediction_files import write_prediction_files
+  from bert_span.answers.tag_prediction_files import write_tag_prediction_files
 
-  preprocessor, options = _preprocessor_and_decoder_options()
+  head, preprocessor, options = _head_preprocessor_and_decoder_options()
+  program_flags.check_no_span(head)
+  is_bio = head == "bio"
+  names = TAG_LOGITS if is_bio else SPAN_LOGITS
   predictions = decode_saved_logits(
     _examples(options.version_2_with_negative),
     preprocessor,
-    [read_logits(path) for path in _logits_files()],
+    [read_logits(path, names) for path in _logits_files()],
     options,
   )
   if _NO_SPAN.value == "original":
@@ -61,9 +71,8 @@ def main(argv):
       predictions, options.version_2_with_negative
     )
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
-  paths = write_prediction_files(
-    _OUTPUT_DIR.value, predictions, options.version_2_with_negative
-  )
+  write = write_tag_prediction_files if is_bio else write_prediction_files
+  paths = write(_OUTPUT_DIR.value, predictions, options.version_2_with_negative)
   num_empty = sum(not prediction.text for prediction in predictions)
   print(
     f"{len(predictions)} questions answered, {num_empty} of them with no "
@@ -104,7 +113,7 @@ def _logits_files():
   ]
 
 
-def _preprocessor_and_decoder_options():
+def _head_preprocessor_and_decoder_options():
   from bert_span.text.preprocessor import SpanPreprocessor
   from bert_span.text.vocabulary import load_vocabulary
 
@@ -119,7 +128,8 @@ def _preprocessor_and_decoder_options():
     program_flags.window_options(config),
     pad_to_max=True,
   )
-  return preprocessor, program_flags.decoder_options(config)
+  head = program_flags.head_of_model(config)
+  return head, preprocessor, program_flags.decoder_options(config, head)
 
 
 def _model_config():

@@ -3,6 +3,11 @@ r"""Scores a prediction file with the official SQuAD 1.1 or 2.0 metrics.
     python -m bert_span.evaluate --predict_file=dev.json \
       --predictions_file=predictions.json [--na_prob_file=null_odds.json]
 
+With --multi_span the figures are those of MultiSpanQA, of sets of spans:
+
+    python -m bert_span.evaluate --multi_span --predict_file=dev.json \
+      --predictions_file=span_predictions.json
+
 Standard output gets one JSON object with the official keys, standard error
 the same as a table.
 """
@@ -14,8 +19,8 @@ import sys
 from absl import flags, logging
 
 from bert_span import program_flags
-from bert_span.answers.file_scores import score_files
-from bert_span.answers.score_table import format_scores
+from bert_span.answers.file_scores import score_files, score_span_files
+from bert_span.answers.score_table import format_scores, format_tag_scores
 
 _PREDICT_FILE = program_flags.predict_file_flag()
 _PREDICTIONS_FILE = flags.DEFINE_string(
@@ -40,6 +45,12 @@ flags.register_validator(
   lambda value: not math.isnan(value),
   message="must be a number to compare with, not nan",
 )
+_MULTI_SPAN = flags.DEFINE_bool(
+  "multi_span",
+  False,
+  "Whether to score sets of spans, by exact and partial match; the predictions "
+  "are then a list of spans or one text by question id.",
+)
 _OUTPUT_FILE = flags.DEFINE_string(
   "output_file", None, "File that gets the JSON object as well."
 )
@@ -60,13 +71,22 @@ def main(argv):
       "--na_prob_thresh=%g decides alike for all questions.",
       _NA_PROB_THRESH.value,
     )
-  scores = score_files(
-    _PREDICT_FILE.value,
-    _PREDICTIONS_FILE.value,
-    _NA_PROB_FILE.value,
-    _NA_PROB_THRESH.value,
+  program_flags.check(
+    not (_MULTI_SPAN.value and _NA_PROB_FILE.value),
+    "--multi_span has no use for --na_prob_file. Leave it out.",
   )
-  print(format_scores(scores), file=sys.stderr)
+  if _MULTI_SPAN.value:
+    scores = score_span_files(_PREDICT_FILE.value, _PREDICTIONS_FILE.value)
+    table = format_tag_scores(scores)
+  else:
+    scores = score_files(
+      _PREDICT_FILE.value,
+      _PREDICTIONS_FILE.value,
+      _NA_PROB_FILE.value,
+      _NA_PROB_THRESH.value,
+    )
+    table = format_scores(scores)
+  print(table, file=sys.stderr)
   if _OUTPUT_FILE.value:
     _write(_OUTPUT_FILE.value, scores)
   print(json.dumps(scores))

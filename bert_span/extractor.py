@@ -8,18 +8,13 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from bert_span.answers.decoder import DecoderOptions
-from bert_span.answers.window_logits import (
-  WindowDecoder,
-  WindowLogits,
-)
+from bert_span import heads
 from bert_span.data.atomic_file import replace_directory
 from bert_span.data.input_pipeline import INPUT_SPECS, window_batches
 from bert_span.data.squad_example import SquadExample
 from bert_span.fine_tuning import FineTuningOptions, fine_tune
 from bert_span.modeling import initialization, model_directory
 from bert_span.modeling.encoder import check_sequence_length
-from bert_span.modeling.span_model import assign_head, build_span_model
 from bert_span.span_config import (
   CONFIG_FILE,
   read_span_config,
@@ -61,11 +56,11 @@ class SpanExtractor:
   ```
 
   Args:
-    model: a `SpanModel`.
+    model: a `SpanModel`, or a `TagModel` for answers of several spans.
     vocabulary: list of tokens, the index is the id.
     do_lower_case: lower-case and strip accents (uncased models).
     window_options: `WindowOptions`.
-    decoder_options: `DecoderOptions`.
+    decoder_options: `DecoderOptions`, or `TagDecoderOptions` for a `TagModel`.
     fixed_length: pad every window to max_seq_length, as the original; else
       padding depends on the batch, and no position of it is ever scored.
   """
@@ -81,7 +76,8 @@ class SpanExtractor:
   ):
     self.model = model
     self.window_options = window_options or WindowOptions()
-    self.decoder_options = decoder_options or DecoderOptions()
+    self.head = heads.head_of(model)
+    self.decoder_options = decoder_options or heads.decoder_options(self.head)
     check_sequence_length(model.backbone, self.window_options.max_seq_length)
     self._check_vocabulary_size(vocabulary)
     self.preprocessor = SpanPreprocessor(
@@ -91,7 +87,7 @@ class SpanExtractor:
     self._make_windows = tf.function(
       self.preprocessor, input_signature=[INPUT_SPECS]
     )
-    self._decode = WindowDecoder(self.decoder_options)
+    self._decode = heads.window_decoder(self.head, self.decoder_options)
     self._score_windows = WindowScorer(model, fixed_length)
 
   @classmethod
@@ -105,35 +101,36 @@ class SpanExtractor:
         Face directory of a BERT with a question-answering head.
       window_options: `WindowOptions`; None takes those the model was saved
         with.
-      decoder_options: `DecoderOptions`, likewise.
+      decoder_options: those of its head, likewise.
       fixed_length: see the class.
 
     Returns:
       A `SpanExtractor`.
 
     Raises:
-      ValueError: there is no such model, or it has no span head.
+      ValueError: there is no such model, or it has no trained head.
     """
     loaded = initialization.load_pretrained(preset)
-    if loaded.head_kernel is None:
+    config = read_span_config(preset) or {}
+    head = config.get("head", heads.SPAN)
+    if not heads.has_head(loaded, head):
       raise ValueError(
-        f"{preset} is an encoder without a span head, so it cannot answer "
+        f"{preset} is an encoder without a {head} head, so it cannot answer "
         "questions yet. Fine-tune it with bert_span.run_squad --preset first."
       )
-    config = read_span_config(preset) or {}
     return cls(
-      span_model_of(loaded, head_bias=loaded.head_bias is not None),
+      heads.model_of(loaded, head),
       load_vocabulary(loaded.vocabulary_path),
       config.get("do_lower_case", loaded.lower_case),
       window_options or WindowOptions(**config.get("window", {})),
-      decoder_options or DecoderOptions(**config.get("decoder", {})),
+      decoder_options or heads.decoder_options(head, config.get("decoder")),
       fixed_length,
     )
 
   def save_to_preset(self, directory):
     """Writes the model as one directory, on a local disk whole or not at all.
 
-    It holds KerasHub's preset of the encoder, the span head, the vocabulary
+    It holds KerasHub's preset of the encoder, the head, the vocabulary
     and span_config.json. An old model of that name is replaced; on a remote
     file system (gs://...) file by file, span_config.json last.
 
@@ -162,7 +159,8 @@ class SpanExtractor:
 
     Args:
       examples: sequence of `SquadExample`; the first answer of each is
-        trained on, none where `is_impossible`.
+        trained on, none where `is_impossible`. A B/I/O head learns from all
+        of its annotators.
       options: `FineTuningOptions`; None takes run_squad's defaults.
       output_dir: folder of checkpoints and event files, where a later call
         with the same arguments goes on; None keeps none.
@@ -182,7 +180,8 @@ class SpanExtractor:
     Args:
       question: str, or a list of str.
       context: str, or a list of as many str.
-      n_best: answers for each question.
+      n_best: answers for each question; of a B/I/O head its spans with the
+        best scores.
 
     Returns:
       For one question an `Answer`, or with n_best above 1 a list of `Answer`,
@@ -190,27 +189,38 @@ class SpanExtractor:
       answer at all is decided by n_best=1 alone: it weighs the null threshold.
     """
     if isinstance(question, str) != isinstance(context, str):
-      raise ValueError(
-        "question and context must both be strings or both be lists. "
-        f"Received: {type(question).__name__} and {type(context).__name__}."
-      )
-    if not 1 <= n_best <= self.decoder_options.n_best_size:
+      raise _mixed_error(question, context)
+    largest = getattr(self.decoder_options, "n_best_size", n_best)
+    if not 1 <= n_best <= largest:
       raise ValueError(
         "n_best must be between 1 and the decoder's n_best_size, "
-        f"{self.decoder_options.n_best_size}. Received: {n_best}."
+        f"{largest}. Received: {n_best}."
       )
     if isinstance(question, str):
       return self.answer([question], [context], n_best)[0]
-    if len(question) != len(context):
-      raise ValueError(
-        "question and context must have the same length. Received: "
-        f"{len(question)} and {len(context)}."
-      )
-    examples = [
-      SquadExample(str(i), q, c)
-      for i, (q, c) in enumerate(zip(question, context, strict=True))
-    ]
-    return [_answers(p, n_best) for p in self.predict(examples)]
+    predictions = self.predict(_examples(question, context))
+    return [_answers(p, n_best) for p in predictions]
+
+  def answers(self, question, context):
+    """The answer to one question, or to several, as a list of spans.
+
+    A B/I/O head finds any number of spans, a span head one at most.
+
+    Args:
+      question: str, or a list of str.
+      context: str, or a list of as many str.
+
+    Returns:
+      For one question a list of `Answer` in order of position, [] for "no
+      answer"; for a list of questions a list of these.
+    """
+    if isinstance(question, str) and isinstance(context, str):
+      return self.answers([question], [context])[0]
+    if self.head == heads.SPAN:
+      best = self.answer(question, context)
+      return [[answer] if answer.text else [] for answer in best]
+    predictions = self.predict(_examples(question, context))
+    return [[Answer(*_fields(s)) for s in p.spans] for p in predictions]
 
   def predict(self, examples, batch_size=8, on_logits=None):
     """Answers many questions.
@@ -218,10 +228,12 @@ class SpanExtractor:
     Args:
       examples: sequence of `SquadExample`.
       batch_size: windows the model reads at once.
-      on_logits: called with the `WindowLogits` of each chunk of examples.
+      on_logits: called with the logits of each chunk of examples, see
+        `window_logits`.
 
     Yields:
-      `Prediction`, in the order of `examples`.
+      `Prediction`, or `TagPrediction` of a B/I/O head, in the order of
+      `examples`.
     """
     for logits in self.window_logits(examples, batch_size):
       if on_logits:
@@ -240,18 +252,17 @@ class SpanExtractor:
       order.
     """
     for batch, windows in window_batches(examples, self._make_windows):
-      yield WindowLogits(
-        batch, windows, *self._score_windows(windows, batch_size)
-      )
+      logits = self._score_windows(windows, batch_size)
+      yield heads.window_logits(self.head, batch, windows, logits)
 
   def decode(self, logits):
     """Turns logits into answers.
 
     Args:
-      logits: `WindowLogits`.
+      logits: what `window_logits` gives.
 
     Returns:
-      List of `Prediction`, one per example.
+      List of `Prediction` or `TagPrediction`, one per example.
     """
     return self._decode(logits)
 
@@ -264,6 +275,7 @@ class SpanExtractor:
       tokenizer.do_lower_case,
       self.window_options,
       self.decoder_options,
+      self.head,
     )
 
   def _check_vocabulary_size(self, vocabulary):
@@ -275,12 +287,28 @@ class SpanExtractor:
       )
 
 
-def span_model_of(loaded, head_bias=True):
-  """A `SpanModel` on a `LoadedEncoder`, with its trained head if it has one."""
-  model = build_span_model(loaded.backbone, head_bias)
-  if loaded.head_kernel is not None:
-    assign_head(model, loaded.head_kernel, loaded.head_bias)
-  return model
+def _mixed_error(question, context):
+  return ValueError(
+    "question and context must both be strings or both be lists. "
+    f"Received: {type(question).__name__} and {type(context).__name__}."
+  )
+
+
+def _examples(questions, contexts):
+  """Questions and passages as examples."""
+  if isinstance(questions, str) or isinstance(contexts, str):
+    raise _mixed_error(questions, contexts)
+  if len(questions) != len(contexts):
+    raise ValueError(
+      "question and context must have the same length. Received: "
+      f"{len(questions)} and {len(contexts)}."
+    )
+  return [
+    SquadExample(str(i), question, context)
+    for i, (question, context) in enumerate(
+      zip(questions, contexts, strict=True)
+    )
+  ]
 
 
 def _check_may_replace(directory):
@@ -299,22 +327,11 @@ def _check_may_replace(directory):
 
 
 def _answers(prediction, n_best):
-  answers = [
-    Answer(
-      entry.text,
-      entry.char_start,
-      entry.char_end,
-      entry.score,
-      entry.probability,
-    )
-    for entry in prediction.n_best
-  ]
   if n_best > 1:
-    return answers[:n_best]
-  return Answer(
-    prediction.text,
-    prediction.char_start,
-    prediction.char_end,
-    prediction.score,
-    prediction.probability,
-  )
+    return [Answer(*_fields(entry)) for entry in prediction.n_best[:n_best]]
+  return Answer(*_fields(prediction))
+
+
+def _fields(answer):
+  """The fields of `Answer` in its order."""
+  return (getattr(answer, name) for name in Answer._fields)

@@ -5,8 +5,14 @@ import dataclasses
 import keras
 
 from bert_span.data.length_buckets import BucketedBatches
+from bert_span.data.tag_windows import make_tag_windows
 from bert_span.data.training_windows import make_training_windows
+from bert_span.heads import BIO, head_of
 from bert_span.modeling.span_loss import SpanLoss
+from bert_span.tag_fine_tuning import (
+  tag_fingerprint,
+  tag_loss_fn,
+)
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer, TrainOptions
 from bert_span.training.optimizer import create_optimizer
@@ -36,6 +42,10 @@ class FineTuningOptions:
       the original does where a race has it so.
     weight_decay: decoupled, of all but LayerNorm and bias.
     seed: of the batches' order.
+    annotator_labels: what labels of the B/I/O head are made of: "soft",
+      "majority" or "first", see `tag_labels`.
+    bio_loss_reduction: "sum" of a window's passage tokens, or their "mean".
+    bio_class_weights: of B, I and O in the loss; None for 1 each.
   """
 
   train_batch_size: int = 32
@@ -52,6 +62,9 @@ class FineTuningOptions:
   learning_rate_after_step: bool = False
   weight_decay: float = 0.01
   seed: int = 12345
+  annotator_labels: str = "soft"
+  bio_loss_reduction: str = "sum"
+  bio_class_weights: tuple[float, float, float] | None = None
 
   def num_train_steps(self, num_examples):
     """Steps for so many examples.
@@ -73,7 +86,8 @@ def fine_tune(extractor, examples, options, output_dir):
 
   Args:
     extractor: `SpanExtractor`; its model is trained in place.
-    examples: sequence of `SquadExample`; the first answer is trained on.
+    examples: sequence of `SquadExample`; the first answer is trained on, by a
+      B/I/O head what every annotator marked.
     options: `FineTuningOptions`.
     output_dir: folder of checkpoints and event files.
 
@@ -82,9 +96,7 @@ def fine_tune(extractor, examples, options, output_dir):
   """
   num_train_steps = options.num_train_steps(len(examples))
   num_warmup_steps = int(num_train_steps * options.warmup_proportion)
-  windows, left_out = make_training_windows(
-    examples, extractor.preprocessor, options.drop_answerless_windows
-  )
+  windows, left_out = _training_windows(extractor, examples, options)
   batches = BucketedBatches(
     windows,
     options.train_batch_size,
@@ -103,7 +115,7 @@ def fine_tune(extractor, examples, options, output_dir):
   )
   trainer = Trainer(
     extractor.model,
-    span_loss_fn(options.loss_reduction),
+    _loss_fn(extractor, options),
     create_optimizer(
       WarmupLinearDecay(
         options.learning_rate,
@@ -126,6 +138,26 @@ def fine_tune(extractor, examples, options, output_dir):
     fingerprint=_fingerprint(extractor, examples, windows, options),
   )
   return trainer.train(batches.dataset)
+
+
+def _training_windows(extractor, examples, options):
+  """The windows labelled for the head, and what was left out."""
+  if head_of(extractor.model) == BIO:
+    return make_tag_windows(
+      examples,
+      extractor.preprocessor,
+      options.annotator_labels,
+      options.drop_answerless_windows,
+    )
+  return make_training_windows(
+    examples, extractor.preprocessor, options.drop_answerless_windows
+  )
+
+
+def _loss_fn(extractor, options):
+  if head_of(extractor.model) == BIO:
+    return tag_loss_fn(options.bio_loss_reduction, options.bio_class_weights)
+  return span_loss_fn(options.loss_reduction)
 
 
 def span_loss_fn(reduction):
@@ -191,6 +223,7 @@ def _fingerprint(extractor, examples, windows, options):
     "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
     "num_examples": len(examples),
     "num_windows": len(windows),
+    **(tag_fingerprint(options) if head_of(extractor.model) == BIO else {}),
   }
 
 

@@ -4,8 +4,10 @@ r"""Shows the windows that a SQuAD file becomes, one JSON line each.
     --vocab_file=vocab.txt [--is_training] [--output_file=windows.jsonl]
 
 Every line has qas_id, doc_span_index, input_ids, segment_ids, start_position,
-end_position, token_char_spans and max_context, in the order of the file. What
-was noticed while reading goes to standard error.
+end_position, token_char_spans and max_context, in the order of the file. With
+--head=bio --is_training the labels are tag_labels, the shares of B, I and O of
+every token of the passage, and not positions. What was noticed while reading
+goes to standard error.
 """
 
 import json
@@ -22,14 +24,17 @@ _INPUT_FILE = flags.DEFINE_string(
 _IS_TRAINING = flags.DEFINE_bool(
   "is_training",
   False,
-  "Whether to label the windows with each question's first answer, and to "
-  "leave out questions that cannot be trained on.",
+  "Whether to label the windows with each question's first answer (with "
+  "--head=bio those of every annotator), and to leave out questions that "
+  "cannot be trained on.",
 )
 _OUTPUT_FILE = flags.DEFINE_string(
   "output_file", "-", "File that gets the JSON lines; - is standard output."
 )
 _VOCABULARY = program_flags.vocabulary_flags()
 _VERSION_2 = program_flags.version_2_flag()
+_HEAD = program_flags.head_flag()
+_ANNOTATOR_LABELS = program_flags.annotator_labels_flag()
 program_flags.window_flags()
 # --help lists the flags of this module only, and those named here.
 flags.adopt_module_key_flags(program_flags)
@@ -40,7 +45,7 @@ def main(argv):
   program_flags.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span.data.window_rows import window_rows
+  from bert_span.data.window_rows import tagged_window_rows, window_rows
   from bert_span.text.preprocessor import SpanPreprocessor
   from bert_span.text.vocabulary import load_vocabulary
 
@@ -49,13 +54,22 @@ def main(argv):
     _VOCABULARY.do_lower_case.value,
     program_flags.window_options(),
   )
-  rows = window_rows(_examples(), preprocessor, _IS_TRAINING.value)
+  if _has_tags():
+    rows = tagged_window_rows(
+      _examples(), preprocessor, _ANNOTATOR_LABELS.value
+    )
+  else:
+    rows = window_rows(_examples(), preprocessor, _IS_TRAINING.value)
   _write(json.dumps(row) + "\n" for row in rows)
 
 
 def run():
   """Entry point of the installed command."""
   program_flags.run_program(main)
+
+
+def _has_tags():
+  return _HEAD.value == "bio" and _IS_TRAINING.value
 
 
 def _check_flags():
@@ -73,8 +87,10 @@ def _examples():
   from bert_span.data.squad_rules import prediction_examples, training_examples
 
   squad_file = read_squad(_INPUT_FILE.value)
-  select = training_examples if _IS_TRAINING.value else prediction_examples
-  examples = select(squad_file, _VERSION_2.value)
+  if _IS_TRAINING.value:
+    examples = training_examples(squad_file, _VERSION_2.value, _has_tags())
+  else:
+    examples = prediction_examples(squad_file, _VERSION_2.value)
   for line in squad_file.report.lines():
     print(line, file=sys.stderr)
   return examples

@@ -146,19 +146,21 @@ def decoder_flags():
   )
 
 
-def decoder_options(saved=None):
-  """The DecoderOptions that the flags ask for.
+def decoder_options(saved=None, head="span"):
+  """The decoding options that the flags ask for.
 
   Args:
     saved: see `window_options`.
+    head: "span" or "bio".
 
   Returns:
-    `DecoderOptions`.
+    `DecoderOptions`, or `TagDecoderOptions` for "bio".
   """
-  from bert_span.answers.decoder import DecoderOptions
+  from bert_span import heads
 
-  return DecoderOptions(
-    **_values(decoder_flags(), (saved or {}).get("decoder"))
+  group = tag_decoder_flags() if head == heads.BIO else decoder_flags()
+  return heads.decoder_options(
+    head, _values(group, (saved or {}).get("decoder"))
   )
 
 
@@ -173,6 +175,93 @@ def no_span_flag():
     "as in the original the text 'empty', and with --version_2_with_negative "
     "an error.",
   )
+
+
+def check_no_span(head):
+  """Refuses --no_span=original with --head=bio, which has no original.
+
+  Args:
+    head: "span" or "bio".
+
+  Raises:
+    flags.IllegalFlagValueError: both are given.
+  """
+  check(
+    head == "span" or no_span_flag().value == "no_answer",
+    "--no_span=original is for --head=span only. Leave it out.",
+  )
+
+
+@functools.cache
+def head_flag():
+  """--head."""
+  return flags.DEFINE_enum(
+    "head",
+    "span",
+    ["span", "bio"],
+    "span scores one start and one end; bio tags every token B, I or O, for "
+    "answers of several spans. A model directory knows its head.",
+  )
+
+
+@functools.cache
+def annotator_labels_flag():
+  """--annotator_labels."""
+  return flags.DEFINE_enum(
+    "annotator_labels",
+    "soft",
+    ["soft", "majority", "first"],
+    "With --head=bio: whether the label of a token is the share of annotators "
+    "behind each tag, the tag of most of them, or that of the first.",
+  )
+
+
+@functools.cache
+def tag_decoder_flags():
+  """The flags on how answers of several spans are chosen."""
+  shared = decoder_flags()
+  return types.SimpleNamespace(
+    decoding=flags.DEFINE_enum(
+      "bio_decoding",
+      "viterbi",
+      ["viterbi", "greedy"],
+      "With --head=bio: the most probable labelling in which I follows B or I, "
+      "or the most probable tag of every token.",
+    ),
+    threshold=flags.DEFINE_float(
+      "bio_threshold",
+      0.0,
+      "With --head=bio: spans of a lower score, the geometric mean of their "
+      "tags' probabilities, are left out.",
+      lower_bound=0.0,
+      upper_bound=1.0,
+    ),
+    version_2_with_negative=shared.version_2_with_negative,
+    null_score_diff_threshold=shared.null_score_diff_threshold,
+  )
+
+
+def head_of_model(saved):
+  """The head of a model directory, which --head must not contradict.
+
+  Args:
+    saved: dict of its span_config.json, or None.
+
+  Returns:
+    "span" or "bio"; --head where there is no such file.
+
+  Raises:
+    flags.IllegalFlagValueError: --head is given and is another one.
+  """
+  holder = head_flag()
+  if saved is None:
+    return holder.value
+  check(
+    not holder.present or holder.value == saved["head"],
+    f"--head={holder.value}: the model has a {saved['head']} head. Leave the "
+    "flag out.",
+  )
+  return saved["head"]
 
 
 @functools.cache

@@ -12,6 +12,9 @@ With --preset instead of the three files of a checkpoint it starts from a
 KerasHub preset, a Hugging Face directory or a model of this package.
 """
 
+import math
+import os
+
 from absl import flags
 
 from bert_span import program_flags, training_flags
@@ -99,6 +102,27 @@ _LEARNING_RATE_AFTER_STEP = flags.DEFINE_bool(
   "Whether a step uses the learning rate of the step count after it, as the "
   "original often does by a race, and not of the count before it.",
 )
+_ANNOTATOR_LABELS = program_flags.annotator_labels_flag()
+_BIO_LOSS_REDUCTION = flags.DEFINE_enum(
+  "bio_loss_reduction",
+  "sum",
+  ["sum", "mean"],
+  "With --head=bio: whether a window's loss is the sum over its passage tokens "
+  "or their mean.",
+)
+_BIO_CLASS_WEIGHTS = flags.DEFINE_list(
+  "bio_class_weights",
+  None,
+  "With --head=bio: weights of B, I and O in the loss, three positive numbers "
+  "separated by commas; 1 each by default.",
+)
+_DISAGREEMENT_QUESTIONS = flags.DEFINE_integer(
+  "disagreement_questions",
+  20,
+  "With --head=bio: questions that disagreement.json shows, those whose "
+  "annotators differ most.",
+  lower_bound=0,
+)
 _SEED = flags.DEFINE_integer(
   "seed",
   12345,
@@ -116,8 +140,10 @@ _OUTPUT_DIR = program_flags.output_dir_flag()
 _PREDICT_FILE = program_flags.predict_file_flag()
 program_flags.vocabulary_flags()
 program_flags.window_flags()
+_HEAD = program_flags.head_flag()
 _NO_SPAN = program_flags.no_span_flag()
 program_flags.decoder_flags()
+program_flags.tag_decoder_flags()
 training_flags.model_flags()
 training_flags.device_flags()
 # --help lists the flags of this module only, and those named here.
@@ -134,15 +160,19 @@ def main(argv):
 
   squad_job.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
   training_flags.report_unused_flags(squad_job.log_line)
+  head = _head()
+  program_flags.check_no_span(head)
   job = squad_job.SquadJob(
     output_dir=_OUTPUT_DIR.value,
     source=training_flags.encoder_source(),
     head_bias=_SPAN_HEAD_BIAS.value,
     window_options=program_flags.window_options(),
-    decoder_options=program_flags.decoder_options(),
+    decoder_options=program_flags.decoder_options(head=head),
     fine_tuning_options=_fine_tuning_options(),
     no_span=_NO_SPAN.value,
     verbose=_VERBOSE_LOGGING.value,
+    head=head,
+    disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
   )
   if _DO_TRAIN.value:
     job.train(squad_job.read(_TRAIN_FILE.value, _dataset("train")))
@@ -176,7 +206,24 @@ def _fine_tuning_options():
     clip_by_unsummed_embeddings=_CLIP_BY_UNSUMMED_EMBEDDINGS.value,
     learning_rate_after_step=_LEARNING_RATE_AFTER_STEP.value,
     seed=_SEED.value,
+    annotator_labels=_ANNOTATOR_LABELS.value,
+    bio_loss_reduction=_BIO_LOSS_REDUCTION.value,
+    bio_class_weights=_class_weights(),
   )
+
+
+def _head():
+  """--head, or that of the model that predicts where the flag is not given."""
+  if _HEAD.present or _DO_TRAIN.value:
+    return _HEAD.value
+  from bert_span.span_config import read_span_config
+
+  preset = training_flags.model_flags().preset.value
+  for directory in (os.path.join(_OUTPUT_DIR.value, "model"), preset):
+    saved = read_span_config(directory) if directory else None
+    if saved:
+      return saved["head"]
+  return _HEAD.value
 
 
 def _check_flags():
@@ -217,6 +264,7 @@ def _check_flags():
     f"--max_query_length ({max_query_length}) + 3.",
   )
   _length_bucket()
+  _class_weights()
 
 
 def _length_bucket():
@@ -230,6 +278,22 @@ def _length_bucket():
     f"Received: {value!r}",
   )
   return int(value)
+
+
+def _class_weights():
+  """--bio_class_weights as three floats, or None."""
+  if not _BIO_CLASS_WEIGHTS.value:
+    return None
+  try:
+    weights = tuple(map(float, _BIO_CLASS_WEIGHTS.value))
+  except ValueError:
+    weights = ()
+  program_flags.check(
+    len(weights) == 3 and all(0 < weight < math.inf for weight in weights),
+    "--bio_class_weights must be three positive numbers, of B, I and O. "
+    f"Received: {','.join(_BIO_CLASS_WEIGHTS.value)}",
+  )
+  return weights
 
 
 def _dataset(split):

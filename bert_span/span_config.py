@@ -10,11 +10,11 @@ from bert_span.data.atomic_file import write_text_atomically
 
 CONFIG_FILE = "span_config.json"
 _FORMAT_VERSION = 1
-_HEAD = "span"
+_HEADS = ("span", "bio")
 
 
 def write_span_config(
-  directory, do_lower_case, window_options, decoder_options
+  directory, do_lower_case, window_options, decoder_options, head="span"
 ):
   """Writes span_config.json into a model directory.
 
@@ -22,11 +22,12 @@ def write_span_config(
     directory: the model directory.
     do_lower_case: whether text is lower-cased and loses its accents.
     window_options: `WindowOptions`.
-    decoder_options: `DecoderOptions`.
+    decoder_options: `DecoderOptions`, or `TagDecoderOptions` for "bio".
+    head: "span" or "bio".
   """
   config = {
     "format": _FORMAT_VERSION,
-    "head": _HEAD,
+    "head": head,
     "do_lower_case": do_lower_case,
     "window": dataclasses.asdict(window_options),
     "decoder": dataclasses.asdict(decoder_options),
@@ -62,12 +63,13 @@ def read_span_config(directory):
     )
   if not isinstance(config, dict):
     config = {}
-  if config.get("format") != _FORMAT_VERSION or config.get("head") != _HEAD:
+  known = config.get("head") in _HEADS
+  if config.get("format") != _FORMAT_VERSION or not known:
     raise ValueError(
       f"{path}: format {config.get('format')!r} with head "
       f"{config.get('head')!r} is not known to this version of bert_span, "
-      f"which reads format {_FORMAT_VERSION} with head {_HEAD!r}. Update "
-      "bert_span."
+      f"which reads format {_FORMAT_VERSION} with head "
+      f"{' or '.join(map(repr, _HEADS))}. Update bert_span."
     )
   return config
 

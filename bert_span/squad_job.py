@@ -8,12 +8,13 @@ import sys
 import tensorflow as tf
 import tqdm
 
-from bert_span.answers import prediction_files
+from bert_span import heads, tag_job
+from bert_span.answers import prediction_files, tag_prediction_files
 from bert_span.answers.decoder import DecoderOptions
 from bert_span.answers.logits_file import LogitsWriter
 from bert_span.answers.original_no_span import as_original_without_span
 from bert_span.answers.prediction_reader import read_na_probs, read_predictions
-from bert_span.answers.score_table import format_scores
+from bert_span.answers.score_table import format_scores, format_tag_scores
 from bert_span.answers.squad1_metrics import evaluate_squad1
 from bert_span.answers.squad2_metrics import evaluate_squad2
 from bert_span.data.atomic_file import (
@@ -23,13 +24,14 @@ from bert_span.data.atomic_file import (
 from bert_span.data.squad_reader import read_squad
 from bert_span.data.squad_rules import prediction_examples, training_examples
 from bert_span.data.tfds_reader import read_tfds
-from bert_span.extractor import SpanExtractor, span_model_of
+from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning import (
   FineTuningOptions,
   fine_tune,
   seed_everything,
 )
 from bert_span.model_source import EncoderSource
+from bert_span.span_config import read_span_config
 from bert_span.text.windows import WindowOptions
 from bert_span.training.progress import log_line
 
@@ -48,11 +50,14 @@ class SquadJob:
     output_dir: folder of everything that is written.
     source: `EncoderSource` of the model to start from.
     window_options: `WindowOptions`.
-    decoder_options: `DecoderOptions`.
+    decoder_options: `DecoderOptions`, or `TagDecoderOptions` for "bio".
     fine_tuning_options: `FineTuningOptions`.
     head_bias: whether a new span head has a bias.
     no_span: "no_answer", or "original", see `as_original_without_span`.
     verbose: name every place of a data problem.
+    head: "span", or "bio" for answers of several spans.
+    disagreement_questions: of a B/I/O head, questions in the report on where
+      annotators differ.
   """
 
   output_dir: str
@@ -63,6 +68,8 @@ class SquadJob:
   head_bias: bool = True
   no_span: str = "no_answer"
   verbose: bool = False
+  head: str = heads.SPAN
+  disagreement_questions: int = 20
 
   def train(self, squad_file):
     """Fine-tunes and writes the model to output_dir/model.
@@ -71,7 +78,9 @@ class SquadJob:
       squad_file: `SquadFile` to train on.
     """
     examples = training_examples(
-      squad_file, self.decoder_options.version_2_with_negative
+      squad_file,
+      self.decoder_options.version_2_with_negative,
+      every_annotator=self.head == heads.BIO,
     )
     self._report(squad_file)
     seed_everything(self.fine_tuning_options.seed)
@@ -92,11 +101,15 @@ class SquadJob:
     examples = prediction_examples(squad_file, version_2)
     self._report(squad_file)
     extractor = self._trained_extractor()
-    logits = LogitsWriter() if write_logits else None
+    logits = LogitsWriter(extractor.model.logit_names) if write_logits else None
+    agreement = self._agreement_writer()
+    takers = [taker.add for taker in (logits, agreement) if taker]
     predictions = list(
       tqdm.tqdm(
         extractor.predict(
-          examples, batch_size, on_logits=logits.add if logits else None
+          examples,
+          batch_size,
+          on_logits=lambda batch: [take(batch) for take in takers],
         ),
         desc="Predicting",
         total=len(examples),
@@ -107,9 +120,9 @@ class SquadJob:
     if self.no_span == "original":
       predictions = as_original_without_span(predictions, version_2)
     tf.io.gfile.makedirs(self.output_dir)
-    paths = prediction_files.write_prediction_files(
-      self.output_dir, predictions, version_2
-    )
+    paths = self._write_prediction_files(predictions, version_2)
+    if agreement:
+      paths += agreement.write(self.output_dir)
     if logits:
       paths.append(tf.io.gfile.join(self.output_dir, _LOGITS_FILE))
       logits.write(paths[-1], self.window_options.max_seq_length)
@@ -143,9 +156,25 @@ class SquadJob:
       scores = evaluate_squad2(squad_file.examples, predictions)
     else:
       scores = evaluate_squad1(squad_file.examples, predictions)
+    table = format_scores(scores)
+    if self.head == heads.BIO:
+      of_spans = tag_job.tag_scores(self.output_dir, squad_file.examples)
+      table = f"{table}\n\n{format_tag_scores(of_spans)}"
+      scores = {**scores, **of_spans}
     write_json_atomically(self._path(_SCORES_FILE), scores)
-    print(format_scores(scores))
+    print(table)
     return scores
+
+  def _agreement_writer(self):
+    if self.head == heads.SPAN:
+      return None
+    return tag_job.AgreementWriter(self.disagreement_questions)
+
+  def _write_prediction_files(self, predictions, version_2):
+    write = prediction_files.write_prediction_files
+    if self.head == heads.BIO:
+      write = tag_prediction_files.write_tag_prediction_files
+    return write(self.output_dir, predictions, version_2)
 
   @property
   def _model_directory(self):
@@ -162,14 +191,13 @@ class SquadJob:
     """The extractor to train or predict with, and whether its head is new."""
     loaded = self.source.load()
     vocabulary = self.source.vocabulary(loaded)
-    has_head = loaded.head_kernel is not None
-    head_bias = loaded.head_bias is not None if has_head else self.head_bias
+    has_head = heads.has_head(loaded, self.head)
     log_line(
       f"Starting from {loaded.description}"
-      f"{', with its span head' if has_head else ''}."
+      f"{f', with its {self.head} head' if has_head else ''}."
     )
     extractor = SpanExtractor(
-      span_model_of(loaded, head_bias),
+      heads.model_of(loaded, self.head, self.head_bias),
       vocabulary,
       self.source.lower_case(loaded),
       self.window_options,
@@ -181,6 +209,12 @@ class SquadJob:
   def _trained_extractor(self):
     """The model of output_dir, else a fine-tuned one of the flags."""
     if tf.io.gfile.isdir(self._model_directory):
+      saved = (read_span_config(self._model_directory) or {}).get("head")
+      if saved not in (None, self.head):
+        raise ValueError(
+          f"{self._model_directory} has a {saved} head: give "
+          f"--head={saved}, or another --output_dir."
+        )
       log_line(f"Predicting with {self._model_directory}")
       return SpanExtractor.from_preset(
         self._model_directory,
@@ -201,7 +235,7 @@ class SquadJob:
     extractor, head_is_new = self._extractor_of_source()
     if head_is_new:
       raise ValueError(
-        "The model has no span head, so its answers would be random. "
+        f"The model has no {self.head} head, so its answers would be random. "
         "Fine-tune it with --do_train first, or give a fine-tuned model."
       )
     return extractor

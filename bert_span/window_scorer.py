@@ -11,10 +11,10 @@ _LENGTH_MULTIPLE = 32
 
 
 class WindowScorer:
-  """Gives windows their start and end logits.
+  """Gives windows their logits.
 
   Args:
-    model: a `SpanModel`.
+    model: a `SpanModel` or a `TagModel`.
     fixed_length: run the model on every position, padding included, as the
       original; else windows of similar length share a batch, padded no
       further than they need, and padding has the logit NO_LOGIT.
@@ -34,29 +34,35 @@ class WindowScorer:
       batch_size: windows the model reads at once.
 
     Returns:
-      start_logits, end_logits: float32 [windows, seq_length].
+      Tuple of the model's logit_names: start_logits, end_logits, float32
+      [windows, seq_length]; or tag_logits, float32 [windows, seq_length, 3].
     """
     shape = windows["input_ids"].shape
-    start_logits = np.full(shape, NO_LOGIT, np.float32)
-    end_logits = np.full(shape, NO_LOGIT, np.float32)
+    logits = tuple(
+      np.full(
+        [*shape, *self._model.output[name].shape[2:]], NO_LOGIT, np.float32
+      )
+      for name in self._model.logit_names
+    )
     lengths = windows["input_mask"].sum(axis=1)
     order = np.argsort(lengths, kind="stable")
     for i in range(0, len(order), batch_size):
       rows = order[i : i + batch_size]
       length = self._padded_length(int(lengths[rows].max()), shape[1])
-      starts, ends = self._run_model(
+      outputs = self._run_model(
         *(
           tf.constant(windows[name][rows, :length])
           for name in ("input_ids", "segment_ids", "input_mask")
         )
       )
-      start_logits[rows, :length] = starts
-      end_logits[rows, :length] = ends
+      for values, output in zip(logits, outputs, strict=True):
+        values[rows, :length] = output
     if not self._fixed_length:
       # Whatever shared the batch must not decide which positions there are.
       padding = windows["input_mask"] == 0
-      start_logits[padding] = end_logits[padding] = NO_LOGIT
-    return start_logits, end_logits
+      for values in logits:
+        values[padding] = NO_LOGIT
+    return logits
 
   def _padded_length(self, longest, longest_of_all):
     if self._fixed_length:
@@ -73,4 +79,4 @@ class WindowScorer:
       },
       training=False,
     )
-    return outputs["start_logits"], outputs["end_logits"]
+    return tuple(outputs[name] for name in self._model.logit_names)

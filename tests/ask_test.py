@@ -21,6 +21,7 @@ def folder(tmp_path_factory):
   path = tmp_path_factory.mktemp("ask")
   tiny_extractor().save_to_preset(path / "model")
   tiny_extractor(version_2=True).save_to_preset(path / "model2")
+  tiny_extractor(head="bio").save_to_preset(path / "bio")
   (path / "passage.txt").write_text(CONTEXT, "utf-8-sig")
   return path
 
@@ -205,3 +206,30 @@ def test_what_the_model_refuses_ends_in_one_line(folder):
   assert "Raise --n_best_size" in _error(run)
   run = _ask(folder, f"--context={CONTEXT}", stdin="\n")
   assert "standard input, line 1: the question is empty" in _error(run)
+
+
+@pytest.mark.large
+def test_every_span_of_a_bio_head_is_marked_and_listed(folder):
+  flags = (f"--question={QUESTION}", f"--context={CONTEXT}")
+  run = _ask(folder, *flags, model="bio")
+  assert run.returncode == 0, run.stderr
+  spans = SpanExtractor.from_preset(folder / "bio").answers(QUESTION, CONTEXT)
+  assert len(spans) > 1
+  lines = run.stdout.decode().splitlines()
+  assert lines[0] == f"Answer: {'; '.join(span.text for span in spans)}"
+  assert lines[2].count("[[") == len(spans)
+  assert lines[2].replace("[[", "").replace("]]", "") == CONTEXT
+  assert [line.split(maxsplit=3)[3] for line in lines[5:]] == [
+    span.text for span in spans
+  ]
+  run = _ask(folder, *flags, "--json", model="bio")
+  row = json.loads(run.stdout)
+  assert [tuple(a.values())[:3] for a in row["answers"]] == [
+    span[:3] for span in spans
+  ]
+
+
+@pytest.mark.large
+def test_a_head_that_is_not_the_models_is_refused(folder):
+  flags = (f"--question={QUESTION}", f"--context={CONTEXT}", "--head=span")
+  assert "has a bio head" in _error(_ask(folder, *flags, model="bio"))

@@ -13,9 +13,10 @@ from bert_span.answers.decoder import DecoderOptions
 from bert_span.answers.ensemble import decode_saved_logits
 from bert_span.answers.logits_file import LogitsWriter, read_logits
 from bert_span.answers.prediction_files import write_prediction_files
+from bert_span.answers.tag_prediction_files import write_tag_prediction_files
 from bert_span.certificate.golden_logits import window_logits
 from bert_span.certificate.original_texts import is_text_of
-from bert_span.data.input_pipeline import window_dataset
+from bert_span.data.input_pipeline import window_batches
 from bert_span.data.squad_reader import read_squad
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
@@ -38,22 +39,21 @@ def _read(path):
 def _save_golden_logits(path, examples, preprocessor):
   """Saves the peaky logits of the original's outputs as an .npz."""
   rows, ids, indexes = [], [], []
-  dataset = window_dataset(examples, preprocessor, examples_per_batch=1000)
-  (windows,) = dataset.as_numpy_iterator()
-  for i, index, first, mask in zip(
-    windows["example_index"],
-    windows["doc_span_index"],
-    windows["first_context_position"],
-    windows["input_mask"],
-    strict=True,
-  ):
-    ids.append(examples[i].qas_id)
-    indexes.append(index)
-    rows.append(
-      window_logits(
-        "peaky", ids[-1], int(index), len(mask), int(first), int(mask.sum())
+  for batch, windows in window_batches(examples, preprocessor):
+    for i, index, first, mask in zip(
+      windows["example_index"],
+      windows["doc_span_index"],
+      windows["first_context_position"],
+      windows["input_mask"],
+      strict=True,
+    ):
+      ids.append(batch[i].qas_id)
+      indexes.append(index)
+      rows.append(
+        window_logits(
+          "peaky", ids[-1], int(index), len(mask), int(first), int(mask.sum())
+        )
       )
-    )
   start, end = np.array(rows, np.float32).swapaxes(0, 1)
   order = np.random.default_rng(0).permutation(len(ids))  # It must not matter.
   np.savez(
@@ -298,3 +298,30 @@ def test_logits_that_do_not_fit_end_in_one_line(folder, tmp_path):
     assert message in run.stderr.splitlines()[-1]
     assert "Traceback" not in run.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.large
+def test_saved_tag_logits_give_the_files_of_the_model(folder, tmp_path):
+  extractor = tiny_extractor(head="bio")
+  extractor.save_to_preset(tmp_path / "model")
+  examples = read_squad(str(folder / "dev.json")).examples
+  writer = LogitsWriter(extractor.model.logit_names)
+  predictions = list(extractor.predict(examples, on_logits=writer.add))
+  writer.write(tmp_path / "logits.npz", 32)
+  (tmp_path / "expected").mkdir()
+  write_tag_prediction_files(str(tmp_path / "expected"), predictions, False)
+  run = _decode(
+    *_flags(
+      folder,
+      tmp_path / "out",
+      model=tmp_path / "model",
+      logits_file=f"{tmp_path / 'logits.npz'},{tmp_path / 'logits.npz'}",
+    )
+  )
+  assert run.returncode == 0, run.stderr
+  names = sorted(path.name for path in (tmp_path / "out").iterdir())
+  assert names == ["predictions.json", "span_predictions.json"]
+  for name in names:
+    expected = _read(tmp_path / "expected" / name)
+    assert _read(tmp_path / "out" / name) == expected
+  assert any(len(spans) > 1 for spans in expected.values())

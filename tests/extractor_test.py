@@ -161,7 +161,8 @@ def test_an_encoder_without_a_head_is_refused(tmp_path, extractor):
   ("text", "message"),
   [
     ('{"format": 2, "head": "span"}', "format 2 .* Update bert_span"),
-    ('{"format": 1, "head": "bio"}', "head 'bio' is not known"),
+    ('{"format": 1, "head": "pointer"}', "head 'pointer' is not known"),
+    ('{"format": 1, "head": "bio"}', "without a bio head"),
     ("[]", "format None"),
     ("{", "not JSON"),
   ],

@@ -7,7 +7,6 @@ from bert_span.data.input_pipeline import (
   example_arrays,
   example_batches,
   window_batches,
-  window_dataset,
 )
 from bert_span.data.squad_example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
@@ -59,29 +58,6 @@ def test_zero_bytes_at_the_end_and_lone_surrogates_keep_their_place():
   assert arrays["context"].tolist() == [b"b\x00\x00", "\ufffd b".encode()]
 
 
-def test_windows_come_in_the_order_of_the_examples():
-  examples = [_example("b"), _example("b c d"), _example(""), _example("d")]
-  dataset = window_dataset(examples, _preprocessor(), examples_per_batch=2)
-  first, second = dataset.as_numpy_iterator()
-  assert first["example_index"].tolist() == [0, 1, 1]
-  assert first["doc_span_index"].tolist() == [0, 0, 1]
-  assert second["example_index"].tolist() == [1]
-  np.testing.assert_array_equal(second["input_ids"], [[2, 4, 3, 7, 3]])
-  assert "start_positions" not in first
-
-
-def test_windows_are_labelled_on_request():
-  examples = [_example("b c d", Answer("d", 4)), _example("b")]
-  dataset = window_dataset(examples, _preprocessor(), with_answers=True)
-  (windows,) = dataset.as_numpy_iterator()
-  assert windows["start_positions"].tolist() == [0, 4, 0]
-  assert windows["end_positions"].tolist() == [0, 4, 0]
-
-
-def test_no_examples_give_no_batches():
-  assert not list(window_dataset([], _preprocessor(), with_answers=True))
-
-
 def test_a_batch_ends_at_64_examples_or_where_characters_are_too_many():
   limit = input_pipeline.CHARACTERS_PER_BATCH
   paragraph = _example("b" * 800)
@@ -115,4 +91,7 @@ def test_batches_hold_the_windows_of_their_examples_in_order(monkeypatch):
     [0, 4],
     [0],
   ]
+  np.testing.assert_array_equal(batches[-1][1]["input_ids"], [[2, 4, 3, 7, 3]])
   assert not list(window_batches([], _preprocessor()))
+  (_, unlabelled), *_ = window_batches(examples, _preprocessor())
+  assert "start_positions" not in unlabelled

@@ -164,3 +164,19 @@ def test_a_reader_that_stops_early_is_no_error(repository, small_files):
   process.stderr.close()
   assert process.wait(timeout=120) == 0, errors
   assert "BrokenPipe" not in errors
+
+
+def test_bio_labels_are_those_of_every_annotator(inspect_windows, small_files):
+  flags = (*small_files, *_WINDOW_FLAGS, "--is_training", "--head=bio")
+  run = inspect_windows(*flags)
+  assert run.returncode == 0, run.stderr
+  (row,) = [json.loads(line) for line in run.stdout.splitlines()]
+  assert row["qas_id"] == "7"
+  assert "start_position" not in row
+  # [CLS] who [SEP] yes ada came [SEP]
+  none, half, outside = None, [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]
+  assert row["tag_labels"] == [none, none, none, outside, half, half, none]
+  run = inspect_windows(*flags, "--annotator_labels=first")
+  (row,) = [json.loads(line) for line in run.stdout.splitlines()]
+  begin = [1.0, 0.0, 0.0]
+  assert row["tag_labels"][3:6] == [outside, begin, outside]

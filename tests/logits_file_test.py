@@ -90,7 +90,7 @@ def test_written_logits_are_taken_in_any_order(tmp_path, remote):
 def test_no_window_at_all_is_a_file_too(tmp_path):
   LogitsWriter().write(tmp_path / "logits.npz", 8)
   saved = read_logits(tmp_path / "logits.npz")
-  assert saved.start_logits.shape == (0, 8)
+  assert saved.logits["start_logits"].shape == (0, 8)
   saved.check_all_taken()
 
 

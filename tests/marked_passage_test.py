@@ -1,6 +1,10 @@
 """Answers marked in their passages."""
 
-from bert_span.answers.marked_passage import marked_passage, one_line
+from bert_span.answers.marked_passage import (
+  marked_passage,
+  marked_spans,
+  one_line,
+)
 
 _TEXT = "One two three four five."
 
@@ -42,3 +46,11 @@ def test_words_longer_than_the_room_are_cut():
 def test_characters_that_command_a_terminal_are_replaced():
   assert marked_passage("a\x1b[31m\nb\r\nc", 7, 8) == "a\ufffd[31m\n[[b]]\nc"
   assert one_line("a\n\x1b b\t c") == "a \ufffd b c"
+
+
+def test_every_span_is_marked_and_the_passage_stays_whole():
+  assert marked_spans("One two three.", [(0, 3), (8, 13)]) == (
+    "[[One]] two [[three]]."
+  )
+  assert marked_spans(" a\x07b ", [(2, 4)], ("<", ">")) == "a<\ufffdb>"
+  assert marked_spans("a b", []) == "a b"

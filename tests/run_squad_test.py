@@ -174,6 +174,71 @@ def test_trains_predicts_and_scores_then_continues(folder, tmp_path):
   assert "num_train_steps" in other.stderr.splitlines()[-1]
 
 
+def _annotated():
+  """Two questions, four times: one of two spans, one that annotators split."""
+  anna, river = _span("Anna"), _span("the river")
+  year, in_year = _span("1895"), _span("in 1895")
+  qas = []
+  for i in range(8):
+    who = {"question": "Who built the mill?", "annotations": [[anna, river]]}
+    when = {
+      "question": "When was the mill built?",
+      "annotations": [[year], [in_year], [year]],
+    }
+    qas.append({"id": f"q{i}", **(when if i % 2 else who)})
+  paragraph = {"context": _CONTEXT, "qas": qas}
+  return {"data": [{"title": "Mill", "paragraphs": [paragraph]}]}
+
+
+def _span(text):
+  return {"text": text, "answer_start": _CONTEXT.index(text)}
+
+
+@pytest.mark.large
+def test_a_bio_head_learns_several_spans_of_several_annotators(
+  folder, tmp_path
+):
+  data = tmp_path / "annotated.json"
+  data.write_text(json.dumps(_annotated()))
+  flags = (f"--train_file={data}", f"--predict_file={data}")
+  out = tmp_path / "out"
+  run = run_squad(
+    folder,
+    out,
+    *flags,
+    *("--head=bio", "--do_train", "--do_predict", "--do_eval"),
+    *("--num_train_epochs=40", "--write_logits", "--bio_class_weights=2,2,1"),
+  )
+  assert run.returncode == 0, run.stderr
+  spans = read(out / "span_predictions.json")
+  assert [s["text"] for s in spans["q0"]] == ["Anna", "the river"]
+  for qas_id in spans:
+    for span in spans[qas_id]:
+      text = _CONTEXT[span["char_start"] : span["char_end"]]
+      assert text == span["text"]
+  assert [s["text"] for s in spans["q1"]] == ["1895"]
+  scores = read(out / "eval_results.json")
+  assert scores["exact_match_f1"] == scores["overlap_f1"] == 100
+  assert scores["f1"] == 100
+  # The split of 2 to 1 is learned: 1/3 at "in", 2/3 B at "1895".
+  gap = scores["tag_cross_entropy"] - scores["annotator_entropy"]
+  assert 0 <= gap < 0.05
+  (row, *_) = read(out / "disagreement.json")
+  assert [token["text"] for token in row["tokens"]] == ["in", "1895"]
+  assert row["tokens"][0]["annotators"]["B"] == pytest.approx(1 / 3, abs=1e-3)
+  assert "partial match" in run.stdout
+  with np.load(out / "logits.npz") as logits:
+    assert logits["tag_logits"].shape == (8, 32, 3)
+
+  # Predicting alone finds the head in the model; another one is refused.
+  again = run_squad(folder, out, *flags, "--do_predict")
+  assert again.returncode == 0, again.stderr
+  assert read(out / "span_predictions.json") == spans
+  other = run_squad(folder, out, *flags, "--do_predict", "--head=span")
+  assert other.returncode == 1
+  assert "--head=bio" in other.stderr.splitlines()[-1]
+
+
 @pytest.mark.large
 def test_version_2_writes_null_odds_and_the_official_scores(folder, tmp_path):
   run = run_squad(
@@ -231,6 +296,7 @@ def test_a_model_without_a_head_does_not_predict(folder, tmp_path):
     (("--do_train", "--length_buckets=many"), "--length_buckets"),
     (("--do_train", "--learning_rate=0"), "--learning_rate"),
     (("--do_train", "--output_dir="), "--output_dir is required"),
+    (("--do_train", "--bio_class_weights=1,2"), "--bio_class_weights must"),
     (("do_train",), "unknown arguments do_train"),
   ],
 )
@@ -264,6 +330,7 @@ def test_every_flag_of_the_original_is_there_with_its_default():
     "bert_large_squad1",
     "bert_large_squad2",
     "bert_tiny",
+    "bio_multispan",
     "minilm_squad1",
     "quickstart",
   ],

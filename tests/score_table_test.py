@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_span.answers.score_table import format_scores
+from bert_span.answers.score_table import format_scores, format_tag_scores
 
 
 def _rows(table):
@@ -63,3 +63,22 @@ def test_columns_line_up_and_fit_a_terminal():
 def test_a_dict_of_other_figures_is_an_error_that_names_its_keys():
   with pytest.raises(ValueError, match=r"evaluate_squad1.*\['loss'\]"):
     format_scores({"loss": 1.0})
+
+
+def test_scores_of_several_spans_are_two_rows_and_what_is_known_of_the_tags():
+  scores = {
+    "exact_match_precision": 50,
+    "exact_match_recall": 25,
+    "exact_match_f1": 33.333,
+    "overlap_precision": 60,
+    "overlap_recall": 40,
+    "overlap_f1": 48,
+  }
+  rows = _rows(format_tag_scores(scores))
+  assert rows == [
+    ["precision", "recall", "f1"],
+    ["exact", "match", "50.00", "25.00", "33.33"],
+    ["partial", "match", "60.00", "40.00", "48.00"],
+  ]
+  table = format_tag_scores({**scores, "tag_cross_entropy": 0.12345})
+  assert table.splitlines()[3].endswith(": 0.1235")

@@ -79,10 +79,57 @@ def test_answers_and_title_may_be_absent_or_null(read, key):
 
 def test_unknown_keys_and_plausible_answers_are_ignored(read):
   wrong = [{"text": "no such text", "answer_start": 3}]
-  question = _question(plausible_answers=wrong, annotations=[1], extra=None)
+  question = _question(plausible_answers=wrong, comments=[1], extra=None)
   squad_file = read(_squad(question, version=1.1, comment="x"))
   assert squad_file.examples[0].answers == (Answer("Bees", 0),)
   assert not squad_file.report
+
+
+def _spans(*pairs):
+  return [{"text": text, "answer_start": start} for text, start in pairs]
+
+
+def test_annotations_are_several_spans_of_several_annotators(read):
+  question = _question(
+    answers=...,
+    annotations=[_spans(("Bees", 0), ("nectar", 25)), [], _spans(("Bees", 1))],
+  )
+  squad_file = read(_squad(question))
+  (example,) = squad_file.examples
+  bees, nectar = Answer("Bees", 0), Answer("nectar", 25)
+  assert example.annotations == ((bees, nectar), (), (bees,))
+  assert example.annotators == example.annotations
+  assert example.answers == (bees, nectar)  # each once
+  assert squad_file.report.count(squad_notices.ANSWER_MOVED) == 1
+
+
+def test_answers_stay_where_annotations_are_given_too(read):
+  question = _question(annotations=[_spans(("dance", 5))])
+  (example,) = read(_squad(question)).examples
+  assert example.answers == (Answer("Bees", 0),)
+  assert example.annotators == ((Answer("dance", 5),),)
+
+
+def test_without_annotations_each_answer_is_an_annotator():
+  one, other = Answer("Bees", 0), Answer("nectar", 25)
+  example = SquadExample("q", "Who?", _CONTEXT, (one, other))
+  assert example.annotators == ((one,), (other,))
+  impossible = SquadExample("q", "Who?", _CONTEXT, (), is_impossible=True)
+  assert impossible.annotators == ((),)
+  assert SquadExample("q", "Who?", _CONTEXT).annotators == ()
+
+
+@pytest.mark.parametrize(
+  ("annotations", "message"),
+  [
+    ("Bees", "'annotations' must be a JSON list"),
+    ([7], "annotator 0: must be a list of spans"),
+    ([[7]], "annotator 0: span 0 must be an object"),
+    ([[], [{"text": "Bees"}]], "annotator 1, span 0: the key 'answer_start'"),
+  ],
+)
+def test_annotations_of_another_form_are_an_error(read, annotations, message):
+  assert message in _error(read, _squad(_question(annotations=annotations)))
 
 
 def test_integer_ids_become_strings(read):
@@ -277,12 +324,6 @@ def test_real_files_are_read_whole(
   assert squad_file.report.count(squad_notices.ANSWER_MOVED) == moved
   # All else is well: covidqa's question 1719 is a blank off.
   assert len(squad_file.report.lines()) == moved
-
-
-def test_token_lists_are_refused_with_the_missing_key(shared_data):
-  with pytest.raises(ValueError, match="450 errors") as caught:
-    read_squad(shared_data / "multispanqa_part.json")
-  assert "'paragraphs' is missing" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["edge.json", "edge-v2.json"])

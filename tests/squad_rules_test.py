@@ -24,6 +24,19 @@ def test_an_answerable_question_trains_on_its_first_answer():
   assert squad_file.report.count(squad_notices.SEVERAL_ANSWERS) == 1
 
 
+def test_every_annotator_is_kept_where_all_are_learned_from():
+  answers = (Answer("no", 8), Answer("maybe", 0))
+  squad_file = _file(
+    _example(answers=answers),
+    _example("q2", (), annotations=((), (_YES,))),
+    _example("q3", (), annotations=((),)),
+  )
+  kept = training_examples(squad_file, False, every_annotator=True)
+  assert [e.qas_id for e in kept] == ["q1", "q2", "q3"]
+  assert kept == list(squad_file.examples)
+  assert squad_file.report.count(squad_notices.SEVERAL_ANSWERS) == 0
+
+
 def test_an_answer_that_is_nowhere_gives_way_to_the_next():
   squad_file = _file(_example(answers=(Answer("maybe", 0), _YES)))
   (example,) = training_examples(squad_file, False)

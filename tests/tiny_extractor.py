@@ -3,11 +3,12 @@
 import keras
 import numpy as np
 
-from bert_span.answers.decoder import DecoderOptions
+from bert_span import heads
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_model import build_span_model
+from bert_span.modeling.tag_model import build_tag_model
 from bert_span.text.windows import WindowOptions
 
 VOCABULARY = [
@@ -26,6 +27,7 @@ def tiny_extractor(
   fixed_length=False,
   do_lower_case=True,
   seed=7,
+  head=heads.SPAN,
 ):
   """A SpanExtractor of one layer whose logits differ clearly.
 
@@ -35,6 +37,7 @@ def tiny_extractor(
     fixed_length: pad every window to max_seq_length.
     do_lower_case: lower-case and strip accents.
     seed: of the weights.
+    head: "span" or "bio".
   """
   keras.utils.set_random_seed(seed)
   sizes = EncoderConfig(
@@ -46,7 +49,8 @@ def tiny_extractor(
     max_sequence_length=window_options.max_seq_length,
     num_segments=2,
   )
-  model = build_span_model(build_encoder(sizes))
+  build = build_tag_model if head == heads.BIO else build_span_model
+  model = build(build_encoder(sizes))
   rng = np.random.default_rng(seed)
   for weight in model.backbone.weights:
     if "embedding" in weight.path and len(weight.shape) == 2:
@@ -57,6 +61,6 @@ def tiny_extractor(
     VOCABULARY,
     do_lower_case,
     window_options,
-    DecoderOptions(version_2_with_negative=version_2),
+    heads.decoder_options(head, {"version_2_with_negative": version_2}),
     fixed_length,
   )

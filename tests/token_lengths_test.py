@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from bert_span.data import token_lengths
-from bert_span.data.input_pipeline import window_dataset
+from bert_span.data.input_pipeline import example_arrays
 from bert_span.data.squad_example import Answer, SquadExample
 from bert_span.data.squad_lint import examples_to_learn, lint_squad_file
 from bert_span.data.token_lengths import measure_tokens
@@ -78,9 +79,13 @@ def test_windows_and_held_answers_are_those_of_the_preprocessor(
     examples, preprocessor.tokenizer, UnknownWords(preprocessor.tokenizer).add
   )
   places = place_windows(lengths.question, lengths.context, options)
-  (windows,) = window_dataset(
-    examples, preprocessor, with_answers=True, examples_per_batch=len(examples)
-  ).as_numpy_iterator()
+  windows = preprocessor(
+    {
+      name: tf.constant(array)
+      for name, array in example_arrays(examples, with_answers=True).items()
+    }
+  )
+  windows = {name: values.numpy() for name, values in windows.items()}
   for name in ("example_index", "context_start", "context_length"):
     assert getattr(places, name).tolist() == windows[name].tolist()
   assert places.lengths.tolist() == windows["input_mask"].sum(axis=1).tolist()

@@ -2,6 +2,11 @@
 
 import numpy as np
 
+from bert_span.answers.tag_decoder import TagDecoderOptions
+from bert_span.answers.tag_window_logits import (
+  WindowTagDecoder,
+  WindowTagLogits,
+)
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.input_pipeline import window_batches
 
@@ -16,10 +21,11 @@ def decode_saved_logits(examples, preprocessor, saved_logits, decoder_options):
     preprocessor: `SpanPreprocessor` with pad_to_max, as the logits' windows
       were made.
     saved_logits: list of `SavedLogits`, at least one.
-    decoder_options: `DecoderOptions`.
+    decoder_options: `DecoderOptions`, or `TagDecoderOptions` for logits of a
+      B/I/O head.
 
   Returns:
-    List of `Prediction`, in the order of `examples`.
+    List of `Prediction` or `TagPrediction`, in the order of `examples`.
 
   Raises:
     ValueError: a file lacks a window, has another one too many or windows of
@@ -27,14 +33,15 @@ def decode_saved_logits(examples, preprocessor, saved_logits, decoder_options):
   """
   for saved in saved_logits:
     saved.check_length(preprocessor.options.max_seq_length)
-  decode = WindowDecoder(decoder_options)
+  if isinstance(decoder_options, TagDecoderOptions):
+    decode, window_logits = WindowTagDecoder(decoder_options), WindowTagLogits
+  else:
+    decode, window_logits = WindowDecoder(decoder_options), WindowLogits
   predictions = []
   for batch, windows in window_batches(examples, preprocessor):
-    pairs = [saved.take(batch, windows) for saved in saved_logits]
-    starts, ends = (
-      np.mean(column, axis=0) for column in zip(*pairs, strict=True)
-    )
-    predictions += decode(WindowLogits(batch, windows, starts, ends))
+    taken = [saved.take(batch, windows) for saved in saved_logits]
+    means = (np.mean(column, axis=0) for column in zip(*taken, strict=True))
+    predictions += decode(window_logits(batch, windows, *means))
   for saved in saved_logits:
     saved.check_all_taken()
   return predictions

@@ -2,10 +2,12 @@
 
 from absl import logging
 
+from bert_span.answers.multi_span_metrics import evaluate_multi_span
 from bert_span.answers.prediction_reader import (
   read_na_probs,
   read_predictions,
 )
+from bert_span.answers.span_prediction_reader import read_span_predictions
 from bert_span.answers.squad1_metrics import evaluate_squad1
 from bert_span.answers.squad2_metrics import evaluate_squad2
 from bert_span.data.squad_reader import read_squad
@@ -55,3 +57,24 @@ def score_files(
     files = [predict_file, predictions_file, na_prob_file]
     names = ", ".join(str(name) for name in files if name)
     raise ValueError(f"{names}: {error}") from error
+
+
+def score_span_files(predict_file, predictions_file):
+  """Scores sets of spans as the official evaluator of MultiSpanQA.
+
+  Args:
+    predict_file: SQuAD or MultiSpanQA file with what annotators marked.
+    predictions_file: what `read_span_predictions` takes.
+
+  Returns:
+    The dict of evaluate_multi_span.
+
+  Raises:
+    OSError: a file cannot be read.
+    ValueError: a file is malformed, or the files do not fit together.
+  """
+  predictions = read_span_predictions(predictions_file)
+  squad_file = read_squad(predict_file)
+  for line in squad_file.report.lines():
+    logging.warning("%s", line)
+  return evaluate_multi_span(squad_file.examples, predictions)

@@ -5,6 +5,10 @@
   start_logits    float32 [windows, max_seq_length]
   end_logits      float32 [windows, max_seq_length]
 
+or, of a B/I/O head, instead of the last two
+
+  tag_logits      float32 [windows, max_seq_length, 3], of B, I and O
+
 Positions that the encoder was not run on hold NO_LOGIT. Any program may write
 such a file: nothing in it is pickled, and the order of the windows is free.
 """
@@ -20,7 +24,10 @@ import tensorflow as tf
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.data.atomic_file import open_atomically
 
-_NAMES = ("qas_id", "doc_span_index", "start_logits", "end_logits")
+_KEYS = ("qas_id", "doc_span_index")
+SPAN_LOGITS = ("start_logits", "end_logits")
+TAG_LOGITS = ("tag_logits",)
+_NUM_TAGS = 3
 _OTHER_WINDOWS = (
   "Give the file of questions, vocabulary, case and window flags "
   "(--max_seq_length, --doc_stride, --max_query_length) that the logits were "
@@ -39,25 +46,31 @@ class LogitsWriter:
     writer.add(logits)
   writer.write("logits.npz", max_seq_length=384)
   ```
+
+  Args:
+    names: SPAN_LOGITS or TAG_LOGITS, of the head.
   """
 
-  def __init__(self):
+  def __init__(self, names=SPAN_LOGITS):
+    self._names = tuple(names)
     self._batches = []
 
   def add(self, logits):
     """Takes a batch.
 
     Args:
-      logits: `WindowLogits`.
+      logits: `WindowLogits` or `WindowTagLogits`.
     """
     examples, windows = logits.examples, logits.windows
     self._batches.append(
-      (
-        [examples[i].qas_id for i in windows["example_index"]],
-        np.array(windows["doc_span_index"], np.int32),
-        np.array(logits.start_logits, np.float32),
-        np.array(logits.end_logits, np.float32),
-      )
+      {
+        "qas_id": [examples[i].qas_id for i in windows["example_index"]],
+        "doc_span_index": np.array(windows["doc_span_index"], np.int32),
+        **{
+          name: np.array(getattr(logits, name), np.float32)
+          for name in self._names
+        },
+      }
     )
 
   def write(self, path, max_seq_length):
@@ -67,26 +80,29 @@ class LogitsWriter:
       path: where to; any path of tf.io.gfile.
       max_seq_length: WordPieces that every window is padded to.
     """
-    ids = [qas_id for batch in self._batches for qas_id in batch[0]]
-    indexes = [np.zeros([0], np.int32), *(b[1] for b in self._batches)]
+    ids = [qas_id for batch in self._batches for qas_id in batch["qas_id"]]
+    indexes = [
+      np.zeros([0], np.int32),
+      *(batch["doc_span_index"] for batch in self._batches),
+    ]
     content = io.BytesIO()
     np.savez_compressed(
       content,
       qas_id=np.array(ids, np.str_),
       doc_span_index=np.concatenate(indexes),
-      start_logits=self._padded(2, max_seq_length),
-      end_logits=self._padded(3, max_seq_length),
+      **{name: self._padded(name, max_seq_length) for name in self._names},
     )
     with open_atomically(path, binary=True) as file:
       file.write(content.getvalue())
 
-  def _padded(self, column, seq_length):
-    """One column of all batches, float32 [windows, seq_length]."""
-    rows = sum(len(batch[0]) for batch in self._batches)
-    padded = np.full([rows, seq_length], NO_LOGIT, np.float32)
+  def _padded(self, name, seq_length):
+    """The logits of all batches, float32 [windows, seq_length, ..]."""
+    rows = sum(len(batch["qas_id"]) for batch in self._batches)
+    shape = [rows, seq_length, *([_NUM_TAGS] if name in TAG_LOGITS else [])]
+    padded = np.full(shape, NO_LOGIT, np.float32)
     row = 0
     for batch in self._batches:
-      logits = batch[column]
+      logits = batch[name]
       padded[row : row + len(logits), : logits.shape[1]] = logits
       row += len(logits)
     return padded
@@ -99,13 +115,13 @@ class SavedLogits:
   Attributes:
     path: the file, for messages.
     row_of: dict of (qas_id, doc_span_index) to row.
-    start_logits, end_logits: float32 [windows, max_seq_length].
+    logits: dict of name to float32 [windows, max_seq_length], or [windows,
+      max_seq_length, 3] of tag_logits.
   """
 
   path: str
   row_of: dict
-  start_logits: np.ndarray
-  end_logits: np.ndarray
+  logits: dict
 
   def __post_init__(self):
     self._used = np.zeros(len(self.row_of), bool)
@@ -119,7 +135,7 @@ class SavedLogits:
     Raises:
       ValueError: they are padded to another length.
     """
-    length = self.start_logits.shape[1]
+    length = next(iter(self.logits.values())).shape[1]
     if length != max_seq_length:
       raise ValueError(
         f"{self.path}: the logits are of windows of {length} WordPieces, not "
@@ -135,7 +151,7 @@ class SavedLogits:
         `SlidingWindows`.
 
     Returns:
-      start_logits, end_logits: float32 [windows, max_seq_length].
+      Tuple of the arrays of `logits` for these windows.
 
     Raises:
       ValueError: a window is not in the file, or is a longer one there.
@@ -154,7 +170,7 @@ class SavedLogits:
         )
     rows = np.array([self.row_of[key] for key in keys], np.int64)
     self._used[rows] = True
-    logits = self.start_logits[rows], self.end_logits[rows]
+    logits = tuple(values[rows] for values in self.logits.values())
     self._check_tokens(keys, np.asarray(windows["input_mask"]) > 0, logits)
     return logits
 
@@ -174,9 +190,10 @@ class SavedLogits:
 
   def _check_tokens(self, keys, is_token, logits):
     """Refuses tokens without a logit: the saved windows were shorter."""
-    lacking = (
-      is_token & ((logits[0] <= NO_LOGIT) | (logits[1] <= NO_LOGIT))
-    ).any(axis=1)  # [windows]
+    lacking = np.zeros(len(keys), bool)  # [windows]
+    for values in logits:
+      is_none = (values <= NO_LOGIT).reshape([*is_token.shape, -1])
+      lacking |= (is_token & is_none.any(axis=-1)).any(axis=1)
     if lacking.any():
       qas_id, index = keys[int(np.argmax(lacking))]
       raise ValueError(
@@ -185,11 +202,12 @@ class SavedLogits:
       )
 
 
-def read_logits(path):
+def read_logits(path, names=SPAN_LOGITS):
   """Reads a file that `LogitsWriter` or another program wrote.
 
   Args:
     path: any path of tf.io.gfile.
+    names: SPAN_LOGITS or TAG_LOGITS, of the head.
 
   Returns:
     `SavedLogits`.
@@ -199,19 +217,20 @@ def read_logits(path):
     ValueError: it is damaged, or no file of logits.
   """
   path = os.fspath(path)
-  arrays = _load_arrays(path)
-  start, end = (
-    _logits(path, name, arrays[name]) for name in ("start_logits", "end_logits")
-  )
+  arrays = _load_arrays(path, (*_KEYS, *names))
+  logits = {name: _logits(path, name, arrays[name]) for name in names}
   ids = _ids(path, arrays["qas_id"])
   indexes = arrays["doc_span_index"]
   if indexes.ndim != 1 or indexes.dtype.kind not in "iu":
     raise _array_error(path, "doc_span_index", "integers [windows]", indexes)
-  if start.shape != end.shape or not len(ids) == len(indexes) == len(start):
+  shapes = {values.shape for values in logits.values()}
+  num_windows = {len(ids), len(indexes), *(shape[0] for shape in shapes)}
+  if len(shapes) > 1 or len(num_windows) > 1:
+    received = ", ".join(f"{n} {values.shape}" for n, values in logits.items())
     raise ValueError(
       f"{path}: its arrays must agree in the number of windows and in "
       f"max_seq_length. Received: qas_id {ids.shape}, doc_span_index "
-      f"{indexes.shape}, start_logits {start.shape}, end_logits {end.shape}."
+      f"{indexes.shape}, {received}."
     )
   row_of = {}
   for row, key in enumerate(zip(ids.tolist(), indexes.tolist(), strict=True)):
@@ -221,12 +240,12 @@ def read_logits(path):
         f"rows {row_of[key]} and {row}."
       )
     row_of[key] = row
-  saved = SavedLogits(path, row_of, start, end)
+  saved = SavedLogits(path, row_of, logits)
   _check_finite(saved)
   return saved
 
 
-def _load_arrays(path):
+def _load_arrays(path, names):
   """Dict of the file's arrays."""
   try:
     with tf.io.gfile.GFile(path, "rb") as file:
@@ -235,13 +254,13 @@ def _load_arrays(path):
     raise OSError(f"{path}: cannot be read: {error.message}") from error
   try:
     with np.load(content, allow_pickle=False) as file:
-      missing = [name for name in _NAMES if name not in file.files]
+      missing = [name for name in names if name not in file.files]
       if missing:
         raise KeyError(
           f"it lacks {', '.join(missing)} and holds "
           f"{', '.join(file.files) or 'nothing'}"
         )
-      return {name: file[name] for name in _NAMES}
+      return {name: file[name] for name in names}
   # NumPy names the many kinds of damage by many exceptions; an .npy file is
   # an array, which is no context manager.
   except (
@@ -255,7 +274,7 @@ def _load_arrays(path):
   ) as error:
     raise ValueError(
       f"{path}: not a file of logits as run_squad --write_logits saves it, an "
-      f".npz with the arrays {', '.join(_NAMES)}: "
+      f".npz with the arrays {', '.join(names)}: "
       f"{error.args[0] if error.args else type(error).__name__}"
     ) from error
 
@@ -270,17 +289,17 @@ def _ids(path, ids):
 
 
 def _logits(path, name, values):
-  if values.ndim != 2 or values.dtype.kind not in "fiu":
-    raise _array_error(path, name, "numbers [windows, max_seq_length]", values)
+  tail = (_NUM_TAGS,) if name in TAG_LOGITS else ()
+  is_fitting = values.ndim == 2 + len(tail) and values.shape[2:] == tail
+  if not is_fitting or values.dtype.kind not in "fiu":
+    shape = ", ".join(["windows", "max_seq_length", *map(str, tail)])
+    raise _array_error(path, name, f"numbers [{shape}]", values)
   return values.astype(np.float32, copy=False)
 
 
 def _check_finite(saved):
   for key, row in saved.row_of.items():
-    if not (
-      np.isfinite(saved.start_logits[row]).all()
-      and np.isfinite(saved.end_logits[row]).all()
-    ):
+    if not all(np.isfinite(v[row]).all() for v in saved.logits.values()):
       raise ValueError(
         f"{saved.path}: window {key[1]} of question {key[0]} has a logit that "
         f"is infinite or not a number. Write {NO_LOGIT:g} where there is none."

@@ -48,6 +48,32 @@ def marked_passage(
   )
 
 
+def marked_spans(context, offsets, marks=("[[", "]]")):
+  """The whole passage with every span of an answer marked.
+
+    >>> marked_spans("One two three.", [(0, 3), (8, 13)])
+    '[[One]] two [[three]].'
+
+  Args:
+    context: the passage.
+    offsets: list of (char_start, char_end), in order, none overlapping.
+    marks: what to put before and after each span.
+
+  Returns:
+    str, without the white space at both ends.
+  """
+  parts, reached = [], 0
+  for char_start, char_end in offsets:
+    parts += [
+      _plain(context[reached:char_start]),
+      marks[0],
+      _plain(context[char_start:char_end]),
+      marks[1],
+    ]
+    reached = char_end
+  return "".join([*parts, _plain(context[reached:])]).strip()
+
+
 def one_line(text):
   """A text without line breaks and control characters.
 

@@ -7,6 +7,13 @@ _SQUAD2_ROWS = (
   ("NoAns_", "unanswerable"),
 )
 
+_TAG_ROWS = (
+  ("tag_cross_entropy", "cross-entropy of the tags, in nats a token:"),
+  ("annotator_entropy", "  of which the annotators' entropy is"),
+  ("entropy_correlation", "correlation of both entropies:"),
+  ("tag_calibration_error", "calibration error of being in an answer:"),
+)
+
 
 def format_scores(scores):
   """Lays out SQuAD 1.1 or 2.0 scores for reading, without a last newline.
@@ -37,6 +44,35 @@ def format_scores(scores):
     'scores must come from evaluate_squad1 (key "exact_match") or '
     f'evaluate_squad2 (key "exact"). Received keys: {sorted(scores)}.'
   )
+
+
+def format_tag_scores(scores):
+  """Lays out the scores of answers of several spans, without a last newline.
+
+                   precision      recall          f1
+  exact match          41.20       38.75       39.94
+  partial match        60.31       58.02       59.14
+  tag cross-entropy   0.1034
+
+  Args:
+    scores: the dict of evaluate_multi_span, in percent, and of TagAgreement.
+
+  Returns:
+    The table, its lines joined by newlines.
+  """
+  lines = [_row("", "precision", "recall", "f1")]
+  for name, label in (
+    ("exact_match", "exact match"),
+    ("overlap", "partial match"),
+  ):
+    figures = (
+      scores[f"{name}_{part}"] for part in ("precision", "recall", "f1")
+    )
+    lines.append(_row(label, *map(_percent, figures)))
+  for name, label in _TAG_ROWS:
+    if name in scores:
+      lines.append(f"{label} {scores[name]:.4f}")
+  return "\n".join(lines)
 
 
 def _squad1_table(scores):

@@ -8,7 +8,7 @@ import numpy as np
 from bert_span.answers.decoder import DecoderOptions
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.certificate.golden_logits import window_logits
-from bert_span.data.input_pipeline import EXAMPLES_PER_BATCH, window_dataset
+from bert_span.data.input_pipeline import window_batches
 from bert_span.text.preprocessor import SpanPreprocessor
 
 KINDS = ("random", "ties", "peaky")
@@ -110,14 +110,7 @@ class RecordedWindows:
     preprocessor = SpanPreprocessor(
       goldens.vocabulary, options=configuration.options, pad_to_max=True
     )
-    starts = range(0, len(examples), EXAMPLES_PER_BATCH)
-    self._batches = list(
-      zip(
-        [examples[start : start + EXAMPLES_PER_BATCH] for start in starts],
-        window_dataset(examples, preprocessor).as_numpy_iterator(),
-        strict=True,
-      )
-    )
+    self._batches = list(window_batches(examples, preprocessor))
 
   def logits(self, kind):
     """Yields the `WindowLogits` of each batch.

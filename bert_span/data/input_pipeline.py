@@ -115,32 +115,6 @@ def window_batches(examples, preprocessor, with_answers=False):
   yield from zip(batches, dataset.as_numpy_iterator(), strict=True)
 
 
-def window_dataset(
-  examples,
-  preprocessor,
-  with_answers=False,
-  examples_per_batch=EXAMPLES_PER_BATCH,
-):
-  """Converts examples to windows, several batches at a time.
-
-  Args:
-    examples: sequence of `SquadExample`.
-    preprocessor: `SpanPreprocessor`.
-    with_answers: label the windows, for training.
-    examples_per_batch: examples of one element; all windows of an example
-      stand in the same element.
-
-  Returns:
-    tf.data.Dataset of the preprocessor's dict, in the order of `examples`.
-    `example_index` counts within the element.
-  """
-  arrays = example_arrays(examples, with_answers)
-  dataset = tf.data.Dataset.from_tensor_slices(arrays)
-  dataset = dataset.batch(examples_per_batch)
-  dataset = dataset.map(preprocessor, num_parallel_calls=tf.data.AUTOTUNE)
-  return dataset.prefetch(tf.data.AUTOTUNE)
-
-
 def _num_characters(example):
   return len(example.question) + len(example.context)
 

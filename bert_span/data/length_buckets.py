@@ -13,15 +13,6 @@ import threading
 import numpy as np
 import tensorflow as tf
 
-# What a batch holds, and the rank of each.
-_KEYS = {
-  "input_ids": 2,
-  "input_mask": 2,
-  "segment_ids": 2,
-  "start_positions": 1,
-  "end_positions": 1,
-}
-
 
 class BucketedBatches:
   """An endless stream of training batches, a pure function of seed and step.
@@ -30,7 +21,7 @@ class BucketedBatches:
   epoch leaves over, fewer than batch_size windows, joins the next one.
 
   Args:
-    windows: `TrainingWindows`, at least one.
+    windows: `TrainingWindows` or `TagWindows`, at least one.
     batch_size: windows in every batch.
     max_seq_length: WordPieces; no window is longer.
     bucket_width: batches are padded to a multiple of it, in WordPieces; None
@@ -42,6 +33,8 @@ class BucketedBatches:
     if not len(windows):
       raise ValueError("There are no windows to make batches of.")
     self._windows = windows
+    # What a batch holds, of which types and ranks, is up to the windows.
+    self._one_window = windows.batch(np.array([0]), int(windows.lengths[0]))
     self._batch_size = batch_size
     self._max_seq_length = max_seq_length
     self._bucket_width = bucket_width or max_seq_length
@@ -57,20 +50,19 @@ class BucketedBatches:
       first_step: number of the first batch, counted from 0.
 
     Returns:
-      Endless tf.data.Dataset of `TrainingWindows.batch` dicts.
+      Endless tf.data.Dataset of the dicts that `windows.batch` gives.
     """
 
     # Not Dataset.from_generator: it makes the C library give freed memory back
     # at once, for the whole process, and training spends its time on pages.
     def batch_of(step):
-      names = list(_KEYS)
-      values = tf.numpy_function(
-        self._batch_arrays, [step], [tf.int32] * len(names)
-      )
-      batch = dict(zip(names, values, strict=True))
+      types = [array.dtype for array in self._one_window.values()]
+      values = tf.numpy_function(self._batch_arrays, [step], types)
+      batch = dict(zip(self._one_window, values, strict=True))
       for name, value in batch.items():
-        shape = [self._batch_size, self._static_length]
-        value.set_shape(shape[: _KEYS[name]])
+        one = self._one_window[name]
+        shape = [self._batch_size, self._static_length, *one.shape[2:]]
+        value.set_shape(shape[: one.ndim])
       return batch
 
     dataset = tf.data.Dataset.counter(start=first_step, dtype=tf.int64)
@@ -89,11 +81,11 @@ class BucketedBatches:
     return self._max_seq_length
 
   def _batch_arrays(self, step):
-    """The arrays of a batch, in the order of _KEYS."""
+    """The arrays of a batch, in the order of its names."""
     with self._lock:  # several iterators may run
       indices = self._batch_indices(int(step))
     batch = self._windows.batch(indices, self._padded_length(indices))
-    return [batch[name] for name in _KEYS]
+    return list(batch.values())
 
   def _batch_indices(self, step):
     """int64 [batch_size], the windows of a batch."""

@@ -25,8 +25,11 @@ class SquadExample:
     question: the question's text.
     context: the passage, exactly as in the file: character offsets index it.
     answers: one per annotator; empty when there is none or none is known.
+      Where a file gives annotations only, every distinct span of theirs.
     is_impossible: SQuAD 2.0's mark of an unanswerable question.
     title: the article's title, for reports.
+    annotations: the spans of each annotator, any number of them, where the
+      file gives them; () for an annotator who found no answer.
   """
 
   qas_id: str
@@ -35,3 +38,17 @@ class SquadExample:
   answers: tuple[Answer, ...] = ()
   is_impossible: bool = False
   title: str = ""
+  annotations: tuple[tuple[Answer, ...], ...] = ()
+
+  @property
+  def annotators(self) -> tuple[tuple[Answer, ...], ...]:
+    """The spans each annotator marked.
+
+    They are the annotations; without any, each answer is one annotator's, and
+    an impossible question has one annotator who found nothing.
+    """
+    if self.annotations:
+      return self.annotations
+    if self.is_impossible:
+      return ((),)
+    return tuple((answer,) for answer in self.answers)

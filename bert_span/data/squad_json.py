@@ -3,6 +3,7 @@
 import json
 import os
 
+from bert_span.data import multispanqa_reader
 from bert_span.data.input_file import read_bytes
 from bert_span.data.json_fields import shortened
 
@@ -23,14 +24,18 @@ def load_squad_json(path: str | os.PathLike) -> dict:
     path: a local path, or any path that tf.io.gfile knows.
 
   Returns:
-    The parsed JSON object; "data" is a list, nothing below it is checked.
+    The parsed JSON object; "data" is a list, nothing below it is checked. The
+    questions of a MultiSpanQA file are turned into SQuAD's form.
 
   Raises:
     OSError: the file cannot be read.
     ValueError: it is not UTF-8, not JSON, cut off, or not SQuAD's top level.
   """
   path = os.fspath(path)
-  return _checked_top_level(path, _parse(path, _decode(path, read_bytes(path))))
+  top = _checked_top_level(path, _parse(path, _decode(path, read_bytes(path))))
+  if multispanqa_reader.is_multispanqa(top):
+    return multispanqa_reader.as_squad(path, top)
+  return top
 
 
 def _decode(path, content):

@@ -42,6 +42,10 @@ def read_squad(path: str | os.PathLike) -> SquadFile:
   ignored. An answer that cannot be located keeps its text, for scoring, with
   char_start -1.
 
+  Where annotators marked several spans, a question says so by "annotations": a
+  list of annotators, each a list of spans like "answers", empty for an
+  annotator who found none. MultiSpanQA's files are read as they are.
+
   Args:
     path: a local path, or any path that tf.io.gfile knows.
 
@@ -172,12 +176,44 @@ class _Parser:
         answers or [], "answer", place, self.errors
       )
     ]
+    annotations = self._read_annotations(question, place)
     if not self.errors.count:
       self.examples.append(
         SquadExample(
-          qas_id, text, context, tuple(answers), is_impossible, title
+          qas_id,
+          text,
+          context,
+          tuple(answers),
+          is_impossible,
+          title,
+          annotations,
         )
       )
+
+  def _read_annotations(self, question, place):
+    """The spans of each annotator."""
+    annotators = json_fields.optional(
+      question, "annotations", list, place, self.errors, []
+    )
+    annotations = []
+    for number, spans in enumerate(annotators or []):
+      where = f"{place}, annotator {number}"
+      if not isinstance(spans, list):
+        self.errors.add(
+          where,
+          "must be a list of spans, [] for no answer, received "
+          f"{json_fields.shortened(spans)}. Correct its type.",
+        )
+        continue
+      annotations.append(
+        tuple(
+          self._read_answer(span, f"{where}, span {index}")
+          for index, span in json_fields.records(
+            spans, "span", where, self.errors
+          )
+        )
+      )
+    return tuple(annotations)
 
   def _read_id(self, question, place):
     if json_fields.is_kind(question.get("id"), int):
@@ -228,7 +264,20 @@ def _located(path, example, report):
     _located_answer(example.context, answer, f"{place}, answer {n}", report)
     for n, answer in enumerate(example.answers)
   )
-  return dataclasses.replace(example, answers=answers)
+  annotations = tuple(
+    tuple(
+      _located_answer(
+        example.context, span, f"{place}, annotator {n}, span {i}", report
+      )
+      for i, span in enumerate(spans)
+    )
+    for n, spans in enumerate(example.annotations)
+  )
+  if not answers:
+    answers = tuple(
+      dict.fromkeys(span for spans in annotations for span in spans)
+    )
+  return dataclasses.replace(example, answers=answers, annotations=annotations)
 
 
 def _located_answer(context, answer, place, report):

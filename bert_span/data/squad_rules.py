@@ -9,7 +9,9 @@ from bert_span.data.squad_reader import SquadFile, place_of
 
 
 def training_examples(
-  squad_file: SquadFile, version_2_with_negative: bool
+  squad_file: SquadFile,
+  version_2_with_negative: bool,
+  every_annotator: bool = False,
 ) -> list[SquadExample]:
   """The questions to train on, each with the one answer to learn.
 
@@ -20,6 +22,8 @@ def training_examples(
   Args:
     squad_file: a file or split as read.
     version_2_with_negative: run_squad's flag of this name.
+    every_annotator: keep what every annotator marked, for the B/I/O head,
+      which learns from all of them.
 
   Returns:
     The examples, in the file's order.
@@ -32,7 +36,8 @@ def training_examples(
   examples = [
     trainable
     for example in squad_file.examples
-    if (trainable := _trainable(squad_file, example)) is not None
+    if (trainable := _trainable(squad_file, example, every_annotator))
+    is not None
   ]
   if not examples:
     reasons = "".join(f"\n  {line}" for line in squad_file.report.lines())
@@ -96,13 +101,15 @@ def _notice_all_answerable(squad_file):
     squad_file.report.add(squad_notices.ALL_ANSWERABLE, squad_file.path)
 
 
-def _trainable(squad_file, example):
-  """The example with its one answer, or None after counting why not."""
-  reason = _reason_to_leave_out(example)
+def _trainable(squad_file, example, every_annotator):
+  """The example with its answers to learn, or None after counting why not."""
+  reason = _reason_to_leave_out(example, every_annotator)
   place = place_of(squad_file.path, example)
   if reason is not None:
     squad_file.report.add(reason, place)
     return None
+  if every_annotator:
+    return example
   if example.is_impossible:
     return dataclasses.replace(example, answers=())
   if len(example.answers) > 1:
@@ -111,11 +118,13 @@ def _trainable(squad_file, example):
   return dataclasses.replace(example, answers=(first,))
 
 
-def _reason_to_leave_out(example):
+def _reason_to_leave_out(example, every_annotator):
   if not example.context.strip():
     return squad_notices.UNTRAINED_BLANK_CONTEXT
   if example.is_impossible:
     return None
+  if every_annotator and () in example.annotations:
+    return None  # That annotator teaches that there is no answer.
   if not example.answers:
     return squad_notices.UNTRAINED_NO_ANSWER
   if all(a.char_start == NOT_LOCATED for a in example.answers):

@@ -1,55 +1,28 @@
 """All labelled windows of a training set, packed without padding."""
 
 import dataclasses
-from typing import NamedTuple
 
 import numpy as np
 
-from bert_span.data.input_pipeline import EXAMPLES_PER_BATCH, window_dataset
+from bert_span.data.input_pipeline import window_batches
+from bert_span.data.packed_windows import LeftOut, PackedWindows, row_splits
 from bert_span.text.answer_positions import NO_TOKEN
 
 
-class LeftOut(NamedTuple):
-  """What is not trained on.
-
-  Attributes:
-    num_answerless: windows of answerable questions that do not hold the answer,
-      left out because that was asked for.
-    without_token: ids of questions whose answer has no token in its passage.
-  """
-
-  num_answerless: int
-  without_token: list
-
-
 @dataclasses.dataclass(frozen=True)
-class TrainingWindows:
+class TrainingWindows(PackedWindows):
   """Labelled windows, one after the other.
 
   A window takes 4 bytes a WordPiece: SQuAD 1.1's 88,000 windows of 162
   WordPieces on average take 57 MB.
 
   Attributes:
-    token_ids: int32 [all tokens].
-    row_splits: int64 [windows + 1], where each window's tokens begin.
-    first_context_positions: int32 [windows], where segment 1 begins.
     start_positions, end_positions: int32 [windows], inclusive; (0, 0) where
       the window does not hold the answer.
   """
 
-  token_ids: np.ndarray
-  row_splits: np.ndarray
-  first_context_positions: np.ndarray
   start_positions: np.ndarray
   end_positions: np.ndarray
-
-  def __len__(self):
-    return len(self.start_positions)
-
-  @property
-  def lengths(self):
-    """int64 [windows], WordPieces of each window."""
-    return np.diff(self.row_splits)
 
   @property
   def num_answerless(self):
@@ -61,7 +34,7 @@ class TrainingWindows:
     token_keep = np.repeat(keep, self.lengths)
     return TrainingWindows(
       self.token_ids[token_keep],
-      _splits(self.lengths[keep]),
+      row_splits(self.lengths[keep]),
       self.first_context_positions[keep],
       self.start_positions[keep],
       self.end_positions[keep],
@@ -78,15 +51,8 @@ class TrainingWindows:
       Dict of int32 arrays: input_ids, input_mask, segment_ids [batch,
       seq_length], start_positions, end_positions [batch].
     """
-    positions = np.arange(seq_length)[np.newaxis]  # [1, seq_length]
-    mask = positions < self.lengths[indices, np.newaxis]
-    token = self.row_splits[indices, np.newaxis] + positions
-    input_ids = self.token_ids[np.where(mask, token, 0)] * mask
-    first_context = self.first_context_positions[indices, np.newaxis]
     return {
-      "input_ids": input_ids.astype(np.int32),
-      "input_mask": mask.astype(np.int32),
-      "segment_ids": ((positions >= first_context) & mask).astype(np.int32),
+      **self.inputs(indices, seq_length),
       "start_positions": self.start_positions[indices],
       "end_positions": self.end_positions[indices],
     }
@@ -111,9 +77,13 @@ def make_training_windows(examples, preprocessor, drop_answerless=False):
     ValueError: there is no window to train on.
   """
   parts, indices = [], []
-  for first, windows in _batches_of_windows(examples, preprocessor):
+  first = 0
+  for batch, windows in window_batches(
+    examples, preprocessor, with_answers=True
+  ):
     parts.append(_pack(windows))
     indices.append(first + windows["example_index"])
+    first += len(batch)
   windows, indices = _concatenate(parts), np.concatenate(indices)
   has_token = windows.end_positions != NO_TOKEN
   keep = has_token
@@ -134,35 +104,22 @@ def _is_answerable(example):
   return bool(example.answers) and not example.is_impossible
 
 
-def _batches_of_windows(examples, preprocessor):
-  """Yields (index of the first example, dict of arrays) by batch."""
-  dataset = window_dataset(examples, preprocessor, with_answers=True)
-  first = 0
-  for windows in dataset.as_numpy_iterator():
-    yield first, windows
-    first += EXAMPLES_PER_BATCH
-
-
 def _pack(windows):
   """Drops the padding of a dict of windows."""
   mask = windows["input_mask"].astype(bool)
   return TrainingWindows(
     windows["input_ids"][mask],
-    _splits(mask.sum(axis=1)),
+    row_splits(mask.sum(axis=1)),
     windows["first_context_position"],
     windows["start_positions"],
     windows["end_positions"],
   )
 
 
-def _splits(lengths):
-  return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
 def _concatenate(parts):
   return TrainingWindows(
     np.concatenate([part.token_ids for part in parts]),
-    _splits(np.concatenate([part.lengths for part in parts])),
+    row_splits(np.concatenate([part.lengths for part in parts])),
     np.concatenate([part.first_context_positions for part in parts]),
     np.concatenate([part.start_positions for part in parts]),
     np.concatenate([part.end_positions for part in parts]),

@@ -1,6 +1,7 @@
 """Windows as rows for people and other programs: JSON values, no padding."""
 
-from bert_span.data.input_pipeline import EXAMPLES_PER_BATCH, window_dataset
+from bert_span.data.input_pipeline import window_batches
+from bert_span.data.tag_labels import window_tag_labels
 
 
 def window_rows(examples, preprocessor, is_training):
@@ -28,12 +29,37 @@ def window_rows(examples, preprocessor, is_training):
     token_char_spans are half-open offsets into the context in characters,
     None for what is no token of it. A passage without tokens has no row.
   """
-  dataset = window_dataset(examples, preprocessor, with_answers=is_training)
-  for batch_number, windows in enumerate(dataset.as_numpy_iterator()):
-    first = batch_number * EXAMPLES_PER_BATCH
+  batches = window_batches(examples, preprocessor, with_answers=is_training)
+  for batch, windows in batches:
     for row, example_index in enumerate(windows["example_index"]):
-      qas_id = examples[first + example_index].qas_id
+      qas_id = batch[example_index].qas_id
       yield {"qas_id": qas_id, **_row(windows, row, is_training)}
+
+
+def tagged_window_rows(examples, preprocessor, annotator_labels):
+  """Converts examples to rows with B/I/O labels, as the B/I/O head learns them.
+
+  Args:
+    examples: sequence of `SquadExample`.
+    preprocessor: `SpanPreprocessor`.
+    annotator_labels: see `tag_labels`.
+
+  Yields:
+    The dicts of `window_rows`, with tag_labels instead of positions: [share of
+    B, of I, of O] of every token of the passage, None for others. All are None
+    where no annotator's answer has a token, which is not trained on.
+  """
+  for batch, windows in window_batches(examples, preprocessor):
+    labels, _ = window_tag_labels(batch, windows, annotator_labels)
+    for row, example_index in enumerate(windows["example_index"]):
+      fields = _row(windows, row, is_training=False)
+      del fields["start_position"], fields["end_position"]
+      shares = labels[row, : len(fields["input_ids"])].tolist()
+      yield {
+        "qas_id": batch[example_index].qas_id,
+        **fields,
+        "tag_labels": [share if any(share) else None for share in shares],
+      }
 
 
 def _row(windows, row, is_training):

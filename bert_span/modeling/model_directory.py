@@ -1,9 +1,12 @@
-"""A trained model as files: a KerasHub preset and the span head beside it.
+"""A trained model as files: a KerasHub preset and the head beside it.
 
   config.json, model.weights.h5, metadata.json   the encoder, as KerasHub's
                                                  save_to_preset writes it
   span_head.safetensors                          kernel [hidden, 2], bias [2],
                                                  and the attention dropout
+  tag_head.safetensors                           instead of it, of the B/I/O
+                                                 head: kernel [3, hidden], bias
+                                                 [3], and the dropout
 
 So keras_hub.models.BertBackbone.from_preset reads the encoder without this
 package. The files about text (vocabulary, window options) are not ours.
@@ -23,9 +26,11 @@ from bert_span.modeling.span_model import (
   assign_head,
   build_span_model,
 )
+from bert_span.modeling.tag_model import TagModel
 
 CONFIG_FILE = "config.json"
 HEAD_FILE = "span_head.safetensors"
+TAG_HEAD_FILE = "tag_head.safetensors"
 # KerasHub keeps one dropout rate an encoder; the original has two.
 _ATTENTION_DROPOUT = "attention_dropout"
 
@@ -37,17 +42,21 @@ def save_span_model(model, directory):
   and rename it where a reader must never see half a model.
 
   Args:
-    model: a SpanModel.
+    model: a SpanModel or a TagModel.
     directory: made if it does not exist; any tf.io.gfile file system.
   """
   directory = os.fspath(directory)
   tf.io.gfile.makedirs(directory)
-  if not is_remote(directory):
+  if is_remote(directory):
+    with tempfile.TemporaryDirectory() as local:
+      _write_files(model, local)
+      _copy_tree(local, directory)
+  else:
     _write_files(model, directory)
-    return
-  with tempfile.TemporaryDirectory() as local:
-    _write_files(model, local)
-    _copy_tree(local, directory)
+  for name in {HEAD_FILE, TAG_HEAD_FILE} - {_head_file(model)}:
+    path = os.path.join(directory, name)
+    if tf.io.gfile.exists(path):  # of the model that stood here before
+      tf.io.gfile.remove(path)
 
 
 def load_span_model(directory, dtype=None):
@@ -123,13 +132,34 @@ def read_head(directory):
   Raises:
     ValueError: the file is damaged.
   """
-  path = os.path.join(directory, HEAD_FILE)
+  return _read_head(os.path.join(directory, HEAD_FILE))
+
+
+def read_tag_head(directory):
+  """The B/I/O head in a local directory.
+
+  Returns:
+    The pair kernel float32 [3, hidden] and bias float32 [3]; (None, None)
+    where the directory has no such head.
+
+  Raises:
+    ValueError: the file is damaged.
+  """
+  path = os.path.join(directory, TAG_HEAD_FILE)
+  kernel, bias = _read_head(path)
+  if kernel is not None and bias is None:
+    raise ValueError(f'{path} lacks the tensor "bias". Save the model again.')
+  return kernel, bias
+
+
+def _read_head(path):
+  """Kernel and bias of a file; None where there is none."""
   if not os.path.isfile(path):
     return None, None
   try:
     tensors = safetensors_numpy.load_file(path)
   except (OSError, safetensors.SafetensorError) as error:
-    raise ValueError(f"Cannot read the span head {path}: {error}") from error
+    raise ValueError(f"Cannot read the head {path}: {error}") from error
   if "kernel" not in tensors:
     raise ValueError(
       f'{path} lacks the tensor "kernel". Received: {", ".join(tensors)}'
@@ -138,24 +168,29 @@ def read_head(directory):
 
 
 def _saved_attention_dropout(directory):
-  path = os.path.join(directory, HEAD_FILE)
-  if not os.path.isfile(path):
+  paths = [os.path.join(directory, n) for n in (HEAD_FILE, TAG_HEAD_FILE)]
+  path = next(filter(os.path.isfile, paths), None)
+  if path is None:
     return None
   try:
     with safetensors.safe_open(path, framework="numpy") as file:
       rate = (file.metadata() or {}).get(_ATTENTION_DROPOUT)
   except (OSError, safetensors.SafetensorError) as error:
-    raise ValueError(f"Cannot read the span head {path}: {error}") from error
+    raise ValueError(f"Cannot read the head {path}: {error}") from error
   return None if rate is None else float(rate)
+
+
+def _head_file(model):
+  return TAG_HEAD_FILE if isinstance(model, TagModel) else HEAD_FILE
 
 
 def _write_files(model, directory):
   model.backbone.save_to_preset(directory)
   tensors = {"kernel": model.head.kernel.numpy()}
-  if model.head.use_bias:
+  if model.head.bias is not None:
     tensors["bias"] = model.head.bias.numpy()
   rate = encoder.attention_dropout(model.backbone)
-  path = os.path.join(directory, HEAD_FILE)
+  path = os.path.join(directory, _head_file(model))
   unfinished = f"{path}.{os.getpid()}.tmp"
   safetensors_numpy.save_file(
     tensors, unfinished, metadata={_ATTENTION_DROPOUT: repr(float(rate))}

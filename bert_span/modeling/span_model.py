@@ -41,6 +41,9 @@ class SpanModel(keras.Model):
       model({"token_ids": ids, "segment_ids": ids * 0, "padding_mask": ids})
   """
 
+  # What the model gives, in the order of everything that passes it on.
+  logit_names = ("start_logits", "end_logits")
+
   def __init__(self, backbone, head, name="span_model", **kwargs):
     inputs = backbone.input
     start_logits, end_logits = head(backbone(inputs)["sequence_output"])

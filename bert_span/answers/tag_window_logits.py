@@ -1,0 +1,72 @@
+"""B/I/O logits of all windows of some questions, and the answers they give."""
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from bert_span.answers.tag_decoder import TagDecoder
+from bert_span.answers.tag_prediction_files import tag_predictions_of
+from bert_span.data.input_pipeline import example_arrays
+from bert_span.data.tag_labels import NUM_TAGS
+
+_ROWS = [None, None]  # [windows, seq_length]
+_WINDOW_SPECS = {
+  "example_index": tf.TensorSpec([None], tf.int32),
+  "context_start": tf.TensorSpec([None], tf.int32),
+  "context_length": tf.TensorSpec([None], tf.int32),
+  "first_context_position": tf.TensorSpec([None], tf.int32),
+  "token_char_starts": tf.TensorSpec(_ROWS, tf.int32),
+  "token_char_ends": tf.TensorSpec(_ROWS, tf.int32),
+  "is_max_context": tf.TensorSpec(_ROWS, tf.bool),
+}
+
+
+class WindowTagLogits(NamedTuple):
+  """B/I/O logits of the windows of some examples.
+
+  Attributes:
+    examples: sequence of `SquadExample`.
+    windows: dict of arrays, see `SlidingWindows`.
+    tag_logits: float32 [windows, seq_length, 3].
+  """
+
+  examples: list
+  windows: dict
+  tag_logits: np.ndarray
+
+
+class WindowTagDecoder:
+  """Turns `WindowTagLogits` into predictions; traced once for all batches.
+
+  Args:
+    options: `TagDecoderOptions`.
+  """
+
+  def __init__(self, options):
+    self._decode = tf.function(
+      TagDecoder(options).__call__,
+      # Tracing takes seconds: once for batches of any size.
+      input_signature=(
+        tf.TensorSpec([None], tf.string),
+        _WINDOW_SPECS,
+        tf.TensorSpec([*_ROWS, NUM_TAGS], tf.float32),
+      ),
+    )
+
+  def __call__(self, logits):
+    """Answers the questions of a batch.
+
+    Args:
+      logits: `WindowTagLogits` with all windows of each of its examples.
+
+    Returns:
+      List of `TagPrediction`, one per example.
+    """
+    contexts = example_arrays(logits.examples)["context"]
+    outputs = self._decode(
+      tf.constant(contexts, tf.string),
+      {name: tf.constant(logits.windows[name]) for name in _WINDOW_SPECS},
+      tf.constant(logits.tag_logits),
+    )
+    return tag_predictions_of(logits.examples, outputs)

@@ -1,0 +1,130 @@
+"""Agreement of tags with soft labels and the report, by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bert_span.answers.disagreement_report import DisagreementReport
+from bert_span.answers.tag_agreement import (
+  TagAgreement,
+  TaggedPassage,
+  entropies,
+  tagged_passages,
+)
+from bert_span.answers.tag_window_logits import WindowTagLogits
+from bert_span.data.squad_example import Answer, SquadExample
+
+_EXAMPLE = SquadExample(
+  "q1", "Who?", "ab cd", (Answer("ab cd", 0), Answer("cd", 3))
+)
+
+
+def _passage(labels, probabilities, example=_EXAMPLE):
+  n = len(labels)
+  starts = 3 * np.arange(n, dtype=np.int32)
+  return TaggedPassage(
+    example, np.array(labels), np.array(probabilities), starts, starts + 2
+  )
+
+
+_SPLIT = [[0.5, 0, 0.5], [0.5, 0.5, 0]]
+_P = [[0.25, 0.25, 0.5], [0.25, 0.25, 0.5]]
+
+
+def test_entropies_by_hand():
+  values = entropies([[1, 0, 0], [0.5, 0, 0.5], [0.25, 0.25, 0.5]])
+  ln2 = math.log(2)
+  np.testing.assert_allclose(values, [0, ln2, 1.5 * ln2])
+
+
+def test_scores_by_hand():
+  agreement = TagAgreement()
+  agreement.add(_passage(_SPLIT, _P))
+  scores = agreement.scores()
+  ln2 = math.log(2)
+  cross = (0.5 * 2 * ln2 + 0.5 * ln2) + 2 * ln2
+  assert scores["tag_cross_entropy"] == pytest.approx(cross / 2)
+  assert scores["annotator_entropy"] == pytest.approx(ln2)
+  assert scores["tag_entropy"] == pytest.approx(1.5 * ln2)
+  # Both are predicted 0.5 to be inside; annotators say 0.5 and 1.
+  assert scores["tag_calibration_error"] == pytest.approx(0.25)
+  assert "entropy_correlation" not in scores  # the same entropy everywhere
+
+
+def test_correlation_is_that_of_all_tokens_together():
+  rng = np.random.default_rng(5)
+  labels, p = rng.dirichlet([1, 1, 1], size=(2, 40))
+  agreement = TagAgreement()
+  agreement.add(_passage(labels[:15], p[:15]))
+  agreement.add(_passage(labels[15:], p[15:]))
+  expected = np.corrcoef(entropies(labels), entropies(p))[0, 1]
+  assert agreement.scores()["entropy_correlation"] == pytest.approx(expected)
+
+
+def test_perfect_predictions_have_the_annotators_entropy():
+  agreement = TagAgreement()
+  agreement.add(_passage([*_SPLIT, [0, 0, 1]], [*_SPLIT, [0, 0, 1]]))
+  scores = agreement.scores()
+  assert scores["tag_cross_entropy"] == pytest.approx(
+    scores["annotator_entropy"]
+  )
+  assert scores["entropy_correlation"] == pytest.approx(1)
+  assert scores["tag_calibration_error"] == pytest.approx(0)
+
+
+def test_nothing_to_compare_gives_no_scores():
+  assert TagAgreement().scores() == {}
+
+
+def test_passages_come_from_max_context_tokens():
+  """Position 1 is the first token; unlabelled examples give nothing."""
+  windows = {
+    "example_index": np.array([0, 1], np.int32),
+    "context_start": np.zeros(2, np.int32),
+    "context_length": np.array([2, 2], np.int32),
+    "first_context_position": np.ones(2, np.int32),
+    "token_char_starts": np.array([[-1, 0, 3, -1]] * 2, np.int32),
+    "token_char_ends": np.array([[-1, 2, 5, -1]] * 2, np.int32),
+    "is_max_context": np.array([[False, True, True, False]] * 2),
+  }
+  logits = np.log(np.array([[[1, 1, 1], _P[0], [0.5, 0.3, 0.2], [1, 1, 1]]]))
+  logits = np.repeat(logits, 2, axis=0).astype(np.float32)
+  examples = [_EXAMPLE, SquadExample("q2", "?", "ab cd")]
+  (passage,) = tagged_passages(WindowTagLogits(examples, windows, logits))
+  assert passage.example is _EXAMPLE
+  np.testing.assert_allclose(passage.labels, _SPLIT)
+  np.testing.assert_allclose(
+    passage.probabilities, [_P[0], [0.5, 0.3, 0.2]], rtol=1e-6
+  )
+  assert passage.char_starts.tolist() == [0, 3]
+
+
+def test_the_report_shows_where_annotators_split():
+  report = DisagreementReport(2)
+  report.add(_passage([[0, 0, 1]], [[0.1, 0.1, 0.8]]))  # all agree
+  other = SquadExample("q2", "Where?", "ab", (Answer("ab", 0),))
+  report.add(_passage([[0.5, 0, 0.5]], [_P[0]], other))
+  report.add(_passage(_SPLIT, _P))
+  first, second = report.rows()
+  assert (first["qas_id"], second["qas_id"]) == ("q1", "q2")
+  assert first["split"] == pytest.approx(2 * math.log(2))
+  assert first["annotators"] == [["ab cd"], ["cd"]]
+  assert first["tokens"][1] == {
+    "text": "cd",
+    "char_start": 3,
+    "char_end": 5,
+    "annotators": {"B": 0.5, "I": 0.5, "O": 0.0},
+    "model": {"B": 0.25, "I": 0.25, "O": 0.5},
+  }
+
+
+def test_the_report_keeps_the_most_split_questions():
+  report = DisagreementReport(1)
+  report.add(_passage(_SPLIT, _P))
+  report.add(_passage([[0.5, 0, 0.5]], [_P[0]]))
+  (row,) = report.rows()
+  assert len(row["tokens"]) == 2
+  empty = DisagreementReport(0)
+  empty.add(_passage(_SPLIT, _P))
+  assert empty.rows() == []

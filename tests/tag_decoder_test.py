@@ -1,0 +1,275 @@
+"""Answers of several spans from B/I/O logits, by hand and by brute force."""
+
+import itertools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_span.answers import tag_paths
+from bert_span.answers.decoder import NO_SPAN_NULL_ODDS
+from bert_span.answers.tag_decoder import TagDecoder, TagDecoderOptions
+from bert_span.data.tag_labels import B, I, O
+
+_PREFIX = 2  # positions before the passage: [CLS] [SEP]
+
+
+def _windows(*rows):
+  """Windows of words of one letter, joined with blanks.
+
+  Args:
+    rows: (example_index, context_start, context_length, max-context tokens).
+  """
+  seq_length = _PREFIX + max(row[2] for row in rows) + 1
+  columns = {
+    name: np.array([row[i] for row in rows], np.int32)
+    for i, name in enumerate(
+      ("example_index", "context_start", "context_length")
+    )
+  }
+  shape = [len(rows), seq_length]
+  starts = np.full(shape, -1, np.int32)
+  ends, best = starts.copy(), np.zeros(shape, bool)
+  for i, (_, start, length, max_context) in enumerate(rows):
+    tokens = np.arange(start, start + length)
+    starts[i, _PREFIX : _PREFIX + length] = 2 * tokens
+    ends[i, _PREFIX : _PREFIX + length] = 2 * tokens + 1
+    best[i, _PREFIX : _PREFIX + length] = np.isin(tokens, max_context)
+  return {
+    **columns,
+    "first_context_position": np.full(len(rows), _PREFIX, np.int32),
+    "token_char_starts": starts,
+    "token_char_ends": ends,
+    "is_max_context": best,
+  }
+
+
+def _one_window(num_tokens):
+  return _windows((0, 0, num_tokens, range(num_tokens)))
+
+
+def _logits(probabilities, padding=1):
+  """float32 [1, seq_length, 3] of passage tokens; the rest is no matter."""
+  other = np.full([_PREFIX, 3], 1 / 3)
+  p = np.concatenate([other, probabilities, np.full([padding, 3], 1 / 3)])
+  return np.log(p).astype(np.float32)[np.newaxis]
+
+
+def _decode(contexts, windows, logits, **options):
+  decoder = TagDecoder(TagDecoderOptions(**options))
+  outputs = decoder(
+    tf.constant(contexts),
+    {name: tf.constant(value) for name, value in windows.items()},
+    tf.constant(logits),
+  )
+  return {name: value.numpy() for name, value in outputs.items()}
+
+
+def _answer(probabilities, context=None, **options):
+  """The outputs of one passage of one window."""
+  n = len(probabilities)
+  context = context or " ".join("abcdefgh"[:n])
+  return _decode([context], _one_window(n), _logits(probabilities), **options)
+
+
+def _texts(outputs, example=0):
+  count = outputs["span_count"][example]
+  return [t.decode() for t in outputs["span_text"][example, :count]]
+
+
+_TWO_SPANS = [
+  [0.8, 0.1, 0.1],  # a: B
+  [0.1, 0.7, 0.2],  # b: I
+  [0.1, 0.1, 0.8],  # c: O
+  [0.6, 0.2, 0.2],  # d: B
+]
+
+
+@pytest.mark.parametrize("decoding", ["viterbi", "greedy"])
+def test_every_run_is_a_span_in_order_of_position(decoding):
+  outputs = _answer(_TWO_SPANS, decoding=decoding)
+  assert _texts(outputs) == ["a b", "d"]
+  assert outputs["span_count"].tolist() == [2]
+  assert outputs["span_char_start"].tolist() == [[0, 6]]
+  assert outputs["span_char_end"].tolist() == [[3, 7]]
+  assert outputs["is_answerable"].tolist() == [True]
+
+
+def test_scores_by_hand():
+  outputs = _answer(_TWO_SPANS)
+  np.testing.assert_allclose(
+    outputs["span_score"], [[np.sqrt(0.8 * 0.7), 0.6]], rtol=1e-6
+  )
+  # c is no I by 0.9; behind d the passage ends.
+  np.testing.assert_allclose(
+    outputs["span_probability"], [[0.8 * 0.7 * 0.9, 0.6]], rtol=1e-6
+  )
+  best = np.log(0.8 * 0.7 * 0.8 * 0.6)
+  none = np.log(0.1 * 0.2 * 0.8 * 0.2)
+  np.testing.assert_allclose(outputs["null_odds"], [none - best], rtol=1e-6)
+
+
+def test_the_best_span_stands_apart():
+  outputs = _answer(_TWO_SPANS)
+  assert outputs["answer"].tolist() == [b"a b"]
+  assert (outputs["char_start"][0], outputs["char_end"][0]) == (0, 3)
+  assert outputs["score"][0] == outputs["span_score"][0, 0]
+  assert outputs["probability"][0] == outputs["span_probability"][0, 0]
+
+
+_ORPHAN_I = [[0.4, 0.1, 0.5], [0.1, 0.6, 0.3], [0.1, 0.1, 0.8]]
+
+
+def test_viterbi_lets_i_follow_b_or_i_only():
+  """The example of tag_paths: greedy is O I O, Viterbi B I O."""
+  assert _texts(_answer(_ORPHAN_I, decoding="greedy")) == ["b"]
+  outputs = _answer(_ORPHAN_I, decoding="viterbi")
+  assert _texts(outputs) == ["a b"]
+  np.testing.assert_allclose(
+    outputs["null_odds"], [-np.log(0.192 / 0.12)], rtol=1e-5
+  )
+
+
+_ALL_O = [[0.2, 0.1, 0.7], [0.1, 0.1, 0.8]]
+
+
+@pytest.mark.parametrize("decoding", ["viterbi", "greedy"])
+def test_no_span_is_no_answer_where_that_is_possible(decoding):
+  outputs = _answer(_ALL_O, decoding=decoding, version_2_with_negative=True)
+  assert _texts(outputs) == []
+  assert not outputs["is_answerable"][0]
+  assert outputs["answer"].tolist() == [b""]
+  assert (outputs["char_start"][0], outputs["char_end"][0]) == (0, 0)
+  assert outputs["score"][0] == 0
+  np.testing.assert_allclose(outputs["probability"], [0.7 * 0.8], rtol=1e-6)
+  np.testing.assert_allclose(outputs["null_odds"], [np.log(3.5)], rtol=1e-5)
+
+
+@pytest.mark.parametrize("decoding", ["viterbi", "greedy"])
+def test_otherwise_the_best_labelling_with_a_span_answers(decoding):
+  assert _texts(_answer(_ALL_O, decoding=decoding)) == ["a"]
+
+
+def test_the_null_threshold_is_in_nats():
+  for threshold, expected in ((1.2, []), (1.3, ["a"])):  # ln 3.5 = 1.253
+    outputs = _answer(
+      _ALL_O,
+      version_2_with_negative=True,
+      null_score_diff_threshold=threshold,
+    )
+    assert _texts(outputs) == expected
+
+
+def test_spans_below_the_threshold_are_left_out():
+  assert _texts(_answer(_TWO_SPANS, threshold=0.59)) == ["a b", "d"]
+  assert _texts(_answer(_TWO_SPANS, threshold=0.61)) == ["a b"]
+  kept = _answer(_TWO_SPANS, threshold=0.9)
+  assert _texts(kept) == ["a b"]  # one answer at least
+  none = _answer(_TWO_SPANS, threshold=0.9, version_2_with_negative=True)
+  assert _texts(none) == []
+
+
+def test_of_equal_texts_the_best_scored_stays():
+  p = [[0.6, 0.1, 0.3], [0.1, 0.1, 0.8], [0.9, 0.05, 0.05], [0.8, 0.1, 0.1]]
+  outputs = _answer(p, context="x b x d")
+  assert _texts(outputs) == ["x", "d"]
+  assert outputs["span_char_start"].tolist() == [[4, 6]]
+
+
+def test_a_span_may_cross_windows_and_each_token_counts_once():
+  """Tokens a b c | c d e; c is max-context in the second window."""
+  windows = _windows((0, 0, 3, [0, 1]), (0, 2, 3, [2, 3, 4]))
+  o, b, i = [0.05, 0.05, 0.9], [0.9, 0.05, 0.05], [0.05, 0.9, 0.05]
+  logits = np.concatenate([_logits([o, b, o]), _logits([i, i, o])])
+  outputs = _decode(["a b c d e"], windows, logits)
+  assert _texts(outputs) == ["b c d"]
+
+
+def test_examples_without_a_window_have_no_answer():
+  windows = _windows((1, 0, 4, range(4)))
+  outputs = _decode(["", "a b c d", " "], windows, _logits(_TWO_SPANS))
+  assert outputs["span_count"].tolist() == [0, 2, 0]
+  assert _texts(outputs, 1) == ["a b", "d"]
+  assert outputs["null_odds"][[0, 2]].tolist() == [NO_SPAN_NULL_ODDS] * 2
+  assert outputs["probability"][0] == 1
+
+
+def test_no_example_at_all_is_decoded_too():
+  windows = {n: v[:0] for n, v in _one_window(2).items()}
+  outputs = _decode(
+    np.zeros([0], object), windows, np.zeros([0, 5, 3], np.float32)
+  )
+  assert outputs["span_text"].shape == (0, 1)
+  assert outputs["answer"].shape == (0,)
+
+
+def test_characters_are_exact_beyond_ascii():
+  p = [[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]]
+  assert _texts(_answer(p, context="é 🙂 x")) == ["é 🙂"]
+
+
+def test_logits_must_be_finite():
+  logits = _logits(_ALL_O)
+  logits[0, 0, 0] = np.nan
+  with pytest.raises(tf.errors.InvalidArgumentError, match="tag_logits must"):
+    _decode(["a b"], _one_window(2), logits)
+
+
+def _brute_force(log_p):
+  """The best labelling with a span, and its odds, among all there are."""
+  n = len(log_p)
+  best, best_score = None, -np.inf
+  for tags in itertools.product((B, I, O), repeat=n):
+    before = (O, *tags[:-1])
+    is_valid = all(t != I or b != O for b, t in zip(before, tags, strict=True))
+    score = sum(log_p[k, tag] for k, tag in enumerate(tags))
+    if is_valid and B in tags and score > best_score:
+      best, best_score = tags, score
+  return best, best_score - log_p[:, O].sum()
+
+
+def test_viterbi_equals_the_best_of_all_labellings():
+  rng = np.random.default_rng(3)
+  lengths = [1, 2, 3, 4, 5, 6, 6, 6]
+  logits = rng.normal(scale=2, size=[len(lengths), 7, 3])
+  tokens = tag_paths.PassageTokens(
+    tf.constant(logits),
+    tf.zeros([len(lengths), 7], tf.int32),
+    tf.zeros([len(lengths), 7], tf.int32),
+    tf.constant(lengths),
+  )
+  path = tag_paths.best_span_path(tokens)
+  for i, n in enumerate(lengths):
+    log_p = logits[i, :n] - np.log(np.exp(logits[i, :n]).sum(1, keepdims=True))
+    tags, odds = _brute_force(log_p)
+    assert path.tags[i].numpy().tolist() == [*tags, *[O] * (7 - n)]
+    assert float(path.odds[i]) == pytest.approx(odds, abs=1e-9)
+
+
+def test_decoding_in_a_graph_equals_eager():
+  decoder = TagDecoder()
+  windows = {n: tf.constant(v) for n, v in _one_window(4).items()}
+  args = (tf.constant(["a b c d"]), windows, tf.constant(_logits(_TWO_SPANS)))
+  graph = tf.function(decoder.__call__)(*args)
+  for name, value in decoder(*args).items():
+    np.testing.assert_array_equal(graph[name], value)
+
+
+@pytest.mark.parametrize(
+  "options",
+  [
+    {"decoding": "beam"},
+    {"threshold": 1.5},
+    {"threshold": True},
+    {"version_2_with_negative": 1},
+    {"null_score_diff_threshold": float("nan")},
+  ],
+)
+def test_wrong_options_are_refused(options):
+  with pytest.raises(ValueError, match=r"must.*Received: "):
+    TagDecoderOptions(**options)
+
+
+def test_options_survive_the_config():
+  decoder = TagDecoder(TagDecoderOptions("greedy", 0.25))
+  assert TagDecoder.from_config(decoder.get_config()).options == decoder.options

@@ -1,0 +1,177 @@
+"""Soft B/I/O labels, by hand and against a direct count on SQuAD."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from bert_span.data.input_pipeline import window_dataset
+from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.data.squad_reader import read_squad
+from bert_span.data.tag_labels import (
+  passage_token_offsets,
+  tag_labels,
+  window_tag_labels,
+)
+from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.text.windows import WindowOptions
+
+# "the old mill burned", one token a word.
+_STARTS = np.array([0, 4, 8, 13])
+_ENDS = np.array([3, 7, 12, 19])
+_THE_OLD_MILL = (Answer("the old mill", 0),)
+_OLD_MILL = (Answer("old mill", 4),)
+_MILL = (Answer("mill", 8),)
+_B, _I, _O = np.eye(3)
+
+
+def _labels(*annotators, annotator_labels="soft"):
+  return tag_labels(annotators, _STARTS, _ENDS, annotator_labels)
+
+
+def test_labels_are_the_shares_of_the_annotators():
+  labels = _labels(_THE_OLD_MILL, _OLD_MILL, _OLD_MILL)
+  expected = [[1 / 3, 0, 2 / 3], [2 / 3, 1 / 3, 0], [0, 1, 0], [0, 0, 1]]
+  assert labels.dtype == np.float32
+  np.testing.assert_allclose(labels, expected, rtol=1e-7)
+
+
+def test_two_of_three_say_b_and_one_o():
+  labels = _labels(_MILL, _MILL, (Answer("burned", 13),))
+  np.testing.assert_allclose(labels[2], [2 / 3, 0, 1 / 3], rtol=1e-7)
+
+
+def test_first_takes_the_first_annotator_who_has_something_to_say():
+  lost = (Answer("nowhere", -1),)
+  labels = _labels(lost, _OLD_MILL, _MILL, annotator_labels="first")
+  np.testing.assert_array_equal(labels, [_O, _B, _I, _O])
+
+
+def test_majority_takes_the_tag_of_most():
+  labels = _labels(_THE_OLD_MILL, _MILL, _MILL, annotator_labels="majority")
+  np.testing.assert_array_equal(labels, [_O, _O, _B, _O])
+
+
+def test_a_tie_goes_to_the_earliest_annotator():
+  for first, second in itertools.permutations([_OLD_MILL, _MILL]):
+    labels = _labels(first, second, annotator_labels="majority")
+    np.testing.assert_array_equal(
+      labels, _labels(first, annotator_labels="first")
+    )
+
+
+def test_a_majority_never_puts_an_i_behind_an_o():
+  """the: B O O, old: I B O, mill: I I B; most say O, then old ties to I."""
+  labels = _labels(_THE_OLD_MILL, _OLD_MILL, _MILL, annotator_labels="majority")
+  np.testing.assert_array_equal(labels, [_O, _B, _I, _O])
+
+
+def test_several_spans_of_one_annotator_each_begin_with_b():
+  spans = (Answer("burned", 13), Answer("the old", 0))  # in any order
+  np.testing.assert_array_equal(_labels(spans), [_B, _I, _O, _B])
+
+
+def test_spans_side_by_side_stay_apart_and_overlapping_ones_are_one():
+  beside = (Answer("the", 0), Answer("old mill", 4))
+  np.testing.assert_array_equal(_labels(beside), [_B, _B, _I, _O])
+  overlapping = (Answer("the old", 0), Answer("old mill", 4), Answer("old", 4))
+  np.testing.assert_array_equal(_labels(overlapping), [_B, _I, _I, _O])
+  within_a_token = (Answer("bu", 13), Answer("ed", 17))
+  np.testing.assert_array_equal(_labels(within_a_token), [_O, _O, _O, _B])
+
+
+def test_an_annotator_without_an_answer_says_o():
+  labels = _labels((), _MILL)
+  np.testing.assert_array_equal(labels[2], [0.5, 0, 0.5])
+  np.testing.assert_array_equal(labels[[0, 1, 3]], [_O] * 3)
+
+
+def test_annotators_with_nothing_to_say_do_not_count():
+  lost, blank = (Answer("nowhere", -1),), (Answer(" ", 3),)
+  np.testing.assert_array_equal(_labels(lost, blank, _MILL)[2], _B)
+  assert _labels(lost, blank) is None
+  assert _labels() is None
+
+
+def test_a_span_labels_every_token_it_touches():
+  labels = _labels((Answer("d mil", 6),))
+  np.testing.assert_array_equal(labels, [_O, _B, _I, _O])
+
+
+def test_unknown_names_are_refused():
+  with pytest.raises(ValueError, match=r"soft, majority, first.*'mean'"):
+    _labels(_MILL, annotator_labels="mean")
+
+
+def _windows(examples, preprocessor):
+  dataset = window_dataset(examples, preprocessor, examples_per_batch=1000)
+  return next(dataset.as_numpy_iterator())
+
+
+def test_a_window_that_cuts_a_span_is_labelled_with_the_part_inside():
+  """Windows "a b c", "c d e": the span "b c d" is cut by both."""
+  preprocessor = SpanPreprocessor(
+    ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "q", *"abcde"],
+    options=WindowOptions(7, 2, 1),
+  )
+  example = SquadExample("1", "q", "a b c d e", (Answer("b c d", 2),))
+  impossible = SquadExample("2", "q", "a", (), is_impossible=True)
+  lost = SquadExample("3", "q", "a", (Answer("x", -1),))
+  examples = [example, impossible, lost]
+  windows = _windows(examples, preprocessor)
+  labels, is_labelled = window_tag_labels(examples, windows)
+  none = np.zeros(3)
+  np.testing.assert_array_equal(
+    labels,
+    [
+      [none, none, none, _O, _B, _I, none],
+      [none, none, none, _I, _I, _O, none],
+      [none, none, none, _O, none, none, none],
+      [none, none, none, none, none, none, none],
+    ],
+  )
+  assert is_labelled.tolist() == [True, True, True, False]
+
+
+def test_soft_labels_of_squad_equal_a_direct_count(shared_data):
+  """Every token against every answer, character by character."""
+  squad_file = read_squad(shared_data / "squad1_dev_half.json")
+  examples = squad_file.examples[::125]
+  words = {w for e in examples for w in e.context.lower().split()}
+  preprocessor = SpanPreprocessor(
+    ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *sorted(words)],
+    options=WindowOptions(64, 24, 8),
+  )
+  windows = _windows(examples, preprocessor)
+  labels, is_labelled = window_tag_labels(examples, windows)
+  assert is_labelled.all()
+  num_split = 0
+  for row, index in enumerate(windows["example_index"]):
+    example = examples[index]
+    rows = np.flatnonzero(windows["example_index"] == index)
+    starts, ends = passage_token_offsets(windows, rows)
+    expected = _direct_count(example.answers, starts, ends)
+    first = windows["context_start"][row]
+    last = first + windows["context_length"][row]
+    begin = windows["first_context_position"][row]
+    np.testing.assert_allclose(
+      labels[row, begin : begin + last - first], expected[first:last], atol=1e-7
+    )
+    assert labels[row].sum() == pytest.approx(last - first, rel=1e-6)
+    num_split += int(np.sum(expected.max(axis=1) < 1))
+  assert num_split > 20  # Annotators do differ there.
+
+
+def _direct_count(answers, starts, ends):
+  """float64 [tokens, 3], counted token by token."""
+  counts = np.zeros([len(starts), 3])
+  for answer in answers:
+    characters = set(
+      range(answer.char_start, answer.char_start + len(answer.text))
+    )
+    before = False
+    for token, (start, end) in enumerate(zip(starts, ends, strict=True)):
+      touches = bool(characters & set(range(start, end)))
+      counts[token, 2 if not touches else 1 if before else 0] += 1
+      before = before or touches
+  return counts / len(answers)
