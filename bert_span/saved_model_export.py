@@ -6,6 +6,7 @@ import importlib.resources
 import os
 
 import bert_span
+from bert_span import heads
 from bert_span.data.input_pipeline import example_batches
 from bert_span.data.squad_example import SquadExample
 from bert_span.data.squad_reader import read_squad
@@ -48,10 +49,12 @@ def export_saved_model(
     Path of the version, and its `Verification`.
 
   Raises:
-    ValueError: the version exists, an answer differs, or the graph has an op
-      that TensorFlow Serving does not have. Nothing is published then.
+    ValueError: the model has another head, the version exists, an answer
+      differs, or the graph has an op that TensorFlow Serving does not have.
+      Nothing is published then.
   """
   options = options or ServingOptions()
+  check_head(extractor.head)
   if with_warmup:
     warmup.check_available()
   extractor = _with_dtype(extractor, dtype)
@@ -92,6 +95,22 @@ def export_saved_model(
     }
     model_card.write_model_card(directory, card)
   return target.path, verified
+
+
+def check_head(head):
+  """Refuses heads that no signature is made for.
+
+  Args:
+    head: "span" or "bio".
+
+  Raises:
+    ValueError: it is no span head.
+  """
+  if head != heads.SPAN:
+    raise ValueError(
+      "Only models with a span head can be exported, since the signatures give "
+      f"one answer a question. This one has a {head} head."
+    )
 
 
 def sample_examples():

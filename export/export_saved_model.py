@@ -101,10 +101,13 @@ def run():
 
 def _load_extractor():
   """The model's SpanExtractor with the options that the flags ask for."""
+  from bert_span import saved_model_export
   from bert_span.extractor import SpanExtractor
   from bert_span.span_config import read_span_config
 
   saved = read_span_config(_MODEL.value)
+  if saved is not None:
+    saved_model_export.check_head(saved["head"])
   return SpanExtractor.from_preset(
     _MODEL.value,
     program_flags.window_options(saved),

@@ -84,6 +84,15 @@ def test_half_precision_halves_the_variables(tmp_path, dtype):
   assert in_float32 / 2 < size < in_float32 * 0.8  # and the object graph
 
 
+def test_a_head_without_a_signature_is_refused(tmp_path):
+  extractor = tiny_extractor(head="bio")
+  with pytest.raises(ValueError, match="has a bio head"):
+    saved_model_export.export_saved_model(
+      extractor, tmp_path / "base", with_warmup=False
+    )
+  assert not (tmp_path / "base").exists()
+
+
 def test_the_sample_has_a_passage_of_many_windows_and_blank_ones():
   examples = saved_model_export.sample_examples()
   assert len({example.qas_id for example in examples}) == len(examples) == 124

@@ -90,10 +90,9 @@ def test_every_question_of_every_language_gets_a_prediction(
     answer = predictions[example.qas_id]
     assert answer  # SQuAD 1.1: always a span
     assert answer in example.context
-  assert set(read_json(output_dir / "eval_results.json")) == {
-    "exact_match",
-    "f1",
-  }
+  # COVID-QA marks its questions with is_impossible: the metrics are 2.0's.
+  scores = read_json(output_dir / "eval_results.json")
+  assert scores["total"] == scores["HasAns_total"] == len(examples)
 
 
 def test_every_n_best_entry_is_a_piece_of_its_passage(
@@ -102,7 +101,7 @@ def test_every_n_best_entry_is_a_piece_of_its_passage(
   n_best = read_json(output_dir / "nbest_predictions.json")
   for example in read_squad(all_languages).examples:
     entries = n_best[example.qas_id]
-    assert len(entries) == 20
+    assert 1 <= len(entries) <= 20
     for entry in entries:
       start, end = entry["char_start"], entry["char_end"]
       assert entry["text"] == example.context[start:end] != ""
