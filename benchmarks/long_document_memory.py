@@ -79,14 +79,15 @@ def _lengths():
 
 def _extractor():
   """A SpanExtractor with run_squad's windows and a random head."""
-  from bert_span.extractor import SpanExtractor, span_model_of
+  from bert_span.extractor import SpanExtractor
   from bert_span.modeling import initialization
+  from bert_span.modeling.span_model import build_span_model
   from bert_span.text.vocabulary import load_vocabulary
 
   if _PRESET.value:
     loaded = initialization.load_pretrained(_PRESET.value)
     vocabulary = load_vocabulary(loaded.vocabulary_path)
-    return SpanExtractor(span_model_of(loaded), vocabulary)
+    return SpanExtractor(build_span_model(loaded.backbone), vocabulary)
   return SpanExtractor(_tiny_model(), [*_SPECIAL_TOKENS, *_PASSAGE])
 
 

@@ -202,6 +202,14 @@ def test_a_vocabulary_without_special_tokens_is_refused():
     WordPieceTokenizer(["[UNK]", "a"])
 
 
+@pytest.mark.parametrize("more", [[], ["a" * 300]])
+def test_a_vocabulary_that_is_none_of_bert_is_refused(more):
+  with pytest.raises(
+    ValueError, match=r"cannot be used: .*vocab\.txt of a BERT"
+  ):
+    WordPieceTokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *more])
+
+
 @pytest.mark.parametrize("case", ["lower", "cased"])
 def test_tokens_of_difficult_strings_lie_in_them_in_order(
   goldens, read_json, case

@@ -151,7 +151,11 @@ def _question_findings(linted, index):
     (kinds.BLANK_CONTEXT, not example.context.strip(), ""),
     (kinds.BLANK_QUESTION, not example.question.strip(), ""),
     (kinds.UNANSWERABLE, example.is_impossible, ""),
-    (kinds.NO_ANSWER, not example.is_impossible and not num_answers, ""),
+    (
+      kinds.NO_ANSWER,
+      not example.is_impossible and not any(example.annotators),
+      "",
+    ),
     (
       kinds.IMPOSSIBLE_WITH_ANSWERS,
       example.is_impossible and num_answers,

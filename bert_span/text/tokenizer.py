@@ -110,12 +110,7 @@ class WordPieceTokenizer(keras.layers.Layer):
     self.cls_id = self.vocabulary.index(CLS_TOKEN)
     self.sep_id = self.vocabulary.index(SEP_TOKEN)
     self.unknown_id = self.vocabulary.index(UNKNOWN_TOKEN)
-    self._wordpiece = tf_text.FastWordpieceTokenizer(
-      self.vocabulary,
-      token_out_type=tf.int32,
-      unknown_token=UNKNOWN_TOKEN,
-      max_bytes_per_word=_MAX_WORD_BYTES,
-    )
+    self._wordpiece = _fast_wordpiece(self.vocabulary)
 
   def call(self, texts):
     """Tokenizes a batch of texts.
@@ -210,6 +205,23 @@ class WordPieceTokenizer(keras.layers.Layer):
       )
 
     return Tokens(ragged(ids), ragged(starts - offset), ragged(ends - offset))
+
+
+def _fast_wordpiece(vocabulary):
+  """tensorflow-text's tokenizer of single words."""
+  try:
+    return tf_text.FastWordpieceTokenizer(
+      vocabulary,
+      token_out_type=tf.int32,
+      unknown_token=UNKNOWN_TOKEN,
+      max_bytes_per_word=_MAX_WORD_BYTES,
+    )
+  except RuntimeError as error:
+    # Special tokens only, or a token of over 256 bytes.
+    raise ValueError(
+      f"The vocabulary of {len(vocabulary)} tokens cannot be used: {error} "
+      "Use the vocab.txt of a BERT model."
+    ) from error
 
 
 def _bytes_to_characters(byte_starts, byte_ends, characters):
