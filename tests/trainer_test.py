@@ -387,13 +387,6 @@ def test_a_checkpoint_of_another_program_is_refused(tmp_path):
     make_trainer(tmp_path)[0].train(dataset_fn)
 
 
-def test_a_damaged_checkpoint_is_named(tmp_path):
-  make_trainer(tmp_path)[0].train(dataset_fn)
-  (tmp_path / "model.ckpt-7.index").write_bytes(b"not a table")
-  with pytest.raises(ValueError, match=r"model\.ckpt-7 cannot be read"):
-    make_trainer(tmp_path)[0].train(dataset_fn)
-
-
 def test_options_that_are_no_json_are_named(tmp_path):
   make_trainer(tmp_path)[0].train(dataset_fn)
   (tmp_path / "training_options.json").write_text("{")
