@@ -59,7 +59,9 @@ def dataset_fn(first_step, last_step=1000, make=make_batch):
   )
 
 
-def make_trainer(output_dir, model=None, rate=0.1, log=None, **options):
+def make_trainer(
+  output_dir, model=None, rate=0.1, log=None, callbacks=(), **options
+):
   model = model or make_model()
   options = {
     "num_train_steps": NUM_STEPS,
@@ -76,6 +78,7 @@ def make_trainer(output_dir, model=None, rate=0.1, log=None, **options):
     output_dir,
     fingerprint={"max_seq_length": 384},
     log=log or (lambda line: None),
+    callbacks=callbacks,
   )
   return trainer, model
 
