@@ -110,7 +110,8 @@ def _squad(version_2):
   }
 
 
-def run_squad(folder, output_dir, *flags, version_2=False):
+def squad_command(folder, output_dir, *flags, version_2=False):
+  """The command line of a run on the files of `folder`."""
   data = folder / ("v2.json" if version_2 else "v1.json")
   command = [
     f"--bert_config_file={folder}/bert_config.json",
@@ -128,8 +129,12 @@ def run_squad(folder, output_dir, *flags, version_2=False):
     *(["--version_2_with_negative"] if version_2 else []),
     *flags,
   ]
+  return [sys.executable, "-m", "bert_span.run_squad", *command]
+
+
+def run_squad(folder, output_dir, *flags, version_2=False):
   return subprocess.run(
-    [sys.executable, "-m", "bert_span.run_squad", *command],
+    squad_command(folder, output_dir, *flags, version_2=version_2),
     capture_output=True,
     text=True,
     check=False,

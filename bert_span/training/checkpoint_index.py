@@ -1,5 +1,6 @@
 """The file "checkpoint", which names the complete checkpoints of a run."""
 
+import contextlib
 import os
 import re
 
@@ -54,6 +55,23 @@ def repair_index(output_dir, checkpoint_name, log):
     # CheckpointManager forgets a checkpoint without a time, in seconds.
     lines.append(f"all_model_checkpoint_timestamps: {number}.0")
   write_text_atomically(path, "\n".join(lines) + "\n")
+
+
+def remove_unfinished(output_dir, checkpoint_name):
+  """Removes what processes that were killed while saving have left.
+
+  A checkpoint's files are written in a folder of their own and then renamed;
+  without this every such kill would keep its size on the disk.
+
+  Args:
+    output_dir: folder of the run, local or any path of tf.io.gfile.
+    checkpoint_name: what the checkpoints' names begin with.
+  """
+  pattern = re.compile(re.escape(checkpoint_name) + r"-\d+_temp/?")
+  for name in tf.io.gfile.listdir(output_dir):
+    if pattern.fullmatch(name):
+      with contextlib.suppress(tf.errors.NotFoundError):  # another worker did
+        tf.io.gfile.rmtree(tf.io.gfile.join(output_dir, name))
 
 
 def _checkpoints_with_files(output_dir, checkpoint_name):

@@ -7,6 +7,7 @@ import tensorflow as tf
 from bert_span.data.atomic_file import write_json_atomically
 from bert_span.training.checkpoint_index import (
   complete_checkpoints,
+  remove_unfinished,
   repair_index,
 )
 from bert_span.training.progress import log_line
@@ -120,8 +121,10 @@ class RunCheckpoints:
     if not paths:
       tf.io.gfile.makedirs(self._output_dir)
       write_json_atomically(self._options_path, self._options)
+      remove_unfinished(self._output_dir, CHECKPOINT_NAME)
       return None
     self._check_options(paths[0])
+    remove_unfinished(self._output_dir, CHECKPOINT_NAME)
     for path in paths:
       damage = self._restore(path)
       if damage is None:

@@ -3,6 +3,7 @@
 import signal
 
 from bert_span.training.callbacks import Callback
+from bert_span.training.progress import log_line
 
 # That of tf.distribute's PreemptionCheckpointHandler, so that a supervisor
 # needs one rule only: "run the same command again".
@@ -67,11 +68,17 @@ class TerminationRequest(Callback):
         raise EvaluationInterrupted
       yield item
 
-  def exit_if_received(self):
+  def exit_if_received(self, log=log_line):
     """Ends the program with `EXIT_CODE` if the signal has come.
+
+    Args:
+      log: function of one str.
 
     Raises:
       Preempted: it has.
     """
     if self.stop_reason:
+      log(
+        f"Ending with status {EXIT_CODE}: the same command continues the run."
+      )
       raise Preempted
