@@ -9,6 +9,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from bert_span import heads
+from bert_span.best_model import write_selection
 from bert_span.data.atomic_file import replace_directory
 from bert_span.data.input_pipeline import INPUT_SPECS, window_batches
 from bert_span.data.squad_example import SquadExample
@@ -127,7 +128,7 @@ class SpanExtractor:
       fixed_length,
     )
 
-  def save_to_preset(self, directory):
+  def save_to_preset(self, directory, selection=None):
     """Writes the model as one directory, on a local disk whole or not at all.
 
     It holds KerasHub's preset of the encoder, the head, the vocabulary
@@ -136,20 +137,21 @@ class SpanExtractor:
 
     Args:
       directory: a local path or one of tf.io.gfile.
+      selection: how the model was chosen, for `write_selection`.
 
     Raises:
       ValueError: something else than a model stands there.
     """
     directory = os.fspath(directory)
     if model_directory.is_remote(directory):
-      self._write_files(directory)
+      self._write_files(directory, selection)
       return
     directory = os.path.realpath(directory)
     _check_may_replace(directory)
     unfinished = f"{directory}.{uuid.uuid4().hex}.tmp"
     os.makedirs(unfinished)
     try:
-      self._write_files(unfinished)
+      self._write_files(unfinished, selection)
       replace_directory(unfinished, directory)
     finally:
       shutil.rmtree(unfinished, ignore_errors=True)
@@ -266,8 +268,9 @@ class SpanExtractor:
     """
     return self._decode(logits)
 
-  def _write_files(self, directory):
+  def _write_files(self, directory, selection):
     tokenizer = self.preprocessor.tokenizer
+    write_selection(directory, selection)
     model_directory.save_span_model(self.model, directory)
     save_tokenizer(directory, tokenizer.vocabulary, tokenizer.do_lower_case)
     write_span_config(

@@ -29,6 +29,7 @@ class FineTuningOptions:
     num_train_epochs: passes over the examples.
     warmup_proportion: share of the steps in which the rate rises.
     save_checkpoints_steps: steps from one checkpoint to the next.
+    keep_checkpoint_max: checkpoints that are kept, the latest.
     iterations_per_loop: loss and speed are read at least this often, in steps.
     length_bucket: batches are padded to a multiple of it, in WordPieces; None
       pads all to max_seq_length, as the original.
@@ -53,6 +54,7 @@ class FineTuningOptions:
   num_train_epochs: float = 3.0
   warmup_proportion: float = 0.1
   save_checkpoints_steps: int = 1000
+  keep_checkpoint_max: int = 5
   iterations_per_loop: int = 1000
   length_bucket: int | None = 32
   drop_answerless_windows: bool = False
@@ -81,7 +83,9 @@ class FineTuningOptions:
     return steps
 
 
-def fine_tune(extractor, examples, options, output_dir):
+def fine_tune(
+  extractor, examples, options, output_dir, callbacks=(), fingerprint=None
+):
   """Trains an extractor's model on examples, resuming where a run stopped.
 
   Args:
@@ -90,6 +94,9 @@ def fine_tune(extractor, examples, options, output_dir):
       B/I/O head what every annotator marked.
     options: `FineTuningOptions`.
     output_dir: folder of checkpoints and event files.
+    callbacks: sequence of `Callback`.
+    fingerprint: dict of JSON values that must not change within the run,
+      beside those that options and examples give.
 
   Returns:
     The number of steps made by this call.
@@ -130,12 +137,17 @@ def fine_tune(extractor, examples, options, output_dir):
       num_train_steps=num_train_steps,
       train_batch_size=options.train_batch_size,
       save_checkpoints_steps=options.save_checkpoints_steps,
+      max_to_keep=options.keep_checkpoint_max,
       iterations_per_loop=options.iterations_per_loop,
       unsummed_embeddings=_unsummed_embeddings(extractor.model, options),
       seed=options.seed,
     ),
     output_dir,
-    fingerprint=_fingerprint(extractor, examples, windows, options),
+    fingerprint={
+      **(fingerprint or {}),
+      **_fingerprint(extractor, examples, windows, options),
+    },
+    callbacks=callbacks,
   )
   return trainer.train(batches.dataset)
 
@@ -223,6 +235,7 @@ def _fingerprint(extractor, examples, windows, options):
     "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
     "num_examples": len(examples),
     "num_windows": len(windows),
+    "windows_sha256": windows.digest(),
     **(tag_fingerprint(options) if head_of(extractor.model) == BIO else {}),
   }
 

@@ -1,7 +1,10 @@
 """Where a program's model comes from, as its flags say."""
 
 import dataclasses
+import hashlib
 import re
+
+import numpy as np
 
 from bert_span.modeling import initialization
 from bert_span.text.vocabulary import load_vocabulary
@@ -47,6 +50,30 @@ class EncoderSource:
     return initialization.load_original(
       self.bert_config_file, self.init_checkpoint or "", dtype
     )
+
+  def weights_digest(self, loaded):
+    """SHA-256 of the weights that a loaded encoder came with.
+
+    A run is not to be continued from other ones, wherever the files lie.
+
+    Args:
+      loaded: `LoadedEncoder` of this source, not yet trained.
+
+    Returns:
+      str; None where the weights are random: they follow from the seed.
+    """
+    if not (self.preset or self.init_checkpoint):
+      return None
+    digest = hashlib.sha256()
+    for weight in loaded.backbone.weights:
+      digest.update(weight.numpy())
+    for array in (
+      *(loaded.head_kernel, loaded.head_bias),
+      *(loaded.tag_kernel, loaded.tag_bias),
+    ):
+      if array is not None:
+        digest.update(np.ascontiguousarray(array))
+    return digest.hexdigest()
 
   def vocabulary(self, loaded):
     """The vocabulary that belongs to a loaded encoder, a list of tokens.

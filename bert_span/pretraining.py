@@ -31,6 +31,7 @@ class PretrainingOptions:
     num_train_steps: updates of the whole run.
     num_warmup_steps: steps in which the rate rises.
     save_checkpoints_steps: steps from one checkpoint to the next.
+    keep_checkpoint_max: checkpoints that are kept, the latest.
     iterations_per_loop: loss and speed are read at least this often, in steps.
     span_boundary: train the span boundary objective as well.
     sbo_weight: weight of that objective's loss.
@@ -45,6 +46,7 @@ class PretrainingOptions:
   num_train_steps: int = 100_000
   num_warmup_steps: int = 10_000
   save_checkpoints_steps: int = 1000
+  keep_checkpoint_max: int = 5
   iterations_per_loop: int = 1000
   span_boundary: bool = True
   sbo_weight: float = 1.0
@@ -54,7 +56,7 @@ class PretrainingOptions:
   seed: int = 12345
 
 
-def pretrain(model, batches, options, output_dir, fingerprint):
+def pretrain(model, batches, options, output_dir, fingerprint, callbacks=()):
   """Trains a model on masked text, resuming where a run stopped.
 
   Args:
@@ -63,6 +65,7 @@ def pretrain(model, batches, options, output_dir, fingerprint):
     options: `PretrainingOptions`.
     output_dir: folder of checkpoints and event files.
     fingerprint: dict of JSON values that the batches depend on.
+    callbacks: sequence of `Callback`.
 
   Returns:
     The number of steps made by this call.
@@ -82,6 +85,7 @@ def pretrain(model, batches, options, output_dir, fingerprint):
       num_train_steps=options.num_train_steps,
       train_batch_size=options.train_batch_size,
       save_checkpoints_steps=options.save_checkpoints_steps,
+      max_to_keep=options.keep_checkpoint_max,
       iterations_per_loop=options.iterations_per_loop,
       seed=options.seed,
     ),
@@ -91,6 +95,7 @@ def pretrain(model, batches, options, output_dir, fingerprint):
       "span_boundary": options.span_boundary,
       "sbo_weight": options.sbo_weight,
     },
+    callbacks=callbacks,
   )
   try:
     tokens = mean_tokens(batches)
@@ -143,24 +148,26 @@ def model_inputs(batch):
   }
 
 
-def evaluate(model, batches, max_steps=None):
+def evaluate(model, batches, max_steps=None, score=None):
   """Scores a model on held-out text.
 
   Args:
     model: `PretrainingModel`.
     batches: iterable of batches, such as `EvaluationBatches`.
     max_steps: batches that are taken at most; None for all.
+    score: `scoring_function` of the model, for who scores it several times;
+      None makes one, which takes some seconds.
 
   Returns:
     Dict of floats: mlm_loss and mlm_accuracy, with the span boundary head
-    sbo_loss and sbo_accuracy (nats, and share of the targets), their sum
-    loss; num_sequences, num_tokens, num_mlm_targets, num_sbo_targets and
+    sbo_loss and sbo_accuracy (nats, and share of the targets);
+    num_sequences, num_tokens, num_mlm_targets, num_sbo_targets and
     tokens_per_second (WordPieces, padding not counted).
 
   Raises:
     ValueError: there is no batch.
   """
-  score = _scoring_function(model)
+  score = score or scoring_function(model)
   totals = {}
   started = time.monotonic()
   for step, batch in enumerate(batches):
@@ -205,7 +212,16 @@ def _with_batch_weights(batch):
   return batch
 
 
-def _scoring_function(model):
+def scoring_function(model):
+  """Gives the compiled function that `evaluate` scores batches with.
+
+  Args:
+    model: `PretrainingModel`; later calls see the weights of then.
+
+  Returns:
+    Function of a batch to a dict of sums.
+  """
+
   def sums(batch):
     batch = with_weights(batch)
     logits = model(model_inputs(batch), training=False)

@@ -9,8 +9,10 @@ import uuid
 
 import tensorflow as tf
 
+from bert_span.best_model import BestModel, selection_words, write_selection
 from bert_span.data import pretraining_records
 from bert_span.data.atomic_file import (
+  recover_directory,
   replace_directory,
   write_json_atomically,
   write_text_atomically,
@@ -28,10 +30,12 @@ from bert_span.pretraining import (
   pretrain,
   write_scores,
 )
+from bert_span.pretraining_selection import HeldOutText
 from bert_span.text.masked_sequence import SequenceMasker
 from bert_span.text.span_masking import MaskingOptions
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.tokenizer_files import save_tokenizer
+from bert_span.training.preemption import TerminationRequest
 from bert_span.training.progress import log_line
 
 MODEL_DIRECTORY = "model"
@@ -77,33 +81,61 @@ class PretrainingJob:
     _check_local(self.output_dir)
     seed_everything(self.options.seed)
     loaded = self.source.load()
+    self._initial_weights = self.source.weights_digest(loaded)
     self._vocabulary = self.source.vocabulary(loaded)
     self._lower_case = self.source.lower_case(loaded)
     _check_sizes(loaded.backbone, self._vocabulary, self.max_seq_length)
     self.model = PretrainingModel(loaded.backbone, self.options.span_boundary)
-    heads, description = self._stored_heads(), loaded.description
+    heads, description = _stored_heads(self.source), loaded.description
     filled = pretraining_heads.assign_heads(self.model, heads, description)
     log_line(
       f"Starting from {description}, heads of it: "
       f"{', '.join(filled) or 'none, they are new'}."
     )
 
-  def train(self, text):
+  def train(self, text, held_out=None):
     """Trains and writes the model to output_dir/model.
 
     Args:
       text: `TextInput`.
+      held_out: `HeldOutText`, or None. With a best_metric the model that is
+        written, and that this job holds then, is the best by it; else that of
+        the last step.
+
+    Raises:
+      Preempted: SIGTERM came; the run is saved.
     """
     tf.io.gfile.makedirs(self.output_dir)
+    for name in (MODEL_DIRECTORY, TF1_DIRECTORY, HUGGINGFACE_DIRECTORY):
+      recover_directory(self._path(name))
+    directory = self._path(MODEL_DIRECTORY)
+    termination = TerminationRequest()
+    callbacks = [termination]
+    if held_out:
+      callbacks.append(
+        held_out.selection(
+          self.model,
+          self.options.num_train_steps,
+          BestModel(directory, self._write_selected),
+          self.output_dir,
+          termination.interruptible,
+        )
+      )
     pretrain(
       self.model,
       self._training_batches(text),
       self.options,
       self.output_dir,
-      self._fingerprint(text),
+      self._fingerprint(text)
+      | {"initial_weights_sha256": self._initial_weights},
+      callbacks,
     )
-    self._write_directory(MODEL_DIRECTORY, self._write_model)
-    log_line(f"The model stands in {self._path(MODEL_DIRECTORY)}")
+    termination.exit_if_received()
+    if held_out and held_out.options.best_metric:
+      self._take_weights(EncoderSource(preset=directory))
+    else:
+      self._write_selected(None)
+    log_line(f"The model stands in {directory}{selection_words(directory)}")
 
   def export(self):
     """Writes the model for the original and for Hugging Face."""
@@ -133,6 +165,25 @@ class PretrainingJob:
     write_scores(scores, self.output_dir, _steps_made(self.output_dir))
     print(json.dumps(scores))
     return scores
+
+  def held_out(self, text, batch_size, max_steps, options):
+    """Text to score the model on while it is trained.
+
+    Args:
+      text: `TextInput`.
+      batch_size: sequences the model reads at once.
+      max_steps: batches at most; None for all.
+      options: `SelectionOptions`.
+
+    Returns:
+      A `HeldOutText`.
+    """
+    return HeldOutText(
+      lambda: self._evaluation_batches(text, batch_size),
+      max_steps,
+      options,
+      {"input": self._fingerprint(text)["input"], "batch_size": batch_size},
+    )
 
   def _training_batches(self, text):
     if text.are_records:
@@ -184,17 +235,25 @@ class PretrainingJob:
       "input": [[path, _size(path)] for path in paths],
     }
 
-  def _stored_heads(self):
-    """The heads that the source of the encoder has, {} for none."""
-    source = self.source
-    if source.preset:
-      if not tf.io.gfile.isdir(source.preset):
-        return {}
-      with local_directory(source.preset) as local:
-        return pretraining_heads.read_heads(local)
-    if source.init_checkpoint:
-      return pretraining_heads.read_original_heads(source.init_checkpoint)
-    return {}
+  def _take_weights(self, source):
+    """Replaces the weights of encoder and heads by those of a model."""
+    best = source.load()
+    for weight, other in zip(
+      self.model.backbone.weights, best.backbone.weights, strict=True
+    ):
+      weight.assign(other)
+    pretraining_heads.assign_heads(
+      self.model, _stored_heads(source), best.description
+    )
+
+  def _write_selected(self, selection):
+    """Writes output_dir/model; `selection` as `write_selection` has it."""
+
+    def write(directory):
+      self._write_model(directory)
+      write_selection(directory, selection)
+
+    self._write_directory(MODEL_DIRECTORY, write)
 
   def _write_model(self, directory):
     backbone = self.model.backbone
@@ -255,6 +314,18 @@ def trained_model(output_dir):
   """The model directory that an earlier call has trained, or None."""
   directory = os.path.join(output_dir, MODEL_DIRECTORY)
   return directory if os.path.isdir(directory) else None
+
+
+def _stored_heads(source):
+  """The heads that the source of the encoder has, {} for none."""
+  if source.preset:
+    if not tf.io.gfile.isdir(source.preset):
+      return {}
+    with local_directory(source.preset) as local:
+      return pretraining_heads.read_heads(local)
+  if source.init_checkpoint:
+    return pretraining_heads.read_original_heads(source.init_checkpoint)
+  return {}
 
 
 def _steps_made(output_dir):

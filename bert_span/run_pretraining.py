@@ -16,8 +16,8 @@ from bert_span import pretraining_flags, program_flags, training_flags
 _EVAL_FILE = flags.DEFINE_string(
   "eval_file",
   None,
-  "Held-out text for --do_eval, in the form of --input_file; without "
-  "--do_train --input_file stands for it.",
+  "Held-out text for --do_eval and --eval_steps, in the form of --input_file; "
+  "without --do_train --input_file stands for it.",
 )
 _DO_TRAIN = flags.DEFINE_bool("do_train", False, "Whether to train.")
 _DO_EVAL = flags.DEFINE_bool(
@@ -37,6 +37,13 @@ _EVAL_BATCH_SIZE = flags.DEFINE_integer(
 )
 _MAX_EVAL_STEPS = flags.DEFINE_integer(
   "max_eval_steps", 100, "Batches of held-out text, at most.", lower_bound=1
+)
+_BEST_METRIC = flags.DEFINE_enum(
+  "best_metric",
+  None,
+  ["mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy"],
+  "With --eval_steps: the score on --eval_file by which the best model is "
+  "kept; none keeps that of the last step.",
 )
 _NUM_TRAIN_STEPS = flags.DEFINE_integer(
   "num_train_steps", 100_000, "Updates of the weights.", lower_bound=1
@@ -71,6 +78,7 @@ _ADAM_EPSILON = flags.DEFINE_float(
   lower_bound=0.0,
 )
 _LOOP = training_flags.loop_flags()
+_SELECTION = training_flags.selection_flags()
 _OUTPUT_DIR = program_flags.output_dir_flag()
 program_flags.vocabulary_flags()
 _TEXT = pretraining_flags.text_flags()
@@ -94,7 +102,10 @@ def main(argv):
   training_flags.report_unused_flags(pretraining_job.log_line)
   # Found before the model is loaded: a wrong path is told at once.
   train_text = _text() if _DO_TRAIN.value else None
-  eval_text = _text(_EVAL_FILE.value) if _DO_EVAL.value else None
+  selection = training_flags.selection_options(_BEST_METRIC.value)
+  needs_eval_text = _DO_EVAL.value or selection
+  eval_text = _text(_EVAL_FILE.value) if needs_eval_text else None
+  eval_limits = (_EVAL_BATCH_SIZE.value, _MAX_EVAL_STEPS.value)
   job = pretraining_job.PretrainingJob(
     _OUTPUT_DIR.value,
     _source(),
@@ -103,11 +114,14 @@ def main(argv):
     _pretraining_options(),
   )
   if train_text:
-    job.train(train_text)
+    held_out = None
+    if selection:
+      held_out = job.held_out(eval_text, *eval_limits, selection)
+    job.train(train_text, held_out)
     if _DO_EXPORT.value:
       job.export()
-  if eval_text:
-    job.evaluate(eval_text, _EVAL_BATCH_SIZE.value, _MAX_EVAL_STEPS.value)
+  if _DO_EVAL.value:
+    job.evaluate(eval_text, *eval_limits)
 
 
 def run():
@@ -180,9 +194,24 @@ def _check_flags():
     )
   elif not _EVAL_FILE.value:
     pretraining_flags.check_text_flags()
+  _check_selection_flags()
   check(_ADAM_EPSILON.value > 0, "--adam_epsilon must be above 0.")
   check(_WEIGHT_DECAY.value < 1, "--weight_decay must be below 1.")
   training_flags.check_device_flags()
+
+
+def _check_selection_flags():
+  """Refuses evaluation during training without what it needs."""
+  check = program_flags.check
+  training_flags.check_selection_flags(_BEST_METRIC.value)
+  if _SELECTION.eval_steps.value:
+    check(_DO_TRAIN.value, "--eval_steps needs --do_train.")
+    check(_EVAL_FILE.value, "--eval_steps needs held-out text: --eval_file.")
+  is_of_sbo = (_BEST_METRIC.value or "").startswith("sbo")
+  check(
+    _SBO.value or not is_of_sbo,
+    f"--best_metric={_BEST_METRIC.value} needs --sbo.",
+  )
 
 
 if __name__ == "__main__":

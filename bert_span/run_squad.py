@@ -123,6 +123,20 @@ _DISAGREEMENT_QUESTIONS = flags.DEFINE_integer(
   "annotators differ most.",
   lower_bound=0,
 )
+_BEST_METRIC = flags.DEFINE_enum(
+  "best_metric",
+  "f1",
+  ["f1", "exact_match", "exact_match_f1", "overlap_f1"],
+  "With --eval_steps: the score on --predict_file by which the best model is "
+  "kept; the last two, of all spans of an answer, are for --head=bio.",
+)
+_NUM_SEEDS = flags.DEFINE_integer(
+  "num_seeds",
+  1,
+  "Trainings by seeds --seed, --seed + 1, ..., each in a folder of its own, "
+  "with mean and deviation of their scores.",
+  lower_bound=1,
+)
 _SEED = flags.DEFINE_integer(
   "seed",
   12345,
@@ -136,6 +150,7 @@ _WRITE_LOGITS = flags.DEFINE_bool(
   "--output_dir, for bert_span.decode.",
 )
 _LOOP = training_flags.loop_flags()
+_SELECTION = training_flags.selection_flags()
 _OUTPUT_DIR = program_flags.output_dir_flag()
 _PREDICT_FILE = program_flags.predict_file_flag()
 program_flags.vocabulary_flags()
@@ -160,31 +175,19 @@ def main(argv):
 
   squad_job.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
   training_flags.report_unused_flags(squad_job.log_line)
-  head = _head()
-  program_flags.check_no_span(head)
-  job = squad_job.SquadJob(
-    output_dir=_OUTPUT_DIR.value,
-    source=training_flags.encoder_source(),
-    head_bias=_SPAN_HEAD_BIAS.value,
-    window_options=program_flags.window_options(),
-    decoder_options=program_flags.decoder_options(head=head),
-    fine_tuning_options=_fine_tuning_options(),
-    no_span=_NO_SPAN.value,
-    verbose=_VERBOSE_LOGGING.value,
-    head=head,
-    disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
+  program_flags.check_no_span(_head())
+  if _NUM_SEEDS.value == 1:
+    _run_job(_SEED.value, _OUTPUT_DIR.value)
+    return
+  from bert_span import seed_runs
+
+  first = _SEED.value
+  seed_runs.run_seeds(
+    list(range(first, first + _NUM_SEEDS.value)),
+    _OUTPUT_DIR.value,
+    _run_job,
+    squad_job.flag_lines(flags.FLAGS, without=("num_seeds", "seed")),
   )
-  if _DO_TRAIN.value:
-    job.train(squad_job.read(_TRAIN_FILE.value, _dataset("train")))
-  predict_source = (_PREDICT_FILE.value, _dataset("validation"))
-  if _DO_PREDICT.value:
-    job.predict(
-      squad_job.read(*predict_source),
-      _PREDICT_BATCH_SIZE.value,
-      _WRITE_LOGITS.value,
-    )
-  if _DO_EVAL.value:
-    job.evaluate(squad_job.read(*predict_source))
 
 
 def run():
@@ -192,7 +195,51 @@ def run():
   program_flags.run_program(main)
 
 
-def _fine_tuning_options():
+def _run_job(seed, output_dir):
+  """Trains, predicts and scores by one seed; gives the scores."""
+  from bert_span import squad_job
+
+  head = _head()
+  job = squad_job.SquadJob(
+    output_dir=output_dir,
+    source=training_flags.encoder_source(),
+    head_bias=_SPAN_HEAD_BIAS.value,
+    window_options=program_flags.window_options(),
+    decoder_options=program_flags.decoder_options(head=head),
+    fine_tuning_options=_fine_tuning_options(seed),
+    no_span=_NO_SPAN.value,
+    verbose=_VERBOSE_LOGGING.value,
+    head=head,
+    disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
+  )
+  predict_source = (_PREDICT_FILE.value, _dataset("validation"))
+  if _DO_TRAIN.value:
+    squad_file = squad_job.read(_TRAIN_FILE.value, _dataset("train"))
+    job.train(squad_file, _development(predict_source))
+  if _DO_PREDICT.value:
+    job.predict(
+      squad_job.read(*predict_source),
+      _PREDICT_BATCH_SIZE.value,
+      _WRITE_LOGITS.value,
+    )
+  if _DO_EVAL.value:
+    return job.evaluate(squad_job.read(*predict_source))
+  return None
+
+
+def _development(predict_source):
+  """What the model is scored on during training, or None."""
+  options = training_flags.selection_options(_BEST_METRIC.value)
+  if options is None:
+    return None
+  from bert_span import squad_job, squad_scores
+
+  return squad_scores.DevelopmentSet(
+    squad_job.read(*predict_source), _PREDICT_BATCH_SIZE.value, options
+  )
+
+
+def _fine_tuning_options(seed):
   from bert_span.fine_tuning import FineTuningOptions
 
   return FineTuningOptions(
@@ -205,7 +252,7 @@ def _fine_tuning_options():
     loss_reduction=_LOSS_REDUCTION.value,
     clip_by_unsummed_embeddings=_CLIP_BY_UNSUMMED_EMBEDDINGS.value,
     learning_rate_after_step=_LEARNING_RATE_AFTER_STEP.value,
-    seed=_SEED.value,
+    seed=seed,
     annotator_labels=_ANNOTATOR_LABELS.value,
     bio_loss_reduction=_BIO_LOSS_REDUCTION.value,
     bio_class_weights=_class_weights(),
@@ -263,8 +310,31 @@ def _check_flags():
     f"--max_seq_length ({max_seq_length}) must be greater than "
     f"--max_query_length ({max_query_length}) + 3.",
   )
+  _check_selection_flags()
   _length_bucket()
   _class_weights()
+
+
+def _check_selection_flags():
+  """Refuses evaluation during training and seeds without what they need."""
+  check = program_flags.check
+  training_flags.check_selection_flags(_BEST_METRIC.value)
+  if _SELECTION.eval_steps.value:
+    check(_DO_TRAIN.value, "--eval_steps needs --do_train.")
+    check(
+      _PREDICT_FILE.value or _DATASET.value,
+      "--eval_steps needs --predict_file or --dataset, to score the model on.",
+    )
+    check(
+      _HEAD.value == "bio" or _BEST_METRIC.value in ("f1", "exact_match"),
+      f"--best_metric={_BEST_METRIC.value} is for --head=bio.",
+    )
+  check(
+    _NUM_SEEDS.value == 1
+    or (_DO_TRAIN.value and _DO_PREDICT.value and _DO_EVAL.value),
+    "--num_seeds needs --do_train, --do_predict and --do_eval: it compares "
+    "scores.",
+  )
 
 
 def _length_bucket():

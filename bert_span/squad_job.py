@@ -1,7 +1,6 @@
 """What run_squad does, with plain arguments: train, predict, evaluate."""
 
 import dataclasses
-import math
 import os
 import sys
 
@@ -15,9 +14,9 @@ from bert_span.answers.logits_file import LogitsWriter
 from bert_span.answers.original_no_span import as_original_without_span
 from bert_span.answers.prediction_reader import read_na_probs, read_predictions
 from bert_span.answers.score_table import format_scores, format_tag_scores
-from bert_span.answers.squad1_metrics import evaluate_squad1
-from bert_span.answers.squad2_metrics import evaluate_squad2
+from bert_span.best_model import BestModel, selection_words
 from bert_span.data.atomic_file import (
+  recover_directory,
   write_json_atomically,
   write_text_atomically,
 )
@@ -31,9 +30,13 @@ from bert_span.fine_tuning import (
   seed_everything,
 )
 from bert_span.model_source import EncoderSource
+from bert_span.modeling.model_directory import is_remote
 from bert_span.span_config import read_span_config
+from bert_span.squad_scores import official_scores
 from bert_span.text.windows import WindowOptions
+from bert_span.training.preemption import TerminationRequest
 from bert_span.training.progress import log_line
+from bert_span.training.selection import ModelSelection
 
 MODEL_DIRECTORY = "model"
 _FLAGS_FILE = "run.flags"
@@ -71,11 +74,16 @@ class SquadJob:
   head: str = heads.SPAN
   disagreement_questions: int = 20
 
-  def train(self, squad_file):
+  def train(self, squad_file, development=None):
     """Fine-tunes and writes the model to output_dir/model.
 
     Args:
       squad_file: `SquadFile` to train on.
+      development: `DevelopmentSet`: its best model is the one that is written;
+        None writes that of the last step.
+
+    Raises:
+      Preempted: SIGTERM came; the run is saved.
     """
     examples = training_examples(
       squad_file,
@@ -83,11 +91,34 @@ class SquadJob:
       every_annotator=self.head == heads.BIO,
     )
     self._report(squad_file)
+    if not is_remote(self.output_dir):
+      recover_directory(self._model_directory)
     seed_everything(self.fine_tuning_options.seed)
-    extractor, _ = self._extractor_of_source()
-    fine_tune(extractor, examples, self.fine_tuning_options, self.output_dir)
-    extractor.save_to_preset(self._model_directory)
-    log_line(f"The model stands in {self._model_directory}")
+    loaded = self.source.load()
+    digest = self.source.weights_digest(loaded)
+    extractor, _ = self._extractor_of(loaded)
+    termination = TerminationRequest()
+    callbacks = [termination]
+    if development:
+      num_steps = self.fine_tuning_options.num_train_steps(len(examples))
+      callbacks.append(
+        self._selection(extractor, development, num_steps, termination)
+      )
+    fine_tune(
+      extractor,
+      examples,
+      self.fine_tuning_options,
+      self.output_dir,
+      callbacks,
+      {"initial_weights_sha256": digest},
+    )
+    termination.exit_if_received()
+    if not development:
+      extractor.save_to_preset(self._model_directory)
+    log_line(
+      f"The model stands in {self._model_directory}"
+      f"{selection_words(self._model_directory)}"
+    )
 
   def predict(self, squad_file, batch_size, write_logits=False):
     """Answers questions and writes the prediction files.
@@ -144,18 +175,10 @@ class SquadJob:
     predictions = read_predictions(
       self._path(prediction_files.PREDICTIONS_FILE)
     )
+    null_odds = None
     if self.decoder_options.version_2_with_negative:
-      scores = evaluate_squad2(
-        squad_file.examples,
-        predictions,
-        read_na_probs(self._path(prediction_files.NULL_ODDS_FILE)),
-        # The predictions are already empty where the odds say so.
-        na_prob_thresh=math.inf,
-      )
-    elif squad_file.version_2:
-      scores = evaluate_squad2(squad_file.examples, predictions)
-    else:
-      scores = evaluate_squad1(squad_file.examples, predictions)
+      null_odds = read_na_probs(self._path(prediction_files.NULL_ODDS_FILE))
+    scores = official_scores(squad_file, predictions, null_odds)
     table = format_scores(scores)
     if self.head == heads.BIO:
       of_spans = tag_job.tag_scores(self.output_dir, squad_file.examples)
@@ -187,9 +210,23 @@ class SquadJob:
     for line in squad_file.report.lines(_ALL_PLACES if self.verbose else 3):
       log_line(line)
 
-  def _extractor_of_source(self):
+  def _selection(self, extractor, development, num_steps, termination):
+    """What scores the model during training and keeps the best."""
+
+    def write(selection):
+      extractor.save_to_preset(self._model_directory, selection)
+
+    return ModelSelection(
+      development.selection_options(self.decoder_options, self.head),
+      num_steps,
+      lambda: development.scores(extractor, termination.interruptible),
+      BestModel(self._model_directory, write),
+      self.output_dir,
+      development.fingerprint(self.decoder_options),
+    )
+
+  def _extractor_of(self, loaded):
     """The extractor to train or predict with, and whether its head is new."""
-    loaded = self.source.load()
     vocabulary = self.source.vocabulary(loaded)
     has_head = heads.has_head(loaded, self.head)
     log_line(
@@ -215,7 +252,10 @@ class SquadJob:
           f"{self._model_directory} has a {saved} head: give "
           f"--head={saved}, or another --output_dir."
         )
-      log_line(f"Predicting with {self._model_directory}")
+      log_line(
+        f"Predicting with {self._model_directory}"
+        f"{selection_words(self._model_directory)}"
+      )
       return SpanExtractor.from_preset(
         self._model_directory,
         self.window_options,
@@ -232,7 +272,7 @@ class SquadJob:
         f"There is no model in {self._model_directory}. Train one with "
         "--do_train, or give a fine-tuned one as --preset or --init_checkpoint."
       )
-    extractor, head_is_new = self._extractor_of_source()
+    extractor, head_is_new = self._extractor_of(self.source.load())
     if head_is_new:
       raise ValueError(
         f"The model has no {self.head} head, so its answers would be random. "
@@ -260,3 +300,18 @@ def write_run_flags(output_dir, flag_values):
   write_text_atomically(
     os.path.join(output_dir, _FLAGS_FILE), flag_values.flags_into_string()
   )
+
+
+def flag_lines(flag_values, without):
+  """The flags of a command, to compare it with another one.
+
+  Args:
+    flag_values: absl's FLAGS.
+    without: names of flags that are left out.
+
+  Returns:
+    List of str such as "--learning_rate=5e-05".
+  """
+  left_out = tuple(f"--{name}=" for name in without)
+  lines = flag_values.flags_into_string().splitlines()
+  return [line for line in lines if not line.startswith(left_out)]

@@ -104,6 +104,13 @@ def loop_flags():
       "Steps from one checkpoint to the next.",
       lower_bound=1,
     ),
+    keep_checkpoint_max=flags.DEFINE_integer(
+      "keep_checkpoint_max",
+      5,
+      "Checkpoints that are kept, the latest; one before the latest is used "
+      "where that is damaged.",
+      lower_bound=1,
+    ),
     iterations_per_loop=flags.DEFINE_integer(
       "iterations_per_loop",
       1000,
@@ -116,6 +123,65 @@ def loop_flags():
 def loop_options():
   """Dict of the values of `loop_flags`, for option dataclasses."""
   return {name: holder.value for name, holder in vars(loop_flags()).items()}
+
+
+@functools.cache
+def selection_flags():
+  """--eval_steps, --early_stopping_patience."""
+  return types.SimpleNamespace(
+    eval_steps=flags.DEFINE_integer(
+      "eval_steps",
+      None,
+      "Steps of training from one evaluation to the next; none evaluates only "
+      "after training.",
+      lower_bound=1,
+    ),
+    early_stopping_patience=flags.DEFINE_integer(
+      "early_stopping_patience",
+      None,
+      "With --eval_steps: training ends after this many evaluations in a row "
+      "without a better --best_metric; none trains to the end.",
+      lower_bound=1,
+    ),
+  )
+
+
+def selection_options(best_metric):
+  """The SelectionOptions that the flags ask for.
+
+  Args:
+    best_metric: name of the score that decides, or None; a name that ends in
+      "loss" is better when smaller.
+
+  Returns:
+    `SelectionOptions`; None without --eval_steps.
+  """
+  from bert_span.training.selection import SelectionOptions
+
+  values = selection_flags()
+  if values.eval_steps.value is None:
+    return None
+  return SelectionOptions(
+    values.eval_steps.value,
+    best_metric,
+    bool(best_metric) and best_metric.endswith("loss"),
+    values.early_stopping_patience.value,
+  )
+
+
+def check_selection_flags(best_metric):
+  """Refuses flags of evaluation during training that do not fit together.
+
+  Args:
+    best_metric: value of --best_metric.
+  """
+  values = selection_flags()
+  if values.early_stopping_patience.value is None:
+    return
+  program_flags.check(
+    values.eval_steps.value and best_metric,
+    "--early_stopping_patience needs --eval_steps and --best_metric.",
+  )
 
 
 @functools.cache

@@ -1,9 +1,13 @@
 """Files that are whole or not there."""
 
+import os
+
 import pytest
 
 from bert_span.data.atomic_file import (
   open_atomically,
+  recover_directory,
+  replace_directory,
   write_json_atomically,
   write_text_atomically,
 )
@@ -58,3 +62,52 @@ def test_remote_paths_are_written_by_tf_io_gfile_and_renamed():
   with tf.io.gfile.GFile(path) as file:
     assert file.read() == "second"
   assert tf.io.gfile.listdir("ram://folder") == ["file.txt"]
+
+
+def _directory(path, content):
+  path.mkdir()
+  (path / "weights").write_text(content)
+  return path
+
+
+def test_a_directory_replaces_an_old_one(tmp_path):
+  new = _directory(tmp_path / "new", "2")
+  old = _directory(tmp_path / "model", "1")
+  replace_directory(str(new), str(old))
+  assert (old / "weights").read_text() == "2"
+  assert list(tmp_path.iterdir()) == [old]
+
+
+def test_a_kill_between_the_two_renames_leaves_the_old_directory(
+  tmp_path, monkeypatch
+):
+  new = _directory(tmp_path / f"model.{'a' * 32}.tmp", "2")
+  old = _directory(tmp_path / "model", "1")
+  rename = os.rename
+
+  class Killed(BaseException):
+    pass
+
+  def killed_before_the_second(source, target):
+    if source == str(new):
+      raise Killed
+    rename(source, target)
+
+  with monkeypatch.context() as patch, pytest.raises(Killed):
+    patch.setattr(os, "rename", killed_before_the_second)
+    replace_directory(str(new), str(old))
+  assert not old.exists()
+  recover_directory(str(old))
+  assert (old / "weights").read_text() == "1"
+  assert list(tmp_path.iterdir()) == [old]
+
+
+def test_recovering_removes_what_is_left_and_nothing_else(tmp_path):
+  old = _directory(tmp_path / "model", "1")
+  other = _directory(tmp_path / "model.mine.tmp", "3")
+  _directory(tmp_path / f"model.{'b' * 32}.tmp", "2")
+  _directory(tmp_path / f"model.{'c' * 32}.old", "0")
+  recover_directory(str(old))
+  assert sorted(tmp_path.iterdir()) == [old, other]
+  assert (old / "weights").read_text() == "1"
+  recover_directory(str(tmp_path / "none" / "model"))

@@ -161,6 +161,41 @@ def test_the_model_continues_with_its_heads_on_records(trained, folder):
   assert not (folder / "records_run" / "tf1").exists()
 
 
+def test_the_best_model_by_held_out_text_is_written_scored_and_exported(
+  folder, from_scratch
+):
+  output_dir = folder / "selected_run"
+  flags = (
+    *_TRAINING,
+    *from_scratch,
+    f"--input_file={folder}/[01].txt",
+    # So high that the model gets worse.
+    *("--learning_rate=0.5", "--eval_steps=2", "--best_metric=mlm_loss"),
+    *("--do_eval", f"--eval_file={folder}/2.txt"),
+    f"--output_dir={output_dir}",
+  )
+  result = succeeds("run_pretraining", *flags)
+  rows = json.loads((output_dir / "evaluations.json").read_text())
+  losses = {
+    row["step"]: row["scores"]["mlm_loss"] for row in rows["evaluations"]
+  }
+  assert list(losses) == [2, 4, 6]
+  best = min(losses, key=losses.get)
+  assert best != 6 and rows["best_step"] == best
+  selection = json.loads((output_dir / "model/selection.json").read_text())
+  assert selection["step"] == best
+  assert f"the best by mlm_loss: step {best}" in result.stderr
+  # Of the job after training: encoder and heads are the best ones.
+  scores = json.loads((output_dir / "eval_results.json").read_text())
+  assert scores["mlm_loss"] == pytest.approx(losses[best], rel=1e-5)
+  model = load_pretrained(str(output_dir / "model"))
+  exported = load_pretrained(str(output_dir / "huggingface"))
+  for ours, theirs in zip(
+    model.backbone.weights, exported.backbone.weights, strict=True
+  ):
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
 def test_run_squad_takes_the_model(trained, folder):
   output_dir, _ = trained
   context = "ak al am an ao."
@@ -262,6 +297,30 @@ def test_inspect_masking_shows_text(folder):
         *("--input_file=i", "--preset=p"),
       ],
       "give --eval_file",
+    ),
+    (
+      "run_pretraining",
+      [
+        *("--do_train", "--eval_steps=5", "--output_dir=o"),
+        *("--input_file=i", "--preset=p"),
+      ],
+      "--eval_steps needs held-out text",
+    ),
+    (
+      "run_pretraining",
+      [
+        *("--do_train", "--eval_steps=5", "--eval_file=e", "--output_dir=o"),
+        *("--input_file=i", "--preset=p", "--early_stopping_patience=2"),
+      ],
+      "--early_stopping_patience needs --eval_steps and --best_metric",
+    ),
+    (
+      "run_pretraining",
+      [
+        *("--do_train", "--eval_steps=5", "--eval_file=e", "--output_dir=o"),
+        *("--input_file=i", "--preset=p", "--nosbo", "--best_metric=sbo_loss"),
+      ],
+      "--best_metric=sbo_loss needs --sbo",
     ),
     ("inspect_masking", ["--input_file=i"], "--vocab_file is required"),
     (

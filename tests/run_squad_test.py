@@ -110,7 +110,8 @@ def _squad(version_2):
   }
 
 
-def run_squad(folder, output_dir, *flags, version_2=False):
+def squad_command(folder, output_dir, *flags, version_2=False):
+  """The command line of a run on the files of `folder`."""
   data = folder / ("v2.json" if version_2 else "v1.json")
   command = [
     f"--bert_config_file={folder}/bert_config.json",
@@ -128,8 +129,12 @@ def run_squad(folder, output_dir, *flags, version_2=False):
     *(["--version_2_with_negative"] if version_2 else []),
     *flags,
   ]
+  return [sys.executable, "-m", "bert_span.run_squad", *command]
+
+
+def run_squad(folder, output_dir, *flags, version_2=False):
   return subprocess.run(
-    [sys.executable, "-m", "bert_span.run_squad", *command],
+    squad_command(folder, output_dir, *flags, version_2=version_2),
     capture_output=True,
     text=True,
     check=False,
@@ -172,6 +177,43 @@ def test_trains_predicts_and_scores_then_continues(folder, tmp_path):
   other = run_squad(folder, tmp_path, *steps, "--num_train_epochs=41")
   assert other.returncode == 1
   assert "num_train_steps" in other.stderr.splitlines()[-1]
+
+
+@pytest.mark.large
+def test_several_seeds_are_trained_scored_and_compared(folder, tmp_path):
+  flags = (
+    *("--do_train", "--do_predict", "--do_eval", "--version_2_with_negative"),
+    *("--num_train_epochs=4", "--eval_steps=4", "--best_metric=exact_match"),
+  )
+  run = run_squad(
+    folder, tmp_path, *flags, "--num_seeds=2", "--seed=7", version_2=True
+  )
+  assert run.returncode == 0, run.stderr
+  result = read(tmp_path / "seeds.json")
+  assert [entry["seed"] for entry in result["runs"]] == [7, 8]
+  exact = []
+  for entry in result["runs"]:
+    out = tmp_path / f"seed_{entry['seed']}"
+    assert entry["scores"] == read(out / "eval_results.json")
+    exact.append(entry["scores"]["exact"])
+    # What --do_predict scored is the best model of the training.
+    selection = read(out / "model" / "selection.json")
+    assert selection["metric"] == "exact"
+    assert selection["scores"]["exact"] == exact[-1]
+    rows = read(out / "evaluations.json")["evaluations"]
+    assert [row["step"] for row in rows] == [4, 8]
+    assert exact[-1] == max(row["scores"]["exact"] for row in rows)
+  assert result["mean"]["exact"] == pytest.approx(np.mean(exact))
+  assert result["deviation"]["exact"] == pytest.approx(np.std(exact, ddof=1))
+  assert "deviation" in run.stdout
+  weights = [
+    tf.train.load_variable(
+      str(tmp_path / f"seed_{seed}" / "model.ckpt-8"),
+      "weights/0/.ATTRIBUTES/VARIABLE_VALUE",
+    )
+    for seed in (7, 8)
+  ]
+  assert not np.array_equal(*weights)
 
 
 def _annotated():
@@ -297,6 +339,20 @@ def test_a_model_without_a_head_does_not_predict(folder, tmp_path):
     (("--do_train", "--learning_rate=0"), "--learning_rate"),
     (("--do_train", "--output_dir="), "--output_dir is required"),
     (("--do_train", "--bio_class_weights=1,2"), "--bio_class_weights must"),
+    (("--eval_steps=5", "--do_predict"), "--eval_steps needs --do_train"),
+    (
+      ("--do_train", "--eval_steps=5", "--predict_file="),
+      "--eval_steps needs --predict_file",
+    ),
+    (
+      ("--do_train", "--eval_steps=5", "--best_metric=overlap_f1"),
+      "--best_metric=overlap_f1 is for --head=bio",
+    ),
+    (
+      ("--do_train", "--early_stopping_patience=2"),
+      "--early_stopping_patience needs --eval_steps",
+    ),
+    (("--do_train", "--num_seeds=2"), "--num_seeds needs"),
     (("do_train",), "unknown arguments do_train"),
   ],
 )

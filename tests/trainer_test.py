@@ -59,7 +59,9 @@ def dataset_fn(first_step, last_step=1000, make=make_batch):
   )
 
 
-def make_trainer(output_dir, model=None, rate=0.1, log=None, **options):
+def make_trainer(
+  output_dir, model=None, rate=0.1, log=None, callbacks=(), **options
+):
   model = model or make_model()
   options = {
     "num_train_steps": NUM_STEPS,
@@ -76,6 +78,7 @@ def make_trainer(output_dir, model=None, rate=0.1, log=None, **options):
     output_dir,
     fingerprint={"max_seq_length": 384},
     log=log or (lambda line: None),
+    callbacks=callbacks,
   )
   return trainer, model
 
@@ -384,13 +387,6 @@ def test_a_checkpoint_of_another_program_is_refused(tmp_path):
     checkpoint_name="model.ckpt",
   ).save(3)
   with pytest.raises(ValueError, match="--init_checkpoint"):
-    make_trainer(tmp_path)[0].train(dataset_fn)
-
-
-def test_a_damaged_checkpoint_is_named(tmp_path):
-  make_trainer(tmp_path)[0].train(dataset_fn)
-  (tmp_path / "model.ckpt-7.index").write_bytes(b"not a table")
-  with pytest.raises(ValueError, match=r"model\.ckpt-7 cannot be read"):
     make_trainer(tmp_path)[0].train(dataset_fn)
 
 

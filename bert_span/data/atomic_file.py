@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import uuid
 
@@ -97,6 +98,27 @@ def replace_directory(new, old):
     os.rename(retired, old)
     raise
   shutil.rmtree(retired)
+
+
+def recover_directory(directory):
+  """Puts back what a process killed within `replace_directory` has left.
+
+  Between its two renames neither directory has the name: the old one is put
+  back then. Unfinished and retired directories beside it are removed.
+
+  Args:
+    directory: what was to be replaced; local.
+  """
+  parent, name = os.path.split(os.path.abspath(directory))
+  if not os.path.isdir(parent):
+    return
+  left = re.compile(re.escape(name) + r"\.[0-9a-f]{32}\.(tmp|old)")
+  for other in sorted(filter(left.fullmatch, os.listdir(parent))):
+    path = os.path.join(parent, other)
+    if other.endswith(".old") and not os.path.lexists(directory):
+      os.rename(path, directory)
+    else:
+      shutil.rmtree(path)
 
 
 def _open_local(path, binary):

@@ -1,6 +1,7 @@
 """Windows one after the other, packed without padding."""
 
 import dataclasses
+import hashlib
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,13 @@ class PackedWindows:
   def lengths(self):
     """int64 [windows], WordPieces of each window."""
     return np.diff(self.row_splits)
+
+  def digest(self):
+    """SHA-256 of all tokens and labels, to tell data sets apart."""
+    digest = hashlib.sha256()
+    for field in dataclasses.fields(self):
+      digest.update(np.ascontiguousarray(getattr(self, field.name)))
+    return digest.hexdigest()
 
   def padded_positions(self, indices, seq_length):
     """Where the tokens of some windows, padded to one length, come from.

@@ -5,6 +5,12 @@ import json
 import tensorflow as tf
 
 from bert_span.data.atomic_file import write_json_atomically
+from bert_span.training.checkpoint_index import (
+  complete_checkpoints,
+  remove_unfinished,
+  repair_index,
+)
+from bert_span.training.progress import log_line
 from bert_span.training.run_options import check_same_options
 
 # As run_squad: Estimator's names, output_dir/model.ckpt-<step>.
@@ -13,15 +19,31 @@ OPTIONS_FILE = "training_options.json"
 _OTHER_DIRECTORY = (
   "Use another --output_dir, or the model that the run was begun with."
 )
+# What reading raises when the store does not answer or the memory is full:
+# nothing is known of the checkpoint then. All else says that its files are
+# cut short, changed or gone.
+_NO_DAMAGE = (
+  tf.errors.AbortedError,
+  tf.errors.CancelledError,
+  tf.errors.DeadlineExceededError,
+  tf.errors.PermissionDeniedError,
+  tf.errors.ResourceExhaustedError,
+  tf.errors.UnauthenticatedError,
+  tf.errors.UnavailableError,
+)
 
 
 class RunCheckpoints:
   """Saves and restores a run in output_dir/model.ckpt-<step>.
 
   A checkpoint holds the weights, the optimizer's variables, the number of
-  steps made and the states of the model's random generators (dropout), which
-  Keras does not count among the weights. Beside the checkpoints stands
-  training_options.json with all that must not change within a run.
+  steps made, the states of the model's random generators (dropout), which
+  Keras does not count among the weights, and those of the callbacks. Beside
+  the checkpoints stands training_options.json with all that must not change
+  within a run.
+
+  A checkpoint counts once the file "checkpoint" names it, which is the last
+  thing a save writes: a process killed before leaves the one before it.
 
   Args:
     model: built keras.Model.
@@ -31,10 +53,23 @@ class RunCheckpoints:
     options: dict of JSON values that must be the same for a checkpoint to be
       continued: it would be another run otherwise.
     max_to_keep: checkpoints that are kept; older ones are deleted.
+    states: dict from a name to a tf.train.experimental.PythonState.
+    log: function of one str; None for stderr.
   """
 
-  def __init__(self, model, optimizer, step, output_dir, options, max_to_keep):
+  def __init__(
+    self,
+    model,
+    optimizer,
+    step,
+    output_dir,
+    options,
+    max_to_keep,
+    states=None,
+    log=None,
+  ):
     self._output_dir = output_dir
+    self._log = log or log_line
     self._options_path = tf.io.gfile.join(output_dir, OPTIONS_FILE)
     self._options = json.loads(json.dumps(options))  # tuples become lists
     self._step = step
@@ -50,7 +85,10 @@ class RunCheckpoints:
       name: [variable.value for variable in variables]
       for name, variables in self._variables.items()
     }
-    self._checkpoint = tf.train.Checkpoint(step=step, **values)
+    self._checkpoint = tf.train.Checkpoint(
+      step=step, states=dict(states or {}), **values
+    )
+    repair_index(output_dir, CHECKPOINT_NAME, self._log)
     self._manager = tf.train.CheckpointManager(
       self._checkpoint,
       directory=output_dir,
@@ -69,35 +107,52 @@ class RunCheckpoints:
   def restore_or_begin(self):
     """Restores the latest checkpoint, or notes the options of a new run.
 
+    A damaged checkpoint is named, and the one before it restored: the run
+    makes the steps between them again.
+
     Returns:
       Path of the checkpoint; None when the run is new.
 
     Raises:
       ValueError: the checkpoint belongs to another model, to a run with other
-        options or to another program, or cannot be read.
+        options or to another program, or all are damaged.
     """
-    latest = self._manager.latest_checkpoint
-    if latest is None:
+    paths = complete_checkpoints(self._output_dir)
+    if not paths:
       tf.io.gfile.makedirs(self._output_dir)
       write_json_atomically(self._options_path, self._options)
+      remove_unfinished(self._output_dir, CHECKPOINT_NAME)
       return None
-    self._check_options(latest)
-    try:
-      self._check_shapes(latest)
-      status = self._checkpoint.restore(latest)
-      status.assert_existing_objects_matched()
-    except tf.errors.OpError as error:
-      raise ValueError(
-        f"The checkpoint {latest} cannot be read ({error.message}). Use "
-        "another --output_dir, or empty this one to begin again."
-      ) from error
-    return latest
+    self._check_options(paths[0])
+    remove_unfinished(self._output_dir, CHECKPOINT_NAME)
+    for path in paths:
+      damage = self._restore(path)
+      if damage is None:
+        return path
+      self._log(f"The checkpoint {path} cannot be read ({damage}).")
+    raise ValueError(
+      f"No checkpoint in {self._output_dir} can be read, the latest is "
+      f"{paths[0]}. Use another --output_dir, or empty this one to begin again."
+    )
 
-  def _check_options(self, latest):
+  def _restore(self, path):
+    """Restores a checkpoint; gives what is wrong if it is damaged."""
+    try:
+      self._check_shapes(path)
+      status = self._checkpoint.restore(path)
+      status.assert_existing_objects_matched()
+    except _NO_DAMAGE:
+      raise
+    except (tf.errors.OpError, IndexError) as error:
+      # TensorFlow's reader raises IndexError where a file ends too early.
+      return " ".join(str(error).split())
+    return None
+
+  def _check_options(self, path):
     """Refuses a checkpoint that other options or programs have made."""
     if not tf.io.gfile.exists(self._options_path):
       raise ValueError(
-        f"{latest} is a checkpoint of another program: there is no "
+        f"{path} is a checkpoint of another program: there is no "
         f"{OPTIONS_FILE} beside it. Use another --output_dir; to begin from "
         "the weights of that checkpoint, pass it as --init_checkpoint."
       )
@@ -105,9 +160,9 @@ class RunCheckpoints:
       saved = file.read()
     check_same_options(saved, self._options, self._options_path)
 
-  def _check_shapes(self, latest):
+  def _check_shapes(self, path):
     """Refuses a checkpoint of another model and names what differs."""
-    saved = tf.train.load_checkpoint(latest).get_variable_to_shape_map()
+    saved = tf.train.load_checkpoint(path).get_variable_to_shape_map()
     expected = {
       f"{name}/{index}/.ATTRIBUTES/VARIABLE_VALUE": variable
       for name, variables in self._variables.items()
@@ -116,14 +171,14 @@ class RunCheckpoints:
     for key, variable in expected.items():
       if saved.get(key) != list(variable.shape):
         raise ValueError(
-          f"The checkpoint {latest} is of another model: {variable.path} has "
+          f"The checkpoint {path} is of another model: {variable.path} has "
           f"shape {list(variable.shape)} here and "
           f"{saved.get(key, 'no counterpart')} there. {_OTHER_DIRECTORY}"
         )
     held = [key for key in saved if key.split("/")[0] in self._variables]
     if len(held) != len(expected):
       raise ValueError(
-        f"The checkpoint {latest} is of another model: it has {len(held)} "
+        f"The checkpoint {path} is of another model: it has {len(held)} "
         f"variables, this run has {len(expected)}. {_OTHER_DIRECTORY}"
       )
 

@@ -1,5 +1,6 @@
 """The training loop: batches in, trained weights and checkpoints out."""
 
+import contextlib
 import dataclasses
 import math
 
@@ -90,6 +91,7 @@ class Trainer:
     fingerprint: dict of JSON values that the data and the model depend on
       (files, max_seq_length, ...): a run is not continued with other ones.
     log: function of one str, for the few lines a run prints; None for stderr.
+    callbacks: sequence of `Callback`, asked in this order between the steps.
 
   Raises:
     ValueError: the model is not built.
@@ -104,6 +106,7 @@ class Trainer:
     output_dir,
     fingerprint=None,
     log=None,
+    callbacks=(),
   ):
     if not model.trainable_variables:
       raise ValueError(
@@ -116,6 +119,7 @@ class Trainer:
     self._options = options
     self._output_dir = str(output_dir)
     self._log = log or log_line
+    self._callbacks = tuple(callbacks)
     # Slots must exist before a checkpoint is restored into them.
     optimizer.build(model.trainable_variables)
     self._step = tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
@@ -127,6 +131,8 @@ class Trainer:
       self._output_dir,
       self._unchangeable_options(fingerprint),
       options.max_to_keep,
+      {c.name: c.state for c in self._callbacks if c.state is not None},
+      self._log,
     )
     self._compiled_step = None
 
@@ -144,6 +150,8 @@ class Trainer:
   def train(self, dataset_fn):
     """Trains until num_train_steps steps are made, over all calls together.
 
+    Fewer are made where a callback has a reason to stop.
+
     Args:
       dataset_fn: function first_step -> tf.data.Dataset of dicts of tensors
         [batch, ...] that gives the batches of the steps first_step,
@@ -159,9 +167,19 @@ class Trainer:
         batches ended early; a loss or a norm is not finite.
     """
     self._restore()
+    with contextlib.ExitStack() as stack:
+      for callback in self._callbacks:
+        stack.enter_context(callback)
+      return self._train(dataset_fn)
+
+  def _train(self, dataset_fn):
     first_step, last_step = self.step, self._options.num_train_steps
+    # What was due when an earlier call was killed.
+    self._call_back(first_step)
     if first_step >= last_step:
       self._log(f"All {last_step} steps are made already: nothing to train.")
+      return 0
+    if self._tell_stop_reason():
       return 0
     dataset = dataset_fn(first_step)
     self._compile(dataset.element_spec)
@@ -172,6 +190,22 @@ class Trainer:
       readings = Readings(first_step, events, progress)
       self._run_steps(dataset, readings)
     return self.step - first_step
+
+  def _call_back(self, step):
+    """Lets the callbacks do what is due."""
+    for callback in self._callbacks:
+      if callback.is_due(step):
+        callback.on_step(step)
+
+  def _stop_reasons(self):
+    return [c.stop_reason for c in self._callbacks if c.stop_reason]
+
+  def _tell_stop_reason(self):
+    """Says why the training stops here; False where it goes on."""
+    reasons = self._stop_reasons()
+    if reasons:
+      self._log(f"Stopped after step {self.step}: {'; '.join(reasons)}.")
+    return bool(reasons)
 
   def _run_steps(self, dataset, readings):
     """Makes the steps, reads their numbers now and then, saves."""
@@ -188,13 +222,21 @@ class Trainer:
         )
       readings.add(self._compiled_step(batch), _batch_size(batch))
       is_last = step == options.num_train_steps
-      saves = is_last or step % options.save_checkpoints_steps == 0
+      acts = any(callback.is_due(step) for callback in self._callbacks)
+      stops = bool(self._stop_reasons())
+      saves = is_last or stops or step % options.save_checkpoints_steps == 0
       summarizes = is_last or step % interval == 0
-      if saves or summarizes or readings.is_due:
+      if saves or acts or summarizes or readings.is_due:
         # Before a checkpoint in any case: what is saved is finite.
         readings.read(summarizes)
-      if saves:
+      if acts:
+        self._call_back(step)
+        stops = bool(self._stop_reasons())
+      if saves or stops:
         self._log(f"Saved {self._checkpoints.save()}")
+      if stops:
+        self._tell_stop_reason()
+        return
 
   def _compile(self, element_spec):
     """Wraps the step for TensorFlow, with one signature for all lengths."""
@@ -226,8 +268,10 @@ class Trainer:
 
   def _unchangeable_options(self, fingerprint):
     options = self._options
+    of_callbacks = [callback.fingerprint for callback in self._callbacks]
     return {
       **(fingerprint or {}),
+      **{name: v for part in of_callbacks for name, v in part.items()},
       "num_train_steps": options.num_train_steps,
       "train_batch_size": options.train_batch_size,
       "clip_norm": options.clip_norm,

@@ -1,0 +1,117 @@
+"""One training by several seeds: how much of a score is chance."""
+
+import gc
+import json
+import os
+import statistics
+
+import keras
+import tensorflow as tf
+
+from bert_span.data.atomic_file import write_json_atomically
+from bert_span.training.progress import log_line
+
+SEEDS_FILE = "seeds.json"
+_RESULT_FILE = "seed_result.json"
+
+
+def run_seeds(seeds, output_dir, run_one, settings):
+  """Trains and scores one model a seed, then tells mean and deviation.
+
+  Each run has a folder of its own, output_dir/seed_<seed>. A run that was
+  finished under the same settings is not made again, one that was stopped
+  goes on.
+
+  Args:
+    seeds: list of int.
+    output_dir: folder of all runs; seeds.json is written there.
+    run_one: function (seed, folder) that trains, predicts and gives a dict of
+      scores.
+    settings: JSON value that tells whether a finished run is of this command.
+
+  Returns:
+    Dict of `summary`.
+  """
+  runs = []
+  for seed in seeds:
+    folder = os.path.join(output_dir, f"seed_{seed}")
+    scores = _finished_scores(folder, settings)
+    if scores is None:
+      log_line(f"Seed {seed}, {len(runs) + 1} of {len(seeds)}: {folder}")
+      scores = run_one(seed, folder)
+      result = {"settings": settings, "scores": scores}
+      write_json_atomically(os.path.join(folder, _RESULT_FILE), result)
+    else:
+      log_line(f"Seed {seed} is finished: {folder}. Remove it to run it again.")
+    runs.append({"seed": seed, "output_dir": folder, "scores": scores})
+    # The models of many seeds would not fit beside each other.
+    keras.backend.clear_session()
+    gc.collect()
+  result = summary(runs)
+  write_json_atomically(os.path.join(output_dir, SEEDS_FILE), result)
+  print(format_summary(result))
+  return result
+
+
+def summary(runs):
+  """Mean and deviation of several runs.
+
+  Example: f1 of 70, 72 and 77 has mean 73 and deviation 3.606, the sample
+  standard deviation sqrt(((70-73)^2 + (72-73)^2 + (77-73)^2) / (3 - 1)).
+
+  Args:
+    runs: list, at least two, of dicts with seed and scores, a dict of float.
+
+  Returns:
+    Dict of runs, and of mean and deviation, each a dict by score.
+  """
+  names = [
+    name
+    for name in runs[0]["scores"]
+    if all(name in run["scores"] for run in runs)
+  ]
+  columns = {name: [run["scores"][name] for run in runs] for name in names}
+  return {
+    "runs": runs,
+    "mean": {name: statistics.fmean(c) for name, c in columns.items()},
+    "deviation": {name: statistics.stdev(c) for name, c in columns.items()},
+  }
+
+
+def format_summary(result, names=("exact_match", "exact", "f1")):
+  """Lays a summary out for reading, without a last newline.
+
+           seed  exact_match           f1
+          12345        61.54        72.27
+          12346        60.92        71.80
+           mean        61.23        72.04
+      deviation         0.44         0.33
+
+  Args:
+    result: dict of `summary`.
+    names: the scores shown, as far as they are there.
+
+  Returns:
+    The table, its lines joined by newlines.
+  """
+  names = [name for name in names if name in result["mean"]]
+  rows = [(str(run["seed"]), run["scores"]) for run in result["runs"]]
+  rows += [(name, result[name]) for name in ("mean", "deviation")]
+  lines = [_row("seed", names)]
+  for label, scores in rows:
+    lines.append(_row(label, [f"{scores[name]:.2f}" for name in names]))
+  return "\n".join(lines)
+
+
+def _row(label, cells):
+  return label.rjust(9) + "".join(cell.rjust(13) for cell in cells)
+
+
+def _finished_scores(folder, settings):
+  """The scores of a run that ended under these settings, or None."""
+  path = os.path.join(folder, _RESULT_FILE)
+  if not tf.io.gfile.exists(path):
+    return None
+  with tf.io.gfile.GFile(path) as file:
+    result = json.loads(file.read())
+  return result["scores"] if result["settings"] == settings else None

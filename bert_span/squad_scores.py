@@ -1,0 +1,129 @@
+"""The official scores of answers, after prediction and during training."""
+
+import dataclasses
+import hashlib
+import math
+
+from bert_span import heads
+from bert_span.answers.multi_span_metrics import evaluate_multi_span
+from bert_span.answers.squad1_metrics import evaluate_squad1
+from bert_span.answers.squad2_metrics import evaluate_squad2
+from bert_span.data.squad_reader import SquadFile
+from bert_span.training.selection import SelectionOptions
+
+# What a training shows of the official scores, as far as they are there.
+_SHOWN = ("exact_match", "exact", "f1", "HasAns_f1", "NoAns_f1")
+_SHOWN_OF_SPANS = ("exact_match_f1", "overlap_f1")
+
+
+def official_scores(squad_file, predictions, null_odds=None):
+  """Scores answers with the official metrics of their data.
+
+  Args:
+    squad_file: `SquadFile` with the questions and their answers.
+    predictions: dict of text by question id.
+    null_odds: dict of float by question id, for SQuAD 2.0's best thresholds;
+      the predictions are already empty where the odds say so.
+
+  Returns:
+    Dict of `evaluate_squad2` for SQuAD 2.0, else of `evaluate_squad1`.
+  """
+  if null_odds is not None:
+    return evaluate_squad2(
+      squad_file.examples, predictions, null_odds, na_prob_thresh=math.inf
+    )
+  if squad_file.version_2:
+    return evaluate_squad2(squad_file.examples, predictions)
+  return evaluate_squad1(squad_file.examples, predictions)
+
+
+@dataclasses.dataclass(frozen=True)
+class DevelopmentSet:
+  """Questions that a model is scored on while it is trained.
+
+  Attributes:
+    squad_file: `SquadFile` with the questions and their answers.
+    batch_size: windows the model reads at once.
+    options: `SelectionOptions`; best_metric "exact_match" is SQuAD 2.0's
+      "exact" where the data are such.
+  """
+
+  squad_file: SquadFile
+  batch_size: int
+  options: SelectionOptions
+
+  def selection_options(self, decoder_options, head):
+    """The options with the metric's name in the scores of these data.
+
+    The data are scored once with empty answers: whatever is wrong with them
+    is told before hours of training.
+
+    Args:
+      decoder_options: of the extractor.
+      head: "span" or "bio".
+
+    Returns:
+      `SelectionOptions`.
+
+    Raises:
+      ValueError: the data cannot be scored, or have no such metric.
+    """
+    examples = self.squad_file.examples
+    version_2 = decoder_options.version_2_with_negative
+    scores = self._shown_scores(
+      {example.qas_id: "" for example in examples},
+      {example.qas_id: 0.0 for example in examples} if version_2 else None,
+      {example.qas_id: [] for example in examples},
+      head,
+    )
+    metric = self.options.best_metric
+    if metric == "exact_match" and "exact" in scores:
+      metric = "exact"
+    if metric not in scores:
+      raise ValueError(
+        f"--best_metric={metric} is not among the scores of a {head} head: "
+        f"{', '.join(scores)}. Choose one of these."
+      )
+    return dataclasses.replace(self.options, best_metric=metric)
+
+  def scores(self, extractor, interruptible):
+    """Answers the questions and scores the answers.
+
+    Args:
+      extractor: `SpanExtractor`.
+      interruptible: see `TerminationRequest`.
+
+    Returns:
+      Dict of float, in percent.
+    """
+    answers = extractor.predict(self.squad_file.examples, self.batch_size)
+    predictions = list(interruptible(answers))
+    version_2 = extractor.decoder_options.version_2_with_negative
+    spans = {}
+    if extractor.head == heads.BIO:
+      spans = {p.qas_id: [s.text for s in p.spans] for p in predictions}
+    return self._shown_scores(
+      {p.qas_id: p.text for p in predictions},
+      {p.qas_id: p.null_odds for p in predictions} if version_2 else None,
+      spans,
+      extractor.head,
+    )
+
+  def fingerprint(self, decoder_options):
+    """What the scores depend on beside the model, as JSON values."""
+    questions = hashlib.sha256()
+    for example in self.squad_file.examples:
+      questions.update(repr(example).encode("utf-8"))
+    return {
+      "num_questions": len(self.squad_file.examples),
+      "questions_sha256": questions.hexdigest(),
+      "decoder": dataclasses.asdict(decoder_options),
+    }
+
+  def _shown_scores(self, texts, null_odds, spans, head):
+    scores = official_scores(self.squad_file, texts, null_odds)
+    shown = {name: scores[name] for name in _SHOWN if name in scores}
+    if head == heads.BIO:
+      of_spans = evaluate_multi_span(self.squad_file.examples, spans)
+      shown |= {name: of_spans[name] for name in _SHOWN_OF_SPANS}
+    return shown

@@ -1,0 +1,84 @@
+"""Stops a training between two steps when its machine is taken away."""
+
+import signal
+
+from bert_span.training.callbacks import Callback
+from bert_span.training.progress import log_line
+
+# That of tf.distribute's PreemptionCheckpointHandler, so that a supervisor
+# needs one rule only: "run the same command again".
+EXIT_CODE = 42
+
+
+class Preempted(SystemExit):
+  """Ends the program with `EXIT_CODE`: the run is saved and can go on."""
+
+  def __init__(self):
+    super().__init__(EXIT_CODE)
+
+
+class EvaluationInterrupted(Exception):
+  """An evaluation was given up; it will be made when the run goes on."""
+
+
+class TerminationRequest(Callback):
+  """Turns SIGTERM into a saved checkpoint and an exit code of its own.
+
+  Spot machines, Kubernetes and Slurm send SIGTERM some seconds before they
+  take a machine away. While the training runs the signal is only noted: the
+  step at hand is finished, saved, and the loop returns. Before and after it
+  the signal ends the program at once, as always.
+
+  Example:
+    termination = TerminationRequest()
+    Trainer(..., callbacks=[termination]).train(dataset_fn)
+    termination.exit_if_received()
+
+  Signals are Python's, so the training must run in the main thread.
+  """
+
+  def __init__(self):
+    self.stop_reason = None
+    self._previous = None
+
+  def __enter__(self):
+    self._previous = signal.signal(signal.SIGTERM, self._note)
+    return self
+
+  def __exit__(self, *unused_exception):
+    signal.signal(signal.SIGTERM, self._previous)
+
+  def _note(self, *unused_arguments):
+    self.stop_reason = "SIGTERM received"
+
+  def interruptible(self, items):
+    """Yields items until the signal comes, for long evaluations.
+
+    Args:
+      items: iterable.
+
+    Yields:
+      The items.
+
+    Raises:
+      EvaluationInterrupted: the signal has come.
+    """
+    for item in items:
+      if self.stop_reason:
+        raise EvaluationInterrupted
+      yield item
+
+  def exit_if_received(self, log=log_line):
+    """Ends the program with `EXIT_CODE` if the signal has come.
+
+    Args:
+      log: function of one str.
+
+    Raises:
+      Preempted: it has.
+    """
+    if self.stop_reason:
+      log(
+        f"Ending with status {EXIT_CODE}: the same command continues the run."
+      )
+      raise Preempted

@@ -1,0 +1,235 @@
+"""Scores during training: which step gave the best model, and when to stop."""
+
+import dataclasses
+import json
+import math
+
+import tensorflow as tf
+
+from bert_span.data.atomic_file import write_json_atomically
+from bert_span.training.callbacks import Callback
+from bert_span.training.event_file import EventFile
+from bert_span.training.preemption import EvaluationInterrupted
+from bert_span.training.progress import log_line
+
+EVALUATIONS_FILE = "evaluations.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class SelectionOptions:
+  """When a model is scored, and what for.
+
+  Attributes:
+    eval_steps: steps from one evaluation to the next; the last step of the
+      run is evaluated in any case.
+    best_metric: name of the score that decides which model is kept; None
+      keeps none but that of the last step.
+    smaller_is_better: whether that score is a loss.
+    early_stopping_patience: evaluations in a row without a better score after
+      which the training ends; None trains to the end.
+  """
+
+  eval_steps: int
+  best_metric: str | None = None
+  smaller_is_better: bool = False
+  early_stopping_patience: int | None = None
+
+  def __post_init__(self):
+    """Refuses what cannot be done."""
+    for name in ("eval_steps", "early_stopping_patience"):
+      value = getattr(self, name)
+      if value is not None and value < 1:
+        raise ValueError(f"{name} must be positive. Received: {name}={value}")
+    if self.early_stopping_patience and not self.best_metric:
+      raise ValueError(
+        "early_stopping_patience needs best_metric, the score that must get "
+        "better."
+      )
+
+
+class Evaluations(tf.train.experimental.PythonState):
+  """All evaluations of a run, part of its checkpoints.
+
+  Example: with the metric f1 and the scores 60, 70, 70, 65 the best is the
+  second, since equal is not better, and two have passed since.
+
+  Args:
+    metric: name of the score that decides; None for none.
+    smaller_is_better: whether it is a loss.
+  """
+
+  def __init__(self, metric=None, smaller_is_better=False):
+    self.rows = []
+    self._metric = metric
+    self._smaller_is_better = smaller_is_better
+
+  def add(self, step, scores):
+    """Adds an evaluation.
+
+    Args:
+      step: int, steps made.
+      scores: dict of float.
+
+    Returns:
+      Whether it is the best so far.
+    """
+    self.rows.append({"step": step, "scores": scores})
+    return self.best is self.rows[-1]
+
+  @property
+  def best(self):
+    """The row with the best score, the first of equals; None for none."""
+    if not self.rows or self._metric is None:
+      return None
+    choose = min if self._smaller_is_better else max
+    return choose(self.rows, key=lambda row: row["scores"][self._metric])
+
+  @property
+  def num_since_best(self):
+    """Evaluations after the best one."""
+    return len(self.rows) - 1 - self.rows.index(self.best) if self.best else 0
+
+  @property
+  def last_step(self):
+    """The step of the last evaluation, 0 before the first."""
+    return self.rows[-1]["step"] if self.rows else 0
+
+  def serialize(self):
+    """The rows as bytes, for a checkpoint."""
+    return json.dumps(self.rows).encode("utf-8")
+
+  def deserialize(self, string_value):
+    """Takes the rows of a checkpoint."""
+    self.rows = json.loads(string_value)
+
+
+class ModelSelection(Callback):
+  """Scores the model every eval_steps steps and keeps the best.
+
+  Its state is the list of all evaluations, in the checkpoints, so that a run
+  that was killed chooses and stops as one that was not. Every evaluation is a
+  line of a table in the log, a point of the curves in output_dir/eval (for
+  TensorBoard) and a row of output_dir/evaluations.json.
+
+  Args:
+    options: `SelectionOptions`.
+    num_train_steps: steps of the whole run.
+    score: function without arguments that gives a dict of float; it may raise
+      EvaluationInterrupted, and is then asked again when the run goes on.
+    keeper: `BestModel`, or None where no best model is kept.
+    output_dir: folder of the run.
+    fingerprint: dict of JSON values that the scores depend on.
+    log: function of one str; None for stderr.
+  """
+
+  name = "evaluations"
+
+  def __init__(
+    self,
+    options,
+    num_train_steps,
+    score,
+    keeper,
+    output_dir,
+    fingerprint=None,
+    log=None,
+  ):
+    self.state = Evaluations(options.best_metric, options.smaller_is_better)
+    self.fingerprint = {
+      "evaluation": {**dataclasses.asdict(options), **(fingerprint or {})}
+    }
+    self._options = options
+    self._num_train_steps = num_train_steps
+    self._score = score
+    self._keeper = keeper
+    self._output_dir = output_dir
+    self._log = log or log_line
+    self._events = None
+    self._has_header = False
+
+  def __enter__(self):
+    if self.state.best and self._keeper:
+      self._keeper.check_kept()
+    self._events = EventFile(tf.io.gfile.join(self._output_dir, "eval"))
+    return self
+
+  def __exit__(self, *exception):
+    self._events.__exit__(*exception)
+
+  @property
+  def stop_reason(self):
+    """Why the training should end here, or None."""
+    patience = self._options.early_stopping_patience
+    if patience is None or self.state.num_since_best < patience:
+      return None
+    return (
+      f"no better {self._options.best_metric} in {patience} evaluations "
+      f"since step {self.state.best['step']}"
+    )
+
+  def is_due(self, step):
+    """See `Callback`."""
+    is_reached = (
+      step % self._options.eval_steps == 0 or step == self._num_train_steps
+    )
+    return is_reached and step > self.state.last_step
+
+  def on_step(self, step):
+    """Scores the model and keeps it if it is the best.
+
+    Args:
+      step: int, steps made.
+
+    Raises:
+      ValueError: the score that decides is missing or not finite.
+    """
+    try:
+      scores = self._score()
+    except EvaluationInterrupted:
+      return
+    _check_metric(self._options.best_metric, scores, step)
+    is_best = self.state.add(step, scores)
+    if is_best and self._keeper:
+      self._keeper.save(step, self._options.best_metric, scores)
+    self._events.write(scores, step)
+    self._write_table()
+    self._log_row(step, scores, is_best)
+
+  def _write_table(self):
+    best = self.state.best
+    write_json_atomically(
+      tf.io.gfile.join(self._output_dir, EVALUATIONS_FILE),
+      {
+        "best_metric": self._options.best_metric,
+        "best_step": best and best["step"],
+        "evaluations": self.state.rows,
+      },
+    )
+
+  def _log_row(self, step, scores, is_best):
+    if not self._has_header:
+      self._log(_row("step", scores))
+      self._has_header = True
+    cells = [f"{value:.5g}" for value in scores.values()]
+    self._log(_row(str(step), cells) + ("  best so far" if is_best else ""))
+
+
+def _row(first, cells):
+  return first.rjust(8) + "".join(cell.rjust(16) for cell in cells)
+
+
+def _check_metric(name, scores, step):
+  """Refuses to choose by a score that there is not."""
+  if name is None:
+    return
+  if name not in scores:
+    raise ValueError(
+      f"--best_metric={name} is not among the scores: {', '.join(scores)}. "
+      "Choose one of these."
+    )
+  if not math.isfinite(scores[name]):
+    raise ValueError(
+      f"The {name} of the evaluation at step {step} is {scores[name]}, so no "
+      "best model can be chosen by it. Choose another --best_metric, or other "
+      "data to evaluate on."
+    )

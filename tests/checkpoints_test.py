@@ -1,0 +1,114 @@
+"""Checkpoints on disk: which are seen, which are damaged, what is refused."""
+
+import shutil
+
+import numpy as np
+import pytest
+from trainer_test import NUM_STEPS, all_values, dataset_fn, make_trainer
+
+
+@pytest.fixture
+def finished(tmp_path):
+  """A finished run with the checkpoints 2, 4, 6, 7, and its weights."""
+  trainer, model = make_trainer(tmp_path)
+  trainer.train(dataset_fn)
+  return tmp_path, all_values(model, trainer)
+
+
+def _cut_in_half(path):
+  path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _change_a_byte(path):
+  content = bytearray(path.read_bytes())
+  content[len(content) // 2] ^= 0xFF
+  path.write_bytes(content)
+
+
+@pytest.mark.parametrize("ending", ["index", "data-00000-of-00001"])
+@pytest.mark.parametrize(
+  "damage",
+  [
+    _cut_in_half,
+    _change_a_byte,
+    lambda path: path.write_bytes(b""),
+    lambda path: path.unlink(),
+  ],
+  ids=["cut", "changed", "empty", "gone"],
+)
+def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(
+  finished, ending, damage
+):
+  output_dir, expected = finished
+  damage(output_dir / f"model.ckpt-7.{ending}")
+  lines = []
+  again, model = make_trainer(output_dir, log=lines.append)
+  assert again.train(dataset_fn) == NUM_STEPS - 6
+  assert "model.ckpt-7 cannot be read" in lines[0]
+  assert "model.ckpt-6" in lines[1]
+  for value, other in zip(all_values(model, again), expected, strict=True):
+    np.testing.assert_array_equal(value, other)
+  # The damaged one was written anew.
+  assert make_trainer(output_dir)[0].train(dataset_fn) == 0
+
+
+def test_two_damaged_checkpoints_are_passed_over(finished):
+  output_dir, _ = finished
+  for step in (6, 7):
+    _cut_in_half(output_dir / f"model.ckpt-{step}.index")
+  lines = []
+  again, _ = make_trainer(output_dir, log=lines.append)
+  assert again.train(dataset_fn) == NUM_STEPS - 4
+  assert [line.split()[2][-1] for line in lines[:2]] == ["7", "6"]
+  # Saved later than 7 was named, but 7 is the later step.
+  assert (output_dir / "model.ckpt-7.index").exists()
+
+
+def test_when_all_are_damaged_nothing_is_begun_again_unasked(finished):
+  output_dir, _ = finished
+  for path in output_dir.glob("*.index"):
+    _cut_in_half(path)
+  with pytest.raises(ValueError, match=r"No checkpoint in .* can be read"):
+    make_trainer(output_dir)[0].train(dataset_fn)
+
+
+def test_a_checkpoint_counts_only_once_it_is_named(finished):
+  """As a kill leaves it between the files and the name."""
+  output_dir, expected = finished
+  index = output_dir / "checkpoint"
+  for path in list(output_dir.glob("model.ckpt-7.*")):
+    shutil.copy(path, output_dir / path.name.replace("-7.", "-9.", 1))
+  _cut_in_half(output_dir / "model.ckpt-9.index")
+  assert "model.ckpt-9" not in index.read_text()
+  again, model = make_trainer(output_dir)
+  assert again.train(dataset_fn) == 0
+  np.testing.assert_array_equal(all_values(model, again)[0], expected[0])
+
+
+@pytest.mark.parametrize("content", [b"", b'model_checkpoint_path: "mo', b"\0"])
+def test_a_spoiled_list_of_checkpoints_is_written_anew(finished, content):
+  output_dir, _ = finished
+  (output_dir / "checkpoint").write_bytes(content)
+  lines = []
+  again, _ = make_trainer(output_dir, log=lines.append, max_to_keep=2)
+  assert again.train(dataset_fn) == 0
+  assert "with 4 checkpoints" in lines[0]
+  # They are kept and deleted as before.
+  _cut_in_half(output_dir / "model.ckpt-7.index")
+  make_trainer(output_dir, max_to_keep=2)[0].train(dataset_fn)
+  assert sorted(path.name for path in output_dir.glob("*.index")) == [
+    "model.ckpt-6.index",
+    "model.ckpt-7.index",
+  ]
+
+
+def test_a_spoiled_list_of_no_checkpoints_begins_the_run(tmp_path):
+  (tmp_path / "checkpoint").write_bytes(b"")
+  assert make_trainer(tmp_path)[0].train(dataset_fn) == NUM_STEPS
+
+
+def test_a_finished_run_keeps_what_was_asked_for(tmp_path):
+  make_trainer(tmp_path, max_to_keep=3)[0].train(dataset_fn)
+  assert sorted(path.name for path in tmp_path.glob("*.index")) == [
+    f"model.ckpt-{step}.index" for step in (4, 6, 7)
+  ]

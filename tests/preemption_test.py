@@ -1,0 +1,201 @@
+"""Runs that are killed, and runs that are told to end, in real processes."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from killed_run import make_run
+from run_squad_test import folder, read, squad_command  # noqa: F401
+from trainer_test import (
+  NUM_STEPS,
+  all_values,
+  dataset_fn,
+  make_batch,
+  make_trainer,
+)
+
+from bert_span.training.preemption import (
+  EXIT_CODE,
+  EvaluationInterrupted,
+  Preempted,
+  TerminationRequest,
+)
+
+_PROGRAM = pathlib.Path(__file__).parent / "killed_run.py"
+
+
+def _killed_run(output_dir, point, step):
+  environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+  return subprocess.run(
+    [sys.executable, str(_PROGRAM), str(output_dir), point, str(step)],
+    capture_output=True,
+    text=True,
+    check=False,
+    timeout=900,
+    env=environment,
+  )
+
+
+@pytest.mark.large
+def test_kills_within_saving_one_after_the_other_leave_the_same_weights(
+  tmp_path,
+):
+  whole, whole_model = make_run(tmp_path / "whole")
+  whole.train(dataset_fn)
+  killed = tmp_path / "killed"
+  # Before there is any checkpoint; within the files; before the list names
+  # them; within the deletion of an older one.
+  for point, step in (
+    ("writing", 1),
+    ("writing", 3),
+    ("unnamed", 5),
+    ("deleting", 6),
+  ):
+    run = _killed_run(killed, point, step)
+    assert run.returncode == -signal.SIGKILL, run.stderr
+    unfinished = [path.name for path in killed.glob("*_temp")]
+    assert unfinished == ([f"model.ckpt-{step}_temp"] * (point == "writing"))
+  last, model = make_run(killed)
+  assert last.train(dataset_fn) == NUM_STEPS - 6
+  for value, expected in zip(
+    all_values(model, last), all_values(whole_model, whole), strict=True
+  ):
+    np.testing.assert_array_equal(value, expected)
+  assert {path.name for path in killed.iterdir()} == {
+    path.name for path in (tmp_path / "whole").iterdir()
+  }
+
+
+def test_a_signal_ends_the_step_saves_and_says_so(tmp_path):
+  termination, lines = TerminationRequest(), []
+
+  def make(step):
+    if step == 4:
+      os.kill(os.getpid(), signal.SIGTERM)
+    return make_batch(step)
+
+  before = signal.getsignal(signal.SIGTERM)
+  trainer, _ = make_trainer(tmp_path, log=lines.append, callbacks=[termination])
+  made = trainer.train(lambda first: dataset_fn(first, make=make))
+  # The batches are made ahead: the signal may come some steps earlier.
+  assert 1 <= made <= 5
+  assert lines[-2:] == [
+    f"Saved {tmp_path}/model.ckpt-{made}",
+    f"Stopped after step {made}: SIGTERM received.",
+  ]
+  assert signal.getsignal(signal.SIGTERM) is before
+  with pytest.raises(Preempted) as error:
+    termination.exit_if_received()
+  assert error.value.code == EXIT_CODE == 42
+
+
+def test_without_a_signal_nothing_ends():
+  termination = TerminationRequest()
+  with termination:
+    assert list(termination.interruptible([1, 2])) == [1, 2]
+  termination.exit_if_received()
+  assert termination.stop_reason is None
+
+
+def test_a_long_evaluation_is_given_up_at_once():
+  termination = TerminationRequest()
+  seen = []
+  with termination, pytest.raises(EvaluationInterrupted):
+    for item in termination.interruptible(range(10)):
+      seen.append(item)
+      if item == 2:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.01)  # Python runs the handler between two lines.
+  assert seen == [0, 1, 2]
+
+
+def _tensors(output_dir):
+  """All that the latest checkpoint holds, but TensorFlow's own notes."""
+  reader = tf.train.load_checkpoint(tf.train.latest_checkpoint(output_dir))
+  return {
+    name: reader.get_tensor(name)
+    for name in reader.get_variable_to_shape_map()
+    if "OBJECT_GRAPH" not in name and "save_counter" not in name
+  }
+
+
+def _stopped_run(folder, output_dir, flags, sent, is_time):  # noqa: F811
+  """Runs run_squad, sends it a signal when it is time, and waits."""
+  process = subprocess.Popen(
+    squad_command(folder, output_dir, *flags),
+    stdout=subprocess.PIPE,
+    stderr=subprocess.PIPE,
+    text=True,
+  )
+  deadline = time.monotonic() + 900
+  while not is_time():
+    assert process.poll() is None, process.communicate()[1]
+    assert time.monotonic() < deadline
+    time.sleep(0.02)
+  process.send_signal(sent)
+  return process.communicate(timeout=900)[1], process.returncode
+
+
+@pytest.mark.large
+def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
+  folder,  # noqa: F811
+  tmp_path,
+):
+  """Every weight, slot and seed, every evaluation and the best model."""
+  flags = (
+    *("--do_train", "--do_predict", "--do_eval"),
+    *("--save_checkpoints_steps=3", "--keep_checkpoint_max=2"),
+    *("--eval_steps=7", "--early_stopping_patience=4"),
+    "--learning_rate=2e-3",
+  )
+  whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+  run = subprocess.run(
+    squad_command(folder, whole, *flags),
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+  assert run.returncode == 0, run.stderr
+  # Written before the first step is traced, which takes longer than a signal.
+  errors, status = _stopped_run(
+    folder,
+    stopped,
+    flags,
+    signal.SIGTERM,
+    lambda: list((stopped / "train").glob("events*")),
+  )
+  assert status == EXIT_CODE, errors
+  assert "SIGTERM received" in errors and "same command" in errors
+  assert not (stopped / "predictions.json").exists()
+  saved = len(list(stopped.glob("*.index")))
+  assert saved >= 1
+  _, status = _stopped_run(
+    folder,
+    stopped,
+    flags,
+    signal.SIGKILL,
+    lambda: (stopped / "evaluations.json").exists(),
+  )
+  assert status == -signal.SIGKILL
+  again = subprocess.run(
+    squad_command(folder, stopped, *flags),
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+  assert again.returncode == 0, again.stderr
+  assert "Continuing from" in again.stderr
+  assert ", the best by f1: step" in again.stderr
+  expected, found = _tensors(whole), _tensors(stopped)
+  assert set(found) == set(expected)
+  for name, value in expected.items():
+    np.testing.assert_array_equal(found[name], value, err_msg=name)
+  for name in ("evaluations.json", "model/selection.json", "predictions.json"):
+    assert read(stopped / name) == read(whole / name)
+  assert len(list(stopped.glob("*.index"))) == 2

@@ -1,0 +1,57 @@
+"""Held-out scores while an encoder is pre-trained."""
+
+import json
+
+import pytest
+from pretraining_test import _OPTIONS, batches_of, new_model
+from tiny_pretraining import tiny_batch
+
+from bert_span.pretraining import PretrainingOptions, evaluate, pretrain
+from bert_span.pretraining_selection import HeldOutText
+from bert_span.training.selection import SelectionOptions
+
+
+class _Keeper:
+  steps = ()
+
+  def save(self, step, metric, scores):
+    self.steps = (*self.steps, step)
+
+  def check_kept(self):
+    raise AssertionError("a new run has no best model")
+
+
+def _batches():
+  """Two batches of held-out text, the same whenever they are asked for."""
+  return [tiny_batch(seq_length=12, targets=2, seed=seed) for seed in (1, 2)]
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("metric", [None, "mlm_loss"])
+def test_held_out_figures_are_those_of_the_model_at_that_step(tmp_path, metric):
+  options = PretrainingOptions(num_train_steps=5, **_OPTIONS)
+  (tmp_path / "text").mkdir()
+  model, keeper = new_model(), _Keeper()
+  out = tmp_path / "run"
+  held_out = HeldOutText(
+    _batches,
+    None,
+    SelectionOptions(2, metric, smaller_is_better=True),
+    {"input": [["held_out.txt", 5]]},
+  )
+  selection = held_out.selection(model, 5, keeper, str(out), iter)
+  batches = batches_of(tmp_path / "text", out)
+  pretrain(model, batches, options, str(out), {}, [selection])
+  rows = json.loads((out / "evaluations.json").read_text())["evaluations"]
+  assert [row["step"] for row in rows] == [2, 4, 5]
+  scores = evaluate(model, _batches())
+  assert set(rows[-1]["scores"]) == {
+    *("mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy")
+  }
+  for name, value in rows[-1]["scores"].items():
+    assert value == pytest.approx(scores[name], rel=1e-6)
+  losses = [row["scores"]["mlm_loss"] for row in rows]
+  best = rows[losses.index(min(losses))]["step"]
+  assert (best in keeper.steps) == (metric is not None)
+  saved = json.loads((out / "training_options.json").read_text())
+  assert saved["evaluation"]["input"] == [["held_out.txt", 5]]

@@ -1,0 +1,243 @@
+"""Model selection within a training: what is scored, kept and stopped."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from trainer_test import (
+  NUM_STEPS,
+  dataset_fn,
+  make_model,
+  make_trainer,
+)
+
+from bert_span.training.preemption import EvaluationInterrupted
+from bert_span.training.selection import (
+  Evaluations,
+  ModelSelection,
+  SelectionOptions,
+)
+
+
+class _Keeper:
+  """Remembers what was kept, and by which steps."""
+
+  def __init__(self):
+    self.steps = []
+    self.is_there = True
+
+  def save(self, step, metric, scores):
+    assert metric in scores
+    self.steps.append(step)
+
+  def check_kept(self):
+    if not self.is_there:
+      raise ValueError("gone")
+
+
+def _selecting_trainer(output_dir, f1_of_step, patience=None, **options):
+  """A trainer that is scored every 2 steps, with given scores.
+
+  Args:
+    output_dir: folder of the run.
+    f1_of_step: dict of float, or of an exception, by step.
+    patience: early_stopping_patience.
+    **options: of the trainer.
+  """
+  keeper, lines = _Keeper(), []
+  trainer, model = None, make_model()
+
+  def score():
+    value = f1_of_step[trainer.step]
+    if isinstance(value, Exception):
+      raise value
+    return {"f1": value, "exact_match": value / 2}
+
+  selection = ModelSelection(
+    SelectionOptions(2, "f1", early_stopping_patience=patience),
+    NUM_STEPS,
+    score,
+    keeper,
+    str(output_dir),
+    log=lines.append,
+  )
+  trainer, _ = make_trainer(
+    output_dir,
+    model,
+    log=lines.append,
+    callbacks=[selection],
+    **{"save_checkpoints_steps": 3, **options},
+  )
+  return trainer, selection, keeper, lines
+
+
+def _scores_of(selection):
+  return {row["step"]: row["scores"]["f1"] for row in selection.state.rows}
+
+
+def test_the_best_is_the_first_of_equals_and_the_last_is_counted_from_it():
+  evaluations = Evaluations("f1")
+  assert evaluations.best is None and evaluations.num_since_best == 0
+  bests = [
+    evaluations.add(step, {"f1": f1})
+    for step, f1 in ((10, 60.0), (20, 70.0), (30, 70.0), (40, 65.0))
+  ]
+  assert bests == [True, True, False, False]
+  assert evaluations.best["step"] == 20
+  assert evaluations.num_since_best == 2
+  assert evaluations.last_step == 40
+  again = Evaluations("f1")
+  again.deserialize(evaluations.serialize())
+  assert again.rows == evaluations.rows and again.num_since_best == 2
+
+
+def test_of_losses_the_smallest_is_the_best():
+  evaluations = Evaluations("mlm_loss", smaller_is_better=True)
+  for step, loss in ((10, 3.0), (20, 2.0), (30, 2.5)):
+    evaluations.add(step, {"mlm_loss": loss})
+  assert evaluations.best["step"] == 20
+  assert evaluations.num_since_best == 1
+
+
+def test_without_a_metric_nothing_is_best():
+  evaluations = Evaluations()
+  assert not evaluations.add(10, {"mlm_loss": 3.0})
+  assert evaluations.best is None and evaluations.num_since_best == 0
+
+
+def test_every_evaluation_is_kept_shown_and_written(tmp_path):
+  scores = {2: 60.0, 4: 72.5, 6: 70.0, 7: 71.0}
+  trainer, selection, keeper, lines = _selecting_trainer(tmp_path, scores)
+  assert trainer.train(dataset_fn) == NUM_STEPS
+  assert _scores_of(selection) == scores  # 7: the last step in any case
+  assert keeper.steps == [2, 4]
+  table = [line.split() for line in lines if line.startswith("   ")]
+  assert table[0] == ["step", "f1", "exact_match"]
+  assert table[1] == ["2", "60", "30", "best", "so", "far"]
+  assert table[3] == ["6", "70", "35"]
+  file = json.loads((tmp_path / "evaluations.json").read_text())
+  assert (file["best_metric"], file["best_step"]) == ("f1", 4)
+  assert [row["step"] for row in file["evaluations"]] == [2, 4, 6, 7]
+  curves = {}
+  for path in (tmp_path / "eval").glob("events.out.tfevents.*"):
+    for record in tf.data.TFRecordDataset(str(path)):
+      event = tf.compat.v1.Event.FromString(record.numpy())
+      for value in event.summary.value:
+        curves[value.tag, event.step] = float(tf.make_ndarray(value.tensor))
+  assert curves["f1", 4] == 72.5 and curves["exact_match", 7] == 35.5
+
+
+def test_training_ends_when_patience_does_and_stays_ended(tmp_path):
+  scores = {2: 60.0, 4: 59.0, 6: 60.0, 7: 99.0}
+  trainer, _, keeper, lines = _selecting_trainer(tmp_path, scores, patience=2)
+  assert trainer.train(dataset_fn) == 6
+  assert keeper.steps == [2]
+  told = "Stopped after step 6: no better f1 in 2 evaluations since step 2."
+  assert lines[-1] == told
+  again, selection, keeper, lines = _selecting_trainer(
+    tmp_path, scores, patience=2
+  )
+  assert again.train(dataset_fn) == 0
+  assert lines[-1] == told
+  assert selection.state.num_since_best == 2 and keeper.steps == []
+
+
+class _Killed(Exception):
+  pass
+
+
+def test_a_killed_run_chooses_and_stops_as_one_that_was_not(tmp_path):
+  """Killed in the evaluation of step 6, after the checkpoint of step 3."""
+  scores = {2: 60.0, 4: 61.0, 6: 50.0, 7: 50.0}
+  killed, *_ = _selecting_trainer(
+    tmp_path, {**scores, 6: _Killed()}, patience=2
+  )
+  with pytest.raises(_Killed):
+    killed.train(dataset_fn)
+  again, selection, keeper, _ = _selecting_trainer(tmp_path, scores, patience=2)
+  assert again.train(dataset_fn) == 4
+  assert _scores_of(selection) == scores
+  assert keeper.steps == [4]  # 60 of step 2 came with the checkpoint
+  assert selection.state.num_since_best == 2
+
+
+def test_an_interrupted_evaluation_is_made_up_for_before_the_next_step(
+  tmp_path,
+):
+  scores = {2: 60.0, 4: 61.0, 6: 62.0, 7: 63.0}
+  stopped, selection, _, _ = _selecting_trainer(
+    tmp_path, {**scores, 6: EvaluationInterrupted(), 7: _Killed()}
+  )
+  with pytest.raises(_Killed):
+    stopped.train(dataset_fn)  # The checkpoint of step 6 was saved.
+  assert _scores_of(selection) == {2: 60.0, 4: 61.0}
+  again, selection, keeper, _ = _selecting_trainer(tmp_path, scores)
+  assert again.train(dataset_fn) == 1
+  assert _scores_of(selection) == scores
+  assert keeper.steps == [6, 7]
+
+
+def test_a_run_whose_best_model_is_gone_is_not_continued(tmp_path):
+  scores = {2: 60.0, 4: 61.0, 6: 50.0, 7: 50.0}
+  _selecting_trainer(tmp_path, scores)[0].train(dataset_fn)
+  again, _, keeper, _ = _selecting_trainer(tmp_path, scores)
+  keeper.is_there = False
+  with pytest.raises(ValueError, match="gone"):
+    again.train(dataset_fn)
+
+
+def test_evaluating_does_not_change_the_weights(tmp_path):
+  plain, model = make_trainer(tmp_path / "plain")
+  plain.train(dataset_fn)
+  scores = dict.fromkeys((2, 4, 6, 7), 1.0)
+  scored, *_ = _selecting_trainer(tmp_path / "scored", scores)
+  scored.train(dataset_fn)
+  for value, expected in zip(
+    scored._model.get_weights(), model.get_weights(), strict=True
+  ):
+    np.testing.assert_array_equal(value, expected)
+
+
+def test_other_options_of_selection_are_another_run(tmp_path):
+  scores = dict.fromkeys((2, 4, 6, 7), 1.0)
+  _selecting_trainer(tmp_path, scores)[0].train(dataset_fn)
+  other, *_ = _selecting_trainer(tmp_path, scores, patience=3)
+  with pytest.raises(
+    ValueError, match=r"evaluation\.early_stopping_patience was None, is now 3"
+  ):
+    other.train(dataset_fn)
+
+
+@pytest.mark.parametrize(
+  ("scores", "told"),
+  [
+    ({"exact": 1.0}, "best_metric=f1 is not among the scores: exact"),
+    ({"f1": float("nan")}, "The f1 of the evaluation at step 2 is nan"),
+  ],
+)
+def test_a_score_that_cannot_decide_is_told(tmp_path, scores, told):
+  selection = ModelSelection(
+    SelectionOptions(2, "f1"), 4, lambda: scores, _Keeper(), str(tmp_path)
+  )
+  with selection, pytest.raises(ValueError, match=told):
+    selection.on_step(2)
+
+
+@pytest.mark.parametrize(
+  ("options", "told"),
+  [
+    ({"eval_steps": 0}, "eval_steps must be positive"),
+    (
+      {"eval_steps": 1, "best_metric": "f1", "early_stopping_patience": 0},
+      "early_stopping_patience must be positive",
+    ),
+    (
+      {"eval_steps": 1, "early_stopping_patience": 1},
+      "early_stopping_patience needs best_metric",
+    ),
+  ],
+)
+def test_impossible_options_are_refused(options, told):
+  with pytest.raises(ValueError, match=told):
+    SelectionOptions(**options)

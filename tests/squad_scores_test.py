@@ -1,0 +1,117 @@
+"""Scores of a development set during training, against the official ones."""
+
+import pytest
+from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
+
+from bert_span import heads
+from bert_span.answers.multi_span_metrics import evaluate_multi_span
+from bert_span.answers.squad1_metrics import evaluate_squad1
+from bert_span.answers.squad2_metrics import evaluate_squad2
+from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.data.squad_reader import SquadFile
+from bert_span.squad_scores import DevelopmentSet
+from bert_span.training.selection import SelectionOptions
+
+
+def _squad_file(impossible=0):
+  """Three questions, the last ones without an answer."""
+  examples = []
+  for i, text in enumerate(["Anna", "1895", "The mill"]):
+    is_impossible = i >= 3 - impossible
+    answer = Answer(text, CONTEXT.index(text))
+    examples.append(
+      SquadExample(
+        f"q{i}",
+        QUESTION,
+        CONTEXT,
+        () if is_impossible else (answer,),
+        is_impossible,
+      )
+    )
+  return SquadFile("dev.json", tuple(examples), bool(impossible))
+
+
+def _development(squad_file, metric="f1"):
+  return DevelopmentSet(squad_file, 2, SelectionOptions(10, metric))
+
+
+def test_scores_are_the_official_ones_of_squad_1():
+  extractor, squad_file = tiny_extractor(), _squad_file()
+  scores = _development(squad_file).scores(extractor, iter)
+  texts = {p.qas_id: p.text for p in extractor.predict(squad_file.examples)}
+  assert scores == evaluate_squad1(squad_file.examples, texts)
+
+
+def test_scores_are_the_official_ones_of_squad_2():
+  extractor = tiny_extractor(version_2=True)
+  squad_file = _squad_file(impossible=1)
+  scores = _development(squad_file).scores(extractor, iter)
+  texts = {p.qas_id: p.text for p in extractor.predict(squad_file.examples)}
+  official = evaluate_squad2(squad_file.examples, texts)
+  assert set(scores) == {"exact", "f1", "HasAns_f1", "NoAns_f1"}
+  assert scores == {name: official[name] for name in scores}
+
+
+def test_a_bio_head_is_scored_by_its_spans_too():
+  extractor, squad_file = tiny_extractor(head=heads.BIO), _squad_file()
+  scores = _development(squad_file).scores(extractor, iter)
+  predictions = list(extractor.predict(squad_file.examples))
+  spans = {p.qas_id: [s.text for s in p.spans] for p in predictions}
+  official = evaluate_multi_span(squad_file.examples, spans)
+  for name in ("exact_match_f1", "overlap_f1"):
+    assert scores[name] == official[name]
+  texts = {p.qas_id: p.text for p in predictions}
+  assert scores["f1"] == evaluate_squad1(squad_file.examples, texts)["f1"]
+
+
+def test_answers_pass_through_what_may_interrupt_them():
+  class Stopped(Exception):
+    pass
+
+  def interruptible(answers):
+    yield next(iter(answers))
+    raise Stopped
+
+  with pytest.raises(Stopped):
+    _development(_squad_file()).scores(tiny_extractor(), interruptible)
+
+
+@pytest.mark.parametrize(
+  ("impossible", "asked", "metric"),
+  [
+    (0, "exact_match", "exact_match"),
+    (1, "exact_match", "exact"),
+    (1, "f1", "f1"),
+  ],
+)
+def test_the_metric_has_the_name_of_the_data(impossible, asked, metric):
+  options = heads.decoder_options(
+    heads.SPAN, {"version_2_with_negative": bool(impossible)}
+  )
+  development = _development(_squad_file(impossible), asked)
+  selection = development.selection_options(options, heads.SPAN)
+  assert selection == SelectionOptions(10, metric)
+
+
+def test_a_metric_of_the_other_head_is_refused_before_training():
+  options = heads.decoder_options(heads.SPAN)
+  development = _development(_squad_file(), "overlap_f1")
+  with pytest.raises(ValueError, match="not among the scores of a span head"):
+    development.selection_options(options, heads.SPAN)
+
+
+def test_questions_that_nobody_answered_are_told_before_training():
+  example = SquadExample("q9", QUESTION, CONTEXT)
+  development = _development(SquadFile("dev.json", (example,), False))
+  with pytest.raises(ValueError, match="q9"):
+    development.selection_options(heads.decoder_options("span"), "span")
+
+
+def test_other_questions_and_decoding_have_another_fingerprint():
+  one, two = _development(_squad_file()), _development(_squad_file(1))
+  options = heads.decoder_options(heads.SPAN)
+  other = heads.decoder_options(heads.SPAN, {"max_answer_length": 5})
+  assert one.fingerprint(options) == one.fingerprint(options)
+  assert one.fingerprint(options) != two.fingerprint(options)
+  assert one.fingerprint(options) != one.fingerprint(other)
+  assert one.fingerprint(options)["num_questions"] == 3
