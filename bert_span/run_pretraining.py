@@ -117,7 +117,7 @@ def run():
 
 def _text(patterns=None):
   """What is read: text, or records that hold masked text."""
-  from bert_span.data.pretraining_records import is_record_file
+  from bert_span.data.record_files import is_record_file
   from bert_span.pretraining_job import TextInput
 
   sources = pretraining_flags.text_sources(patterns)
