@@ -1,7 +1,6 @@
 """What run_pretraining does, with plain arguments: train, evaluate, export."""
 
 import dataclasses
-import hashlib
 import json
 import os
 import shutil
@@ -32,6 +31,7 @@ from bert_span.text.masked_sequence import SequenceMasker
 from bert_span.text.span_masking import MaskingOptions
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.tokenizer_files import save_tokenizer
+from bert_span.text.vocabulary import vocabulary_sha256
 from bert_span.training.progress import log_line
 
 MODEL_DIRECTORY = "model"
@@ -175,12 +175,11 @@ class PretrainingJob:
   def _fingerprint(self, text):
     """What decides the batches, as JSON values."""
     paths = [getattr(source, "path", source) for source in text.sources]
-    tokens = "\n".join(self._vocabulary).encode("utf-8")
     return {
       "max_seq_length": self.max_seq_length,
       "masking": dataclasses.asdict(self.masking),
       "do_lower_case": self._lower_case,
-      "vocabulary": hashlib.sha256(tokens).hexdigest(),
+      "vocabulary": vocabulary_sha256(self._vocabulary),
       "input": [[path, _size(path)] for path in paths],
     }
 

@@ -19,17 +19,11 @@ from absl import flags
 
 from bert_span import program_flags, training_flags
 
-_TRAIN_FILE = flags.DEFINE_string(
-  "train_file", None, "SQuAD JSON file to train on."
-)
-_DATASET = flags.DEFINE_enum(
-  "dataset",
+_TRAIN_RECORDS = flags.DEFINE_string(
+  "train_records",
   None,
-  ["squad/v1.1", "squad/v2.0"],
-  "TensorFlow Datasets name, instead of --train_file and --predict_file.",
-)
-_DATA_DIR = flags.DEFINE_string(
-  "data_dir", None, "Folder of TensorFlow Datasets, for --dataset."
+  "Folder that bert_span.create_squad_records wrote, to train on; with "
+  "--train_file it is checked that they were made of that file.",
 )
 _DO_TRAIN = flags.DEFINE_bool("do_train", False, "Whether to train.")
 _DO_PREDICT = flags.DEFINE_bool(
@@ -70,12 +64,6 @@ _LENGTH_BUCKETS = flags.DEFINE_string(
   "32",
   "Batches hold windows of similar length and are padded to a multiple of "
   "this, in WordPieces; none pads to --max_seq_length, as the original.",
-)
-_DROP_ANSWERLESS_WINDOWS = flags.DEFINE_bool(
-  "drop_answerless_windows",
-  False,
-  "Whether windows that do not hold an answerable question's answer are left "
-  "out of training; the original trains them as null answers.",
 )
 _SPAN_HEAD_BIAS = flags.DEFINE_bool(
   "span_head_bias",
@@ -135,6 +123,7 @@ _WRITE_LOGITS = flags.DEFINE_bool(
   "Whether start and end logits of all windows are written to logits.npz in "
   "--output_dir, for bert_span.decode.",
 )
+_DATA = training_flags.train_data_flags()
 _LOOP = training_flags.loop_flags()
 _OUTPUT_DIR = program_flags.output_dir_flag()
 _PREDICT_FILE = program_flags.predict_file_flag()
@@ -175,8 +164,11 @@ def main(argv):
     disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
   )
   if _DO_TRAIN.value:
-    job.train(squad_job.read(_TRAIN_FILE.value, _dataset("train")))
-  predict_source = (_PREDICT_FILE.value, _dataset("validation"))
+    job.train(_train_source())
+  predict_source = (
+    _PREDICT_FILE.value,
+    training_flags.dataset_split("validation"),
+  )
   if _DO_PREDICT.value:
     job.predict(
       squad_job.read(*predict_source),
@@ -192,6 +184,16 @@ def run():
   program_flags.run_program(main)
 
 
+def _train_source():
+  """The questions to train on, or the records made of them."""
+  from bert_span import squad_job, squad_records
+
+  source = (_DATA.train_file.value, training_flags.dataset_split("train"))
+  if _TRAIN_RECORDS.value:
+    return squad_records.open_training_records(_TRAIN_RECORDS.value, *source)
+  return squad_job.read(*source)
+
+
 def _fine_tuning_options():
   from bert_span.fine_tuning import FineTuningOptions
 
@@ -201,7 +203,7 @@ def _fine_tuning_options():
     num_train_epochs=_NUM_TRAIN_EPOCHS.value,
     warmup_proportion=_WARMUP_PROPORTION.value,
     length_bucket=_length_bucket(),
-    drop_answerless_windows=_DROP_ANSWERLESS_WINDOWS.value,
+    drop_answerless_windows=_DATA.drop_answerless_windows.value,
     loss_reduction=_LOSS_REDUCTION.value,
     clip_by_unsummed_embeddings=_CLIP_BY_UNSUMMED_EMBEDDINGS.value,
     learning_rate_after_step=_LEARNING_RATE_AFTER_STEP.value,
@@ -237,8 +239,8 @@ def _check_flags():
   check(_OUTPUT_DIR.value, "--output_dir is required.")
   if _DO_TRAIN.value:
     check(
-      _TRAIN_FILE.value or _DATASET.value,
-      "--do_train needs --train_file or --dataset.",
+      _DATA.train_file.value or _DATA.dataset.value or _TRAIN_RECORDS.value,
+      "--do_train needs --train_file or --dataset, or --train_records.",
     )
     check(
       _LOOP.learning_rate.value > 0 and _NUM_TRAIN_EPOCHS.value > 0,
@@ -246,11 +248,13 @@ def _check_flags():
     )
   if _DO_PREDICT.value or _DO_EVAL.value:
     check(
-      _PREDICT_FILE.value or _DATASET.value,
+      _PREDICT_FILE.value or _DATA.dataset.value,
       "--do_predict and --do_eval need --predict_file or --dataset.",
     )
   check(
-    not (_DATASET.value and (_TRAIN_FILE.value or _PREDICT_FILE.value)),
+    not (
+      _DATA.dataset.value and (_DATA.train_file.value or _PREDICT_FILE.value)
+    ),
     "--dataset stands for --train_file and --predict_file: give either.",
   )
   if _DO_TRAIN.value or _DO_PREDICT.value:
@@ -294,13 +298,6 @@ def _class_weights():
     f"Received: {','.join(_BIO_CLASS_WEIGHTS.value)}",
   )
   return weights
-
-
-def _dataset(split):
-  """(name, split, folder) of --dataset; None without it."""
-  if not _DATASET.value:
-    return None
-  return _DATASET.value, split, _DATA_DIR.value
 
 
 if __name__ == "__main__":

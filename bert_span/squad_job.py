@@ -21,17 +21,19 @@ from bert_span.data.atomic_file import (
   write_json_atomically,
   write_text_atomically,
 )
-from bert_span.data.squad_reader import read_squad
+from bert_span.data.squad_reader import SquadFile, read_squad
 from bert_span.data.squad_rules import prediction_examples, training_examples
 from bert_span.data.tfds_reader import read_tfds
 from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning import (
   FineTuningOptions,
-  fine_tune,
+  fine_tune_on,
   seed_everything,
+  training_set_of,
 )
 from bert_span.model_source import EncoderSource
 from bert_span.span_config import read_span_config
+from bert_span.squad_records import window_fingerprint
 from bert_span.text.windows import WindowOptions
 from bert_span.training.progress import log_line
 
@@ -71,23 +73,38 @@ class SquadJob:
   head: str = heads.SPAN
   disagreement_questions: int = 20
 
-  def train(self, squad_file):
+  def train(self, source):
     """Fine-tunes and writes the model to output_dir/model.
 
     Args:
-      squad_file: `SquadFile` to train on.
+      source: `SquadFile` to train on, or `TrainingRecords` made of one.
     """
-    examples = training_examples(
-      squad_file,
-      self.decoder_options.version_2_with_negative,
-      every_annotator=self.head == heads.BIO,
+    extractor, training_set = self.training_inputs(source)
+    fine_tune_on(
+      extractor, training_set, self.fine_tuning_options, self.output_dir
     )
-    self._report(squad_file)
-    seed_everything(self.fine_tuning_options.seed)
-    extractor, _ = self._extractor_of_source()
-    fine_tune(extractor, examples, self.fine_tuning_options, self.output_dir)
     extractor.save_to_preset(self._model_directory)
     log_line(f"The model stands in {self._model_directory}")
+
+  def training_inputs(self, source):
+    """What `train` begins with.
+
+    Args:
+      source: see `train`.
+
+    Returns:
+      (extractor, training_set): a `SpanExtractor` to train, its new weights
+      drawn from the seed, and a `TrainingSet`.
+    """
+    # Before the model is loaded: bad questions are told at once.
+    is_file = isinstance(source, SquadFile)
+    examples = self._examples(source) if is_file else None
+    seed_everything(self.fine_tuning_options.seed)
+    extractor, _ = self._extractor_of_source()
+    if is_file:
+      options = self.fine_tuning_options
+      return extractor, training_set_of(extractor, examples, options)
+    return extractor, source.read(self._window_fingerprint(extractor))
 
   def predict(self, squad_file, batch_size, write_logits=False):
     """Answers questions and writes the prediction files.
@@ -164,6 +181,25 @@ class SquadJob:
     write_json_atomically(self._path(_SCORES_FILE), scores)
     print(table)
     return scores
+
+  def _examples(self, squad_file):
+    """The questions to train on; reports what was noticed about them."""
+    examples = training_examples(
+      squad_file,
+      self.decoder_options.version_2_with_negative,
+      every_annotator=self.head == heads.BIO,
+    )
+    self._report(squad_file)
+    return examples
+
+  def _window_fingerprint(self, extractor):
+    return window_fingerprint(
+      extractor.preprocessor,
+      self.head,
+      self.decoder_options.version_2_with_negative,
+      self.fine_tuning_options.annotator_labels,
+      self.fine_tuning_options.drop_answerless_windows,
+    )
 
   def _agreement_writer(self):
     if self.head == heads.SPAN:

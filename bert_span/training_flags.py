@@ -87,6 +87,39 @@ def encoder_source():
 
 
 @functools.cache
+def train_data_flags():
+  """--train_file, --dataset, --data_dir, --drop_answerless_windows."""
+  return types.SimpleNamespace(
+    train_file=flags.DEFINE_string(
+      "train_file", None, "SQuAD JSON file to train on."
+    ),
+    dataset=flags.DEFINE_enum(
+      "dataset",
+      None,
+      ["squad/v1.1", "squad/v2.0"],
+      "TensorFlow Datasets name, instead of files of questions.",
+    ),
+    data_dir=flags.DEFINE_string(
+      "data_dir", None, "Folder of TensorFlow Datasets, for --dataset."
+    ),
+    drop_answerless_windows=flags.DEFINE_bool(
+      "drop_answerless_windows",
+      False,
+      "Whether windows that do not hold an answerable question's answer are "
+      "left out of training; the original trains them as null answers.",
+    ),
+  )
+
+
+def dataset_split(split):
+  """(name, split, folder) of --dataset; None without it."""
+  values = train_data_flags()
+  if not values.dataset.value:
+    return None
+  return values.dataset.value, split, values.data_dir.value
+
+
+@functools.cache
 def loop_flags():
   """--learning_rate, --adam_bias_correction, how often is saved and read."""
   return types.SimpleNamespace(

@@ -5,6 +5,8 @@ import uuid
 
 import tensorflow as tf
 
+# Read from a file at once: few requests, where the file is in a bucket.
+READ_BYTES = 1 << 20
 _ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 
 
@@ -49,6 +51,7 @@ def serialized_records(paths):
     lambda path: tf.data.TFRecordDataset(
       path,
       tf.where(tf.strings.regex_full_match(path, r".*\.gz"), "GZIP", ""),
+      buffer_size=READ_BYTES,
     )
   )
 
