@@ -32,6 +32,7 @@ from bert_span.text.span_masking import MaskingOptions
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.tokenizer_files import save_tokenizer
 from bert_span.text.vocabulary import vocabulary_sha256
+from bert_span.training.checkpoints import steps_made
 from bert_span.training.progress import log_line
 
 MODEL_DIRECTORY = "model"
@@ -97,13 +98,41 @@ class PretrainingJob:
     tf.io.gfile.makedirs(self.output_dir)
     pretrain(
       self.model,
-      self._training_batches(text),
+      self.training_batches(text),
       self.options,
       self.output_dir,
       self._fingerprint(text),
     )
     self._write_directory(MODEL_DIRECTORY, self._write_model)
     log_line(f"The model stands in {self._path(MODEL_DIRECTORY)}")
+
+  def training_batches(self, text, notes_places=True):
+    """The batches that `train` trains on.
+
+    Args:
+      text: `TextInput`.
+      notes_places: note in output_dir where chunks of text begin.
+
+    Returns:
+      `TextBatches` or `RecordBatches`.
+    """
+    if text.are_records:
+      return pretraining_records.RecordBatches(
+        text.sources,
+        self.options.train_batch_size,
+        *self._lengths,
+        self.masking.seed,
+      )
+    seed = self.masking.seed
+    places = self._path(_PLACES_FILE) if notes_places else None
+    return TextBatches(
+      self._stream(text, seed),
+      SequenceMasker(self._vocabulary, self.masking),
+      self.options.train_batch_size,
+      *self._lengths,
+      seed,
+      ChunkPlaces(places, self._fingerprint(text)),
+    )
 
   def export(self):
     """Writes the model for the original and for Hugging Face."""
@@ -130,27 +159,9 @@ class PretrainingJob:
     )
     tf.io.gfile.makedirs(self.output_dir)
     write_json_atomically(self._path(_SCORES_FILE), scores)
-    write_scores(scores, self.output_dir, _steps_made(self.output_dir))
+    write_scores(scores, self.output_dir, steps_made(self.output_dir))
     print(json.dumps(scores))
     return scores
-
-  def _training_batches(self, text):
-    if text.are_records:
-      return pretraining_records.RecordBatches(
-        text.sources,
-        self.options.train_batch_size,
-        *self._lengths,
-        self.masking.seed,
-      )
-    seed = self.masking.seed
-    return TextBatches(
-      self._stream(text, seed),
-      SequenceMasker(self._vocabulary, self.masking),
-      self.options.train_batch_size,
-      *self._lengths,
-      seed,
-      ChunkPlaces(self._path(_PLACES_FILE), self._fingerprint(text)),
-    )
 
   def _evaluation_batches(self, text, batch_size):
     if text.are_records:
@@ -254,12 +265,6 @@ def trained_model(output_dir):
   """The model directory that an earlier call has trained, or None."""
   directory = os.path.join(output_dir, MODEL_DIRECTORY)
   return directory if os.path.isdir(directory) else None
-
-
-def _steps_made(output_dir):
-  """Steps of the latest checkpoint; 0 where there is none."""
-  latest = tf.train.latest_checkpoint(output_dir)
-  return int(latest.rpartition("-")[2]) if latest else 0
 
 
 def _size(path):

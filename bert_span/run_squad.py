@@ -135,6 +135,7 @@ program_flags.decoder_flags()
 program_flags.tag_decoder_flags()
 training_flags.model_flags()
 training_flags.device_flags()
+_DRY_RUN = training_flags.dry_run_flags()
 # --help lists the flags of this module only, and those named here.
 flags.adopt_module_key_flags(program_flags)
 flags.adopt_module_key_flags(training_flags)
@@ -147,7 +148,8 @@ def main(argv):
   # Seconds: only once the flags are known to be right.
   from bert_span import squad_job
 
-  squad_job.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
+  if not _DRY_RUN.dry_run.value:
+    squad_job.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
   training_flags.report_unused_flags(squad_job.log_line)
   head = _head()
   program_flags.check_no_span(head)
@@ -163,12 +165,15 @@ def main(argv):
     head=head,
     disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
   )
-  if _DO_TRAIN.value:
-    job.train(_train_source())
   predict_source = (
     _PREDICT_FILE.value,
     training_flags.dataset_split("validation"),
   )
+  if _DRY_RUN.dry_run.value:
+    _print_dry_run(job, predict_source)
+    return
+  if _DO_TRAIN.value:
+    job.train(_train_source())
   if _DO_PREDICT.value:
     job.predict(
       squad_job.read(*predict_source),
@@ -182,6 +187,22 @@ def main(argv):
 def run():
   """Entry point of the installed command."""
   program_flags.run_program(main)
+
+
+def _print_dry_run(job, predict_source):
+  """Prints what the flags ask for, instead of doing it."""
+  from bert_span import dry_run, squad_job
+
+  print("Dry run: nothing is trained, nothing is written.")
+  if _DO_TRAIN.value:
+    options = training_flags.dry_run_options()
+    for line in dry_run.fine_tuning_lines(job, _train_source(), options):
+      print(line)
+  if _DO_PREDICT.value or _DO_EVAL.value:
+    questions = len(squad_job.read(*predict_source).examples)
+    steps = [(_DO_PREDICT.value, "answered"), (_DO_EVAL.value, "scored")]
+    done = " and ".join(name for does, name in steps if does)
+    print(f"Then {questions:,} questions would be {done}.")
 
 
 def _train_source():
@@ -260,6 +281,7 @@ def _check_flags():
   if _DO_TRAIN.value or _DO_PREDICT.value:
     training_flags.check_model_flags(needs_model=_DO_TRAIN.value)
   training_flags.check_device_flags()
+  training_flags.check_dry_run_flags()
   max_query_length = program_flags.window_flags().max_query_length.value
   max_seq_length = program_flags.window_flags().max_seq_length.value
   check(

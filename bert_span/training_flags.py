@@ -152,6 +152,48 @@ def loop_options():
 
 
 @functools.cache
+def dry_run_flags():
+  """--dry_run, --memory_gb."""
+  return types.SimpleNamespace(
+    dry_run=flags.DEFINE_bool(
+      "dry_run",
+      False,
+      "Whether to say only what would run: steps, windows, lengths, parameters "
+      "and an estimate of memory. Nothing is trained or written.",
+    ),
+    memory_gb=flags.DEFINE_float(
+      "memory_gb",
+      None,
+      "Memory of a device in GB (10^9 bytes), for --dry_run; none is that of "
+      "this machine's GPU, else of the machine.",
+      lower_bound=0.0,
+    ),
+  )
+
+
+def dry_run_options():
+  """The `DryRunOptions` of the flags and of the device at hand."""
+  from bert_span.dry_run import DryRunOptions
+  from bert_span.training.device_memory import local_device
+
+  device, gigabytes = local_device(), dry_run_flags().memory_gb.value
+  return DryRunOptions(
+    devices=f"1 {device.description}",
+    memory_bytes=int(gigabytes * 1e9) if gigabytes else device.memory_bytes,
+    program_bytes=device.program_bytes,
+  )
+
+
+def check_dry_run_flags():
+  """Refuses --memory_gb where nothing reads it."""
+  values = dry_run_flags()
+  program_flags.check(
+    values.dry_run.value or not values.memory_gb.present,
+    "--memory_gb is for --dry_run. Leave it out.",
+  )
+
+
+@functools.cache
 def device_flags():
   """--use_tpu, and flags of the original that have no effect without it."""
   tpu = "Unused without a TPU."
