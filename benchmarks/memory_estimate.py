@@ -10,6 +10,7 @@ allocated there. Prints one JSON line a case: estimate_mb, measured_mb, and
 error, the share by which the estimate is too high (above 0) or too low.
 """
 
+import dataclasses
 import itertools
 import json
 import subprocess
@@ -34,6 +35,13 @@ _PRECISIONS = flags.DEFINE_list(
   ["float32"],
   "float32, bfloat16 and float16, each to be measured; a CPU computes the "
   "halves slowly and with copies in float32 that no estimate counts.",
+)
+_TARGETS = flags.DEFINE_integer(
+  "targets",
+  0,
+  "Masked WordPieces of a window: pre-training with the span boundary "
+  "objective; 0 is fine-tuning.",
+  lower_bound=0,
 )
 _STEPS = flags.DEFINE_integer(
   "steps", 3, "Training steps of a case.", lower_bound=1
@@ -79,7 +87,7 @@ def _line_of(case):
   command = [sys.executable, "-m", "benchmarks.memory_estimate"]
   flag = f"--case={','.join(case)}"
   process = subprocess.run(
-    [*command, flag, f"--steps={_STEPS.value}"],
+    [*command, flag, f"--steps={_STEPS.value}", f"--targets={_TARGETS.value}"],
     stdout=subprocess.PIPE,
     text=True,
     check=True,
@@ -96,8 +104,11 @@ def _measure(shape, batch_size, length, precision):
   model = _model(shape, precision)
   _train(model, batch_size, length)
   measured = peak_bytes()
+  sizes = dataclasses.replace(
+    model_sizes(model), vocabulary_targets=2 * _TARGETS.value
+  )
   estimate = estimate_memory(
-    model_sizes(model),
+    sizes,
     StepOptions(batch_size, length, precision),
     local_device().program_bytes,
   )
@@ -106,6 +117,7 @@ def _measure(shape, batch_size, length, precision):
     "batch_size": batch_size,
     "length": length,
     "precision": precision,
+    "targets": _TARGETS.value,
     "estimate_mb": round(estimate.total / 1e6),
     "measured_mb": round(measured / 1e6),
     "error": round(estimate.total / measured - 1, 3),
@@ -115,6 +127,7 @@ def _measure(shape, batch_size, length, precision):
 def _model(shape, precision):
   from bert_span.modeling.encoder import build_encoder
   from bert_span.modeling.encoder_config import EncoderConfig
+  from bert_span.modeling.pretraining_model import PretrainingModel
   from bert_span.modeling.span_model import build_span_model
 
   layers, hidden, heads, intermediate = _SIZES[shape]
@@ -127,19 +140,23 @@ def _model(shape, precision):
     num_segments=2,
   )
   dtype = "float32" if precision == "float32" else f"mixed_{precision}"
-  return build_span_model(build_encoder(config, dtype))
+  encoder = build_encoder(config, dtype)
+  return (
+    PretrainingModel(encoder) if _TARGETS.value else build_span_model(encoder)
+  )
 
 
 def _train(model, batch_size, length):
-  """Trains on random windows, as run_squad does."""
+  """Trains on random windows, as run_squad or run_pretraining does."""
   from bert_span.fine_tuning import span_loss_fn
+  from bert_span.pretraining import pretraining_loss_fn
   from bert_span.training.loop import Trainer, TrainOptions
   from bert_span.training.optimizer import create_optimizer
 
   with tempfile.TemporaryDirectory() as output_dir:
     Trainer(
       model,
-      span_loss_fn("mean"),
+      pretraining_loss_fn(1.0) if _TARGETS.value else span_loss_fn("mean"),
       create_optimizer(1e-5),
       TrainOptions(num_train_steps=_STEPS.value, train_batch_size=batch_size),
       output_dir,
@@ -147,26 +164,35 @@ def _train(model, batch_size, length):
 
 
 def _batches(batch_size, length):
-  """Endless random batches of run_squad's form."""
+  """Endless batches of random numbers, in the form of the two programs."""
   import tensorflow as tf
 
-  shape = [batch_size, length]
+  tokens, targets = [batch_size, length], [batch_size, _TARGETS.value]
+  # Name -> shape and what its numbers stay below.
+  numbers = {
+    "input_ids": (tokens, _VOCABULARY_SIZE),
+    "segment_ids": (tokens, 2),
+    "start_positions": ([batch_size], length),
+    "end_positions": ([batch_size], length),
+    "masked_ids": (targets, _VOCABULARY_SIZE),
+    "masked_positions": (targets, length),
+    "sbo_lefts": (targets, length),
+    "sbo_rights": (targets, length),
+    "sbo_positions": (targets, 10),
+  }
+  ones = {
+    "input_mask": tf.ones(tokens, tf.int32),
+    "mlm_weights": tf.ones(targets),
+    "sbo_weights": tf.ones(targets),
+  }
 
   def batch_of(step):
     seed = tf.stack([tf.constant(1, tf.int64), step])
-    ids = tf.random.stateless_uniform(
-      shape, seed, 1000, _VOCABULARY_SIZE, tf.int32
-    )
-    positions = tf.random.stateless_uniform(
-      [batch_size], seed, 0, length, tf.int32
-    )
-    return {
-      "input_ids": ids,
-      "input_mask": tf.ones(shape, tf.int32),
-      "segment_ids": tf.zeros(shape, tf.int32),
-      "start_positions": positions,
-      "end_positions": positions,
+    batch = {
+      name: tf.random.stateless_uniform(shape, seed, 0, most, tf.int32)
+      for name, (shape, most) in numbers.items()
     }
+    return {**batch, **ones}
 
   return tf.data.Dataset.counter(dtype=tf.int64).map(batch_of).prefetch(1)
 

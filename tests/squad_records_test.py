@@ -140,6 +140,13 @@ def test_weights_trained_on_records_are_those_of_the_questions(
   )
 
 
+def test_records_are_read_and_written_wherever_tensorflow_can():
+  """ram:// is a file system of TensorFlow's only, as gs:// is."""
+  extractor, made = made_of(heads.SPAN)
+  written("ram://records", extractor)
+  assert_same_batches(made, read("ram://records", extractor), 8)
+
+
 @pytest.mark.parametrize(
   ("changes", "message"),
   [
