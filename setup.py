@@ -16,6 +16,7 @@ _PROGRAMS = (
   "ask",
   "conformance",
   "create_pretraining_data",
+  "create_squad_records",
   "decode",
   "evaluate",
   "inspect_masking",

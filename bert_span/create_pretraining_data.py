@@ -108,7 +108,7 @@ def _check_flags():
     _VOCABULARY.vocab_file.value,
     "--vocab_file is required: the vocab.txt of the model.",
   )
-  # As pretraining_records.is_record_file, which loads TensorFlow.
+  # As record_files.is_record_file, which loads TensorFlow.
   endings = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
   wrong = [path for path in _output_files() if not path.endswith(endings)]
   check(

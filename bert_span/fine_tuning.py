@@ -5,8 +5,6 @@ import dataclasses
 import keras
 
 from bert_span.data.length_buckets import BucketedBatches
-from bert_span.data.tag_windows import make_tag_windows
-from bert_span.data.training_windows import make_training_windows
 from bert_span.heads import BIO, head_of
 from bert_span.modeling.span_loss import SpanLoss
 from bert_span.tag_fine_tuning import (
@@ -17,6 +15,7 @@ from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer, TrainOptions
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.progress import log_line
+from bert_span.training_set import left_out_lines, make_training_set
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,6 +81,10 @@ class FineTuningOptions:
       )
     return steps
 
+  def num_warmup_steps(self, num_train_steps):
+    """How many of the steps are warm-up."""
+    return int(num_train_steps * self.warmup_proportion)
+
 
 def fine_tune(
   extractor, examples, options, output_dir, callbacks=(), fingerprint=None
@@ -101,20 +104,53 @@ def fine_tune(
   Returns:
     The number of steps made by this call.
   """
-  num_train_steps = options.num_train_steps(len(examples))
-  num_warmup_steps = int(num_train_steps * options.warmup_proportion)
-  windows, left_out = _training_windows(extractor, examples, options)
-  batches = BucketedBatches(
-    windows,
-    options.train_batch_size,
-    extractor.window_options.max_seq_length,
-    options.length_bucket,
-    options.seed,
+  training_set = training_set_of(extractor, examples, options)
+  return fine_tune_on(
+    extractor, training_set, options, output_dir, callbacks, fingerprint
   )
-  for line in _left_out_lines(left_out):
+
+
+def training_set_of(extractor, examples, options):
+  """The `TrainingSet` that `fine_tune` makes of its examples."""
+  options.num_train_steps(len(examples))  # Too few are told before the work.
+  return make_training_set(
+    examples,
+    extractor.preprocessor,
+    extractor.head,
+    options.annotator_labels,
+    options.drop_answerless_windows,
+  )
+
+
+def fine_tune_on(
+  extractor,
+  training_set,
+  options,
+  output_dir,
+  callbacks=(),
+  fingerprint=None,
+):
+  """Trains an extractor's model on windows that exist already.
+
+  Args:
+    extractor: see `fine_tune`.
+    training_set: `TrainingSet` of the extractor's head and window options.
+    options: see `fine_tune`.
+    output_dir: see `fine_tune`.
+    callbacks: see `fine_tune`.
+    fingerprint: see `fine_tune`.
+
+  Returns:
+    The number of steps made by this call.
+  """
+  windows = training_set.windows
+  num_train_steps = options.num_train_steps(training_set.num_examples)
+  num_warmup_steps = options.num_warmup_steps(num_train_steps)
+  batches = batches_of(extractor, training_set, options)
+  for line in left_out_lines(training_set.left_out):
     log_line(line)
   log_line(
-    f"{len(examples)} examples, {len(windows)} windows "
+    f"{training_set.num_examples} examples, {len(windows)} windows "
     f"({windows.num_answerless} without an answer), "
     f"{batches.mean_padded_length():.0f} WordPieces a window with padding, "
     f"{num_train_steps} steps of {options.train_batch_size} windows, "
@@ -145,24 +181,21 @@ def fine_tune(
     output_dir,
     fingerprint={
       **(fingerprint or {}),
-      **_fingerprint(extractor, examples, windows, options),
+      **_fingerprint(extractor, training_set, options),
     },
     callbacks=callbacks,
   )
   return trainer.train(batches.dataset)
 
 
-def _training_windows(extractor, examples, options):
-  """The windows labelled for the head, and what was left out."""
-  if head_of(extractor.model) == BIO:
-    return make_tag_windows(
-      examples,
-      extractor.preprocessor,
-      options.annotator_labels,
-      options.drop_answerless_windows,
-    )
-  return make_training_windows(
-    examples, extractor.preprocessor, options.drop_answerless_windows
+def batches_of(extractor, training_set, options):
+  """The `BucketedBatches` that `fine_tune_on` trains on."""
+  return BucketedBatches(
+    training_set.windows,
+    options.train_batch_size,
+    extractor.window_options.max_seq_length,
+    options.length_bucket,
+    options.seed,
   )
 
 
@@ -209,23 +242,7 @@ def _unsummed_embeddings(model, options):
   return (model.backbone.token_embedding.embeddings.path,)
 
 
-def _left_out_lines(left_out):
-  """What is not trained on, for people; no line where there is nothing."""
-  if left_out.num_answerless:
-    yield (
-      f"{left_out.num_answerless} windows left out that do not hold the answer "
-      "to their question (--drop_answerless_windows)."
-    )
-  if left_out.without_token:
-    named = ", ".join(left_out.without_token[:3])
-    yield (
-      f"{len(left_out.without_token)} questions left out, since their answers "
-      f"have no WordPiece in the passage (first: {named}). Correct or remove "
-      "them."
-    )
-
-
-def _fingerprint(extractor, examples, windows, options):
+def _fingerprint(extractor, training_set, options):
   """What makes the batches and the loss; the trainer knows the rest."""
   return {
     "length_bucket": options.length_bucket,
@@ -233,9 +250,9 @@ def _fingerprint(extractor, examples, windows, options):
     "drop_answerless_windows": options.drop_answerless_windows,
     **dataclasses.asdict(extractor.window_options),
     "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
-    "num_examples": len(examples),
-    "num_windows": len(windows),
-    "windows_sha256": windows.digest(),
+    "num_examples": training_set.num_examples,
+    "num_windows": len(training_set.windows),
+    "windows_sha256": training_set.windows.digest(),
     **(tag_fingerprint(options) if head_of(extractor.model) == BIO else {}),
   }
 

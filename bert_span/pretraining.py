@@ -254,18 +254,24 @@ def _means(totals, seconds):
   }
 
 
-def mean_tokens(batches):
-  """WordPieces in a sequence, padding not counted, from the first batches.
+def sample_lengths(batches):
+  """WordPieces of the sequences of the first batches, padding not counted.
 
   Args:
     batches: `TextBatches` or `RecordBatches`.
 
   Returns:
-    float.
+    int [sequences].
   """
   sample = batches.dataset(0).take(_SAMPLED_BATCHES)
-  masks = [batch["input_mask"] for batch in sample]
-  return float(np.mean([np.sum(mask, axis=-1) for mask in masks]))
+  return np.concatenate(
+    [np.sum(batch["input_mask"], axis=-1) for batch in sample]
+  )
+
+
+def mean_tokens(batches):
+  """The mean of `sample_lengths`."""
+  return float(np.mean(sample_lengths(batches)))
 
 
 def _summary(tokens, options):

@@ -1,7 +1,6 @@
 """What run_pretraining does, with plain arguments: train, evaluate, export."""
 
 import dataclasses
-import hashlib
 import json
 import os
 import shutil
@@ -35,6 +34,8 @@ from bert_span.text.masked_sequence import SequenceMasker
 from bert_span.text.span_masking import MaskingOptions
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.tokenizer_files import save_tokenizer
+from bert_span.text.vocabulary import vocabulary_sha256
+from bert_span.training.checkpoints import steps_made
 from bert_span.training.preemption import TerminationRequest
 from bert_span.training.progress import log_line
 
@@ -123,7 +124,7 @@ class PretrainingJob:
       )
     pretrain(
       self.model,
-      self._training_batches(text),
+      self.training_batches(text),
       self.options,
       self.output_dir,
       self._fingerprint(text)
@@ -136,6 +137,34 @@ class PretrainingJob:
     else:
       self._write_selected(None)
     log_line(f"The model stands in {directory}{selection_words(directory)}")
+
+  def training_batches(self, text, notes_places=True):
+    """The batches that `train` trains on.
+
+    Args:
+      text: `TextInput`.
+      notes_places: note in output_dir where chunks of text begin.
+
+    Returns:
+      `TextBatches` or `RecordBatches`.
+    """
+    if text.are_records:
+      return pretraining_records.RecordBatches(
+        text.sources,
+        self.options.train_batch_size,
+        *self._lengths,
+        self.masking.seed,
+      )
+    seed = self.masking.seed
+    places = self._path(_PLACES_FILE) if notes_places else None
+    return TextBatches(
+      self._stream(text, seed),
+      SequenceMasker(self._vocabulary, self.masking),
+      self.options.train_batch_size,
+      *self._lengths,
+      seed,
+      ChunkPlaces(places, self._fingerprint(text)),
+    )
 
   def export(self):
     """Writes the model for the original and for Hugging Face."""
@@ -162,7 +191,7 @@ class PretrainingJob:
     )
     tf.io.gfile.makedirs(self.output_dir)
     write_json_atomically(self._path(_SCORES_FILE), scores)
-    write_scores(scores, self.output_dir, _steps_made(self.output_dir))
+    write_scores(scores, self.output_dir, steps_made(self.output_dir))
     print(json.dumps(scores))
     return scores
 
@@ -183,24 +212,6 @@ class PretrainingJob:
       max_steps,
       options,
       {"input": self._fingerprint(text)["input"], "batch_size": batch_size},
-    )
-
-  def _training_batches(self, text):
-    if text.are_records:
-      return pretraining_records.RecordBatches(
-        text.sources,
-        self.options.train_batch_size,
-        *self._lengths,
-        self.masking.seed,
-      )
-    seed = self.masking.seed
-    return TextBatches(
-      self._stream(text, seed),
-      SequenceMasker(self._vocabulary, self.masking),
-      self.options.train_batch_size,
-      *self._lengths,
-      seed,
-      ChunkPlaces(self._path(_PLACES_FILE), self._fingerprint(text)),
     )
 
   def _evaluation_batches(self, text, batch_size):
@@ -226,12 +237,11 @@ class PretrainingJob:
   def _fingerprint(self, text):
     """What decides the batches, as JSON values."""
     paths = [getattr(source, "path", source) for source in text.sources]
-    tokens = "\n".join(self._vocabulary).encode("utf-8")
     return {
       "max_seq_length": self.max_seq_length,
       "masking": dataclasses.asdict(self.masking),
       "do_lower_case": self._lower_case,
-      "vocabulary": hashlib.sha256(tokens).hexdigest(),
+      "vocabulary": vocabulary_sha256(self._vocabulary),
       "input": [[path, _size(path)] for path in paths],
     }
 
@@ -326,12 +336,6 @@ def _stored_heads(source):
   if source.init_checkpoint:
     return pretraining_heads.read_original_heads(source.init_checkpoint)
   return {}
-
-
-def _steps_made(output_dir):
-  """Steps of the latest checkpoint; 0 where there is none."""
-  latest = tf.train.latest_checkpoint(output_dir)
-  return int(latest.rpartition("-")[2]) if latest else 0
 
 
 def _size(path):

@@ -85,6 +85,7 @@ _TEXT = pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
 training_flags.model_flags()
 training_flags.device_flags()
+_DRY_RUN = training_flags.dry_run_flags()
 # --help lists the flags of this module only, and those named here.
 for _module in (program_flags, training_flags, pretraining_flags):
   flags.adopt_module_key_flags(_module)
@@ -98,7 +99,8 @@ def main(argv):
   from bert_span import pretraining_job
   from bert_span.squad_job import write_run_flags
 
-  write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
+  if not _DRY_RUN.dry_run.value:
+    write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
   training_flags.report_unused_flags(pretraining_job.log_line)
   # Found before the model is loaded: a wrong path is told at once.
   train_text = _text() if _DO_TRAIN.value else None
@@ -113,6 +115,9 @@ def main(argv):
     pretraining_flags.masking_options(),
     _pretraining_options(),
   )
+  if _DRY_RUN.dry_run.value:
+    _print_dry_run(job, train_text)
+    return
   if train_text:
     held_out = None
     if selection:
@@ -129,9 +134,25 @@ def run():
   program_flags.run_program(main)
 
 
+def _print_dry_run(job, train_text):
+  """Prints what the flags ask for, instead of doing it."""
+  from bert_span import dry_run
+
+  print("Dry run: nothing is trained, nothing is written.")
+  if train_text:
+    options = training_flags.dry_run_options()
+    for line in dry_run.pretraining_lines(job, train_text, options):
+      print(line)
+  if _DO_EVAL.value:
+    print(
+      f"Then up to {_MAX_EVAL_STEPS.value:,} batches of "
+      f"{_EVAL_BATCH_SIZE.value} sequences of held-out text would be scored."
+    )
+
+
 def _text(patterns=None):
   """What is read: text, or records that hold masked text."""
-  from bert_span.data.pretraining_records import is_record_file
+  from bert_span.data.record_files import is_record_file
   from bert_span.pretraining_job import TextInput
 
   sources = pretraining_flags.text_sources(patterns)
@@ -198,6 +219,7 @@ def _check_flags():
   check(_ADAM_EPSILON.value > 0, "--adam_epsilon must be above 0.")
   check(_WEIGHT_DECAY.value < 1, "--weight_decay must be below 1.")
   training_flags.check_device_flags()
+  training_flags.check_dry_run_flags()
 
 
 def _check_selection_flags():

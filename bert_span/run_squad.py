@@ -19,17 +19,11 @@ from absl import flags
 
 from bert_span import program_flags, training_flags
 
-_TRAIN_FILE = flags.DEFINE_string(
-  "train_file", None, "SQuAD JSON file to train on."
-)
-_DATASET = flags.DEFINE_enum(
-  "dataset",
+_TRAIN_RECORDS = flags.DEFINE_string(
+  "train_records",
   None,
-  ["squad/v1.1", "squad/v2.0"],
-  "TensorFlow Datasets name, instead of --train_file and --predict_file.",
-)
-_DATA_DIR = flags.DEFINE_string(
-  "data_dir", None, "Folder of TensorFlow Datasets, for --dataset."
+  "Folder that bert_span.create_squad_records wrote, to train on; with "
+  "--train_file it is checked that they were made of that file.",
 )
 _DO_TRAIN = flags.DEFINE_bool("do_train", False, "Whether to train.")
 _DO_PREDICT = flags.DEFINE_bool(
@@ -70,12 +64,6 @@ _LENGTH_BUCKETS = flags.DEFINE_string(
   "32",
   "Batches hold windows of similar length and are padded to a multiple of "
   "this, in WordPieces; none pads to --max_seq_length, as the original.",
-)
-_DROP_ANSWERLESS_WINDOWS = flags.DEFINE_bool(
-  "drop_answerless_windows",
-  False,
-  "Whether windows that do not hold an answerable question's answer are left "
-  "out of training; the original trains them as null answers.",
 )
 _SPAN_HEAD_BIAS = flags.DEFINE_bool(
   "span_head_bias",
@@ -149,6 +137,7 @@ _WRITE_LOGITS = flags.DEFINE_bool(
   "Whether start and end logits of all windows are written to logits.npz in "
   "--output_dir, for bert_span.decode.",
 )
+_DATA = training_flags.train_data_flags()
 _LOOP = training_flags.loop_flags()
 _SELECTION = training_flags.selection_flags()
 _OUTPUT_DIR = program_flags.output_dir_flag()
@@ -161,6 +150,7 @@ program_flags.decoder_flags()
 program_flags.tag_decoder_flags()
 training_flags.model_flags()
 training_flags.device_flags()
+_DRY_RUN = training_flags.dry_run_flags()
 # --help lists the flags of this module only, and those named here.
 flags.adopt_module_key_flags(program_flags)
 flags.adopt_module_key_flags(training_flags)
@@ -173,9 +163,12 @@ def main(argv):
   # Seconds: only once the flags are known to be right.
   from bert_span import squad_job
 
-  squad_job.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
   training_flags.report_unused_flags(squad_job.log_line)
   program_flags.check_no_span(_head())
+  if _DRY_RUN.dry_run.value:
+    _print_dry_run()
+    return
+  squad_job.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
   if _NUM_SEEDS.value == 1:
     _run_job(_SEED.value, _OUTPUT_DIR.value)
     return
@@ -195,12 +188,12 @@ def run():
   program_flags.run_program(main)
 
 
-def _run_job(seed, output_dir):
-  """Trains, predicts and scores by one seed; gives the scores."""
+def _job(seed, output_dir):
+  """The `SquadJob` of the flags."""
   from bert_span import squad_job
 
   head = _head()
-  job = squad_job.SquadJob(
+  return squad_job.SquadJob(
     output_dir=output_dir,
     source=training_flags.encoder_source(),
     head_bias=_SPAN_HEAD_BIAS.value,
@@ -212,31 +205,69 @@ def _run_job(seed, output_dir):
     head=head,
     disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
   )
-  predict_source = (_PREDICT_FILE.value, _dataset("validation"))
+
+
+def _run_job(seed, output_dir):
+  """Trains, predicts and scores by one seed; gives the scores."""
+  job = _job(seed, output_dir)
   if _DO_TRAIN.value:
-    squad_file = squad_job.read(_TRAIN_FILE.value, _dataset("train"))
-    job.train(squad_file, _development(predict_source))
+    job.train(_train_source(), _development())
   if _DO_PREDICT.value:
     job.predict(
-      squad_job.read(*predict_source),
+      _questions(),
       _PREDICT_BATCH_SIZE.value,
       _WRITE_LOGITS.value,
     )
   if _DO_EVAL.value:
-    return job.evaluate(squad_job.read(*predict_source))
+    return job.evaluate(_questions())
   return None
 
 
-def _development(predict_source):
+def _questions():
+  """The `SquadFile` to answer and to score on."""
+  from bert_span import squad_job
+
+  dataset = training_flags.dataset_split("validation")
+  return squad_job.read(_PREDICT_FILE.value, dataset)
+
+
+def _development():
   """What the model is scored on during training, or None."""
   options = training_flags.selection_options(_BEST_METRIC.value)
   if options is None:
     return None
-  from bert_span import squad_job, squad_scores
+  from bert_span import squad_scores
 
   return squad_scores.DevelopmentSet(
-    squad_job.read(*predict_source), _PREDICT_BATCH_SIZE.value, options
+    _questions(), _PREDICT_BATCH_SIZE.value, options
   )
+
+
+def _print_dry_run():
+  """Prints what the flags ask for, instead of doing it."""
+  from bert_span import dry_run
+
+  print("Dry run: nothing is trained, nothing is written.")
+  if _DO_TRAIN.value:
+    options = training_flags.dry_run_options()
+    job = _job(_SEED.value, _OUTPUT_DIR.value)
+    for line in dry_run.fine_tuning_lines(job, _train_source(), options):
+      print(line)
+  if _DO_PREDICT.value or _DO_EVAL.value:
+    questions = len(_questions().examples)
+    steps = [(_DO_PREDICT.value, "answered"), (_DO_EVAL.value, "scored")]
+    done = " and ".join(name for does, name in steps if does)
+    print(f"Then {questions:,} questions would be {done}.")
+
+
+def _train_source():
+  """The questions to train on, or the records made of them."""
+  from bert_span import squad_job, squad_records
+
+  source = (_DATA.train_file.value, training_flags.dataset_split("train"))
+  if _TRAIN_RECORDS.value:
+    return squad_records.open_training_records(_TRAIN_RECORDS.value, *source)
+  return squad_job.read(*source)
 
 
 def _fine_tuning_options(seed):
@@ -248,7 +279,7 @@ def _fine_tuning_options(seed):
     num_train_epochs=_NUM_TRAIN_EPOCHS.value,
     warmup_proportion=_WARMUP_PROPORTION.value,
     length_bucket=_length_bucket(),
-    drop_answerless_windows=_DROP_ANSWERLESS_WINDOWS.value,
+    drop_answerless_windows=_DATA.drop_answerless_windows.value,
     loss_reduction=_LOSS_REDUCTION.value,
     clip_by_unsummed_embeddings=_CLIP_BY_UNSUMMED_EMBEDDINGS.value,
     learning_rate_after_step=_LEARNING_RATE_AFTER_STEP.value,
@@ -284,8 +315,8 @@ def _check_flags():
   check(_OUTPUT_DIR.value, "--output_dir is required.")
   if _DO_TRAIN.value:
     check(
-      _TRAIN_FILE.value or _DATASET.value,
-      "--do_train needs --train_file or --dataset.",
+      _DATA.train_file.value or _DATA.dataset.value or _TRAIN_RECORDS.value,
+      "--do_train needs --train_file or --dataset, or --train_records.",
     )
     check(
       _LOOP.learning_rate.value > 0 and _NUM_TRAIN_EPOCHS.value > 0,
@@ -293,16 +324,19 @@ def _check_flags():
     )
   if _DO_PREDICT.value or _DO_EVAL.value:
     check(
-      _PREDICT_FILE.value or _DATASET.value,
+      _PREDICT_FILE.value or _DATA.dataset.value,
       "--do_predict and --do_eval need --predict_file or --dataset.",
     )
   check(
-    not (_DATASET.value and (_TRAIN_FILE.value or _PREDICT_FILE.value)),
+    not (
+      _DATA.dataset.value and (_DATA.train_file.value or _PREDICT_FILE.value)
+    ),
     "--dataset stands for --train_file and --predict_file: give either.",
   )
   if _DO_TRAIN.value or _DO_PREDICT.value:
     training_flags.check_model_flags(needs_model=_DO_TRAIN.value)
   training_flags.check_device_flags()
+  training_flags.check_dry_run_flags()
   max_query_length = program_flags.window_flags().max_query_length.value
   max_seq_length = program_flags.window_flags().max_seq_length.value
   check(
@@ -322,7 +356,7 @@ def _check_selection_flags():
   if _SELECTION.eval_steps.value:
     check(_DO_TRAIN.value, "--eval_steps needs --do_train.")
     check(
-      _PREDICT_FILE.value or _DATASET.value,
+      _PREDICT_FILE.value or _DATA.dataset.value,
       "--eval_steps needs --predict_file or --dataset, to score the model on.",
     )
     check(
@@ -364,13 +398,6 @@ def _class_weights():
     f"Received: {','.join(_BIO_CLASS_WEIGHTS.value)}",
   )
   return weights
-
-
-def _dataset(split):
-  """(name, split, folder) of --dataset; None without it."""
-  if not _DATASET.value:
-    return None
-  return _DATASET.value, split, _DATA_DIR.value
 
 
 if __name__ == "__main__":

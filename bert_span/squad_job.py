@@ -20,18 +20,20 @@ from bert_span.data.atomic_file import (
   write_json_atomically,
   write_text_atomically,
 )
-from bert_span.data.squad_reader import read_squad
+from bert_span.data.squad_reader import SquadFile, read_squad
 from bert_span.data.squad_rules import prediction_examples, training_examples
 from bert_span.data.tfds_reader import read_tfds
 from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning import (
   FineTuningOptions,
-  fine_tune,
+  fine_tune_on,
   seed_everything,
+  training_set_of,
 )
 from bert_span.model_source import EncoderSource
 from bert_span.modeling.model_directory import is_remote
 from bert_span.span_config import read_span_config
+from bert_span.squad_records import window_fingerprint
 from bert_span.squad_scores import official_scores
 from bert_span.text.windows import WindowOptions
 from bert_span.training.preemption import TerminationRequest
@@ -74,40 +76,32 @@ class SquadJob:
   head: str = heads.SPAN
   disagreement_questions: int = 20
 
-  def train(self, squad_file, development=None):
+  def train(self, source, development=None):
     """Fine-tunes and writes the model to output_dir/model.
 
     Args:
-      squad_file: `SquadFile` to train on.
+      source: `SquadFile` to train on, or `TrainingRecords` made of one.
       development: `DevelopmentSet`: its best model is the one that is written;
         None writes that of the last step.
 
     Raises:
       Preempted: SIGTERM came; the run is saved.
     """
-    examples = training_examples(
-      squad_file,
-      self.decoder_options.version_2_with_negative,
-      every_annotator=self.head == heads.BIO,
-    )
-    self._report(squad_file)
     if not is_remote(self.output_dir):
       recover_directory(self._model_directory)
-    seed_everything(self.fine_tuning_options.seed)
-    loaded = self.source.load()
-    digest = self.source.weights_digest(loaded)
-    extractor, _ = self._extractor_of(loaded)
+    extractor, training_set, digest = self.training_inputs(source)
+    options = self.fine_tuning_options
     termination = TerminationRequest()
     callbacks = [termination]
     if development:
-      num_steps = self.fine_tuning_options.num_train_steps(len(examples))
+      num_steps = options.num_train_steps(training_set.num_examples)
       callbacks.append(
         self._selection(extractor, development, num_steps, termination)
       )
-    fine_tune(
+    fine_tune_on(
       extractor,
-      examples,
-      self.fine_tuning_options,
+      training_set,
+      options,
       self.output_dir,
       callbacks,
       {"initial_weights_sha256": digest},
@@ -119,6 +113,31 @@ class SquadJob:
       f"The model stands in {self._model_directory}"
       f"{selection_words(self._model_directory)}"
     )
+
+  def training_inputs(self, source):
+    """What `train` begins with.
+
+    Args:
+      source: see `train`.
+
+    Returns:
+      (extractor, training_set, digest): a `SpanExtractor` to train, its new
+      weights drawn from the seed; a `TrainingSet`; and of the weights it came
+      with what `EncoderSource.weights_digest` gives.
+    """
+    # Before the model is loaded: bad questions are told at once.
+    is_file = isinstance(source, SquadFile)
+    examples = self._examples(source) if is_file else None
+    seed_everything(self.fine_tuning_options.seed)
+    loaded = self.source.load()
+    digest = self.source.weights_digest(loaded)
+    extractor, _ = self._extractor_of(loaded)
+    if is_file:
+      options = self.fine_tuning_options
+      training_set = training_set_of(extractor, examples, options)
+    else:
+      training_set = source.read(self._window_fingerprint(extractor))
+    return extractor, training_set, digest
 
   def predict(self, squad_file, batch_size, write_logits=False):
     """Answers questions and writes the prediction files.
@@ -187,6 +206,25 @@ class SquadJob:
     write_json_atomically(self._path(_SCORES_FILE), scores)
     print(table)
     return scores
+
+  def _examples(self, squad_file):
+    """The questions to train on; reports what was noticed about them."""
+    examples = training_examples(
+      squad_file,
+      self.decoder_options.version_2_with_negative,
+      every_annotator=self.head == heads.BIO,
+    )
+    self._report(squad_file)
+    return examples
+
+  def _window_fingerprint(self, extractor):
+    return window_fingerprint(
+      extractor.preprocessor,
+      self.head,
+      self.decoder_options.version_2_with_negative,
+      self.fine_tuning_options.annotator_labels,
+      self.fine_tuning_options.drop_answerless_windows,
+    )
 
   def _agreement_writer(self):
     if self.head == heads.SPAN:

@@ -87,6 +87,39 @@ def encoder_source():
 
 
 @functools.cache
+def train_data_flags():
+  """--train_file, --dataset, --data_dir, --drop_answerless_windows."""
+  return types.SimpleNamespace(
+    train_file=flags.DEFINE_string(
+      "train_file", None, "SQuAD JSON file to train on."
+    ),
+    dataset=flags.DEFINE_enum(
+      "dataset",
+      None,
+      ["squad/v1.1", "squad/v2.0"],
+      "TensorFlow Datasets name, instead of files of questions.",
+    ),
+    data_dir=flags.DEFINE_string(
+      "data_dir", None, "Folder of TensorFlow Datasets, for --dataset."
+    ),
+    drop_answerless_windows=flags.DEFINE_bool(
+      "drop_answerless_windows",
+      False,
+      "Whether windows that do not hold an answerable question's answer are "
+      "left out of training; the original trains them as null answers.",
+    ),
+  )
+
+
+def dataset_split(split):
+  """(name, split, folder) of --dataset; None without it."""
+  values = train_data_flags()
+  if not values.dataset.value:
+    return None
+  return values.dataset.value, split, values.data_dir.value
+
+
+@functools.cache
 def loop_flags():
   """--learning_rate, --adam_bias_correction, how often is saved and read."""
   return types.SimpleNamespace(
@@ -181,6 +214,48 @@ def check_selection_flags(best_metric):
   program_flags.check(
     values.eval_steps.value and best_metric,
     "--early_stopping_patience needs --eval_steps and --best_metric.",
+  )
+
+
+@functools.cache
+def dry_run_flags():
+  """--dry_run, --memory_gb."""
+  return types.SimpleNamespace(
+    dry_run=flags.DEFINE_bool(
+      "dry_run",
+      False,
+      "Whether to say only what would run: steps, windows, lengths, parameters "
+      "and an estimate of memory. Nothing is trained or written.",
+    ),
+    memory_gb=flags.DEFINE_float(
+      "memory_gb",
+      None,
+      "Memory of a device in GB (10^9 bytes), for --dry_run; none is that of "
+      "this machine's GPU, else of the machine.",
+      lower_bound=0.0,
+    ),
+  )
+
+
+def dry_run_options():
+  """The `DryRunOptions` of the flags and of the device at hand."""
+  from bert_span.dry_run import DryRunOptions
+  from bert_span.training.device_memory import local_device
+
+  device, gigabytes = local_device(), dry_run_flags().memory_gb.value
+  return DryRunOptions(
+    devices=f"1 {device.description}",
+    memory_bytes=int(gigabytes * 1e9) if gigabytes else device.memory_bytes,
+    program_bytes=device.program_bytes,
+  )
+
+
+def check_dry_run_flags():
+  """Refuses --memory_gb where nothing reads it."""
+  values = dry_run_flags()
+  program_flags.check(
+    values.dry_run.value or not values.memory_gb.present,
+    "--memory_gb is for --dry_run. Leave it out.",
   )
 
 

@@ -12,7 +12,6 @@ from bert_span.data.pretraining_batches import (
 )
 from bert_span.data.pretraining_records import (
   RecordBatches,
-  is_record_file,
   write_records,
 )
 from bert_span.text.masked_sequence import SequenceMasker
@@ -121,9 +120,3 @@ def test_a_file_that_is_not_finished_has_no_name(tmp_path, sequences):
   with pytest.raises(RuntimeError):
     write_records([str(path)], broken(), _LENGTH, _TARGETS, 15)
   assert list(tmp_path.iterdir()) == []
-
-
-def test_record_files_are_known_by_their_ending():
-  assert is_record_file("gs://b/x.tfrecord.gz")
-  assert is_record_file("x.tfrecord")
-  assert not is_record_file("x.txt.gz")

@@ -261,6 +261,33 @@ def test_inspect_masking_writes_json_lines(folder):
     )
 
 
+def test_a_dry_run_says_what_would_run_and_writes_nothing(folder, from_scratch):
+  output_dir = folder / "dry"
+  result = succeeds(
+    "run_pretraining",
+    *_TRAINING,
+    *from_scratch,
+    f"--input_file={folder}/[01].txt",
+    "--do_eval",
+    f"--eval_file={folder}/2.txt",
+    f"--output_dir={output_dir}",
+    *("--dry_run", "--memory_gb=0.9"),
+  )
+  assert not output_dir.exists()
+  (first, devices, model, text, lengths, steps, memory, *_, fits, last) = (
+    result.stdout.splitlines()
+  )
+  assert first == "Dry run: nothing is trained, nothing is written."
+  assert devices.endswith("0.90 GB each.")
+  assert "1 layers, hidden size 16, 2 heads" in model
+  assert text.startswith("Text: 2 sources; sequences of 16 WordPieces")
+  assert lengths.endswith("(the first 40 sequences)")
+  assert steps.startswith("Steps: 6 of 4 windows, 2 of them warm-up")
+  assert "4 windows of 16 WordPieces in float32" in memory
+  assert fits.startswith("It fits")
+  assert last.startswith("Then up to 100 batches of 8 sequences")
+
+
 def test_inspect_masking_shows_text(folder):
   result = succeeds(
     "inspect_masking",

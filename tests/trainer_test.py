@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.training.checkpoints import random_states
+from bert_span.training.checkpoints import random_states, steps_made
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer, TrainOptions
 from bert_span.training.optimizer import create_optimizer
@@ -184,6 +184,12 @@ def test_checkpoints_have_the_names_of_run_squad_and_the_newest_are_kept(
   names = sorted(path.name for path in tmp_path.glob("*.index"))
   assert names == ["model.ckpt-6.index", "model.ckpt-7.index"]
   assert (tmp_path / "checkpoint").exists()
+
+
+def test_the_steps_of_a_folder_are_those_of_its_newest_checkpoint(tmp_path):
+  assert steps_made(str(tmp_path)) == 0
+  make_trainer(tmp_path)[0].train(dataset_fn)
+  assert steps_made(str(tmp_path)) == 7
 
 
 def linear_model(kernel):

@@ -2,7 +2,11 @@
 
 import pytest
 
-from bert_span.text.vocabulary import check_vocabulary, load_vocabulary
+from bert_span.text.vocabulary import (
+  check_vocabulary,
+  load_vocabulary,
+  vocabulary_sha256,
+)
 
 
 def _write(tmp_path, data):
@@ -60,3 +64,11 @@ def test_the_goldens_vocabulary_has_the_ids_of_bert(goldens):
   assert len(tokens) == 30522
   assert tokens.index("[CLS]") == 101
   assert tokens.index("the") == 1996
+
+
+def test_the_digest_is_that_of_the_tokens_a_line_each():
+  # printf 'a\nb' | sha256sum
+  assert vocabulary_sha256(["a", "b"]) == (
+    "7e18f737311b2dc3b2f269dd78396b0351f14fb66efa879f768cb23181883c78"
+  )
+  assert vocabulary_sha256(["b", "a"]) != vocabulary_sha256(["a", "b"])

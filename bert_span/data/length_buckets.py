@@ -71,7 +71,19 @@ class BucketedBatches:
   def mean_padded_length(self):
     """WordPieces a window takes in the first epoch's batches, on average."""
     batches = next(epoch for epoch in self._deal_epochs() if epoch)
-    return float(np.mean([self._padded_length(batch) for batch in batches]))
+    return float(np.mean([self.padded_length(batch) for batch in batches]))
+
+  def padded_length(self, indices):
+    """WordPieces that a batch is padded to.
+
+    Args:
+      indices: int [batch], its windows.
+
+    Returns:
+      int.
+    """
+    length = int(self._buckets[indices].max()) * self._bucket_width
+    return min(length, self._max_seq_length)
 
   @property
   def _static_length(self):
@@ -84,7 +96,7 @@ class BucketedBatches:
     """The arrays of a batch, in the order of its names."""
     with self._lock:  # several iterators may run
       indices = self._batch_indices(int(step))
-    batch = self._windows.batch(indices, self._padded_length(indices))
+    batch = self._windows.batch(indices, self.padded_length(indices))
     return list(batch.values())
 
   def _batch_indices(self, step):
@@ -137,7 +149,3 @@ class BucketedBatches:
     rest = rest[np.argsort(self._buckets[rest], kind="stable")]
     batches += list(rest.reshape(-1, self._batch_size))
     return [batches[i] for i in rng.permutation(len(batches))], waiting
-
-  def _padded_length(self, indices):
-    length = int(self._buckets[indices].max()) * self._bucket_width
-    return min(length, self._max_seq_length)

@@ -13,25 +13,23 @@ stand for as many epochs.
 
 import contextlib
 import os
-import uuid
 
 import numpy as np
 import tensorflow as tf
 
 from bert_span.data.pretraining_batches import KEYS, masked_arrays
+from bert_span.data.record_files import (
+  open_records,
+  serialized_example,
+  serialized_records,
+)
 
-_ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 # Key of a batch -> feature of a record.
 _FEATURES = {
   **{key: key for key in KEYS},
   "masked_positions": "masked_lm_positions",
   "masked_ids": "masked_lm_ids",
 }
-
-
-def is_record_file(path):
-  """Whether a path is read as records and not as text."""
-  return path.endswith(_ENDINGS)
 
 
 def write_records(paths, sequences, max_seq_length, max_predictions, targets):
@@ -50,47 +48,19 @@ def write_records(paths, sequences, max_seq_length, max_predictions, targets):
   """
   number = 0
   with contextlib.ExitStack() as stack:
-    writers = [stack.enter_context(_open_records(path)) for path in paths]
+    writers = [stack.enter_context(open_records(path)) for path in paths]
     for number, masked in enumerate(sequences, 1):
       arrays = masked_arrays([masked], max_seq_length, max_predictions, targets)
       row = {key: values[0] for key, values in arrays.items()}
-      writers[number % len(writers)].write(_example(row).SerializeToString())
+      writers[number % len(writers)].write(_serialized(row))
   return number
 
 
-@contextlib.contextmanager
-def _open_records(path):
-  """A TFRecordWriter whose file gets its name at the end."""
-  unfinished = f"{path}.{uuid.uuid4().hex}.tmp"
-  try:
-    with tf.io.TFRecordWriter(unfinished, _compression(path)) as writer:
-      yield writer
-    tf.io.gfile.rename(unfinished, path, overwrite=True)
-  except BaseException:
-    if tf.io.gfile.exists(unfinished):
-      tf.io.gfile.remove(unfinished)
-    raise
-
-
-def _compression(path):
-  return "GZIP" if path.endswith(".gz") else ""
-
-
-def _example(row):
-  features = {
-    _FEATURES[key]: tf.train.Feature(
-      int64_list=tf.train.Int64List(value=values)
-    )
-    for key, values in row.items()
-  }
-  features["segment_ids"] = tf.train.Feature(
-    int64_list=tf.train.Int64List(value=np.zeros_like(row["input_ids"]))
-  )
+def _serialized(row):
+  integers = {_FEATURES[key]: values for key, values in row.items()}
+  integers["segment_ids"] = np.zeros_like(row["input_ids"])
   weights = (row["masked_positions"] > 0).astype(np.float32)
-  features["masked_lm_weights"] = tf.train.Feature(
-    float_list=tf.train.FloatList(value=weights)
-  )
-  return tf.train.Example(features=tf.train.Features(feature=features))
+  return serialized_example(integers, {"masked_lm_weights": weights})
 
 
 class RecordBatches:
@@ -144,7 +114,9 @@ class RecordBatches:
 
   def evaluation_dataset(self):
     """Every record once, in the order of the files; the last batch is short."""
-    records = _read(tf.data.Dataset.from_tensor_slices(self._paths))
+    records = serialized_records(
+      tf.data.Dataset.from_tensor_slices(self._paths)
+    )
     return records.batch(self._batch_size).map(self._parse)
 
   def _epoch(self, epoch):
@@ -153,7 +125,7 @@ class RecordBatches:
     order = tf.random.experimental.stateless_shuffle(
       tf.constant(self._paths), seed=seeds
     )
-    records = _read(tf.data.Dataset.from_tensor_slices(order))
+    records = serialized_records(tf.data.Dataset.from_tensor_slices(order))
     # One number out of two: shuffle takes no pair.
     return records.shuffle(
       self._shuffle_records,
@@ -174,19 +146,11 @@ class RecordBatches:
     return {key: tf.cast(parsed[_FEATURES[key]], tf.int32) for key in KEYS}
 
 
-def _read(paths):
-  """The serialized records of a tf.data.Dataset of paths, one after another."""
-  return paths.flat_map(
-    lambda path: tf.data.TFRecordDataset(
-      path,
-      tf.where(tf.strings.regex_full_match(path, r".*\.gz"), "GZIP", ""),
-    )
-  )
-
-
 def _check_lengths(path, max_seq_length, max_predictions):
   """Refuses records of other lengths, of which TensorFlow says little."""
-  first = next(iter(_read(tf.data.Dataset.from_tensors(path))), None)
+  first = next(
+    iter(serialized_records(tf.data.Dataset.from_tensors(path))), None
+  )
   if first is None:
     return
   features = tf.train.Example.FromString(first.numpy()).features.feature

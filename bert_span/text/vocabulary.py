@@ -1,5 +1,7 @@
 """The WordPiece vocabulary: one token a line, the line number is its id."""
 
+import hashlib
+
 import tensorflow as tf
 
 UNKNOWN_TOKEN = "[UNK]"
@@ -64,3 +66,15 @@ def check_vocabulary(tokens, source="the vocabulary"):
       "defined. Remove the repetition (and check that the file belongs to "
       "the checkpoint)."
     )
+
+
+def vocabulary_sha256(tokens):
+  """What tells a vocabulary from another one, whatever its file.
+
+  Args:
+    tokens: list of strings.
+
+  Returns:
+    SHA-256 of the tokens, a line each, in hexadecimal digits.
+  """
+  return hashlib.sha256("\n".join(tokens).encode("utf-8")).hexdigest()

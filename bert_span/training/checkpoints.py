@@ -194,3 +194,9 @@ def random_states(model):
   """
   weights = {id(variable) for variable in model.weights}
   return [v for v in model.variables if id(v) not in weights]
+
+
+def steps_made(output_dir):
+  """Steps of the latest checkpoint in a folder; 0 where there is none."""
+  latest = tf.train.latest_checkpoint(output_dir)
+  return int(latest.rpartition("-")[2]) if latest else 0

@@ -1,0 +1,265 @@
+"""What a training would do, found out without training.
+
+Everything is read and made that comes before the first step, so that what
+would stop a training stops the dry run, with the same message.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from bert_span.data.length_summary import PERCENTILES, length_summary
+from bert_span.fine_tuning import batches_of
+from bert_span.pretraining import sample_lengths
+from bert_span.training.checkpoints import steps_made
+from bert_span.training.memory_estimate import (
+  ModelSizes,
+  StepOptions,
+  estimate_memory,
+)
+from bert_span.training.memory_fit import largest_batch, ways_to_fit
+from bert_span.training_set import left_out_lines
+
+_ADAM_AVERAGES = 2
+_FLOAT_BYTES = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class DryRunOptions:
+  """What a dry run must know beside the options of the training.
+
+  Attributes:
+    devices: what would train, in one line.
+    num_replicas: devices that share a batch.
+    memory_bytes: memory of each; None where nobody tells.
+    program_bytes: what the program itself takes of it.
+    precision, accumulate_steps, recompute: see `StepOptions`.
+  """
+
+  devices: str
+  num_replicas: int = 1
+  memory_bytes: int | None = None
+  program_bytes: int = 0
+  precision: str = "float32"
+  accumulate_steps: int = 1
+  recompute: bool = False
+
+
+def fine_tuning_lines(job, source, dry_run):
+  """Tells what `SquadJob.train` would do.
+
+  Args:
+    job: `SquadJob`.
+    source: what its `train` takes.
+    dry_run: `DryRunOptions`.
+
+  Yields:
+    Lines of text.
+  """
+  extractor, training_set, _ = job.training_inputs(source)
+  options, windows = job.fine_tuning_options, training_set.windows
+  batches = batches_of(extractor, training_set, options)
+  num_steps = options.num_train_steps(training_set.num_examples)
+  num_warmup_steps = options.num_warmup_steps(num_steps)
+  sizes = model_sizes(extractor.model)
+  yield from _model_lines(sizes, dry_run)
+  yield (
+    f"Windows: {len(windows):,} of {training_set.num_examples:,} questions, "
+    f"{windows.num_answerless:,} of them without an answer."
+  )
+  yield from left_out_lines(training_set.left_out)
+  yield _lengths_line(windows.lengths)
+  yield _padding_line(windows.lengths, batches, options, job.window_options)
+  yield from _steps_lines(
+    num_steps, num_warmup_steps, options, sizes, job.output_dir
+  )
+  longest = batches.padded_length(np.argmax(windows.lengths)[np.newaxis])
+  yield from memory_lines(sizes, options.train_batch_size, longest, dry_run)
+
+
+def pretraining_lines(job, text, dry_run):
+  """Tells what `PretrainingJob.train` would do.
+
+  Args:
+    job: `PretrainingJob`.
+    text: `TextInput`.
+    dry_run: `DryRunOptions`.
+
+  Yields:
+    Lines of text.
+  """
+  options = job.options
+  objectives = 2 if options.span_boundary else 1
+  sizes = dataclasses.replace(
+    model_sizes(job.model),
+    vocabulary_targets=objectives * job.masking.max_predictions,
+  )
+  yield from _model_lines(sizes, dry_run)
+  yield (
+    f"Text: {len(text.sources):,} "
+    f"{'record files' if text.are_records else 'sources'}; sequences of "
+    f"{job.max_seq_length} WordPieces with up to "
+    f"{job.masking.max_predictions} masked."
+  )
+  lengths = sample_lengths(job.training_batches(text, notes_places=False))
+  yield f"{_lengths_line(lengths)} (the first {len(lengths):,} sequences)"
+  yield from _steps_lines(
+    options.num_train_steps,
+    options.num_warmup_steps,
+    options,
+    sizes,
+    job.output_dir,
+  )
+  yield from memory_lines(
+    sizes, options.train_batch_size, job.max_seq_length, dry_run
+  )
+
+
+def model_sizes(model):
+  """The `ModelSizes` of a built model with a `backbone`."""
+  backbone = model.backbone
+  return ModelSizes(
+    num_layers=backbone.num_layers,
+    hidden_dim=backbone.hidden_dim,
+    num_heads=backbone.num_heads,
+    intermediate_dim=backbone.intermediate_dim,
+    vocabulary_size=backbone.vocabulary_size,
+    num_parameters=model.count_params(),
+  )
+
+
+def memory_lines(sizes, train_batch_size, seq_length, dry_run):
+  """Tells what memory a training takes and what would fit.
+
+  Args:
+    sizes: `ModelSizes`.
+    train_batch_size: windows of a batch, those of all devices.
+    seq_length: WordPieces of the longest batch, padding included.
+    dry_run: `DryRunOptions`.
+
+  Yields:
+    Lines of text.
+  """
+  step = StepOptions(
+    batch_size=-(-train_batch_size // dry_run.num_replicas),  # rounded up
+    seq_length=seq_length,
+    precision=dry_run.precision,
+    accumulate_steps=dry_run.accumulate_steps,
+    recompute=dry_run.recompute,
+  )
+  estimate = estimate_memory(sizes, step, dry_run.program_bytes)
+  parts = ", ".join(
+    f"{name} {_gigabytes(size)}"
+    for name, size in dataclasses.asdict(estimate).items()
+    if size
+  )
+  yield (
+    f"Memory, estimated: {_gigabytes(estimate.total)} on each device for "
+    f"{_step_text(step)}: {parts}."
+  )
+  if dry_run.memory_bytes is None:
+    yield "Nobody tells the device's memory: give --memory_gb."
+    return
+  yield from _fit_lines(sizes, step, dry_run)
+
+
+def _model_lines(sizes, dry_run):
+  memory = ""
+  if dry_run.memory_bytes:
+    memory = f", {_gigabytes(dry_run.memory_bytes)} each"
+  yield f"Devices: {dry_run.devices}{memory}."
+  yield (
+    f"Model: {sizes.num_parameters:,} parameters; {sizes.num_layers} layers, "
+    f"hidden size {sizes.hidden_dim}, {sizes.num_heads} heads, feed-forward "
+    f"size {sizes.intermediate_dim:,}, vocabulary {sizes.vocabulary_size:,}."
+  )
+
+
+def _lengths_line(lengths):
+  summary = length_summary(lengths)
+  levels = ", ".join(f"{p} % {summary[f'p{p}']}" for p in PERCENTILES)
+  return (
+    f"Lengths: mean {summary['mean']:.1f} WordPieces, {levels}, longest "
+    f"{summary['max']}."
+  )
+
+
+def _padding_line(lengths, batches, options, window_options):
+  """What padding costs, in buckets and without."""
+  mean, most = float(np.mean(lengths)), window_options.max_seq_length
+  to_most = f"to {most}: {_percent(1 - mean / most)} of it padding"
+  if options.length_bucket is None:
+    return f"Padding: {to_most}."
+  padded = batches.mean_padded_length()
+  return (
+    f"Padding: to multiples of {options.length_bucket}: {padded:.1f} "
+    f"WordPieces a window, {_percent(max(0.0, 1 - mean / padded))} of it padding; "
+    f"{to_most}, {most / padded:.1f} times as many WordPieces."
+  )
+
+
+def _steps_lines(num_steps, num_warmup_steps, options, sizes, output_dir):
+  checkpoint = (1 + _ADAM_AVERAGES) * _FLOAT_BYTES * sizes.num_parameters
+  yield (
+    f"Steps: {num_steps:,} of {options.train_batch_size} windows, "
+    f"{num_warmup_steps:,} of them warm-up; a checkpoint of "
+    f"{_gigabytes(checkpoint)} every {options.save_checkpoints_steps:,}."
+  )
+  made = steps_made(output_dir)
+  if made:
+    yield (
+      f"{output_dir} holds a checkpoint of step {made:,}: "
+      + ("nothing to train." if made >= num_steps else "it would go on there.")
+    )
+
+
+def _fit_lines(sizes, step, dry_run):
+  """Whether it fits, the largest batch, and what to do."""
+  memory = dry_run.memory_bytes, dry_run.program_bytes
+  most = largest_batch(sizes, step, *memory)
+  yield (
+    f"Largest batch at this length in {_gigabytes(dry_run.memory_bytes)}: "
+    f"{most:,} windows on each device"
+    + (f", {_step_flags(step)}." if _step_flags(step) else ".")
+  )
+  if step.batch_size <= most:
+    yield (
+      "It fits: neither --accumulate_steps nor --recompute is needed."
+      if (not _step_flags(step))
+      else "It fits."
+    )
+    return
+  ways = [_step_flags(way) for way in ways_to_fit(sizes, step, *memory)]
+  if ways:
+    yield f"It does not fit. It would with {'; or with '.join(ways)}."
+  else:
+    yield (
+      "It does not fit, not even one window at a time: lower "
+      "--max_seq_length, or take a smaller model or more memory."
+    )
+
+
+def _step_text(step):
+  text = (
+    f"{step.batch_size} windows of {step.seq_length} WordPieces in "
+    f"{step.precision}"
+  )
+  return f"{text}, {_step_flags(step)}" if _step_flags(step) else text
+
+
+def _step_flags(step):
+  """The flags that save memory, as they are given; "" for none."""
+  flags = []
+  if step.accumulate_steps > 1:
+    flags.append(f"--accumulate_steps={step.accumulate_steps}")
+  if step.recompute:
+    flags.append("--recompute")
+  return " ".join(flags)
+
+
+def _gigabytes(size):
+  return f"{size / 1e9:.2f} GB" if size < 1e10 else f"{size / 1e9:.1f} GB"
+
+
+def _percent(share):
+  return f"{100 * share:.0f} %"

@@ -1,0 +1,146 @@
+"""create_squad_records as a user runs it, and run_squad on its records."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import run_squad_test
+import tensorflow as tf
+from run_squad_test import run_squad
+
+folder = run_squad_test.folder
+_TRAINING = ("--do_train", "--num_train_epochs=3")
+
+
+def create(folder, output_dir, *flags):
+  command = [
+    f"--vocab_file={folder}/vocab.txt",
+    f"--train_file={folder}/v1.json",
+    f"--output_dir={output_dir}",
+    "--max_seq_length=32",
+    "--doc_stride=8",
+    "--max_query_length=12",
+    "--num_shards=2",
+    *flags,
+  ]
+  return subprocess.run(
+    [sys.executable, "-m", "bert_span.create_squad_records", *command],
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+
+
+def tensors_of(output_dir):
+  """Every tensor of the last checkpoint, by name."""
+  reader = tf.train.load_checkpoint(str(output_dir))
+  names = reader.get_variable_to_shape_map()
+  return {name: reader.get_tensor(name) for name in names if "/" in name}
+
+
+@pytest.fixture(scope="module")
+def records(folder, tmp_path_factory):
+  """Records of v1.json, and what the program printed."""
+  path = tmp_path_factory.mktemp("records")
+  run = create(folder, path)
+  assert run.returncode == 0, run.stderr
+  return path, run.stderr
+
+
+@pytest.mark.large
+def test_training_on_records_ends_with_the_weights_of_the_file(
+  folder, records, tmp_path
+):
+  path, printed = records
+  assert len(list(path.glob("train-*-of-00002.tf_record"))) == 2
+  assert f"listed in {path}/train.tf_record.json" in printed
+  on_file = run_squad(folder, tmp_path / "file", *_TRAINING)
+  assert on_file.returncode == 0, on_file.stderr
+  on_records = run_squad(
+    folder, tmp_path / "records", *_TRAINING, f"--train_records={path}"
+  )
+  assert on_records.returncode == 0, on_records.stderr
+  one, other = (tensors_of(tmp_path / name) for name in ("file", "records"))
+  assert set(one) == set(other) and len(one) > 50
+  for name, value in one.items():
+    np.testing.assert_array_equal(other[name], value, err_msg=name)
+
+
+@pytest.mark.large
+def test_stale_records_are_refused_in_one_line(folder, records, tmp_path):
+  path, _ = records
+  flags = (*_TRAINING, f"--train_records={path}")
+  changed = tmp_path / "changed.json"
+  text = (folder / "v1.json").read_text()
+  changed.write_text(text.replace("built", "raised"))
+  other_file = run_squad(
+    folder, tmp_path / "out", *flags, f"--train_file={changed}"
+  )
+  other_windows = run_squad(
+    folder, tmp_path / "out", *flags, "--train_file=", "--doc_stride=4"
+  )
+  for run, message in (
+    (other_file, "train_file_sha256 was"),
+    (other_windows, "doc_stride was 8, is now 4"),
+  ):
+    assert run.returncode == 1
+    assert message in run.stderr.splitlines()[-1]
+    assert "create_squad_records" in run.stderr.splitlines()[-1]
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.large
+def test_a_dry_run_says_what_would_run_and_writes_nothing(
+  folder, records, tmp_path
+):
+  path, _ = records
+  out = tmp_path / "out"
+  run = run_squad(
+    folder,
+    out,
+    *("--dry_run", "--memory_gb=0.9", "--do_train", "--do_predict"),
+    *(f"--train_records={path}", "--length_buckets=8"),
+  )
+  assert run.returncode == 0, run.stderr
+  assert not out.exists()
+  (first, devices, model, windows, lengths, padding, steps, *memory, last) = (
+    run.stdout.splitlines()
+  )
+  assert first == "Dry run: nothing is trained, nothing is written."
+  assert devices.endswith("0.90 GB each.")
+  assert "1 layers, hidden size 16, 2 heads" in model
+  num_windows = sum(
+    shard["records"]
+    for shard in json.loads((path / "train.tf_record.json").read_text())[
+      "shards"
+    ]
+  )
+  assert windows.startswith(f"Windows: {num_windows} of 8 questions")
+  assert lengths.endswith("longest 21.")
+  assert "to multiples of 8:" in padding and "to 32:" in padding
+  assert steps.startswith("Steps: 40 of 4 windows, 4 of them warm-up")
+  assert "4 windows of 24 WordPieces in float32" in memory[0]
+  assert memory[-1].startswith("It fits")
+  assert last == "Then 8 questions would be answered."
+
+
+@pytest.mark.parametrize(
+  ("flags", "message"),
+  [
+    (("--output_dir=",), "--output_dir is required"),
+    (("--dataset=squad/v1.1",), "--train_file or as --dataset"),
+    (("--train_file=",), "--train_file or as --dataset"),
+    (("--vocab_file=",), "--vocab_file, or --preset"),
+    (("--num_shards=0",), "num_shards"),
+  ],
+)
+def test_flags_that_do_not_fit_end_in_one_line(
+  folder, tmp_path, flags, message
+):
+  run = create(folder, tmp_path / "out", *flags)
+  assert run.returncode != 0
+  assert message in run.stderr
+  assert "Traceback" not in run.stderr
+  assert not (tmp_path / "out").exists()

@@ -1,0 +1,275 @@
+"""Training records: equal to what they were made of, or refused."""
+
+import functools
+import json
+
+import numpy as np
+import pytest
+from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
+
+from bert_span import heads
+from bert_span.data.length_buckets import BucketedBatches
+from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.fine_tuning import (
+  FineTuningOptions,
+  fine_tune,
+  fine_tune_on,
+  training_set_of,
+)
+from bert_span.squad_records import (
+  MANIFEST_FILE,
+  TrainingRecords,
+  open_training_records,
+  source_fingerprint,
+  window_fingerprint,
+  write_training_records,
+)
+from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.text.windows import WindowOptions
+
+_OPTIONS = FineTuningOptions(
+  train_batch_size=3, num_train_epochs=2, length_bucket=8, seed=5
+)
+_SOURCE = {"train_file_sha256": "0f"}
+
+
+def examples():
+  """Questions of which some passages take several windows."""
+  passage = " ".join([CONTEXT] * 3)
+  rows = []
+  for i, text in enumerate(["Anna", "1895", "the mill", "river"] * 2):
+    context = passage if i % 2 else CONTEXT
+    start = context.lower().index(text.lower())
+    answer = Answer(context[start : start + len(text)], start)
+    rows.append(SquadExample(f"q{i}", "Who built it?", context, (answer,)))
+  nothing = (Answer("\u200b", 4),)
+  rows.append(SquadExample("zero", "Who?", "the \u200b mill", nothing))
+  return rows
+
+
+def fingerprint_of(extractor, **changes):
+  options = {
+    "head": extractor.head,
+    "version_2": False,
+    "annotator_labels": "soft",
+    "drop_answerless": False,
+    **changes,
+  }
+  return window_fingerprint(extractor.preprocessor, **options)
+
+
+@functools.cache
+def made_of(head):
+  """An extractor of a head and its training set, made once."""
+  extractor = tiny_extractor(head=head)
+  return extractor, training_set_of(extractor, examples(), _OPTIONS)
+
+
+def written(folder, extractor, num_shards=3, padded_length=None):
+  """A training set, written to a folder."""
+  _, training_set = made_of(extractor.head)
+  write_training_records(
+    folder,
+    training_set,
+    fingerprint_of(extractor),
+    _SOURCE,
+    num_shards,
+    padded_length,
+  )
+  return training_set
+
+
+def read(folder, extractor, **changes):
+  return TrainingRecords(folder).read(fingerprint_of(extractor, **changes))
+
+
+def assert_same_batches(one, other, bucket):
+  batches = [
+    BucketedBatches(training_set.windows, 3, 32, bucket, seed=1)
+    .dataset(0)
+    .take(9)
+    .as_numpy_iterator()
+    for training_set in (one, other)
+  ]
+  for first, second in zip(*batches, strict=True):
+    assert list(first) == list(second)
+    for name in first:
+      assert first[name].dtype == second[name].dtype
+      np.testing.assert_array_equal(first[name], second[name])
+
+
+@pytest.mark.parametrize("head", [heads.SPAN, heads.BIO])
+@pytest.mark.parametrize("padded_length", [None, 32])
+def test_batches_of_records_are_those_of_the_questions(
+  tmp_path, head, padded_length
+):
+  extractor, _ = made_of(head)
+  made = written(str(tmp_path), extractor, padded_length=padded_length)
+  back = read(str(tmp_path), extractor)
+  assert (back.num_examples, back.left_out) == (9, made.left_out)
+  assert back.left_out.without_token == ["zero"]
+  for bucket in (None, 8):
+    assert_same_batches(made, back, bucket)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("bucket", [None, 8])
+def test_weights_trained_on_records_are_those_of_the_questions(
+  tmp_path, bucket
+):
+  options = FineTuningOptions(
+    train_batch_size=3, num_train_epochs=2, length_bucket=bucket
+  )
+  weights = []
+  for from_records in (False, True):
+    extractor = tiny_extractor()
+    out = str(tmp_path / f"{from_records}")
+    if from_records:
+      written(str(tmp_path / "records"), extractor)
+      training_set = read(str(tmp_path / "records"), extractor)
+      fine_tune_on(extractor, training_set, options, out)
+    else:
+      fine_tune(extractor, examples(), options, out)
+    weights.append(extractor.model.get_weights())
+  start = tiny_extractor().model.get_weights()
+  for one, other in zip(*weights, strict=True):
+    np.testing.assert_array_equal(one, other)
+  assert any(
+    not np.array_equal(one, other)
+    for one, other in zip(start, weights[0], strict=True)
+  )
+
+
+def test_records_are_read_and_written_wherever_tensorflow_can():
+  """ram:// is a file system of TensorFlow's only, as gs:// is."""
+  extractor, made = made_of(heads.SPAN)
+  written("ram://records", extractor)
+  assert_same_batches(made, read("ram://records", extractor), 8)
+
+
+@pytest.mark.parametrize(
+  ("changes", "message"),
+  [
+    ({"version_2": True}, "version_2_with_negative was False, is now True"),
+    ({"drop_answerless": True}, "drop_answerless_windows was False, is now"),
+    ({"head": heads.BIO}, "annotator_labels was 'absent', is now 'soft'; head"),
+  ],
+)
+def test_records_made_with_other_flags_are_refused(tmp_path, changes, message):
+  extractor, _ = made_of(heads.SPAN)
+  written(str(tmp_path), extractor)
+  with pytest.raises(ValueError, match=message):
+    read(str(tmp_path), extractor, **changes)
+
+
+@pytest.mark.parametrize(
+  ("preprocessor", "message"),
+  [
+    (
+      SpanPreprocessor([*VOCABULARY, "new"], True, WindowOptions(32, 8, 8)),
+      "vocabulary_sha256 was",
+    ),
+    (
+      SpanPreprocessor(VOCABULARY, False, WindowOptions(32, 8, 8)),
+      "do_lower_case was True, is now False",
+    ),
+    (
+      SpanPreprocessor(VOCABULARY, True, WindowOptions(40, 16, 8)),
+      "doc_stride was 8, is now 16; max_seq_length was 32, is now 40",
+    ),
+  ],
+)
+def test_records_of_other_text_options_are_refused(
+  tmp_path, preprocessor, message
+):
+  written(str(tmp_path), made_of(heads.SPAN)[0])
+  now = window_fingerprint(preprocessor, heads.SPAN, False, "soft", False)
+  with pytest.raises(ValueError, match=message):
+    TrainingRecords(str(tmp_path)).read(now)
+
+
+def test_records_of_another_version_of_the_package_are_refused(
+  tmp_path, monkeypatch
+):
+  extractor, _ = made_of(heads.SPAN)
+  written(str(tmp_path), extractor)
+  monkeypatch.setattr("bert_span.__version__", "99")
+  with pytest.raises(ValueError, match=r"bert_span was .*, is now '99'"):
+    read(str(tmp_path), extractor)
+
+
+def test_records_of_a_file_that_has_changed_are_refused(tmp_path):
+  data = tmp_path / "train.json"
+  data.write_text("{}")
+  source = source_fingerprint(str(data), None)
+  extractor, training_set = made_of(heads.SPAN)
+  folder = str(tmp_path / "records")
+  write_training_records(
+    folder, training_set, fingerprint_of(extractor), source, 1
+  )
+  open_training_records(folder, str(data), None)
+  data.write_text("{ }")
+  with pytest.raises(ValueError, match="train_file_sha256 was"):
+    open_training_records(folder, str(data), None)
+  with pytest.raises(ValueError, match="dataset was 'absent', is now 'squad/v"):
+    open_training_records(folder, None, ("squad/v1.1", "train", None))
+
+
+def test_without_its_source_a_set_of_records_is_read_and_that_is_said(
+  tmp_path, capsys
+):
+  extractor, _ = made_of(heads.SPAN)
+  made = written(str(tmp_path), extractor)
+  records = open_training_records(str(tmp_path), None, None)
+  assert len(records.read(fingerprint_of(extractor)).windows) == len(
+    made.windows
+  )
+  assert "without --train_file nothing tells" in capsys.readouterr().err
+
+
+def test_a_new_set_replaces_the_shards_of_the_old_one(tmp_path):
+  extractor, _ = made_of(heads.SPAN)
+  written(str(tmp_path), extractor, num_shards=3)
+  assert len(list(tmp_path.glob("*.tf_record"))) == 3
+  written(str(tmp_path), extractor, num_shards=2, padded_length=32)
+  assert len(list(tmp_path.iterdir())) == 3  # two shards and the manifest
+  read(str(tmp_path), extractor)
+
+
+def test_a_set_that_is_broken_off_leaves_the_old_one(tmp_path, monkeypatch):
+  extractor, _ = made_of(heads.SPAN)
+  written(str(tmp_path), extractor)
+
+  def power_cut(*unused):
+    raise OSError("power cut")
+
+  monkeypatch.setattr(
+    "bert_span.squad_records.write_json_atomically", power_cut
+  )
+  with pytest.raises(OSError, match="power cut"):
+    written(str(tmp_path), extractor, num_shards=2)
+  monkeypatch.undo()
+  assert read(str(tmp_path), extractor).num_examples == 9
+
+
+@pytest.mark.parametrize(
+  ("content", "message"),
+  [
+    (None, "no folder of bert_span.create_squad_records"),
+    ("no JSON", "no manifest of records"),
+    ("{}", "no manifest of records"),
+    (json.dumps({"made_with": {}, "made_of": {}}), "no manifest of records"),
+  ],
+)
+def test_a_folder_without_a_manifest_is_refused(tmp_path, content, message):
+  if content is not None:
+    (tmp_path / MANIFEST_FILE).write_text(content)
+  with pytest.raises(ValueError, match=message):
+    TrainingRecords(str(tmp_path))
+
+
+def test_a_damaged_manifest_can_be_written_over(tmp_path):
+  (tmp_path / MANIFEST_FILE).write_text("no JSON")
+  extractor, _ = made_of(heads.SPAN)
+  written(str(tmp_path), extractor)
+  assert read(str(tmp_path), extractor).num_examples == 9

@@ -1,0 +1,42 @@
+"""What a model is fine-tuned on, for each head."""
+
+import pytest
+
+from bert_span import heads
+from bert_span.data.packed_windows import LeftOut
+from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.data.tag_windows import TagWindows
+from bert_span.data.training_windows import TrainingWindows
+from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.text.windows import WindowOptions
+from bert_span.training_set import left_out_lines, make_training_set
+
+_VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "q", "a", "b", "c", "d", "e"]
+# Three tokens of the passage in a window: "a b c", "c d e".
+_EXAMPLES = [
+  SquadExample("long", "q", "a b c d e", (Answer("d", 6),)),
+  SquadExample("zero", "q", "a \u200b b", (Answer("\u200b", 2),)),
+]
+
+
+@pytest.mark.parametrize(
+  ("head", "kind"), [(heads.SPAN, TrainingWindows), (heads.BIO, TagWindows)]
+)
+def test_windows_are_labelled_for_the_head(head, kind):
+  preprocessor = SpanPreprocessor(_VOCABULARY, options=WindowOptions(7, 2, 1))
+  whole = make_training_set(_EXAMPLES, preprocessor, head, "soft", False)
+  assert isinstance(whole.windows, kind)
+  assert whole.num_examples == 2
+  assert len(whole.windows) == 2
+  assert whole.left_out == (0, ["zero"])
+  part = make_training_set(_EXAMPLES, preprocessor, head, "soft", True)
+  assert len(part.windows) == 1
+  assert part.left_out == (1, ["zero"])
+
+
+def test_what_is_left_out_is_told():
+  assert list(left_out_lines(LeftOut(0, []))) == []
+  windows, questions = left_out_lines(LeftOut(3, ["a", "b", "c", "d"]))
+  assert windows.startswith("3 windows left out")
+  assert questions.startswith("4 questions left out")
+  assert "first: a, b, c)" in questions

@@ -1,0 +1,105 @@
+"""Training windows as TFRecords and back."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_span.data.tag_windows import TagWindows
+from bert_span.data.training_windows import TrainingWindows
+from bert_span.data.window_records import (
+  read_window_records,
+  write_window_records,
+)
+
+_TOKENS = {
+  "token_ids": np.array(
+    [2, 7, 3, 9, 8, 3, 2, 3, 5, 3, 2, 6, 3, 4, 3], np.int32
+  ),
+  "row_splits": np.array([0, 6, 10, 15], np.int64),
+  "first_context_positions": np.array([3, 2, 3], np.int32),
+}
+_SPANS = TrainingWindows(
+  **_TOKENS,
+  start_positions=np.array([3, 0, 3], np.int32),
+  end_positions=np.array([4, 0, 3], np.int32),
+)
+_TAGS = TagWindows(
+  **_TOKENS,
+  tag_labels=np.linspace(0, 1, 45, dtype=np.float32).reshape(15, 3),
+)
+
+
+def paths_of(folder, count):
+  return [str(folder / f"{number}.tf_record") for number in range(count)]
+
+
+def assert_same(one, other):
+  assert type(one) is type(other)
+  for name, value in vars(one).items():
+    read = getattr(other, name)
+    assert read.dtype == value.dtype, name
+    np.testing.assert_array_equal(read, value, err_msg=name)
+
+
+def records_of(path):
+  return [
+    tf.train.Example.FromString(record).features.feature
+    for record in tf.data.TFRecordDataset(path).as_numpy_iterator()
+  ]
+
+
+@pytest.mark.parametrize("windows", [_SPANS, _TAGS])
+@pytest.mark.parametrize("padded_length", [None, 8])
+@pytest.mark.parametrize("num_files", [1, 2, 5])
+def test_windows_come_back_as_they_were(
+  tmp_path, windows, padded_length, num_files
+):
+  paths = paths_of(tmp_path, num_files)
+  counts = write_window_records(paths, windows, padded_length)
+  assert sum(counts) == 3 and max(counts) - min(counts) <= 1
+  read = read_window_records(paths, counts, windows is _TAGS)
+  assert_same(windows, read)
+
+
+def test_a_padded_record_is_one_of_the_original(tmp_path):
+  (path,) = paths_of(tmp_path, 1)
+  write_window_records([path], _SPANS, padded_length=8)
+  first, second, _ = records_of(path)
+  assert {name: list(f.int64_list.value) for name, f in first.items()} == {
+    "input_ids": [2, 7, 3, 9, 8, 3, 0, 0],
+    "input_mask": [1, 1, 1, 1, 1, 1, 0, 0],
+    "segment_ids": [0, 0, 0, 1, 1, 1, 0, 0],
+    "start_positions": [3],
+    "end_positions": [4],
+  }
+  assert list(second["segment_ids"].int64_list.value) == [0, 0, 1, 1] + [0] * 4
+
+
+def test_without_padding_a_record_is_as_long_as_its_window(tmp_path):
+  (path,) = paths_of(tmp_path, 1)
+  write_window_records([path], _TAGS)
+  assert [len(r["input_ids"].int64_list.value) for r in records_of(path)] == [
+    *(6, 4, 5)
+  ]
+
+
+def test_a_missing_record_is_noticed(tmp_path):
+  (path,) = paths_of(tmp_path, 1)
+  write_window_records([path], _SPANS)
+  with pytest.raises(ValueError, match="holds 3 records, but 4 were written"):
+    read_window_records([path], [4], has_tags=False)
+
+
+def test_a_damaged_file_is_named(tmp_path):
+  (path,) = paths_of(tmp_path, 1)
+  counts = write_window_records([path], _SPANS)
+  with open(path, "r+b") as file:
+    file.seek(30)
+    file.write(b"damaged")
+  with pytest.raises(ValueError, match=r"0\.tf_record cannot be read.*again"):
+    read_window_records([path], counts, has_tags=False)
+
+
+def test_a_missing_file_is_named(tmp_path):
+  with pytest.raises(ValueError, match=r"0\.tf_record cannot be read"):
+    read_window_records(paths_of(tmp_path, 1), [1], has_tags=False)
