@@ -8,15 +8,19 @@ from bert_span.data.length_buckets import BucketedBatches
 from bert_span.data.tag_windows import make_tag_windows
 from bert_span.data.training_windows import make_training_windows
 from bert_span.heads import BIO, head_of
+from bert_span.modeling.precision import computing_in
+from bert_span.modeling.recompute import recomputing_layers
 from bert_span.modeling.span_loss import SpanLoss
 from bert_span.tag_fine_tuning import (
   tag_fingerprint,
   tag_loss_fn,
 )
+from bert_span.training.execution import ExecutionOptions
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer, TrainOptions
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.progress import log_line
+from bert_span.training.strategy import scope_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +50,7 @@ class FineTuningOptions:
       "majority" or "first", see `tag_labels`.
     bio_loss_reduction: "sum" of a window's passage tokens, or their "mean".
     bio_class_weights: of B, I and O in the loss; None for 1 each.
+    execution: `ExecutionOptions`, precision and memory.
   """
 
   train_batch_size: int = 32
@@ -65,6 +70,9 @@ class FineTuningOptions:
   annotator_labels: str = "soft"
   bio_loss_reduction: str = "sum"
   bio_class_weights: tuple[float, float, float] | None = None
+  execution: ExecutionOptions = dataclasses.field(
+    default_factory=ExecutionOptions
+  )
 
   def num_train_steps(self, num_examples):
     """Steps for so many examples.
@@ -81,7 +89,7 @@ class FineTuningOptions:
     return steps
 
 
-def fine_tune(extractor, examples, options, output_dir):
+def fine_tune(extractor, examples, options, output_dir, strategy=None):
   """Trains an extractor's model on examples, resuming where a run stopped.
 
   Args:
@@ -90,6 +98,8 @@ def fine_tune(extractor, examples, options, output_dir):
       B/I/O head what every annotator marked.
     options: `FineTuningOptions`.
     output_dir: folder of checkpoints and event files.
+    strategy: tf.distribute.Strategy in whose scope the extractor's model was
+      made; None for one device.
 
   Returns:
     The number of steps made by this call.
@@ -113,10 +123,8 @@ def fine_tune(extractor, examples, options, output_dir):
     f"{num_train_steps} steps of {options.train_batch_size} windows, "
     f"{num_warmup_steps} of them warm-up."
   )
-  trainer = Trainer(
-    extractor.model,
-    _loss_fn(extractor, options),
-    create_optimizer(
+  with scope_of(strategy):
+    optimizer = create_optimizer(
       WarmupLinearDecay(
         options.learning_rate,
         num_train_steps,
@@ -125,19 +133,30 @@ def fine_tune(extractor, examples, options, output_dir):
       ),
       weight_decay=options.weight_decay,
       bias_correction=options.adam_bias_correction,
-    ),
-    TrainOptions(
-      num_train_steps=num_train_steps,
-      train_batch_size=options.train_batch_size,
-      save_checkpoints_steps=options.save_checkpoints_steps,
-      iterations_per_loop=options.iterations_per_loop,
-      unsummed_embeddings=_unsummed_embeddings(extractor.model, options),
-      seed=options.seed,
-    ),
-    output_dir,
-    fingerprint=_fingerprint(extractor, examples, windows, options),
-  )
-  return trainer.train(batches.dataset)
+    )
+  backbone, execution = extractor.model.backbone, options.execution
+  with (
+    computing_in(backbone, execution.precision),
+    recomputing_layers(backbone, execution.recompute),
+  ):
+    trainer = Trainer(
+      extractor.model,
+      _loss_fn(extractor, options),
+      optimizer,
+      TrainOptions(
+        num_train_steps=num_train_steps,
+        train_batch_size=options.train_batch_size,
+        save_checkpoints_steps=options.save_checkpoints_steps,
+        iterations_per_loop=options.iterations_per_loop,
+        unsummed_embeddings=_unsummed_embeddings(extractor.model, options),
+        seed=options.seed,
+        execution=execution,
+      ),
+      output_dir,
+      fingerprint=_fingerprint(extractor, examples, windows, options),
+      strategy=strategy,
+    )
+    return trainer.train(batches.dataset)
 
 
 def _training_windows(extractor, examples, options):

@@ -10,12 +10,16 @@ import tensorflow as tf
 
 from bert_span.data.pretraining_batches import KEYS, with_weights
 from bert_span.modeling import pretraining_loss
+from bert_span.modeling.precision import computing_in
+from bert_span.modeling.recompute import recomputing_layers
 from bert_span.training.event_file import EventFile
+from bert_span.training.execution import ExecutionOptions
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer, TrainOptions
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.progress import log_line
 from bert_span.training.step import dynamic_signature
+from bert_span.training.strategy import scope_of
 
 # Batches that the mean length of a sequence is taken from.
 _SAMPLED_BATCHES = 10
@@ -38,6 +42,7 @@ class PretrainingOptions:
     adam_epsilon: added to the root of Adam's second average.
     adam_bias_correction: Adam as published; the original has none.
     seed: of dropout and new weights.
+    execution: `ExecutionOptions`, precision and memory.
   """
 
   train_batch_size: int = 32
@@ -52,9 +57,12 @@ class PretrainingOptions:
   adam_epsilon: float = 1e-6
   adam_bias_correction: bool = False
   seed: int = 12345
+  execution: ExecutionOptions = dataclasses.field(
+    default_factory=ExecutionOptions
+  )
 
 
-def pretrain(model, batches, options, output_dir, fingerprint):
+def pretrain(model, batches, options, output_dir, fingerprint, strategy=None):
   """Trains a model on masked text, resuming where a run stopped.
 
   Args:
@@ -63,6 +71,8 @@ def pretrain(model, batches, options, output_dir, fingerprint):
     options: `PretrainingOptions`.
     output_dir: folder of checkpoints and event files.
     fingerprint: dict of JSON values that the batches depend on.
+    strategy: tf.distribute.Strategy in whose scope the model was made; None
+      for one device.
 
   Returns:
     The number of steps made by this call.
@@ -74,16 +84,19 @@ def pretrain(model, batches, options, output_dir, fingerprint):
   def dataset_fn(first_step):
     return batches.dataset(first_step).map(_with_batch_weights)
 
+  with scope_of(strategy):
+    optimizer = _optimizer(options)
   trainer = Trainer(
     model,
     pretraining_loss_fn(options.sbo_weight),
-    _optimizer(options),
+    optimizer,
     TrainOptions(
       num_train_steps=options.num_train_steps,
       train_batch_size=options.train_batch_size,
       save_checkpoints_steps=options.save_checkpoints_steps,
       iterations_per_loop=options.iterations_per_loop,
       seed=options.seed,
+      execution=options.execution,
     ),
     output_dir,
     fingerprint={
@@ -91,12 +104,17 @@ def pretrain(model, batches, options, output_dir, fingerprint):
       "span_boundary": options.span_boundary,
       "sbo_weight": options.sbo_weight,
     },
+    strategy=strategy,
   )
   try:
     tokens = mean_tokens(batches)
     log_line(_summary(tokens, options))
     started = time.monotonic()
-    steps = trainer.train(dataset_fn)
+    with (
+      computing_in(model.backbone, options.execution.precision),
+      recomputing_layers(model.backbone, options.execution.recompute),
+    ):
+      steps = trainer.train(dataset_fn)
   except tf.errors.OpError:
     # TensorFlow wraps what Python raised while it read the text.
     failure = getattr(batches, "failure", None)
@@ -120,7 +138,7 @@ def pretraining_loss_fn(sbo_weight):
     sbo_weight: weight of the span boundary objective.
 
   Returns:
-    Function of (model, batch) to float32 [batch] and a dict of scalars, for
+    Function of (model, batch) to float32 [batch] and a dict of such, for
     TensorBoard: mlm_loss and perhaps sbo_loss, in nats.
   """
 
@@ -129,7 +147,7 @@ def pretraining_loss_fn(sbo_weight):
     parts = pretraining_loss.objective_losses(logits, batch)
     return (
       pretraining_loss.weighted_total(parts, sbo_weight),
-      {f"{name}_loss": tf.reduce_mean(part) for name, part in parts.items()},
+      {f"{name}_loss": part for name, part in parts.items()},
     )
 
   return losses

@@ -33,6 +33,7 @@ from bert_span.text.span_masking import MaskingOptions
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.tokenizer_files import save_tokenizer
 from bert_span.training.progress import log_line
+from bert_span.training.strategy import is_chief, scope_of
 
 MODEL_DIRECTORY = "model"
 TF1_DIRECTORY = "tf1"
@@ -64,6 +65,7 @@ class PretrainingJob:
     max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
     masking: `MaskingOptions` with max_predictions.
     options: `PretrainingOptions`.
+    strategy: tf.distribute.Strategy to train with; None for one device.
   """
 
   output_dir: str
@@ -71,16 +73,18 @@ class PretrainingJob:
   max_seq_length: int
   masking: MaskingOptions
   options: PretrainingOptions
+  strategy: tf.distribute.Strategy | None = None
 
   def __post_init__(self):
     """Loads the model; new weights come from the seed."""
     _check_local(self.output_dir)
     seed_everything(self.options.seed)
-    loaded = self.source.load()
+    with scope_of(self.strategy):
+      loaded = self.source.load()
+      self.model = PretrainingModel(loaded.backbone, self.options.span_boundary)
     self._vocabulary = self.source.vocabulary(loaded)
     self._lower_case = self.source.lower_case(loaded)
     _check_sizes(loaded.backbone, self._vocabulary, self.max_seq_length)
-    self.model = PretrainingModel(loaded.backbone, self.options.span_boundary)
     heads, description = self._stored_heads(), loaded.description
     filled = pretraining_heads.assign_heads(self.model, heads, description)
     log_line(
@@ -101,7 +105,10 @@ class PretrainingJob:
       self.options,
       self.output_dir,
       self._fingerprint(text),
+      self.strategy,
     )
+    if not is_chief(self.strategy):
+      return
     self._write_directory(MODEL_DIRECTORY, self._write_model)
     log_line(f"The model stands in {self._path(MODEL_DIRECTORY)}")
 
@@ -149,8 +156,14 @@ class PretrainingJob:
       self.options.train_batch_size,
       *self._lengths,
       seed,
-      ChunkPlaces(self._path(_PLACES_FILE), self._fingerprint(text)),
+      self._places(text),
     )
+
+  def _places(self, text):
+    """Where blocks of the text stand, noted by one worker."""
+    if not is_chief(self.strategy):
+      return None
+    return ChunkPlaces(self._path(_PLACES_FILE), self._fingerprint(text))
 
   def _evaluation_batches(self, text, batch_size):
     if text.are_records:

@@ -76,6 +76,7 @@ program_flags.vocabulary_flags()
 _TEXT = pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
 training_flags.model_flags()
+training_flags.execution_flags()
 training_flags.device_flags()
 # --help lists the flags of this module only, and those named here.
 for _module in (program_flags, training_flags, pretraining_flags):
@@ -89,8 +90,16 @@ def main(argv):
   # Seconds: only once the flags are known to be right.
   from bert_span import pretraining_job
   from bert_span.squad_job import write_run_flags
+  from bert_span.training.strategy import is_chief
 
-  write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
+  strategy = None
+  if _DO_TRAIN.value:
+    # First of all: TensorFlow joins workers before it has run anything.
+    strategy = training_flags.make_strategy(
+      _TRAIN_BATCH_SIZE.value, pretraining_job.log_line
+    )
+  if is_chief(strategy):
+    write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
   training_flags.report_unused_flags(pretraining_job.log_line)
   # Found before the model is loaded: a wrong path is told at once.
   train_text = _text() if _DO_TRAIN.value else None
@@ -101,11 +110,14 @@ def main(argv):
     _MASKING.max_seq_length.value,
     pretraining_flags.masking_options(),
     _pretraining_options(),
+    strategy,
   )
   if train_text:
     job.train(train_text)
-    if _DO_EXPORT.value:
-      job.export()
+  if not is_chief(strategy):
+    return  # One worker exports and scores.
+  if train_text and _DO_EXPORT.value:
+    job.export()
   if eval_text:
     job.evaluate(eval_text, _EVAL_BATCH_SIZE.value, _MAX_EVAL_STEPS.value)
 
@@ -182,7 +194,7 @@ def _check_flags():
     pretraining_flags.check_text_flags()
   check(_ADAM_EPSILON.value > 0, "--adam_epsilon must be above 0.")
   check(_WEIGHT_DECAY.value < 1, "--weight_decay must be below 1.")
-  training_flags.check_device_flags()
+  training_flags.check_device_flags(_TRAIN_BATCH_SIZE.value)
 
 
 if __name__ == "__main__":

@@ -145,6 +145,7 @@ _NO_SPAN = program_flags.no_span_flag()
 program_flags.decoder_flags()
 program_flags.tag_decoder_flags()
 training_flags.model_flags()
+training_flags.execution_flags()
 training_flags.device_flags()
 # --help lists the flags of this module only, and those named here.
 flags.adopt_module_key_flags(program_flags)
@@ -157,8 +158,16 @@ def main(argv):
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span import squad_job
+  from bert_span.training.strategy import is_chief
 
-  squad_job.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
+  strategy = None
+  if _DO_TRAIN.value:
+    # First of all: TensorFlow joins workers before it has run anything.
+    strategy = training_flags.make_strategy(
+      _TRAIN_BATCH_SIZE.value, squad_job.log_line
+    )
+  if is_chief(strategy):
+    squad_job.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
   training_flags.report_unused_flags(squad_job.log_line)
   head = _head()
   program_flags.check_no_span(head)
@@ -173,9 +182,12 @@ def main(argv):
     verbose=_VERBOSE_LOGGING.value,
     head=head,
     disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
+    strategy=strategy,
   )
   if _DO_TRAIN.value:
     job.train(squad_job.read(_TRAIN_FILE.value, _dataset("train")))
+  if not is_chief(strategy):
+    return  # One worker predicts and scores.
   predict_source = (_PREDICT_FILE.value, _dataset("validation"))
   if _DO_PREDICT.value:
     job.predict(
@@ -255,7 +267,7 @@ def _check_flags():
   )
   if _DO_TRAIN.value or _DO_PREDICT.value:
     training_flags.check_model_flags(needs_model=_DO_TRAIN.value)
-  training_flags.check_device_flags()
+  training_flags.check_device_flags(_TRAIN_BATCH_SIZE.value)
   max_query_length = program_flags.window_flags().max_query_length.value
   max_seq_length = program_flags.window_flags().max_seq_length.value
   check(
@@ -270,8 +282,14 @@ def _check_flags():
 def _length_bucket():
   """--length_buckets as WordPieces, or None."""
   value = _LENGTH_BUCKETS.value
-  if value.lower() == "none":
+  is_tpu = training_flags.device_options().is_tpu
+  if value.lower() == "none" or (is_tpu and not _LENGTH_BUCKETS.present):
     return None
+  program_flags.check(
+    not is_tpu,
+    f"--length_buckets={value}: a TPU compiles every length anew. Use "
+    "--length_buckets=none, or leave it out.",
+  )
   program_flags.check(
     value.isdecimal() and int(value) > 0,
     "--length_buckets must be none or a positive number of WordPieces. "

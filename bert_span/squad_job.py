@@ -34,6 +34,7 @@ from bert_span.model_source import EncoderSource
 from bert_span.span_config import read_span_config
 from bert_span.text.windows import WindowOptions
 from bert_span.training.progress import log_line
+from bert_span.training.strategy import is_chief, scope_of
 
 MODEL_DIRECTORY = "model"
 _FLAGS_FILE = "run.flags"
@@ -58,6 +59,7 @@ class SquadJob:
     head: "span", or "bio" for answers of several spans.
     disagreement_questions: of a B/I/O head, questions in the report on where
       annotators differ.
+    strategy: tf.distribute.Strategy to train with; None for one device.
   """
 
   output_dir: str
@@ -70,6 +72,7 @@ class SquadJob:
   verbose: bool = False
   head: str = heads.SPAN
   disagreement_questions: int = 20
+  strategy: tf.distribute.Strategy | None = None
 
   def train(self, squad_file):
     """Fine-tunes and writes the model to output_dir/model.
@@ -84,10 +87,17 @@ class SquadJob:
     )
     self._report(squad_file)
     seed_everything(self.fine_tuning_options.seed)
-    extractor, _ = self._extractor_of_source()
-    fine_tune(extractor, examples, self.fine_tuning_options, self.output_dir)
-    extractor.save_to_preset(self._model_directory)
-    log_line(f"The model stands in {self._model_directory}")
+    extractor, _ = self._extractor_of_source(self.strategy)
+    fine_tune(
+      extractor,
+      examples,
+      self.fine_tuning_options,
+      self.output_dir,
+      self.strategy,
+    )
+    if is_chief(self.strategy):
+      extractor.save_to_preset(self._model_directory)
+      log_line(f"The model stands in {self._model_directory}")
 
   def predict(self, squad_file, batch_size, write_logits=False):
     """Answers questions and writes the prediction files.
@@ -187,9 +197,11 @@ class SquadJob:
     for line in squad_file.report.lines(_ALL_PLACES if self.verbose else 3):
       log_line(line)
 
-  def _extractor_of_source(self):
+  def _extractor_of_source(self, strategy=None):
     """The extractor to train or predict with, and whether its head is new."""
-    loaded = self.source.load()
+    with scope_of(strategy):
+      loaded = self.source.load()
+      model = heads.model_of(loaded, self.head, self.head_bias)
     vocabulary = self.source.vocabulary(loaded)
     has_head = heads.has_head(loaded, self.head)
     log_line(
@@ -197,7 +209,7 @@ class SquadJob:
       f"{f', with its {self.head} head' if has_head else ''}."
     )
     extractor = SpanExtractor(
-      heads.model_of(loaded, self.head, self.head_bias),
+      model,
       vocabulary,
       self.source.lower_case(loaded),
       self.window_options,

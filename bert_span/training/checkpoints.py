@@ -31,10 +31,22 @@ class RunCheckpoints:
     options: dict of JSON values that must be the same for a checkpoint to be
       continued: it would be another run otherwise.
     max_to_keep: checkpoints that are kept; older ones are deleted.
+    write_dir: folder that is written to; None for output_dir. All workers
+      must save, but the files of all but the chief are of no use.
   """
 
-  def __init__(self, model, optimizer, step, output_dir, options, max_to_keep):
+  def __init__(
+    self,
+    model,
+    optimizer,
+    step,
+    output_dir,
+    options,
+    max_to_keep,
+    write_dir=None,
+  ):
     self._output_dir = output_dir
+    self._write_dir = write_dir or output_dir
     self._options_path = tf.io.gfile.join(output_dir, OPTIONS_FILE)
     self._options = json.loads(json.dumps(options))  # tuples become lists
     self._step = step
@@ -53,7 +65,7 @@ class RunCheckpoints:
     self._checkpoint = tf.train.Checkpoint(step=step, **values)
     self._manager = tf.train.CheckpointManager(
       self._checkpoint,
-      directory=output_dir,
+      directory=self._write_dir,
       max_to_keep=max_to_keep,
       checkpoint_name=CHECKPOINT_NAME,
     )
@@ -76,10 +88,12 @@ class RunCheckpoints:
       ValueError: the checkpoint belongs to another model, to a run with other
         options or to another program, or cannot be read.
     """
-    latest = self._manager.latest_checkpoint
+    latest = tf.train.latest_checkpoint(self._output_dir)
     if latest is None:
-      tf.io.gfile.makedirs(self._output_dir)
-      write_json_atomically(self._options_path, self._options)
+      tf.io.gfile.makedirs(self._write_dir)
+      write_json_atomically(
+        tf.io.gfile.join(self._write_dir, OPTIONS_FILE), self._options
+      )
       return None
     self._check_options(latest)
     try:
