@@ -201,7 +201,8 @@ def copies_differ(model):
 
 def parts_against_whole(whole, folder, one):
   """Accumulation on one device beside none."""
-  parts = Run(folder, one, unsummed=True, accumulate_steps=4)
+  options = {"batch_size": 5, "unsummed": True}
+  parts = Run(folder, one, **options, accumulate_steps=4)
   return {
     "weights": max_difference(whole.weights, parts.weights),
     "norms": [whole.events["global_norm"], parts.events["global_norm"]],
@@ -294,23 +295,26 @@ def main():
     "empty": lambda: compare(
       reference(batch_size=1), folder, two, batch_size=1
     ),
-    "unsummed": lambda: compare(
-      reference(unsummed=True), folder, two, unsummed=True
-    ),
     "accumulated": lambda: compare(
-      reference(batch_size=5), folder, two, batch_size=5, accumulate_steps=2
+      reference(batch_size=5, unsummed=True),
+      folder,
+      two,
+      batch_size=5,
+      unsummed=True,
+      accumulate_steps=2,
     ),
-    "parts": lambda: parts_against_whole(reference(unsummed=True), folder, one),
+    "parts": lambda: parts_against_whole(
+      reference(batch_size=5, unsummed=True), folder, one
+    ),
     "dropout": lambda: dropout_masks(folder, two),
     "overflow_of_two": lambda: overflow(folder, two),
     "overflow_of_one": lambda: overflow(folder, one),
     "curves": lambda: loss_curves(folder, one),
   }
   for name, options in (
-    ("even", {}),
+    ("even", {"all_reduce": "ring"}),
     ("recomputed", {"recompute": True}),
     ("compiled", {"jit_compile": "on"}),
-    ("ring", {"all_reduce": "ring"}),
   ):
     checks[name] = functools.partial(
       lambda options: compare(reference(), folder, two, **options), options

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from distributed_checks import Run, max_difference
+from run_squad_test import folder, read  # noqa: F401 -- a fixture
 
 
 def free_ports(count):
@@ -87,7 +88,32 @@ def test_two_workers_make_the_updates_of_one_device(tmp_path):
   # Every worker saves, the chief alone where the run stands.
   assert chief["own_dir"] == str(tmp_path / "run")
   assert other["own_dir"] != chief["own_dir"]
-  for folder in (chief["own_dir"], other["own_dir"]):
-    names = {path.name for path in pathlib.Path(folder).iterdir()}
-    assert {"checkpoint", "model.ckpt-5.index", "train"} <= names
+  assert not pathlib.Path(other["own_dir"]).exists()
+  for worker in (chief, other):
+    names = {"checkpoint", "model.ckpt-5.index", "train"}
+    assert names <= set(worker["files"])
   assert len(list((tmp_path / "run" / "train").iterdir())) == 1
+
+
+@pytest.mark.large
+def test_run_squad_trains_on_two_workers_and_one_predicts(folder, tmp_path):  # noqa: F811
+  flags = [
+    f"--bert_config_file={folder}/bert_config.json",
+    f"--vocab_file={folder}/vocab.txt",
+    f"--train_file={folder}/v1.json",
+    f"--predict_file={folder}/v1.json",
+    f"--output_dir={tmp_path}",
+    "--do_train",
+    "--do_predict",
+    *("--max_seq_length=32", "--doc_stride=8", "--max_query_length=12"),
+    *("--train_batch_size=4", "--num_train_epochs=3", "--learning_rate=1e-2"),
+  ]
+  done = finish(start_workers(["-m", "bert_span.run_squad"], flags))
+  for status, _, errors in done:
+    assert status == 0, errors[-3000:]
+    assert "2 CPUs of 2 workers (multi_worker_mirrored), 2 of" in errors
+  chief, other = (errors for _, _, errors in done)
+  assert "questions answered" in chief
+  assert "questions answered" not in other
+  assert "The model stands in" not in other
+  assert len(read(tmp_path / "predictions.json")) == 8

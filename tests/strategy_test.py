@@ -40,14 +40,12 @@ def checks(tmp_path_factory):
 @pytest.mark.parametrize(
   "name",
   [
-    "even",
+    "even",  # and summed along a ring
     "uneven",  # 5 windows: 3 and 2
     "empty",  # 1 window: the second device has none
-    "unsummed",
-    "accumulated",  # 5 windows on two devices in two parts each
+    "accumulated",  # 5 windows on two devices in two parts, unsummed norm
     "recomputed",
     "compiled",
-    "ring",
   ],
 )
 def test_two_devices_make_the_updates_of_one(checks, name):

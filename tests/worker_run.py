@@ -30,6 +30,7 @@ def main():
   if is_chief(strategy):
     np.savez(folder / "weights.npz", **run.weights)
     run.model.save_weights(folder / "whole.weights.h5")
+  own_dir = pathlib.Path(run.trainer._own_dir)
   weights = b"".join(values.tobytes() for values in run.weights.values())
   states = [
     int(state.numpy()[0])
@@ -42,6 +43,7 @@ def main():
         "strategy": describe_strategy(strategy),
         "is_chief": is_chief(strategy),
         "own_dir": run.trainer._own_dir,
+        "files": sorted(path.name for path in own_dir.iterdir()),
         "hash": hashlib.sha256(weights).hexdigest(),
         "seeds": states,
       }

@@ -23,6 +23,7 @@ from bert_span.training.step_runner import (
 from bert_span.training.strategy import (
   check_optimizer,
   check_same_step,
+  is_chief,
   own_folder,
 )
 
@@ -154,7 +155,7 @@ class Trainer:
       self._step,
       self._output_dir,
       self._unchangeable_options(fingerprint),
-      options.max_to_keep,
+      options.max_to_keep if is_chief(self._strategy) else 1,
       self._own_dir,
     )
     self._runner = None

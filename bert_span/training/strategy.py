@@ -1,6 +1,8 @@
 """The devices that train: one, several, several machines, or a TPU."""
 
+import atexit
 import os
+import shutil
 import tempfile
 
 import tensorflow as tf
@@ -133,11 +135,14 @@ def own_folder(strategy, output_dir):
     output_dir: folder of the run.
 
   Returns:
-    output_dir; for a worker that is not the chief a new temporary folder.
+    output_dir; for a worker that is not the chief a new temporary folder,
+    which goes with the process.
   """
   if is_chief(strategy):
     return output_dir
-  return tempfile.mkdtemp(prefix="bert_span_worker_")
+  folder = tempfile.mkdtemp(prefix="bert_span_worker_")
+  atexit.register(shutil.rmtree, folder, ignore_errors=True)
+  return folder
 
 
 def check_optimizer(optimizer, strategy):
