@@ -6,15 +6,19 @@ import keras
 
 from bert_span.data.length_buckets import BucketedBatches
 from bert_span.heads import BIO, head_of
+from bert_span.modeling.precision import computing_in
+from bert_span.modeling.recompute import recomputing_layers
 from bert_span.modeling.span_loss import SpanLoss
 from bert_span.tag_fine_tuning import (
   tag_fingerprint,
   tag_loss_fn,
 )
+from bert_span.training.execution import ExecutionOptions
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer, TrainOptions
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.progress import log_line
+from bert_span.training.strategy import scope_of
 from bert_span.training_set import left_out_lines, make_training_set
 
 
@@ -46,6 +50,7 @@ class FineTuningOptions:
       "majority" or "first", see `tag_labels`.
     bio_loss_reduction: "sum" of a window's passage tokens, or their "mean".
     bio_class_weights: of B, I and O in the loss; None for 1 each.
+    execution: `ExecutionOptions`, precision and memory.
   """
 
   train_batch_size: int = 32
@@ -66,6 +71,9 @@ class FineTuningOptions:
   annotator_labels: str = "soft"
   bio_loss_reduction: str = "sum"
   bio_class_weights: tuple[float, float, float] | None = None
+  execution: ExecutionOptions = dataclasses.field(
+    default_factory=ExecutionOptions
+  )
 
   def num_train_steps(self, num_examples):
     """Steps for so many examples.
@@ -87,7 +95,13 @@ class FineTuningOptions:
 
 
 def fine_tune(
-  extractor, examples, options, output_dir, callbacks=(), fingerprint=None
+  extractor,
+  examples,
+  options,
+  output_dir,
+  callbacks=(),
+  fingerprint=None,
+  strategy=None,
 ):
   """Trains an extractor's model on examples, resuming where a run stopped.
 
@@ -100,13 +114,21 @@ def fine_tune(
     callbacks: sequence of `Callback`.
     fingerprint: dict of JSON values that must not change within the run,
       beside those that options and examples give.
+    strategy: tf.distribute.Strategy in whose scope the extractor's model was
+      made; None for one device.
 
   Returns:
     The number of steps made by this call.
   """
   training_set = training_set_of(extractor, examples, options)
   return fine_tune_on(
-    extractor, training_set, options, output_dir, callbacks, fingerprint
+    extractor,
+    training_set,
+    options,
+    output_dir,
+    callbacks,
+    fingerprint,
+    strategy,
   )
 
 
@@ -129,6 +151,7 @@ def fine_tune_on(
   output_dir,
   callbacks=(),
   fingerprint=None,
+  strategy=None,
 ):
   """Trains an extractor's model on windows that exist already.
 
@@ -139,6 +162,7 @@ def fine_tune_on(
     output_dir: see `fine_tune`.
     callbacks: see `fine_tune`.
     fingerprint: see `fine_tune`.
+    strategy: see `fine_tune`.
 
   Returns:
     The number of steps made by this call.
@@ -156,10 +180,8 @@ def fine_tune_on(
     f"{num_train_steps} steps of {options.train_batch_size} windows, "
     f"{num_warmup_steps} of them warm-up."
   )
-  trainer = Trainer(
-    extractor.model,
-    _loss_fn(extractor, options),
-    create_optimizer(
+  with scope_of(strategy):
+    optimizer = create_optimizer(
       WarmupLinearDecay(
         options.learning_rate,
         num_train_steps,
@@ -168,24 +190,35 @@ def fine_tune_on(
       ),
       weight_decay=options.weight_decay,
       bias_correction=options.adam_bias_correction,
-    ),
-    TrainOptions(
-      num_train_steps=num_train_steps,
-      train_batch_size=options.train_batch_size,
-      save_checkpoints_steps=options.save_checkpoints_steps,
-      max_to_keep=options.keep_checkpoint_max,
-      iterations_per_loop=options.iterations_per_loop,
-      unsummed_embeddings=_unsummed_embeddings(extractor.model, options),
-      seed=options.seed,
-    ),
-    output_dir,
-    fingerprint={
-      **(fingerprint or {}),
-      **_fingerprint(extractor, training_set, options),
-    },
-    callbacks=callbacks,
-  )
-  return trainer.train(batches.dataset)
+    )
+  backbone, execution = extractor.model.backbone, options.execution
+  with (
+    computing_in(backbone, execution.precision),
+    recomputing_layers(backbone, execution.recompute),
+  ):
+    trainer = Trainer(
+      extractor.model,
+      _loss_fn(extractor, options),
+      optimizer,
+      TrainOptions(
+        num_train_steps=num_train_steps,
+        train_batch_size=options.train_batch_size,
+        save_checkpoints_steps=options.save_checkpoints_steps,
+        max_to_keep=options.keep_checkpoint_max,
+        iterations_per_loop=options.iterations_per_loop,
+        unsummed_embeddings=_unsummed_embeddings(extractor.model, options),
+        seed=options.seed,
+        execution=execution,
+      ),
+      output_dir,
+      fingerprint={
+        **(fingerprint or {}),
+        **_fingerprint(extractor, training_set, options),
+      },
+      callbacks=callbacks,
+      strategy=strategy,
+    )
+    return trainer.train(batches.dataset)
 
 
 def batches_of(extractor, training_set, options):

@@ -10,12 +10,16 @@ import tensorflow as tf
 
 from bert_span.data.pretraining_batches import KEYS, with_weights
 from bert_span.modeling import pretraining_loss
+from bert_span.modeling.precision import computing_in
+from bert_span.modeling.recompute import recomputing_layers
 from bert_span.training.event_file import EventFile
+from bert_span.training.execution import ExecutionOptions
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer, TrainOptions
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.progress import log_line
 from bert_span.training.step import dynamic_signature
+from bert_span.training.strategy import scope_of
 
 # Batches that the mean length of a sequence is taken from.
 _SAMPLED_BATCHES = 10
@@ -39,6 +43,7 @@ class PretrainingOptions:
     adam_epsilon: added to the root of Adam's second average.
     adam_bias_correction: Adam as published; the original has none.
     seed: of dropout and new weights.
+    execution: `ExecutionOptions`, precision and memory.
   """
 
   train_batch_size: int = 32
@@ -54,9 +59,20 @@ class PretrainingOptions:
   adam_epsilon: float = 1e-6
   adam_bias_correction: bool = False
   seed: int = 12345
+  execution: ExecutionOptions = dataclasses.field(
+    default_factory=ExecutionOptions
+  )
 
 
-def pretrain(model, batches, options, output_dir, fingerprint, callbacks=()):
+def pretrain(
+  model,
+  batches,
+  options,
+  output_dir,
+  fingerprint,
+  callbacks=(),
+  strategy=None,
+):
   """Trains a model on masked text, resuming where a run stopped.
 
   Args:
@@ -66,6 +82,8 @@ def pretrain(model, batches, options, output_dir, fingerprint, callbacks=()):
     output_dir: folder of checkpoints and event files.
     fingerprint: dict of JSON values that the batches depend on.
     callbacks: sequence of `Callback`.
+    strategy: tf.distribute.Strategy in whose scope the model was made; None
+      for one device.
 
   Returns:
     The number of steps made by this call.
@@ -77,10 +95,12 @@ def pretrain(model, batches, options, output_dir, fingerprint, callbacks=()):
   def dataset_fn(first_step):
     return batches.dataset(first_step).map(_with_batch_weights)
 
+  with scope_of(strategy):
+    optimizer = _optimizer(options)
   trainer = Trainer(
     model,
     pretraining_loss_fn(options.sbo_weight),
-    _optimizer(options),
+    optimizer,
     TrainOptions(
       num_train_steps=options.num_train_steps,
       train_batch_size=options.train_batch_size,
@@ -88,6 +108,7 @@ def pretrain(model, batches, options, output_dir, fingerprint, callbacks=()):
       max_to_keep=options.keep_checkpoint_max,
       iterations_per_loop=options.iterations_per_loop,
       seed=options.seed,
+      execution=options.execution,
     ),
     output_dir,
     fingerprint={
@@ -96,12 +117,17 @@ def pretrain(model, batches, options, output_dir, fingerprint, callbacks=()):
       "sbo_weight": options.sbo_weight,
     },
     callbacks=callbacks,
+    strategy=strategy,
   )
   try:
     tokens = mean_tokens(batches)
     log_line(_summary(tokens, options))
     started = time.monotonic()
-    steps = trainer.train(dataset_fn)
+    with (
+      computing_in(model.backbone, options.execution.precision),
+      recomputing_layers(model.backbone, options.execution.recompute),
+    ):
+      steps = trainer.train(dataset_fn)
   except tf.errors.OpError:
     # TensorFlow wraps what Python raised while it read the text.
     failure = getattr(batches, "failure", None)
@@ -125,7 +151,7 @@ def pretraining_loss_fn(sbo_weight):
     sbo_weight: weight of the span boundary objective.
 
   Returns:
-    Function of (model, batch) to float32 [batch] and a dict of scalars, for
+    Function of (model, batch) to float32 [batch] and a dict of such, for
     TensorBoard: mlm_loss and perhaps sbo_loss, in nats.
   """
 
@@ -134,7 +160,7 @@ def pretraining_loss_fn(sbo_weight):
     parts = pretraining_loss.objective_losses(logits, batch)
     return (
       pretraining_loss.weighted_total(parts, sbo_weight),
-      {f"{name}_loss": tf.reduce_mean(part) for name, part in parts.items()},
+      {f"{name}_loss": part for name, part in parts.items()},
     )
 
   return losses

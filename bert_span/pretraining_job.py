@@ -38,6 +38,12 @@ from bert_span.text.vocabulary import vocabulary_sha256
 from bert_span.training.checkpoints import steps_made
 from bert_span.training.preemption import TerminationRequest
 from bert_span.training.progress import log_line
+from bert_span.training.strategy import (
+  WorkerVote,
+  is_chief,
+  own_folder,
+  scope_of,
+)
 
 MODEL_DIRECTORY = "model"
 TF1_DIRECTORY = "tf1"
@@ -69,6 +75,7 @@ class PretrainingJob:
     max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
     masking: `MaskingOptions` with max_predictions.
     options: `PretrainingOptions`.
+    strategy: tf.distribute.Strategy to train with; None for one device.
   """
 
   output_dir: str
@@ -76,17 +83,19 @@ class PretrainingJob:
   max_seq_length: int
   masking: MaskingOptions
   options: PretrainingOptions
+  strategy: tf.distribute.Strategy | None = None
 
   def __post_init__(self):
     """Loads the model; new weights come from the seed."""
     _check_local(self.output_dir)
     seed_everything(self.options.seed)
-    loaded = self.source.load()
+    with scope_of(self.strategy):
+      loaded = self.source.load()
+      self.model = PretrainingModel(loaded.backbone, self.options.span_boundary)
     self._initial_weights = self.source.weights_digest(loaded)
     self._vocabulary = self.source.vocabulary(loaded)
     self._lower_case = self.source.lower_case(loaded)
     _check_sizes(loaded.backbone, self._vocabulary, self.max_seq_length)
-    self.model = PretrainingModel(loaded.backbone, self.options.span_boundary)
     heads, description = _stored_heads(self.source), loaded.description
     filled = pretraining_heads.assign_heads(self.model, heads, description)
     log_line(
@@ -107,18 +116,22 @@ class PretrainingJob:
       Preempted: SIGTERM came; the run is saved.
     """
     tf.io.gfile.makedirs(self.output_dir)
-    for name in (MODEL_DIRECTORY, TF1_DIRECTORY, HUGGINGFACE_DIRECTORY):
-      recover_directory(self._path(name))
+    keeps = is_chief(self.strategy)
+    if keeps:
+      for name in (MODEL_DIRECTORY, TF1_DIRECTORY, HUGGINGFACE_DIRECTORY):
+        recover_directory(self._path(name))
     directory = self._path(MODEL_DIRECTORY)
-    termination = TerminationRequest()
+    termination = TerminationRequest(WorkerVote(self.strategy))
     callbacks = [termination]
     if held_out:
       callbacks.append(
         held_out.selection(
           self.model,
           self.options.num_train_steps,
-          BestModel(directory, self._write_selected),
-          self.output_dir,
+          # Every worker scores, since all must stop at the same step; one
+          # writes.
+          BestModel(directory, self._write_selected) if keeps else None,
+          own_folder(self.strategy, self.output_dir),
           termination.interruptible,
         )
       )
@@ -130,8 +143,11 @@ class PretrainingJob:
       self._fingerprint(text)
       | {"initial_weights_sha256": self._initial_weights},
       callbacks,
+      self.strategy,
     )
     termination.exit_if_received()
+    if not keeps:
+      return
     if held_out and held_out.options.best_metric:
       self._take_weights(EncoderSource(preset=directory))
     else:
@@ -156,14 +172,13 @@ class PretrainingJob:
         self.masking.seed,
       )
     seed = self.masking.seed
-    places = self._path(_PLACES_FILE) if notes_places else None
     return TextBatches(
       self._stream(text, seed),
       SequenceMasker(self._vocabulary, self.masking),
       self.options.train_batch_size,
       *self._lengths,
       seed,
-      ChunkPlaces(places, self._fingerprint(text)),
+      self._places(text, notes_places),
     )
 
   def export(self):
@@ -213,6 +228,12 @@ class PretrainingJob:
       options,
       {"input": self._fingerprint(text)["input"], "batch_size": batch_size},
     )
+
+  def _places(self, text, are_noted):
+    """Where blocks of the text stand, noted by one worker if at all."""
+    if not (are_noted and is_chief(self.strategy)):
+      return None
+    return ChunkPlaces(self._path(_PLACES_FILE), self._fingerprint(text))
 
   def _evaluation_batches(self, text, batch_size):
     if text.are_records:

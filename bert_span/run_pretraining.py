@@ -84,6 +84,7 @@ program_flags.vocabulary_flags()
 _TEXT = pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
 training_flags.model_flags()
+training_flags.execution_flags()
 training_flags.device_flags()
 _DRY_RUN = training_flags.dry_run_flags()
 # --help lists the flags of this module only, and those named here.
@@ -98,8 +99,15 @@ def main(argv):
   # Seconds: only once the flags are known to be right.
   from bert_span import pretraining_job
   from bert_span.squad_job import write_run_flags
+  from bert_span.training.strategy import is_chief
 
-  if not _DRY_RUN.dry_run.value:
+  strategy = None
+  if _DO_TRAIN.value and not _DRY_RUN.dry_run.value:
+    # First of all: TensorFlow joins workers before it has run anything.
+    strategy = training_flags.make_strategy(
+      _TRAIN_BATCH_SIZE.value, pretraining_job.log_line
+    )
+  if is_chief(strategy) and not _DRY_RUN.dry_run.value:
     write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
   training_flags.report_unused_flags(pretraining_job.log_line)
   # Found before the model is loaded: a wrong path is told at once.
@@ -114,6 +122,7 @@ def main(argv):
     _MASKING.max_seq_length.value,
     pretraining_flags.masking_options(),
     _pretraining_options(),
+    strategy,
   )
   if _DRY_RUN.dry_run.value:
     _print_dry_run(job, train_text)
@@ -123,8 +132,10 @@ def main(argv):
     if selection:
       held_out = job.held_out(eval_text, *eval_limits, selection)
     job.train(train_text, held_out)
-    if _DO_EXPORT.value:
-      job.export()
+  if not is_chief(strategy):
+    return  # One worker exports and scores.
+  if train_text and _DO_EXPORT.value:
+    job.export()
   if _DO_EVAL.value:
     job.evaluate(eval_text, *eval_limits)
 
@@ -218,7 +229,7 @@ def _check_flags():
   _check_selection_flags()
   check(_ADAM_EPSILON.value > 0, "--adam_epsilon must be above 0.")
   check(_WEIGHT_DECAY.value < 1, "--weight_decay must be below 1.")
-  training_flags.check_device_flags()
+  training_flags.check_device_flags(_TRAIN_BATCH_SIZE.value)
   training_flags.check_dry_run_flags()
 
 

@@ -149,6 +149,7 @@ _NO_SPAN = program_flags.no_span_flag()
 program_flags.decoder_flags()
 program_flags.tag_decoder_flags()
 training_flags.model_flags()
+training_flags.execution_flags()
 training_flags.device_flags()
 _DRY_RUN = training_flags.dry_run_flags()
 # --help lists the flags of this module only, and those named here.
@@ -162,23 +163,36 @@ def main(argv):
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span import squad_job
+  from bert_span.training.strategy import is_chief, num_workers
 
   training_flags.report_unused_flags(squad_job.log_line)
   program_flags.check_no_span(_head())
   if _DRY_RUN.dry_run.value:
     _print_dry_run()
     return
-  squad_job.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
+  strategy = None
+  if _DO_TRAIN.value:
+    # First of all: TensorFlow joins workers before it has run anything.
+    strategy = training_flags.make_strategy(
+      _TRAIN_BATCH_SIZE.value, squad_job.log_line
+    )
+  if is_chief(strategy):
+    squad_job.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
   if _NUM_SEEDS.value == 1:
-    _run_job(_SEED.value, _OUTPUT_DIR.value)
+    _run_job(_SEED.value, _OUTPUT_DIR.value, strategy)
     return
+  program_flags.check(
+    num_workers(strategy) == 1,
+    "--num_seeds trains on one machine: unset TF_CONFIG, or give every machine "
+    "a --seed and an --output_dir of its own.",
+  )
   from bert_span import seed_runs
 
   first = _SEED.value
   seed_runs.run_seeds(
     list(range(first, first + _NUM_SEEDS.value)),
     _OUTPUT_DIR.value,
-    _run_job,
+    lambda seed, output_dir: _run_job(seed, output_dir, strategy),
     squad_job.flag_lines(flags.FLAGS, without=("num_seeds", "seed")),
   )
 
@@ -188,7 +202,7 @@ def run():
   program_flags.run_program(main)
 
 
-def _job(seed, output_dir):
+def _job(seed, output_dir, strategy=None):
   """The `SquadJob` of the flags."""
   from bert_span import squad_job
 
@@ -204,14 +218,19 @@ def _job(seed, output_dir):
     verbose=_VERBOSE_LOGGING.value,
     head=head,
     disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
+    strategy=strategy,
   )
 
 
-def _run_job(seed, output_dir):
+def _run_job(seed, output_dir, strategy):
   """Trains, predicts and scores by one seed; gives the scores."""
-  job = _job(seed, output_dir)
+  from bert_span.training.strategy import is_chief
+
+  job = _job(seed, output_dir, strategy)
   if _DO_TRAIN.value:
     job.train(_train_source(), _development())
+  if not is_chief(strategy):
+    return None  # One worker predicts and scores.
   if _DO_PREDICT.value:
     job.predict(
       _questions(),
@@ -335,7 +354,7 @@ def _check_flags():
   )
   if _DO_TRAIN.value or _DO_PREDICT.value:
     training_flags.check_model_flags(needs_model=_DO_TRAIN.value)
-  training_flags.check_device_flags()
+  training_flags.check_device_flags(_TRAIN_BATCH_SIZE.value)
   training_flags.check_dry_run_flags()
   max_query_length = program_flags.window_flags().max_query_length.value
   max_seq_length = program_flags.window_flags().max_seq_length.value
@@ -374,8 +393,14 @@ def _check_selection_flags():
 def _length_bucket():
   """--length_buckets as WordPieces, or None."""
   value = _LENGTH_BUCKETS.value
-  if value.lower() == "none":
+  is_tpu = training_flags.device_options().is_tpu
+  if value.lower() == "none" or (is_tpu and not _LENGTH_BUCKETS.present):
     return None
+  program_flags.check(
+    not is_tpu,
+    f"--length_buckets={value}: a TPU compiles every length anew. Use "
+    "--length_buckets=none, or leave it out.",
+  )
   program_flags.check(
     value.isdecimal() and int(value) > 0,
     "--length_buckets must be none or a positive number of WordPieces. "

@@ -39,6 +39,12 @@ from bert_span.text.windows import WindowOptions
 from bert_span.training.preemption import TerminationRequest
 from bert_span.training.progress import log_line
 from bert_span.training.selection import ModelSelection
+from bert_span.training.strategy import (
+  WorkerVote,
+  is_chief,
+  own_folder,
+  scope_of,
+)
 
 MODEL_DIRECTORY = "model"
 _FLAGS_FILE = "run.flags"
@@ -63,6 +69,7 @@ class SquadJob:
     head: "span", or "bio" for answers of several spans.
     disagreement_questions: of a B/I/O head, questions in the report on where
       annotators differ.
+    strategy: tf.distribute.Strategy to train with; None for one device.
   """
 
   output_dir: str
@@ -75,6 +82,7 @@ class SquadJob:
   verbose: bool = False
   head: str = heads.SPAN
   disagreement_questions: int = 20
+  strategy: tf.distribute.Strategy | None = None
 
   def train(self, source, development=None):
     """Fine-tunes and writes the model to output_dir/model.
@@ -87,11 +95,12 @@ class SquadJob:
     Raises:
       Preempted: SIGTERM came; the run is saved.
     """
-    if not is_remote(self.output_dir):
+    keeps = is_chief(self.strategy)
+    if keeps and not is_remote(self.output_dir):
       recover_directory(self._model_directory)
     extractor, training_set, digest = self.training_inputs(source)
     options = self.fine_tuning_options
-    termination = TerminationRequest()
+    termination = TerminationRequest(WorkerVote(self.strategy))
     callbacks = [termination]
     if development:
       num_steps = options.num_train_steps(training_set.num_examples)
@@ -105,8 +114,11 @@ class SquadJob:
       self.output_dir,
       callbacks,
       {"initial_weights_sha256": digest},
+      self.strategy,
     )
     termination.exit_if_received()
+    if not keeps:
+      return
     if not development:
       extractor.save_to_preset(self._model_directory)
     log_line(
@@ -129,9 +141,10 @@ class SquadJob:
     is_file = isinstance(source, SquadFile)
     examples = self._examples(source) if is_file else None
     seed_everything(self.fine_tuning_options.seed)
-    loaded = self.source.load()
-    digest = self.source.weights_digest(loaded)
-    extractor, _ = self._extractor_of(loaded)
+    with scope_of(self.strategy):
+      loaded = self.source.load()
+      digest = self.source.weights_digest(loaded)
+      extractor, _ = self._extractor_of(loaded)
     if is_file:
       options = self.fine_tuning_options
       training_set = training_set_of(extractor, examples, options)
@@ -254,12 +267,14 @@ class SquadJob:
     def write(selection):
       extractor.save_to_preset(self._model_directory, selection)
 
+    # Every worker scores, since all must stop at the same step; one writes.
+    keeps = is_chief(self.strategy)
     return ModelSelection(
       development.selection_options(self.decoder_options, self.head),
       num_steps,
       lambda: development.scores(extractor, termination.interruptible),
-      BestModel(self._model_directory, write),
-      self.output_dir,
+      BestModel(self._model_directory, write) if keeps else None,
+      own_folder(self.strategy, self.output_dir),
       development.fingerprint(self.decoder_options),
     )
 

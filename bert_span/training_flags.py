@@ -4,11 +4,14 @@ As in program_flags.py, a group is defined when a program asks for it.
 """
 
 import functools
+import os
 import types
 
 from absl import flags
 
 from bert_span import program_flags
+from bert_span.training import execution, strategy_options
+from bert_span.training.cluster import read_cluster
 
 
 @functools.cache
@@ -147,7 +150,8 @@ def loop_flags():
     iterations_per_loop=flags.DEFINE_integer(
       "iterations_per_loop",
       1000,
-      "Steps after which loss and speed are read at the latest.",
+      "Steps after which loss and speed are read at the latest; a GPU or TPU "
+      "makes as many, 20 at most, in one call.",
       lower_bound=1,
     ),
   )
@@ -155,7 +159,56 @@ def loop_flags():
 
 def loop_options():
   """Dict of the values of `loop_flags`, for option dataclasses."""
-  return {name: holder.value for name, holder in vars(loop_flags()).items()}
+  values = {name: holder.value for name, holder in vars(loop_flags()).items()}
+  return {**values, "execution": execution_options()}
+
+
+@functools.cache
+def execution_flags():
+  """--precision, --accumulate_steps, --recompute, --jit_compile, .."""
+  return types.SimpleNamespace(
+    precision=flags.DEFINE_enum(
+      "precision",
+      "float32",
+      execution.PRECISIONS,
+      "Precision of the encoder's matrix products in training; weights, heads, "
+      "softmax and loss stay float32.",
+    ),
+    accumulate_steps=flags.DEFINE_integer(
+      "accumulate_steps",
+      1,
+      "Parts in which a device computes its share of a batch, one after "
+      "another, for one update: large batches in little memory.",
+      lower_bound=1,
+    ),
+    recompute=flags.DEFINE_bool(
+      "recompute",
+      False,
+      "Whether the backward pass computes every layer a second time instead of "
+      "keeping what it computed: less memory, more work.",
+    ),
+    jit_compile=flags.DEFINE_enum(
+      "jit_compile",
+      "auto",
+      execution.JIT_COMPILE,
+      "Whether XLA compiles loss and gradients; auto is on for GPUs with "
+      "batches of one length.",
+    ),
+    all_reduce=flags.DEFINE_enum(
+      "all_reduce",
+      "auto",
+      execution.ALL_REDUCE,
+      "How several GPUs or workers sum their gradients.",
+    ),
+  )
+
+
+def execution_options():
+  """The ExecutionOptions that the flags ask for."""
+  values = vars(execution_flags())
+  return execution.ExecutionOptions(
+    **{name: holder.value for name, holder in values.items()}
+  )
 
 
 @functools.cache
@@ -261,35 +314,114 @@ def check_dry_run_flags():
 
 @functools.cache
 def device_flags():
-  """--use_tpu, and flags of the original that have no effect without it."""
-  tpu = "Unused without a TPU."
+  """--distribution, --num_devices, --use_tpu and the original's TPU flags."""
   return types.SimpleNamespace(
-    use_tpu=flags.DEFINE_bool("use_tpu", False, "Whether to run on a TPU."),
-    tpu_name=flags.DEFINE_string("tpu_name", None, tpu),
-    tpu_zone=flags.DEFINE_string("tpu_zone", None, tpu),
-    gcp_project=flags.DEFINE_string("gcp_project", None, tpu),
+    distribution=flags.DEFINE_enum(
+      "distribution",
+      "auto",
+      strategy_options.DISTRIBUTIONS,
+      "Devices to train on; auto is a TPU if --use_tpu, the workers if "
+      "TF_CONFIG names several, all GPUs if there are several, else one "
+      "device.",
+    ),
+    num_devices=flags.DEFINE_integer(
+      "num_devices",
+      None,
+      "Devices of this machine to train on; none is all its GPUs. Without GPUs "
+      "the CPU is divided into so many.",
+      lower_bound=1,
+    ),
+    use_tpu=flags.DEFINE_bool(
+      "use_tpu", False, "Whether to train on a TPU, as --distribution=tpu."
+    ),
+    tpu_name=flags.DEFINE_string(
+      "tpu_name",
+      None,
+      "Name of the Cloud TPU; none is that of this machine, a TPU VM.",
+    ),
+    tpu_zone=flags.DEFINE_string(
+      "tpu_zone", None, "Zone of the Cloud TPU; none is that of this machine."
+    ),
+    gcp_project=flags.DEFINE_string(
+      "gcp_project",
+      None,
+      "Project of the Cloud TPU; none is that of this machine.",
+    ),
     master=flags.DEFINE_string(
       "master", None, "Unused: TensorFlow 2 has no sessions to connect."
     ),
-    num_tpu_cores=flags.DEFINE_integer("num_tpu_cores", 8, tpu),
+    num_tpu_cores=flags.DEFINE_integer(
+      "num_tpu_cores",
+      8,
+      "Cores that the TPU must have, where the flag is given.",
+      lower_bound=1,
+    ),
   )
 
 
-def check_device_flags():
-  """Refuses --use_tpu."""
+def device_options():
+  """The StrategyOptions that the flags ask for."""
+  values = device_flags()
+  cores = values.num_tpu_cores
+  return strategy_options.StrategyOptions(
+    distribution=values.distribution.value,
+    num_devices=values.num_devices.value,
+    use_tpu=values.use_tpu.value,
+    tpu_name=values.tpu_name.value,
+    tpu_zone=values.tpu_zone.value,
+    gcp_project=values.gcp_project.value,
+    num_tpu_cores=cores.value if cores.present else None,
+  )
+
+
+def check_device_flags(train_batch_size):
+  """Refuses devices and execution flags that do not fit together.
+
+  Args:
+    train_batch_size: windows or sequences in a batch.
+  """
+  strategy_options.check_strategy(
+    device_options(), execution_options(), read_cluster(os.environ)
+  )
+  parts = execution_flags().accumulate_steps.value
   program_flags.check(
-    not device_flags().use_tpu.value,
-    "--use_tpu: this version of bert_span runs on one device, CPU or GPU. "
-    "Leave the flag out.",
+    parts <= train_batch_size,
+    f"--accumulate_steps={parts} cuts a batch of {train_batch_size} into parts "
+    "of less than one window. Lower it.",
   )
+
+
+def make_strategy(train_batch_size, log):
+  """Makes the strategy that the flags ask for, and says which it is.
+
+  Args:
+    train_batch_size: windows or sequences in a batch.
+    log: function of one str.
+
+  Returns:
+    A tf.distribute.Strategy.
+  """
+  from bert_span.training import strategy as strategies
+
+  strategy = strategies.make_strategy(device_options(), execution_options())
+  share = -(-train_batch_size // strategy.num_replicas_in_sync)
+  log(
+    f"Training on {strategies.describe_strategy(strategy)}, {share} of a "
+    f"batch's {train_batch_size} on each."
+  )
+  return strategy
 
 
 def report_unused_flags(log):
-  """Says once of each flag given that it no longer means anything.
+  """Says once of each flag given that it means nothing here.
 
   Args:
     log: function of one str.
   """
-  for name, holder in vars(device_flags()).items():
-    if holder.present and name != "use_tpu":
-      log(f"--{name} has no effect here. {flags.FLAGS[name].help}")
+  unused = ["master"]
+  if not device_options().is_tpu:
+    unused += ["tpu_name", "tpu_zone", "gcp_project", "num_tpu_cores"]
+  for name in unused:
+    if vars(device_flags())[name].present:
+      why = "here" if name == "master" else "without --use_tpu"
+      log(f"--{name} has no effect {why}. {flags.FLAGS[name].help}")

@@ -289,11 +289,13 @@ def test_version_2_writes_null_odds_and_the_official_scores(folder, tmp_path):
     *("--do_train", "--do_predict", "--do_eval", "--length_buckets=none"),
     *("--span_score=mean_probability", "--drop_answerless_windows"),
     *("--write_logits", "--nospan_head_bias", "--adam_bias_correction"),
-    *("--loss_reduction=sum", "--master=grpc://x"),
+    *("--loss_reduction=sum", "--master=grpc://x", "--num_devices=2"),
+    *("--precision=bfloat16", "--recompute", "--accumulate_steps=2"),
     version_2=True,
   )
   assert run.returncode == 0, run.stderr
   assert len(re.findall("--master has no effect", run.stderr)) == 1
+  assert "Training on 2 CPUs (mirrored), 2 of a batch's 4" in run.stderr
   assert set(read(tmp_path / "null_odds.json")) == {f"q{i}" for i in range(8)}
   scores = read(tmp_path / "eval_results.json")
   assert {"exact", "HasAns_f1", "NoAns_f1", "best_f1_thresh"} <= set(scores)
@@ -333,7 +335,18 @@ def test_a_model_without_a_head_does_not_predict(folder, tmp_path):
     (("--do_train", "--preset=x"), "--preset stands for"),
     (("--do_train", "--vocab_file="), "--vocab_file"),
     (("--do_train", "--dataset=squad/v1.1"), "give either"),
-    (("--do_train", "--use_tpu"), "--use_tpu"),
+    (("--do_train", "--use_tpu"), "There is no TPU on this machine"),
+    (("--do_train", "--use_tpu", "--precision=float16"), "bfloat16"),
+    (
+      ("--do_train", "--use_tpu", "--length_buckets=32"),
+      "--length_buckets=none",
+    ),
+    (
+      ("--do_train", "--distribution=one_device", "--num_devices=2"),
+      "--distribution=mirrored",
+    ),
+    (("--do_train", "--distribution=multi_worker_mirrored"), "TF_CONFIG"),
+    (("--do_train", "--accumulate_steps=5"), "--accumulate_steps=5"),
     (("--do_train", "--max_seq_length=15"), "--max_query_length (12) + 3"),
     (("--do_train", "--length_buckets=many"), "--length_buckets"),
     (("--do_train", "--learning_rate=0"), "--learning_rate"),

@@ -12,6 +12,7 @@ class Callback:
 
       if callback.is_due(step):
         callback.on_step(step)
+      callback.agree()
       if callback.stop_reason:
         save a checkpoint, stop
 
@@ -57,4 +58,12 @@ class Callback:
 
     Args:
       step: int, steps made.
+    """
+
+  def agree(self):
+    """Settles `stop_reason` with the other workers.
+
+    All workers come here after the same steps. What follows from the steps
+    alone, as everything that follows from `state`, is the same on all of them
+    and needs no settling.
     """

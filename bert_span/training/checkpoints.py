@@ -53,6 +53,8 @@ class RunCheckpoints:
     options: dict of JSON values that must be the same for a checkpoint to be
       continued: it would be another run otherwise.
     max_to_keep: checkpoints that are kept; older ones are deleted.
+    write_dir: folder that is written to; None for output_dir. All workers
+      must save, but the files of all but the chief are of no use.
     states: dict from a name to a tf.train.experimental.PythonState.
     log: function of one str; None for stderr.
   """
@@ -65,10 +67,12 @@ class RunCheckpoints:
     output_dir,
     options,
     max_to_keep,
+    write_dir=None,
     states=None,
     log=None,
   ):
     self._output_dir = output_dir
+    self._write_dir = write_dir or output_dir
     self._log = log or log_line
     self._options_path = tf.io.gfile.join(output_dir, OPTIONS_FILE)
     self._options = json.loads(json.dumps(options))  # tuples become lists
@@ -88,10 +92,10 @@ class RunCheckpoints:
     self._checkpoint = tf.train.Checkpoint(
       step=step, states=dict(states or {}), **values
     )
-    repair_index(output_dir, CHECKPOINT_NAME, self._log)
+    repair_index(self._write_dir, CHECKPOINT_NAME, self._log)
     self._manager = tf.train.CheckpointManager(
       self._checkpoint,
-      directory=output_dir,
+      directory=self._write_dir,
       max_to_keep=max_to_keep,
       checkpoint_name=CHECKPOINT_NAME,
     )
@@ -119,12 +123,14 @@ class RunCheckpoints:
     """
     paths = complete_checkpoints(self._output_dir)
     if not paths:
-      tf.io.gfile.makedirs(self._output_dir)
-      write_json_atomically(self._options_path, self._options)
-      remove_unfinished(self._output_dir, CHECKPOINT_NAME)
+      tf.io.gfile.makedirs(self._write_dir)
+      write_json_atomically(
+        tf.io.gfile.join(self._write_dir, OPTIONS_FILE), self._options
+      )
+      remove_unfinished(self._write_dir, CHECKPOINT_NAME)
       return None
     self._check_options(paths[0])
-    remove_unfinished(self._output_dir, CHECKPOINT_NAME)
+    remove_unfinished(self._write_dir, CHECKPOINT_NAME)
     for path in paths:
       damage = self._restore(path)
       if damage is None:

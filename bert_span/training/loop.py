@@ -4,15 +4,29 @@ import contextlib
 import dataclasses
 import math
 
-import numpy as np
 import tensorflow as tf
 
-from bert_span.training.checkpoints import RunCheckpoints, random_states
+from bert_span.training.checkpoints import RunCheckpoints
 from bert_span.training.event_file import EventFile
+from bert_span.training.execution import ExecutionOptions
+from bert_span.training.loss_scale import LossScale
 from bert_span.training.progress import TrainingProgress, log_line
 from bert_span.training.readings import Readings
+from bert_span.training.replica_dropout import seed_dropout, spread_dropout
 from bert_span.training.run_options import optimizer_options
-from bert_span.training.step import dynamic_signature, make_train_step
+from bert_span.training.step import make_train_step
+from bert_span.training.step_runner import (
+  ShareRunner,
+  WholeBatchRunner,
+  compiles_steps,
+  steps_per_call,
+)
+from bert_span.training.strategy import (
+  check_optimizer,
+  check_same_step,
+  is_chief,
+  own_folder,
+)
 
 # The host reads the loss this often, and every second: seldom enough that an
 # accelerator is not kept waiting, often enough for a person.
@@ -35,6 +49,7 @@ class TrainOptions:
     clip_norm: largest global norm of the gradients.
     unsummed_embeddings: see make_train_step.
     seed: of the dropout masks.
+    execution: ExecutionOptions; recompute is up to the model.
   """
 
   num_train_steps: int
@@ -45,12 +60,15 @@ class TrainOptions:
   clip_norm: float = 1.0
   unsummed_embeddings: tuple[str, ...] = ()
   seed: int = 0
+  execution: ExecutionOptions = dataclasses.field(
+    default_factory=ExecutionOptions
+  )
 
   def __post_init__(self):
     """Refuses numbers that no training can be run with."""
     for field in dataclasses.fields(self):
       value = getattr(self, field.name)
-      if field.name == "unsummed_embeddings":
+      if field.name in ("unsummed_embeddings", "execution"):
         continue
       if field.name == "seed":
         if not 0 <= value < 2**31:
@@ -92,9 +110,12 @@ class Trainer:
       (files, max_seq_length, ...): a run is not continued with other ones.
     log: function of one str, for the few lines a run prints; None for stderr.
     callbacks: sequence of `Callback`, asked in this order between the steps.
+    strategy: tf.distribute.Strategy in whose scope model and optimizer were
+      made; None for one device.
 
   Raises:
-    ValueError: the model is not built.
+    ValueError: the model is not built, or the optimizer sums gradients over
+      devices itself.
   """
 
   def __init__(
@@ -107,6 +128,7 @@ class Trainer:
     fingerprint=None,
     log=None,
     callbacks=(),
+    strategy=None,
   ):
     if not model.trainable_variables:
       raise ValueError(
@@ -120,8 +142,15 @@ class Trainer:
     self._output_dir = str(output_dir)
     self._log = log or log_line
     self._callbacks = tuple(callbacks)
+    self._strategy = strategy or tf.distribute.get_strategy()
+    check_optimizer(optimizer, self._strategy)
     # Slots must exist before a checkpoint is restored into them.
-    optimizer.build(model.trainable_variables)
+    with self._strategy.scope():
+      optimizer.build(model.trainable_variables)
+      is_float16 = options.execution.precision == "float16"
+      self._loss_scale = LossScale(optimizer) if is_float16 else None
+    # The chief's is the run's folder, the others write where nobody looks.
+    self._own_dir = own_folder(self._strategy, self._output_dir)
     self._step = tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
     seed_dropout(model, options.seed)
     self._checkpoints = RunCheckpoints(
@@ -130,11 +159,12 @@ class Trainer:
       self._step,
       self._output_dir,
       self._unchangeable_options(fingerprint),
-      options.max_to_keep,
+      options.max_to_keep if is_chief(self._strategy) else 1,
+      self._own_dir,
       {c.name: c.state for c in self._callbacks if c.state is not None},
       self._log,
     )
-    self._compiled_step = None
+    self._runner = None
 
   @property
   def step(self):
@@ -144,8 +174,7 @@ class Trainer:
   @property
   def num_traces(self):
     """How often the step was traced; more than once wastes time."""
-    compiled = self._compiled_step
-    return 0 if compiled is None else compiled.experimental_get_tracing_count()
+    return 0 if self._runner is None else self._runner.num_traces
 
   def train(self, dataset_fn):
     """Trains until num_train_steps steps are made, over all calls together.
@@ -176,20 +205,54 @@ class Trainer:
     first_step, last_step = self.step, self._options.num_train_steps
     # What was due when an earlier call was killed.
     self._call_back(first_step)
+    stops = self._stops()
     if first_step >= last_step:
       self._log(f"All {last_step} steps are made already: nothing to train.")
       return 0
-    if self._tell_stop_reason():
+    if stops:
+      self._tell_stop_reason()
       return 0
     dataset = dataset_fn(first_step)
-    self._compile(dataset.element_spec)
+    self._runner = self._make_runner(dataset)
     with (
-      EventFile(tf.io.gfile.join(self._output_dir, "train")) as events,
+      EventFile(tf.io.gfile.join(self._own_dir, "train")) as events,
       TrainingProgress(first_step, last_step, self._log) as progress,
     ):
       readings = Readings(first_step, events, progress)
-      self._run_steps(dataset, readings)
+      self._run_steps(readings)
     return self.step - first_step
+
+  def _run_steps(self, readings):
+    """Makes the steps, reads their numbers now and then, saves."""
+    step, last_step = self.step, self._options.num_train_steps
+    while step < last_step:
+      count = self._count_to_stop(step)
+      made = self._runner.run(count)
+      for numbers, num_windows in made:
+        readings.add(numbers, num_windows)
+      if len(made) < count:
+        raise ValueError(
+          f"The batches ended at step {self.step}, before the {last_step} "
+          "steps of the run: dataset_fn must give a batch for every step "
+          "(repeat the data over the epochs)."
+        )
+      step += count
+      acts, stops = self._acts(step), self._stops()
+      saves, summarizes = self._saves(step), self._summarizes(step)
+      if saves or stops or acts or summarizes or readings.is_due:
+        # Before a checkpoint in any case: what is saved is finite.
+        readings.read(summarizes)
+      if acts:
+        self._call_back(step)
+        stops = self._stops()
+      if saves or stops:
+        self._log(f"Saved {self._checkpoints.save()}")
+      if stops:
+        self._tell_stop_reason()
+        return
+
+  def _acts(self, step):
+    return any(callback.is_due(step) for callback in self._callbacks)
 
   def _call_back(self, step):
     """Lets the callbacks do what is due."""
@@ -197,69 +260,83 @@ class Trainer:
       if callback.is_due(step):
         callback.on_step(step)
 
+  def _stops(self):
+    """Whether a callback wants to stop; all workers must ask together."""
+    for callback in self._callbacks:
+      callback.agree()
+    return bool(self._stop_reasons())
+
   def _stop_reasons(self):
     return [c.stop_reason for c in self._callbacks if c.stop_reason]
 
   def _tell_stop_reason(self):
-    """Says why the training stops here; False where it goes on."""
-    reasons = self._stop_reasons()
-    if reasons:
-      self._log(f"Stopped after step {self.step}: {'; '.join(reasons)}.")
-    return bool(reasons)
+    reasons = "; ".join(self._stop_reasons())
+    self._log(f"Stopped after step {self.step}: {reasons}.")
 
-  def _run_steps(self, dataset, readings):
-    """Makes the steps, reads their numbers now and then, saves."""
+  def _saves(self, step):
+    options = self._options
+    is_last = step == options.num_train_steps
+    return is_last or step % options.save_checkpoints_steps == 0
+
+  def _summarizes(self, step):
     options = self._options
     interval = min(_STEPS_PER_READING, options.iterations_per_loop)
-    batches = iter(dataset)
-    for step in range(self.step + 1, options.num_train_steps + 1):
-      batch = next(batches, None)
-      if batch is None:
-        raise ValueError(
-          f"The batches ended at step {step - 1}, before the "
-          f"{options.num_train_steps} steps of the run: dataset_fn must give "
-          "a batch for every step (repeat the data over the epochs)."
-        )
-      readings.add(self._compiled_step(batch), _batch_size(batch))
-      is_last = step == options.num_train_steps
-      acts = any(callback.is_due(step) for callback in self._callbacks)
-      stops = bool(self._stop_reasons())
-      saves = is_last or stops or step % options.save_checkpoints_steps == 0
-      summarizes = is_last or step % interval == 0
-      if saves or acts or summarizes or readings.is_due:
-        # Before a checkpoint in any case: what is saved is finite.
-        readings.read(summarizes)
-      if acts:
-        self._call_back(step)
-        stops = bool(self._stop_reasons())
-      if saves or stops:
-        self._log(f"Saved {self._checkpoints.save()}")
-      if stops:
-        self._tell_stop_reason()
-        return
+    return step == options.num_train_steps or step % interval == 0
 
-  def _compile(self, element_spec):
-    """Wraps the step for TensorFlow, with one signature for all lengths."""
+  def _count_to_stop(self, step):
+    """Steps of the next call: up to where something is to be done between."""
+    most = self._steps_per_call()
+    for count in range(1, most):
+      next_step = step + count
+      if (
+        self._saves(next_step)
+        or self._summarizes(next_step)
+        or self._acts(next_step)
+      ):
+        return count
+    return most
+
+  def _steps_per_call(self):
+    options = self._options
+    most = min(_STEPS_PER_READING, options.iterations_per_loop)
+    return steps_per_call(self._strategy, most)
+
+  def _make_runner(self, dataset):
+    """Compiles the step, and gives it its batches."""
+    options, execution = self._options, self._options.execution
     train_step = make_train_step(
       self._model,
       self._loss_fn,
       self._optimizer,
-      self._options.train_batch_size,
-      self._options.clip_norm,
-      self._options.unsummed_embeddings,
+      options.train_batch_size,
+      options.clip_norm,
+      options.unsummed_embeddings,
+      compiles_steps(execution, self._strategy, dataset.element_spec),
+      self._loss_scale,
+      execution.all_reduce,
     )
-
-    def counted_step(batch):
-      numbers = train_step(batch)
-      self._step.assign_add(1)
-      return numbers
-
-    self._compiled_step = tf.function(
-      counted_step, input_signature=[dynamic_signature(element_spec)]
+    most = self._steps_per_call()
+    is_plain = self._strategy is tf.distribute.get_strategy()
+    if (
+      is_plain
+      and most == execution.accumulate_steps == 1
+      and self._loss_scale is None
+    ):
+      return WholeBatchRunner(train_step, self._step, dataset)
+    return ShareRunner(
+      self._strategy,
+      train_step,
+      self._step,
+      lambda: dataset,
+      options.train_batch_size,
+      execution.accumulate_steps,
+      most,
     )
 
   def _restore(self):
     path = self._checkpoints.restore_or_begin()
+    check_same_step(self._strategy, self.step)
+    spread_dropout(self._model, self._strategy)
     if path is not None:
       self._log(
         f"Continuing from {path}: {self.step} of "
@@ -268,10 +345,12 @@ class Trainer:
 
   def _unchangeable_options(self, fingerprint):
     options = self._options
+    precision = options.execution.precision
     of_callbacks = [callback.fingerprint for callback in self._callbacks]
     return {
       **(fingerprint or {}),
       **{name: v for part in of_callbacks for name, v in part.items()},
+      **({} if precision == "float32" else {"precision": precision}),
       "num_train_steps": options.num_train_steps,
       "train_batch_size": options.train_batch_size,
       "clip_norm": options.clip_norm,
@@ -279,20 +358,3 @@ class Trainer:
       "seed": options.seed,
       "optimizer": optimizer_options(self._optimizer),
     }
-
-
-def seed_dropout(model, seed):
-  """Sets the model's random generators, so that a seed fixes the masks.
-
-  Args:
-    model: keras.Model.
-    seed: int; each generator gets a seed of its own that derives from it.
-  """
-  generator = np.random.default_rng(seed)
-  for state in random_states(model):
-    if state.name == "seed_generator_state":  # [seed, draws made]
-      state.assign([int(generator.integers(2**31)), 0])
-
-
-def _batch_size(batch):
-  return tf.nest.flatten(batch)[0].shape[0]

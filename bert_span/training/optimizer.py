@@ -120,6 +120,14 @@ class BertAdamW(keras.optimizers.AdamW):
       grad=tf.cast(gradient, variable.dtype),
     )
 
+  def _all_reduce_sum_gradients(self, grads_and_vars):
+    """Leaves gradients as they are: the training loop has summed them.
+
+    Keras would send all of them between the devices a second time, and give
+    the number of devices times the gradient.
+    """
+    return grads_and_vars
+
   def get_config(self):
     """The arguments, for saving."""
     return {**super().get_config(), "bias_correction": self.bias_correction}

@@ -27,7 +27,8 @@ class TerminationRequest(Callback):
   Spot machines, Kubernetes and Slurm send SIGTERM some seconds before they
   take a machine away. While the training runs the signal is only noted: the
   step at hand is finished, saved, and the loop returns. Before and after it
-  the signal ends the program at once, as always.
+  the signal ends the program at once, as always. Where several workers train,
+  one signal stops them all at the same step.
 
   Example:
     termination = TerminationRequest()
@@ -35,10 +36,16 @@ class TerminationRequest(Callback):
     termination.exit_if_received()
 
   Signals are Python's, so the training must run in the main thread.
+
+  Args:
+    is_any: function of a bool that says whether it is true on any worker, see
+      `WorkerVote`; None where one process trains.
   """
 
-  def __init__(self):
+  def __init__(self, is_any=None):
     self.stop_reason = None
+    self._is_any = is_any or bool
+    self._is_received = False
     self._previous = None
 
   def __enter__(self):
@@ -49,7 +56,12 @@ class TerminationRequest(Callback):
     signal.signal(signal.SIGTERM, self._previous)
 
   def _note(self, *unused_arguments):
-    self.stop_reason = "SIGTERM received"
+    self._is_received = True
+
+  def agree(self):
+    """See `Callback`."""
+    if not self.stop_reason and self._is_any(self._is_received):
+      self.stop_reason = "SIGTERM received"
 
   def interruptible(self, items):
     """Yields items until the signal comes, for long evaluations.
@@ -64,7 +76,7 @@ class TerminationRequest(Callback):
       EvaluationInterrupted: the signal has come.
     """
     for item in items:
-      if self.stop_reason:
+      if self._is_received:
         raise EvaluationInterrupted
       yield item
 
@@ -77,7 +89,7 @@ class TerminationRequest(Callback):
     Raises:
       Preempted: it has.
     """
-    if self.stop_reason:
+    if self.stop_reason or self._is_received:
       log(
         f"Ending with status {EXIT_CODE}: the same command continues the run."
       )

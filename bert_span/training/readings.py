@@ -26,6 +26,8 @@ class Readings:
     self._progress = progress
     self._unread = []
     self._losses = []  # Since the last summary.
+    self._loss = math.nan
+    self._num_skipped = 0
     self._num_examples = 0
     self._last_reading = time.monotonic()
     self._last_summary = (self._last_reading, 0)
@@ -52,17 +54,23 @@ class Readings:
     for numbers in self._unread:
       self._step += 1
       latest = {name: float(value) for name, value in numbers.items()}
-      _check_finite(latest, self._step)
-      self._losses.append(latest["loss"])
+      is_skipped = latest.pop("skipped", None)
+      if is_skipped is not None:  # There is a loss scale.
+        self._num_skipped += is_skipped
+        latest["skipped_steps"] = self._num_skipped
+      if not is_skipped:
+        _check_finite(latest, self._step)
+        self._losses.append(latest["loss"])
     self._unread = []
     self._last_reading = time.monotonic()
-    loss = float(np.mean(self._losses))
+    if self._losses:
+      self._loss = float(np.mean(self._losses))
     self._progress.update(
-      self._step, self._num_examples, loss, latest["learning_rate"]
+      self._step, self._num_examples, self._loss, latest["learning_rate"]
     )
     if summarizes:
       self._events.write(
-        {**latest, "loss": loss, "examples_per_second": self._speed()},
+        {**latest, "loss": self._loss, "examples_per_second": self._speed()},
         self._step,
       )
       self._losses = []

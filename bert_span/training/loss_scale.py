@@ -1,0 +1,63 @@
+"""The factor that keeps gradients in float16 from vanishing."""
+
+import tensorflow as tf
+
+_FIRST = 2.0**15
+_LOWEST = 1.0
+_FACTOR = 2.0
+# Updates in a row after which a larger factor is tried.
+_GROWTH_STEPS = 2000
+
+
+class LossScale:
+  """Multiplies the loss, and is lowered when a gradient overflows.
+
+  float16 holds no number below 6e-8 and none above 65504. The loss is
+  multiplied by a scale before gradients are taken, the gradients are divided
+  by it. After a step with an infinite gradient the update is left out and the
+  scale halved; after 2000 updates in a row it is doubled.
+
+  Whether a step is left out is decided on the gradients summed over all
+  devices, so all devices decide the same. (Keras' LossScaleOptimizer asks the
+  first device only.)
+
+  Its two numbers are variables of the optimizer, so that a checkpoint of the
+  optimizer holds them.
+
+  Args:
+    optimizer: built keras optimizer.
+  """
+
+  def __init__(self, optimizer):
+    self._scale = optimizer.add_variable(
+      shape=(), initializer="ones", dtype="float32", name="loss_scale"
+    )
+    self._scale.assign(_FIRST)
+    self._good_steps = optimizer.add_variable(
+      shape=(), initializer="zeros", dtype="float32", name="good_steps"
+    )
+
+  @property
+  def value(self):
+    """float32 scalar, the scale of this step."""
+    return tf.identity(self._scale.value)
+
+  @property
+  def is_lowest(self):
+    """Whether a gradient that is infinite now is no matter of scale; bool."""
+    return self._scale.value <= _LOWEST
+
+  def adjust(self, is_finite):
+    """Moves the scale after a step, outside of the devices' own context.
+
+    Args:
+      is_finite: bool scalar, whether all gradients were.
+    """
+    scale, good_steps = self._scale.value, self._good_steps.value + 1.0
+    grows = tf.logical_and(is_finite, good_steps >= _GROWTH_STEPS)
+    shrunk = tf.maximum(scale / _FACTOR, _LOWEST)
+    kept = tf.where(grows, scale * _FACTOR, scale)
+    new_scale = tf.where(is_finite, kept, shrunk)
+    restarts = tf.logical_or(grows, tf.logical_not(is_finite))
+    self._good_steps.assign(tf.where(restarts, 0.0, good_steps))
+    self._scale.assign(new_scale)

@@ -1,0 +1,327 @@
+"""Trains on two parts of this CPU and on the whole of it; prints JSON.
+
+A process of its own for strategy_test.py: how many devices a CPU has must be
+said before TensorFlow begins.
+
+  python tests/distributed_checks.py FOLDER
+"""
+
+import functools
+import json
+import pathlib
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import bert_span  # noqa: F401 -- chooses Keras' backend before keras loads
+from bert_span.fine_tuning import span_loss_fn
+from bert_span.modeling.encoder import build_encoder
+from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.precision import computing_in
+from bert_span.modeling.recompute import recomputing_layers
+from bert_span.modeling.span_model import build_span_model
+from bert_span.training.execution import ExecutionOptions
+from bert_span.training.learning_rate import WarmupLinearDecay
+from bert_span.training.loop import Trainer, TrainOptions
+from bert_span.training.optimizer import create_optimizer
+from bert_span.training.strategy import make_strategy
+from bert_span.training.strategy_options import StrategyOptions
+
+VOCAB, STEPS, LENGTH = 50, 5, 12
+
+
+def make_model(dropout=0.0):
+  """Two layers of width 32, the same weights every time."""
+  keras.utils.set_random_seed(3)
+  sizes = EncoderConfig(
+    vocabulary_size=VOCAB,
+    num_layers=2,
+    num_heads=2,
+    hidden_dim=32,
+    intermediate_dim=64,
+    max_sequence_length=LENGTH,
+    num_segments=2,
+    dropout=dropout,
+    attention_dropout=dropout,
+  )
+  return build_span_model(build_encoder(sizes))
+
+
+def batches(batch_size, first_step, num_steps=STEPS):
+  """The batches from a step on; some ids repeat, lengths differ."""
+
+  def batch(step):
+    rng = np.random.default_rng(step)
+    length = LENGTH - step % 3
+    shape = (batch_size, length)
+    ids = rng.integers(1, VOCAB // 3, shape)
+    mask = np.arange(length) < rng.integers(4, length + 1, (batch_size, 1))
+    return {
+      "input_ids": (ids * mask).astype(np.int32),
+      "segment_ids": np.zeros(shape, np.int32),
+      "input_mask": mask.astype(np.int32),
+      "start_positions": rng.integers(0, 4, batch_size).astype(np.int32),
+      "end_positions": rng.integers(0, 4, batch_size).astype(np.int32),
+    }
+
+  return tf.data.Dataset.from_generator(
+    lambda: map(batch, range(first_step, num_steps)),
+    output_signature={
+      name: tf.TensorSpec([None] * rank, tf.int32)
+      for name, rank in (
+        ("input_ids", 2),
+        ("segment_ids", 2),
+        ("input_mask", 2),
+        ("start_positions", 1),
+        ("end_positions", 1),
+      )
+    },
+  )
+
+
+class Run:
+  """One training, and what it left."""
+
+  def __init__(
+    self,
+    folder,
+    strategy,
+    batch_size=6,
+    dropout=0.0,
+    loss_fn=None,
+    unsummed=False,
+    num_steps=STEPS,
+    clip_norm=0.5,
+    recompute=False,
+    name=None,
+    **execution,
+  ):
+    options = ExecutionOptions(**execution)
+    with strategy.scope():
+      self.model = make_model(dropout)
+      self.optimizer = create_optimizer(WarmupLinearDecay(1e-2, num_steps, 1))
+    before = compared_weights(self.model)
+    table = self.model.backbone.token_embedding.embeddings.path
+    folder = folder / (name or f"run{len(list(folder.iterdir()))}")
+    with (
+      computing_in(self.model.backbone, options.precision),
+      recomputing_layers(self.model.backbone, recompute),
+    ):
+      self.trainer = Trainer(
+        self.model,
+        loss_fn or span_loss_fn("mean"),
+        self.optimizer,
+        TrainOptions(
+          num_steps,
+          batch_size,
+          clip_norm=clip_norm,
+          iterations_per_loop=1,
+          unsummed_embeddings=(table,) if unsummed else (),
+          execution=options,
+        ),
+        folder,
+        log=lambda line: None,
+        strategy=strategy,
+      )
+      self.trainer.train(
+        functools.partial(batches, batch_size, num_steps=num_steps)
+      )
+    self.events = read_events(folder)
+    self.weights = compared_weights(self.model)
+    self.moved = max_difference(before, self.weights)
+
+
+def compared_weights(model):
+  """Dict of the weights that have a gradient.
+
+  Not the bias of the keys, the last LayerNorm's beta and the head's bias: they
+  add the same to all that a softmax compares, so their gradient is rounding.
+  """
+  left_out = (
+    "key/bias",
+    "transformer_layer_1/feedforward_layer_norm/beta",
+    "span_head/bias",
+    "pooled_dense/kernel",
+    "pooled_dense/bias",
+  )
+  return {
+    weight.path: weight.numpy() + np.float32(0)
+    for weight in model.weights
+    if not weight.path.endswith(left_out)
+  }
+
+
+def read_events(folder):
+  """Dict from a curve's name to its list of values."""
+  curves = {}
+  for path in sorted((folder / "train").glob("events.out.tfevents.*")):
+    for record in tf.data.TFRecordDataset(str(path)):
+      event = tf.compat.v1.Event.FromString(record.numpy())
+      for value in event.summary.value:
+        number = float(tf.make_ndarray(value.tensor))
+        curves.setdefault(value.tag, []).append(number)
+  return curves
+
+
+def max_difference(expected, run):
+  """Largest norm of a difference, as a share of the variable's norm."""
+  return max(
+    float(np.linalg.norm(values - run[path]) / np.linalg.norm(run[path]))
+    for path, values in expected.items()
+  )
+
+
+def compare(reference, folder, two, **options):
+  """A run on one device beside one on two; was it clipped?"""
+  run = Run(folder, two, **options)
+  norms = np.array(reference.events["global_norm"])
+  return {
+    "weights": max_difference(reference.weights, run.weights),
+    "moved": reference.moved,
+    "norms": float(np.abs(norms / run.events["global_norm"] - 1).max()),
+    "losses": float(
+      np.abs(np.subtract(reference.events["loss"], run.events["loss"])).max()
+    ),
+    "smallest_norm": float(norms.min()),
+    "copies": copies_differ(run.model),
+  }
+
+
+def copies_differ(model):
+  """Largest difference between the copies of a weight on both devices."""
+  return max(
+    float(np.abs(first.numpy() - second.numpy()).max())
+    for first, second in (
+      weight.value.values for weight in model.trainable_variables
+    )
+  )
+
+
+def parts_against_whole(whole, folder, one):
+  """Accumulation on one device beside none."""
+  options = {"batch_size": 5, "unsummed": True}
+  parts = Run(folder, one, **options, accumulate_steps=4)
+  return {
+    "weights": max_difference(whole.weights, parts.weights),
+    "norms": [whole.events["global_norm"], parts.events["global_norm"]],
+    "traces": parts.trainer.num_traces,
+  }
+
+
+def dropout_masks(folder, two):
+  """Losses of both devices on the same windows: dropout alone differs."""
+
+  def loss_fn(model, batch):
+    ids = tf.ones_like(batch["input_ids"])
+    zeros = tf.zeros_like(batch["start_positions"])
+    losses = span_loss_fn("mean")(
+      model,
+      {
+        "input_ids": ids,
+        "segment_ids": ids * 0,
+        "input_mask": ids,
+        "start_positions": zeros,
+        "end_positions": zeros,
+      },
+    )
+    context = tf.distribute.get_replica_context()
+    on_first = tf.cast(context.replica_id_in_sync_group == 0, tf.float32)
+    return losses, {"first": losses * on_first, "rest": losses * (1 - on_first)}
+
+  run = Run(folder, two, dropout=0.5, loss_fn=loss_fn)
+  states = [
+    [copy.numpy().tolist() for copy in state.value.values]
+    for state in run.model.variables
+    if state.name == "seed_generator_state"
+  ]
+  return {**run.events, "states": states}
+
+
+def overflow(folder, strategy):
+  """Gradients infinite on the last device alone, in the second and fifth step.
+
+  Those are the steps of length LENGTH - 1.
+  """
+
+  def loss_fn(model, batch):
+    losses = span_loss_fn("mean")(model, batch)
+    context = tf.distribute.get_replica_context()
+    devices = context.num_replicas_in_sync
+    is_last = context.replica_id_in_sync_group == devices - 1
+    spoils = tf.shape(batch["input_ids"])[1] == LENGTH - 1
+    huge = losses * np.float32(1e38)
+    return tf.where(tf.logical_and(is_last, spoils), huge, losses)
+
+  run = Run(folder, strategy, loss_fn=loss_fn, precision="float16")
+  several = strategy.num_replicas_in_sync > 1
+  return {
+    "scales": run.events["loss_scale"],
+    "iterations": int(run.optimizer.iterations.numpy()),
+    "skipped": run.events["skipped_steps"],
+    "is_finite": all(np.isfinite(w).all() for w in run.weights.values()),
+    "copies": copies_differ(run.model) if several else 0.0,
+  }
+
+
+def loss_curves(folder, one):
+  """Losses of twelve steps in each precision, and dtypes afterwards."""
+  curves = {}
+  for precision in ("float32", "bfloat16", "float16"):
+    run = Run(folder, one, num_steps=12, precision=precision)
+    curves[precision] = run.events["loss"]
+  dtypes = {layer.compute_dtype for layer in run.model._flatten_layers()}
+  return {**curves, "dtypes_afterwards": sorted(dtypes)}
+
+
+def main():
+  folder = pathlib.Path(sys.argv[1])
+  two = make_strategy(
+    StrategyOptions(distribution="mirrored", num_devices=2),
+    ExecutionOptions(),
+    environ={},
+  )
+  one = tf.distribute.get_strategy()
+
+  @functools.cache
+  def reference(**options):
+    return Run(folder, one, **options)
+
+  checks = {
+    "uneven": lambda: compare(
+      reference(batch_size=5), folder, two, batch_size=5
+    ),
+    "empty": lambda: compare(
+      reference(batch_size=1), folder, two, batch_size=1
+    ),
+    "accumulated": lambda: compare(
+      reference(batch_size=5, unsummed=True),
+      folder,
+      two,
+      batch_size=5,
+      unsummed=True,
+      accumulate_steps=2,
+    ),
+    "parts": lambda: parts_against_whole(
+      reference(batch_size=5, unsummed=True), folder, one
+    ),
+    "dropout": lambda: dropout_masks(folder, two),
+    "overflow_of_two": lambda: overflow(folder, two),
+    "overflow_of_one": lambda: overflow(folder, one),
+    "curves": lambda: loss_curves(folder, one),
+  }
+  for name, options in (
+    ("even", {"all_reduce": "ring"}),
+    ("recomputed", {"recompute": True}),
+    ("compiled", {"jit_compile": "on"}),
+  ):
+    checks[name] = functools.partial(
+      lambda options: compare(reference(), folder, two, **options), options
+    )
+  chosen = sys.argv[2:] or checks
+  print(json.dumps({name: checks[name]() for name in chosen}))
+
+
+if __name__ == "__main__":
+  main()

@@ -1,0 +1,64 @@
+"""The step as a compiler sees it; what it computes is in trainer_test.py."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from distributed_checks import batches, compared_weights, make_model
+from distributed_checks import max_difference as difference
+
+from bert_span.fine_tuning import span_loss_fn
+from bert_span.training.optimizer import create_optimizer
+from bert_span.training.step import make_train_step
+
+
+def make_step(dropout=0.0, **options):
+  model = make_model(dropout)
+  optimizer = create_optimizer(1e-2)
+  optimizer.build(model.trainable_variables)
+  step = make_train_step(
+    model, span_loss_fn("mean"), optimizer, 4, clip_norm=0.5, **options
+  )
+  return step, model
+
+
+def batch_of_static_shape():
+  return next(iter(batches(4, 0)))
+
+
+@pytest.mark.large
+def test_the_whole_step_compiles_at_a_static_shape():
+  """As a TPU compiles it: forward, backward, clipping and Adam in one."""
+  batch = batch_of_static_shape()
+  plain_step, plain = make_step()
+  whole_step, whole = make_step()
+  plain_step = tf.function(plain_step)
+  whole_step = tf.function(whole_step, jit_compile=True)
+  for _ in range(3):
+    expected, numbers = plain_step(batch), whole_step(batch)
+  for name, value in expected.items():
+    np.testing.assert_allclose(numbers[name], value, rtol=1e-5)
+  assert difference(compared_weights(plain), compared_weights(whole)) < 1e-5
+
+
+@pytest.mark.large
+def test_dropout_and_accumulation_compile_too():
+  batch = batch_of_static_shape()
+  step, model = make_step(dropout=0.3)
+  parts = {name: tensor[tf.newaxis] for name, tensor in batch.items()}
+  parts = {
+    name: tf.reshape(tensor, [2, 2, *tensor.shape[2:]])
+    for name, tensor in parts.items()
+  }
+
+  @tf.function(jit_compile=True)
+  def whole(parts, weights):
+    return step.update(step.gradients(parts, weights))
+
+  numbers = whole(parts, tf.ones([2, 2]))
+  assert np.isfinite(numbers["global_norm"])
+  states = [v for v in model.variables if v.name == "seed_generator_state"]
+  assert all(state.numpy()[1] == 2 for state in states)  # once a part
+
+
+def test_all_features_are_int32_for_a_tpu():
+  assert {t.dtype for t in batch_of_static_shape().values()} == {tf.int32}

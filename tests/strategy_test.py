@@ -1,0 +1,166 @@
+"""Several devices: on two parts of this CPU, in a process of its own."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_span.training.execution import ExecutionOptions
+from bert_span.training.strategy import (
+  check_optimizer,
+  describe_strategy,
+  is_chief,
+  make_strategy,
+  own_folder,
+)
+from bert_span.training.strategy_options import StrategyOptions
+
+_SCRIPT = pathlib.Path(__file__).with_name("distributed_checks.py")
+
+
+@pytest.fixture(scope="module")
+def checks(tmp_path_factory):
+  """What distributed_checks.py found."""
+  run = subprocess.run(
+    [sys.executable, str(_SCRIPT), str(tmp_path_factory.mktemp("checks"))],
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+  assert run.returncode == 0, run.stderr[-3000:]
+  return json.loads(run.stdout)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize(
+  "name",
+  [
+    "even",  # and summed along a ring
+    "uneven",  # 5 windows: 3 and 2
+    "empty",  # 1 window: the second device has none
+    "accumulated",  # 5 windows on two devices in two parts, unsummed norm
+    "recomputed",
+    "compiled",
+  ],
+)
+def test_two_devices_make_the_updates_of_one(checks, name):
+  found = checks[name]
+  assert found["weights"] < 1e-5
+  assert found["moved"] > 0.1  # and these are updates worth comparing
+  assert found["norms"] < 1e-5
+  assert found["losses"] < 1e-5
+  assert found["smallest_norm"] > 0.5  # every step was clipped, to 0.5
+  assert found["copies"] == 0.0
+
+
+@pytest.mark.large
+def test_accumulated_parts_make_the_update_of_the_whole_batch(checks):
+  found = checks["parts"]
+  assert found["weights"] < 1e-5
+  np.testing.assert_allclose(*found["norms"], rtol=1e-5)
+  assert found["traces"] == 1
+
+
+@pytest.mark.large
+def test_devices_draw_dropout_masks_of_their_own(checks):
+  found = checks["dropout"]
+  # The same windows and the same weights: masks alone can differ.
+  assert all(np.abs(np.subtract(found["first"], found["rest"])) > 1e-4)
+  for first, second in found["states"]:
+    assert second[0] - first[0] == 2**31  # seeds
+    assert first[1] == second[1] == 5  # draws
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("name", ["overflow_of_one", "overflow_of_two"])
+def test_an_infinite_gradient_on_the_last_device_skips_the_step_on_all(
+  checks, name
+):
+  found = checks[name]
+  # Steps 2 and 5 of 5 overflow; the scale is halved after each.
+  assert found["scales"] == [2.0**15, 2.0**15, 2.0**14, 2.0**14, 2.0**14]
+  assert found["skipped"] == [0.0, 1.0, 1.0, 1.0, 2.0]
+  assert found["iterations"] == 3
+  assert found["is_finite"]
+  assert found["copies"] == 0.0
+
+
+@pytest.mark.large
+@pytest.mark.parametrize(
+  ("precision", "apart"), [("bfloat16", 0.03), ("float16", 0.005)]
+)
+def test_the_loss_curve_in_half_precision_follows_that_in_float32(
+  checks, precision, apart
+):
+  found = checks["curves"]
+  difference = np.abs(np.subtract(found[precision], found["float32"]))
+  assert 0 < difference.max() < apart
+  assert found["dtypes_afterwards"] == ["float32"]
+
+
+def test_one_device_is_the_plain_strategy():
+  strategy = make_strategy(StrategyOptions(), ExecutionOptions(), environ={})
+  assert strategy is tf.distribute.get_strategy()
+  assert describe_strategy(strategy).startswith("1 ")
+  assert is_chief(strategy)
+  assert own_folder(strategy, "/run") == "/run"
+
+
+@pytest.mark.skipif(
+  bool(tf.config.list_physical_devices("GPU")), reason="there is a GPU"
+)
+def test_nccl_without_a_gpu_is_refused():
+  with pytest.raises(ValueError, match="--all_reduce=nccl is for GPUs"):
+    make_strategy(
+      StrategyOptions(), ExecutionOptions(all_reduce="nccl"), environ={}
+    )
+
+
+@pytest.mark.skipif(
+  bool(tf.config.list_physical_devices("GPU")), reason="there is a GPU"
+)
+def test_devices_are_chosen_before_tensorflow_has_run():
+  tf.constant(1)
+  with pytest.raises(ValueError, match="before TensorFlow has run anything"):
+    make_strategy(
+      StrategyOptions("mirrored", num_devices=3), ExecutionOptions(), {}
+    )
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("name", [None, "my-tpu"])
+def test_a_tpu_that_is_not_there_is_told_in_a_line(name):
+  """As far as a TPU's code runs without one: resolver and initialization."""
+  if tf.config.list_physical_devices("TPU"):
+    pytest.skip("there is a TPU")
+  code = (
+    "from bert_span.training.strategy import make_strategy\n"
+    "from bert_span.training.strategy_options import StrategyOptions\n"
+    "from bert_span.training.execution import ExecutionOptions\n"
+    f"options = StrategyOptions('tpu', tpu_name={name!r}, tpu_zone='z',"
+    " gcp_project='p')\n"
+    "try:\n"
+    "  make_strategy(options, ExecutionOptions(), {})\n"
+    "except ValueError as error:\n"
+    "  print(error)\n"
+  )
+  run = subprocess.run(
+    [sys.executable, "-c", code], capture_output=True, text=True, check=True
+  )
+  (line,) = run.stdout.splitlines()
+  assert "leave --use_tpu and --distribution=tpu out" in line
+  assert ("of the name my-tpu" if name else "on this machine") in line
+
+
+def test_an_optimizer_that_sums_over_devices_itself_is_refused():
+  class TwoDevices:
+    num_replicas_in_sync = 2
+
+  with pytest.raises(ValueError, match="create_optimizer"):
+    check_optimizer(keras.optimizers.SGD(0.1), TwoDevices())
+  check_optimizer(keras.optimizers.SGD(0.1), tf.distribute.get_strategy())

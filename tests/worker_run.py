@@ -1,0 +1,55 @@
+"""One of several workers that train together; prints JSON at the end.
+
+A process of its own for multi_worker_test.py, which sets TF_CONFIG.
+
+  python tests/worker_run.py FOLDER
+"""
+
+import hashlib
+import json
+import pathlib
+import sys
+
+import numpy as np
+from distributed_checks import Run
+
+from bert_span.training.execution import ExecutionOptions
+from bert_span.training.strategy import (
+  describe_strategy,
+  is_chief,
+  make_strategy,
+)
+from bert_span.training.strategy_options import StrategyOptions
+
+
+def main():
+  folder = pathlib.Path(sys.argv[1])
+  strategy = make_strategy(StrategyOptions(), ExecutionOptions())
+  # A batch of 5 on two workers: the second one has a row less.
+  run = Run(folder, strategy, batch_size=5, name="run")
+  if is_chief(strategy):
+    np.savez(folder / "weights.npz", **run.weights)
+    run.model.save_weights(folder / "whole.weights.h5")
+  own_dir = pathlib.Path(run.trainer._own_dir)
+  weights = b"".join(values.tobytes() for values in run.weights.values())
+  states = [
+    int(state.numpy()[0])
+    for state in run.model.variables
+    if state.name == "seed_generator_state"
+  ]
+  print(
+    json.dumps(
+      {
+        "strategy": describe_strategy(strategy),
+        "is_chief": is_chief(strategy),
+        "own_dir": run.trainer._own_dir,
+        "files": sorted(path.name for path in own_dir.iterdir()),
+        "hash": hashlib.sha256(weights).hexdigest(),
+        "seeds": states,
+      }
+    )
+  )
+
+
+if __name__ == "__main__":
+  main()
