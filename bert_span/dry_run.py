@@ -187,13 +187,13 @@ def _lengths_line(lengths):
 def _padding_line(lengths, batches, options, window_options):
   """What padding costs, in buckets and without."""
   mean, most = float(np.mean(lengths)), window_options.max_seq_length
-  to_most = f"to {most}: {_percent(1 - mean / most)} of it padding"
+  to_most = f"to {most}: {_padding(mean, most)}"
   if options.length_bucket is None:
     return f"Padding: {to_most}."
   padded = batches.mean_padded_length()
   return (
     f"Padding: to multiples of {options.length_bucket}: {padded:.1f} "
-    f"WordPieces a window, {_percent(max(0.0, 1 - mean / padded))} of it padding; "
+    f"WordPieces a window, {_padding(mean, padded)}; "
     f"{to_most}, {most / padded:.1f} times as many WordPieces."
   )
 
@@ -261,5 +261,6 @@ def _gigabytes(size):
   return f"{size / 1e9:.2f} GB" if size < 1e10 else f"{size / 1e9:.1f} GB"
 
 
-def _percent(share):
-  return f"{100 * share:.0f} %"
+def _padding(mean, padded):
+  """The share of padding; the first epoch's batches may lack long windows."""
+  return f"{100 * max(0.0, 1 - mean / padded):.0f} % of it padding"
