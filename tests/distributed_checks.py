@@ -200,9 +200,9 @@ def copies_differ(model):
 
 
 def parts_against_whole(whole, folder, one):
-  """Accumulation on one device beside none."""
+  """Accumulation of compiled parts on one device, beside none of both."""
   options = {"batch_size": 5, "unsummed": True}
-  parts = Run(folder, one, **options, accumulate_steps=4)
+  parts = Run(folder, one, **options, accumulate_steps=4, jit_compile="on")
   return {
     "weights": max_difference(whole.weights, parts.weights),
     "norms": [whole.events["global_norm"], parts.events["global_norm"]],

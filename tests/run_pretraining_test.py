@@ -155,9 +155,11 @@ def test_the_model_continues_with_its_heads_on_records(trained, folder):
     f"--input_file={folder}/*.tfrecord*",
     "--nosbo",
     "--nodo_export",
+    *("--num_devices=2", "--accumulate_steps=2", "--precision=bfloat16"),
     f"--output_dir={folder / 'records_run'}",
   )
   assert "heads of it: masked language model." in result.stderr
+  assert "Training on 2 CPUs (mirrored)" in result.stderr
   assert not (folder / "records_run" / "tf1").exists()
 
 

@@ -16,9 +16,8 @@ from bert_span.training.replica_dropout import seed_dropout, spread_dropout
 from bert_span.training.run_options import optimizer_options
 from bert_span.training.step import make_train_step
 from bert_span.training.step_runner import (
-  ShareRunner,
-  WholeBatchRunner,
   compiles_steps,
+  make_runner,
   steps_per_call,
 )
 from bert_span.training.strategy import (
@@ -101,8 +100,8 @@ class Trainer:
 
   Args:
     model: built keras.Model.
-    loss_fn: see make_train_step; the scalars it gives beside the loss get a
-      curve of their own.
+    loss_fn: see make_train_step; the means of what it gives beside the losses
+      get a curve of their own.
     optimizer: keras optimizer, such as create_optimizer gives.
     options: TrainOptions.
     output_dir: folder of the run, local or any path of tf.io.gfile.
@@ -315,22 +314,14 @@ class Trainer:
       self._loss_scale,
       execution.all_reduce,
     )
-    most = self._steps_per_call()
-    is_plain = self._strategy is tf.distribute.get_strategy()
-    if (
-      is_plain
-      and most == execution.accumulate_steps == 1
-      and self._loss_scale is None
-    ):
-      return WholeBatchRunner(train_step, self._step, dataset)
-    return ShareRunner(
-      self._strategy,
+    return make_runner(
       train_step,
+      self._strategy,
       self._step,
-      lambda: dataset,
+      dataset,
       options.train_batch_size,
       execution.accumulate_steps,
-      most,
+      self._steps_per_call(),
     )
 
   def _restore(self):

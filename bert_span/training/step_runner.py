@@ -65,7 +65,7 @@ class ShareRunner:
     dataset_fn: function () -> tf.data.Dataset of dicts [batch, ...].
     train_batch_size: windows of a batch.
     num_parts: parts that a device makes of its share of a batch.
-    steps_per_call: whether `run` is asked for several steps.
+    most_steps: steps that `run` may be asked for.
   """
 
   def __init__(
@@ -76,7 +76,7 @@ class ShareRunner:
     dataset_fn,
     train_batch_size,
     num_parts,
-    steps_per_call,
+    most_steps,
   ):
     self._strategy = strategy
     self._train_step = train_step
@@ -85,7 +85,7 @@ class ShareRunner:
     self._names = None
     self._iterator = iter(distribute_shares(strategy, dataset_fn, num_parts))
     self._function = tf.function(
-      self._one_step if steps_per_call == 1 else self._several_steps
+      self._one_step if most_steps == 1 else self._several_steps
     )
 
   @property
@@ -164,6 +164,47 @@ class ShareRunner:
 
   def _local(self, value):
     return self._strategy.experimental_local_results(value)[0]
+
+
+def make_runner(
+  train_step,
+  strategy,
+  step,
+  dataset,
+  train_batch_size,
+  num_parts,
+  most_steps,
+):
+  """Gives a step its batches: whole ones where nothing is to be shared.
+
+  Args:
+    train_step: TrainStep.
+    strategy: tf.distribute.Strategy.
+    step: int64 tf.Variable, raised after every step.
+    dataset: tf.data.Dataset of dicts of tensors [batch, ...].
+    train_batch_size: windows of a batch.
+    num_parts: parts that a device makes of its share of a batch.
+    most_steps: steps that a call may be asked for.
+
+  Returns:
+    A WholeBatchRunner or a ShareRunner.
+  """
+  is_plain = (
+    strategy is tf.distribute.get_strategy()
+    and num_parts == most_steps == 1
+    and train_step.loss_scale is None
+  )
+  if is_plain:
+    return WholeBatchRunner(train_step, step, dataset)
+  return ShareRunner(
+    strategy,
+    train_step,
+    step,
+    lambda: dataset,
+    train_batch_size,
+    num_parts,
+    most_steps,
+  )
 
 
 def steps_per_call(strategy, most):
