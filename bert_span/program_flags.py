@@ -164,6 +164,26 @@ def decoder_options(saved=None, head="span"):
   )
 
 
+def check_decoder_flags(head):
+  """Refuses flags on how answers are chosen that are of the other head.
+
+  Args:
+    head: "span" or "bio".
+
+  Raises:
+    flags.IllegalFlagValueError: one is given; it would do nothing.
+  """
+  groups = {"span": decoder_flags(), "bio": tag_decoder_flags()}
+  own = {holder.name for holder in vars(groups.pop(head)).values()}
+  ((other, group),) = groups.items()
+  for holder in vars(group).values():
+    check(
+      holder.name in own or not holder.present,
+      f"--{holder.name} is for a {other} head, and the model has a {head} "
+      "head. Leave the flag out.",
+    )
+
+
 @functools.cache
 def no_span_flag():
   """--no_span."""

@@ -46,15 +46,12 @@ def address(extractor, repository, tmp_path_factory):
     check=False,
   ).returncode:
     pytest.skip("needs kserve, here or in BERT_SPAN_KSERVE_PYTHON")
+  from bert_span.served_heads import server_of
   from bert_span.serving.saved_model import write_saved_model
-  from bert_span.serving.span_server import SpanServer
 
   folder = tmp_path_factory.mktemp("kserve")
-  server = SpanServer(
-    extractor.model, extractor.preprocessor, extractor.decoder_options
-  )
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
-  write_saved_model(server, vocabulary, str(folder / "1"))
+  write_saved_model(server_of(extractor), vocabulary, str(folder / "1"))
   port = _free_port()
   log_path = folder / "log.txt"
   with log_path.open("w") as log:
