@@ -12,6 +12,8 @@ import types
 
 from absl import app, flags
 
+from bert_span.keras_backend import BackendError, ensure_tensorflow_backend
+
 
 def run_program(main):
   """Runs a program so that a user's mistake is one line, not a traceback.
@@ -25,6 +27,7 @@ def run_program(main):
 
   def guarded(argv):
     try:
+      ensure_tensorflow_backend()
       return main(argv)
     except Exception as error:
       if not _is_mistake_of_a_user(error):
@@ -39,7 +42,7 @@ def run_program(main):
 
 def _is_mistake_of_a_user(error):
   """Whether an error tells all there is to tell by its message."""
-  if isinstance(error, (ValueError, OSError, flags.Error)):
+  if isinstance(error, (ValueError, OSError, flags.Error, BackendError)):
     return True
   if "tensorflow" not in sys.modules:
     return False

@@ -10,6 +10,7 @@ standard library. From a shell:
     EOF
 """
 
+from bert_span.data.encodable import encodable
 from bert_span.serving.endpoint import (
   Credentials,
   check_credentials,
@@ -21,7 +22,6 @@ from bert_span.serving.retries import (
   call_with_retries,
 )
 from bert_span.serving.served_answer import answer_of_row
-from bert_span.text.encodable import encodable
 
 DEFAULT_MODEL = "bert_span"
 
