@@ -49,6 +49,8 @@ setuptools.setup(
     "tqdm",
   ],
   extras_require={
+    # What the benchmarks compare with.
+    "bench": ["torch", "transformers>=5"],
     "gpu": [f"tensorflow[and-cuda]{_TENSORFLOW}"],
     "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
     "tests": [

@@ -20,6 +20,7 @@ import time
 
 from absl import flags
 
+from benchmarks.latencies import Latencies
 from bert_span import program_flags
 
 _ADDRESS = flags.DEFINE_string(
@@ -77,14 +78,14 @@ class LoadRun:
     clients: threads that asked.
     batch_size: questions in a request.
     seconds: the run took, from its first request to its last answer.
-    latencies: seconds of each answered request.
+    latencies: `Latencies` of the answered requests.
     failures: messages of the others.
   """
 
   clients: int
   batch_size: int
   seconds: float = 0.0
-  latencies: list = dataclasses.field(default_factory=list)
+  latencies: Latencies = dataclasses.field(default_factory=Latencies)
   failures: list = dataclasses.field(default_factory=list)
 
   @property
@@ -92,24 +93,13 @@ class LoadRun:
     """Answered questions in a second."""
     return len(self.latencies) * self.batch_size / self.seconds
 
-  def percentile(self, percent):
-    """Seconds that `percent` of the answered requests do not exceed.
-
-    The nearest rank: of 100 latencies the 95th smallest is p95.
-    """
-    if not self.latencies:
-      return float("nan")
-    rank = -(-len(self.latencies) * percent // 100)  # rounded up
-    return sorted(self.latencies)[max(rank, 1) - 1]
-
   def columns(self):
     """Dict of the printed figures, times in milliseconds."""
-    times = [1000 * self.percentile(p) for p in (50, 95, 99, 100)]
     answered = len(self.latencies)
     values = (
       *(self.clients, self.batch_size, answered + len(self.failures)),
       *(len(self.failures), round(self.questions_per_second, 2)),
-      *(round(milliseconds, 1) for milliseconds in times),
+      *self.latencies.milliseconds(50, 95, 99, 100),
     )
     return dict(zip(_COLUMNS, values, strict=True))
 
@@ -141,7 +131,7 @@ def measure(ask, batches, clients, requests, seconds):
         return
       try:
         ask(batches[number % len(batches)])
-        run.latencies.append(time.monotonic() - begin)
+        run.latencies.add(time.monotonic() - begin)
       except Exception as error:  # counted and told; the run goes on
         run.failures.append(f"{type(error).__name__}: {error}")
 

@@ -1,0 +1,197 @@
+"""Span answers as transformers' users get them, on the same weights.
+
+The fast tokenizer makes overlapping windows, a model gives their logits, and
+the logits are turned to text as transformers documents it: the best starts and
+ends of each window, all their pairs, and of these the best that is a span of
+the passage.
+
+Source: transformers, question-answering task guide and example scripts.
+"""
+
+import os
+import statistics
+
+import numpy as np
+
+_NAMES = {
+  "input_ids": "input_ids",
+  "input_mask": "attention_mask",
+  "segment_ids": "token_type_ids",
+}
+
+
+def write_huggingface_model(extractor, directory):
+  """Writes a `SpanExtractor`'s weights as a question-answering model.
+
+  Args:
+    extractor: a `SpanExtractor` with a span head.
+    directory: local, one that exists.
+  """
+  import torch
+  import transformers
+
+  from bert_span.modeling.encoder_export import export_huggingface
+
+  export_huggingface(extractor.model.backbone, directory)
+  # That there is no head yet, and no use for the pooler, needs no warning.
+  transformers.logging.set_verbosity_error()
+  model = transformers.AutoModelForQuestionAnswering.from_pretrained(directory)
+  head = extractor.model.head
+  kernel = np.array(head.kernel)  # [hidden, 2]
+  bias = np.zeros(2, np.float32) if head.bias is None else np.array(head.bias)
+  with torch.no_grad():
+    model.qa_outputs.weight.copy_(torch.from_numpy(kernel.T.copy()))
+    model.qa_outputs.bias.copy_(torch.from_numpy(bias))
+  model.save_pretrained(directory)
+  tokenizer = extractor.preprocessor.tokenizer
+  vocab_file = os.path.join(directory, "vocab.txt")
+  with open(vocab_file, "w", encoding="utf-8") as file:
+    file.writelines(f"{token}\n" for token in tokenizer.vocabulary)
+  transformers.BertTokenizerFast(
+    vocab_file, do_lower_case=tokenizer.do_lower_case
+  ).save_pretrained(directory)
+
+
+def torch_logits(directory):
+  """The model in PyTorch.
+
+  Args:
+    directory: what `write_huggingface_model` wrote.
+
+  Returns:
+    Function of int64 arrays by their names in transformers
+    [windows, seq_length] to start_logits, end_logits [windows, seq_length].
+  """
+  import torch
+  import transformers
+
+  model = transformers.AutoModelForQuestionAnswering.from_pretrained(directory)
+  model.eval()
+
+  def logits(batch):
+    with torch.inference_mode():
+      output = model(**{k: torch.from_numpy(v) for k, v in batch.items()})
+    return output.start_logits.numpy(), output.end_logits.numpy()
+
+  return logits
+
+
+def served_logits(directory):
+  """The signature `logits` of an exported SavedModel.
+
+  Args:
+    directory: a version that export_saved_model wrote.
+
+  Returns:
+    See `torch_logits`.
+  """
+  import tensorflow as tf
+  import tensorflow_text  # noqa: F401 -- registers its ops
+
+  model = tf.saved_model.load(directory)
+
+  def logits(batch):
+    # `model` is named here so that its variables live as long as this.
+    output = model.signatures["logits"](
+      **{
+        name: tf.constant(batch[other].astype(np.int32))
+        for name, other in _NAMES.items()
+      }
+    )
+    return output["start_logits"].numpy(), output["end_logits"].numpy()
+
+  return logits
+
+
+class HuggingFaceAnswerer:
+  """Questions and passages in, texts out, around a function of logits.
+
+  Args:
+    directory: of the tokenizer.
+    logits: see `torch_logits`.
+    max_seq_length: WordPieces of a window.
+    doc_stride: WordPieces from one window to the next. transformers wants the
+      overlap instead: it is chosen so that a question of the median length
+      gives windows as far apart.
+    questions: list of str that the median is taken of.
+    max_windows_per_step: windows that the model reads at once.
+    n_best_size: starts and ends of a window that are paired.
+    max_answer_length: WordPieces of an answer at most.
+  """
+
+  def __init__(
+    self,
+    directory,
+    logits,
+    max_seq_length,
+    doc_stride,
+    questions,
+    max_windows_per_step,
+    n_best_size,
+    max_answer_length,
+  ):
+    import transformers
+
+    self._tokenizer = transformers.AutoTokenizer.from_pretrained(directory)
+    self._logits = logits
+    self._max_seq_length = max_seq_length
+    lengths = [len(ids) for ids in self._tokenizer(questions)["input_ids"]]
+    # [CLS], question and [SEP] are counted in, the last [SEP] is not.
+    room = max_seq_length - int(statistics.median(lengths)) - 1
+    self._overlap = max(room - doc_stride, 0)
+    self._step = max_windows_per_step
+    self._n_best_size = n_best_size
+    self._max_answer_length = max_answer_length
+
+  def answer(self, questions, contexts):
+    """Answers each question on its passage.
+
+    Args:
+      questions: list of str.
+      contexts: list of str, as many.
+
+    Returns:
+      List of str, and the number of windows that were read.
+    """
+    windows = self._tokenizer(
+      questions,
+      contexts,
+      truncation="only_second",
+      max_length=self._max_seq_length,
+      stride=self._overlap,
+      padding=True,
+      return_overflowing_tokens=True,
+      return_offsets_mapping=True,
+      return_tensors="np",
+    )
+    names = _NAMES.values()
+    count = len(windows["input_ids"])
+    parts = [
+      self._logits({n: windows[n][i : i + self._step] for n in names})
+      for i in range(0, count, self._step)
+    ]
+    starts, ends = (
+      np.concatenate(logits) for logits in zip(*parts, strict=True)
+    )
+    best = [(-np.inf, "")] * len(questions)
+    for window, example in enumerate(windows["overflow_to_sample_mapping"]):
+      spans = self._spans(windows, window, starts[window], ends[window])
+      for score, first, last in spans:
+        if score > best[example][0]:
+          best[example] = (score, contexts[example][first:last])
+    return [text for _, text in best], count
+
+  def _spans(self, windows, window, start_logits, end_logits):
+    """Yields score, first and past-the-last character of a window's spans."""
+    offsets = windows["offset_mapping"][window]
+    in_passage = [i == 1 for i in windows.sequence_ids(window)]
+    last_ones = slice(-1, -self._n_best_size - 1, -1)
+    ends = np.argsort(end_logits)[last_ones].tolist()
+    for start in np.argsort(start_logits)[last_ones].tolist():
+      for end in ends:
+        length = end - start + 1
+        if not (in_passage[start] and in_passage[end]):
+          continue
+        if 0 < length <= self._max_answer_length:
+          score = start_logits[start] + end_logits[end]
+          yield score, offsets[start][0], offsets[end][1]
