@@ -258,16 +258,12 @@ def _long(passages, place):
 def _prepare(extractor, pairs, folder):
   """Exports the model for both runtimes."""
   from benchmarks.huggingface_peer import write_huggingface_model
+  from bert_span.served_heads import server_of
+  from bert_span.serving.answer_server import ServingOptions
   from bert_span.serving.saved_model import write_saved_model
-  from bert_span.serving.span_server import ServingOptions, SpanServer
 
   saved_model = os.path.join(folder, "saved_model")
-  server = SpanServer(
-    extractor.model,
-    extractor.preprocessor,
-    extractor.decoder_options,
-    ServingOptions(_MAX_WINDOWS_PER_STEP.value),
-  )
+  server = server_of(extractor, ServingOptions(_MAX_WINDOWS_PER_STEP.value))
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
   write_saved_model(server, vocabulary, saved_model)
   huggingface = os.path.join(folder, "huggingface")

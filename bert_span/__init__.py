@@ -1,7 +1,8 @@
 """BERT span extraction in Keras and TensorFlow.
 
 Public names are imported on first use, so that `import bert_span` stays quick
-and its small programs start without loading TensorFlow.
+and its small programs start without loading TensorFlow. Which backend Keras has
+matters from then on only: a client of served models needs none.
 """
 
 import importlib
@@ -9,8 +10,6 @@ import importlib
 from bert_span.keras_backend import ensure_tensorflow_backend
 
 __version__ = "0.1.0"
-
-ensure_tensorflow_backend()
 
 _PUBLIC_NAMES = {
   "SpanExtractor": "bert_span.extractor",
@@ -31,6 +30,7 @@ def __getattr__(name):
       f"module 'bert_span' has no attribute {name!r}; its public names are "
       f"{', '.join(_PUBLIC_NAMES)}"
     )
+  ensure_tensorflow_backend()
   return getattr(importlib.import_module(_PUBLIC_NAMES[name]), name)
 
 

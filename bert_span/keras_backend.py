@@ -5,22 +5,27 @@ import os
 import sys
 
 
+class BackendError(RuntimeError):
+  """Keras would run on a backend that bert_span is not written for."""
+
+
 def ensure_tensorflow_backend():
   """Chooses Keras' TensorFlow backend, or says clearly why it cannot.
 
   Keras reads its backend once, at its first import: from the environment
   variable KERAS_BACKEND, else from keras.json, else TensorFlow. bert_span is
-  written in TensorFlow ops, so nothing else will do.
+  written in TensorFlow ops, so nothing else will do. The rooms that import
+  Keras call this before they do.
 
   Raises:
-    RuntimeError: another backend was asked for, or Keras is already loaded
+    BackendError: another backend was asked for, or Keras is already loaded
       with another one. The message says where the request stands and how to
       change it.
   """
   if "keras" in sys.modules and hasattr(sys.modules["keras"], "config"):
     backend = sys.modules["keras"].config.backend()
     if backend != "tensorflow":
-      raise RuntimeError(
+      raise BackendError(
         "bert_span needs Keras on its TensorFlow backend, but keras was "
         f"imported before bert_span with the backend {backend!r}. Set "
         "KERAS_BACKEND=tensorflow before the first import of keras."
@@ -39,7 +44,7 @@ def ensure_tensorflow_backend():
       "KERAS_BACKEND=tensorflow, which takes precedence."
     )
   if backend and backend != "tensorflow":
-    raise RuntimeError(
+    raise BackendError(
       "bert_span needs Keras on its TensorFlow backend, but "
       f"{where} {backend!r}. {remedy}"
     )

@@ -12,6 +12,8 @@ import types
 
 from absl import app, flags
 
+from bert_span.keras_backend import BackendError, ensure_tensorflow_backend
+
 
 def run_program(main):
   """Runs a program so that a user's mistake is one line, not a traceback.
@@ -25,6 +27,7 @@ def run_program(main):
 
   def guarded(argv):
     try:
+      ensure_tensorflow_backend()
       return main(argv)
     except Exception as error:
       if not _is_mistake_of_a_user(error):
@@ -39,7 +42,7 @@ def run_program(main):
 
 def _is_mistake_of_a_user(error):
   """Whether an error tells all there is to tell by its message."""
-  if isinstance(error, (ValueError, OSError, flags.Error)):
+  if isinstance(error, (ValueError, OSError, flags.Error, BackendError)):
     return True
   if "tensorflow" not in sys.modules:
     return False
@@ -162,6 +165,26 @@ def decoder_options(saved=None, head="span"):
   return heads.decoder_options(
     head, _values(group, (saved or {}).get("decoder"))
   )
+
+
+def check_decoder_flags(head):
+  """Refuses flags on how answers are chosen that are of the other head.
+
+  Args:
+    head: "span" or "bio".
+
+  Raises:
+    flags.IllegalFlagValueError: one is given; it would do nothing.
+  """
+  groups = {"span": decoder_flags(), "bio": tag_decoder_flags()}
+  own = {holder.name for holder in vars(groups.pop(head)).values()}
+  ((other, group),) = groups.items()
+  for holder in vars(group).values():
+    check(
+      holder.name in own or not holder.present,
+      f"--{holder.name} is for a {other} head, and the model has a {head} "
+      "head. Leave the flag out.",
+    )
 
 
 @functools.cache

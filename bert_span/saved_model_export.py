@@ -6,14 +6,14 @@ import importlib.resources
 import os
 
 import bert_span
-from bert_span import heads
 from bert_span.data.input_pipeline import example_batches
 from bert_span.data.squad_example import SquadExample
 from bert_span.data.squad_reader import read_squad
 from bert_span.extractor import SpanExtractor
+from bert_span.served_heads import served_head, server_of
 from bert_span.serving import model_card, saved_model, verification, warmup
+from bert_span.serving.answer_server import ServingOptions
 from bert_span.serving.encoder_dtype import cast_encoder
-from bert_span.serving.span_server import ServingOptions, SpanServer
 
 _SAMPLE_FILE = "sample/dev.json"
 _PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
@@ -49,30 +49,30 @@ def export_saved_model(
     Path of the version, and its `Verification`.
 
   Raises:
-    ValueError: the model has another head, the version exists, an answer
-      differs, or the graph has an op that TensorFlow Serving does not have.
-      Nothing is published then.
+    ValueError: the version exists, an answer differs, or the graph has an op
+      that TensorFlow Serving does not have. Nothing is published then.
   """
   options = options or ServingOptions()
-  check_head(extractor.head)
   if with_warmup:
     warmup.check_available()
   extractor = _with_dtype(extractor, dtype)
+  head = served_head(extractor.head)
   examples = sample_examples()
   name = os.path.basename(os.path.realpath(base))
   with saved_model.new_version(base, version) as target:
     directory = target.directory
     saved_model.write_saved_model(
-      _server_of(extractor, options),
+      server_of(extractor, options),
       extractor.preprocessor.tokenizer.vocabulary,
       directory,
     )
+    predictions = extractor.predict(examples, options.max_windows_per_step)
     verified = verification.verify(
       directory,
       # The extractor's own batches: in half precision a window's logits
       # depend on how far those beside it are padded.
       example_batches(examples),
-      list(extractor.predict(examples, options.max_windows_per_step)),
+      list(map(head.expected_row, predictions)),
       _TOLERANCE[dtype],
     )
     if with_warmup:
@@ -84,7 +84,7 @@ def export_saved_model(
       )
     card = {
       "name": name,
-      "signatures": model_card.signatures_of(directory),
+      "signatures": model_card.signatures_of(directory, head.output_guide),
       "options": _all_options(extractor, options, dtype),
       "encoder": _encoder_sizes(extractor.model.backbone),
       "training": model_card.training_run(source) if source else {},
@@ -95,22 +95,6 @@ def export_saved_model(
     }
     model_card.write_model_card(directory, card)
   return target.path, verified
-
-
-def check_head(head):
-  """Refuses heads that no signature is made for.
-
-  Args:
-    head: "span" or "bio".
-
-  Raises:
-    ValueError: it is no span head.
-  """
-  if head != heads.SPAN:
-    raise ValueError(
-      "Only models with a span head can be exported, since the signatures give "
-      f"one answer a question. This one has a {head} head."
-    )
 
 
 def sample_examples():
@@ -150,15 +134,6 @@ def _with_dtype(extractor, dtype):
   )
 
 
-def _server_of(extractor, options):
-  return SpanServer(
-    extractor.model,
-    extractor.preprocessor,
-    extractor.decoder_options,
-    options,
-  )
-
-
 def _warmup_batches(examples):
   """Batches of pairs (question, context): one, eight, and a long passage."""
   pairs = [(example.question, example.context) for example in examples]
@@ -169,6 +144,7 @@ def _warmup_batches(examples):
 def _all_options(extractor, options, dtype):
   preprocessor = extractor.preprocessor
   return {
+    "head": extractor.head,
     **dataclasses.asdict(extractor.window_options),
     **dataclasses.asdict(extractor.decoder_options),
     **dataclasses.asdict(options),

@@ -6,9 +6,10 @@ r"""Exports a trained model for TensorFlow Serving.
     --version=7 --null_score_diff_threshold=-1.5 --dtype=bfloat16
 
 Writes BASE/<version>/, a SavedModel that takes questions and passages as
-strings and gives answers. Text and decoding options are the model's own unless
-a flag says otherwise; they are fixed in what is written. Before the version
-gets its name, a fresh process loads it and must give the answers of the model.
+strings and gives answers: one span each, or with a bio head any number of
+spans. Text and decoding options are the model's own unless a flag says
+otherwise; they are fixed in what is written. Before the version gets its name,
+a fresh process loads it and must give the answers of the model.
 """
 
 import sys
@@ -42,8 +43,8 @@ _DTYPE = flags.DEFINE_enum(
   "dtype",
   "float32",
   ["float32", "bfloat16", "float16"],
-  "Precision of the encoder's variables and matrix products; softmax and span "
-  "head stay float32.",
+  "Precision of the encoder's variables and matrix products; softmax and head "
+  "stay float32.",
 )
 _JIT_COMPILE = flags.DEFINE_bool(
   "jit_compile",
@@ -65,6 +66,10 @@ _WARMUP = flags.DEFINE_bool(
 )
 program_flags.window_flags()
 program_flags.decoder_flags()
+program_flags.head_flag()
+program_flags.tag_decoder_flags()
+# --help lists the flags of this module only, and those named here.
+flags.adopt_module_key_flags(program_flags)
 
 
 def main(argv):
@@ -77,7 +82,7 @@ def main(argv):
   # Seconds: only once the flags are known to be right.
   from bert_span import saved_model_export
   from bert_span.serving import saved_model, warmup
-  from bert_span.serving.span_server import ServingOptions
+  from bert_span.serving.answer_server import ServingOptions
 
   saved_model.check_version(_OUTPUT.value, _VERSION.value)
   if _WARMUP.value:
@@ -101,17 +106,16 @@ def run():
 
 def _load_extractor():
   """The model's SpanExtractor with the options that the flags ask for."""
-  from bert_span import saved_model_export
   from bert_span.extractor import SpanExtractor
   from bert_span.span_config import read_span_config
 
   saved = read_span_config(_MODEL.value)
-  if saved is not None:
-    saved_model_export.check_head(saved["head"])
+  head = program_flags.head_of_model(saved)
+  program_flags.check_decoder_flags(head)
   return SpanExtractor.from_preset(
     _MODEL.value,
     program_flags.window_options(saved),
-    program_flags.decoder_options(saved),
+    program_flags.decoder_options(saved, head),
     _FIXED_LENGTH.value,
   )
 

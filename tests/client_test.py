@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from model_server import ModelServer, output_row, running
+from model_server import ModelServer, output_row, running, span_row
 
 from bert_span.serving.client import SpanClient
 from bert_span.serving.endpoint import Credentials
@@ -53,6 +53,48 @@ def test_a_question_is_answered_with_offsets_and_n_best(server):
     "signature_name": "serving_default",
     "instances": [{"question": "Who came?", "context": "Ada came."}],
   }
+
+
+def test_a_bio_model_gives_a_list_of_spans(server):
+  context = "É Ada came, and Bea."
+  spans = [("Ada", 0.25), ("Bea", 0.5)]
+  server.answer = lambda question, context: span_row(context, spans)
+  client = _client(server)
+  first, second = client.answers("Who came?", context)
+  assert (first.text, first.char_start, first.char_end) == ("Ada", 2, 5)
+  assert (first.byte_start, first.byte_end) == (3, 6)
+  assert (first.score, first.probability) == (2.5, 0.25)
+  assert second.text == "Bea"
+  assert first.is_answerable and second.is_answerable
+  answer = client.answer("Who came?", context)
+  assert answer.text == "Bea"  # the best score
+  assert answer.n_best == (second, first)
+  assert answer.spans == (first, second)
+  assert answer.null_odds == -3.5
+
+
+def test_a_bio_model_without_an_answer_gives_an_empty_list(server):
+  server.answer = lambda question, context: span_row(
+    context, [(context, 0.5)] if context else [], 1e6
+  )
+  client = _client(server, batch_size=2)
+  found = client.answers(["Who?"] * 3, ["Ada", "", "Bea"])
+  assert [[span.text for span in spans] for spans in found] == [
+    ["Ada"],
+    [],
+    ["Bea"],
+  ]
+  answer = client.answer("Who?", "")
+  assert answer.text == ""
+  assert not answer.is_answerable
+  assert answer.n_best == ()
+
+
+def test_a_span_model_gives_a_list_of_one_span_at_most(server):
+  client = _client(server)
+  (span,) = client.answers("Who came?", "Ada came.")
+  assert span == client.answer("Who came?", "Ada came.").n_best[0]
+  assert client.answers(["Who?"], [" "]) == [[]]
 
 
 def test_no_answer_is_an_empty_text(server):
@@ -303,6 +345,7 @@ def _reply(context, **changes):
     (_reply("a", n_best_count=9), "9 entries"),
     (_reply("a", n_best_count=None), "None"),
     (_reply("a", n_best_score=0.5), "n_best_score"),
+    (_reply("a", span_count=1), "span_text, .*span_probability are missing"),
   ],
 )
 def test_replies_of_something_else_are_explained(server, body, message):

@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-import bert_span  # noqa: F401 -- chooses Keras' backend before keras loads
+# Chooses Keras' backend, too, before any test imports Keras.
 from bert_span.modeling.packaged_encoder import find_packaged_minilm
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent

@@ -5,7 +5,7 @@ import urllib.parse
 
 import pytest
 from browser import find_browser, open_browser
-from model_server import ModelServer, output_row, running
+from model_server import ModelServer, output_row, running, span_row
 
 _HOSTILE = (
   "<img src=x onerror=\"document.title='taken'\">"
@@ -101,6 +101,35 @@ def test_candidates_have_bars_and_can_be_chosen_by_keyboard(ask, server):
   )
   browser.press("Tab")
   browser.press(" ")
+  assert browser.run("document.querySelector('mark')") is None
+
+
+@pytest.mark.large
+def test_all_spans_of_a_bio_model_are_marked(ask, server):
+  context = "🙂 Ada came, and so did Bea."
+  spans = [("Ada", 0.5), ("Bea", 0.75)]
+  server.answer = lambda q, c: span_row(c, spans)
+  browser = ask(server=server.address, question="Who came?", context=context)
+  marked = "[...document.querySelectorAll('mark')].map((m) => m.textContent)"
+  assert browser.run(marked) == ["Ada", "Bea"]
+  shown = browser.run("document.getElementById('passage').textContent")
+  assert shown == context
+  assert _text(browser, "decision") == "Ada; Bea"
+  assert "2 spans" in _text(browser, "facts")
+  assert _text(browser, "entries-title") == "Spans"
+  assert _text(browser, "entries").split("\n") == [
+    *("Ada", "50.0 %", "Bea", "75.0 %"),
+  ]
+  browser.run("document.querySelectorAll('#entries button')[1].click()")
+  assert browser.run(marked) == ["Bea"]
+
+
+@pytest.mark.large
+def test_a_bio_model_without_a_span_has_no_answer(ask, server):
+  server.answer = lambda q, c: {**span_row(c, [], 4.5), "probability": 0.875}
+  browser = ask(server=server.address, question="Who?", context="Ada came.")
+  assert _text(browser, "decision") == "No answer in this passage"
+  assert "87.5 % probable" in _text(browser, "facts")
   assert browser.run("document.querySelector('mark')") is None
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from bert_span.text.encodable import encodable
+from bert_span.data.encodable import encodable
 
 
 def test_text_without_surrogates_stays():

@@ -5,6 +5,8 @@ import pytest
 import tensorflow as tf
 from tiny_extractor import tiny_extractor
 
+from bert_span import heads
+from bert_span.modeling.span_model import build_span_model
 from bert_span.serving.encoder_dtype import cast_encoder
 
 _IDS = np.array([[2, 15, 12, 3, 5, 6, 7, 8, 9, 10, 3, 0]], np.int32)
@@ -20,10 +22,13 @@ def test_float32_is_the_model_itself():
   assert cast_encoder(model, "float32") is model
 
 
+@pytest.mark.parametrize("head", [heads.SPAN, heads.BIO])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype):
-  model = tiny_extractor().model
+def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, head):
+  model = tiny_extractor(head=head).model
+  model.head.bias.assign_add(model.head.bias + 1)
   cast = cast_encoder(model, dtype)
+  assert type(cast) is type(model)
   assert {v.dtype for v in cast.backbone.trainable_variables} == {dtype}
   assert {v.dtype for v in cast.head.variables} == {"float32"}
   assert {v.dtype for v in model.weights} == {"float32"}  # left as it was
@@ -35,6 +40,14 @@ def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype):
     assert logits.dtype == tf.float32
     difference = np.abs(logits - expected[name])[0, :11].max()
     assert 0 < difference < 0.5  # logits are up to 20
+
+
+def test_a_head_without_a_bias_stays_without():
+  backbone = tiny_extractor().model.backbone
+  model = build_span_model(backbone, head_bias=False)
+  cast = cast_encoder(model, "bfloat16")
+  assert cast.head.bias is None
+  np.testing.assert_array_equal(cast.head.kernel, model.head.kernel)
 
 
 def test_unknown_dtype_is_refused():

@@ -41,6 +41,35 @@ def test_versions_are_exported_one_after_the_other(repository, model, tmp_path):
   assert os.listdir(tmp_path) == ["4"]
 
 
+@pytest.mark.large
+def test_a_bio_model_is_exported_with_the_decoding_of_the_flags(
+  repository, tmp_path
+):
+  extractor = tiny_extractor(version_2=True, head="bio")
+  extractor.save_to_preset(tmp_path / "model")
+  flags = [f"--model={tmp_path / 'model'}", f"--output={tmp_path / 'base'}"]
+  wrong = _export(repository, *flags, "--n_best_size=3", "--nowarmup")
+  assert wrong.returncode == 1
+  assert "--n_best_size is for a span head" in wrong.stderr.splitlines()[-1]
+  done = _export(
+    repository,
+    *(*flags, "--nowarmup"),
+    *("--bio_threshold=0.25", "--bio_decoding=greedy", "--head=bio"),
+  )
+  assert done.returncode == 0, done.stderr
+  assert "124 answers in a fresh process equal the model's" in done.stdout
+  card = tmp_path / "base" / "1" / "assets.extra" / "README.md"
+  lines = card.read_text().splitlines()
+  assert "| threshold | 0.25 |" in lines
+  assert "| decoding | greedy |" in lines
+
+
+def test_help_lists_the_flags_that_are_shared(repository):
+  shown = _export(repository, "--help").stdout
+  for name in ("max_seq_length", "n_best_size", "bio_threshold", "jit_compile"):
+    assert f"{name}:" in shown
+
+
 @pytest.mark.parametrize(
   ("arguments", "message"),
   [

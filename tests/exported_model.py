@@ -1,4 +1,4 @@
-"""A SavedModel of the tiny model, written once for all tests of a process."""
+"""SavedModels of tiny models, written once for all tests of a process."""
 
 import atexit
 import functools
@@ -8,17 +8,21 @@ import tempfile
 
 from tiny_extractor import tiny_extractor
 
+from bert_span.served_heads import server_of
+from bert_span.serving.answer_server import ServingOptions
 from bert_span.serving.saved_model import write_saved_model
-from bert_span.serving.span_server import ServingOptions, SpanServer
 
 
 @functools.cache
-def exported_model():
+def exported_model(head):
   """The directory of a SavedModel, and the SpanExtractor it was made of.
 
   "No answer" is possible, and three windows run at once.
+
+  Args:
+    head: "span" or "bio".
   """
-  extractor = tiny_extractor(version_2=True)
+  extractor = tiny_extractor(version_2=True, head=head)
   folder = tempfile.mkdtemp()
   atexit.register(shutil.rmtree, folder, ignore_errors=True)
   directory = os.path.join(folder, "1")
@@ -28,13 +32,3 @@ def exported_model():
     directory,
   )
   return directory, extractor
-
-
-def server_of(extractor, options=None):
-  """The `SpanServer` of a `SpanExtractor`."""
-  return SpanServer(
-    extractor.model,
-    extractor.preprocessor,
-    extractor.decoder_options,
-    options,
-  )

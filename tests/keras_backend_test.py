@@ -8,14 +8,13 @@ import sys
 import pytest
 
 
-def import_bert_span(tmp_path, backend=None, keras_json=None, before=""):
+def run_python(tmp_path, code, backend=None, keras_json=None):
   environment = {k: v for k, v in os.environ.items() if k != "KERAS_BACKEND"}
   environment["KERAS_HOME"] = str(tmp_path)
   if backend is not None:
     environment["KERAS_BACKEND"] = backend
   if keras_json is not None:
     (tmp_path / "keras.json").write_text(json.dumps(keras_json))
-  code = f"{before}\nimport bert_span, os; print(os.environ['KERAS_BACKEND'])"
   return subprocess.run(
     [sys.executable, "-c", code],
     env=environment,
@@ -23,6 +22,12 @@ def import_bert_span(tmp_path, backend=None, keras_json=None, before=""):
     text=True,
     check=False,
   )
+
+
+def import_bert_span(tmp_path, backend=None, keras_json=None, before=""):
+  code = f"{before}\nimport bert_span.text, os\n"
+  code += "print(os.environ['KERAS_BACKEND'])"
+  return run_python(tmp_path, code, backend, keras_json)
 
 
 def test_tensorflow_is_chosen_when_nothing_is_set(tmp_path):
@@ -60,6 +65,38 @@ def test_a_keras_loaded_with_another_backend_is_refused(tmp_path):
   run = import_bert_span(tmp_path, before=fake)
   assert run.returncode == 1
   assert "imported before bert_span with the backend 'jax'" in run.stderr
+
+
+@pytest.mark.parametrize("room", ["text", "modeling", "answers", "training"])
+def test_every_room_with_keras_refuses_another_backend(tmp_path, room):
+  run = run_python(tmp_path, f"import bert_span.{room}", "jax")
+  assert "KERAS_BACKEND asks for 'jax'" in run.stderr
+
+
+def test_a_public_name_is_refused_and_not_the_package_alone(tmp_path):
+  code = "import bert_span; print('imported'); bert_span.SpanExtractor"
+  run = run_python(tmp_path, code, keras_json={"backend": "torch"})
+  assert run.stdout == "imported\n"
+  assert f"{tmp_path / 'keras.json'} asks for 'torch'" in run.stderr
+
+
+def test_a_client_of_served_models_works_with_any_backend(tmp_path):
+  code = (
+    "import os, sys\n"
+    "from bert_span.serving.client import SpanClient\n"
+    "assert SpanClient('http://127.0.0.1:1').answers([], []) == []\n"
+    "assert not {'keras', 'tensorflow'} & set(sys.modules)\n"
+    "print(os.environ['KERAS_BACKEND'])"
+  )
+  assert run_python(tmp_path, code, "torch").stdout == "torch\n"
+
+
+def test_a_program_ends_with_one_line(tmp_path):
+  code = "from bert_span import ask; ask.run()"
+  run = run_python(tmp_path, code, "jax")
+  assert run.returncode == 1
+  (line,) = run.stderr.splitlines()
+  assert "KERAS_BACKEND asks for 'jax'" in line
 
 
 def test_public_names_load_on_first_use_only(tmp_path):

@@ -5,6 +5,7 @@ environment, or in that of the interpreter that BERT_SPAN_KSERVE_PYTHON names,
 which needs kserve, tensorflow and tensorflow-text, and not bert_span.
 """
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -40,21 +41,26 @@ def extractor():
 @pytest.fixture(scope="module")
 def address(extractor, repository, tmp_path_factory):
   """Address of KServe with the extractor's SavedModel."""
+  with _serving(
+    extractor, repository, tmp_path_factory.mktemp("kserve")
+  ) as url:
+    yield url
+
+
+@contextlib.contextmanager
+def _serving(extractor, repository, folder):
+  """Runs KServe with an extractor's SavedModel, and gives its address."""
   if subprocess.run(
     [_PYTHON, "-c", "import importlib.util as u; u.find_spec('kserve').name"],
     capture_output=True,
     check=False,
   ).returncode:
     pytest.skip("needs kserve, here or in BERT_SPAN_KSERVE_PYTHON")
+  from bert_span.served_heads import server_of
   from bert_span.serving.saved_model import write_saved_model
-  from bert_span.serving.span_server import SpanServer
 
-  folder = tmp_path_factory.mktemp("kserve")
-  server = SpanServer(
-    extractor.model, extractor.preprocessor, extractor.decoder_options
-  )
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
-  write_saved_model(server, vocabulary, str(folder / "1"))
+  write_saved_model(server_of(extractor), vocabulary, str(folder / "1"))
   port = _free_port()
   log_path = folder / "log.txt"
   with log_path.open("w") as log:
@@ -122,6 +128,26 @@ def test_the_n_best_list_is_the_extractors(address, extractor):
   assert [span.probability for span in served.n_best[:5]] == pytest.approx(
     [entry.probability for entry in expected], abs=1e-4
   )
+
+
+def test_the_client_gets_the_spans_of_a_bio_model(repository, tmp_path):
+  extractor = tiny_extractor(version_2=True, head="bio")
+  questions, contexts = map(list, zip(*_QUESTIONS, strict=True))
+  expected = extractor.answers(questions, contexts)
+  counts = [len(spans) for spans in expected]
+  assert min(counts) == 0
+  assert max(counts) > 2
+  with (
+    _serving(extractor, repository, tmp_path) as url,
+    _client(url, batch_size=4) as client,
+  ):
+    served = client.answers(questions, contexts)
+  assert [len(spans) for spans in served] == counts
+  for spans, others in zip(served, expected, strict=True):
+    for span, other in zip(spans, others, strict=True):
+      assert (span.text, span.char_start, span.char_end) == other[:3]
+      assert span.score == pytest.approx(other.score, abs=1e-4)
+      assert span.probability == pytest.approx(other.probability, abs=1e-4)
 
 
 def test_a_model_that_is_not_there_is_named(address):

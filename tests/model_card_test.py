@@ -6,21 +6,35 @@ import os
 import pytest
 from exported_model import exported_model
 
+from bert_span import heads
+from bert_span.served_heads import served_head
 from bert_span.serving import model_card, signature_guide
 
 
 @pytest.mark.large
-def test_every_tensor_of_every_signature_is_described():
-  directory, _ = exported_model()
-  signatures = model_card.signatures_of(directory)
+@pytest.mark.parametrize(
+  ("head", "list_output", "width", "logits", "logits_shape"),
+  [
+    (heads.SPAN, "n_best_answer", 21, "end_logits", [-1, -1]),
+    (heads.BIO, "span_text", -1, "tag_logits", [-1, -1, 3]),
+  ],
+)
+def test_every_tensor_of_every_signature_is_described(
+  head, list_output, width, logits, logits_shape
+):
+  directory, _ = exported_model(head)
+  signatures = model_card.signatures_of(
+    directory, served_head(head).output_guide
+  )
   assert set(signatures) == set(signature_guide.INPUTS)
   default = signatures["serving_default"]
   assert default["method"] == "tensorflow/serving/predict"
   assert default["inputs"]["question"]["dtype"] == "string"
   assert default["inputs"]["question"]["shape"] == [-1]
   assert default["outputs"]["score"]["dtype"] == "float32"
-  assert default["outputs"]["n_best_answer"]["shape"] == [-1, 21]
-  assert signatures["logits"]["outputs"]["end_logits"]["shape"] == [-1, -1]
+  assert default["outputs"]["byte_end"]["shape"] == [-1]
+  assert default["outputs"][list_output]["shape"] == [-1, width]
+  assert signatures["logits"]["outputs"][logits]["shape"] == logits_shape
   assert all(
     tensor["description"]
     for signature in signatures.values()
@@ -86,7 +100,7 @@ def test_card_is_written_as_json_and_as_text(tmp_path):
         "outputs": {"answer": tensor},
       }
     },
-    "options": {"dtype": "float32", "max_seq_length": 384},
+    "options": {"head": "span", "dtype": "float32", "max_seq_length": 384},
     "encoder": {"layers": 12},
     "training": {"scores": {"f1": 88.5}, "flags": ["--do_train"]},
     "versions": {"tensorflow": "2.21.0"},

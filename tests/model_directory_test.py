@@ -6,6 +6,7 @@ import pytest
 
 from bert_span.modeling import encoder, model_directory, span_model
 from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.tag_model import build_tag_model
 
 _SIZES = {
   "vocabulary_size": 11,
@@ -79,6 +80,14 @@ def test_attention_dropout_survives(tmp_path):
   assert loaded.backbone.dropout == 0.0
   assert encoder.attention_dropout(loaded.backbone) == 0.3
   _assert_same_logits(model, loaded)
+
+
+def test_attention_dropout_survives_beside_a_tag_head(tmp_path):
+  model = _model(dropout=0.0, attention_dropout=0.3)
+  model_directory.save_span_model(build_tag_model(model.backbone), tmp_path)
+  backbone = model_directory.load_backbone(str(tmp_path))
+  assert backbone.dropout == 0.0
+  assert encoder.attention_dropout(backbone) == 0.3
 
 
 def test_other_file_systems_are_written_and_read():

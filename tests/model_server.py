@@ -45,6 +45,31 @@ def output_row(context, spans, null_odds=-3.5, is_answerable=True):
   }
 
 
+def span_row(context, spans, null_odds=-3.5):
+  """A row of outputs as the export of a bio head gives it.
+
+  Args:
+    context: str.
+    spans: up to eight (text, probability) in order of position; none is "no
+      answer".
+    null_odds: float.
+  """
+  entries = [_entry(context, text, odds) for text, odds in spans]
+  best = max(entries, key=lambda row: row["score"], default=_PADDING)
+  padded = entries + [_PADDING] * (_N_BEST - len(entries))
+  lists = {
+    name.replace("answer", "text"): [row[name] for row in padded]
+    for name in _PADDING
+    if name != "is_answerable"
+  }
+  return {
+    **best,
+    **{f"span_{name}": values for name, values in lists.items()},
+    "null_odds": null_odds,
+    "span_count": len(entries),
+  }
+
+
 def _entry(context, text, probability):
   if not text:
     return {**_PADDING, "score": -1.5, "probability": probability}

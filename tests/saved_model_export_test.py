@@ -8,8 +8,8 @@ import os
 import pytest
 from tiny_extractor import tiny_extractor
 
-from bert_span import saved_model_export
-from bert_span.serving.span_server import ServingOptions
+from bert_span import heads, saved_model_export
+from bert_span.serving.answer_server import ServingOptions
 
 _HAS_SERVING_API = importlib.util.find_spec("tensorflow_serving") is not None
 
@@ -58,6 +58,24 @@ def test_a_version_is_written_checked_and_described(tmp_path):
 
 
 @pytest.mark.large
+def test_a_bio_head_is_exported_with_its_own_outputs(tmp_path):
+  path, verified = saved_model_export.export_saved_model(
+    tiny_extractor(head=heads.BIO),
+    tmp_path,
+    dtype="bfloat16",
+    with_warmup=_HAS_SERVING_API,
+  )
+  assert verified.num_questions == 124
+  with open(os.path.join(path, "assets.extra/model_card.json")) as file:
+    card = json.load(file)
+  assert card["options"]["head"] == "bio"
+  assert card["options"]["decoding"] == "viterbi"
+  outputs = card["signatures"]["serving_default"]["outputs"]
+  assert outputs["span_text"]["shape"] == [-1, -1]
+  assert "n_best_answer" not in outputs
+
+
+@pytest.mark.large
 def test_a_model_that_answers_otherwise_is_not_published(tmp_path, monkeypatch):
   extractor = tiny_extractor()
   other = tiny_extractor(seed=8)
@@ -82,15 +100,6 @@ def test_half_precision_halves_the_variables(tmp_path, dtype):
   )
   in_float32 = 4 * extractor.model.backbone.count_params()
   assert in_float32 / 2 < size < in_float32 * 0.8  # and the object graph
-
-
-def test_a_head_without_a_signature_is_refused(tmp_path):
-  extractor = tiny_extractor(head="bio")
-  with pytest.raises(ValueError, match="has a bio head"):
-    saved_model_export.export_saved_model(
-      extractor, tmp_path / "base", with_warmup=False
-    )
-  assert not (tmp_path / "base").exists()
 
 
 def test_the_sample_has_a_passage_of_many_windows_and_blank_ones():

@@ -12,6 +12,7 @@ from exported_model import exported_model
 from tensorflow.core.protobuf import saved_model_pb2
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
+from bert_span import heads
 from bert_span.serving import saved_model
 
 
@@ -104,7 +105,7 @@ def test_a_base_that_no_folder_can_be_is_refused(tmp_path):
 
 @pytest.mark.large
 def test_vocabulary_is_an_asset_and_classify_has_its_method():
-  directory, _ = exported_model()
+  directory, _ = exported_model(heads.SPAN)
   with open(os.path.join(directory, "assets", "vocab.txt"), "rb") as file:
     assert file.read().decode().split("\n") == [*VOCABULARY, ""]
   with tf.Graph().as_default(), tf.compat.v1.Session() as session:
@@ -124,8 +125,9 @@ def test_vocabulary_is_an_asset_and_classify_has_its_method():
 
 
 @pytest.mark.large
-def test_no_keras_object_is_in_it():
-  directory, extractor = exported_model()
+@pytest.mark.parametrize("head", [heads.SPAN, heads.BIO])
+def test_no_keras_object_is_in_it(head):
+  directory, extractor = exported_model(head)
   with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
     proto = saved_model_pb2.SavedModel.FromString(file.read())
   nodes = proto.meta_graphs[0].object_graph_def.nodes
@@ -138,7 +140,7 @@ def test_no_keras_object_is_in_it():
 @pytest.mark.large
 def test_a_session_answers_as_the_extractor():
   """The way TensorFlow Serving goes: meta graph, session, tensor names."""
-  directory, extractor = exported_model()
+  directory, extractor = exported_model(heads.SPAN)
   questions, contexts = [QUESTION, "Who?"], [CONTEXT * 4, ""]
   with tf.Graph().as_default(), tf.compat.v1.Session() as session:
     meta_graph = tf.compat.v1.saved_model.load(session, ["serve"], directory)
@@ -161,8 +163,32 @@ def test_a_session_answers_as_the_extractor():
 
 
 @pytest.mark.large
+def test_a_session_gives_the_spans_of_the_extractor():
+  directory, extractor = exported_model(heads.BIO)
+  questions, contexts = [QUESTION, "Who?"], [CONTEXT * 4, ""]
+  with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+    meta_graph = tf.compat.v1.saved_model.load(session, ["serve"], directory)
+    signature = meta_graph.signature_def["serving_default"]
+    fetches = {name: info.name for name, info in signature.outputs.items()}
+    question = signature.inputs["question"].name
+    context = signature.inputs["context"].name
+    outputs = session.run(fetches, {question: questions, context: contexts})
+  first, second = extractor.answers(questions, contexts)
+  assert len(first) > 1
+  assert outputs["span_count"].tolist() == [len(first), len(second)]
+  count = len(first)
+  texts = [text.decode() for text in outputs["span_text"][0, :count]]
+  assert texts == [span.text for span in first]
+  starts = outputs["span_char_start"][0, :count].tolist()
+  assert starts == [span.char_start for span in first]
+  np.testing.assert_allclose(
+    outputs["span_score"][0, :count], [s.score for s in first], atol=1e-4
+  )
+
+
+@pytest.mark.large
 def test_saved_model_cli_shows_and_runs_it():
-  directory, extractor = exported_model()
+  directory, extractor = exported_model(heads.SPAN)
   program = (
     "import sys, tensorflow_text\n"
     "from tensorflow.python.tools import saved_model_cli\n"
@@ -194,7 +220,7 @@ def test_saved_model_cli_shows_and_runs_it():
 @pytest.mark.large
 def test_openvino_agrees_on_the_logits():
   openvino = pytest.importorskip("openvino", reason="openvino is not installed")
-  directory, extractor = exported_model()
+  directory, extractor = exported_model(heads.SPAN)
   import tensorflow_text  # noqa: F401 -- registers its ops
 
   model = tf.saved_model.load(directory)  # keeps the variables alive

@@ -5,12 +5,13 @@ import functools
 import numpy as np
 import pytest
 import tensorflow as tf
-from exported_model import server_of
+from server_requests import ask, serialized_example
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.answers.decoder import NO_SPAN_NULL_ODDS
 from bert_span.data.squad_example import SquadExample
-from bert_span.serving.span_server import ServingOptions
+from bert_span.served_heads import server_of
+from bert_span.serving.answer_server import ServingOptions
 from bert_span.text.windows import WindowOptions
 
 
@@ -18,15 +19,6 @@ from bert_span.text.windows import WindowOptions
 def _extractor_and_server():
   extractor = tiny_extractor(version_2=True)
   return extractor, server_of(extractor, ServingOptions(2))
-
-
-def _answer(server, questions, contexts):
-  """The columns of a batch, strings or bytes, as arrays."""
-  columns = server.answer(
-    tf.constant(questions, tf.string, [len(questions)]),
-    tf.constant(contexts, tf.string, [len(contexts)]),
-  )
-  return {name: values.numpy() for name, values in columns.items()}
 
 
 def _check_equal(columns, predictions, contexts):
@@ -84,7 +76,7 @@ def test_mixed_lengths_are_answered_as_by_the_extractor():
     SquadExample(str(i), *pair)
     for i, pair in enumerate(zip(questions, contexts, strict=True))
   ]
-  columns = _answer(server, questions, contexts)
+  columns = ask(server, questions, contexts)
   _check_equal(columns, list(extractor.predict(examples)), contexts)
   assert columns["n_best_score"].shape == (7, 21)
 
@@ -94,7 +86,7 @@ def test_nothing_asked_or_nothing_to_read_is_no_answer_with_score_0():
   _, server = _extractor_and_server()
   questions = ["", "  \u200b", QUESTION, QUESTION, "\x00", QUESTION]
   contexts = [CONTEXT, CONTEXT, "", "\u3000\n", "", CONTEXT]
-  columns = _answer(server, questions, contexts)
+  columns = ask(server, questions, contexts)
   assert columns["answer"][:5].tolist() == [b""] * 5
   assert columns["is_answerable"].tolist() == [False] * 5 + [True]
   for name in ("score", "char_start", "char_end", "byte_start", "byte_end"):
@@ -102,14 +94,14 @@ def test_nothing_asked_or_nothing_to_read_is_no_answer_with_score_0():
   assert columns["probability"][:5].tolist() == [1.0] * 5
   assert columns["null_odds"][:5].tolist() == [NO_SPAN_NULL_ODDS] * 5
   assert columns["n_best_count"][:5].tolist() == [1] * 5
-  alone = _answer(server, [QUESTION], [CONTEXT])
+  alone = ask(server, [QUESTION], [CONTEXT])
   assert columns["answer"][5] == alone["answer"][0]
 
 
 @pytest.mark.large
 def test_a_batch_of_zero_has_columns_of_zero_rows():
   _, server = _extractor_and_server()
-  columns = _answer(server, [], [])
+  columns = ask(server, [], [])
   for name, values in columns.items():
     is_list = name.startswith("n_best_") and name != "n_best_count"
     assert values.shape == ((0, 21) if is_list else (0,))
@@ -119,7 +111,7 @@ def test_a_batch_of_zero_has_columns_of_zero_rows():
 def test_bytes_that_are_no_utf8_count_as_one_character_each():
   _, server = _extractor_and_server()
   context = b"\xff\xc3 the mill\xed was built by Anna\xf0\x9f in 1895."
-  columns = _answer(server, [QUESTION.encode() + b"\xfe"], [context])
+  columns = ask(server, [QUESTION.encode() + b"\xfe"], [context])
   text = context.decode("utf-8", errors="replace")
   (start,), (end,) = columns["char_start"], columns["char_end"]
   assert end > start
@@ -135,15 +127,15 @@ def test_as_many_questions_as_passages_or_a_clear_error():
   with pytest.raises(
     tf.errors.InvalidArgumentError, match="must have the same batch size"
   ):
-    _answer(server, [QUESTION, QUESTION], [CONTEXT])
+    ask(server, [QUESTION, QUESTION], [CONTEXT])
 
 
 @pytest.mark.large
 def test_examples_and_classify_answer_as_serving_default():
   _, server = _extractor_and_server()
   pairs = [(QUESTION, CONTEXT), ("", CONTEXT), ("Who?", "É " + CONTEXT)]
-  serialized = [_serialized(*pair) for pair in pairs]
-  expected = _answer(server, *zip(*pairs, strict=True))
+  serialized = [serialized_example(*pair) for pair in pairs]
+  expected = ask(server, *zip(*pairs, strict=True))
   columns = server.signatures["examples"](tf.constant(serialized))
   assert set(columns) == set(expected)
   for name, values in columns.items():
@@ -153,15 +145,6 @@ def test_examples_and_classify_answer_as_serving_default():
   assert (classes["classes"].numpy() == expected["n_best_answer"]).all()
   assert (classes["scores"].numpy() == expected["n_best_probability"]).all()
   assert classes["scores"].dtype == tf.float32
-
-
-def _serialized(question, context):
-  features = {
-    name: tf.train.Feature(bytes_list=tf.train.BytesList(value=[text.encode()]))
-    for name, text in (("question", question), ("context", context))
-  }
-  example = tf.train.Example(features=tf.train.Features(feature=features))
-  return example.SerializeToString()
 
 
 @pytest.mark.large
@@ -185,7 +168,7 @@ def test_fixed_length_serves_what_a_fixed_length_extractor_answers():
   extractor = tiny_extractor(version_2=True, fixed_length=True)
   server = server_of(extractor)
   example = SquadExample("0", "Who?", CONTEXT)
-  columns = _answer(server, ["Who?"], [CONTEXT])
+  columns = ask(server, ["Who?"], [CONTEXT])
   _check_equal(columns, list(extractor.predict([example])), [CONTEXT])
 
 
@@ -195,7 +178,7 @@ def test_compiled_encoder_gives_the_same_answers():
   server = server_of(extractor, ServingOptions(4, jit_compile=True))
   questions, contexts = [QUESTION] * 2, [CONTEXT * 3, CONTEXT]
   examples = [SquadExample("0", QUESTION, text) for text in contexts]
-  columns = _answer(server, questions, contexts)
+  columns = ask(server, questions, contexts)
   _check_equal(columns, list(extractor.predict(examples)), contexts)
 
 

@@ -9,17 +9,20 @@ import random
 import keras
 import numpy as np
 import pytest
-from exported_model import exported_model, server_of
+from exported_model import exported_model
 from tiny_extractor import CONTEXT, QUESTION
 
-from bert_span.answers.decoder import DecoderOptions
+from bert_span import heads
 from bert_span.data.squad_example import SquadExample
 from bert_span.data.squad_reader import read_squad
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_model import build_span_model
+from bert_span.modeling.tag_model import build_tag_model
+from bert_span.served_heads import served_head, server_of
 from bert_span.serving import verification
+from bert_span.serving.expected_answers import span_row, tag_row
 from bert_span.serving.saved_model import write_saved_model
 from bert_span.text.vocabulary import load_vocabulary
 
@@ -32,26 +35,32 @@ _EXAMPLES = [
 
 
 @functools.cache
-def _predictions():
-  _, extractor = exported_model()
+def _predictions(head=heads.SPAN):
+  _, extractor = exported_model(head)
   return list(extractor.predict(_EXAMPLES))
 
 
 @pytest.mark.large
-def test_a_process_with_tensorflow_alone_gives_the_same_answers():
-  directory, _ = exported_model()
+@pytest.mark.parametrize(
+  ("head", "op"), [(heads.SPAN, "TopKV2"), (heads.BIO, "While")]
+)
+def test_a_process_with_tensorflow_alone_gives_the_same_answers(head, op):
+  directory, _ = exported_model(head)
   found = verification.verify(
-    directory, [_EXAMPLES[:1], _EXAMPLES[1:]], _predictions(), 1e-4
+    directory,
+    [_EXAMPLES[:1], _EXAMPLES[1:]],
+    list(map(served_head(head).expected_row, _predictions(head))),
+    1e-4,
   )
   assert found.num_questions == 4
   assert found.largest_difference < 1e-4
   assert found.text_ops == verification.TEXT_OPS
-  assert {"TopKV2", "MatMul"} & set(found.ops)
+  assert {op, "MatMul"} <= set(found.ops)
 
 
 @pytest.mark.large
 def test_every_kind_of_difference_is_refused():
-  directory, _ = exported_model()
+  directory, _ = exported_model(heads.SPAN)
   first, *rest = _predictions()
   wrong = [
     dataclasses.replace(first, text=first.text + "s"),
@@ -64,18 +73,59 @@ def test_every_kind_of_difference_is_refused():
     verification.verify(
       directory,
       [[_EXAMPLES[0]] * 6, _EXAMPLES[1:]],
-      [*wrong, first, *rest],
+      list(map(span_row, [*wrong, first, *rest])),
       1e-4,
     )
-  assert "question mill" in str(caught.value)
+  assert f"question mill: answer should be '{first.text}s'" in str(caught.value)
+
+
+@pytest.mark.large
+def test_every_kind_of_difference_between_spans_is_refused():
+  directory, _ = exported_model(heads.BIO)
+  first, *rest = _predictions(heads.BIO)
+  (span, *others) = first.spans
+  assert others
+  wrong = [
+    dataclasses.replace(first, spans=spans)
+    for spans in (
+      (),
+      first.spans[:-1],
+      (*others, span),
+      (dataclasses.replace(span, text="x"), *others),
+      (dataclasses.replace(span, char_end=span.char_end + 1), *others),
+      (dataclasses.replace(span, score=span.score + 0.01), *others),
+      (dataclasses.replace(span, probability=math.nan), *others),
+    )
+  ]
+  with pytest.raises(ValueError, match="7 of 11 answers") as caught:
+    verification.verify(
+      directory,
+      [[_EXAMPLES[0]] * 8, _EXAMPLES[1:]],
+      list(map(tag_row, [*wrong, first, *rest])),
+      1e-4,
+    )
+  assert "question mill: span_count should be 0" in str(caught.value)
 
 
 @pytest.mark.large
 def test_a_folder_without_a_model_is_an_error(tmp_path):
   with pytest.raises(RuntimeError, match="cannot be asked in a fresh process"):
-    verification.verify(
-      str(tmp_path), [_EXAMPLES[:1]], _predictions()[:1], 1e-4
-    )
+    verification.verify(str(tmp_path), [_EXAMPLES[:1]], [{}], 1e-4)
+
+
+def test_large_scores_may_differ_by_as_many_digits():
+  def compared(wanted, given):
+    return verification._compared({"null_odds": wanted}, given, 1e-4)
+
+  differing, largest = compared(-20000.0, {"null_odds": -20001.0})
+  assert (differing, largest) == ([], 5e-5)
+  differing, largest = compared(0.25, {"null_odds": 0.24995})
+  assert not differing
+  assert largest == pytest.approx(5e-5)
+  differing, _ = compared(0.25, {"null_odds": 0.2498})
+  assert differing == [
+    "null_odds should be 0.25, but the SavedModel answers 0.2498"
+  ]
 
 
 def test_ops_that_a_server_has_not_are_refused():
@@ -88,11 +138,12 @@ def test_ops_that_a_server_has_not_are_refused():
 
 
 @pytest.mark.large
+@pytest.mark.parametrize("head", [heads.SPAN, heads.BIO])
 def test_two_hundred_real_questions_are_answered_alike(
-  shared_data, uncased_vocab_file, tmp_path
+  shared_data, uncased_vocab_file, tmp_path, head
 ):
   """SQuAD, whole articles of COVID-QA and other scripts, in mixed batches."""
-  extractor = _random_extractor(uncased_vocab_file)
+  extractor = _random_extractor(uncased_vocab_file, head)
   directory = str(tmp_path / "1")
   write_saved_model(
     server_of(extractor), extractor.preprocessor.tokenizer.vocabulary, directory
@@ -101,10 +152,10 @@ def test_two_hundred_real_questions_are_answered_alike(
   assert len(examples) == 200
   assert sum(len(example.context) > 20_000 for example in examples) >= 5
   predictions = list(extractor.predict(examples, batch_size=16))
-  assert len({prediction.text for prediction in predictions}) > 150
-  found = verification.verify(
-    directory, mixed_batches(examples), predictions, 1e-4
-  )
+  rows = list(map(served_head(head).expected_row, predictions))
+  texts = {t for row in rows for t in row.get("span_text", [row["answer"]])}
+  assert len(texts) > 150
+  found = verification.verify(directory, mixed_batches(examples), rows, 1e-4)
   assert found.num_questions == 200
 
 
@@ -133,7 +184,7 @@ def mixed_batches(examples):
   return batches
 
 
-def _random_extractor(vocab_file):
+def _random_extractor(vocab_file, head):
   """Two random layers with the vocabulary of the uncased models.
 
   Its logits differ clearly, so that answers stand in all places.
@@ -149,7 +200,8 @@ def _random_extractor(vocab_file):
     max_sequence_length=384,
     num_segments=2,
   )
-  model = build_span_model(build_encoder(sizes))
+  build = build_tag_model if head == heads.BIO else build_span_model
+  model = build(build_encoder(sizes))
   rng = np.random.default_rng(3)
   for weight in model.backbone.weights:
     if "embedding" in weight.path and len(weight.shape) == 2:
@@ -158,7 +210,9 @@ def _random_extractor(vocab_file):
   return SpanExtractor(
     model,
     vocabulary,
-    decoder_options=DecoderOptions(version_2_with_negative=True),
+    decoder_options=heads.decoder_options(
+      head, {"version_2_with_negative": True}
+    ),
   )
 
 

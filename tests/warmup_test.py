@@ -8,6 +8,7 @@ import tensorflow as tf
 from exported_model import exported_model
 from tiny_extractor import CONTEXT, QUESTION
 
+from bert_span import heads
 from bert_span.serving import warmup
 
 _PAIRS = [(QUESTION, CONTEXT), ("When?", "É " + CONTEXT * 5), ("Who?", "")]
@@ -29,12 +30,17 @@ def apis():
   return apis
 
 
+@pytest.fixture(scope="module", params=[heads.SPAN, heads.BIO])
+def head(request):
+  return request.param
+
+
 @pytest.fixture(scope="module")
-def stub(apis):
+def stub(apis, head):
   """A client of the exported model behind gRPC on this machine."""
   import grpc
 
-  directory, _ = exported_model()
+  directory, _ = exported_model(head)
   server = grpc.server(concurrent.futures.ThreadPoolExecutor(2))
   service = apis.prediction_service_pb2_grpc
   service.add_PredictionServiceServicer_to_server(
@@ -86,7 +92,9 @@ def _servicer(apis, directory):
 
 
 @pytest.mark.large
-def test_the_requests_of_every_signature_replay_over_grpc(apis, stub, tmp_path):
+def test_the_requests_of_every_signature_replay_over_grpc(
+  apis, stub, head, tmp_path
+):
   count = warmup.write_warmup_requests(
     tmp_path, "span", [_PAIRS[:1], _PAIRS], 24
   )
@@ -96,15 +104,19 @@ def test_the_requests_of_every_signature_replay_over_grpc(apis, stub, tmp_path):
     for record in tf.data.TFRecordDataset(path)
   ]
   assert len(logs) == count == 8
-  _, extractor = exported_model()
-  expected = extractor.answer(*map(list, zip(*_PAIRS, strict=True)))
+  _, extractor = exported_model(head)
+  pairs = list(map(list, zip(*_PAIRS, strict=True)))
+  expected = extractor.answer(*pairs)
+  first_class = expected[0].text
+  if head == heads.BIO:  # by position
+    first_class = extractor.answers(*pairs)[0][0].text
   seen = set()
   for log in logs:
     if log.WhichOneof("log_type") == "classify_log":
       request = log.classify_log.request
       results = stub.Classify(request).result.classifications
       assert len(results) in (1, 3)
-      assert results[0].classes[0].label == expected[0].text
+      assert results[0].classes[0].label == first_class
     else:
       request = log.predict_log.request
       outputs = stub.Predict(request).outputs
@@ -116,7 +128,8 @@ def test_the_requests_of_every_signature_replay_over_grpc(apis, stub, tmp_path):
 
 def _check_outputs(signature, outputs, expected):
   if signature == "logits":
-    assert tf.make_ndarray(outputs["start_logits"]).shape[1] == 24
+    name = "tag_logits" if "tag_logits" in outputs else "start_logits"
+    assert tf.make_ndarray(outputs[name]).shape[1] == 24
     return
   answers = tf.make_ndarray(outputs["answer"])
   scores = tf.make_ndarray(outputs["score"])

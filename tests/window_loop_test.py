@@ -7,6 +7,8 @@ import tensorflow as tf
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.serving.window_loop import WindowLoop
 
+_TWO = [(), ()]  # start and end logits
+
 
 class _Encoder:
   """Logits are the ids (starts) and their negatives (ends)."""
@@ -39,7 +41,7 @@ def _windows(lengths, seq_length):
 def test_similar_lengths_share_a_step_padded_to_a_multiple_of_32():
   encoder = _Encoder()
   windows = _windows([9, 40, 12, 70], 75)
-  starts, ends = WindowLoop(encoder, max_windows_per_step=2)(windows)
+  starts, ends = WindowLoop(encoder, _TWO, max_windows_per_step=2)(windows)
   assert encoder.shapes == [(2, 32), (2, 75)]  # 96 is more than there is
   ids = windows["input_ids"].numpy()
   is_real = windows["input_mask"].numpy() == 1
@@ -47,10 +49,26 @@ def test_similar_lengths_share_a_step_padded_to_a_multiple_of_32():
   np.testing.assert_array_equal(ends, np.where(is_real, -ids, NO_LOGIT))
 
 
+@pytest.mark.parametrize("fixed_length", [False, True])
+def test_logits_may_be_several_a_position(fixed_length):
+  def encode(input_ids, input_mask, segment_ids):
+    ids = tf.cast(input_ids, tf.float32)
+    return (tf.stack([ids, -ids, 2 * ids], axis=2),)
+
+  windows = _windows([9, 40, 12], 64)
+  loop = WindowLoop(encode, [(3,)], 2, fixed_length=fixed_length)
+  (logits,) = loop(windows)
+  ids = windows["input_ids"].numpy()
+  is_real = (windows["input_mask"].numpy() == 1) | fixed_length
+  for i, factor in enumerate((1, -1, 2)):
+    expected = np.where(is_real, factor * ids, NO_LOGIT)
+    np.testing.assert_array_equal(logits[:, :, i], expected)
+
+
 def test_fixed_length_keeps_the_logits_of_the_padding():
   encoder = _Encoder()
   windows = _windows([9, 40, 12], 64)
-  loop = WindowLoop(encoder, max_windows_per_step=2, fixed_length=True)
+  loop = WindowLoop(encoder, _TWO, max_windows_per_step=2, fixed_length=True)
   starts, _ = loop(windows)
   assert encoder.shapes == [(2, 64), (1, 64)]
   np.testing.assert_array_equal(starts, windows["input_ids"].numpy())
@@ -59,7 +77,7 @@ def test_fixed_length_keeps_the_logits_of_the_padding():
 def test_rows_of_a_step_are_rounded_up_for_compiled_encoders():
   encoder = _Encoder()
   windows = _windows([5] * 9, 5)
-  loop = WindowLoop(encoder, max_windows_per_step=6, round_rows=True)
+  loop = WindowLoop(encoder, _TWO, max_windows_per_step=6, round_rows=True)
   starts, _ = loop(windows)
   assert encoder.shapes == [(6, 5), (4, 5)]  # 9 = 6 + 3
   np.testing.assert_array_equal(starts, windows["input_ids"].numpy())
@@ -73,7 +91,7 @@ def test_no_window_gives_no_logits(seq_length):
     for name, values in windows.items()
   }
   encoder = _Encoder()
-  starts, ends = WindowLoop(encoder, 4)(windows)
+  starts, ends = WindowLoop(encoder, _TWO, 4)(windows)
   assert starts.shape == ends.shape == (0, seq_length)
   assert not encoder.shapes
 
@@ -81,7 +99,7 @@ def test_no_window_gives_no_logits(seq_length):
 def test_one_graph_takes_any_number_of_windows():
   rows = tf.TensorSpec([None, None], tf.int32)
   loop = tf.function(
-    WindowLoop(_Encoder(), 4),
+    WindowLoop(_Encoder(), _TWO, 4),
     input_signature=[
       dict.fromkeys(("input_ids", "input_mask", "segment_ids"), rows)
     ],

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from bert_span.text.encodable import encodable
+from bert_span.data.encodable import encodable
 
 # Examples that one call of the preprocessor converts: enough to spread the
 # cost of a call.

@@ -10,6 +10,7 @@ standard library. From a shell:
     EOF
 """
 
+from bert_span.data.encodable import encodable
 from bert_span.serving.endpoint import (
   Credentials,
   check_credentials,
@@ -21,7 +22,6 @@ from bert_span.serving.retries import (
   call_with_retries,
 )
 from bert_span.serving.served_answer import answer_of_row
-from bert_span.text.encodable import encodable
 
 DEFAULT_MODEL = "bert_span"
 
@@ -36,6 +36,7 @@ class SpanClient:
     answer = client.answer("Who came?", "John Smith came.")
     answer.text, answer.char_start, answer.probability
     client.answer(questions, contexts)  # lists: a list of answers
+    client.answers("Who came?", "Ada came, and Bea.")  # spans by position
   ```
 
   Threads may share a client; each then has a connection of its own over REST.
@@ -112,6 +113,28 @@ class SpanClient:
     size = self._batch_size
     batches = [rows[i : i + size] for i in range(0, len(rows), size)]
     return [answer for batch in batches for answer in self._answers(batch)]
+
+  def answers(self, question, context):
+    """The answer to one question, or to several, as a list of spans.
+
+    A model with a bio head gives any number of spans, another one at most.
+
+    Args:
+      question: str, or a list of str.
+      context: str, or a list of as many str.
+
+    Returns:
+      For one question a list of `ServedSpan` in order of position, [] for no
+      answer; for a list of questions a list of these.
+
+    Raises:
+      ValueError: question and context do not match.
+      ServingError: see `answer`.
+    """
+    found = self.answer(question, context)
+    if isinstance(question, str):
+      return list(found.spans)
+    return [list(answer.spans) for answer in found]
 
   def close(self):
     """Closes the connections."""

@@ -2,8 +2,6 @@
 
 import keras
 
-from bert_span.modeling.span_model import assign_head, build_span_model
-
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -15,11 +13,11 @@ def cast_encoder(model, dtype):
   float32 whatever its dtype.)
 
   Args:
-    model: a `SpanModel`; it is not changed.
+    model: a `SpanModel` or a `TagModel`; it is not changed.
     dtype: one of DTYPES.
 
   Returns:
-    A `SpanModel`; `model` itself for float32.
+    A model of the same class; `model` itself for float32.
   """
   if dtype not in DTYPES:
     raise ValueError(
@@ -33,6 +31,8 @@ def cast_encoder(model, dtype):
   for layer in backbone.transformer_layers:
     softmax = layer._self_attention_layer._softmax
     softmax.dtype_policy = keras.DTypePolicy("float32")
-  cast = build_span_model(backbone, model.head.use_bias)
-  assign_head(cast, model.head.kernel, model.head.bias)
+  cast = type(model)(
+    backbone, type(model.head).from_config(model.head.get_config())
+  )
+  cast.head.set_weights(model.head.get_weights())
   return cast

@@ -45,11 +45,12 @@ def training_run(model):
   return {name: value for name, value in run.items() if value}
 
 
-def signatures_of(directory):
+def signatures_of(directory, output_guide):
   """The signatures of a SavedModel as TensorFlow Serving sees them.
 
   Args:
     directory: of the SavedModel.
+    output_guide: descriptions of its outputs, see signature_guide.py.
 
   Returns:
     Dict of name to dict of method, inputs and outputs; each of these a dict of
@@ -65,7 +66,7 @@ def signatures_of(directory):
     name: {
       "method": signature.method_name,
       "inputs": _tensors(signature.inputs, signature_guide.INPUTS[name]),
-      "outputs": _tensors(signature.outputs, signature_guide.OUTPUTS[name]),
+      "outputs": _tensors(signature.outputs, output_guide[name]),
     }
     for name, signature in sorted(meta_graph.signature_def.items())
     if name in signature_guide.INPUTS
@@ -103,7 +104,8 @@ def _text(card):
   parts = [
     f"# {card['name']}",
     "BERT span extraction, exported by bert_span for TensorFlow Serving: a "
-    "question and a passage go in, the answer's characters come out.",
+    "question and a passage go in, the characters of the answer, one span or "
+    f"several by the head (here {card['options']['head']}), come out.",
     "## What the server must have",
     "Beside TensorFlow's own ops the graph needs these of tensorflow-text: "
     f"{', '.join(card['text_ops'])}. In Python, import tensorflow_text before "

@@ -1,4 +1,4 @@
-"""Writes a SpanServer as one version of a served model, whole or not at all.
+"""Writes an AnswerServer as one version of a served model, whole or not at all.
 
 TensorFlow Serving watches a folder and loads whatever subfolder has a number
 for a name. So a version is written and checked under a name that is none, and
@@ -17,7 +17,7 @@ import uuid
 import tensorflow as tf
 
 from bert_span.modeling.model_directory import is_remote
-from bert_span.serving.span_server import CLASSIFY
+from bert_span.serving.answer_server import CLASSIFY
 
 VOCABULARY_FILE = "vocab.txt"
 EXTRA_FOLDER = "assets.extra"
@@ -30,7 +30,7 @@ def write_saved_model(server, vocabulary, directory):
   """Writes graph, variables and vocabulary.
 
   Args:
-    server: a `SpanServer`.
+    server: an `AnswerServer`.
     vocabulary: list of its tokens; it becomes the asset vocab.txt, for
       clients of the signature "logits".
     directory: made if it does not exist.

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -10,8 +11,8 @@ import tempfile
 
 import numpy as np
 
+from bert_span.data.encodable import encodable
 from bert_span.serving import fresh_process
-from bert_span.text.encodable import encodable
 
 # Ops of tensorflow-text that the graph may have. TensorFlow Serving links that
 # package's library of ops (ops_lib in tensorflow_serving/model_servers/BUILD).
@@ -29,7 +30,8 @@ class Verification:
 
   Attributes:
     num_questions: questions that were asked.
-    largest_difference: of a score or a probability.
+    largest_difference: of a score or a probability; of one above 1, in units
+      of it.
     ops: names of all ops in the graph.
     text_ops: those of tensorflow-text.
   """
@@ -40,18 +42,21 @@ class Verification:
   text_ops: tuple[str, ...]
 
 
-def verify(saved_model, batches, predictions, tolerance):
+def verify(saved_model, batches, expected_rows, tolerance):
   """Asks a SavedModel in a fresh process and compares with predictions.
 
-  The process imports tensorflow and tensorflow_text only. Equal must be the
-  answer, its place and whether there is one; scores, probabilities and null
-  odds, of the answer and of the n-best list, may differ by the tolerance.
+  The process imports tensorflow and tensorflow_text only. Texts, places,
+  counts and truth values must be equal; scores, probabilities and null odds
+  may differ by the tolerance, those above 1 by the tolerance times as much:
+  the null odds of a B/I/O head are a sum over a whole passage, and float32
+  holds some 7 digits.
 
   Args:
     saved_model: directory of the SavedModel.
     batches: list of lists of `SquadExample`; each question has a WordPiece.
-    predictions: list of `Prediction`, of all these examples in their order.
-    tolerance: largest difference between scores.
+    expected_rows: list of rows of expected_answers.py, of all these examples
+      in their order.
+    tolerance: largest difference between scores up to 1.
 
   Returns:
     `Verification`.
@@ -64,22 +69,20 @@ def verify(saved_model, batches, predictions, tolerance):
   reply = _ask(saved_model, [_inputs(batch) for batch in batches])
   check_ops(reply["ops"], reply["custom_ops"])
   answers = [row for columns in reply["answers"] for row in _rows(columns)]
-  differences, largest = [], 0.0
-  for prediction, answer in zip(predictions, answers, strict=True):
-    expected = _expected(prediction)
-    difference = _difference(expected, answer)
-    # The negation also refuses NaN.
-    if not (_is_same_span(expected, answer) and difference <= tolerance):
-      differences.append(
-        f"question {prediction.qas_id}: expected {_shown(expected)}, but the "
-        f"SavedModel answers {_shown(answer)}"
-      )
+  examples = [example for batch in batches for example in batch]
+  refused, largest = [], 0.0
+  for example, expected, answer in zip(
+    examples, expected_rows, answers, strict=True
+  ):
+    differing, difference = _compared(expected, answer, tolerance)
+    if differing:
+      refused.append(f"question {example.qas_id}: {'; '.join(differing)}")
     largest = max(largest, difference)
-  if differences:
+  if refused:
     raise ValueError(
-      f"{len(differences)} of {len(answers)} answers of the SavedModel differ "
+      f"{len(refused)} of {len(answers)} answers of the SavedModel differ "
       "from those of the model, so it is not published. "
-      + "; ".join(differences[:_SHOWN])
+      + ". ".join(refused[:_SHOWN])
     )
   return Verification(
     len(answers), largest, tuple(reply["ops"]), tuple(reply["custom_ops"])
@@ -147,46 +150,34 @@ def _rows(columns):
     yield dict(zip(names, values, strict=True))
 
 
-def _expected(prediction):
-  """A `Prediction` as the row of a served answer."""
-  entries = prediction.n_best
-  return {
-    "answer": encodable(prediction.text),
-    "char_start": prediction.char_start,
-    "char_end": prediction.char_end,
-    "is_answerable": bool(prediction.text),
-    "n_best_count": len(entries),
-    "score": prediction.score,
-    "probability": prediction.probability,
-    "null_odds": prediction.null_odds,
-    "n_best_score": [entry.score for entry in entries],
-    "n_best_probability": [entry.probability for entry in entries],
-  }
+def _compared(expected, answer, tolerance):
+  """What differs between the expected row and the answer.
+
+  Returns:
+    List of the columns that do, each in words; and the largest difference of a
+    score, see `Verification`.
+  """
+  differing, largest = [], 0.0
+  for name, value in expected.items():
+    wanted = value if isinstance(value, list) else [value]
+    given = answer[name] if isinstance(value, list) else [answer[name]]
+    given = given[: len(wanted)]  # behind them stands padding
+    if wanted and isinstance(wanted[0], float):
+      difference = _largest_difference(wanted, given)
+      is_equal = difference <= tolerance  # False for NaN
+      largest = max(largest, difference)
+    else:
+      is_equal = wanted == given
+    if not is_equal:
+      differing.append(
+        f"{name} should be {value!r}, but the SavedModel answers "
+        f"{answer[name]!r}"
+      )
+  return differing, largest
 
 
-_EXACT = ("answer", "char_start", "char_end", "is_answerable", "n_best_count")
-_CLOSE = (
-  *("score", "probability", "null_odds"),
-  *("n_best_score", "n_best_probability"),
-)
-
-
-def _is_same_span(expected, answer):
-  return all(expected[name] == answer[name] for name in _EXACT)
-
-
-def _difference(expected, answer):
-  """The largest one of scores and probabilities; padding is left out."""
-  differences = []
-  for name in _CLOSE:
-    wanted = np.atleast_1d(expected[name])
-    given = np.atleast_1d(answer[name])[: len(wanted)]
-    differences.append(np.max(np.abs(wanted[: len(given)] - given)))
-  return float(np.max(differences))
-
-
-def _shown(row):
-  return (
-    f"{row['answer']!r} at {row['char_start']} to {row['char_end']} with score "
-    f"{row['score']:.6f}, null odds {row['null_odds']:.6f}"
-  )
+def _largest_difference(wanted, given):
+  if len(wanted) != len(given):
+    return math.inf
+  scale = np.maximum(np.abs(wanted), 1)
+  return float(np.max(np.abs(np.subtract(wanted, given)) / scale))

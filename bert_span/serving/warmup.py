@@ -10,7 +10,7 @@ import os
 
 import tensorflow as tf
 
-from bert_span.serving import span_server
+from bert_span.serving import answer_server
 from bert_span.serving.saved_model import EXTRA_FOLDER
 
 WARMUP_FILE = "tf_serving_warmup_requests"
@@ -64,7 +64,7 @@ def _answer_log(model_name, batch):
   questions, contexts = zip(*batch, strict=True)
   return _predict_log(
     model_name,
-    span_server.SERVING_DEFAULT,
+    answer_server.SERVING_DEFAULT,
     question=tf.constant(questions),
     context=tf.constant(contexts),
   )
@@ -73,7 +73,7 @@ def _answer_log(model_name, batch):
 def _examples_log(model_name, batch):
   serialized = [_example(*pair).SerializeToString() for pair in batch]
   return _predict_log(
-    model_name, span_server.EXAMPLES, examples=tf.constant(serialized)
+    model_name, answer_server.EXAMPLES, examples=tf.constant(serialized)
   )
 
 
@@ -81,7 +81,7 @@ def _logits_log(model_name, num_windows, seq_length):
   rows = tf.ones([num_windows, seq_length], tf.int32)
   return _predict_log(
     model_name,
-    span_server.LOGITS,
+    answer_server.LOGITS,
     input_ids=rows,
     input_mask=rows,
     segment_ids=tf.zeros_like(rows),
@@ -106,7 +106,7 @@ def _classify_log(model_name, batch):
 
   request = classification_pb2.ClassificationRequest()
   request.model_spec.name = model_name
-  request.model_spec.signature_name = span_server.CLASSIFY
+  request.model_spec.signature_name = answer_server.CLASSIFY
   request.input.example_list.examples.extend(_example(*pair) for pair in batch)
   return prediction_log_pb2.PredictionLog(
     classify_log=prediction_log_pb2.ClassifyLog(request=request)

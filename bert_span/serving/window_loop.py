@@ -15,7 +15,7 @@ LENGTH_MULTIPLE = 32
 
 
 class WindowLoop:
-  """Gives the windows of a batch their start and end logits.
+  """Gives the windows of a batch their logits.
 
   Windows are sorted by length, so that each step is padded no further than
   its own windows need. With lengths 9, 40, 12 and two windows a step, the
@@ -24,8 +24,10 @@ class WindowLoop:
 
   Args:
     encode: function of input_ids, input_mask and segment_ids, int32
-      [rows, seq_length], that gives start and end logits, float32
-      [rows, seq_length].
+      [rows, seq_length], that gives a tuple of logits, each float32
+      [rows, seq_length, *shape].
+    logit_shapes: list of these shapes behind seq_length: [(), ()] for start
+      and end logits, [(3,)] for those of three tags.
     max_windows_per_step: windows that the encoder reads at once.
     fixed_length: run the encoder on every position, padding included, and keep
       its logits there, as the original does.
@@ -34,9 +36,15 @@ class WindowLoop:
   """
 
   def __init__(
-    self, encode, max_windows_per_step, fixed_length=False, round_rows=False
+    self,
+    encode,
+    logit_shapes,
+    max_windows_per_step,
+    fixed_length=False,
+    round_rows=False,
   ):
     self._encode = encode
+    self._logit_shapes = logit_shapes
     self._max_windows_per_step = max_windows_per_step
     self._fixed_length = fixed_length
     self._round_rows = round_rows
@@ -48,7 +56,7 @@ class WindowLoop:
       windows: dict of tensors of `SlidingWindows`.
 
     Returns:
-      start_logits, end_logits: float32 [windows, seq_length].
+      Tuple of logits, each float32 [windows, seq_length, *shape].
     """
     lengths = tf.reduce_sum(windows["input_mask"], axis=1)
     order = tf.argsort(lengths, stable=True)
@@ -56,24 +64,28 @@ class WindowLoop:
     per_step = self._max_windows_per_step
     num_steps = (num_windows + per_step - 1) // per_step
 
-    def run_step(step, starts, ends):
+    def run_step(step, *written):
       rows = order[step * per_step : (step + 1) * per_step]
       longest = tf.reduce_max(tf.gather(lengths, rows))
-      start, end = self._logits_of(windows, rows, longest)
-      return step + 1, starts.write(step, start), ends.write(step, end)
+      logits = self._logits_of(windows, rows, longest)
+      pairs = zip(written, logits, strict=True)
+      return step + 1, *(steps.write(step, values) for steps, values in pairs)
 
-    _, starts, ends = tf.while_loop(
+    _, *written = tf.while_loop(
       lambda step, *_: step < num_steps,
       run_step,
-      [tf.constant(0), *(_steps(num_steps, seq_length) for _ in range(2))],
+      [
+        tf.constant(0),
+        *(_steps(num_steps, seq_length, shape) for shape in self._logit_shapes),
+      ],
       # One step's inner tables at a time: that is what bounds the memory.
       parallel_iterations=1,
     )
     place = tf.math.invert_permutation(order)
-    return tuple(tf.gather(steps.concat(), place) for steps in (starts, ends))
+    return tuple(tf.gather(steps.concat(), place) for steps in written)
 
   def _logits_of(self, windows, rows, longest):
-    """Start and end logits, float32 [rows, seq_length], of some windows.
+    """Tuple of logits, float32 [rows, seq_length, *shape], of some windows.
 
     Args:
       windows: see `__call__`.
@@ -102,17 +114,23 @@ class WindowLoop:
     return tf.concat([rows, tf.fill([wanted - num_rows], rows[0])], axis=0)
 
   def _padded(self, logits, mask):
-    """Logits [rows, some length] to [rows, seq_length], with NO_LOGIT."""
+    """Logits [rows, some length, *shape] to seq_length, with NO_LOGIT."""
+    more_axes = logits.shape.rank - 2
     missing = tf.shape(mask)[1] - tf.shape(logits)[1]
-    logits = tf.pad(logits, [[0, 0], [0, missing]], constant_values=NO_LOGIT)
+    logits = tf.pad(
+      logits,
+      [[0, 0], [0, missing], *[[0, 0]] * more_axes],
+      constant_values=NO_LOGIT,
+    )
     if self._fixed_length:
       return logits
     # Whatever shared the step must not decide which positions there are.
-    return tf.where(tf.cast(mask, tf.bool), logits, NO_LOGIT)
+    is_real = tf.cast(mask, tf.bool)[(..., *[tf.newaxis] * more_axes)]
+    return tf.where(is_real, logits, NO_LOGIT)
 
 
-def _steps(num_steps, seq_length):
-  """A TensorArray for the logits of each step, float32 [rows, seq_length].
+def _steps(num_steps, seq_length, shape):
+  """A TensorArray for logits of each step, float32 [rows, seq_length, *shape].
 
   It holds one part without rows already, as a TensorArray without any cannot
   be concatenated.
@@ -120,10 +138,10 @@ def _steps(num_steps, seq_length):
   steps = tf.TensorArray(
     tf.float32,
     size=num_steps + 1,
-    element_shape=[None, None],
+    element_shape=[None, None, *shape],
     infer_shape=False,
   )
-  return steps.write(num_steps, tf.zeros([0, seq_length]))
+  return steps.write(num_steps, tf.zeros([0, seq_length, *shape]))
 
 
 def _round_up(value, multiple):
