@@ -291,15 +291,20 @@ def dry_run_flags():
 
 
 def dry_run_options():
-  """The `DryRunOptions` of the flags and of the device at hand."""
+  """The `DryRunOptions` of the flags and of the devices they ask for."""
   from bert_span.dry_run import DryRunOptions
-  from bert_span.training.device_memory import local_device
+  from bert_span.training.device_plan import plan_devices
 
-  device, gigabytes = local_device(), dry_run_flags().memory_gb.value
+  options, gigabytes = execution_options(), dry_run_flags().memory_gb.value
+  plan = plan_devices(device_options(), options)
   return DryRunOptions(
-    devices=f"1 {device.description}",
-    memory_bytes=int(gigabytes * 1e9) if gigabytes else device.memory_bytes,
-    program_bytes=device.program_bytes,
+    devices=plan.description,
+    num_replicas=plan.num_replicas,
+    memory_bytes=int(gigabytes * 1e9) if gigabytes else plan.memory_bytes,
+    program_bytes=plan.program_bytes,
+    precision=options.precision,
+    accumulate_steps=options.accumulate_steps,
+    recompute=options.recompute,
   )
 
 

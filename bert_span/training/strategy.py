@@ -51,7 +51,7 @@ def make_strategy(options, execution, environ=os.environ):
   cluster = read_cluster(environ)
   check_strategy(options, execution, cluster)
   gpus = tf.config.list_physical_devices("GPU")
-  name = _choose(options, cluster, len(gpus))
+  name = choose_strategy(options, cluster, len(gpus))
   if name == TPU:
     return _tpu_strategy(options)
   if execution.all_reduce == "nccl" and not gpus:
@@ -64,6 +64,27 @@ def make_strategy(options, execution, environ=os.environ):
   if name == MIRRORED:
     return tf.distribute.MirroredStrategy(devices)
   return tf.distribute.get_strategy()
+
+
+def choose_strategy(options, cluster, num_gpus):
+  """Chooses the strategy.
+
+  Args:
+    options: StrategyOptions.
+    cluster: Cluster, or None.
+    num_gpus: GPUs of this machine.
+
+  Returns:
+    Its name, one of DISTRIBUTIONS without "auto".
+  """
+  if options.is_tpu:
+    return TPU
+  if options.distribution != "auto":
+    return options.distribution
+  if cluster and len(cluster.addresses) > 1:
+    return MULTI_WORKER
+  wanted = options.num_devices or num_gpus
+  return MIRRORED if wanted > 1 else ONE_DEVICE
 
 
 def describe_strategy(strategy):
@@ -215,18 +236,6 @@ def check_same_step(strategy, step):
       "see the same checkpoints. Give all workers the same --output_dir, on a "
       "file system that all of them share."
     )
-
-
-def _choose(options, cluster, num_gpus):
-  """The name of the strategy, for "auto" the best there is."""
-  if options.is_tpu:
-    return TPU
-  if options.distribution != "auto":
-    return options.distribution
-  if cluster and len(cluster.addresses) > 1:
-    return MULTI_WORKER
-  wanted = options.num_devices or num_gpus
-  return MIRRORED if wanted > 1 else ONE_DEVICE
 
 
 def _devices(num_devices, gpus, name):
