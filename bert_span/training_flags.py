@@ -137,7 +137,8 @@ def loop_flags():
     save_checkpoints_steps=flags.DEFINE_integer(
       "save_checkpoints_steps",
       1000,
-      "Steps from one checkpoint to the next.",
+      "Steps from one checkpoint to the next. SIGTERM saves one more and ends "
+      "the program with status 42; the same command goes on from there.",
       lower_bound=1,
     ),
     keep_checkpoint_max=flags.DEFINE_integer(

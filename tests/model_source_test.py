@@ -1,6 +1,10 @@
 """Where a program's model comes from."""
 
+import dataclasses
+
+import numpy as np
 import pytest
+from tiny_extractor import tiny_extractor
 
 from bert_span.model_source import EncoderSource
 from bert_span.modeling.loaded_encoder import LoadedEncoder
@@ -59,3 +63,19 @@ def test_a_vocabulary_is_needed(tmp_path):
   assert given.vocabulary(loaded(vocabulary_path="elsewhere"))[-1] == "a"
   with pytest.raises(ValueError, match="the encoder has no vocabulary"):
     source.vocabulary(loaded())
+
+
+def test_weights_have_one_digest_wherever_they_lie():
+  source, elsewhere = EncoderSource(preset="p"), EncoderSource(preset="q")
+  one = LoadedEncoder(tiny_extractor(seed=7).model.backbone)
+  digest = source.weights_digest(one)
+  assert digest == elsewhere.weights_digest(one)
+  other = LoadedEncoder(tiny_extractor(seed=8).model.backbone)
+  assert digest != source.weights_digest(other)
+  with_head = dataclasses.replace(one, head_kernel=np.ones([16, 2], np.float32))
+  assert digest != source.weights_digest(with_head)
+
+
+def test_random_weights_have_no_digest():
+  source = EncoderSource(bert_config_file="c")
+  assert source.weights_digest(loaded()) is None

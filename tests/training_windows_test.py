@@ -1,5 +1,7 @@
 """Packed training windows, by hand."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -135,3 +137,12 @@ def test_answers_without_a_token_alone_are_an_error(preprocessor):
   nothing = _example("a \u200b b", Answer("\u200b", 2))
   with pytest.raises(ValueError, match=r"hold no answer.*--train_file"):
     make_training_windows([nothing], preprocessor)
+
+
+def test_the_digest_tells_tokens_and_labels_apart(windows):
+  assert windows.digest() == dataclasses.replace(windows).digest()
+  for name in ("token_ids", "start_positions"):
+    changed = getattr(windows, name).copy()
+    changed[-1] += 1
+    other = dataclasses.replace(windows, **{name: changed})
+    assert other.digest() != windows.digest()
