@@ -66,12 +66,14 @@ def test_a_padded_record_is_one_of_the_original(tmp_path):
   write_window_records([path], _SPANS, padded_length=8)
   first, second, _ = records_of(path)
   assert {name: list(f.int64_list.value) for name, f in first.items()} == {
+    "unique_ids": [1_000_000_000],
     "input_ids": [2, 7, 3, 9, 8, 3, 0, 0],
     "input_mask": [1, 1, 1, 1, 1, 1, 0, 0],
     "segment_ids": [0, 0, 0, 1, 1, 1, 0, 0],
     "start_positions": [3],
     "end_positions": [4],
   }
+  assert list(second["unique_ids"].int64_list.value) == [1_000_000_001]
   assert list(second["segment_ids"].int64_list.value) == [0, 0, 1, 1] + [0] * 4
 
 

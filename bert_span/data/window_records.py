@@ -2,6 +2,7 @@
 
 A record holds one window under the names of the original's train.tf_record:
 
+  unique_ids                              scalar, counts the windows
   input_ids, input_mask, segment_ids      [WordPieces of the window]
   start_positions, end_positions          scalars, of a span head
   tag_labels                              [3 * WordPieces], of a B/I/O head
@@ -26,6 +27,8 @@ from bert_span.data.training_windows import TrainingWindows
 _TOKEN_FEATURES = ("input_ids", "input_mask", "segment_ids")
 _POSITIONS = ("start_positions", "end_positions")
 _TAGS = "tag_labels"
+_IDS = "unique_ids"
+_FIRST_ID = 1_000_000_000  # As run_squad.
 _NUM_TAGS = 3
 # Records that one call lays out or parses: enough to spread its cost.
 _RECORDS_PER_BATCH = 512
@@ -94,6 +97,7 @@ def _records(windows, indices, padded_length):
     several = slice(first, first + _RECORDS_PER_BATCH)
     longest = padded_length or int(lengths[several].max())
     batch = windows.batch(indices[several], longest)
+    batch[_IDS] = _FIRST_ID + indices[several]
     for row, length in enumerate(lengths[several]):
       yield _serialized(batch, row, padded_length or length)
 
@@ -101,6 +105,7 @@ def _records(windows, indices, padded_length):
 def _serialized(batch, row, length):
   """The record of one window of a batch, cut to a length."""
   integers = {name: batch[name][row, :length] for name in _TOKEN_FEATURES}
+  integers[_IDS] = [batch[_IDS][row]]
   if _TAGS in batch:
     labels = batch[_TAGS][row, :length].ravel()
     return serialized_example(integers, {_TAGS: labels})

@@ -23,8 +23,8 @@ _COMPUTE_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 _GRADIENT_SETS = 2.5
 # Measured. What a layer computes on the way, as a share of what it keeps.
 _LAYER_WORKSPACE = 0.55
-# Of the logits over the vocabulary: their gradient, and one more on the way.
-_LOGIT_COPIES = 2
+# The logits over the vocabulary, their gradient, and that times a weight.
+_LOGIT_COPIES = 3
 
 
 @dataclasses.dataclass(frozen=True)
