@@ -14,7 +14,8 @@ ensure_tensorflow_backend()
 
 _PUBLIC_NAMES = {
   "SpanExtractor": "bert_span.extractor",
-  "Answer": "bert_span.extractor",
+  "Answer": "bert_span.answers.answerer",
+  "TFLiteSpanExtractor": "bert_span.serving.tflite_extractor",
   "FineTuningOptions": "bert_span.fine_tuning",
   "SquadExample": "bert_span.data.squad_example",
   "WindowOptions": "bert_span.text.windows",
