@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 import importlib.metadata
-import json
 import os
 
 import numpy as np
@@ -148,7 +147,7 @@ def tflite_content(extractor, options, calibration=None):
     content,
     options.info or ModelInfo("bert_span", "", bert_span.__version__),
     tokenizer.vocabulary,
-    json.dumps(config, indent=2).encode("utf-8"),
+    config,
   )
 
 

@@ -101,3 +101,14 @@ def test_a_config_without_the_files_own_part_is_refused(tmp_path):
     archive.writestr("span_config.json", json.dumps(config))
   with pytest.raises(ValueError, match='"tflite" is missing'):
     TFLiteSpanExtractor(path)
+
+
+@pytest.mark.large
+def test_a_damaged_model_is_refused_and_does_not_end_the_process(tmp_path):
+  path = tmp_path / "damaged.tflite"
+  with open(exported_tflite()[0], "rb") as file:
+    content = bytearray(file.read())
+  content[100:140] = bytes(40)
+  path.write_bytes(content)
+  with pytest.raises(ValueError, match=r"damaged\.tflite is damaged"):
+    TFLiteSpanExtractor(path)

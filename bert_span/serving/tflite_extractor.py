@@ -36,14 +36,15 @@ class TFLiteSpanExtractor(Answerer):
 
   Raises:
     OSError: the file cannot be read.
-    ValueError: it is no such file, or its windows are shorter than
-      max_seq_length.
+    ValueError: it is no such file, it is damaged, or its windows are shorter
+      than max_seq_length.
   """
 
   def __init__(
     self, path, window_options=None, decoder_options=None, num_threads=None
   ):
     config = tflite_file.read_span_config(path)
+    tflite_file.check_unchanged(path, config)
     head = config["head"]
     self.window_options = window_options or WindowOptions(**config["window"])
     self.runner = TFLiteRunner(

@@ -5,6 +5,7 @@ as a ZIP archive, which every ZIP program finds from the file's end.
 """
 
 import collections
+import hashlib
 import io
 import os
 import zipfile
@@ -205,6 +206,41 @@ def read_span_config(path):
       "export.export_tflite."
     )
   return config
+
+
+def fingerprint(content):
+  """What tells whether a model is still the one that was written.
+
+  Args:
+    content: bytes of a TFLite file without an archive.
+
+  Returns:
+    Dict of model_bytes, their number, and model_sha256.
+  """
+  return {
+    "model_bytes": len(content),
+    "model_sha256": hashlib.sha256(content).hexdigest(),
+  }
+
+
+def check_unchanged(path, config):
+  """Refuses a damaged model, which would end the process: runtimes trust it.
+
+  Args:
+    path: local path of a TFLite file.
+    config: dict of `read_span_config`.
+
+  Raises:
+    ValueError: the model is not the one that was written.
+  """
+  written = config["tflite"]
+  with open(path, "rb") as file:
+    found = fingerprint(file.read(written["model_bytes"]))
+  if found["model_sha256"] != written["model_sha256"]:
+    raise ValueError(
+      f"{path} is damaged: its model is not the one that was exported. Copy "
+      "the file again, or export the model again."
+    )
 
 
 def _op_name(code):

@@ -18,6 +18,7 @@ so that no package beside flatbuffers is needed:
 """
 
 import dataclasses
+import json
 from typing import Any, NamedTuple
 
 import flatbuffers
@@ -85,7 +86,8 @@ def with_metadata(content, info, vocabulary, config, has_tokenizer=False):
     content: bytes of a TFLite file without them.
     info: `ModelInfo`.
     vocabulary: list of tokens, the index is the id.
-    config: bytes of span_config.json.
+    config: dict of span_config.json with the key "tflite"; the model's bytes
+      and their hash are added to what stands there.
     has_tokenizer: whether the graph itself cuts text into tokens; else the
       metadata tells its reader to do so with vocab.txt.
 
@@ -99,12 +101,17 @@ def with_metadata(content, info, vocabulary, config, has_tokenizer=False):
   entry.name, entry.buffer = BUFFER_NAME, len(model.buffers)
   model.buffers.append(data)
   model.metadata = [*(model.metadata or []), entry]
+  packed = tflite_file.pack(model)
+  config = {
+    **config,
+    "tflite": {**config["tflite"], **tflite_file.fingerprint(packed)},
+  }
   lines = "".join(f"{token}\n" for token in vocabulary)
   files = {
     tflite_file.VOCABULARY_FILE: lines.encode("utf-8"),
-    CONFIG_FILE: config,
+    CONFIG_FILE: json.dumps(config, indent=2).encode("utf-8"),
   }
-  return tflite_file.with_files(tflite_file.pack(model), files)
+  return tflite_file.with_files(packed, files)
 
 
 def _metadata(model, info, has_tokenizer):
