@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 OUTPUT := quickstart_output
+TASK_LIBRARY := .venv-task-library
 
-.PHONY: quickstart test lint format clean
+.PHONY: quickstart test test-task-library lint format clean
 
 # The virtual environment, again whenever the requirements change. The encoder's
 # package asks for PyTorch, which is not needed: --no-deps.
@@ -39,6 +40,18 @@ quickstart: $(INSTALLED)
 test: $(INSTALLED) lint
 	$(BIN)/python -m pytest tests -n auto --maxprocesses=2 --dist=worksteal
 
+# TFLite files in the runtime of others, with the model of quickstart.
+test-task-library: $(TASK_LIBRARY)/installed $(OUTPUT)/model/span_config.json
+	PYTHONPATH=. $(BIN)/python tests/task_library.py --model=$(OUTPUT)/model \
+	  --environment=$(TASK_LIBRARY)
+
+$(TASK_LIBRARY)/installed: tests/task_library_setup.sh
+	sh tests/task_library_setup.sh $(TASK_LIBRARY)
+	touch $@
+
+$(OUTPUT)/model/span_config.json:
+	$(MAKE) quickstart
+
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -48,4 +61,4 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(OUTPUT) build dist *.egg-info
+	rm -rf $(VENV) $(TASK_LIBRARY) $(OUTPUT) build dist *.egg-info

@@ -63,7 +63,7 @@ setuptools.setup(
     ],
   },
   # Programs without an import name, see export/README.md.
-  scripts=["export/export_saved_model.py"],
+  scripts=["export/export_saved_model.py", "export/export_tflite.py"],
   entry_points={
     "console_scripts": [
       f"bert_span_{program} = bert_span.{program}:run" for program in _PROGRAMS

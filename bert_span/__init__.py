@@ -13,7 +13,8 @@ __version__ = "0.1.0"
 
 _PUBLIC_NAMES = {
   "SpanExtractor": "bert_span.extractor",
-  "Answer": "bert_span.extractor",
+  "Answer": "bert_span.answers.answerer",
+  "TFLiteSpanExtractor": "bert_span.serving.tflite_extractor",
   "FineTuningOptions": "bert_span.fine_tuning",
   "SquadExample": "bert_span.data.squad_example",
   "WindowOptions": "bert_span.text.windows",

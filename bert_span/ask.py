@@ -26,8 +26,9 @@ from bert_span.data.input_file import read_bytes
 _MODEL = flags.DEFINE_string(
   "model",
   None,
-  "Model directory that run_squad or save_to_preset wrote, or a Hugging Face "
-  "directory of a BERT with a question-answering head.",
+  "Model directory that run_squad or save_to_preset wrote, a Hugging Face "
+  "directory of a BERT with a question-answering head, or a .tflite file of "
+  "export_tflite.",
 )
 _QUESTION = flags.DEFINE_multi_string(
   "question", None, "Question to answer; repeat the flag to ask several."
@@ -141,9 +142,13 @@ def _decoded(content, source):
 def _load_extractor():
   # Seconds: only once flags and passage are known to be right.
   from bert_span.extractor import SpanExtractor
+  from bert_span.serving import tflite_file
+  from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
   from bert_span.span_config import read_span_config
 
-  saved = read_span_config(_MODEL.value)
+  is_tflite = tflite_file.is_tflite(_MODEL.value)
+  read_config = tflite_file.read_span_config if is_tflite else read_span_config
+  saved = read_config(_MODEL.value)
   head = program_flags.head_of_model(saved)
   decoder_options = program_flags.decoder_options(saved, head)
   if head == "span":
@@ -153,7 +158,8 @@ def _load_extractor():
       f"{decoder_options.n_best_size} answers that are kept. Raise "
       "--n_best_size.",
     )
-  return SpanExtractor.from_preset(
+  load = TFLiteSpanExtractor if is_tflite else SpanExtractor.from_preset
+  return load(
     _MODEL.value, program_flags.window_options(saved), decoder_options
   )
 

@@ -4,13 +4,11 @@
 finds answers of several spans.
 """
 
-from bert_span.answers.decoder import DecoderOptions
-from bert_span.answers.tag_decoder import TagDecoderOptions
-from bert_span.answers.tag_window_logits import (
-  WindowTagDecoder,
-  WindowTagLogits,
+from bert_span.answers.head_decoding import (
+  BIO,
+  SPAN,
+  decoder_options,
 )
-from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.modeling.span_model import assign_head, build_span_model
 from bert_span.modeling.tag_model import (
   TagModel,
@@ -18,10 +16,15 @@ from bert_span.modeling.tag_model import (
   build_tag_model,
 )
 
-SPAN, BIO = "span", "bio"
-_OPTIONS = {SPAN: DecoderOptions, BIO: TagDecoderOptions}
-_WINDOW_DECODERS = {SPAN: WindowDecoder, BIO: WindowTagDecoder}
-_WINDOW_LOGITS = {SPAN: WindowLogits, BIO: WindowTagLogits}
+__all__ = (
+  "BIO",
+  "SPAN",
+  "decoder_options",
+  "has_head",
+  "head_of",
+  "model_of",
+  "span_model_of",
+)
 
 
 def head_of(model):
@@ -62,52 +65,3 @@ def model_of(loaded, head, head_bias=True):
   if loaded.tag_kernel is not None:
     assign_tag_head(model, loaded.tag_kernel, loaded.tag_bias)
   return model
-
-
-def decoder_options(head, values=None):
-  """The decoding options of a head.
-
-  Args:
-    head: "span" or "bio".
-    values: dict of their fields; None takes the defaults.
-
-  Returns:
-    `DecoderOptions` or `TagDecoderOptions`.
-  """
-  return _OPTIONS[head](**(values or {}))
-
-
-def window_decoder(head, options):
-  """What turns `window_logits` of a head into predictions.
-
-  Args:
-    head: "span" or "bio".
-    options: its decoding options.
-
-  Returns:
-    `WindowDecoder` or `WindowTagDecoder`.
-
-  Raises:
-    ValueError: the options are of another head.
-  """
-  if not isinstance(options, _OPTIONS[head]):
-    raise ValueError(
-      f"decoder_options must be {_OPTIONS[head].__name__} for a model with a "
-      f"{head} head. Received: {type(options).__name__}."
-    )
-  return _WINDOW_DECODERS[head](options)
-
-
-def window_logits(head, examples, windows, logits):
-  """The logits of some windows with what they belong to.
-
-  Args:
-    head: "span" or "bio".
-    examples: sequence of `SquadExample`.
-    windows: dict of arrays, see `SlidingWindows`.
-    logits: tuple of arrays, see `WindowScorer`.
-
-  Returns:
-    `WindowLogits` or `WindowTagLogits`.
-  """
-  return _WINDOW_LOGITS[head](examples, windows, *logits)

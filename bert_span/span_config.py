@@ -25,16 +25,29 @@ def write_span_config(
     decoder_options: `DecoderOptions`, or `TagDecoderOptions` for "bio".
     head: "span" or "bio".
   """
-  config = {
+  config = span_config(do_lower_case, window_options, decoder_options, head)
+  write_text_atomically(
+    os.path.join(directory, CONFIG_FILE), json.dumps(config, indent=2) + "\n"
+  )
+
+
+def span_config(do_lower_case, window_options, decoder_options, head):
+  """What a model says about text and answers, as JSON can hold it.
+
+  Args:
+    do_lower_case, window_options, decoder_options, head: see
+      `write_span_config`.
+
+  Returns:
+    Dict of format, head, do_lower_case, window, decoder.
+  """
+  return {
     "format": _FORMAT_VERSION,
     "head": head,
     "do_lower_case": do_lower_case,
     "window": dataclasses.asdict(window_options),
     "decoder": dataclasses.asdict(decoder_options),
   }
-  write_text_atomically(
-    os.path.join(directory, CONFIG_FILE), json.dumps(config, indent=2) + "\n"
-  )
 
 
 def read_span_config(directory):
@@ -54,7 +67,22 @@ def read_span_config(directory):
   if not _exists(path):
     return None
   with tf.io.gfile.GFile(path) as file:
-    text = file.read()
+    return parse_span_config(file.read(), path)
+
+
+def parse_span_config(text, path):
+  """Reads the text of a span_config.json.
+
+  Args:
+    text: str.
+    path: where it stands, for messages.
+
+  Returns:
+    Dict of format, head, do_lower_case, window, decoder.
+
+  Raises:
+    ValueError: the text is damaged, or of a later version.
+  """
   try:
     config = json.loads(text)
   except ValueError as error:

@@ -12,7 +12,7 @@ _ARROWS = {
   "data": ("text",),
   "answers": ("data", "keras_backend"),
   "training": ("data.atomic_file", "keras_backend"),
-  "serving": ("text", "data", "modeling", "answers"),
+  "serving": ("text", "data", "modeling", "answers", "span_config"),
   "certificate": (
     *("text", "data", "modeling", "answers", "training", "fine_tuning"),
   ),

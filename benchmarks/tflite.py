@@ -1,0 +1,197 @@
+r"""Size, scores and latency of TFLite files of one model.
+
+  python -m benchmarks.tflite --model=/tmp/minilm_squad1/model \
+    --predict_file=squad1_dev_half.json
+
+Exports the model as none, float16 and dynamic, each for windows of
+--max_seq_length and for any length. All six files answer the same questions,
+drawn with a fixed seed, and so does the Keras model. Then each is timed with 1
+and 2 threads, XNNPACK on: one round after the other runs every file once, so
+that what else the machine does falls on all alike. Prints the table of
+README.md and export/TFLITE.md.
+"""
+
+import os
+import pathlib
+import random
+import statistics
+import sys
+import tempfile
+import time
+
+from absl import flags, logging
+
+from bert_span import program_flags
+
+_MODEL = flags.DEFINE_string("model", None, "Model directory.")
+_PREDICT_FILE = program_flags.predict_file_flag()
+_QUESTIONS = flags.DEFINE_integer(
+  "questions", 500, "Questions to score, drawn at random.", lower_bound=1
+)
+_ROUNDS = flags.DEFINE_integer(
+  "rounds", 30, "Times that each file is run for its latency.", lower_bound=1
+)
+_SHORT = flags.DEFINE_integer(
+  "short",
+  160,
+  "Length in WordPieces at which files of any length are timed as well.",
+  lower_bound=1,
+)
+_QUANTIZATIONS = ("none", "float16", "dynamic")
+_THREADS = (1, 2)
+_SEED = 0
+_HEADER = (
+  "| quantization | length | MB | EM | F1 | equal answers | "
+  "ms, 1 thread | ms, 2 threads | speed |\n"
+  "|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def main(argv):
+  """Exports, scores and times, and prints one row a file."""
+  program_flags.refuse_arguments(argv)
+  program_flags.check(_MODEL.value, "--model is required.")
+  program_flags.check(_PREDICT_FILE.value, "--predict_file is required.")
+  logging.set_verbosity(logging.WARNING)
+  from bert_span import SpanExtractor
+  from bert_span.data.squad_reader import read_squad
+  from bert_span.serving.tflite_runner import runtime_name
+
+  examples = list(read_squad(_PREDICT_FILE.value).examples)
+  random.Random(_SEED).shuffle(examples)
+  examples = examples[: _QUESTIONS.value]
+  extractor = SpanExtractor.from_preset(_MODEL.value)
+  with tempfile.TemporaryDirectory() as folder:
+    files = _export(extractor, folder)
+    expected = list(extractor.predict(examples))
+    em, f1 = _scores(examples, expected)
+    scores = {name: _score(path, examples, expected) for name, path in files}
+    times = _times(files, extractor.window_options.max_seq_length)
+    print(
+      f"{len(examples)} questions of {os.path.basename(_PREDICT_FILE.value)}, "
+      f"Keras: EM {em:.2f}, F1 {f1:.2f}. {_machine()}, {runtime_name()}, p50 "
+      f"of {_ROUNDS.value} rounds; speed: none = 1, at equal length and "
+      "1 thread\n"
+    )
+    print(_HEADER)
+    for name, path in files:
+      for length in _lengths(name, extractor.window_options.max_seq_length):
+        print(_row(name, length, path, scores, times))
+
+
+def run():
+  """Entry point."""
+  program_flags.run_program(main)
+
+
+def _export(extractor, folder):
+  """Writes all files; a list of pairs (quantization, is_dynamic), path."""
+  from bert_span import tflite_export
+
+  files = []
+  for quantization in _QUANTIZATIONS:
+    for is_dynamic in (False, True):
+      options = tflite_export.TFLiteOptions(quantization, is_dynamic)
+      path = os.path.join(folder, f"{quantization}_{is_dynamic}.tflite")
+      pathlib.Path(path).write_bytes(
+        tflite_export.tflite_content(extractor, options)
+      )
+      files.append(((quantization, is_dynamic), path))
+      _note(f"written: {quantization}, any length: {is_dynamic}")
+  return files
+
+
+def _score(path, examples, expected):
+  """EM, F1, and the share of answers that are the model's own."""
+  from bert_span import TFLiteSpanExtractor
+
+  given = list(TFLiteSpanExtractor(path, num_threads=2).predict(examples))
+  equal = sum(
+    (a.char_start, a.char_end) == (b.char_start, b.char_end)
+    for a, b in zip(expected, given, strict=True)
+  )
+  _note(f"scored: {os.path.basename(path)}")
+  return (*_scores(examples, given), equal / len(examples))
+
+
+def _scores(examples, predictions):
+  from bert_span.answers.squad1_metrics import evaluate_squad1
+
+  scores = evaluate_squad1(examples, {p.qas_id: p.text for p in predictions})
+  return scores["exact_match"], scores["f1"]
+
+
+def _times(files, max_seq_length):
+  """Seconds of every round by (name, length, threads)."""
+  runs = {}
+  for name, path in files:
+    for length in _lengths(name, max_seq_length):
+      for threads in _THREADS:
+        runs[name, length, threads] = _timed_run(path, length, threads)
+  times = {key: [] for key in runs}
+  for _ in range(_ROUNDS.value):
+    for key, timed_run in runs.items():
+      times[key].append(timed_run())
+  return times
+
+
+def _timed_run(path, length, threads):
+  """A function that runs a file once and gives the seconds it took."""
+  import numpy as np
+
+  from bert_span.serving.tflite_runner import TFLiteRunner
+
+  runner = TFLiteRunner(path, threads, max_length=length)
+  ids = np.random.default_rng(_SEED).integers(1000, 20000, length, np.int32)
+  ones = np.ones(length, np.int32)
+  runner(ids, ones, ones)  # plans its memory
+
+  def timed_run():
+    begin = time.perf_counter()
+    runner(ids, ones, ones)
+    return time.perf_counter() - begin
+
+  return timed_run
+
+
+def _lengths(name, max_seq_length):
+  _, is_dynamic = name
+  return (max_seq_length, _SHORT.value) if is_dynamic else (max_seq_length,)
+
+
+def _row(name, length, path, scores, times):
+  """A row of the table; scores do not depend on the length that is timed."""
+  quantization, is_dynamic = name
+  em, f1, equal = scores[name]
+  p50 = [1e3 * statistics.median(times[name, length, t]) for t in _THREADS]
+  plain = times[("none", is_dynamic), length, _THREADS[0]]
+  # Round by round: both sides saw the same machine.
+  speed = statistics.median(
+    a / b for a, b in zip(plain, times[name, length, _THREADS[0]], strict=True)
+  )
+  shown = f"any, here {length}" if is_dynamic else str(length)
+  return (
+    f"| {quantization} | {shown} | {os.path.getsize(path) / 1e6:.1f} | "
+    f"{em:.2f} | {f1:.2f} | {equal:.1%} | {p50[0]:.0f} | {p50[1]:.0f} | "
+    f"{speed:.2f} |"
+  )
+
+
+def _machine():
+  """The processor and which of its instructions matter for 8 bits."""
+  fields = {}
+  for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+    key, _, value = line.partition(":")
+    fields.setdefault(key.strip(), value.strip())
+  flags_ = fields.get("flags", fields.get("Features", "")).split()
+  known = ("avx2", "avx512f", "avx_vnni", "avx512_vnni", "asimddp", "i8mm")
+  found = [name for name in known if name in flags_]
+  return f"{fields.get('model name', 'processor')} ({', '.join(found)})"
+
+
+def _note(text):
+  print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+  run()

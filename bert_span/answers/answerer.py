@@ -1,0 +1,175 @@
+"""Answers of one question or of many, whatever scores the windows."""
+
+from typing import NamedTuple
+
+from bert_span.answers import head_decoding
+from bert_span.data.input_pipeline import window_batches
+from bert_span.data.squad_example import SquadExample
+
+
+class Answer(NamedTuple):
+  """An answer: `context[char_start:char_end]`.
+
+  Attributes:
+    text: the answer's characters; "" for "no answer".
+    char_start, char_end: half-open offsets into the context in characters.
+    score: what answers are compared by, see `SpanDecoder`.
+    probability: see `SpanDecoder`.
+  """
+
+  text: str
+  char_start: int
+  char_end: int
+  score: float
+  probability: float
+
+
+class Answerer:
+  """Windows in, logits from whoever gives them, answers out.
+
+  A Keras model and a TFLite file differ in what scores windows and share all
+  the rest.
+
+  Args:
+    head: "span" or "bio".
+    decoder_options: `DecoderOptions`, or `TagDecoderOptions` for "bio".
+    make_windows: `SpanPreprocessor`, or a tf.function of one.
+    score_windows: function of windows (a dict of arrays, see `SlidingWindows`)
+      and the number to read at once; gives start_logits and end_logits,
+      float32 [windows, seq_length], or for "bio" a tuple of tag_logits,
+      float32 [windows, seq_length, 3].
+  """
+
+  def __init__(self, head, decoder_options, make_windows, score_windows):
+    self.head = head
+    self.decoder_options = decoder_options
+    self._decode = head_decoding.window_decoder(head, decoder_options)
+    self._make_windows = make_windows
+    self._score_windows = score_windows
+
+  def answer(self, question, context, n_best=1):
+    """Answers one question, or several.
+
+    Args:
+      question: str, or a list of str.
+      context: str, or a list of as many str.
+      n_best: answers for each question; of a B/I/O head its spans with the
+        best scores.
+
+    Returns:
+      For one question an `Answer`, or with n_best above 1 a list of `Answer`,
+      by score; for a list of questions a list of these. Whether there is an
+      answer at all is decided by n_best=1 alone: it weighs the null threshold.
+    """
+    if isinstance(question, str) != isinstance(context, str):
+      raise _mixed_error(question, context)
+    largest = getattr(self.decoder_options, "n_best_size", n_best)
+    if not 1 <= n_best <= largest:
+      raise ValueError(
+        "n_best must be between 1 and the decoder's n_best_size, "
+        f"{largest}. Received: {n_best}."
+      )
+    if isinstance(question, str):
+      return self.answer([question], [context], n_best)[0]
+    predictions = self.predict(_examples(question, context))
+    return [_answers(p, n_best) for p in predictions]
+
+  def answers(self, question, context):
+    """The answer to one question, or to several, as a list of spans.
+
+    A B/I/O head finds any number of spans, a span head one at most.
+
+    Args:
+      question: str, or a list of str.
+      context: str, or a list of as many str.
+
+    Returns:
+      For one question a list of `Answer` in order of position, [] for "no
+      answer"; for a list of questions a list of these.
+    """
+    if isinstance(question, str) and isinstance(context, str):
+      return self.answers([question], [context])[0]
+    if self.head == head_decoding.SPAN:
+      best = self.answer(question, context)
+      return [[answer] if answer.text else [] for answer in best]
+    predictions = self.predict(_examples(question, context))
+    return [[Answer(*_fields(s)) for s in p.spans] for p in predictions]
+
+  def predict(self, examples, batch_size=8, on_logits=None):
+    """Answers many questions.
+
+    Args:
+      examples: sequence of `SquadExample`.
+      batch_size: windows the model reads at once.
+      on_logits: called with the logits of each chunk of examples, see
+        `window_logits`.
+
+    Yields:
+      `Prediction`, or `TagPrediction` of a B/I/O head, in the order of
+      `examples`.
+    """
+    for logits in self.window_logits(examples, batch_size):
+      if on_logits:
+        on_logits(logits)
+      yield from self.decode(logits)
+
+  def window_logits(self, examples, batch_size=8):
+    """Runs the model on the windows of many questions.
+
+    Args:
+      examples: sequence of `SquadExample`.
+      batch_size: windows the model reads at once.
+
+    Yields:
+      `WindowLogits` of the examples of one `example_batches` at a time, in
+      order.
+    """
+    for batch, windows in window_batches(examples, self._make_windows):
+      logits = self._score_windows(windows, batch_size)
+      yield head_decoding.window_logits(self.head, batch, windows, logits)
+
+  def decode(self, logits):
+    """Turns logits into answers.
+
+    Args:
+      logits: what `window_logits` gives.
+
+    Returns:
+      List of `Prediction` or `TagPrediction`, one per example.
+    """
+    return self._decode(logits)
+
+
+def _mixed_error(question, context):
+  return ValueError(
+    "question and context must both be strings or both be lists. "
+    f"Received: {type(question).__name__} and {type(context).__name__}."
+  )
+
+
+def _examples(questions, contexts):
+  """Questions and passages as examples."""
+  if isinstance(questions, str) or isinstance(contexts, str):
+    raise _mixed_error(questions, contexts)
+  if len(questions) != len(contexts):
+    raise ValueError(
+      "question and context must have the same length. Received: "
+      f"{len(questions)} and {len(contexts)}."
+    )
+  return [
+    SquadExample(str(i), question, context)
+    for i, (question, context) in enumerate(
+      zip(questions, contexts, strict=True)
+    )
+  ]
+
+
+def _answers(prediction, n_best):
+  if n_best > 1:
+    return [Answer(*_fields(entry)) for entry in prediction.n_best[:n_best]]
+  return Answer(*_fields(prediction))
+
+
+def _fields(answer):
+  """The fields of `Answer` in its order."""
+  return (getattr(answer, name) for name in Answer._fields)

@@ -1,0 +1,129 @@
+"""From a Keras model to the bytes of a TFLite file.
+
+A tf.Module that holds a Keras 3 model as an attribute is saved without the
+model's variables being tracked as such: the converter then writes a file of
+some kilobytes that reads variables nobody has filled, and answers NaN, without
+an error. Here the module tracks the raw variables, and only a function refers
+to the model.
+"""
+
+import dataclasses
+import tempfile
+
+import tensorflow as tf
+
+from bert_span.serving import tflite_file
+from bert_span.serving.quantizable_model import CLIPPED_MASK, QuantizableModel
+
+QUANTIZATIONS = ("none", "float16", "dynamic", "int8")
+INPUT_NAMES = ("ids", "mask", "segment_ids")
+
+
+@dataclasses.dataclass(frozen=True)
+class ConversionOptions:
+  """How a model becomes a TFLite file.
+
+  Attributes:
+    seq_length: WordPieces of the only length that the file takes; None takes
+      any length at run time.
+    quantization: "none" keeps float32; "float16" halves the weights; "dynamic"
+      has weights of 8 bits; "int8" weights and activations.
+  """
+
+  seq_length: int | None = 384
+  quantization: str = "none"
+
+  def __post_init__(self):
+    if self.quantization not in QUANTIZATIONS:
+      raise ValueError(
+        f"quantization must be one of {', '.join(QUANTIZATIONS)}. "
+        f"Received: {self.quantization!r}."
+      )
+
+
+def convert(model, options, calibration=None):
+  """Converts a model to a TFLite file with one signature, serving_default.
+
+  Its inputs are ids, mask and segment_ids, int32 [1, seq_length], its outputs
+  the model's logits by name, float32 [1, seq_length] or [1, seq_length, 3].
+  The tensors themselves bear these names as well.
+
+  Args:
+    model: a `SpanModel` or a `TagModel`.
+    options: `ConversionOptions`.
+    calibration: for int8 a function that yields windows of text, each the
+      triple input_ids, input_mask, segment_ids, int32 [1, seq_length].
+
+  Returns:
+    bytes.
+
+  Raises:
+    ValueError: int8 without calibration data or without a fixed length.
+  """
+  if options.quantization == "int8":
+    if calibration is None or options.seq_length is None:
+      raise ValueError(
+        "int8 quantization needs calibration data and a fixed length."
+      )
+    model = QuantizableModel(model, CLIPPED_MASK)
+  elif options.quantization == "dynamic":
+    model = QuantizableModel(model)
+  with tempfile.TemporaryDirectory() as folder:
+    _save(model, options.seq_length, folder)
+    converter = tf.lite.TFLiteConverter.from_saved_model(folder)
+    _quantize(converter, options, calibration)
+    content = converter.convert()
+  return tflite_file.with_signature_names(content)
+
+
+def _save(model, seq_length, folder):
+  """Writes the SavedModel to convert."""
+  specs = [
+    tf.TensorSpec([1, seq_length], tf.int32, name=name) for name in INPUT_NAMES
+  ]
+
+  @tf.function(input_signature=specs)
+  def logits(ids, mask, segment_ids):
+    inputs = {
+      "token_ids": ids,
+      "padding_mask": mask,
+      "segment_ids": segment_ids,
+    }
+    outputs = model(inputs, training=False)
+    return {name: outputs[name] for name in model.logit_names}
+
+  module = tf.Module()
+  module.raw_variables = _raw_variables(model)
+  tf.saved_model.save(module, folder, logits.get_concrete_function())
+
+
+def _raw_variables(model):
+  """The tf.Variables of a Keras model or a `QuantizableModel`."""
+  if isinstance(model, QuantizableModel):
+    return model.raw_variables
+  return [variable.value for variable in model.variables]
+
+
+def _quantize(converter, options, calibration):
+  if options.quantization == "none":
+    return
+  converter.optimizations = [tf.lite.Optimize.DEFAULT]
+  if options.quantization == "float16":
+    converter.target_spec.supported_types = [tf.float16]
+    return
+  # One scale a matrix, as the Task Library's runtime demands. The public API
+  # has no flag for it.
+  converter._experimental_disable_per_channel_quantization_for_dense_layers = (
+    True
+  )
+  if options.quantization == "int8":
+    converter.representative_dataset = lambda: (
+      # By the names of the signature's inputs.
+      dict(zip(INPUT_NAMES, window, strict=True))
+      for window in calibration()
+    )
+    converter.target_spec.supported_ops = [
+      tf.lite.OpsSet.TFLITE_BUILTINS_INT8,
+      # For what has no form in 8 bits.
+      tf.lite.OpsSet.TFLITE_BUILTINS,
+    ]

@@ -1,0 +1,116 @@
+"""TFLiteSpanExtractor: a TFLite file answers about passages of any length."""
+
+import numpy as np
+import tensorflow as tf
+
+from bert_span.answers import head_decoding
+from bert_span.answers.answerer import Answerer
+from bert_span.answers.window_logits import NO_LOGIT
+from bert_span.data.input_pipeline import INPUT_SPECS
+from bert_span.serving import tflite_file
+from bert_span.serving.tflite_runner import TFLiteRunner
+from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.text.windows import WindowOptions
+
+
+class TFLiteSpanExtractor(Answerer):
+  """Answers questions by a TFLite file, with this package's windows.
+
+  Everything but the encoder is that of `SpanExtractor`: tokens, windows,
+  decoding, "no answer". So passages may be of any length, cased or uncased,
+  with accents.
+
+  Example:
+
+  ```python
+  extractor = TFLiteSpanExtractor("model.tflite")
+  extractor.answer(question="Who came?", context="John Smith came.")
+  # Answer(text="John Smith", char_start=0, char_end=10, ...)
+  ```
+
+  Args:
+    path: a file that export.export_tflite wrote, without --with_tokenizer.
+    window_options: `WindowOptions`; None takes those the file came with.
+    decoder_options: those of its head, likewise.
+    num_threads: threads of the runtime; None leaves it to the runtime.
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: it is no such file, it is damaged, or its windows are shorter
+      than max_seq_length.
+  """
+
+  def __init__(
+    self, path, window_options=None, decoder_options=None, num_threads=None
+  ):
+    config = tflite_file.read_span_config(path)
+    tflite_file.check_unchanged(path, config)
+    head = config["head"]
+    self.window_options = window_options or WindowOptions(**config["window"])
+    self.runner = TFLiteRunner(
+      path, num_threads, config["tflite"]["max_length"]
+    )
+    _check_length(path, self.runner, self.window_options.max_seq_length)
+    self.preprocessor = SpanPreprocessor(
+      read_vocabulary(path), config["do_lower_case"], self.window_options
+    )
+    super().__init__(
+      head,
+      decoder_options or head_decoding.decoder_options(head, config["decoder"]),
+      tf.function(self.preprocessor, input_signature=[INPUT_SPECS]),
+      _TFLiteWindowScorer(self.runner, head),
+    )
+
+
+def read_vocabulary(path):
+  """The vocabulary packed behind a TFLite file, as a list of tokens."""
+  files = tflite_file.read_files(path)
+  text = files[tflite_file.VOCABULARY_FILE].decode("utf-8")
+  return text.removesuffix("\n").split("\n")
+
+
+class _TFLiteWindowScorer:
+  """What `WindowScorer` is to a Keras model."""
+
+  def __init__(self, runner, head):
+    self._runner = runner
+    self._logit_names = head_decoding.LOGIT_NAMES[head]
+    self._num_tags = head_decoding.NUM_LOGITS[head]
+
+  def __call__(self, windows, batch_size):
+    """Scores the positions of all windows, one window after the other.
+
+    Args:
+      windows: dict of arrays, see `SlidingWindows`.
+      batch_size: not used: the file takes one window.
+
+    Returns:
+      Tuple of arrays, see `WindowScorer`; padding has the logit NO_LOGIT.
+    """
+    del batch_size
+    mask = windows["input_mask"]
+    lengths = mask.sum(axis=1)
+    logits = tuple(
+      np.full([*mask.shape, *self._num_tags], NO_LOGIT, np.float32)
+      for _ in self._logit_names
+    )
+    # By length, so that the runtime plans its memory once a length.
+    for row in np.argsort(lengths, kind="stable"):
+      length = lengths[row]
+      outputs = self._runner(
+        *(
+          windows[name][row, :length]
+          for name in ("input_ids", "input_mask", "segment_ids")
+        )
+      )
+      for name, values in zip(self._logit_names, logits, strict=True):
+        values[row, :length] = outputs[name]
+    return logits
+
+
+def _check_length(path, runner, max_seq_length):
+  if max_seq_length > runner.max_length:
+    raise ValueError(
+      f"{path}: max_seq_length must be at most {runner.max_length}, the "
+      f"WordPieces that the file takes. Received: {max_seq_length}."
+    )

@@ -1,0 +1,137 @@
+"""Proves that a written TFLite file answers as the model, or how nearly so."""
+
+import dataclasses
+import os
+
+import numpy as np
+
+from bert_span.serving import tflite_file
+from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
+from bert_span.serving.tflite_memory import peak_arena_bytes
+
+# Share of sample questions on which the answers must be the same characters.
+# Fewer bits change some; a file that is broken changes nearly all.
+LEAST_EQUAL = {"none": 1.0, "float16": 0.97, "dynamic": 0.6, "int8": 0.0}
+# How far a score may be off in float32: sums are taken in another order.
+_TOLERANCE = 1e-3
+_SHOWN = 5  # differences
+
+
+@dataclasses.dataclass(frozen=True)
+class TFLiteVerification:
+  """What a verification found.
+
+  Attributes:
+    num_questions: sample questions asked.
+    num_equal: of them, those with the model's answer, character for character.
+    largest_difference: of the scores of equal answers.
+    ops: dict of op name to count.
+    size_bytes: of the file.
+    peak_arena_bytes: see `tflite_memory`, at the longest window.
+  """
+
+  num_questions: int
+  num_equal: int
+  largest_difference: float
+  ops: dict
+  size_bytes: int
+  peak_arena_bytes: int
+
+
+def verify(path, extractor, examples, quantization):
+  """Runs a TFLite file and compares it with the model it was made of.
+
+  Args:
+    path: local path of the file.
+    extractor: the `Answerer` of the model.
+    examples: list of `SquadExample`.
+    quantization: see `ConversionOptions`.
+
+  Returns:
+    `TFLiteVerification`.
+
+  Raises:
+    ValueError: the file has ops beyond TFLite's own, reads variables, gives
+      NaN or an infinity, or too few equal answers.
+  """
+  with open(path, "rb") as file:
+    ops = tflite_file.op_counts(tflite_file.parse(file.read()))
+  tflite_file.check_ops(ops)
+  options = extractor.window_options, extractor.decoder_options
+  candidate = TFLiteSpanExtractor(path, *options)
+  check_finite(candidate.runner)
+  expected = list(extractor.predict(examples))
+  given = list(candidate.predict(examples, on_logits=_check_logits))
+  largest, different = _compare(expected, given)
+  num_equal = len(expected) - len(different)
+  least = LEAST_EQUAL[quantization]
+  off = quantization == "none" and largest > _TOLERANCE
+  if num_equal < least * len(expected) or off:
+    raise ValueError(
+      f"{len(different)} of {len(expected)} answers of the TFLite file differ "
+      f"from the model's, and scores by up to {largest:.2g}; with "
+      f"quantization={quantization} at least {least:.0%} must be equal. It is "
+      "not written. " + "; ".join(different[:_SHOWN])
+    )
+  return TFLiteVerification(
+    len(expected),
+    num_equal,
+    largest,
+    ops,
+    os.path.getsize(path),
+    peak_arena_bytes(path, candidate.runner.max_length),
+  )
+
+
+def check_finite(runner):
+  """Refuses a file that gives NaN, on whatever it is given.
+
+  It is given padding alone, a single WordPiece, and windows of some lengths.
+
+  Args:
+    runner: `TFLiteRunner`.
+
+  Raises:
+    ValueError: a logit is NaN or infinite.
+  """
+  for length in sorted({1, 2, runner.max_length // 2, runner.max_length}):
+    for num_tokens in sorted({0, 1, length}):
+      mask = (np.arange(length) < num_tokens).astype(np.int32)
+      outputs = runner(mask, mask, 0 * mask)
+      for name, values in outputs.items():
+        if not np.isfinite(values).all():
+          raise ValueError(
+            f"The TFLite file gives NaN or an infinity in {name} for a window "
+            f"of {length} positions with {num_tokens} WordPieces. Its weights "
+            "are damaged or were never saved; it is not written."
+          )
+
+
+def _check_logits(logits):
+  """Refuses NaN in the `window_logits` of a batch."""
+  for values in logits:
+    if isinstance(values, np.ndarray) and not np.isfinite(values).all():
+      raise ValueError(
+        "The TFLite file gives NaN or an infinity for sample questions; it is "
+        "not written."
+      )
+
+
+def _compare(expected, given):
+  """The largest difference of scores, and descriptions of other answers."""
+  largest, different = 0.0, []
+  for wanted, answer in zip(expected, given, strict=True):
+    if _spans(wanted) == _spans(answer):
+      largest = max(largest, abs(wanted.score - answer.score))
+    else:
+      different.append(
+        f"question {wanted.qas_id}: {wanted.text!r} at {wanted.char_start}, "
+        f"and the file {answer.text!r} at {answer.char_start}"
+      )
+  return largest, different
+
+
+def _spans(prediction):
+  """All offsets of an answer; of a B/I/O head it may have several."""
+  spans = getattr(prediction, "spans", [prediction])
+  return [(span.char_start, span.char_end) for span in spans]

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+r"""Exports a trained model as a TFLite file for devices.
+
+  python -m export.export_tflite --model=DIR --output=model.tflite
+  python -m export.export_tflite --model=DIR --output=model.tflite \
+    --quantization=dynamic --evaluate_file=dev.json --max_f1_drop=1
+
+Writes the file and its report, model.tflite.json and model.tflite.txt. Before
+the file gets its name it is run: its ops must be TFLite's own, its logits
+numbers, its answers those of the model. export/TFLITE.md tells how to call it.
+"""
+
+import sys
+
+from absl import flags, logging
+
+from bert_span import program_flags
+
+_MODEL = flags.DEFINE_string(
+  "model",
+  None,
+  "Model directory that run_squad or save_to_preset wrote, or a Hugging Face "
+  "directory of a BERT with a question-answering head.",
+)
+_OUTPUT = flags.DEFINE_string(
+  "output", None, "File to write; its name ends with .tflite."
+)
+_QUANTIZATION = flags.DEFINE_enum(
+  "quantization",
+  "none",
+  ["none", "float16", "dynamic", "int8"],
+  "Weights in float32, in float16, in 8 bits (dynamic), or weights and "
+  "activations in 8 bits (int8, experimental).",
+)
+_DYNAMIC_LENGTH = flags.DEFINE_bool(
+  "dynamic_length",
+  False,
+  "Whether the file takes windows of any length up to --max_seq_length; the "
+  "Task Library does not.",
+)
+_CALIBRATION_FILE = flags.DEFINE_string(
+  "calibration_file",
+  None,
+  "SQuAD JSON file whose first 64 windows set the ranges of --quantization="
+  "int8.",
+)
+_EVALUATE_FILE = flags.DEFINE_string(
+  "evaluate_file",
+  None,
+  "SQuAD JSON file whose questions the model and the file answer, to be scored "
+  "with the official metrics.",
+)
+_MAX_F1_DROP = flags.DEFINE_float(
+  "max_f1_drop",
+  None,
+  "Points of F1 on --evaluate_file that the file may be below the model; "
+  "beyond it nothing is written.",
+  lower_bound=0.0,
+)
+_NAME = flags.DEFINE_string(
+  "name", "bert_span", "Name of the model in the file's metadata."
+)
+_DESCRIPTION = flags.DEFINE_string(
+  "description",
+  "Finds the answer to a question in a passage.",
+  "Description of the model in the file's metadata.",
+)
+_LICENSE = flags.DEFINE_string(
+  "license", "", "Licence of the model in the file's metadata."
+)
+_MODEL_VERSION = flags.DEFINE_string(
+  "model_version", "1", "Version of the model in the file's metadata."
+)
+program_flags.window_flags()
+program_flags.decoder_flags()
+program_flags.tag_decoder_flags()
+
+
+def main(argv):
+  """Loads the model, exports it and says what was written."""
+  program_flags.refuse_arguments(argv)
+  _check_flags()
+  # TensorFlow's notes on names and files would hide what matters.
+  logging.set_verbosity(logging.WARNING)
+  # Seconds: only once the flags are known to be right.
+  from bert_span import tflite_export
+  from bert_span.data.squad_reader import read_squad
+  from bert_span.serving.tflite_metadata import ModelInfo
+  from bert_span.serving.tflite_report import report_text
+
+  evaluated = read_squad(_EVALUATE_FILE.value) if _EVALUATE_FILE.value else None
+  calibration = None
+  if _CALIBRATION_FILE.value:
+    calibration = list(read_squad(_CALIBRATION_FILE.value).examples[:64])
+  report = tflite_export.export_tflite(
+    _load_extractor(),
+    _OUTPUT.value,
+    tflite_export.TFLiteOptions(
+      _QUANTIZATION.value,
+      _DYNAMIC_LENGTH.value,
+      _MAX_F1_DROP.value,
+      ModelInfo(
+        name=_NAME.value,
+        description=_DESCRIPTION.value,
+        version=_MODEL_VERSION.value,
+        license=_LICENSE.value,
+      ),
+    ),
+    evaluated,
+    calibration,
+    source=_MODEL.value,
+  )
+  print(report_text(report), end="")
+  print(f"Written: {_OUTPUT.value}", file=sys.stderr)
+
+
+def run():
+  """Runs the program."""
+  program_flags.run_program(main)
+
+
+def _check_flags():
+  check = program_flags.check
+  check(_MODEL.value, "--model is required.")
+  check(_OUTPUT.value, "--output is required.")
+  check(
+    _OUTPUT.value.endswith(".tflite"),
+    f"--output={_OUTPUT.value}: the name must end with .tflite.",
+  )
+  check(
+    "://" not in _OUTPUT.value,
+    f"--output={_OUTPUT.value}: write to a local path, and copy the file.",
+  )
+  check(
+    _MAX_F1_DROP.value is None or _EVALUATE_FILE.value,
+    "--max_f1_drop needs --evaluate_file, the questions to measure F1 on.",
+  )
+  is_int8 = _QUANTIZATION.value == "int8"
+  check(
+    bool(_CALIBRATION_FILE.value) == is_int8,
+    "--calibration_file belongs to --quantization=int8, which needs it.",
+  )
+  check(
+    not is_int8 or _MAX_F1_DROP.value is not None,
+    "--quantization=int8 is experimental and may ruin the answers: give "
+    "--evaluate_file and --max_f1_drop.",
+  )
+  check(
+    not (is_int8 and _DYNAMIC_LENGTH.value),
+    "--quantization=int8 needs a fixed length: leave out --dynamic_length.",
+  )
+
+
+def _load_extractor():
+  """The model's SpanExtractor with the options that the flags ask for."""
+  from bert_span.extractor import SpanExtractor
+  from bert_span.span_config import read_span_config
+
+  saved = read_span_config(_MODEL.value)
+  head = saved["head"] if saved else "span"
+  return SpanExtractor.from_preset(
+    _MODEL.value,
+    program_flags.window_options(saved),
+    program_flags.decoder_options(saved, head),
+  )
+
+
+if __name__ == "__main__":
+  run()

@@ -1,0 +1,73 @@
+"""The program export.export_tflite, and ask on what it wrote."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
+
+
+def _run(repository, module, *arguments):
+  return subprocess.run(
+    [sys.executable, "-m", module, *arguments],
+    cwd=repository,
+    capture_output=True,
+    check=False,
+    text=True,
+  )
+
+
+@pytest.mark.large
+def test_ask_answers_from_the_file_as_from_the_model(repository, tmp_path):
+  model, file = tmp_path / "model", tmp_path / "qa.tflite"
+  tiny_extractor(version_2=True).save_to_preset(model)
+  done = _run(
+    repository,
+    "export.export_tflite",
+    *(f"--model={model}", f"--output={file}", "--license=Apache-2.0"),
+  )
+  assert done.returncode == 0, done.stderr
+  assert "equal answers:   124 of 124 sample questions" in done.stdout
+  assert f"Written: {file}" in done.stderr
+  answers = []
+  for source in (model, file):
+    asked = _run(
+      repository,
+      "bert_span.ask",
+      *(f"--model={source}", f"--question={QUESTION}", f"--context={CONTEXT}"),
+      "--json",
+    )
+    assert asked.returncode == 0, asked.stderr
+    answers.append(json.loads(asked.stdout))
+  of_model, of_file = answers
+  assert of_file["char_start"] == of_model["char_start"]
+  assert of_file["answer"] == of_model["answer"]
+  assert of_file["score"] == pytest.approx(of_model["score"], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+  ("arguments", "message"),
+  [
+    (["--output=a.tflite"], "--model is required"),
+    (["--model=m"], "--output is required"),
+    (["--model=m", "--output=a.bin"], "must end with .tflite"),
+    (["--model=m", "--output=a.tflite", "--max_f1_drop=1"], "--evaluate_file"),
+    (
+      ["--model=m", "--output=a.tflite", "--quantization=int8"],
+      "--calibration_file belongs to",
+    ),
+    (
+      [
+        *("--model=m", "--output=a.tflite", "--quantization=int8"),
+        "--calibration_file=c.json",
+      ],
+      "experimental and may ruin the answers",
+    ),
+  ],
+)
+def test_wrong_flags_are_one_line(repository, arguments, message):
+  done = _run(repository, "export.export_tflite", *arguments)
+  assert done.returncode == 1
+  assert message in done.stderr.splitlines()[-1]
+  assert "Traceback" not in done.stderr

@@ -1,0 +1,27 @@
+"""TFLite files of tiny models, each written once for all tests of a process."""
+
+import atexit
+import functools
+import os
+import shutil
+import tempfile
+
+from tiny_extractor import tiny_extractor
+
+from bert_span import tflite_export
+
+
+@functools.cache
+def exported_tflite(head="span", quantization="none", dynamic_length=False):
+  """The path of a TFLite file, and the SpanExtractor it was made of.
+
+  "No answer" is possible.
+  """
+  extractor = tiny_extractor(version_2=True, head=head)
+  folder = tempfile.mkdtemp()
+  atexit.register(shutil.rmtree, folder, ignore_errors=True)
+  path = os.path.join(folder, "tiny.tflite")
+  options = tflite_export.TFLiteOptions(quantization, dynamic_length)
+  with open(path, "wb") as file:
+    file.write(tflite_export.tflite_content(extractor, options))
+  return path, extractor

@@ -1,0 +1,45 @@
+"""The rescaled model is the model; its matrices suit 8 bits."""
+
+import numpy as np
+import pytest
+from tiny_extractor import tiny_extractor
+
+from bert_span.serving.quantizable_model import CLIPPED_MASK, QuantizableModel
+
+
+def _inputs():
+  rng = np.random.default_rng(0)
+  return {
+    "token_ids": rng.integers(0, 20, [3, 12]).astype(np.int32),
+    "segment_ids": rng.integers(0, 2, [3, 12]).astype(np.int32),
+    "padding_mask": np.array([[1] * 12, [1] * 7 + [0] * 5, [1] + [0] * 11]),
+  }
+
+
+@pytest.mark.parametrize("head", ["span", "bio"])
+@pytest.mark.parametrize("masked_score", [None, CLIPPED_MASK])
+def test_rescaling_does_not_change_the_logits(head, masked_score):
+  model = tiny_extractor(head=head).model
+  inputs = _inputs()
+  expected = model(inputs, training=False)
+  given = QuantizableModel(model, masked_score)(inputs)
+  assert set(given) == set(model.logit_names)
+  for name in model.logit_names:
+    np.testing.assert_allclose(given[name], expected[name], atol=2e-5)
+
+
+def test_every_output_of_a_matrix_reaches_one():
+  """So that 1/127, the step of 8 bits, is as fine as it can be for each."""
+  model = QuantizableModel(tiny_extractor().model)
+  assert len(model._dense_layers) == 6
+  for dense in model._dense_layers:
+    matrix = np.abs(dense.weights.matrix.numpy())
+    largest = matrix.reshape(-1, dense._bias.size).max(0)
+    np.testing.assert_allclose(largest, 1, atol=1e-4)
+  tokens = np.abs(model._tokens.matrix.numpy()).max(1)
+  np.testing.assert_allclose(tokens, 1, atol=1e-4)
+
+
+def test_it_does_not_train():
+  with pytest.raises(ValueError, match="does not train"):
+    QuantizableModel(tiny_extractor().model)(_inputs(), training=True)

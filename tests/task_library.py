@@ -1,0 +1,108 @@
+r"""Compares the Task Library's answers with ours; `make test-task-library`.
+
+  python tests/task_library.py --model=DIR --environment=FOLDER
+
+Exports the model as none and dynamic, asks the Task Library's
+BertQuestionAnswerer, in an environment of its own, and `TFLiteSpanExtractor`
+the questions of the embedded sample whose passages are ASCII and fit one
+window, and prints how many answers agree and why the others do not. Status 1
+where a difference has no known cause.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+from absl import flags, logging
+from task_library_causes import UNKNOWN, cause
+
+from bert_span import program_flags
+
+_MODEL = flags.DEFINE_string("model", None, "Model directory.")
+_ENVIRONMENT = flags.DEFINE_string(
+  "environment", None, "Folder that task_library_setup.sh made."
+)
+_CHECK = pathlib.Path(__file__).with_name("task_library_check.py")
+_SEQ_LENGTH = 384  # the only one that the library takes
+
+
+def main(argv):
+  """Exports, asks both, and prints what they have in common."""
+  program_flags.refuse_arguments(argv)
+  logging.set_verbosity(logging.WARNING)
+  from bert_span import SpanExtractor, TFLiteSpanExtractor, WindowOptions
+
+  extractor = SpanExtractor.from_preset(
+    _MODEL.value, WindowOptions(_SEQ_LENGTH, 128, 64)
+  )
+  examples = _examples(extractor.preprocessor)
+  unknown = 0
+  for quantization in ("none", "dynamic"):
+    with tempfile.TemporaryDirectory() as folder:
+      path = _export(extractor, folder, quantization)
+      theirs = _task_library_answers(path, examples, folder)
+      ours = list(TFLiteSpanExtractor(path).predict(examples))
+    causes = collections.Counter(
+      cause(example.context, our, text, score)
+      for example, our, (text, score) in zip(
+        examples, ours, theirs, strict=True
+      )
+    )
+    print(f"quantization={quantization}: {len(examples)} questions")
+    for name, count in causes.most_common():
+      print(f"  {count:4} {name}")
+    unknown += causes[UNKNOWN]
+  if unknown:
+    raise ValueError(f"{unknown} answers differ without a known cause.")
+
+
+def _examples(preprocessor):
+  """Questions on ASCII passages of one window."""
+  from bert_span.data.input_pipeline import example_arrays
+  from bert_span.saved_model_export import sample_examples
+
+  chosen = [
+    example
+    for example in sample_examples()
+    if (example.context + example.question).isascii()
+    and example.context.strip()
+  ]
+  windows = preprocessor(example_arrays(chosen))["example_index"].numpy()
+  counts = collections.Counter(windows.tolist())
+  single = [e for i, e in enumerate(chosen) if counts[i] == 1]
+  if not single:
+    raise ValueError("The sample has no ASCII passage of one window.")
+  return single
+
+
+def _export(extractor, folder, quantization):
+  from bert_span import tflite_export
+
+  path = os.path.join(folder, "model.tflite")
+  options = tflite_export.TFLiteOptions(quantization)
+  content = tflite_export.tflite_content(extractor, options)
+  pathlib.Path(path).write_bytes(content)
+  return path
+
+
+def _task_library_answers(path, examples, folder):
+  """Pairs (text, score) of the best answers, from the other environment."""
+  questions = os.path.join(folder, "questions.json")
+  answers = os.path.join(folder, "answers.json")
+  with open(questions, "w", encoding="utf-8") as file:
+    json.dump([[e.question, e.context] for e in examples], file)
+  environment = os.path.abspath(_ENVIRONMENT.value)
+  subprocess.run(
+    [f"{environment}/bin/python", str(_CHECK), path, questions, answers],
+    env={**os.environ, "LD_LIBRARY_PATH": f"{environment}/libusb"},
+    check=True,
+  )
+  with open(answers, encoding="utf-8") as file:
+    return json.load(file)
+
+
+if __name__ == "__main__":
+  program_flags.run_program(main)
