@@ -6,6 +6,7 @@ SAME = "the same answer"
 WHOLE_WORDS = "the library gives whole words between blanks"
 CANDIDATES = "the library tries 5 starts and 5 ends, here 20"
 LONGER = "the library takes answers of up to 32 WordPieces, here 30"
+ROUNDING = "the library's runtime scores the same answer otherwise"
 UNKNOWN = "NO KNOWN CAUSE"
 
 
@@ -22,9 +23,12 @@ def cause(context, our, text, score):
   """
   if text == our.text:
     return SAME
-  words = " ".join(_whole_words(context, our.char_start, our.char_end).split())
-  if " ".join(text.split()) == words:
+  if _words(text) == _words(_widened(context, our)):
     return WHOLE_WORDS
+  ours = [e for e in our.n_best if _words(_widened(context, e)) == _words(text)]
+  # Several of our spans may be the same whole words; the best one is theirs.
+  if ours and abs(ours[0].score - score) > _TOLERANCE:
+    return ROUNDING
   if not text or our.score > score + _TOLERANCE:
     return CANDIDATES
   if score > our.score + _TOLERANCE:
@@ -32,8 +36,12 @@ def cause(context, our, text, score):
   return UNKNOWN
 
 
-def _whole_words(context, start, end):
-  """context[start:end], widened to the blanks around it."""
-  start = context.rfind(" ", 0, start) + 1
-  behind = context.find(" ", end)
+def _words(text):
+  return text.split()
+
+
+def _widened(context, answer):
+  """The answer's characters, widened to the blanks around them."""
+  start = context.rfind(" ", 0, answer.char_start) + 1
+  behind = context.find(" ", answer.char_end)
   return context[start : behind if behind >= 0 else len(context)]
