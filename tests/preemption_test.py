@@ -115,7 +115,7 @@ def test_a_long_evaluation_is_given_up_at_once():
   assert seen == [0, 1, 2]
 
 
-def _tensors(output_dir):
+def checkpoint_tensors(output_dir):
   """All that the latest checkpoint holds, but TensorFlow's own notes."""
   reader = tf.train.load_checkpoint(tf.train.latest_checkpoint(output_dir))
   return {
@@ -143,13 +143,16 @@ def _stopped_run(folder, output_dir, flags, sent, is_time):  # noqa: F811
 
 
 @pytest.mark.large
+@pytest.mark.parametrize("devices", [1, 2])
 def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
   folder,  # noqa: F811
   tmp_path,
+  devices,
 ):
   """Every weight, slot and seed, every evaluation and the best model."""
   flags = (
     *("--do_train", "--do_predict", "--do_eval"),
+    f"--num_devices={devices}",
     *("--save_checkpoints_steps=3", "--keep_checkpoint_max=2"),
     *("--eval_steps=7", "--early_stopping_patience=4"),
     "--learning_rate=2e-3",
@@ -192,7 +195,7 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
   assert again.returncode == 0, again.stderr
   assert "Continuing from" in again.stderr
   assert ", the best by f1: step" in again.stderr
-  expected, found = _tensors(whole), _tensors(stopped)
+  expected, found = checkpoint_tensors(whole), checkpoint_tensors(stopped)
   assert set(found) == set(expected)
   for name, value in expected.items():
     np.testing.assert_array_equal(found[name], value, err_msg=name)

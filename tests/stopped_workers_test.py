@@ -1,0 +1,75 @@
+"""Workers that train together, of which one is told to end or killed."""
+
+import signal
+import time
+
+import numpy as np
+import pytest
+from multi_worker_test import finish, start_workers
+from preemption_test import checkpoint_tensors
+from run_squad_test import folder, squad_command  # noqa: F401 -- a fixture
+
+from bert_span.training.preemption import EXIT_CODE
+
+_FLAGS = ("--do_train", "--save_checkpoints_steps=3", "--learning_rate=2e-3")
+
+
+def _start(folder, output_dir):  # noqa: F811
+  command = squad_command(folder, output_dir, *_FLAGS)
+  return start_workers(command[1:3], command[3:])
+
+
+def _finished(folder, output_dir):  # noqa: F811
+  """Standard errors of both workers, which ended well."""
+  done = finish(_start(folder, output_dir))
+  for status, _, errors in done:
+    assert status == 0, errors[-3000:]
+  return [errors for _, _, errors in done]
+
+
+def _signalled(folder, output_dir, sent, is_time):  # noqa: F811
+  """Sends the second worker a signal when it is time; (status, _, errors)."""
+  processes = _start(folder, output_dir)
+  deadline = time.monotonic() + 900
+  while not is_time():
+    running = all(process.poll() is None for process in processes)
+    if not running or time.monotonic() > deadline:
+      pytest.fail(str([errors[-2000:] for _, _, errors in finish(processes)]))
+    time.sleep(0.02)
+  processes[1].send_signal(sent)
+  return finish(processes)
+
+
+@pytest.mark.large
+def test_workers_end_together_and_go_on_together(folder, tmp_path):  # noqa: F811
+  """SIGTERM to one stops both; SIGKILL of one fails both; nothing is lost."""
+  whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+  _finished(folder, whole)
+
+  # Written before the first step is traced, which takes longer than a signal.
+  ended = _signalled(
+    folder,
+    stopped,
+    signal.SIGTERM,
+    lambda: list((stopped / "train").glob("events*")),
+  )
+  assert [status for status, _, _ in ended] == [EXIT_CODE] * 2, ended
+  assert all("SIGTERM received" in errors for _, _, errors in ended)
+  saved = set(stopped.glob("*.index"))
+  assert saved and not (stopped / "model").exists()
+
+  killed = _signalled(
+    folder,
+    stopped,
+    signal.SIGKILL,
+    lambda: set(stopped.glob("*.index")) - saved,
+  )
+  assert killed[1][0] == -signal.SIGKILL
+  assert killed[0][0] not in (0, EXIT_CODE)
+  assert not (stopped / "model").exists()
+
+  assert all("Continuing from" in e for e in _finished(folder, stopped))
+  expected, found = checkpoint_tensors(whole), checkpoint_tensors(stopped)
+  assert set(found) == set(expected)
+  for name, value in expected.items():
+    np.testing.assert_array_equal(found[name], value, err_msg=name)
