@@ -139,10 +139,12 @@ def _timed_run(path, length, threads):
   """A function that runs a file once and gives the seconds it took."""
   import numpy as np
 
+  from bert_span.serving.tflite_extractor import read_vocabulary
   from bert_span.serving.tflite_runner import TFLiteRunner
 
   runner = TFLiteRunner(path, threads, max_length=length)
-  ids = np.random.default_rng(_SEED).integers(1000, 20000, length, np.int32)
+  num_tokens = len(read_vocabulary(path))
+  ids = np.random.default_rng(_SEED).integers(0, num_tokens, length, np.int32)
   ones = np.ones(length, np.int32)
   runner(ids, ones, ones)  # plans its memory
 

@@ -6,7 +6,7 @@ SAME = "the same answer"
 WHOLE_WORDS = "the library gives whole words between blanks"
 CANDIDATES = "the library tries 5 starts and 5 ends, here 20"
 LONGER = "the library takes answers of up to 32 WordPieces, here 30"
-ROUNDING = "the library's runtime scores the same answer otherwise"
+ROUNDING = "the library's runtime rounds otherwise"
 UNKNOWN = "NO KNOWN CAUSE"
 
 
@@ -27,7 +27,11 @@ def cause(context, our, text, score):
     return WHOLE_WORDS
   ours = [e for e in our.n_best if _words(_widened(context, e)) == _words(text)]
   # Several of our spans may be the same whole words; the best one is theirs.
-  if ours and abs(ours[0].score - score) > _TOLERANCE:
+  # Its score is another one, or so near to our answer's that either may win.
+  if ours and (
+    abs(ours[0].score - score) > _TOLERANCE
+    or abs(ours[0].score - our.score) <= _TOLERANCE
+  ):
     return ROUNDING
   if not text or our.score > score + _TOLERANCE:
     return CANDIDATES

@@ -19,6 +19,7 @@ _CONTEXT = "Built in 1895, by Anna."
 _YEAR = _Prediction("1895", 9, 13, 5.0)
 _ANNA = _Prediction("Anna", 18, 22, 5.0)
 _ANNA_SECOND = _Prediction("1895", 9, 13, 5.0, (_YEAR, _ANNA))
+_ANNA_FAR = _Prediction("1895", 9, 13, 6.0, (_YEAR, _ANNA))
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,8 @@ _ANNA_SECOND = _Prediction("1895", 9, 13, 5.0, (_YEAR, _ANNA))
     (_YEAR, "Built", 4.0, causes.CANDIDATES),
     (_YEAR, "Built in 1895, by Anna.", 6.0, causes.LONGER),
     (_ANNA_SECOND, "Anna.", 4.5, causes.ROUNDING),
-    (_ANNA_SECOND, "Anna.", 5.0, causes.UNKNOWN),
+    (_ANNA_SECOND, "Anna.", 5.0, causes.ROUNDING),
+    (_ANNA_FAR, "Anna.", 5.0, causes.CANDIDATES),
     (_YEAR, "Built", 5.0, causes.UNKNOWN),
   ],
 )
