@@ -8,7 +8,7 @@ import tensorflow as tf
 from tensorflow.python.client import device_lib
 
 # Resident memory of a process that trains, without what depends on the model
-# and the batch; measured with benchmarks/memory_estimate.py.
+# and the batch; measured with benchmarks/training_step.py.
 _PROGRAM_BYTES = 800_000_000
 # Where Linux says how much memory a container may use: version 2 and 1.
 _CONTAINER_LIMITS = (

@@ -12,7 +12,7 @@ I: the five factors of GELU in the tanh form. A L^2: the attention probabilities
 in float32 (4), after dropout (w), and its mask (1).
 
 Counted in the graph of a training step; what the passes compute on the way and
-what surrounds a clipped gradient was measured, with benchmarks/memory_estimate.
+what surrounds a clipped gradient was measured, with benchmarks/training_step.
 """
 
 import dataclasses
