@@ -8,7 +8,7 @@ import pytest
 # Room -> what it may import of bert_span: rooms, or single modules of one.
 _ARROWS = {
   "text": ("keras_backend",),
-  "modeling": ("keras_backend",),
+  "modeling": (),
   "data": ("text",),
   "answers": ("data", "keras_backend"),
   "training": ("data.atomic_file", "keras_backend"),

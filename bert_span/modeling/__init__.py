@@ -1,5 +1,5 @@
-"""Encoder, heads, losses and the import of checkpoints; knows no strings."""
+"""Encoder, heads, losses and the import of checkpoints; knows no strings.
 
-from bert_span.keras_backend import ensure_tensorflow_backend
-
-ensure_tensorflow_backend()
+The model itself, encoder, heads and losses, is written in Keras' own ops and
+runs on any of its backends; what reads and writes files needs TensorFlow.
+"""

@@ -3,8 +3,6 @@
 import dataclasses
 import json
 
-import tensorflow as tf
-
 # The original's BertConfig defaults; vocab_size has none.
 _ORIGINAL_DEFAULTS = {
   "hidden_size": 768,
@@ -98,6 +96,9 @@ def read_json_object(path):
   Raises:
     ValueError: no such file, not UTF-8, not JSON, or not an object.
   """
+  # Here, so that the sizes alone need no TensorFlow.
+  import tensorflow as tf
+
   try:
     with tf.io.gfile.GFile(path, "rb") as file:
       content = file.read()

@@ -1,0 +1,196 @@
+r"""Training speed on an accelerator: this model in two runtimes, and a peer.
+
+  python -m benchmarks.accelerator_training
+  python -m benchmarks.accelerator_training --shapes=minilm --steps=20 \
+    --sides=jax,transformers --peak_tflops=989
+
+Sides: `tensorflow`, the step of run_squad; `jax`, the same model and loss under
+Keras' JAX backend; `transformers`, BertForQuestionAnswering in PyTorch. Each
+trains the same random batches in a process of its own, one after the other on
+the same device, all windows of 384 WordPieces (`full`), or padded to multiples
+of 32 with SQuAD's lengths (`buckets`). Prints one row of a table for each:
+windows a second by the median update, and with --peak_tflops (of the device and
+precision, in 10^12 operations a second) the share of it that the matrix
+products reach. A side whose packages are not installed is named and left out.
+"""
+
+import dataclasses
+import itertools
+import json
+import statistics
+import subprocess
+import sys
+import time
+
+from absl import flags
+
+from benchmarks import training_sides
+from bert_span import program_flags
+
+_SIDES = flags.DEFINE_list(
+  "sides", list(training_sides.SIDES), "Sides to measure."
+)
+_SHAPES = flags.DEFINE_list(
+  "shapes", list(training_sides.SHAPES), "Encoders: minilm, base, large."
+)
+_PRECISIONS = flags.DEFINE_list(
+  "precisions", ["float32", "bfloat16"], "Precisions of matrix products."
+)
+_LENGTHS = flags.DEFINE_list(
+  "lengths", ["full", "buckets"], "full is --max_seq_length; buckets."
+)
+_MAX_SEQ_LENGTH = flags.DEFINE_integer(
+  "max_seq_length", 384, "WordPieces of the longest windows.", lower_bound=32
+)
+_BATCH_SIZE = flags.DEFINE_integer(
+  "batch_size", 32, "Windows of a batch.", lower_bound=1
+)
+_STEPS = flags.DEFINE_integer(
+  "steps", 30, "Measured updates of each case.", lower_bound=1
+)
+_PEAK_TFLOPS = flags.DEFINE_float(
+  "peak_tflops", None, "Peak of the device in 10^12 operations a second."
+)
+_CASE = flags.DEFINE_string(
+  "case", None, "One case as side,shape,precision,lengths, measured here."
+)
+# Share of windows by padded length: 44 articles of SQuAD 1.1 at 384/128/64.
+_SHARES = {
+  64: 0.043,
+  96: 0.128,
+  128: 0.191,
+  160: 0.201,
+  192: 0.160,
+  224: 0.100,
+  256: 0.064,
+  288: 0.047,
+  320: 0.030,
+  352: 0.016,
+  384: 0.020,
+}
+_COLUMNS = (
+  *("model", "precision", "lengths", "side", "device"),
+  *("windows/s", "ms an update", "spread", "of peak"),
+)
+
+
+def main(argv):
+  """Measures every case in a process of its own, or the one of --case."""
+  program_flags.refuse_arguments(argv)
+  for values, known in (
+    (_SIDES.value, training_sides.SIDES),
+    (_SHAPES.value, training_sides.SHAPES),
+    (_PRECISIONS.value, ("float32", "bfloat16")),
+    (_LENGTHS.value, ("full", "buckets")),
+  ):
+    unknown = ", ".join(set(values) - set(known))
+    program_flags.check(not unknown, f"There is no {unknown}: {list(known)}.")
+  if _CASE.value:
+    print(json.dumps(_measure(*_CASE.value.split(","))))
+    return
+  print(f"| {' | '.join(_COLUMNS)} |\n|---|---|---|---|---|{'---:|' * 4}")
+  for case in itertools.product(
+    _SHAPES.value, _PRECISIONS.value, _LENGTHS.value, _SIDES.value
+  ):
+    print(_row(*case), flush=True)
+
+
+def run():
+  """Entry point."""
+  program_flags.run_program(main)
+
+
+def _row(shape, precision, lengths, side):
+  """A line of the table."""
+  command = [sys.executable, "-m", "benchmarks.accelerator_training"]
+  case = f"--case={side},{shape},{precision},{lengths}"
+  process = subprocess.run(
+    [*command, *sys.argv[1:], case],
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+  head = [shape, precision, lengths, side]
+  if process.returncode:
+    reason = process.stderr.strip().splitlines()[-1]
+    return f"| {' | '.join(head)} | not measured: {reason} |"
+  figures = json.loads(process.stdout.splitlines()[-1])
+  return f"| {' | '.join([*head, *map(str, figures.values())])} |"
+
+
+def _measure(name, shape, precision, lengths):
+  """Trains a case; the figures of its row."""
+  shape = training_sides.SHAPES[shape]
+  side = training_sides.Side(shape, precision, _BATCH_SIZE.value)
+  update = training_sides.SIDES[name](side)
+  if lengths == "full":
+    shares = {_MAX_SEQ_LENGTH.value: 1.0}
+  else:
+    shares = {k: v for k, v in _SHARES.items() if k <= _MAX_SEQ_LENGTH.value}
+  # A length at a time, weighed by its share: compiled once, then measured.
+  times = {length: _times(update, length) for length in shares}
+  seconds = _weighed(
+    shares, {k: statistics.median(t) for k, t in times.items()}
+  )
+  flops = _weighed(
+    shares, {k: shape.flops(_BATCH_SIZE.value, k) for k in shares}
+  )
+  slow = _weighed(shares, {k: max(t) for k, t in times.items()})
+  fast = _weighed(shares, {k: min(t) for k, t in times.items()})
+  share = "-"
+  if _PEAK_TFLOPS.value:
+    share = f"{flops / seconds / (_PEAK_TFLOPS.value * 1e12):.1%}"
+  return dataclasses.asdict(
+    Figures(
+      training_sides.device_name(name),
+      round(_BATCH_SIZE.value / seconds, 1),
+      round(1000 * seconds, 2),
+      f"{1000 * fast:.2f} to {1000 * slow:.2f}",
+      share,
+    )
+  )
+
+
+@dataclasses.dataclass(frozen=True)
+class Figures:
+  """The measured cells of a row, in the order of the columns."""
+
+  device: str
+  windows_a_second: float
+  milliseconds: float
+  spread: str
+  share_of_peak: str
+
+
+def _weighed(shares, values):
+  """Mean by share; a batch has windows of one length."""
+  return sum(shares[k] * values[k] for k in shares) / sum(shares.values())
+
+
+def _times(update, length):
+  """Seconds of each update at a length, after three that do not count."""
+  import numpy as np
+
+  rng = np.random.default_rng(length)
+  size = (_BATCH_SIZE.value, length)
+  batch = {
+    "input_ids": rng.integers(
+      0, training_sides.VOCABULARY_SIZE, size, np.int32
+    ),
+    "input_mask": np.ones(size, np.int32),
+    "segment_ids": np.zeros(size, np.int32),
+    "start_positions": rng.integers(0, length, size[:1], np.int32),
+    "end_positions": rng.integers(0, length, size[:1], np.int32),
+  }
+  for _ in range(3):
+    update(batch)
+  times = []
+  for _ in range(_STEPS.value):
+    begin = time.perf_counter()
+    update(batch)
+    times.append(time.perf_counter() - begin)
+  return times
+
+
+if __name__ == "__main__":
+  run()

@@ -1,0 +1,246 @@
+"""Updates of a BERT span model in three runtimes, on one accelerator.
+
+The same sizes with random weights, the same loss, dropout 0.1, Adam with
+decoupled weight decay after clipping by the global norm; whole updates. A side
+is a function of a `Side` that gives a function of a batch: it makes an update
+and returns the loss as a float, so the device has finished by then.
+"""
+
+import contextlib
+import dataclasses
+import os
+
+VOCABULARY_SIZE = 30522
+_LEARNING_RATE = 3e-5
+_WEIGHT_DECAY = 0.01
+_CLIP_NORM = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+  """Sizes of an encoder; a feed-forward layer is 4 times as wide.
+
+  Attributes:
+    num_layers: transformer layers.
+    num_heads: attention heads in a layer.
+    hidden_dim: width of a token's vector.
+  """
+
+  num_layers: int
+  num_heads: int
+  hidden_dim: int
+
+  def flops(self, batch_size, seq_length):
+    """Floating-point operations of an update, matrix products alone.
+
+    12 H^2 weights a layer, each multiplied and added once forwards and twice
+    backwards for every token; attention multiplies each pair of tokens by 2 H.
+    """
+    tokens = batch_size * seq_length
+    width = self.hidden_dim
+    per_token = 12 * width**2 + 2 * width * seq_length
+    return 6 * tokens * self.num_layers * per_token
+
+
+SHAPES = {
+  "minilm": Shape(6, 12, 384),
+  "base": Shape(12, 12, 768),
+  "large": Shape(24, 16, 1024),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+  """What the process of a side is to train.
+
+  Attributes:
+    shape: `Shape`.
+    precision: "float32" or "bfloat16", of the encoder's matrix products.
+    batch_size: windows of a batch.
+  """
+
+  shape: Shape
+  precision: str
+  batch_size: int
+
+
+def tensorflow_update(side):
+  """The step that run_squad makes."""
+  import tensorflow as tf
+
+  from bert_span.fine_tuning import span_loss_fn
+  from bert_span.modeling.precision import computing_in
+  from bert_span.training.optimizer import create_optimizer
+  from bert_span.training.step import make_train_step
+
+  model = _span_model(side.shape)
+  optimizer = create_optimizer(_LEARNING_RATE)
+  optimizer.build(model.trainable_variables)
+  step = make_train_step(
+    model, span_loss_fn("mean"), optimizer, side.batch_size, _CLIP_NORM
+  )
+  # One function a length: XLA compiles each, as --jit_compile=on does.
+  compiled = tf.function(step, jit_compile=True)
+
+  def update(batch):
+    with computing_in(model.backbone, side.precision):
+      return float(compiled(batch)["loss"])
+
+  return update
+
+
+def jax_update(side):
+  """The same model and loss under Keras' JAX backend."""
+  os.environ["KERAS_BACKEND"] = "jax"  # Keras is not loaded yet.
+  import jax
+  import keras
+
+  from bert_span.modeling.precision import computing_in
+  from bert_span.modeling.span_loss import SpanLoss
+
+  model = _span_model(side.shape)
+  loss = SpanLoss()
+  optimizer = keras.optimizers.AdamW(
+    _LEARNING_RATE, _WEIGHT_DECAY, global_clipnorm=_CLIP_NORM
+  )
+  optimizer.build(model.trainable_variables)
+
+  def loss_of(trainable, others, batch):
+    logits, others = model.stateless_call(
+      trainable, others, _encoder_inputs(batch), training=True
+    )
+    value = loss(
+      logits["start_logits"],
+      logits["end_logits"],
+      batch["start_positions"],
+      batch["end_positions"],
+    )
+    return value, others
+
+  def step(state, batch):
+    trainable, others, slots = state
+    (value, others), gradients = jax.value_and_grad(loss_of, has_aux=True)(
+      trainable, others, batch
+    )
+    trainable, slots = optimizer.stateless_apply(slots, gradients, trainable)
+    return (trainable, others, slots), value
+
+  compiled = jax.jit(step, donate_argnums=0)
+  state = tuple(
+    [variable.value for variable in variables]
+    for variables in (
+      model.trainable_variables,
+      model.non_trainable_variables,
+      optimizer.variables,
+    )
+  )
+
+  def update(batch):
+    nonlocal state
+    with computing_in(model.backbone, side.precision):
+      state, value = compiled(state, batch)
+    return float(value)
+
+  return update
+
+
+def transformers_update(side):
+  """BertForQuestionAnswering, its attention and AdamW fused, in autocast."""
+  import torch
+  import transformers
+
+  device = "cuda" if torch.cuda.is_available() else "cpu"
+  shape = side.shape
+  model = transformers.BertForQuestionAnswering(
+    transformers.BertConfig(
+      vocab_size=VOCABULARY_SIZE,
+      hidden_size=shape.hidden_dim,
+      num_hidden_layers=shape.num_layers,
+      num_attention_heads=shape.num_heads,
+      intermediate_size=4 * shape.hidden_dim,
+    )
+  ).to(device)
+  model.train()
+  optimizer = torch.optim.AdamW(
+    model.parameters(), _LEARNING_RATE, weight_decay=_WEIGHT_DECAY, fused=True
+  )
+
+  def precision():
+    if side.precision == "float32":
+      return contextlib.nullcontext()
+    return torch.autocast(device, torch.bfloat16)
+
+  def update(batch):
+    tensors = {k: torch.from_numpy(v).long() for k, v in batch.items()}
+    tensors = {name: tensor.to(device) for name, tensor in tensors.items()}
+    with precision():
+      loss = model(
+        input_ids=tensors["input_ids"],
+        attention_mask=tensors["input_mask"],
+        token_type_ids=tensors["segment_ids"],
+        start_positions=tensors["start_positions"],
+        end_positions=tensors["end_positions"],
+      ).loss
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), _CLIP_NORM)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    return float(loss)
+
+  return update
+
+
+SIDES = {
+  "tensorflow": tensorflow_update,
+  "jax": jax_update,
+  "transformers": transformers_update,
+}
+
+
+def device_name(name):
+  """Name of the device that a side computes on.
+
+  Args:
+    name: of the side.
+  """
+  if name == "tensorflow":
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    if not gpus:
+      return "CPU"
+    return tf.config.experimental.get_device_details(gpus[0])["device_name"]
+  if name == "jax":
+    import jax
+
+    return jax.devices()[0].device_kind
+  import torch
+
+  return torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
+
+
+def _span_model(shape):
+  from bert_span.modeling.encoder import build_encoder
+  from bert_span.modeling.encoder_config import EncoderConfig
+  from bert_span.modeling.span_model import build_span_model
+
+  return build_span_model(
+    build_encoder(
+      EncoderConfig(
+        vocabulary_size=VOCABULARY_SIZE,
+        num_layers=shape.num_layers,
+        num_heads=shape.num_heads,
+        hidden_dim=shape.hidden_dim,
+        intermediate_dim=4 * shape.hidden_dim,
+        num_segments=2,
+      )
+    )
+  )
+
+
+def _encoder_inputs(batch):
+  return {
+    "token_ids": batch["input_ids"],
+    "segment_ids": batch["segment_ids"],
+    "padding_mask": batch["input_mask"],
+  }
