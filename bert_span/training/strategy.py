@@ -204,7 +204,9 @@ class WorkerVote:
   def _sum(self, value):
     def of_replica():
       context = tf.distribute.get_replica_context()
-      return context.all_reduce(tf.distribute.ReduceOp.SUM, value)
+      # A sum needs to know the device, which an argument has none of.
+      on_device = tf.identity(value)
+      return context.all_reduce(tf.distribute.ReduceOp.SUM, on_device)
 
     results = self._strategy.run(of_replica)
     return self._strategy.experimental_local_results(results)[0]
