@@ -1,0 +1,162 @@
+r"""Does span masking help? Pre-trains in several ways, fine-tunes each alike.
+
+  python -m benchmarks.pretraining_comparison --work_dir=DIR \
+    --text=text/train.txt --held_out_text=text/held_out.txt \
+    --train_file=squad1_train_part.json --predict_file=squad1_dev_half.json
+
+All ways start from --preset and take equal steps on the same text: masked
+pieces (subword), spans (span), spans and the span boundary objective (sbo);
+none is the preset as it is. Each is then fine-tuned on the same questions by
+the same seeds. Questions are drawn from the whole files, by a fixed seed.
+Prints a table of mean and deviation; a run that was stopped goes on.
+"""
+
+import json
+import pathlib
+import random
+import subprocess
+import sys
+
+from absl import app, flags
+
+_WAYS = {
+  "none": None,
+  "subword": ["--masking=subword", "--nosbo"],
+  "span": ["--masking=span", "--nosbo"],
+  "sbo": ["--masking=span", "--sbo"],
+}
+
+_WORK_DIR = flags.DEFINE_string(
+  "work_dir", None, "Folder of everything that is written.", required=True
+)
+_TEXT = flags.DEFINE_string(
+  "text", None, "Text to pre-train on, one sentence a line.", required=True
+)
+_HELD_OUT_TEXT = flags.DEFINE_string(
+  "held_out_text", None, "Text that is scored on.", required=True
+)
+_TRAIN_FILE = flags.DEFINE_string(
+  "train_file", None, "SQuAD file to draw from for training.", required=True
+)
+_PREDICT_FILE = flags.DEFINE_string(
+  "predict_file", None, "SQuAD file to draw from for scoring.", required=True
+)
+_PRESET = flags.DEFINE_string(
+  "preset", "all-minilm-l6-v2", "Model that all ways start from."
+)
+_WAYS_FLAG = flags.DEFINE_multi_enum(
+  "way", list(_WAYS), list(_WAYS), "Ways to compare."
+)
+_NUM_TRAIN_QUESTIONS = flags.DEFINE_integer(
+  "num_train_questions", 640, "Questions to fine-tune on.", lower_bound=1
+)
+_NUM_QUESTIONS = flags.DEFINE_integer(
+  "num_questions", 400, "Questions to score.", lower_bound=1
+)
+_NUM_SEEDS = flags.DEFINE_integer(
+  "num_seeds", 3, "Fine-tunings of each model.", lower_bound=2
+)
+_PRETRAINING = flags.DEFINE_string(
+  "pretraining_flags",
+  "--max_seq_length=128 --train_batch_size=16 --learning_rate=2e-4 "
+  "--num_train_steps=300 --num_warmup_steps=30 --adam_bias_correction "
+  "--eval_steps=50",
+  "Flags of run_pretraining, separated by blanks.",
+)
+_FINE_TUNING = flags.DEFINE_string(
+  "fine_tuning_flags",
+  "--max_seq_length=384 --doc_stride=128 --train_batch_size=16 "
+  "--learning_rate=2e-4 --num_train_epochs=2 --adam_bias_correction",
+  "Flags of run_squad, separated by blanks.",
+)
+
+
+def main(argv):
+  """Pre-trains, fine-tunes and scores, one way after the other."""
+  del argv
+  work_dir = pathlib.Path(_WORK_DIR.value)
+  work_dir.mkdir(parents=True, exist_ok=True)
+  train_file, predict_file = work_dir / "train.json", work_dir / "dev.json"
+  _draw(_TRAIN_FILE.value, _NUM_TRAIN_QUESTIONS.value, train_file)
+  _draw(_PREDICT_FILE.value, _NUM_QUESTIONS.value, predict_file)
+  rows = []
+  for way in _WAYS_FLAG.value:
+    preset = _PRESET.value
+    if _WAYS[way] is not None:
+      preset = _pretrain(way, work_dir / way / "pretrained")
+    rows.append(
+      (way, _fine_tune(preset, train_file, predict_file, work_dir / way))
+    )
+  print("way         EM mean  deviation   F1 mean  deviation")
+  for way, result in rows:
+    cells = [
+      result[kind][name]
+      for name in ("exact_match", "f1")
+      for kind in ("mean", "deviation")
+    ]
+    print(way.ljust(9) + "".join(f"{cell:10.2f}" for cell in cells))
+
+
+def _draw(path, num_questions, drawn_path):
+  """Writes a SQuAD file of questions drawn from all of another."""
+  content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+  paragraphs = [
+    (article["title"], paragraph)
+    for article in content["data"]
+    for paragraph in article["paragraphs"]
+  ]
+  questions = [
+    (title, paragraph["context"], question)
+    for title, paragraph in paragraphs
+    for question in paragraph["qas"]
+  ]
+  drawn = random.Random(0).sample(questions, num_questions)
+  data = [
+    {"title": title, "paragraphs": [{"context": context, "qas": [question]}]}
+    for title, context, question in drawn
+  ]
+  text = json.dumps({"version": content.get("version"), "data": data})
+  drawn_path.write_text(text, encoding="utf-8")
+
+
+def _pretrain(way, output_dir):
+  """Path of the model pre-trained in one way."""
+  model = output_dir / "model"
+  if not model.exists():
+    _run(
+      "run_pretraining",
+      f"--preset={_PRESET.value}",
+      f"--input_file={_TEXT.value}",
+      f"--eval_file={_HELD_OUT_TEXT.value}",
+      f"--output_dir={output_dir}",
+      *("--do_train", "--do_eval", "--nodo_export"),
+      *_PRETRAINING.value.split(),
+      *_WAYS[way],
+    )
+  return model
+
+
+def _fine_tune(preset, train_file, predict_file, work_dir):
+  """Mean and deviation of the scores, as run_squad's seeds.json holds them."""
+  output_dir = work_dir / "fine_tuned"
+  _run(
+    "run_squad",
+    f"--preset={preset}",
+    f"--train_file={train_file}",
+    f"--predict_file={predict_file}",
+    f"--output_dir={output_dir}",
+    f"--num_seeds={_NUM_SEEDS.value}",
+    *("--do_train", "--do_predict", "--do_eval"),
+    *_FINE_TUNING.value.split(),
+  )
+  seeds = (output_dir / "seeds.json").read_text(encoding="utf-8")
+  return json.loads(seeds)
+
+
+def _run(program, *arguments):
+  command = [sys.executable, "-m", f"bert_span.{program}", *arguments]
+  subprocess.run(command, check=True)
+
+
+if __name__ == "__main__":
+  app.run(main)
