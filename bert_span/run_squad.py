@@ -12,12 +12,11 @@ With --preset instead of the three files of a checkpoint it starts from a
 KerasHub preset, a Hugging Face directory or a model of this package.
 """
 
-import math
 import os
 
 from absl import flags
 
-from bert_span import program_flags, training_flags
+from bert_span import fine_tuning_flags, program_flags, training_flags
 
 _TRAIN_RECORDS = flags.DEFINE_string(
   "train_records",
@@ -35,74 +34,13 @@ _DO_EVAL = flags.DEFINE_bool(
   "Whether to score predictions.json in --output_dir with the official "
   "metrics.",
 )
-_TRAIN_BATCH_SIZE = flags.DEFINE_integer(
-  "train_batch_size", 32, "Windows in a training batch.", lower_bound=1
-)
 _PREDICT_BATCH_SIZE = flags.DEFINE_integer(
   "predict_batch_size", 8, "Windows the model reads at once.", lower_bound=1
-)
-_NUM_TRAIN_EPOCHS = flags.DEFINE_float(
-  "num_train_epochs",
-  3.0,
-  "Passes over the training examples.",
-  lower_bound=0.0,
-)
-_WARMUP_PROPORTION = flags.DEFINE_float(
-  "warmup_proportion",
-  0.1,
-  "Share of the steps in which the learning rate rises.",
-  lower_bound=0.0,
-  upper_bound=1.0,
 )
 _VERBOSE_LOGGING = flags.DEFINE_bool(
   "verbose_logging",
   False,
   "Whether every place of a data problem is named, and not the first three.",
-)
-_LENGTH_BUCKETS = flags.DEFINE_string(
-  "length_buckets",
-  "32",
-  "Batches hold windows of similar length and are padded to a multiple of "
-  "this, in WordPieces; none pads to --max_seq_length, as the original.",
-)
-_SPAN_HEAD_BIAS = flags.DEFINE_bool(
-  "span_head_bias",
-  True,
-  "Whether start and end logits have a bias, as in the original's code; the "
-  "paper has none.",
-)
-_LOSS_REDUCTION = flags.DEFINE_enum(
-  "loss_reduction",
-  "mean",
-  ["mean", "sum"],
-  "Whether the loss is the mean of start and end, as the original, or their "
-  "sum.",
-)
-_CLIP_BY_UNSUMMED_EMBEDDINGS = flags.DEFINE_bool(
-  "clip_by_unsummed_embeddings",
-  False,
-  "Whether gradients are clipped by the norm that the original takes, which "
-  "does not sum the word embeddings' rows of a repeated token.",
-)
-_LEARNING_RATE_AFTER_STEP = flags.DEFINE_bool(
-  "learning_rate_after_step",
-  False,
-  "Whether a step uses the learning rate of the step count after it, as the "
-  "original often does by a race, and not of the count before it.",
-)
-_ANNOTATOR_LABELS = program_flags.annotator_labels_flag()
-_BIO_LOSS_REDUCTION = flags.DEFINE_enum(
-  "bio_loss_reduction",
-  "sum",
-  ["sum", "mean"],
-  "With --head=bio: whether a window's loss is the sum over its passage tokens "
-  "or their mean.",
-)
-_BIO_CLASS_WEIGHTS = flags.DEFINE_list(
-  "bio_class_weights",
-  None,
-  "With --head=bio: weights of B, I and O in the loss, three positive numbers "
-  "separated by commas; 1 each by default.",
 )
 _DISAGREEMENT_QUESTIONS = flags.DEFINE_integer(
   "disagreement_questions",
@@ -125,20 +63,15 @@ _NUM_SEEDS = flags.DEFINE_integer(
   "with mean and deviation of their scores.",
   lower_bound=1,
 )
-_SEED = flags.DEFINE_integer(
-  "seed",
-  12345,
-  "Seed of initial weights, dropout and the order of batches.",
-  lower_bound=0,
-)
 _WRITE_LOGITS = flags.DEFINE_bool(
   "write_logits",
   False,
   "Whether start and end logits of all windows are written to logits.npz in "
   "--output_dir, for bert_span.decode.",
 )
+_FINE_TUNING = fine_tuning_flags.fine_tuning_flags()
 _DATA = training_flags.train_data_flags()
-_LOOP = training_flags.loop_flags()
+training_flags.loop_flags()
 _SELECTION = training_flags.selection_flags()
 _OUTPUT_DIR = program_flags.output_dir_flag()
 _PREDICT_FILE = program_flags.predict_file_flag()
@@ -153,8 +86,8 @@ training_flags.execution_flags()
 training_flags.device_flags()
 _DRY_RUN = training_flags.dry_run_flags()
 # --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(program_flags)
-flags.adopt_module_key_flags(training_flags)
+for _module in (program_flags, training_flags, fine_tuning_flags):
+  flags.adopt_module_key_flags(_module)
 
 
 def main(argv):
@@ -174,12 +107,12 @@ def main(argv):
   if _DO_TRAIN.value:
     # First of all: TensorFlow joins workers before it has run anything.
     strategy = training_flags.make_strategy(
-      _TRAIN_BATCH_SIZE.value, squad_job.log_line
+      _FINE_TUNING.train_batch_size.value, squad_job.log_line
     )
   if is_chief(strategy):
     squad_job.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
   if _NUM_SEEDS.value == 1:
-    _run_job(_SEED.value, _OUTPUT_DIR.value, strategy)
+    _run_job(_FINE_TUNING.seed.value, _OUTPUT_DIR.value, strategy)
     return
   program_flags.check(
     num_workers(strategy) == 1,
@@ -188,7 +121,7 @@ def main(argv):
   )
   from bert_span import seed_runs
 
-  first = _SEED.value
+  first = _FINE_TUNING.seed.value
   seed_runs.run_seeds(
     list(range(first, first + _NUM_SEEDS.value)),
     _OUTPUT_DIR.value,
@@ -210,10 +143,10 @@ def _job(seed, output_dir, strategy=None):
   return squad_job.SquadJob(
     output_dir=output_dir,
     source=training_flags.encoder_source(),
-    head_bias=_SPAN_HEAD_BIAS.value,
+    head_bias=_FINE_TUNING.span_head_bias.value,
     window_options=program_flags.window_options(),
     decoder_options=program_flags.decoder_options(head=head),
-    fine_tuning_options=_fine_tuning_options(seed),
+    fine_tuning_options=fine_tuning_flags.fine_tuning_options(seed),
     no_span=_NO_SPAN.value,
     verbose=_VERBOSE_LOGGING.value,
     head=head,
@@ -269,7 +202,7 @@ def _print_dry_run():
   print("Dry run: nothing is trained, nothing is written.")
   if _DO_TRAIN.value:
     options = training_flags.dry_run_options()
-    job = _job(_SEED.value, _OUTPUT_DIR.value)
+    job = _job(_FINE_TUNING.seed.value, _OUTPUT_DIR.value)
     for line in dry_run.fine_tuning_lines(job, _train_source(), options):
       print(line)
   if _DO_PREDICT.value or _DO_EVAL.value:
@@ -287,26 +220,6 @@ def _train_source():
   if _TRAIN_RECORDS.value:
     return squad_records.open_training_records(_TRAIN_RECORDS.value, *source)
   return squad_job.read(*source)
-
-
-def _fine_tuning_options(seed):
-  from bert_span.fine_tuning import FineTuningOptions
-
-  return FineTuningOptions(
-    train_batch_size=_TRAIN_BATCH_SIZE.value,
-    **training_flags.loop_options(),
-    num_train_epochs=_NUM_TRAIN_EPOCHS.value,
-    warmup_proportion=_WARMUP_PROPORTION.value,
-    length_bucket=_length_bucket(),
-    drop_answerless_windows=_DATA.drop_answerless_windows.value,
-    loss_reduction=_LOSS_REDUCTION.value,
-    clip_by_unsummed_embeddings=_CLIP_BY_UNSUMMED_EMBEDDINGS.value,
-    learning_rate_after_step=_LEARNING_RATE_AFTER_STEP.value,
-    seed=seed,
-    annotator_labels=_ANNOTATOR_LABELS.value,
-    bio_loss_reduction=_BIO_LOSS_REDUCTION.value,
-    bio_class_weights=_class_weights(),
-  )
 
 
 def _head():
@@ -337,10 +250,6 @@ def _check_flags():
       _DATA.train_file.value or _DATA.dataset.value or _TRAIN_RECORDS.value,
       "--do_train needs --train_file or --dataset, or --train_records.",
     )
-    check(
-      _LOOP.learning_rate.value > 0 and _NUM_TRAIN_EPOCHS.value > 0,
-      "--do_train needs --learning_rate and --num_train_epochs above 0.",
-    )
   if _DO_PREDICT.value or _DO_EVAL.value:
     check(
       _PREDICT_FILE.value or _DATA.dataset.value,
@@ -354,7 +263,7 @@ def _check_flags():
   )
   if _DO_TRAIN.value or _DO_PREDICT.value:
     training_flags.check_model_flags(needs_model=_DO_TRAIN.value)
-  training_flags.check_device_flags(_TRAIN_BATCH_SIZE.value)
+  training_flags.check_device_flags(_FINE_TUNING.train_batch_size.value)
   training_flags.check_dry_run_flags()
   max_query_length = program_flags.window_flags().max_query_length.value
   max_seq_length = program_flags.window_flags().max_seq_length.value
@@ -364,8 +273,7 @@ def _check_flags():
     f"--max_query_length ({max_query_length}) + 3.",
   )
   _check_selection_flags()
-  _length_bucket()
-  _class_weights()
+  fine_tuning_flags.check_fine_tuning_flags(_DO_TRAIN.value)
 
 
 def _check_selection_flags():
@@ -388,41 +296,6 @@ def _check_selection_flags():
     "--num_seeds needs --do_train, --do_predict and --do_eval: it compares "
     "scores.",
   )
-
-
-def _length_bucket():
-  """--length_buckets as WordPieces, or None."""
-  value = _LENGTH_BUCKETS.value
-  is_tpu = training_flags.device_options().is_tpu
-  if value.lower() == "none" or (is_tpu and not _LENGTH_BUCKETS.present):
-    return None
-  program_flags.check(
-    not is_tpu,
-    f"--length_buckets={value}: a TPU compiles every length anew. Use "
-    "--length_buckets=none, or leave it out.",
-  )
-  program_flags.check(
-    value.isdecimal() and int(value) > 0,
-    "--length_buckets must be none or a positive number of WordPieces. "
-    f"Received: {value!r}",
-  )
-  return int(value)
-
-
-def _class_weights():
-  """--bio_class_weights as three floats, or None."""
-  if not _BIO_CLASS_WEIGHTS.value:
-    return None
-  try:
-    weights = tuple(map(float, _BIO_CLASS_WEIGHTS.value))
-  except ValueError:
-    weights = ()
-  program_flags.check(
-    len(weights) == 3 and all(0 < weight < math.inf for weight in weights),
-    "--bio_class_weights must be three positive numbers, of B, I and O. "
-    f"Received: {','.join(_BIO_CLASS_WEIGHTS.value)}",
-  )
-  return weights
 
 
 if __name__ == "__main__":
