@@ -22,7 +22,7 @@ import time
 
 from absl import flags
 
-from bert_span import program_flags, training_flags
+from bert_span import device_flags, program_flags
 
 _SHAPES = flags.DEFINE_list(
   "shapes", ["minilm"], "Models to measure: mini, small, minilm, base, large."
@@ -55,8 +55,8 @@ _SIZES = {
   "large": (24, 1024, 16, 4096),
 }
 _VOCABULARY_SIZE = 30522
-training_flags.execution_flags()
-flags.adopt_module_key_flags(training_flags)
+device_flags.execution_flags()
+flags.adopt_module_key_flags(device_flags)
 
 
 def main(argv):
@@ -107,7 +107,7 @@ def _measure(shape, batch_size, length):
   sizes = dataclasses.replace(
     model_sizes(model), vocabulary_targets=2 * _TARGETS.value
   )
-  execution = training_flags.execution_options()
+  execution = device_flags.execution_options()
   how = {
     "precision": execution.precision,
     "accumulate_steps": execution.accumulate_steps,
@@ -166,7 +166,7 @@ def _train(model, batch_size, length):
   from bert_span.training.loop import Trainer, TrainOptions
   from bert_span.training.optimizer import create_optimizer
 
-  execution = training_flags.execution_options()
+  execution = device_flags.execution_options()
   clock = _step_clock()
   with (
     tempfile.TemporaryDirectory() as output_dir,

@@ -9,7 +9,7 @@ import types
 
 from absl import flags
 
-from bert_span import program_flags, training_flags
+from bert_span import device_flags, program_flags, training_flags
 
 
 @functools.cache
@@ -125,7 +125,7 @@ def _length_bucket():
   """--length_buckets as WordPieces, or None."""
   flag = fine_tuning_flags().length_buckets
   value = flag.value
-  is_tpu = training_flags.device_options().is_tpu
+  is_tpu = device_flags.device_options().is_tpu
   if value.lower() == "none" or (is_tpu and not flag.present):
     return None
   program_flags.check(

@@ -11,7 +11,12 @@ end in .tfrecord are read as what bert_span.create_pretraining_data has written.
 
 from absl import flags
 
-from bert_span import pretraining_flags, program_flags, training_flags
+from bert_span import (
+  device_flags,
+  pretraining_flags,
+  program_flags,
+  training_flags,
+)
 
 _EVAL_FILE = flags.DEFINE_string(
   "eval_file",
@@ -84,11 +89,11 @@ program_flags.vocabulary_flags()
 _TEXT = pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
 training_flags.model_flags()
-training_flags.execution_flags()
-training_flags.device_flags()
-_DRY_RUN = training_flags.dry_run_flags()
+device_flags.execution_flags()
+device_flags.device_flags()
+_DRY_RUN = device_flags.dry_run_flags()
 # --help lists the flags of this module only, and those named here.
-for _module in (program_flags, training_flags, pretraining_flags):
+for _module in (program_flags, device_flags, training_flags, pretraining_flags):
   flags.adopt_module_key_flags(_module)
 
 
@@ -104,12 +109,12 @@ def main(argv):
   strategy = None
   if _DO_TRAIN.value and not _DRY_RUN.dry_run.value:
     # First of all: TensorFlow joins workers before it has run anything.
-    strategy = training_flags.make_strategy(
+    strategy = device_flags.make_strategy(
       _TRAIN_BATCH_SIZE.value, pretraining_job.log_line
     )
   if is_chief(strategy) and not _DRY_RUN.dry_run.value:
     write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
-  training_flags.report_unused_flags(pretraining_job.log_line)
+  device_flags.report_unused_flags(pretraining_job.log_line)
   # Found before the model is loaded: a wrong path is told at once.
   train_text = _text() if _DO_TRAIN.value else None
   selection = training_flags.selection_options(_BEST_METRIC.value)
@@ -151,7 +156,7 @@ def _print_dry_run(job, train_text):
 
   print("Dry run: nothing is trained, nothing is written.")
   if train_text:
-    options = training_flags.dry_run_options()
+    options = device_flags.dry_run_options()
     for line in dry_run.pretraining_lines(job, train_text, options):
       print(line)
   if _DO_EVAL.value:
@@ -229,8 +234,8 @@ def _check_flags():
   _check_selection_flags()
   check(_ADAM_EPSILON.value > 0, "--adam_epsilon must be above 0.")
   check(_WEIGHT_DECAY.value < 1, "--weight_decay must be below 1.")
-  training_flags.check_device_flags(_TRAIN_BATCH_SIZE.value)
-  training_flags.check_dry_run_flags()
+  device_flags.check_device_flags(_TRAIN_BATCH_SIZE.value)
+  device_flags.check_dry_run_flags()
 
 
 def _check_selection_flags():

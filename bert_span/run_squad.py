@@ -16,7 +16,12 @@ import os
 
 from absl import flags
 
-from bert_span import fine_tuning_flags, program_flags, training_flags
+from bert_span import (
+  device_flags,
+  fine_tuning_flags,
+  program_flags,
+  training_flags,
+)
 
 _TRAIN_RECORDS = flags.DEFINE_string(
   "train_records",
@@ -82,11 +87,11 @@ _NO_SPAN = program_flags.no_span_flag()
 program_flags.decoder_flags()
 program_flags.tag_decoder_flags()
 training_flags.model_flags()
-training_flags.execution_flags()
-training_flags.device_flags()
-_DRY_RUN = training_flags.dry_run_flags()
+device_flags.execution_flags()
+device_flags.device_flags()
+_DRY_RUN = device_flags.dry_run_flags()
 # --help lists the flags of this module only, and those named here.
-for _module in (program_flags, training_flags, fine_tuning_flags):
+for _module in (program_flags, device_flags, training_flags, fine_tuning_flags):
   flags.adopt_module_key_flags(_module)
 
 
@@ -98,7 +103,7 @@ def main(argv):
   from bert_span import squad_job
   from bert_span.training.strategy import is_chief, num_workers
 
-  training_flags.report_unused_flags(squad_job.log_line)
+  device_flags.report_unused_flags(squad_job.log_line)
   program_flags.check_no_span(_head())
   if _DRY_RUN.dry_run.value:
     _print_dry_run()
@@ -106,7 +111,7 @@ def main(argv):
   strategy = None
   if _DO_TRAIN.value:
     # First of all: TensorFlow joins workers before it has run anything.
-    strategy = training_flags.make_strategy(
+    strategy = device_flags.make_strategy(
       _FINE_TUNING.train_batch_size.value, squad_job.log_line
     )
   if is_chief(strategy):
@@ -201,7 +206,7 @@ def _print_dry_run():
 
   print("Dry run: nothing is trained, nothing is written.")
   if _DO_TRAIN.value:
-    options = training_flags.dry_run_options()
+    options = device_flags.dry_run_options()
     job = _job(_FINE_TUNING.seed.value, _OUTPUT_DIR.value)
     for line in dry_run.fine_tuning_lines(job, _train_source(), options):
       print(line)
@@ -263,8 +268,8 @@ def _check_flags():
   )
   if _DO_TRAIN.value or _DO_PREDICT.value:
     training_flags.check_model_flags(needs_model=_DO_TRAIN.value)
-  training_flags.check_device_flags(_FINE_TUNING.train_batch_size.value)
-  training_flags.check_dry_run_flags()
+  device_flags.check_device_flags(_FINE_TUNING.train_batch_size.value)
+  device_flags.check_dry_run_flags()
   max_query_length = program_flags.window_flags().max_query_length.value
   max_seq_length = program_flags.window_flags().max_seq_length.value
   check(
