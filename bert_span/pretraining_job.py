@@ -14,15 +14,15 @@ from bert_span.data.atomic_file import (
   recover_directory,
   replace_directory,
   write_json_atomically,
-  write_text_atomically,
 )
 from bert_span.data.block_stream import BlockStream, ChunkPlaces
 from bert_span.data.pretraining_batches import EvaluationBatches, TextBatches
 from bert_span.fine_tuning import seed_everything
 from bert_span.model_source import EncoderSource
-from bert_span.modeling import encoder, encoder_export, pretraining_heads
+from bert_span.modeling import encoder, pretraining_heads
 from bert_span.modeling.model_directory import is_remote, local_directory
 from bert_span.modeling.pretraining_model import PretrainingModel
+from bert_span.pretrained_model_files import PretrainedModelFiles
 from bert_span.pretraining import (
   PretrainingOptions,
   evaluate,
@@ -33,17 +33,16 @@ from bert_span.pretraining_selection import HeldOutText
 from bert_span.text.masked_sequence import SequenceMasker
 from bert_span.text.span_masking import MaskingOptions
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.tokenizer_files import save_tokenizer
 from bert_span.text.vocabulary import vocabulary_sha256
 from bert_span.training.checkpoints import steps_made
 from bert_span.training.preemption import TerminationRequest
 from bert_span.training.progress import log_line
 from bert_span.training.strategy import (
-  WorkerVote,
   is_chief,
   own_folder,
   scope_of,
 )
+from bert_span.training.worker_agreement import WorkerVote
 
 MODEL_DIRECTORY = "model"
 TF1_DIRECTORY = "tf1"
@@ -96,6 +95,9 @@ class PretrainingJob:
     self._vocabulary = self.source.vocabulary(loaded)
     self._lower_case = self.source.lower_case(loaded)
     _check_sizes(loaded.backbone, self._vocabulary, self.max_seq_length)
+    self._files = PretrainedModelFiles(
+      self.model, self._vocabulary, self._lower_case
+    )
     heads, description = _stored_heads(self.source), loaded.description
     filled = pretraining_heads.assign_heads(self.model, heads, description)
     log_line(
@@ -183,8 +185,8 @@ class PretrainingJob:
 
   def export(self):
     """Writes the model for the original and for Hugging Face."""
-    self._write_directory(TF1_DIRECTORY, self._write_tf1)
-    self._write_directory(HUGGINGFACE_DIRECTORY, self._write_huggingface)
+    self._write_directory(TF1_DIRECTORY, self._files.write_tf1)
+    self._write_directory(HUGGINGFACE_DIRECTORY, self._files.write_huggingface)
     log_line(
       f"Exported to {self._path(TF1_DIRECTORY)} and "
       f"{self._path(HUGGINGFACE_DIRECTORY)}"
@@ -281,50 +283,10 @@ class PretrainingJob:
     """Writes output_dir/model; `selection` as `write_selection` has it."""
 
     def write(directory):
-      self._write_model(directory)
+      self._files.write_model(directory)
       write_selection(directory, selection)
 
     self._write_directory(MODEL_DIRECTORY, write)
-
-  def _write_model(self, directory):
-    backbone = self.model.backbone
-    rate = encoder.attention_dropout(backbone)
-    if rate != backbone.dropout:
-      log_line(
-        f"The model keeps one dropout rate, {backbone.dropout}; the {rate} of "
-        "the attention is in the exports."
-      )
-    backbone.save_to_preset(directory)
-    save_tokenizer(directory, self._vocabulary, self._lower_case)
-    pretraining_heads.save_heads(self.model, directory)
-
-  def _write_tf1(self, directory):
-    encoder_export.export_tf1(self.model.backbone, directory, self._heads())
-    self._write_vocabulary(directory)
-
-  def _write_huggingface(self, directory):
-    encoder_export.export_huggingface(
-      self.model.backbone, directory, self._heads()
-    )
-    self._write_vocabulary(directory)
-    write_json_atomically(
-      os.path.join(directory, "tokenizer_config.json"),
-      {
-        "tokenizer_class": "BertTokenizer",
-        "do_lower_case": self._lower_case,
-        "model_max_length": self.model.backbone.max_sequence_length,
-      },
-    )
-
-  def _write_vocabulary(self, directory):
-    write_text_atomically(
-      os.path.join(directory, "vocab.txt"),
-      "".join(f"{token}\n" for token in self._vocabulary),
-    )
-
-  def _heads(self):
-    variables = pretraining_heads.head_variables(self.model)
-    return {name: variable.numpy() for name, variable in variables.items()}
 
   def _write_directory(self, name, write):
     """Writes a directory of output_dir that is whole or not there."""

@@ -103,7 +103,7 @@ def main(argv):
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span import pretraining_job
-  from bert_span.squad_job import write_run_flags
+  from bert_span.run_flags import write_run_flags
   from bert_span.training.strategy import is_chief
 
   strategy = None

@@ -100,7 +100,7 @@ def main(argv):
   program_flags.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span import squad_job
+  from bert_span import run_flags, squad_job
   from bert_span.training.strategy import is_chief, num_workers
 
   device_flags.report_unused_flags(squad_job.log_line)
@@ -115,7 +115,7 @@ def main(argv):
       _FINE_TUNING.train_batch_size.value, squad_job.log_line
     )
   if is_chief(strategy):
-    squad_job.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
+    run_flags.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
   if _NUM_SEEDS.value == 1:
     _run_job(_FINE_TUNING.seed.value, _OUTPUT_DIR.value, strategy)
     return
@@ -131,7 +131,7 @@ def main(argv):
     list(range(first, first + _NUM_SEEDS.value)),
     _OUTPUT_DIR.value,
     lambda seed, output_dir: _run_job(seed, output_dir, strategy),
-    squad_job.flag_lines(flags.FLAGS, without=("num_seeds", "seed")),
+    run_flags.flag_lines(flags.FLAGS, without=("num_seeds", "seed")),
   )
 
 

@@ -18,7 +18,6 @@ from bert_span.best_model import BestModel, selection_words
 from bert_span.data.atomic_file import (
   recover_directory,
   write_json_atomically,
-  write_text_atomically,
 )
 from bert_span.data.squad_reader import SquadFile, read_squad
 from bert_span.data.squad_rules import prediction_examples, training_examples
@@ -40,14 +39,13 @@ from bert_span.training.preemption import TerminationRequest
 from bert_span.training.progress import log_line
 from bert_span.training.selection import ModelSelection
 from bert_span.training.strategy import (
-  WorkerVote,
   is_chief,
   own_folder,
   scope_of,
 )
+from bert_span.training.worker_agreement import WorkerVote
 
 MODEL_DIRECTORY = "model"
-_FLAGS_FILE = "run.flags"
 _SCORES_FILE = "eval_results.json"
 _LOGITS_FILE = "logits.npz"
 _ALL_PLACES = sys.maxsize
@@ -345,26 +343,3 @@ def read(path, dataset):
     A `SquadFile`.
   """
   return read_squad(path) if path else read_tfds(*dataset)
-
-
-def write_run_flags(output_dir, flag_values):
-  """Writes output_dir/run.flags, which repeats the run as --flagfile."""
-  tf.io.gfile.makedirs(output_dir)
-  write_text_atomically(
-    os.path.join(output_dir, _FLAGS_FILE), flag_values.flags_into_string()
-  )
-
-
-def flag_lines(flag_values, without):
-  """The flags of a command, to compare it with another one.
-
-  Args:
-    flag_values: absl's FLAGS.
-    without: names of flags that are left out.
-
-  Returns:
-    List of str such as "--learning_rate=5e-05".
-  """
-  left_out = tuple(f"--{name}=" for name in without)
-  lines = flag_values.flags_into_string().splitlines()
-  return [line for line in lines if not line.startswith(left_out)]

@@ -22,10 +22,10 @@ from bert_span.training.step_runner import (
 )
 from bert_span.training.strategy import (
   check_optimizer,
-  check_same_step,
   is_chief,
   own_folder,
 )
+from bert_span.training.worker_agreement import check_same_step
 
 # The host reads the loss this often, and every second: seldom enough that an
 # accelerator is not kept waiting, often enough for a person.
