@@ -163,8 +163,9 @@ def _train(model, batch_size, length):
   from bert_span.modeling.precision import computing_in
   from bert_span.modeling.recompute import recomputing_layers
   from bert_span.pretraining import pretraining_loss_fn
-  from bert_span.training.loop import Trainer, TrainOptions
+  from bert_span.training.loop import Trainer
   from bert_span.training.optimizer import create_optimizer
+  from bert_span.training.train_options import TrainOptions
 
   execution = device_flags.execution_options()
   clock = _step_clock()

@@ -24,10 +24,11 @@ from bert_span.modeling.recompute import recomputing_layers
 from bert_span.modeling.span_model import build_span_model
 from bert_span.training.execution import ExecutionOptions
 from bert_span.training.learning_rate import WarmupLinearDecay
-from bert_span.training.loop import Trainer, TrainOptions
+from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.strategy import make_strategy
 from bert_span.training.strategy_options import StrategyOptions
+from bert_span.training.train_options import TrainOptions
 
 VOCAB, STEPS, LENGTH = 50, 5, 12
 

@@ -8,10 +8,11 @@ import tensorflow as tf
 
 from bert_span.training.checkpoints import random_states, steps_made
 from bert_span.training.learning_rate import WarmupLinearDecay
-from bert_span.training.loop import Trainer, TrainOptions
+from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.run_options import differences
 from bert_span.training.step import dynamic_signature
+from bert_span.training.train_options import TrainOptions
 
 NUM_STEPS = 7
 BATCH = 4
