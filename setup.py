@@ -53,9 +53,12 @@ setuptools.setup(
     # What the benchmarks compare with.
     "bench": ["torch", "transformers>=5"],
     "gpu": [f"tensorflow[and-cuda]{_TENSORFLOW}"],
+    # What plots are drawn with.
+    "report": ["matplotlib>=3.8"],
     "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
     "tests": [
       "hypothesis",
+      "matplotlib>=3.8",
       "pytest>=8",
       "pytest-xdist",
       "ruff>=0.9",
