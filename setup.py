@@ -22,6 +22,7 @@ _PROGRAMS = (
   "inspect_masking",
   "inspect_windows",
   "lint_squad",
+  "report",
   "run_pretraining",
 )
 _TENSORFLOW = ">=2.19,<2.22"
@@ -35,7 +36,10 @@ setuptools.setup(
   license="Apache-2.0",
   python_requires=">=3.10,<3.14",
   packages=setuptools.find_packages(include=["bert_span", "bert_span.*"]),
-  package_data={"bert_span": ["sample/*.json", "sample/*.md"]},
+  package_data={
+    "bert_span": ["sample/*.json", "sample/*.md"],
+    "bert_span.reporting": ["*.css", "*.html", "*.js"],
+  },
   install_requires=[
     "absl-py>=2.1",
     # tensorflow-datasets imports it and does not ask for it.
