@@ -94,6 +94,9 @@ def test_the_page_has_the_official_scores_and_every_section(pages):
   assert re.findall(r'<article id="(.*?)"', text) == [
     *("error-1", "error-2", "error-3"),
   ]
+  # All in one window of 32 WordPieces.
+  windows = text.partition("<caption>Windows of the passage</caption>")[2]
+  assert re.search(r"1 window</th>[^\n]*?>6</td>", windows)
   assert text.count("data:image/png;base64,iVBOR") == 2
   assert text.count('<p class="tokens"') >= 1
 
