@@ -96,7 +96,7 @@ def fitted_options(scored, options, target_precision=None):
   return dataclasses.replace(
     options,
     temperature=fit_temperature(
-      confidence, _correct(scored.squad_file.examples, predictions)
+      confidence, correct_answers(scored.squad_file.examples, predictions)
     ),
   )
 
@@ -138,6 +138,25 @@ def figures_as_json(figures):
   }
 
 
+def correct_answers(examples, predictions):
+  """Which answers are right, by exact match.
+
+  Args:
+    examples: sequence of `SquadExample`.
+    predictions: list of `Prediction`, in the same order.
+
+  Returns:
+    float64 [questions], 1 for right and 0 for wrong.
+  """
+  return np.array(
+    [
+      score_question(example, prediction.text).exact
+      for example, prediction in zip(examples, predictions, strict=True)
+    ],
+    np.float64,
+  )
+
+
 def _check_labels(squad_file, version_2):
   examples = squad_file.examples
   if not any(example.answers for example in examples):
@@ -172,20 +191,9 @@ def _best_span(prediction):
   return next((e.text for e in prediction.n_best if e.text), "")
 
 
-def _correct(examples, predictions):
-  """The exact match of each answer: float64 [questions]."""
-  return np.array(
-    [
-      score_question(example, prediction.text).exact
-      for example, prediction in zip(examples, predictions, strict=True)
-    ],
-    np.float64,
-  )
-
-
 def _figures(squad_file, predictions):
   confidence = np.array([p.probability for p in predictions])
-  correct = _correct(squad_file.examples, predictions)
+  correct = correct_answers(squad_file.examples, predictions)
   by_width = equal_width_bins(confidence, correct)
   by_mass = equal_mass_bins(confidence, correct)
   return {
