@@ -14,6 +14,7 @@ _VERSION = re.search(
 _PROGRAMS = (
   "run_squad",
   "ask",
+  "calibrate",
   "conformance",
   "create_pretraining_data",
   "create_squad_records",

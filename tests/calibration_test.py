@@ -118,6 +118,15 @@ def test_confidence_that_says_nothing_has_the_overall_risk_as_area():
   assert curve.area == 0.75
 
 
+def test_a_long_curve_is_thinned_to_its_ends_and_points_between():
+  confidence = np.arange(1000) / 1000
+  curve = risk_coverage(confidence, confidence > 0.5)
+  thinned = curve.as_dict(max_points=5)
+  assert thinned["coverage"] == [0.001, 0.251, 0.501, 0.75, 1.0]
+  assert thinned["risk"][-1] == curve.risk[-1]
+  assert thinned["area"] == curve.area
+
+
 def test_any_score_orders_a_risk_coverage_curve():
   assert risk_coverage([-8.0, 12.5], [0, 1]).risk.tolist() == [0, 0.5]
 

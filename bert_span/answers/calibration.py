@@ -178,12 +178,24 @@ class RiskCoverage:
   risk: np.ndarray
   area: float
 
-  def as_dict(self):
-    """The curve as JSON can hold it: lists, and the number `area`."""
+  def as_dict(self, max_points=200):
+    """The curve as JSON can hold it.
+
+    Args:
+      max_points: of more points, so many at about equal steps of their order
+        stay, the first and the last among them; at least 2.
+
+    Returns:
+      Dict of lists threshold, coverage and risk, and of the number area, which
+      is that of all points.
+    """
+    last = len(self.coverage) - 1
+    steps = np.linspace(0, last, min(max_points, last + 1))
+    kept = np.round(steps).astype(int)
     return {
-      "threshold": self.threshold.tolist(),
-      "coverage": self.coverage.tolist(),
-      "risk": self.risk.tolist(),
+      "threshold": self.threshold[kept].tolist(),
+      "coverage": self.coverage[kept].tolist(),
+      "risk": self.risk[kept].tolist(),
       "area": self.area,
     }
 
