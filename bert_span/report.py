@@ -19,7 +19,10 @@ from bert_span import program_flags
 
 _PREDICT_FILE = program_flags.predict_file_flag()
 _NBEST_FILE = flags.DEFINE_string(
-  "nbest_file", None, "n-best lists of run_squad: nbest_predictions.json."
+  "nbest_file",
+  None,
+  "n-best lists of a span head, as run_squad writes them: "
+  "nbest_predictions.json.",
 )
 _PREDICTIONS_FILE = flags.DEFINE_string(
   "predictions_file",

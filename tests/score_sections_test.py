@@ -31,7 +31,7 @@ def test_the_official_scores_stand_first():
     ("Questions", "1,200"),
     ("Calibration error", "4.22"),
   ]
-  assert "no prediction" not in section.content
+  assert "without a prediction" not in section.content
 
 
 def test_scores_of_squad_2_are_told_apart():
@@ -52,7 +52,7 @@ def test_questions_without_prediction_are_counted():
   results = [_result(), _result(prediction=None, exact=0, probability=None)]
   scores = {"exact_match": 50.0, "f1": 50.0}
   section = score_sections.overview_section(results, scores, 0.5)
-  assert "1 questions have no prediction" in section.content
+  assert "1 question without a prediction, counted 0" in section.content
 
 
 def test_groups_that_say_nothing_are_left_out():

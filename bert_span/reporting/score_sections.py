@@ -1,6 +1,7 @@
 """Scores as sections of the page: overall, by group, with or without answer."""
 
 from bert_span.answers import score_groups
+from bert_span.data.figure_tables import counted
 from bert_span.reporting.markup import (
   Column,
   Section,
@@ -68,7 +69,9 @@ def overview_section(results, scores, calibration_error):
     ),
   ]
   if missing:
-    parts.append(note(f"{missing:,} questions have no prediction and count 0."))
+    parts.append(
+      note(f"{counted(missing, 'question')} without a prediction, counted 0.")
+    )
   return Section("overview", "Overall", "\n".join(parts))
 
 
