@@ -14,6 +14,7 @@ _VERSION = re.search(
 _PROGRAMS = (
   "run_squad",
   "ask",
+  "calibrate",
   "conformance",
   "create_pretraining_data",
   "create_squad_records",
@@ -22,6 +23,7 @@ _PROGRAMS = (
   "inspect_masking",
   "inspect_windows",
   "lint_squad",
+  "report",
   "run_pretraining",
 )
 _TENSORFLOW = ">=2.19,<2.22"
@@ -35,7 +37,10 @@ setuptools.setup(
   license="Apache-2.0",
   python_requires=">=3.10,<3.14",
   packages=setuptools.find_packages(include=["bert_span", "bert_span.*"]),
-  package_data={"bert_span": ["sample/*.json", "sample/*.md"]},
+  package_data={
+    "bert_span": ["sample/*.json", "sample/*.md"],
+    "bert_span.reporting": ["*.css", "*.html", "*.js"],
+  },
   install_requires=[
     "absl-py>=2.1",
     # tensorflow-datasets imports it and does not ask for it.
@@ -53,9 +58,12 @@ setuptools.setup(
     # What the benchmarks compare with.
     "bench": ["torch", "transformers>=5"],
     "gpu": [f"tensorflow[and-cuda]{_TENSORFLOW}"],
+    # What plots are drawn with.
+    "report": ["matplotlib>=3.8"],
     "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
     "tests": [
       "hypothesis",
+      "matplotlib>=3.8",
       "pytest>=8",
       "pytest-xdist",
       "ruff>=0.9",

@@ -146,6 +146,14 @@ def decoder_flags():
       "How spans are compared: start logit + end logit as the original, or "
       "the mean of their probabilities within the window.",
     ),
+    temperature=flags.DEFINE_float(
+      "temperature",
+      None,
+      "Logits are divided by this for probabilities among all spans of the "
+      "passage and no answer; bert_span.calibrate fits it. Without it "
+      "probabilities are the original's, over the n-best list.",
+      lower_bound=0.0,
+    ),
   )
 
 

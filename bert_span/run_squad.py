@@ -150,7 +150,7 @@ def _job(seed, output_dir, strategy=None):
     source=training_flags.encoder_source(),
     head_bias=_FINE_TUNING.span_head_bias.value,
     window_options=program_flags.window_options(),
-    decoder_options=program_flags.decoder_options(head=head),
+    decoder_options=program_flags.decoder_options(_calibration(), head),
     fine_tuning_options=fine_tuning_flags.fine_tuning_options(seed),
     no_span=_NO_SPAN.value,
     verbose=_VERBOSE_LOGGING.value,
@@ -231,14 +231,33 @@ def _head():
   """--head, or that of the model that predicts where the flag is not given."""
   if _HEAD.present or _DO_TRAIN.value:
     return _HEAD.value
+  saved = _saved_config()
+  return saved["head"] if saved else _HEAD.value
+
+
+def _calibration():
+  """What bert_span.calibrate has fitted to the model that predicts, or None.
+
+  All else follows the flags alone, as in the original.
+  """
+  saved = None if _DO_TRAIN.value else _saved_config()
+  decoder = saved["decoder"] if saved else {}
+  if decoder.get("temperature") is None:
+    return None
+  names = ("temperature", "null_score_diff_threshold")
+  return {"decoder": {name: decoder[name] for name in names}}
+
+
+def _saved_config():
+  """The dict of span_config.json of the model that predicts, or None."""
   from bert_span.span_config import read_span_config
 
   preset = training_flags.model_flags().preset.value
   for directory in (os.path.join(_OUTPUT_DIR.value, "model"), preset):
     saved = read_span_config(directory) if directory else None
     if saved:
-      return saved["head"]
-  return _HEAD.value
+      return saved
+  return None
 
 
 def _check_flags():

@@ -50,6 +50,20 @@ def span_config(do_lower_case, window_options, decoder_options, head):
   }
 
 
+def update_decoder(directory, values):
+  """Changes decoding options in a model directory's span_config.json.
+
+  Args:
+    directory: a model directory that has the file.
+    values: dict of option to its new value; the others stay.
+  """
+  config = read_span_config(directory)
+  config["decoder"] = {**config["decoder"], **values}
+  write_text_atomically(
+    os.path.join(directory, CONFIG_FILE), json.dumps(config, indent=2) + "\n"
+  )
+
+
 def read_span_config(directory):
   """Reads a model directory's span_config.json.
 

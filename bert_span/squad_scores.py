@@ -111,13 +111,15 @@ class DevelopmentSet:
 
   def fingerprint(self, decoder_options):
     """What the scores depend on beside the model, as JSON values."""
+    decoder = dataclasses.asdict(decoder_options)
+    decoder.pop("temperature", None)  # Changes probabilities, no answer.
     questions = hashlib.sha256()
     for example in self.squad_file.examples:
       questions.update(repr(example).encode("utf-8"))
     return {
       "num_questions": len(self.squad_file.examples),
       "questions_sha256": questions.hexdigest(),
-      "decoder": dataclasses.asdict(decoder_options),
+      "decoder": decoder,
     }
 
   def _shown_scores(self, texts, null_odds, spans, head):

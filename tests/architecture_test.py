@@ -11,6 +11,7 @@ _ARROWS = {
   "modeling": (),
   "data": ("text",),
   "answers": ("data", "keras_backend"),
+  "reporting": ("answers", "data"),
   "training": ("data.atomic_file", "keras_backend"),
   "serving": ("text", "data", "modeling", "answers", "span_config"),
   "certificate": (

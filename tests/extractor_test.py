@@ -81,6 +81,7 @@ def test_saved_directory_is_complete_and_says_how_it_was_made(tmp_path):
       "version_2_with_negative": True,
       "null_score_diff_threshold": 0.0,
       "span_score": "logit_sum",
+      "temperature": None,
     },
   }
   assert not SpanExtractor.from_preset(

@@ -84,6 +84,7 @@ def test_shared_flags_are_defined_once_and_become_options():
     ("run_squad", ["doc_stride", "vocab_file", "n_best_size", "no_span"]),
     ("ask", ["doc_stride", "null_score_diff_threshold"]),
     ("decode", ["doc_stride", "vocab_file", "output_dir", "no_span"]),
+    ("calibrate", ["predict_file", "version_2_with_negative"]),
     ("evaluate", ["predict_file"]),
     ("inspect_windows", ["doc_stride", "do_lower_case"]),
     ("lint_squad", ["doc_stride", "vocab_file"]),

@@ -1,4 +1,8 @@
+"""SQuAD through TFDS' own builder, from local files and without a network."""
+
+import dataclasses
 import json
+import shutil
 import socket
 from unittest import mock
 
@@ -6,6 +10,7 @@ import pytest
 
 from bert_span.data import squad_notices, tfds_reader
 from bert_span.data.squad_example import Answer
+from bert_span.data.squad_reader import read_squad
 from bert_span.data.tfds_reader import read_tfds
 
 
@@ -35,6 +40,10 @@ def _squad(qas_id, version_2):
   return {"data": [{"title": "Städte", "paragraphs": [paragraph]}]}
 
 
+def _id(example):
+  return example.qas_id
+
+
 @pytest.fixture
 def manual_files(tmp_path):
   """Writes small files where TFDS looks for files fetched by hand."""
@@ -61,22 +70,37 @@ def no_network(monkeypatch):
 
 
 @pytest.fixture
-def any_checksum(monkeypatch):
-  """TFDS takes the small files for the official ones."""
-  manager = pytest.importorskip("tensorflow_datasets").download.DownloadManager
-  check = mock.Mock()
-  monkeypatch.setattr(manager, "_register_or_validate_checksums", check)
-  return check
+def expect_files(monkeypatch):
+  """A function that has TFDS expect the files of a folder, as they are.
+
+  Its builder of SQuAD knows size and SHA-256 of the official files. Those of
+  the small ones are put in their place, so that it checks what it reads.
+  """
+  tfds = pytest.importorskip("tensorflow_datasets")
+  from tensorflow_datasets.core.download import checksums
+
+  known = tfds.builder_cls("squad").url_infos
+
+  def expect(folder):
+    urls = {info.filename: url for url, info in known.items()}
+    for path in folder.iterdir():
+      info = checksums.compute_url_info(path)
+      info = dataclasses.replace(info, filename=path.name)
+      monkeypatch.setitem(known, urls[path.name], info)
+
+  return expect
 
 
 @pytest.mark.parametrize("version", ["v1.1", "v2.0"])
 def test_files_put_in_place_by_hand_are_prepared_and_read_back(
-  tmp_path, manual_files, no_network, any_checksum, version
+  tmp_path, manual_files, no_network, expect_files, version
 ):
-  manual_files(version)
+  folder = manual_files(version)
+  expect_files(folder)
   name = f"squad/{version}"
   train = read_tfds(name, "train", str(tmp_path))
-  assert any_checksum.called
+  shutil.rmtree(folder)  # What was built is enough from here on.
+  assert list((tmp_path / "squad" / version).glob("*/squad-train.tfrecord*"))
   prepared = read_tfds(name, "validation", str(tmp_path))
   assert not no_network.called
   assert train.version_2 is (version == "v2.0")
@@ -94,6 +118,23 @@ def test_files_put_in_place_by_hand_are_prepared_and_read_back(
   assert prepared.examples[0].qas_id.startswith("dev")
 
 
+def test_a_whole_file_comes_back_as_the_file_reader_reads_it(
+  tmp_path, repository, no_network, expect_files
+):
+  folder = tmp_path / "downloads" / "manual"
+  folder.mkdir(parents=True)
+  sample = repository / "bert_span" / "sample"
+  for part in ("train", "dev"):
+    shutil.copy(sample / f"{part}.json", folder / f"{part}-v2.0.json")
+  expect_files(folder)
+  built = read_tfds("squad/v2.0", "validation", str(tmp_path))
+  read = read_squad(sample / "dev.json")
+  assert not no_network.called
+  assert len(built.examples) == len(read.examples) > 100
+  assert built.version_2 and read.version_2
+  assert sorted(built.examples, key=_id) == sorted(read.examples, key=_id)
+
+
 def test_other_files_under_the_official_names_are_refused(
   tmp_path, manual_files, no_network
 ):
@@ -106,9 +147,9 @@ def test_other_files_under_the_official_names_are_refused(
 
 
 def test_a_part_that_cannot_be_read_is_named(
-  tmp_path, manual_files, any_checksum
+  tmp_path, manual_files, expect_files
 ):
-  manual_files("v1.1")
+  expect_files(manual_files("v1.1"))
   for split in ("train[:x]", "train[:0]"):
     with pytest.raises(ValueError, match="no such part") as caught:
       read_tfds("squad/v1.1", split, str(tmp_path))

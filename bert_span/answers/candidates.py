@@ -70,6 +70,21 @@ def position_scores(logits, input_mask, span_score):
   return tf.nn.softmax(scores, axis=-1) / 2
 
 
+def span_positions(windows):
+  """Where a span may start, and where it may end.
+
+  Args:
+    windows: dict of tensors of text/windows.py.
+
+  Returns:
+    (may_start, may_end), bool [windows, seq_length].
+  """
+  # Context tokens have at least one character; all others have [-1, -1).
+  in_context = windows["token_char_ends"] > windows["token_char_starts"]
+  # As run_squad: only the start must be max-context, the end need not be.
+  return tf.logical_and(in_context, windows["is_max_context"]), in_context
+
+
 def span_candidates(
   windows, start_logits, end_logits, start_scores, end_scores, options
 ):
@@ -121,10 +136,7 @@ def best_first(candidates):
 
 def _candidate_positions(windows, start_logits, end_logits, options):
   """Window, start and end position of each candidate, int32 [candidates]."""
-  # Context tokens have at least one character; all others have [-1, -1).
-  in_context = windows["token_char_ends"] > windows["token_char_starts"]
-  # As run_squad: only the start must be max-context, the end need not be.
-  may_start = tf.logical_and(in_context, windows["is_max_context"])
+  may_start, in_context = span_positions(windows)
   starts = _best_positions(start_logits, options.n_best_size)
   ends = _best_positions(end_logits, options.n_best_size)  # [windows, ranks]
 

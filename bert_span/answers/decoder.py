@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 
 from bert_span.answers import candidates as candidates_lib
-from bert_span.answers import n_best, span_text
+from bert_span.answers import n_best, probabilities, span_text
 
 SPAN_SCORES = ("logit_sum", "mean_probability")
 
@@ -32,6 +32,10 @@ class DecoderOptions:
     span_score: "logit_sum" (run_squad's start logit + end logit) or
       "mean_probability" ((softmax of start + softmax of end) / 2, each over
       the real tokens of its window).
+    temperature: what logits are divided by for probabilities over all spans
+      of the passage and "no answer", see answers/joint_probability.py; None
+      gives the probabilities of run_squad, over the n-best list. Answers and
+      scores do not depend on it.
   """
 
   n_best_size: int = 20
@@ -39,6 +43,7 @@ class DecoderOptions:
   version_2_with_negative: bool = False
   null_score_diff_threshold: float = 0.0
   span_score: str = "logit_sum"
+  temperature: float | None = None
 
   def __post_init__(self):
     for name in ("n_best_size", "max_answer_length"):
@@ -61,6 +66,13 @@ class DecoderOptions:
       raise ValueError(
         f"span_score must be one of {', '.join(SPAN_SCORES)}. Received: "
         f"{self.span_score!r}"
+      )
+    if self.temperature is not None and not (
+      _is_finite(self.temperature) and self.temperature > 0
+    ):
+      raise ValueError(
+        "temperature must be None or a finite number above 0. Received: "
+        f"{self.temperature!r}"
       )
 
 
@@ -121,8 +133,9 @@ class SpanDecoder(keras.layers.Layer):
         answer: string, context[char_start:char_end]; "" for no answer.
         char_start, char_end: int32, characters, half-open; 0, 0 for no answer.
         score: float64, logit sum or mean probability of the answer.
-        probability: float64. logit_sum: softmax over the scores of the n-best
-          list. mean_probability: the score itself.
+        probability: float64. With a temperature: among all spans of the passage
+          and "no answer". Without one, logit_sum: softmax over the scores of
+          the n-best list; mean_probability: the score itself.
         null_odds: float64, null score - best span's score; without
           version_2_with_negative it is told but decides nothing.
         is_answerable: bool, whether the answer is a span.
@@ -135,18 +148,17 @@ class SpanDecoder(keras.layers.Layer):
     """
     contexts = tf.convert_to_tensor(contexts, tf.string)
     characters = span_text.context_characters(contexts)
-    spans, null = self._spans_and_null(
-      windows,
+    logits = (
       _finite(start_logits, "start_logits"),
       _finite(end_logits, "end_logits"),
-      characters,
     )
+    spans, null = self._spans_and_null(windows, *logits, characters)
     if self.options.version_2_with_negative:
       entries = n_best.with_null_entry(spans, null)
     else:
       # An empty list's first row of padding becomes its entry "", logits 0.
       entries = spans._replace(count=tf.maximum(spans.count, 1))
-    probability_of = self._probabilities(entries, has_span=spans.count > 0)
+    probability_of = self._probabilities(windows, *logits, entries, spans, null)
     return {
       **self._answers(spans, null, characters, probability_of),
       **_n_best_columns(entries, characters, probability_of),
@@ -188,18 +200,18 @@ class SpanDecoder(keras.layers.Layer):
     )
     return spans, null
 
-  def _probabilities(self, entries, has_span):
-    """A function: float64 scores [examples, any] to their probabilities."""
-    if self.options.span_score == "mean_probability":
-      return lambda score: tf.where(
-        has_span[:, tf.newaxis], score, tf.ones_like(score)
+  def _probabilities(
+    self, windows, start_logits, end_logits, entries, spans, null
+  ):
+    """What gives entries of the n-best lists their probabilities."""
+    has_span = spans.count > 0
+    if self.options.temperature is not None:
+      return probabilities.among_all_spans(
+        windows, start_logits, end_logits, null, has_span, self.options
       )
-    scores = tf.where(entries.is_entry, entries.score, tf.float64.min)
-    highest = tf.reduce_max(scores, axis=1, keepdims=True)
-    total = tf.reduce_sum(
-      tf.exp(scores - highest), axis=1, keepdims=True
-    )  # [examples, 1]; padding adds exp(-huge) = 0
-    return lambda score: tf.exp(score - highest) / total
+    if self.options.span_score == "mean_probability":
+      return probabilities.of_scores(has_span)
+    return probabilities.within_n_best(entries)
 
   def _answers(self, spans, null, characters, probability_of):
     """The columns of `call` that hold one value per example."""
@@ -219,6 +231,8 @@ class SpanDecoder(keras.layers.Layer):
     char_start = tf.where(is_answerable, spans.char_start[:, 0], 0)
     char_end = tf.where(is_answerable, spans.char_end[:, 0], 0)
     score = tf.where(is_answerable, spans.score[:, 0], null_score)
+    logit_sum = tf.where(is_answerable, spans.logit_sum[:, 0], null.logit_sum)
+    probability = probability_of(score[:, tf.newaxis], logit_sum[:, tf.newaxis])
     return {
       "answer": span_text.span_texts(
         characters, tf.range(tf.size(char_start)), char_start, char_end
@@ -226,7 +240,7 @@ class SpanDecoder(keras.layers.Layer):
       "char_start": char_start,
       "char_end": char_end,
       "score": score,
-      "probability": probability_of(score[:, tf.newaxis])[:, 0],
+      "probability": probability[:, 0],
       "null_odds": null_odds,
       "is_answerable": is_answerable,
     }
@@ -242,7 +256,7 @@ def _n_best_columns(entries, characters, probability_of):
     tf.reshape(entries.char_start, [-1]),
     tf.reshape(entries.char_end, [-1]),
   )  # [examples * entries]
-  probability = probability_of(entries.score)
+  probability = probability_of(entries.score, entries.logit_sum)
   return {
     "n_best_text": tf.reshape(texts, shape),
     "n_best_char_start": entries.char_start,

@@ -48,15 +48,35 @@ def score_files(
       na_prob_file,
     )
   try:
-    if not squad_file.version_2:
-      return evaluate_squad1(squad_file.examples, predictions)
-    return evaluate_squad2(
-      squad_file.examples, predictions, na_probs, na_prob_thresh
-    )
+    return score_predictions(squad_file, predictions, na_probs, na_prob_thresh)
   except ValueError as error:
     files = [predict_file, predictions_file, na_prob_file]
     names = ", ".join(str(name) for name in files if name)
     raise ValueError(f"{names}: {error}") from error
+
+
+def score_predictions(
+  squad_file, predictions, na_probs=None, na_prob_thresh=1.0
+):
+  """Scores predictions as the official evaluator of their data would.
+
+  Args:
+    squad_file: `SquadFile` with the annotators' answers.
+    predictions: the predicted text by question id.
+    na_probs: the no-answer score by question id, or None; for SQuAD 2.0.
+    na_prob_thresh: scores above this mean "no answer".
+
+  Returns:
+    The dict of evaluate_squad1 or evaluate_squad2.
+
+  Raises:
+    ValueError: questions and predictions do not fit together.
+  """
+  if not squad_file.version_2:
+    return evaluate_squad1(squad_file.examples, predictions)
+  return evaluate_squad2(
+    squad_file.examples, predictions, na_probs, na_prob_thresh
+  )
 
 
 def score_span_files(predict_file, predictions_file):

@@ -38,6 +38,11 @@ class Entries(NamedTuple):
     return self.start_score + self.end_score
 
   @property
+  def logit_sum(self):
+    """Start + end logit of each entry: float64 [examples, entries]."""
+    return _logit_sum(self.start_logit, self.end_logit)
+
+  @property
   def is_entry(self):
     """Whether each entry is no padding: bool [examples, entries]."""
     return tf.sequence_mask(self.count, tf.shape(self.char_start)[1])
@@ -62,6 +67,11 @@ class NullEntry(NamedTuple):
   def score(self):
     """Total score of the entry: float64 [examples]."""
     return self.start_score + self.end_score
+
+  @property
+  def logit_sum(self):
+    """Start + end logit of the entry: float64 [examples]."""
+    return _logit_sum(self.start_logit, self.end_logit)
 
 
 def null_entry(
@@ -218,6 +228,10 @@ def _table(candidates, kept, examples, n_best_size):
     *(tf.gather(_with_zero(column), row) for column in candidates[1:]),
     count=tf.minimum(found, n_best_size),
   )
+
+
+def _logit_sum(start_logits, end_logits):
+  return tf.cast(start_logits, tf.float64) + tf.cast(end_logits, tf.float64)
 
 
 def _with_zero(values):

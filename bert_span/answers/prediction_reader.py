@@ -24,7 +24,7 @@ def read_predictions(path):
     OSError: the file cannot be read.
     ValueError: it is not such a file; the message names file and question.
   """
-  predictions = _load_json_object(path)
+  predictions = load_json_object(path)
   for qas_id, text in predictions.items():
     if not isinstance(text, str):
       hint = (
@@ -52,7 +52,7 @@ def read_na_probs(path):
     OSError: the file cannot be read.
     ValueError: it is not such a file; the message names file and question.
   """
-  na_probs = _load_json_object(path)
+  na_probs = load_json_object(path)
   for qas_id, value in na_probs.items():
     if not _is_finite_number(value):
       raise ValueError(
@@ -64,8 +64,19 @@ def read_na_probs(path):
   return na_probs
 
 
-def _load_json_object(path):
-  """A JSON file's single object as a dict; a repeated key is reported."""
+def load_json_object(path):
+  """A JSON file's single object as a dict; a repeated key is reported.
+
+  Args:
+    path: a JSON file with question ids as keys, local or of tf.io.gfile.
+
+  Returns:
+    A dict in the order of the file; of a repeated key the last value.
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: it is not JSON in UTF-8, or no single object.
+  """
   path = os.fspath(path)
   repeated = []
 

@@ -15,6 +15,12 @@ _TAG_ROWS = (
 )
 
 
+_CALIBRATION_ROWS = (
+  ("expected_calibration_error", "ECE, equal ranges"),
+  ("equal_mass_calibration_error", "ECE, equal counts"),
+)
+
+
 def format_scores(scores):
   """Lays out SQuAD 1.1 or 2.0 scores for reading, without a last newline.
 
@@ -72,6 +78,39 @@ def format_tag_scores(scores):
   for name, label in _TAG_ROWS:
     if name in scores:
       lines.append(f"{label} {scores[name]:.4f}")
+  return "\n".join(lines)
+
+
+def format_calibration(before, after):
+  """Lays out how far probabilities could be trusted, and how far they can be.
+
+                              before       after
+  exact match                  61.20       61.20
+  ECE, equal ranges           0.1034      0.0321
+
+  Args:
+    before, after: dicts of `calibration_figures`.
+
+  Returns:
+    The table, its lines joined by newlines.
+  """
+  both = (before, after)
+  width = 26
+
+  def row(label, cells):
+    return label.ljust(width) + "".join(cell.rjust(12) for cell in cells)
+
+  exact = "exact_match" if "exact_match" in before else "exact"
+  lines = [row("", ("before", "after"))]
+  for name, label in ((exact, "exact match"), ("f1", "f1")):
+    lines.append(row(label, [_percent(figures[name]) for figures in both]))
+  lines.append(
+    row("questions answered", [str(f["num_answered"]) for f in both])
+  )
+  for name, label in _CALIBRATION_ROWS:
+    lines.append(row(label, [f"{figures[name]:.4f}" for figures in both]))
+  areas = [f"{figures['risk_coverage'].area:.4f}" for figures in both]
+  lines.append(row("area of risk, coverage", areas))
   return "\n".join(lines)
 
 

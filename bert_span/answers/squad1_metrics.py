@@ -28,6 +28,24 @@ def answer_f1(prediction, gold):
   )
 
 
+def score_question(example, prediction):
+  """Scores one prediction against all answers of its question.
+
+  Args:
+    example: a SquadExample with at least one answer.
+    prediction: the predicted text.
+
+  Returns:
+    (exact, f1): 1 if the prediction is one of the answers, else 0, and the
+    best F1 against an answer, from 0 to 1.
+  """
+  golds = [answer.text for answer in example.answers]
+  return (
+    max(exact_match(prediction, gold) for gold in golds),
+    max(answer_f1(prediction, gold) for gold in golds),
+  )
+
+
 def evaluate_squad1(examples, predictions):
   """Scores predictions as the official evaluator of SQuAD 1.1.
 
@@ -56,10 +74,9 @@ def evaluate_squad1(examples, predictions):
   for example in examples:
     if example.qas_id not in predictions:
       continue
-    prediction = predictions[example.qas_id]
-    golds = [answer.text for answer in example.answers]
-    exact_sum += max(exact_match(prediction, gold) for gold in golds)
-    f1_sum += max(answer_f1(prediction, gold) for gold in golds)
+    exact, f1 = score_question(example, predictions[example.qas_id])
+    exact_sum += exact
+    f1_sum += f1
   return {
     "exact_match": 100.0 * exact_sum / len(examples),
     "f1": 100.0 * f1_sum / len(examples),

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from bert_span.answers.calibration import equal_width_bins
 from bert_span.answers.tag_paths import passage_tokens
 from bert_span.data.squad_example import SquadExample
 from bert_span.data.tag_labels import O, tag_labels
@@ -87,8 +88,8 @@ class TagAgreement:
     self._cross_entropy = 0.0
     # Sums of both entropies, their squares and their product.
     self._moments = np.zeros(5)
-    # Tokens, sum of predicted and of annotated shares inside an answer.
-    self._bins = np.zeros([_NUM_BINS, 3])
+    # How probably and how rightly a token is said to be inside an answer.
+    self._bins = equal_width_bins([], [], _NUM_BINS)
 
   def add(self, passage):
     """Takes a passage.
@@ -102,12 +103,9 @@ class TagAgreement:
     self._cross_entropy -= np.sum(labels * np.log(np.maximum(p, tiny)))
     x, y = entropies(labels), entropies(p)
     self._moments += [s.sum() for s in (x, y, x * x, y * y, x * y)]
-    predicted, annotated = 1 - p[:, O], 1 - labels[:, O]
-    index = np.minimum((predicted * _NUM_BINS).astype(int), _NUM_BINS - 1)
-    for column, values in enumerate(
-      (np.ones_like(p[:, O]), predicted, annotated)
-    ):
-      np.add.at(self._bins[:, column], index, values)
+    self._bins = self._bins.plus(
+      equal_width_bins(1 - p[:, O], 1 - labels[:, O], _NUM_BINS)
+    )
 
   def scores(self):
     """The figures of everything added.
@@ -131,13 +129,9 @@ class TagAgreement:
       "tag_cross_entropy": self._cross_entropy / n,
       "annotator_entropy": x,
       "tag_entropy": y,
-      "tag_calibration_error": self._calibration_error(),
+      "tag_calibration_error": self._bins.calibration_error,
     }
     spread = math.sqrt(max(xx - x * x, 0.0) * max(yy - y * y, 0.0))
     if spread > 1e-12:
       scores["entropy_correlation"] = (xy - x * y) / spread
     return {name: float(value) for name, value in scores.items()}
-
-  def _calibration_error(self):
-    differences = np.abs(self._bins[:, 1] - self._bins[:, 2])
-    return differences.sum() / self._num_tokens

@@ -13,7 +13,8 @@ from bert_span.data.input_pipeline import example_arrays
 # and finite, as the decoder demands.
 NO_LOGIT = -1e9
 _ROWS = [None, None]  # [windows, seq_length]
-_WINDOW_SPECS = {
+# What of the windows decides the answers.
+WINDOW_SPECS = {
   "example_index": tf.TensorSpec([None], tf.int32),
   "input_mask": tf.TensorSpec(_ROWS, tf.int32),
   "token_char_starts": tf.TensorSpec(_ROWS, tf.int32),
@@ -51,7 +52,7 @@ class WindowDecoder:
       # Tracing takes seconds: once for batches of any size.
       input_signature=(
         tf.TensorSpec([None], tf.string),
-        _WINDOW_SPECS,
+        WINDOW_SPECS,
         logits,
         logits,
       ),
@@ -69,7 +70,7 @@ class WindowDecoder:
     contexts = example_arrays(logits.examples)["context"]
     outputs = self._decode(
       tf.constant(contexts, tf.string),
-      {name: tf.constant(logits.windows[name]) for name in _WINDOW_SPECS},
+      {name: tf.constant(logits.windows[name]) for name in WINDOW_SPECS},
       tf.constant(logits.start_logits),
       tf.constant(logits.end_logits),
     )

@@ -12,7 +12,8 @@ _PLACE_COLUMNS = {
 _SPAN_COLUMNS = {
   **_PLACE_COLUMNS,
   "score": "what answers are compared by, in the unit of span_score",
-  "probability": "logit_sum: softmax over the n-best list; "
+  "probability": "with a temperature among all spans of the passage and no "
+  "answer; without one, logit_sum: softmax over the n-best list, "
   "mean_probability: the score",
   "null_odds": "score of no answer - score of the best span; above the "
   "threshold there is no answer (1e6: no span is possible)",

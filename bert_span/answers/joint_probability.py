@@ -1,0 +1,138 @@
+"""The probability of a span among all spans of all windows and "no answer".
+
+run_squad's probability is a softmax over the n-best list: a list of one entry
+makes any answer certain, and lists of two passages cannot be compared. Here
+every span that may be an answer counts, and "no answer" does:
+
+    P(span) = exp((start_logit + end_logit) / T) / Z
+    P(no answer) = exp(null_logit / T) / Z
+
+    Z = exp(null_logit / T)
+        + sum over windows, starts i, ends j of exp((start_i + end_j) / T)
+
+where i is a context token with its maximal context in the window, j one with
+i <= j < i + max_answer_length, and null_logit is [CLS]'s start + end logit in
+the window where it is lowest. So a token of several windows begins spans in one
+of them only, and no span is counted twice. T is the temperature: 1 for the
+model's own opinion, above 1 for one that is less sure of itself.
+
+A passage has 30 spans for each of its tokens, but Z takes 2 * log2(30) passes
+over them: the ends that belong to a start, a run of max_answer_length
+positions, are put together of runs of 1, 2, 4, .. positions.
+
+    log-sum-exp of runs of  1:  e0     e1     e2     e3     e4
+                            2:  e0-1   e1-2   e2-3   e3-4   e4
+                            4:  e0-3   e1-4   e2-4   e3-4   e4
+    of 5 = 1 + 4:           e0 with (run of 4 at 1) = e0-4,  e1-4 (cut), ..
+
+Differences of cumulative sums would need one pass, but cancel: of logits 40
+apart, e^-40 in a sum of size 1 is below float64's precision.
+"""
+
+import tensorflow as tf
+
+from bert_span.answers import candidates as candidates_lib
+
+# log of "nothing": finite, so that sums and differences of it are.
+_LOG_ZERO = -1e300
+
+
+def log_partition(
+  windows,
+  start_logits,
+  end_logits,
+  null_logits,
+  temperature,
+  max_answer_length,
+):
+  """Log Z of each example, see the module.
+
+  Args:
+    windows: dict of tensors of text/windows.py; used are example_index,
+      token_char_starts, token_char_ends and is_max_context.
+    start_logits: float32 [windows, seq_length].
+    end_logits: float32 [windows, seq_length].
+    null_logits: float64 [examples], the logit of "no answer"; 0 where there is
+      no window.
+    temperature: float or float64 scalar, above 0.
+    max_answer_length: int, in WordPieces.
+
+  Returns:
+    float64 [examples], in nats.
+  """
+  # Not tf.cast, which would round a Python number to float32 first.
+  temperature = tf.convert_to_tensor(temperature, tf.float64)
+  may_start, may_end = candidates_lib.span_positions(windows)
+  starts = _scaled(start_logits, may_start, temperature)
+  ends = _scaled(end_logits, may_end, temperature)
+  of_window = tf.reduce_logsumexp(
+    starts + _log_sums_of_runs(ends, max_answer_length), axis=1
+  )  # [windows]
+  return _log_sum_with_null(
+    of_window, windows["example_index"], null_logits / temperature
+  )
+
+
+def _scaled(logits, is_possible, temperature):
+  """Logits over the temperature, _LOG_ZERO where no span begins or ends."""
+  scaled = tf.cast(logits, tf.float64) / temperature
+  return tf.where(is_possible, scaled, tf.constant(_LOG_ZERO, tf.float64))
+
+
+def _log_sums_of_runs(values, length):
+  """Log of sum_{k < length} exp(values[:, i + k]), cut at the end of the row.
+
+  Args:
+    values: float64 [rows, columns].
+    length: int, at least 1.
+
+  Returns:
+    float64 [rows, columns].
+  """
+  total = tf.fill(tf.shape(values), tf.constant(_LOG_ZERO, tf.float64))
+  run, done = values, 0
+  for bit in range(length.bit_length()):
+    run_length = 1 << bit
+    if length & run_length:
+      total = _log_add(total, _shifted(run, done))
+      done += run_length
+    if done < length:
+      run = _log_add(run, _shifted(run, run_length))
+  return total
+
+
+def _shifted(values, places):
+  """values[:, i + places], _LOG_ZERO behind the end of a row."""
+  shape = tf.shape(values)
+  places = tf.minimum(places, shape[1])
+  fill = tf.fill([shape[0], places], tf.constant(_LOG_ZERO, tf.float64))
+  return tf.concat([values[:, places:], fill], axis=1)
+
+
+def _log_add(a, b):
+  """Gives log(exp(a) + exp(b))."""
+  return tf.maximum(a, b) + tf.math.log1p(tf.exp(-tf.abs(a - b)))
+
+
+def _log_sum_with_null(of_window, example_index, null):
+  """Log of exp(null) + the sum of exp(of_window) over an example's windows.
+
+  Args:
+    of_window: float64 [windows].
+    example_index: int32 [windows].
+    null: float64 [examples].
+
+  Returns:
+    float64 [examples].
+  """
+  examples = tf.size(null)
+  # An example without a window has the lowest float64 as its maximum.
+  highest = tf.maximum(
+    null, tf.math.unsorted_segment_max(of_window, example_index, examples)
+  )
+  spans = tf.math.unsorted_segment_sum(
+    tf.exp(of_window - tf.gather(highest, example_index)),
+    example_index,
+    examples,
+  )
+  return highest + tf.math.log(tf.exp(null - highest) + spans)

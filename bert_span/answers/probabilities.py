@@ -1,0 +1,63 @@
+"""The probability that is told of an answer, by the decoder's options.
+
+Each function gives a function of scores and logit sums, float64
+[examples, any], that returns their probabilities, float64 of the same shape.
+"""
+
+import tensorflow as tf
+
+from bert_span.answers.joint_probability import log_partition
+
+
+def within_n_best(entries):
+  """As run_squad: softmax over the scores of the n-best list.
+
+  Args:
+    entries: Entries.
+  """
+  scores = tf.where(entries.is_entry, entries.score, tf.float64.min)
+  highest = tf.reduce_max(scores, axis=1, keepdims=True)
+  total = tf.reduce_sum(
+    tf.exp(scores - highest), axis=1, keepdims=True
+  )  # [examples, 1]; padding adds exp(-huge) = 0
+  return lambda score, _: tf.exp(score - highest) / total
+
+
+def of_scores(has_span):
+  """Scores that are probabilities themselves; 1 where no span is possible.
+
+  Args:
+    has_span: bool [examples].
+  """
+  return lambda score, _: tf.where(
+    has_span[:, tf.newaxis], score, tf.ones_like(score)
+  )
+
+
+def among_all_spans(windows, start_logits, end_logits, null, has_span, options):
+  """Among all spans of the passage and "no answer", at a temperature.
+
+  Args:
+    windows, start_logits, end_logits: see `SpanDecoder.call`.
+    null: NullEntry.
+    has_span: bool [examples]. Where it is false, the one entry of the list is
+      "no answer", whatever stands in its padding.
+    options: DecoderOptions with a temperature.
+  """
+  null_logits = null.logit_sum
+  log_z = log_partition(
+    windows,
+    start_logits,
+    end_logits,
+    null_logits,
+    options.temperature,
+    options.max_answer_length,
+  )
+
+  def probability_of(_, logit_sum):
+    logit_sum = tf.where(
+      has_span[:, tf.newaxis], logit_sum, null_logits[:, tf.newaxis]
+    )
+    return tf.exp(logit_sum / options.temperature - log_z[:, tf.newaxis])
+
+  return probability_of

@@ -1,0 +1,46 @@
+"""Confidences at any temperature are those that the decoder tells."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
+
+from bert_span.answers.answer_confidence import AnswerConfidence, decoded_part
+from bert_span.answers.window_logits import WindowDecoder
+from bert_span.data.squad_example import SquadExample
+
+_EXAMPLES = [
+  SquadExample(f"q{i}", question, context)
+  for i, (question, context) in enumerate(
+    [
+      (QUESTION, CONTEXT),
+      ("When was the cafe built?", f"{CONTEXT} " * 4),
+      (QUESTION, ""),
+      ("Who?", "Anna."),
+      ("When?", "The river in 1895, by the mill."),
+    ]
+  )
+]
+
+
+@pytest.mark.parametrize("version_2", [False, True])
+def test_confidence_is_the_probability_of_a_decoder_with_the_temperature(
+  version_2,
+):
+  extractor = tiny_extractor(version_2)
+  options = extractor.decoder_options
+  batches = [
+    decoded_part(logits)
+    for part in (_EXAMPLES[:2], _EXAMPLES[2:])
+    for logits in extractor.window_logits(part)
+  ]
+  predictions = [p for batch in batches for p in extractor.decode(batch)]
+  confidence = AnswerConfidence(batches, predictions, options)
+  for temperature in (0.6, 3.0):
+    decode = WindowDecoder(
+      dataclasses.replace(options, temperature=temperature)
+    )
+    expected = [p.probability for batch in batches for p in decode(batch)]
+    np.testing.assert_allclose(confidence(temperature), expected, rtol=1e-9)
+  assert confidence(1.0)[2] == 1  # An empty passage: no answer.

@@ -1,0 +1,292 @@
+"""The program bert_span.calibrate, and all that uses what it fitted."""
+
+import dataclasses
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tiny_extractor import CONTEXT, tiny_extractor
+
+from bert_span import calibration_job, tflite_export
+from bert_span.answers.answer_confidence import AnswerConfidence
+from bert_span.answers.decoder import DecoderOptions
+from bert_span.data.squad_example import SquadExample
+from bert_span.data.squad_reader import read_squad
+from bert_span.extractor import SpanExtractor
+from bert_span.served_heads import server_of
+from bert_span.serving.answer_server import ServingOptions
+from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
+from bert_span.span_config import read_span_config
+
+_WORDS = ("who", "when", "the", "mill", "built", "near", "river", "cafe")
+_CONTEXTS = (
+  CONTEXT,
+  "The cafe near the river was built in 1895. Anna was in the mill.",
+  f"Anna? {CONTEXT} The river was by the mill, the cafe near the mill.",
+)
+
+
+def _run(module, *arguments):
+  return subprocess.run(
+    [sys.executable, "-m", f"bert_span.{module}", *map(str, arguments)],
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+
+
+def _examples(seed, count=40):
+  rng = np.random.default_rng(seed)
+  return [
+    SquadExample(
+      f"q{i}",
+      " ".join(rng.choice(_WORDS, 3)) + "?",
+      _CONTEXTS[rng.integers(len(_CONTEXTS))],
+    )
+    for i in range(count)
+  ]
+
+
+def _write_labelled(path, extractor, seed, version_2=False):
+  """A SQuAD file: the model's own best spans, some of them made wrong.
+
+  Every third question has another answer, or in version 2 none.
+  """
+  questions = []
+  predictions = extractor.predict(_examples(seed))
+  for i, (example, p) in enumerate(
+    zip(_examples(seed), predictions, strict=True)
+  ):
+    best = next(entry for entry in p.n_best if entry.text)
+    start, text = best.char_start, best.text
+    if i % 3 == 0:
+      start, text = 0, example.context
+    qa = {
+      "id": example.qas_id,
+      "question": example.question,
+      "answers": [{"text": text, "answer_start": start}],
+    }
+    if version_2:
+      qa["is_impossible"] = i % 3 == 0
+      qa["answers"] = [] if i % 3 == 0 else qa["answers"]
+    questions.append({"context": example.context, "qas": [qa]})
+  data = {
+    "version": "v2.0" if version_2 else "1.1",
+    "data": [{"title": "mills", "paragraphs": questions}],
+  }
+  path.write_text(json.dumps(data))
+  return read_squad(path)
+
+
+@pytest.mark.large
+def test_the_fitted_temperature_has_the_lowest_loss(tmp_path):
+  extractor = tiny_extractor()
+  squad_file = _write_labelled(tmp_path / "dev.json", extractor, 1)
+  scored = calibration_job.score_questions(extractor, squad_file, 8)
+  options = extractor.decoder_options
+  fitted = calibration_job.fitted_options(scored, options)
+  assert fitted == dataclasses.replace(options, temperature=fitted.temperature)
+  figures = calibration_job.calibration_figures(scored, fitted)
+  correct = calibration_job.correct_answers(
+    squad_file.examples, scored.predictions
+  )
+  # As labelled: every third is wrong. The temperature changes no answer.
+  assert correct.sum() == 26
+  for stage in ("before", "after"):
+    assert figures[stage]["exact_match"] == 100 * 26 / 40
+    assert figures[stage]["reliability"].counts.sum() == 40
+  confidence = AnswerConfidence(scored.batches, scored.predictions, options)
+
+  def loss(temperature):
+    p = confidence(temperature)
+    return -np.mean(np.where(correct == 1, np.log(p), np.log1p(-p)))
+
+  best = loss(fitted.temperature)
+  for factor in (0.5, 0.9, 1.1, 2.0):
+    assert best < loss(factor * fitted.temperature)
+
+
+@pytest.mark.large
+def test_the_null_threshold_raises_f1_or_reaches_the_precision(tmp_path):
+  extractor = tiny_extractor(version_2=True)
+  squad_file = _write_labelled(tmp_path / "dev.json", extractor, 3, True)
+  scored = calibration_job.score_questions(extractor, squad_file, 8)
+  options = extractor.decoder_options
+  by_f1 = calibration_job.fitted_options(scored, options)
+  figures = calibration_job.calibration_figures(scored, by_f1)
+  assert figures["after"]["f1"] >= figures["before"]["f1"]
+  precise = calibration_job.fitted_options(scored, options, 0.7)
+  answers = [p for p in scored.decode(precise) if p.text]
+  golds = {e.qas_id: [a.text for a in e.answers] for e in squad_file.examples}
+  right = [p.text in golds[p.qas_id] for p in answers]
+  assert np.mean(right) >= 0.7
+  assert precise.null_score_diff_threshold != by_f1.null_score_diff_threshold
+
+
+def test_questions_must_be_labelled_and_fit_the_model(tmp_path):
+  extractor = tiny_extractor()
+  squad_file = _write_labelled(tmp_path / "dev.json", extractor, 4, True)
+  with pytest.raises(ValueError, match="14 of 40 questions have no answer"):
+    calibration_job.score_questions(extractor, squad_file, 8)
+  unlabelled = dataclasses.replace(
+    squad_file,
+    examples=tuple(
+      dataclasses.replace(e, answers=()) for e in squad_file.examples
+    ),
+  )
+  with pytest.raises(ValueError, match="no question has an answer"):
+    calibration_job.score_questions(extractor, unlabelled, 8)
+
+
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory):
+  """A folder with the model that the program calibrated, and its run."""
+  pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
+  folder = tmp_path_factory.mktemp("calibrate")
+  extractor = tiny_extractor(version_2=True)
+  extractor.save_to_preset(folder / "model")
+  shutil.copytree(folder / "model", folder / "plain")
+  _write_labelled(folder / "dev.json", extractor, 5, version_2=True)
+  _write_labelled(folder / "test.json", extractor, 6, version_2=True)
+  run = _run(
+    "calibrate",
+    f"--model={folder / 'model'}",
+    f"--predict_file={folder / 'dev.json'}",
+    f"--evaluate_file={folder / 'test.json'}",
+  )
+  assert run.returncode == 0, run.stderr
+  return folder, run
+
+
+@pytest.mark.large
+def test_the_program_writes_the_options_the_figures_and_the_plots(calibrated):
+  folder, run = calibrated
+  report = json.loads(
+    (folder / "model" / "calibration" / "calibration.json").read_text()
+  )
+  before = read_span_config(folder / "plain")
+  after = read_span_config(folder / "model")
+  fitted = {
+    name: report[name] for name in ("temperature", "null_score_diff_threshold")
+  }
+  assert after == {**before, "decoder": {**before["decoder"], **fitted}}
+  assert fitted["temperature"] > 0
+  for name, data in (("fitted", "dev.json"), ("evaluated", "test.json")):
+    part = report[name]
+    assert (part["data"], part["num_questions"]) == (data, 40)
+    for stage in ("before", "after"):
+      error = part[stage]["expected_calibration_error"]
+      assert part[stage]["reliability"]["calibration_error"] == error
+      assert part[stage]["risk_coverage"]["coverage"][-1] == 1
+      assert f"{error:.4f}" in run.stdout
+  for name in ("reliability.png", "risk_coverage.png"):
+    png = (folder / "model" / "calibration" / name).read_bytes()
+    assert png.startswith(b"\x89PNG")
+
+
+@pytest.mark.large
+def test_ask_and_run_squad_and_decode_use_what_was_fitted(calibrated):
+  folder, _ = calibrated
+  model, questions = folder / "model", folder / "test.json"
+  expected = {
+    p.qas_id: p
+    for p in SpanExtractor.from_preset(model).predict(
+      read_squad(questions).examples
+    )
+  }
+
+  def check(output_dir):
+    n_best = json.loads((output_dir / "nbest_predictions.json").read_text())
+    texts = json.loads((output_dir / "predictions.json").read_text())
+    for qas_id, prediction in expected.items():
+      assert texts[qas_id] == prediction.text
+      told = [entry["probability"] for entry in n_best[qas_id]]
+      np.testing.assert_allclose(
+        told, [entry.probability for entry in prediction.n_best], atol=1e-5
+      )
+
+  window = [
+    *("--max_seq_length=32", "--doc_stride=8", "--max_query_length=8"),
+    "--version_2_with_negative",
+  ]
+  shutil.copytree(model, folder / "out" / "model", dirs_exist_ok=True)
+  run = _run(
+    *("run_squad", "--do_predict", "--write_logits", *window),
+    *(f"--predict_file={questions}", f"--output_dir={folder / 'out'}"),
+  )
+  assert run.returncode == 0, run.stderr
+  check(folder / "out")
+  run = _run(
+    *("decode", f"--model={model}", f"--predict_file={questions}"),
+    f"--logits_file={folder / 'out' / 'logits.npz'}",
+    f"--output_dir={folder / 'decoded'}",
+  )
+  assert run.returncode == 0, run.stderr
+  check(folder / "decoded")
+  example = read_squad(questions).examples[1]
+  run = _run(
+    *("ask", f"--model={model}", f"--question={example.question}", "--json"),
+    f"--context={example.context}",
+  )
+  told = json.loads(run.stdout)["probability"]
+  assert told == pytest.approx(expected[example.qas_id].probability, abs=1e-5)
+
+
+@pytest.mark.large
+def test_served_and_tflite_probabilities_are_those_of_the_model(
+  calibrated, tmp_path
+):
+  extractor = SpanExtractor.from_preset(calibrated[0] / "model")
+  plain = SpanExtractor.from_preset(calibrated[0] / "plain")
+  examples = _examples(7, 4)
+  questions = [example.question for example in examples]
+  contexts = [example.context for example in examples]
+  expected = [a.probability for a in extractor.answer(questions, contexts)]
+  uncalibrated = [a.probability for a in plain.answer(questions, contexts)]
+  assert not np.allclose(expected, uncalibrated, atol=1e-3)
+  served = server_of(extractor, ServingOptions()).answer(questions, contexts)
+  np.testing.assert_allclose(served["probability"], expected, atol=1e-5)
+  path = tmp_path / "tiny.tflite"
+  path.write_bytes(
+    tflite_export.tflite_content(extractor, tflite_export.TFLiteOptions())
+  )
+  on_device = TFLiteSpanExtractor(str(path))
+  assert on_device.decoder_options == extractor.decoder_options
+  told = [a.probability for a in on_device.answer(questions, contexts)]
+  np.testing.assert_allclose(told, expected, atol=1e-5)
+
+
+@pytest.mark.large
+def test_mistakes_end_in_one_line_and_leave_the_model(tmp_path):
+  model = tmp_path / "model"
+  tiny_extractor().save_to_preset(model)
+  config = (model / "span_config.json").read_bytes()
+  dev = tmp_path / "dev.json"
+  _write_labelled(dev, tiny_extractor(), 8, version_2=True)
+  given = [f"--model={model}", f"--predict_file={dev}", "--noplots"]
+  for arguments, message in (
+    (given, "14 of 40 questions have no answer"),
+    ([*given, "--target_precision=0.9"], "--target_precision needs a model"),
+    ([*given, f"--model={tmp_path}"], "it has no span_config.json"),
+    ([f"--predict_file={dev}"], "--model is required"),
+  ):
+    run = _run("calibrate", *arguments)
+    assert run.returncode == 1
+    assert message in run.stderr.splitlines()[-1]
+    assert "Traceback" not in run.stderr
+  assert (model / "span_config.json").read_bytes() == config
+  assert not (model / "calibration").exists()
+
+
+def test_a_model_without_a_temperature_tells_the_originals_probabilities():
+  assert DecoderOptions().temperature is None
+  prediction = next(iter(tiny_extractor().predict(_examples(9, 1))))
+  weights = np.exp([entry.score for entry in prediction.n_best])
+  np.testing.assert_allclose(
+    [entry.probability for entry in prediction.n_best],
+    weights / weights.sum(),
+    rtol=1e-9,
+  )

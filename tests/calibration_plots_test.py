@@ -1,0 +1,55 @@
+"""The plots are pictures of the numbers that they are given."""
+
+import io
+
+import numpy as np
+import pytest
+
+from bert_span.answers.calibration import (
+  equal_mass_bins,
+  equal_width_bins,
+  risk_coverage,
+)
+
+pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
+from matplotlib import image
+
+from bert_span import calibration_plots
+
+_CONFIDENCE = np.array([0.1, 0.3, 0.35, 0.8, 1.0])
+_CORRECT = np.array([0, 1, 0, 1, 1])
+
+
+def _pixels(png):
+  return image.imread(io.BytesIO(png), format="png")
+
+
+@pytest.mark.parametrize("bins_of", [equal_width_bins, equal_mass_bins])
+def test_a_reliability_diagram_has_a_panel_for_each_name(bins_of):
+  bins = bins_of(_CONFIDENCE, _CORRECT)
+  one = _pixels(calibration_plots.reliability_png({"before": bins}))
+  two = _pixels(
+    calibration_plots.reliability_png({"before": bins, "after": bins})
+  )
+  assert one.shape[:2] == (552, 480)
+  assert two.shape[:2] == (552, 960)
+
+
+def test_plots_show_their_numbers():
+  bins = equal_width_bins(_CONFIDENCE, _CORRECT)
+  other = equal_width_bins(_CONFIDENCE, 1 - _CORRECT)
+  first, again, second = (
+    calibration_plots.reliability_png({"model": b}) for b in (bins, bins, other)
+  )
+  assert first == again
+  assert first != second
+  right = risk_coverage(_CONFIDENCE, _CORRECT)
+  wrong = risk_coverage(_CONFIDENCE, 1 - _CORRECT)
+  assert calibration_plots.risk_coverage_png(
+    {"model": right}
+  ) != calibration_plots.risk_coverage_png({"model": wrong})
+
+
+def test_bins_without_predictions_are_drawn_empty():
+  png = calibration_plots.reliability_png({"model": equal_width_bins([], [])})
+  assert _pixels(png).shape[:2] == (552, 480)

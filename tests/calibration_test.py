@@ -1,0 +1,156 @@
+"""Reliability bins, calibration error and risk-coverage, by hand."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bert_span.answers.calibration import (
+  equal_mass_bins,
+  equal_width_bins,
+  risk_coverage,
+)
+
+_CONFIDENCE = [0.1, 0.3, 0.35, 0.8, 1.0]
+_CORRECT = [0, 1, 0, 1, 1]
+
+
+def test_equal_width_bins_by_hand():
+  bins = equal_width_bins(_CONFIDENCE, _CORRECT, num_bins=4)
+  assert bins.lower.tolist() == [0, 0.25, 0.5, 0.75]
+  assert bins.upper.tolist() == [0.25, 0.5, 0.75, 1]
+  assert bins.counts.tolist() == [1, 2, 0, 2]
+  np.testing.assert_allclose(bins.mean_confidence, [0.1, 0.325, np.nan, 0.9])
+  np.testing.assert_allclose(bins.accuracy, [0, 0.5, np.nan, 1])
+  # 1/5 * 0.1 + 2/5 * 0.175 + 2/5 * 0.1
+  assert bins.calibration_error == pytest.approx(0.13)
+
+
+def test_a_confidence_on_an_edge_belongs_to_the_bin_above_and_one_to_the_last():
+  confidence = [k / 10 for k in range(11)]
+  bins = equal_width_bins(confidence, np.zeros(11), num_bins=10)
+  assert bins.counts.tolist() == [1] * 9 + [2]
+
+
+def test_equal_mass_bins_by_hand():
+  bins = equal_mass_bins(_CONFIDENCE, _CORRECT, num_bins=2)
+  # Ranks 0 1 2 | 3 4.
+  assert bins.counts.tolist() == [3, 2]
+  np.testing.assert_allclose(bins.lower, [0.1, 0.8])
+  np.testing.assert_allclose(bins.upper, [0.35, 1])
+  np.testing.assert_allclose(bins.mean_confidence, [0.25, 0.9])
+  np.testing.assert_allclose(bins.accuracy, [1 / 3, 1])
+  # 3/5 * 1/12 + 2/5 * 1/10
+  assert bins.calibration_error == pytest.approx(0.09)
+
+
+def test_equal_confidences_share_a_bin_of_equal_mass_in_any_order():
+  confidence = np.array([0.5, 0.9, 0.5, 0.2, 0.9, 0.5])
+  correct = np.array([1, 1, 0, 0, 0, 1])
+  for order in (np.arange(6), np.array([4, 3, 5, 1, 0, 2])):
+    bins = equal_mass_bins(confidence[order], correct[order], num_bins=3)
+    assert bins.counts.tolist() == [4, 2]
+    assert bins.correct_sums.tolist() == [2, 1]
+
+
+def test_there_are_no_more_bins_of_equal_mass_than_predictions():
+  bins = equal_mass_bins([0.5, 0.25], [1, 1])
+  assert bins.counts.tolist() == [1, 1]
+  assert bins.calibration_error == pytest.approx((0.5 + 0.75) / 2)
+
+
+def test_confidence_equal_to_accuracy_has_no_calibration_error():
+  confidence = np.repeat([0.25, 0.75], 4)
+  correct = [1, 0, 0, 0, 1, 1, 1, 0]
+  for bins_of in (equal_width_bins, equal_mass_bins):
+    assert bins_of(confidence, correct).calibration_error == 0
+
+
+def test_soft_correctness_counts_as_a_share():
+  bins = equal_width_bins([0.5, 0.5], [0.25, 0.5], num_bins=1)
+  assert bins.accuracy.tolist() == [0.375]
+  assert bins.calibration_error == pytest.approx(0.125)
+
+
+def test_bins_of_parts_add_up_to_those_of_the_whole():
+  whole = equal_width_bins(_CONFIDENCE, _CORRECT, 4)
+  parts = equal_width_bins(_CONFIDENCE[:2], _CORRECT[:2], 4).plus(
+    equal_width_bins(_CONFIDENCE[2:], _CORRECT[2:], 4)
+  )
+  assert parts.as_dict() == whole.as_dict()
+  with pytest.raises(ValueError, match="same ranges"):
+    whole.plus(equal_width_bins(_CONFIDENCE, _CORRECT, 5))
+
+
+@pytest.mark.parametrize("bins_of", [equal_width_bins, equal_mass_bins])
+def test_no_predictions_have_no_calibration_error(bins_of):
+  assert bins_of([], []).calibration_error == 0
+
+
+def test_bins_and_curve_are_json_without_nan():
+  bins = equal_width_bins(_CONFIDENCE, _CORRECT, 4).as_dict()
+  curve = risk_coverage(_CONFIDENCE, _CORRECT).as_dict()
+  text = json.dumps([bins, curve], allow_nan=False)
+  assert json.loads(text) == [bins, curve]
+  assert bins["accuracy"] == [0.0, 0.5, None, 1.0]
+
+
+def test_risk_coverage_by_hand():
+  curve = risk_coverage([0.3, 0.9, 0.8], [0, 1, 0])
+  assert curve.threshold.tolist() == [0.9, 0.8, 0.3]
+  np.testing.assert_allclose(curve.coverage, [1 / 3, 2 / 3, 1])
+  np.testing.assert_allclose(curve.risk, [0, 1 / 2, 2 / 3])
+  assert curve.area == pytest.approx((0 + 1 / 2 + 2 / 3) / 3)
+
+
+@pytest.mark.parametrize("correct", [[1, 1, 0, 0], [1, 0, 1, 0]])
+def test_equal_confidences_are_one_point_of_the_curve(correct):
+  curve = risk_coverage([0.9, 0.8, 0.8, 0.3], correct)
+  assert curve.threshold.tolist() == [0.9, 0.8, 0.3]
+  np.testing.assert_allclose(curve.coverage, [1 / 4, 3 / 4, 1])
+  np.testing.assert_allclose(curve.risk, [0, 1 / 3, 1 / 2])
+  assert curve.area == pytest.approx((2 / 3 + 1 / 2) / 4)
+
+
+def test_confidence_that_says_nothing_has_the_overall_risk_as_area():
+  curve = risk_coverage([0.5] * 4, [1, 0, 0, 0])
+  assert (curve.coverage.tolist(), curve.risk.tolist()) == ([1], [0.75])
+  assert curve.area == 0.75
+
+
+def test_a_long_curve_is_thinned_to_its_ends_and_points_between():
+  confidence = np.arange(1000) / 1000
+  curve = risk_coverage(confidence, confidence > 0.5)
+  thinned = curve.as_dict(max_points=5)
+  assert thinned["coverage"] == [0.001, 0.251, 0.501, 0.75, 1.0]
+  assert thinned["risk"][-1] == curve.risk[-1]
+  assert thinned["area"] == curve.area
+
+
+def test_any_score_orders_a_risk_coverage_curve():
+  assert risk_coverage([-8.0, 12.5], [0, 1]).risk.tolist() == [0, 0.5]
+
+
+@pytest.mark.parametrize(
+  ("confidence", "correct", "message"),
+  [
+    ([0.5], [1, 0], "Received: 1 and 2"),
+    ([0.5, 1.5], [1, 0], r"confidence .* 0 to 1. Received: 1.5 at index 1"),
+    ([0.5, np.nan], [1, 0], "confidence .* Received: nan at index 1"),
+    ([0.5, 0.5], [1, -1], "correct .* Received: -1.0 at index 1"),
+    ([[0.5]], [1], r"confidence .* shape: \(1, 1\)"),
+  ],
+)
+def test_bad_input_is_named(confidence, correct, message):
+  for bins_of in (equal_width_bins, equal_mass_bins):
+    with pytest.raises(ValueError, match=message):
+      bins_of(confidence, correct)
+
+
+def test_a_curve_needs_a_prediction_and_bins_a_number():
+  with pytest.raises(ValueError, match="at least one prediction"):
+    risk_coverage([], [])
+  with pytest.raises(ValueError, match="finite"):
+    risk_coverage([np.inf], [1])
+  with pytest.raises(ValueError, match="num_bins must be at least 1"):
+    equal_width_bins([0.5], [1], 0)

@@ -1,0 +1,188 @@
+"""Probabilities among all spans, against sums that list every span."""
+
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_span.answers.decoder import DecoderOptions, SpanDecoder
+from bert_span.answers.joint_probability import log_partition
+
+
+def _windows(example_index, may_start, may_end):
+  """Windows whose tokens of the passage are one character each."""
+  may_end = np.asarray(may_end, bool)
+  places = np.broadcast_to(np.arange(may_end.shape[1]), may_end.shape)
+  return {
+    "example_index": tf.constant(example_index, tf.int32),
+    "input_mask": tf.ones(may_end.shape, tf.int32),
+    "token_char_starts": tf.constant(np.where(may_end, places, -1), tf.int32),
+    "token_char_ends": tf.constant(np.where(may_end, places + 1, -1), tf.int32),
+    "is_max_context": tf.constant(may_start, tf.bool),
+  }
+
+
+def _listed(windows, start, end, null, temperature, max_answer_length):
+  """Log Z of each example by going through all pairs, in plain Python."""
+  weights = [[logit / temperature] for logit in null]
+  starts = windows["token_char_starts"].numpy()
+  is_max_context = windows["is_max_context"].numpy()
+  for row, example in enumerate(windows["example_index"].numpy()):
+    for i in range(starts.shape[1]):
+      for j in range(i, min(i + max_answer_length, starts.shape[1])):
+        if is_max_context[row, i] and starts[row, i] >= 0 <= starts[row, j]:
+          logit = float(start[row, i]) + float(end[row, j])
+          weights[example].append(logit / temperature)
+  highest = [max(logits) for logits in weights]
+  return [
+    top + math.log(math.fsum(math.exp(logit - top) for logit in logits))
+    for top, logits in zip(highest, weights, strict=True)
+  ]
+
+
+def _random_case(seed, spread=3.0):
+  """Four windows of three examples; the second example has none."""
+  rng = np.random.default_rng(seed)
+  inside = rng.random([4, 9]) < 0.8
+  windows = _windows([0, 0, 2, 2], inside & (rng.random([4, 9]) < 0.6), inside)
+  start, end = spread * rng.normal(size=[2, 4, 9]).astype(np.float32)
+  return windows, start, end, np.array([1.5, 0.0, -2.0])
+
+
+@pytest.mark.parametrize("temperature", [0.05, 1.0, 1.7, 20.0])
+@pytest.mark.parametrize("max_answer_length", [1, 2, 3, 5, 6, 8, 9, 30])
+def test_log_partition_is_that_of_all_spans_listed(
+  temperature, max_answer_length
+):
+  case = *_random_case(max_answer_length), temperature, max_answer_length
+  np.testing.assert_allclose(
+    log_partition(*case).numpy(), _listed(*case), rtol=1e-12
+  )
+
+
+def test_log_partition_by_hand():
+  # Tokens at 1 and 2; spans (1, 1), (1, 2), (2, 2) and no answer.
+  inside = [[False, True, True, False]]
+  windows = _windows([0], inside, inside)
+  start = np.array([[9, 1, 2, 9]], np.float32)
+  end = np.array([[9, 3, 4, 9]], np.float32)
+  (value,) = log_partition(windows, start, end, [5.0], 1.0, 30).numpy()
+  expected = math.exp(4) + math.exp(5) + math.exp(6) + math.exp(5)
+  assert value == pytest.approx(math.log(expected))
+
+
+def test_far_logits_neither_cancel_nor_overflow():
+  windows, start, end, null = _random_case(3, spread=200.0)
+  case = windows, start, end, null, 0.1, 4
+  np.testing.assert_allclose(
+    log_partition(*case).numpy(), _listed(*case), rtol=1e-12
+  )
+
+
+def test_log_partition_of_no_windows_is_the_null_logit_over_the_temperature():
+  windows = _windows([], np.zeros([0, 0]), np.zeros([0, 0]))
+  nothing = np.zeros([0, 0], np.float32)
+  value = log_partition(windows, nothing, nothing, np.array([3.0]), 2.0, 30)
+  assert value.numpy().tolist() == [1.5]
+
+
+_CONTEXT = "abcdefghi"
+
+
+def _decode(case, **options):
+  windows, start, end, _ = case
+  decoder = SpanDecoder(DecoderOptions(**options))
+  contexts = tf.constant([_CONTEXT] * 3)
+  graph = tf.function(decoder.__call__)
+  outputs = [
+    {name: value.numpy() for name, value in run().items()}
+    for run in (
+      lambda: decoder(contexts, windows, start, end),
+      lambda: graph(contexts, windows, start, end),
+    )
+  ]
+  for name, value in outputs[0].items():
+    if value.dtype.kind == "f":
+      np.testing.assert_allclose(outputs[1][name], value, atol=1e-5)
+  return outputs[1]
+
+
+def _probabilities_listed(case, temperature, max_answer_length, entries):
+  """Probabilities of a decoded list, by the brute-force sum."""
+  windows, start, end, _ = case
+  cls = start[:, 0].astype(np.float64) + end[:, 0]
+  null = [min(cls[:2]), 0.0, min(cls[2:])]
+  log_z = _listed(windows, start, end, null, temperature, max_answer_length)
+  logits = entries["n_best_start_logit"].astype(np.float64)
+  logits = logits + entries["n_best_end_logit"]
+  return np.exp(logits / temperature - np.array(log_z)[:, np.newaxis])
+
+
+@pytest.mark.parametrize("version_2", [False, True])
+@pytest.mark.parametrize("span_score", ["logit_sum", "mean_probability"])
+def test_the_decoder_tells_probabilities_among_all_spans(version_2, span_score):
+  case = _random_case(11)
+  options = {
+    "version_2_with_negative": version_2,
+    "span_score": span_score,
+    "n_best_size": 6,
+    "max_answer_length": 3,
+  }
+  outputs = _decode(case, temperature=1.3, **options)
+  plain = _decode(case, **options)
+  changed = ("probability", "n_best_probability")
+  for name, value in outputs.items():
+    if name not in changed:
+      np.testing.assert_array_equal(value, plain[name])
+  expected = _probabilities_listed(case, 1.3, 3, outputs)
+  count = outputs["n_best_count"]
+  for row in (0, 2):
+    told = outputs["n_best_probability"][row, : count[row]]
+    np.testing.assert_allclose(told, expected[row, : count[row]], atol=1e-9)
+    assert told.sum() < 1  # The spans that are not listed have the rest.
+    assert outputs["probability"][row] in told
+  assert outputs["probability"][1] == 1  # Without a window: no answer.
+
+
+def test_probabilities_of_all_spans_and_no_answer_add_up_to_one():
+  inside = np.array([[False, *[True] * 4, False]])
+  windows = _windows([0], inside, inside)
+  start, end = np.random.default_rng(2).normal(size=[2, 1, 6])
+  outputs = SpanDecoder(
+    DecoderOptions(version_2_with_negative=True, temperature=0.7)
+  )(
+    tf.constant([" abcd"]),  # Characters as the windows have them.
+    windows,
+    start.astype(np.float32),
+    end.astype(np.float32),
+  )
+  assert outputs["n_best_count"].numpy() == 11  # 10 spans and no answer.
+  total = outputs["n_best_probability"].numpy().sum()
+  assert total == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("version_2", [False, True])
+def test_without_a_listed_span_the_probability_is_that_of_no_answer(version_2):
+  # The one best start is [CLS], so that the list has no span.
+  inside = [[False, True, True]]
+  windows = _windows([0], inside, inside)
+  logits = np.array([[3, 1, 0]], np.float32)
+  outputs = SpanDecoder(
+    DecoderOptions(
+      n_best_size=1, version_2_with_negative=version_2, temperature=2.0
+    )
+  )(tf.constant([" ab"]), windows, logits, logits)
+  spans = math.exp(1) + math.exp(1 / 2) + math.exp(0)
+  expected = math.exp(3) / (math.exp(3) + spans)
+  assert outputs["answer"].numpy().tolist() == [b""]
+  assert outputs["probability"].numpy() == pytest.approx([expected])
+  assert outputs["n_best_probability"].numpy()[0, 0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+  "temperature", [0, -1.0, math.nan, math.inf, "1", True]
+)
+def test_a_temperature_is_a_number_above_zero(temperature):
+  with pytest.raises(ValueError, match="temperature must be None or a finite"):
+    DecoderOptions(temperature=temperature)

@@ -1,0 +1,267 @@
+"""The program bert_span.report, and its page in a browser."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+import report_samples
+from browser import find_browser, open_browser
+from tiny_extractor import tiny_extractor
+
+pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
+_MAX_BYTES = 5_000_000
+_NUMBERS_OF_ROWS = (
+  "[...document.querySelectorAll('#errors tbody th')].map((c) => c.innerText)"
+)
+
+
+@pytest.fixture
+def report(tmp_path, repository):
+  """A function that runs the program; gives the process and the page."""
+
+  def run(*arguments):
+    page = tmp_path / "page.html"
+    command = [sys.executable, "-m", "bert_span.report", *arguments]
+    process = subprocess.run(
+      [*command, f"--output_file={page}"],
+      cwd=repository,
+      capture_output=True,
+      text=True,
+      timeout=500,
+      check=False,
+    )
+    return process, page
+
+  return run
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+  if not find_browser():
+    pytest.skip("needs Chromium")
+  with open_browser(tmp_path_factory.mktemp("profile")) as running_browser:
+    yield running_browser
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory, repository):
+  """Paths of two reports: of the small files, and of the hostile ones."""
+  model = tmp_path_factory.mktemp("model") / "model"
+  tiny_extractor(version_2=True).save_to_preset(model)
+  made = {}
+  for name, files, question_id in (
+    ("small", report_samples.small_files(), "where"),
+    ("hostile", report_samples.hostile_files(), report_samples.HOSTILE),
+  ):
+    folder = tmp_path_factory.mktemp(name)
+    made[name] = folder / "report.html"
+    subprocess.run(
+      [
+        *(sys.executable, "-m", "bert_span.report"),
+        *report_samples.write_files(folder, files),
+        *(f"--model={model}", f"--question_id={question_id}"),
+        f"--output_file={made[name]}",
+      ],
+      cwd=repository,
+      check=True,
+      timeout=500,
+    )
+  return made
+
+
+def _mistake(process):
+  """The one line that a user's mistake ends with."""
+  assert process.returncode == 1
+  assert "Traceback" not in process.stderr
+  return process.stderr.splitlines()[-1]
+
+
+@pytest.mark.large
+def test_the_page_has_the_official_scores_and_every_section(pages):
+  text = pages["small"].read_text(encoding="utf-8")
+  tiles = dict(re.findall(r"<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", text))
+  # who, when and why are right; "the river" against "near the river": without
+  # the article, precision 1, recall 1/2.
+  assert tiles["EM"] == "50.00"
+  assert tiles["F1"] == f"{100 * (3 + 2 / 3) / 6:.2f}"
+  assert tiles["EM, answerable"] == "50.00"
+  assert tiles["F1, unanswerable"] == "50.00"
+  assert tiles["Questions"] == "6"
+  assert re.findall(r'<section id="(.*?)"', text) == [
+    *("overview", "groups", "no-answer", "calibration", "errors", "tokens"),
+  ]
+  assert re.findall(r'<article id="(.*?)"', text) == [
+    *("error-1", "error-2", "error-3"),
+  ]
+  # All in one window of 32 WordPieces.
+  windows = text.partition("<caption>Windows of the passage</caption>")[2]
+  assert re.search(r"1 window</th>[^\n]*?>6</td>", windows)
+  assert text.count("data:image/png;base64,iVBOR") == 2
+  assert text.count('<p class="tokens"') >= 1
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("name", ["small", "hostile"])
+def test_the_page_opens_offline(pages, name):
+  text = pages[name].read_text(encoding="utf-8")
+  # In the texts themselves there is none: so anything found would be ours.
+  assert not re.search(r"\w://|[\"'(=]//", text)
+  for found in re.findall(
+    r"\b(?:src|href|action|srcset)\s*=\s*\"([^\"]*)", text
+  ):
+    assert found.startswith(("#", "data:"))
+  assert not re.search(r"@import|url\(|<(?:iframe|object|embed|base)\b", text)
+  assert len(text.encode()) < _MAX_BYTES
+
+
+@pytest.mark.large
+def test_hostile_texts_are_shown_as_they_are(browser, pages):
+  text = pages["hostile"].read_text(encoding="utf-8")
+  assert text.count("<script>") == 1
+  assert "<img src=x" not in text
+  browser.open(pages["hostile"].as_uri())
+  assert browser.run("document.title") == "Answers and errors"
+  assert browser.run("document.scripts.length") == 1
+  assert browser.run("document.images.length") == 2
+  title = "document.querySelector('#error-1 h3').textContent"
+  assert browser.run(title) == f"1. {report_samples.HOSTILE}"
+  marked = "document.querySelector('#error-1 mark.model').textContent"
+  assert browser.run(marked) == report_samples.HOSTILE
+  tokens = "document.querySelector('.tokens').textContent"
+  assert "img src=x onerror=" in browser.run(tokens)
+
+
+@pytest.mark.large
+def test_even_a_script_that_got_into_the_page_would_not_run(
+  browser, pages, tmp_path
+):
+  text = pages["small"].read_text(encoding="utf-8")
+  changed = tmp_path / "changed.html"
+  changed.write_text(
+    text.replace("</main>", f"{report_samples.HOSTILE}</main>"), "utf-8"
+  )
+  browser.open(changed.as_uri())
+  assert browser.run("document.scripts.length") == 2
+  assert browser.run("document.title") == "Answers and errors"
+  # The page's own script has run.
+  assert browser.run("document.querySelectorAll('th button').length") > 0
+
+
+@pytest.mark.large
+def test_tables_are_sorted_by_keyboard(browser, pages):
+  browser.open(pages["small"].as_uri())
+  assert browser.run(_NUMBERS_OF_ROWS) == ["1", "2", "3"]
+  heads = "document.querySelectorAll('#errors th button')"
+  probability = "document.querySelectorAll('#errors thead th')[5]"
+  browser.run(f"{heads}[4].focus()")
+  browser.press("Tab")
+  browser.press("Enter")
+  assert browser.run(f"{probability}.getAttribute('aria-sort')") == "descending"
+  # cost 0.9375, what 0.625, where 0.5, which is nearly right.
+  assert browser.run(_NUMBERS_OF_ROWS) == ["1", "2", "3"]
+  browser.press(" ")
+  assert browser.run(f"{probability}.getAttribute('aria-sort')") == "ascending"
+  assert browser.run(_NUMBERS_OF_ROWS) == ["3", "2", "1"]
+  browser.run(f"{heads}[1].click()")  # by the text of the question
+  assert browser.run(f"{probability}.hasAttribute('aria-sort')") is False
+  questions = "[...document.querySelectorAll('#errors tbody tr')].map("
+  questions += "(row) => row.cells[1].innerText)"
+  assert browser.run(questions) == [
+    "How much did it cost?",
+    "What did Anna build?",
+    "Where is it?",
+  ]
+
+
+@pytest.mark.large
+def test_an_unknown_number_stays_last_either_way(browser, pages):
+  browser.open(pages["small"].as_uri())
+  table = "document.querySelector('#tokens table')"
+  last = f"{table}.rows[{table}.rows.length - 1].cells[0].innerText"
+  for _ in range(2):
+    browser.run(f"{table}.querySelectorAll('button')[1].click()")
+    assert browser.run(last) == "[CLS] (no answer)"
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", ["small", "hostile"])
+def test_a_phone_shows_it_without_scrolling_sideways(
+  browser, pages, name, dark
+):
+  browser.open(pages[name].as_uri(), 375, dark=dark)
+  assert browser.run("document.documentElement.scrollWidth") == 375
+  assert browser.run("getComputedStyle(document.body).backgroundColor") == (
+    "rgb(21, 23, 26)" if dark else "rgb(246, 246, 243)"
+  )
+  ends = "[...document.images].map((i) => i.getBoundingClientRect().right)"
+  assert max(browser.run(ends)) <= 375
+
+
+@pytest.mark.parametrize(
+  ("arguments", "message"),
+  [
+    ((), "--predict_file is required"),
+    (("--predict_file=a",), "--nbest_file is required"),
+    (
+      ("--predict_file=a", "--nbest_file=b", "--question_id=c"),
+      "--question_id is read by a model: give --model",
+    ),
+    (
+      ("--predict_file=a", "--nbest_file=b", "--doc_stride=64"),
+      "--doc_stride is for --model",
+    ),
+    (
+      ("--predict_file=a", "--nbest_file=b", "--num_errors=-1"),
+      "num_errors",
+    ),
+  ],
+)
+def test_wrong_flags_are_refused_in_one_line(report, arguments, message):
+  process, page = report(*arguments)
+  assert message in process.stderr
+  assert process.returncode != 0
+  assert "Traceback" not in process.stderr
+  assert not page.exists()
+
+
+@pytest.mark.large
+def test_what_does_not_fit_together_is_named_with_the_files(report, tmp_path):
+  squad, n_best = report_samples.small_files()
+  arguments = report_samples.write_files(tmp_path, (squad, n_best))
+  process, _ = report(*arguments, "--model=none", "--question_id=whence")
+  assert "--question_id=whence is none of the 6" in _mistake(process)
+  del n_best["cost"]
+  arguments = report_samples.write_files(tmp_path, (squad, n_best))
+  process, page = report(*arguments)
+  line = _mistake(process)
+  assert "predict_file.json, " in line
+  assert "none for: cost" in line
+  assert not page.exists()
+
+
+@pytest.mark.large
+def test_a_bio_head_has_no_starts_and_ends(report, tmp_path):
+  tiny_extractor(head="bio").save_to_preset(tmp_path / "model")
+  arguments = report_samples.write_files(tmp_path, report_samples.small_files())
+  arguments.append(f"--model={tmp_path / 'model'}")
+  process, _ = report(*arguments, "--question_id=who")
+  assert "the model has a bio head" in _mistake(process)
+
+
+def test_without_matplotlib_one_line_says_what_to_install(repository):
+  code = (
+    "import sys; sys.modules['matplotlib'] = None;"
+    "from bert_span import report; report.run()"
+  )
+  process = subprocess.run(
+    [sys.executable, "-c", code, "--predict_file=a", "--nbest_file=b"],
+    cwd=repository,
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+  line = _mistake(process)
+  assert "matplotlib" in line
+  assert "pip install matplotlib" in line

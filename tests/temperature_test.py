@@ -1,0 +1,68 @@
+"""The fitted temperature, where the best one is known."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bert_span.answers.temperature import (
+  HIGHEST,
+  LOWEST,
+  fit_temperature,
+  negative_log_likelihood,
+)
+
+_LOGITS = np.linspace(-4, 5, 40)
+
+
+def _confidence_at(temperature):
+  return 1 / (1 + np.exp(-_LOGITS / temperature))
+
+
+def test_negative_log_likelihood_by_hand():
+  value = negative_log_likelihood([0.8, 0.4, 0.5], [1, 0, 0.5])
+  expected = -(math.log(0.8) + math.log(0.6) + math.log(0.5)) / 3
+  assert value == pytest.approx(expected)
+
+
+def test_certain_and_wrong_is_finite_and_worse_than_nearly_certain():
+  certain = negative_log_likelihood([1.0, 0.0], [0, 1])
+  nearly = negative_log_likelihood([0.99, 0.01], [0, 1])
+  assert nearly < certain < 30
+
+
+@pytest.mark.parametrize("temperature", [0.1, 0.9, 1.0, 2.5, 15.0])
+def test_the_temperature_that_made_the_labels_is_found(temperature):
+  # Cross-entropy with p itself as the label is lowest where both are equal.
+  correct = _confidence_at(temperature)
+  assert fit_temperature(_confidence_at, correct) == pytest.approx(
+    temperature, rel=2e-3
+  )
+
+
+def test_of_two_valleys_the_deeper_one_is_found():
+  def confidence_at(temperature):
+    x = math.log(temperature)
+    depth = 0.4 * math.exp(-9 * (x + 2) ** 2) + 0.5 * math.exp(
+      -9 * (x - 2) ** 2
+    )
+    return np.array([0.05 + depth, 0.1])
+
+  found = fit_temperature(confidence_at, [1, 0])
+  assert found == pytest.approx(math.exp(2), rel=2e-3)
+
+
+@pytest.mark.parametrize(("correct", "which"), [(1, "right"), (0, "wrong")])
+def test_answers_that_are_all_alike_fit_no_temperature(correct, which):
+  with pytest.raises(ValueError, match=f"All 40 answers are {which}"):
+    fit_temperature(_confidence_at, np.full(40, correct))
+
+
+def test_the_search_ends_at_its_bounds():
+  always = np.append(np.ones(39), 0.999)
+
+  def confidence_at(temperature):
+    return np.full(40, 1 / (1 + math.exp(-20 / temperature)))
+
+  assert fit_temperature(confidence_at, always) >= LOWEST
+  assert fit_temperature(confidence_at, 0.5 * always) <= HIGHEST * 1.0001
