@@ -2,7 +2,12 @@
 
 import pytest
 
-from bert_span.answers.score_table import format_scores, format_tag_scores
+from bert_span.answers.calibration import risk_coverage
+from bert_span.answers.score_table import (
+  format_calibration,
+  format_scores,
+  format_tag_scores,
+)
 
 
 def _rows(table):
@@ -82,3 +87,24 @@ def test_scores_of_several_spans_are_two_rows_and_what_is_known_of_the_tags():
   ]
   table = format_tag_scores({**scores, "tag_cross_entropy": 0.12345})
   assert table.splitlines()[3].endswith(": 0.1235")
+
+
+def test_calibration_stands_before_and_after_in_two_columns():
+  figures = {
+    "exact": 61.2,
+    "f1": 70.0,
+    "num_answered": 40,
+    "expected_calibration_error": 0.10344,
+    "equal_mass_calibration_error": 0.2,
+    "risk_coverage": risk_coverage([0.9, 0.8], [1, 0]),
+  }
+  after = {**figures, "num_answered": 35, "expected_calibration_error": 0.05}
+  assert _rows(format_calibration(figures, after)) == [
+    ["before", "after"],
+    ["exact", "match", "61.20", "61.20"],
+    ["f1", "70.00", "70.00"],
+    ["questions", "answered", "40", "35"],
+    ["ECE,", "equal", "ranges", "0.1034", "0.0500"],
+    ["ECE,", "equal", "counts", "0.2000", "0.2000"],
+    ["area", "of", "risk,", "coverage", "0.2500", "0.2500"],
+  ]
