@@ -55,8 +55,8 @@ def risk_coverage_png(curve_of):
   for name, curve in curve_of.items():
     # Up to a point its own risk: so the area drawn is the area told.
     axes.step(
-      curve.coverage,
-      curve.risk,
+      np.concatenate([[0.0], curve.coverage]),
+      np.concatenate([curve.risk[:1], curve.risk]),
       where="pre",
       label=f"{name}: area {curve.area:.3f}",
     )
