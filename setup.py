@@ -14,6 +14,8 @@ _VERSION = re.search(
 _PROGRAMS = (
   "run_squad",
   "ask",
+  "beam_create_records",
+  "beam_predict",
   "conformance",
   "create_pretraining_data",
   "create_squad_records",
@@ -25,6 +27,8 @@ _PROGRAMS = (
   "run_pretraining",
 )
 _TENSORFLOW = ">=2.19,<2.22"
+# Parquet comes with it.
+_BEAM = "apache-beam>=2.70"
 
 setuptools.setup(
   name="bert_span",
@@ -50,11 +54,13 @@ setuptools.setup(
     "tqdm",
   ],
   extras_require={
+    "beam": [_BEAM],
     # What the benchmarks compare with.
     "bench": ["torch", "transformers>=5"],
     "gpu": [f"tensorflow[and-cuda]{_TENSORFLOW}"],
     "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
     "tests": [
+      _BEAM,
       "hypothesis",
       "pytest>=8",
       "pytest-xdist",

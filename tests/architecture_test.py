@@ -13,6 +13,10 @@ _ARROWS = {
   "answers": ("data", "keras_backend"),
   "training": ("data.atomic_file", "keras_backend"),
   "serving": ("text", "data", "modeling", "answers", "span_config"),
+  "beam": (
+    *("text", "data", "answers", "serving", "training.run_options"),
+    *("extractor", "squad_records", "training_set"),
+  ),
   "certificate": (
     *("text", "data", "modeling", "answers", "training", "fine_tuning"),
   ),
