@@ -14,6 +14,8 @@ _VERSION = re.search(
 _PROGRAMS = (
   "run_squad",
   "ask",
+  "beam_create_records",
+  "beam_predict",
   "calibrate",
   "conformance",
   "create_pretraining_data",
@@ -27,6 +29,8 @@ _PROGRAMS = (
   "run_pretraining",
 )
 _TENSORFLOW = ">=2.19,<2.22"
+# Parquet comes with it.
+_BEAM = "apache-beam>=2.70"
 
 setuptools.setup(
   name="bert_span",
@@ -55,6 +59,7 @@ setuptools.setup(
     "tqdm",
   ],
   extras_require={
+    "beam": [_BEAM],
     # What the benchmarks compare with.
     "bench": ["torch", "transformers>=5"],
     "gpu": [f"tensorflow[and-cuda]{_TENSORFLOW}"],
@@ -62,6 +67,7 @@ setuptools.setup(
     "report": ["matplotlib>=3.8"],
     "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
     "tests": [
+      _BEAM,
       "hypothesis",
       "matplotlib>=3.8",
       "pytest>=8",

@@ -32,16 +32,15 @@ _CHARACTERS = flags.DEFINE_list(
 _QUESTIONS = flags.DEFINE_integer(
   "questions", 1, "Questions asked about the same passage.", lower_bound=1
 )
-_QUESTION = "水在哪里?"
-_PASSAGE = "水木火土金日月山川"
-_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 
 
 def main(argv):
   """Asks about one length after the other and prints what it took."""
   program_flags.refuse_arguments(argv)
   lengths = _lengths()
-  extractor = _extractor()
+  from benchmarks.random_extractor import random_extractor
+
+  extractor = random_extractor(_PRESET.value)
   _ask(extractor, characters=100, questions=1)  # loads and traces everything
   for characters in lengths:
     before, begin = _peak_bytes(), time.monotonic()
@@ -77,45 +76,13 @@ def _lengths():
   return lengths
 
 
-def _extractor():
-  """A SpanExtractor with run_squad's windows and a random head."""
-  from bert_span.extractor import SpanExtractor
-  from bert_span.modeling import initialization
-  from bert_span.modeling.span_model import build_span_model
-  from bert_span.text.vocabulary import load_vocabulary
-
-  if _PRESET.value:
-    loaded = initialization.load_pretrained(_PRESET.value)
-    vocabulary = load_vocabulary(loaded.vocabulary_path)
-    return SpanExtractor(build_span_model(loaded.backbone), vocabulary)
-  return SpanExtractor(_tiny_model(), [*_SPECIAL_TOKENS, *_PASSAGE])
-
-
-def _tiny_model():
-  from bert_span.modeling.encoder import build_encoder
-  from bert_span.modeling.encoder_config import EncoderConfig
-  from bert_span.modeling.span_model import build_span_model
-
-  sizes = EncoderConfig(
-    vocabulary_size=len(_SPECIAL_TOKENS) + len(_PASSAGE),
-    num_layers=1,
-    num_heads=1,
-    hidden_dim=16,
-    intermediate_dim=16,
-    max_sequence_length=384,
-    num_segments=2,
-  )
-  return build_span_model(build_encoder(sizes))
-
-
 def _ask(extractor, characters, questions):
   """Answers questions about a passage; returns how many windows it had."""
+  from benchmarks.random_extractor import QUESTION, passage_of
   from bert_span import SquadExample
 
-  passage = (_PASSAGE * (characters // len(_PASSAGE) + 1))[:characters]
-  examples = [
-    SquadExample(str(i), _QUESTION, passage) for i in range(questions)
-  ]
+  passage = passage_of(characters)
+  examples = [SquadExample(str(i), QUESTION, passage) for i in range(questions)]
   windows = []
   for prediction in extractor.predict(
     examples, on_logits=lambda logits: windows.append(len(logits.start_logits))

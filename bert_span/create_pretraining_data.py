@@ -75,25 +75,20 @@ def run():
 
 
 def _sequences(options):
-  """Yields the masked sequences of all copies."""
-  from bert_span.data.block_stream import BlockStream
-  from bert_span.data.pretraining_batches import masked_sequences
-  from bert_span.data.text_sources import sources_of_worker
-  from bert_span.text.masked_sequence import SequenceMasker
-  from bert_span.text.tokenizer import WordPieceTokenizer
+  """The masked sequences of all copies."""
+  from bert_span.data.masked_copies import masked_copies
   from bert_span.text.vocabulary import load_vocabulary
 
-  vocabulary = load_vocabulary(_VOCABULARY.vocab_file.value)
-  sources = sources_of_worker(
-    pretraining_flags.text_sources(), _NUM_WORKERS.value, _WORKER.value
+  return masked_copies(
+    pretraining_flags.text_sources(),
+    load_vocabulary(_VOCABULARY.vocab_file.value),
+    _VOCABULARY.do_lower_case.value,
+    _MASKING.max_seq_length.value,
+    options,
+    _DUPE_FACTOR.value,
+    _NUM_WORKERS.value,
+    _WORKER.value,
   )
-  tokenizer = WordPieceTokenizer(vocabulary, _VOCABULARY.do_lower_case.value)
-  stream = BlockStream(sources, tokenizer, _MASKING.max_seq_length.value)
-  masker = SequenceMasker(vocabulary, options)
-  for copy in range(_DUPE_FACTOR.value):
-    # Masks differ from worker to worker too.
-    epoch = copy * _NUM_WORKERS.value + _WORKER.value
-    yield from masked_sequences(stream, masker, epoch)
 
 
 def _output_files():

@@ -15,7 +15,7 @@ from absl import app, flags
 from bert_span.keras_backend import BackendError, ensure_tensorflow_backend
 
 
-def run_program(main):
+def run_program(main, foreign_flags=False):
   """Runs a program so that a user's mistake is one line, not a traceback.
 
   TensorFlow's own notes on processors and plugins are left out, unless
@@ -23,6 +23,8 @@ def run_program(main):
 
   Args:
     main: function of argv.
+    foreign_flags: leave flags that are not the program's in argv, for main to
+      hand on.
   """
 
   def guarded(argv):
@@ -37,7 +39,17 @@ def run_program(main):
       return 1
 
   os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-  app.run(guarded)
+  parser = _own_flags if foreign_flags else app.parse_flags_with_usage
+  app.run(guarded, flags_parser=parser)
+
+
+def _own_flags(argv):
+  """Parses the program's flags; gives what is left of the command line."""
+  try:
+    return flags.FLAGS(argv, known_only=True)
+  except flags.Error as error:
+    print(f"FATAL Flags parsing error: {error}", file=sys.stderr)
+    sys.exit(1)
 
 
 def _is_mistake_of_a_user(error):

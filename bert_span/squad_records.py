@@ -97,15 +97,50 @@ def write_training_records(
   Returns:
     Path of the manifest.
   """
-  tf.io.gfile.makedirs(directory)
   made_of = {**fingerprint, **source, "padded_length": padded_length}
-  names = _shard_names(made_of, num_shards)
-  before = _shards_in(directory)
+  names = shard_names(made_of, num_shards)
+  tf.io.gfile.makedirs(directory)
   counts = write_window_records(
     [os.path.join(directory, name) for name in names],
     training_set.windows,
     padded_length,
   )
+  return write_manifest(
+    directory,
+    names,
+    counts,
+    fingerprint,
+    source,
+    padded_length,
+    training_set.num_examples,
+    training_set.left_out,
+  )
+
+
+def write_manifest(
+  directory,
+  names,
+  counts,
+  fingerprint,
+  source,
+  padded_length,
+  num_examples,
+  left_out,
+):
+  """Makes shards that were written the set of a folder, and removes the old.
+
+  Args:
+    directory: the folder.
+    names: names of the shards, in order.
+    counts: how many records each holds.
+    fingerprint, source, padded_length: see `write_training_records`.
+    num_examples: questions they were made of.
+    left_out: `LeftOut`.
+
+  Returns:
+    Path of the manifest.
+  """
+  before = _shards_in(directory)
   path = os.path.join(directory, MANIFEST_FILE)
   write_json_atomically(
     path,
@@ -113,9 +148,9 @@ def write_training_records(
       "made_with": fingerprint,
       "made_of": source,
       "padded_length": padded_length,
-      "num_examples": training_set.num_examples,
-      "num_windows": len(training_set.windows),
-      "left_out": training_set.left_out._asdict(),
+      "num_examples": num_examples,
+      "num_windows": sum(counts),
+      "left_out": left_out._asdict(),
       "shards": [
         {"file": name, "records": count}
         for name, count in zip(names, counts, strict=True)
@@ -245,7 +280,17 @@ def _shards_in(directory):
     return []
 
 
-def _shard_names(made_of, num_shards):
+def shard_names(made_of, num_shards):
+  """Names of the shards of a set.
+
+  Args:
+    made_of: dict of JSON values, all that the shards depend on; its digest is
+      part of the names.
+    num_shards: how many.
+
+  Returns:
+    List of str.
+  """
   text = json.dumps(made_of, sort_keys=True).encode("utf-8")
   digest = hashlib.sha256(text).hexdigest()[:8]
   return [

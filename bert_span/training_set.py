@@ -24,7 +24,12 @@ class TrainingSet:
 
 
 def make_training_set(
-  examples, preprocessor, head, annotator_labels, drop_answerless
+  examples,
+  preprocessor,
+  head,
+  annotator_labels,
+  drop_answerless,
+  may_be_empty=False,
 ):
   """Makes the windows of questions, labelled for a head.
 
@@ -35,6 +40,7 @@ def make_training_set(
     annotator_labels: see `tag_labels`; of no account for "span".
     drop_answerless: leave out windows of answerable questions that do not
       hold the answer.
+    may_be_empty: take examples without any window to train on.
 
   Returns:
     `TrainingSet`.
@@ -44,11 +50,11 @@ def make_training_set(
   """
   if head == BIO:
     windows, left_out = make_tag_windows(
-      examples, preprocessor, annotator_labels, drop_answerless
+      examples, preprocessor, annotator_labels, drop_answerless, may_be_empty
     )
   else:
     windows, left_out = make_training_windows(
-      examples, preprocessor, drop_answerless
+      examples, preprocessor, drop_answerless, may_be_empty
     )
   return TrainingSet(windows, len(examples), left_out)
 

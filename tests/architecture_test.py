@@ -14,6 +14,10 @@ _ARROWS = {
   "reporting": ("answers", "data"),
   "training": ("data.atomic_file", "keras_backend"),
   "serving": ("text", "data", "modeling", "answers", "span_config"),
+  "beam": (
+    *("text", "data", "answers", "serving", "training.run_options"),
+    *("extractor", "squad_records", "training_set"),
+  ),
   "certificate": (
     *("text", "data", "modeling", "answers", "training", "fine_tuning"),
   ),

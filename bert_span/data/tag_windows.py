@@ -61,7 +61,11 @@ class TagWindows(PackedWindows):
 
 
 def make_tag_windows(
-  examples, preprocessor, annotator_labels="soft", drop_answerless=False
+  examples,
+  preprocessor,
+  annotator_labels="soft",
+  drop_answerless=False,
+  may_be_empty=False,
 ):
   """Converts training examples to windows with B/I/O labels.
 
@@ -71,6 +75,8 @@ def make_tag_windows(
     annotator_labels: see `tag_labels`.
     drop_answerless: leave out windows of answerable questions that hold no
       part of an answer.
+    may_be_empty: take examples without any window to train on: they are a part
+      of a whole that has some.
 
   Returns:
     `TagWindows`, in the order of `examples`, and what was `LeftOut`.
@@ -92,7 +98,7 @@ def make_tag_windows(
   if drop_answerless and len(windows):
     is_answerable = np.array([any(e.annotators) for e in examples])[indices]
     keep = has_label & (windows.has_answer | ~is_answerable)
-  if not keep.any():
+  if not (may_be_empty or keep.any()):
     raise ValueError(
       f"The {len(examples)} training examples give no window to train on: "
       "their passages are empty, or hold no answer. Check --train_file."

@@ -58,7 +58,9 @@ class TrainingWindows(PackedWindows):
     }
 
 
-def make_training_windows(examples, preprocessor, drop_answerless=False):
+def make_training_windows(
+  examples, preprocessor, drop_answerless=False, may_be_empty=False
+):
   """Converts training examples to labelled windows.
 
   A question whose answer has no token (a lone zero-width space) is left out: it
@@ -69,6 +71,8 @@ def make_training_windows(examples, preprocessor, drop_answerless=False):
     preprocessor: `SpanPreprocessor`.
     drop_answerless: leave out windows of answerable questions that do not
       hold the answer; the original trains them as null answers.
+    may_be_empty: take examples without any window to train on: they are a part
+      of a whole that has some.
 
   Returns:
     `TrainingWindows`, in the order of `examples`, and what was `LeftOut`.
@@ -90,7 +94,7 @@ def make_training_windows(examples, preprocessor, drop_answerless=False):
   if drop_answerless:
     is_answerable = np.array([_is_answerable(e) for e in examples])[indices]
     keep = has_token & ((windows.end_positions > 0) | ~is_answerable)
-  if not keep.any():
+  if not (may_be_empty or keep.any()):
     raise ValueError(
       f"The {len(examples)} training examples give no window to train on: "
       "their passages are empty, or hold no answer. Check --train_file."

@@ -34,7 +34,7 @@ _NUM_TAGS = 3
 _RECORDS_PER_BATCH = 512
 
 
-def write_window_records(paths, windows, padded_length=None):
+def write_window_records(paths, windows, padded_length=None, first_window=0):
   """Writes windows, an equal share to each file, in order.
 
   Args:
@@ -42,6 +42,7 @@ def write_window_records(paths, windows, padded_length=None):
       whole or not there.
     windows: `TrainingWindows` or `TagWindows`.
     padded_length: WordPieces that every record gets; None adds no padding.
+    first_window: number of the first one, from which unique_ids count.
 
   Returns:
     List of int, how many records each file holds.
@@ -49,7 +50,7 @@ def write_window_records(paths, windows, padded_length=None):
   shares = np.array_split(np.arange(len(windows)), len(paths))
   for path, share in zip(paths, shares, strict=True):
     with open_records(path) as writer:
-      for record in _records(windows, share, padded_length):
+      for record in _records(windows, share, padded_length, first_window):
         writer.write(record)
   return [len(share) for share in shares]
 
@@ -90,14 +91,14 @@ def read_window_records(paths, counts, has_tags):
 _WRITE_AGAIN = "Write the records again with bert_span.create_squad_records."
 
 
-def _records(windows, indices, padded_length):
+def _records(windows, indices, padded_length, first_window):
   """Yields the serialized records of some windows."""
   lengths = windows.lengths[indices]
   for first in range(0, len(indices), _RECORDS_PER_BATCH):
     several = slice(first, first + _RECORDS_PER_BATCH)
     longest = padded_length or int(lengths[several].max())
     batch = windows.batch(indices[several], longest)
-    batch[_IDS] = _FIRST_ID + indices[several]
+    batch[_IDS] = _FIRST_ID + first_window + indices[several]
     for row, length in enumerate(lengths[several]):
       yield _serialized(batch, row, padded_length or length)
 

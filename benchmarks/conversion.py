@@ -1,0 +1,240 @@
+r"""SQuAD JSON to padded batches: windows a second.
+
+  python -m benchmarks.conversion --data_file=dev.json
+  python -m benchmarks.conversion --sides=bert_span,plain --cores=1
+
+Three sides, each in a process of its own that is held to so many cores:
+
+  bert_span     this package's reader and preprocessor, as run_squad has them
+  transformers  the fast tokenizer with return_overflowing_tokens, a thousand
+                questions a call, as transformers' own run_qa example has it
+  plain         plain Python, for scale (first --plain_questions only)
+
+All pad every window to --max_seq_length, keep character offsets and read the
+JSON file anew each time. transformers cuts windows by their overlap, not by
+their step: it is chosen for a question of the median length, and windows are
+counted on each side. Needs `pip install -e '.[bench]'` for transformers.
+"""
+
+import json
+import os
+import statistics
+
+from absl import flags
+
+from benchmarks import repetitions
+from benchmarks.machine import describe_machine
+from bert_span import program_flags
+
+_SIDES = flags.DEFINE_list(
+  "sides", ["bert_span", "transformers", "plain"], "Sides to measure."
+)
+_CORES = flags.DEFINE_list(
+  "cores", ["1", "2"], "Numbers of cores that a side may use."
+)
+_DATA_FILE = flags.DEFINE_string(
+  "data_file", None, "SQuAD JSON file; by default the embedded sample."
+)
+_PRESET = flags.DEFINE_string(
+  "preset", "all-minilm-l6-v2", "Model whose vocabulary is used, uncased."
+)
+_REPETITIONS = flags.DEFINE_integer(
+  "repetitions", 5, "Measurements of each side.", lower_bound=1
+)
+_WARM_UP = flags.DEFINE_integer(
+  "warm_up", 1, "Runs before them that do not count.", lower_bound=0
+)
+_PLAIN_QUESTIONS = flags.DEFINE_integer(
+  "plain_questions", 500, "Questions of the side plain.", lower_bound=1
+)
+_CASE = flags.DEFINE_string(
+  "case", None, "One case as side,cores, to be measured here."
+)
+_QUESTIONS_A_CALL = 1000
+program_flags.window_flags()
+flags.adopt_module_key_flags(program_flags)
+
+
+def main(argv):
+  """Measures every case in a process of its own, or the one of --case."""
+  program_flags.refuse_arguments(argv)
+  if _CASE.value:
+    side, cores = _CASE.value.split(",")
+    print(json.dumps(_measure(side, int(cores))))
+    return
+  unknown = set(_SIDES.value) - set(_CONVERTERS)
+  program_flags.check(
+    not unknown, f"--sides knows {', '.join(_CONVERTERS)}. Received: {unknown}."
+  )
+  peers = ["transformers"] if "transformers" in _SIDES.value else []
+  print(describe_machine("tensorflow", "tensorflow-text", *peers))
+  print(
+    "| cores | side | windows | windows/s | lowest to highest | questions/s | "
+    "ratio to bert_span |\n|---:|---|---:|---:|---|---:|---:|"
+  )
+  for cores in _CORES.value:
+    own = None
+    for side in _SIDES.value:
+      found = repetitions.measured_apart(
+        "benchmarks.conversion", f"{side},{cores}", _threads(cores)
+      )
+      own = own or found["windows_a_second"]["median"]
+      print(_line(cores, side, found, own), flush=True)
+
+
+def run():
+  """Entry point."""
+  program_flags.run_program(main)
+
+
+def _threads(cores):
+  """What tells the libraries how many cores there are."""
+  return {
+    "OMP_NUM_THREADS": cores,
+    "RAYON_NUM_THREADS": cores,
+    "TF_NUM_INTRAOP_THREADS": cores,
+    "TOKENIZERS_PARALLELISM": "true" if int(cores) > 1 else "false",
+  }
+
+
+def _line(cores, side, found, own):
+  rate = found["windows_a_second"]
+  questions = rate["median"] * found["questions"] / found["windows"]
+  return (
+    f"| {cores} | {side} | {found['windows']:,} | {rate['median']:,.0f} | "
+    f"{repetitions.spread(rate)} | {questions:,.0f} | "
+    f"{rate['median'] / own:.2f} |"
+  )
+
+
+def _measure(side, cores):
+  """Times one side; the dict that is printed."""
+  available = sorted(os.sched_getaffinity(0))
+  program_flags.check(
+    cores <= len(available),
+    f"--cores={cores}: this machine gives {len(available)}.",
+  )
+  os.sched_setaffinity(0, available[:cores])  # before any thread is started
+  convert = _CONVERTERS[side]()
+  seconds, (windows, questions) = repetitions.repeated_seconds(
+    convert, _REPETITIONS.value, _WARM_UP.value
+  )
+  return {
+    "windows": windows,
+    "questions": questions,
+    "windows_a_second": repetitions.rate_summary(windows, seconds),
+  }
+
+
+def _bert_span():
+  """A function without arguments that gives windows and questions."""
+  from bert_span.data.input_pipeline import window_batches
+  from bert_span.data.squad_reader import read_squad
+  from bert_span.text.preprocessor import SpanPreprocessor
+
+  preprocessor = SpanPreprocessor(
+    _vocabulary(), True, program_flags.window_options(), pad_to_max=True
+  )
+
+  def convert():
+    examples = read_squad(_path()).examples
+    batches = window_batches(examples, preprocessor)
+    return sum(len(w["input_ids"]) for _, w in batches), len(examples)
+
+  return convert
+
+
+def _transformers():
+  """The same of the fast tokenizer."""
+  import tempfile
+
+  import transformers
+
+  with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+    file.write("\n".join(_vocabulary()) + "\n")
+    file.flush()
+    tokenizer = transformers.BertTokenizerFast(file.name, do_lower_case=True)
+  options = program_flags.window_options()
+  pairs = _pairs()
+  lengths = [len(ids) for ids in tokenizer([q for q, _ in pairs])["input_ids"]]
+  room = options.max_seq_length - int(statistics.median(lengths)) - 1
+  overlap = max(room - options.doc_stride, 0)
+
+  def convert():
+    pairs, windows = _pairs(), 0
+    for first in range(0, len(pairs), _QUESTIONS_A_CALL):
+      several = pairs[first : first + _QUESTIONS_A_CALL]
+      batch = tokenizer(
+        [question for question, _ in several],
+        [context for _, context in several],
+        truncation="only_second",
+        max_length=options.max_seq_length,
+        stride=overlap,
+        padding="max_length",
+        return_overflowing_tokens=True,
+        return_offsets_mapping=True,
+        return_tensors="np",
+      )
+      windows += len(batch["input_ids"])
+    return windows, len(pairs)
+
+  return convert
+
+
+def _plain():
+  """The same of plain Python."""
+  from benchmarks.plain_conversion import PlainConverter
+
+  options = program_flags.window_options()
+  converter = PlainConverter(
+    _vocabulary(),
+    options.max_seq_length,
+    options.doc_stride,
+    options.max_query_length,
+  )
+
+  def convert():
+    pairs = _pairs()[: _PLAIN_QUESTIONS.value]
+    return sum(len(list(converter.windows(*pair))) for pair in pairs), len(
+      pairs
+    )
+
+  return convert
+
+
+_CONVERTERS = {
+  "bert_span": _bert_span,
+  "transformers": _transformers,
+  "plain": _plain,
+}
+
+
+def _pairs():
+  """Questions and passages, read as people read SQuAD files."""
+  with open(_path(), encoding="utf-8") as file:
+    articles = json.load(file)["data"]
+  return [
+    (question["question"], paragraph["context"])
+    for article in articles
+    for paragraph in article["paragraphs"]
+    for question in paragraph["qas"]
+  ]
+
+
+def _path():
+  import bert_span
+
+  sample = os.path.join(os.path.dirname(bert_span.__file__), "sample/dev.json")
+  return _DATA_FILE.value or sample
+
+
+def _vocabulary():
+  from bert_span.modeling import initialization
+  from bert_span.text.vocabulary import load_vocabulary
+
+  loaded = initialization.load_pretrained(_PRESET.value)
+  return load_vocabulary(loaded.vocabulary_path)
+
+
+if __name__ == "__main__":
+  run()

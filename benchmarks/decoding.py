@@ -1,0 +1,166 @@
+r"""Logits to prediction files: questions a second, against sorted lists.
+
+  python -m benchmarks.decoding --data_file=dev.json
+
+The windows are those of the file; their logits are random with a peak, the same
+for both sides. Each side makes all answers and writes predictions.json and
+nbest_predictions.json, and for SQuAD 2.0 null_odds.json. Both run in one
+process, in turns; their answers must be equal, or the program fails.
+"""
+
+import json
+import os
+import statistics
+import tempfile
+import time
+
+import numpy as np
+from absl import flags
+
+from benchmarks.machine import describe_machine
+from bert_span import program_flags
+
+_DATA_FILE = flags.DEFINE_string(
+  "data_file", None, "SQuAD JSON file; by default the embedded sample."
+)
+_PRESET = flags.DEFINE_string(
+  "preset", "all-minilm-l6-v2", "Model whose vocabulary is used, uncased."
+)
+_QUESTIONS = flags.DEFINE_integer(
+  "questions", 2000, "Questions of the file at most.", lower_bound=1
+)
+_REPETITIONS = flags.DEFINE_integer(
+  "repetitions", 5, "Measurements of each side.", lower_bound=1
+)
+_WARM_UP = flags.DEFINE_integer(
+  "warm_up", 1, "Rounds before them that do not count.", lower_bound=1
+)
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of the logits.")
+program_flags.window_flags()
+flags.adopt_module_key_flags(program_flags)
+
+
+def main(argv):
+  """Measures both sides with and without "no answer"."""
+  program_flags.refuse_arguments(argv)
+  parts = _logits()
+  count = sum(len(part.examples) for part in parts)
+  windows = sum(len(part.start_logits) for part in parts)
+  print(describe_machine("tensorflow"))
+  print(f"{count} questions, {windows} windows")
+  print(
+    "| SQuAD | side | questions/s | lowest to highest | ratio |\n"
+    "|---|---|---:|---|---:|"
+  )
+  for name, version_2 in (("1.1", False), ("2.0", True)):
+    seconds = _take_turns(parts, version_2)
+    slow = statistics.median(seconds["loops"])
+    for side, values in seconds.items():
+      rates = [count / value for value in values]
+      print(
+        f"| {name} | {side} | {count / statistics.median(values):,.0f} | "
+        f"{min(rates):,.0f} to {max(rates):,.0f} | "
+        f"{slow / statistics.median(values):.1f} |",
+        flush=True,
+      )
+
+
+def run():
+  """Entry point."""
+  program_flags.run_program(main)
+
+
+def _take_turns(parts, version_2):
+  """Times both sides, one after the other.
+
+  Returns:
+    Dict of "loops" and "bert_span" to lists of seconds.
+  """
+  from benchmarks.slow_decoder import decode_slowly
+  from bert_span.answers.decoder import DecoderOptions
+  from bert_span.answers.prediction_files import write_prediction_files
+  from bert_span.answers.window_logits import WindowDecoder
+
+  options = DecoderOptions(version_2_with_negative=version_2)
+  decode = WindowDecoder(options)
+
+  def bert_span(folder):
+    predictions = [p for part in parts for p in decode(part)]
+    write_prediction_files(folder, predictions, version_2)
+
+  def loops(folder):
+    decode_slowly(parts, options, folder)
+
+  sides = {"loops": loops, "bert_span": bert_span}
+  seconds = {name: [] for name in sides}
+  with tempfile.TemporaryDirectory() as folder:
+    for name in sides:
+      os.mkdir(os.path.join(folder, name))
+    for number in range(_WARM_UP.value + _REPETITIONS.value):
+      for name, work in sides.items():
+        begin = time.perf_counter()
+        work(os.path.join(folder, name))
+        if number >= _WARM_UP.value:
+          seconds[name].append(time.perf_counter() - begin)
+    _check_equal(*(os.path.join(folder, name) for name in sides))
+  return seconds
+
+
+def _check_equal(one, other):
+  """Fails where the two wrote different answers."""
+  for name in ("predictions.json", "nbest_predictions.json"):
+    values = []
+    for folder in (one, other):
+      with open(os.path.join(folder, name), encoding="utf-8") as file:
+        values.append(json.load(file))
+    for qas_id, value in values[0].items():
+      if _texts(value) != _texts(values[1][qas_id]):
+        raise RuntimeError(
+          f"{name}: question {qas_id}: {_texts(value)!r} by loops, "
+          f"{_texts(values[1][qas_id])!r} by bert_span."
+        )
+
+
+def _texts(value):
+  return [e["text"] for e in value] if isinstance(value, list) else value
+
+
+def _logits():
+  """List of `WindowLogits` with random logits."""
+  import bert_span
+  from bert_span.answers.window_logits import WindowLogits
+  from bert_span.data.input_pipeline import window_batches
+  from bert_span.data.squad_reader import read_squad
+  from bert_span.modeling import initialization
+  from bert_span.text.preprocessor import SpanPreprocessor
+  from bert_span.text.vocabulary import load_vocabulary
+
+  sample = os.path.join(os.path.dirname(bert_span.__file__), "sample/dev.json")
+  examples = read_squad(_DATA_FILE.value or sample).examples
+  loaded = initialization.load_pretrained(_PRESET.value)
+  preprocessor = SpanPreprocessor(
+    load_vocabulary(loaded.vocabulary_path),
+    True,
+    program_flags.window_options(),
+    pad_to_max=True,
+  )
+  rng = np.random.default_rng(_SEED.value)
+  return [
+    WindowLogits(batch, windows, _peaky(rng, windows), _peaky(rng, windows))
+    for batch, windows in window_batches(
+      examples[: _QUESTIONS.value], preprocessor
+    )
+  ]
+
+
+def _peaky(rng, windows):
+  """Normal logits with one high peak a window, float32 [windows, length]."""
+  shape = windows["input_ids"].shape
+  logits = rng.normal(0, 2, shape)
+  lengths = windows["input_mask"].sum(axis=1)
+  logits[np.arange(shape[0]), rng.integers(0, lengths)] += 8
+  return logits.astype(np.float32)
+
+
+if __name__ == "__main__":
+  run()

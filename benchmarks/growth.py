@@ -1,0 +1,136 @@
+r"""Time and peak memory against the number of questions and their length.
+
+  python -m benchmarks.growth
+  python -m benchmarks.growth --questions=1000,10000 --characters=
+
+Each case runs in a process of its own: so many questions about a passage of
+1,000 characters each, by repetition, or one question about a passage of so many
+characters. A warm-up question comes first. Told are the median and the spread
+of seconds, seconds a question or a thousand characters, and the peak of the
+process before and after. If time is linear the former stay; if memory is flat
+the latter does, passages and answers left aside. Passages are of Chinese
+characters, each a WordPiece of its own: the most windows that a passage of that
+length can give.
+"""
+
+import json
+import resource
+import statistics
+
+from absl import flags
+
+from benchmarks import repetitions
+from benchmarks.machine import describe_machine
+from bert_span import program_flags
+
+_PRESET = flags.DEFINE_string(
+  "preset",
+  None,
+  "Encoder, as in run_squad, on which a random span head is put; without it a "
+  "random encoder of one layer and 16 units.",
+)
+_QUESTIONS = flags.DEFINE_list(
+  "questions", ["1000", "10000", "100000"], "Numbers of questions to measure."
+)
+_CHARACTERS = flags.DEFINE_list(
+  "characters",
+  ["1000", "10000", "100000", "1000000"],
+  "Lengths of a passage to measure, in characters.",
+)
+_REPETITIONS = flags.DEFINE_integer(
+  "repetitions", 3, "Measurements of each case.", lower_bound=1
+)
+_CASE = flags.DEFINE_string(
+  "case", None, "One case as questions,characters, to be measured here."
+)
+_PASSAGE_CHARACTERS = 1000
+
+
+def main(argv):
+  """Measures every case in a process of its own, or the one of --case."""
+  program_flags.refuse_arguments(argv)
+  if _CASE.value:
+    print(json.dumps(_measure(*map(int, _CASE.value.split(",")))))
+    return
+  cases = [(n, _PASSAGE_CHARACTERS) for n in _numbers(_QUESTIONS)]
+  cases += [(1, n) for n in _numbers(_CHARACTERS)]
+  print(describe_machine("tensorflow"))
+  print(
+    "| questions | characters | windows | seconds | lowest to highest | "
+    "microseconds a character | MB before | MB at the peak |\n"
+    "|---:|---:|---:|---:|---|---:|---:|---:|"
+  )
+  for questions, characters in cases:
+    found = repetitions.measured_apart(
+      "benchmarks.growth", f"{questions},{characters}"
+    )
+    print(_line(questions, characters, found), flush=True)
+
+
+def run():
+  """Entry point."""
+  program_flags.run_program(main)
+
+
+def _numbers(holder):
+  program_flags.check(
+    all(map(str.isdecimal, filter(None, holder.value))),
+    f"--{holder.name} must list whole numbers, as in 1000,10000.",
+  )
+  return [int(number) for number in holder.value if number]
+
+
+def _line(questions, characters, found):
+  seconds = statistics.median(found["seconds"])
+  low, high = min(found["seconds"]), max(found["seconds"])
+  each = 1e6 * seconds / (questions * characters)
+  return (
+    f"| {questions:,} | {characters:,} | {found['windows']:,} | {seconds:,.2f} "
+    f"| {low:,.2f} to {high:,.2f} | {each:.1f} | {found['before_mb']:,} | "
+    f"{found['peak_mb']:,} |"
+  )
+
+
+def _measure(questions, characters):
+  """Answers the questions of a case; the dict that is printed."""
+  from benchmarks.random_extractor import random_extractor
+
+  extractor = random_extractor(_PRESET.value)
+  _ask(extractor, 1, _PASSAGE_CHARACTERS)  # loads and traces everything
+  before = _peak_mb()
+  seconds, windows = repetitions.repeated_seconds(
+    lambda: _ask(extractor, questions, characters),
+    _REPETITIONS.value,
+    warm_up=0,
+  )
+  return {
+    "seconds": seconds,
+    "windows": windows,
+    "before_mb": before,
+    "peak_mb": _peak_mb(),
+  }
+
+
+def _ask(extractor, questions, characters):
+  """Answers questions, keeps no answer; returns how many windows there were."""
+  from benchmarks.random_extractor import QUESTION, passage_of
+  from bert_span import SquadExample
+
+  passage = passage_of(characters)
+  examples = [SquadExample(str(i), QUESTION, passage) for i in range(questions)]
+  windows = []
+  for _ in extractor.predict(
+    examples, on_logits=lambda logits: windows.append(len(logits.start_logits))
+  ):
+    pass
+  return sum(windows)
+
+
+def _peak_mb():
+  """Peak resident memory of this process; Linux counts it in KiB."""
+  peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+  return round(1024 * peak / 1e6)
+
+
+if __name__ == "__main__":
+  run()

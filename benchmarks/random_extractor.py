@@ -1,0 +1,48 @@
+"""An extractor with random weights, for figures that weights do not change."""
+
+from bert_span.extractor import SpanExtractor
+from bert_span.modeling import initialization
+from bert_span.modeling.encoder import build_encoder
+from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.span_model import build_span_model
+from bert_span.text.vocabulary import load_vocabulary
+
+QUESTION = "水在哪里?"
+_PASSAGE = "水木火土金日月山川"
+_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+
+
+def random_extractor(preset=None):
+  """A SpanExtractor with run_squad's windows and a random head.
+
+  Args:
+    preset: encoder, as in run_squad; None for a random one of one layer and 16
+      units.
+  """
+  if preset:
+    loaded = initialization.load_pretrained(preset)
+    vocabulary = load_vocabulary(loaded.vocabulary_path)
+    return SpanExtractor(build_span_model(loaded.backbone), vocabulary)
+  return SpanExtractor(_tiny_model(), [*_SPECIAL_TOKENS, *_PASSAGE])
+
+
+def passage_of(characters):
+  """Chinese characters, each a WordPiece of its own.
+
+  Args:
+    characters: length of the passage; no other gives more windows.
+  """
+  return (_PASSAGE * (characters // len(_PASSAGE) + 1))[:characters]
+
+
+def _tiny_model():
+  sizes = EncoderConfig(
+    vocabulary_size=len(_SPECIAL_TOKENS) + len(_PASSAGE),
+    num_layers=1,
+    num_heads=1,
+    hidden_dim=16,
+    intermediate_dim=16,
+    max_sequence_length=384,
+    num_segments=2,
+  )
+  return build_span_model(build_encoder(sizes))

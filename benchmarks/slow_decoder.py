@@ -1,0 +1,132 @@
+"""run_squad's way of choosing answers, list by list and loop by loop.
+
+It is kept for one purpose: to measure what decoding by TensorFlow ops saves.
+The rules are run_squad's: the n best starts and ends of a window by sorting all
+its logits, every pair of them, all pairs of a question sorted by score, equal
+texts left out, probabilities by a softmax over the list. Texts are the
+characters of the tokens, as in this package; the original aligns them with its
+words besides, which would take longer still.
+
+Source: google-research/bert, run_squad.py, write_predictions.
+"""
+
+import json
+import math
+import os
+
+
+def decode_slowly(parts, options, output_dir):
+  """Writes predictions.json, nbest_predictions.json and null_odds.json.
+
+  Args:
+    parts: list of `WindowLogits`.
+    options: `DecoderOptions` with span_score "logit_sum".
+    output_dir: an existing folder.
+
+  Returns:
+    Dict of question id to the answer's text.
+  """
+  predictions, n_best_lists, null_odds = {}, {}, {}
+  for part in parts:
+    rows_of = {}
+    for row, example in enumerate(part.windows["example_index"].tolist()):
+      rows_of.setdefault(example, []).append(row)
+    for index, example in enumerate(part.examples):
+      entries, odds = _n_best(part, rows_of.get(index, []), example, options)
+      is_null = options.version_2_with_negative and (
+        odds > options.null_score_diff_threshold
+      )
+      best = next((e["text"] for e in entries if e["text"]), "")
+      predictions[example.qas_id] = "" if is_null else best
+      n_best_lists[example.qas_id] = entries
+      null_odds[example.qas_id] = odds
+  files = {
+    "predictions.json": predictions,
+    "nbest_predictions.json": n_best_lists,
+  }
+  if options.version_2_with_negative:
+    files["null_odds.json"] = null_odds
+  for name, value in files.items():
+    path = os.path.join(output_dir, name)
+    with open(path, "w", encoding="utf-8") as file:
+      file.write(json.dumps(value, indent=4) + "\n")
+  return predictions
+
+
+def _n_best(part, rows, example, options):
+  """The n-best list of a question, and its null odds."""
+  spans, null_score, null_logits = [], math.inf, (0.0, 0.0)
+  for row in rows:
+    start_logits = part.start_logits[row].tolist()
+    end_logits = part.end_logits[row].tolist()
+    if start_logits[0] + end_logits[0] < null_score:
+      null_score = start_logits[0] + end_logits[0]
+      null_logits = (start_logits[0], end_logits[0])
+    spans += _spans_of_window(
+      part.windows, row, start_logits, end_logits, options
+    )
+  spans.sort(key=lambda span: span[0] + span[1], reverse=True)
+  entries, seen = [], set()
+  for start_logit, end_logit, char_start, char_end in spans:
+    if len(entries) >= options.n_best_size:
+      break
+    text = example.context[char_start:char_end]
+    if text not in seen:
+      seen.add(text)
+      entries.append((text, start_logit, end_logit))
+  odds = null_score - entries[0][1] - entries[0][2] if entries else 1e6
+  if options.version_2_with_negative or not entries:
+    entries.append(("", *null_logits))
+    entries.sort(key=lambda entry: entry[1] + entry[2], reverse=True)
+  return _with_probabilities(entries), odds
+
+
+def _spans_of_window(windows, row, start_logits, end_logits, options):
+  """Every possible pair of a window's best starts and ends."""
+  char_starts = windows["token_char_starts"][row]
+  char_ends = windows["token_char_ends"][row]
+  is_max_context = windows["is_max_context"][row]
+  spans = []
+  for start in _best_indexes(start_logits, options.n_best_size):
+    for end in _best_indexes(end_logits, options.n_best_size):
+      if char_ends[start] <= char_starts[start]:
+        continue
+      if char_ends[end] <= char_starts[end]:
+        continue
+      if not is_max_context[start]:
+        continue
+      if end < start or end - start + 1 > options.max_answer_length:
+        continue
+      spans.append(
+        (
+          start_logits[start],
+          end_logits[end],
+          int(char_starts[start]),
+          int(char_ends[end]),
+        )
+      )
+  return spans
+
+
+def _best_indexes(logits, n_best_size):
+  order = sorted(enumerate(logits), key=lambda item: item[1], reverse=True)
+  return [index for index, _ in order[:n_best_size]]
+
+
+def _with_probabilities(entries):
+  """Entries as run_squad writes them."""
+  scores = [start + end for _, start, end in entries]
+  highest = max(scores)
+  exponentials = [math.exp(score - highest) for score in scores]
+  total = sum(exponentials)
+  return [
+    {
+      "text": text,
+      "probability": exponential / total,
+      "start_logit": start,
+      "end_logit": end,
+    }
+    for (text, start, end), exponential in zip(
+      entries, exponentials, strict=True
+    )
+  ]

@@ -1,0 +1,235 @@
+r"""Answers questions of many files, as an Apache Beam pipeline.
+
+  python -m bert_span.beam_predict --model=output/model \
+    --input='questions/*.jsonl' --output_dir=answers --num_shards=16
+
+Runs on this machine; Beam's own options, such as --runner=FlinkRunner or
+--runner=DataflowRunner --project=.., are given on the same command line.
+
+Records have id, question and context: JSON lines, SQuAD JSON, TFRecords of
+tf.train.Example or Parquet. With --question they are passages, each asked the
+same. --output_dir gets answers-00000-of-00016.jsonl and so on; what was not
+answered stands in dead_letters-*, with the reason. A run that was stopped is
+continued by the same command: shards whose answers are there are not done
+again.
+"""
+
+from absl import flags
+
+from bert_span import beam_flags, program_flags
+
+_MODEL = flags.DEFINE_string(
+  "model",
+  None,
+  "Model directory that run_squad or save_to_preset wrote, or a version that "
+  "export_saved_model wrote; a path that every worker sees.",
+)
+_INPUT = flags.DEFINE_string(
+  "input", None, "Files of questions, as paths and globs separated by commas."
+)
+_INPUT_FORMAT = flags.DEFINE_enum(
+  "input_format",
+  None,
+  ["jsonl", "squad", "tfrecord", "parquet"],
+  "What --input holds; by default each file's ending tells it: .jsonl, .json "
+  "(SQuAD), .tfrecord, .parquet.",
+)
+_QUESTION = flags.DEFINE_multi_string(
+  "question",
+  None,
+  "Question that every passage of --input is asked; may be repeated, and the "
+  "ids of answers are then the record's with #0, #1, .. behind.",
+)
+_OUTPUT_DIR = program_flags.output_dir_flag()
+_OUTPUT_FORMAT = flags.DEFINE_enum(
+  "output_format", "jsonl", ["jsonl", "parquet"], "Form of the answers."
+)
+_NUM_SHARDS = flags.DEFINE_integer(
+  "num_shards",
+  16,
+  "Files that the answers are dealt into; one worker answers a shard at a "
+  "time, holds its passages in memory, and a restart begins with a shard.",
+  lower_bound=1,
+)
+_N_BEST = flags.DEFINE_integer(
+  "n_best",
+  1,
+  "Entries of each question's n-best list; 1 leaves the list out.",
+  lower_bound=1,
+)
+_BATCH_SIZE = flags.DEFINE_integer(
+  "predict_batch_size",
+  8,
+  "Windows the model reads at once; a SavedModel has its own number.",
+  lower_bound=1,
+)
+_FIXED_LENGTH = flags.DEFINE_bool(
+  "fixed_length",
+  False,
+  "Whether every window is padded to --max_seq_length, as in the original.",
+)
+program_flags.window_flags()
+_DECODER = program_flags.decoder_flags()
+program_flags.head_flag()
+program_flags.tag_decoder_flags()
+# --help lists the flags of this module only, and those named here.
+flags.adopt_module_key_flags(program_flags)
+
+
+def main(argv):
+  """Builds the pipeline, runs it and says what became of the records."""
+  _check_flags()
+  options = beam_flags.pipeline_options(argv)
+  # Seconds: only once the flags are known to be right.
+  import apache_beam as beam
+
+  from bert_span.beam.prediction_pipeline import add_prediction_steps, counters
+  from bert_span.beam.shards import AnswerShards
+  from bert_span.training.progress import log_line
+
+  files = _files()
+  source = _source()
+  _begin(files, source)
+  shards = AnswerShards(
+    _OUTPUT_DIR.value, _NUM_SHARDS.value, _OUTPUT_FORMAT.value
+  )
+  done_before = len(shards.done())
+  log_line(
+    f"{len(files)} files, {shards.count} shards, {done_before} of them done."
+  )
+  pipeline = beam.Pipeline(options=options)
+  add_prediction_steps(
+    pipeline, files, shards, source, tuple(_QUESTION.value or ())
+  )
+  result = pipeline.run()
+  result.wait_until_finish()
+  for line in _report(counters(result), shards):
+    log_line(line)
+
+
+def run():
+  """Entry point of the installed command."""
+  program_flags.run_program(main, foreign_flags=True)
+
+
+def _check_flags():
+  check = program_flags.check
+  check(_MODEL.value, "--model is required.")
+  check(_INPUT.value, "--input is required.")
+  check(_OUTPUT_DIR.value, "--output_dir is required.")
+  for question in _QUESTION.value or ():
+    check(question.strip(), "--question is empty: write the question there.")
+  beam_flags.check_beam_installed()
+
+
+def _files():
+  from bert_span.data.question_files import find_question_files
+
+  files = find_question_files(_INPUT.value, _INPUT_FORMAT.value)
+  if _QUESTION.value:
+    squad = [file.path for file in files if file.form == "squad"]
+    program_flags.check(
+      not squad,
+      f"--question is for passages, and {squad[0] if squad else ''} has "
+      "questions of its own. Leave the flag out, or give JSON lines of id and "
+      "context.",
+    )
+  return files
+
+
+def _source():
+  """The `AnswerSource` that the flags ask for."""
+  import tensorflow as tf
+
+  from bert_span.beam.answer_source import AnswerSource, is_saved_model
+  from bert_span.span_config import read_span_config
+
+  model = _MODEL.value
+  program_flags.check(
+    tf.io.gfile.isdir(model),
+    f"--model={model} is no folder. Give one that run_squad or "
+    "export_saved_model wrote.",
+  )
+  if is_saved_model(model):
+    _check_no_model_flags()
+    return AnswerSource(model, _N_BEST.value)
+  saved = read_span_config(model)
+  head = program_flags.head_of_model(saved)
+  return AnswerSource(
+    model,
+    _N_BEST.value,
+    _BATCH_SIZE.value,
+    program_flags.window_options(saved),
+    program_flags.decoder_options(saved, head),
+    _FIXED_LENGTH.value,
+  )
+
+
+def _check_no_model_flags():
+  """Refuses flags that an exported model has decided already."""
+  groups = (
+    program_flags.window_flags(),
+    program_flags.decoder_flags(),
+    program_flags.tag_decoder_flags(),
+  )
+  holders = [holder for group in groups for holder in vars(group).values()]
+  holders += [program_flags.head_flag(), _BATCH_SIZE, _FIXED_LENGTH]
+  for holder in holders:
+    program_flags.check(
+      not holder.present,
+      f"--{holder.name} is fixed in an exported model. Leave it out, or give "
+      "the model directory.",
+    )
+
+
+def _begin(files, source):
+  """Notes what the run is made of, or refuses to continue another one."""
+  import dataclasses
+
+  from bert_span.beam import job_record
+
+  options = dataclasses.asdict(source)
+  job_record.begin_or_continue(
+    _OUTPUT_DIR.value,
+    {
+      **options,
+      "model_sha256": job_record.folder_sha256(source.model),
+      "input": job_record.input_options([file.path for file in files]),
+      "input_forms": sorted({file.form for file in files}),
+      "question": list(_QUESTION.value or ()),
+      "num_shards": _NUM_SHARDS.value,
+      "output_format": _OUTPUT_FORMAT.value,
+    },
+  )
+
+
+def _report(numbers, shards):
+  """Yields lines on what a run has done.
+
+  Args:
+    numbers: dict of counters; some runners have none.
+    shards: `AnswerShards`.
+  """
+  yield (
+    f"{numbers.get('questions_written', 0)} questions answered, "
+    f"{numbers.get('dead_letters', 0)} records in dead letters, "
+    f"{numbers.get('records_done_before', 0)} done before; "
+    f"{numbers.get('shards_written', 0)} shards written."
+  )
+  seconds = numbers.get("answering_milliseconds", 0) / 1000
+  if seconds:
+    rate = numbers.get("questions_answered", 0) / seconds
+    yield (
+      f"{seconds:.1f} s of answering on all workers together, without loading "
+      f"models: {rate:.2f} questions/s a worker."
+    )
+  missing = shards.count - len(shards.done())
+  if missing:
+    raise RuntimeError(
+      f"{missing} of {shards.count} shards are not in {shards.directory}. Run "
+      "the same command again."
+    )
+
+
+if __name__ == "__main__":
+  run()

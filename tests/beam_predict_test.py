@@ -1,0 +1,83 @@
+"""beam_predict as a user runs it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
+
+pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+  """A model directory and a file of questions, one of them bad."""
+  path = tmp_path_factory.mktemp("beam_predict")
+  tiny_extractor().save_to_preset(path / "model")
+  rows = [
+    {"id": f"q{i}", "question": QUESTION, "context": f"{CONTEXT} {i}"}
+    for i in range(10)
+  ]
+  lines = [*map(json.dumps, rows), "{"]
+  (path / "a.jsonl").write_text("\n".join(lines) + "\n")
+  return path
+
+
+def beam_predict(folder, output_dir, *flags):
+  command = [
+    f"--model={folder}/model",
+    f"--input={folder}/*.jsonl",
+    f"--output_dir={output_dir}",
+    "--num_shards=2",
+    *flags,
+  ]
+  return subprocess.run(
+    [sys.executable, "-m", "bert_span.beam_predict", *command],
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+
+
+@pytest.mark.large
+def test_a_run_says_what_became_of_the_records_and_is_done_once(
+  folder, tmp_path
+):
+  out = tmp_path / "out"
+  first = beam_predict(folder, out, "--runner=DirectRunner")
+  assert first.returncode == 0, first.stderr
+  assert "1 files, 2 shards, 0 of them done." in first.stderr
+  assert (
+    "10 questions answered, 1 records in dead letters, 0 done before; 2 shards "
+    "written." in first.stderr
+  )
+  paths = sorted(path.name for path in out.glob("answers-*"))
+  assert paths == [f"answers-0000{i}-of-00002.jsonl" for i in range(2)]
+  again = beam_predict(folder, out)
+  assert "2 of them done." in again.stderr
+  assert "11 done before; 0 shards written." in again.stderr
+  other = beam_predict(folder, out, "--n_best=3")
+  assert other.returncode == 1
+  assert "n_best was 1, is now 3" in other.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+  ("flags", "message"),
+  [
+    (("--model=",), "--model is required"),
+    (("--input=",), "--input is required"),
+    (("--output_dir=",), "--output_dir is required"),
+    (("--question= ",), "--question is empty"),
+    (("--output_dri=x",), "unknown flags --output_dri=x"),
+    (("--output_format=csv",), "csv"),
+  ],
+)
+def test_flags_that_do_not_fit_end_in_one_line(
+  folder, tmp_path, flags, message
+):
+  run = beam_predict(folder, tmp_path / "out", *flags)
+  assert run.returncode == 1
+  assert message in run.stderr.splitlines()[-1]
+  assert "Traceback" not in run.stderr
+  assert not (tmp_path / "out").exists()

@@ -1,0 +1,253 @@
+"""Answers of a Beam pipeline: those of the extractor, each once."""
+
+import json
+import os
+
+import pytest
+from tiny_extractor import CONTEXT, tiny_extractor
+
+pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import PipelineOptions
+from exported_model import exported_model
+
+from bert_span.answers.answer_rows import answer_row
+from bert_span.beam import answer_source, prediction_pipeline
+from bert_span.beam.answer_source import AnswerSource
+from bert_span.beam.shards import AnswerShards
+from bert_span.data.question_files import QuestionFile
+from bert_span.data.squad_example import SquadExample
+
+_QUESTIONS = ("Who built the mill?", "When was the mill built?", "Who?")
+
+
+def examples_of(number):
+  """Questions about passages of several lengths."""
+  return [
+    SquadExample(
+      f"q{i}", _QUESTIONS[i % 3], f"{'The river. ' * (i % 7)}{CONTEXT} {i}"
+    )
+    for i in range(number)
+  ]
+
+
+def write_json_lines(path, examples, more=()):
+  rows = [
+    json.dumps({"id": e.qas_id, "question": e.question, "context": e.context})
+    for e in examples
+  ]
+  path.write_text("".join(f"{row}\n" for row in [*rows, *more]))
+  return QuestionFile(str(path), "jsonl")
+
+
+def run(files, shards, source, questions=()):
+  """Runs a pipeline in this process; returns its counters."""
+  options = PipelineOptions(["--runner=FnApiRunner"])
+  pipeline = beam.Pipeline(options=options)
+  prediction_pipeline.add_prediction_steps(
+    pipeline, files, shards, source, questions
+  )
+  result = pipeline.run()
+  result.wait_until_finish()
+  return prediction_pipeline.counters(result)
+
+
+def rows_in(directory, kind="answers"):
+  """The rows of all shards, in the order of shards."""
+  return [
+    json.loads(line)
+    for path in sorted(directory.glob(f"{kind}-*.jsonl"))
+    for line in path.read_text().splitlines()
+  ]
+
+
+def contents_of(directory):
+  return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+@pytest.fixture(scope="module", params=["span", "bio"])
+def model(request, tmp_path_factory):
+  """A model directory and its extractor."""
+  directory = tmp_path_factory.mktemp("model") / "model"
+  extractor = tiny_extractor(version_2=True, head=request.param)
+  extractor.save_to_preset(directory)
+  return str(directory), extractor
+
+
+@pytest.mark.large
+def test_answers_are_those_of_the_extractor(model, tmp_path):
+  directory, extractor = model
+  examples = examples_of(100)
+  files = [
+    write_json_lines(tmp_path / "a.jsonl", examples[:60]),
+    write_json_lines(tmp_path / "b.jsonl", examples[60:]),
+  ]
+  out = tmp_path / "out"
+  numbers = run(files, AnswerShards(str(out), 5), AnswerSource(directory, 3))
+  found = {row["id"]: row for row in rows_in(out)}
+  assert len(rows_in(out)) == len(found) == 100
+  for example, answer in zip(
+    examples, extractor.predict(examples), strict=True
+  ):
+    expected = answer_row(example, answer, extractor.head, 3)
+    row = found[example.qas_id]
+    assert row.keys() == expected.keys()
+    for name in ("answer", "char_start", "char_end"):
+      assert row[name] == expected[name]
+    for name in ("score", "probability", "null_odds"):
+      assert row[name] == pytest.approx(expected[name], abs=1e-4)
+  assert numbers["questions_written"] == numbers["records_read"] == 100
+  assert numbers["shards_written"] == 5
+  assert not list(out.glob("dead_letters-*"))
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("head", ["span", "bio"])
+def test_a_saved_model_answers_alike(head, tmp_path):
+  directory, extractor = exported_model(head)
+  examples = examples_of(12)
+  file = write_json_lines(tmp_path / "a.jsonl", examples)
+  out = tmp_path / "out"
+  run([file], AnswerShards(str(out), 2), AnswerSource(directory))
+  found = {row["id"]: row["answer"] for row in rows_in(out)}
+  predictions = extractor.predict(examples)
+  assert found == {p.qas_id: p.text for p in predictions}
+
+
+@pytest.fixture(scope="module")
+def span_model(tmp_path_factory):
+  directory = tmp_path_factory.mktemp("model") / "model"
+  tiny_extractor().save_to_preset(directory)
+  return AnswerSource(str(directory))
+
+
+@pytest.mark.large
+def test_bad_records_are_dead_letters_and_nothing_is_lost(span_model, tmp_path):
+  bad = ["{", '{"id": "no passage", "question": "Who?"}', '"text"']
+  repeated = json.dumps({"id": "q3", "question": "?", "context": "again"})
+  file = write_json_lines(
+    tmp_path / "a.jsonl", examples_of(20), [*bad, repeated]
+  )
+  out = tmp_path / "out"
+  numbers = run([file], AnswerShards(str(out), 3), span_model)
+  assert sorted(row["id"] for row in rows_in(out)) == sorted(
+    f"q{i}" for i in range(20)
+  )
+  letters = sorted(rows_in(out, "dead_letters"), key=lambda row: row["record"])
+  assert [row["record"] for row in letters] == [21, 22, 23, 24]
+  assert all(row["file"] == file.path for row in letters)
+  assert letters[0]["content"] == "{"
+  assert "'context' is missing" in letters[1]["reason"]
+  assert letters[1]["id"] == "no passage"
+  assert "an object" in letters[2]["reason"]
+  assert "used before, by record 4" in letters[3]["reason"]
+  assert numbers["dead_letters"] == 4
+
+
+@pytest.mark.large
+def test_a_worker_that_dies_loses_nothing_and_doubles_nothing(
+  span_model, tmp_path, monkeypatch
+):
+  """The second shard's worker dies; the same run again ends as one did."""
+  file = write_json_lines(tmp_path / "a.jsonl", examples_of(40), ["{"])
+  whole, broken = tmp_path / "whole", tmp_path / "broken"
+  run([file], AnswerShards(str(whole), 4), span_model)
+  answer_shard, calls = prediction_pipeline.answer_shard, []
+
+  def dies_once(records, answer_rows):
+    calls.append(len(records))
+    if len(calls) == 3:
+      raise MemoryError("the machine is gone")
+    return answer_shard(records, answer_rows)
+
+  monkeypatch.setattr(prediction_pipeline, "answer_shard", dies_once)
+  shards = AnswerShards(str(broken), 4)
+  with pytest.raises(Exception, match="the machine is gone"):
+    run([file], shards, span_model)
+  done = shards.done()
+  assert len(done) == 2
+  before = contents_of(broken)
+  numbers = run([file], shards, span_model)
+  assert len(calls) == 3 + 2  # the shards that were done were left out
+  assert numbers["shards_written"] == 2
+  assert contents_of(broken) == contents_of(whole)
+  assert before.items() <= contents_of(broken).items()
+  # All done: once more does nothing.
+  assert run([file], shards, span_model).get("shards_written", 0) == 0
+
+
+@pytest.mark.large
+def test_a_question_that_the_model_fails_on_is_a_dead_letter(
+  span_model, tmp_path, monkeypatch
+):
+  load = answer_source.AnswerSource.load
+
+  def load_with_a_fault(source):
+    answer_rows = load(source)
+
+    def faulty(examples):
+      for row, example in zip(answer_rows(examples), examples, strict=True):
+        if example.qas_id == "q7":
+          raise FloatingPointError("seven")
+        yield row
+
+    return faulty
+
+  monkeypatch.setattr(answer_source.AnswerSource, "load", load_with_a_fault)
+  file = write_json_lines(tmp_path / "a.jsonl", examples_of(20))
+  out = tmp_path / "out"
+  run([file], AnswerShards(str(out), 2), span_model)
+  assert len(rows_in(out)) == 19
+  (letter,) = rows_in(out, "dead_letters")
+  assert letter["id"] == "q7"
+  assert letter["reason"] == "Answering failed: FloatingPointError: seven"
+  assert json.loads(letter["content"])["question"] == _QUESTIONS[1]
+
+
+@pytest.mark.large
+def test_a_model_is_loaded_once_for_all_shards(
+  span_model, tmp_path, monkeypatch
+):
+  load, loads = answer_source.AnswerSource.load, []
+
+  def noted(source):
+    loads.append(os.getpid())
+    return load(source)
+
+  monkeypatch.setattr(answer_source.AnswerSource, "load", noted)
+  file = write_json_lines(tmp_path / "a.jsonl", examples_of(20))
+  run([file], AnswerShards(str(tmp_path / "out"), 6), span_model)
+  assert len(loads) == 1
+
+
+@pytest.mark.large
+def test_parquet_holds_the_rows_of_json_lines(span_model, tmp_path):
+  from pyarrow import parquet
+
+  surrogate = SquadExample("s", "Who?", "Anna \ud83d built it.")
+  file = write_json_lines(tmp_path / "a.jsonl", [*examples_of(9), surrogate])
+  lines, columns = tmp_path / "lines", tmp_path / "columns"
+  source = AnswerSource(span_model.model, 2)
+  run([file], AnswerShards(str(lines), 1), source)
+  run([file], AnswerShards(str(columns), 1, "parquet"), source)
+  (path,) = columns.glob("answers-*.parquet")
+  rows = parquet.read_table(path).to_pylist()
+  for row, expected in zip(rows, rows_in(lines), strict=True):
+    assert row.pop("spans") is None
+    text = json.dumps(expected).replace("\\ud83d", "\\ufffd")
+    assert row == json.loads(text)
+
+
+@pytest.mark.large
+def test_every_passage_is_asked_each_question(span_model, tmp_path):
+  path = tmp_path / "passages.jsonl"
+  path.write_text(json.dumps({"id": 5, "context": CONTEXT}) + "\n")
+  out = tmp_path / "out"
+  run(
+    [QuestionFile(str(path), "jsonl")],
+    AnswerShards(str(out), 1),
+    span_model,
+    ("Who?", "When?"),
+  )
+  assert [row["id"] for row in rows_in(out)] == ["5#0", "5#1"]

@@ -1,0 +1,186 @@
+"""Questions of four kinds of files, and records that cannot be read."""
+
+import json
+
+import pytest
+import tensorflow as tf
+
+from bert_span.data.question_files import (
+  BadRecord,
+  PlacedQuestion,
+  QuestionFile,
+  RecordPlace,
+  find_question_files,
+  read_questions,
+)
+
+_ROWS = [
+  {"id": "a", "question": "Who?", "context": "Anna built the café."},
+  {"id": "b", "question": "When?", "context": "In 1895. 🙂"},
+]
+
+
+def feature(value):
+  values = [value.encode("utf-8") if isinstance(value, str) else value]
+  return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
+
+
+def example_of(row):
+  features = {name: feature(value) for name, value in row.items()}
+  return tf.train.Example(
+    features=tf.train.Features(feature=features)
+  ).SerializeToString()
+
+
+def squad_of(rows):
+  paragraphs = [
+    {"context": row["context"], "qas": [{**row, "answers": []}]} for row in rows
+  ]
+  return {"version": "1.1", "data": [{"title": "T", "paragraphs": paragraphs}]}
+
+
+def write(path, rows):
+  """Writes rows in the form that the path's ending tells."""
+  if path.suffix == ".jsonl":
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+  elif path.suffix == ".json":
+    path.write_text(json.dumps(squad_of(rows)))
+  elif path.suffix == ".tfrecord":
+    with tf.io.TFRecordWriter(str(path)) as writer:
+      for row in rows:
+        writer.write(example_of(row))
+  else:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.Table.from_pylist(rows), path)
+
+
+def read(path, questions=()):
+  (file,) = find_question_files(str(path))
+  return list(read_questions(file, questions))
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json", "tfrecord", "parquet"])
+def test_every_form_gives_the_same_questions(tmp_path, ending):
+  path = tmp_path / f"questions.{ending}"
+  write(path, _ROWS)
+  found = read(path)
+  assert [record.place.number for record in found] == [1, 2]
+  assert [
+    {
+      "id": record.example.qas_id,
+      "question": record.example.question,
+      "context": record.example.context,
+    }
+    for record in found
+  ] == _ROWS
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "tfrecord", "parquet"])
+def test_a_passage_is_asked_each_question(tmp_path, ending):
+  path = tmp_path / f"passages.{ending}"
+  write(path, [{"id": "p", "context": "Anna."}])
+  (one,) = read(path, ["Who?"])
+  assert (one.example.qas_id, one.example.question) == ("p", "Who?")
+  two = read(path, ["Who?", "When?"])
+  assert [r.example.qas_id for r in two] == ["p#0", "p#1"]
+  assert [r.place.question for r in two] == [0, 1]
+
+
+def test_bad_lines_are_told_with_their_place_and_the_others_are_read(tmp_path):
+  path = tmp_path / "a.jsonl"
+  good = json.dumps({"id": 7, "question": "q", "context": "c"})
+  lines = [
+    good,
+    "{",
+    "",
+    '{"id": "x", "question": "q"}',
+    '{"id": "x", "question": 3, "context": "c"}',
+    '{"id": "", "question": "q", "context": "c"}',
+    "[1]",
+  ]
+  path.write_bytes("\n".join(lines).encode() + b'\n{"id": "\xff"}\n')
+  first, *bad = read(path)
+  assert isinstance(first, PlacedQuestion)
+  assert first.example.qas_id == "7"
+  assert all(isinstance(record, BadRecord) for record in bad)
+  assert [record.place.number for record in bad] == [2, 4, 5, 6, 7, 8]
+  expected = ("Not JSON", "'context' is missing", "'question' must be a string")
+  for record, reason in zip(bad, expected, strict=False):
+    assert reason in record.reason
+  assert "'id' is empty" in bad[3].reason
+  assert "an object" in bad[4].reason
+  assert "Not JSON in UTF-8" in bad[5].reason
+  assert (bad[0].content, bad[1].qas_id) == ("{", "x")
+
+
+def test_a_bad_question_of_a_squad_file_leaves_the_others(tmp_path):
+  path = tmp_path / "a.json"
+  squad = squad_of(_ROWS)
+  squad["data"][0]["paragraphs"][0]["qas"][0]["question"] = None
+  squad["data"][0]["paragraphs"].append({"context": "no questions here"})
+  squad["data"].append({"title": "no paragraphs"})
+  path.write_text(json.dumps(squad))
+  bad, good, *rest = read(path)
+  assert "'question' must be a JSON string" in bad.reason
+  assert good.example.qas_id == "b"
+  assert ["'qas' is missing" in r.reason for r in rest] == [True, False]
+  assert "'paragraphs' is missing" in rest[1].reason
+
+
+def test_a_file_that_is_no_squad_file_is_one_bad_record(tmp_path):
+  path = tmp_path / "a.json"
+  path.write_text("[]")
+  (bad,) = read(path)
+  assert "bare list" in bad.reason
+
+
+def test_bytes_that_are_no_text_are_a_bad_record(tmp_path):
+  path = tmp_path / "a.tfrecord"
+  rows = [{**_ROWS[0], "context": b"\xff"}, _ROWS[1]]
+  write(path, rows)
+  with tf.io.TFRecordWriter(str(tmp_path / "b.tfrecord")) as writer:
+    writer.write(b"no example")
+  bad, good = read(path)
+  assert "'context' is not UTF-8" in bad.reason
+  assert good.example.qas_id == "b"
+  (bad,) = read(tmp_path / "b.tfrecord")
+  assert "Not a tf.train.Example" in bad.reason
+
+
+def test_a_cut_off_record_file_is_read_up_to_there(tmp_path):
+  path = tmp_path / "a.tfrecord"
+  write(path, _ROWS)
+  path.write_bytes(path.read_bytes()[:-4])
+  good, bad = read(path)
+  assert good.example.qas_id == "a"
+  assert bad.place == RecordPlace(str(path), 2)
+  assert "damaged from here on" in bad.reason
+
+
+def test_a_damaged_parquet_file_is_a_bad_record(tmp_path):
+  path = tmp_path / "a.parquet"
+  write(path, _ROWS)
+  path.write_bytes(path.read_bytes()[:-4])
+  (bad,) = read(path)
+  assert "damaged" in bad.reason
+
+
+def test_files_are_found_once_and_in_order(tmp_path):
+  for name in ("b.jsonl", "a.jsonl"):
+    (tmp_path / name).touch()
+  found = find_question_files(f"{tmp_path}/*.jsonl,{tmp_path}/a.jsonl")
+  assert found == [
+    QuestionFile(f"{tmp_path}/a.jsonl", "jsonl"),
+    QuestionFile(f"{tmp_path}/b.jsonl", "jsonl"),
+  ]
+
+
+def test_what_is_not_there_or_not_known_is_refused(tmp_path):
+  with pytest.raises(ValueError, match="No file matches"):
+    find_question_files(f"{tmp_path}/*.jsonl")
+  (tmp_path / "a.csv").touch()
+  with pytest.raises(ValueError, match=r"'\.csv' does not tell"):
+    find_question_files(f"{tmp_path}/a.csv")
+  assert find_question_files(f"{tmp_path}/a.csv", "jsonl")[0].form == "jsonl"

@@ -1,0 +1,96 @@
+"""What becomes of the records of a shard, whatever the model does."""
+
+import pytest
+
+from bert_span.beam.shard_answers import answer_shard
+from bert_span.data.question_files import (
+  BadRecord,
+  PlacedQuestion,
+  RecordPlace,
+)
+from bert_span.data.squad_example import SquadExample
+
+
+def question(number, qas_id=None, context="c"):
+  example = SquadExample(qas_id or f"q{number}", "Who?", context)
+  return PlacedQuestion(RecordPlace("a.jsonl", number), example)
+
+
+def ids_in_order(calls=None, poison=(), broken=False):
+  """A model that gives ids as rows, and fails where it is told to."""
+
+  def answer_rows(examples):
+    if calls is not None:
+      calls.append([example.qas_id for example in examples])
+    for example in examples:
+      if broken or example.qas_id in poison:
+        raise ArithmeticError(example.qas_id)
+      yield {"id": example.qas_id}
+
+  return answer_rows
+
+
+def ids(answered):
+  return [row["id"] for row in answered.rows]
+
+
+def test_answers_stand_in_the_order_of_the_records():
+  records = [question(n) for n in (3, 1, 2)]
+  answered = answer_shard(records, ids_in_order())
+  assert ids(answered) == ["q1", "q2", "q3"]
+  assert answered.dead_letters == []
+
+
+def test_questions_are_asked_in_order_of_length():
+  calls = []
+  records = [
+    question(1, context="long " * 9),
+    question(2, context="c"),
+    question(3, context="longer " * 9),
+  ]
+  answer_shard(records, ids_in_order(calls))
+  assert calls == [["q2", "q1", "q3"]]
+
+
+def test_of_two_questions_with_an_id_the_first_is_answered():
+  records = [question(2, "x", "second"), question(1, "x", "first")]
+  answered = answer_shard(records, ids_in_order())
+  assert ids(answered) == ["x"]
+  (letter,) = answered.dead_letters
+  assert letter.place.number == 2
+  assert "record 1 of a.jsonl" in letter.reason
+  assert "second" in letter.content
+
+
+def test_a_bad_record_is_a_dead_letter_as_it_came():
+  bad = BadRecord(RecordPlace("a.jsonl", 2), "No JSON.", "{")
+  answered = answer_shard([question(1), bad], ids_in_order())
+  assert answered.dead_letters == [bad]
+  assert ids(answered) == ["q1"]
+
+
+def test_a_question_the_model_fails_on_leaves_all_others_answered():
+  # 150 questions are three batches; the bad one stands in the second.
+  records = [question(n) for n in range(150)]
+  answered = answer_shard(records, ids_in_order(poison={"q70"}))
+  assert ids(answered) == [f"q{n}" for n in range(150) if n != 70]
+  (letter,) = answered.dead_letters
+  assert letter.qas_id == "q70"
+  assert letter.reason == "Answering failed: ArithmeticError: q70"
+
+
+def test_every_question_may_be_bad():
+  records = [question(1), question(2)]
+  answered = answer_shard(records, ids_in_order(poison={"q1", "q2"}))
+  assert answered.rows == []
+  assert [letter.qas_id for letter in answered.dead_letters] == ["q1", "q2"]
+
+
+def test_a_model_that_answers_nothing_is_no_question_s_fault():
+  with pytest.raises(ArithmeticError, match="probe"):
+    answer_shard([question(1), question(2)], ids_in_order(broken=True))
+
+
+def test_a_shard_may_be_empty():
+  answered = answer_shard([], ids_in_order())
+  assert (answered.rows, answered.dead_letters) == ([], [])

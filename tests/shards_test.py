@@ -1,0 +1,86 @@
+"""Which question goes to which shard, and which shards are done."""
+
+import json
+
+from bert_span.beam.shards import AnswerShards
+from bert_span.data.question_files import (
+  BadRecord,
+  PlacedQuestion,
+  RecordPlace,
+)
+from bert_span.data.squad_example import SquadExample
+
+_PLACE = RecordPlace("a.jsonl", 3)
+
+
+def test_the_id_alone_decides_the_shard():
+  shards = AnswerShards("out", 7)
+  one = PlacedQuestion(_PLACE, SquadExample("q", "Who?", "Anna."))
+  other = PlacedQuestion(
+    RecordPlace("b", 9), SquadExample("q", "When?", "1895.")
+  )
+  assert shards.shard_of(one) == shards.shard_of(other)
+  bad = BadRecord(_PLACE, "No context.", qas_id="q")
+  assert shards.shard_of(bad) == shards.shard_of(one)
+
+
+def test_a_shard_is_the_same_in_every_process():
+  # SHA-256 of "q0", first 8 bytes, modulo 1000, computed by hand.
+  question = PlacedQuestion(_PLACE, SquadExample("q0", "?", "c"))
+  import hashlib
+
+  first = hashlib.sha256(b"q0").hexdigest()[:16]
+  assert AnswerShards("out", 1000).shard_of(question) == int(first, 16) % 1000
+
+
+def test_questions_are_dealt_to_all_shards():
+  shards = AnswerShards("out", 8)
+  dealt = [
+    shards.shard_of(PlacedQuestion(_PLACE, SquadExample(f"q{i}", "?", "c")))
+    for i in range(800)
+  ]
+  assert all(60 < dealt.count(shard) < 140 for shard in range(8))
+
+
+def test_records_without_an_id_go_by_their_place():
+  shards = AnswerShards("out", 1000)
+  found = {
+    shards.shard_of(BadRecord(RecordPlace("a", n), "Bad.")) for n in range(50)
+  }
+  assert len(found) > 40
+
+
+def test_a_shard_is_done_once_its_answers_stand_there(tmp_path):
+  shards = AnswerShards(str(tmp_path), 4)
+  assert shards.done() == frozenset()
+  shards.write(2, [{"id": "q"}], [BadRecord(_PLACE, "No JSON.", "{")])
+  assert shards.done() == {2}
+  answers = tmp_path / "answers-00002-of-00004.jsonl"
+  assert answers.read_text() == '{"id": "q"}\n'
+  letters = tmp_path / "dead_letters-00002-of-00004.jsonl"
+  assert json.loads(letters.read_text()) == {
+    "file": "a.jsonl",
+    "record": 3,
+    "id": None,
+    "reason": "No JSON.",
+    "content": "{",
+  }
+
+
+def test_unfinished_files_and_those_of_other_runs_do_not_count(tmp_path):
+  for name in (
+    "answers-00001-of-00004.jsonl.0123abcd.tmp",
+    "answers-00001-of-00005.jsonl",
+    "answers-00001-of-00004.parquet",
+    "dead_letters-00001-of-00004.jsonl",
+  ):
+    (tmp_path / name).touch()
+  assert AnswerShards(str(tmp_path), 4).done() == frozenset()
+  assert AnswerShards(str(tmp_path), 4, "parquet").done() == {1}
+
+
+def test_dead_letters_of_an_attempt_that_was_given_up_do_not_stay(tmp_path):
+  stale = tmp_path / "dead_letters-00000-of-00001.jsonl"
+  stale.write_text("{}\n")
+  AnswerShards(str(tmp_path), 1).write(0, [], [])
+  assert not stale.exists()
