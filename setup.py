@@ -55,6 +55,8 @@ setuptools.setup(
     "gpu": [f"tensorflow[and-cuda]{_TENSORFLOW}"],
     "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
     "tests": [
+      # The runtime of TFLite files that TFLiteSpanExtractor prefers.
+      'ai-edge-litert; sys_platform=="linux" and platform_machine=="x86_64"',
       "hypothesis",
       "pytest>=8",
       "pytest-xdist",
