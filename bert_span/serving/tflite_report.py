@@ -25,7 +25,7 @@ def report_text(report):
     f"size:            {checked['size_bytes'] / _MEGABYTE:.1f} MB",
     f"peak arena:      {checked['peak_arena_bytes'] / _MEGABYTE:.1f} MB "
     + (
-      "on the longest sample passage"
+      "on a sample passage"
       if options["with_tokenizer"]
       else f"at {length} WordPieces"
     )

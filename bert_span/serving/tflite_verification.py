@@ -82,12 +82,12 @@ def verify_with_tokenizer(path, extractor, examples, quantization):
   options = extractor.window_options, extractor.decoder_options
   candidate = TFLiteTextExtractor(path, *options)
   expected = list(extractor.predict(examples))
+  check_finite_columns(candidate, examples[0])
   given = list(candidate.predict(examples))
-  check_finite_columns(candidate, examples)
+  _check_finite_answers(given)
   if quantization == "none":
     _check_probabilities(expected, given)
-  longest = max(examples, key=lambda example: len(example.context))
-  texts = (encodable(longest.question), encodable(longest.context))
+  texts = (encodable(examples[0].question), encodable(examples[0].context))
   arena = text_peak_arena_bytes(path, *(text.encode() for text in texts))
   return _verification(path, expected, given, quantization, ops, arena)
 
@@ -141,20 +141,20 @@ def check_finite(runner):
           )
 
 
-def check_finite_columns(extractor, examples):
+def check_finite_columns(extractor, example):
   """Refuses a file with its tokenizer inside that gives NaN.
 
-  It is given the examples, an empty passage and an empty question.
+  It is given the example, an empty passage and an empty question.
 
   Args:
     extractor: `TFLiteTextExtractor`.
-    examples: list of `SquadExample`.
+    example: `SquadExample`.
 
   Raises:
     ValueError: a number is NaN or infinite.
   """
-  texts = [(example.question, example.context) for example in examples]
-  for question, context in (*texts, (texts[0][0], ""), ("", texts[0][1])):
+  texts = example.question, example.context
+  for question, context in (texts, (texts[0], ""), ("", texts[1])):
     for name, values in extractor.columns(question, context).items():
       if not np.isfinite(values).all():
         raise ValueError(
@@ -162,6 +162,17 @@ def check_finite_columns(extractor, examples):
           f"question {question!r}. Its weights are damaged or were never "
           "saved; it is not written."
         )
+
+
+def _check_finite_answers(predictions):
+  """Refuses NaN in what the samples were answered."""
+  for answer in predictions:
+    numbers = (answer.score, answer.probability, answer.null_odds)
+    if not np.isfinite(numbers).all():
+      raise ValueError(
+        f"The TFLite file gives NaN or an infinity for question "
+        f"{answer.qas_id}: {numbers}. It is not written."
+      )
 
 
 def _check_probabilities(expected, given):
