@@ -68,6 +68,8 @@ setuptools.setup(
     "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
     "tests": [
       _BEAM,
+      # The runtime of TFLite files that TFLiteSpanExtractor prefers.
+      'ai-edge-litert; sys_platform=="linux" and platform_machine=="x86_64"',
       "hypothesis",
       "matplotlib>=3.8",
       "pytest>=8",

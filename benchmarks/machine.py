@@ -23,13 +23,32 @@ def describe_machine(*packages):
   )
 
 
+def vector_instructions():
+  """Which of the instructions that matter for products of 8 bits there are.
+
+  Returns:
+    Tuple of names as Linux has them; empty where the system does not tell.
+  """
+  fields = _first_processor()
+  present = fields.get("flags", fields.get("Features", "")).split()
+  known = ("avx2", "avx512f", "avx_vnni", "avx512_vnni", "asimddp", "i8mm")
+  return tuple(name for name in known if name in present)
+
+
 def _processor():
   """Name of the processor, where the system tells it."""
+  name = _first_processor().get("model name")
+  return name or platform.processor() or platform.machine()
+
+
+def _first_processor():
+  """Fields of the first processor in /proc/cpuinfo; only Linux has the file."""
+  fields = {}
   try:
     with open("/proc/cpuinfo", encoding="utf-8") as file:
       for line in file:
-        if line.startswith("model name"):
-          return line.split(":", 1)[1].strip()
+        key, _, value = line.partition(":")
+        fields.setdefault(key.strip(), value.strip())
   except OSError:
-    pass  # only Linux has the file
-  return platform.processor() or platform.machine()
+    pass
+  return fields

@@ -21,6 +21,7 @@ import time
 
 from absl import flags, logging
 
+from benchmarks.machine import describe_machine, vector_instructions
 from bert_span import program_flags
 
 _MODEL = flags.DEFINE_string("model", None, "Model directory.")
@@ -67,9 +68,11 @@ def main(argv):
     em, f1 = _scores(examples, expected)
     scores = {name: _score(path, examples, expected) for name, path in files}
     times = _times(files, extractor.window_options.max_seq_length)
+    print(describe_machine("tensorflow"))
+    print(f"Instructions: {', '.join(vector_instructions())}")
     print(
       f"{len(examples)} questions of {os.path.basename(_PREDICT_FILE.value)}, "
-      f"Keras: EM {em:.2f}, F1 {f1:.2f}. {_machine()}, {runtime_name()}, p50 "
+      f"Keras: EM {em:.2f}, F1 {f1:.2f}. {runtime_name()}, p50 "
       f"of {_ROUNDS.value} rounds; speed: none = 1, at equal length and "
       "1 thread\n"
     )
@@ -177,18 +180,6 @@ def _row(name, length, path, scores, times):
     f"{em:.2f} | {f1:.2f} | {equal:.1%} | {p50[0]:.0f} | {p50[1]:.0f} | "
     f"{speed:.2f} |"
   )
-
-
-def _machine():
-  """The processor and which of its instructions matter for 8 bits."""
-  fields = {}
-  for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-    key, _, value = line.partition(":")
-    fields.setdefault(key.strip(), value.strip())
-  flags_ = fields.get("flags", fields.get("Features", "")).split()
-  known = ("avx2", "avx512f", "avx_vnni", "avx512_vnni", "asimddp", "i8mm")
-  found = [name for name in known if name in flags_]
-  return f"{fields.get('model name', 'processor')} ({', '.join(found)})"
 
 
 def _note(text):

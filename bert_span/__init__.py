@@ -15,6 +15,7 @@ _PUBLIC_NAMES = {
   "SpanExtractor": "bert_span.extractor",
   "Answer": "bert_span.answers.answerer",
   "TFLiteSpanExtractor": "bert_span.serving.tflite_extractor",
+  "TFLiteTextExtractor": "bert_span.serving.tflite_text_extractor",
   "FineTuningOptions": "bert_span.fine_tuning",
   "SquadExample": "bert_span.data.squad_example",
   "WindowOptions": "bert_span.text.windows",

@@ -143,7 +143,7 @@ def _load_extractor():
   # Seconds: only once flags and passage are known to be right.
   from bert_span.extractor import SpanExtractor
   from bert_span.serving import tflite_file
-  from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
+  from bert_span.serving.tflite_text_extractor import open_tflite
   from bert_span.span_config import read_span_config
 
   is_tflite = tflite_file.is_tflite(_MODEL.value)
@@ -158,7 +158,7 @@ def _load_extractor():
       f"{decoder_options.n_best_size} answers that are kept. Raise "
       "--n_best_size.",
     )
-  load = TFLiteSpanExtractor if is_tflite else SpanExtractor.from_preset
+  load = open_tflite if is_tflite else SpanExtractor.from_preset
   return load(
     _MODEL.value, program_flags.window_options(saved), decoder_options
   )

@@ -8,6 +8,7 @@ import os
 import numpy as np
 
 import bert_span
+from bert_span import heads
 from bert_span.answers.squad1_metrics import evaluate_squad1
 from bert_span.answers.squad2_metrics import evaluate_squad2
 from bert_span.data.atomic_file import (
@@ -17,16 +18,17 @@ from bert_span.data.atomic_file import (
 )
 from bert_span.data.input_pipeline import example_arrays
 from bert_span.saved_model_export import sample_examples
-from bert_span.serving import tflite_verification
+from bert_span.serving import tflite_conversion, tflite_verification
 from bert_span.serving.model_card import training_run
-from bert_span.serving.tflite_conversion import ConversionOptions, convert
-from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
+from bert_span.serving.tflite_conversion import ConversionOptions
 from bert_span.serving.tflite_metadata import ModelInfo, with_metadata
 from bert_span.serving.tflite_report import report_text
 from bert_span.serving.tflite_runner import runtime_name
+from bert_span.serving.tflite_text_extractor import open_tflite
+from bert_span.serving.tokenizer_agreement import compare_tokenizers
 from bert_span.span_config import span_config
 
-_PACKAGES = ("tensorflow", "keras", "keras-hub")
+_PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
 _CALIBRATION_WINDOWS = 64
 
 
@@ -41,12 +43,15 @@ class TFLiteOptions:
     max_f1_drop: refuse a file whose F1 on the evaluated questions is below the
       model's by more than this, in points; None takes any.
     info: `ModelInfo`; None has a name and a version only.
+    with_tokenizer: take strings and give places in bytes, with tokenizer and
+      windows inside; for span heads, by custom ops of tensorflow-text.
   """
 
   quantization: str = "none"
   dynamic_length: bool = False
   max_f1_drop: float | None = None
   info: ModelInfo | None = None
+  with_tokenizer: bool = False
 
 
 def export_tflite(
@@ -78,9 +83,11 @@ def export_tflite(
   with open_atomically(path, binary=True) as file:
     file.write(content)
     file.flush()
-    verified = tflite_verification.verify(
-      file.name, extractor, sample_examples(), options.quantization
-    )
+    verify = tflite_verification.verify
+    if options.with_tokenizer:
+      verify = tflite_verification.verify_with_tokenizer
+    samples = sample_examples()
+    verified = verify(file.name, extractor, samples, options.quantization)
     scores = None
     if evaluated is not None:
       scores = _scores(file.name, extractor, evaluated)
@@ -90,6 +97,7 @@ def export_tflite(
     "sha256": hashlib.sha256(content).hexdigest(),
     "options": {**dataclasses.asdict(options), **_text_options(extractor)},
     "verification": dataclasses.asdict(verified),
+    "tokenizer": _tokenizer_figures(extractor, options, samples, evaluated),
     "evaluation": scores,
     "training": training_run(source) if source else {},
     "versions": _versions(),
@@ -129,11 +137,21 @@ def tflite_content(extractor, options, calibration=None):
   """
   windows = extractor.window_options
   seq_length = None if options.dynamic_length else windows.max_seq_length
-  content = convert(
-    extractor.model,
-    ConversionOptions(seq_length, options.quantization),
-    _calibration_windows(extractor, calibration) if calibration else None,
-  )
+  conversion = ConversionOptions(seq_length, options.quantization)
+  if options.with_tokenizer:
+    check_head(extractor)
+    content = tflite_conversion.convert_with_tokenizer(
+      extractor.model,
+      extractor.preprocessor,
+      extractor.decoder_options,
+      conversion,
+    )
+  else:
+    content = tflite_conversion.convert(
+      extractor.model,
+      conversion,
+      _calibration_windows(extractor, calibration) if calibration else None,
+    )
   tokenizer = extractor.preprocessor.tokenizer
   config = span_config(
     tokenizer.do_lower_case, windows, extractor.decoder_options, extractor.head
@@ -142,13 +160,32 @@ def tflite_content(extractor, options, calibration=None):
     "max_length": windows.max_seq_length,
     "dynamic_length": options.dynamic_length,
     "quantization": options.quantization,
+    "with_tokenizer": options.with_tokenizer,
   }
   return with_metadata(
     content,
     options.info or ModelInfo("bert_span", "", bert_span.__version__),
     tokenizer.vocabulary,
     config,
+    options.with_tokenizer,
   )
+
+
+def check_head(extractor):
+  """Refuses a model whose answers cannot be decoded within a TFLite file.
+
+  Args:
+    extractor: the `SpanExtractor`.
+
+  Raises:
+    ValueError: it has no span head.
+  """
+  if extractor.head != heads.SPAN:
+    raise ValueError(
+      "A TFLite file with its tokenizer inside decodes span heads only. "
+      f"Received a model with a {extractor.head} head: leave out "
+      "--with_tokenizer, and decode its logits as export/TFLITE.md says."
+    )
 
 
 def _calibration_windows(extractor, examples):
@@ -168,10 +205,22 @@ def _calibration_windows(extractor, examples):
   return padded
 
 
+def _tokenizer_figures(extractor, options, samples, evaluated):
+  """How the tokenizer inside agrees with ours; None where there is none."""
+  if not options.with_tokenizer:
+    return None
+  examples = [*samples, *(evaluated.examples if evaluated else ())]
+  agreement = compare_tokenizers(
+    extractor.preprocessor.tokenizer,
+    (text for e in examples for text in (e.question, e.context)),
+  )
+  return dataclasses.asdict(agreement)
+
+
 def _scores(path, extractor, evaluated):
   """The official metrics of model and file on the same questions."""
   examples = list(evaluated.examples)
-  candidate = TFLiteSpanExtractor(
+  candidate = open_tflite(
     path, extractor.window_options, extractor.decoder_options
   )
   texts = [

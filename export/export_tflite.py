@@ -6,8 +6,9 @@ r"""Exports a trained model as a TFLite file for devices.
     --quantization=dynamic --evaluate_file=dev.json --max_f1_drop=1
 
 Writes the file and its report, model.tflite.json and model.tflite.txt. Before
-the file gets its name it is run: its ops must be TFLite's own, its logits
-numbers, its answers those of the model. export/TFLITE.md tells how to call it.
+the file gets its name it is run: its ops must be TFLite's own (and
+tensorflow-text's, --with_tokenizer), its logits numbers, its answers those of
+the model. export/TFLITE.md tells how to call it.
 """
 
 import sys
@@ -37,6 +38,14 @@ _DYNAMIC_LENGTH = flags.DEFINE_bool(
   False,
   "Whether the file takes windows of any length up to --max_seq_length; the "
   "Task Library does not.",
+)
+_WITH_TOKENIZER = flags.DEFINE_bool(
+  "with_tokenizer",
+  False,
+  "Whether the file takes a question and a passage as strings and gives the "
+  "answer's place in bytes, with tokenizer, windows and decoding inside; a "
+  "runtime needs three custom ops of tensorflow-text for it, and no Flex ops. "
+  "Span heads only, not with int8.",
 )
 _CALIBRATION_FILE = flags.DEFINE_string(
   "calibration_file",
@@ -105,6 +114,7 @@ def main(argv):
         version=_MODEL_VERSION.value,
         license=_LICENSE.value,
       ),
+      _WITH_TOKENIZER.value,
     ),
     evaluated,
     calibration,
@@ -144,6 +154,11 @@ def _check_flags():
     not is_int8 or _MAX_F1_DROP.value is not None,
     "--quantization=int8 is experimental and may ruin the answers: give "
     "--evaluate_file and --max_f1_drop.",
+  )
+  check(
+    not (is_int8 and _WITH_TOKENIZER.value),
+    "--with_tokenizer cannot be combined with --quantization=int8: take "
+    "dynamic, or leave the tokenizer out.",
   )
   check(
     not (is_int8 and _DYNAMIC_LENGTH.value),

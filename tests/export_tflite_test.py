@@ -19,13 +19,16 @@ def _run(repository, module, *arguments):
 
 
 @pytest.mark.large
-def test_ask_answers_from_the_file_as_from_the_model(repository, tmp_path):
+@pytest.mark.parametrize("more", [[], ["--with_tokenizer"]])
+def test_ask_answers_from_the_file_as_from_the_model(
+  repository, tmp_path, more
+):
   model, file = tmp_path / "model", tmp_path / "qa.tflite"
   tiny_extractor(version_2=True).save_to_preset(model)
   done = _run(
     repository,
     "export.export_tflite",
-    *(f"--model={model}", f"--output={file}", "--license=Apache-2.0"),
+    *(f"--model={model}", f"--output={file}", "--license=Apache-2.0", *more),
   )
   assert done.returncode == 0, done.stderr
   assert "equal answers:   124 of 124 sample questions" in done.stdout
@@ -44,6 +47,20 @@ def test_ask_answers_from_the_file_as_from_the_model(repository, tmp_path):
   assert of_file["char_start"] == of_model["char_start"]
   assert of_file["answer"] == of_model["answer"]
   assert of_file["score"] == pytest.approx(of_model["score"], abs=1e-3)
+  if not more:
+    return
+  assert "tokenizer inside: 0 of" in done.stdout
+  asked = _run(
+    repository,
+    "bert_span.ask",
+    *(f"--model={file}", f"--question={QUESTION}", f"--context={CONTEXT}"),
+    "--max_answer_length=1",
+  )
+  assert asked.returncode == 1
+  assert (
+    "max_answer_length is 30 in the file, received 1"
+    in (asked.stderr.splitlines()[-1])
+  )
 
 
 @pytest.mark.parametrize(
@@ -63,6 +80,14 @@ def test_ask_answers_from_the_file_as_from_the_model(repository, tmp_path):
         "--calibration_file=c.json",
       ],
       "experimental and may ruin the answers",
+    ),
+    (
+      [
+        *("--model=m", "--output=a.tflite", "--quantization=int8"),
+        *("--calibration_file=c.json", "--evaluate_file=e.json"),
+        *("--max_f1_drop=1", "--with_tokenizer"),
+      ],
+      "--with_tokenizer cannot be combined with --quantization=int8",
     ),
   ],
 )

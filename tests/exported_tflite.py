@@ -12,7 +12,9 @@ from bert_span import tflite_export
 
 
 @functools.cache
-def exported_tflite(head="span", quantization="none", dynamic_length=False):
+def exported_tflite(
+  head="span", quantization="none", dynamic_length=False, with_tokenizer=False
+):
   """The path of a TFLite file, and the SpanExtractor it was made of.
 
   "No answer" is possible.
@@ -21,7 +23,9 @@ def exported_tflite(head="span", quantization="none", dynamic_length=False):
   folder = tempfile.mkdtemp()
   atexit.register(shutil.rmtree, folder, ignore_errors=True)
   path = os.path.join(folder, "tiny.tflite")
-  options = tflite_export.TFLiteOptions(quantization, dynamic_length)
+  options = tflite_export.TFLiteOptions(
+    quantization, dynamic_length, with_tokenizer=with_tokenizer
+  )
   with open(path, "wb") as file:
     file.write(tflite_export.tflite_content(extractor, options))
   return path, extractor

@@ -24,28 +24,17 @@ class Answer(NamedTuple):
   probability: float
 
 
-class Answerer:
-  """Windows in, logits from whoever gives them, answers out.
-
-  A Keras model and a TFLite file differ in what scores windows and share all
-  the rest.
+class AnswerForms:
+  """Answers in the forms that people ask for; a subclass has `predict`.
 
   Args:
     head: "span" or "bio".
     decoder_options: `DecoderOptions`, or `TagDecoderOptions` for "bio".
-    make_windows: `SpanPreprocessor`, or a tf.function of one.
-    score_windows: function of windows (a dict of arrays, see `SlidingWindows`)
-      and the number to read at once; gives start_logits and end_logits,
-      float32 [windows, seq_length], or for "bio" a tuple of tag_logits,
-      float32 [windows, seq_length, 3].
   """
 
-  def __init__(self, head, decoder_options, make_windows, score_windows):
+  def __init__(self, head, decoder_options):
     self.head = head
     self.decoder_options = decoder_options
-    self._decode = head_decoding.window_decoder(head, decoder_options)
-    self._make_windows = make_windows
-    self._score_windows = score_windows
 
   def answer(self, question, context, n_best=1):
     """Answers one question, or several.
@@ -94,6 +83,29 @@ class Answerer:
       return [[answer] if answer.text else [] for answer in best]
     predictions = self.predict(_examples(question, context))
     return [[Answer(*_fields(s)) for s in p.spans] for p in predictions]
+
+
+class Answerer(AnswerForms):
+  """Windows in, logits from whoever gives them, answers out.
+
+  A Keras model and a TFLite file differ in what scores windows and share all
+  the rest.
+
+  Args:
+    head: "span" or "bio".
+    decoder_options: `DecoderOptions`, or `TagDecoderOptions` for "bio".
+    make_windows: `SpanPreprocessor`, or a tf.function of one.
+    score_windows: function of windows (a dict of arrays, see `SlidingWindows`)
+      and the number to read at once; gives start_logits and end_logits,
+      float32 [windows, seq_length], or for "bio" a tuple of tag_logits,
+      float32 [windows, seq_length, 3].
+  """
+
+  def __init__(self, head, decoder_options, make_windows, score_windows):
+    super().__init__(head, decoder_options)
+    self._decode = head_decoding.window_decoder(head, decoder_options)
+    self._make_windows = make_windows
+    self._score_windows = score_windows
 
   def predict(self, examples, batch_size=8, on_logits=None):
     """Answers many questions.

@@ -45,7 +45,7 @@ class Candidates(NamedTuple):
     return self.start_score + self.end_score
 
 
-def position_scores(logits, input_mask, span_score):
+def position_scores(logits, input_mask, span_score, dtype=tf.float64):
   """What each position adds to the score of a span that starts (ends) there.
 
   logit_sum: the logit itself, so that a span scores start + end.
@@ -59,14 +59,15 @@ def position_scores(logits, input_mask, span_score):
     logits: float32 [windows, seq_length].
     input_mask: int32 [windows, seq_length], 1 for real tokens, 0 for padding.
     span_score: "logit_sum" or "mean_probability".
+    dtype: tf.float64, or tf.float32 for runtimes that have no float64.
 
   Returns:
-    float64 [windows, seq_length].
+    dtype [windows, seq_length].
   """
-  scores = tf.cast(logits, tf.float64)
+  scores = tf.cast(logits, dtype)
   if span_score == "logit_sum":
     return scores
-  scores = tf.where(tf.cast(input_mask, tf.bool), scores, tf.float64.min)
+  scores = tf.where(tf.cast(input_mask, tf.bool), scores, dtype.min)
   return tf.nn.softmax(scores, axis=-1) / 2
 
 

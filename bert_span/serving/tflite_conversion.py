@@ -14,9 +14,11 @@ import tensorflow as tf
 
 from bert_span.serving import tflite_file
 from bert_span.serving.quantizable_model import CLIPPED_MASK, QuantizableModel
+from bert_span.serving.text_graph import TextGraph
 
 QUANTIZATIONS = ("none", "float16", "dynamic", "int8")
 INPUT_NAMES = ("ids", "mask", "segment_ids")
+TEXT_INPUT_NAMES = ("question", "context")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,21 +70,11 @@ def convert(model, options, calibration=None):
     model = QuantizableModel(model, CLIPPED_MASK)
   elif options.quantization == "dynamic":
     model = QuantizableModel(model)
-  with tempfile.TemporaryDirectory() as folder:
-    _save(model, options.seq_length, folder)
-    converter = tf.lite.TFLiteConverter.from_saved_model(folder)
-    _quantize(converter, options, calibration)
-    content = converter.convert()
-  return tflite_file.with_signature_names(content)
-
-
-def _save(model, seq_length, folder):
-  """Writes the SavedModel to convert."""
   specs = [
-    tf.TensorSpec([1, seq_length], tf.int32, name=name) for name in INPUT_NAMES
+    tf.TensorSpec([1, options.seq_length], tf.int32, name=name)
+    for name in INPUT_NAMES
   ]
 
-  @tf.function(input_signature=specs)
   def logits(ids, mask, segment_ids):
     inputs = {
       "token_ids": ids,
@@ -92,9 +84,65 @@ def _save(model, seq_length, folder):
     outputs = model(inputs, training=False)
     return {name: outputs[name] for name in model.logit_names}
 
+  return _converted(logits, specs, model, options, calibration)
+
+
+def convert_with_tokenizer(model, preprocessor, decoder_options, options):
+  """Converts a model with all that stands around it; strings in, spans out.
+
+  The inputs are question and context, string [1], the outputs those of
+  `TextGraph`. Beside TFLite's own ops the file has those of tensorflow-text
+  that `byte_tokenizer.CUSTOM_OPS` lists.
+
+  Args:
+    model: a `SpanModel`.
+    preprocessor: its `SpanPreprocessor`.
+    decoder_options: `DecoderOptions`.
+    options: `ConversionOptions`; windows are max_seq_length long where they
+      have a fixed length.
+
+  Returns:
+    bytes.
+
+  Raises:
+    ValueError: int8, for which there is no calibration by strings.
+  """
+  if options.quantization == "int8":
+    raise ValueError(
+      "A file with its tokenizer inside cannot be quantized to int8: take "
+      "dynamic, or leave the tokenizer out."
+    )
+  if options.quantization == "dynamic":
+    model = QuantizableModel(model)
+  graph = TextGraph(
+    model, preprocessor, decoder_options, options.seq_length is None
+  )
+  specs = [
+    tf.TensorSpec([1], tf.string, name=name) for name in TEXT_INPUT_NAMES
+  ]
+
+  def answer(question, context):
+    return graph(question, context)
+
+  return _converted(answer, specs, model, options)
+
+
+def _converted(function, specs, model, options, calibration=None):
+  """The bytes of a function of tensors, given a model whose weights it reads.
+
+  Only the function refers to the model.
+  """
   module = tf.Module()
   module.raw_variables = _raw_variables(model)
-  tf.saved_model.save(module, folder, logits.get_concrete_function())
+  traced = tf.function(function, input_signature=specs, autograph=False)
+  with tempfile.TemporaryDirectory() as folder:
+    tf.saved_model.save(module, folder, traced.get_concrete_function())
+    converter = tf.lite.TFLiteConverter.from_saved_model(folder)
+    # Which ones is checked afterwards; TensorFlow's own are not allowed.
+    converter.allow_custom_ops = True
+    _quantize(converter, options, calibration)
+    content = converter.convert()
+  return tflite_file.with_signature_names(content)
 
 
 def _raw_variables(model):

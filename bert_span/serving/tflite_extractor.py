@@ -45,6 +45,10 @@ class TFLiteSpanExtractor(Answerer):
   ):
     config = tflite_file.read_span_config(path)
     tflite_file.check_unchanged(path, config)
+    if tflite_file.has_tokenizer(config):
+      raise ValueError(
+        f"{path} has its tokenizer inside: open it with TFLiteTextExtractor."
+      )
     head = config["head"]
     self.window_options = window_options or WindowOptions(**config["window"])
     self.runner = TFLiteRunner(

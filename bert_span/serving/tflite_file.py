@@ -208,6 +208,16 @@ def read_span_config(path):
   return config
 
 
+def has_tokenizer(config):
+  """Whether a file takes strings, with tokenizer and windows inside.
+
+  Args:
+    config: dict of `read_span_config`.
+  """
+  # Files of older versions do not say: they have none.
+  return bool(config["tflite"].get("with_tokenizer", False))
+
+
 def fingerprint(content):
   """What tells whether a model is still the one that was written.
 

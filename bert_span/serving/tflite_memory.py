@@ -28,14 +28,53 @@ def peak_arena_bytes(path, length):
   Returns:
     int.
   """
+  interpreter = make_interpreter(path, plain_kernels=True)
+  for detail in interpreter.get_input_details():
+    interpreter.resize_tensor_input(detail["index"], [1, length])
+  interpreter.allocate_tensors()
+  for detail in interpreter.get_input_details():
+    interpreter.set_tensor(detail["index"], np.zeros([1, length], np.int32))
+  interpreter.invoke()
+  return _peak_of_graphs(path, interpreter)
+
+
+def text_peak_arena_bytes(path, question, context):
+  """The same of a file of `convert_with_tokenizer`, for a question.
+
+  A loop's graph is needed beside the one that runs it, so their peaks add up.
+  Strings are not counted.
+
+  Args:
+    path: local path of the file.
+    question, context: bytes, UTF-8.
+
+  Returns:
+    int.
+  """
+  interpreter = make_interpreter(path, plain_kernels=True, with_text_ops=True)
+  run = interpreter.get_signature_runner()
+  run(
+    question=np.array([question], object), context=np.array([context], object)
+  )
+  return _peak_of_graphs(path, interpreter)
+
+
+def _peak_of_graphs(path, interpreter):
+  """The sum of the peaks of all graphs, by the sizes of the last run."""
   with open(path, "rb") as file:
     model = tflite_file.parse(file.read())
-  (graph,) = model.subgraphs
-  sizes = _tensor_bytes(path, length)
+  return sum(
+    _peak(graph, model.buffers, _tensor_bytes(interpreter, index))
+    for index, graph in enumerate(model.subgraphs)
+  )
+
+
+def _peak(graph, buffers, sizes):
+  """The peak of one graph, in bytes."""
   constant = {
     index
     for index, tensor in enumerate(graph.tensors)
-    if model.buffers[tensor.buffer].data is not None
+    if buffers[tensor.buffer].data is not None
   }
   first, last = dict.fromkeys(graph.inputs, 0), {}
   for step, operator in enumerate(graph.operators):
@@ -47,22 +86,16 @@ def peak_arena_bytes(path, length):
   changes = np.zeros(len(graph.operators) + 2, np.int64)
   for index, begin in first.items():
     if index not in constant:
-      changes[begin] += sizes[index]
-      changes[last.get(index, begin) + 1] -= sizes[index]
+      # What was never made, in a loop that was not run, has no size.
+      changes[begin] += sizes.get(index, 0)
+      changes[last.get(index, begin) + 1] -= sizes.get(index, 0)
   return int(np.cumsum(changes).max())
 
 
-def _tensor_bytes(path, length):
-  """Bytes of each tensor by index, after a run on padding alone."""
-  interpreter = make_interpreter(path, plain_kernels=True)
-  for detail in interpreter.get_input_details():
-    interpreter.resize_tensor_input(detail["index"], [1, length])
-  interpreter.allocate_tensors()
-  for detail in interpreter.get_input_details():
-    interpreter.set_tensor(detail["index"], np.zeros([1, length], np.int32))
-  interpreter.invoke()
+def _tensor_bytes(interpreter, graph):
+  """Bytes of each tensor of a graph by index, as the last run left them."""
   return {
     detail["index"]: math.prod(map(int, detail["shape"]))
     * np.dtype(detail["dtype"]).itemsize
-    for detail in interpreter.get_tensor_details()
+    for detail in interpreter.get_tensor_details(graph)
   }

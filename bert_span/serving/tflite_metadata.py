@@ -45,10 +45,21 @@ TENSOR_DESCRIPTIONS = {
   "tag_logits": "Logits of the tags B, I and O of each position.",
   "question": "The question, UTF-8.",
   "context": "The passage, UTF-8.",
-  "byte_starts": "Where the answers begin in the passage, in bytes; -1: none.",
-  "byte_ends": "Where the answers end in the passage, in bytes; -1: none.",
-  "scores": "Start logit + end logit of the answers, the best one first.",
-  "null_score": "The score of no answer.",
+  "byte_start": "Where the answer begins in the passage, in bytes.",
+  "byte_end": "Behind its last byte; 0, as byte_start, for no answer.",
+  "score": "What answers are compared by: start logit + end logit, or the mean "
+  "of their probabilities.",
+  "probability": "Of the answer, among those of the n-best list.",
+  "null_odds": "Score of no answer - score of the best span; 1e6 where no span "
+  "is possible.",
+  "is_answerable": "Whether the answer is a span.",
+  "n_best_count": "Entries of the n-best list; behind them is padding.",
+  "n_best_byte_start": "As byte_start, of each entry, the best one first.",
+  "n_best_byte_end": "As byte_end, of each entry.",
+  "n_best_start_logit": "Of each entry's first token, or of [CLS].",
+  "n_best_end_logit": "Of each entry's last token, or of [CLS].",
+  "n_best_score": "As score, of each entry.",
+  "n_best_probability": "As probability, of each entry.",
 }
 
 

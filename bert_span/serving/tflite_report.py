@@ -23,16 +23,34 @@ def report_text(report):
     + (f"1 to {length}" if options["dynamic_length"] else f"{length}")
     + " WordPieces",
     f"size:            {checked['size_bytes'] / _MEGABYTE:.1f} MB",
-    f"peak arena:      {checked['peak_arena_bytes'] / _MEGABYTE:.1f} MB at "
-    f"{length} WordPieces, TFLite's own kernels",
+    f"peak arena:      {checked['peak_arena_bytes'] / _MEGABYTE:.1f} MB "
+    + (
+      "on a sample passage"
+      if options["with_tokenizer"]
+      else f"at {length} WordPieces"
+    )
+    + ", TFLite's own kernels",
     f"equal answers:   {checked['num_equal']} of {checked['num_questions']} "
     "sample questions",
     f"largest difference of their scores: {checked['largest_difference']:.2g}",
+    *_tokenizer_lines(report["tokenizer"]),
     *_score_lines(report["evaluation"]),
     f"ops:             {_counts(checked['ops'])}",
     f"made with:       {_pairs(report['versions'])}",
   ]
   return "\n".join(lines) + "\n"
+
+
+def _tokenizer_lines(found):
+  """How the tokenizer in the file differs from ours."""
+  if found is None:
+    return []
+  return [
+    f"tokenizer inside: {found['capital_sigma'] + found['other']} of "
+    f"{found['num_texts']} texts ({found['num_tokens']} WordPieces) differ "
+    f"from bert_span's: {found['capital_sigma']} by a capital sigma at the end "
+    f"of a word, {found['other']} otherwise"
+  ]
 
 
 def _score_lines(scores):

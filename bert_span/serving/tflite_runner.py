@@ -1,5 +1,6 @@
 """Runs a TFLite file on single windows, by LiteRT or by TensorFlow."""
 
+import functools
 import importlib
 import importlib.util
 import warnings
@@ -89,13 +90,17 @@ class TFLiteRunner:
     self._length = length
 
 
-def make_interpreter(path, num_threads=None, plain_kernels=False):
+def make_interpreter(
+  path, num_threads=None, plain_kernels=False, with_text_ops=False
+):
   """An interpreter of ai_edge_litert where that is installed, else of tf.lite.
 
   Args:
     path: local path of a TFLite file.
     num_threads: threads of the runtime; None leaves it to the runtime.
     plain_kernels: leave XNNPACK out.
+    with_text_ops: add the custom ops of tensorflow-text. They are built for
+      tf.lite, so it is always that one.
 
   Returns:
     The interpreter; both have the same methods.
@@ -103,11 +108,20 @@ def make_interpreter(path, num_threads=None, plain_kernels=False):
   Raises:
     ValueError: the file cannot be loaded.
   """
+  is_litert = not with_text_ops and importlib.util.find_spec(_LITERT)
   runtime = importlib.import_module(
     f"{_LITERT}.interpreter"
-    if importlib.util.find_spec(_LITERT)
+    if is_litert
     else "tensorflow.lite.python.interpreter"
   )
+  make = runtime.Interpreter
+  if with_text_ops:
+    # Loads all its ops, and is needed for these files only.
+    from tensorflow_text import tflite_registrar
+
+    make = functools.partial(
+      runtime.InterpreterWithCustomOps, tflite_registrar.SELECT_TFTEXT_OPS
+    )
   resolvers = runtime.OpResolverType
   resolver = resolvers.AUTO
   if plain_kernels:
@@ -116,8 +130,8 @@ def make_interpreter(path, num_threads=None, plain_kernels=False):
     # That tf.lite makes way for ai_edge_litert.
     warnings.simplefilter("ignore", UserWarning)
     try:
-      return runtime.Interpreter(
-        str(path),
+      return make(
+        model_path=str(path),
         num_threads=num_threads,
         experimental_op_resolver_type=resolver,
       )

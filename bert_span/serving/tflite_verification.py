@@ -5,9 +5,15 @@ import os
 
 import numpy as np
 
+from bert_span.data.encodable import encodable
 from bert_span.serving import tflite_file
 from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
-from bert_span.serving.tflite_memory import peak_arena_bytes
+from bert_span.serving.tflite_memory import (
+  peak_arena_bytes,
+  text_peak_arena_bytes,
+)
+from bert_span.serving.tflite_text_extractor import TFLiteTextExtractor
+from bert_span.text.byte_tokenizer import CUSTOM_OPS
 
 # Share of sample questions on which the answers must be the same characters.
 # Fewer bits change some; a file that is broken changes nearly all.
@@ -54,14 +60,47 @@ def verify(path, extractor, examples, quantization):
     ValueError: the file has ops beyond TFLite's own, reads variables, gives
       NaN or an infinity, or too few equal answers.
   """
-  with open(path, "rb") as file:
-    ops = tflite_file.op_counts(tflite_file.parse(file.read()))
-  tflite_file.check_ops(ops)
+  ops = _checked_ops(path)
   options = extractor.window_options, extractor.decoder_options
   candidate = TFLiteSpanExtractor(path, *options)
   check_finite(candidate.runner)
   expected = list(extractor.predict(examples))
   given = list(candidate.predict(examples, on_logits=_check_logits))
+  arena = peak_arena_bytes(path, candidate.runner.max_length)
+  return _verification(path, expected, given, quantization, ops, arena)
+
+
+def verify_with_tokenizer(path, extractor, examples, quantization):
+  """The same for a file that has its tokenizer and windows inside.
+
+  In float32 the probabilities of equal answers must be the model's, too.
+
+  Args, Returns, Raises: see `verify`; the ops of `byte_tokenizer` may be there.
+  Each example's question must have a WordPiece.
+  """
+  ops = _checked_ops(path, CUSTOM_OPS)
+  options = extractor.window_options, extractor.decoder_options
+  candidate = TFLiteTextExtractor(path, *options)
+  expected = list(extractor.predict(examples))
+  check_finite_columns(candidate, examples[0])
+  given = list(candidate.predict(examples))
+  _check_finite_answers(given)
+  if quantization == "none":
+    _check_probabilities(expected, given)
+  texts = (encodable(examples[0].question), encodable(examples[0].context))
+  arena = text_peak_arena_bytes(path, *(text.encode() for text in texts))
+  return _verification(path, expected, given, quantization, ops, arena)
+
+
+def _checked_ops(path, custom_ops=()):
+  with open(path, "rb") as file:
+    ops = tflite_file.op_counts(tflite_file.parse(file.read()))
+  tflite_file.check_ops(ops, custom_ops)
+  return ops
+
+
+def _verification(path, expected, given, quantization, ops, arena):
+  """What was found; an error where too few answers are equal."""
   largest, different = _compare(expected, given)
   num_equal = len(expected) - len(different)
   least = LEAST_EQUAL[quantization]
@@ -74,12 +113,7 @@ def verify(path, extractor, examples, quantization):
       "not written. " + "; ".join(different[:_SHOWN])
     )
   return TFLiteVerification(
-    len(expected),
-    num_equal,
-    largest,
-    ops,
-    os.path.getsize(path),
-    peak_arena_bytes(path, candidate.runner.max_length),
+    len(expected), num_equal, largest, ops, os.path.getsize(path), arena
   )
 
 
@@ -105,6 +139,56 @@ def check_finite(runner):
             f"of {length} positions with {num_tokens} WordPieces. Its weights "
             "are damaged or were never saved; it is not written."
           )
+
+
+def check_finite_columns(extractor, example):
+  """Refuses a file with its tokenizer inside that gives NaN.
+
+  It is given the example, an empty passage and an empty question.
+
+  Args:
+    extractor: `TFLiteTextExtractor`.
+    example: `SquadExample`.
+
+  Raises:
+    ValueError: a number is NaN or infinite.
+  """
+  texts = example.question, example.context
+  for question, context in (texts, (texts[0], ""), ("", texts[1])):
+    for name, values in extractor.columns(question, context).items():
+      if not np.isfinite(values).all():
+        raise ValueError(
+          f"The TFLite file gives NaN or an infinity in {name} for the "
+          f"question {question!r}. Its weights are damaged or were never "
+          "saved; it is not written."
+        )
+
+
+def _check_finite_answers(predictions):
+  """Refuses NaN in what the samples were answered."""
+  for answer in predictions:
+    numbers = (answer.score, answer.probability, answer.null_odds)
+    if not np.isfinite(numbers).all():
+      raise ValueError(
+        f"The TFLite file gives NaN or an infinity for question "
+        f"{answer.qas_id}: {numbers}. It is not written."
+      )
+
+
+def _check_probabilities(expected, given):
+  """Refuses other probabilities and null odds of equal answers."""
+  for wanted, answer in zip(expected, given, strict=True):
+    if _spans(wanted) != _spans(answer):
+      continue
+    for name in ("probability", "null_odds"):
+      numbers = getattr(wanted, name), getattr(answer, name)
+      if not abs(numbers[0] - numbers[1]) <= _TOLERANCE * max(
+        1, abs(numbers[0])
+      ):
+        raise ValueError(
+          f"question {wanted.qas_id}: the model's {name} is {numbers[0]}, the "
+          f"TFLite file's {numbers[1]}. It is not written."
+        )
 
 
 def _check_logits(logits):

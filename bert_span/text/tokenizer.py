@@ -20,10 +20,10 @@ from bert_span.text.vocabulary import (
 )
 
 # As run_squad: WordpieceTokenizer.max_input_chars_per_word.
-_MAX_WORD_CHARACTERS = 200
+MAX_WORD_CHARACTERS = 200
 # Beyond it tensorflow-text itself answers [UNK]; a word of 200 characters has
 # at most 800 bytes.
-_MAX_WORD_BYTES = 4 * _MAX_WORD_CHARACTERS
+_MAX_WORD_BYTES = 4 * MAX_WORD_CHARACTERS
 
 # As run_squad: U+0000, U+FFFD and the categories Cc and Cf vanish, apart from
 # tab, newline and carriage return.
@@ -59,7 +59,7 @@ class Tokens(NamedTuple):
     return Tokens(*(tf.gather(part, indices) for part in self))
 
 
-class _Characters(NamedTuple):
+class Characters(NamedTuple):
   """The characters of all texts, one after the other.
 
   Attributes:
@@ -94,6 +94,11 @@ class WordPieceTokenizer(keras.layers.Layer):
     vocabulary: list of tokens, the index is the id.
     do_lower_case: lower-case and strip accents (uncased models).
 
+  Attributes:
+    vocabulary, do_lower_case: the arguments.
+    cls_id, sep_id, unknown_id: ids of [CLS], [SEP] and [UNK].
+    wordpiece: `FastWordpieceTokenizer`, what cuts normalized words.
+
   Source: google-research/bert, tokenization.py (BasicTokenizer and
   WordpieceTokenizer).
   """
@@ -110,7 +115,7 @@ class WordPieceTokenizer(keras.layers.Layer):
     self.cls_id = self.vocabulary.index(CLS_TOKEN)
     self.sep_id = self.vocabulary.index(SEP_TOKEN)
     self.unknown_id = self.vocabulary.index(UNKNOWN_TOKEN)
-    self._wordpiece = _fast_wordpiece(self.vocabulary)
+    self.wordpiece = _fast_wordpiece(self.vocabulary)
 
   def call(self, texts):
     """Tokenizes a batch of texts.
@@ -122,30 +127,28 @@ class WordPieceTokenizer(keras.layers.Layer):
       `Tokens`.
     """
     texts = tf.convert_to_tensor(texts, tf.string)
-    characters = self._normalize_characters(texts)
+    characters = self.normalized_characters(texts)
     joined = tf.strings.reduce_join(
       tf.RaggedTensor.from_row_splits(
         characters.normalized, characters.row_splits, validate=False
       ),
       axis=-1,
     )
-    ids, byte_starts, byte_ends = self._wordpiece.tokenize_with_offsets(joined)
+    ids, byte_starts, byte_ends = self.wordpiece.tokenize_with_offsets(joined)
     starts, ends = _bytes_to_characters(byte_starts, byte_ends, characters)
     return self._unknown_long_words(ids, starts, ends, characters)
 
-  def get_config(self):
-    """Arguments that rebuild the layer."""
-    return {
-      **super().get_config(),
-      "vocabulary": self.vocabulary,
-      "do_lower_case": self.do_lower_case,
-    }
-
-  def _normalize_characters(self, texts):
+  def normalized_characters(self, texts):
     """Every character of every text, and what the tokenizer sees of it.
 
     The string ops run once per distinct character of the batch, some hundred,
     and not once per character.
+
+    Args:
+      texts: string [batch], UTF-8.
+
+    Returns:
+      `Characters`.
     """
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
     if self.do_lower_case:
@@ -165,11 +168,19 @@ class WordPieceTokenizer(keras.layers.Layer):
       decomposed = tf_text.normalize_utf8(kept, "NFD")
       normalized = tf.strings.regex_replace(decomposed, r"\p{Mn}", "")
     is_mark = tf.not_equal(kept, "") & tf.equal(normalized, "")
-    return _Characters(
+    return Characters(
       code_points.row_splits,
       tf.gather(normalized, index),
       tf.gather(is_mark, index),
     )
+
+  def get_config(self):
+    """Arguments that rebuild the layer."""
+    return {
+      **super().get_config(),
+      "vocabulary": self.vocabulary,
+      "do_lower_case": self.do_lower_case,
+    }
 
   def _unknown_long_words(self, ids, starts, ends, characters):
     """Makes one [UNK] of every word of over 200 characters.
@@ -178,7 +189,7 @@ class WordPieceTokenizer(keras.layers.Layer):
       ids: int32 ragged [batch, tokens].
       starts: int64 [all tokens], index among the characters of all texts.
       ends: int64 [all tokens], likewise.
-      characters: `_Characters`.
+      characters: `Characters`.
 
     Returns:
       `Tokens`, with offsets counted in each text.
@@ -207,6 +218,12 @@ class WordPieceTokenizer(keras.layers.Layer):
     return Tokens(ragged(ids), ragged(starts - offset), ragged(ends - offset))
 
 
+def one_row(values):
+  """The only row of a batch: [n] as ragged [1, n]."""
+  splits = tf.stack([0, tf.size(values)])
+  return tf.RaggedTensor.from_row_splits(values, splits, validate=False)
+
+
 def _fast_wordpiece(vocabulary):
   """tensorflow-text's tokenizer of single words."""
   try:
@@ -230,7 +247,7 @@ def _bytes_to_characters(byte_starts, byte_ends, characters):
   Args:
     byte_starts: int64 ragged [batch, tokens], in bytes of the row's text.
     byte_ends: int64 ragged [batch, tokens], likewise.
-    characters: `_Characters`.
+    characters: `Characters`.
 
   Returns:
     starts and ends, int64 [all tokens], indices among the characters of all
@@ -266,7 +283,7 @@ def _words(characters):
   """Groups characters into what WordPiece takes as words.
 
   Args:
-    characters: `_Characters`.
+    characters: `Characters`.
 
   Returns:
     word_ids: int64 [characters], ascending over all texts.
@@ -291,4 +308,4 @@ def _words(characters):
   word_ids = tf.cumsum(tf.cast(begins, tf.int64)) - 1
   word_starts = tf.concat([tf.where(begins)[:, 0], [num_characters]], 0)
   word_lengths = tf.math.segment_sum(lengths, word_ids)
-  return word_ids, word_starts, word_lengths > _MAX_WORD_CHARACTERS
+  return word_ids, word_starts, word_lengths > MAX_WORD_CHARACTERS

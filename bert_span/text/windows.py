@@ -106,7 +106,7 @@ class SlidingWindows(keras.layers.Layer):
           half-open offsets into the passage; -1 outside its tokens.
         is_max_context: bool [windows, seq_length].
     """
-    question_ids = question_ids[:, : self.options.max_query_length]
+    question_ids = self.shortened(question_ids)
     windows = self._place(question_ids, context)
     positions = tf.range(self._seq_length(windows), dtype=tf.int32)[tf.newaxis]
     in_context, token = _context_tokens(windows, context, positions)
@@ -128,8 +128,47 @@ class SlidingWindows(keras.layers.Layer):
       "token_char_ends": tf.where(
         in_context, _gather(context.char_ends, token), outside
       ),
-      "is_max_context": _max_context(windows, in_context, token, positions),
+      "is_max_context": _max_context(
+        windows, in_context, token, positions, self.context_score
+      ),
     }
+
+  def context_score(self, least, length):
+    """How much of its surroundings a window shows of a token.
+
+    Args:
+      least: int32, the fewer of the window's tokens left and right of it;
+        negative where there is no token.
+      length: int32 of a shape to broadcast, tokens of the passage in the
+        window.
+
+    Returns:
+      float64 of the shape of `least`.
+    """
+    # As run_squad: in float64, or ties would fall otherwise.
+    return tf.cast(least, tf.float64) + 0.01 * tf.cast(length, tf.float64)
+
+  def shortened(self, question_ids):
+    """What is kept of each question.
+
+    Args:
+      question_ids: int32 ragged [batch, question tokens].
+
+    Returns:
+      int32 ragged [batch, at most max_query_length].
+    """
+    return question_ids[:, : self.options.max_query_length]
+
+  def window_examples(self, num_windows):
+    """Which example each window belongs to.
+
+    Args:
+      num_windows: int32 [batch], windows of each example.
+
+    Returns:
+      int32 [windows], ascending.
+    """
+    return tf.repeat(tf.range(tf.size(num_windows)), num_windows)
 
   def get_config(self):
     """Arguments that rebuild the layer."""
@@ -160,7 +199,7 @@ class SlidingWindows(keras.layers.Layer):
     further = tf.maximum(0, num_tokens - room)
     num_windows = 1 + (further + step - 1) // step
     num_windows = tf.where(num_tokens > 0, num_windows, 0)
-    example_index = tf.repeat(tf.range(tf.size(num_windows)), num_windows)
+    example_index = self.window_examples(num_windows)
     first_window = tf.gather(
       tf.cumsum(num_windows, exclusive=True), example_index
     )
@@ -225,20 +264,18 @@ def _gather(ragged, index):
   return tf.gather(values, index)
 
 
-def _max_context(windows, in_context, token, positions):
+def _max_context(windows, in_context, token, positions, score_of):
   """Marks each token of a passage in the one window that shows it best.
 
   score = min(tokens to its left, to its right) + 0.01 * window length; the
-  first window wins a tie.
+  first window wins a tie. `score_of` is `SlidingWindows.context_score`.
 
   Returns:
     bool [windows, seq_length].
   """
   left = positions - windows["first_context_position"][:, tf.newaxis]
   length = windows["context_length"][:, tf.newaxis]
-  least = tf.cast(tf.minimum(left, length - left - 1), tf.float64)
-  # As run_squad: in float64, or ties would fall otherwise.
-  score = least + 0.01 * tf.cast(length, tf.float64)
+  score = score_of(tf.minimum(left, length - left - 1), length)
   token = tf.where(in_context, token, -1)  # segment sums drop negative ids
   num_tokens = tf.reduce_max(tf.concat([[-1], tf.reshape(token, [-1])], 0)) + 1
   best_score = tf.math.unsorted_segment_max(score, token, num_tokens)

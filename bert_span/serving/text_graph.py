@@ -1,0 +1,202 @@
+"""Strings in, byte spans out: a span model as a graph that TFLite can hold.
+
+The steps are those of `SpanServer`, for one question. Windows and candidates
+are the very same code; tokens, context scores and n-best lists have forms of
+their own, since TFLite has no Unicode, no float64 and no string operations.
+"""
+
+import tensorflow as tf
+
+from bert_span.answers import candidates as candidates_lib
+from bert_span.answers import n_best
+from bert_span.answers.decoder import NO_SPAN_NULL_ODDS
+from bert_span.answers.window_logits import NO_LOGIT
+from bert_span.serving import byte_entries
+from bert_span.text.byte_tokenizer import ByteTokenizer
+from bert_span.text.ranked_windows import RankedWindows
+
+# Windows of a file that takes any length are padded to a multiple of it.
+LENGTH_MULTIPLE = 32
+_INPUTS = ("input_ids", "input_mask", "segment_ids")
+
+
+class TextGraph:
+  """Answers one question about one passage.
+
+  It gives, with n entries, n_best_size, or one more with
+  version_2_with_negative:
+    byte_start, byte_end: int32 [1], bytes of the context, half-open; 0, 0 for
+      no answer.
+    score, probability, null_odds: float32 [1], see `SpanDecoder`.
+    is_answerable: bool [1], whether the answer is a span.
+    n_best_count: int32 [1], entries of the n-best list that are no padding.
+    n_best_byte_start, n_best_byte_end: int32 [1, n].
+    n_best_start_logit, n_best_end_logit, n_best_score, n_best_probability:
+      float32 [1, n].
+  As in `SpanServer` a question without a single WordPiece gets no answer.
+  Scores are sums in float32, where `SpanDecoder` takes float64.
+
+  Args:
+    model: a function of token_ids, padding_mask and segment_ids to a dict of
+      start_logits and end_logits, such as a `SpanModel`.
+    preprocessor: its `SpanPreprocessor`.
+    decoder_options: `DecoderOptions`.
+    dynamic_length: pad windows no further than the longest one of a question
+      needs, and not to max_seq_length.
+  """
+
+  def __init__(
+    self, model, preprocessor, decoder_options, dynamic_length=False
+  ):
+    tokenizer, options = preprocessor.tokenizer, preprocessor.options
+    self._model = model
+    self._tokenizer = ByteTokenizer(tokenizer)
+    self._windows = RankedWindows(
+      options, tokenizer.cls_id, tokenizer.sep_id, pad_to_max=True
+    )
+    self._max_seq_length = options.max_seq_length
+    self._options = decoder_options
+    self._dynamic_length = dynamic_length
+
+  def __call__(self, question, context):
+    """Answers the question.
+
+    Args:
+      question, context: string [1], UTF-8.
+
+    Returns:
+      Dict of tensors, see the class.
+    """
+    question_ids = self._tokenizer(question).ids
+    windows = self._windows(question_ids, self._tokenizer(context))
+    # Without a question nothing is asked.
+    asked = tf.cast(question_ids.row_splits[1] > 0, tf.int32)
+    num_windows = asked * tf.size(windows["example_index"])
+    windows = {name: _one_more(values) for name, values in windows.items()}
+    is_window = tf.range(tf.size(windows["example_index"])) < num_windows
+    windows["is_max_context"] &= is_window[:, tf.newaxis]
+    logits = self._logits(windows, num_windows)
+    context_bytes = self._tokenizer.bytes_of(context)
+    return self._answer(windows, num_windows, logits, context_bytes)
+
+  def _logits(self, windows, num_windows):
+    """Start and end logits, float32 [rows, max_seq_length].
+
+    One window at a time, which bounds the memory; NO_LOGIT on padding.
+    """
+    length = self._length(windows)
+    rows = tf.range(tf.size(windows["example_index"]))
+
+    def run_window(index, *logits):
+      inputs = [tf.gather(windows[name], index[tf.newaxis]) for name in _INPUTS]
+      found = self._run(inputs, length)
+      is_real = tf.cast(inputs[1], tf.bool) & (rows == index)[:, tf.newaxis]
+      return index + 1, *(
+        tf.where(is_real, row, values)
+        for row, values in zip(found, logits, strict=True)
+      )
+
+    nothing = tf.fill(tf.shape(windows["input_ids"]), NO_LOGIT)
+    _, *logits = tf.while_loop(
+      lambda index, *_: index < num_windows,
+      run_window,
+      [tf.constant(0), nothing, nothing],
+    )
+    return logits
+
+  def _length(self, windows):
+    """WordPieces that the encoder reads of each window."""
+    if not self._dynamic_length:
+      return self._max_seq_length
+    longest = tf.reduce_max(tf.reduce_sum(windows["input_mask"], axis=1))
+    length = (
+      (longest + LENGTH_MULTIPLE - 1) // LENGTH_MULTIPLE * LENGTH_MULTIPLE
+    )
+    return tf.minimum(length, self._max_seq_length)
+
+  def _run(self, inputs, length):
+    """Both logits of one window, float32 [1, max_seq_length]."""
+    ids, mask, segments = (values[:, :length] for values in inputs)
+    outputs = self._model(
+      {"token_ids": ids, "padding_mask": mask, "segment_ids": segments},
+      training=False,
+    )
+    missing = [[0, 0], [0, self._max_seq_length - length]]
+    return [
+      tf.pad(outputs[name], missing) for name in ("start_logits", "end_logits")
+    ]
+
+  def _answer(self, windows, num_windows, logits, context_bytes):
+    """The outputs; see the class."""
+    options = self._options
+    scores = [
+      candidates_lib.position_scores(
+        values, windows["input_mask"], options.span_score, tf.float32
+      )
+      for values in logits
+    ]
+    found = candidates_lib.span_candidates(windows, *logits, *scores, options)
+    spans = byte_entries.distinct_entries(
+      found, context_bytes, options.n_best_size
+    )
+    null = byte_entries.null_entry(num_windows, *logits, *scores)
+    if options.version_2_with_negative:
+      entries = n_best.with_null_entry(spans, null)
+    else:
+      # As SpanDecoder: an empty list's padding becomes its entry, logits 0.
+      entries = spans._replace(count=tf.maximum(spans.count, 1))
+    return _columns(options, spans, null, entries)
+
+
+def _columns(options, spans, null, entries):
+  """The outputs of a `TextGraph`.
+
+  Args:
+    options: `DecoderOptions`.
+    spans, entries: `Entries` without and with the null entry.
+    null: `NullEntry`.
+  """
+  has_span = spans.count > 0
+  null_odds = null.score - spans.start_score[:, 0] - spans.end_score[:, 0]
+  null_odds = tf.where(has_span, null_odds, NO_SPAN_NULL_ODDS)
+  is_answerable, null_score = has_span, tf.zeros_like(null_odds)
+  if options.version_2_with_negative:
+    is_answerable &= null_odds <= options.null_score_diff_threshold
+    null_score = null.score
+  score = tf.where(is_answerable, spans.score[:, 0], null_score)
+  probability_of = _probabilities(options, entries, has_span)
+  return {
+    "byte_start": tf.where(is_answerable, spans.char_start[:, 0], 0),
+    "byte_end": tf.where(is_answerable, spans.char_end[:, 0], 0),
+    "score": score,
+    "probability": probability_of(score[:, tf.newaxis])[:, 0],
+    "null_odds": null_odds,
+    "is_answerable": is_answerable,
+    "n_best_count": entries.count,
+    "n_best_byte_start": entries.char_start,
+    "n_best_byte_end": entries.char_end,
+    "n_best_start_logit": entries.start_logit,
+    "n_best_end_logit": entries.end_logit,
+    "n_best_score": entries.score,
+    "n_best_probability": tf.where(
+      entries.is_entry, probability_of(entries.score), 0.0
+    ),
+  }
+
+
+def _probabilities(options, entries, has_span):
+  """A function: scores [1, any] to their probabilities, see `SpanDecoder`."""
+  if options.span_score == "mean_probability":
+    return lambda score: tf.where(
+      has_span[:, tf.newaxis], score, tf.ones_like(score)
+    )
+  scores = tf.where(entries.is_entry, entries.score, entries.score.dtype.min)
+  highest = tf.reduce_max(scores, axis=1, keepdims=True)
+  total = tf.reduce_sum(tf.exp(scores - highest), axis=1, keepdims=True)
+  return lambda score: tf.exp(score - highest) / total
+
+
+def _one_more(values):
+  """A row of zeros behind the others: TFLite's ops want one at least."""
+  padding = [[0, 1], *[[0, 0]] * (values.shape.rank - 1)]
+  return tf.pad(values, padding)
