@@ -24,18 +24,23 @@ _EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize("version_2", [False, True])
+@pytest.mark.parametrize(
+  ("version_2", "threshold"), [(False, 5.0), (True, 0.0), (True, -3.5)]
+)
 def test_confidence_is_the_probability_of_a_decoder_with_the_temperature(
-  version_2,
+  version_2, threshold
 ):
   extractor = tiny_extractor(version_2)
-  options = extractor.decoder_options
+  options = dataclasses.replace(
+    extractor.decoder_options, null_score_diff_threshold=threshold
+  )
   batches = [
     decoded_part(logits)
     for part in (_EXAMPLES[:2], _EXAMPLES[2:])
     for logits in extractor.window_logits(part)
   ]
-  predictions = [p for batch in batches for p in extractor.decode(batch)]
+  decode = WindowDecoder(options)
+  predictions = [p for batch in batches for p in decode(batch)]
   confidence = AnswerConfidence(batches, predictions, options)
   for temperature in (0.6, 3.0):
     decode = WindowDecoder(

@@ -162,6 +162,28 @@ def test_probabilities_of_all_spans_and_no_answer_add_up_to_one():
   assert total == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.parametrize("threshold", [-6.0, -0.5, 0.5, 6.0])
+def test_the_answer_is_the_most_probable_one_at_any_null_threshold(threshold):
+  inside = np.array([[False, *[True] * 4, False]])
+  windows = _windows([0], inside, inside)
+  start, end = np.random.default_rng(2).normal(size=[2, 1, 6])
+  outputs = SpanDecoder(
+    DecoderOptions(
+      version_2_with_negative=True,
+      null_score_diff_threshold=threshold,
+      temperature=0.7,
+    )
+  )(
+    tf.constant([" abcd"]),
+    windows,
+    start.astype(np.float32),
+    end.astype(np.float32),
+  )
+  told = outputs["n_best_probability"].numpy()
+  assert told.sum() == pytest.approx(1, abs=1e-12)
+  assert outputs["probability"].numpy()[0] == told.max()
+
+
 @pytest.mark.parametrize("version_2", [False, True])
 def test_without_a_listed_span_the_probability_is_that_of_no_answer(version_2):
   # The one best start is [CLS], so that the list has no span.

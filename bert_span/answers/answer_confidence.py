@@ -87,15 +87,16 @@ class AnswerConfidence:
       for x in (start, end)
     ]
     null = null_entry(windows["example_index"], start, end, *scores, examples)
+    null_logits = null.logit_sum - self._options.null_shift
     log_z = log_partition(
       windows,
       start,
       end,
-      null.logit_sum,
+      null_logits,
       temperature,
       self._options.max_answer_length,
     )
-    return log_z, null.logit_sum
+    return log_z, null_logits
 
 
 def _span_logit(prediction):

@@ -75,6 +75,13 @@ class DecoderOptions:
         f"{self.temperature!r}"
       )
 
+  @property
+  def null_shift(self):
+    """By how much joint probabilities lower the null logit, in logits."""
+    if self.version_2_with_negative and self.span_score == "logit_sum":
+      return self.null_score_diff_threshold
+    return 0.0
+
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class SpanDecoder(keras.layers.Layer):
@@ -204,13 +211,12 @@ class SpanDecoder(keras.layers.Layer):
     self, windows, start_logits, end_logits, entries, spans, null
   ):
     """What gives entries of the n-best lists their probabilities."""
-    has_span = spans.count > 0
     if self.options.temperature is not None:
       return probabilities.among_all_spans(
-        windows, start_logits, end_logits, null, has_span, self.options
+        windows, start_logits, end_logits, null, self.options
       )
     if self.options.span_score == "mean_probability":
-      return probabilities.of_scores(has_span)
+      return probabilities.of_scores(has_span=spans.count > 0)
     return probabilities.within_n_best(entries)
 
   def _answers(self, spans, null, characters, probability_of):
@@ -231,8 +237,11 @@ class SpanDecoder(keras.layers.Layer):
     char_start = tf.where(is_answerable, spans.char_start[:, 0], 0)
     char_end = tf.where(is_answerable, spans.char_end[:, 0], 0)
     score = tf.where(is_answerable, spans.score[:, 0], null_score)
-    logit_sum = tf.where(is_answerable, spans.logit_sum[:, 0], null.logit_sum)
-    probability = probability_of(score[:, tf.newaxis], logit_sum[:, tf.newaxis])
+    probability = probability_of(
+      score[:, tf.newaxis],
+      spans.logit_sum[:, :1],
+      is_answerable[:, tf.newaxis],
+    )
     return {
       "answer": span_text.span_texts(
         characters, tf.range(tf.size(char_start)), char_start, char_end
@@ -256,7 +265,8 @@ def _n_best_columns(entries, characters, probability_of):
     tf.reshape(entries.char_start, [-1]),
     tf.reshape(entries.char_end, [-1]),
   )  # [examples * entries]
-  probability = probability_of(entries.score, entries.logit_sum)
+  is_span = entries.char_end > entries.char_start
+  probability = probability_of(entries.score, entries.logit_sum, is_span)
   return {
     "n_best_text": tf.reshape(texts, shape),
     "n_best_char_start": entries.char_start,

@@ -12,9 +12,11 @@ every span that may be an answer counts, and "no answer" does:
 
 where i is a context token with its maximal context in the window, j one with
 i <= j < i + max_answer_length, and null_logit is [CLS]'s start + end logit in
-the window where it is lowest. So a token of several windows begins spans in one
-of them only, and no span is counted twice. T is the temperature: 1 for the
-model's own opinion, above 1 for one that is less sure of itself.
+the window where it is lowest, less null_score_diff_threshold where that decides
+on "no answer": so the answer that is given is the most probable one. A token of
+several windows begins spans in one of them only, and no span is counted twice.
+T is the temperature: 1 for the model's own opinion, above 1 for one that is
+less sure of itself.
 
 A passage has 30 spans for each of its tokens, but Z takes 2 * log2(30) passes
 over them: the ends that belong to a start, a run of max_answer_length

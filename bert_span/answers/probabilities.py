@@ -1,7 +1,8 @@
 """The probability that is told of an answer, by the decoder's options.
 
 Each function gives a function of scores and logit sums, float64
-[examples, any], that returns their probabilities, float64 of the same shape.
+[examples, any], and whether they are of a span, bool of the same shape, that
+returns their probabilities, float64 of the same shape.
 """
 
 import tensorflow as tf
@@ -20,7 +21,7 @@ def within_n_best(entries):
   total = tf.reduce_sum(
     tf.exp(scores - highest), axis=1, keepdims=True
   )  # [examples, 1]; padding adds exp(-huge) = 0
-  return lambda score, _: tf.exp(score - highest) / total
+  return lambda score, *_: tf.exp(score - highest) / total
 
 
 def of_scores(has_span):
@@ -29,22 +30,20 @@ def of_scores(has_span):
   Args:
     has_span: bool [examples].
   """
-  return lambda score, _: tf.where(
+  return lambda score, *_: tf.where(
     has_span[:, tf.newaxis], score, tf.ones_like(score)
   )
 
 
-def among_all_spans(windows, start_logits, end_logits, null, has_span, options):
+def among_all_spans(windows, start_logits, end_logits, null, options):
   """Among all spans of the passage and "no answer", at a temperature.
 
   Args:
     windows, start_logits, end_logits: see `SpanDecoder.call`.
     null: NullEntry.
-    has_span: bool [examples]. Where it is false, the one entry of the list is
-      "no answer", whatever stands in its padding.
     options: DecoderOptions with a temperature.
   """
-  null_logits = null.logit_sum
+  null_logits = null.logit_sum - options.null_shift
   log_z = log_partition(
     windows,
     start_logits,
@@ -54,10 +53,8 @@ def among_all_spans(windows, start_logits, end_logits, null, has_span, options):
     options.max_answer_length,
   )
 
-  def probability_of(_, logit_sum):
-    logit_sum = tf.where(
-      has_span[:, tf.newaxis], logit_sum, null_logits[:, tf.newaxis]
-    )
-    return tf.exp(logit_sum / options.temperature - log_z[:, tf.newaxis])
+  def probability_of(_, logit_sum, is_span):
+    logits = tf.where(is_span, logit_sum, null_logits[:, tf.newaxis])
+    return tf.exp(logits / options.temperature - log_z[:, tf.newaxis])
 
   return probability_of
