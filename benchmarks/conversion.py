@@ -128,13 +128,17 @@ def _measure(side, cores):
 
 def _bert_span():
   """A function without arguments that gives windows and questions."""
-  from bert_span.data.input_pipeline import window_batches
+  import tensorflow as tf
+
+  from bert_span.data.input_pipeline import INPUT_SPECS, window_batches
   from bert_span.data.squad_reader import read_squad
   from bert_span.text.preprocessor import SpanPreprocessor
 
-  preprocessor = SpanPreprocessor(
+  layer = SpanPreprocessor(
     _vocabulary(), True, program_flags.window_options(), pad_to_max=True
   )
+  # As in SpanExtractor: traced once.
+  preprocessor = tf.function(layer, input_signature=[INPUT_SPECS])
 
   def convert():
     examples = read_squad(_path()).examples

@@ -69,7 +69,7 @@ _FIXED_LENGTH = flags.DEFINE_bool(
   "Whether every window is padded to --max_seq_length, as in the original.",
 )
 program_flags.window_flags()
-_DECODER = program_flags.decoder_flags()
+program_flags.decoder_flags()
 program_flags.head_flag()
 program_flags.tag_decoder_flags()
 # --help lists the flags of this module only, and those named here.
@@ -155,12 +155,18 @@ def _source():
     return AnswerSource(model, _N_BEST.value)
   saved = read_span_config(model)
   head = program_flags.head_of_model(saved)
+  decoder_options = program_flags.decoder_options(saved, head)
+  program_flags.check(
+    head == "bio" or _N_BEST.value <= decoder_options.n_best_size,
+    f"--n_best={_N_BEST.value} is more than the answers that are kept. Raise "
+    "--n_best_size.",
+  )
   return AnswerSource(
     model,
     _N_BEST.value,
     _BATCH_SIZE.value,
     program_flags.window_options(saved),
-    program_flags.decoder_options(saved, head),
+    decoder_options,
     _FIXED_LENGTH.value,
   )
 
