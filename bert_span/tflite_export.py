@@ -100,7 +100,7 @@ def export_tflite(
     "tokenizer": _tokenizer_figures(extractor, options, samples, evaluated),
     "evaluation": scores,
     "training": training_run(source) if source else {},
-    "versions": _versions(),
+    "versions": _versions(options),
   }
   write_json_atomically(f"{path}.json", report)
   write_text_atomically(f"{path}.txt", report_text(report))
@@ -249,9 +249,9 @@ def _text_options(extractor):
   }
 
 
-def _versions():
+def _versions(options):
   return {
     "bert_span": bert_span.__version__,
     **{name: importlib.metadata.version(name) for name in _PACKAGES},
-    "runtime": runtime_name(),
+    "runtime": runtime_name(options.with_tokenizer),
   }

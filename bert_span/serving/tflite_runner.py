@@ -108,10 +108,10 @@ def make_interpreter(
   Raises:
     ValueError: the file cannot be loaded.
   """
-  is_litert = not with_text_ops and importlib.util.find_spec(_LITERT)
+  name = runtime_name(with_text_ops)
   runtime = importlib.import_module(
     f"{_LITERT}.interpreter"
-    if is_litert
+    if name == _LITERT
     else "tensorflow.lite.python.interpreter"
   )
   make = runtime.Interpreter
@@ -139,9 +139,14 @@ def make_interpreter(
       raise ValueError(f"{path} cannot be loaded: {error}") from error
 
 
-def runtime_name():
-  """The package whose runtime `make_interpreter` uses."""
-  return _LITERT if importlib.util.find_spec(_LITERT) else "tensorflow.lite"
+def runtime_name(with_text_ops=False):
+  """The package whose runtime `make_interpreter` uses.
+
+  Args:
+    with_text_ops: see there.
+  """
+  is_litert = not with_text_ops and importlib.util.find_spec(_LITERT)
+  return _LITERT if is_litert else "tensorflow.lite"
 
 
 def _indices(details):
