@@ -35,16 +35,23 @@ def _answer_of(extractor, options, dynamic_length):
 
 @pytest.mark.large
 @pytest.mark.parametrize(
-  ("version_2", "span_score", "dynamic_length"),
+  ("version_2", "span_score", "temperature", "dynamic_length"),
   [
-    *((True, "logit_sum", False), (False, "logit_sum", True)),
-    (True, "mean_probability", True),
+    (True, "logit_sum", None, False),
+    (False, "logit_sum", None, True),
+    (True, "logit_sum", 1.7, True),
+    (True, "mean_probability", None, True),
   ],
 )
-def test_answers_are_those_of_the_model(version_2, span_score, dynamic_length):
+def test_answers_are_those_of_the_model(
+  version_2, span_score, temperature, dynamic_length
+):
   extractor = tiny_extractor(version_2)
   options = dataclasses.replace(
-    extractor.decoder_options, span_score=span_score, n_best_size=5
+    extractor.decoder_options,
+    span_score=span_score,
+    temperature=temperature,
+    n_best_size=5,
   )
   extractor = type(extractor)(
     *(extractor.model, VOCABULARY, True, extractor.window_options, options)

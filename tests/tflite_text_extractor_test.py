@@ -40,10 +40,12 @@ def file_and_model():
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("dynamic_length", [False, True])
-def test_answers_are_those_of_the_model(dynamic_length):
+@pytest.mark.parametrize(
+  ("dynamic_length", "temperature"), [(False, None), (True, None), (True, 1.7)]
+)
+def test_answers_are_those_of_the_model(dynamic_length, temperature):
   path, model = exported_tflite(
-    dynamic_length=dynamic_length, with_tokenizer=True
+    dynamic_length=dynamic_length, with_tokenizer=True, temperature=temperature
   )
   extractor = open_tflite(path, num_threads=1)
   assert isinstance(extractor, TFLiteTextExtractor)

@@ -165,7 +165,9 @@ class SpanDecoder(keras.layers.Layer):
     else:
       # An empty list's first row of padding becomes its entry "", logits 0.
       entries = spans._replace(count=tf.maximum(spans.count, 1))
-    probability_of = self._probabilities(windows, *logits, entries, spans, null)
+    probability_of = probabilities.of_options(
+      windows, *logits, entries, spans, null, self.options
+    )
     return {
       **self._answers(spans, null, characters, probability_of),
       **_n_best_columns(entries, characters, probability_of),
@@ -206,18 +208,6 @@ class SpanDecoder(keras.layers.Layer):
       windows["example_index"], *logits, *scores, examples
     )
     return spans, null
-
-  def _probabilities(
-    self, windows, start_logits, end_logits, entries, spans, null
-  ):
-    """What gives entries of the n-best lists their probabilities."""
-    if self.options.temperature is not None:
-      return probabilities.among_all_spans(
-        windows, start_logits, end_logits, null, self.options
-      )
-    if self.options.span_score == "mean_probability":
-      return probabilities.of_scores(has_span=spans.count > 0)
-    return probabilities.within_n_best(entries)
 
   def _answers(self, spans, null, characters, probability_of):
     """The columns of `call` that hold one value per example."""

@@ -35,8 +35,8 @@ import tensorflow as tf
 
 from bert_span.answers import candidates as candidates_lib
 
-# log of "nothing": finite, so that sums and differences of it are.
-_LOG_ZERO = -1e300
+# log of "nothing": finite in float32, so that sums and differences of it are.
+_LOG_ZERO = -1e30
 
 
 def log_partition(
@@ -46,6 +46,7 @@ def log_partition(
   null_logits,
   temperature,
   max_answer_length,
+  dtype=tf.float64,
 ):
   """Log Z of each example, see the module.
 
@@ -54,22 +55,22 @@ def log_partition(
       token_char_starts, token_char_ends and is_max_context.
     start_logits: float32 [windows, seq_length].
     end_logits: float32 [windows, seq_length].
-    null_logits: float64 [examples], the logit of "no answer"; 0 where there is
+    null_logits: `dtype` [examples], the logit of "no answer"; 0 where there is
       no window.
-    temperature: float or float64 scalar, above 0.
+    temperature: float or `dtype` scalar, above 0.
     max_answer_length: int, in WordPieces.
+    dtype: float type that is computed in; TFLite has float32 only.
 
   Returns:
-    float64 [examples], in nats.
+    `dtype` [examples], in nats.
   """
   # Not tf.cast, which would round a Python number to float32 first.
-  temperature = tf.convert_to_tensor(temperature, tf.float64)
+  temperature = tf.convert_to_tensor(temperature, dtype)
   may_start, may_end = candidates_lib.span_positions(windows)
   starts = _scaled(start_logits, may_start, temperature)
   ends = _scaled(end_logits, may_end, temperature)
-  of_window = tf.reduce_logsumexp(
-    starts + _log_sums_of_runs(ends, max_answer_length), axis=1
-  )  # [windows]
+  of_start = starts + _log_sums_of_runs(ends, max_answer_length)
+  of_window = _log_sum_of_rows(of_start)  # [windows]
   return _log_sum_with_null(
     of_window, windows["example_index"], null_logits / temperature
   )
@@ -77,21 +78,28 @@ def log_partition(
 
 def _scaled(logits, is_possible, temperature):
   """Logits over the temperature, _LOG_ZERO where no span begins or ends."""
-  scaled = tf.cast(logits, tf.float64) / temperature
-  return tf.where(is_possible, scaled, tf.constant(_LOG_ZERO, tf.float64))
+  scaled = tf.cast(logits, temperature.dtype) / temperature
+  return tf.where(is_possible, scaled, _LOG_ZERO)
+
+
+def _log_sum_of_rows(values):
+  """Log of the sum of exp(values) over each row; TFLite has no logsumexp."""
+  highest = tf.reduce_max(values, axis=1)
+  sums = tf.reduce_sum(tf.exp(values - highest[:, tf.newaxis]), axis=1)
+  return highest + tf.math.log(sums)
 
 
 def _log_sums_of_runs(values, length):
   """Log of sum_{k < length} exp(values[:, i + k]), cut at the end of the row.
 
   Args:
-    values: float64 [rows, columns].
+    values: float [rows, columns].
     length: int, at least 1.
 
   Returns:
-    float64 [rows, columns].
+    Like values.
   """
-  total = tf.fill(tf.shape(values), tf.constant(_LOG_ZERO, tf.float64))
+  total = tf.fill(tf.shape(values), tf.constant(_LOG_ZERO, values.dtype))
   run, done = values, 0
   for bit in range(length.bit_length()):
     run_length = 1 << bit
@@ -107,28 +115,29 @@ def _shifted(values, places):
   """values[:, i + places], _LOG_ZERO behind the end of a row."""
   shape = tf.shape(values)
   places = tf.minimum(places, shape[1])
-  fill = tf.fill([shape[0], places], tf.constant(_LOG_ZERO, tf.float64))
+  fill = tf.fill([shape[0], places], tf.constant(_LOG_ZERO, values.dtype))
   return tf.concat([values[:, places:], fill], axis=1)
 
 
 def _log_add(a, b):
   """Gives log(exp(a) + exp(b))."""
-  return tf.maximum(a, b) + tf.math.log1p(tf.exp(-tf.abs(a - b)))
+  # Not log1p, which TFLite lacks: next to the maximum it is the same.
+  return tf.maximum(a, b) + tf.math.log(1 + tf.exp(-tf.abs(a - b)))
 
 
 def _log_sum_with_null(of_window, example_index, null):
   """Log of exp(null) + the sum of exp(of_window) over an example's windows.
 
   Args:
-    of_window: float64 [windows].
+    of_window: float [windows].
     example_index: int32 [windows].
-    null: float64 [examples].
+    null: of the same type, [examples].
 
   Returns:
-    float64 [examples].
+    Like null.
   """
   examples = tf.size(null)
-  # An example without a window has the lowest float64 as its maximum.
+  # An example without a window has the lowest number as its maximum.
   highest = tf.maximum(
     null, tf.math.unsorted_segment_max(of_window, example_index, examples)
   )

@@ -39,8 +39,8 @@ class Entries(NamedTuple):
 
   @property
   def logit_sum(self):
-    """Start + end logit of each entry: float64 [examples, entries]."""
-    return _logit_sum(self.start_logit, self.end_logit)
+    """Start + end logit of each entry, in the type of the scores."""
+    return _logit_sum(self)
 
   @property
   def is_entry(self):
@@ -70,8 +70,8 @@ class NullEntry(NamedTuple):
 
   @property
   def logit_sum(self):
-    """Start + end logit of the entry: float64 [examples]."""
-    return _logit_sum(self.start_logit, self.end_logit)
+    """Start + end logit of the entry, in the type of the scores."""
+    return _logit_sum(self)
 
 
 def null_entry(
@@ -230,8 +230,10 @@ def _table(candidates, kept, examples, n_best_size):
   )
 
 
-def _logit_sum(start_logits, end_logits):
-  return tf.cast(start_logits, tf.float64) + tf.cast(end_logits, tf.float64)
+def _logit_sum(entries):
+  dtype = entries.start_score.dtype
+  start = tf.cast(entries.start_logit, dtype)
+  return start + tf.cast(entries.end_logit, dtype)
 
 
 def _with_zero(values):

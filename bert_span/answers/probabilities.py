@@ -1,13 +1,31 @@
 """The probability that is told of an answer, by the decoder's options.
 
-Each function gives a function of scores and logit sums, float64
-[examples, any], and whether they are of a span, bool of the same shape, that
-returns their probabilities, float64 of the same shape.
+Each function gives a function of scores and logit sums, float [examples, any],
+and whether they are of a span, bool of the same shape, that returns their
+probabilities, of their type and shape.
 """
 
 import tensorflow as tf
 
 from bert_span.answers.joint_probability import log_partition
+
+
+def of_options(
+  windows, start_logits, end_logits, entries, spans, null, options
+):
+  """The probabilities that the options ask for.
+
+  Args:
+    windows, start_logits, end_logits: see `SpanDecoder.call`.
+    entries, spans: Entries with and without the null entry.
+    null: NullEntry.
+    options: DecoderOptions.
+  """
+  if options.temperature is not None:
+    return among_all_spans(windows, start_logits, end_logits, null, options)
+  if options.span_score == "mean_probability":
+    return of_scores(has_span=spans.count > 0)
+  return within_n_best(entries)
 
 
 def within_n_best(entries):
@@ -16,7 +34,7 @@ def within_n_best(entries):
   Args:
     entries: Entries.
   """
-  scores = tf.where(entries.is_entry, entries.score, tf.float64.min)
+  scores = tf.where(entries.is_entry, entries.score, entries.score.dtype.min)
   highest = tf.reduce_max(scores, axis=1, keepdims=True)
   total = tf.reduce_sum(
     tf.exp(scores - highest), axis=1, keepdims=True
@@ -51,6 +69,7 @@ def among_all_spans(windows, start_logits, end_logits, null, options):
     null_logits,
     options.temperature,
     options.max_answer_length,
+    null_logits.dtype,
   )
 
   def probability_of(_, logit_sum, is_span):

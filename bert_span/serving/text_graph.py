@@ -8,7 +8,7 @@ their own, since TFLite has no Unicode, no float64 and no string operations.
 import tensorflow as tf
 
 from bert_span.answers import candidates as candidates_lib
-from bert_span.answers import n_best
+from bert_span.answers import n_best, probabilities
 from bert_span.answers.decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.serving import byte_entries
@@ -145,16 +145,20 @@ class TextGraph:
     else:
       # As SpanDecoder: an empty list's padding becomes its entry, logits 0.
       entries = spans._replace(count=tf.maximum(spans.count, 1))
-    return _columns(options, spans, null, entries)
+    probability_of = probabilities.of_options(
+      windows, *logits, entries, spans, null, options
+    )
+    return _columns(options, spans, null, entries, probability_of)
 
 
-def _columns(options, spans, null, entries):
+def _columns(options, spans, null, entries, probability_of):
   """The outputs of a `TextGraph`.
 
   Args:
     options: `DecoderOptions`.
     spans, entries: `Entries` without and with the null entry.
     null: `NullEntry`.
+    probability_of: function of answers/probabilities.py.
   """
   has_span = spans.count > 0
   null_odds = null.score - spans.start_score[:, 0] - spans.end_score[:, 0]
@@ -164,12 +168,15 @@ def _columns(options, spans, null, entries):
     is_answerable &= null_odds <= options.null_score_diff_threshold
     null_score = null.score
   score = tf.where(is_answerable, spans.score[:, 0], null_score)
-  probability_of = _probabilities(options, entries, has_span)
+  probability = probability_of(
+    score[:, tf.newaxis], spans.logit_sum[:, :1], is_answerable[:, tf.newaxis]
+  )
+  is_span = entries.char_end > entries.char_start
   return {
     "byte_start": tf.where(is_answerable, spans.char_start[:, 0], 0),
     "byte_end": tf.where(is_answerable, spans.char_end[:, 0], 0),
     "score": score,
-    "probability": probability_of(score[:, tf.newaxis])[:, 0],
+    "probability": probability[:, 0],
     "null_odds": null_odds,
     "is_answerable": is_answerable,
     "n_best_count": entries.count,
@@ -179,21 +186,11 @@ def _columns(options, spans, null, entries):
     "n_best_end_logit": entries.end_logit,
     "n_best_score": entries.score,
     "n_best_probability": tf.where(
-      entries.is_entry, probability_of(entries.score), 0.0
+      entries.is_entry,
+      probability_of(entries.score, entries.logit_sum, is_span),
+      0.0,
     ),
   }
-
-
-def _probabilities(options, entries, has_span):
-  """A function: scores [1, any] to their probabilities, see `SpanDecoder`."""
-  if options.span_score == "mean_probability":
-    return lambda score: tf.where(
-      has_span[:, tf.newaxis], score, tf.ones_like(score)
-    )
-  scores = tf.where(entries.is_entry, entries.score, entries.score.dtype.min)
-  highest = tf.reduce_max(scores, axis=1, keepdims=True)
-  total = tf.reduce_sum(tf.exp(scores - highest), axis=1, keepdims=True)
-  return lambda score: tf.exp(score - highest) / total
 
 
 def _one_more(values):
