@@ -48,7 +48,7 @@ _WAYS_FLAG = flags.DEFINE_multi_enum(
   "way", list(_WAYS), list(_WAYS), "Ways to compare."
 )
 _NUM_TRAIN_QUESTIONS = flags.DEFINE_integer(
-  "num_train_questions", 640, "Questions to fine-tune on.", lower_bound=1
+  "num_train_questions", 2000, "Questions to fine-tune on.", lower_bound=1
 )
 _NUM_QUESTIONS = flags.DEFINE_integer(
   "num_questions", 400, "Questions to score.", lower_bound=1
@@ -59,8 +59,8 @@ _NUM_SEEDS = flags.DEFINE_integer(
 _PRETRAINING = flags.DEFINE_string(
   "pretraining_flags",
   "--max_seq_length=128 --train_batch_size=16 --learning_rate=2e-4 "
-  "--num_train_steps=300 --num_warmup_steps=30 --adam_bias_correction "
-  "--eval_steps=50",
+  "--num_train_steps=600 --num_warmup_steps=60 --adam_bias_correction "
+  "--eval_steps=100",
   "Flags of run_pretraining, separated by blanks.",
 )
 _FINE_TUNING = flags.DEFINE_string(
