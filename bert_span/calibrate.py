@@ -9,7 +9,6 @@ SpanExtractor and the exports take them. Use questions that the model was
 neither trained nor selected on.
 """
 
-import importlib.util
 import os
 import sys
 
@@ -103,11 +102,8 @@ def _check_flags():
   check = program_flags.check
   check(_MODEL.value, "--model is required.")
   check(_PREDICT_FILE.value, "--predict_file is required.")
-  check(
-    not _PLOTS.value or importlib.util.find_spec("matplotlib"),
-    "--plots needs matplotlib: pip install 'bert_span[report]', or give "
-    "--noplots.",
-  )
+  if _PLOTS.value:
+    program_flags.check_matplotlib(", or give --noplots")
   from bert_span.span_config import CONFIG_FILE, read_span_config
 
   saved = read_span_config(_MODEL.value)

@@ -6,6 +6,7 @@ small program starts at once.
 """
 
 import functools
+import importlib.util
 import os
 import sys
 import types
@@ -365,6 +366,19 @@ def check(condition, message):
   """
   if not condition:
     raise flags.IllegalFlagValueError(message)
+
+
+def check_matplotlib(otherwise=""):
+  """Refuses to plot where matplotlib is missing.
+
+  Args:
+    otherwise: what else can be done, the end of the message.
+  """
+  check(
+    importlib.util.find_spec("matplotlib"),
+    "the plots need matplotlib, which is not installed. Install it: pip "
+    f"install matplotlib, or bert_span with its extra [report]{otherwise}.",
+  )
 
 
 def _values(group, saved=None):

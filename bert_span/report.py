@@ -11,8 +11,6 @@ each token is as start and end of the answer. The page loads nothing and can be
 sent as it is. Standard output names the file.
 """
 
-import importlib.util
-
 from absl import flags
 
 from bert_span import program_flags
@@ -90,11 +88,7 @@ def _check_flags():
       f"--{holder.name} is for --model, whose windows are counted. Give the "
       "model, too, or leave the flag out.",
     )
-  check(
-    importlib.util.find_spec("matplotlib"),
-    "the plots need matplotlib, which is not installed. Install it: pip "
-    "install matplotlib, or bert_span with its extra [report].",
-  )
+  program_flags.check_matplotlib()
 
 
 def _report():
