@@ -24,7 +24,7 @@ from absl import flags
 
 from benchmarks import repetitions
 from benchmarks.machine import describe_machine
-from bert_span import program_flags
+from bert_span import program_flags, programs
 
 _SIDES = flags.DEFINE_list(
   "sides", ["bert_span", "transformers", "plain"], "Sides to measure."
@@ -57,13 +57,13 @@ flags.adopt_module_key_flags(program_flags)
 
 def main(argv):
   """Measures every case in a process of its own, or the one of --case."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   if _CASE.value:
     side, cores = _CASE.value.split(",")
     print(json.dumps(_measure(side, int(cores))))
     return
   unknown = set(_SIDES.value) - set(_CONVERTERS)
-  program_flags.check(
+  programs.check(
     not unknown, f"--sides knows {', '.join(_CONVERTERS)}. Received: {unknown}."
   )
   peers = ["transformers"] if "transformers" in _SIDES.value else []
@@ -84,7 +84,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _threads(cores):
@@ -110,7 +110,7 @@ def _line(cores, side, found, own):
 def _measure(side, cores):
   """Times one side; the dict that is printed."""
   available = sorted(os.sched_getaffinity(0))
-  program_flags.check(
+  programs.check(
     cores <= len(available),
     f"--cores={cores}: this machine gives {len(available)}.",
   )

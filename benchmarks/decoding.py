@@ -18,7 +18,7 @@ import numpy as np
 from absl import flags
 
 from benchmarks.machine import describe_machine
-from bert_span import program_flags
+from bert_span import program_flags, programs
 
 _DATA_FILE = flags.DEFINE_string(
   "data_file", None, "SQuAD JSON file; by default the embedded sample."
@@ -42,7 +42,7 @@ flags.adopt_module_key_flags(program_flags)
 
 def main(argv):
   """Measures both sides with and without "no answer"."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   parts = _logits()
   count = sum(len(part.examples) for part in parts)
   windows = sum(len(part.start_logits) for part in parts)
@@ -67,7 +67,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _take_turns(parts, version_2):

@@ -16,7 +16,7 @@ import time
 
 from absl import flags
 
-from bert_span import program_flags
+from bert_span import programs
 
 _PRESET = flags.DEFINE_string(
   "preset",
@@ -36,7 +36,7 @@ _QUESTIONS = flags.DEFINE_integer(
 
 def main(argv):
   """Asks about one length after the other and prints what it took."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   lengths = _lengths()
   from benchmarks.random_extractor import random_extractor
 
@@ -60,16 +60,16 @@ def main(argv):
 
 def run():
   """Entry point."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _lengths():
-  program_flags.check(
+  programs.check(
     _CHARACTERS.value and all(map(str.isdecimal, _CHARACTERS.value)),
     "--characters must list whole numbers, as in 10000,100000.",
   )
   lengths = [int(length) for length in _CHARACTERS.value]
-  program_flags.check(
+  programs.check(
     lengths == sorted(lengths),
     "--characters must be ascending: a peak does not go down.",
   )

@@ -28,7 +28,7 @@ from absl import flags, logging
 
 from benchmarks.latencies import Latencies
 from benchmarks.machine import describe_machine
-from bert_span import program_flags
+from bert_span import programs
 
 _STRINGS, _LOGITS, _TRANSFORMERS = "strings", "logits", "transformers"
 _MODEL = flags.DEFINE_string(
@@ -183,8 +183,8 @@ def _strings_function(saved_model):
 
 def main(argv):
   """Prepares the sides, lets them take turns and prints the table."""
-  program_flags.refuse_arguments(argv)
-  program_flags.check(_MODEL.value, "--model is required.")
+  programs.refuse_arguments(argv)
+  programs.check(_MODEL.value, "--model is required.")
   peers = _checked(_PEERS.value, "--peers", (_LOGITS, _TRANSFORMERS))
   batch_sizes = [_batch_size(text) for text in _BATCH_SIZES.value]
   # TensorFlow's notes on names and files would hide the table.
@@ -207,7 +207,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _checked(values, flag, known):
@@ -242,9 +242,7 @@ def _load():
   random.Random(0).shuffle(short)
   long = [(question, _long(passages, places[own])) for question, own in short]
   extractor = SpanExtractor.from_preset(_MODEL.value)
-  program_flags.check(
-    extractor.head == "span", "--model must have a span head."
-  )
+  programs.check(extractor.head == "span", "--model must have a span head.")
   return extractor, {"short": short, "long": long}
 
 

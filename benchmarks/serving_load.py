@@ -21,7 +21,7 @@ import time
 from absl import flags
 
 from benchmarks.latencies import Latencies
-from bert_span import program_flags
+from bert_span import program_flags, programs
 
 _ADDRESS = flags.DEFINE_string(
   "address",
@@ -144,7 +144,7 @@ def measure(ask, batches, clients, requests, seconds):
 
 def main(argv):
   """Measures each number of clients and prints a table."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   clients = [_number_of_clients(text) for text in _CLIENTS.value]
   batches = _batches()
   with _client() as client:
@@ -162,7 +162,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _number_of_clients(text):

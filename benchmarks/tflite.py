@@ -22,7 +22,7 @@ import time
 from absl import flags, logging
 
 from benchmarks.machine import describe_machine, vector_instructions
-from bert_span import program_flags
+from bert_span import program_flags, programs
 
 _MODEL = flags.DEFINE_string("model", None, "Model directory.")
 _PREDICT_FILE = program_flags.predict_file_flag()
@@ -50,9 +50,9 @@ _HEADER = (
 
 def main(argv):
   """Exports, scores and times, and prints one row a file."""
-  program_flags.refuse_arguments(argv)
-  program_flags.check(_MODEL.value, "--model is required.")
-  program_flags.check(_PREDICT_FILE.value, "--predict_file is required.")
+  programs.refuse_arguments(argv)
+  programs.check(_MODEL.value, "--model is required.")
+  programs.check(_PREDICT_FILE.value, "--predict_file is required.")
   logging.set_verbosity(logging.WARNING)
   from bert_span import SpanExtractor
   from bert_span.data.squad_reader import read_squad
@@ -84,7 +84,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _export(extractor, folder):

@@ -22,7 +22,7 @@ import time
 
 from absl import flags
 
-from bert_span import device_flags, program_flags
+from bert_span import device_flags, programs
 
 _SHAPES = flags.DEFINE_list(
   "shapes", ["minilm"], "Models to measure: mini, small, minilm, base, large."
@@ -61,15 +61,13 @@ flags.adopt_module_key_flags(device_flags)
 
 def main(argv):
   """Measures every case in a process of its own, or the one of --case."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   if _CASE.value:
     shape, batch_size, length = _CASE.value.split(",")
     print(json.dumps(_measure(shape, int(batch_size), int(length))))
     return
   for shape in _SHAPES.value:
-    program_flags.check(
-      shape in _SIZES, f"--shapes must be of {', '.join(_SIZES)}."
-    )
+    programs.check(shape in _SIZES, f"--shapes must be of {', '.join(_SIZES)}.")
   for case in itertools.product(
     _SHAPES.value, _BATCH_SIZES.value, _LENGTHS.value
   ):
@@ -78,7 +76,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _line_of(case):

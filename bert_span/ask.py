@@ -20,7 +20,7 @@ import sys
 
 from absl import flags
 
-from bert_span import program_flags
+from bert_span import program_flags, programs
 from bert_span.data.input_file import read_bytes
 
 _MODEL = flags.DEFINE_string(
@@ -64,7 +64,7 @@ flags.adopt_module_key_flags(program_flags)
 
 def main(argv):
   """Reads the passage, loads the model and answers every question."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   _check_flags()
   context = _read_context()
   # TensorFlow's notes on the machine would stand between the answers.
@@ -82,11 +82,11 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _check_flags():
-  check = program_flags.check
+  check = programs.check
   check(_MODEL.value, "--model is required.")
   check(
     _CONTEXT.value is None or _CONTEXT_FILE.value is None,
@@ -152,7 +152,7 @@ def _load_extractor():
   head = program_flags.head_of_model(saved)
   decoder_options = program_flags.decoder_options(saved, head)
   if head == "span":
-    program_flags.check(
+    programs.check(
       not _N_BEST.present or _N_BEST.value <= decoder_options.n_best_size,
       f"--n_best={_N_BEST.value} is more than the "
       f"{decoder_options.n_best_size} answers that are kept. Raise "

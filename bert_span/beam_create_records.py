@@ -18,7 +18,7 @@ import sys
 
 from absl import flags
 
-from bert_span import beam_flags, program_flags
+from bert_span import beam_flags, program_flags, programs
 
 _SQUAD, _PRETRAINING = "squad", "pretraining"
 _OUTPUT_DIR = program_flags.output_dir_flag()
@@ -31,12 +31,12 @@ _NUM_SHARDS = flags.DEFINE_integer(
 def main(argv):
   """Builds the pipeline of what the first word asks for, and runs it."""
   program, *words = argv
-  program_flags.check(
+  programs.check(
     words and words[0] in (_SQUAD, _PRETRAINING),
     "Say what to make: beam_create_records squad, or pretraining.",
   )
-  program_flags.check(_OUTPUT_DIR.value, "--output_dir is required.")
-  program_flags.check(
+  programs.check(_OUTPUT_DIR.value, "--output_dir is required.")
+  programs.check(
     _VOCABULARY.vocab_file.value,
     "--vocab_file is required: the vocab.txt of the model.",
   )
@@ -56,7 +56,7 @@ def run():
   if define:
     define()
   flags.adopt_module_key_flags(program_flags)
-  program_flags.run_program(main, foreign_flags=True)
+  programs.run_program(main, foreign_flags=True)
 
 
 def _squad_flags():
@@ -92,7 +92,7 @@ def _make_squad_records(options):
   from bert_span import training_flags
 
   data = training_flags.train_data_flags()
-  program_flags.check(
+  programs.check(
     data.train_file.value and not data.dataset.value,
     "--train_file is required; --dataset is for create_squad_records.",
   )

@@ -2,7 +2,7 @@
 
 import importlib.util
 
-from bert_span import program_flags
+from bert_span import programs
 
 
 def check_beam_installed():
@@ -11,7 +11,7 @@ def check_beam_installed():
   Raises:
     flags.IllegalFlagValueError: it is not installed.
   """
-  program_flags.check(
+  programs.check(
     importlib.util.find_spec("apache_beam"),
     "Apache Beam is not installed. Run pip install 'bert_span[beam]' (in a "
     "checkout: pip install -e '.[beam]').",

@@ -16,7 +16,7 @@ again.
 
 from absl import flags
 
-from bert_span import beam_flags, program_flags
+from bert_span import beam_flags, program_flags, programs
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -109,11 +109,11 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  program_flags.run_program(main, foreign_flags=True)
+  programs.run_program(main, foreign_flags=True)
 
 
 def _check_flags():
-  check = program_flags.check
+  check = programs.check
   check(_MODEL.value, "--model is required.")
   check(_INPUT.value, "--input is required.")
   check(_OUTPUT_DIR.value, "--output_dir is required.")
@@ -128,7 +128,7 @@ def _files():
   files = find_question_files(_INPUT.value, _INPUT_FORMAT.value)
   if _QUESTION.value:
     squad = [file.path for file in files if file.form == "squad"]
-    program_flags.check(
+    programs.check(
       not squad,
       f"--question is for passages, and {squad[0] if squad else ''} has "
       "questions of its own. Leave the flag out, or give JSON lines of id and "
@@ -145,7 +145,7 @@ def _source():
   from bert_span.span_config import read_span_config
 
   model = _MODEL.value
-  program_flags.check(
+  programs.check(
     tf.io.gfile.isdir(model),
     f"--model={model} is no folder. Give one that run_squad or "
     "export_saved_model wrote.",
@@ -156,7 +156,7 @@ def _source():
   saved = read_span_config(model)
   head = program_flags.head_of_model(saved)
   decoder_options = program_flags.decoder_options(saved, head)
-  program_flags.check(
+  programs.check(
     head == "bio" or _N_BEST.value <= decoder_options.n_best_size,
     f"--n_best={_N_BEST.value} is more than the answers that are kept. Raise "
     "--n_best_size.",
@@ -181,7 +181,7 @@ def _check_no_model_flags():
   holders = [holder for group in groups for holder in vars(group).values()]
   holders += [program_flags.head_flag(), _BATCH_SIZE, _FIXED_LENGTH]
   for holder in holders:
-    program_flags.check(
+    programs.check(
       not holder.present,
       f"--{holder.name} is fixed in an exported model. Leave it out, or give "
       "the model directory.",

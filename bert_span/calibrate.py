@@ -14,7 +14,7 @@ import sys
 
 from absl import flags
 
-from bert_span import program_flags
+from bert_span import program_flags, programs
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -57,7 +57,7 @@ flags.declare_key_flag("version_2_with_negative")
 
 def main(argv):
   """Answers the questions, fits, reports, and changes the model's options."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   saved = _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span import calibration_job
@@ -94,16 +94,16 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _check_flags():
   """Refuses flags that cannot work; gives the model's span_config."""
-  check = program_flags.check
+  check = programs.check
   check(_MODEL.value, "--model is required.")
   check(_PREDICT_FILE.value, "--predict_file is required.")
   if _PLOTS.value:
-    program_flags.check_matplotlib(", or give --noplots")
+    programs.check_matplotlib(", or give --noplots")
   from bert_span.span_config import CONFIG_FILE, read_span_config
 
   saved = read_span_config(_MODEL.value)
@@ -128,7 +128,7 @@ def _options(saved):
   if _VERSION_2.present:
     values["version_2_with_negative"] = _VERSION_2.value
   options = DecoderOptions(**values)
-  program_flags.check(
+  programs.check(
     _TARGET_PRECISION.value is None or options.version_2_with_negative,
     "--target_precision needs a model that may give no answer. Give "
     "--version_2_with_negative as well.",

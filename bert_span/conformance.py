@@ -13,7 +13,7 @@ import time
 
 from absl import flags
 
-from bert_span import program_flags
+from bert_span import programs
 
 _GOLDENS = flags.DEFINE_string(
   "goldens", None, "Folder with the original's saved outputs."
@@ -34,8 +34,8 @@ _OUTPUT_FILE = flags.DEFINE_string(
 
 def main(argv):
   """Runs the points, prints the certificate, tells whether all hold."""
-  program_flags.refuse_arguments(argv)
-  program_flags.check(
+  programs.refuse_arguments(argv)
+  programs.check(
     _GOLDENS.value,
     "--goldens is required: the folder with the original's saved outputs.",
   )
@@ -58,7 +58,7 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _chosen(points):
@@ -66,7 +66,7 @@ def _chosen(points):
     return points
   by_number = {str(point.number): point for point in points}
   unknown = [number for number in _POINTS.value if number not in by_number]
-  program_flags.check(
+  programs.check(
     _POINTS.value and not unknown,
     f"--points must name some of {', '.join(by_number)}. Received: "
     f"{','.join(_POINTS.value)!r}",

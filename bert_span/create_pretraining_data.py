@@ -12,7 +12,7 @@ and needs no records.
 
 from absl import flags
 
-from bert_span import pretraining_flags, program_flags
+from bert_span import pretraining_flags, program_flags, programs
 
 _OUTPUT_FILE = flags.DEFINE_string(
   "output_file",
@@ -45,7 +45,7 @@ flags.adopt_module_key_flags(pretraining_flags)
 
 def main(argv):
   """Reads the text, masks it and writes the records."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span.data.pretraining_records import write_records
@@ -60,7 +60,7 @@ def main(argv):
     options.max_predictions,
     options.max_boundary_targets,
   )
-  program_flags.check(number, "There is no text in the input files.")
+  programs.check(number, "There is no text in the input files.")
   log_line(
     f"{number} sequences ({_DUPE_FACTOR.value} copies of each) in "
     f"{', '.join(paths)}; read them with --max_seq_length="
@@ -71,7 +71,7 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _sequences(options):
@@ -96,7 +96,7 @@ def _output_files():
 
 
 def _check_flags():
-  check = program_flags.check
+  check = programs.check
   pretraining_flags.check_text_flags()
   check(_OUTPUT_FILE.value, "--output_file is required.")
   check(

@@ -17,7 +17,7 @@ train.tf_record, too.
 
 from absl import flags
 
-from bert_span import program_flags, training_flags
+from bert_span import program_flags, programs, training_flags
 
 _NUM_SHARDS = flags.DEFINE_integer(
   "num_shards",
@@ -46,7 +46,7 @@ flags.adopt_module_key_flags(training_flags)
 
 def main(argv):
   """Reads the questions, makes their windows and writes them."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span import squad_records
@@ -80,7 +80,7 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _examples(source, log):
@@ -118,7 +118,7 @@ def _preprocessor():
 
 
 def _check_flags():
-  check = program_flags.check
+  check = programs.check
   check(_OUTPUT_DIR.value, "--output_dir is required.")
   check(
     bool(_DATA.train_file.value) != bool(_DATA.dataset.value),

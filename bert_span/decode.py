@@ -13,7 +13,7 @@ import sys
 
 from absl import flags
 
-from bert_span import program_flags
+from bert_span import program_flags, programs
 
 _LOGITS_FILE = flags.DEFINE_multi_string(
   "logits_file",
@@ -41,7 +41,7 @@ flags.adopt_module_key_flags(program_flags)
 
 def main(argv):
   """Reads questions and logits, decodes them and writes the predictions."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
   import tensorflow as tf
@@ -83,11 +83,11 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _check_flags():
-  check = program_flags.check
+  check = programs.check
   check(_PREDICT_FILE.value, "--predict_file is required.")
   check(
     _logits_files(),

@@ -18,7 +18,7 @@ import sys
 
 from absl import flags, logging
 
-from bert_span import program_flags
+from bert_span import program_flags, programs
 from bert_span.answers.file_scores import score_files, score_span_files
 from bert_span.answers.score_table import format_scores, format_tag_scores
 
@@ -60,18 +60,16 @@ flags.adopt_module_key_flags(program_flags)
 
 def main(argv):
   """Reads the files, scores them, prints and writes the result."""
-  program_flags.refuse_arguments(argv)
-  program_flags.check(_PREDICT_FILE.value, "--predict_file is required.")
-  program_flags.check(
-    _PREDICTIONS_FILE.value, "--predictions_file is required."
-  )
+  programs.refuse_arguments(argv)
+  programs.check(_PREDICT_FILE.value, "--predict_file is required.")
+  programs.check(_PREDICTIONS_FILE.value, "--predictions_file is required.")
   if _NA_PROB_THRESH.present and not _NA_PROB_FILE.value:
     logging.warning(
       "Without --na_prob_file every no-answer score is 0, so "
       "--na_prob_thresh=%g decides alike for all questions.",
       _NA_PROB_THRESH.value,
     )
-  program_flags.check(
+  programs.check(
     not (_MULTI_SPAN.value and _NA_PROB_FILE.value),
     "--multi_span has no use for --na_prob_file. Leave it out.",
   )
@@ -101,7 +99,7 @@ def _write(path, scores):
 
 def run():
   """Entry point of the command bert_span_evaluate."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 if __name__ == "__main__":

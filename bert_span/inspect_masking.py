@@ -18,7 +18,7 @@ import sys
 
 from absl import flags
 
-from bert_span import pretraining_flags, program_flags
+from bert_span import pretraining_flags, program_flags, programs
 
 _EPOCH = flags.DEFINE_integer(
   "epoch", 0, "Epoch whose masks are shown, from 0.", lower_bound=0
@@ -39,9 +39,9 @@ flags.adopt_module_key_flags(pretraining_flags)
 
 def main(argv):
   """Reads the text, masks it and shows it."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   pretraining_flags.check_text_flags()
-  program_flags.check(
+  programs.check(
     _VOCABULARY.vocab_file.value,
     "--vocab_file is required: the vocab.txt of the model.",
   )
@@ -63,7 +63,7 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _sequences(vocabulary, options):

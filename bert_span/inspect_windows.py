@@ -16,7 +16,7 @@ import sys
 
 from absl import flags
 
-from bert_span import program_flags
+from bert_span import program_flags, programs
 
 _INPUT_FILE = flags.DEFINE_string(
   "input_file", None, "SQuAD JSON file to make windows of."
@@ -42,7 +42,7 @@ flags.adopt_module_key_flags(program_flags)
 
 def main(argv):
   """Reads the file, makes its windows and writes them."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span.data.window_rows import tagged_window_rows, window_rows
@@ -65,7 +65,7 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _has_tags():
@@ -73,9 +73,9 @@ def _has_tags():
 
 
 def _check_flags():
-  program_flags.check(_INPUT_FILE.value, "--input_file is required.")
-  program_flags.check(_OUTPUT_FILE.value, "--output_file must name a file.")
-  program_flags.check(
+  programs.check(_INPUT_FILE.value, "--input_file is required.")
+  programs.check(_OUTPUT_FILE.value, "--output_file must name a file.")
+  programs.check(
     _VOCABULARY.vocab_file.value,
     "--vocab_file is required: the vocab.txt of the model.",
   )

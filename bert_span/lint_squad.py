@@ -23,7 +23,7 @@ import sys
 
 from absl import flags
 
-from bert_span import program_flags
+from bert_span import program_flags, programs
 
 _PRESET = flags.DEFINE_string(
   "preset",
@@ -89,11 +89,11 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _check_flags(argv):
-  check = program_flags.check
+  check = programs.check
   check(
     len(argv) == 2 and argv[1],
     "Give the one FILE to check: lint_squad FILE [--preset=MODEL]. Received: "

@@ -8,7 +8,7 @@ import types
 
 from absl import flags
 
-from bert_span import program_flags
+from bert_span import programs
 
 
 @functools.cache
@@ -51,7 +51,7 @@ def text_flags():
 def check_text_flags():
   """Refuses text flags that do not fit together."""
   values = text_flags()
-  program_flags.check(
+  programs.check(
     bool(values.input_file.value) != bool(values.dataset.value),
     "Give the text as --input_file or as --dataset, one of the two.",
   )

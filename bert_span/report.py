@@ -13,7 +13,7 @@ sent as it is. Standard output names the file.
 
 from absl import flags
 
-from bert_span import program_flags
+from bert_span import program_flags, programs
 
 _PREDICT_FILE = program_flags.predict_file_flag()
 _NBEST_FILE = flags.DEFINE_string(
@@ -56,7 +56,7 @@ flags.adopt_module_key_flags(program_flags)
 
 def main(argv):
   """Reads the files, scores them and writes the page."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span.data.atomic_file import write_text_atomically
@@ -70,11 +70,11 @@ def main(argv):
 
 def run():
   """Entry point of the command bert_span_report."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _check_flags():
-  check = program_flags.check
+  check = programs.check
   check(_PREDICT_FILE.value, "--predict_file is required.")
   check(_NBEST_FILE.value, "--nbest_file is required.")
   check(_OUTPUT_FILE.value, "--output_file must name a file.")
@@ -88,7 +88,7 @@ def _check_flags():
       f"--{holder.name} is for --model, whose windows are counted. Give the "
       "model, too, or leave the flag out.",
     )
-  program_flags.check_matplotlib()
+  programs.check_matplotlib()
 
 
 def _report():
@@ -173,7 +173,7 @@ def _readings_of_model(examples, chosen):
   extractor = SpanExtractor.from_preset(
     _MODEL.value, program_flags.window_options(saved)
   )
-  program_flags.check(
+  programs.check(
     chosen is None or extractor.head == "span",
     f"--question_id: the model has a {extractor.head} head, which has no "
     "start and end probabilities. Leave the flag out.",

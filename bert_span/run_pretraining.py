@@ -15,6 +15,7 @@ from bert_span import (
   device_flags,
   pretraining_flags,
   program_flags,
+  programs,
   training_flags,
 )
 
@@ -99,7 +100,7 @@ for _module in (program_flags, device_flags, training_flags, pretraining_flags):
 
 def main(argv):
   """Turns flags into options and runs the job."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span import pretraining_job
@@ -147,7 +148,7 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _print_dry_run(job, train_text):
@@ -173,7 +174,7 @@ def _text(patterns=None):
 
   sources = pretraining_flags.text_sources(patterns)
   are_records = [is_record_file(source.path) for source in sources]
-  program_flags.check(
+  programs.check(
     all(are_records) or not any(are_records),
     "Text files and record files (.tfrecord) cannot be mixed: give either.",
   )
@@ -213,7 +214,7 @@ def _pretraining_options():
 
 def _check_flags():
   """Refuses flags that do not fit together, before anything is loaded."""
-  check = program_flags.check
+  check = programs.check
   check(
     _DO_TRAIN.value or _DO_EVAL.value,
     "At least one of --do_train and --do_eval must be true.",
@@ -240,7 +241,7 @@ def _check_flags():
 
 def _check_selection_flags():
   """Refuses evaluation during training without what it needs."""
-  check = program_flags.check
+  check = programs.check
   training_flags.check_selection_flags(_BEST_METRIC.value)
   if _SELECTION.eval_steps.value:
     check(_DO_TRAIN.value, "--eval_steps needs --do_train.")

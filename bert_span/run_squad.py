@@ -20,6 +20,7 @@ from bert_span import (
   device_flags,
   fine_tuning_flags,
   program_flags,
+  programs,
   training_flags,
 )
 
@@ -97,7 +98,7 @@ for _module in (program_flags, device_flags, training_flags, fine_tuning_flags):
 
 def main(argv):
   """Turns flags into options and runs the job."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span import run_flags, squad_job
@@ -119,7 +120,7 @@ def main(argv):
   if _NUM_SEEDS.value == 1:
     _run_job(_FINE_TUNING.seed.value, _OUTPUT_DIR.value, strategy)
     return
-  program_flags.check(
+  programs.check(
     num_workers(strategy) == 1,
     "--num_seeds trains on one machine: unset TF_CONFIG, or give every machine "
     "a --seed and an --output_dir of its own.",
@@ -137,7 +138,7 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _job(seed, output_dir, strategy=None):
@@ -262,7 +263,7 @@ def _saved_config():
 
 def _check_flags():
   """Refuses flags that do not fit together, before anything is loaded."""
-  check = program_flags.check
+  check = programs.check
   steps = [_DO_TRAIN.value, _DO_PREDICT.value, _DO_EVAL.value]
   check(
     any(steps),
@@ -302,7 +303,7 @@ def _check_flags():
 
 def _check_selection_flags():
   """Refuses evaluation during training and seeds without what they need."""
-  check = program_flags.check
+  check = programs.check
   training_flags.check_selection_flags(_BEST_METRIC.value)
   if _SELECTION.eval_steps.value:
     check(_DO_TRAIN.value, "--eval_steps needs --do_train.")

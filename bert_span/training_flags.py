@@ -8,7 +8,7 @@ import types
 
 from absl import flags
 
-from bert_span import device_flags, program_flags
+from bert_span import device_flags, program_flags, programs
 
 
 @functools.cache
@@ -44,7 +44,7 @@ def check_model_flags(needs_model):
   Args:
     needs_model: whether there must be a model.
   """
-  check = program_flags.check
+  check = programs.check
   values = model_flags()
   check(
     not (
@@ -214,7 +214,7 @@ def check_selection_flags(best_metric):
   values = selection_flags()
   if values.early_stopping_patience.value is None:
     return
-  program_flags.check(
+  programs.check(
     values.eval_steps.value and best_metric,
     "--early_stopping_patience needs --eval_steps and --best_metric.",
   )

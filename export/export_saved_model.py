@@ -16,7 +16,7 @@ import sys
 
 from absl import flags, logging
 
-from bert_span import program_flags
+from bert_span import program_flags, programs
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -74,9 +74,9 @@ flags.adopt_module_key_flags(program_flags)
 
 def main(argv):
   """Loads the model, exports it and says what was written."""
-  program_flags.refuse_arguments(argv)
-  program_flags.check(_MODEL.value, "--model is required.")
-  program_flags.check(_OUTPUT.value, "--output is required.")
+  programs.refuse_arguments(argv)
+  programs.check(_MODEL.value, "--model is required.")
+  programs.check(_OUTPUT.value, "--output is required.")
   # TensorFlow's notes on names and files would hide what matters.
   logging.set_verbosity(logging.WARNING)
   # Seconds: only once the flags are known to be right.
@@ -101,7 +101,7 @@ def main(argv):
 
 def run():
   """Runs the program."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _load_extractor():

@@ -15,7 +15,7 @@ import sys
 
 from absl import flags, logging
 
-from bert_span import program_flags
+from bert_span import program_flags, programs
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -87,7 +87,7 @@ program_flags.tag_decoder_flags()
 
 def main(argv):
   """Loads the model, exports it and says what was written."""
-  program_flags.refuse_arguments(argv)
+  programs.refuse_arguments(argv)
   _check_flags()
   # TensorFlow's notes on names and files would hide what matters.
   logging.set_verbosity(logging.WARNING)
@@ -126,11 +126,11 @@ def main(argv):
 
 def run():
   """Runs the program."""
-  program_flags.run_program(main)
+  programs.run_program(main)
 
 
 def _check_flags():
-  check = program_flags.check
+  check = programs.check
   check(_MODEL.value, "--model is required.")
   check(_OUTPUT.value, "--output is required.")
   check(
