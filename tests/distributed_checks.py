@@ -170,12 +170,14 @@ def max_difference(expected, run):
   """Largest norm of a difference, as a share of the variable's norm."""
   smallest = np.finfo(np.float32).tiny  # A variable may be all zeros.
   # np.max, as max() may pass over NaN.
-  return np.max(
-    [
-      np.linalg.norm(values - run[path])
-      / max(np.linalg.norm(run[path]), smallest)
-      for path, values in expected.items()
-    ]
+  return float(
+    np.max(
+      [
+        np.linalg.norm(values - run[path])
+        / max(np.linalg.norm(run[path]), smallest)
+        for path, values in expected.items()
+      ]
+    )
   )
 
 
