@@ -57,7 +57,7 @@ class PlainConverter:
 
   def _pieces(self, text):
     """Yields (id, char_start, char_end) of WordPieces."""
-    for word in _words(text):
+    for word in words_of(text):
       yield from self._pieces_of_word(word)
 
   def _pieces_of_word(self, word):
@@ -82,8 +82,12 @@ class PlainConverter:
     yield from pieces
 
 
-def _words(text):
-  """Yields words, lists of (folded letter, character offset)."""
+def words_of(text):
+  """Words and punctuation, lower-cased and without accents.
+
+  Yields:
+    A word as a list of (letter, character offset).
+  """
   word = []
   for offset, character in enumerate(text):
     for letter in unicodedata.normalize("NFD", character.lower()):

@@ -2,29 +2,29 @@
 
 It is kept for one purpose: to measure what decoding by TensorFlow ops saves.
 The rules are run_squad's: the n best starts and ends of a window by sorting all
-its logits, every pair of them, all pairs of a question sorted by score, equal
-texts left out, probabilities by a softmax over the list. Texts are the
-characters of the tokens, as in this package; the original aligns them with its
-words besides, which would take longer still.
+its logits, every pair of them, all pairs of a question sorted by score, their
+WordPieces aligned with the words of the passage one after the other, equal
+texts left out, probabilities by a softmax over the list.
 
-Source: google-research/bert, run_squad.py, write_predictions.
+Source: google-research/bert, run_squad.py, write_predictions and
+get_final_text.
 """
 
 import json
 import math
 import os
 
+from benchmarks.plain_conversion import words_of
 
-def decode_slowly(parts, options, output_dir):
+
+def decode_slowly(parts, vocabulary, options, output_dir):
   """Writes predictions.json, nbest_predictions.json and null_odds.json.
 
   Args:
     parts: list of `WindowLogits`.
+    vocabulary: list of WordPieces, the index is the id.
     options: `DecoderOptions` with span_score "logit_sum".
     output_dir: an existing folder.
-
-  Returns:
-    Dict of question id to the answer's text.
   """
   predictions, n_best_lists, null_odds = {}, {}, {}
   for part in parts:
@@ -32,7 +32,9 @@ def decode_slowly(parts, options, output_dir):
     for row, example in enumerate(part.windows["example_index"].tolist()):
       rows_of.setdefault(example, []).append(row)
     for index, example in enumerate(part.examples):
-      entries, odds = _n_best(part, rows_of.get(index, []), example, options)
+      aligner = _Aligner(example.context, part.windows["input_ids"], vocabulary)
+      rows = rows_of.get(index, [])
+      entries, odds = _n_best(part, rows, aligner, options)
       is_null = options.version_2_with_negative and (
         odds > options.null_score_diff_threshold
       )
@@ -50,10 +52,9 @@ def decode_slowly(parts, options, output_dir):
     path = os.path.join(output_dir, name)
     with open(path, "w", encoding="utf-8") as file:
       file.write(json.dumps(value, indent=4) + "\n")
-  return predictions
 
 
-def _n_best(part, rows, example, options):
+def _n_best(part, rows, aligner, options):
   """The n-best list of a question, and its null odds."""
   spans, null_score, null_logits = [], math.inf, (0.0, 0.0)
   for row in rows:
@@ -67,10 +68,10 @@ def _n_best(part, rows, example, options):
     )
   spans.sort(key=lambda span: span[0] + span[1], reverse=True)
   entries, seen = [], set()
-  for start_logit, end_logit, char_start, char_end in spans:
+  for start_logit, end_logit, *place in spans:
     if len(entries) >= options.n_best_size:
       break
-    text = example.context[char_start:char_end]
+    text = aligner.text(*place)
     if text not in seen:
       seen.add(text)
       entries.append((text, start_logit, end_logit))
@@ -101,11 +102,66 @@ def _spans_of_window(windows, row, start_logits, end_logits, options):
         (
           start_logits[start],
           end_logits[end],
+          row,
+          start,
+          end,
           int(char_starts[start]),
-          int(char_ends[end]),
+          int(char_starts[end]),
         )
       )
   return spans
+
+
+class _Aligner:
+  """The text of a span by way of its WordPieces, as run_squad makes it.
+
+  Args:
+    context: the passage.
+    input_ids: int [windows, seq_length].
+    vocabulary: list of WordPieces.
+  """
+
+  def __init__(self, context, input_ids, vocabulary):
+    self._input_ids = input_ids
+    self._vocabulary = vocabulary
+    self._words = context.split()
+    self._word_at = []  # of each character
+    word, was_blank = -1, True
+    for character in context:
+      is_blank = character.isspace()
+      word += was_blank and not is_blank
+      was_blank = is_blank
+      self._word_at.append(word)
+
+  def text(self, row, start, end, first_char, last_char):
+    """Characters of the words that the pieces of a span stand for.
+
+    Args:
+      row: of the window.
+      start, end: positions in it, inclusive.
+      first_char: where the first piece begins in the context.
+      last_char: where the last piece begins.
+    """
+    ids = self._input_ids[row][start : end + 1]
+    pieces = " ".join(self._vocabulary[i] for i in ids)
+    pieces = pieces.replace(" ##", "").removeprefix("##")
+    first, last = self._word_at[first_char], self._word_at[last_char]
+    return _aligned(pieces, " ".join(self._words[first : last + 1]))
+
+
+def _aligned(pieces, words):
+  """The part of `words` that reads as `pieces`; all of it if none does."""
+  folded = " ".join(
+    "".join(letter for letter, _ in word) for word in words_of(words)
+  )
+  found = folded.find(pieces)
+  letters = [i for i, letter in enumerate(words) if letter != " "]
+  folded_letters = [i for i, letter in enumerate(folded) if letter != " "]
+  if found < 0 or len(letters) != len(folded_letters):
+    return words
+  number_of = {place: number for number, place in enumerate(folded_letters)}
+  begin = letters[number_of[found]]
+  return words[begin : letters[number_of[found + len(pieces) - 1]] + 1]
 
 
 def _best_indexes(logits, n_best_size):

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from bert_span.answers.decoder import DecoderOptions, SpanDecoder
 from bert_span.answers.prediction_files import (
+  json_entry,
   predictions_of,
   write_prediction_files,
 )
@@ -82,6 +83,23 @@ def test_files_have_the_original_s_form(tmp_path):
   )
   null_odds = json.loads((tmp_path / "null_odds.json").read_text())
   assert null_odds == {"z": -6.0, "a": 1e6}
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_n_best_lists_are_written_as_json_dumps_does(tmp_path, count):
+  found, empty = _predictions()
+  between = "},\n            {"  # what parts two entries while they are encoded
+  odd = dataclasses.replace(found.n_best[0], text=f'"{between}\u2028[{{ü\x00')
+  odd = dataclasses.replace(odd, score=1e-9, start_logit=-0.0)
+  predictions = [
+    found,
+    dataclasses.replace(empty, qas_id='a"\n'),
+    dataclasses.replace(found, qas_id="é", n_best=(odd, odd, found.n_best[1])),
+  ][:count]
+  write_prediction_files(tmp_path, predictions, False)
+  expected = {p.qas_id: [json_entry(e) for e in p.n_best] for p in predictions}
+  text = (tmp_path / "nbest_predictions.json").read_text()
+  assert text == json.dumps(expected, indent=4) + "\n"
 
 
 def test_null_odds_are_written_for_version_2_only(tmp_path):

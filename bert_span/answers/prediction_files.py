@@ -1,13 +1,25 @@
 """Decoded answers as Python rows, and as run_squad's prediction files."""
 
 import dataclasses
+import json
 import os
 
-from bert_span.data import atomic_file
+from bert_span.data.atomic_file import json_text, write_text_atomically
 
 PREDICTIONS_FILE = "predictions.json"
 N_BEST_FILE = "nbest_predictions.json"
 NULL_ODDS_FILE = "null_odds.json"
+# What of SpanDecoder's columns predictions are made of.
+PREDICTION_COLUMNS = (
+  *("char_start", "char_end", "score", "probability", "null_odds"),
+  *("n_best_char_start", "n_best_char_end"),
+  *("n_best_start_logit", "n_best_end_logit"),
+  *("n_best_score", "n_best_probability", "n_best_count"),
+)
+
+_BETWEEN_VALUES = ",\n" + 12 * " "
+_BETWEEN_ENTRIES = "\n        },\n        {\n" + 12 * " "
+_encode_entry = json.JSONEncoder(separators=(_BETWEEN_VALUES, ": ")).encode
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +78,8 @@ def predictions_of(examples, outputs):
 
   Args:
     examples: SquadExample of the batch, in its order.
-    outputs: what SpanDecoder returned for them, tensors or arrays.
+    outputs: what SpanDecoder returned for them, tensors or arrays; of it
+      PREDICTION_COLUMNS are used.
 
   Returns:
     list of Prediction.
@@ -74,16 +87,12 @@ def predictions_of(examples, outputs):
   Raises:
     ValueError: examples and outputs differ in number.
   """
-  columns = {
-    name: _rows(outputs[name])
-    for name in outputs
-    if name not in ("answer", "n_best_text", "is_answerable")
-  }
-  if len(columns["char_start"]) != len(examples):
+  if len(outputs["char_start"]) != len(examples):
     raise ValueError(
       f"examples must be those that were decoded: {len(examples)} examples, "
-      f"but answers for {len(columns['char_start'])}. Pass the same batch."
+      f"but answers for {len(outputs['char_start'])}. Pass the same batch."
     )
+  columns = {name: _rows(outputs[name]) for name in PREDICTION_COLUMNS}
   return [
     _prediction(example, {name: rows[i] for name, rows in columns.items()})
     for i, example in enumerate(examples)
@@ -111,18 +120,17 @@ def write_prediction_files(output_dir, predictions, version_2_with_negative):
     OSError, tf.errors.OpError: a file cannot be written.
   """
   _check_ids(predictions)
-  files = {
-    PREDICTIONS_FILE: {p.qas_id: p.text for p in predictions},
-    N_BEST_FILE: {
-      p.qas_id: [json_entry(entry) for entry in p.n_best] for p in predictions
-    },
+  texts = {
+    PREDICTIONS_FILE: json_text({p.qas_id: p.text for p in predictions}),
+    N_BEST_FILE: _n_best_json(predictions),
   }
   if version_2_with_negative:
-    files[NULL_ODDS_FILE] = {p.qas_id: p.null_odds for p in predictions}
+    null_odds = {p.qas_id: p.null_odds for p in predictions}
+    texts[NULL_ODDS_FILE] = json_text(null_odds)
   paths = []
-  for name, value in files.items():
+  for name, text in texts.items():
     paths.append(os.path.join(output_dir, name))
-    atomic_file.write_json_atomically(paths[-1], value)
+    write_text_atomically(paths[-1], text)
   return paths
 
 
@@ -170,6 +178,26 @@ def json_entry(entry):
     "char_start": entry.char_start if is_span else None,
     "char_end": entry.char_end if is_span else None,
   }
+
+
+def _n_best_json(predictions):
+  """What json_text gives for the n-best lists, in a fifth of the time.
+
+  json.dumps with an indent goes through Python for each value. So an entry is
+  written without one, its lines parted by the separator, and what parts two
+  entries is put in afterwards: no string within JSON holds a line break.
+  """
+  if not predictions:
+    return json_text({})
+  lists = []
+  for prediction in predictions:
+    entries = _encode_entry([json_entry(entry) for entry in prediction.n_best])
+    entries = entries.replace("}" + _BETWEEN_VALUES + "{", _BETWEEN_ENTRIES)
+    lists.append(
+      f"    {json.dumps(prediction.qas_id)}: [\n        {{\n            "
+      f"{entries[2:-2]}\n        }}\n    ]"
+    )
+  return "{\n" + ",\n".join(lists) + "\n}\n"
 
 
 def _check_ids(predictions):

@@ -6,7 +6,10 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.decoder import SpanDecoder
-from bert_span.answers.prediction_files import predictions_of
+from bert_span.answers.prediction_files import (
+  PREDICTION_COLUMNS,
+  predictions_of,
+)
 from bert_span.data.input_pipeline import example_arrays
 
 # The logit of a position that the encoder was not run on: far below any other
@@ -47,8 +50,15 @@ class WindowDecoder:
 
   def __init__(self, options):
     logits = tf.TensorSpec(_ROWS, tf.float32)
+    decoder = SpanDecoder(options)
+
+    def decode(*inputs):
+      outputs = decoder(*inputs)
+      # The graph leaves out what is not asked for, such as n-best texts.
+      return {name: outputs[name] for name in PREDICTION_COLUMNS}
+
     self._decode = tf.function(
-      SpanDecoder(options).__call__,
+      decode,
       # Tracing takes seconds: once for batches of any size.
       input_signature=(
         tf.TensorSpec([None], tf.string),

@@ -10,8 +10,17 @@ import uuid
 import tensorflow as tf
 
 
+def json_text(value):
+  """`value` as JSON of run_squad's form: indent 4, ASCII, a newline at the end.
+
+  Args:
+    value: what json.dumps takes.
+  """
+  return json.dumps(value, indent=4) + "\n"
+
+
 def write_json_atomically(path, value):
-  """Writes `value` as JSON of run_squad's form: indent 4, ASCII, a newline.
+  """Writes a file of `json_text`, whole or not at all.
 
   Args:
     path: a local path, or any path of tf.io.gfile (gs://...).
@@ -20,7 +29,7 @@ def write_json_atomically(path, value):
   Raises:
     OSError, tf.errors.OpError: the file cannot be written.
   """
-  write_text_atomically(path, json.dumps(value, indent=4) + "\n")
+  write_text_atomically(path, json_text(value))
 
 
 def write_text_atomically(path, text):
