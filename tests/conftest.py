@@ -2,9 +2,13 @@
 
 import gzip
 import json
+import os
 import pathlib
 
 import pytest
+
+# As programs.run_program does: both sides of a comparison compute alike.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
 # Chooses Keras' backend, too, before any test imports Keras.
 from bert_span.modeling.packaged_encoder import find_packaged_minilm

@@ -97,6 +97,12 @@ def window_batches(examples, preprocessor, with_answers=False):
     arrays = example_arrays(batches[index], with_answers)
     return [arrays[name] for name in dtypes]
 
+  if len(batches) == 1:  # A pipeline takes half a second to be set up.
+    tensors = map(tf.constant, arrays_of(0), dtypes.values())
+    windows = preprocessor(dict(zip(dtypes, tensors, strict=True)))
+    yield batches[0], {name: x.numpy() for name, x in windows.items()}
+    return
+
   # Not Dataset.from_generator: see length_buckets.py.
   def convert(index):
     values = tf.numpy_function(arrays_of, [index], list(dtypes.values()))
