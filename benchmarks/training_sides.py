@@ -1,4 +1,4 @@
-"""Updates of a BERT span model in three runtimes, on one accelerator.
+"""Updates of a BERT span model in three runtimes, on one device.
 
 The same sizes with random weights, the same loss, dropout 0.1, Adam with
 decoupled weight decay after clipping by the global norm; whole updates. A side
@@ -57,11 +57,14 @@ class Side:
     shape: `Shape`.
     precision: "float32" or "bfloat16", of the encoder's matrix products.
     batch_size: windows of a batch.
+    is_compiled: whether TensorFlow's update is compiled by XLA, a length after
+      the other.
   """
 
   shape: Shape
   precision: str
   batch_size: int
+  is_compiled: bool = True
 
 
 def tensorflow_update(side):
@@ -79,12 +82,16 @@ def tensorflow_update(side):
   step = make_train_step(
     model, span_loss_fn("mean"), optimizer, side.batch_size, _CLIP_NORM
   )
-  # One function a length: XLA compiles each, as --jit_compile=on does.
-  compiled = tf.function(step, jit_compile=True)
+  # With XLA one function a length, as --jit_compile=on; else one for all.
+  step = tf.function(
+    step,
+    jit_compile=side.is_compiled or None,
+    reduce_retracing=not side.is_compiled,
+  )
 
   def update(batch):
     with computing_in(model.backbone, side.precision):
-      return float(compiled(batch)["loss"])
+      return float(step(batch)["loss"])
 
   return update
 
@@ -185,7 +192,7 @@ def transformers_update(side):
     torch.nn.utils.clip_grad_norm_(model.parameters(), _CLIP_NORM)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
-    return float(loss)
+    return float(loss.detach())
 
   return update
 
