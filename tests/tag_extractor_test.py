@@ -161,7 +161,8 @@ def test_saved_logits_are_read_back(tmp_path, extractor):
 @pytest.mark.parametrize("reduction", ["sum", "mean"])
 def test_two_spans_are_learned(tmp_path, reduction):
   """Two questions learned by heart, one of them with two spans."""
-  extractor = tiny_extractor(head=heads.BIO)
+  # From some starts so small a model never looks at the question.
+  extractor = tiny_extractor(head=heads.BIO, seed=6)
   spans = (Answer("Anna", 22), Answer("the river", 41))
   assert all(CONTEXT.startswith(s.text, s.char_start) for s in spans)
   examples = [
@@ -172,13 +173,13 @@ def test_two_spans_are_learned(tmp_path, reduction):
     examples * 4,
     FineTuningOptions(
       train_batch_size=4,
-      learning_rate=1e-2,
-      num_train_epochs=80,
+      learning_rate=5e-3,
+      num_train_epochs=160,
       bio_loss_reduction=reduction,
     ),
     tmp_path,
   )
-  assert steps == 160
+  assert steps == 320
   answers = extractor.answers("who", CONTEXT)
   assert [answer[:3] for answer in answers] == [
     ("Anna", 22, 26),
