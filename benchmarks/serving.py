@@ -1,24 +1,19 @@
-r"""Answers from strings, against logits that a client turns into answers.
+r"""Answers from strings, against other ways to the same answers.
 
   python -m benchmarks.serving --model=DIR --data_file=DEV.json
   python -m benchmarks.serving --model=DIR --batch_sizes=1 --peers=logits
 
-Three sides with the same weights, the same length and step of windows:
-
-  strings       the exported SavedModel, signature serving_default
-  logits        the same SavedModel, signature logits; the client makes windows
-                with transformers' fast tokenizer and answers as it documents
-  transformers  that client with AutoModelForQuestionAnswering in PyTorch
-
-Each side runs in a process of its own, with all cores. The sides take turns
-request by request, in changing order, so that all meet the same machine; only
-one works at a time, and no side has a network in between. The clock runs from
-strings to the answers' strings. Needs `pip install -e '.[bench]'`.
+The sides of benchmarks/answering_sides.py: an exported SavedModel by its
+strings and by its logits, SpanExtractor, a TFLite file, and transformers in
+PyTorch, with the same weights and the same length and step of windows. Each
+runs in a process of its own, with all cores. The sides take turns request by
+request, in changing order, so that all meet the same machine; only one works at
+a time, and no side has a network in between. The clock runs from strings to the
+answers' strings. Needs `pip install -e '.[bench]'`.
 """
 
 import dataclasses
 import itertools
-import multiprocessing
 import os
 import random
 import tempfile
@@ -26,11 +21,18 @@ import time
 
 from absl import flags, logging
 
+from benchmarks.answering_sides import (
+  EXTRACTOR,
+  PEERS,
+  STRINGS,
+  TFLITE,
+  Side,
+  prepare_sides,
+)
 from benchmarks.latencies import Latencies
 from benchmarks.machine import describe_machine
 from bert_span import programs
 
-_STRINGS, _LOGITS, _TRANSFORMERS = "strings", "logits", "transformers"
 _MODEL = flags.DEFINE_string(
   "model", None, "Directory of a trained model with a span head."
 )
@@ -40,7 +42,7 @@ _DATA_FILE = flags.DEFINE_string(
   "SQuAD JSON file with the questions; by default the embedded sample.",
 )
 _PEERS = flags.DEFINE_list(
-  "peers", [_LOGITS, _TRANSFORMERS], "Sides to compare strings with."
+  "peers", list(PEERS), "Sides to compare strings with."
 )
 _BATCH_SIZES = flags.DEFINE_list(
   "batch_sizes", ["1", "8", "32"], "Questions in a request."
@@ -73,21 +75,6 @@ _COLUMNS = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class SideSettings:
-  """All that the process of a side is told.
-
-  Attributes:
-    saved_model: directory of the exported version.
-    huggingface: directory of the same weights for transformers.
-    answerer: further arguments of `HuggingFaceAnswerer`.
-  """
-
-  saved_model: str
-  huggingface: str
-  answerer: dict
-
-
 @dataclasses.dataclass
 class SideFigures:
   """What was measured of a side.
@@ -103,98 +90,26 @@ class SideFigures:
   equal: int = 0
 
 
-class Side:
-  """A way to answer, in a process of its own.
-
-  Args:
-    name: "strings", "logits" or "transformers".
-    settings: `SideSettings`.
-  """
-
-  def __init__(self, name, settings):
-    context = multiprocessing.get_context("spawn")
-    self._connection, other = context.Pipe()
-    self._process = context.Process(
-      target=_work, args=(other, name, settings), daemon=True
-    )
-    self._process.start()
-    other.close()
-
-  def answer(self, batch):
-    """Answers a batch.
-
-    Args:
-      batch: questions and passages, two lists of str.
-
-    Returns:
-      Seconds it took, list of str, and the windows that were read or None.
-    """
-    self._connection.send(batch)
-    return self._connection.recv()
-
-  def close(self):
-    """Ends the process."""
-    self._connection.close()
-    self._process.join()
-
-
-def _work(connection, name, settings):
-  """Answers batches until the other end is closed."""
-  answer = _answer_function(name, settings)
-  while True:
-    try:
-      batch = connection.recv()
-    except EOFError:
-      return
-    begin = time.perf_counter()
-    texts, windows = answer(*batch)
-    connection.send((time.perf_counter() - begin, texts, windows))
-
-
-def _answer_function(name, settings):
-  if name == _STRINGS:
-    return _strings_function(settings.saved_model)
-  from benchmarks import huggingface_peer
-
-  logits = (
-    huggingface_peer.served_logits(settings.saved_model)
-    if name == _LOGITS
-    else huggingface_peer.torch_logits(settings.huggingface)
-  )
-  return huggingface_peer.HuggingFaceAnswerer(
-    settings.huggingface, logits, **settings.answerer
-  ).answer
-
-
-def _strings_function(saved_model):
-  import tensorflow as tf
-  import tensorflow_text  # noqa: F401 -- registers its ops
-
-  model = tf.saved_model.load(saved_model)
-
-  def answer(questions, contexts):
-    answers = model.signatures["serving_default"](
-      question=tf.constant(questions), context=tf.constant(contexts)
-    )["answer"]
-    return [text.decode() for text in answers.numpy()], None
-
-  return answer
-
-
 def main(argv):
   """Prepares the sides, lets them take turns and prints the table."""
   programs.refuse_arguments(argv)
   programs.check(_MODEL.value, "--model is required.")
-  peers = _checked(_PEERS.value, "--peers", (_LOGITS, _TRANSFORMERS))
+  peers = _checked(_PEERS.value, "--peers", PEERS)
   batch_sizes = [_batch_size(text) for text in _BATCH_SIZES.value]
   # TensorFlow's notes on names and files would hide the table.
   logging.set_verbosity(logging.WARNING)
   with tempfile.TemporaryDirectory() as folder:
     extractor, pairs = _load()
-    settings = _prepare(extractor, pairs, folder)
+    settings = prepare_sides(
+      _MODEL.value,
+      extractor,
+      [question for question, _ in pairs["short"]],
+      _MAX_WINDOWS_PER_STEP.value,
+      folder,
+    )
     print(describe_machine("tensorflow", "torch", "transformers"))
     print(f"| {' | '.join(_COLUMNS)} |\n|---|---:|---|{'---:|' * 8}")
-    sides = {name: Side(name, settings) for name in (_STRINGS, *peers)}
+    sides = {name: Side(name, settings) for name in (STRINGS, *peers)}
     for (length, texts), size in itertools.product(pairs.items(), batch_sizes):
       batches = _batches(texts, size)
       for row in _compare(sides, batches, extractor):
@@ -256,31 +171,6 @@ def _long(passages, place):
   return text
 
 
-def _prepare(extractor, pairs, folder):
-  """Exports the model for both runtimes."""
-  from benchmarks.huggingface_peer import write_huggingface_model
-  from bert_span.served_heads import server_of
-  from bert_span.serving.answer_server import ServingOptions
-  from bert_span.serving.saved_model import write_saved_model
-
-  saved_model = os.path.join(folder, "saved_model")
-  server = server_of(extractor, ServingOptions(_MAX_WINDOWS_PER_STEP.value))
-  vocabulary = extractor.preprocessor.tokenizer.vocabulary
-  write_saved_model(server, vocabulary, saved_model)
-  huggingface = os.path.join(folder, "huggingface")
-  os.mkdir(huggingface)
-  write_huggingface_model(extractor, huggingface)
-  answerer = {
-    "max_seq_length": extractor.window_options.max_seq_length,
-    "doc_stride": extractor.window_options.doc_stride,
-    "questions": [question for question, _ in pairs["short"]],
-    "max_windows_per_step": _MAX_WINDOWS_PER_STEP.value,
-    "n_best_size": extractor.decoder_options.n_best_size,
-    "max_answer_length": extractor.decoder_options.max_answer_length,
-  }
-  return SideSettings(saved_model, huggingface, answerer)
-
-
 def _batches(pairs, size):
   """Batches of questions and passages, all of the same size."""
   endless = itertools.cycle(pairs)
@@ -305,12 +195,16 @@ def _compare(sides, batches, extractor):
     for side in sides.values():
       side.answer(batch)
   figures, asked = _take_turns(sides, batches)
-  figures[_STRINGS].windows = sum(
-    _count_windows(extractor, batch) for batch in asked
-  )
+  windows = sum(_count_windows(extractor, batch) for batch in asked)
+  for name in {
+    STRINGS,
+    EXTRACTOR,
+    TFLITE,
+  } & figures.keys():  # They do not tell.
+    figures[name].windows = windows
   size = len(batches[0][0])
   return [
-    {"side": name, **_row(figures[name], size, figures[_STRINGS])}
+    {"side": name, **_row(figures[name], size, figures[STRINGS])}
     for name in sides
   ]
 
@@ -331,7 +225,7 @@ def _take_turns(sides, batches):
       figures[name].latencies.add(seconds)
       figures[name].windows += windows or 0
     for name in sides:
-      equal = map(str.__eq__, answers[name], answers[_STRINGS])
+      equal = map(str.__eq__, answers[name], answers[STRINGS])
       figures[name].equal += sum(equal)
     asked.append(batch)
     if time.monotonic() > end:

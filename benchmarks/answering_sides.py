@@ -1,0 +1,174 @@
+"""Ways to answer questions with the same weights, each in its own process.
+
+strings       the exported SavedModel, signature serving_default
+logits        the same SavedModel, signature logits; the client makes windows
+              with transformers' fast tokenizer and answers as it documents
+transformers  that client with AutoModelForQuestionAnswering in PyTorch
+extractor     SpanExtractor on the model directory
+tflite        TFLiteSpanExtractor on a float32 file of any length, with as
+              many threads as there are cores
+"""
+
+import dataclasses
+import multiprocessing
+import os
+import time
+
+STRINGS, LOGITS, TRANSFORMERS = "strings", "logits", "transformers"
+EXTRACTOR, TFLITE = "extractor", "tflite"
+PEERS = (LOGITS, TRANSFORMERS, EXTRACTOR, TFLITE)
+
+
+@dataclasses.dataclass(frozen=True)
+class SideSettings:
+  """All that the process of a side is told.
+
+  Attributes:
+    model: the model directory.
+    saved_model: directory of the exported version.
+    tflite: the exported file.
+    huggingface: directory of the same weights for transformers.
+    answerer: further arguments of `HuggingFaceAnswerer`.
+  """
+
+  model: str
+  saved_model: str
+  tflite: str
+  huggingface: str
+  answerer: dict
+
+
+class Side:
+  """A way to answer, in a process of its own.
+
+  Args:
+    name: STRINGS or one of PEERS.
+    settings: `SideSettings`.
+  """
+
+  def __init__(self, name, settings):
+    context = multiprocessing.get_context("spawn")
+    self._connection, other = context.Pipe()
+    self._process = context.Process(
+      target=_work, args=(other, name, settings), daemon=True
+    )
+    self._process.start()
+    other.close()
+
+  def answer(self, batch):
+    """Answers a batch.
+
+    Args:
+      batch: questions and passages, two lists of str.
+
+    Returns:
+      Seconds it took, list of str, and the windows that were read or None.
+    """
+    self._connection.send(batch)
+    return self._connection.recv()
+
+  def close(self):
+    """Ends the process."""
+    self._connection.close()
+    self._process.join()
+
+
+def _work(connection, name, settings):
+  """Answers batches until the other end is closed."""
+  answer = _answer_function(name, settings)
+  while True:
+    try:
+      batch = connection.recv()
+    except EOFError:
+      return
+    begin = time.perf_counter()
+    texts, windows = answer(*batch)
+    connection.send((time.perf_counter() - begin, texts, windows))
+
+
+def _answer_function(name, settings):
+  if name == STRINGS:
+    return _strings_function(settings.saved_model)
+  if name == EXTRACTOR:
+    from bert_span.extractor import SpanExtractor
+
+    return _answers_of(SpanExtractor.from_preset(settings.model))
+  if name == TFLITE:
+    from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
+
+    cores = len(os.sched_getaffinity(0))
+    return _answers_of(TFLiteSpanExtractor(settings.tflite, num_threads=cores))
+  from benchmarks import huggingface_peer
+
+  logits = (
+    huggingface_peer.served_logits(settings.saved_model)
+    if name == LOGITS
+    else huggingface_peer.torch_logits(settings.huggingface)
+  )
+  return huggingface_peer.HuggingFaceAnswerer(
+    settings.huggingface, logits, **settings.answerer
+  ).answer
+
+
+def _answers_of(extractor):
+  def answer(questions, contexts):
+    answers = extractor.answer(question=questions, context=contexts)
+    return [answer.text for answer in answers], None
+
+  return answer
+
+
+def _strings_function(saved_model):
+  import tensorflow as tf
+  import tensorflow_text  # noqa: F401 -- registers its ops
+
+  model = tf.saved_model.load(saved_model)
+
+  def answer(questions, contexts):
+    answers = model.signatures["serving_default"](
+      question=tf.constant(questions), context=tf.constant(contexts)
+    )["answer"]
+    return [text.decode() for text in answers.numpy()], None
+
+  return answer
+
+
+def prepare_sides(model, extractor, questions, max_windows_per_step, folder):
+  """Exports a model for all sides.
+
+  Args:
+    model: the model directory.
+    extractor: its `SpanExtractor`.
+    questions: list of str, see `HuggingFaceAnswerer`.
+    max_windows_per_step: windows that are read at once.
+    folder: an existing folder that the exports are written to.
+
+  Returns:
+    `SideSettings`.
+  """
+  from benchmarks.huggingface_peer import write_huggingface_model
+  from bert_span.served_heads import server_of
+  from bert_span.serving.answer_server import ServingOptions
+  from bert_span.serving.saved_model import write_saved_model
+  from bert_span.tflite_export import TFLiteOptions, tflite_content
+
+  saved_model = os.path.join(folder, "saved_model")
+  server = server_of(extractor, ServingOptions(max_windows_per_step))
+  vocabulary = extractor.preprocessor.tokenizer.vocabulary
+  write_saved_model(server, vocabulary, saved_model)
+  tflite = os.path.join(folder, "model.tflite")
+  options = TFLiteOptions(quantization="none", dynamic_length=True)
+  with open(tflite, "wb") as file:
+    file.write(tflite_content(extractor, options))
+  huggingface = os.path.join(folder, "huggingface")
+  os.mkdir(huggingface)
+  write_huggingface_model(extractor, huggingface)
+  answerer = {
+    "max_seq_length": extractor.window_options.max_seq_length,
+    "doc_stride": extractor.window_options.doc_stride,
+    "questions": questions,
+    "max_windows_per_step": max_windows_per_step,
+    "n_best_size": extractor.decoder_options.n_best_size,
+    "max_answer_length": extractor.decoder_options.max_answer_length,
+  }
+  return SideSettings(model, saved_model, tflite, huggingface, answerer)
