@@ -94,7 +94,7 @@ def pretrain(
   """
 
   def dataset_fn(first_step):
-    return batches.dataset(first_step).map(_with_batch_weights)
+    return batches.dataset(first_step).map(with_batch_weights)
 
   with scope_of(strategy):
     optimizer = _optimizer(options)
@@ -231,8 +231,15 @@ def _optimizer(options):
   )
 
 
-def _with_batch_weights(batch):
-  """Adds weights that make the summed loss the sum of two means."""
+def with_batch_weights(batch):
+  """Adds weights that make the summed loss the sum of two means.
+
+  Args:
+    batch: dict of tensors, see `masked_arrays`.
+
+  Returns:
+    The dict with mlm_weights and sbo_weights, float32 [batch, targets].
+  """
   batch = with_weights(batch)
   for key in pretraining_loss.WEIGHTS.values():
     batch[key] = pretraining_loss.batch_weights(batch[key])

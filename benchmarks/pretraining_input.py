@@ -1,0 +1,123 @@
+r"""Masked sequences a second: what the input pipeline makes, a model takes.
+
+  python -m benchmarks.pretraining_input --input_file='text/*.txt'
+  python -m benchmarks.pretraining_input --input_file=... --max_seq_length=512
+
+`input`: files to masked batches by the pipeline of run_pretraining, tokenizer,
+packing and masking included, and nothing beside it. `model`: updates of
+--preset on batches that are there already. Each has all cores to itself. Where
+`input` is many times `model`, the model never waits for text.
+"""
+
+import tempfile
+
+from absl import flags
+
+from benchmarks.machine import describe_machine
+from benchmarks.repetitions import rate_summary, repeated_seconds
+from bert_span import programs
+
+_INPUT_FILE = flags.DEFINE_string(
+  "input_file", None, "Text, one sentence a line; paths and globs."
+)
+_PRESET = flags.DEFINE_string(
+  "preset", "all-minilm-l6-v2", "Model that takes the batches."
+)
+_MAX_SEQ_LENGTH = flags.DEFINE_integer(
+  "max_seq_length", 128, "WordPieces of a sequence.", lower_bound=8
+)
+_BATCH_SIZE = flags.DEFINE_integer(
+  "train_batch_size", 32, "Sequences of a batch.", lower_bound=1
+)
+_BATCHES = flags.DEFINE_integer(
+  "batches", 100, "Batches of a repetition of the input.", lower_bound=1
+)
+_UPDATES = flags.DEFINE_integer(
+  "updates", 5, "Updates of a repetition of the model.", lower_bound=1
+)
+_REPETITIONS = flags.DEFINE_integer(
+  "repetitions", 5, "Measurements of each side.", lower_bound=1
+)
+
+
+def main(argv):
+  """Measures both sides."""
+  programs.refuse_arguments(argv)
+  programs.check(_INPUT_FILE.value, "--input_file is required.")
+  with tempfile.TemporaryDirectory() as folder:
+    job, dataset = _job_and_dataset(folder)
+
+    def read():
+      for _ in dataset.take(_BATCHES.value):
+        pass
+
+    update, batches = _update(job), list(dataset.take(_UPDATES.value))
+
+    def train():
+      for batch in batches:
+        loss = update(batch)["loss"]
+      return float(loss)
+
+    sides = {"input": (read, _BATCHES.value), "model": (train, _UPDATES.value)}
+    rates = {}
+    for name, (work, count) in sides.items():
+      seconds, _ = repeated_seconds(work, _REPETITIONS.value)
+      rates[name] = rate_summary(count * _BATCH_SIZE.value, seconds)
+  print(describe_machine("tensorflow"))
+  print("| side | sequences/s | lowest to highest | ratio |")
+  print("|---|---:|---|---:|")
+  for name, rate in rates.items():
+    ratio = rate["median"] / rates["model"]["median"]
+    print(
+      f"| {name} | {rate['median']:,.1f} | {rate['lowest']:,.1f} to "
+      f"{rate['highest']:,.1f} | {ratio:.1f} |"
+    )
+
+
+def run():
+  """Entry point."""
+  programs.run_program(main)
+
+
+def _job_and_dataset(folder):
+  """A `PretrainingJob` and the batches that it trains on."""
+  import dataclasses
+
+  from bert_span.data.text_sources import find_text_files
+  from bert_span.model_source import EncoderSource
+  from bert_span.pretraining import PretrainingOptions
+  from bert_span.pretraining_job import PretrainingJob, TextInput
+  from bert_span.text.span_masking import MaskingOptions
+
+  masking = MaskingOptions()
+  job = PretrainingJob(
+    folder,
+    EncoderSource(preset=_PRESET.value),
+    _MAX_SEQ_LENGTH.value,
+    dataclasses.replace(
+      masking, max_predictions=masking.budget(_MAX_SEQ_LENGTH.value - 2)
+    ),
+    PretrainingOptions(train_batch_size=_BATCH_SIZE.value),
+  )
+  text = TextInput(find_text_files(_INPUT_FILE.value))
+  return job, job.training_batches(text, notes_places=False).dataset(0)
+
+
+def _update(job):
+  """A function of a batch that updates the job's model."""
+  import tensorflow as tf
+
+  from bert_span.pretraining import pretraining_loss_fn, with_batch_weights
+  from bert_span.training.optimizer import create_optimizer
+  from bert_span.training.step import make_train_step
+
+  optimizer = create_optimizer(1e-4)
+  optimizer.build(job.model.trainable_variables)
+  step = make_train_step(
+    job.model, pretraining_loss_fn(1.0), optimizer, _BATCH_SIZE.value, 1.0
+  )
+  return tf.function(lambda batch: step(with_batch_weights(batch)))
+
+
+if __name__ == "__main__":
+  run()
