@@ -1,4 +1,8 @@
-"""From examples to windows, with tf.data."""
+"""From examples to windows, batch by batch."""
+
+import collections
+import os
+from concurrent import futures
 
 import numpy as np
 import tensorflow as tf
@@ -79,6 +83,10 @@ def example_batches(examples):
 def window_batches(examples, preprocessor, with_answers=False):
   """Converts examples to windows, batch by batch and in bounded memory.
 
+  Batches are converted in as many threads as there are processors, a few of
+  them ahead of the one that is asked for. (tf.data would do the same, but takes
+  half a second to be set up.)
+
   Args:
     examples: sequence of `SquadExample`.
     preprocessor: `SpanPreprocessor`, or a tf.function of one: else every call
@@ -90,35 +98,36 @@ def window_batches(examples, preprocessor, with_answers=False):
     the preprocessor makes of it, all windows of these examples.
     `example_index` counts within the batch.
   """
-  batches = example_batches(examples)
   dtypes = {**_INPUT_DTYPES, **(_ANSWER_DTYPES if with_answers else {})}
+  if not isinstance(preprocessor, tf.types.experimental.PolymorphicFunction):
+    specs = {name: tf.TensorSpec([None], t) for name, t in dtypes.items()}
+    preprocessor = tf.function(preprocessor, input_signature=[specs])
 
-  def arrays_of(index):
-    arrays = example_arrays(batches[index], with_answers)
-    return [arrays[name] for name in dtypes]
+  def convert(batch):
+    arrays = example_arrays(batch, with_answers)
+    windows = preprocessor(
+      {n: tf.constant(arrays[n], dtypes[n]) for n in dtypes}
+    )
+    return {name: values.numpy() for name, values in windows.items()}
 
-  if len(batches) == 1:  # A pipeline takes half a second to be set up.
-    tensors = map(tf.constant, arrays_of(0), dtypes.values())
-    windows = preprocessor(dict(zip(dtypes, tensors, strict=True)))
-    yield batches[0], {name: x.numpy() for name, x in windows.items()}
-    return
-
-  # Not Dataset.from_generator: see length_buckets.py.
-  def convert(index):
-    values = tf.numpy_function(arrays_of, [index], list(dtypes.values()))
-    for value in values:
-      value.set_shape([None])
-    return preprocessor(dict(zip(dtypes, values, strict=True)))
-
-  dataset = tf.data.Dataset.range(len(batches))
+  batches = example_batches(examples)
   # Several batches at a time, unless one alone takes as much memory.
   longest = max(map(_num_characters, examples), default=0)
   is_bounded = longest <= CHARACTERS_PER_BATCH
-  dataset = dataset.map(
-    convert, num_parallel_calls=tf.data.AUTOTUNE if is_bounded else 1
-  )
-  dataset = dataset.prefetch(tf.data.AUTOTUNE if is_bounded else 1)
-  yield from zip(batches, dataset.as_numpy_iterator(), strict=True)
+  threads = (os.cpu_count() or 1) if is_bounded else 1
+  yield from zip(batches, _mapped(convert, batches, threads), strict=True)
+
+
+def _mapped(function, values, num_threads):
+  """Results in the order of `values`, at most one more than threads ahead."""
+  with futures.ThreadPoolExecutor(num_threads) as pool:
+    ahead = collections.deque()
+    for value in values:
+      ahead.append(pool.submit(function, value))
+      if len(ahead) > num_threads:
+        yield ahead.popleft().result()
+    while ahead:
+      yield ahead.popleft().result()
 
 
 def _num_characters(example):
