@@ -18,7 +18,7 @@ def run_program(main, foreign_flags=False):
   TensorFlow's own notes on processors and plugins are left out, unless
   TF_CPP_MIN_LOG_LEVEL asks for them. Its matrix products are oneDNN's, unless
   TF_ENABLE_ONEDNN_OPTS=0: by itself TensorFlow takes them on x86 processors
-  with 8-bit products only, and the others are a third slower without.
+  with 8-bit products only, and others train a quarter slower without.
 
   Args:
     main: function of argv.

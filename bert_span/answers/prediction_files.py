@@ -181,7 +181,7 @@ def json_entry(entry):
 
 
 def _n_best_json(predictions):
-  """What json_text gives for the n-best lists, in a fifth of the time.
+  """What json_text gives for the n-best lists, in half the time.
 
   json.dumps with an indent goes through Python for each value. So an entry is
   written without one, its lines parted by the separator, and what parts two

@@ -16,6 +16,8 @@ EXAMPLES_PER_BATCH = 64
 # paragraphs stay below it, while each of 64 questions about one book stands
 # alone. A batch then takes some 100 MB at most, unless one passage takes more.
 CHARACTERS_PER_BATCH = 1 << 18
+# Bounds the batches that wait in memory, however many processors there are.
+_MOST_THREADS = 8
 
 _INPUT_DTYPES = {"question": tf.string, "context": tf.string}
 _ANSWER_DTYPES = {
@@ -83,9 +85,9 @@ def example_batches(examples):
 def window_batches(examples, preprocessor, with_answers=False):
   """Converts examples to windows, batch by batch and in bounded memory.
 
-  Batches are converted in as many threads as there are processors, a few of
-  them ahead of the one that is asked for. (tf.data would do the same, but takes
-  half a second to be set up.)
+  Batches are converted in threads, one a processor up to _MOST_THREADS, at most
+  one batch more than threads ahead of the one that is asked for. (tf.data would
+  do the same, but takes half a second to be set up.)
 
   Args:
     examples: sequence of `SquadExample`.
@@ -114,7 +116,7 @@ def window_batches(examples, preprocessor, with_answers=False):
   # Several batches at a time, unless one alone takes as much memory.
   longest = max(map(_num_characters, examples), default=0)
   is_bounded = longest <= CHARACTERS_PER_BATCH
-  threads = (os.cpu_count() or 1) if is_bounded else 1
+  threads = min(os.cpu_count() or 1, _MOST_THREADS) if is_bounded else 1
   yield from zip(batches, _mapped(convert, batches, threads), strict=True)
 
 
