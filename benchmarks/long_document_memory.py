@@ -1,7 +1,8 @@
 r"""Peak memory of answering a question about long documents.
 
+  python -m benchmarks.long_document_memory
   python -m benchmarks.long_document_memory --preset=all-minilm-l6-v2 \
-    --characters=10000,100000,1000000
+    --characters=10000,100000
 
 Prints one JSON line a length, in ascending order: the passage's characters, its
 windows, the process's peak memory before (after a first short question) and
