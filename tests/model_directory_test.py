@@ -1,5 +1,7 @@
 """Saving a model and reading it back, here and with KerasHub alone."""
 
+import os
+
 import keras_hub
 import numpy as np
 import pytest
@@ -137,3 +139,13 @@ def test_preset_of_another_architecture_is_refused(tmp_path):
   ).save_to_preset(str(tmp_path))
   with pytest.raises(ValueError, match="Received: DistilBertBackbone"):
     model_directory.load_backbone(str(tmp_path))
+
+
+def test_others_may_read_every_file_where_the_umask_lets_them(tmp_path):
+  before = os.umask(0o022)
+  try:
+    model_directory.save_span_model(_model(), str(tmp_path))
+  finally:
+    os.umask(before)
+  files = [path for path in tmp_path.rglob("*") if path.is_file()]
+  assert {path.stat().st_mode & 0o777 for path in files} == {0o644}

@@ -13,10 +13,10 @@ import json
 import os
 
 import tensorflow as tf
-from safetensors import numpy as safetensors_numpy
 
 from bert_span.modeling import encoder_weights, huggingface, pretraining_heads
 from bert_span.modeling.encoder import attention_dropout
+from bert_span.modeling.tensor_file import write_tensors
 
 CHECKPOINT_NAME = "bert_model.ckpt"
 BERT_CONFIG_FILE = "bert_config.json"
@@ -66,11 +66,11 @@ def export_huggingface(backbone, directory, heads=None, pad_token_id=0):
     if pretraining_heads.is_masked_lm(name):
       stored = pretraining_heads.huggingface_head_name(name)
       tensors[stored] = _linear(name, tensor)
-  safetensors_numpy.save_file(
-    tensors,
+  write_tensors(
     os.path.join(directory, huggingface.WEIGHTS_FILE),
+    tensors,
     # transformers refuses a file that does not say so.
-    metadata={"format": "pt"},
+    {"format": "pt"},
   )
   config = {
     **original_config(backbone),

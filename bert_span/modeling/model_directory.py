@@ -27,6 +27,7 @@ from bert_span.modeling.span_model import (
   build_span_model,
 )
 from bert_span.modeling.tag_model import TagModel
+from bert_span.modeling.tensor_file import write_tensors
 
 CONFIG_FILE = "config.json"
 HEAD_FILE = "span_head.safetensors"
@@ -190,12 +191,11 @@ def _write_files(model, directory):
   if model.head.bias is not None:
     tensors["bias"] = model.head.bias.numpy()
   rate = encoder.attention_dropout(model.backbone)
-  path = os.path.join(directory, _head_file(model))
-  unfinished = f"{path}.{os.getpid()}.tmp"
-  safetensors_numpy.save_file(
-    tensors, unfinished, metadata={_ATTENTION_DROPOUT: repr(float(rate))}
+  write_tensors(
+    os.path.join(directory, _head_file(model)),
+    tensors,
+    {_ATTENTION_DROPOUT: repr(float(rate))},
   )
-  os.replace(unfinished, path)
 
 
 def is_remote(directory):

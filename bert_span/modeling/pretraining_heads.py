@@ -16,6 +16,7 @@ import tensorflow as tf
 from safetensors import numpy as safetensors_numpy
 
 from bert_span.modeling import huggingface
+from bert_span.modeling.tensor_file import write_tensors
 
 HEADS_FILE = "pretraining_heads.safetensors"
 _MLM = "cls/predictions"
@@ -66,7 +67,7 @@ def save_heads(model, directory):
   tensors = {
     name: variable.numpy() for name, variable in head_variables(model).items()
   }
-  safetensors_numpy.save_file(tensors, os.path.join(directory, HEADS_FILE))
+  write_tensors(os.path.join(directory, HEADS_FILE), tensors)
 
 
 def read_heads(directory):
