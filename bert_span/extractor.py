@@ -1,16 +1,14 @@
 """SpanExtractor: tokenizer, windows, model and decoder as one object."""
 
 import os
-import shutil
 import tempfile
-import uuid
 
 import tensorflow as tf
 
 from bert_span import heads
 from bert_span.answers.answerer import Answerer
 from bert_span.best_model import write_selection
-from bert_span.data.atomic_file import replace_directory
+from bert_span.data.atomic_file import write_directory
 from bert_span.data.input_pipeline import INPUT_SPECS
 from bert_span.fine_tuning import FineTuningOptions, fine_tune
 from bert_span.modeling import initialization, model_directory
@@ -130,13 +128,7 @@ class SpanExtractor(Answerer):
       return
     directory = os.path.realpath(directory)
     _check_may_replace(directory)
-    unfinished = f"{directory}.{uuid.uuid4().hex}.tmp"
-    os.makedirs(unfinished)
-    try:
-      self._write_files(unfinished, selection)
-      replace_directory(unfinished, directory)
-    finally:
-      shutil.rmtree(unfinished, ignore_errors=True)
+    write_directory(directory, lambda path: self._write_files(path, selection))
 
   def fit(self, examples, options=None, output_dir=None):
     """Trains the model with the package's own training loop.

@@ -77,10 +77,7 @@ class FineTuningOptions:
   )
 
   def num_train_steps(self, num_examples):
-    """Steps for so many examples.
-
-    # As run_squad: counted from examples and not from windows.
-    """
+    """Steps for so many examples: as run_squad, not counted from windows."""
     steps = int(num_examples / self.train_batch_size * self.num_train_epochs)
     if steps < 1:
       raise ValueError(

@@ -3,8 +3,6 @@
 import dataclasses
 import json
 import os
-import shutil
-import uuid
 
 import tensorflow as tf
 
@@ -12,7 +10,7 @@ from bert_span.best_model import BestModel, selection_words, write_selection
 from bert_span.data import pretraining_records
 from bert_span.data.atomic_file import (
   recover_directory,
-  replace_directory,
+  write_directory,
   write_json_atomically,
 )
 from bert_span.data.block_stream import BlockStream, ChunkPlaces
@@ -185,8 +183,10 @@ class PretrainingJob:
 
   def export(self):
     """Writes the model for the original and for Hugging Face."""
-    self._write_directory(TF1_DIRECTORY, self._files.write_tf1)
-    self._write_directory(HUGGINGFACE_DIRECTORY, self._files.write_huggingface)
+    write_directory(self._path(TF1_DIRECTORY), self._files.write_tf1)
+    write_directory(
+      self._path(HUGGINGFACE_DIRECTORY), self._files.write_huggingface
+    )
     log_line(
       f"Exported to {self._path(TF1_DIRECTORY)} and "
       f"{self._path(HUGGINGFACE_DIRECTORY)}"
@@ -286,18 +286,7 @@ class PretrainingJob:
       self._files.write_model(directory)
       write_selection(directory, selection)
 
-    self._write_directory(MODEL_DIRECTORY, write)
-
-  def _write_directory(self, name, write):
-    """Writes a directory of output_dir that is whole or not there."""
-    directory = self._path(name)
-    unfinished = f"{directory}.{uuid.uuid4().hex}.tmp"
-    os.makedirs(unfinished)
-    try:
-      write(unfinished)
-      replace_directory(unfinished, directory)
-    finally:
-      shutil.rmtree(unfinished, ignore_errors=True)
+    write_directory(self._path(MODEL_DIRECTORY), write)
 
   def _path(self, name):
     return os.path.join(self.output_dir, name)

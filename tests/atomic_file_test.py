@@ -1,13 +1,14 @@
 """Files that are whole or not there."""
 
 import os
+import pathlib
 
 import pytest
 
 from bert_span.data.atomic_file import (
   open_atomically,
   recover_directory,
-  replace_directory,
+  write_directory,
   write_json_atomically,
   write_text_atomically,
 )
@@ -70,18 +71,36 @@ def _directory(path, content):
   return path
 
 
-def test_a_directory_replaces_an_old_one(tmp_path):
-  new = _directory(tmp_path / "new", "2")
+def _write(path):
+  (pathlib.Path(path) / "weights").write_text("2")
+
+
+def test_a_directory_is_made_or_replaces_an_old_one(tmp_path):
+  directory = tmp_path / "model"
+  write_directory(str(directory), _write)
+  assert (directory / "weights").read_text() == "2"
+  (directory / "weights").write_text("1")
+  (directory / "of_the_old_one").write_text("")
+  write_directory(str(directory), _write)
+  assert (directory / "weights").read_text() == "2"
+  assert list(tmp_path.rglob("*")) == [directory, directory / "weights"]
+
+
+def test_a_directory_that_cannot_be_written_leaves_the_old_one(tmp_path):
+  def write(path):
+    _write(path)
+    raise ValueError("too large")
+
   old = _directory(tmp_path / "model", "1")
-  replace_directory(str(new), str(old))
-  assert (old / "weights").read_text() == "2"
+  with pytest.raises(ValueError, match="too large"):
+    write_directory(str(old), write)
+  assert (old / "weights").read_text() == "1"
   assert list(tmp_path.iterdir()) == [old]
 
 
 def test_a_kill_between_the_two_renames_leaves_the_old_directory(
   tmp_path, monkeypatch
 ):
-  new = _directory(tmp_path / f"model.{'a' * 32}.tmp", "2")
   old = _directory(tmp_path / "model", "1")
   rename = os.rename
 
@@ -89,13 +108,13 @@ def test_a_kill_between_the_two_renames_leaves_the_old_directory(
     pass
 
   def killed_before_the_second(source, target):
-    if source == str(new):
+    if target == str(old):
       raise Killed
     rename(source, target)
 
   with monkeypatch.context() as patch, pytest.raises(Killed):
     patch.setattr(os, "rename", killed_before_the_second)
-    replace_directory(str(new), str(old))
+    write_directory(str(old), _write)
   assert not old.exists()
   recover_directory(str(old))
   assert (old / "weights").read_text() == "1"

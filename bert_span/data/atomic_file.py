@@ -86,31 +86,29 @@ def open_atomically(path, binary=False):
     raise
 
 
-def replace_directory(new, old):
-  """Renames a finished directory over another one, which is removed.
+def write_directory(directory, write):
+  """Writes a directory that is whole or not there.
 
   Args:
-    new: the finished directory; local, on the file system of `old`.
-    old: a directory, or nothing yet.
+    directory: local; an old one is replaced when `write` returns, and stays
+      when it raises.
+    write: function of the path of an empty directory, which it fills.
 
   Raises:
-    OSError: it cannot be renamed; the old one then stands where it stood.
+    OSError: it cannot be made or renamed; the old one then stands where it
+      stood.
   """
-  if not os.path.isdir(old):
-    os.rename(new, old)
-    return
-  retired = f"{old}.{uuid.uuid4().hex}.old"
-  os.rename(old, retired)
+  unfinished = f"{directory}.{uuid.uuid4().hex}.tmp"
+  os.makedirs(unfinished)
   try:
-    os.rename(new, old)
-  except OSError:
-    os.rename(retired, old)
-    raise
-  shutil.rmtree(retired)
+    write(unfinished)
+    _replace_directory(unfinished, directory)
+  finally:
+    shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def recover_directory(directory):
-  """Puts back what a process killed within `replace_directory` has left.
+  """Puts back what a process killed within `write_directory` has left.
 
   Between its two renames neither directory has the name: the old one is put
   back then. Unfinished and retired directories beside it are removed.
@@ -128,6 +126,21 @@ def recover_directory(directory):
       os.rename(path, directory)
     else:
       shutil.rmtree(path)
+
+
+def _replace_directory(new, old):
+  """Renames a finished directory over another one, which is removed."""
+  if not os.path.isdir(old):
+    os.rename(new, old)
+    return
+  retired = f"{old}.{uuid.uuid4().hex}.old"
+  os.rename(old, retired)
+  try:
+    os.rename(new, old)
+  except OSError:
+    os.rename(retired, old)
+    raise
+  shutil.rmtree(retired)
 
 
 def _open_local(path, binary):
