@@ -22,7 +22,6 @@ from bert_span.data.atomic_file import (
 from bert_span.data.squad_reader import SquadFile, read_squad
 from bert_span.data.squad_rules import prediction_examples, training_examples
 from bert_span.data.tfds_reader import read_tfds
-from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning import (
   FineTuningOptions,
   fine_tune_on,
@@ -31,7 +30,7 @@ from bert_span.fine_tuning import (
 )
 from bert_span.model_source import EncoderSource
 from bert_span.modeling.model_directory import is_remote
-from bert_span.span_config import read_span_config
+from bert_span.squad_models import SquadModels
 from bert_span.squad_records import window_fingerprint
 from bert_span.squad_scores import official_scores
 from bert_span.text.windows import WindowOptions
@@ -45,7 +44,6 @@ from bert_span.training.strategy import (
 )
 from bert_span.training.worker_agreement import WorkerVote
 
-MODEL_DIRECTORY = "model"
 _SCORES_FILE = "eval_results.json"
 _LOGITS_FILE = "logits.npz"
 _ALL_PLACES = sys.maxsize
@@ -140,9 +138,7 @@ class SquadJob:
     examples = self._examples(source) if is_file else None
     seed_everything(self.fine_tuning_options.seed)
     with scope_of(self.strategy):
-      loaded = self.source.load()
-      digest = self.source.weights_digest(loaded)
-      extractor, _ = self._extractor_of(loaded)
+      extractor, digest = self._models.to_train()
     if is_file:
       options = self.fine_tuning_options
       training_set = training_set_of(extractor, examples, options)
@@ -161,7 +157,7 @@ class SquadJob:
     version_2 = self.decoder_options.version_2_with_negative
     examples = prediction_examples(squad_file, version_2)
     self._report(squad_file)
-    extractor = self._trained_extractor()
+    extractor = self._models.trained()
     logits = LogitsWriter(extractor.model.logit_names) if write_logits else None
     agreement = self._agreement_writer()
     takers = [taker.add for taker in (logits, agreement) if taker]
@@ -249,8 +245,20 @@ class SquadJob:
     return write(self.output_dir, predictions, version_2)
 
   @property
+  def _models(self):
+    return SquadModels(
+      self.output_dir,
+      self.source,
+      self.window_options,
+      self.decoder_options,
+      self.head,
+      self.head_bias,
+      self.fine_tuning_options.length_bucket is None,
+    )
+
+  @property
   def _model_directory(self):
-    return self._path(MODEL_DIRECTORY)
+    return self._models.directory
 
   def _path(self, name):
     return os.path.join(self.output_dir, name)
@@ -275,61 +283,6 @@ class SquadJob:
       own_folder(self.strategy, self.output_dir),
       development.fingerprint(self.decoder_options),
     )
-
-  def _extractor_of(self, loaded):
-    """The extractor to train or predict with, and whether its head is new."""
-    vocabulary = self.source.vocabulary(loaded)
-    has_head = heads.has_head(loaded, self.head)
-    log_line(
-      f"Starting from {loaded.description}"
-      f"{f', with its {self.head} head' if has_head else ''}."
-    )
-    extractor = SpanExtractor(
-      heads.model_of(loaded, self.head, self.head_bias),
-      vocabulary,
-      self.source.lower_case(loaded),
-      self.window_options,
-      self.decoder_options,
-      fixed_length=self.fine_tuning_options.length_bucket is None,
-    )
-    return extractor, not has_head
-
-  def _trained_extractor(self):
-    """The model of output_dir, else a fine-tuned one of the flags."""
-    if tf.io.gfile.isdir(self._model_directory):
-      saved = (read_span_config(self._model_directory) or {}).get("head")
-      if saved not in (None, self.head):
-        raise ValueError(
-          f"{self._model_directory} has a {saved} head: give "
-          f"--head={saved}, or another --output_dir."
-        )
-      log_line(
-        f"Predicting with {self._model_directory}"
-        f"{selection_words(self._model_directory)}"
-      )
-      return SpanExtractor.from_preset(
-        self._model_directory,
-        self.window_options,
-        self.decoder_options,
-        fixed_length=self.fine_tuning_options.length_bucket is None,
-      )
-    if tf.train.latest_checkpoint(self.output_dir):
-      raise ValueError(
-        f"{self.output_dir} holds checkpoints of a training that has not "
-        "ended. Run the same command with --do_train to finish it."
-      )
-    if not (self.source.preset or self.source.bert_config_file):
-      raise ValueError(
-        f"There is no model in {self._model_directory}. Train one with "
-        "--do_train, or give a fine-tuned one as --preset or --init_checkpoint."
-      )
-    extractor, head_is_new = self._extractor_of(self.source.load())
-    if head_is_new:
-      raise ValueError(
-        f"The model has no {self.head} head, so its answers would be random. "
-        "Fine-tune it with --do_train first, or give a fine-tuned model."
-      )
-    return extractor
 
 
 def read(path, dataset):
