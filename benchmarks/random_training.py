@@ -1,0 +1,115 @@
+"""Training steps of random models on random windows, to be measured."""
+
+import contextlib
+import tempfile
+
+import tensorflow as tf
+
+from bert_span.fine_tuning import span_loss_fn
+from bert_span.modeling.encoder import build_encoder
+from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.precision import computing_in
+from bert_span.modeling.pretraining_model import PretrainingModel
+from bert_span.modeling.recompute import recomputing_layers
+from bert_span.modeling.span_model import build_span_model
+from bert_span.pretraining import pretraining_loss_fn
+from bert_span.training.loop import Trainer
+from bert_span.training.optimizer import create_optimizer
+from bert_span.training.train_options import TrainOptions
+
+# Layers, width, heads, width of the feed-forward part.
+_SIZES = {
+  "mini": (4, 256, 4, 1024),
+  "small": (4, 512, 8, 2048),
+  "minilm": (6, 384, 12, 1536),
+  "base": (12, 768, 12, 3072),
+  "large": (24, 1024, 16, 4096),
+}
+SHAPES = tuple(_SIZES)
+_VOCABULARY_SIZE = 30522
+
+
+def random_model(shape, pretraining=False):
+  """A model with random weights.
+
+  Args:
+    shape: one of `SHAPES`.
+    pretraining: with the heads of pre-training instead of the span head.
+
+  Returns:
+    `keras.Model`.
+  """
+  layers, hidden, heads, intermediate = _SIZES[shape]
+  encoder = build_encoder(
+    EncoderConfig(
+      vocabulary_size=_VOCABULARY_SIZE,
+      num_layers=layers,
+      num_heads=heads,
+      hidden_dim=hidden,
+      intermediate_dim=intermediate,
+      num_segments=2,
+    )
+  )
+  return PretrainingModel(encoder) if pretraining else build_span_model(encoder)
+
+
+def train_on_random_windows(
+  model, batch_size, length, steps, execution, callback, targets=0
+):
+  """Trains by the loop of run_squad or run_pretraining.
+
+  Args:
+    model: of `random_model`.
+    batch_size: windows in a batch.
+    length: WordPieces of a window.
+    steps: updates.
+    execution: `ExecutionOptions`.
+    callback: `Callback` of the training loop.
+    targets: masked WordPieces of a window; 0 is fine-tuning.
+  """
+  with (
+    tempfile.TemporaryDirectory() as output_dir,
+    contextlib.ExitStack() as stack,
+  ):
+    stack.enter_context(computing_in(model.backbone, execution.precision))
+    stack.enter_context(recomputing_layers(model.backbone, execution.recompute))
+    Trainer(
+      model,
+      pretraining_loss_fn(1.0) if targets else span_loss_fn("mean"),
+      create_optimizer(1e-5),
+      TrainOptions(steps, batch_size, execution=execution),
+      output_dir,
+      callbacks=[callback],
+    ).train(lambda unused_first_step: _batches(batch_size, length, targets))
+
+
+def _batches(batch_size, length, num_targets):
+  """Endless batches of random numbers, in the form of the two programs."""
+  tokens, targets = [batch_size, length], [batch_size, num_targets]
+  # Name -> shape and what its numbers stay below.
+  numbers = {
+    "input_ids": (tokens, _VOCABULARY_SIZE),
+    "segment_ids": (tokens, 2),
+    "start_positions": ([batch_size], length),
+    "end_positions": ([batch_size], length),
+    "masked_ids": (targets, _VOCABULARY_SIZE),
+    "masked_positions": (targets, length),
+    "sbo_lefts": (targets, length),
+    "sbo_rights": (targets, length),
+    "sbo_positions": (targets, 10),
+  }
+  ones = {
+    "input_mask": tf.ones(tokens, tf.int32),
+    "mlm_weights": tf.ones(targets),
+    "sbo_weights": tf.ones(targets),
+  }
+
+  def batch_of(step):
+    seed = tf.stack([tf.constant(1, tf.int64), step])
+    batch = {
+      name: tf.random.stateless_uniform(shape, seed, 0, most, tf.int32)
+      for name, (shape, most) in numbers.items()
+    }
+    return {**batch, **ones}
+
+  return tf.data.Dataset.counter(dtype=tf.int64).map(batch_of).prefetch(1)

@@ -1,0 +1,182 @@
+r"""Where the time of a training step goes, by TensorFlow's profiler.
+
+  python -m benchmarks.training_profile --shape=minilm --batch_size=16 \
+    --length=192 [--precision=bfloat16] [--trace_dir=/tmp/trace]
+
+Trains a random model of the shape with the training loop of run_squad, some
+steps without the profiler, then --steps with it. Prints milliseconds a step on
+the clock and, for every type of op that takes more than a hundredth of the time
+in ops, its own milliseconds a step, without those of ops inside it. An op that
+is helped by other threads counts until they are done, and ops run side by side,
+so that the sum may exceed the clock's. --trace_dir keeps the trace for
+TensorBoard's Profile tab.
+"""
+
+import collections
+import os
+import re
+import tempfile
+import time
+
+from absl import flags
+
+from bert_span import device_flags, programs
+
+_SHAPE = flags.DEFINE_string(
+  "shape", "minilm", "Model to train: mini, small, minilm, base or large."
+)
+_BATCH_SIZE = flags.DEFINE_integer(
+  "batch_size", 16, "Windows in a batch.", lower_bound=1
+)
+_LENGTH = flags.DEFINE_integer(
+  "length", 192, "WordPieces of a window.", lower_bound=8
+)
+_WARM_UP = flags.DEFINE_integer(
+  "warm_up", 3, "Steps before the profiler is started.", lower_bound=1
+)
+_STEPS = flags.DEFINE_integer(
+  "steps", 5, "Steps under the profiler.", lower_bound=1
+)
+_TRACE_DIR = flags.DEFINE_string(
+  "trace_dir", None, "Directory that keeps the trace; otherwise it is removed."
+)
+_LEAST_SHARE = 0.01
+# An event of an op, not of a method of the runtime (Class::Method).
+_OP = re.compile(r"[^:]+:(?P<type>\w+)")
+device_flags.execution_flags()
+flags.adopt_module_key_flags(device_flags)
+
+
+def main(argv):
+  """Trains under the profiler and prints the table."""
+  programs.refuse_arguments(argv)
+  from benchmarks import random_training
+  from benchmarks.machine import describe_machine
+
+  programs.check(
+    _SHAPE.value in random_training.SHAPES,
+    f"--shape must be one of {', '.join(random_training.SHAPES)}.",
+  )
+  print(describe_machine("tensorflow", "keras"))
+  with tempfile.TemporaryDirectory() as scratch:
+    trace_dir = _TRACE_DIR.value or scratch
+    profiler = _profiler(trace_dir)
+    random_training.train_on_random_windows(
+      random_training.random_model(_SHAPE.value),
+      _BATCH_SIZE.value,
+      _LENGTH.value,
+      _WARM_UP.value + _STEPS.value,
+      device_flags.execution_options(),
+      profiler,
+    )
+    print_table(own_seconds(read_trace(trace_dir)), profiler.seconds)
+
+
+def run():
+  """Entry point."""
+  programs.run_program(main)
+
+
+def _profiler(trace_dir):
+  """A `Callback` that profiles the steps after those of --warm_up.
+
+  Its attribute seconds is what they took on the clock.
+  """
+  import tensorflow as tf
+
+  from bert_span.training.callbacks import Callback
+
+  class Profiler(Callback):
+    name = "profiler"
+    seconds = None
+
+    def is_due(self, step):
+      return step in (_WARM_UP.value, _WARM_UP.value + _STEPS.value)
+
+    def on_step(self, step):
+      if step == _WARM_UP.value:
+        tf.profiler.experimental.start(trace_dir)
+        self._begin = time.perf_counter()
+      else:
+        self.seconds = time.perf_counter() - self._begin
+        tf.profiler.experimental.stop()
+
+  return Profiler()
+
+
+def read_trace(trace_dir):
+  """The newest trace in a directory.
+
+  Args:
+    trace_dir: what `tf.profiler.experimental.start` was given.
+
+  Returns:
+    `XSpace`.
+  """
+  import tensorflow as tf
+  from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+  pattern = os.path.join(trace_dir, "plugins", "profile", "*", "*.xplane.pb")
+  with tf.io.gfile.GFile(max(tf.io.gfile.glob(pattern)), "rb") as file:
+    return xplane_pb2.XSpace.FromString(file.read())
+
+
+def own_seconds(trace):
+  """Seconds in ops of each type, on all threads together.
+
+  Args:
+    trace: `XSpace`. Ops are events with the name "name:type".
+
+  Returns:
+    Counter of float by type. What an op spends in ops inside it, such as those
+    of a function that it calls, counts for them.
+  """
+  seconds = collections.Counter()
+  for plane in trace.planes:
+    for line in plane.lines:
+      ops = []
+      for event in line.events:
+        op = _OP.fullmatch(plane.event_metadata[event.metadata_id].name)
+        if op:
+          ops.append((event.offset_ps, event.duration_ps, op["type"]))
+      _add_own_seconds(ops, seconds)
+  return seconds
+
+
+def _add_own_seconds(ops, seconds):
+  """Adds the ops of a thread, where those inside others begin after them."""
+  around = []  # End and type of the ops that the next may be inside of.
+  for begin, duration, kind in sorted(ops, key=lambda op: (op[0], -op[1])):
+    while around and around[-1][0] <= begin:
+      around.pop()
+    seconds[kind] += duration * 1e-12
+    if around:
+      seconds[around[-1][1]] -= duration * 1e-12
+    around.append((begin + duration, kind))
+
+
+def print_table(seconds, clock_seconds):
+  """Prints the types of ops with the most time first.
+
+  Args:
+    seconds: Counter of `own_seconds`.
+    clock_seconds: what the steps took.
+  """
+  total = sum(seconds.values())
+
+  def a_step(spent):
+    return f"{1e3 * spent / _STEPS.value:.0f}"
+
+  print(
+    f"{_SHAPE.value}, {_BATCH_SIZE.value} windows of {_LENGTH.value} "
+    f"WordPieces: {a_step(clock_seconds)} ms a step, {a_step(total)} ms in ops"
+  )
+  print("| op | ms a step | share |\n|---|---:|---:|")
+  for kind, spent in seconds.most_common():
+    if spent < _LEAST_SHARE * total:
+      break
+    print(f"| {kind} | {a_step(spent)} | {100 * spent / total:.0f} % |")
+
+
+if __name__ == "__main__":
+  run()
