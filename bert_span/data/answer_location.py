@@ -1,12 +1,11 @@
 """Where an answer's text is in its passage."""
 
-import dataclasses
+from typing import NamedTuple
 
 NOT_LOCATED = -1
 
 
-@dataclasses.dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
   """Where an answer is, and what had to be done to find it.
 
   Attributes:

@@ -277,6 +277,8 @@ def _located(path, example, report):
     answers = tuple(
       dict.fromkeys(span for spans in annotations for span in spans)
     )
+  if answers == example.answers and annotations == example.annotations:
+    return example
   return dataclasses.replace(example, answers=answers, annotations=annotations)
 
 
@@ -286,4 +288,6 @@ def _located_answer(context, answer, place, report):
     report.add(squad_notices.ANSWER_NOT_LOCATED, place, location.detail)
   elif location.moved:
     report.add(squad_notices.ANSWER_MOVED, place, location.detail)
+  if location.char_start == answer.char_start:
+    return answer
   return Answer(answer.text, location.char_start)
