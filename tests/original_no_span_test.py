@@ -30,7 +30,7 @@ def test_the_word_empty_answers_a_question_without_a_span():
   assert as_original_without_span([found, none], False) == [
     found,
     dataclasses.replace(
-      none, text="empty", n_best=(dataclasses.replace(_NULL, text="empty"),)
+      none, text="empty", n_best=(_NULL._replace(text="empty"),)
     ),
   ]
 

@@ -89,8 +89,8 @@ def test_files_have_the_original_s_form(tmp_path):
 def test_n_best_lists_are_written_as_json_dumps_does(tmp_path, count):
   found, empty = _predictions()
   between = "},\n            {"  # what parts two entries while they are encoded
-  odd = dataclasses.replace(found.n_best[0], text=f'"{between}\u2028[{{ü\x00')
-  odd = dataclasses.replace(odd, score=1e-9, start_logit=-0.0)
+  odd = found.n_best[0]._replace(text=f'"{between}\u2028[{{ü\x00')
+  odd = odd._replace(score=1e-9, start_logit=-0.0)
   predictions = [
     found,
     dataclasses.replace(empty, qas_id='a"\n'),

@@ -45,5 +45,5 @@ def _named_empty(prediction):
   return dataclasses.replace(
     prediction,
     text=_EMPTY,
-    n_best=(dataclasses.replace(entry, text=_EMPTY),),
+    n_best=(entry._replace(text=_EMPTY),),
   )

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+from typing import NamedTuple
 
 from bert_span.data.atomic_file import json_text, write_text_atomically
 
@@ -22,8 +23,7 @@ _BETWEEN_ENTRIES = "\n        },\n        {\n" + 12 * " "
 _encode_entry = json.JSONEncoder(separators=(_BETWEEN_VALUES, ": ")).encode
 
 
-@dataclasses.dataclass(frozen=True)
-class NBestEntry:
+class NBestEntry(NamedTuple):
   """One entry of a question's n-best list.
 
   Attributes:
@@ -141,20 +141,17 @@ def _rows(values):
 
 def _prediction(example, row):
   """The Prediction of one example from its row of each column."""
-  n_best = []
-  for i in range(row["n_best_count"]):
-    start, end = row["n_best_char_start"][i], row["n_best_char_end"][i]
-    n_best.append(
-      NBestEntry(
-        text=example.context[start:end],
-        char_start=start,
-        char_end=end,
-        start_logit=row["n_best_start_logit"][i],
-        end_logit=row["n_best_end_logit"][i],
-        score=row["n_best_score"][i],
-        probability=row["n_best_probability"][i],
-      )
-    )
+  count = row["n_best_count"]
+  spans = [row[f"n_best_char_{side}"][:count] for side in ("start", "end")]
+  n_best = map(
+    NBestEntry,
+    [example.context[start:end] for start, end in zip(*spans, strict=True)],
+    *spans,
+    row["n_best_start_logit"],
+    row["n_best_end_logit"],
+    row["n_best_score"],
+    row["n_best_probability"],
+  )
   return Prediction(
     qas_id=example.qas_id,
     text=example.context[row["char_start"] : row["char_end"]],
