@@ -74,6 +74,30 @@ def test_every_token_has_its_max_context_in_one_window():
   )
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_max_context_is_the_first_best_of_all_windows(seed):
+  rng = np.random.default_rng(seed)
+  length = int(rng.integers(5, 40))
+  windows = _cut(
+    _questions(1, 1, 1),
+    _tokens(*rng.integers(0, 4 * length, 3)),
+    max_seq_length=length,
+    doc_stride=int(rng.integers(1, length + 2)),
+    max_query_length=1,
+  )
+  best = {}  # Of each token of each example: score, window, position.
+  for row, example in enumerate(windows["example_index"]):
+    first = windows["first_context_position"][row]
+    num_tokens = windows["context_length"][row]
+    for i in range(num_tokens):
+      token = (example, windows["context_start"][row] + i)
+      score = min(i, num_tokens - i - 1) + 0.01 * num_tokens
+      if score > best.get(token, [-1])[0]:
+        best[token] = (score, row, first + i)
+  marked = {(row, position) for _, row, position in best.values()}
+  assert set(zip(*np.nonzero(windows["is_max_context"]), strict=True)) == marked
+
+
 def test_max_context_of_one_example_does_not_touch_another():
   together = _cut(_questions(2, 1), _tokens(8, 9))
   apart = [_cut(_questions(2), _tokens(8)), _cut(_questions(1), _tokens(9))]

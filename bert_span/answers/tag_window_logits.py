@@ -66,7 +66,8 @@ class WindowTagDecoder:
     contexts = example_arrays(logits.examples)["context"]
     outputs = self._decode(
       tf.constant(contexts, tf.string),
-      {name: tf.constant(logits.windows[name]) for name in _WINDOW_SPECS},
-      tf.constant(logits.tag_logits),
+      # As they are: tf.constant would copy them, twice.
+      {name: logits.windows[name] for name in _WINDOW_SPECS},
+      logits.tag_logits,
     )
     return tag_predictions_of(logits.examples, outputs)

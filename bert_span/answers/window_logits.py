@@ -80,8 +80,9 @@ class WindowDecoder:
     contexts = example_arrays(logits.examples)["context"]
     outputs = self._decode(
       tf.constant(contexts, tf.string),
-      {name: tf.constant(logits.windows[name]) for name in WINDOW_SPECS},
-      tf.constant(logits.start_logits),
-      tf.constant(logits.end_logits),
+      # As they are: tf.constant would copy them, twice.
+      {name: logits.windows[name] for name in WINDOW_SPECS},
+      logits.start_logits,
+      logits.end_logits,
     )
     return predictions_of(logits.examples, outputs)

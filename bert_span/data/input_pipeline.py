@@ -110,7 +110,8 @@ def window_batches(examples, preprocessor, with_answers=False):
     windows = preprocessor(
       {n: tf.constant(arrays[n], dtypes[n]) for n in dtypes}
     )
-    return {name: values.numpy() for name, values in windows.items()}
+    # Without a copy, which .numpy() would make; read-only for that.
+    return {name: np.asarray(values) for name, values in windows.items()}
 
   batches = example_batches(examples)
   # Several batches at a time, unless one alone takes as much memory.

@@ -129,7 +129,7 @@ class SlidingWindows(keras.layers.Layer):
         in_context, _gather(context.char_ends, token), outside
       ),
       "is_max_context": _max_context(
-        windows, in_context, token, positions, self.context_score
+        windows, in_context, positions, self.context_score
       ),
     }
 
@@ -264,29 +264,43 @@ def _gather(ragged, index):
   return tf.gather(values, index)
 
 
-def _max_context(windows, in_context, token, positions, score_of):
+def _max_context(windows, in_context, positions, score_of):
   """Marks each token of a passage in the one window that shows it best.
 
   score = min(tokens to its left, to its right) + 0.01 * window length; the
-  first window wins a tie. `score_of` is `SlidingWindows.context_score`.
+  first window wins a tie. From one window to the next a token has fewer tokens
+  to its left and more to its right: its score rises to the best window and
+  falls after it, so that comparing neighbours is enough. `score_of` is
+  `SlidingWindows.context_score`.
 
   Returns:
     bool [windows, seq_length].
   """
   left = positions - windows["first_context_position"][:, tf.newaxis]
-  length = windows["context_length"][:, tf.newaxis]
-  score = score_of(tf.minimum(left, length - left - 1), length)
-  token = tf.where(in_context, token, -1)  # segment sums drop negative ids
-  num_tokens = tf.reduce_max(tf.concat([[-1], tf.reshape(token, [-1])], 0)) + 1
-  best_score = tf.math.unsorted_segment_max(score, token, num_tokens)
-  at = tf.where(in_context, token, 0)
-  is_best = in_context & (score == _at(best_score, at))
-  window = tf.range(tf.shape(token)[0])[:, tf.newaxis] + tf.zeros_like(token)
-  candidates = tf.where(is_best, token, -1)
-  first = tf.math.unsorted_segment_min(window, candidates, num_tokens)
-  return is_best & (window == _at(first, at))
+  starts, lengths = windows["context_start"], windows["context_length"]
+
+  def score_and_presence(other_starts, other_lengths):
+    """Of each token in the window before or after; if it stands there."""
+    other_left = left + (starts - other_starts)[:, tf.newaxis]
+    length = other_lengths[:, tf.newaxis]
+    least = tf.minimum(other_left, length - other_left - 1)
+    return score_of(least, length), least >= 0
+
+  score, _ = score_and_presence(starts, lengths)
+  before, is_before = score_and_presence(_previous(starts), _previous(lengths))
+  after, is_after = score_and_presence(_next(starts), _next(lengths))
+  number = windows["doc_span_index"]
+  is_before &= (number > 0)[:, tf.newaxis]
+  is_after &= (_next(number) > 0)[:, tf.newaxis]
+  is_worse = (is_before & (before >= score)) | (is_after & (after > score))
+  return in_context & ~is_worse
 
 
-def _at(values, index):
-  """values[index], also where `values` is empty and `index` all 0."""
-  return tf.gather(tf.concat([values, tf.zeros([1], values.dtype)], 0), index)
+def _previous(values):
+  """What stands in the row before, 0 before the first: [windows]."""
+  return tf.concat([[0], values], 0)[:-1]
+
+
+def _next(values):
+  """What stands in the row after, 0 after the last: [windows]."""
+  return tf.concat([values, [0]], 0)[1:]
