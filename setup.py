@@ -42,11 +42,16 @@ setuptools.setup(
   python_requires=">=3.10,<3.14",
   packages=setuptools.find_packages(include=["bert_span", "bert_span.*"]),
   package_data={
-    "bert_span": ["sample/*.json", "sample/*.md"],
+    "bert_span": [
+      *("sample/*.json", "sample/*.md", "sample/passages/*.txt"),
+      "pretrained/NOTICE",
+      *("pretrained/*/*.*", "pretrained/*/assets/tokenizer/*"),
+    ],
     "bert_span.reporting": ["*.css", "*.html", "*.js"],
   },
   install_requires=[
     "absl-py>=2.1",
+    "h5py>=3.7",
     # tensorflow-datasets imports it and does not ask for it.
     "importlib_resources",
     # Today an alias that brings keras-hub.

@@ -26,9 +26,9 @@ from bert_span.data.input_file import read_bytes
 _MODEL = flags.DEFINE_string(
   "model",
   None,
-  "Model directory that run_squad or save_to_preset wrote, a Hugging Face "
-  "directory of a BERT with a question-answering head, or a .tflite file of "
-  "export_tflite.",
+  "minilm_squad, the model that comes with the package; a model directory that "
+  "run_squad or save_to_preset wrote; a Hugging Face directory of a BERT with "
+  "a question-answering head; or a .tflite file of export_tflite.",
 )
 _QUESTION = flags.DEFINE_multi_string(
   "question", None, "Question to answer; repeat the flag to ask several."

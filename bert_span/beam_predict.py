@@ -22,7 +22,8 @@ _MODEL = flags.DEFINE_string(
   "model",
   None,
   "Model directory that run_squad or save_to_preset wrote, or a version that "
-  "export_saved_model wrote; a path that every worker sees.",
+  "export_saved_model wrote, a path that every worker sees; or minilm_squad, "
+  "the model that comes with the package.",
 )
 _INPUT = flags.DEFINE_string(
   "input", None, "Files of questions, as paths and globs separated by commas."
@@ -142,13 +143,14 @@ def _source():
   import tensorflow as tf
 
   from bert_span.beam.answer_source import AnswerSource, is_saved_model
+  from bert_span.modeling.embedded_model import find_embedded_model
   from bert_span.span_config import read_span_config
 
   model = _MODEL.value
   programs.check(
-    tf.io.gfile.isdir(model),
+    tf.io.gfile.isdir(find_embedded_model(model)),
     f"--model={model} is no folder. Give one that run_squad or "
-    "export_saved_model wrote.",
+    "export_saved_model wrote, or minilm_squad.",
   )
   if is_saved_model(model):
     _check_no_model_flags()

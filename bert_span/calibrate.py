@@ -104,8 +104,15 @@ def _check_flags():
   check(_PREDICT_FILE.value, "--predict_file is required.")
   if _PLOTS.value:
     programs.check_matplotlib(", or give --noplots")
+  from bert_span.modeling.embedded_model import find_embedded_model
   from bert_span.span_config import CONFIG_FILE, read_span_config
 
+  check(
+    find_embedded_model(_MODEL.value) == _MODEL.value,
+    f"--model={_MODEL.value} comes with the package and is not changed. Save "
+    f'a copy, SpanExtractor.from_preset("{_MODEL.value}").save_to_preset(DIR), '
+    "and give that.",
+  )
   saved = read_span_config(_MODEL.value)
   check(
     saved is not None,

@@ -24,8 +24,8 @@ _LOGITS_FILE = flags.DEFINE_multi_string(
 _MODEL = flags.DEFINE_string(
   "model",
   None,
-  "Model directory that gives the vocabulary, and the window and decoding "
-  "flags that the command line does not; instead of --vocab_file.",
+  "Model directory, or minilm_squad, that gives the vocabulary, and the window "
+  "and decoding flags that the command line does not; instead of --vocab_file.",
 )
 _PREDICT_FILE = program_flags.predict_file_flag()
 _OUTPUT_DIR = program_flags.output_dir_flag()
@@ -136,6 +136,7 @@ def _model_config():
   """The dict of span_config.json and the vocabulary's path of --model."""
   import os
 
+  from bert_span.modeling.embedded_model import find_embedded_model
   from bert_span.span_config import CONFIG_FILE, read_span_config
   from bert_span.text.tokenizer_files import VOCABULARY_FILE
 
@@ -146,7 +147,9 @@ def _model_config():
       f"{CONFIG_FILE}. Give --vocab_file instead, and the window flags that "
       "the logits were saved with."
     )
-  return config, os.path.join(_MODEL.value, VOCABULARY_FILE)
+  return config, os.path.join(
+    find_embedded_model(_MODEL.value), VOCABULARY_FILE
+  )
 
 
 def _examples(version_2_with_negative):

@@ -78,8 +78,9 @@ class SpanExtractor(Answerer):
     """Loads a trained model.
 
     Args:
-      preset: directory that `save_to_preset` or run_squad wrote, or a Hugging
-        Face directory of a BERT with a question-answering head.
+      preset: "minilm_squad", the model that comes with the package; a
+        directory that `save_to_preset` or run_squad wrote; or a Hugging Face
+        directory of a BERT with a question-answering head.
       window_options: `WindowOptions`; None takes those the model was saved
         with.
       decoder_options: those of its head, likewise.
@@ -108,7 +109,7 @@ class SpanExtractor(Answerer):
       fixed_length,
     )
 
-  def save_to_preset(self, directory, selection=None):
+  def save_to_preset(self, directory, selection=None, half_precision=False):
     """Writes the model as one directory, on a local disk whole or not at all.
 
     It holds KerasHub's preset of the encoder, the head, the vocabulary
@@ -118,17 +119,23 @@ class SpanExtractor(Answerer):
     Args:
       directory: a local path or one of tf.io.gfile.
       selection: how the model was chosen, for `write_selection`.
+      half_precision: write the encoder's weights as float16, half as many
+        bytes; they are read as float32.
 
     Raises:
-      ValueError: something else than a model stands there.
+      ValueError: something else than a model stands there, or a weight is too
+        large for float16.
     """
     directory = os.fspath(directory)
     if model_directory.is_remote(directory):
-      self._write_files(directory, selection)
+      self._write_files(directory, selection, half_precision)
       return
     directory = os.path.realpath(directory)
     _check_may_replace(directory)
-    write_directory(directory, lambda path: self._write_files(path, selection))
+    write_directory(
+      directory,
+      lambda path: self._write_files(path, selection, half_precision),
+    )
 
   def fit(self, examples, options=None, output_dir=None):
     """Trains the model with the package's own training loop.
@@ -150,10 +157,10 @@ class SpanExtractor(Answerer):
     with tempfile.TemporaryDirectory() as temporary_dir:
       return fine_tune(self, examples, options, temporary_dir)
 
-  def _write_files(self, directory, selection):
+  def _write_files(self, directory, selection, half_precision):
     tokenizer = self.preprocessor.tokenizer
     write_selection(directory, selection)
-    model_directory.save_span_model(self.model, directory)
+    model_directory.save_span_model(self.model, directory, half_precision)
     save_tokenizer(directory, tokenizer.vocabulary, tokenizer.do_lower_case)
     write_span_config(
       directory,

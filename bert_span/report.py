@@ -31,8 +31,8 @@ _PREDICTIONS_FILE = flags.DEFINE_string(
 _MODEL = flags.DEFINE_string(
   "model",
   None,
-  "Model directory that made the predictions: its windows are counted, and "
-  "--question_id is read by it.",
+  "Model directory, or minilm_squad, that made the predictions: its windows "
+  "are counted, and --question_id is read by it.",
 )
 _QUESTION_ID = flags.DEFINE_string(
   "question_id",

@@ -7,6 +7,7 @@ import os
 import tensorflow as tf
 
 from bert_span.data.atomic_file import write_text_atomically
+from bert_span.modeling.embedded_model import find_embedded_model
 
 CONFIG_FILE = "span_config.json"
 _FORMAT_VERSION = 1
@@ -68,7 +69,8 @@ def read_span_config(directory):
   """Reads a model directory's span_config.json.
 
   Args:
-    directory: any path of tf.io.gfile, or a name that is no directory.
+    directory: any path of tf.io.gfile, or a name: of a model that comes with
+      the package, or of something that is no directory.
 
   Returns:
     Dict of format, head, do_lower_case, window, decoder; None where there is
@@ -77,7 +79,7 @@ def read_span_config(directory):
   Raises:
     ValueError: the file is damaged, or of a later version.
   """
-  path = os.path.join(os.fspath(directory), CONFIG_FILE)
+  path = os.path.join(find_embedded_model(directory), CONFIG_FILE)
   if not _exists(path):
     return None
   with tf.io.gfile.GFile(path) as file:

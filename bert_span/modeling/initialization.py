@@ -8,6 +8,7 @@ import tensorflow as tf
 from keras_hub.src.utils import preset_utils
 
 from bert_span.modeling import (
+  embedded_model,
   encoder_config,
   huggingface,
   model_directory,
@@ -66,6 +67,7 @@ def load_pretrained(preset, dtype=None):
   Args:
     preset: a directory that this package saved, a KerasHub preset directory,
       a Hugging Face directory (any tf.io.gfile file system);
+      "minilm_squad" for the trained model of this package;
       "all-minilm-l6-v2" for the encoder of the installed Python package; or
       a name or handle that KerasHub knows, such as "bert_base_en_uncased".
     dtype: a Keras dtype policy or its name; None is Keras' current one.
@@ -76,7 +78,7 @@ def load_pretrained(preset, dtype=None):
   Raises:
     ValueError: no such source, or it holds no BERT.
   """
-  preset = os.fspath(preset)
+  preset = embedded_model.find_embedded_model(preset)
   if preset.startswith(_HUB_SCHEMES):
     return _load_by_name(preset, dtype)
   if tf.io.gfile.isdir(preset):
@@ -213,7 +215,7 @@ def _unknown_preset_error(preset):
       f"The preset must be a directory: {_KINDS}. Received the file {preset}"
     )
   hub_names = sorted(keras_hub.models.BertBackbone.presets)
-  names = ", ".join([packaged_encoder.NAME, *hub_names])
+  names = ", ".join([*embedded_model.NAMES, packaged_encoder.NAME, *hub_names])
   return ValueError(
     f"There is no directory and no preset {preset!r}. An encoder comes from "
     f"{_KINDS}; the names are {names}."

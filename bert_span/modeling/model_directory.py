@@ -1,7 +1,8 @@
 """A trained model as files: a KerasHub preset and the head beside it.
 
   config.json, model.weights.h5, metadata.json   the encoder, as KerasHub's
-                                                 save_to_preset writes it
+                                                 save_to_preset writes it;
+                                                 the weights may be float16
   span_head.safetensors                          kernel [hidden, 2], bias [2],
                                                  and the attention dropout
   tag_head.safetensors                           instead of it, of the B/I/O
@@ -22,6 +23,7 @@ import tensorflow as tf
 from safetensors import numpy as safetensors_numpy
 
 from bert_span.modeling import encoder, encoder_config
+from bert_span.modeling.half_precision import halve_weights
 from bert_span.modeling.span_model import (
   assign_head,
   build_span_model,
@@ -30,13 +32,14 @@ from bert_span.modeling.tag_model import TagModel
 from bert_span.modeling.tensor_file import write_tensors
 
 CONFIG_FILE = "config.json"
+WEIGHTS_FILE = "model.weights.h5"
 HEAD_FILE = "span_head.safetensors"
 TAG_HEAD_FILE = "tag_head.safetensors"
 # KerasHub keeps one dropout rate an encoder; the original has two.
 _ATTENTION_DROPOUT = "attention_dropout"
 
 
-def save_span_model(model, directory):
+def save_span_model(model, directory, half_precision=False):
   """Writes the encoder and the head into a directory.
 
   Files of the same names are replaced one by one; write to a new directory
@@ -45,15 +48,19 @@ def save_span_model(model, directory):
   Args:
     model: a SpanModel or a TagModel.
     directory: made if it does not exist; any tf.io.gfile file system.
+    half_precision: write the encoder's weights as float16, half as many bytes.
+
+  Raises:
+    ValueError: a weight is too large for float16.
   """
   directory = os.fspath(directory)
   tf.io.gfile.makedirs(directory)
   if is_remote(directory):
     with tempfile.TemporaryDirectory() as local:
-      _write_files(model, local)
+      _write_files(model, local, half_precision)
       _copy_tree(local, directory)
   else:
-    _write_files(model, directory)
+    _write_files(model, directory, half_precision)
   for name in {HEAD_FILE, TAG_HEAD_FILE} - {_head_file(model)}:
     path = os.path.join(directory, name)
     if tf.io.gfile.exists(path):  # of the model that stood here before
@@ -185,8 +192,10 @@ def _head_file(model):
   return TAG_HEAD_FILE if isinstance(model, TagModel) else HEAD_FILE
 
 
-def _write_files(model, directory):
+def _write_files(model, directory, half_precision):
   model.backbone.save_to_preset(directory)
+  if half_precision:
+    halve_weights(os.path.join(directory, WEIGHTS_FILE))
   tensors = {"kernel": model.head.kernel.numpy()}
   if model.head.bias is not None:
     tensors["bias"] = model.head.bias.numpy()
