@@ -60,7 +60,6 @@ def main(argv):
     options.max_predictions,
     options.max_boundary_targets,
   )
-  programs.check(number, "There is no text in the input files.")
   log_line(
     f"{number} sequences ({_DUPE_FACTOR.value} copies of each) in "
     f"{', '.join(paths)}; read them with --max_seq_length="

@@ -100,6 +100,8 @@ def test_text_without_tokens_is_refused(tmp_path):
   stream = stream_of([TextFile(str(tmp_path / "a.txt"))])
   with pytest.raises(ValueError, match=r"no text in .*a\.txt"):
     next(stream.chunks())
+  with pytest.raises(ValueError, match=r"no text in .*a\.txt"):
+    next(stream.epoch_chunks(ChunkPlace()))
 
 
 def test_noted_places_are_found_again(tmp_path):

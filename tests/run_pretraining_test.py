@@ -305,6 +305,27 @@ def test_inspect_masking_shows_text(folder):
 
 
 @pytest.mark.parametrize(
+  "program", ["inspect_masking", "create_pretraining_data"]
+)
+def test_text_without_a_word_is_refused_and_nothing_written(
+  program, folder, tmp_path
+):
+  (tmp_path / "empty.txt").write_text("\n")
+  output = tmp_path / "o.tfrecord"
+  result = run(
+    program,
+    f"--input_file={tmp_path}/empty.txt",
+    f"--vocab_file={folder / 'vocab.txt'}",
+    f"--output_file={output}",
+  )
+  assert result.returncode == 1
+  message = result.stderr.splitlines()[-1]
+  assert message.startswith(f"{program}: There is no text in ")
+  assert "empty.txt" in message
+  assert sorted(tmp_path.iterdir()) == [tmp_path / "empty.txt"]
+
+
+@pytest.mark.parametrize(
   ("program", "flags", "message"),
   [
     ("run_pretraining", ["--output_dir=o"], "--do_train and --do_eval"),

@@ -77,11 +77,6 @@ def test_a_bad_json_line_is_told_with_its_place(tmp_path, line, message):
     list(source.sentences())
 
 
-def test_bad_utf_8_is_replaced(tmp_path):
-  source = TextFile(write(tmp_path / "a.txt", b"caf\xe9 au lait\n"))
-  assert list(source.sentences()) == [(0, "caf\ufffd au lait")]
-
-
 def test_globs_and_commas_name_files_once_and_in_order(tmp_path):
   for name in ("b.txt", "a.txt", "c.md"):
     write(tmp_path / name, "x")

@@ -94,17 +94,11 @@ class BlockStream:
     """
     place = place or ChunkPlace()
     while True:
-      first_of_epoch = place.block == 0
       for chunk in self.epoch_chunks(place):
         yield chunk
         place = place._replace(
           stream_block=chunk.place.stream_block + len(chunk.blocks),
           block=chunk.place.block + len(chunk.blocks),
-        )
-      if first_of_epoch and place.block == 0:
-        raise ValueError(
-          f"There is no text in {_names(self._sources)}: no block of "
-          "WordPieces can be made of it."
         )
       place = ChunkPlace(place.stream_block, place.epoch + 1)
 
@@ -116,6 +110,9 @@ class BlockStream:
 
     Yields:
       `Chunk`.
+
+    Raises:
+      ValueError: the sources hold no token at all.
     """
     blocks = self._blocks(place)
     stream_block, block = place.stream_block, place.block
@@ -124,6 +121,11 @@ class BlockStream:
       yield Chunk(first, [ids for _, ids in part])
       stream_block += len(part)
       block += len(part)
+    if block == 0:
+      raise ValueError(
+        f"There is no text in {_names(self._sources)}: no block of WordPieces "
+        "can be made of it."
+      )
 
   def _blocks(self, place):
     """Yields ((source, document, document_block), ids) from a place on."""

@@ -8,13 +8,13 @@ A source is read as a stream: no more than a document's line is held.
 """
 
 import dataclasses
-import gzip
 import itertools
 import json
 
 import tensorflow as tf
 
 from bert_span.data.json_fields import shortened
+from bert_span.data.text_lines import decoded, text_lines
 from bert_span.text.sentences import split_sentences
 
 SENTENCES = "sentences"
@@ -48,20 +48,23 @@ class TextFile:
       (document, sentence): its number in the file, and a str.
 
     Raises:
-      ValueError: a line is no JSON object with that field.
+      ValueError: a line is no JSON object with that field, or a .gz file is
+        damaged or not compressed.
       OSError, tf.errors.OpError: the file cannot be read.
     """
     if self.form == SENTENCES and self.text_field is None:
       yield from _skip(self._plain_sentences(), first_document)
       return
-    lines = itertools.islice(enumerate(_lines(self.path)), first_document, None)
+    lines = itertools.islice(
+      enumerate(text_lines(self.path)), first_document, None
+    )
     for document, line in lines:
       for sentence in split_sentences(self._text(line, document)):
         yield document, sentence
 
   def _plain_sentences(self):
     document, is_begun = 0, False
-    for line in _lines(self.path):
+    for line in text_lines(self.path):
       sentence = line.strip()
       if sentence:
         is_begun = True
@@ -127,8 +130,9 @@ class TfdsShard:
         f"{', '.join(dataset.element_spec)} as --text_field."
       )
     documents = dataset.skip(first_document).as_numpy_iterator()
-    for document, row in enumerate(documents, first_document):
-      text = row[self.text_field].decode("utf-8", "replace")
+    texts = (row[self.text_field] for row in documents)
+    texts = decoded(texts, self.path, "document", first_document)
+    for document, text in enumerate(texts, first_document):
       for sentence in split_sentences(text):
         yield document, sentence
 
@@ -216,15 +220,6 @@ def sources_of_worker(sources, num_workers, worker):
 
 def _skip(sentences, first_document):
   return itertools.dropwhile(lambda row: row[0] < first_document, sentences)
-
-
-def _lines(path):
-  """Yields the lines of a file as str; bad UTF-8 becomes U+FFFD."""
-  is_remote = "://" in path
-  with tf.io.gfile.GFile(path, "rb") if is_remote else open(path, "rb") as raw:
-    file = gzip.GzipFile(fileobj=raw) if path.endswith(".gz") else raw
-    for line in file:
-      yield line.decode("utf-8", "replace")
 
 
 def _tfds_builder(name, data_dir):
