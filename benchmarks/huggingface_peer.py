@@ -8,6 +8,7 @@ the passage.
 Source: transformers, question-answering task guide and example scripts.
 """
 
+import multiprocessing
 import os
 import statistics
 
@@ -26,29 +27,52 @@ def write_huggingface_model(extractor, directory):
   Args:
     extractor: a `SpanExtractor` with a span head.
     directory: local, one that exists.
-  """
-  import torch
-  import transformers
 
+  Raises:
+    RuntimeError: transformers could not write it; it has said why.
+  """
   from bert_span.modeling.encoder_export import export_huggingface
 
   export_huggingface(extractor.model.backbone, directory)
-  # That there is no head yet, and no use for the pooler, needs no warning.
-  transformers.logging.set_verbosity_error()
-  model = transformers.AutoModelForQuestionAnswering.from_pretrained(directory)
   head = extractor.model.head
   kernel = np.array(head.kernel)  # [hidden, 2]
   bias = np.zeros(2, np.float32) if head.bias is None else np.array(head.bias)
-  with torch.no_grad():
-    model.qa_outputs.weight.copy_(torch.from_numpy(kernel.T.copy()))
-    model.qa_outputs.bias.copy_(torch.from_numpy(bias))
-  model.save_pretrained(directory)
   tokenizer = extractor.preprocessor.tokenizer
   vocab_file = os.path.join(directory, "vocab.txt")
   with open(vocab_file, "w", encoding="utf-8") as file:
     file.writelines(f"{token}\n" for token in tokenizer.vocabulary)
+  # PyTorch's compiler, loaded after TensorFlow, ends the process in some of
+  # their versions.
+  process = multiprocessing.get_context("spawn").Process(
+    target=_add_head, args=(directory, kernel, bias, tokenizer.do_lower_case)
+  )
+  process.start()
+  process.join()
+  if process.exitcode:
+    raise RuntimeError(f"transformers wrote no model to {directory}.")
+
+
+def _add_head(directory, kernel, bias, do_lower_case):
+  """Gives an exported encoder the span head and its tokenizer.
+
+  Args:
+    directory: of the encoder and its vocab.txt.
+    kernel: float32 [hidden, 2].
+    bias: float32 [2].
+    do_lower_case: of the tokenizer.
+  """
+  import torch
+  import transformers
+
+  # That there is no head yet, and no use for the pooler, needs no warning.
+  transformers.logging.set_verbosity_error()
+  model = transformers.AutoModelForQuestionAnswering.from_pretrained(directory)
+  with torch.no_grad():
+    model.qa_outputs.weight.copy_(torch.from_numpy(kernel.T.copy()))
+    model.qa_outputs.bias.copy_(torch.from_numpy(bias))
+  model.save_pretrained(directory)
   transformers.BertTokenizerFast(
-    vocab_file, do_lower_case=tokenizer.do_lower_case
+    os.path.join(directory, "vocab.txt"), do_lower_case=do_lower_case
   ).save_pretrained(directory)
 
 
