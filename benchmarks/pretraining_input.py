@@ -86,7 +86,8 @@ def _job_and_dataset(folder):
   from bert_span.data.text_sources import find_text_files
   from bert_span.model_source import EncoderSource
   from bert_span.pretraining import PretrainingOptions
-  from bert_span.pretraining_job import PretrainingJob, TextInput
+  from bert_span.pretraining_input import TextInput
+  from bert_span.pretraining_job import PretrainingJob
   from bert_span.text.span_masking import MaskingOptions
 
   masking = MaskingOptions()
@@ -100,7 +101,7 @@ def _job_and_dataset(folder):
     PretrainingOptions(train_batch_size=_BATCH_SIZE.value),
   )
   text = TextInput(find_text_files(_INPUT_FILE.value))
-  return job, job.training_batches(text, notes_places=False).dataset(0)
+  return job, job.training_batches(text).dataset(0)
 
 
 def _update(job):

@@ -101,7 +101,7 @@ def pretraining_lines(job, text, dry_run):
     f"{job.max_seq_length} WordPieces with up to "
     f"{job.masking.max_predictions} masked."
   )
-  lengths = sample_lengths(job.training_batches(text, notes_places=False))
+  lengths = sample_lengths(job.training_batches(text))
   yield f"{_lengths_line(lengths)} (the first {len(lengths):,} sequences)"
   yield from _steps_lines(
     options.num_train_steps,

@@ -7,14 +7,11 @@ import os
 import tensorflow as tf
 
 from bert_span.best_model import BestModel, selection_words, write_selection
-from bert_span.data import pretraining_records
 from bert_span.data.atomic_file import (
   recover_directory,
   write_directory,
   write_json_atomically,
 )
-from bert_span.data.block_stream import BlockStream, ChunkPlaces
-from bert_span.data.pretraining_batches import EvaluationBatches, TextBatches
 from bert_span.fine_tuning import seed_everything
 from bert_span.model_source import EncoderSource
 from bert_span.modeling import encoder, pretraining_heads
@@ -27,11 +24,9 @@ from bert_span.pretraining import (
   pretrain,
   write_scores,
 )
+from bert_span.pretraining_input import PretrainingInput
 from bert_span.pretraining_selection import HeldOutText
-from bert_span.text.masked_sequence import SequenceMasker
 from bert_span.text.span_masking import MaskingOptions
-from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.vocabulary import vocabulary_sha256
 from bert_span.training.checkpoints import steps_made
 from bert_span.training.preemption import TerminationRequest
 from bert_span.training.progress import log_line
@@ -47,19 +42,6 @@ TF1_DIRECTORY = "tf1"
 HUGGINGFACE_DIRECTORY = "huggingface"
 _PLACES_FILE = "data_places.jsonl"
 _SCORES_FILE = "eval_results.json"
-
-
-@dataclasses.dataclass(frozen=True)
-class TextInput:
-  """What is read.
-
-  Attributes:
-    sources: list of `TextFile` or `TfdsShard`, or of paths of record files.
-    are_records: whether they are paths of records.
-  """
-
-  sources: list
-  are_records: bool = False
 
 
 @dataclasses.dataclass
@@ -90,12 +72,13 @@ class PretrainingJob:
       loaded = self.source.load()
       self.model = PretrainingModel(loaded.backbone, self.options.span_boundary)
     self._initial_weights = self.source.weights_digest(loaded)
-    self._vocabulary = self.source.vocabulary(loaded)
-    self._lower_case = self.source.lower_case(loaded)
-    _check_sizes(loaded.backbone, self._vocabulary, self.max_seq_length)
-    self._files = PretrainedModelFiles(
-      self.model, self._vocabulary, self._lower_case
+    vocabulary = self.source.vocabulary(loaded)
+    lower_case = self.source.lower_case(loaded)
+    _check_sizes(loaded.backbone, vocabulary, self.max_seq_length)
+    self._input = PretrainingInput(
+      vocabulary, lower_case, self.max_seq_length, self.masking
     )
+    self._files = PretrainedModelFiles(self.model, vocabulary, lower_case)
     heads, description = _stored_heads(self.source), loaded.description
     filled = pretraining_heads.assign_heads(self.model, heads, description)
     log_line(
@@ -137,10 +120,11 @@ class PretrainingJob:
       )
     pretrain(
       self.model,
-      self.training_batches(text),
+      # One worker notes the places.
+      self.training_batches(text, self._path(_PLACES_FILE) if keeps else None),
       self.options,
       self.output_dir,
-      self._fingerprint(text)
+      self._input.fingerprint(text)
       | {"initial_weights_sha256": self._initial_weights},
       callbacks,
       self.strategy,
@@ -154,31 +138,15 @@ class PretrainingJob:
       self._write_selected(None)
     log_line(f"The model stands in {directory}{selection_words(directory)}")
 
-  def training_batches(self, text, notes_places=True):
+  def training_batches(self, text, places_path=None):
     """The batches that `train` trains on.
 
     Args:
       text: `TextInput`.
-      notes_places: note in output_dir where chunks of text begin.
-
-    Returns:
-      `TextBatches` or `RecordBatches`.
+      places_path: see `PretrainingInput.training_batches`.
     """
-    if text.are_records:
-      return pretraining_records.RecordBatches(
-        text.sources,
-        self.options.train_batch_size,
-        *self._lengths,
-        self.masking.seed,
-      )
-    seed = self.masking.seed
-    return TextBatches(
-      self._stream(text, seed),
-      SequenceMasker(self._vocabulary, self.masking),
-      self.options.train_batch_size,
-      *self._lengths,
-      seed,
-      self._places(text, notes_places),
+    return self._input.training_batches(
+      text, self.options.train_batch_size, places_path
     )
 
   def export(self):
@@ -204,7 +172,7 @@ class PretrainingJob:
       Dict of `pretraining.evaluate`.
     """
     scores = evaluate(
-      self.model, self._evaluation_batches(text, batch_size), max_steps
+      self.model, self._input.evaluation_batches(text, batch_size), max_steps
     )
     tf.io.gfile.makedirs(self.output_dir)
     write_json_atomically(self._path(_SCORES_FILE), scores)
@@ -225,48 +193,14 @@ class PretrainingJob:
       A `HeldOutText`.
     """
     return HeldOutText(
-      lambda: self._evaluation_batches(text, batch_size),
+      lambda: self._input.evaluation_batches(text, batch_size),
       max_steps,
       options,
-      {"input": self._fingerprint(text)["input"], "batch_size": batch_size},
+      {
+        "input": self._input.fingerprint(text)["input"],
+        "batch_size": batch_size,
+      },
     )
-
-  def _places(self, text, are_noted):
-    """Where blocks of the text stand, noted by one worker if at all."""
-    if not (are_noted and is_chief(self.strategy)):
-      return None
-    return ChunkPlaces(self._path(_PLACES_FILE), self._fingerprint(text))
-
-  def _evaluation_batches(self, text, batch_size):
-    if text.are_records:
-      return pretraining_records.RecordBatches(
-        text.sources, batch_size, *self._lengths, self.masking.seed
-      ).evaluation_dataset()
-    return EvaluationBatches(
-      self._stream(text, None),
-      SequenceMasker(self._vocabulary, self.masking),
-      batch_size,
-      *self._lengths,
-    )
-
-  def _stream(self, text, seed):
-    tokenizer = WordPieceTokenizer(self._vocabulary, self._lower_case)
-    return BlockStream(text.sources, tokenizer, self.max_seq_length, seed)
-
-  @property
-  def _lengths(self):
-    return self.max_seq_length, self.masking.max_predictions
-
-  def _fingerprint(self, text):
-    """What decides the batches, as JSON values."""
-    paths = [getattr(source, "path", source) for source in text.sources]
-    return {
-      "max_seq_length": self.max_seq_length,
-      "masking": dataclasses.asdict(self.masking),
-      "do_lower_case": self._lower_case,
-      "vocabulary": vocabulary_sha256(self._vocabulary),
-      "input": [[path, _size(path)] for path in paths],
-    }
 
   def _take_weights(self, source):
     """Replaces the weights of encoder and heads by those of a model."""
@@ -308,11 +242,6 @@ def _stored_heads(source):
   if source.init_checkpoint:
     return pretraining_heads.read_original_heads(source.init_checkpoint)
   return {}
-
-
-def _size(path):
-  """Bytes of a file; None for a shard of a data set."""
-  return tf.io.gfile.stat(path).length if tf.io.gfile.exists(path) else None
 
 
 def _check_local(output_dir):

@@ -1,0 +1,114 @@
+"""What a pre-training reads, as batches: running text, or masked records."""
+
+import dataclasses
+
+import tensorflow as tf
+
+from bert_span.data.block_stream import BlockStream, ChunkPlaces
+from bert_span.data.pretraining_batches import EvaluationBatches, TextBatches
+from bert_span.data.pretraining_records import RecordBatches
+from bert_span.text.masked_sequence import SequenceMasker
+from bert_span.text.span_masking import MaskingOptions
+from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.text.vocabulary import vocabulary_sha256
+
+
+@dataclasses.dataclass(frozen=True)
+class TextInput:
+  """What is read.
+
+  Attributes:
+    sources: list of `TextFile` or `TfdsShard`, or of paths of record files.
+    are_records: whether they are paths of records.
+  """
+
+  sources: list
+  are_records: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class PretrainingInput:
+  """Makes batches of masked sequences.
+
+  Attributes:
+    vocabulary: sequence of str.
+    lower_case: whether the tokenizer lower-cases.
+    max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
+    masking: `MaskingOptions` with max_predictions.
+  """
+
+  vocabulary: list
+  lower_case: bool
+  max_seq_length: int
+  masking: MaskingOptions
+
+  def training_batches(self, text, batch_size, places_path=None):
+    """Endless batches, shuffled, of masks that change with the epoch.
+
+    Args:
+      text: `TextInput`.
+      batch_size: sequences in a batch.
+      places_path: file that notes where chunks of text begin; None for none.
+
+    Returns:
+      `TextBatches` or `RecordBatches`.
+    """
+    seed = self.masking.seed
+    if text.are_records:
+      return RecordBatches(text.sources, batch_size, *self._lengths, seed)
+    return TextBatches(
+      self._stream(text, seed),
+      SequenceMasker(self.vocabulary, self.masking),
+      batch_size,
+      *self._lengths,
+      seed,
+      ChunkPlaces(places_path, self.fingerprint(text)),
+    )
+
+  def evaluation_batches(self, text, batch_size):
+    """One epoch, in order, of fixed masks.
+
+    Args:
+      text: `TextInput`.
+      batch_size: sequences in a batch.
+
+    Returns:
+      Iterable of the dicts of `masked_arrays`.
+    """
+    if text.are_records:
+      batches = self.training_batches(text, batch_size)
+      return batches.evaluation_dataset()
+    return EvaluationBatches(
+      self._stream(text, None),
+      SequenceMasker(self.vocabulary, self.masking),
+      batch_size,
+      *self._lengths,
+    )
+
+  def fingerprint(self, text):
+    """What decides the batches, as a dict of JSON values.
+
+    Args:
+      text: `TextInput`.
+    """
+    paths = [getattr(source, "path", source) for source in text.sources]
+    return {
+      "max_seq_length": self.max_seq_length,
+      "masking": dataclasses.asdict(self.masking),
+      "do_lower_case": self.lower_case,
+      "vocabulary": vocabulary_sha256(self.vocabulary),
+      "input": [[path, _size(path)] for path in paths],
+    }
+
+  def _stream(self, text, seed):
+    tokenizer = WordPieceTokenizer(self.vocabulary, self.lower_case)
+    return BlockStream(text.sources, tokenizer, self.max_seq_length, seed)
+
+  @property
+  def _lengths(self):
+    return self.max_seq_length, self.masking.max_predictions
+
+
+def _size(path):
+  """Bytes of a file; None for a shard of a data set."""
+  return tf.io.gfile.stat(path).length if tf.io.gfile.exists(path) else None
