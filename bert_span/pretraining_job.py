@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import tempfile
 
 import tensorflow as tf
 
@@ -15,7 +16,11 @@ from bert_span.data.atomic_file import (
 from bert_span.fine_tuning import seed_everything
 from bert_span.model_source import EncoderSource
 from bert_span.modeling import encoder, pretraining_heads
-from bert_span.modeling.model_directory import is_remote, local_directory
+from bert_span.modeling.model_directory import (
+  copy_tree,
+  is_remote,
+  local_directory,
+)
 from bert_span.modeling.pretraining_model import PretrainingModel
 from bert_span.pretrained_model_files import PretrainedModelFiles
 from bert_span.pretraining import (
@@ -49,7 +54,9 @@ class PretrainingJob:
   """A run of run_pretraining in one output directory.
 
   Attributes:
-    output_dir: folder of everything that is written.
+    output_dir: folder of everything that is written, local or any path of
+      tf.io.gfile; models stand whole or not at all on a local disk, elsewhere
+      they are written file by file.
     source: `EncoderSource`.
     max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
     masking: `MaskingOptions` with max_predictions.
@@ -66,7 +73,6 @@ class PretrainingJob:
 
   def __post_init__(self):
     """Loads the model; new weights come from the seed."""
-    _check_local(self.output_dir)
     seed_everything(self.options.seed)
     with scope_of(self.strategy):
       loaded = self.source.load()
@@ -100,7 +106,7 @@ class PretrainingJob:
     """
     tf.io.gfile.makedirs(self.output_dir)
     keeps = is_chief(self.strategy)
-    if keeps:
+    if keeps and not is_remote(self.output_dir):
       for name in (MODEL_DIRECTORY, TF1_DIRECTORY, HUGGINGFACE_DIRECTORY):
         recover_directory(self._path(name))
     directory = self._path(MODEL_DIRECTORY)
@@ -151,10 +157,9 @@ class PretrainingJob:
 
   def export(self):
     """Writes the model for the original and for Hugging Face."""
-    write_directory(self._path(TF1_DIRECTORY), self._files.write_tf1)
-    write_directory(
-      self._path(HUGGINGFACE_DIRECTORY), self._files.write_huggingface
-    )
+    write = _upload if is_remote(self.output_dir) else write_directory
+    write(self._path(TF1_DIRECTORY), self._files.write_tf1)
+    write(self._path(HUGGINGFACE_DIRECTORY), self._files.write_huggingface)
     log_line(
       f"Exported to {self._path(TF1_DIRECTORY)} and "
       f"{self._path(HUGGINGFACE_DIRECTORY)}"
@@ -215,12 +220,18 @@ class PretrainingJob:
 
   def _write_selected(self, selection):
     """Writes output_dir/model; `selection` as `write_selection` has it."""
-
-    def write(directory):
-      self._files.write_model(directory)
+    directory = self._path(MODEL_DIRECTORY)
+    if is_remote(directory):
+      _upload(directory, self._files.write_model)
+      # Last: without it a best model that is not whole does not pass for one.
       write_selection(directory, selection)
+      return
 
-    write_directory(self._path(MODEL_DIRECTORY), write)
+    def write(unfinished):
+      self._files.write_model(unfinished)
+      write_selection(unfinished, selection)
+
+    write_directory(directory, write)
 
   def _path(self, name):
     return os.path.join(self.output_dir, name)
@@ -229,7 +240,7 @@ class PretrainingJob:
 def trained_model(output_dir):
   """The model directory that an earlier call has trained, or None."""
   directory = os.path.join(output_dir, MODEL_DIRECTORY)
-  return directory if os.path.isdir(directory) else None
+  return directory if tf.io.gfile.isdir(directory) else None
 
 
 def _stored_heads(source):
@@ -244,12 +255,18 @@ def _stored_heads(source):
   return {}
 
 
-def _check_local(output_dir):
-  if is_remote(output_dir):
-    raise ValueError(
-      "--output_dir must be a local folder for pre-training: models are "
-      f"written as whole directories. Received: {output_dir}"
-    )
+def _upload(directory, write):
+  """Writes a directory of a remote file system, file by file.
+
+  Args:
+    directory: an old one is removed before.
+    write: function of the path of an empty local directory, which it fills.
+  """
+  with tempfile.TemporaryDirectory() as local:
+    write(local)
+    if tf.io.gfile.isdir(directory):
+      tf.io.gfile.rmtree(directory)
+    copy_tree(local, directory)
 
 
 def _check_sizes(backbone, vocabulary, max_seq_length):

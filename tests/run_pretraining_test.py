@@ -198,6 +198,47 @@ def test_the_best_model_by_held_out_text_is_written_scored_and_exported(
     np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
 
 
+def test_a_folder_of_another_file_system_takes_the_whole_run(
+  folder, from_scratch
+):
+  """file:// is one of TensorFlow's file systems only, as gs:// is."""
+  local = folder / "remote_run"
+  flags = (
+    *_LENGTHS,
+    *("--do_train", "--train_batch_size=4", "--num_warmup_steps=2"),
+    *("--save_checkpoints_steps=2", "--num_train_steps=6"),
+    *from_scratch,
+    f"--input_file={folder}/[01].txt",
+    # So high that the model gets worse after it has got better.
+    *("--learning_rate=0.1", "--eval_steps=1", "--best_metric=mlm_loss"),
+    *("--do_eval", f"--eval_file={folder}/2.txt"),
+    f"--output_dir=file://{local}",
+  )
+  succeeds("run_pretraining", *flags)
+  rows = json.loads((local / "evaluations.json").read_text())
+  selection = json.loads((local / "model/selection.json").read_text())
+  assert selection["step"] == rows["best_step"]
+  assert (local / "data_places.jsonl").exists()
+  model = load_pretrained(f"file://{local}/model")
+  exported = load_pretrained(f"file://{local}/huggingface")
+  for ours, theirs in zip(
+    model.backbone.weights, exported.backbone.weights, strict=True
+  ):
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+  scores = (local / "eval_results.json").read_text()
+  again = succeeds("run_pretraining", *flags)  # Nothing is left to train.
+  assert (local / "eval_results.json").exists()
+  for name in ("mlm_loss", "sbo_loss"):
+    assert json.loads(again.stdout.splitlines()[-1])[name] == pytest.approx(
+      json.loads(scores)[name], rel=1e-5
+    )
+  # What an interrupted write has left is told, not passed over.
+  (local / "model" / "selection.json").unlink()
+  result = run("run_pretraining", *flags)
+  assert result.returncode == 1
+  assert "best model so far is gone" in result.stderr.splitlines()[-1]
+
+
 def test_run_squad_takes_the_model(trained, folder):
   output_dir, _ = trained
   context = "ak al am an ao."

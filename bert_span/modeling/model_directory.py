@@ -58,7 +58,7 @@ def save_span_model(model, directory, half_precision=False):
   if is_remote(directory):
     with tempfile.TemporaryDirectory() as local:
       _write_files(model, local, half_precision)
-      _copy_tree(local, directory)
+      copy_tree(local, directory)
   else:
     _write_files(model, directory, half_precision)
   for name in {HEAD_FILE, TAG_HEAD_FILE} - {_head_file(model)}:
@@ -223,11 +223,17 @@ def local_directory(directory):
     yield directory
     return
   with tempfile.TemporaryDirectory() as local:
-    _copy_tree(directory, local)
+    copy_tree(directory, local)
     yield local
 
 
-def _copy_tree(source, target):
+def copy_tree(source, target):
+  """Copies a directory from one file system to another.
+
+  Args:
+    source: any path of tf.io.gfile.
+    target: likewise; files of the same names are replaced, others stay.
+  """
   for folder, _, names in tf.io.gfile.walk(source):
     relative = folder[len(source) :].strip("/")
     into = os.path.join(target, relative) if relative else target
