@@ -8,12 +8,14 @@ All ways start from --preset and take equal steps on the same text: masked
 pieces (subword), spans (span), spans and the span boundary objective (sbo);
 none is the preset as it is. Each is then fine-tuned on the same questions by
 the same seeds. Questions are drawn from the whole files, by a fixed seed.
-Prints a table of mean and deviation; a run that was stopped goes on.
+Prints a table of mean and deviation, and the F1 on the questions whose passage
+does not stand in the text; a run that was stopped goes on.
 """
 
 import json
 import pathlib
 import random
+import statistics
 import subprocess
 import sys
 
@@ -87,14 +89,20 @@ def main(argv):
     rows.append(
       (way, _fine_tune(preset, train_file, predict_file, work_dir / way))
     )
-  print("way         EM mean  deviation   F1 mean  deviation")
+  unread = _unread_questions(predict_file)
+  print("way         EM mean  deviation   F1 mean  deviation F1 unread")
   for way, result in rows:
     cells = [
       result[kind][name]
       for name in ("exact_match", "f1")
       for kind in ("mean", "deviation")
     ]
+    cells.append(_mean_f1(unread, result["runs"]))
     print(way.ljust(9) + "".join(f"{cell:10.2f}" for cell in cells))
+  print(
+    f"unread: {len(unread)} of {_NUM_QUESTIONS.value} questions, those whose "
+    "passages do not stand in the text"
+  )
 
 
 def _draw(path, num_questions, drawn_path):
@@ -151,6 +159,34 @@ def _fine_tune(preset, train_file, predict_file, work_dir):
   )
   seeds = (output_dir / "seeds.json").read_text(encoding="utf-8")
   return json.loads(seeds)
+
+
+def _unread_questions(predict_file):
+  """The `SquadExample`s whose passage neither text for pre-training has."""
+  from bert_span.data.squad_reader import read_squad
+
+  texts = [
+    " ".join(pathlib.Path(path).read_text(encoding="utf-8").split())
+    for path in (_TEXT.value, _HELD_OUT_TEXT.value)
+  ]
+  return [
+    example
+    for example in read_squad(predict_file).examples
+    if not any(" ".join(example.context.split()) in text for text in texts)
+  ]
+
+
+def _mean_f1(examples, runs):
+  """F1 on some of the questions, the mean of the runs of seeds.json."""
+  from bert_span.answers.squad1_metrics import evaluate_squad1
+
+  scores = []
+  for run in runs:
+    path = pathlib.Path(run["output_dir"]) / "predictions.json"
+    predictions = json.loads(path.read_text(encoding="utf-8"))
+    predictions = {e.qas_id: predictions[e.qas_id] for e in examples}
+    scores.append(evaluate_squad1(examples, predictions)["f1"])
+  return statistics.mean(scores)
 
 
 def _run(program, *arguments):
