@@ -61,11 +61,11 @@ test: $(ENCODER) lint
 
 # TFLite files in the runtime of others, with the model of quickstart.
 test-task-library: $(TASK_LIBRARY)/installed $(OUTPUT)/model/span_config.json
-	PYTHONPATH=. $(BIN)/python tests/task_library.py --model=$(OUTPUT)/model \
+	PYTHONPATH=. $(BIN)/python tests/support/task_library.py --model=$(OUTPUT)/model \
 	  --environment=$(TASK_LIBRARY)
 
-$(TASK_LIBRARY)/installed: tests/task_library_setup.sh
-	sh tests/task_library_setup.sh $(TASK_LIBRARY)
+$(TASK_LIBRARY)/installed: tests/support/task_library_setup.sh
+	sh tests/support/task_library_setup.sh $(TASK_LIBRARY)
 	touch $@
 
 $(OUTPUT)/model/span_config.json:

@@ -4,12 +4,10 @@ import subprocess
 import sys
 
 import pytest
-import run_squad_test
 import tensorflow as tf
 
 from bert_span.squad_records import MANIFEST_FILE, TrainingRecords
 
-folder = run_squad_test.folder
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 
 
@@ -22,10 +20,10 @@ def run(program, *flags):
   )
 
 
-def squad_flags(folder):
+def squad_flags(squad_folder):
   return (
-    f"--vocab_file={folder}/vocab.txt",
-    f"--train_file={folder}/v2.json",
+    f"--vocab_file={squad_folder}/vocab.txt",
+    f"--train_file={squad_folder}/v2.json",
     "--version_2_with_negative",
     "--max_seq_length=32",
     "--doc_stride=8",
@@ -46,9 +44,9 @@ def windows_of(directory):
 
 @pytest.mark.large
 def test_squad_records_hold_the_windows_of_create_squad_records(
-  folder, tmp_path
+  squad_folder, tmp_path
 ):
-  flags = squad_flags(folder)
+  flags = squad_flags(squad_folder)
   one, other = tmp_path / "one", tmp_path / "other"
   program = run("create_squad_records", *flags, f"--output_dir={one}")
   assert program.returncode == 0, program.stderr
@@ -70,13 +68,13 @@ def test_squad_records_hold_the_windows_of_create_squad_records(
 
 @pytest.mark.large
 def test_pretraining_records_are_those_of_create_pretraining_data(
-  folder, tmp_path
+  squad_folder, tmp_path
 ):
   for number in range(3):
     lines = [f"The mill was built by Anna {number}."] * 9
     (tmp_path / f"{number}.txt").write_text("\n".join(lines) + "\n")
   flags = (
-    f"--vocab_file={folder}/vocab.txt",
+    f"--vocab_file={squad_folder}/vocab.txt",
     f"--input_file={tmp_path}/*.txt",
     "--max_seq_length=16",
     "--dupe_factor=2",
@@ -114,7 +112,7 @@ def test_pretraining_records_are_those_of_create_pretraining_data(
 
 @pytest.mark.large
 def test_a_squad_run_that_was_stopped_makes_the_other_shards_only(
-  folder, tmp_path
+  squad_folder, tmp_path
 ):
   from bert_span.beam.record_shards import SquadRecordShards
   from bert_span.text.vocabulary import load_vocabulary
@@ -123,10 +121,10 @@ def test_a_squad_run_that_was_stopped_makes_the_other_shards_only(
   shards = SquadRecordShards(
     directory=str(tmp_path),
     count=2,
-    train_file=str(folder / "v2.json"),
+    train_file=str(squad_folder / "v2.json"),
     version_2=True,
     head="span",
-    vocabulary=tuple(load_vocabulary(str(folder / "vocab.txt"))),
+    vocabulary=tuple(load_vocabulary(str(squad_folder / "vocab.txt"))),
     do_lower_case=True,
     window_options=WindowOptions(32, 8, 12),
     annotator_labels="soft",
@@ -138,7 +136,7 @@ def test_a_squad_run_that_was_stopped_makes_the_other_shards_only(
   written = first.stat().st_mtime_ns
   pipeline = run(
     "beam_create_records",
-    *("squad", *squad_flags(folder), f"--output_dir={tmp_path}"),
+    *("squad", *squad_flags(squad_folder), f"--output_dir={tmp_path}"),
     "--num_shards=2",
   )
   assert "1 of 2 shards written" in pipeline.stderr, pipeline.stderr

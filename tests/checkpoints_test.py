@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from trainer_test import NUM_STEPS, all_values, dataset_fn, make_trainer
+from toy_trainer import NUM_STEPS, all_values, dataset_fn, make_trainer
 
 
 @pytest.fixture

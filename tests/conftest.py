@@ -11,6 +11,8 @@ import pytest
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
 # Chooses Keras' backend, too, before any test imports Keras.
+from squad_runs import write_squad_files
+
 from bert_span.modeling.packaged_encoder import find_packaged_minilm
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -70,3 +72,11 @@ def read_json():
       return json.load(file)
 
   return read
+
+
+@pytest.fixture(scope="module")
+def squad_folder(tmp_path_factory):
+  """A vocabulary, a bert_config.json and SQuAD files v1.json and v2.json."""
+  path = tmp_path_factory.mktemp("run_squad")
+  write_squad_files(path)
+  return path

@@ -6,18 +6,16 @@ import sys
 
 import numpy as np
 import pytest
-import run_squad_test
 import tensorflow as tf
-from run_squad_test import run_squad
+from squad_runs import run_squad
 
-folder = run_squad_test.folder
 _TRAINING = ("--do_train", "--num_train_epochs=3")
 
 
-def create(folder, output_dir, *flags):
+def create(squad_folder, output_dir, *flags):
   command = [
-    f"--vocab_file={folder}/vocab.txt",
-    f"--train_file={folder}/v1.json",
+    f"--vocab_file={squad_folder}/vocab.txt",
+    f"--train_file={squad_folder}/v1.json",
     f"--output_dir={output_dir}",
     "--max_seq_length=32",
     "--doc_stride=8",
@@ -41,25 +39,25 @@ def tensors_of(output_dir):
 
 
 @pytest.fixture(scope="module")
-def records(folder, tmp_path_factory):
+def records(squad_folder, tmp_path_factory):
   """Records of v1.json, and what the program printed."""
   path = tmp_path_factory.mktemp("records")
-  run = create(folder, path)
+  run = create(squad_folder, path)
   assert run.returncode == 0, run.stderr
   return path, run.stderr
 
 
 @pytest.mark.large
 def test_training_on_records_ends_with_the_weights_of_the_file(
-  folder, records, tmp_path
+  squad_folder, records, tmp_path
 ):
   path, printed = records
   assert len(list(path.glob("train-*-of-00002.tf_record"))) == 2
   assert f"listed in {path}/train.tf_record.json" in printed
-  on_file = run_squad(folder, tmp_path / "file", *_TRAINING)
+  on_file = run_squad(squad_folder, tmp_path / "file", *_TRAINING)
   assert on_file.returncode == 0, on_file.stderr
   on_records = run_squad(
-    folder, tmp_path / "records", *_TRAINING, f"--train_records={path}"
+    squad_folder, tmp_path / "records", *_TRAINING, f"--train_records={path}"
   )
   assert on_records.returncode == 0, on_records.stderr
   one, other = (tensors_of(tmp_path / name) for name in ("file", "records"))
@@ -69,17 +67,17 @@ def test_training_on_records_ends_with_the_weights_of_the_file(
 
 
 @pytest.mark.large
-def test_stale_records_are_refused_in_one_line(folder, records, tmp_path):
+def test_stale_records_are_refused_in_one_line(squad_folder, records, tmp_path):
   path, _ = records
   flags = (*_TRAINING, f"--train_records={path}")
   changed = tmp_path / "changed.json"
-  text = (folder / "v1.json").read_text()
+  text = (squad_folder / "v1.json").read_text()
   changed.write_text(text.replace("built", "raised"))
   other_file = run_squad(
-    folder, tmp_path / "out", *flags, f"--train_file={changed}"
+    squad_folder, tmp_path / "out", *flags, f"--train_file={changed}"
   )
   other_windows = run_squad(
-    folder, tmp_path / "out", *flags, "--train_file=", "--doc_stride=4"
+    squad_folder, tmp_path / "out", *flags, "--train_file=", "--doc_stride=4"
   )
   for run, message in (
     (other_file, "train_file_sha256 was"),
@@ -93,12 +91,12 @@ def test_stale_records_are_refused_in_one_line(folder, records, tmp_path):
 
 @pytest.mark.large
 def test_a_dry_run_says_what_would_run_and_writes_nothing(
-  folder, records, tmp_path
+  squad_folder, records, tmp_path
 ):
   path, _ = records
   out = tmp_path / "out"
   run = run_squad(
-    folder,
+    squad_folder,
     out,
     *("--dry_run", "--memory_gb=0.9", "--do_train", "--do_predict"),
     *(f"--train_records={path}", "--length_buckets=8"),
@@ -137,9 +135,9 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(
   ],
 )
 def test_flags_that_do_not_fit_end_in_one_line(
-  folder, tmp_path, flags, message
+  squad_folder, tmp_path, flags, message
 ):
-  run = create(folder, tmp_path / "out", *flags)
+  run = create(squad_folder, tmp_path / "out", *flags)
   assert run.returncode != 0
   assert message in run.stderr
   assert "Traceback" not in run.stderr

@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import pathlib
 import subprocess
 import sys
 
@@ -124,7 +123,7 @@ def test_an_encoder_is_exported_without_heads_too(model, tmp_path):
 
 @pytest.mark.large
 def test_transformers_reads_it_and_computes_the_same(
-  model, huggingface, tmp_path
+  model, huggingface, repository, tmp_path
 ):
   for name, title in (("torch", "PyTorch"), ("transformers", "transformers")):
     if not importlib.util.find_spec(name):
@@ -135,7 +134,7 @@ def test_transformers_reads_it_and_computes_the_same(
     input_ids=batch["input_ids"],
     attention_mask=batch["input_mask"],
   )
-  script = pathlib.Path(__file__).parent / "transformers_outputs.py"
+  script = repository / "tests/support/transformers_outputs.py"
   paths = huggingface, tmp_path / "inputs.npz", tmp_path / "outputs.npz"
   subprocess.run([sys.executable, script, *paths], check=True)
   with np.load(tmp_path / "outputs.npz") as theirs:

@@ -1,7 +1,7 @@
 """The head of the masked language model."""
 
 import numpy as np
-from span_boundary_head_test import gelu, layer_norm
+from reference_layers import gelu, layer_norm
 
 from bert_span.modeling.masked_lm_head import MaskedLmHead
 

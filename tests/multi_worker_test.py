@@ -1,71 +1,20 @@
 """Two processes that train together over the loopback interface."""
 
 import json
-import os
 import pathlib
-import socket
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import tensorflow as tf
+import worker_run
 from distributed_checks import Run, max_difference
-from run_squad_test import folder, read  # noqa: F401 -- a fixture
-
-
-def free_ports(count):
-  """Ports that were free a moment ago."""
-  sockets = [socket.socket() for _ in range(count)]
-  for sock in sockets:
-    sock.bind(("127.0.0.1", 0))
-  ports = [sock.getsockname()[1] for sock in sockets]
-  for sock in sockets:
-    sock.close()
-  return ports
-
-
-def start_workers(program, arguments, count=2):
-  """Starts the same command once for each worker.
-
-  Returns:
-    List of subprocess.Popen; standard error goes with standard output's pipe
-    of its own.
-  """
-  workers = [f"127.0.0.1:{port}" for port in free_ports(count)]
-  processes = []
-  for index in range(count):
-    task = {"type": "worker", "index": index}
-    config = {"cluster": {"worker": workers}, "task": task}
-    processes.append(
-      subprocess.Popen(
-        [sys.executable, *program, *arguments],
-        env={**os.environ, "TF_CONFIG": json.dumps(config)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-      )
-    )
-  return processes
-
-
-def finish(processes):
-  """Waits for all; (status, output, errors) of each."""
-  try:
-    outputs = [process.communicate(timeout=1500) for process in processes]
-  finally:
-    for process in processes:
-      process.kill()
-  return [
-    (process.returncode, *output)
-    for process, output in zip(processes, outputs, strict=True)
-  ]
+from squad_runs import read
+from workers import finish, start_workers
 
 
 @pytest.mark.large
 def test_two_workers_make_the_updates_of_one_device(tmp_path):
-  script = pathlib.Path(__file__).with_name("worker_run.py")
-  done = finish(start_workers([str(script)], [str(tmp_path)]))
+  done = finish(start_workers([worker_run.__file__], [str(tmp_path)]))
   for status, _, errors in done:
     assert status == 0, errors[-3000:]
   chief, other = (json.loads(output) for _, output, _ in done)
@@ -96,12 +45,14 @@ def test_two_workers_make_the_updates_of_one_device(tmp_path):
 
 
 @pytest.mark.large
-def test_run_squad_trains_on_two_workers_and_one_predicts(folder, tmp_path):  # noqa: F811
+def test_run_squad_trains_on_two_workers_and_one_predicts(
+  squad_folder, tmp_path
+):
   flags = [
-    f"--bert_config_file={folder}/bert_config.json",
-    f"--vocab_file={folder}/vocab.txt",
-    f"--train_file={folder}/v1.json",
-    f"--predict_file={folder}/v1.json",
+    f"--bert_config_file={squad_folder}/bert_config.json",
+    f"--vocab_file={squad_folder}/vocab.txt",
+    f"--train_file={squad_folder}/v1.json",
+    f"--predict_file={squad_folder}/v1.json",
     f"--output_dir={tmp_path}",
     "--do_train",
     "--do_predict",

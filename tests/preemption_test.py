@@ -1,20 +1,20 @@
 """Runs that are killed, and runs that are told to end, in real processes."""
 
 import os
-import pathlib
 import signal
 import subprocess
 import sys
 import time
 
+import killed_run
 import numpy as np
 import pytest
-import tensorflow as tf
 from killed_run import make_run
-from run_squad_test import folder, read, squad_command  # noqa: F401
-from trainer_test import (
+from squad_runs import read, squad_command
+from toy_trainer import (
   NUM_STEPS,
   all_values,
+  checkpoint_tensors,
   dataset_fn,
   make_batch,
   make_trainer,
@@ -27,13 +27,11 @@ from bert_span.training.preemption import (
   TerminationRequest,
 )
 
-_PROGRAM = pathlib.Path(__file__).parent / "killed_run.py"
-
 
 def _killed_run(output_dir, point, step):
   environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
   return subprocess.run(
-    [sys.executable, str(_PROGRAM), str(output_dir), point, str(step)],
+    [sys.executable, killed_run.__file__, str(output_dir), point, str(step)],
     capture_output=True,
     text=True,
     check=False,
@@ -115,20 +113,10 @@ def test_a_long_evaluation_is_given_up_at_once():
   assert seen == [0, 1, 2]
 
 
-def checkpoint_tensors(output_dir):
-  """All that the latest checkpoint holds, but TensorFlow's own notes."""
-  reader = tf.train.load_checkpoint(tf.train.latest_checkpoint(output_dir))
-  return {
-    name: reader.get_tensor(name)
-    for name in reader.get_variable_to_shape_map()
-    if "OBJECT_GRAPH" not in name and "save_counter" not in name
-  }
-
-
-def _stopped_run(folder, output_dir, flags, sent, is_time):  # noqa: F811
+def _stopped_run(squad_folder, output_dir, flags, sent, is_time):
   """Runs run_squad, sends it a signal when it is time, and waits."""
   process = subprocess.Popen(
-    squad_command(folder, output_dir, *flags),
+    squad_command(squad_folder, output_dir, *flags),
     stdout=subprocess.PIPE,
     stderr=subprocess.PIPE,
     text=True,
@@ -145,7 +133,7 @@ def _stopped_run(folder, output_dir, flags, sent, is_time):  # noqa: F811
 @pytest.mark.large
 @pytest.mark.parametrize("devices", [1, 2])
 def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
-  folder,  # noqa: F811
+  squad_folder,
   tmp_path,
   devices,
 ):
@@ -159,7 +147,7 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
   )
   whole, stopped = tmp_path / "whole", tmp_path / "stopped"
   run = subprocess.run(
-    squad_command(folder, whole, *flags),
+    squad_command(squad_folder, whole, *flags),
     capture_output=True,
     text=True,
     check=False,
@@ -167,7 +155,7 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
   assert run.returncode == 0, run.stderr
   # Written before the first step is traced, which takes longer than a signal.
   errors, status = _stopped_run(
-    folder,
+    squad_folder,
     stopped,
     flags,
     signal.SIGTERM,
@@ -179,7 +167,7 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
   saved = len(list(stopped.glob("*.index")))
   assert saved >= 1
   _, status = _stopped_run(
-    folder,
+    squad_folder,
     stopped,
     flags,
     signal.SIGKILL,
@@ -187,7 +175,7 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
   )
   assert status == -signal.SIGKILL
   again = subprocess.run(
-    squad_command(folder, stopped, *flags),
+    squad_command(squad_folder, stopped, *flags),
     capture_output=True,
     text=True,
     check=False,

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import tensorflow as tf
-from block_stream_test import VOCABULARY, stream_of, write_corpus
+from corpus import VOCABULARY, stream_of, write_corpus
 
 from bert_span.data.block_stream import ChunkPlace, ChunkPlaces
 from bert_span.data.pretraining_batches import (

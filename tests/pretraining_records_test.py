@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from block_stream_test import VOCABULARY, stream_of, write_corpus
+from corpus import VOCABULARY, stream_of, write_corpus
 
 from bert_span.data.pretraining_batches import (
   KEYS,

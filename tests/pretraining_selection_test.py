@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from pretraining_test import _OPTIONS, batches_of, new_model
+from pretraining_runs import OPTIONS, batches_of, new_model
 from tiny_pretraining import tiny_batch
 
 from bert_span.pretraining import PretrainingOptions, evaluate, pretrain
@@ -29,7 +29,7 @@ def _batches():
 @pytest.mark.large
 @pytest.mark.parametrize("metric", [None, "mlm_loss"])
 def test_held_out_figures_are_those_of_the_model_at_that_step(tmp_path, metric):
-  options = PretrainingOptions(num_train_steps=5, **_OPTIONS)
+  options = PretrainingOptions(num_train_steps=5, **OPTIONS)
   (tmp_path / "text").mkdir()
   model, keeper = new_model(), _Keeper()
   out = tmp_path / "run"

@@ -3,24 +3,20 @@
 import json
 import math
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from block_stream_test import VOCABULARY, stream_of, write_corpus
+from corpus import VOCABULARY, stream_of
+from pretraining_runs import LENGTH, MASKING, OPTIONS, batches_of, new_model
 from tiny_pretraining import tiny_batch, tiny_model
 
-from bert_span.data.block_stream import ChunkPlaces
 from bert_span.data.pretraining_batches import (
   KEYS,
   EvaluationBatches,
   TextBatches,
 )
 from bert_span.data.text_sources import TextFile
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.pretraining_loss import prediction_sums
-from bert_span.modeling.pretraining_model import PretrainingModel
 from bert_span.pretraining import (
   PretrainingOptions,
   evaluate,
@@ -29,43 +25,6 @@ from bert_span.pretraining import (
   pretraining_loss_fn,
 )
 from bert_span.text.masked_sequence import SequenceMasker
-from bert_span.text.span_masking import MaskingOptions
-
-_LENGTH = 12
-_MASKING = MaskingOptions(max_predictions=2, seed=5)
-_OPTIONS = {
-  "train_batch_size": 4,
-  "learning_rate": 2e-3,
-  "num_warmup_steps": 2,
-  "save_checkpoints_steps": 5,
-}
-
-
-def new_model(seed=1):
-  keras.utils.set_random_seed(seed)
-  sizes = EncoderConfig(
-    vocabulary_size=len(VOCABULARY),
-    num_layers=1,
-    num_heads=2,
-    hidden_dim=16,
-    intermediate_dim=32,
-    max_sequence_length=_LENGTH,
-    num_segments=2,
-  )
-  return PretrainingModel(build_encoder(sizes))
-
-
-def batches_of(folder, output_dir):
-  output_dir.mkdir(exist_ok=True)
-  return TextBatches(
-    stream_of(write_corpus(folder), 5),
-    SequenceMasker(VOCABULARY, _MASKING),
-    4,
-    _LENGTH,
-    2,
-    5,
-    ChunkPlaces(str(output_dir / "places.jsonl"), "key"),
-  )
 
 
 class _StopsBefore:
@@ -84,7 +43,7 @@ class _StopsBefore:
 def test_a_stopped_run_ends_with_the_very_weights_of_an_unstopped_one(
   tmp_path,
 ):
-  options = PretrainingOptions(num_train_steps=12, **_OPTIONS)
+  options = PretrainingOptions(num_train_steps=12, **OPTIONS)
   folder = tmp_path / "text"
   folder.mkdir()
   whole = new_model()
@@ -106,12 +65,12 @@ def test_it_learns(tmp_path):
   words = np.random.default_rng(0).choice(["ak", "al", "am", "an"], (60, 5))
   text.write_text("\n\n".join(map(" ".join, words)))
   stream = stream_of([TextFile(str(text))])
-  masker = SequenceMasker(VOCABULARY, _MASKING)
-  held_out = EvaluationBatches(stream, masker, 8, _LENGTH, 2)
-  batches = TextBatches(stream, masker, 4, _LENGTH, 2, 5)
+  masker = SequenceMasker(VOCABULARY, MASKING)
+  held_out = EvaluationBatches(stream, masker, 8, LENGTH, 2)
+  batches = TextBatches(stream, masker, 4, LENGTH, 2, 5)
   model = new_model()
   before = evaluate(model, held_out)
-  options = {**_OPTIONS, "learning_rate": 2e-2}
+  options = {**OPTIONS, "learning_rate": 2e-2}
   options = PretrainingOptions(num_train_steps=40, **options)
   pretrain(model, batches, options, str(tmp_path / "run"), {})
   after = evaluate(model, held_out)

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from block_stream_test import VOCABULARY, write_corpus
+from corpus import VOCABULARY, write_corpus
 
 from bert_span.modeling.initialization import load_original, load_pretrained
 from bert_span.modeling.pretraining_heads import read_heads

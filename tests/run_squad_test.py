@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
+from squad_runs import CONTEXT, read, run_squad
 
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder
@@ -46,109 +47,12 @@ _ORIGINAL_FLAGS = {
   "version_2_with_negative": False,
   "null_score_diff_threshold": 0.0,
 }
-_WORDS = [
-  "the",
-  "a",
-  "mill",
-  "was",
-  "built",
-  "by",
-  "anna",
-  "in",
-  "1895",
-  "near",
-  "river",
-  "who",
-  "when",
-  "where",
-  ".",
-]
-_CONTEXT = "The mill was built by Anna in 1895 near the river."
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-  """A vocabulary, a bert_config.json, its checkpoint and two data files."""
-  path = tmp_path_factory.mktemp("run_squad")
-  vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_WORDS, "?"]
-  (path / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
-  config = {
-    "vocab_size": len(vocabulary),
-    "hidden_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "max_position_embeddings": 64,
-    "type_vocab_size": 2,
-  }
-  (path / "bert_config.json").write_text(json.dumps(config))
-  for name, version_2 in (("v1.json", False), ("v2.json", True)):
-    (path / name).write_text(json.dumps(_squad(version_2)))
-  return path
-
-
-def _squad(version_2):
-  qas = []
-  for i, (question, answer) in enumerate(
-    [("Who built the mill?", "Anna"), ("When was the mill built?", "1895")] * 4
-  ):
-    start = _CONTEXT.index(answer)
-    qas.append(
-      {
-        "id": f"q{i}",
-        "question": question,
-        "answers": [{"text": answer, "answer_start": start}],
-      }
-    )
-    if version_2:
-      qas[-1]["is_impossible"] = i % 4 == 3
-      qas[-1]["answers"] = [] if i % 4 == 3 else qas[-1]["answers"]
-  paragraph = {"context": _CONTEXT, "qas": qas}
-  return {
-    "version": "v2.0" if version_2 else "1.1",
-    "data": [{"title": "Mill", "paragraphs": [paragraph]}],
-  }
-
-
-def squad_command(folder, output_dir, *flags, version_2=False):
-  """The command line of a run on the files of `folder`."""
-  data = folder / ("v2.json" if version_2 else "v1.json")
-  command = [
-    f"--bert_config_file={folder}/bert_config.json",
-    f"--vocab_file={folder}/vocab.txt",
-    f"--train_file={data}",
-    f"--predict_file={data}",
-    f"--output_dir={output_dir}",
-    "--max_seq_length=32",
-    "--doc_stride=8",
-    "--max_query_length=12",
-    "--train_batch_size=4",
-    "--learning_rate=1e-2",
-    "--num_train_epochs=20",
-    "--save_checkpoints_steps=15",
-    *(["--version_2_with_negative"] if version_2 else []),
-    *flags,
-  ]
-  return [sys.executable, "-m", "bert_span.run_squad", *command]
-
-
-def run_squad(folder, output_dir, *flags, version_2=False):
-  return subprocess.run(
-    squad_command(folder, output_dir, *flags, version_2=version_2),
-    capture_output=True,
-    text=True,
-    check=False,
-  )
-
-
-def read(path):
-  return json.loads(path.read_text())
 
 
 @pytest.mark.large
-def test_trains_predicts_and_scores_then_continues(folder, tmp_path):
+def test_trains_predicts_and_scores_then_continues(squad_folder, tmp_path):
   steps = ("--do_train", "--do_predict", "--do_eval")
-  run = run_squad(folder, tmp_path, *steps, "--num_train_epochs=40")
+  run = run_squad(squad_folder, tmp_path, *steps, "--num_train_epochs=40")
   assert run.returncode == 0, run.stderr
   predictions = read(tmp_path / "predictions.json")
   n_best = read(tmp_path / "nbest_predictions.json")
@@ -156,7 +60,7 @@ def test_trains_predicts_and_scores_then_continues(folder, tmp_path):
   for qas_id, entries in n_best.items():
     assert entries[0]["text"] == predictions[qas_id]
     for entry in entries:
-      span = _CONTEXT[entry["char_start"] : entry["char_end"]]
+      span = CONTEXT[entry["char_start"] : entry["char_end"]]
       assert span == entry["text"]
   scores = read(tmp_path / "eval_results.json")
   assert set(scores) == {"exact_match", "f1"}
@@ -166,27 +70,27 @@ def test_trains_predicts_and_scores_then_continues(folder, tmp_path):
   assert (tmp_path / "train").is_dir()
   extractor = SpanExtractor.from_preset(tmp_path / "model")
   assert extractor.window_options.max_seq_length == 32
-  answer = extractor.answer(question="Who built the mill?", context=_CONTEXT)
+  answer = extractor.answer(question="Who built the mill?", context=CONTEXT)
   assert answer.text == "Anna"
 
-  again = run_squad(folder, tmp_path, *steps, "--num_train_epochs=40")
+  again = run_squad(squad_folder, tmp_path, *steps, "--num_train_epochs=40")
   assert again.returncode == 0, again.stderr
   assert "nothing to train" in again.stderr
   assert read(tmp_path / "predictions.json") == predictions
 
-  other = run_squad(folder, tmp_path, *steps, "--num_train_epochs=41")
+  other = run_squad(squad_folder, tmp_path, *steps, "--num_train_epochs=41")
   assert other.returncode == 1
   assert "num_train_steps" in other.stderr.splitlines()[-1]
 
 
 @pytest.mark.large
-def test_several_seeds_are_trained_scored_and_compared(folder, tmp_path):
+def test_several_seeds_are_trained_scored_and_compared(squad_folder, tmp_path):
   flags = (
     *("--do_train", "--do_predict", "--do_eval", "--version_2_with_negative"),
     *("--num_train_epochs=4", "--eval_steps=4", "--best_metric=exact_match"),
   )
   run = run_squad(
-    folder, tmp_path, *flags, "--num_seeds=2", "--seed=7", version_2=True
+    squad_folder, tmp_path, *flags, "--num_seeds=2", "--seed=7", version_2=True
   )
   assert run.returncode == 0, run.stderr
   result = read(tmp_path / "seeds.json")
@@ -228,24 +132,24 @@ def _annotated():
       "annotations": [[year], [in_year], [year]],
     }
     qas.append({"id": f"q{i}", **(when if i % 2 else who)})
-  paragraph = {"context": _CONTEXT, "qas": qas}
+  paragraph = {"context": CONTEXT, "qas": qas}
   return {"data": [{"title": "Mill", "paragraphs": [paragraph]}]}
 
 
 def _span(text):
-  return {"text": text, "answer_start": _CONTEXT.index(text)}
+  return {"text": text, "answer_start": CONTEXT.index(text)}
 
 
 @pytest.mark.large
 def test_a_bio_head_learns_several_spans_of_several_annotators(
-  folder, tmp_path
+  squad_folder, tmp_path
 ):
   data = tmp_path / "annotated.json"
   data.write_text(json.dumps(_annotated()))
   flags = (f"--train_file={data}", f"--predict_file={data}")
   out = tmp_path / "out"
   run = run_squad(
-    folder,
+    squad_folder,
     out,
     *flags,
     *("--head=bio", "--do_train", "--do_predict", "--do_eval"),
@@ -256,7 +160,7 @@ def test_a_bio_head_learns_several_spans_of_several_annotators(
   assert [s["text"] for s in spans["q0"]] == ["Anna", "the river"]
   for qas_id in spans:
     for span in spans[qas_id]:
-      text = _CONTEXT[span["char_start"] : span["char_end"]]
+      text = CONTEXT[span["char_start"] : span["char_end"]]
       assert text == span["text"]
   assert [s["text"] for s in spans["q1"]] == ["1895"]
   scores = read(out / "eval_results.json")
@@ -273,18 +177,20 @@ def test_a_bio_head_learns_several_spans_of_several_annotators(
     assert logits["tag_logits"].shape == (8, 32, 3)
 
   # Predicting alone finds the head in the model; another one is refused.
-  again = run_squad(folder, out, *flags, "--do_predict")
+  again = run_squad(squad_folder, out, *flags, "--do_predict")
   assert again.returncode == 0, again.stderr
   assert read(out / "span_predictions.json") == spans
-  other = run_squad(folder, out, *flags, "--do_predict", "--head=span")
+  other = run_squad(squad_folder, out, *flags, "--do_predict", "--head=span")
   assert other.returncode == 1
   assert "--head=bio" in other.stderr.splitlines()[-1]
 
 
 @pytest.mark.large
-def test_version_2_writes_null_odds_and_the_official_scores(folder, tmp_path):
+def test_version_2_writes_null_odds_and_the_official_scores(
+  squad_folder, tmp_path
+):
   run = run_squad(
-    folder,
+    squad_folder,
     tmp_path,
     *("--do_train", "--do_predict", "--do_eval", "--length_buckets=none"),
     *("--span_score=mean_probability", "--drop_answerless_windows"),
@@ -309,19 +215,21 @@ def test_version_2_writes_null_odds_and_the_official_scores(folder, tmp_path):
 
 @pytest.mark.large
 def test_a_fine_tuned_checkpoint_of_the_original_keeps_its_head(
-  folder, tmp_path
+  squad_folder, tmp_path
 ):
-  checkpoint = write_original_checkpoint(folder, tmp_path / "bert_model.ckpt")
+  checkpoint = write_original_checkpoint(
+    squad_folder, tmp_path / "bert_model.ckpt"
+  )
   flags = (f"--init_checkpoint={checkpoint}", "--do_predict")
-  run = run_squad(folder, tmp_path / "out", *flags)
+  run = run_squad(squad_folder, tmp_path / "out", *flags)
   assert run.returncode == 0, run.stderr
   assert "with its span head" in run.stderr
   assert len(read(tmp_path / "out" / "predictions.json")) == 8
 
 
 @pytest.mark.large
-def test_a_model_without_a_head_does_not_predict(folder, tmp_path):
-  run = run_squad(folder, tmp_path, "--do_predict")
+def test_a_model_without_a_head_does_not_predict(squad_folder, tmp_path):
+  run = run_squad(squad_folder, tmp_path, "--do_predict")
   assert run.returncode == 1
   assert "no span head" in run.stderr.splitlines()[-1]
 
@@ -370,9 +278,9 @@ def test_a_model_without_a_head_does_not_predict(folder, tmp_path):
   ],
 )
 def test_flags_that_do_not_fit_end_in_one_line(
-  folder, tmp_path, flags, message
+  squad_folder, tmp_path, flags, message
 ):
-  run = run_squad(folder, tmp_path / "out", *flags)
+  run = run_squad(squad_folder, tmp_path / "out", *flags)
   assert run.returncode == 1
   assert message in run.stderr.splitlines()[-1]
   assert "Traceback" not in run.stderr
@@ -425,11 +333,11 @@ def test_every_recipe_is_read_and_has_its_header(repository, recipe):
   assert run.stdout == f"True {version_2}\n"
 
 
-def write_original_checkpoint(folder, path):
+def write_original_checkpoint(squad_folder, path):
   """A TensorFlow 1 checkpoint with the original's names, and a span head."""
   from bert_span.modeling.encoder_weights import original_names
 
-  config = read_bert_config(str(folder / "bert_config.json"))
+  config = read_bert_config(str(squad_folder / "bert_config.json"))
   backbone = build_encoder(config)
   weights = {weight.path: weight for weight in backbone.weights}
   hidden = config.hidden_dim

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import tensorflow as tf
-from trainer_test import (
+from toy_trainer import (
   NUM_STEPS,
   dataset_fn,
   make_model,

@@ -5,31 +5,31 @@ import time
 
 import numpy as np
 import pytest
-from multi_worker_test import finish, start_workers
-from preemption_test import checkpoint_tensors
-from run_squad_test import folder, squad_command  # noqa: F401 -- a fixture
+from squad_runs import squad_command
+from toy_trainer import checkpoint_tensors
+from workers import finish, start_workers
 
 from bert_span.training.preemption import EXIT_CODE
 
 _FLAGS = ("--do_train", "--save_checkpoints_steps=3", "--learning_rate=2e-3")
 
 
-def _start(folder, output_dir):  # noqa: F811
-  command = squad_command(folder, output_dir, *_FLAGS)
+def _start(squad_folder, output_dir):
+  command = squad_command(squad_folder, output_dir, *_FLAGS)
   return start_workers(command[1:3], command[3:])
 
 
-def _finished(folder, output_dir):  # noqa: F811
+def _finished(squad_folder, output_dir):
   """Standard errors of both workers, which ended well."""
-  done = finish(_start(folder, output_dir))
+  done = finish(_start(squad_folder, output_dir))
   for status, _, errors in done:
     assert status == 0, errors[-3000:]
   return [errors for _, _, errors in done]
 
 
-def _signalled(folder, output_dir, sent, is_time):  # noqa: F811
+def _signalled(squad_folder, output_dir, sent, is_time):
   """Sends the second worker a signal when it is time; (status, _, errors)."""
-  processes = _start(folder, output_dir)
+  processes = _start(squad_folder, output_dir)
   deadline = time.monotonic() + 900
   while not is_time():
     running = all(process.poll() is None for process in processes)
@@ -41,14 +41,14 @@ def _signalled(folder, output_dir, sent, is_time):  # noqa: F811
 
 
 @pytest.mark.large
-def test_workers_end_together_and_go_on_together(folder, tmp_path):  # noqa: F811
+def test_workers_end_together_and_go_on_together(squad_folder, tmp_path):
   """SIGTERM to one stops both; SIGKILL of one fails both; nothing is lost."""
   whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-  _finished(folder, whole)
+  _finished(squad_folder, whole)
 
   # Written before the first step is traced, which takes longer than a signal.
   ended = _signalled(
-    folder,
+    squad_folder,
     stopped,
     signal.SIGTERM,
     lambda: list((stopped / "train").glob("events*")),
@@ -59,7 +59,7 @@ def test_workers_end_together_and_go_on_together(folder, tmp_path):  # noqa: F81
   assert saved and not (stopped / "model").exists()
 
   killed = _signalled(
-    folder,
+    squad_folder,
     stopped,
     signal.SIGKILL,
     lambda: set(stopped.glob("*.index")) - saved,
@@ -68,7 +68,7 @@ def test_workers_end_together_and_go_on_together(folder, tmp_path):  # noqa: F81
   assert killed[0][0] not in (0, EXIT_CODE)
   assert not (stopped / "model").exists()
 
-  assert all("Continuing from" in e for e in _finished(folder, stopped))
+  assert all("Continuing from" in e for e in _finished(squad_folder, stopped))
   expected, found = checkpoint_tensors(whole), checkpoint_tensors(stopped)
   assert set(found) == set(expected)
   for name, value in expected.items():

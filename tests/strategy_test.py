@@ -1,10 +1,10 @@
 """Several devices: on two parts of this CPU, in a process of its own."""
 
 import json
-import pathlib
 import subprocess
 import sys
 
+import distributed_checks
 import keras
 import numpy as np
 import pytest
@@ -20,14 +20,16 @@ from bert_span.training.strategy import (
 )
 from bert_span.training.strategy_options import StrategyOptions
 
-_SCRIPT = pathlib.Path(__file__).with_name("distributed_checks.py")
-
 
 @pytest.fixture(scope="module")
 def checks(tmp_path_factory):
   """What distributed_checks.py found."""
   run = subprocess.run(
-    [sys.executable, str(_SCRIPT), str(tmp_path_factory.mktemp("checks"))],
+    [
+      sys.executable,
+      distributed_checks.__file__,
+      str(tmp_path_factory.mktemp("checks")),
+    ],
     capture_output=True,
     text=True,
     check=False,

@@ -5,88 +5,23 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from toy_trainer import (
+  BATCH,
+  NUM_STEPS,
+  all_values,
+  dataset_fn,
+  loss_fn,
+  make_batch,
+  make_model,
+  make_trainer,
+)
 
 from bert_span.training.checkpoints import random_states, steps_made
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
-from bert_span.training.optimizer import create_optimizer
 from bert_span.training.run_options import differences
 from bert_span.training.step import dynamic_signature
 from bert_span.training.train_options import TrainOptions
-
-NUM_STEPS = 7
-BATCH = 4
-VOCAB = 20
-
-
-def make_model(width=6, dropout=0.3, seed=3):
-  """A token classifier small enough to train in milliseconds a step."""
-  keras.utils.set_random_seed(seed)
-  tokens = keras.Input([None], dtype="int32")
-  hidden = keras.layers.Embedding(VOCAB, width)(tokens)
-  hidden = keras.layers.LayerNormalization(name="layer_norm")(hidden)
-  hidden = keras.layers.Dropout(dropout)(hidden)
-  pooled = keras.layers.Dense(3, name="pooler")(hidden)
-  logits = keras.layers.Dense(1, name="logits")(hidden)
-  return keras.Model(tokens, {"logits": logits, "pooled": pooled})
-
-
-def loss_fn(model, batch):
-  logits = model(batch["input_ids"], training=True)["logits"][..., 0]
-  return tf.nn.sparse_softmax_cross_entropy_with_logits(
-    labels=batch["positions"], logits=logits
-  )
-
-
-def make_batch(step):
-  """The batch of a step: other length, other windows, nothing but its step."""
-  generator = np.random.default_rng(step)
-  length = 3 + step % 4
-  ids = generator.integers(0, VOCAB, (BATCH, length))
-  positions = generator.integers(0, length, BATCH)
-  return {
-    "input_ids": ids.astype(np.int32),
-    "positions": positions.astype(np.int32),
-  }
-
-
-def dataset_fn(first_step, last_step=1000, make=make_batch):
-  return tf.data.Dataset.from_generator(
-    lambda: map(make, range(first_step, last_step)),
-    output_signature={
-      "input_ids": tf.TensorSpec([None, None], tf.int32),
-      "positions": tf.TensorSpec([None], tf.int32),
-    },
-  )
-
-
-def make_trainer(
-  output_dir, model=None, rate=0.1, log=None, callbacks=(), **options
-):
-  model = model or make_model()
-  options = {
-    "num_train_steps": NUM_STEPS,
-    "train_batch_size": BATCH,
-    "save_checkpoints_steps": 2,
-    **options,
-  }
-  schedule = WarmupLinearDecay(rate, options["num_train_steps"], 2)
-  trainer = Trainer(
-    model,
-    loss_fn,
-    create_optimizer(schedule),
-    TrainOptions(**options),
-    output_dir,
-    fingerprint={"max_seq_length": 384},
-    log=log or (lambda line: None),
-    callbacks=callbacks,
-  )
-  return trainer, model
-
-
-def all_values(model, trainer):
-  variables = [*model.variables, *trainer._optimizer.variables]
-  return [variable.numpy() for variable in variables]
 
 
 def events(output_dir):

@@ -16,7 +16,7 @@ import sys
 import threading
 
 from tensorflow.python.checkpoint import checkpoint_management
-from trainer_test import dataset_fn, make_model, make_trainer
+from toy_trainer import dataset_fn, make_model, make_trainer
 
 # 12 MB a checkpoint: long enough to be seen while it is written.
 _WIDTH = 50_000

@@ -1,0 +1,35 @@
+"""Small files of text for pre-training, and their block streams."""
+
+import numpy as np
+
+from bert_span.data.block_stream import BlockStream
+from bert_span.data.text_sources import TextFile
+from bert_span.text.tokenizer import WordPieceTokenizer
+
+WORDS = [f"{a}{b}" for a in "abcdefgh" for b in "klmnopqr"]
+
+
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, "##s"]
+
+
+TOKENIZER = WordPieceTokenizer(VOCABULARY)
+
+
+def write_corpus(folder, num_files=3, documents=12, seed=0):
+  """Files of documents of short sentences; returns their sources."""
+  rng = np.random.default_rng(seed)
+  sources = []
+  for number in range(num_files):
+    lines = []
+    for _ in range(documents):
+      for _ in range(rng.integers(1, 6)):
+        lines.append(" ".join(rng.choice(WORDS, rng.integers(1, 8))))
+      lines.append("")
+    path = folder / f"{number}.txt"
+    path.write_text("\n".join(lines))
+    sources.append(TextFile(str(path)))
+  return sources
+
+
+def stream_of(sources, seed=None, chunk_blocks=5, max_seq_length=12):
+  return BlockStream(sources, TOKENIZER, max_seq_length, seed, chunk_blocks)

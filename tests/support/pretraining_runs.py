@@ -1,0 +1,52 @@
+"""A pre-training of seconds: its model, its options and its batches."""
+
+import keras
+from corpus import VOCABULARY, stream_of, write_corpus
+
+from bert_span.data.block_stream import ChunkPlaces
+from bert_span.data.pretraining_batches import TextBatches
+from bert_span.modeling.encoder import build_encoder
+from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.pretraining_model import PretrainingModel
+from bert_span.text.masked_sequence import SequenceMasker
+from bert_span.text.span_masking import MaskingOptions
+
+LENGTH = 12
+
+
+MASKING = MaskingOptions(max_predictions=2, seed=5)
+
+
+OPTIONS = {
+  "train_batch_size": 4,
+  "learning_rate": 2e-3,
+  "num_warmup_steps": 2,
+  "save_checkpoints_steps": 5,
+}
+
+
+def new_model(seed=1):
+  keras.utils.set_random_seed(seed)
+  sizes = EncoderConfig(
+    vocabulary_size=len(VOCABULARY),
+    num_layers=1,
+    num_heads=2,
+    hidden_dim=16,
+    intermediate_dim=32,
+    max_sequence_length=LENGTH,
+    num_segments=2,
+  )
+  return PretrainingModel(build_encoder(sizes))
+
+
+def batches_of(folder, output_dir):
+  output_dir.mkdir(exist_ok=True)
+  return TextBatches(
+    stream_of(write_corpus(folder), 5),
+    SequenceMasker(VOCABULARY, MASKING),
+    4,
+    LENGTH,
+    2,
+    5,
+    ChunkPlaces(str(output_dir / "places.jsonl"), "key"),
+  )

@@ -1,0 +1,102 @@
+"""run_squad as a command, on a tiny model and eight questions."""
+
+import json
+import subprocess
+import sys
+
+_WORDS = [
+  "the",
+  "a",
+  "mill",
+  "was",
+  "built",
+  "by",
+  "anna",
+  "in",
+  "1895",
+  "near",
+  "river",
+  "who",
+  "when",
+  "where",
+  ".",
+]
+
+
+CONTEXT = "The mill was built by Anna in 1895 near the river."
+
+
+def write_squad_files(path):
+  """Writes a vocabulary, a bert_config.json and two data files."""
+  vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_WORDS, "?"]
+  (path / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
+  config = {
+    "vocab_size": len(vocabulary),
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 64,
+    "type_vocab_size": 2,
+  }
+  (path / "bert_config.json").write_text(json.dumps(config))
+  for name, version_2 in (("v1.json", False), ("v2.json", True)):
+    (path / name).write_text(json.dumps(_squad(version_2)))
+
+
+def _squad(version_2):
+  qas = []
+  for i, (question, answer) in enumerate(
+    [("Who built the mill?", "Anna"), ("When was the mill built?", "1895")] * 4
+  ):
+    start = CONTEXT.index(answer)
+    qas.append(
+      {
+        "id": f"q{i}",
+        "question": question,
+        "answers": [{"text": answer, "answer_start": start}],
+      }
+    )
+    if version_2:
+      qas[-1]["is_impossible"] = i % 4 == 3
+      qas[-1]["answers"] = [] if i % 4 == 3 else qas[-1]["answers"]
+  paragraph = {"context": CONTEXT, "qas": qas}
+  return {
+    "version": "v2.0" if version_2 else "1.1",
+    "data": [{"title": "Mill", "paragraphs": [paragraph]}],
+  }
+
+
+def squad_command(folder, output_dir, *flags, version_2=False):
+  """The command line of a run on the files of `folder`."""
+  data = folder / ("v2.json" if version_2 else "v1.json")
+  command = [
+    f"--bert_config_file={folder}/bert_config.json",
+    f"--vocab_file={folder}/vocab.txt",
+    f"--train_file={data}",
+    f"--predict_file={data}",
+    f"--output_dir={output_dir}",
+    "--max_seq_length=32",
+    "--doc_stride=8",
+    "--max_query_length=12",
+    "--train_batch_size=4",
+    "--learning_rate=1e-2",
+    "--num_train_epochs=20",
+    "--save_checkpoints_steps=15",
+    *(["--version_2_with_negative"] if version_2 else []),
+    *flags,
+  ]
+  return [sys.executable, "-m", "bert_span.run_squad", *command]
+
+
+def run_squad(folder, output_dir, *flags, version_2=False):
+  return subprocess.run(
+    squad_command(folder, output_dir, *flags, version_2=version_2),
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+
+
+def read(path):
+  return json.loads(path.read_text())
