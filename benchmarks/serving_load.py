@@ -20,8 +20,9 @@ import time
 
 from absl import flags
 
+import bert_span
 from benchmarks.latencies import Latencies
-from bert_span import program_flags, programs
+from bert_span import programs
 
 _ADDRESS = flags.DEFINE_string(
   "address",
@@ -193,7 +194,7 @@ def _batches():
   """Lists of questions and passages, in an order that mixes the passages."""
   from bert_span.data.squad_reader import read_squad
 
-  sample = pathlib.Path(program_flags.__file__).parent / "sample" / "dev.json"
+  sample = pathlib.Path(bert_span.__file__).parent / "sample" / "dev.json"
   examples = read_squad(_DATA_FILE.value or sample).examples
   pairs = [
     (example.question, example.context * _REPEAT_CONTEXT.value)
