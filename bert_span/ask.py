@@ -21,7 +21,7 @@ import sys
 from absl import flags
 
 from bert_span import program_flags, programs
-from bert_span.data.input_file import read_bytes
+from bert_span.storage.input_file import read_bytes
 
 _MODEL = flags.DEFINE_string(
   "model",

@@ -172,7 +172,7 @@ def _write(values, figures):
   import tensorflow as tf
 
   from bert_span.calibration_job import figures_as_json
-  from bert_span.data import atomic_file
+  from bert_span.storage import atomic_file
 
   folder = _OUTPUT_DIR.value or os.path.join(_MODEL.value, "calibration")
   tf.io.gfile.makedirs(folder)

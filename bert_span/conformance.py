@@ -42,7 +42,7 @@ def main(argv):
   # Seconds: only once the flags are known to be right.
   from bert_span.certificate import certificate
   from bert_span.certificate.golden_files import GoldenFiles
-  from bert_span.data.atomic_file import write_text_atomically
+  from bert_span.storage.atomic_file import write_text_atomically
 
   chosen = _chosen(certificate.points())
   folder = os.path.abspath(_GOLDENS.value)

@@ -92,7 +92,7 @@ def main(argv):
 
 def _write(path, scores):
   # Loads TensorFlow, which takes seconds that scoring alone need not wait.
-  from bert_span.data import atomic_file
+  from bert_span.storage import atomic_file
 
   atomic_file.write_json_atomically(path, scores)
 

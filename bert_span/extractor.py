@@ -8,7 +8,6 @@ import tensorflow as tf
 from bert_span import heads
 from bert_span.answers.answerer import Answerer
 from bert_span.best_model import write_selection
-from bert_span.data.atomic_file import write_directory
 from bert_span.data.input_pipeline import INPUT_SPECS
 from bert_span.fine_tuning import FineTuningOptions, fine_tune
 from bert_span.modeling import initialization, model_directory
@@ -18,6 +17,7 @@ from bert_span.span_config import (
   read_span_config,
   write_span_config,
 )
+from bert_span.storage.atomic_file import write_directory
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.tokenizer_files import save_tokenizer
 from bert_span.text.vocabulary import load_vocabulary

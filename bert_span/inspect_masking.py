@@ -83,7 +83,7 @@ def _sequences(vocabulary, options):
 
 
 def _write(lines):
-  from bert_span.data.atomic_file import open_atomically
+  from bert_span.storage.atomic_file import open_atomically
 
   with open_atomically(_OUTPUT_FILE.value) as file:
     for line in lines:

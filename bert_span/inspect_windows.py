@@ -101,7 +101,7 @@ def _write(lines):
   if _OUTPUT_FILE.value == "-":
     _print(lines)
     return
-  from bert_span.data.atomic_file import open_atomically
+  from bert_span.storage.atomic_file import open_atomically
 
   with open_atomically(_OUTPUT_FILE.value) as file:
     for line in lines:

@@ -8,11 +8,6 @@ import tempfile
 import tensorflow as tf
 
 from bert_span.best_model import BestModel, selection_words, write_selection
-from bert_span.data.atomic_file import (
-  recover_directory,
-  write_directory,
-  write_json_atomically,
-)
 from bert_span.fine_tuning import seed_everything
 from bert_span.model_source import EncoderSource
 from bert_span.modeling import encoder, pretraining_heads
@@ -31,6 +26,11 @@ from bert_span.pretraining import (
 )
 from bert_span.pretraining_input import PretrainingInput
 from bert_span.pretraining_selection import HeldOutText
+from bert_span.storage.atomic_file import (
+  recover_directory,
+  write_directory,
+  write_json_atomically,
+)
 from bert_span.text.span_masking import MaskingOptions
 from bert_span.training.checkpoints import steps_made
 from bert_span.training.preemption import TerminationRequest

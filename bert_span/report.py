@@ -59,8 +59,8 @@ def main(argv):
   programs.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span.data.atomic_file import write_text_atomically
   from bert_span.reporting.report_page import report_page
+  from bert_span.storage.atomic_file import write_text_atomically
 
   text, num_shown = report_page(_report())
   write_text_atomically(_OUTPUT_FILE.value, text)

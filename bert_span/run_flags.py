@@ -4,7 +4,7 @@ import os
 
 import tensorflow as tf
 
-from bert_span.data.atomic_file import write_text_atomically
+from bert_span.storage.atomic_file import write_text_atomically
 
 _FLAGS_FILE = "run.flags"
 

@@ -169,8 +169,8 @@ def _print_dry_run(job, train_text):
 
 def _text(patterns=None):
   """What is read: text, or records that hold masked text."""
-  from bert_span.data.record_files import is_record_file
   from bert_span.pretraining_input import TextInput
+  from bert_span.storage.record_files import is_record_file
 
   sources = pretraining_flags.text_sources(patterns)
   are_records = [is_record_file(source.path) for source in sources]

@@ -8,7 +8,7 @@ import statistics
 import keras
 import tensorflow as tf
 
-from bert_span.data.atomic_file import write_json_atomically
+from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.training.progress import log_line
 
 SEEDS_FILE = "seeds.json"

@@ -6,8 +6,8 @@ import os
 
 import tensorflow as tf
 
-from bert_span.data.atomic_file import write_text_atomically
 from bert_span.modeling.embedded_model import find_embedded_model
+from bert_span.storage.atomic_file import write_text_atomically
 
 CONFIG_FILE = "span_config.json"
 _FORMAT_VERSION = 1

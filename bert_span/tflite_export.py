@@ -11,11 +11,6 @@ import bert_span
 from bert_span import heads
 from bert_span.answers.squad1_metrics import evaluate_squad1
 from bert_span.answers.squad2_metrics import evaluate_squad2
-from bert_span.data.atomic_file import (
-  open_atomically,
-  write_json_atomically,
-  write_text_atomically,
-)
 from bert_span.data.input_pipeline import example_arrays
 from bert_span.saved_model_export import sample_examples
 from bert_span.serving import tflite_conversion, tflite_verification
@@ -27,6 +22,11 @@ from bert_span.serving.tflite_runner import runtime_name
 from bert_span.serving.tflite_text_extractor import open_tflite
 from bert_span.serving.tokenizer_agreement import compare_tokenizers
 from bert_span.span_config import span_config
+from bert_span.storage.atomic_file import (
+  open_atomically,
+  write_json_atomically,
+  write_text_atomically,
+)
 
 _PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
 _CALIBRATION_WINDOWS = 64

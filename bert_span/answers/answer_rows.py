@@ -11,8 +11,8 @@
 import json
 
 from bert_span.answers.head_decoding import BIO
-from bert_span.data.atomic_file import open_atomically
-from bert_span.data.encodable import encodable
+from bert_span.storage.atomic_file import open_atomically
+from bert_span.storage.utf8 import encodable
 
 JSON_LINES, PARQUET = "jsonl", "parquet"
 _ENTRY = ("text", "char_start", "char_end", "score", "probability")

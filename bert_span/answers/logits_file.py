@@ -22,7 +22,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.window_logits import NO_LOGIT
-from bert_span.data.atomic_file import open_atomically
+from bert_span.storage.atomic_file import open_atomically
 
 _KEYS = ("qas_id", "doc_span_index")
 SPAN_LOGITS = ("start_logits", "end_logits")

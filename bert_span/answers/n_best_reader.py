@@ -4,7 +4,7 @@ import dataclasses
 
 from bert_span.answers.prediction_ids import shorten_id
 from bert_span.answers.prediction_reader import load_json_object
-from bert_span.data.json_fields import is_kind, shortened
+from bert_span.storage.json_fields import is_kind, shortened
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,7 +5,7 @@ import json
 import os
 from typing import NamedTuple
 
-from bert_span.data.atomic_file import json_text, write_text_atomically
+from bert_span.storage.atomic_file import json_text, write_text_atomically
 
 PREDICTIONS_FILE = "predictions.json"
 N_BEST_FILE = "nbest_predictions.json"

@@ -2,7 +2,7 @@
 
 from absl import logging
 
-from bert_span.data.json_fields import shortened
+from bert_span.storage.json_fields import shortened
 
 _IDS_SHOWN = 5
 _CHARACTERS_SHOWN = 60

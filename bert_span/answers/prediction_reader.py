@@ -7,8 +7,8 @@ import os
 from absl import logging
 
 from bert_span.answers.prediction_ids import shorten_id
-from bert_span.data.input_file import read_bytes
-from bert_span.data.json_fields import shortened
+from bert_span.storage.input_file import read_bytes
+from bert_span.storage.json_fields import shortened
 
 
 def read_predictions(path):

@@ -3,8 +3,8 @@
 import json
 import os
 
-from bert_span.data.input_file import read_bytes
-from bert_span.data.json_fields import shortened
+from bert_span.storage.input_file import read_bytes
+from bert_span.storage.json_fields import shortened
 
 
 def read_span_predictions(path):

@@ -7,7 +7,7 @@ from bert_span.answers.prediction_files import (
   NULL_ODDS_FILE,
   PREDICTIONS_FILE,
 )
-from bert_span.data import atomic_file
+from bert_span.storage import atomic_file
 
 SPANS_FILE = "span_predictions.json"
 

@@ -11,7 +11,7 @@ import os
 
 import tensorflow as tf
 
-from bert_span.data.atomic_file import write_json_atomically
+from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.training.run_options import check_same_options
 
 JOB_FILE = "job.json"

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from bert_span.data.encodable import encodable
+from bert_span.storage.utf8 import encodable
 from bert_span.text.sentence_packing import SentencePacker
 from bert_span.text.whole_words import continuation_table
 

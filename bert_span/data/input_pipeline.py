@@ -7,7 +7,7 @@ from concurrent import futures
 import numpy as np
 import tensorflow as tf
 
-from bert_span.data.encodable import encodable
+from bert_span.storage.utf8 import encodable
 
 # Examples that one call of the preprocessor converts: enough to spread the
 # cost of a call.

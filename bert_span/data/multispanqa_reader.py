@@ -16,7 +16,7 @@ Answering, and the data and evaluator released with it.
 
 import ast
 
-from bert_span.data import json_fields
+from bert_span.storage import json_fields
 
 _LABELS = ("B", "I", "O")
 

@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.data.pretraining_batches import KEYS, masked_arrays
-from bert_span.data.record_files import (
+from bert_span.storage.record_files import (
   open_records,
   serialized_example,
   serialized_records,

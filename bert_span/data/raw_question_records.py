@@ -9,11 +9,11 @@ not on a local disk are read whole.
 import json
 from typing import NamedTuple
 
-from bert_span.data.input_file import read_bytes
-from bert_span.data.json_fields import FieldErrors, shortened
 from bert_span.data.question_records import question_records
 from bert_span.data.squad_json import load_squad_json
 from bert_span.data.squad_reader import parse_squad
+from bert_span.storage.input_file import read_bytes
+from bert_span.storage.json_fields import FieldErrors, shortened
 
 _NAMES = ("id", "question", "context")
 _ROWS_AT_ONCE = 256

@@ -4,8 +4,8 @@ import json
 import os
 
 from bert_span.data import multispanqa_reader
-from bert_span.data.input_file import read_bytes
-from bert_span.data.json_fields import shortened
+from bert_span.storage.input_file import read_bytes
+from bert_span.storage.json_fields import shortened
 
 _GIVE_SQUAD = (
   'Give a SQuAD file {"data": [{"paragraphs": [{"context": ..., '

@@ -8,11 +8,12 @@ What leaves a question usable is counted in the report, with the first places.
 import dataclasses
 import os
 
-from bert_span.data import json_fields, squad_notices
+from bert_span.data import squad_notices
 from bert_span.data.answer_location import NOT_LOCATED, locate_answer
 from bert_span.data.read_report import ReadReport
 from bert_span.data.squad_example import Answer, SquadExample
 from bert_span.data.squad_json import load_squad_json
+from bert_span.storage import json_fields
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from bert_span.data import squad_findings
 from bert_span.data.answer_location import NOT_LOCATED, locate_answer
-from bert_span.data.input_file import read_bytes
-from bert_span.data.json_fields import is_kind
 from bert_span.data.question_records import question_records
+from bert_span.storage.input_file import read_bytes
+from bert_span.storage.json_fields import is_kind
 
 _BYTE_ORDER_MARK = "\ufeff"
 # A string as a whole, so that digits in it are no numbers; or a number.
@@ -61,7 +61,10 @@ def repair_squad_file(
     OSError: a file cannot be read or written.
   """
   # Loads TensorFlow: seconds that only --fix need wait.
-  from bert_span.data.atomic_file import open_atomically, write_text_atomically
+  from bert_span.storage.atomic_file import (
+    open_atomically,
+    write_text_atomically,
+  )
 
   text = read_bytes(os.fspath(path)).decode("utf-8")
   repaired, changes = repair_squad_text(text)

@@ -4,7 +4,7 @@ import collections
 
 import tensorflow as tf
 
-from bert_span.data.encodable import encodable
+from bert_span.storage.utf8 import encodable
 
 
 class UnknownWords:

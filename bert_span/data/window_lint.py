@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 
 from bert_span.data import squad_findings as kinds
-from bert_span.data.json_fields import shortened
 from bert_span.data.length_summary import summaries
 from bert_span.data.squad_findings import Finding
 from bert_span.data.squad_lint import examples_to_learn, first_located
@@ -16,6 +15,7 @@ from bert_span.data.window_costs import (
   place_windows,
   window_cost,
 )
+from bert_span.storage.json_fields import shortened
 from bert_span.text.windows import WindowOptions
 
 _COMPARED_LENGTHS = (128, 192, 256, 320, 384, 448, 512)

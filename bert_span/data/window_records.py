@@ -16,13 +16,13 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.data.packed_windows import row_splits
-from bert_span.data.record_files import (
+from bert_span.data.tag_windows import TagWindows
+from bert_span.data.training_windows import TrainingWindows
+from bert_span.storage.record_files import (
   READ_BYTES,
   open_records,
   serialized_example,
 )
-from bert_span.data.tag_windows import TagWindows
-from bert_span.data.training_windows import TrainingWindows
 
 _TOKEN_FEATURES = ("input_ids", "input_mask", "segment_ids")
 _POSITIONS = ("start_positions", "end_positions")

@@ -29,7 +29,7 @@ from bert_span.modeling.span_model import (
   build_span_model,
 )
 from bert_span.modeling.tag_model import TagModel
-from bert_span.modeling.tensor_file import write_tensors
+from bert_span.storage.tensor_file import write_tensors
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"

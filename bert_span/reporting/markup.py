@@ -5,7 +5,7 @@ import dataclasses
 import html
 import re
 
-from bert_span.data.encodable import encodable
+from bert_span.storage.utf8 import encodable
 
 # No character references: not allowed in HTML, or commands to a terminal.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

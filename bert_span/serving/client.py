@@ -10,7 +10,6 @@ standard library. From a shell:
     EOF
 """
 
-from bert_span.data.encodable import encodable
 from bert_span.serving.endpoint import (
   Credentials,
   check_credentials,
@@ -22,6 +21,7 @@ from bert_span.serving.retries import (
   call_with_retries,
 )
 from bert_span.serving.served_answer import answer_of_row
+from bert_span.storage.utf8 import encodable
 
 DEFAULT_MODEL = "bert_span"
 

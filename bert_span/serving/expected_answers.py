@@ -5,7 +5,7 @@ truth values must be equal, floats may differ by a tolerance. Lists have no
 padding here; behind their entries the SavedModel may have some.
 """
 
-from bert_span.data.encodable import encodable
+from bert_span.storage.utf8 import encodable
 
 
 def span_row(prediction):

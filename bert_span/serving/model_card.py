@@ -5,12 +5,12 @@ import os
 
 import tensorflow as tf
 
-from bert_span.data.atomic_file import (
+from bert_span.serving import signature_guide
+from bert_span.serving.saved_model import EXTRA_FOLDER
+from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_text_atomically,
 )
-from bert_span.serving import signature_guide
-from bert_span.serving.saved_model import EXTRA_FOLDER
 
 JSON_FILE = "model_card.json"
 TEXT_FILE = "README.md"

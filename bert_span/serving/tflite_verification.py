@@ -5,7 +5,6 @@ import os
 
 import numpy as np
 
-from bert_span.data.encodable import encodable
 from bert_span.serving import tflite_file
 from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
 from bert_span.serving.tflite_memory import (
@@ -13,6 +12,7 @@ from bert_span.serving.tflite_memory import (
   text_peak_arena_bytes,
 )
 from bert_span.serving.tflite_text_extractor import TFLiteTextExtractor
+from bert_span.storage.utf8 import encodable
 from bert_span.text.byte_tokenizer import CUSTOM_OPS
 
 # Share of sample questions on which the answers must be the same characters.

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from bert_span.data.encodable import encodable
 from bert_span.serving.byte_offsets import byte_offsets
+from bert_span.storage.utf8 import encodable
 from bert_span.text.byte_tokenizer import ByteTokenizer
 
 # Texts that are compared as one: lines are words' ends to both.

@@ -11,8 +11,8 @@ import tempfile
 
 import numpy as np
 
-from bert_span.data.encodable import encodable
 from bert_span.serving import fresh_process
+from bert_span.storage.utf8 import encodable
 
 # Ops of tensorflow-text that the graph may have. TensorFlow Serving links that
 # package's library of ops (ops_lib in tensorflow_serving/model_servers/BUILD).

@@ -6,7 +6,7 @@ import re
 
 import tensorflow as tf
 
-from bert_span.data.atomic_file import write_text_atomically
+from bert_span.storage.atomic_file import write_text_atomically
 
 _INDEX_FILE = "checkpoint"
 

@@ -4,7 +4,7 @@ import json
 
 import tensorflow as tf
 
-from bert_span.data.atomic_file import write_json_atomically
+from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.training.checkpoint_index import (
   complete_checkpoints,
   remove_unfinished,

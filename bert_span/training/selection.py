@@ -6,7 +6,7 @@ import math
 
 import tensorflow as tf
 
-from bert_span.data.atomic_file import write_json_atomically
+from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.training.callbacks import Callback
 from bert_span.training.event_file import EventFile
 from bert_span.training.preemption import EvaluationInterrupted

@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from bert_span.data.atomic_file import (
+from bert_span.storage.atomic_file import (
   open_atomically,
   recover_directory,
   write_directory,

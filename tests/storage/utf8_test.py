@@ -2,7 +2,7 @@
 
 import json
 
-from bert_span.data.encodable import encodable
+from bert_span.storage.utf8 import encodable
 
 
 def test_text_without_surrogates_stays():

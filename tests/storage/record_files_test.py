@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from bert_span.data.record_files import (
+from bert_span.storage.record_files import (
   is_record_file,
   open_records,
   serialized_example,

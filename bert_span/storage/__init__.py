@@ -1,0 +1,1 @@
+"""Files: read, checked, written whole or not at all."""
