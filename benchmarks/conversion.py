@@ -131,7 +131,7 @@ def _bert_span():
   import tensorflow as tf
 
   from bert_span.data.input_pipeline import INPUT_SPECS, window_batches
-  from bert_span.data.squad_reader import read_squad
+  from bert_span.squad.reader import read_squad
   from bert_span.text.preprocessor import SpanPreprocessor
 
   layer = SpanPreprocessor(

@@ -137,7 +137,7 @@ def _logits(vocabulary):
   import bert_span
   from bert_span.answers.window_logits import WindowLogits
   from bert_span.data.input_pipeline import window_batches
-  from bert_span.data.squad_reader import read_squad
+  from bert_span.squad.reader import read_squad
   from bert_span.text.preprocessor import SpanPreprocessor
 
   sample = os.path.join(os.path.dirname(bert_span.__file__), "sample/dev.json")

@@ -163,7 +163,7 @@ def _fine_tune(preset, train_file, predict_file, work_dir):
 
 def _unread_questions(predict_file):
   """The `SquadExample`s whose passage neither text for pre-training has."""
-  from bert_span.data.squad_reader import read_squad
+  from bert_span.squad.reader import read_squad
 
   texts = [
     " ".join(pathlib.Path(path).read_text(encoding="utf-8").split())

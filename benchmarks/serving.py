@@ -146,8 +146,8 @@ def _batch_size(text):
 def _load():
   """The model, and pairs (question, passage), short and long ones."""
   import bert_span
-  from bert_span.data.squad_reader import read_squad
   from bert_span.extractor import SpanExtractor
+  from bert_span.squad.reader import read_squad
 
   sample = os.path.join(os.path.dirname(bert_span.__file__), "sample/dev.json")
   examples = read_squad(_DATA_FILE.value or sample).examples

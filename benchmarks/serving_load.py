@@ -192,7 +192,7 @@ def _client():
 
 def _batches():
   """Lists of questions and passages, in an order that mixes the passages."""
-  from bert_span.data.squad_reader import read_squad
+  from bert_span.squad.reader import read_squad
 
   sample = pathlib.Path(bert_span.__file__).parent / "sample" / "dev.json"
   examples = read_squad(_DATA_FILE.value or sample).examples

@@ -55,8 +55,8 @@ def main(argv):
   programs.check(_PREDICT_FILE.value, "--predict_file is required.")
   logging.set_verbosity(logging.WARNING)
   from bert_span import SpanExtractor
-  from bert_span.data.squad_reader import read_squad
   from bert_span.serving.tflite_runner import runtime_name
+  from bert_span.squad.reader import read_squad
 
   examples = list(read_squad(_PREDICT_FILE.value).examples)
   random.Random(_SEED).shuffle(examples)

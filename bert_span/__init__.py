@@ -17,7 +17,7 @@ _PUBLIC_NAMES = {
   "TFLiteSpanExtractor": "bert_span.serving.tflite_extractor",
   "TFLiteTextExtractor": "bert_span.serving.tflite_text_extractor",
   "FineTuningOptions": "bert_span.fine_tuning",
-  "SquadExample": "bert_span.data.squad_example",
+  "SquadExample": "bert_span.squad.example",
   "WindowOptions": "bert_span.text.windows",
   "DecoderOptions": "bert_span.answers.decoder",
   "TagDecoderOptions": "bert_span.answers.tag_decoder",

@@ -201,7 +201,7 @@ def _typed_questions():
 
 def _answer_text(extractor, question, context):
   """What is printed for a question."""
-  from bert_span.data.squad_example import SquadExample
+  from bert_span.squad.example import SquadExample
 
   example = SquadExample("question", question, context)
   (prediction,) = extractor.predict([example])

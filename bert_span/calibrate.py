@@ -61,8 +61,8 @@ def main(argv):
   saved = _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span import calibration_job
-  from bert_span.data.squad_reader import read_squad
   from bert_span.span_config import update_decoder
+  from bert_span.squad.reader import read_squad
 
   options = _options(saved)
   fitted_on = read_squad(_PREDICT_FILE.value)

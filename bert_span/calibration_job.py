@@ -15,7 +15,7 @@ from bert_span.answers.calibration import (
 from bert_span.answers.squad2_metrics import score_question
 from bert_span.answers.temperature import fit_temperature
 from bert_span.answers.window_logits import WindowDecoder
-from bert_span.data.squad_reader import SquadFile
+from bert_span.squad.reader import SquadFile
 from bert_span.squad_scores import official_scores
 
 

@@ -154,8 +154,8 @@ def _model_config():
 
 def _examples(version_2_with_negative):
   """The questions to answer; reports what was noticed on the way."""
-  from bert_span.data.squad_reader import read_squad
-  from bert_span.data.squad_rules import prediction_examples
+  from bert_span.squad.reader import read_squad
+  from bert_span.squad.rules import prediction_examples
 
   squad_file = read_squad(_PREDICT_FILE.value)
   examples = prediction_examples(squad_file, version_2_with_negative)

@@ -83,8 +83,8 @@ def _check_flags():
 
 def _examples():
   """The examples of the input file; reports what was noticed on the way."""
-  from bert_span.data.squad_reader import read_squad
-  from bert_span.data.squad_rules import prediction_examples, training_examples
+  from bert_span.squad.reader import read_squad
+  from bert_span.squad.rules import prediction_examples, training_examples
 
   squad_file = read_squad(_INPUT_FILE.value)
   if _IS_TRAINING.value:

@@ -96,9 +96,9 @@ def _report():
   from bert_span.answers import file_scores, question_results
   from bert_span.answers.n_best_reader import read_n_best
   from bert_span.answers.prediction_reader import read_predictions
-  from bert_span.data.squad_reader import read_squad
   from bert_span.reporting.calibration_section import confidence_of
   from bert_span.reporting.report_page import Report
+  from bert_span.squad.reader import read_squad
 
   squad_file = read_squad(_PREDICT_FILE.value)
   n_best = read_n_best(_NBEST_FILE.value)

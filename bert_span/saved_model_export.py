@@ -7,13 +7,13 @@ import os
 
 import bert_span
 from bert_span.data.input_pipeline import example_batches
-from bert_span.data.squad_example import SquadExample
-from bert_span.data.squad_reader import read_squad
 from bert_span.extractor import SpanExtractor
 from bert_span.served_heads import served_head, server_of
 from bert_span.serving import model_card, saved_model, verification, warmup
 from bert_span.serving.answer_server import ServingOptions
 from bert_span.serving.encoder_dtype import cast_encoder
+from bert_span.squad.example import SquadExample
+from bert_span.squad.reader import read_squad
 
 _SAMPLE_FILE = "sample/dev.json"
 _PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")

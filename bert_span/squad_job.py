@@ -15,9 +15,6 @@ from bert_span.answers.original_no_span import as_original_without_span
 from bert_span.answers.prediction_reader import read_na_probs, read_predictions
 from bert_span.answers.score_table import format_scores, format_tag_scores
 from bert_span.best_model import BestModel, selection_words
-from bert_span.data.squad_reader import SquadFile, read_squad
-from bert_span.data.squad_rules import prediction_examples, training_examples
-from bert_span.data.tfds_reader import read_tfds
 from bert_span.fine_tuning import (
   FineTuningOptions,
   fine_tune_on,
@@ -26,6 +23,9 @@ from bert_span.fine_tuning import (
 )
 from bert_span.model_source import EncoderSource
 from bert_span.modeling.model_directory import is_remote
+from bert_span.squad.reader import SquadFile, read_squad
+from bert_span.squad.rules import prediction_examples, training_examples
+from bert_span.squad.tfds import read_tfds
 from bert_span.squad_models import SquadModels
 from bert_span.squad_records import window_fingerprint
 from bert_span.squad_scores import official_scores

@@ -8,7 +8,7 @@ from bert_span import heads
 from bert_span.answers.multi_span_metrics import evaluate_multi_span
 from bert_span.answers.squad1_metrics import evaluate_squad1
 from bert_span.answers.squad2_metrics import evaluate_squad2
-from bert_span.data.squad_reader import SquadFile
+from bert_span.squad.reader import SquadFile
 from bert_span.training.selection import SelectionOptions
 
 # What a training shows of the official scores, as far as they are there.

@@ -8,7 +8,7 @@ from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.answers.answer_confidence import AnswerConfidence, decoded_part
 from bert_span.answers.window_logits import WindowDecoder
-from bert_span.data.squad_example import SquadExample
+from bert_span.squad.example import SquadExample
 
 _EXAMPLES = [
   SquadExample(f"q{i}", question, context)

@@ -6,7 +6,7 @@ import pytest
 
 from bert_span.answers.answer_rows import answer_row, write_rows
 from bert_span.answers.prediction_files import NBestEntry, Prediction
-from bert_span.data.squad_example import SquadExample
+from bert_span.squad.example import SquadExample
 
 _EXAMPLE = SquadExample("q", "Who?", "Anna came.")
 _ENTRIES = (

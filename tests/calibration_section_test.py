@@ -5,11 +5,11 @@ import re
 import pytest
 
 from bert_span.answers.question_results import QuestionResult
-from bert_span.data.squad_example import SquadExample
 from bert_span.reporting.calibration_section import (
   calibration_section,
   confidence_of,
 )
+from bert_span.squad.example import SquadExample
 
 
 def _result(probability, exact):

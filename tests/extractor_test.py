@@ -14,8 +14,8 @@ from bert_span import (
   SquadExample,
   WindowOptions,
 )
-from bert_span.data.squad_example import Answer
 from bert_span.modeling.model_directory import HEAD_FILE
+from bert_span.squad.example import Answer
 from bert_span.text.preprocessor import SpanPreprocessor
 
 _LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)

@@ -8,7 +8,7 @@ from bert_span.data.input_pipeline import (
   example_batches,
   window_batches,
 )
-from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions
 

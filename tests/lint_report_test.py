@@ -5,9 +5,9 @@ from lint_figures import FIGURES, SETTINGS
 
 from bert_span.data import squad_findings as kinds
 from bert_span.data.lint_report import LintReport, report_object, report_text
-from bert_span.data.squad_example import SquadExample
 from bert_span.data.squad_findings import Finding
 from bert_span.data.squad_lint import LintedFile
+from bert_span.squad.example import SquadExample
 
 
 def _moved(number):

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from bert_span.answers.logits_file import LogitsWriter, read_logits
 from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
-from bert_span.data.squad_example import SquadExample
+from bert_span.squad.example import SquadExample
 
 _EXAMPLES = [SquadExample("a", "?", "x"), SquadExample("日本", "?", "y")]
 _WINDOWS = {

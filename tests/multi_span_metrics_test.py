@@ -3,7 +3,7 @@
 import pytest
 
 from bert_span.answers.multi_span_metrics import evaluate_multi_span
-from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.squad.example import Answer, SquadExample
 
 
 def _example(qas_id, *annotators, **more):

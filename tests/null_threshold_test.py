@@ -7,7 +7,7 @@ from bert_span.answers.null_threshold import (
   best_f1_threshold,
   precision_threshold,
 )
-from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.squad.example import Answer, SquadExample
 
 
 def _case(*questions):

@@ -11,7 +11,7 @@ from bert_span.answers.prediction_files import (
   predictions_of,
   write_prediction_files,
 )
-from bert_span.data.squad_example import SquadExample
+from bert_span.squad.example import SquadExample
 from bert_span.storage import atomic_file
 
 _OPTIONS = DecoderOptions(n_best_size=2, version_2_with_negative=True)

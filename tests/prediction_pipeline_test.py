@@ -17,7 +17,7 @@ from bert_span.beam import answer_source, prediction_pipeline
 from bert_span.beam.answer_source import AnswerSource
 from bert_span.beam.shards import AnswerShards
 from bert_span.data.question_files import QuestionFile
-from bert_span.data.squad_example import SquadExample
+from bert_span.squad.example import SquadExample
 
 _QUESTIONS = ("Who built the mill?", "When was the mill built?", "Who?")
 

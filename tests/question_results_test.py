@@ -6,8 +6,8 @@ import pytest
 from bert_span.answers.file_scores import score_predictions
 from bert_span.answers.n_best_reader import ListedAnswer
 from bert_span.answers.question_results import first_texts, question_results
-from bert_span.data.squad_example import Answer, SquadExample
-from bert_span.data.squad_reader import SquadFile, read_squad
+from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.reader import SquadFile, read_squad
 
 _CONTEXT = "Ada met Bea. Bea met Ada."
 

@@ -5,7 +5,7 @@ import pytest
 from bert_span.answers import score_groups
 from bert_span.answers.question_results import QuestionResult
 from bert_span.answers.score_groups import GroupScore
-from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.squad.example import Answer, SquadExample
 
 
 def _result(

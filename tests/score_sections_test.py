@@ -3,8 +3,8 @@
 import re
 
 from bert_span.answers.question_results import QuestionResult
-from bert_span.data.squad_example import Answer, SquadExample
 from bert_span.reporting import score_sections
+from bert_span.squad.example import Answer, SquadExample
 
 
 def _result(gold="Ada", prediction="Ada", exact=1, probability=0.5):

@@ -8,7 +8,7 @@ from bert_span.data.question_files import (
   PlacedQuestion,
   RecordPlace,
 )
-from bert_span.data.squad_example import SquadExample
+from bert_span.squad.example import SquadExample
 
 _PLACE = RecordPlace("a.jsonl", 3)
 

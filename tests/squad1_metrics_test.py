@@ -8,7 +8,7 @@ from bert_span.answers.answer_match import (
   normalize_answer,
   token_f1,
 )
-from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.squad.example import Answer, SquadExample
 
 
 def _example(qas_id, *golds):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from bert_span.answers import squad2_metrics
-from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.squad.example import Answer, SquadExample
 
 
 def _example(qas_id, *golds):

@@ -3,11 +3,11 @@ import json
 import pytest
 
 from bert_span.data import squad_findings as kinds
-from bert_span.data.answer_location import NOT_LOCATED
-from bert_span.data.squad_example import Answer
 from bert_span.data.squad_findings import by_kind
 from bert_span.data.squad_lint import first_located, lint_squad_file
-from bert_span.data.squad_reader import read_squad
+from bert_span.squad.answer_location import NOT_LOCATED
+from bert_span.squad.example import Answer
+from bert_span.squad.reader import read_squad
 
 _CONTEXT = "Bees dance to tell where nectar is."
 _BEES = {"text": "Bees", "answer_start": 0}

@@ -9,13 +9,13 @@ from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
 from bert_span import heads
 from bert_span.data.length_buckets import BucketedBatches
-from bert_span.data.squad_example import Answer, SquadExample
 from bert_span.fine_tuning import (
   FineTuningOptions,
   fine_tune,
   fine_tune_on,
   training_set_of,
 )
+from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad_records import (
   MANIFEST_FILE,
   TrainingRecords,

@@ -13,7 +13,7 @@ from bert_span.answers.tag_agreement import (
   tagged_passages,
 )
 from bert_span.answers.tag_window_logits import WindowTagLogits
-from bert_span.data.squad_example import Answer, SquadExample
+from bert_span.squad.example import Answer, SquadExample
 
 _EXAMPLE = SquadExample(
   "q1", "Who?", "ab cd", (Answer("ab cd", 0), Answer("cd", 3))

@@ -15,12 +15,12 @@ from bert_span.answers.logits_file import (
   read_logits,
 )
 from bert_span.answers.tag_decoder import TagDecoderOptions
-from bert_span.data.squad_example import Answer
 from bert_span.modeling.model_directory import (
   HEAD_FILE,
   TAG_HEAD_FILE,
   save_span_model,
 )
+from bert_span.squad.example import Answer
 
 _LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)
 _UNICODE = (

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from bert_span.data.input_pipeline import window_batches
-from bert_span.data.squad_example import Answer, SquadExample
-from bert_span.data.squad_reader import read_squad
 from bert_span.data.tag_labels import (
   passage_token_offsets,
   tag_labels,
   window_tag_labels,
 )
+from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.reader import read_squad
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions
 

@@ -10,7 +10,7 @@ from bert_span.answers.tag_prediction_files import (
   tag_predictions_of,
   write_tag_prediction_files,
 )
-from bert_span.data.squad_example import SquadExample
+from bert_span.squad.example import SquadExample
 
 # "\ud800" is a lone surrogate, as a JSON escape can hold: U+FFFD for ops.
 _EXAMPLES = [

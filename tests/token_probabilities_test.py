@@ -8,7 +8,7 @@ from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.answers.token_probabilities import window_probabilities
 from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
-from bert_span.data.squad_example import SquadExample
+from bert_span.squad.example import SquadExample
 
 _EXAMPLE = SquadExample("q", "Who?", "Ada came.")
 

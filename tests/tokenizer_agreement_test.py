@@ -2,8 +2,8 @@
 
 import pytest
 
-from bert_span.data.squad_reader import read_squad
 from bert_span.serving.tokenizer_agreement import compare_tokenizers
+from bert_span.squad.reader import read_squad
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import load_vocabulary
 

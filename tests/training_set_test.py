@@ -4,9 +4,9 @@ import pytest
 
 from bert_span import heads
 from bert_span.data.packed_windows import LeftOut
-from bert_span.data.squad_example import Answer, SquadExample
 from bert_span.data.tag_windows import TagWindows
 from bert_span.data.training_windows import TrainingWindows
+from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions
 from bert_span.training_set import left_out_lines, make_training_set

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from bert_span.data.squad_example import Answer, SquadExample
 from bert_span.data.training_windows import make_training_windows
+from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions
 

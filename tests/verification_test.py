@@ -13,8 +13,6 @@ from exported_model import exported_model
 from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span import heads
-from bert_span.data.squad_example import SquadExample
-from bert_span.data.squad_reader import read_squad
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
@@ -24,6 +22,8 @@ from bert_span.served_heads import served_head, server_of
 from bert_span.serving import verification
 from bert_span.serving.expected_answers import span_row, tag_row
 from bert_span.serving.saved_model import write_saved_model
+from bert_span.squad.example import SquadExample
+from bert_span.squad.reader import read_squad
 from bert_span.text.vocabulary import load_vocabulary
 
 _EXAMPLES = [

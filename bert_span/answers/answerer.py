@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from bert_span.answers import head_decoding
 from bert_span.data.input_pipeline import window_batches
-from bert_span.data.squad_example import SquadExample
+from bert_span.squad.example import SquadExample
 
 
 class Answer(NamedTuple):

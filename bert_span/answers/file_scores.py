@@ -10,7 +10,7 @@ from bert_span.answers.prediction_reader import (
 from bert_span.answers.span_prediction_reader import read_span_predictions
 from bert_span.answers.squad1_metrics import evaluate_squad1
 from bert_span.answers.squad2_metrics import evaluate_squad2
-from bert_span.data.squad_reader import read_squad
+from bert_span.squad.reader import read_squad
 
 
 def score_files(

@@ -17,9 +17,9 @@ from bert_span import squad_records
 from bert_span.data.masked_copies import masked_copies
 from bert_span.data.packed_windows import LeftOut
 from bert_span.data.pretraining_records import write_records
-from bert_span.data.squad_reader import read_squad
-from bert_span.data.squad_rules import training_examples
 from bert_span.data.window_records import write_window_records
+from bert_span.squad.reader import read_squad
+from bert_span.squad.rules import training_examples
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.training_set import make_training_set

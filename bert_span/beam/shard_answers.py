@@ -9,7 +9,7 @@ from bert_span.data.question_files import (
   PlacedQuestion,
   content_of,
 )
-from bert_span.data.squad_example import SquadExample
+from bert_span.squad.example import SquadExample
 
 # What every model that works can answer.
 _PROBE = SquadExample("probe", "Who came?", "John Smith came.")

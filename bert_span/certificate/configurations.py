@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_span.data.squad_rules import prediction_examples, training_examples
+from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.text.windows import WindowOptions
 
 _LONG = WindowOptions(384, 128, 64)

@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 
-from bert_span.data.squad_reader import read_squad
+from bert_span.squad.reader import read_squad
 from bert_span.text.vocabulary import load_vocabulary
 
 _VOCABULARY = os.path.join("tiny_ckpt", "vocab.txt")

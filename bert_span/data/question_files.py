@@ -15,7 +15,7 @@ import dataclasses
 import json
 
 from bert_span.data import raw_question_records
-from bert_span.data.squad_example import SquadExample
+from bert_span.squad.example import SquadExample
 
 FORMS = ("jsonl", "squad", "tfrecord", "parquet")
 _FORM_OF_ENDING = {

@@ -9,9 +9,9 @@ not on a local disk are read whole.
 import json
 from typing import NamedTuple
 
-from bert_span.data.question_records import question_records
-from bert_span.data.squad_json import load_squad_json
-from bert_span.data.squad_reader import parse_squad
+from bert_span.squad.json_file import load_squad_json
+from bert_span.squad.question_records import question_records
+from bert_span.squad.reader import parse_squad
 from bert_span.storage.input_file import read_bytes
 from bert_span.storage.json_fields import FieldErrors, shortened
 

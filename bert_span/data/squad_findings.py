@@ -6,7 +6,7 @@ wrongly or cannot be answered right. A note is legal and good to know.
 
 import dataclasses
 
-from bert_span.data.read_report import Notice
+from bert_span.squad.read_report import Notice
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 SEVERITIES = (ERROR, WARNING, NOTE)

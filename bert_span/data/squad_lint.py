@@ -5,12 +5,12 @@ import os
 import sys
 
 from bert_span.data import squad_findings as kinds
-from bert_span.data.answer_location import NOT_LOCATED, locate_answer
-from bert_span.data.question_records import question_records
-from bert_span.data.squad_example import Answer, SquadExample
 from bert_span.data.squad_findings import Finding
-from bert_span.data.squad_json import load_squad_json
-from bert_span.data.squad_reader import parse_squad, place_in_file
+from bert_span.squad.answer_location import NOT_LOCATED, locate_answer
+from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.json_file import load_squad_json
+from bert_span.squad.question_records import question_records
+from bert_span.squad.reader import parse_squad, place_in_file
 from bert_span.storage import json_fields
 
 

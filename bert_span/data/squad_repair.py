@@ -12,8 +12,8 @@ import re
 from typing import NamedTuple
 
 from bert_span.data import squad_findings
-from bert_span.data.answer_location import NOT_LOCATED, locate_answer
-from bert_span.data.question_records import question_records
+from bert_span.squad.answer_location import NOT_LOCATED, locate_answer
+from bert_span.squad.question_records import question_records
 from bert_span.storage.input_file import read_bytes
 from bert_span.storage.json_fields import is_kind
 

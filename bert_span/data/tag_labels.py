@@ -21,7 +21,7 @@ window, where as much as possible of what is around it can be seen.
 
 import numpy as np
 
-from bert_span.data.answer_location import NOT_LOCATED
+from bert_span.squad.answer_location import NOT_LOCATED
 
 ANNOTATOR_LABELS = ("soft", "majority", "first")
 NUM_TAGS = 3

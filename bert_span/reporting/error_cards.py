@@ -1,7 +1,6 @@
 """The worst errors: a table of them, and each with its passage."""
 
 from bert_span.answers.prediction_ids import shorten_id
-from bert_span.data.answer_location import NOT_LOCATED
 from bert_span.reporting.marked_text import marked_segments
 from bert_span.reporting.markup import (
   Column,
@@ -10,6 +9,7 @@ from bert_span.reporting.markup import (
   escaped,
   sortable_table,
 )
+from bert_span.squad.answer_location import NOT_LOCATED
 
 # Characters that are shown of texts, so that no file makes a page too long.
 _QUESTION_CHARACTERS = 600

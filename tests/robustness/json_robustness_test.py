@@ -15,7 +15,7 @@ from bert_span.answers.prediction_reader import (
   read_na_probs,
   read_predictions,
 )
-from bert_span.data.squad_reader import read_squad
+from bert_span.squad.reader import read_squad
 
 _CONTEXT = "Yes Ada came é 🙂 by herself."
 _QUESTIONS = [

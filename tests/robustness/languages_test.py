@@ -7,11 +7,11 @@ import sys
 import keras
 import pytest
 
-from bert_span.data.squad_reader import read_squad
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_model import build_span_model
+from bert_span.squad.reader import read_squad
 from bert_span.text.vocabulary import load_vocabulary
 
 pytestmark = pytest.mark.large

@@ -8,8 +8,8 @@ for files fetched by hand, and asks whether the host answers before it starts.
 import urllib.error
 import urllib.request
 
-from bert_span.data.squad_example import Answer, SquadExample
-from bert_span.data.squad_reader import SquadFile, make_squad_file
+from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.reader import SquadFile, make_squad_file
 
 _VERSIONS = {"squad/v1.1": "v1.1", "squad/v2.0": "v2.0"}
 _SPLITS = ("train", "validation")

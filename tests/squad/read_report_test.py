@@ -1,4 +1,4 @@
-from bert_span.data.read_report import Notice, ReadReport
+from bert_span.squad.read_report import Notice, ReadReport
 
 _MOVED = Notice("answer moved", "answers moved", "Correct it.")
 _BLANK = Notice("question is blank", "questions are blank", "Fill it in.")

@@ -8,11 +8,11 @@ What leaves a question usable is counted in the report, with the first places.
 import dataclasses
 import os
 
-from bert_span.data import squad_notices
-from bert_span.data.answer_location import NOT_LOCATED, locate_answer
-from bert_span.data.read_report import ReadReport
-from bert_span.data.squad_example import Answer, SquadExample
-from bert_span.data.squad_json import load_squad_json
+from bert_span.squad import notices
+from bert_span.squad.answer_location import NOT_LOCATED, locate_answer
+from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.json_file import load_squad_json
+from bert_span.squad.read_report import ReadReport
 from bert_span.storage import json_fields
 
 
@@ -256,11 +256,11 @@ def _located(path, example, report):
   """The example with every answer located; counts what is odd about it."""
   place = place_of(path, example)
   if not example.context.strip():
-    report.add(squad_notices.BLANK_CONTEXT, place)
+    report.add(notices.BLANK_CONTEXT, place)
   if not example.question.strip():
-    report.add(squad_notices.BLANK_QUESTION, place)
+    report.add(notices.BLANK_QUESTION, place)
   if example.is_impossible and example.answers:
-    report.add(squad_notices.ANSWERED_IMPOSSIBLE, place)
+    report.add(notices.ANSWERED_IMPOSSIBLE, place)
   answers = tuple(
     _located_answer(example.context, answer, f"{place}, answer {n}", report)
     for n, answer in enumerate(example.answers)
@@ -286,9 +286,9 @@ def _located(path, example, report):
 def _located_answer(context, answer, place, report):
   location = locate_answer(context, answer.text, answer.char_start)
   if location.char_start == NOT_LOCATED:
-    report.add(squad_notices.ANSWER_NOT_LOCATED, place, location.detail)
+    report.add(notices.ANSWER_NOT_LOCATED, place, location.detail)
   elif location.moved:
-    report.add(squad_notices.ANSWER_MOVED, place, location.detail)
+    report.add(notices.ANSWER_MOVED, place, location.detail)
   if location.char_start == answer.char_start:
     return answer
   return Answer(answer.text, location.char_start)

@@ -2,10 +2,10 @@
 
 import dataclasses
 
-from bert_span.data import squad_notices
-from bert_span.data.answer_location import NOT_LOCATED
-from bert_span.data.squad_example import SquadExample
-from bert_span.data.squad_reader import SquadFile, place_of
+from bert_span.squad import notices
+from bert_span.squad.answer_location import NOT_LOCATED
+from bert_span.squad.example import SquadExample
+from bert_span.squad.reader import SquadFile, place_of
 
 
 def training_examples(
@@ -69,7 +69,7 @@ def prediction_examples(
     for example in squad_file.examples:
       if example.is_impossible:
         squad_file.report.add(
-          squad_notices.ANSWERED_ANYWAY, place_of(squad_file.path, example)
+          notices.ANSWERED_ANYWAY, place_of(squad_file.path, example)
         )
   return list(squad_file.examples)
 
@@ -98,7 +98,7 @@ def _check_version(squad_file, version_2_with_negative):
 
 def _notice_all_answerable(squad_file):
   if not any(example.is_impossible for example in squad_file.examples):
-    squad_file.report.add(squad_notices.ALL_ANSWERABLE, squad_file.path)
+    squad_file.report.add(notices.ALL_ANSWERABLE, squad_file.path)
 
 
 def _trainable(squad_file, example, every_annotator):
@@ -113,20 +113,20 @@ def _trainable(squad_file, example, every_annotator):
   if example.is_impossible:
     return dataclasses.replace(example, answers=())
   if len(example.answers) > 1:
-    squad_file.report.add(squad_notices.SEVERAL_ANSWERS, place)
+    squad_file.report.add(notices.SEVERAL_ANSWERS, place)
   first = next(a for a in example.answers if a.char_start != NOT_LOCATED)
   return dataclasses.replace(example, answers=(first,))
 
 
 def _reason_to_leave_out(example, every_annotator):
   if not example.context.strip():
-    return squad_notices.UNTRAINED_BLANK_CONTEXT
+    return notices.UNTRAINED_BLANK_CONTEXT
   if example.is_impossible:
     return None
   if every_annotator and () in example.annotations:
     return None  # That annotator teaches that there is no answer.
   if not example.answers:
-    return squad_notices.UNTRAINED_NO_ANSWER
+    return notices.UNTRAINED_NO_ANSWER
   if all(a.char_start == NOT_LOCATED for a in example.answers):
-    return squad_notices.UNTRAINED_NOT_LOCATED
+    return notices.UNTRAINED_NOT_LOCATED
   return None

@@ -3,7 +3,7 @@
 import json
 import os
 
-from bert_span.data import multispanqa_reader
+from bert_span.squad import multispanqa
 from bert_span.storage.input_file import read_bytes
 from bert_span.storage.json_fields import shortened
 
@@ -33,8 +33,8 @@ def load_squad_json(path: str | os.PathLike) -> dict:
   """
   path = os.fspath(path)
   top = _checked_top_level(path, _parse(path, _decode(path, read_bytes(path))))
-  if multispanqa_reader.is_multispanqa(top):
-    return multispanqa_reader.as_squad(path, top)
+  if multispanqa.is_multispanqa(top):
+    return multispanqa.as_squad(path, top)
   return top
 
 

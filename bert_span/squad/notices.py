@@ -1,6 +1,6 @@
 """What the SQuAD readers count instead of stopping at it."""
 
-from bert_span.data.read_report import Notice
+from bert_span.squad.read_report import Notice
 
 ANSWER_MOVED = Notice(
   "answer was not at its answer_start and was moved to where its text is",

@@ -1,5 +1,5 @@
-from bert_span.data.question_records import question_records
-from bert_span.data.squad_reader import read_squad
+from bert_span.squad.question_records import question_records
+from bert_span.squad.reader import read_squad
 
 
 def test_questions_and_answers_come_with_their_places():

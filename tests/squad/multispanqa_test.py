@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from bert_span.data.multispanqa_reader import label_spans
-from bert_span.data.squad_example import Answer
-from bert_span.data.squad_reader import read_squad
-from bert_span.data.squad_rules import training_examples
+from bert_span.squad.example import Answer
+from bert_span.squad.multispanqa import label_spans
+from bert_span.squad.reader import read_squad
+from bert_span.squad.rules import training_examples
 
 _TOKENS = ["Ada", "Lovelace", "met", "Babbage", "."]
 _LABELS = ["B", "I", "O", "B", "O"]

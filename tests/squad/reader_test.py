@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_span.data import squad_notices
-from bert_span.data.squad_example import Answer, SquadExample
-from bert_span.data.squad_reader import SquadFile, read_squad
+from bert_span.squad import notices
+from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.reader import SquadFile, read_squad
 
 _CONTEXT = "Bees dance to tell where nectar is."
 
@@ -100,7 +100,7 @@ def test_annotations_are_several_spans_of_several_annotators(read):
   assert example.annotations == ((bees, nectar), (), (bees,))
   assert example.annotators == example.annotations
   assert example.answers == (bees, nectar)  # each once
-  assert squad_file.report.count(squad_notices.ANSWER_MOVED) == 1
+  assert squad_file.report.count(notices.ANSWER_MOVED) == 1
 
 
 def test_answers_stay_where_annotations_are_given_too(read):
@@ -254,7 +254,7 @@ def test_an_answer_elsewhere_is_moved_and_counted(read):
   answers = [{"text": "nectar", "answer_start": 3}]
   squad_file = read(_squad(_question(answers=answers)))
   assert squad_file.examples[0].answers == (Answer("nectar", 25),)
-  line = _only_line(squad_file, squad_notices.ANSWER_MOVED)
+  line = _only_line(squad_file, notices.ANSWER_MOVED)
   assert "answer 0: 'nectar' is not at answer_start 3" in line
 
 
@@ -262,33 +262,33 @@ def test_an_answer_that_is_nowhere_is_kept_for_scoring_and_counted(read):
   answers = [{"text": "honey", "answer_start": 900}]
   squad_file = read(_squad(_question(answers=answers)))
   assert squad_file.examples[0].answers == (Answer("honey", -1),)
-  line = _only_line(squad_file, squad_notices.ANSWER_NOT_LOCATED)
+  line = _only_line(squad_file, notices.ANSWER_NOT_LOCATED)
   assert "answer_start 900 of 'honey' is outside" in line
 
 
 def test_each_answer_of_a_question_counts(read):
   answers = [{"text": "honey", "answer_start": n} for n in range(3)]
   squad_file = read(_squad(_question(answers=answers)))
-  assert squad_file.report.count(squad_notices.ANSWER_NOT_LOCATED) == 3
+  assert squad_file.report.count(notices.ANSWER_NOT_LOCATED) == 3
 
 
 def test_an_empty_passage_is_kept_and_counted(read):
   for context in ("", " \n"):
     squad_file = read(_squad(_question(answers=[]), context=context))
     assert squad_file.examples[0].context == context
-    _only_line(squad_file, squad_notices.BLANK_CONTEXT)
+    _only_line(squad_file, notices.BLANK_CONTEXT)
 
 
 def test_an_empty_question_is_kept_and_counted(read):
   squad_file = read(_squad(_question(question=" ")))
   assert squad_file.examples[0].question == " "
-  _only_line(squad_file, squad_notices.BLANK_QUESTION)
+  _only_line(squad_file, notices.BLANK_QUESTION)
 
 
 def test_an_unanswerable_question_with_answers_is_counted(read):
   squad_file = read(_squad(_question(is_impossible=True)))
   assert squad_file.examples[0].answers == (Answer("Bees", 0),)
-  _only_line(squad_file, squad_notices.ANSWERED_IMPOSSIBLE)
+  _only_line(squad_file, notices.ANSWERED_IMPOSSIBLE)
 
 
 # --- Real files, damage.
@@ -321,7 +321,7 @@ def test_real_files_are_read_whole(
   assert len(squad_file.examples) == questions
   assert squad_file.version_2 is version_2
   assert all(map(_text_is_there, squad_file.examples))
-  assert squad_file.report.count(squad_notices.ANSWER_MOVED) == moved
+  assert squad_file.report.count(notices.ANSWER_MOVED) == moved
   # All else is well: covidqa's question 1719 is a blank off.
   assert len(squad_file.report.lines()) == moved
 
@@ -334,9 +334,9 @@ def test_edge_cases_are_located_where_run_squad_finds_them(
   answers = {e.qas_id: e.answers for e in squad_file.examples}
   assert answers["edge048"] == (Answer("plan", 58),)  # Stated 57: a blank off.
   assert answers["edge043"] == (Answer("canal", -1),)  # The original skips it.
-  assert squad_file.report.count(squad_notices.ANSWER_MOVED) == 1
-  assert squad_file.report.count(squad_notices.ANSWER_NOT_LOCATED) == 1
-  assert squad_file.report.count(squad_notices.BLANK_QUESTION) == 2
+  assert squad_file.report.count(notices.ANSWER_MOVED) == 1
+  assert squad_file.report.count(notices.ANSWER_NOT_LOCATED) == 1
+  assert squad_file.report.count(notices.BLANK_QUESTION) == 2
 
 
 _SMALL = _squad(

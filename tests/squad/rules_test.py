@@ -1,9 +1,9 @@
 import pytest
 
-from bert_span.data import squad_notices
-from bert_span.data.squad_example import Answer, SquadExample
-from bert_span.data.squad_reader import make_squad_file, read_squad
-from bert_span.data.squad_rules import prediction_examples, training_examples
+from bert_span.squad import notices
+from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.reader import make_squad_file, read_squad
+from bert_span.squad.rules import prediction_examples, training_examples
 
 _YES = Answer("yes", 0)
 
@@ -21,7 +21,7 @@ def test_an_answerable_question_trains_on_its_first_answer():
   (example,) = training_examples(squad_file, False)
   assert example.answers == (Answer("no", 8),)
   assert squad_file.examples[0].answers == (Answer("no", 8), _YES)
-  assert squad_file.report.count(squad_notices.SEVERAL_ANSWERS) == 1
+  assert squad_file.report.count(notices.SEVERAL_ANSWERS) == 1
 
 
 def test_every_annotator_is_kept_where_all_are_learned_from():
@@ -34,7 +34,7 @@ def test_every_annotator_is_kept_where_all_are_learned_from():
   kept = training_examples(squad_file, False, every_annotator=True)
   assert [e.qas_id for e in kept] == ["q1", "q2", "q3"]
   assert kept == list(squad_file.examples)
-  assert squad_file.report.count(squad_notices.SEVERAL_ANSWERS) == 0
+  assert squad_file.report.count(notices.SEVERAL_ANSWERS) == 0
 
 
 def test_an_answer_that_is_nowhere_gives_way_to_the_next():
@@ -46,16 +46,16 @@ def test_an_answer_that_is_nowhere_gives_way_to_the_next():
 @pytest.mark.parametrize(
   ("useless", "notice"),
   [
-    (_example("u", answers=()), squad_notices.UNTRAINED_NO_ANSWER),
+    (_example("u", answers=()), notices.UNTRAINED_NO_ANSWER),
     (
       _example("u", answers=(Answer("maybe", 0),)),
-      squad_notices.UNTRAINED_NOT_LOCATED,
+      notices.UNTRAINED_NOT_LOCATED,
     ),
     (
       _example("u", answers=(Answer("", 0),)),
-      squad_notices.UNTRAINED_NOT_LOCATED,
+      notices.UNTRAINED_NOT_LOCATED,
     ),
-    (_example("u", context=" "), squad_notices.UNTRAINED_BLANK_CONTEXT),
+    (_example("u", context=" "), notices.UNTRAINED_BLANK_CONTEXT),
   ],
 )
 def test_what_cannot_teach_is_left_out_and_counted_once(useless, notice):
@@ -110,7 +110,7 @@ def test_the_flag_with_a_1_1_file_is_an_error_in_training():
 def test_the_flag_with_a_2_0_file_that_has_no_negative_is_counted():
   squad_file = _file(_example(), version_2=True)
   assert len(training_examples(squad_file, True)) == 1
-  assert squad_file.report.count(squad_notices.ALL_ANSWERABLE) == 1
+  assert squad_file.report.count(notices.ALL_ANSWERABLE) == 1
 
 
 def test_prediction_keeps_every_question():
@@ -128,15 +128,15 @@ def test_predicting_a_1_1_file_with_the_flag_is_counted_once():
   squad_file = _file(_example("a"), _example("b"))
   for _ in range(2):
     assert len(prediction_examples(squad_file, True)) == 2
-  assert squad_file.report.places(squad_notices.ALL_ANSWERABLE) == ["t.json"]
+  assert squad_file.report.places(notices.ALL_ANSWERABLE) == ["t.json"]
 
 
 def test_predicting_unanswerable_questions_without_the_flag_is_counted():
   squad_file = _file(_example("b", (), is_impossible=True), version_2=True)
   assert len(prediction_examples(squad_file, False)) == 1
-  assert squad_file.report.count(squad_notices.ANSWERED_ANYWAY) == 1
+  assert squad_file.report.count(notices.ANSWERED_ANYWAY) == 1
   assert len(prediction_examples(squad_file, True)) == 1
-  assert squad_file.report.count(squad_notices.ALL_ANSWERABLE) == 0
+  assert squad_file.report.count(notices.ALL_ANSWERABLE) == 0
 
 
 def test_training_on_real_squad_2_keeps_every_question(shared_data):
@@ -144,4 +144,4 @@ def test_training_on_real_squad_2_keeps_every_question(shared_data):
   examples = training_examples(squad_file, True)
   assert len(examples) == 3308
   assert sum(e.is_impossible for e in examples) == 1675
-  assert squad_file.report.count(squad_notices.SEVERAL_ANSWERS) == 1633
+  assert squad_file.report.count(notices.SEVERAL_ANSWERS) == 1633

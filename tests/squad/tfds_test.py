@@ -8,10 +8,10 @@ from unittest import mock
 
 import pytest
 
-from bert_span.data import squad_notices, tfds_reader
-from bert_span.data.squad_example import Answer
-from bert_span.data.squad_reader import read_squad
-from bert_span.data.tfds_reader import read_tfds
+from bert_span.squad import notices, tfds
+from bert_span.squad.example import Answer
+from bert_span.squad.reader import read_squad
+from bert_span.squad.tfds import read_tfds
 
 
 def _squad(qas_id, version_2):
@@ -110,7 +110,7 @@ def test_files_put_in_place_by_hand_are_prepared_and_read_back(
   assert example.context == "Élan Zürich, See."
   assert (example.question, example.title) == ("Où?", "Städte")
   assert example.answers == (Answer("Zürich", 5), Answer("See", 13))
-  assert train.report.count(squad_notices.ANSWER_MOVED) == 1
+  assert train.report.count(notices.ANSWER_MOVED) == 1
   if version == "v2.0":
     none = by_id.pop("train-none")
     assert (none.is_impossible, none.answers) == (True, ())
@@ -182,8 +182,8 @@ def test_an_unknown_split_lists_the_valid_ones():
 
 
 def test_a_host_that_refuses_the_question_still_answers(monkeypatch, tmp_path):
-  error = tfds_reader.urllib.error.HTTPError("u", 405, "no HEAD", {}, None)
+  error = tfds.urllib.error.HTTPError("u", 405, "no HEAD", {}, None)
   opened = mock.Mock(side_effect=error)
-  monkeypatch.setattr(tfds_reader.urllib.request, "urlopen", opened)
-  tfds_reader._check_host("squad/v1.1", tmp_path, ["train-v1.1.json"], 1.0)
+  monkeypatch.setattr(tfds.urllib.request, "urlopen", opened)
+  tfds._check_host("squad/v1.1", tmp_path, ["train-v1.1.json"], 1.0)
   assert opened.call_args.kwargs == {"timeout": 1.0}

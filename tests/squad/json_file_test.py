@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from bert_span.data.squad_json import load_squad_json
+from bert_span.squad.json_file import load_squad_json
 
 _SQUAD = (
   '{"data": [{"paragraphs": [{"context": "Bees.", "qas": [{"id": "q1", '
@@ -78,7 +78,7 @@ def test_plain_files_are_read_without_loading_tensorflow(tmp_path, repository):
   path = tmp_path / "bees.json"
   path.write_text(_SQUAD)
   code = (
-    "import sys; from bert_span.data.squad_reader import read_squad; "
+    "import sys; from bert_span.squad.reader import read_squad; "
     "read_squad(sys.argv[1]); print('tensorflow' in sys.modules)"
   )
   result = subprocess.run(

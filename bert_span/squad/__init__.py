@@ -1,0 +1,1 @@
+"""SQuAD files, TFDS and MultiSpanQA -> SquadExample."""
