@@ -8,9 +8,9 @@ import dataclasses
 
 import numpy as np
 
-from bert_span.data.length_summary import PERCENTILES, length_summary
 from bert_span.fine_tuning import batches_of
 from bert_span.pretraining import sample_lengths
+from bert_span.squad.lint.length_summary import PERCENTILES, length_summary
 from bert_span.training.checkpoints import steps_made
 from bert_span.training.memory_estimate import (
   ModelSizes,

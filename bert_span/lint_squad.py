@@ -77,7 +77,7 @@ flags.adopt_module_key_flags(program_flags)
 def main(argv):
   """Lints, repairs if asked to, prints; returns the exit status."""
   _check_flags(argv)
-  from bert_span.data.squad_lint import lint_squad_file
+  from bert_span.squad.lint.linter import lint_squad_file
 
   report = _report(lint_squad_file(argv[1]))
   _print(report)
@@ -119,8 +119,8 @@ def _check_flags(argv):
 
 def _report(linted):
   """The `LintReport` of a file, as far as it could be read."""
-  from bert_span.data.character_lengths import character_summaries
-  from bert_span.data.lint_report import LintReport
+  from bert_span.squad.lint.character_lengths import character_summaries
+  from bert_span.squad.lint.lint_report import LintReport
 
   if not linted.examples:
     return LintReport(linted, linted.findings, {})
@@ -137,7 +137,7 @@ def _report(linted):
 def _windows_checked(linted):
   """Findings, figures and settings of what needs a vocabulary."""
   # Seconds: only where it is used.
-  from bert_span.data.window_lint import lint_windows
+  from bert_span.squad.lint.window_lint import lint_windows
 
   tokenizer, settings = _tokenizer_and_settings()
   findings, figures = lint_windows(linted, tokenizer, settings)
@@ -160,7 +160,7 @@ def _windows_checked(linted):
 
 def _tokenizer_and_settings():
   """The `WordPieceTokenizer` and `LintSettings` of the flags."""
-  from bert_span.data.window_lint import LintSettings
+  from bert_span.squad.lint.window_lint import LintSettings
   from bert_span.text.tokenizer import WordPieceTokenizer
   from bert_span.text.vocabulary import load_vocabulary
 
@@ -181,10 +181,10 @@ def _tokenizer_and_settings():
 
 def _preset_tokenizer_and_settings():
   """The same for --preset, which says what the command line does not."""
-  from bert_span.data.window_lint import LintSettings
   from bert_span.modeling.encoder import check_sequence_length
   from bert_span.modeling.initialization import load_pretrained
   from bert_span.span_config import read_span_config
+  from bert_span.squad.lint.window_lint import LintSettings
   from bert_span.text.tokenizer import WordPieceTokenizer
   from bert_span.text.vocabulary import load_vocabulary
 
@@ -217,7 +217,7 @@ def _preset_tokenizer_and_settings():
 
 def _repaired(path):
   """Writes the copy and its log; a dict that says where."""
-  from bert_span.data.squad_repair import repair_squad_file
+  from bert_span.squad.lint.repair import repair_squad_file
 
   output_file = _OUTPUT_FILE.value
   if not output_file:
@@ -232,7 +232,7 @@ def _repaired(path):
 
 
 def _print(report):
-  from bert_span.data.lint_report import report_object, report_text
+  from bert_span.squad.lint.lint_report import report_object, report_text
 
   # Lone surrogates and old terminals must not end the program.
   sys.stdout.reconfigure(errors="backslashreplace")

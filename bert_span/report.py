@@ -189,8 +189,8 @@ def _num_windows(examples, extractor):
   """How many windows the model reads of each question's passage."""
   import numpy as np
 
-  from bert_span.data.token_lengths import measure_tokens
-  from bert_span.data.window_costs import place_windows
+  from bert_span.squad.lint.token_lengths import measure_tokens
+  from bert_span.squad.lint.window_costs import place_windows
 
   lengths = measure_tokens(
     examples, extractor.preprocessor.tokenizer, lambda *tokens: None

@@ -1,7 +1,6 @@
 """Scores as sections of the page: overall, by group, with or without answer."""
 
 from bert_span.answers import score_groups
-from bert_span.data.figure_tables import counted
 from bert_span.reporting.markup import (
   Column,
   Section,
@@ -10,6 +9,7 @@ from bert_span.reporting.markup import (
   percent,
   sortable_table,
 )
+from bert_span.squad.lint.tables import counted
 
 _SCORE_COLUMNS = (
   Column("Group"),

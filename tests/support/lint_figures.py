@@ -1,6 +1,6 @@
 """Figures as lint_squad makes them, for tests of how they are told."""
 
-from bert_span.data.length_summary import length_summary
+from bert_span.squad.lint.length_summary import length_summary
 
 _COST = {
   "max_seq_length": 384,

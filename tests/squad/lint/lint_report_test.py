@@ -3,11 +3,15 @@ import json
 import pytest
 from lint_figures import FIGURES, SETTINGS
 
-from bert_span.data import squad_findings as kinds
-from bert_span.data.lint_report import LintReport, report_object, report_text
-from bert_span.data.squad_findings import Finding
-from bert_span.data.squad_lint import LintedFile
 from bert_span.squad.example import SquadExample
+from bert_span.squad.lint import findings as kinds
+from bert_span.squad.lint.findings import Finding
+from bert_span.squad.lint.lint_report import (
+  LintReport,
+  report_object,
+  report_text,
+)
+from bert_span.squad.lint.linter import LintedFile
 
 
 def _moved(number):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_span.data.squad_lint import lint_squad_file
-from bert_span.data.squad_repair import (
+from bert_span.squad.lint.linter import lint_squad_file
+from bert_span.squad.lint.repair import (
   Change,
   repair_squad_file,
   repair_squad_text,

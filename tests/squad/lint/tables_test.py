@@ -1,6 +1,6 @@
 from lint_figures import FIGURES, SETTINGS
 
-from bert_span.data.figure_tables import (
+from bert_span.squad.lint.tables import (
   cost_table,
   length_table,
   unknown_block,

@@ -4,13 +4,13 @@ import dataclasses
 
 import numpy as np
 
-from bert_span.data import squad_findings as kinds
-from bert_span.data.length_summary import summaries
-from bert_span.data.squad_findings import Finding
-from bert_span.data.squad_lint import examples_to_learn, first_located
-from bert_span.data.token_lengths import measure_tokens
-from bert_span.data.unknown_words import UnknownWords
-from bert_span.data.window_costs import (
+from bert_span.squad.lint import findings as kinds
+from bert_span.squad.lint.findings import Finding
+from bert_span.squad.lint.length_summary import summaries
+from bert_span.squad.lint.linter import examples_to_learn, first_located
+from bert_span.squad.lint.token_lengths import measure_tokens
+from bert_span.squad.lint.unknown_words import UnknownWords
+from bert_span.squad.lint.window_costs import (
   answers_cut,
   place_windows,
   window_cost,

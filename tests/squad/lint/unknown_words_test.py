@@ -1,7 +1,7 @@
 import pytest
 import tensorflow as tf
 
-from bert_span.data.unknown_words import UnknownWords
+from bert_span.squad.lint.unknown_words import UnknownWords
 from bert_span.text.tokenizer import WordPieceTokenizer
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "##b", "c", "."]

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.data import token_lengths
 from bert_span.data.input_pipeline import example_arrays
-from bert_span.data.squad_lint import examples_to_learn, lint_squad_file
-from bert_span.data.token_lengths import measure_tokens
-from bert_span.data.unknown_words import UnknownWords
-from bert_span.data.window_costs import holds_answer, place_windows
 from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.lint import token_lengths
+from bert_span.squad.lint.linter import examples_to_learn, lint_squad_file
+from bert_span.squad.lint.token_lengths import measure_tokens
+from bert_span.squad.lint.unknown_words import UnknownWords
+from bert_span.squad.lint.window_costs import holds_answer, place_windows
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import load_vocabulary

@@ -1,4 +1,4 @@
-from bert_span.data.length_summary import length_summary, summaries
+from bert_span.squad.lint.length_summary import length_summary, summaries
 
 
 def test_a_percentile_is_the_least_length_that_so_many_do_not_exceed():

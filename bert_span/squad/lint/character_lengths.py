@@ -1,7 +1,7 @@
 """How long questions, passages and answers of a file are in characters."""
 
-from bert_span.data.length_summary import summaries
-from bert_span.data.squad_lint import first_located
+from bert_span.squad.lint.length_summary import summaries
+from bert_span.squad.lint.linter import first_located
 
 
 def character_summaries(examples):

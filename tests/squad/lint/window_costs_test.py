@@ -6,8 +6,8 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_span.data.token_lengths import TokenLengths
-from bert_span.data.window_costs import (
+from bert_span.squad.lint.token_lengths import TokenLengths
+from bert_span.squad.lint.window_costs import (
   answers_cut,
   computation,
   holds_answer,

@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from bert_span.data import squad_findings as kinds
-from bert_span.data.squad_findings import by_kind
-from bert_span.data.squad_lint import first_located, lint_squad_file
 from bert_span.squad.answer_location import NOT_LOCATED
 from bert_span.squad.example import Answer
+from bert_span.squad.lint import findings as kinds
+from bert_span.squad.lint.findings import by_kind
+from bert_span.squad.lint.linter import first_located, lint_squad_file
 from bert_span.squad.reader import read_squad
 
 _CONTEXT = "Bees dance to tell where nectar is."

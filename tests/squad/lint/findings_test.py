@@ -1,5 +1,5 @@
-from bert_span.data import squad_findings as kinds
-from bert_span.data.squad_findings import KINDS, Finding, by_kind
+from bert_span.squad.lint import findings as kinds
+from bert_span.squad.lint.findings import KINDS, Finding, by_kind
 
 
 def test_every_kind_has_a_place_in_the_order_and_a_name_of_its_own():

@@ -11,8 +11,8 @@ import os
 import re
 from typing import NamedTuple
 
-from bert_span.data import squad_findings
 from bert_span.squad.answer_location import NOT_LOCATED, locate_answer
+from bert_span.squad.lint import findings
 from bert_span.squad.question_records import question_records
 from bert_span.storage.input_file import read_bytes
 from bert_span.storage.json_fields import is_kind
@@ -121,7 +121,7 @@ def _repairs(top):
         Change(
           f"{record.json_path}.id",
           str(qas_id),
-          squad_findings.INTEGER_ID.name,
+          findings.INTEGER_ID.name,
           qas_id,
           str(qas_id),
         ),
@@ -137,7 +137,7 @@ def _repairs(top):
           Change(
             f"{json_path}.answer_start",
             str(qas_id),
-            squad_findings.ANSWER_MOVED.name,
+            findings.ANSWER_MOVED.name,
             stated,
             location.char_start,
           ),

@@ -2,7 +2,7 @@
 
 import textwrap
 
-from bert_span.data.length_summary import PERCENTILES
+from bert_span.squad.lint.length_summary import PERCENTILES
 
 _WIDTH = 80
 

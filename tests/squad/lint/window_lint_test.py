@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from bert_span.data.squad_findings import by_kind
-from bert_span.data.squad_lint import lint_squad_file
-from bert_span.data.window_lint import LintSettings, lint_windows
+from bert_span.squad.lint.findings import by_kind
+from bert_span.squad.lint.linter import lint_squad_file
+from bert_span.squad.lint.window_lint import LintSettings, lint_windows
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.windows import WindowOptions
 

@@ -4,11 +4,11 @@ import dataclasses
 import os
 import sys
 
-from bert_span.data import squad_findings as kinds
-from bert_span.data.squad_findings import Finding
 from bert_span.squad.answer_location import NOT_LOCATED, locate_answer
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.json_file import load_squad_json
+from bert_span.squad.lint import findings as kinds
+from bert_span.squad.lint.findings import Finding
 from bert_span.squad.question_records import question_records
 from bert_span.squad.reader import parse_squad, place_in_file
 from bert_span.storage import json_fields

@@ -1,6 +1,6 @@
-from bert_span.data.character_lengths import character_summaries
-from bert_span.data.length_summary import length_summary
 from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.lint.character_lengths import character_summaries
+from bert_span.squad.lint.length_summary import length_summary
 
 
 def test_characters_count_each_passage_once_and_the_answer_to_learn():

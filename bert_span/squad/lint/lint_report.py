@@ -2,21 +2,21 @@
 
 import dataclasses
 
-from bert_span.data.figure_tables import (
-  cost_table,
-  counted,
-  length_table,
-  unknown_block,
-  wrapped,
-)
-from bert_span.data.squad_findings import (
+from bert_span.squad.lint.findings import (
   ERROR,
   NOTE,
   SEVERITIES,
   WARNING,
   by_kind,
 )
-from bert_span.data.squad_lint import LintedFile
+from bert_span.squad.lint.linter import LintedFile
+from bert_span.squad.lint.tables import (
+  cost_table,
+  counted,
+  length_table,
+  unknown_block,
+  wrapped,
+)
 
 _WITHOUT_VOCABULARY = (
   "Not checked without a vocabulary: lengths in WordPieces, windows, cut "
