@@ -130,7 +130,7 @@ def _bert_span():
   """A function without arguments that gives windows and questions."""
   import tensorflow as tf
 
-  from bert_span.data.input_pipeline import INPUT_SPECS, window_batches
+  from bert_span.data.window_batches import INPUT_SPECS, window_batches
   from bert_span.squad.reader import read_squad
   from bert_span.text.preprocessor import SpanPreprocessor
 

@@ -136,7 +136,7 @@ def _logits(vocabulary):
   """List of `WindowLogits` with random logits."""
   import bert_span
   from bert_span.answers.window_logits import WindowLogits
-  from bert_span.data.input_pipeline import window_batches
+  from bert_span.data.window_batches import window_batches
   from bert_span.squad.reader import read_squad
   from bert_span.text.preprocessor import SpanPreprocessor
 

@@ -133,7 +133,7 @@ def _measure(shape, side, number):
 def _windows():
   """`TrainingWindows` of the file."""
   import bert_span
-  from bert_span.data.training_windows import make_training_windows
+  from bert_span.data.span_windows import make_training_windows
   from bert_span.modeling import initialization
   from bert_span.squad.reader import read_squad
   from bert_span.text.preprocessor import SpanPreprocessor

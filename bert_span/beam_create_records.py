@@ -97,8 +97,8 @@ def _make_squad_records(options):
     "--train_file is required; --dataset is for create_squad_records.",
   )
   from bert_span.beam.record_shards import SquadRecordShards
+  from bert_span.data.labelled_windows import left_out_lines
   from bert_span.training.progress import log_line
-  from bert_span.training_set import left_out_lines
 
   window_options = program_flags.window_options()
   shards = SquadRecordShards(

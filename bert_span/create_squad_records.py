@@ -49,9 +49,9 @@ def main(argv):
   programs.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span import squad_records
+  from bert_span.data import training_records
+  from bert_span.data.labelled_windows import left_out_lines, make_training_set
   from bert_span.training.progress import log_line
-  from bert_span.training_set import left_out_lines, make_training_set
 
   source = (_DATA.train_file.value, training_flags.dataset_split("train"))
   examples = _examples(source, log_line)
@@ -62,13 +62,13 @@ def main(argv):
   )
   for line in left_out_lines(training_set.left_out):
     log_line(line)
-  manifest = squad_records.write_training_records(
+  manifest = training_records.write_training_records(
     _OUTPUT_DIR.value,
     training_set,
-    squad_records.window_fingerprint(
+    training_records.window_fingerprint(
       preprocessor, _HEAD.value, _VERSION_2.value, *options
     ),
-    squad_records.source_fingerprint(*source),
+    training_records.source_fingerprint(*source),
     _NUM_SHARDS.value,
     preprocessor.options.max_seq_length if _PAD_RECORDS.value else None,
   )

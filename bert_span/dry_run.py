@@ -8,6 +8,7 @@ import dataclasses
 
 import numpy as np
 
+from bert_span.data.labelled_windows import left_out_lines
 from bert_span.fine_tuning import batches_of
 from bert_span.pretraining import sample_lengths
 from bert_span.squad.lint.length_summary import PERCENTILES, length_summary
@@ -18,7 +19,6 @@ from bert_span.training.memory_estimate import (
   estimate_memory,
 )
 from bert_span.training.memory_fit import largest_batch, ways_to_fit
-from bert_span.training_set import left_out_lines
 
 _ADAM_AVERAGES = 2
 _FLOAT_BYTES = 4

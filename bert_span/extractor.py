@@ -8,7 +8,7 @@ import tensorflow as tf
 from bert_span import heads
 from bert_span.answers.answerer import Answerer
 from bert_span.best_model import write_selection
-from bert_span.data.input_pipeline import INPUT_SPECS
+from bert_span.data.window_batches import INPUT_SPECS
 from bert_span.fine_tuning import FineTuningOptions, fine_tune
 from bert_span.modeling import initialization, model_directory
 from bert_span.modeling.encoder import check_sequence_length

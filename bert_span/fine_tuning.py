@@ -4,6 +4,7 @@ import dataclasses
 
 import keras
 
+from bert_span.data.labelled_windows import left_out_lines, make_training_set
 from bert_span.data.length_buckets import BucketedBatches
 from bert_span.heads import BIO, head_of
 from bert_span.modeling.precision import computing_in
@@ -20,7 +21,6 @@ from bert_span.training.optimizer import create_optimizer
 from bert_span.training.progress import log_line
 from bert_span.training.strategy import scope_of
 from bert_span.training.train_options import TrainOptions
-from bert_span.training_set import left_out_lines, make_training_set
 
 
 @dataclasses.dataclass(frozen=True)

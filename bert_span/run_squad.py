@@ -220,11 +220,12 @@ def _print_dry_run():
 
 def _train_source():
   """The questions to train on, or the records made of them."""
-  from bert_span import squad_job, squad_records
+  from bert_span import squad_job
+  from bert_span.data import training_records
 
   source = (_DATA.train_file.value, training_flags.dataset_split("train"))
   if _TRAIN_RECORDS.value:
-    return squad_records.open_training_records(_TRAIN_RECORDS.value, *source)
+    return training_records.open_training_records(_TRAIN_RECORDS.value, *source)
   return squad_job.read(*source)
 
 

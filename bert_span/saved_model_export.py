@@ -6,7 +6,7 @@ import importlib.resources
 import os
 
 import bert_span
-from bert_span.data.input_pipeline import example_batches
+from bert_span.data.window_batches import example_batches
 from bert_span.extractor import SpanExtractor
 from bert_span.served_heads import served_head, server_of
 from bert_span.serving import model_card, saved_model, verification, warmup

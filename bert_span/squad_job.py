@@ -15,6 +15,7 @@ from bert_span.answers.original_no_span import as_original_without_span
 from bert_span.answers.prediction_reader import read_na_probs, read_predictions
 from bert_span.answers.score_table import format_scores, format_tag_scores
 from bert_span.best_model import BestModel, selection_words
+from bert_span.data.training_records import window_fingerprint
 from bert_span.fine_tuning import (
   FineTuningOptions,
   fine_tune_on,
@@ -27,7 +28,6 @@ from bert_span.squad.reader import SquadFile, read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.squad.tfds import read_tfds
 from bert_span.squad_models import SquadModels
-from bert_span.squad_records import window_fingerprint
 from bert_span.squad_scores import official_scores
 from bert_span.storage.atomic_file import (
   recover_directory,

@@ -11,7 +11,7 @@ import bert_span
 from bert_span import heads
 from bert_span.answers.squad1_metrics import evaluate_squad1
 from bert_span.answers.squad2_metrics import evaluate_squad2
-from bert_span.data.input_pipeline import example_arrays
+from bert_span.data.window_batches import example_arrays
 from bert_span.saved_model_export import sample_examples
 from bert_span.serving import tflite_conversion, tflite_verification
 from bert_span.serving.model_card import training_run

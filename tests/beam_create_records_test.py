@@ -6,7 +6,7 @@ import sys
 import pytest
 import tensorflow as tf
 
-from bert_span.squad_records import MANIFEST_FILE, TrainingRecords
+from bert_span.data.training_records import MANIFEST_FILE, TrainingRecords
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 

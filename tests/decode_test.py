@@ -16,7 +16,7 @@ from bert_span.answers.prediction_files import write_prediction_files
 from bert_span.answers.tag_prediction_files import write_tag_prediction_files
 from bert_span.certificate.golden_logits import window_logits
 from bert_span.certificate.original_texts import is_text_of
-from bert_span.data.input_pipeline import window_batches
+from bert_span.data.window_batches import window_batches
 from bert_span.squad.reader import read_squad
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary

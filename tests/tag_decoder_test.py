@@ -9,7 +9,7 @@ import tensorflow as tf
 from bert_span.answers import tag_paths
 from bert_span.answers.decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.tag_decoder import TagDecoder, TagDecoderOptions
-from bert_span.data.tag_labels import B, I, O
+from bert_span.data.bio_labels import B, I, O
 
 _PREFIX = 2  # positions before the passage: [CLS] [SEP]
 

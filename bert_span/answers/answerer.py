@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from bert_span.answers import head_decoding
-from bert_span.data.input_pipeline import window_batches
+from bert_span.data.window_batches import window_batches
 from bert_span.squad.example import SquadExample
 
 

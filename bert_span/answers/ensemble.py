@@ -8,7 +8,7 @@ from bert_span.answers.tag_window_logits import (
   WindowTagLogits,
 )
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
-from bert_span.data.input_pipeline import window_batches
+from bert_span.data.window_batches import window_batches
 
 
 def decode_saved_logits(examples, preprocessor, saved_logits, decoder_options):

@@ -7,7 +7,7 @@ from bert_span.answers.tag_window_logits import (
   WindowTagLogits,
 )
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
-from bert_span.data.tag_labels import NUM_TAGS
+from bert_span.data.bio_labels import NUM_TAGS
 
 SPAN, BIO = "span", "bio"
 _OPTIONS = {SPAN: DecoderOptions, BIO: TagDecoderOptions}

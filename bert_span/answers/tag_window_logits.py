@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from bert_span.answers.tag_decoder import TagDecoder
 from bert_span.answers.tag_prediction_files import tag_predictions_of
-from bert_span.data.input_pipeline import example_arrays
-from bert_span.data.tag_labels import NUM_TAGS
+from bert_span.data.bio_labels import NUM_TAGS
+from bert_span.data.window_batches import example_arrays
 
 _ROWS = [None, None]  # [windows, seq_length]
 _WINDOW_SPECS = {

@@ -10,7 +10,7 @@ from bert_span.answers.prediction_files import (
   PREDICTION_COLUMNS,
   predictions_of,
 )
-from bert_span.data.input_pipeline import example_arrays
+from bert_span.data.window_batches import example_arrays
 
 # The logit of a position that the encoder was not run on: far below any other
 # and finite, as the decoder demands.

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from bert_span.answers.answer_rows import answer_row
 from bert_span.answers.head_decoding import BIO, SPAN
-from bert_span.data.input_pipeline import example_arrays, example_batches
+from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.extractor import SpanExtractor
 from bert_span.serving.served_answer import answer_of_row
 

@@ -13,7 +13,8 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from bert_span import squad_records
+from bert_span.data import training_records
+from bert_span.data.labelled_windows import make_training_set
 from bert_span.data.masked_copies import masked_copies
 from bert_span.data.packed_windows import LeftOut
 from bert_span.data.pretraining_records import write_records
@@ -22,7 +23,6 @@ from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import training_examples
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.text.preprocessor import SpanPreprocessor
-from bert_span.training_set import make_training_set
 
 # Windows are numbered from shard * this: no shard may hold more.
 _WINDOWS_OF_A_SHARD = 1_000_000
@@ -141,7 +141,7 @@ class SquadRecordShards:
       [i for note in notes for i in note["left_out"]["without_token"]],
     )
     examples = _training_examples(self.train_file, self.version_2, self.head)
-    path = squad_records.write_manifest(
+    path = training_records.write_manifest(
       self.directory,
       [os.path.basename(self._path(shard)) for shard in range(self.count)],
       counts,
@@ -163,7 +163,7 @@ class SquadRecordShards:
 
   @functools.cached_property
   def _fingerprint(self):
-    return squad_records.window_fingerprint(
+    return training_records.window_fingerprint(
       self.preprocessor(),
       self.head,
       self.version_2,
@@ -173,7 +173,7 @@ class SquadRecordShards:
 
   @functools.cached_property
   def _source(self):
-    return squad_records.source_fingerprint(self.train_file, None)
+    return training_records.source_fingerprint(self.train_file, None)
 
   @functools.cached_property
   def _names(self):
@@ -184,7 +184,7 @@ class SquadRecordShards:
       # Not the shards of create_squad_records, which deals windows.
       "dealt": "questions",
     }
-    return squad_records.shard_names(made_of, self.count)
+    return training_records.shard_names(made_of, self.count)
 
   def _path(self, shard):
     return os.path.join(self.directory, self._names[shard])

@@ -3,12 +3,12 @@
 import dataclasses
 import logging
 
-from bert_span.data.input_pipeline import example_batches
 from bert_span.data.question_files import (
   BadRecord,
   PlacedQuestion,
   content_of,
 )
+from bert_span.data.window_batches import example_batches
 from bert_span.squad.example import SquadExample
 
 # What every model that works can answer.

@@ -8,7 +8,7 @@ import numpy as np
 from bert_span.answers.decoder import DecoderOptions
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.certificate.golden_logits import window_logits
-from bert_span.data.input_pipeline import window_batches
+from bert_span.data.window_batches import window_batches
 from bert_span.text.preprocessor import SpanPreprocessor
 
 KINDS = ("random", "ties", "peaky")

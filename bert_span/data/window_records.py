@@ -15,9 +15,9 @@ alike.
 import numpy as np
 import tensorflow as tf
 
+from bert_span.data.bio_windows import TagWindows
 from bert_span.data.packed_windows import row_splits
-from bert_span.data.tag_windows import TagWindows
-from bert_span.data.training_windows import TrainingWindows
+from bert_span.data.span_windows import TrainingWindows
 from bert_span.storage.record_files import (
   READ_BYTES,
   open_records,

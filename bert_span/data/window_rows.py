@@ -1,7 +1,7 @@
 """Windows as rows for people and other programs: JSON values, no padding."""
 
-from bert_span.data.input_pipeline import window_batches
-from bert_span.data.tag_labels import window_tag_labels
+from bert_span.data.bio_labels import window_tag_labels
+from bert_span.data.window_batches import window_batches
 
 
 def window_rows(examples, preprocessor, is_training):

@@ -11,7 +11,7 @@ from tiny_extractor import VOCABULARY
 from unicode_texts import REPRODUCIBLE, questions_and_contexts, texts
 from window_rules import check_tokens, check_windows
 
-from bert_span.data.input_pipeline import example_arrays
+from bert_span.data.window_batches import example_arrays
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions

@@ -61,7 +61,7 @@ def main(argv):
 
 def _examples(preprocessor):
   """Questions on ASCII passages of one window."""
-  from bert_span.data.input_pipeline import example_arrays
+  from bert_span.data.window_batches import example_arrays
   from bert_span.saved_model_export import sample_examples
 
   chosen = [

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from bert_span.data.input_pipeline import example_arrays
+from bert_span.data.window_batches import example_arrays
 from bert_span.text.answer_positions import AnswerPositions
 
 # Characters that are tokenized at once; a passage of more goes alone.

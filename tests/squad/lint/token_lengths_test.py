@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.data.input_pipeline import example_arrays
+from bert_span.data.window_batches import example_arrays
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.lint import token_lengths
 from bert_span.squad.lint.linter import examples_to_learn, lint_squad_file

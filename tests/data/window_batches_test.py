@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bert_span.data import input_pipeline
-from bert_span.data.input_pipeline import (
+from bert_span.data import window_batches as input_pipeline
+from bert_span.data.window_batches import (
   example_arrays,
   example_batches,
   window_batches,

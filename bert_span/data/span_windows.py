@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from bert_span.data.input_pipeline import window_batches
 from bert_span.data.packed_windows import LeftOut, PackedWindows, row_splits
+from bert_span.data.window_batches import window_batches
 from bert_span.text.answer_positions import NO_TOKEN
 
 

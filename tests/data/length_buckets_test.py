@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bert_span.data.length_buckets import BucketedBatches
-from bert_span.data.training_windows import TrainingWindows
+from bert_span.data.span_windows import TrainingWindows
 
 _MAX = 40
 _WIDTH = 16

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from bert_span.data.bio_windows import make_tag_windows
 from bert_span.data.length_buckets import BucketedBatches
-from bert_span.data.tag_windows import make_tag_windows
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions

@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-from bert_span.data.input_pipeline import window_batches
-from bert_span.data.tag_labels import (
+from bert_span.data.bio_labels import (
   passage_token_offsets,
   tag_labels,
   window_tag_labels,
 )
+from bert_span.data.window_batches import window_batches
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.text.preprocessor import SpanPreprocessor

@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 
-from bert_span.data.input_pipeline import window_batches
+from bert_span.data.bio_labels import O, window_tag_labels
 from bert_span.data.packed_windows import LeftOut, PackedWindows, row_splits
-from bert_span.data.tag_labels import O, window_tag_labels
+from bert_span.data.window_batches import window_batches
 
 
 @dataclasses.dataclass(frozen=True)

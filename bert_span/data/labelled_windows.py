@@ -2,9 +2,9 @@
 
 import dataclasses
 
+from bert_span.data.bio_windows import make_tag_windows
 from bert_span.data.packed_windows import LeftOut, PackedWindows
-from bert_span.data.tag_windows import make_tag_windows
-from bert_span.data.training_windows import make_training_windows
+from bert_span.data.span_windows import make_training_windows
 from bert_span.heads import BIO
 
 

@@ -9,14 +9,7 @@ from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
 from bert_span import heads
 from bert_span.data.length_buckets import BucketedBatches
-from bert_span.fine_tuning import (
-  FineTuningOptions,
-  fine_tune,
-  fine_tune_on,
-  training_set_of,
-)
-from bert_span.squad.example import Answer, SquadExample
-from bert_span.squad_records import (
+from bert_span.data.training_records import (
   MANIFEST_FILE,
   TrainingRecords,
   open_training_records,
@@ -24,6 +17,13 @@ from bert_span.squad_records import (
   window_fingerprint,
   write_training_records,
 )
+from bert_span.fine_tuning import (
+  FineTuningOptions,
+  fine_tune,
+  fine_tune_on,
+  training_set_of,
+)
+from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions
 
@@ -244,7 +244,7 @@ def test_a_set_that_is_broken_off_leaves_the_old_one(tmp_path, monkeypatch):
     raise OSError("power cut")
 
   monkeypatch.setattr(
-    "bert_span.squad_records.write_json_atomically", power_cut
+    "bert_span.data.training_records.write_json_atomically", power_cut
   )
   with pytest.raises(OSError, match="power cut"):
     written(str(tmp_path), extractor, num_shards=2)

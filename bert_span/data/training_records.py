@@ -19,6 +19,7 @@ import os
 import tensorflow as tf
 
 import bert_span
+from bert_span.data.labelled_windows import TrainingSet
 from bert_span.data.packed_windows import LeftOut
 from bert_span.data.window_records import (
   read_window_records,
@@ -29,7 +30,6 @@ from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.text.vocabulary import vocabulary_sha256
 from bert_span.training.progress import log_line
 from bert_span.training.run_options import differences
-from bert_span.training_set import TrainingSet
 
 MANIFEST_FILE = "train.tf_record.json"
 _WRITE_AGAIN = "Write them again with bert_span.create_squad_records"

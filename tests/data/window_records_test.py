@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.data.tag_windows import TagWindows
-from bert_span.data.training_windows import TrainingWindows
+from bert_span.data.bio_windows import TagWindows
+from bert_span.data.span_windows import TrainingWindows
 from bert_span.data.window_records import (
   read_window_records,
   write_window_records,
