@@ -9,12 +9,12 @@ from bert_span.answers.head_decoding import (
   SPAN,
   decoder_options,
 )
-from bert_span.modeling.span_model import assign_head, build_span_model
-from bert_span.modeling.tag_model import (
+from bert_span.modeling.bio_model import (
   TagModel,
   assign_tag_head,
   build_tag_model,
 )
+from bert_span.modeling.span_model import assign_head, build_span_model
 
 __all__ = (
   "BIO",

@@ -1,6 +1,6 @@
 """What the fine-tuning of a B/I/O head has of its own: the loss."""
 
-from bert_span.modeling.tag_loss import TagLoss
+from bert_span.modeling.bio_loss import TagLoss
 
 
 def tag_loss_fn(reduction, class_weights):

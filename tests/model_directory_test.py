@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from bert_span.modeling import encoder, model_directory, span_model
+from bert_span.modeling.bio_model import build_tag_model
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.tag_model import build_tag_model
 
 _SIZES = {
   "vocabulary_size": 11,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.modeling.tag_loss import TagLoss
+from bert_span.modeling.bio_loss import TagLoss
 
 # p of four positions, whose logarithms are logits.
 _P = np.array(

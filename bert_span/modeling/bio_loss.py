@@ -5,7 +5,7 @@ import math
 import keras
 from keras import ops
 
-from bert_span.modeling.tag_head import TAGS
+from bert_span.modeling.bio_head import TAGS
 
 _REDUCTIONS = ("sum", "mean")
 

@@ -2,7 +2,7 @@
 
 import keras
 
-from bert_span.modeling.tag_head import TagHead
+from bert_span.modeling.bio_head import TagHead
 
 
 class TagModel(keras.Model):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bert_span.modeling import encoder, tag_model
+from bert_span.modeling import bio_model, encoder
+from bert_span.modeling.bio_head import TAGS, TagHead
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.tag_head import TAGS, TagHead
 
 _SIZES = {
   "vocabulary_size": 11,
@@ -19,7 +19,7 @@ _SIZES = {
 
 def _model(hidden_dim=8):
   config = EncoderConfig(**_SIZES, hidden_dim=hidden_dim)
-  return tag_model.build_tag_model(encoder.build_encoder(config))
+  return bio_model.build_tag_model(encoder.build_encoder(config))
 
 
 def _inputs():
@@ -60,7 +60,7 @@ def test_model_gives_three_logits_a_position():
 
 def test_head_stays_float32_under_mixed_precision():
   config = EncoderConfig(**_SIZES, hidden_dim=8)
-  model = tag_model.build_tag_model(
+  model = bio_model.build_tag_model(
     encoder.build_encoder(config, "mixed_bfloat16")
   )
   assert model.backbone(_inputs())["sequence_output"].dtype == "bfloat16"
@@ -69,7 +69,7 @@ def test_head_stays_float32_under_mixed_precision():
 
 def test_model_is_rebuilt_from_its_config():
   model = _model()
-  copy = tag_model.TagModel.from_config(model.get_config())
+  copy = bio_model.TagModel.from_config(model.get_config())
   copy.set_weights(model.get_weights())
   np.testing.assert_array_equal(
     copy(_inputs())["tag_logits"], model(_inputs())["tag_logits"]
@@ -80,8 +80,8 @@ def test_trained_head_is_assigned_and_another_width_refused():
   model = _model()
   kernel = np.arange(24, dtype="float32").reshape(3, 8)
   bias = np.array([1, 2, 3], "float32")
-  tag_model.assign_tag_head(model, kernel, bias)
+  bio_model.assign_tag_head(model, kernel, bias)
   np.testing.assert_array_equal(model.head.kernel, kernel)
   np.testing.assert_array_equal(model.head.bias, bias)
   with pytest.raises(ValueError, match=r"shape \[3, 4\].*needs \[3, 8\]"):
-    tag_model.assign_tag_head(model, kernel[:, :4], bias)
+    bio_model.assign_tag_head(model, kernel[:, :4], bias)
