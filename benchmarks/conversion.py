@@ -233,10 +233,10 @@ def _path():
 
 
 def _vocabulary():
-  from bert_span.modeling import initialization
+  from bert_span.presets import load_pretrained
   from bert_span.text.vocabulary import load_vocabulary
 
-  loaded = initialization.load_pretrained(_PRESET.value)
+  loaded = load_pretrained.load_pretrained(_PRESET.value)
   return load_vocabulary(loaded.vocabulary_path)
 
 

@@ -44,10 +44,10 @@ flags.adopt_module_key_flags(program_flags)
 def main(argv):
   """Measures both sides with and without "no answer"."""
   programs.refuse_arguments(argv)
-  from bert_span.modeling import initialization
+  from bert_span.presets import load_pretrained
   from bert_span.text.vocabulary import load_vocabulary
 
-  loaded = initialization.load_pretrained(_PRESET.value)
+  loaded = load_pretrained.load_pretrained(_PRESET.value)
   vocabulary = load_vocabulary(loaded.vocabulary_path)
   parts = _logits(vocabulary)
   count = sum(len(part.examples) for part in parts)

@@ -84,7 +84,7 @@ def _job_and_dataset(folder):
   import dataclasses
 
   from bert_span.data.text_sources import find_text_files
-  from bert_span.model_source import EncoderSource
+  from bert_span.presets.encoder_source import EncoderSource
   from bert_span.pretraining import PretrainingOptions
   from bert_span.pretraining_input import TextInput
   from bert_span.pretraining_job import PretrainingJob

@@ -1,10 +1,10 @@
 """An extractor with random weights, for figures that weights do not change."""
 
 from bert_span.extractor import SpanExtractor
-from bert_span.modeling import initialization
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_model import build_span_model
+from bert_span.presets import load_pretrained
 from bert_span.text.vocabulary import load_vocabulary
 
 QUESTION = "水在哪里?"
@@ -20,7 +20,7 @@ def random_extractor(preset=None):
       units.
   """
   if preset:
-    loaded = initialization.load_pretrained(preset)
+    loaded = load_pretrained.load_pretrained(preset)
     vocabulary = load_vocabulary(loaded.vocabulary_path)
     return SpanExtractor(build_span_model(loaded.backbone), vocabulary)
   return SpanExtractor(_tiny_model(), [*_SPECIAL_TOKENS, *_PASSAGE])

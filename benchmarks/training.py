@@ -134,7 +134,7 @@ def _windows():
   """`TrainingWindows` of the file."""
   import bert_span
   from bert_span.data.span_windows import make_training_windows
-  from bert_span.modeling import initialization
+  from bert_span.presets import load_pretrained
   from bert_span.squad.reader import read_squad
   from bert_span.text.preprocessor import SpanPreprocessor
   from bert_span.text.vocabulary import load_vocabulary
@@ -142,7 +142,7 @@ def _windows():
   sample = os.path.join(
     os.path.dirname(bert_span.__file__), "sample/train.json"
   )
-  loaded = initialization.load_pretrained(_PRESET.value)
+  loaded = load_pretrained.load_pretrained(_PRESET.value)
   preprocessor = SpanPreprocessor(
     load_vocabulary(loaded.vocabulary_path),
     True,

@@ -143,8 +143,8 @@ def _source():
   import tensorflow as tf
 
   from bert_span.beam.answer_source import AnswerSource, is_saved_model
-  from bert_span.modeling.embedded_model import find_embedded_model
-  from bert_span.span_config import read_span_config
+  from bert_span.presets.embedded_model import find_embedded_model
+  from bert_span.presets.span_config import read_span_config
 
   model = _MODEL.value
   programs.check(

@@ -61,7 +61,7 @@ def main(argv):
   saved = _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span import calibration_job
-  from bert_span.span_config import update_decoder
+  from bert_span.presets.span_config import update_decoder
   from bert_span.squad.reader import read_squad
 
   options = _options(saved)
@@ -104,8 +104,8 @@ def _check_flags():
   check(_PREDICT_FILE.value, "--predict_file is required.")
   if _PLOTS.value:
     programs.check_matplotlib(", or give --noplots")
-  from bert_span.modeling.embedded_model import find_embedded_model
-  from bert_span.span_config import CONFIG_FILE, read_span_config
+  from bert_span.presets.embedded_model import find_embedded_model
+  from bert_span.presets.span_config import CONFIG_FILE, read_span_config
 
   check(
     find_embedded_model(_MODEL.value) == _MODEL.value,

@@ -136,9 +136,9 @@ def _model_config():
   """The dict of span_config.json and the vocabulary's path of --model."""
   import os
 
-  from bert_span.modeling.embedded_model import find_embedded_model
-  from bert_span.span_config import CONFIG_FILE, read_span_config
-  from bert_span.text.tokenizer_files import VOCABULARY_FILE
+  from bert_span.presets.embedded_model import find_embedded_model
+  from bert_span.presets.span_config import CONFIG_FILE, read_span_config
+  from bert_span.presets.tokenizer_files import VOCABULARY_FILE
 
   config = read_span_config(_MODEL.value)
   if config is None:

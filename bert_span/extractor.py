@@ -5,21 +5,21 @@ import tempfile
 
 import tensorflow as tf
 
-from bert_span import heads
 from bert_span.answers.answerer import Answerer
 from bert_span.best_model import write_selection
 from bert_span.data.window_batches import INPUT_SPECS
 from bert_span.fine_tuning import FineTuningOptions, fine_tune
-from bert_span.modeling import initialization, model_directory
 from bert_span.modeling.encoder import check_sequence_length
-from bert_span.span_config import (
+from bert_span.presets import headed_model as heads
+from bert_span.presets import load_pretrained, model_directory
+from bert_span.presets.span_config import (
   CONFIG_FILE,
   read_span_config,
   write_span_config,
 )
+from bert_span.presets.tokenizer_files import save_tokenizer
 from bert_span.storage.atomic_file import write_directory
 from bert_span.text.preprocessor import SpanPreprocessor
-from bert_span.text.tokenizer_files import save_tokenizer
 from bert_span.text.vocabulary import load_vocabulary
 from bert_span.text.windows import WindowOptions
 from bert_span.window_scorer import WindowScorer
@@ -92,7 +92,7 @@ class SpanExtractor(Answerer):
     Raises:
       ValueError: there is no such model, or it has no trained head.
     """
-    loaded = initialization.load_pretrained(preset)
+    loaded = load_pretrained.load_pretrained(preset)
     config = read_span_config(preset) or {}
     head = config.get("head", heads.SPAN)
     if not heads.has_head(loaded, head):

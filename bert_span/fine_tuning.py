@@ -6,10 +6,10 @@ import keras
 
 from bert_span.data.labelled_windows import left_out_lines, make_training_set
 from bert_span.data.length_buckets import BucketedBatches
-from bert_span.heads import BIO, head_of
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
 from bert_span.modeling.span_loss import SpanLoss
+from bert_span.presets.headed_model import BIO, head_of
 from bert_span.tag_fine_tuning import (
   tag_fingerprint,
   tag_loss_fn,

@@ -182,8 +182,8 @@ def _tokenizer_and_settings():
 def _preset_tokenizer_and_settings():
   """The same for --preset, which says what the command line does not."""
   from bert_span.modeling.encoder import check_sequence_length
-  from bert_span.modeling.initialization import load_pretrained
-  from bert_span.span_config import read_span_config
+  from bert_span.presets.load_pretrained import load_pretrained
+  from bert_span.presets.span_config import read_span_config
   from bert_span.squad.lint.window_lint import LintSettings
   from bert_span.text.tokenizer import WordPieceTokenizer
   from bert_span.text.vocabulary import load_vocabulary

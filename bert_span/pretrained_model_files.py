@@ -5,11 +5,11 @@ import os
 
 from bert_span.modeling import encoder, encoder_export, pretraining_heads
 from bert_span.modeling.pretraining_model import PretrainingModel
+from bert_span.presets.tokenizer_files import save_tokenizer
 from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_text_atomically,
 )
-from bert_span.text.tokenizer_files import save_tokenizer
 from bert_span.training.progress import log_line
 
 

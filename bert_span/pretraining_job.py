@@ -9,14 +9,14 @@ import tensorflow as tf
 
 from bert_span.best_model import BestModel, selection_words, write_selection
 from bert_span.fine_tuning import seed_everything
-from bert_span.model_source import EncoderSource
 from bert_span.modeling import encoder, pretraining_heads
-from bert_span.modeling.model_directory import (
+from bert_span.modeling.pretraining_model import PretrainingModel
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.presets.model_directory import (
   copy_tree,
   is_remote,
   local_directory,
 )
-from bert_span.modeling.pretraining_model import PretrainingModel
 from bert_span.pretrained_model_files import PretrainedModelFiles
 from bert_span.pretraining import (
   PretrainingOptions,

@@ -105,7 +105,7 @@ def decoder_options(saved=None, head="span"):
   Returns:
     `DecoderOptions`, or `TagDecoderOptions` for "bio".
   """
-  from bert_span import heads
+  from bert_span.presets import headed_model as heads
 
   group = tag_decoder_flags() if head == heads.BIO else decoder_flags()
   return heads.decoder_options(

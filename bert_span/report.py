@@ -167,7 +167,7 @@ def _readings_of_model(examples, chosen):
     return {}
   from bert_span.answers.token_probabilities import window_probabilities
   from bert_span.extractor import SpanExtractor
-  from bert_span.span_config import read_span_config
+  from bert_span.presets.span_config import read_span_config
 
   saved = read_span_config(_MODEL.value)
   extractor = SpanExtractor.from_preset(

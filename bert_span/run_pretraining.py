@@ -186,7 +186,7 @@ def _text(patterns=None):
 def _source():
   """Where the model comes from: the flags, or what was trained before."""
   from bert_span import pretraining_job
-  from bert_span.model_source import EncoderSource
+  from bert_span.presets.encoder_source import EncoderSource
 
   if not _DO_TRAIN.value:
     trained = pretraining_job.trained_model(_OUTPUT_DIR.value)

@@ -252,7 +252,7 @@ def _calibration():
 
 def _saved_config():
   """The dict of span_config.json of the model that predicts, or None."""
-  from bert_span.span_config import read_span_config
+  from bert_span.presets.span_config import read_span_config
 
   preset = training_flags.model_flags().preset.value
   for directory in (os.path.join(_OUTPUT_DIR.value, "model"), preset):

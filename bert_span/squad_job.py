@@ -7,7 +7,7 @@ import sys
 import tensorflow as tf
 import tqdm
 
-from bert_span import heads, tag_job
+from bert_span import tag_job
 from bert_span.answers import prediction_files, tag_prediction_files
 from bert_span.answers.decoder import DecoderOptions
 from bert_span.answers.logits_file import LogitsWriter
@@ -22,8 +22,9 @@ from bert_span.fine_tuning import (
   seed_everything,
   training_set_of,
 )
-from bert_span.model_source import EncoderSource
-from bert_span.modeling.model_directory import is_remote
+from bert_span.presets import headed_model as heads
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.presets.model_directory import is_remote
 from bert_span.squad.reader import SquadFile, read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.squad.tfds import read_tfds

@@ -5,12 +5,12 @@ import os
 
 import tensorflow as tf
 
-from bert_span import heads
 from bert_span.answers.decoder import DecoderOptions
 from bert_span.best_model import selection_words
 from bert_span.extractor import SpanExtractor
-from bert_span.model_source import EncoderSource
-from bert_span.span_config import read_span_config
+from bert_span.presets import headed_model as heads
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.presets.span_config import read_span_config
 from bert_span.text.windows import WindowOptions
 from bert_span.training.progress import log_line
 

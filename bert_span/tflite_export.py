@@ -8,10 +8,11 @@ import os
 import numpy as np
 
 import bert_span
-from bert_span import heads
 from bert_span.answers.squad1_metrics import evaluate_squad1
 from bert_span.answers.squad2_metrics import evaluate_squad2
 from bert_span.data.window_batches import example_arrays
+from bert_span.presets import headed_model as heads
+from bert_span.presets.span_config import span_config
 from bert_span.saved_model_export import sample_examples
 from bert_span.serving import tflite_conversion, tflite_verification
 from bert_span.serving.model_card import training_run
@@ -21,7 +22,6 @@ from bert_span.serving.tflite_report import report_text
 from bert_span.serving.tflite_runner import runtime_name
 from bert_span.serving.tflite_text_extractor import open_tflite
 from bert_span.serving.tokenizer_agreement import compare_tokenizers
-from bert_span.span_config import span_config
 from bert_span.storage.atomic_file import (
   open_atomically,
   write_json_atomically,

@@ -73,7 +73,7 @@ def check_model_flags(needs_model):
 
 def encoder_source():
   """The `EncoderSource` that the flags of model and vocabulary give."""
-  from bert_span.model_source import EncoderSource
+  from bert_span.presets.encoder_source import EncoderSource
 
   values, vocabulary = model_flags(), program_flags.vocabulary_flags()
   lower_case = vocabulary.do_lower_case

@@ -108,7 +108,7 @@ def run():
 def _load_extractor():
   """The model's SpanExtractor with the options that the flags ask for."""
   from bert_span.extractor import SpanExtractor
-  from bert_span.span_config import read_span_config
+  from bert_span.presets.span_config import read_span_config
 
   saved = read_span_config(_MODEL.value)
   head = program_flags.head_of_model(saved)

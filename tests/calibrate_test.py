@@ -14,10 +14,10 @@ from bert_span import calibration_job, tflite_export
 from bert_span.answers.answer_confidence import AnswerConfidence
 from bert_span.answers.decoder import DecoderOptions
 from bert_span.extractor import SpanExtractor
+from bert_span.presets.span_config import read_span_config
 from bert_span.served_heads import server_of
 from bert_span.serving.answer_server import ServingOptions
 from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
-from bert_span.span_config import read_span_config
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 

@@ -13,7 +13,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 # Chooses Keras' backend, too, before any test imports Keras.
 from squad_runs import write_squad_files
 
-from bert_span.modeling.packaged_encoder import find_packaged_minilm
+from bert_span.presets.packaged_encoder import find_packaged_minilm
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _SHARED = _ROOT.parent / "shared"

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 from tiny_extractor import tiny_extractor
 
-from bert_span import heads
 from bert_span.modeling.span_model import build_span_model
+from bert_span.presets import headed_model as heads
 from bert_span.serving.encoder_dtype import cast_encoder
 
 _IDS = np.array([[2, 15, 12, 3, 5, 6, 7, 8, 9, 10, 3, 0]], np.int32)

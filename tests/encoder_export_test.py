@@ -16,13 +16,13 @@ from bert_span.modeling.encoder_export import (
   export_huggingface,
   export_tf1,
 )
-from bert_span.modeling.initialization import load_original, load_pretrained
 from bert_span.modeling.pretraining_heads import (
   assign_heads,
   head_variables,
   read_heads,
   read_original_heads,
 )
+from bert_span.presets.load_pretrained import load_original, load_pretrained
 
 
 def heads_of(model):

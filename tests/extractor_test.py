@@ -14,7 +14,7 @@ from bert_span import (
   SquadExample,
   WindowOptions,
 )
-from bert_span.modeling.model_directory import HEAD_FILE
+from bert_span.presets.model_directory import HEAD_FILE
 from bert_span.squad.example import Answer
 from bert_span.text.preprocessor import SpanPreprocessor
 

@@ -6,7 +6,7 @@ import os
 import pytest
 from exported_model import exported_model
 
-from bert_span import heads
+from bert_span.presets import headed_model as heads
 from bert_span.served_heads import served_head
 from bert_span.serving import model_card, signature_guide
 

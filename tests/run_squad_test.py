@@ -335,7 +335,7 @@ def test_every_recipe_is_read_and_has_its_header(repository, recipe):
 
 def write_original_checkpoint(squad_folder, path):
   """A TensorFlow 1 checkpoint with the original's names, and a span head."""
-  from bert_span.modeling.encoder_weights import original_names
+  from bert_span.presets.encoder_weights import original_names
 
   config = read_bert_config(str(squad_folder / "bert_config.json"))
   backbone = build_encoder(config)

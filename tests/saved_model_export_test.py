@@ -8,7 +8,8 @@ import os
 import pytest
 from tiny_extractor import tiny_extractor
 
-from bert_span import heads, saved_model_export
+from bert_span import saved_model_export
+from bert_span.presets import headed_model as heads
 from bert_span.serving.answer_server import ServingOptions
 
 _HAS_SERVING_API = importlib.util.find_spec("tensorflow_serving") is not None

@@ -12,7 +12,7 @@ from exported_model import exported_model
 from tensorflow.core.protobuf import saved_model_pb2
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
-from bert_span import heads
+from bert_span.presets import headed_model as heads
 from bert_span.serving import saved_model
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
-from bert_span import FineTuningOptions, SpanExtractor, SquadExample, heads
+from bert_span import FineTuningOptions, SpanExtractor, SquadExample
 from bert_span.answers.decoder import DecoderOptions
 from bert_span.answers.logits_file import (
   TAG_LOGITS,
@@ -15,7 +15,8 @@ from bert_span.answers.logits_file import (
   read_logits,
 )
 from bert_span.answers.tag_decoder import TagDecoderOptions
-from bert_span.modeling.model_directory import (
+from bert_span.presets import headed_model as heads
+from bert_span.presets.model_directory import (
   HEAD_FILE,
   TAG_HEAD_FILE,
   save_span_model,

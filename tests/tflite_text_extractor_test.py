@@ -12,13 +12,13 @@ from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 import bert_span
 from bert_span import tflite_export
 from bert_span.answers.decoder import DecoderOptions
+from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.serving import tflite_file, tflite_verification
 from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
 from bert_span.serving.tflite_text_extractor import (
   TFLiteTextExtractor,
   open_tflite,
 )
-from bert_span.span_config import CONFIG_FILE
 from bert_span.squad.example import SquadExample
 from bert_span.text.byte_tokenizer import CUSTOM_OPS
 from bert_span.text.windows import WindowOptions

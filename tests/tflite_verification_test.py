@@ -9,10 +9,10 @@ import tensorflow as tf
 from exported_tflite import exported_tflite
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
+from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.serving import tflite_file, tflite_verification
 from bert_span.serving.tflite_memory import peak_arena_bytes
 from bert_span.serving.tflite_runner import TFLiteRunner
-from bert_span.span_config import CONFIG_FILE
 from bert_span.squad.example import SquadExample
 
 _EXAMPLES = [

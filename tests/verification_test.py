@@ -12,12 +12,12 @@ import pytest
 from exported_model import exported_model
 from tiny_extractor import CONTEXT, QUESTION
 
-from bert_span import heads
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.bio_model import build_tag_model
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_model import build_span_model
+from bert_span.presets import headed_model as heads
 from bert_span.served_heads import served_head, server_of
 from bert_span.serving import verification
 from bert_span.serving.expected_answers import span_row, tag_row

@@ -8,7 +8,7 @@ import tensorflow as tf
 from exported_model import exported_model
 from tiny_extractor import CONTEXT, QUESTION
 
-from bert_span import heads
+from bert_span.presets import headed_model as heads
 from bert_span.serving import warmup
 
 _PAIRS = [(QUESTION, CONTEXT), ("When?", "É " + CONTEXT * 5), ("Who?", "")]

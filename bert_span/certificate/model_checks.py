@@ -9,10 +9,10 @@ from bert_span.certificate.check import Tally
 from bert_span.fine_tuning import span_loss_fn
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import read_bert_config
-from bert_span.modeling.encoder_weights import original_names
 from bert_span.modeling.span_loss import SpanLoss
 from bert_span.modeling.span_model import assign_head, build_span_model
-from bert_span.modeling.tf1_checkpoint import load_tf1_checkpoint
+from bert_span.presets.encoder_weights import original_names
+from bert_span.presets.tf1_checkpoint import load_tf1_checkpoint
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.step import make_train_step

@@ -5,7 +5,7 @@ import dataclasses
 from bert_span.data.bio_windows import make_tag_windows
 from bert_span.data.packed_windows import LeftOut, PackedWindows
 from bert_span.data.span_windows import make_training_windows
-from bert_span.heads import BIO
+from bert_span.presets.headed_model import BIO
 
 
 @dataclasses.dataclass(frozen=True)

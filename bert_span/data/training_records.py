@@ -25,7 +25,7 @@ from bert_span.data.window_records import (
   read_window_records,
   write_window_records,
 )
-from bert_span.heads import BIO
+from bert_span.presets.headed_model import BIO
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.text.vocabulary import vocabulary_sha256
 from bert_span.training.progress import log_line

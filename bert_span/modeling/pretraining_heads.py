@@ -15,7 +15,7 @@ import safetensors
 import tensorflow as tf
 from safetensors import numpy as safetensors_numpy
 
-from bert_span.modeling import huggingface
+from bert_span.presets import huggingface
 from bert_span.storage.tensor_file import write_tensors
 
 HEADS_FILE = "pretraining_heads.safetensors"

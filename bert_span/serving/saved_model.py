@@ -16,7 +16,7 @@ import uuid
 
 import tensorflow as tf
 
-from bert_span.modeling.model_directory import is_remote
+from bert_span.presets.model_directory import is_remote
 from bert_span.serving.answer_server import CLASSIFY
 
 VOCABULARY_FILE = "vocab.txt"

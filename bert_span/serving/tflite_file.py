@@ -13,7 +13,7 @@ import zipfile
 import flatbuffers
 from tensorflow.lite.python import schema_py_generated as schema
 
-from bert_span import span_config
+from bert_span.presets import span_config
 
 SUFFIX = ".tflite"
 VOCABULARY_FILE = "vocab.txt"

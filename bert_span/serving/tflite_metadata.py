@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import flatbuffers
 from tensorflow.lite.python import schema_py_generated as schema
 
+from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.serving import tflite_file
-from bert_span.span_config import CONFIG_FILE
 
 BUFFER_NAME = "TFLITE_METADATA"
 _IDENTIFIER = b"M001"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from bert_span import heads
 from bert_span.data.bio_windows import TagWindows
 from bert_span.data.labelled_windows import left_out_lines, make_training_set
 from bert_span.data.packed_windows import LeftOut
 from bert_span.data.span_windows import TrainingWindows
+from bert_span.presets import headed_model as heads
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
-from bert_span import heads
 from bert_span.data.length_buckets import BucketedBatches
 from bert_span.data.training_records import (
   MANIFEST_FILE,
@@ -23,6 +22,7 @@ from bert_span.fine_tuning import (
   fine_tune_on,
   training_set_of,
 )
+from bert_span.presets import headed_model as heads
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions

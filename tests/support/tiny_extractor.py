@@ -3,12 +3,12 @@
 import keras
 import numpy as np
 
-from bert_span import heads
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.bio_model import build_tag_model
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_model import build_span_model
+from bert_span.presets import headed_model as heads
 from bert_span.text.windows import WindowOptions
 
 VOCABULARY = [

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from bert_span.modeling import initialization
+from bert_span.presets import load_pretrained
 from bert_span.text.vocabulary import load_vocabulary
 
 # As run_squad: the released checkpoints tell by name whether they are cased.
@@ -19,7 +19,7 @@ class EncoderSource:
   """Where an encoder and its vocabulary come from.
 
   Attributes:
-    preset: what `initialization.load_pretrained` takes, or None.
+    preset: what `load_pretrained.load_pretrained` takes, or None.
     bert_config_file: of the original, or None.
     init_checkpoint: TensorFlow 1 checkpoint, or None for random weights.
     vocab_file: vocabulary; None takes the preset's.
@@ -46,8 +46,8 @@ class EncoderSource:
     """
     _check_case(self)
     if self.preset:
-      return initialization.load_pretrained(self.preset, dtype)
-    return initialization.load_original(
+      return load_pretrained.load_pretrained(self.preset, dtype)
+    return load_pretrained.load_original(
       self.bert_config_file, self.init_checkpoint or "", dtype
     )
 

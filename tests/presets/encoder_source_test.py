@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tiny_extractor import tiny_extractor
 
-from bert_span.model_source import EncoderSource
-from bert_span.modeling.loaded_encoder import LoadedEncoder
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.presets.loaded_encoder import LoadedEncoder
 
 
 def loaded(lower_case=None, vocabulary_path=None):

@@ -6,11 +6,12 @@ import keras_hub
 import pytest
 import tensorflow as tf
 
-from bert_span.modeling import initialization, model_directory, span_model
+from bert_span.modeling import span_model
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.presets import load_pretrained, model_directory
+from bert_span.presets.tokenizer_files import save_tokenizer
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.tokenizer_files import save_tokenizer
 from bert_span.text.vocabulary import load_vocabulary
 
 _SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -75,6 +76,6 @@ def test_saved_model_is_loaded_with_its_vocabulary_and_case(
 ):
   _save_model(tmp_path)
   save_tokenizer(tmp_path, _VOCABULARY, do_lower_case)
-  loaded = initialization.load_pretrained(tmp_path)
+  loaded = load_pretrained.load_pretrained(tmp_path)
   assert loaded.lower_case == do_lower_case
   assert load_vocabulary(loaded.vocabulary_path) == _VOCABULARY

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from bert_span import SpanExtractor, span_config
-from bert_span.modeling import embedded_model, initialization
+from bert_span import SpanExtractor
+from bert_span.presets import embedded_model, load_pretrained, span_config
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_directory_of_that_name_goes_before_the_model(empty_installation):
 
 
 @pytest.mark.parametrize(
-  "load", [initialization.load_pretrained, span_config.read_span_config]
+  "load", [load_pretrained.load_pretrained, span_config.read_span_config]
 )
 def test_an_installation_without_the_files_is_told(empty_installation, load):
   del empty_installation

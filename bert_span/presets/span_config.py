@@ -6,7 +6,7 @@ import os
 
 import tensorflow as tf
 
-from bert_span.modeling.embedded_model import find_embedded_model
+from bert_span.presets.embedded_model import find_embedded_model
 from bert_span.storage.atomic_file import write_text_atomically
 
 CONFIG_FILE = "span_config.json"

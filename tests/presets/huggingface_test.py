@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 
 from bert_span.modeling import encoder
 from bert_span.modeling.encoder_config import huggingface_config
-from bert_span.modeling.huggingface import load_huggingface
+from bert_span.presets.huggingface import load_huggingface
 
 _CONFIG = {
   "model_type": "bert",

@@ -3,7 +3,7 @@
 import json
 
 from bert_span import DecoderOptions, WindowOptions
-from bert_span.span_config import (
+from bert_span.presets.span_config import (
   CONFIG_FILE,
   read_span_config,
   update_decoder,

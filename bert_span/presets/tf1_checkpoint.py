@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from bert_span.modeling import encoder_weights
+from bert_span.presets import encoder_weights
 
 _PREFIX = "bert/"
 _HEAD_KERNEL = "cls/squad/output_weights"

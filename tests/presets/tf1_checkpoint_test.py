@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from bert_span.modeling import encoder
 from bert_span.modeling.encoder_config import EncoderConfig, read_bert_config
-from bert_span.modeling.encoder_weights import original_names
-from bert_span.modeling.tf1_checkpoint import load_tf1_checkpoint
+from bert_span.presets.encoder_weights import original_names
+from bert_span.presets.tf1_checkpoint import load_tf1_checkpoint
 
 _CONFIG = EncoderConfig(
   vocabulary_size=11,

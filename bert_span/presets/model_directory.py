@@ -24,11 +24,11 @@ from safetensors import numpy as safetensors_numpy
 
 from bert_span.modeling import encoder, encoder_config
 from bert_span.modeling.bio_model import TagModel
-from bert_span.modeling.half_precision import halve_weights
 from bert_span.modeling.span_model import (
   assign_head,
   build_span_model,
 )
+from bert_span.presets.half_precision import halve_weights
 from bert_span.storage.tensor_file import write_tensors
 
 CONFIG_FILE = "config.json"

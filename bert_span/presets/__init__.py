@@ -1,0 +1,1 @@
+"""Weights in and out: checkpoints, presets, our own model directory."""
