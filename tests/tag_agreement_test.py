@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from bert_span.answers.bio_window_logits import WindowTagLogits
 from bert_span.answers.disagreement_report import DisagreementReport
 from bert_span.answers.tag_agreement import (
   TagAgreement,
@@ -12,7 +13,6 @@ from bert_span.answers.tag_agreement import (
   entropies,
   tagged_passages,
 )
-from bert_span.answers.tag_window_logits import WindowTagLogits
 from bert_span.squad.example import Answer, SquadExample
 
 _EXAMPLE = SquadExample(

@@ -1,11 +1,11 @@
 """What differs between answers of the span head and of the B/I/O head."""
 
-from bert_span.answers.decoder import DecoderOptions
-from bert_span.answers.tag_decoder import TagDecoderOptions
-from bert_span.answers.tag_window_logits import (
+from bert_span.answers.bio_window_logits import (
   WindowTagDecoder,
   WindowTagLogits,
 )
+from bert_span.answers.decoder import DecoderOptions
+from bert_span.answers.tag_decoder import TagDecoderOptions
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.bio_labels import NUM_TAGS
 
