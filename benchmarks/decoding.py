@@ -83,7 +83,7 @@ def _take_turns(parts, vocabulary, version_2):
     Dict of "loops" and "bert_span" to lists of seconds.
   """
   from benchmarks.slow_decoder import decode_slowly
-  from bert_span.answers.decoder import DecoderOptions
+  from bert_span.answers.decoding.span_decoder import DecoderOptions
   from bert_span.answers.prediction_files import write_prediction_files
   from bert_span.answers.window_logits import WindowDecoder
 

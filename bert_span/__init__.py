@@ -19,8 +19,8 @@ _PUBLIC_NAMES = {
   "FineTuningOptions": "bert_span.fine_tuning",
   "SquadExample": "bert_span.squad.example",
   "WindowOptions": "bert_span.text.windows",
-  "DecoderOptions": "bert_span.answers.decoder",
-  "TagDecoderOptions": "bert_span.answers.tag_decoder",
+  "DecoderOptions": "bert_span.answers.decoding.span_decoder",
+  "TagDecoderOptions": "bert_span.answers.decoding.bio_decoder",
 }
 
 __all__ = [*_PUBLIC_NAMES, "__version__"]

@@ -129,7 +129,7 @@ def _check_flags():
 
 def _options(saved):
   """The `DecoderOptions` that the model has, and those of the command."""
-  from bert_span.answers.decoder import DecoderOptions
+  from bert_span.answers.decoding.span_decoder import DecoderOptions
 
   values = dict(saved["decoder"])
   if _VERSION_2.present:

@@ -9,7 +9,7 @@ import tqdm
 
 from bert_span import tag_job
 from bert_span.answers import prediction_files, tag_prediction_files
-from bert_span.answers.decoder import DecoderOptions
+from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.logits_file import LogitsWriter
 from bert_span.answers.original_no_span import as_original_without_span
 from bert_span.answers.prediction_reader import read_na_probs, read_predictions

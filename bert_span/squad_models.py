@@ -5,7 +5,7 @@ import os
 
 import tensorflow as tf
 
-from bert_span.answers.decoder import DecoderOptions
+from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.best_model import selection_words
 from bert_span.extractor import SpanExtractor
 from bert_span.presets import headed_model as heads

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from bert_span.answers.candidates import Candidates
+from bert_span.answers.decoding.candidates import Candidates
 from bert_span.serving import byte_entries
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
-from bert_span.answers.decoder import DecoderOptions
+from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.ensemble import decode_saved_logits
 from bert_span.answers.logits_file import LogitsWriter, read_logits
 from bert_span.answers.prediction_files import write_prediction_files

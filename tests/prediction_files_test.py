@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.answers.decoder import DecoderOptions, SpanDecoder
+from bert_span.answers.decoding.span_decoder import DecoderOptions, SpanDecoder
 from bert_span.answers.prediction_files import (
   json_entry,
   predictions_of,

@@ -8,13 +8,13 @@ import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import FineTuningOptions, SpanExtractor, SquadExample
-from bert_span.answers.decoder import DecoderOptions
+from bert_span.answers.decoding.bio_decoder import TagDecoderOptions
+from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.logits_file import (
   TAG_LOGITS,
   LogitsWriter,
   read_logits,
 )
-from bert_span.answers.tag_decoder import TagDecoderOptions
 from bert_span.presets import headed_model as heads
 from bert_span.presets.model_directory import (
   HEAD_FILE,

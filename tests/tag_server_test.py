@@ -9,7 +9,7 @@ from server_requests import ask, serialized_example
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import SpanExtractor, SquadExample, TagDecoderOptions
-from bert_span.answers.decoder import NO_SPAN_NULL_ODDS
+from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 from bert_span.presets import headed_model as heads
 from bert_span.served_heads import server_of
 from bert_span.serving.answer_server import ServingOptions

@@ -11,7 +11,7 @@ from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
 import bert_span
 from bert_span import tflite_export
-from bert_span.answers.decoder import DecoderOptions
+from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.serving import tflite_file, tflite_verification
 from bert_span.serving.tflite_extractor import TFLiteSpanExtractor

@@ -3,9 +3,9 @@
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.candidates import position_scores
-from bert_span.answers.joint_probability import log_partition
-from bert_span.answers.n_best import null_entry
+from bert_span.answers.decoding.candidates import position_scores
+from bert_span.answers.decoding.joint_probability import log_partition
+from bert_span.answers.decoding.n_best import null_entry
 from bert_span.answers.window_logits import WINDOW_SPECS, WindowLogits
 
 _LOGITS = tf.TensorSpec([None, None], tf.float32)  # [windows, seq_length]

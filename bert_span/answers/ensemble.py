@@ -6,7 +6,7 @@ from bert_span.answers.bio_window_logits import (
   WindowTagDecoder,
   WindowTagLogits,
 )
-from bert_span.answers.tag_decoder import TagDecoderOptions
+from bert_span.answers.decoding.bio_decoder import TagDecoderOptions
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.window_batches import window_batches
 

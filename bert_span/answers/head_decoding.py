@@ -4,8 +4,8 @@ from bert_span.answers.bio_window_logits import (
   WindowTagDecoder,
   WindowTagLogits,
 )
-from bert_span.answers.decoder import DecoderOptions
-from bert_span.answers.tag_decoder import TagDecoderOptions
+from bert_span.answers.decoding.bio_decoder import TagDecoderOptions
+from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.bio_labels import NUM_TAGS
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.decoder import SpanDecoder
+from bert_span.answers.decoding.span_decoder import SpanDecoder
 from bert_span.answers.prediction_files import (
   PREDICTION_COLUMNS,
   predictions_of,

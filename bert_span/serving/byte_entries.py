@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from bert_span.answers.n_best import Entries, NullEntry
+from bert_span.answers.decoding.n_best import Entries, NullEntry
 
 
 class _List(NamedTuple):

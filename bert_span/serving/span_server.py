@@ -4,7 +4,7 @@ import functools
 
 import tensorflow as tf
 
-from bert_span.answers.decoder import SpanDecoder
+from bert_span.answers.decoding.span_decoder import SpanDecoder
 from bert_span.serving.answer_server import AnswerServer
 
 

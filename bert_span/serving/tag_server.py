@@ -4,7 +4,7 @@ import functools
 
 import tensorflow as tf
 
-from bert_span.answers.tag_decoder import TagDecoder
+from bert_span.answers.decoding.bio_decoder import TagDecoder
 from bert_span.serving.answer_server import AnswerServer
 
 

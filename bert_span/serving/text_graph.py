@@ -7,9 +7,9 @@ their own, since TFLite has no Unicode, no float64 and no string operations.
 
 import tensorflow as tf
 
-from bert_span.answers import candidates as candidates_lib
-from bert_span.answers import n_best, probabilities
-from bert_span.answers.decoder import NO_SPAN_NULL_ODDS
+from bert_span.answers.decoding import candidates as candidates_lib
+from bert_span.answers.decoding import n_best, probabilities
+from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.serving import byte_entries
 from bert_span.text.byte_tokenizer import ByteTokenizer

@@ -7,7 +7,7 @@ probabilities, of their type and shape.
 
 import tensorflow as tf
 
-from bert_span.answers.joint_probability import log_partition
+from bert_span.answers.decoding.joint_probability import log_partition
 
 
 def of_options(

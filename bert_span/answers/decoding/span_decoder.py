@@ -7,8 +7,8 @@ import numbers
 import keras
 import tensorflow as tf
 
-from bert_span.answers import candidates as candidates_lib
-from bert_span.answers import n_best, probabilities, span_text
+from bert_span.answers.decoding import candidates as candidates_lib
+from bert_span.answers.decoding import n_best, probabilities, span_text
 
 SPAN_SCORES = ("logit_sum", "mean_probability")
 

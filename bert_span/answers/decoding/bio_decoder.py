@@ -7,8 +7,8 @@ import numbers
 import keras
 import tensorflow as tf
 
-from bert_span.answers import span_text, tag_paths
-from bert_span.answers.decoder import NO_SPAN_NULL_ODDS
+from bert_span.answers.decoding import bio_paths, span_text
+from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 
 TAG_DECODINGS = ("viterbi", "greedy")
 
@@ -120,10 +120,10 @@ class TagDecoder(keras.layers.Layer):
     contexts = tf.convert_to_tensor(contexts, tf.string)
     characters = span_text.context_characters(contexts)
     num_examples = tf.size(contexts)
-    tokens = tag_paths.passage_tokens(
+    tokens = bio_paths.passage_tokens(
       windows, _finite(tag_logits), num_examples
     )
-    path = tag_paths.best_span_path(tokens)
+    path = bio_paths.best_span_path(tokens)
     null_odds = tf.where(
       tokens.num_tokens > 0,
       -path.odds,
@@ -157,8 +157,8 @@ class TagDecoder(keras.layers.Layer):
     """The labelling that spans are read off, int32 [examples, tokens]."""
     if self.options.decoding == "viterbi":
       return path.tags
-    greedy = tag_paths.greedy_tags(tokens)
-    has_span = tf.reduce_any(greedy != tag_paths.O, axis=1, keepdims=True)
+    greedy = bio_paths.greedy_tags(tokens)
+    has_span = tf.reduce_any(greedy != bio_paths.O, axis=1, keepdims=True)
     return tf.where(has_span, greedy, path.tags)
 
   def _is_kept(self, spans, null_odds, num_examples):
@@ -179,8 +179,8 @@ def _spans(tokens, tags):
     Dict of [spans]: example_index, char_start, char_end int32; score,
     probability float64.
   """
-  is_inside = tags != tag_paths.O
-  is_i = tags == tag_paths.I
+  is_inside = tags != bio_paths.O
+  is_i = tags == bio_paths.I
   before = tf.pad(is_inside, [[0, 0], [1, 0]])[:, :-1]
   next_is_i = tf.pad(is_i, [[0, 0], [0, 1]])[:, 1:]
   # As the evaluator of MultiSpanQA: an I behind an O begins a span too.
@@ -211,7 +211,7 @@ def _log_probabilities(tokens, tags):
     probability that the next token is no I, 1 at the last.
   """
   log_p = tf.nn.log_softmax(tokens.tag_logits)
-  p_inside = tf.exp(log_p[:, :, tag_paths.I])
+  p_inside = tf.exp(log_p[:, :, bio_paths.I])
   p_inside = tf.where(tokens.is_token, p_inside, tf.zeros_like(p_inside))
   next_no_i = 1 - tf.pad(p_inside, [[0, 0], [0, 1]])[:, 1:]
   return tf.gather(log_p, tags, batch_dims=2), next_no_i
@@ -219,7 +219,7 @@ def _log_probabilities(tokens, tags):
 
 def _no_span_probability(tokens):
   """P(all O) of each passage: float64 [examples], 1 without a token."""
-  log_p = tf.nn.log_softmax(tokens.tag_logits)[:, :, tag_paths.O]
+  log_p = tf.nn.log_softmax(tokens.tag_logits)[:, :, bio_paths.O]
   log_p = tf.where(tokens.is_token, log_p, tf.zeros_like(log_p))
   return tf.exp(tf.reduce_sum(log_p, axis=1))
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.answers import tag_paths
-from bert_span.answers.decoder import NO_SPAN_NULL_ODDS
-from bert_span.answers.tag_decoder import TagDecoder, TagDecoderOptions
+from bert_span.answers.decoding import bio_paths
+from bert_span.answers.decoding.bio_decoder import TagDecoder, TagDecoderOptions
+from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 from bert_span.data.bio_labels import B, I, O
 
 _PREFIX = 2  # positions before the passage: [CLS] [SEP]
@@ -232,13 +232,13 @@ def test_viterbi_equals_the_best_of_all_labellings():
   rng = np.random.default_rng(3)
   lengths = [1, 2, 3, 4, 5, 6, 6, 6]
   logits = rng.normal(scale=2, size=[len(lengths), 7, 3])
-  tokens = tag_paths.PassageTokens(
+  tokens = bio_paths.PassageTokens(
     tf.constant(logits),
     tf.zeros([len(lengths), 7], tf.int32),
     tf.zeros([len(lengths), 7], tf.int32),
     tf.constant(lengths),
   )
-  path = tag_paths.best_span_path(tokens)
+  path = bio_paths.best_span_path(tokens)
   for i, n in enumerate(lengths):
     log_p = logits[i, :n] - np.log(np.exp(logits[i, :n]).sum(1, keepdims=True))
     tags, odds = _brute_force(log_p)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.answers import span_text
-from bert_span.answers.decoder import (
+from bert_span.answers.decoding import span_text
+from bert_span.answers.decoding.span_decoder import (
   NO_SPAN_NULL_ODDS,
   DecoderOptions,
   SpanDecoder,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from bert_span.answers import span_text
+from bert_span.answers.decoding import span_text
 
 
 class Entries(NamedTuple):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.answers.decoder import DecoderOptions, SpanDecoder
-from bert_span.answers.joint_probability import log_partition
+from bert_span.answers.decoding.joint_probability import log_partition
+from bert_span.answers.decoding.span_decoder import DecoderOptions, SpanDecoder
 
 
 def _windows(example_index, may_start, may_end):

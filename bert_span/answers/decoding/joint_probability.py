@@ -33,7 +33,7 @@ apart, e^-40 in a sum of size 1 is below float64's precision.
 
 import tensorflow as tf
 
-from bert_span.answers import candidates as candidates_lib
+from bert_span.answers.decoding import candidates as candidates_lib
 
 # log of "nothing": finite in float32, so that sums and differences of it are.
 _LOG_ZERO = -1e30

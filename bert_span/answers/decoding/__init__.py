@@ -1,0 +1,1 @@
+"""Logits -> spans."""
