@@ -84,7 +84,7 @@ def _take_turns(parts, vocabulary, version_2):
   """
   from benchmarks.slow_decoder import decode_slowly
   from bert_span.answers.decoding.span_decoder import DecoderOptions
-  from bert_span.answers.prediction_files import write_prediction_files
+  from bert_span.answers.files.prediction_files import write_prediction_files
   from bert_span.answers.window_logits import WindowDecoder
 
   options = DecoderOptions(version_2_with_negative=version_2)

@@ -221,7 +221,7 @@ def _answer_text(extractor, question, context):
 
 
 def _json_object(question, prediction):
-  from bert_span.answers.prediction_files import json_entry
+  from bert_span.answers.files.prediction_files import json_entry
 
   is_span = bool(prediction.text)
   return {

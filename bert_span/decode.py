@@ -46,15 +46,17 @@ def main(argv):
   # Seconds: only once the flags are known to be right.
   import tensorflow as tf
 
-  from bert_span.answers.ensemble import decode_saved_logits
-  from bert_span.answers.logits_file import (
+  from bert_span.answers.files.bio_prediction_files import (
+    write_tag_prediction_files,
+  )
+  from bert_span.answers.files.ensemble import decode_saved_logits
+  from bert_span.answers.files.logits_file import (
     SPAN_LOGITS,
     TAG_LOGITS,
     read_logits,
   )
-  from bert_span.answers.original_no_span import as_original_without_span
-  from bert_span.answers.prediction_files import write_prediction_files
-  from bert_span.answers.tag_prediction_files import write_tag_prediction_files
+  from bert_span.answers.files.original_no_span import as_original_without_span
+  from bert_span.answers.files.prediction_files import write_prediction_files
 
   head, preprocessor, options = _head_preprocessor_and_decoder_options()
   program_flags.check_no_span(head)

@@ -94,8 +94,8 @@ def _check_flags():
 def _report():
   """The `Report` of the flags' files."""
   from bert_span.answers import file_scores, question_results
-  from bert_span.answers.n_best_reader import read_n_best
-  from bert_span.answers.prediction_reader import read_predictions
+  from bert_span.answers.files.n_best_reader import read_n_best
+  from bert_span.answers.files.prediction_reader import read_predictions
   from bert_span.reporting.calibration_section import confidence_of
   from bert_span.reporting.report_page import Report
   from bert_span.squad.reader import read_squad

@@ -8,11 +8,14 @@ import tensorflow as tf
 import tqdm
 
 from bert_span import tag_job
-from bert_span.answers import prediction_files, tag_prediction_files
 from bert_span.answers.decoding.span_decoder import DecoderOptions
-from bert_span.answers.logits_file import LogitsWriter
-from bert_span.answers.original_no_span import as_original_without_span
-from bert_span.answers.prediction_reader import read_na_probs, read_predictions
+from bert_span.answers.files import bio_prediction_files, prediction_files
+from bert_span.answers.files.logits_file import LogitsWriter
+from bert_span.answers.files.original_no_span import as_original_without_span
+from bert_span.answers.files.prediction_reader import (
+  read_na_probs,
+  read_predictions,
+)
 from bert_span.answers.score_table import format_scores, format_tag_scores
 from bert_span.best_model import BestModel, selection_words
 from bert_span.data.training_records import window_fingerprint
@@ -242,7 +245,7 @@ class SquadJob:
   def _write_prediction_files(self, predictions, version_2):
     write = prediction_files.write_prediction_files
     if self.head == heads.BIO:
-      write = tag_prediction_files.write_tag_prediction_files
+      write = bio_prediction_files.write_tag_prediction_files
     return write(self.output_dir, predictions, version_2)
 
   @property

@@ -10,10 +10,12 @@ import pytest
 from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.span_decoder import DecoderOptions
-from bert_span.answers.ensemble import decode_saved_logits
-from bert_span.answers.logits_file import LogitsWriter, read_logits
-from bert_span.answers.prediction_files import write_prediction_files
-from bert_span.answers.tag_prediction_files import write_tag_prediction_files
+from bert_span.answers.files.bio_prediction_files import (
+  write_tag_prediction_files,
+)
+from bert_span.answers.files.ensemble import decode_saved_logits
+from bert_span.answers.files.logits_file import LogitsWriter, read_logits
+from bert_span.answers.files.prediction_files import write_prediction_files
 from bert_span.certificate.golden_logits import window_logits
 from bert_span.certificate.original_texts import is_text_of
 from bert_span.data.window_batches import window_batches

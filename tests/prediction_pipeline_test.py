@@ -12,7 +12,7 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 from exported_model import exported_model
 
-from bert_span.answers.answer_rows import answer_row
+from bert_span.answers.files.answer_rows import answer_row
 from bert_span.beam import answer_source, prediction_pipeline
 from bert_span.beam.answer_source import AnswerSource
 from bert_span.beam.shards import AnswerShards

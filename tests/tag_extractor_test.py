@@ -10,7 +10,7 @@ from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 from bert_span import FineTuningOptions, SpanExtractor, SquadExample
 from bert_span.answers.decoding.bio_decoder import TagDecoderOptions
 from bert_span.answers.decoding.span_decoder import DecoderOptions
-from bert_span.answers.logits_file import (
+from bert_span.answers.files.logits_file import (
   TAG_LOGITS,
   LogitsWriter,
   read_logits,

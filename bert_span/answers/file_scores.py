@@ -2,12 +2,12 @@
 
 from absl import logging
 
-from bert_span.answers.multi_span_metrics import evaluate_multi_span
-from bert_span.answers.prediction_reader import (
+from bert_span.answers.files.prediction_reader import (
   read_na_probs,
   read_predictions,
 )
-from bert_span.answers.span_prediction_reader import read_span_predictions
+from bert_span.answers.files.span_prediction_reader import read_span_predictions
+from bert_span.answers.multi_span_metrics import evaluate_multi_span
 from bert_span.answers.squad1_metrics import evaluate_squad1
 from bert_span.answers.squad2_metrics import evaluate_squad2
 from bert_span.squad.reader import read_squad

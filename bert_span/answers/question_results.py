@@ -3,8 +3,8 @@
 import dataclasses
 
 from bert_span.answers import squad1_metrics, squad2_metrics
-from bert_span.answers.n_best_reader import ListedAnswer
-from bert_span.answers.prediction_ids import shorten_id
+from bert_span.answers.files.n_best_reader import ListedAnswer
+from bert_span.answers.files.prediction_ids import shorten_id
 from bert_span.squad.example import SquadExample
 from bert_span.storage.json_fields import shortened
 

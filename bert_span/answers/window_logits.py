@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.decoding.span_decoder import SpanDecoder
-from bert_span.answers.prediction_files import (
+from bert_span.answers.files.prediction_files import (
   PREDICTION_COLUMNS,
   predictions_of,
 )

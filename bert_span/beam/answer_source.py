@@ -6,7 +6,7 @@ import threading
 
 import tensorflow as tf
 
-from bert_span.answers.answer_rows import answer_row
+from bert_span.answers.files.answer_rows import answer_row
 from bert_span.answers.head_decoding import BIO, SPAN
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.extractor import SpanExtractor

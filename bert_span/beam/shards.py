@@ -18,7 +18,7 @@ import re
 
 import tensorflow as tf
 
-from bert_span.answers.answer_rows import write_json_lines, write_rows
+from bert_span.answers.files.answer_rows import write_json_lines, write_rows
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The worst errors: a table of them, and each with its passage."""
 
-from bert_span.answers.prediction_ids import shorten_id
+from bert_span.answers.files.prediction_ids import shorten_id
 from bert_span.reporting.marked_text import marked_segments
 from bert_span.reporting.markup import (
   Column,

@@ -6,7 +6,7 @@ import numpy as np
 
 from bert_span.answers import head_decoding
 from bert_span.answers.answerer import AnswerForms
-from bert_span.answers.prediction_files import predictions_of
+from bert_span.answers.files.prediction_files import predictions_of
 from bert_span.serving import tflite_file
 from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
 from bert_span.serving.tflite_runner import make_interpreter

@@ -11,7 +11,7 @@ from damaged_json import damaged_files
 from unicode_texts import REPRODUCIBLE
 
 from bert_span.answers.file_scores import score_files
-from bert_span.answers.prediction_reader import (
+from bert_span.answers.files.prediction_reader import (
   read_na_probs,
   read_predictions,
 )

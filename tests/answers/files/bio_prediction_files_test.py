@@ -5,7 +5,7 @@ import pathlib
 
 import tensorflow as tf
 
-from bert_span.answers.tag_prediction_files import (
+from bert_span.answers.files.bio_prediction_files import (
   AnswerSpan,
   tag_predictions_of,
   write_tag_prediction_files,

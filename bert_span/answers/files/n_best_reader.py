@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from bert_span.answers.prediction_ids import shorten_id
-from bert_span.answers.prediction_reader import load_json_object
+from bert_span.answers.files.prediction_ids import shorten_id
+from bert_span.answers.files.prediction_reader import load_json_object
 from bert_span.storage.json_fields import is_kind, shortened
 
 

@@ -6,7 +6,7 @@ import os
 
 from absl import logging
 
-from bert_span.answers.prediction_ids import shorten_id
+from bert_span.answers.files.prediction_ids import shorten_id
 from bert_span.storage.input_file import read_bytes
 from bert_span.storage.json_fields import shortened
 

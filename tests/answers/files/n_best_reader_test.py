@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from bert_span.answers.n_best_reader import ListedAnswer, read_n_best
-from bert_span.answers.prediction_files import (
+from bert_span.answers.files.n_best_reader import ListedAnswer, read_n_best
+from bert_span.answers.files.prediction_files import (
   NBestEntry,
   Prediction,
   write_prediction_files,

@@ -3,7 +3,7 @@
 import dataclasses
 import os
 
-from bert_span.answers.prediction_files import (
+from bert_span.answers.files.prediction_files import (
   NULL_ODDS_FILE,
   PREDICTIONS_FILE,
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.answers.logits_file import LogitsWriter, read_logits
+from bert_span.answers.files.logits_file import LogitsWriter, read_logits
 from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
 from bert_span.squad.example import SquadExample
 

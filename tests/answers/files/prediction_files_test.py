@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from bert_span.answers.decoding.span_decoder import DecoderOptions, SpanDecoder
-from bert_span.answers.prediction_files import (
+from bert_span.answers.files.prediction_files import (
   json_entry,
   predictions_of,
   write_prediction_files,

@@ -1,0 +1,1 @@
+"""Predictions, n-best lists and logits in files."""
