@@ -178,7 +178,7 @@ def _unread_questions(predict_file):
 
 def _mean_f1(examples, runs):
   """F1 on some of the questions, the mean of the runs of seeds.json."""
-  from bert_span.answers.squad1_metrics import evaluate_squad1
+  from bert_span.answers.scoring.squad1 import evaluate_squad1
 
   scores = []
   for run in runs:

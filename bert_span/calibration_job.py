@@ -5,15 +5,18 @@ import os
 
 import numpy as np
 
-from bert_span.answers import null_threshold
-from bert_span.answers.answer_confidence import AnswerConfidence, decoded_part
-from bert_span.answers.calibration import (
+from bert_span.answers.scoring import null_threshold
+from bert_span.answers.scoring.answer_confidence import (
+  AnswerConfidence,
+  decoded_part,
+)
+from bert_span.answers.scoring.reliability import (
   equal_mass_bins,
   equal_width_bins,
   risk_coverage,
 )
-from bert_span.answers.squad2_metrics import score_question
-from bert_span.answers.temperature import fit_temperature
+from bert_span.answers.scoring.squad2 import score_question
+from bert_span.answers.scoring.temperature import fit_temperature
 from bert_span.answers.window_logits import WindowDecoder
 from bert_span.squad.reader import SquadFile
 from bert_span.squad_scores import official_scores

@@ -93,9 +93,10 @@ def _check_flags():
 
 def _report():
   """The `Report` of the flags' files."""
-  from bert_span.answers import file_scores, question_results
+  from bert_span.answers import question_results
   from bert_span.answers.files.n_best_reader import read_n_best
   from bert_span.answers.files.prediction_reader import read_predictions
+  from bert_span.answers.scoring import official_scores
   from bert_span.reporting.calibration_section import confidence_of
   from bert_span.reporting.report_page import Report
   from bert_span.squad.reader import read_squad
@@ -107,7 +108,7 @@ def _report():
   else:
     predictions = question_results.first_texts(n_best)
   try:
-    scores = file_scores.score_predictions(squad_file, predictions)
+    scores = official_scores.score_predictions(squad_file, predictions)
     results = question_results.question_results(squad_file, n_best, predictions)
     chosen = _chosen(results)
   except ValueError as error:

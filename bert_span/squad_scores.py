@@ -4,9 +4,9 @@ import dataclasses
 import hashlib
 import math
 
-from bert_span.answers.multi_span_metrics import evaluate_multi_span
-from bert_span.answers.squad1_metrics import evaluate_squad1
-from bert_span.answers.squad2_metrics import evaluate_squad2
+from bert_span.answers.scoring.multi_span import evaluate_multi_span
+from bert_span.answers.scoring.squad1 import evaluate_squad1
+from bert_span.answers.scoring.squad2 import evaluate_squad2
 from bert_span.presets import headed_model as heads
 from bert_span.squad.reader import SquadFile
 from bert_span.training.selection import SelectionOptions

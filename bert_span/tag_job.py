@@ -5,11 +5,14 @@ import os
 
 import tensorflow as tf
 
-from bert_span.answers.disagreement_report import DisagreementReport
 from bert_span.answers.files.bio_prediction_files import SPANS_FILE
 from bert_span.answers.files.span_prediction_reader import read_span_predictions
-from bert_span.answers.multi_span_metrics import evaluate_multi_span
-from bert_span.answers.tag_agreement import TagAgreement, tagged_passages
+from bert_span.answers.scoring.annotator_agreement import (
+  TagAgreement,
+  tagged_passages,
+)
+from bert_span.answers.scoring.disagreement_report import DisagreementReport
+from bert_span.answers.scoring.multi_span import evaluate_multi_span
 from bert_span.storage.atomic_file import write_json_atomically
 
 AGREEMENT_FILE = "tag_agreement.json"

@@ -8,8 +8,8 @@ import os
 import numpy as np
 
 import bert_span
-from bert_span.answers.squad1_metrics import evaluate_squad1
-from bert_span.answers.squad2_metrics import evaluate_squad2
+from bert_span.answers.scoring.squad1 import evaluate_squad1
+from bert_span.answers.scoring.squad2 import evaluate_squad2
 from bert_span.data.window_batches import example_arrays
 from bert_span.presets import headed_model as heads
 from bert_span.presets.span_config import span_config

@@ -11,8 +11,8 @@ import pytest
 from tiny_extractor import CONTEXT, tiny_extractor
 
 from bert_span import calibration_job, tflite_export
-from bert_span.answers.answer_confidence import AnswerConfidence
 from bert_span.answers.decoding.span_decoder import DecoderOptions
+from bert_span.answers.scoring.answer_confidence import AnswerConfidence
 from bert_span.extractor import SpanExtractor
 from bert_span.presets.span_config import read_span_config
 from bert_span.served_heads import server_of

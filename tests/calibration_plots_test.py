@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from bert_span.answers.calibration import (
+from bert_span.answers.scoring.reliability import (
   equal_mass_bins,
   equal_width_bins,
   risk_coverage,

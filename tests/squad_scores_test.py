@@ -3,9 +3,9 @@
 import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
-from bert_span.answers.multi_span_metrics import evaluate_multi_span
-from bert_span.answers.squad1_metrics import evaluate_squad1
-from bert_span.answers.squad2_metrics import evaluate_squad2
+from bert_span.answers.scoring.multi_span import evaluate_multi_span
+from bert_span.answers.scoring.squad1 import evaluate_squad1
+from bert_span.answers.scoring.squad2 import evaluate_squad2
 from bert_span.presets import headed_model as heads
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile

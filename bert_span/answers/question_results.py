@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from bert_span.answers import squad1_metrics, squad2_metrics
 from bert_span.answers.files.n_best_reader import ListedAnswer
 from bert_span.answers.files.prediction_ids import shorten_id
+from bert_span.answers.scoring import squad1, squad2
 from bert_span.squad.example import SquadExample
 from bert_span.storage.json_fields import shortened
 
@@ -123,9 +123,9 @@ def _span_of(entry, example):
 
 
 def _score_squad1(example, prediction):
-  return squad1_metrics.score_question(example, prediction)
+  return squad1.score_question(example, prediction)
 
 
 def _score_squad2(example, prediction):
-  score = squad2_metrics.score_question(example, prediction)
+  score = squad2.score_question(example, prediction)
   return score.exact, score.f1

@@ -1,7 +1,7 @@
 """Point 6: the official metrics."""
 
-from bert_span.answers import squad1_metrics, squad2_metrics
-from bert_span.answers.answer_match import exact_match, normalize_answer
+from bert_span.answers.scoring import squad1, squad2
+from bert_span.answers.scoring.answer_match import exact_match, normalize_answer
 from bert_span.certificate.check import Tally
 
 _LIMIT = 1e-9
@@ -37,9 +37,9 @@ def _check_pairs(goldens):
     exact = exact_match(prediction, gold)
     ours = [
       exact,
-      squad1_metrics.answer_f1(prediction, gold),
+      squad1.answer_f1(prediction, gold),
       exact,
-      squad2_metrics.answer_f1(prediction, gold),
+      squad2.answer_f1(prediction, gold),
     ]
     tally.add_numbers(ours, originals, f"{prediction!r}, {gold!r}")
   return tally.check()
@@ -74,13 +74,11 @@ def _evaluate(goldens, key, examples):
   evaluator, *options = evaluation.split(", ")
   predictions = goldens.read(predictions_name)
   if evaluator != _VERSION_2:
-    return squad1_metrics.evaluate_squad1(examples[False], predictions)
+    return squad1.evaluate_squad1(examples[False], predictions)
   options = dict(option.split() for option in options)
   arguments = {}
   if "na-prob" in options:
     arguments["na_probs"] = goldens.read(f"{options['na-prob']}.json.gz")
   if "threshold" in options:
     arguments["na_prob_thresh"] = float(options["threshold"])
-  return squad2_metrics.evaluate_squad2(
-    examples[True], predictions, **arguments
-  )
+  return squad2.evaluate_squad2(examples[True], predictions, **arguments)

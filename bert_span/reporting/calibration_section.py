@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from bert_span.answers.calibration import (
+from bert_span.answers.scoring.reliability import (
   ReliabilityBins,
   RiskCoverage,
   equal_width_bins,

@@ -10,11 +10,11 @@ import pytest
 from damaged_json import damaged_files
 from unicode_texts import REPRODUCIBLE
 
-from bert_span.answers.file_scores import score_files
 from bert_span.answers.files.prediction_reader import (
   read_na_probs,
   read_predictions,
 )
+from bert_span.answers.scoring.official_scores import score_files
 from bert_span.squad.reader import read_squad
 
 _CONTEXT = "Yes Ada came é 🙂 by herself."

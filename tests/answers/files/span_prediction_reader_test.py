@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from bert_span.answers.file_scores import score_span_files
 from bert_span.answers.files.span_prediction_reader import read_span_predictions
+from bert_span.answers.scoring.official_scores import score_span_files
 
 
 def _write(path, value):

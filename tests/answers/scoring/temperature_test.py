@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from bert_span.answers.temperature import (
+from bert_span.answers.scoring.temperature import (
   HIGHEST,
   LOWEST,
   fit_temperature,

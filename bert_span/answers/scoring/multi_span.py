@@ -5,8 +5,8 @@ import difflib
 
 from absl import logging
 
-from bert_span.answers.answer_match import normalize_answer
 from bert_span.answers.files import prediction_ids
+from bert_span.answers.scoring.answer_match import normalize_answer
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bert_span.answers.file_scores import score_files
+from bert_span.answers.scoring.official_scores import score_files
 
 
 def _question(qas_id, *golds, **more):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bert_span.answers import squad1_metrics
-from bert_span.answers.answer_match import (
+from bert_span.answers.scoring import squad1
+from bert_span.answers.scoring.answer_match import (
   exact_match,
   normalize_answer,
   token_f1,
@@ -45,12 +45,12 @@ def test_f1_counts_repeated_tokens_as_often_as_both_sides_have_them():
 
 def test_two_empty_answers_match_exactly_but_have_f1_zero():
   assert exact_match("the", "") == 1
-  assert squad1_metrics.answer_f1("the", "") == 0
+  assert squad1.answer_f1("the", "") == 0
 
 
 def test_each_figure_takes_the_annotator_that_suits_it_best():
   examples = [_example("q1", "red car", "red"), _example("q2", "blue")]
-  scores = squad1_metrics.evaluate_squad1(
+  scores = squad1.evaluate_squad1(
     examples, {"q1": "the Red", "q2": "dark blue"}
   )
   # q1: 1 and 1 with the second annotator. q2: precision 1/2, recall 1.
@@ -62,7 +62,7 @@ def test_each_figure_takes_the_annotator_that_suits_it_best():
 
 def test_missing_predictions_count_zero_and_are_reported_once(caplog):
   examples = [_example(f"q{i}", "x") for i in range(4)]
-  scores = squad1_metrics.evaluate_squad1(examples, {"q0": "x"})
+  scores = squad1.evaluate_squad1(examples, {"q0": "x"})
   assert scores == {"exact_match": 25.0, "f1": 25.0}
   (message,) = [record.getMessage() for record in caplog.records]
   assert "3 of 4 questions have no prediction" in message
@@ -71,7 +71,7 @@ def test_missing_predictions_count_zero_and_are_reported_once(caplog):
 
 def test_predictions_of_unknown_questions_are_reported(caplog):
   predictions = {"q0": "x", "other": "y"}
-  scores = squad1_metrics.evaluate_squad1([_example("q0", "x")], predictions)
+  scores = squad1.evaluate_squad1([_example("q0", "x")], predictions)
   assert scores["exact_match"] == 100.0
   assert "1 of 2 predictions belong to no question" in caplog.text
   assert "other" in caplog.text
@@ -79,16 +79,16 @@ def test_predictions_of_unknown_questions_are_reported(caplog):
 
 def test_a_repeated_question_id_counts_twice():
   examples = [_example("q", "x"), _example("q", "y"), _example("r", "x")]
-  scores = squad1_metrics.evaluate_squad1(examples, {"q": "x", "r": "x"})
+  scores = squad1.evaluate_squad1(examples, {"q": "x", "r": "x"})
   assert scores["exact_match"] == pytest.approx(200 / 3)
 
 
 def test_a_question_without_annotated_answers_is_an_error_with_its_id():
   examples = [_example("good", "x"), _example("bare")]
   with pytest.raises(ValueError, match=r"bare.*is_impossible"):
-    squad1_metrics.evaluate_squad1(examples, {"good": "x", "bare": "y"})
+    squad1.evaluate_squad1(examples, {"good": "x", "bare": "y"})
 
 
 def test_no_questions_at_all_is_an_error():
   with pytest.raises(ValueError, match="at least one question"):
-    squad1_metrics.evaluate_squad1([], {})
+    squad1.evaluate_squad1([], {})

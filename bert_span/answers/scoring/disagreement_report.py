@@ -4,7 +4,7 @@ import heapq
 
 import numpy as np
 
-from bert_span.answers.tag_agreement import entropies
+from bert_span.answers.scoring.annotator_agreement import entropies
 
 
 class DisagreementReport:

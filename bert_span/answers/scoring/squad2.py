@@ -10,12 +10,12 @@ import math
 
 import numpy as np
 
-from bert_span.answers.answer_match import (
+from bert_span.answers.files import prediction_ids
+from bert_span.answers.scoring.answer_match import (
   exact_match,
   normalize_answer,
   token_f1,
 )
-from bert_span.answers.files import prediction_ids
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.calibration import equal_width_bins
 from bert_span.answers.decoding.bio_paths import passage_tokens
+from bert_span.answers.scoring.reliability import equal_width_bins
 from bert_span.data.bio_labels import O, tag_labels
 from bert_span.squad.example import SquadExample
 

@@ -7,9 +7,9 @@ from bert_span.answers.files.prediction_reader import (
   read_predictions,
 )
 from bert_span.answers.files.span_prediction_reader import read_span_predictions
-from bert_span.answers.multi_span_metrics import evaluate_multi_span
-from bert_span.answers.squad1_metrics import evaluate_squad1
-from bert_span.answers.squad2_metrics import evaluate_squad2
+from bert_span.answers.scoring.multi_span import evaluate_multi_span
+from bert_span.answers.scoring.squad1 import evaluate_squad1
+from bert_span.answers.scoring.squad2 import evaluate_squad2
 from bert_span.squad.reader import read_squad
 
 

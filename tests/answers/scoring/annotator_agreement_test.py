@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from bert_span.answers.bio_window_logits import WindowTagLogits
-from bert_span.answers.disagreement_report import DisagreementReport
-from bert_span.answers.tag_agreement import (
+from bert_span.answers.scoring.annotator_agreement import (
   TagAgreement,
   TaggedPassage,
   entropies,
   tagged_passages,
 )
+from bert_span.answers.scoring.disagreement_report import DisagreementReport
 from bert_span.squad.example import Answer, SquadExample
 
 _EXAMPLE = SquadExample(

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
-from bert_span.answers.answer_confidence import AnswerConfidence, decoded_part
+from bert_span.answers.scoring.answer_confidence import (
+  AnswerConfidence,
+  decoded_part,
+)
 from bert_span.answers.window_logits import WindowDecoder
 from bert_span.squad.example import SquadExample
 

@@ -2,12 +2,12 @@
 
 from absl import logging
 
-from bert_span.answers.answer_match import (
+from bert_span.answers.files import prediction_ids
+from bert_span.answers.scoring.answer_match import (
   exact_match,
   normalize_answer,
   token_f1,
 )
-from bert_span.answers.files import prediction_ids
 
 
 def answer_f1(prediction, gold):

@@ -6,9 +6,9 @@ score that differs in its last digits, as on another machine, decides alike.
 
 import numpy as np
 
-from bert_span.answers.calibration import risk_coverage
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
-from bert_span.answers.squad2_metrics import evaluate_squad2, score_question
+from bert_span.answers.scoring.reliability import risk_coverage
+from bert_span.answers.scoring.squad2 import evaluate_squad2, score_question
 
 
 def best_f1_threshold(examples, best_spans, null_odds):

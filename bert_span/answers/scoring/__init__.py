@@ -1,0 +1,1 @@
+"""Official metrics, thresholds and calibration."""
