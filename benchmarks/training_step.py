@@ -89,8 +89,11 @@ def _measure(shape, batch_size, length):
   """Trains one case; the dict that is printed."""
   from benchmarks.random_training import random_model
   from bert_span.dry_run import model_sizes
-  from bert_span.training.device_memory import local_device, peak_bytes
-  from bert_span.training.memory_estimate import StepOptions, estimate_memory
+  from bert_span.training.devices.device_memory import local_device, peak_bytes
+  from bert_span.training.devices.memory_estimate import (
+    StepOptions,
+    estimate_memory,
+  )
 
   model = random_model(shape, pretraining=_TARGETS.value > 0)
   seconds = _seconds_a_step(model, batch_size, length)

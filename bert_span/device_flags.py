@@ -10,8 +10,9 @@ import types
 from absl import flags
 
 from bert_span import programs
-from bert_span.training import execution, strategy_options
-from bert_span.training.cluster import read_cluster
+from bert_span.training import execution
+from bert_span.training.devices import strategy_options
+from bert_span.training.devices.cluster import read_cluster
 
 
 @functools.cache
@@ -151,7 +152,7 @@ def make_strategy(train_batch_size, log):
   Returns:
     A tf.distribute.Strategy.
   """
-  from bert_span.training import strategy as strategies
+  from bert_span.training.devices import strategy as strategies
 
   strategy = strategies.make_strategy(device_options(), execution_options())
   share = -(-train_batch_size // strategy.num_replicas_in_sync)
@@ -200,7 +201,7 @@ def dry_run_flags():
 def dry_run_options():
   """The `DryRunOptions` of the flags and of the devices they ask for."""
   from bert_span.dry_run import DryRunOptions
-  from bert_span.training.device_plan import plan_devices
+  from bert_span.training.devices.plan import plan_devices
 
   options, gigabytes = execution_options(), dry_run_flags().memory_gb.value
   plan = plan_devices(device_options(), options)

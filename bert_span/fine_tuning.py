@@ -14,12 +14,12 @@ from bert_span.tag_fine_tuning import (
   tag_fingerprint,
   tag_loss_fn,
 )
+from bert_span.training.devices.strategy import scope_of
 from bert_span.training.execution import ExecutionOptions
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.progress import log_line
-from bert_span.training.strategy import scope_of
 from bert_span.training.train_options import TrainOptions
 
 

@@ -12,6 +12,7 @@ from bert_span.data.pretraining_batches import KEYS, with_weights
 from bert_span.modeling import pretraining_loss
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
+from bert_span.training.devices.strategy import scope_of
 from bert_span.training.event_file import EventFile
 from bert_span.training.execution import ExecutionOptions
 from bert_span.training.learning_rate import WarmupLinearDecay
@@ -19,7 +20,6 @@ from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.progress import log_line
 from bert_span.training.step import dynamic_signature
-from bert_span.training.strategy import scope_of
 from bert_span.training.train_options import TrainOptions
 
 # Batches that the mean length of a sequence is taken from.

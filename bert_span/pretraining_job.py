@@ -33,14 +33,14 @@ from bert_span.storage.atomic_file import (
 )
 from bert_span.text.span_masking import MaskingOptions
 from bert_span.training.checkpoints import steps_made
-from bert_span.training.preemption import TerminationRequest
-from bert_span.training.progress import log_line
-from bert_span.training.strategy import (
+from bert_span.training.devices.strategy import (
   is_chief,
   own_folder,
   scope_of,
 )
-from bert_span.training.worker_agreement import WorkerVote
+from bert_span.training.devices.worker_agreement import WorkerVote
+from bert_span.training.preemption import TerminationRequest
+from bert_span.training.progress import log_line
 
 MODEL_DIRECTORY = "model"
 TF1_DIRECTORY = "tf1"

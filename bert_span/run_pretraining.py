@@ -105,7 +105,7 @@ def main(argv):
   # Seconds: only once the flags are known to be right.
   from bert_span import pretraining_job
   from bert_span.run_flags import write_run_flags
-  from bert_span.training.strategy import is_chief
+  from bert_span.training.devices.strategy import is_chief
 
   strategy = None
   if _DO_TRAIN.value and not _DRY_RUN.dry_run.value:

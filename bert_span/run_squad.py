@@ -102,7 +102,7 @@ def main(argv):
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span import run_flags, squad_job
-  from bert_span.training.strategy import is_chief, num_workers
+  from bert_span.training.devices.strategy import is_chief, num_workers
 
   device_flags.report_unused_flags(squad_job.log_line)
   program_flags.check_no_span(_head())
@@ -163,7 +163,7 @@ def _job(seed, output_dir, strategy=None):
 
 def _run_job(seed, output_dir, strategy):
   """Trains, predicts and scores by one seed; gives the scores."""
-  from bert_span.training.strategy import is_chief
+  from bert_span.training.devices.strategy import is_chief
 
   job = _job(seed, output_dir, strategy)
   if _DO_TRAIN.value:

@@ -38,15 +38,15 @@ from bert_span.storage.atomic_file import (
   write_json_atomically,
 )
 from bert_span.text.windows import WindowOptions
-from bert_span.training.preemption import TerminationRequest
-from bert_span.training.progress import log_line
-from bert_span.training.selection import ModelSelection
-from bert_span.training.strategy import (
+from bert_span.training.devices.strategy import (
   is_chief,
   own_folder,
   scope_of,
 )
-from bert_span.training.worker_agreement import WorkerVote
+from bert_span.training.devices.worker_agreement import WorkerVote
+from bert_span.training.preemption import TerminationRequest
+from bert_span.training.progress import log_line
+from bert_span.training.selection import ModelSelection
 
 _SCORES_FILE = "eval_results.json"
 _LOGITS_FILE = "logits.npz"

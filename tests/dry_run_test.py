@@ -5,7 +5,10 @@ import dataclasses
 from tiny_extractor import tiny_extractor
 
 from bert_span.dry_run import DryRunOptions, memory_lines, model_sizes
-from bert_span.training.memory_estimate import StepOptions, estimate_memory
+from bert_span.training.devices.memory_estimate import (
+  StepOptions,
+  estimate_memory,
+)
 
 _SIZES = dataclasses.replace(
   model_sizes(tiny_extractor().model), num_parameters=1_000_000

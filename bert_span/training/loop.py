@@ -5,6 +5,12 @@ import contextlib
 import tensorflow as tf
 
 from bert_span.training.checkpoints import RunCheckpoints
+from bert_span.training.devices.strategy import (
+  check_optimizer,
+  is_chief,
+  own_folder,
+)
+from bert_span.training.devices.worker_agreement import check_same_step
 from bert_span.training.event_file import EventFile
 from bert_span.training.loss_scale import LossScale
 from bert_span.training.progress import TrainingProgress, log_line
@@ -17,12 +23,6 @@ from bert_span.training.step_runner import (
   make_runner,
   steps_per_call,
 )
-from bert_span.training.strategy import (
-  check_optimizer,
-  is_chief,
-  own_folder,
-)
-from bert_span.training.worker_agreement import check_same_step
 
 # The host reads the loss this often, and every second: seldom enough that an
 # accelerator is not kept waiting, often enough for a person.

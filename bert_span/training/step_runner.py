@@ -2,9 +2,9 @@
 
 import tensorflow as tf
 
+from bert_span.training.devices.strategy import computes_on_accelerator
 from bert_span.training.shares import distribute_shares
 from bert_span.training.step import dynamic_signature
-from bert_span.training.strategy import computes_on_accelerator
 
 
 class WholeBatchRunner:

@@ -22,12 +22,12 @@ from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
 from bert_span.modeling.span_model import build_span_model
+from bert_span.training.devices.strategy import make_strategy
+from bert_span.training.devices.strategy_options import StrategyOptions
 from bert_span.training.execution import ExecutionOptions
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
-from bert_span.training.strategy import make_strategy
-from bert_span.training.strategy_options import StrategyOptions
 from bert_span.training.train_options import TrainOptions
 
 VOCAB, STEPS, LENGTH = 50, 5, 12

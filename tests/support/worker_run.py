@@ -13,13 +13,13 @@ import sys
 import numpy as np
 from distributed_checks import Run
 
-from bert_span.training.execution import ExecutionOptions
-from bert_span.training.strategy import (
+from bert_span.training.devices.strategy import (
   describe_strategy,
   is_chief,
   make_strategy,
 )
-from bert_span.training.strategy_options import StrategyOptions
+from bert_span.training.devices.strategy_options import StrategyOptions
+from bert_span.training.execution import ExecutionOptions
 
 
 def main():

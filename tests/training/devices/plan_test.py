@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from bert_span.training import device_plan
-from bert_span.training.device_memory import local_device
+from bert_span.training.devices import plan as device_plan
+from bert_span.training.devices.device_memory import local_device
+from bert_span.training.devices.strategy_options import StrategyOptions
 from bert_span.training.execution import ExecutionOptions
-from bert_span.training.strategy_options import StrategyOptions
 
 
 def _plan(environ=None, **options):

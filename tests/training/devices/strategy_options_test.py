@@ -1,8 +1,11 @@
 import pytest
 
-from bert_span.training.cluster import Cluster
+from bert_span.training.devices.cluster import Cluster
+from bert_span.training.devices.strategy_options import (
+  StrategyOptions,
+  check_strategy,
+)
 from bert_span.training.execution import ExecutionOptions
-from bert_span.training.strategy_options import StrategyOptions, check_strategy
 
 _TWO_WORKERS = Cluster(("a:1", "b:1"), 0)
 

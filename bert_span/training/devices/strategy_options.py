@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_span.training.cluster import VARIABLE
+from bert_span.training.devices.cluster import VARIABLE
 
 ONE_DEVICE, MIRRORED, MULTI_WORKER, TPU = (
   "one_device",

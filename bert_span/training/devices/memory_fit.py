@@ -3,7 +3,7 @@
 import bisect
 import dataclasses
 
-from bert_span.training.memory_estimate import estimate_memory
+from bert_span.training.devices.memory_estimate import estimate_memory
 
 # More windows than any device trains on at once.
 _MOST_WINDOWS = 1 << 20

@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
-from bert_span.training.memory_estimate import (
+from bert_span.training.devices.memory_estimate import (
   ModelSizes,
   StepOptions,
   estimate_memory,
 )
-from bert_span.training.memory_fit import largest_batch, ways_to_fit
+from bert_span.training.devices.memory_fit import largest_batch, ways_to_fit
 
 _SIZES = ModelSizes(
   num_layers=12,

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from bert_span.training.cluster import read_cluster
-from bert_span.training.device_memory import local_device
-from bert_span.training.strategy import choose_strategy
-from bert_span.training.strategy_options import (
+from bert_span.training.devices.cluster import read_cluster
+from bert_span.training.devices.device_memory import local_device
+from bert_span.training.devices.strategy import choose_strategy
+from bert_span.training.devices.strategy_options import (
   MULTI_WORKER,
   ONE_DEVICE,
   TPU,

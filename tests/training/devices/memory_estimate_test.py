@@ -11,7 +11,7 @@ from bert_span.fine_tuning import span_loss_fn
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_model import build_span_model
-from bert_span.training.memory_estimate import (
+from bert_span.training.devices.memory_estimate import (
   ModelSizes,
   StepOptions,
   estimate_memory,

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from bert_span.training.strategy import num_workers
+from bert_span.training.devices.strategy import num_workers
 
 
 class WorkerVote:

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from bert_span.training.cluster import Cluster, read_cluster
+from bert_span.training.devices.cluster import Cluster, read_cluster
 
 
 def config(cluster, kind="worker", index=0):

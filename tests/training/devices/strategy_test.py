@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.training.execution import ExecutionOptions
-from bert_span.training.strategy import (
+from bert_span.training.devices.strategy import (
   check_optimizer,
   describe_strategy,
   is_chief,
   make_strategy,
   own_folder,
 )
-from bert_span.training.strategy_options import StrategyOptions
+from bert_span.training.devices.strategy_options import StrategyOptions
+from bert_span.training.execution import ExecutionOptions
 
 
 @pytest.fixture(scope="module")
@@ -141,8 +141,8 @@ def test_a_tpu_that_is_not_there_is_told_in_a_line(name):
   if tf.config.list_physical_devices("TPU"):
     pytest.skip("there is a TPU")
   code = (
-    "from bert_span.training.strategy import make_strategy\n"
-    "from bert_span.training.strategy_options import StrategyOptions\n"
+    "from bert_span.training.devices.strategy import make_strategy\n"
+    "from bert_span.training.devices.strategy_options import StrategyOptions\n"
     "from bert_span.training.execution import ExecutionOptions\n"
     f"options = StrategyOptions('tpu', tpu_name={name!r}, tpu_zone='z',"
     " gcp_project='p')\n"

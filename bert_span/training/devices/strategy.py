@@ -7,15 +7,15 @@ import tempfile
 
 import tensorflow as tf
 
-from bert_span.training.cluster import read_cluster
-from bert_span.training.optimizer import BertAdamW
-from bert_span.training.strategy_options import (
+from bert_span.training.devices.cluster import read_cluster
+from bert_span.training.devices.strategy_options import (
   MIRRORED,
   MULTI_WORKER,
   ONE_DEVICE,
   TPU,
   check_strategy,
 )
+from bert_span.training.optimizer import BertAdamW
 
 _LOCAL_TPU = "local"
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.training import device_memory
-from bert_span.training.device_memory import local_device, peak_bytes
+from bert_span.training.devices import device_memory
+from bert_span.training.devices.device_memory import local_device, peak_bytes
 
 _HAS_GPU = bool(tf.config.list_physical_devices("GPU"))
 _ON_CPU = pytest.mark.skipif(_HAS_GPU, reason="this machine has a GPU")

@@ -1,0 +1,1 @@
+"""Strategies, clusters and the memory of devices."""
