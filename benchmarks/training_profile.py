@@ -84,7 +84,7 @@ def _profiler(trace_dir):
   """
   import tensorflow as tf
 
-  from bert_span.training.callbacks import Callback
+  from bert_span.training.run.callbacks import Callback
 
   class Profiler(Callback):
     name = "profiler"

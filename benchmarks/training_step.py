@@ -145,7 +145,7 @@ def _seconds_a_step(model, batch_size, length):
 
 def _step_clock():
   """A `Callback` with the attribute times, when each step had ended."""
-  from bert_span.training.callbacks import Callback
+  from bert_span.training.run.callbacks import Callback
 
   class StepClock(Callback):
     name = "clock"

@@ -12,13 +12,13 @@ from bert_span.data.labelled_windows import left_out_lines
 from bert_span.fine_tuning import batches_of
 from bert_span.pretraining import sample_lengths
 from bert_span.squad.lint.length_summary import PERCENTILES, length_summary
-from bert_span.training.checkpoints import steps_made
 from bert_span.training.devices.memory_estimate import (
   ModelSizes,
   StepOptions,
   estimate_memory,
 )
 from bert_span.training.devices.memory_fit import largest_batch, ways_to_fit
+from bert_span.training.run.checkpoints import steps_made
 
 _ADAM_AVERAGES = 2
 _FLOAT_BYTES = 4

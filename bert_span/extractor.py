@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from bert_span.answers.answerer import Answerer
 from bert_span.answers.window_scorer import WindowScorer
-from bert_span.best_model import write_selection
 from bert_span.data.window_batches import INPUT_SPECS
 from bert_span.fine_tuning import FineTuningOptions, fine_tune
 from bert_span.modeling.encoder import check_sequence_length
@@ -23,6 +22,7 @@ from bert_span.storage.atomic_file import write_directory
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
 from bert_span.text.windows import WindowOptions
+from bert_span.training.run.best_model import write_selection
 
 
 class SpanExtractor(Answerer):

@@ -19,7 +19,7 @@ from bert_span.training.execution import ExecutionOptions
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
-from bert_span.training.progress import log_line
+from bert_span.training.run.progress import log_line
 from bert_span.training.train_options import TrainOptions
 
 

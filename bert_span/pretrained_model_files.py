@@ -10,7 +10,7 @@ from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_text_atomically,
 )
-from bert_span.training.progress import log_line
+from bert_span.training.run.progress import log_line
 
 
 @dataclasses.dataclass(frozen=True)

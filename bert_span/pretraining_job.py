@@ -7,7 +7,6 @@ import tempfile
 
 import tensorflow as tf
 
-from bert_span.best_model import BestModel, selection_words, write_selection
 from bert_span.fine_tuning import seed_everything
 from bert_span.modeling import encoder, pretraining_heads
 from bert_span.modeling.pretraining_model import PretrainingModel
@@ -32,15 +31,20 @@ from bert_span.storage.atomic_file import (
   write_json_atomically,
 )
 from bert_span.text.span_masking import MaskingOptions
-from bert_span.training.checkpoints import steps_made
 from bert_span.training.devices.strategy import (
   is_chief,
   own_folder,
   scope_of,
 )
 from bert_span.training.devices.worker_agreement import WorkerVote
-from bert_span.training.preemption import TerminationRequest
-from bert_span.training.progress import log_line
+from bert_span.training.run.best_model import (
+  BestModel,
+  selection_words,
+  write_selection,
+)
+from bert_span.training.run.checkpoints import steps_made
+from bert_span.training.run.preemption import TerminationRequest
+from bert_span.training.run.progress import log_line
 
 MODEL_DIRECTORY = "model"
 TF1_DIRECTORY = "tf1"

@@ -17,7 +17,6 @@ from bert_span.answers.files.prediction_reader import (
   read_predictions,
 )
 from bert_span.answers.score_table import format_scores, format_tag_scores
-from bert_span.best_model import BestModel, selection_words
 from bert_span.data.training_records import window_fingerprint
 from bert_span.fine_tuning import (
   FineTuningOptions,
@@ -44,9 +43,10 @@ from bert_span.training.devices.strategy import (
   scope_of,
 )
 from bert_span.training.devices.worker_agreement import WorkerVote
-from bert_span.training.preemption import TerminationRequest
-from bert_span.training.progress import log_line
-from bert_span.training.selection import ModelSelection
+from bert_span.training.run.best_model import BestModel, selection_words
+from bert_span.training.run.preemption import TerminationRequest
+from bert_span.training.run.progress import log_line
+from bert_span.training.run.selection import ModelSelection
 
 _SCORES_FILE = "eval_results.json"
 _LOGITS_FILE = "logits.npz"

@@ -9,7 +9,7 @@ from bert_span.answers.scoring.squad1 import evaluate_squad1
 from bert_span.answers.scoring.squad2 import evaluate_squad2
 from bert_span.presets import headed_model as heads
 from bert_span.squad.reader import SquadFile
-from bert_span.training.selection import SelectionOptions
+from bert_span.training.run.selection import SelectionOptions
 
 # What a training shows of the official scores, as far as they are there.
 _SHOWN = ("exact_match", "exact", "f1", "HasAns_f1", "NoAns_f1")

@@ -192,7 +192,7 @@ def selection_options(best_metric):
   Returns:
     `SelectionOptions`; None without --eval_steps.
   """
-  from bert_span.training.selection import SelectionOptions
+  from bert_span.training.run.selection import SelectionOptions
 
   values = selection_flags()
   if values.eval_steps.value is None:

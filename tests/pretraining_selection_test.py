@@ -8,7 +8,7 @@ from tiny_pretraining import tiny_batch
 
 from bert_span.pretraining import PretrainingOptions, evaluate, pretrain
 from bert_span.pretraining_selection import HeldOutText
-from bert_span.training.selection import SelectionOptions
+from bert_span.training.run.selection import SelectionOptions
 
 
 class _Keeper:

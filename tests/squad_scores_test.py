@@ -10,7 +10,7 @@ from bert_span.presets import headed_model as heads
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile
 from bert_span.squad_scores import DevelopmentSet
-from bert_span.training.selection import SelectionOptions
+from bert_span.training.run.selection import SelectionOptions
 
 
 def _squad_file(impossible=0):

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from bert_span.training.checkpoints import random_states
+from bert_span.training.run.checkpoints import random_states
 
 # Seeds lie below it, so no two devices share one.
 _SEED_RANGE = 2**31

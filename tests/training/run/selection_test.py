@@ -12,8 +12,8 @@ from toy_trainer import (
   make_trainer,
 )
 
-from bert_span.training.preemption import EvaluationInterrupted
-from bert_span.training.selection import (
+from bert_span.training.run.preemption import EvaluationInterrupted
+from bert_span.training.run.selection import (
   Evaluations,
   ModelSelection,
   SelectionOptions,

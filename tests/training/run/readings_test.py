@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from bert_span.training.readings import Readings
+from bert_span.training.run.readings import Readings
 
 
 class Places:

@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from bert_span.training import progress as progress_lib
-from bert_span.training.progress import TrainingProgress, log_line
+from bert_span.training.run import progress as progress_lib
+from bert_span.training.run.progress import TrainingProgress, log_line
 
 
 class Clock:

@@ -9,7 +9,7 @@ from squad_runs import squad_command
 from toy_trainer import checkpoint_tensors
 from workers import finish, start_workers
 
-from bert_span.training.preemption import EXIT_CODE
+from bert_span.training.run.preemption import EXIT_CODE
 
 _FLAGS = ("--do_train", "--save_checkpoints_steps=3", "--learning_rate=2e-3")
 

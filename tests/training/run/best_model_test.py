@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_span.best_model import (
+from bert_span.training.run.best_model import (
   BestModel,
   read_selection,
   selection_words,

@@ -1,0 +1,1 @@
+"""Checkpoints, resuming, selection and progress of a run."""
