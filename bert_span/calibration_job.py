@@ -18,8 +18,8 @@ from bert_span.answers.scoring.reliability import (
 from bert_span.answers.scoring.squad2 import score_question
 from bert_span.answers.scoring.temperature import fit_temperature
 from bert_span.answers.window_logits import WindowDecoder
+from bert_span.fine_tuning.development_set import official_scores
 from bert_span.squad.reader import SquadFile
-from bert_span.squad_scores import official_scores
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,7 @@ import tensorflow as tf
 from bert_span.answers.answerer import Answerer
 from bert_span.answers.window_scorer import WindowScorer
 from bert_span.data.window_batches import INPUT_SPECS
-from bert_span.fine_tuning import FineTuningOptions, fine_tune
+from bert_span.fine_tuning.fine_tuner import FineTuningOptions, fine_tune
 from bert_span.modeling.encoder import check_sequence_length
 from bert_span.presets import headed_model as heads
 from bert_span.presets import load_pretrained, model_directory

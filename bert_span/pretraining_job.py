@@ -7,7 +7,7 @@ import tempfile
 
 import tensorflow as tf
 
-from bert_span.fine_tuning import seed_everything
+from bert_span.fine_tuning.fine_tuner import seed_everything
 from bert_span.modeling import encoder, pretraining_heads
 from bert_span.modeling.pretraining_model import PretrainingModel
 from bert_span.presets.encoder_source import EncoderSource

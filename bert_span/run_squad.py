@@ -125,7 +125,7 @@ def main(argv):
     "--num_seeds trains on one machine: unset TF_CONFIG, or give every machine "
     "a --seed and an --output_dir of its own.",
   )
-  from bert_span import seed_runs
+  from bert_span.fine_tuning import seed_runs
 
   first = _FINE_TUNING.seed.value
   seed_runs.run_seeds(
@@ -194,9 +194,9 @@ def _development():
   options = training_flags.selection_options(_BEST_METRIC.value)
   if options is None:
     return None
-  from bert_span import squad_scores
+  from bert_span.fine_tuning import development_set
 
-  return squad_scores.DevelopmentSet(
+  return development_set.DevelopmentSet(
     _questions(), _PREDICT_BATCH_SIZE.value, options
   )
 

@@ -7,7 +7,6 @@ import sys
 import tensorflow as tf
 import tqdm
 
-from bert_span import tag_job
 from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.files import bio_prediction_files, prediction_files
 from bert_span.answers.files.logits_file import LogitsWriter
@@ -18,7 +17,9 @@ from bert_span.answers.files.prediction_reader import (
 )
 from bert_span.answers.score_table import format_scores, format_tag_scores
 from bert_span.data.training_records import window_fingerprint
-from bert_span.fine_tuning import (
+from bert_span.fine_tuning import bio_outputs
+from bert_span.fine_tuning.development_set import official_scores
+from bert_span.fine_tuning.fine_tuner import (
   FineTuningOptions,
   fine_tune_on,
   seed_everything,
@@ -31,7 +32,6 @@ from bert_span.squad.reader import SquadFile, read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.squad.tfds import read_tfds
 from bert_span.squad_models import SquadModels
-from bert_span.squad_scores import official_scores
 from bert_span.storage.atomic_file import (
   recover_directory,
   write_json_atomically,
@@ -211,7 +211,7 @@ class SquadJob:
     scores = official_scores(squad_file, predictions, null_odds)
     table = format_scores(scores)
     if self.head == heads.BIO:
-      of_spans = tag_job.tag_scores(self.output_dir, squad_file.examples)
+      of_spans = bio_outputs.tag_scores(self.output_dir, squad_file.examples)
       table = f"{table}\n\n{format_tag_scores(of_spans)}"
       scores = {**scores, **of_spans}
     write_json_atomically(self._path(_SCORES_FILE), scores)
@@ -240,7 +240,7 @@ class SquadJob:
   def _agreement_writer(self):
     if self.head == heads.SPAN:
       return None
-    return tag_job.AgreementWriter(self.disagreement_questions)
+    return bio_outputs.AgreementWriter(self.disagreement_questions)
 
   def _write_prediction_files(self, predictions, version_2):
     write = prediction_files.write_prediction_files

@@ -16,7 +16,7 @@ from bert_span.data.training_records import (
   window_fingerprint,
   write_training_records,
 )
-from bert_span.fine_tuning import (
+from bert_span.fine_tuning.fine_tuner import (
   FineTuningOptions,
   fine_tune,
   fine_tune_on,

@@ -6,10 +6,10 @@ from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 from bert_span.answers.scoring.multi_span import evaluate_multi_span
 from bert_span.answers.scoring.squad1 import evaluate_squad1
 from bert_span.answers.scoring.squad2 import evaluate_squad2
+from bert_span.fine_tuning.development_set import DevelopmentSet
 from bert_span.presets import headed_model as heads
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile
-from bert_span.squad_scores import DevelopmentSet
 from bert_span.training.run.selection import SelectionOptions
 
 

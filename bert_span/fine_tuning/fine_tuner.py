@@ -6,14 +6,14 @@ import keras
 
 from bert_span.data.labelled_windows import left_out_lines, make_training_set
 from bert_span.data.length_buckets import BucketedBatches
+from bert_span.fine_tuning.loss_functions import (
+  tag_fingerprint,
+  tag_loss_fn,
+)
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
 from bert_span.modeling.span_loss import SpanLoss
 from bert_span.presets.headed_model import BIO, head_of
-from bert_span.tag_fine_tuning import (
-  tag_fingerprint,
-  tag_loss_fn,
-)
 from bert_span.training.devices.strategy import scope_of
 from bert_span.training.execution import ExecutionOptions
 from bert_span.training.learning_rate import WarmupLinearDecay

@@ -1,0 +1,1 @@
+"""Windows, a head and the loop: a trained extractor."""
