@@ -85,8 +85,8 @@ def _job_and_dataset(folder):
 
   from bert_span.data.text_sources import find_text_files
   from bert_span.presets.encoder_source import EncoderSource
-  from bert_span.pretraining import PretrainingOptions
-  from bert_span.pretraining_input import TextInput
+  from bert_span.pretraining.input import TextInput
+  from bert_span.pretraining.pretrainer import PretrainingOptions
   from bert_span.pretraining_job import PretrainingJob
   from bert_span.text.span_masking import MaskingOptions
 
@@ -108,7 +108,10 @@ def _update(job):
   """A function of a batch that updates the job's model."""
   import tensorflow as tf
 
-  from bert_span.pretraining import pretraining_loss_fn, with_batch_weights
+  from bert_span.pretraining.pretrainer import (
+    pretraining_loss_fn,
+    with_batch_weights,
+  )
   from bert_span.training.optimizer import create_optimizer
   from bert_span.training.step import make_train_step
 

@@ -12,7 +12,7 @@ from bert_span.modeling.precision import computing_in
 from bert_span.modeling.pretraining_model import PretrainingModel
 from bert_span.modeling.recompute import recomputing_layers
 from bert_span.modeling.span_model import build_span_model
-from bert_span.pretraining import pretraining_loss_fn
+from bert_span.pretraining.pretrainer import pretraining_loss_fn
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.train_options import TrainOptions

@@ -10,7 +10,7 @@ import numpy as np
 
 from bert_span.data.labelled_windows import left_out_lines
 from bert_span.fine_tuning.fine_tuner import batches_of
-from bert_span.pretraining import sample_lengths
+from bert_span.pretraining.pretrainer import sample_lengths
 from bert_span.squad.lint.length_summary import PERCENTILES, length_summary
 from bert_span.training.devices.memory_estimate import (
   ModelSizes,

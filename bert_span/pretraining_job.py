@@ -16,15 +16,15 @@ from bert_span.presets.model_directory import (
   is_remote,
   local_directory,
 )
-from bert_span.pretrained_model_files import PretrainedModelFiles
-from bert_span.pretraining import (
+from bert_span.pretraining.held_out import HeldOutText
+from bert_span.pretraining.input import PretrainingInput
+from bert_span.pretraining.model_files import PretrainedModelFiles
+from bert_span.pretraining.pretrainer import (
   PretrainingOptions,
   evaluate,
   pretrain,
   write_scores,
 )
-from bert_span.pretraining_input import PretrainingInput
-from bert_span.pretraining_selection import HeldOutText
 from bert_span.storage.atomic_file import (
   recover_directory,
   write_directory,

@@ -169,7 +169,7 @@ def _print_dry_run(job, train_text):
 
 def _text(patterns=None):
   """What is read: text, or records that hold masked text."""
-  from bert_span.pretraining_input import TextInput
+  from bert_span.pretraining.input import TextInput
   from bert_span.storage.record_files import is_record_file
 
   sources = pretraining_flags.text_sources(patterns)
@@ -197,7 +197,7 @@ def _source():
 
 
 def _pretraining_options():
-  from bert_span.pretraining import PretrainingOptions
+  from bert_span.pretraining.pretrainer import PretrainingOptions
 
   return PretrainingOptions(
     train_batch_size=_TRAIN_BATCH_SIZE.value,

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Iterable
 
-from bert_span.pretraining import evaluate, scoring_function
+from bert_span.pretraining.pretrainer import evaluate, scoring_function
 from bert_span.training.run.selection import ModelSelection, SelectionOptions
 
 # What a training shows of the scores, as far as they are there.

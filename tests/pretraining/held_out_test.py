@@ -6,8 +6,12 @@ import pytest
 from pretraining_runs import OPTIONS, batches_of, new_model
 from tiny_pretraining import tiny_batch
 
-from bert_span.pretraining import PretrainingOptions, evaluate, pretrain
-from bert_span.pretraining_selection import HeldOutText
+from bert_span.pretraining.held_out import HeldOutText
+from bert_span.pretraining.pretrainer import (
+  PretrainingOptions,
+  evaluate,
+  pretrain,
+)
 from bert_span.training.run.selection import SelectionOptions
 
 

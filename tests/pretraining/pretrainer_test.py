@@ -17,7 +17,7 @@ from bert_span.data.pretraining_batches import (
 )
 from bert_span.data.text_sources import TextFile
 from bert_span.modeling.pretraining_loss import prediction_sums
-from bert_span.pretraining import (
+from bert_span.pretraining.pretrainer import (
   PretrainingOptions,
   evaluate,
   model_inputs,

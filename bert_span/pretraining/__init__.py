@@ -1,0 +1,1 @@
+"""SpanBERT pre-training."""
