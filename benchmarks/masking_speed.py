@@ -11,7 +11,7 @@ import time
 import numpy as np
 from absl import app, flags
 
-from bert_span.data.pretraining_batches import masked_arrays
+from bert_span.pretraining.corpus.batches import masked_arrays
 from bert_span.text.masked_sequence import SequenceMasker
 from bert_span.text.span_masking import MASKING_KINDS, MaskingOptions
 from bert_span.text.vocabulary import load_vocabulary

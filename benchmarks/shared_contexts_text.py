@@ -15,7 +15,7 @@ import sys
 
 from absl import app, flags
 
-from bert_span.text.sentences import split_sentences
+from bert_span.pretraining.corpus.sentences import split_sentences
 
 _OUTPUT_DIR = flags.DEFINE_string(
   "output_dir", None, "Folder that gets train.txt and held_out.txt."

@@ -133,7 +133,7 @@ def _make_pretraining_records(options):
   pretraining_flags.check_text_flags()
   from bert_span.beam import job_record
   from bert_span.beam.record_shards import PretrainingRecordShards
-  from bert_span.data.text_sources import sources_of_worker
+  from bert_span.pretraining.corpus.text_sources import sources_of_worker
 
   sources = pretraining_flags.text_sources()
   sources_of_worker(sources, _NUM_SHARDS.value, 0)  # enough files?

@@ -48,7 +48,7 @@ def main(argv):
   programs.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span.data.pretraining_records import write_records
+  from bert_span.pretraining.corpus.records import write_records
   from bert_span.training.run.progress import log_line
 
   options = pretraining_flags.masking_options()
@@ -75,7 +75,7 @@ def run():
 
 def _sequences(options):
   """The masked sequences of all copies."""
-  from bert_span.data.masked_copies import masked_copies
+  from bert_span.pretraining.corpus.masked_copies import masked_copies
   from bert_span.text.vocabulary import load_vocabulary
 
   return masked_copies(

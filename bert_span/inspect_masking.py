@@ -67,8 +67,8 @@ def run():
 
 
 def _sequences(vocabulary, options):
-  from bert_span.data.block_stream import BlockStream
-  from bert_span.data.pretraining_batches import masked_sequences
+  from bert_span.pretraining.corpus.batches import masked_sequences
+  from bert_span.pretraining.corpus.block_stream import BlockStream
   from bert_span.text.masked_sequence import SequenceMasker
   from bert_span.text.tokenizer import WordPieceTokenizer
 

@@ -66,7 +66,7 @@ def text_sources(patterns=None):
   Returns:
     List of `TextFile` or `TfdsShard`.
   """
-  from bert_span.data import text_sources as sources
+  from bert_span.pretraining.corpus import text_sources as sources
 
   values = text_flags()
   if patterns is None and values.dataset.value:

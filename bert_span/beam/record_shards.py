@@ -15,10 +15,10 @@ import tensorflow as tf
 
 from bert_span.data import training_records
 from bert_span.data.labelled_windows import make_training_set
-from bert_span.data.masked_copies import masked_copies
 from bert_span.data.packed_windows import LeftOut
-from bert_span.data.pretraining_records import write_records
 from bert_span.data.window_records import write_window_records
+from bert_span.pretraining.corpus.masked_copies import masked_copies
+from bert_span.pretraining.corpus.records import write_records
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import training_examples
 from bert_span.storage.atomic_file import write_json_atomically

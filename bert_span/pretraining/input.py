@@ -4,9 +4,9 @@ import dataclasses
 
 import tensorflow as tf
 
-from bert_span.data.block_stream import BlockStream, ChunkPlaces
-from bert_span.data.pretraining_batches import EvaluationBatches, TextBatches
-from bert_span.data.pretraining_records import RecordBatches
+from bert_span.pretraining.corpus.batches import EvaluationBatches, TextBatches
+from bert_span.pretraining.corpus.block_stream import BlockStream, ChunkPlaces
+from bert_span.pretraining.corpus.records import RecordBatches
 from bert_span.text.masked_sequence import SequenceMasker
 from bert_span.text.span_masking import MaskingOptions
 from bert_span.text.tokenizer import WordPieceTokenizer

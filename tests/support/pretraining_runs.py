@@ -3,11 +3,11 @@
 import keras
 from corpus import VOCABULARY, stream_of, write_corpus
 
-from bert_span.data.block_stream import ChunkPlaces
-from bert_span.data.pretraining_batches import TextBatches
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.pretraining_model import PretrainingModel
+from bert_span.pretraining.corpus.batches import TextBatches
+from bert_span.pretraining.corpus.block_stream import ChunkPlaces
 from bert_span.text.masked_sequence import SequenceMasker
 from bert_span.text.span_masking import MaskingOptions
 

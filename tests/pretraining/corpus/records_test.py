@@ -5,12 +5,12 @@ import pytest
 import tensorflow as tf
 from corpus import VOCABULARY, stream_of, write_corpus
 
-from bert_span.data.pretraining_batches import (
+from bert_span.pretraining.corpus.batches import (
   KEYS,
   masked_arrays,
   masked_sequences,
 )
-from bert_span.data.pretraining_records import (
+from bert_span.pretraining.corpus.records import (
   RecordBatches,
   write_records,
 )

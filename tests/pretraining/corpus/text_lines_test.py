@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from bert_span.data.text_lines import text_lines
+from bert_span.pretraining.corpus.text_lines import text_lines
 
 
 def test_bad_utf_8_is_replaced_with_one_warning(tmp_path, caplog):

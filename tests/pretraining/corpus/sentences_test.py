@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from bert_span.text.sentences import split_sentences
+from bert_span.pretraining.corpus.sentences import split_sentences
 
 
 @pytest.mark.parametrize(

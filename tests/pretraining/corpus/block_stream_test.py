@@ -5,8 +5,8 @@ import itertools
 import pytest
 from corpus import VOCABULARY, stream_of, write_corpus
 
-from bert_span.data.block_stream import ChunkPlace, ChunkPlaces
-from bert_span.data.text_sources import TextFile
+from bert_span.pretraining.corpus.block_stream import ChunkPlace, ChunkPlaces
+from bert_span.pretraining.corpus.text_sources import TextFile
 
 
 def flat(chunks):

@@ -17,7 +17,7 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from bert_span.data.pretraining_batches import KEYS, masked_arrays
+from bert_span.pretraining.corpus.batches import KEYS, masked_arrays
 from bert_span.storage.record_files import (
   open_records,
   serialized_example,

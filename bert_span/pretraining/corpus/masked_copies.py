@@ -1,8 +1,8 @@
 """The masked sequences that one of several workers writes."""
 
-from bert_span.data.block_stream import BlockStream
-from bert_span.data.pretraining_batches import masked_sequences
-from bert_span.data.text_sources import sources_of_worker
+from bert_span.pretraining.corpus.batches import masked_sequences
+from bert_span.pretraining.corpus.block_stream import BlockStream
+from bert_span.pretraining.corpus.text_sources import sources_of_worker
 from bert_span.text.masked_sequence import SequenceMasker
 from bert_span.text.tokenizer import WordPieceTokenizer
 

@@ -7,8 +7,7 @@ import pytest
 import tensorflow as tf
 from corpus import VOCABULARY, stream_of, write_corpus
 
-from bert_span.data.block_stream import ChunkPlace, ChunkPlaces
-from bert_span.data.pretraining_batches import (
+from bert_span.pretraining.corpus.batches import (
   KEYS,
   EvaluationBatches,
   TextBatches,
@@ -16,7 +15,8 @@ from bert_span.data.pretraining_batches import (
   masked_sequences,
   with_weights,
 )
-from bert_span.data.text_sources import TextFile
+from bert_span.pretraining.corpus.block_stream import ChunkPlace, ChunkPlaces
+from bert_span.pretraining.corpus.text_sources import TextFile
 from bert_span.text.masked_sequence import (
   MaskedSequence,
   MaskedSpan,

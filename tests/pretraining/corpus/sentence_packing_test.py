@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bert_span.text.sentence_packing import SentencePacker
+from bert_span.pretraining.corpus.sentence_packing import SentencePacker
 
 # Id 9 continues a word.
 _CONTINUES = np.array([False] * 9 + [True])

@@ -13,9 +13,9 @@ import json
 
 import tensorflow as tf
 
-from bert_span.data.text_lines import decoded, text_lines
+from bert_span.pretraining.corpus.sentences import split_sentences
+from bert_span.pretraining.corpus.text_lines import decoded, text_lines
 from bert_span.storage.json_fields import shortened
-from bert_span.text.sentences import split_sentences
 
 SENTENCES = "sentences"
 DOCUMENTS = "documents"

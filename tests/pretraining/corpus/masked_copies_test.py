@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tiny_extractor import VOCABULARY
 
-from bert_span.data.masked_copies import masked_copies
-from bert_span.data.text_sources import find_text_files
+from bert_span.pretraining.corpus.masked_copies import masked_copies
+from bert_span.pretraining.corpus.text_sources import find_text_files
 from bert_span.text.span_masking import MaskingOptions
 
 

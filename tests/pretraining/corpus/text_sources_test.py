@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from bert_span.data.text_sources import (
+from bert_span.pretraining.corpus.text_sources import (
   DOCUMENTS,
   TextFile,
   find_text_files,

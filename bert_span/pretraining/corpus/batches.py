@@ -12,7 +12,7 @@ import threading
 import numpy as np
 import tensorflow as tf
 
-from bert_span.data.block_stream import ChunkPlace, ChunkPlaces
+from bert_span.pretraining.corpus.block_stream import ChunkPlace, ChunkPlaces
 from bert_span.text.prediction_targets import prediction_targets
 
 # What a batch holds: rank-2 arrays [batch, seq_length] or [batch, targets].

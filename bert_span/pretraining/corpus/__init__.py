@@ -1,0 +1,1 @@
+"""Text -> blocks -> batches of masked sequences."""
