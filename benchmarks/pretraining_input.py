@@ -86,9 +86,9 @@ def _job_and_dataset(folder):
   from bert_span.presets.encoder_source import EncoderSource
   from bert_span.pretraining.corpus.text_sources import find_text_files
   from bert_span.pretraining.input import TextInput
+  from bert_span.pretraining.masking.span_masking import MaskingOptions
   from bert_span.pretraining.pretrainer import PretrainingOptions
   from bert_span.pretraining_job import PretrainingJob
-  from bert_span.text.span_masking import MaskingOptions
 
   masking = MaskingOptions()
   job = PretrainingJob(

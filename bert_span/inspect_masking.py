@@ -46,7 +46,7 @@ def main(argv):
     "--vocab_file is required: the vocab.txt of the model.",
   )
   # Seconds: only once the flags are known to be right.
-  from bert_span.text.masked_text import masked_row, masked_text
+  from bert_span.pretraining.masking.masked_text import masked_row, masked_text
   from bert_span.text.vocabulary import load_vocabulary
 
   vocabulary = load_vocabulary(_VOCABULARY.vocab_file.value)
@@ -69,7 +69,7 @@ def run():
 def _sequences(vocabulary, options):
   from bert_span.pretraining.corpus.batches import masked_sequences
   from bert_span.pretraining.corpus.block_stream import BlockStream
-  from bert_span.text.masked_sequence import SequenceMasker
+  from bert_span.pretraining.masking.masked_sequence import SequenceMasker
   from bert_span.text.tokenizer import WordPieceTokenizer
 
   stream = BlockStream(

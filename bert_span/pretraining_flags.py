@@ -123,7 +123,7 @@ def masking_flags():
 
 def masking_options():
   """The MaskingOptions that the flags ask for, with max_predictions."""
-  from bert_span.text.span_masking import MaskingOptions
+  from bert_span.pretraining.masking.span_masking import MaskingOptions
 
   values = masking_flags()
   options = MaskingOptions(masking=values.masking.value, seed=values.seed.value)

@@ -18,6 +18,7 @@ from bert_span.presets.model_directory import (
 )
 from bert_span.pretraining.held_out import HeldOutText
 from bert_span.pretraining.input import PretrainingInput
+from bert_span.pretraining.masking.span_masking import MaskingOptions
 from bert_span.pretraining.model_files import PretrainedModelFiles
 from bert_span.pretraining.pretrainer import (
   PretrainingOptions,
@@ -30,7 +31,6 @@ from bert_span.storage.atomic_file import (
   write_directory,
   write_json_atomically,
 )
-from bert_span.text.span_masking import MaskingOptions
 from bert_span.training.devices.strategy import (
   is_chief,
   own_folder,

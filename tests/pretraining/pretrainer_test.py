@@ -17,6 +17,7 @@ from bert_span.pretraining.corpus.batches import (
   TextBatches,
 )
 from bert_span.pretraining.corpus.text_sources import TextFile
+from bert_span.pretraining.masking.masked_sequence import SequenceMasker
 from bert_span.pretraining.pretrainer import (
   PretrainingOptions,
   evaluate,
@@ -24,7 +25,6 @@ from bert_span.pretraining.pretrainer import (
   pretrain,
   pretraining_loss_fn,
 )
-from bert_span.text.masked_sequence import SequenceMasker
 
 
 class _StopsBefore:

@@ -8,8 +8,8 @@ from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.pretraining_model import PretrainingModel
 from bert_span.pretraining.corpus.batches import TextBatches
 from bert_span.pretraining.corpus.block_stream import ChunkPlaces
-from bert_span.text.masked_sequence import SequenceMasker
-from bert_span.text.span_masking import MaskingOptions
+from bert_span.pretraining.masking.masked_sequence import SequenceMasker
+from bert_span.pretraining.masking.span_masking import MaskingOptions
 
 LENGTH = 12
 

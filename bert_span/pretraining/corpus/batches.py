@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.pretraining.corpus.block_stream import ChunkPlace, ChunkPlaces
-from bert_span.text.prediction_targets import prediction_targets
+from bert_span.pretraining.masking.prediction_targets import prediction_targets
 
 # What a batch holds: rank-2 arrays [batch, seq_length] or [batch, targets].
 SEQUENCE_KEYS = ("input_ids", "input_mask")

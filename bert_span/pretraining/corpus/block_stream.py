@@ -18,8 +18,8 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.pretraining.corpus.sentence_packing import SentencePacker
+from bert_span.pretraining.masking.whole_words import continuation_table
 from bert_span.storage.utf8 import encodable
-from bert_span.text.whole_words import continuation_table
 
 # What one call of the tokenizer takes: enough to spread the cost of a call.
 _SENTENCES_PER_CALL = 512

@@ -3,7 +3,7 @@
 from bert_span.pretraining.corpus.batches import masked_sequences
 from bert_span.pretraining.corpus.block_stream import BlockStream
 from bert_span.pretraining.corpus.text_sources import sources_of_worker
-from bert_span.text.masked_sequence import SequenceMasker
+from bert_span.pretraining.masking.masked_sequence import SequenceMasker
 from bert_span.text.tokenizer import WordPieceTokenizer
 
 

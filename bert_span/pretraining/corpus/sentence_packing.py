@@ -11,7 +11,7 @@ document joins its rest.
 
 import numpy as np
 
-from bert_span.text.whole_words import word_starts
+from bert_span.pretraining.masking.whole_words import word_starts
 
 
 class SentencePacker:

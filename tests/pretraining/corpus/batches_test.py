@@ -17,12 +17,12 @@ from bert_span.pretraining.corpus.batches import (
 )
 from bert_span.pretraining.corpus.block_stream import ChunkPlace, ChunkPlaces
 from bert_span.pretraining.corpus.text_sources import TextFile
-from bert_span.text.masked_sequence import (
+from bert_span.pretraining.masking.masked_sequence import (
   MaskedSequence,
   MaskedSpan,
   SequenceMasker,
 )
-from bert_span.text.span_masking import MaskingOptions
+from bert_span.pretraining.masking.span_masking import MaskingOptions
 
 _LENGTH = 12
 _TARGETS = 2

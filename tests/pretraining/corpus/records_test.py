@@ -14,8 +14,8 @@ from bert_span.pretraining.corpus.records import (
   RecordBatches,
   write_records,
 )
-from bert_span.text.masked_sequence import SequenceMasker
-from bert_span.text.span_masking import MaskingOptions
+from bert_span.pretraining.masking.masked_sequence import SequenceMasker
+from bert_span.pretraining.masking.span_masking import MaskingOptions
 
 _LENGTH = 12
 _TARGETS = 2

@@ -2,8 +2,11 @@
 
 import numpy as np
 
-from bert_span.text.masked_sequence import MaskedSequence, MaskedSpan
-from bert_span.text.prediction_targets import prediction_targets
+from bert_span.pretraining.masking.masked_sequence import (
+  MaskedSequence,
+  MaskedSpan,
+)
+from bert_span.pretraining.masking.prediction_targets import prediction_targets
 
 # [CLS] and 14 tokens, [SEP]; the id of a token is 100 + its position.
 _IDS = np.arange(100, 116, dtype=np.int32)

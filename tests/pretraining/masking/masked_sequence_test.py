@@ -5,8 +5,11 @@ import collections
 import numpy as np
 import pytest
 
-from bert_span.text.masked_sequence import MaskedSpan, SequenceMasker
-from bert_span.text.span_masking import DrawnSpan, MaskingOptions
+from bert_span.pretraining.masking.masked_sequence import (
+  MaskedSpan,
+  SequenceMasker,
+)
+from bert_span.pretraining.masking.span_masking import DrawnSpan, MaskingOptions
 
 _SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _WORDS = [f"w{i}" for i in range(60)] + [f"##s{i}" for i in range(30)]
@@ -93,7 +96,7 @@ def test_decisions_are_80_10_10(masking):
 
 def scripted_spans(monkeypatch, drawn):
   monkeypatch.setattr(
-    "bert_span.text.masked_sequence.draw_spans", lambda *_: drawn
+    "bert_span.pretraining.masking.masked_sequence.draw_spans", lambda *_: drawn
   )
 
 

@@ -15,9 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bert_span.text.span_masking import draw_spans, length_thresholds
+from bert_span.pretraining.masking.span_masking import (
+  draw_spans,
+  length_thresholds,
+)
+from bert_span.pretraining.masking.whole_words import (
+  continuation_table,
+  word_starts,
+)
 from bert_span.text.vocabulary import CLS_TOKEN, SEP_TOKEN, UNKNOWN_TOKEN
-from bert_span.text.whole_words import continuation_table, word_starts
 
 MASK_TOKEN = "[MASK]"
 MASK = "mask"

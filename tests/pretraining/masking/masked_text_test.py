@@ -2,8 +2,11 @@
 
 import numpy as np
 
-from bert_span.text.masked_sequence import MaskedSequence, MaskedSpan
-from bert_span.text.masked_text import masked_row, masked_text
+from bert_span.pretraining.masking.masked_sequence import (
+  MaskedSequence,
+  MaskedSpan,
+)
+from bert_span.pretraining.masking.masked_text import masked_row, masked_text
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _VOCABULARY += ["super", "bowl", "50", "the", "big", "game"]

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from bert_span.text.masked_sequence import uniform_draws
-from bert_span.text.span_masking import (
+from bert_span.pretraining.masking.masked_sequence import uniform_draws
+from bert_span.pretraining.masking.span_masking import (
   DrawnSpan,
   MaskingOptions,
   draw_spans,

@@ -2,7 +2,10 @@
 
 import numpy as np
 
-from bert_span.text.whole_words import continuation_table, word_starts
+from bert_span.pretraining.masking.whole_words import (
+  continuation_table,
+  word_starts,
+)
 
 VOCABULARY = ["[PAD]", "the", "mill", "##er", "##s", ".", "##"]
 

@@ -1,0 +1,1 @@
+"""Contiguous span masking and its targets."""
