@@ -9,9 +9,9 @@ from bert_span.fine_tuning.fine_tuner import span_loss_fn
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.precision import computing_in
-from bert_span.modeling.pretraining_model import PretrainingModel
 from bert_span.modeling.recompute import recomputing_layers
 from bert_span.modeling.span_model import build_span_model
+from bert_span.pretraining.heads.model import PretrainingModel
 from bert_span.pretraining.pretrainer import pretraining_loss_fn
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer

@@ -8,14 +8,15 @@ import tempfile
 import tensorflow as tf
 
 from bert_span.fine_tuning.fine_tuner import seed_everything
-from bert_span.modeling import encoder, pretraining_heads
-from bert_span.modeling.pretraining_model import PretrainingModel
+from bert_span.modeling import encoder
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.model_directory import (
   copy_tree,
   is_remote,
   local_directory,
 )
+from bert_span.pretraining.heads import weights as pretraining_heads
+from bert_span.pretraining.heads.model import PretrainingModel
 from bert_span.pretraining.held_out import HeldOutText
 from bert_span.pretraining.input import PretrainingInput
 from bert_span.pretraining.masking.span_masking import MaskingOptions

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from corpus import VOCABULARY, write_corpus
 
-from bert_span.modeling.pretraining_heads import read_heads
 from bert_span.presets.load_pretrained import load_original, load_pretrained
+from bert_span.pretraining.heads.weights import read_heads
 
 pytestmark = pytest.mark.large  # Every run loads TensorFlow.
 

@@ -3,9 +3,11 @@
 import dataclasses
 import os
 
-from bert_span.modeling import encoder, encoder_export, pretraining_heads
-from bert_span.modeling.pretraining_model import PretrainingModel
+from bert_span.modeling import encoder
 from bert_span.presets.tokenizer_files import save_tokenizer
+from bert_span.pretraining.heads import encoder_export
+from bert_span.pretraining.heads import weights as pretraining_heads
+from bert_span.pretraining.heads.model import PretrainingModel
 from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_text_atomically,

@@ -8,10 +8,10 @@ import time
 import numpy as np
 import tensorflow as tf
 
-from bert_span.modeling import pretraining_loss
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
 from bert_span.pretraining.corpus.batches import KEYS, with_weights
+from bert_span.pretraining.heads import loss as pretraining_loss
 from bert_span.training.devices.strategy import scope_of
 from bert_span.training.execution import ExecutionOptions
 from bert_span.training.learning_rate import WarmupLinearDecay

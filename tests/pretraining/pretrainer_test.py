@@ -10,13 +10,13 @@ from corpus import VOCABULARY, stream_of
 from pretraining_runs import LENGTH, MASKING, OPTIONS, batches_of, new_model
 from tiny_pretraining import tiny_batch, tiny_model
 
-from bert_span.modeling.pretraining_loss import prediction_sums
 from bert_span.pretraining.corpus.batches import (
   KEYS,
   EvaluationBatches,
   TextBatches,
 )
 from bert_span.pretraining.corpus.text_sources import TextFile
+from bert_span.pretraining.heads.loss import prediction_sums
 from bert_span.pretraining.masking.masked_sequence import SequenceMasker
 from bert_span.pretraining.pretrainer import (
   PretrainingOptions,

@@ -5,9 +5,9 @@ from corpus import VOCABULARY, stream_of, write_corpus
 
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.pretraining_model import PretrainingModel
 from bert_span.pretraining.corpus.batches import TextBatches
 from bert_span.pretraining.corpus.block_stream import ChunkPlaces
+from bert_span.pretraining.heads.model import PretrainingModel
 from bert_span.pretraining.masking.masked_sequence import SequenceMasker
 from bert_span.pretraining.masking.span_masking import MaskingOptions
 

@@ -5,7 +5,7 @@ import numpy as np
 
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.pretraining_model import PretrainingModel
+from bert_span.pretraining.heads.model import PretrainingModel
 
 VOCABULARY_SIZE = 23
 SIZES = EncoderConfig(

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
-from bert_span.modeling.masked_lm_head import MaskedLmHead
-from bert_span.modeling.span_boundary_head import SpanBoundaryHead
+from bert_span.pretraining.heads.masked_lm_head import MaskedLmHead
+from bert_span.pretraining.heads.span_boundary_head import SpanBoundaryHead
 
 
 class PretrainingModel(keras.Model):

@@ -10,19 +10,19 @@ import pytest
 from tiny_pretraining import SIZES, model_inputs, tiny_batch, tiny_model
 
 from bert_span.modeling.encoder_config import read_json_object
-from bert_span.modeling.encoder_export import (
+from bert_span.presets.load_pretrained import load_original, load_pretrained
+from bert_span.pretraining.heads.encoder_export import (
   BERT_CONFIG_FILE,
   CHECKPOINT_NAME,
   export_huggingface,
   export_tf1,
 )
-from bert_span.modeling.pretraining_heads import (
+from bert_span.pretraining.heads.weights import (
   assign_heads,
   head_variables,
   read_heads,
   read_original_heads,
 )
-from bert_span.presets.load_pretrained import load_original, load_pretrained
 
 
 def heads_of(model):

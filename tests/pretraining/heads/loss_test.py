@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tiny_pretraining import model_inputs, tiny_batch, tiny_model
 
-from bert_span.modeling.pretraining_loss import (
+from bert_span.pretraining.heads.loss import (
   batch_weights,
   prediction_sums,
   sequence_losses,

@@ -3,7 +3,7 @@
 import numpy as np
 from reference_layers import gelu, layer_norm
 
-from bert_span.modeling.masked_lm_head import MaskedLmHead
+from bert_span.pretraining.heads.masked_lm_head import MaskedLmHead
 
 
 def test_the_forward_pass_equals_one_computed_by_hand():

@@ -14,9 +14,9 @@ import os
 
 import tensorflow as tf
 
-from bert_span.modeling import pretraining_heads
 from bert_span.modeling.encoder import attention_dropout
 from bert_span.presets import encoder_weights, huggingface
+from bert_span.pretraining.heads import weights as pretraining_heads
 from bert_span.storage.tensor_file import write_tensors
 
 CHECKPOINT_NAME = "bert_model.ckpt"

@@ -7,7 +7,7 @@ import tensorflow as tf
 from tiny_pretraining import SIZES, model_inputs, tiny_batch, tiny_model
 
 from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.pretraining_model import PretrainingModel
+from bert_span.pretraining.heads.model import PretrainingModel
 from bert_span.training.optimizer import is_decayed
 
 

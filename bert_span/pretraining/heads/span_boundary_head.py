@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from bert_span.modeling.tied_output import (
+from bert_span.pretraining.heads.tied_output import (
   PredictionTransform,
   TiedOutput,
   gather_vectors,

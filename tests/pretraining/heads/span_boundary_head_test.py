@@ -3,7 +3,7 @@
 import numpy as np
 from reference_layers import gelu, layer_norm
 
-from bert_span.modeling.span_boundary_head import SpanBoundaryHead
+from bert_span.pretraining.heads.span_boundary_head import SpanBoundaryHead
 
 _HIDDEN = 6
 _VOCAB = 11

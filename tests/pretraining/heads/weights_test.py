@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tiny_pretraining import tiny_model
 
-from bert_span.modeling.pretraining_heads import (
+from bert_span.pretraining.heads.weights import (
   HEADS_FILE,
   assign_heads,
   head_variables,

@@ -1,0 +1,1 @@
+"""Masked LM and span boundary heads, and their loss."""
