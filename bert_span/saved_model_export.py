@@ -8,10 +8,10 @@ import os
 import bert_span
 from bert_span.data.window_batches import example_batches
 from bert_span.extractor import SpanExtractor
-from bert_span.served_heads import served_head, server_of
-from bert_span.serving import model_card, saved_model, verification, warmup
+from bert_span.serving import model_card, verification, version_folder, warmup
 from bert_span.serving.answer_server import ServingOptions
 from bert_span.serving.encoder_dtype import cast_encoder
+from bert_span.serving.served_heads import served_head, server_of
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 
@@ -59,9 +59,9 @@ def export_saved_model(
   head = served_head(extractor.head)
   examples = sample_examples()
   name = os.path.basename(os.path.realpath(base))
-  with saved_model.new_version(base, version) as target:
+  with version_folder.new_version(base, version) as target:
     directory = target.directory
-    saved_model.write_saved_model(
+    version_folder.write_saved_model(
       server_of(extractor, options),
       extractor.preprocessor.tokenizer.vocabulary,
       directory,

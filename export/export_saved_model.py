@@ -82,10 +82,10 @@ def main(argv):
   logging.set_verbosity(logging.WARNING)
   # Seconds: only once the flags are known to be right.
   from bert_span import saved_model_export
-  from bert_span.serving import saved_model, warmup
+  from bert_span.serving import version_folder, warmup
   from bert_span.serving.answer_server import ServingOptions
 
-  saved_model.check_version(_OUTPUT.value, _VERSION.value)
+  version_folder.check_version(_OUTPUT.value, _VERSION.value)
   if _WARMUP.value:
     warmup.check_available()
   path, verified = saved_model_export.export_saved_model(

@@ -15,8 +15,8 @@ from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.scoring.answer_confidence import AnswerConfidence
 from bert_span.extractor import SpanExtractor
 from bert_span.presets.span_config import read_span_config
-from bert_span.served_heads import server_of
 from bert_span.serving.answer_server import ServingOptions
+from bert_span.serving.served_heads import server_of
 from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad

@@ -6,7 +6,7 @@ import os
 import tensorflow as tf
 
 from bert_span.serving import signature_guide
-from bert_span.serving.saved_model import EXTRA_FOLDER
+from bert_span.serving.version_folder import EXTRA_FOLDER
 from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_text_atomically,

@@ -11,7 +11,7 @@ import os
 import tensorflow as tf
 
 from bert_span.serving import answer_server
-from bert_span.serving.saved_model import EXTRA_FOLDER
+from bert_span.serving.version_folder import EXTRA_FOLDER
 
 WARMUP_FILE = "tf_serving_warmup_requests"
 

@@ -8,9 +8,9 @@ import tempfile
 
 from tiny_extractor import tiny_extractor
 
-from bert_span.served_heads import server_of
 from bert_span.serving.answer_server import ServingOptions
-from bert_span.serving.saved_model import write_saved_model
+from bert_span.serving.served_heads import server_of
+from bert_span.serving.version_folder import write_saved_model
 
 
 @functools.cache

@@ -18,10 +18,10 @@ from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_model import build_span_model
 from bert_span.presets import headed_model as heads
-from bert_span.served_heads import served_head, server_of
 from bert_span.serving import verification
 from bert_span.serving.expected_answers import span_row, tag_row
-from bert_span.serving.saved_model import write_saved_model
+from bert_span.serving.served_heads import served_head, server_of
+from bert_span.serving.version_folder import write_saved_model
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.text.vocabulary import load_vocabulary

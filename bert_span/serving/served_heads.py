@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from bert_span.presets import headed_model as heads
 from bert_span.serving import expected_answers, signature_guide
+from bert_span.serving.bio_server import TagServer
 from bert_span.serving.span_server import SpanServer
-from bert_span.serving.tag_server import TagServer
 
 
 class ServedHead(NamedTuple):

@@ -7,8 +7,8 @@ import pytest
 from exported_model import exported_model
 
 from bert_span.presets import headed_model as heads
-from bert_span.served_heads import served_head
 from bert_span.serving import model_card, signature_guide
+from bert_span.serving.served_heads import served_head
 
 
 @pytest.mark.large

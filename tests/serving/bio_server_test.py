@@ -11,8 +11,8 @@ from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 from bert_span import SpanExtractor, SquadExample, TagDecoderOptions
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 from bert_span.presets import headed_model as heads
-from bert_span.served_heads import server_of
 from bert_span.serving.answer_server import ServingOptions
+from bert_span.serving.served_heads import server_of
 
 pytestmark = pytest.mark.large
 _BEST = ("char_start", "char_end", "score", "probability")

@@ -9,8 +9,8 @@ from server_requests import ask, serialized_example
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
-from bert_span.served_heads import server_of
 from bert_span.serving.answer_server import ServingOptions
+from bert_span.serving.served_heads import server_of
 from bert_span.squad.example import SquadExample
 from bert_span.text.windows import WindowOptions
 

@@ -56,8 +56,8 @@ def _serving(extractor, repository, folder):
     check=False,
   ).returncode:
     pytest.skip("needs kserve, here or in BERT_SPAN_KSERVE_PYTHON")
-  from bert_span.served_heads import server_of
-  from bert_span.serving.saved_model import write_saved_model
+  from bert_span.serving.served_heads import server_of
+  from bert_span.serving.version_folder import write_saved_model
 
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
   write_saved_model(server_of(extractor), vocabulary, str(folder / "1"))

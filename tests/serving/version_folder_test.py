@@ -13,38 +13,41 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
 from bert_span.presets import headed_model as heads
-from bert_span.serving import saved_model
+from bert_span.serving import version_folder
 
 
 def _fill(target):
   os.mkdir(os.path.join(target.directory, "variables"))
-  with open(os.path.join(target.directory, "saved_model.pb"), "w") as file:
+  with open(os.path.join(target.directory, "version_folder.pb"), "w") as file:
     file.write("graph")
 
 
 def test_versions_count_up_from_the_highest(tmp_path):
   base = tmp_path / "base"
   for expected in ("1", "2"):
-    with saved_model.new_version(base) as target:
+    with version_folder.new_version(base) as target:
       _fill(target)
     assert target.path == str(base / expected)
   (base / "040").mkdir()
   (base / "notes").mkdir()
-  with saved_model.new_version(base) as target:
+  with version_folder.new_version(base) as target:
     _fill(target)
   assert target.path == str(base / "41")
 
 
 def test_no_number_is_seen_before_the_version_is_whole(tmp_path):
-  with saved_model.new_version(tmp_path, 7) as target:
+  with version_folder.new_version(tmp_path, 7) as target:
     assert not [name for name in os.listdir(tmp_path) if name[0].isdigit()]
     _fill(target)
   assert os.listdir(tmp_path) == ["7"]
-  assert os.path.isfile(tmp_path / "7" / "saved_model.pb")
+  assert os.path.isfile(tmp_path / "7" / "version_folder.pb")
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path):
-  with pytest.raises(RuntimeError), saved_model.new_version(tmp_path) as target:
+  with (
+    pytest.raises(RuntimeError),
+    version_folder.new_version(tmp_path) as target,
+  ):
     _fill(target)
     raise RuntimeError
   assert os.listdir(tmp_path) == []
@@ -54,15 +57,15 @@ def test_a_failure_leaves_nothing_behind(tmp_path):
 def test_an_existing_version_is_refused(tmp_path):
   (tmp_path / "007").mkdir()
   with pytest.raises(ValueError, match="has a version 7 already"):
-    saved_model.check_version(tmp_path, 7)
-  saved_model.check_version(tmp_path, 8)
-  saved_model.check_version(tmp_path / "new", 7)
+    version_folder.check_version(tmp_path, 7)
+  version_folder.check_version(tmp_path, 8)
+  version_folder.check_version(tmp_path / "new", 7)
 
 
 def test_a_version_that_appears_meanwhile_is_kept(tmp_path):
   with (
     pytest.raises(ValueError, match="has a version 7 already"),
-    saved_model.new_version(tmp_path, 7) as target,
+    version_folder.new_version(tmp_path, 7) as target,
   ):
     _fill(target)
     (tmp_path / "7").mkdir()
@@ -76,7 +79,7 @@ def test_exports_at_the_same_time_get_versions_of_their_own(tmp_path):
   together = threading.Barrier(4)
 
   def export():
-    with saved_model.new_version(tmp_path) as target:
+    with version_folder.new_version(tmp_path) as target:
       _fill(target)
       together.wait()
     paths.append(target.path)
@@ -92,15 +95,15 @@ def test_exports_at_the_same_time_get_versions_of_their_own(tmp_path):
 @pytest.mark.parametrize("version", [0, -1, 2**63])
 def test_numbers_that_are_no_version_are_refused(tmp_path, version):
   with pytest.raises(ValueError, match=f"Received: {version}"):
-    saved_model.check_version(tmp_path, version)
+    version_folder.check_version(tmp_path, version)
 
 
 def test_a_base_that_no_folder_can_be_is_refused(tmp_path):
   (tmp_path / "file").touch()
   with pytest.raises(ValueError, match="is no folder"):
-    saved_model.check_version(tmp_path / "file")
+    version_folder.check_version(tmp_path / "file")
   with pytest.raises(ValueError, match="Export to a local folder"):
-    saved_model.check_version("gs://bucket/base")
+    version_folder.check_version("gs://bucket/base")
 
 
 @pytest.mark.large
@@ -128,7 +131,7 @@ def test_vocabulary_is_an_asset_and_classify_has_its_method():
 @pytest.mark.parametrize("head", [heads.SPAN, heads.BIO])
 def test_no_keras_object_is_in_it(head):
   directory, extractor = exported_model(head)
-  with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
+  with open(os.path.join(directory, "version_folder.pb"), "rb") as file:
     proto = saved_model_pb2.SavedModel.FromString(file.read())
   nodes = proto.meta_graphs[0].object_graph_def.nodes
   objects = {node.user_object.identifier for node in nodes}
