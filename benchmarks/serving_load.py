@@ -176,8 +176,8 @@ def _number_of_clients(text):
 
 
 def _client():
-  from bert_span.serving.client import SpanClient
-  from bert_span.serving.retries import RetryOptions
+  from bert_span.serving.client.retries import RetryOptions
+  from bert_span.serving.client.span_client import SpanClient
 
   return SpanClient(
     _ADDRESS.value,

@@ -10,7 +10,7 @@ from bert_span.answers.files.answer_rows import answer_row
 from bert_span.answers.head_decoding import BIO, SPAN
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.extractor import SpanExtractor
-from bert_span.serving.served_answer import answer_of_row
+from bert_span.serving.client.served_answer import answer_of_row
 
 _SAVED_MODEL_FILE = "saved_model.pb"
 

@@ -17,8 +17,8 @@ import pytest
 from browser import find_browser, open_browser
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
-from bert_span.serving.client import SpanClient
-from bert_span.serving.retries import RequestRefusedError, RetryOptions
+from bert_span.serving.client.retries import RequestRefusedError, RetryOptions
+from bert_span.serving.client.span_client import SpanClient
 
 pytestmark = pytest.mark.large
 _PYTHON = os.environ.get("BERT_SPAN_KSERVE_PYTHON", sys.executable)

@@ -76,7 +76,7 @@ def test_batching_parameters_are_read_and_suit_the_client(kit):
       },
     )(),
   )
-  from bert_span.serving.client import SpanClient
+  from bert_span.serving.client.span_client import SpanClient
 
   default = SpanClient("http://localhost")._batch_size
   assert parameters.max_batch_size.value >= default
@@ -114,7 +114,7 @@ def test_models_config_labels_versions_that_it_serves(kit):
     model_server_config_pb2.ModelServerConfig(),
   )
   (model,) = config.model_config_list.config
-  from bert_span.serving.client import DEFAULT_MODEL
+  from bert_span.serving.client.span_client import DEFAULT_MODEL
 
   assert model.name == DEFAULT_MODEL
   assert model.base_path == f"/models/{DEFAULT_MODEL}"

@@ -7,7 +7,7 @@ import socket
 import ssl
 import time
 
-from bert_span.serving.retries import (
+from bert_span.serving.client.retries import (
   RequestRefusedError,
   ServerTimeoutError,
   ServerUnavailableError,

@@ -9,15 +9,15 @@ import time
 import pytest
 from model_server import ModelServer, output_row, running, span_row
 
-from bert_span.serving.client import SpanClient
-from bert_span.serving.endpoint import Credentials
-from bert_span.serving.retries import (
+from bert_span.serving.client.endpoint import Credentials
+from bert_span.serving.client.retries import (
   RequestRefusedError,
   RetryOptions,
   ServerTimeoutError,
   ServerUnavailableError,
   ServingError,
 )
+from bert_span.serving.client.span_client import SpanClient
 
 _QUICK = RetryOptions(
   timeout=20.0, deadline=40.0, max_attempts=3, first_wait=0.01

@@ -6,15 +6,15 @@ import time
 import pytest
 from model_server import first_word, output_row
 
-from bert_span.serving.client import SpanClient
-from bert_span.serving.endpoint import Credentials
-from bert_span.serving.retries import (
+from bert_span.serving.client.endpoint import Credentials
+from bert_span.serving.client.retries import (
   RequestRefusedError,
   RetryOptions,
   ServerTimeoutError,
   ServerUnavailableError,
   ServingError,
 )
+from bert_span.serving.client.span_client import SpanClient
 
 _WHY = "needs the package tensorflow-serving-api (pip install .[serving])"
 prediction_service = pytest.importorskip(

@@ -6,7 +6,7 @@ need TensorFlow; both are imported when the first transport is made.
 
 import pathlib
 
-from bert_span.serving.retries import (
+from bert_span.serving.client.retries import (
   RequestRefusedError,
   ServerTimeoutError,
   ServerUnavailableError,

@@ -1,6 +1,6 @@
 import pytest
 
-from bert_span.serving.retries import (
+from bert_span.serving.client.retries import (
   RequestRefusedError,
   RetryOptions,
   ServerUnavailableError,

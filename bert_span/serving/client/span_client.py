@@ -10,17 +10,17 @@ standard library. From a shell:
     EOF
 """
 
-from bert_span.serving.endpoint import (
+from bert_span.serving.client.endpoint import (
   Credentials,
   check_credentials,
   parse_endpoint,
 )
-from bert_span.serving.retries import (
+from bert_span.serving.client.retries import (
   RetryOptions,
   ServingError,
   call_with_retries,
 )
-from bert_span.serving.served_answer import answer_of_row
+from bert_span.serving.client.served_answer import answer_of_row
 from bert_span.storage.utf8 import encodable
 
 DEFAULT_MODEL = "bert_span"
@@ -166,9 +166,9 @@ class SpanClient:
 def _transport(endpoint, credentials):
   """The transport of the address's scheme; gRPC is imported for gRPC only."""
   if endpoint.is_rest:
-    from bert_span.serving.rest_transport import RestTransport
+    from bert_span.serving.client.rest_transport import RestTransport
 
     return RestTransport(endpoint, credentials)
-  from bert_span.serving.grpc_transport import GrpcTransport
+  from bert_span.serving.client.grpc_transport import GrpcTransport
 
   return GrpcTransport(endpoint, credentials)

@@ -1,6 +1,6 @@
 import pytest
 
-from bert_span.serving.endpoint import (
+from bert_span.serving.client.endpoint import (
   Credentials,
   check_credentials,
   parse_endpoint,
