@@ -94,7 +94,7 @@ def _answer_function(name, settings):
 
     return _answers_of(SpanExtractor.from_preset(settings.model))
   if name == TFLITE:
-    from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
+    from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
     cores = len(os.sched_getaffinity(0))
     return _answers_of(TFLiteSpanExtractor(settings.tflite, num_threads=cores))

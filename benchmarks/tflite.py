@@ -55,8 +55,8 @@ def main(argv):
   programs.check(_PREDICT_FILE.value, "--predict_file is required.")
   logging.set_verbosity(logging.WARNING)
   from bert_span import SpanExtractor
-  from bert_span.serving.tflite_runner import runtime_name
   from bert_span.squad.reader import read_squad
+  from bert_span.tflite.runner import runtime_name
 
   examples = list(read_squad(_PREDICT_FILE.value).examples)
   random.Random(_SEED).shuffle(examples)
@@ -142,8 +142,8 @@ def _timed_run(path, length, threads):
   """A function that runs a file once and gives the seconds it took."""
   import numpy as np
 
-  from bert_span.serving.tflite_extractor import read_vocabulary
-  from bert_span.serving.tflite_runner import TFLiteRunner
+  from bert_span.tflite.runner import TFLiteRunner
+  from bert_span.tflite.tflite_extractor import read_vocabulary
 
   runner = TFLiteRunner(path, threads, max_length=length)
   num_tokens = len(read_vocabulary(path))

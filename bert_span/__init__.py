@@ -14,8 +14,8 @@ __version__ = "0.1.0"
 _PUBLIC_NAMES = {
   "SpanExtractor": "bert_span.extractor",
   "Answer": "bert_span.answers.answerer",
-  "TFLiteSpanExtractor": "bert_span.serving.tflite_extractor",
-  "TFLiteTextExtractor": "bert_span.serving.tflite_text_extractor",
+  "TFLiteSpanExtractor": "bert_span.tflite.tflite_extractor",
+  "TFLiteTextExtractor": "bert_span.tflite.tflite_text_extractor",
   "FineTuningOptions": "bert_span.fine_tuning.fine_tuner",
   "SquadExample": "bert_span.squad.example",
   "WindowOptions": "bert_span.text.windows",

@@ -143,8 +143,8 @@ def _load_extractor():
   # Seconds: only once flags and passage are known to be right.
   from bert_span.extractor import SpanExtractor
   from bert_span.presets.span_config import read_span_config
-  from bert_span.serving import tflite_file
-  from bert_span.serving.tflite_text_extractor import open_tflite
+  from bert_span.tflite import file as tflite_file
+  from bert_span.tflite.tflite_text_extractor import open_tflite
 
   is_tflite = tflite_file.is_tflite(_MODEL.value)
   read_config = tflite_file.read_span_config if is_tflite else read_span_config

@@ -14,19 +14,20 @@ from bert_span.data.window_batches import example_arrays
 from bert_span.presets import headed_model as heads
 from bert_span.presets.span_config import span_config
 from bert_span.saved_model_export import sample_examples
-from bert_span.serving import tflite_conversion, tflite_verification
 from bert_span.serving.model_card import training_run
-from bert_span.serving.tflite_conversion import ConversionOptions
-from bert_span.serving.tflite_metadata import ModelInfo, with_metadata
-from bert_span.serving.tflite_report import report_text
-from bert_span.serving.tflite_runner import runtime_name
-from bert_span.serving.tflite_text_extractor import open_tflite
 from bert_span.serving.tokenizer_agreement import compare_tokenizers
 from bert_span.storage.atomic_file import (
   open_atomically,
   write_json_atomically,
   write_text_atomically,
 )
+from bert_span.tflite import conversion as tflite_conversion
+from bert_span.tflite import tflite_verification
+from bert_span.tflite.conversion import ConversionOptions
+from bert_span.tflite.metadata import ModelInfo, with_metadata
+from bert_span.tflite.runner import runtime_name
+from bert_span.tflite.summary import report_text
+from bert_span.tflite.tflite_text_extractor import open_tflite
 
 _PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
 _CALIBRATION_WINDOWS = 64

@@ -94,9 +94,9 @@ def main(argv):
   logging.set_verbosity(logging.WARNING)
   # Seconds: only once the flags are known to be right.
   from bert_span import tflite_export
-  from bert_span.serving.tflite_metadata import ModelInfo
-  from bert_span.serving.tflite_report import report_text
   from bert_span.squad.reader import read_squad
+  from bert_span.tflite.metadata import ModelInfo
+  from bert_span.tflite.summary import report_text
 
   evaluated = read_squad(_EVALUATE_FILE.value) if _EVALUATE_FILE.value else None
   calibration = None

@@ -17,9 +17,9 @@ from bert_span.extractor import SpanExtractor
 from bert_span.presets.span_config import read_span_config
 from bert_span.serving.answer_server import ServingOptions
 from bert_span.serving.served_heads import server_of
-from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 _WORDS = ("who", "when", "the", "mill", "built", "near", "river", "cafe")
 _CONTEXTS = (

@@ -8,10 +8,10 @@ import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import tflite_export
-from bert_span.serving import tflite_file
-from bert_span.serving.tflite_metadata import ModelInfo
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite.metadata import ModelInfo
 
 _EVALUATED = SquadFile(
   "dev.json",

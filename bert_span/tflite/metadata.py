@@ -25,7 +25,7 @@ import flatbuffers
 from tensorflow.lite.python import schema_py_generated as schema
 
 from bert_span.presets.span_config import CONFIG_FILE
-from bert_span.serving import tflite_file
+from bert_span.tflite import file as tflite_file
 
 BUFFER_NAME = "TFLITE_METADATA"
 _IDENTIFIER = b"M001"

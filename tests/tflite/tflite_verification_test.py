@@ -10,10 +10,11 @@ from exported_tflite import exported_tflite
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.presets.span_config import CONFIG_FILE
-from bert_span.serving import tflite_file, tflite_verification
-from bert_span.serving.tflite_memory import peak_arena_bytes
-from bert_span.serving.tflite_runner import TFLiteRunner
 from bert_span.squad.example import SquadExample
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite import tflite_verification
+from bert_span.tflite.arena_memory import peak_arena_bytes
+from bert_span.tflite.runner import TFLiteRunner
 
 _EXAMPLES = [
   SquadExample("mill", QUESTION, CONTEXT),

@@ -5,15 +5,15 @@ import os
 
 import numpy as np
 
-from bert_span.serving import tflite_file
-from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
-from bert_span.serving.tflite_memory import (
+from bert_span.storage.utf8 import encodable
+from bert_span.text.byte_tokenizer import CUSTOM_OPS
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite.arena_memory import (
   peak_arena_bytes,
   text_peak_arena_bytes,
 )
-from bert_span.serving.tflite_text_extractor import TFLiteTextExtractor
-from bert_span.storage.utf8 import encodable
-from bert_span.text.byte_tokenizer import CUSTOM_OPS
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+from bert_span.tflite.tflite_text_extractor import TFLiteTextExtractor
 
 # Share of sample questions on which the answers must be the same characters.
 # Fewer bits change some; a file that is broken changes nearly all.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tiny_extractor import tiny_extractor
 
-from bert_span.serving.quantizable_model import CLIPPED_MASK, QuantizableModel
+from bert_span.tflite.quantizable_model import CLIPPED_MASK, QuantizableModel
 
 
 def _inputs():

@@ -11,8 +11,8 @@ from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 from bert_span.answers import head_decoding
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.data.window_batches import example_arrays
-from bert_span.serving.tflite_text_extractor import TFLiteTextExtractor
 from bert_span.squad.example import SquadExample
+from bert_span.tflite.tflite_text_extractor import TFLiteTextExtractor
 
 # The file's inputs, and what `SlidingWindows` calls them.
 _INPUTS = {

@@ -7,11 +7,11 @@ import numpy as np
 from bert_span.answers import head_decoding
 from bert_span.answers.answerer import AnswerForms
 from bert_span.answers.files.prediction_files import predictions_of
-from bert_span.serving import tflite_file
-from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
-from bert_span.serving.tflite_runner import make_interpreter
 from bert_span.storage.utf8 import encodable
 from bert_span.text.windows import WindowOptions
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite.runner import make_interpreter
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 
 class TFLiteTextExtractor(AnswerForms):

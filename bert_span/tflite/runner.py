@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 
-from bert_span.serving.tflite_conversion import INPUT_NAMES
+from bert_span.tflite.conversion import INPUT_NAMES
 
 # Of a file that takes any length the input is padded to a multiple of it, in
 # WordPieces: every new length costs the runtime a new plan of its memory.

@@ -10,9 +10,9 @@ from exported_tflite import exported_tflite
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
 from bert_span.answers.decoding.span_decoder import DecoderOptions
-from bert_span.serving import tflite_extractor
-from bert_span.serving.tflite_extractor import TFLiteSpanExtractor
 from bert_span.text.windows import WindowOptions
+from bert_span.tflite import tflite_extractor
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 _PASSAGES = [
   CONTEXT,

@@ -7,8 +7,8 @@ import pytest
 from exported_tflite import exported_tflite
 from flatbuffers.table import Table
 
-from bert_span.serving import tflite_file
-from bert_span.serving.tflite_metadata import (
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite.metadata import (
   BUFFER_NAME,
   TENSOR_DESCRIPTIONS,
   ModelInfo,

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from bert_span.serving import tflite_file
-from bert_span.serving.tflite_runner import make_interpreter
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite.runner import make_interpreter
 
 
 def peak_arena_bytes(path, length):

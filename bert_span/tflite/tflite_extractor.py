@@ -7,10 +7,10 @@ from bert_span.answers import head_decoding
 from bert_span.answers.answerer import Answerer
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.data.window_batches import INPUT_SPECS
-from bert_span.serving import tflite_file
-from bert_span.serving.tflite_runner import TFLiteRunner
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite.runner import TFLiteRunner
 
 
 class TFLiteSpanExtractor(Answerer):

@@ -1,0 +1,1 @@
+"""The file for devices, its proof and its runner."""
