@@ -15,7 +15,6 @@ from bert_span.presets import headed_model as heads
 from bert_span.presets.span_config import span_config
 from bert_span.saved_model_export import sample_examples
 from bert_span.serving.model_card import training_run
-from bert_span.serving.tokenizer_agreement import compare_tokenizers
 from bert_span.storage.atomic_file import (
   open_atomically,
   write_json_atomically,
@@ -27,6 +26,7 @@ from bert_span.tflite.conversion import ConversionOptions
 from bert_span.tflite.metadata import ModelInfo, with_metadata
 from bert_span.tflite.runner import runtime_name
 from bert_span.tflite.summary import report_text
+from bert_span.tflite.text_graph.tokenizer_agreement import compare_tokenizers
 from bert_span.tflite.tflite_text_extractor import open_tflite
 
 _PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")

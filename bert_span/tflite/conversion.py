@@ -12,9 +12,9 @@ import tempfile
 
 import tensorflow as tf
 
-from bert_span.serving.text_graph import TextGraph
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.quantizable_model import CLIPPED_MASK, QuantizableModel
+from bert_span.tflite.text_graph.graph import TextGraph
 
 QUANTIZATIONS = ("none", "float16", "dynamic", "int8")
 INPUT_NAMES = ("ids", "mask", "segment_ids")

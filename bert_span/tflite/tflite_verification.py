@@ -6,12 +6,12 @@ import os
 import numpy as np
 
 from bert_span.storage.utf8 import encodable
-from bert_span.text.byte_tokenizer import CUSTOM_OPS
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.arena_memory import (
   peak_arena_bytes,
   text_peak_arena_bytes,
 )
+from bert_span.tflite.text_graph.byte_tokenizer import CUSTOM_OPS
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 from bert_span.tflite.tflite_text_extractor import TFLiteTextExtractor
 

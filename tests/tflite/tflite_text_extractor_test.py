@@ -14,10 +14,10 @@ from bert_span import tflite_export
 from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.squad.example import SquadExample
-from bert_span.text.byte_tokenizer import CUSTOM_OPS
 from bert_span.text.windows import WindowOptions
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite import tflite_verification
+from bert_span.tflite.text_graph.byte_tokenizer import CUSTOM_OPS
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 from bert_span.tflite.tflite_text_extractor import (
   TFLiteTextExtractor,

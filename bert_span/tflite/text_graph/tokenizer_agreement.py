@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from bert_span.serving.byte_offsets import byte_offsets
 from bert_span.storage.utf8 import encodable
-from bert_span.text.byte_tokenizer import ByteTokenizer
+from bert_span.tflite.text_graph.byte_tokenizer import ByteTokenizer
 
 # Texts that are compared as one: lines are words' ends to both.
 _JOINED = 200

@@ -4,8 +4,11 @@ import pytest
 import tensorflow as tf
 from tiny_extractor import VOCABULARY
 
-from bert_span.text.byte_tokenizer import ByteTokenizer, character_tables
 from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.tflite.text_graph.byte_tokenizer import (
+  ByteTokenizer,
+  character_tables,
+)
 
 _VOCABULARY = [
   *VOCABULARY,

@@ -4,7 +4,10 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from bert_span.text.character_map import double_array, normalizer_model
+from bert_span.tflite.text_graph.character_map import (
+  double_array,
+  normalizer_model,
+)
 
 
 def _walk(units, key):

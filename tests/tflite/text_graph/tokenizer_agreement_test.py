@@ -2,10 +2,10 @@
 
 import pytest
 
-from bert_span.serving.tokenizer_agreement import compare_tokenizers
 from bert_span.squad.reader import read_squad
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import load_vocabulary
+from bert_span.tflite.text_graph.tokenizer_agreement import compare_tokenizers
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "σ", "##ς", "##σ"]
 

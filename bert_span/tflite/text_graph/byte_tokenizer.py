@@ -19,8 +19,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from bert_span.text.character_map import normalizer_model
 from bert_span.text.tokenizer import MAX_WORD_CHARACTERS, Tokens, one_row
+from bert_span.tflite.text_graph.character_map import normalizer_model
 
 # Custom ops of tensorflow-text that a TFLite file of this tokenizer needs.
 CUSTOM_OPS = (

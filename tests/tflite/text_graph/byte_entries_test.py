@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from bert_span.answers.decoding.candidates import Candidates
-from bert_span.serving import byte_entries
+from bert_span.tflite.text_graph import byte_entries
 
 
 def _candidates(spans):

@@ -8,8 +8,8 @@ import tensorflow as tf
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
-from bert_span.serving.text_graph import TextGraph
 from bert_span.squad.example import SquadExample
+from bert_span.tflite.text_graph.graph import TextGraph
 
 _PASSAGES = [
   CONTEXT,

@@ -1,0 +1,1 @@
+"""The TFLite file that takes strings."""
