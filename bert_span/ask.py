@@ -249,7 +249,7 @@ def _json_object_of_spans(question, prediction):
 
 def _best_answer(extractor, prediction, context):
   """The answer and the passage around it, or that there is none."""
-  from bert_span.answers.marked_passage import marked_passage
+  from bert_span.reporting.terminal_passage import marked_passage
 
   if extractor.head == "bio":
     return _spans_answer(prediction, context)
@@ -270,7 +270,7 @@ def _best_answer(extractor, prediction, context):
 
 def _spans_answer(prediction, context):
   """All spans and the passage with each marked, or that there is none."""
-  from bert_span.answers.marked_passage import marked_spans
+  from bert_span.reporting.terminal_passage import marked_spans
 
   if not prediction.spans:
     return f"No answer (null odds {prediction.null_odds:.3f}).\n"
@@ -292,7 +292,7 @@ def _n_best_lines(entries):
 
 
 def _shown(text):
-  from bert_span.answers.marked_passage import one_line
+  from bert_span.reporting.terminal_passage import one_line
 
   return one_line(text)
 

@@ -151,7 +151,7 @@ def _load_extractor(options):
 
 def _report(values, figures):
   """What is printed: the fitted values and a table for each file."""
-  from bert_span.answers.score_table import format_calibration
+  from bert_span.reporting.score_table import format_calibration
 
   lines = [f"temperature {values['temperature']:.4f}"]
   if values["version_2_with_negative"]:
@@ -192,7 +192,7 @@ def _write(values, figures):
 
 def _plots(figures):
   """The PNG files, of the questions that were not fitted if there are any."""
-  from bert_span import calibration_plots
+  from bert_span.reporting import calibration_plots
 
   part = figures.get("evaluated", figures["fitted"])
   stages = ("before", "after")

@@ -19,11 +19,11 @@ import sys
 from absl import flags, logging
 
 from bert_span import program_flags, programs
-from bert_span.answers.score_table import format_scores, format_tag_scores
 from bert_span.answers.scoring.official_scores import (
   score_files,
   score_span_files,
 )
+from bert_span.reporting.score_table import format_scores, format_tag_scores
 
 _PREDICT_FILE = program_flags.predict_file_flag()
 _PREDICTIONS_FILE = flags.DEFINE_string(

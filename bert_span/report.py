@@ -93,10 +93,10 @@ def _check_flags():
 
 def _report():
   """The `Report` of the flags' files."""
-  from bert_span.answers import question_results
   from bert_span.answers.files.n_best_reader import read_n_best
   from bert_span.answers.files.prediction_reader import read_predictions
   from bert_span.answers.scoring import official_scores
+  from bert_span.reporting import question_results
   from bert_span.reporting.calibration_section import confidence_of
   from bert_span.reporting.report_page import Report
   from bert_span.squad.reader import read_squad
@@ -154,7 +154,7 @@ def _chosen(results):
 
 
 def _plots(confidence):
-  from bert_span import calibration_plots
+  from bert_span.reporting import calibration_plots
 
   return (
     calibration_plots.reliability_png({"model": confidence.bins}),
@@ -166,9 +166,9 @@ def _readings_of_model(examples, chosen):
   """num_windows and windows of the `Report`; {} without --model."""
   if not _MODEL.value:
     return {}
-  from bert_span.answers.token_probabilities import window_probabilities
   from bert_span.extractor import SpanExtractor
   from bert_span.presets.span_config import read_span_config
+  from bert_span.reporting.token_probabilities import window_probabilities
 
   saved = read_span_config(_MODEL.value)
   extractor = SpanExtractor.from_preset(

@@ -15,7 +15,6 @@ from bert_span.answers.files.prediction_reader import (
   read_na_probs,
   read_predictions,
 )
-from bert_span.answers.score_table import format_scores, format_tag_scores
 from bert_span.data.training_records import window_fingerprint
 from bert_span.fine_tuning import bio_outputs
 from bert_span.fine_tuning.development_set import official_scores
@@ -28,6 +27,7 @@ from bert_span.fine_tuning.fine_tuner import (
 from bert_span.presets import headed_model as heads
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.model_directory import is_remote
+from bert_span.reporting.score_table import format_scores, format_tag_scores
 from bert_span.squad.reader import SquadFile, read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.squad.tfds import read_tfds

@@ -2,9 +2,6 @@
 
 import dataclasses
 
-from bert_span.answers.question_results import QuestionResult
-from bert_span.answers.score_groups import worst_errors
-from bert_span.answers.token_probabilities import WindowProbabilities
 from bert_span.reporting.calibration_section import (
   Confidence,
   calibration_section,
@@ -16,11 +13,14 @@ from bert_span.reporting.error_cards import (
 )
 from bert_span.reporting.markup import Section, cut, escaped, note
 from bert_span.reporting.page import page
+from bert_span.reporting.question_results import QuestionResult
+from bert_span.reporting.score_groups import worst_errors
 from bert_span.reporting.score_sections import (
   groups_section,
   no_answer_section,
   overview_section,
 )
+from bert_span.reporting.token_probabilities import WindowProbabilities
 from bert_span.reporting.token_view import token_view
 
 MAX_BYTES = 5_000_000

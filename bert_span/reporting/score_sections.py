@@ -1,6 +1,6 @@
 """Scores as sections of the page: overall, by group, with or without answer."""
 
-from bert_span.answers import score_groups
+from bert_span.reporting import score_groups
 from bert_span.reporting.markup import (
   Column,
   Section,

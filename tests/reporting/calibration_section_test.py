@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from bert_span.answers.question_results import QuestionResult
 from bert_span.reporting.calibration_section import (
   calibration_section,
   confidence_of,
 )
+from bert_span.reporting.question_results import QuestionResult
 from bert_span.squad.example import SquadExample
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
-from bert_span.answers.token_probabilities import window_probabilities
 from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
+from bert_span.reporting.token_probabilities import window_probabilities
 from bert_span.squad.example import SquadExample
 
 _EXAMPLE = SquadExample("q", "Who?", "Ada came.")

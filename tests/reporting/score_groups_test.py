@@ -2,9 +2,9 @@
 
 import pytest
 
-from bert_span.answers import score_groups
-from bert_span.answers.question_results import QuestionResult
-from bert_span.answers.score_groups import GroupScore
+from bert_span.reporting import score_groups
+from bert_span.reporting.question_results import QuestionResult
+from bert_span.reporting.score_groups import GroupScore
 from bert_span.squad.example import Answer, SquadExample
 
 

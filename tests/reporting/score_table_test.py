@@ -2,12 +2,12 @@
 
 import pytest
 
-from bert_span.answers.score_table import (
+from bert_span.answers.scoring.reliability import risk_coverage
+from bert_span.reporting.score_table import (
   format_calibration,
   format_scores,
   format_tag_scores,
 )
-from bert_span.answers.scoring.reliability import risk_coverage
 
 
 def _rows(table):

@@ -7,8 +7,8 @@ import pytest
 from report_samples import CONTEXT
 
 from bert_span.answers.files.n_best_reader import ListedAnswer
-from bert_span.answers.question_results import QuestionResult
 from bert_span.reporting.calibration_section import confidence_of
+from bert_span.reporting.question_results import QuestionResult
 from bert_span.reporting.report_page import MAX_BYTES, Report, report_page
 from bert_span.squad.example import Answer, SquadExample
 

@@ -2,8 +2,8 @@
 
 import re
 
-from bert_span.answers.question_results import QuestionResult
 from bert_span.reporting import score_sections
+from bert_span.reporting.question_results import QuestionResult
 from bert_span.squad.example import Answer, SquadExample
 
 

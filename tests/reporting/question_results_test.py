@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bert_span.answers.files.n_best_reader import ListedAnswer
-from bert_span.answers.question_results import first_texts, question_results
 from bert_span.answers.scoring.official_scores import score_predictions
+from bert_span.reporting.question_results import first_texts, question_results
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile, read_squad
 

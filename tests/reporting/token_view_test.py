@@ -6,7 +6,7 @@ import re
 import numpy as np
 from report_samples import HOSTILE
 
-from bert_span.answers.token_probabilities import WindowProbabilities
+from bert_span.reporting.token_probabilities import WindowProbabilities
 from bert_span.reporting.token_view import token_view
 
 

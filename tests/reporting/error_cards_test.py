@@ -5,12 +5,12 @@ import re
 from report_samples import HOSTILE
 
 from bert_span.answers.files.n_best_reader import ListedAnswer
-from bert_span.answers.question_results import QuestionResult
 from bert_span.reporting.error_cards import (
   error_card,
   error_table,
   marked_passage,
 )
+from bert_span.reporting.question_results import QuestionResult
 from bert_span.squad.example import Answer, SquadExample
 
 _CONTEXT = "Ada met Bea & Cleo."

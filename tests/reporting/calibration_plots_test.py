@@ -14,7 +14,7 @@ from bert_span.answers.scoring.reliability import (
 pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
 from matplotlib import image
 
-from bert_span import calibration_plots
+from bert_span.reporting import calibration_plots
 
 _CONFIDENCE = np.array([0.1, 0.3, 0.35, 0.8, 1.0])
 _CORRECT = np.array([0, 1, 0, 1, 1])

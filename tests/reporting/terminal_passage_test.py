@@ -1,6 +1,6 @@
 """Answers marked in their passages."""
 
-from bert_span.answers.marked_passage import (
+from bert_span.reporting.terminal_passage import (
   marked_passage,
   marked_spans,
   one_line,
