@@ -124,7 +124,7 @@ def _check_flags():
 
 
 def _files():
-  from bert_span.data.question_files import find_question_files
+  from bert_span.beam.question_files import find_question_files
 
   files = find_question_files(_INPUT.value, _INPUT_FORMAT.value)
   if _QUESTION.value:

@@ -18,8 +18,8 @@ from apache_beam.ml.inference.base import (
   RunInference,
 )
 
+from bert_span.beam.question_files import read_questions
 from bert_span.beam.shard_answers import answer_shard
-from bert_span.data.question_files import read_questions
 
 NAMESPACE = "bert_span"
 

@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 
-from bert_span.data.question_files import (
+from bert_span.beam.question_files import (
   BadRecord,
   PlacedQuestion,
   content_of,

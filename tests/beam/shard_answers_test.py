@@ -2,12 +2,12 @@
 
 import pytest
 
-from bert_span.beam.shard_answers import answer_shard
-from bert_span.data.question_files import (
+from bert_span.beam.question_files import (
   BadRecord,
   PlacedQuestion,
   RecordPlace,
 )
+from bert_span.beam.shard_answers import answer_shard
 from bert_span.squad.example import SquadExample
 
 

@@ -2,12 +2,12 @@
 
 import json
 
-from bert_span.beam.shards import AnswerShards
-from bert_span.data.question_files import (
+from bert_span.beam.question_files import (
   BadRecord,
   PlacedQuestion,
   RecordPlace,
 )
+from bert_span.beam.shards import AnswerShards
 from bert_span.squad.example import SquadExample
 
 _PLACE = RecordPlace("a.jsonl", 3)

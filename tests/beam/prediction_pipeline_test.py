@@ -15,8 +15,8 @@ from exported_model import exported_model
 from bert_span.answers.files.answer_rows import answer_row
 from bert_span.beam import answer_source, prediction_pipeline
 from bert_span.beam.answer_source import AnswerSource
+from bert_span.beam.question_files import QuestionFile
 from bert_span.beam.shards import AnswerShards
-from bert_span.data.question_files import QuestionFile
 from bert_span.squad.example import SquadExample
 
 _QUESTIONS = ("Who built the mill?", "When was the mill built?", "Who?")

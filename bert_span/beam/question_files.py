@@ -14,7 +14,7 @@ records need no question.
 import dataclasses
 import json
 
-from bert_span.data import raw_question_records
+from bert_span.beam import raw_question_records
 from bert_span.squad.example import SquadExample
 
 FORMS = ("jsonl", "squad", "tfrecord", "parquet")

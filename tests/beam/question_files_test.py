@@ -5,7 +5,7 @@ import json
 import pytest
 import tensorflow as tf
 
-from bert_span.data.question_files import (
+from bert_span.beam.question_files import (
   BadRecord,
   PlacedQuestion,
   QuestionFile,
