@@ -147,10 +147,10 @@ def prepare_sides(model, extractor, questions, max_windows_per_step, folder):
     `SideSettings`.
   """
   from benchmarks.huggingface_peer import write_huggingface_model
+  from bert_span.jobs.tflite_export import TFLiteOptions, tflite_content
   from bert_span.serving.answer_server import ServingOptions
   from bert_span.serving.served_heads import server_of
   from bert_span.serving.version_folder import write_saved_model
-  from bert_span.tflite_export import TFLiteOptions, tflite_content
 
   saved_model = os.path.join(folder, "saved_model")
   server = server_of(extractor, ServingOptions(max_windows_per_step))

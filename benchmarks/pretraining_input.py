@@ -83,12 +83,12 @@ def _job_and_dataset(folder):
   """A `PretrainingJob` and the batches that it trains on."""
   import dataclasses
 
+  from bert_span.jobs.pretraining_job import PretrainingJob
   from bert_span.presets.encoder_source import EncoderSource
   from bert_span.pretraining.corpus.text_sources import find_text_files
   from bert_span.pretraining.input import TextInput
   from bert_span.pretraining.masking.span_masking import MaskingOptions
   from bert_span.pretraining.pretrainer import PretrainingOptions
-  from bert_span.pretraining_job import PretrainingJob
 
   masking = MaskingOptions()
   job = PretrainingJob(

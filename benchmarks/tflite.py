@@ -89,7 +89,7 @@ def run():
 
 def _export(extractor, folder):
   """Writes all files; a list of pairs (quantization, is_dynamic), path."""
-  from bert_span import tflite_export
+  from bert_span.jobs import tflite_export
 
   files = []
   for quantization in _QUANTIZATIONS:

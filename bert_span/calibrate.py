@@ -60,7 +60,7 @@ def main(argv):
   programs.refuse_arguments(argv)
   saved = _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span import calibration_job
+  from bert_span.jobs import calibration_job
   from bert_span.presets.span_config import update_decoder
   from bert_span.squad.reader import read_squad
 
@@ -171,7 +171,7 @@ def _write(values, figures):
   """Writes calibration.json and the plots; gives their paths."""
   import tensorflow as tf
 
-  from bert_span.calibration_job import figures_as_json
+  from bert_span.jobs.calibration_job import figures_as_json
   from bert_span.storage import atomic_file
 
   folder = _OUTPUT_DIR.value or os.path.join(_MODEL.value, "calibration")

@@ -85,7 +85,7 @@ def run():
 
 def _examples(source, log):
   """The questions to train on; reports what was noticed about them."""
-  from bert_span import squad_job
+  from bert_span.jobs import squad_job
   from bert_span.squad.rules import training_examples
 
   squad_file = squad_job.read(*source)

@@ -200,7 +200,7 @@ def dry_run_flags():
 
 def dry_run_options():
   """The `DryRunOptions` of the flags and of the devices they ask for."""
-  from bert_span.dry_run import DryRunOptions
+  from bert_span.jobs.dry_run import DryRunOptions
   from bert_span.training.devices.plan import plan_devices
 
   options, gigabytes = execution_options(), dry_run_flags().memory_gb.value

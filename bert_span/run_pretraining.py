@@ -103,7 +103,7 @@ def main(argv):
   programs.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span import pretraining_job
+  from bert_span.jobs import pretraining_job
   from bert_span.run_flags import write_run_flags
   from bert_span.training.devices.strategy import is_chief
 
@@ -153,7 +153,7 @@ def run():
 
 def _print_dry_run(job, train_text):
   """Prints what the flags ask for, instead of doing it."""
-  from bert_span import dry_run
+  from bert_span.jobs import dry_run
 
   print("Dry run: nothing is trained, nothing is written.")
   if train_text:
@@ -185,7 +185,7 @@ def _text(patterns=None):
 
 def _source():
   """Where the model comes from: the flags, or what was trained before."""
-  from bert_span import pretraining_job
+  from bert_span.jobs import pretraining_job
   from bert_span.presets.encoder_source import EncoderSource
 
   if not _DO_TRAIN.value:

@@ -101,7 +101,8 @@ def main(argv):
   programs.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span import run_flags, squad_job
+  from bert_span import run_flags
+  from bert_span.jobs import squad_job
   from bert_span.training.devices.strategy import is_chief, num_workers
 
   device_flags.report_unused_flags(squad_job.log_line)
@@ -143,7 +144,7 @@ def run():
 
 def _job(seed, output_dir, strategy=None):
   """The `SquadJob` of the flags."""
-  from bert_span import squad_job
+  from bert_span.jobs import squad_job
 
   head = _head()
   return squad_job.SquadJob(
@@ -183,7 +184,7 @@ def _run_job(seed, output_dir, strategy):
 
 def _questions():
   """The `SquadFile` to answer and to score on."""
-  from bert_span import squad_job
+  from bert_span.jobs import squad_job
 
   dataset = training_flags.dataset_split("validation")
   return squad_job.read(_PREDICT_FILE.value, dataset)
@@ -203,7 +204,7 @@ def _development():
 
 def _print_dry_run():
   """Prints what the flags ask for, instead of doing it."""
-  from bert_span import dry_run
+  from bert_span.jobs import dry_run
 
   print("Dry run: nothing is trained, nothing is written.")
   if _DO_TRAIN.value:
@@ -220,8 +221,8 @@ def _print_dry_run():
 
 def _train_source():
   """The questions to train on, or the records made of them."""
-  from bert_span import squad_job
   from bert_span.data import training_records
+  from bert_span.jobs import squad_job
 
   source = (_DATA.train_file.value, training_flags.dataset_split("train"))
   if _TRAIN_RECORDS.value:

@@ -81,7 +81,7 @@ def main(argv):
   # TensorFlow's notes on names and files would hide what matters.
   logging.set_verbosity(logging.WARNING)
   # Seconds: only once the flags are known to be right.
-  from bert_span import saved_model_export
+  from bert_span.jobs import saved_model_export
   from bert_span.serving import version_folder, warmup
   from bert_span.serving.answer_server import ServingOptions
 

@@ -93,7 +93,7 @@ def main(argv):
   # TensorFlow's notes on names and files would hide what matters.
   logging.set_verbosity(logging.WARNING)
   # Seconds: only once the flags are known to be right.
-  from bert_span import tflite_export
+  from bert_span.jobs import tflite_export
   from bert_span.squad.reader import read_squad
   from bert_span.tflite.metadata import ModelInfo
   from bert_span.tflite.summary import report_text

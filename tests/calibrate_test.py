@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from tiny_extractor import CONTEXT, tiny_extractor
 
-from bert_span import calibration_job, tflite_export
 from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.scoring.answer_confidence import AnswerConfidence
 from bert_span.extractor import SpanExtractor
+from bert_span.jobs import calibration_job, tflite_export
 from bert_span.presets.span_config import read_span_config
 from bert_span.serving.answer_server import ServingOptions
 from bert_span.serving.served_heads import server_of

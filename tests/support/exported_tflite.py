@@ -9,7 +9,7 @@ import tempfile
 
 from tiny_extractor import VOCABULARY, tiny_extractor
 
-from bert_span import tflite_export
+from bert_span.jobs import tflite_export
 
 
 @functools.cache

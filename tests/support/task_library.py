@@ -62,7 +62,7 @@ def main(argv):
 def _examples(preprocessor):
   """Questions on ASCII passages of one window."""
   from bert_span.data.window_batches import example_arrays
-  from bert_span.saved_model_export import sample_examples
+  from bert_span.jobs.saved_model_export import sample_examples
 
   chosen = [
     example
@@ -79,7 +79,7 @@ def _examples(preprocessor):
 
 
 def _export(extractor, folder, quantization):
-  from bert_span import tflite_export
+  from bert_span.jobs import tflite_export
 
   path = os.path.join(folder, "model.tflite")
   options = tflite_export.TFLiteOptions(quantization)

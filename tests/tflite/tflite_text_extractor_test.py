@@ -10,8 +10,8 @@ from tensorflow.lite.python import schema_py_generated as schema
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
 import bert_span
-from bert_span import tflite_export
 from bert_span.answers.decoding.span_decoder import DecoderOptions
+from bert_span.jobs import tflite_export
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.squad.example import SquadExample
 from bert_span.text.windows import WindowOptions

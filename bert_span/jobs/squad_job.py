@@ -24,6 +24,7 @@ from bert_span.fine_tuning.fine_tuner import (
   seed_everything,
   training_set_of,
 )
+from bert_span.jobs.squad_models import SquadModels
 from bert_span.presets import headed_model as heads
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.model_directory import is_remote
@@ -31,7 +32,6 @@ from bert_span.reporting.score_table import format_scores, format_tag_scores
 from bert_span.squad.reader import SquadFile, read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.squad.tfds import read_tfds
-from bert_span.squad_models import SquadModels
 from bert_span.storage.atomic_file import (
   recover_directory,
   write_json_atomically,

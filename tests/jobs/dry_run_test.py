@@ -4,7 +4,7 @@ import dataclasses
 
 from tiny_extractor import tiny_extractor
 
-from bert_span.dry_run import DryRunOptions, memory_lines, model_sizes
+from bert_span.jobs.dry_run import DryRunOptions, memory_lines, model_sizes
 from bert_span.training.devices.memory_estimate import (
   StepOptions,
   estimate_memory,

@@ -11,9 +11,9 @@ import bert_span
 from bert_span.answers.scoring.squad1 import evaluate_squad1
 from bert_span.answers.scoring.squad2 import evaluate_squad2
 from bert_span.data.window_batches import example_arrays
+from bert_span.jobs.saved_model_export import sample_examples
 from bert_span.presets import headed_model as heads
 from bert_span.presets.span_config import span_config
-from bert_span.saved_model_export import sample_examples
 from bert_span.serving.model_card import training_run
 from bert_span.storage.atomic_file import (
   open_atomically,

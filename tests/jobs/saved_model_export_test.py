@@ -8,7 +8,7 @@ import os
 import pytest
 from tiny_extractor import tiny_extractor
 
-from bert_span import saved_model_export
+from bert_span.jobs import saved_model_export
 from bert_span.presets import headed_model as heads
 from bert_span.serving.answer_server import ServingOptions
 

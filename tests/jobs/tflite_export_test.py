@@ -7,7 +7,7 @@ import os
 import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
-from bert_span import tflite_export
+from bert_span.jobs import tflite_export
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile
 from bert_span.tflite import file as tflite_file
