@@ -25,7 +25,7 @@ import time
 from absl import flags
 
 from benchmarks import training_sides
-from bert_span import programs
+from bert_span.cli import program
 
 _SIDES = flags.DEFINE_list(
   "sides", list(training_sides.SIDES), "Sides to measure."
@@ -76,7 +76,7 @@ _COLUMNS = (
 
 def main(argv):
   """Measures every case in a process of its own, or the one of --case."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   for values, known in (
     (_SIDES.value, training_sides.SIDES),
     (_SHAPES.value, training_sides.SHAPES),
@@ -84,7 +84,7 @@ def main(argv):
     (_LENGTHS.value, ("full", "buckets")),
   ):
     unknown = ", ".join(set(values) - set(known))
-    programs.check(not unknown, f"There is no {unknown}: {list(known)}.")
+    program.check(not unknown, f"There is no {unknown}: {list(known)}.")
   if _CASE.value:
     print(json.dumps(_measure(*_CASE.value.split(","))))
     return
@@ -97,7 +97,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _row(shape, precision, lengths, side):

@@ -24,7 +24,7 @@ from absl import flags
 
 from benchmarks import repetitions
 from benchmarks.machine import describe_machine
-from bert_span import program_flags, programs
+from bert_span.cli import model_flags, program
 
 _SIDES = flags.DEFINE_list(
   "sides", ["bert_span", "transformers", "plain"], "Sides to measure."
@@ -51,19 +51,19 @@ _CASE = flags.DEFINE_string(
   "case", None, "One case as side,cores, to be measured here."
 )
 _QUESTIONS_A_CALL = 1000
-program_flags.window_flags()
-flags.adopt_module_key_flags(program_flags)
+model_flags.window_flags()
+flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
   """Measures every case in a process of its own, or the one of --case."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   if _CASE.value:
     side, cores = _CASE.value.split(",")
     print(json.dumps(_measure(side, int(cores))))
     return
   unknown = set(_SIDES.value) - set(_CONVERTERS)
-  programs.check(
+  program.check(
     not unknown, f"--sides knows {', '.join(_CONVERTERS)}. Received: {unknown}."
   )
   peers = ["transformers"] if "transformers" in _SIDES.value else []
@@ -84,7 +84,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _threads(cores):
@@ -110,7 +110,7 @@ def _line(cores, side, found, own):
 def _measure(side, cores):
   """Times one side; the dict that is printed."""
   available = sorted(os.sched_getaffinity(0))
-  programs.check(
+  program.check(
     cores <= len(available),
     f"--cores={cores}: this machine gives {len(available)}.",
   )
@@ -135,7 +135,7 @@ def _bert_span():
   from bert_span.text.preprocessor import SpanPreprocessor
 
   layer = SpanPreprocessor(
-    _vocabulary(), True, program_flags.window_options(), pad_to_max=True
+    _vocabulary(), True, model_flags.window_options(), pad_to_max=True
   )
   # As in SpanExtractor: traced once.
   preprocessor = tf.function(layer, input_signature=[INPUT_SPECS])
@@ -158,7 +158,7 @@ def _transformers():
     file.write("\n".join(_vocabulary()) + "\n")
     file.flush()
     tokenizer = transformers.BertTokenizerFast(file.name, do_lower_case=True)
-  options = program_flags.window_options()
+  options = model_flags.window_options()
   pairs = _pairs()
   lengths = [len(ids) for ids in tokenizer([q for q, _ in pairs])["input_ids"]]
   room = options.max_seq_length - int(statistics.median(lengths)) - 1
@@ -189,7 +189,7 @@ def _plain():
   """The same of plain Python."""
   from benchmarks.plain_conversion import PlainConverter
 
-  options = program_flags.window_options()
+  options = model_flags.window_options()
   converter = PlainConverter(
     _vocabulary(),
     options.max_seq_length,

@@ -19,7 +19,7 @@ import numpy as np
 from absl import flags
 
 from benchmarks.machine import describe_machine
-from bert_span import program_flags, programs
+from bert_span.cli import model_flags, program
 
 _DATA_FILE = flags.DEFINE_string(
   "data_file", None, "SQuAD JSON file; by default the embedded sample."
@@ -37,13 +37,13 @@ _WARM_UP = flags.DEFINE_integer(
   "warm_up", 1, "Rounds before them that do not count.", lower_bound=1
 )
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the logits.")
-program_flags.window_flags()
-flags.adopt_module_key_flags(program_flags)
+model_flags.window_flags()
+flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
   """Measures both sides with and without "no answer"."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   from bert_span.presets import load_pretrained
   from bert_span.text.vocabulary import load_vocabulary
 
@@ -73,7 +73,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _take_turns(parts, vocabulary, version_2):
@@ -145,7 +145,7 @@ def _logits(vocabulary):
   preprocessor = SpanPreprocessor(
     vocabulary,
     True,
-    program_flags.window_options(),
+    model_flags.window_options(),
     pad_to_max=True,
   )
   rng = np.random.default_rng(_SEED.value)

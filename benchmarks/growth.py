@@ -21,7 +21,7 @@ from absl import flags
 
 from benchmarks import repetitions
 from benchmarks.machine import describe_machine
-from bert_span import programs
+from bert_span.cli import program
 
 _PRESET = flags.DEFINE_string(
   "preset",
@@ -48,7 +48,7 @@ _PASSAGE_CHARACTERS = 1000
 
 def main(argv):
   """Measures every case in a process of its own, or the one of --case."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   if _CASE.value:
     print(json.dumps(_measure(*map(int, _CASE.value.split(",")))))
     return
@@ -69,11 +69,11 @@ def main(argv):
 
 def run():
   """Entry point."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _numbers(holder):
-  programs.check(
+  program.check(
     all(map(str.isdecimal, filter(None, holder.value))),
     f"--{holder.name} must list whole numbers, as in 1000,10000.",
   )

@@ -17,7 +17,7 @@ import time
 
 from absl import flags
 
-from bert_span import programs
+from bert_span.cli import program
 
 _PRESET = flags.DEFINE_string(
   "preset",
@@ -37,7 +37,7 @@ _QUESTIONS = flags.DEFINE_integer(
 
 def main(argv):
   """Asks about one length after the other and prints what it took."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   lengths = _lengths()
   from benchmarks.random_extractor import random_extractor
 
@@ -51,16 +51,16 @@ def main(argv):
 
 def run():
   """Entry point."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _lengths():
-  programs.check(
+  program.check(
     _CHARACTERS.value and all(map(str.isdecimal, _CHARACTERS.value)),
     "--characters must list whole numbers, as in 10000,100000.",
   )
   lengths = [int(length) for length in _CHARACTERS.value]
-  programs.check(
+  program.check(
     lengths == sorted(lengths),
     "--characters must be ascending: memory once taken is not given back.",
   )

@@ -13,7 +13,7 @@ import pathlib
 
 from absl import flags
 
-from bert_span import programs
+from bert_span.cli import program
 
 _RUNS = flags.DEFINE_multi_string(
   "run", None, "NAME:FOLDER of a run.", required=True
@@ -27,10 +27,10 @@ _NAMES = {"mlm_loss": "masked tokens", "sbo_loss": "span boundaries"}
 
 def main(argv):
   """Reads, draws, and prints the table."""
-  programs.refuse_arguments(argv)
-  programs.check_matplotlib()
+  program.refuse_arguments(argv)
+  program.check_matplotlib()
   runs = [run.partition(":") for run in _RUNS.value]
-  programs.check(
+  program.check(
     all(folder for _, _, folder in runs),
     "--run must be NAME:FOLDER. Received: " + ", ".join(_RUNS.value),
   )
@@ -42,7 +42,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _training(folder):

@@ -15,7 +15,7 @@ from absl import flags
 
 from benchmarks.machine import describe_machine
 from benchmarks.repetitions import rate_summary, repeated_seconds
-from bert_span import programs
+from bert_span.cli import program
 
 _INPUT_FILE = flags.DEFINE_string(
   "input_file", None, "Text, one sentence a line; paths and globs."
@@ -42,8 +42,8 @@ _REPETITIONS = flags.DEFINE_integer(
 
 def main(argv):
   """Measures both sides."""
-  programs.refuse_arguments(argv)
-  programs.check(_INPUT_FILE.value, "--input_file is required.")
+  program.refuse_arguments(argv)
+  program.check(_INPUT_FILE.value, "--input_file is required.")
   with tempfile.TemporaryDirectory() as folder:
     job, dataset = _job_and_dataset(folder)
 
@@ -76,7 +76,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _job_and_dataset(folder):

@@ -31,7 +31,7 @@ from benchmarks.answering_sides import (
 )
 from benchmarks.latencies import Latencies
 from benchmarks.machine import describe_machine
-from bert_span import programs
+from bert_span.cli import program
 
 _MODEL = flags.DEFINE_string(
   "model", None, "Directory of a trained model with a span head."
@@ -92,8 +92,8 @@ class SideFigures:
 
 def main(argv):
   """Prepares the sides, lets them take turns and prints the table."""
-  programs.refuse_arguments(argv)
-  programs.check(_MODEL.value, "--model is required.")
+  program.refuse_arguments(argv)
+  program.check(_MODEL.value, "--model is required.")
   peers = _checked(_PEERS.value, "--peers", PEERS)
   batch_sizes = [_batch_size(text) for text in _BATCH_SIZES.value]
   # TensorFlow's notes on names and files would hide the table.
@@ -122,7 +122,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _checked(values, flag, known):
@@ -157,7 +157,7 @@ def _load():
   random.Random(0).shuffle(short)
   long = [(question, _long(passages, places[own])) for question, own in short]
   extractor = SpanExtractor.from_preset(_MODEL.value)
-  programs.check(extractor.head == "span", "--model must have a span head.")
+  program.check(extractor.head == "span", "--model must have a span head.")
   return extractor, {"short": short, "long": long}
 
 

@@ -22,7 +22,7 @@ from absl import flags
 
 import bert_span
 from benchmarks.latencies import Latencies
-from bert_span import programs
+from bert_span.cli import program
 
 _ADDRESS = flags.DEFINE_string(
   "address",
@@ -145,7 +145,7 @@ def measure(ask, batches, clients, requests, seconds):
 
 def main(argv):
   """Measures each number of clients and prints a table."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   clients = [_number_of_clients(text) for text in _CLIENTS.value]
   batches = _batches()
   with _client() as client:
@@ -163,7 +163,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _number_of_clients(text):

@@ -22,10 +22,10 @@ import time
 from absl import flags, logging
 
 from benchmarks.machine import describe_machine, vector_instructions
-from bert_span import program_flags, programs
+from bert_span.cli import model_flags, program
 
 _MODEL = flags.DEFINE_string("model", None, "Model directory.")
-_PREDICT_FILE = program_flags.predict_file_flag()
+_PREDICT_FILE = model_flags.predict_file_flag()
 _QUESTIONS = flags.DEFINE_integer(
   "questions", 500, "Questions to score, drawn at random.", lower_bound=1
 )
@@ -50,9 +50,9 @@ _HEADER = (
 
 def main(argv):
   """Exports, scores and times, and prints one row a file."""
-  programs.refuse_arguments(argv)
-  programs.check(_MODEL.value, "--model is required.")
-  programs.check(_PREDICT_FILE.value, "--predict_file is required.")
+  program.refuse_arguments(argv)
+  program.check(_MODEL.value, "--model is required.")
+  program.check(_PREDICT_FILE.value, "--predict_file is required.")
   logging.set_verbosity(logging.WARNING)
   from bert_span import SpanExtractor
   from bert_span.squad.reader import read_squad
@@ -84,7 +84,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _export(extractor, folder):

@@ -25,7 +25,7 @@ from absl import flags
 from benchmarks import training_sides
 from benchmarks.machine import describe_machine
 from benchmarks.repetitions import measured_apart, rate_summary
-from bert_span import program_flags, programs
+from bert_span.cli import model_flags, program
 
 _DATA_FILE = flags.DEFINE_string(
   "data_file", None, "SQuAD JSON file; by default the embedded sample."
@@ -55,13 +55,13 @@ _WARM_UP = flags.DEFINE_integer(
 _CASE = flags.DEFINE_string(
   "case", None, "One turn as shape,side,number, measured in this process."
 )
-program_flags.window_flags()
-flags.adopt_module_key_flags(program_flags)
+model_flags.window_flags()
+flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
   """Measures every side in turns, or the turn of --case."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   if _CASE.value:
     shape, side, number = _CASE.value.split(",")
     print(json.dumps(_measure(shape, side, int(number))))
@@ -81,7 +81,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _rows(shape):
@@ -146,7 +146,7 @@ def _windows():
   preprocessor = SpanPreprocessor(
     load_vocabulary(loaded.vocabulary_path),
     True,
-    program_flags.window_options(),
+    model_flags.window_options(),
   )
   examples = read_squad(_DATA_FILE.value or sample).examples
   return make_training_windows(examples, preprocessor)[0]
@@ -158,7 +158,7 @@ def _batches(windows, side, number):
 
   from bert_span.data.length_buckets import BucketedBatches
 
-  max_seq_length = program_flags.window_options().max_seq_length
+  max_seq_length = model_flags.window_options().max_seq_length
   if side != "transformers":
     width = _BUCKET_WIDTH.value if side == "buckets" else None
     batches = BucketedBatches(

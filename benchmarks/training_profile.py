@@ -20,7 +20,7 @@ import time
 
 from absl import flags
 
-from bert_span import device_flags, programs
+from bert_span.cli import device_flags, program
 
 _SHAPE = flags.DEFINE_string(
   "shape", "minilm", "Model to train: mini, small, minilm, base or large."
@@ -49,11 +49,11 @@ flags.adopt_module_key_flags(device_flags)
 
 def main(argv):
   """Trains under the profiler and prints the table."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   from benchmarks import random_training
   from benchmarks.machine import describe_machine
 
-  programs.check(
+  program.check(
     _SHAPE.value in random_training.SHAPES,
     f"--shape must be one of {', '.join(random_training.SHAPES)}.",
   )
@@ -74,7 +74,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _profiler(trace_dir):

@@ -21,7 +21,7 @@ import time
 
 from absl import flags
 
-from bert_span import device_flags, programs
+from bert_span.cli import device_flags, program
 
 _SHAPES = flags.DEFINE_list(
   "shapes", ["minilm"], "Models to measure: mini, small, minilm, base, large."
@@ -51,7 +51,7 @@ flags.adopt_module_key_flags(device_flags)
 
 def main(argv):
   """Measures every case in a process of its own, or the one of --case."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   if _CASE.value:
     shape, batch_size, length = _CASE.value.split(",")
     print(json.dumps(_measure(shape, int(batch_size), int(length))))
@@ -59,7 +59,7 @@ def main(argv):
   from benchmarks.random_training import SHAPES
 
   for shape in _SHAPES.value:
-    programs.check(shape in SHAPES, f"--shapes must be of {', '.join(SHAPES)}.")
+    program.check(shape in SHAPES, f"--shapes must be of {', '.join(SHAPES)}.")
   for case in itertools.product(
     _SHAPES.value, _BATCH_SIZES.value, _LENGTHS.value
   ):
@@ -68,7 +68,7 @@ def main(argv):
 
 def run():
   """Entry point."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _line_of(case):

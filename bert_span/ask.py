@@ -20,7 +20,7 @@ import sys
 
 from absl import flags
 
-from bert_span import program_flags, programs
+from bert_span.cli import model_flags, program
 from bert_span.storage.input_file import read_bytes
 
 _MODEL = flags.DEFINE_string(
@@ -50,21 +50,21 @@ _N_BEST = flags.DEFINE_integer(
 _JSON = flags.DEFINE_bool(
   "json", False, "Whether to print one JSON object a question, in a line."
 )
-program_flags.window_flags()
-_DECODER = program_flags.decoder_flags()
-program_flags.head_flag()
-program_flags.tag_decoder_flags()
+model_flags.window_flags()
+_DECODER = model_flags.decoder_flags()
+model_flags.head_flag()
+model_flags.tag_decoder_flags()
 
 _BOLD_GREEN = ("\033[1;32m", "\033[0m")
 _PLAIN_MARKS = ("[[", "]]")
 _STDIN = "standard input"
 # --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(program_flags)
+flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
   """Reads the passage, loads the model and answers every question."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   _check_flags()
   context = _read_context()
   # TensorFlow's notes on the machine would stand between the answers.
@@ -82,11 +82,11 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _check_flags():
-  check = programs.check
+  check = program.check
   check(_MODEL.value, "--model is required.")
   check(
     _CONTEXT.value is None or _CONTEXT_FILE.value is None,
@@ -149,19 +149,17 @@ def _load_extractor():
   is_tflite = tflite_file.is_tflite(_MODEL.value)
   read_config = tflite_file.read_span_config if is_tflite else read_span_config
   saved = read_config(_MODEL.value)
-  head = program_flags.head_of_model(saved)
-  decoder_options = program_flags.decoder_options(saved, head)
+  head = model_flags.head_of_model(saved)
+  decoder_options = model_flags.decoder_options(saved, head)
   if head == "span":
-    programs.check(
+    program.check(
       not _N_BEST.present or _N_BEST.value <= decoder_options.n_best_size,
       f"--n_best={_N_BEST.value} is more than the "
       f"{decoder_options.n_best_size} answers that are kept. Raise "
       "--n_best_size.",
     )
   load = open_tflite if is_tflite else SpanExtractor.from_preset
-  return load(
-    _MODEL.value, program_flags.window_options(saved), decoder_options
-  )
+  return load(_MODEL.value, model_flags.window_options(saved), decoder_options)
 
 
 def _questions():

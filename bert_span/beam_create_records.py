@@ -18,11 +18,11 @@ import sys
 
 from absl import flags
 
-from bert_span import beam_flags, program_flags, programs
+from bert_span.cli import beam_flags, model_flags, program
 
 _SQUAD, _PRETRAINING = "squad", "pretraining"
-_OUTPUT_DIR = program_flags.output_dir_flag()
-_VOCABULARY = program_flags.vocabulary_flags()
+_OUTPUT_DIR = model_flags.output_dir_flag()
+_VOCABULARY = model_flags.vocabulary_flags()
 _NUM_SHARDS = flags.DEFINE_integer(
   "num_shards", 8, "Record files; a worker makes one at a time.", lower_bound=1
 )
@@ -31,12 +31,12 @@ _NUM_SHARDS = flags.DEFINE_integer(
 def main(argv):
   """Builds the pipeline of what the first word asks for, and runs it."""
   program, *words = argv
-  programs.check(
+  program.check(
     words and words[0] in (_SQUAD, _PRETRAINING),
     "Say what to make: beam_create_records squad, or pretraining.",
   )
-  programs.check(_OUTPUT_DIR.value, "--output_dir is required.")
-  programs.check(
+  program.check(_OUTPUT_DIR.value, "--output_dir is required.")
+  program.check(
     _VOCABULARY.vocab_file.value,
     "--vocab_file is required: the vocab.txt of the model.",
   )
@@ -55,13 +55,13 @@ def run():
   define = {_SQUAD: _squad_flags, _PRETRAINING: _pretraining_flags}.get(kind)
   if define:
     define()
-  flags.adopt_module_key_flags(program_flags)
-  programs.run_program(main, foreign_flags=True)
+  flags.adopt_module_key_flags(model_flags)
+  program.run_program(main, foreign_flags=True)
 
 
 def _squad_flags():
   """Defines the flags of create_squad_records."""
-  from bert_span import training_flags
+  from bert_span.cli import training_flags
 
   flags.DEFINE_bool(
     "pad_records",
@@ -69,16 +69,16 @@ def _squad_flags():
     "Whether every record is padded to --max_seq_length, as the original's.",
   )
   training_flags.train_data_flags()
-  program_flags.version_2_flag()
-  program_flags.head_flag()
-  program_flags.annotator_labels_flag()
-  program_flags.window_flags()
+  model_flags.version_2_flag()
+  model_flags.head_flag()
+  model_flags.annotator_labels_flag()
+  model_flags.window_flags()
   flags.adopt_module_key_flags(training_flags)
 
 
 def _pretraining_flags():
   """Defines the flags of create_pretraining_data."""
-  from bert_span import pretraining_flags
+  from bert_span.cli import pretraining_flags
 
   flags.DEFINE_integer(
     "dupe_factor", 10, "Copies of the text, each masked anew.", lower_bound=1
@@ -89,10 +89,10 @@ def _pretraining_flags():
 
 
 def _make_squad_records(options):
-  from bert_span import training_flags
+  from bert_span.cli import training_flags
 
   data = training_flags.train_data_flags()
-  programs.check(
+  program.check(
     data.train_file.value and not data.dataset.value,
     "--train_file is required; --dataset is for create_squad_records.",
   )
@@ -100,17 +100,17 @@ def _make_squad_records(options):
   from bert_span.data.labelled_windows import left_out_lines
   from bert_span.training.run.progress import log_line
 
-  window_options = program_flags.window_options()
+  window_options = model_flags.window_options()
   shards = SquadRecordShards(
     directory=_OUTPUT_DIR.value,
     count=_NUM_SHARDS.value,
     train_file=data.train_file.value,
-    version_2=program_flags.version_2_flag().value,
-    head=program_flags.head_flag().value,
+    version_2=model_flags.version_2_flag().value,
+    head=model_flags.head_flag().value,
     vocabulary=_vocabulary(),
     do_lower_case=_VOCABULARY.do_lower_case.value,
     window_options=window_options,
-    annotator_labels=program_flags.annotator_labels_flag().value,
+    annotator_labels=model_flags.annotator_labels_flag().value,
     drop_answerless=data.drop_answerless_windows.value,
     padded_length=(
       window_options.max_seq_length if flags.FLAGS.pad_records else None
@@ -128,7 +128,7 @@ def _make_squad_records(options):
 def _make_pretraining_records(options):
   import dataclasses
 
-  from bert_span import pretraining_flags
+  from bert_span.cli import pretraining_flags
 
   pretraining_flags.check_text_flags()
   from bert_span.beam import job_record

@@ -16,7 +16,7 @@ again.
 
 from absl import flags
 
-from bert_span import beam_flags, program_flags, programs
+from bert_span.cli import beam_flags, model_flags, program
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -41,7 +41,7 @@ _QUESTION = flags.DEFINE_multi_string(
   "Question that every passage of --input is asked; may be repeated, and the "
   "ids of answers are then the record's with #0, #1, .. behind.",
 )
-_OUTPUT_DIR = program_flags.output_dir_flag()
+_OUTPUT_DIR = model_flags.output_dir_flag()
 _OUTPUT_FORMAT = flags.DEFINE_enum(
   "output_format", "jsonl", ["jsonl", "parquet"], "Form of the answers."
 )
@@ -69,12 +69,12 @@ _FIXED_LENGTH = flags.DEFINE_bool(
   False,
   "Whether every window is padded to --max_seq_length, as in the original.",
 )
-program_flags.window_flags()
-program_flags.decoder_flags()
-program_flags.head_flag()
-program_flags.tag_decoder_flags()
+model_flags.window_flags()
+model_flags.decoder_flags()
+model_flags.head_flag()
+model_flags.tag_decoder_flags()
 # --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(program_flags)
+flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
@@ -110,11 +110,11 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  programs.run_program(main, foreign_flags=True)
+  program.run_program(main, foreign_flags=True)
 
 
 def _check_flags():
-  check = programs.check
+  check = program.check
   check(_MODEL.value, "--model is required.")
   check(_INPUT.value, "--input is required.")
   check(_OUTPUT_DIR.value, "--output_dir is required.")
@@ -129,7 +129,7 @@ def _files():
   files = find_question_files(_INPUT.value, _INPUT_FORMAT.value)
   if _QUESTION.value:
     squad = [file.path for file in files if file.form == "squad"]
-    programs.check(
+    program.check(
       not squad,
       f"--question is for passages, and {squad[0] if squad else ''} has "
       "questions of its own. Leave the flag out, or give JSON lines of id and "
@@ -147,7 +147,7 @@ def _source():
   from bert_span.presets.span_config import read_span_config
 
   model = _MODEL.value
-  programs.check(
+  program.check(
     tf.io.gfile.isdir(find_embedded_model(model)),
     f"--model={model} is no folder. Give one that run_squad or "
     "export_saved_model wrote, or minilm_squad.",
@@ -156,9 +156,9 @@ def _source():
     _check_no_model_flags()
     return AnswerSource(model, _N_BEST.value)
   saved = read_span_config(model)
-  head = program_flags.head_of_model(saved)
-  decoder_options = program_flags.decoder_options(saved, head)
-  programs.check(
+  head = model_flags.head_of_model(saved)
+  decoder_options = model_flags.decoder_options(saved, head)
+  program.check(
     head == "bio" or _N_BEST.value <= decoder_options.n_best_size,
     f"--n_best={_N_BEST.value} is more than the answers that are kept. Raise "
     "--n_best_size.",
@@ -167,7 +167,7 @@ def _source():
     model,
     _N_BEST.value,
     _BATCH_SIZE.value,
-    program_flags.window_options(saved),
+    model_flags.window_options(saved),
     decoder_options,
     _FIXED_LENGTH.value,
   )
@@ -176,14 +176,14 @@ def _source():
 def _check_no_model_flags():
   """Refuses flags that an exported model has decided already."""
   groups = (
-    program_flags.window_flags(),
-    program_flags.decoder_flags(),
-    program_flags.tag_decoder_flags(),
+    model_flags.window_flags(),
+    model_flags.decoder_flags(),
+    model_flags.tag_decoder_flags(),
   )
   holders = [holder for group in groups for holder in vars(group).values()]
-  holders += [program_flags.head_flag(), _BATCH_SIZE, _FIXED_LENGTH]
+  holders += [model_flags.head_flag(), _BATCH_SIZE, _FIXED_LENGTH]
   for holder in holders:
-    programs.check(
+    program.check(
       not holder.present,
       f"--{holder.name} is fixed in an exported model. Leave it out, or give "
       "the model directory.",

@@ -14,7 +14,7 @@ import sys
 
 from absl import flags
 
-from bert_span import program_flags, programs
+from bert_span.cli import model_flags, program
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -48,8 +48,8 @@ _PLOTS = flags.DEFINE_bool(
   True,
   "Whether to draw reliability.png and risk_coverage.png; needs matplotlib.",
 )
-_PREDICT_FILE = program_flags.predict_file_flag()
-_VERSION_2 = program_flags.version_2_flag()
+_PREDICT_FILE = model_flags.predict_file_flag()
+_VERSION_2 = model_flags.version_2_flag()
 # --help lists the flags of this module only, and those named here.
 flags.declare_key_flag("predict_file")
 flags.declare_key_flag("version_2_with_negative")
@@ -57,7 +57,7 @@ flags.declare_key_flag("version_2_with_negative")
 
 def main(argv):
   """Answers the questions, fits, reports, and changes the model's options."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   saved = _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span.jobs import calibration_job
@@ -94,16 +94,16 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _check_flags():
   """Refuses flags that cannot work; gives the model's span_config."""
-  check = programs.check
+  check = program.check
   check(_MODEL.value, "--model is required.")
   check(_PREDICT_FILE.value, "--predict_file is required.")
   if _PLOTS.value:
-    programs.check_matplotlib(", or give --noplots")
+    program.check_matplotlib(", or give --noplots")
   from bert_span.presets.embedded_model import find_embedded_model
   from bert_span.presets.span_config import CONFIG_FILE, read_span_config
 
@@ -135,7 +135,7 @@ def _options(saved):
   if _VERSION_2.present:
     values["version_2_with_negative"] = _VERSION_2.value
   options = DecoderOptions(**values)
-  programs.check(
+  program.check(
     _TARGET_PRECISION.value is None or options.version_2_with_negative,
     "--target_precision needs a model that may give no answer. Give "
     "--version_2_with_negative as well.",

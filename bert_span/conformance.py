@@ -13,7 +13,7 @@ import time
 
 from absl import flags
 
-from bert_span import programs
+from bert_span.cli import program
 
 _GOLDENS = flags.DEFINE_string(
   "goldens", None, "Folder with the original's saved outputs."
@@ -34,8 +34,8 @@ _OUTPUT_FILE = flags.DEFINE_string(
 
 def main(argv):
   """Runs the points, prints the certificate, tells whether all hold."""
-  programs.refuse_arguments(argv)
-  programs.check(
+  program.refuse_arguments(argv)
+  program.check(
     _GOLDENS.value,
     "--goldens is required: the folder with the original's saved outputs.",
   )
@@ -58,7 +58,7 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _chosen(points):
@@ -66,7 +66,7 @@ def _chosen(points):
     return points
   by_number = {str(point.number): point for point in points}
   unknown = [number for number in _POINTS.value if number not in by_number]
-  programs.check(
+  program.check(
     _POINTS.value and not unknown,
     f"--points must name some of {', '.join(by_number)}. Received: "
     f"{','.join(_POINTS.value)!r}",

@@ -12,7 +12,7 @@ and needs no records.
 
 from absl import flags
 
-from bert_span import pretraining_flags, program_flags, programs
+from bert_span.cli import model_flags, pretraining_flags, program
 
 _OUTPUT_FILE = flags.DEFINE_string(
   "output_file",
@@ -35,17 +35,17 @@ _WORKER = flags.DEFINE_integer(
   "Number of this process among --num_workers, from 0.",
   lower_bound=0,
 )
-_VOCABULARY = program_flags.vocabulary_flags()
+_VOCABULARY = model_flags.vocabulary_flags()
 _TEXT = pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
 # --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(program_flags)
+flags.adopt_module_key_flags(model_flags)
 flags.adopt_module_key_flags(pretraining_flags)
 
 
 def main(argv):
   """Reads the text, masks it and writes the records."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span.pretraining.corpus.records import write_records
@@ -70,7 +70,7 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _sequences(options):
@@ -95,7 +95,7 @@ def _output_files():
 
 
 def _check_flags():
-  check = programs.check
+  check = program.check
   pretraining_flags.check_text_flags()
   check(_OUTPUT_FILE.value, "--output_file is required.")
   check(

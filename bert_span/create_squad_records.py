@@ -11,13 +11,13 @@ all machines. Flags that decide what the windows hold are run_squad's; records
 that were made with other ones, of another vocabulary or of another file are
 refused there.
 
-With --pad_records they are read by programs that read the original's
+With --pad_records they are read by program that read the original's
 train.tf_record, too.
 """
 
 from absl import flags
 
-from bert_span import program_flags, programs, training_flags
+from bert_span.cli import model_flags, program, training_flags
 
 _NUM_SHARDS = flags.DEFINE_integer(
   "num_shards",
@@ -32,21 +32,21 @@ _PAD_RECORDS = flags.DEFINE_bool(
   "Whether every record is padded to --max_seq_length, as the original's.",
 )
 _DATA = training_flags.train_data_flags()
-_OUTPUT_DIR = program_flags.output_dir_flag()
-_VOCABULARY = program_flags.vocabulary_flags()
-_VERSION_2 = program_flags.version_2_flag()
-_HEAD = program_flags.head_flag()
-_ANNOTATOR_LABELS = program_flags.annotator_labels_flag()
-_MODEL = training_flags.model_flags()
-program_flags.window_flags()
+_OUTPUT_DIR = model_flags.output_dir_flag()
+_VOCABULARY = model_flags.vocabulary_flags()
+_VERSION_2 = model_flags.version_2_flag()
+_HEAD = model_flags.head_flag()
+_ANNOTATOR_LABELS = model_flags.annotator_labels_flag()
+_MODEL = training_flags.encoder_flags()
+model_flags.window_flags()
 # --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(program_flags)
+flags.adopt_module_key_flags(model_flags)
 flags.adopt_module_key_flags(training_flags)
 
 
 def main(argv):
   """Reads the questions, makes their windows and writes them."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span.data import training_records
@@ -80,7 +80,7 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _examples(source, log):
@@ -112,13 +112,11 @@ def _preprocessor():
   else:
     vocabulary = load_vocabulary(_VOCABULARY.vocab_file.value)
     lower_case = _VOCABULARY.do_lower_case.value
-  return SpanPreprocessor(
-    vocabulary, lower_case, program_flags.window_options()
-  )
+  return SpanPreprocessor(vocabulary, lower_case, model_flags.window_options())
 
 
 def _check_flags():
-  check = programs.check
+  check = program.check
   check(_OUTPUT_DIR.value, "--output_dir is required.")
   check(
     bool(_DATA.train_file.value) != bool(_DATA.dataset.value),

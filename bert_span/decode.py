@@ -13,7 +13,7 @@ import sys
 
 from absl import flags
 
-from bert_span import program_flags, programs
+from bert_span.cli import model_flags, program
 
 _LOGITS_FILE = flags.DEFINE_multi_string(
   "logits_file",
@@ -27,21 +27,21 @@ _MODEL = flags.DEFINE_string(
   "Model directory, or minilm_squad, that gives the vocabulary, and the window "
   "and decoding flags that the command line does not; instead of --vocab_file.",
 )
-_PREDICT_FILE = program_flags.predict_file_flag()
-_OUTPUT_DIR = program_flags.output_dir_flag()
-_VOCABULARY = program_flags.vocabulary_flags()
-program_flags.head_flag()
-_NO_SPAN = program_flags.no_span_flag()
-program_flags.window_flags()
-program_flags.decoder_flags()
-program_flags.tag_decoder_flags()
+_PREDICT_FILE = model_flags.predict_file_flag()
+_OUTPUT_DIR = model_flags.output_dir_flag()
+_VOCABULARY = model_flags.vocabulary_flags()
+model_flags.head_flag()
+_NO_SPAN = model_flags.no_span_flag()
+model_flags.window_flags()
+model_flags.decoder_flags()
+model_flags.tag_decoder_flags()
 # --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(program_flags)
+flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
   """Reads questions and logits, decodes them and writes the predictions."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
   import tensorflow as tf
@@ -59,7 +59,7 @@ def main(argv):
   from bert_span.answers.files.prediction_files import write_prediction_files
 
   head, preprocessor, options = _head_preprocessor_and_decoder_options()
-  program_flags.check_no_span(head)
+  model_flags.check_no_span(head)
   is_bio = head == "bio"
   names = TAG_LOGITS if is_bio else SPAN_LOGITS
   predictions = decode_saved_logits(
@@ -85,11 +85,11 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _check_flags():
-  check = programs.check
+  check = program.check
   check(_PREDICT_FILE.value, "--predict_file is required.")
   check(
     _logits_files(),
@@ -127,11 +127,11 @@ def _head_preprocessor_and_decoder_options():
   preprocessor = SpanPreprocessor(
     load_vocabulary(vocab_file),
     do_lower_case,
-    program_flags.window_options(config),
+    model_flags.window_options(config),
     pad_to_max=True,
   )
-  head = program_flags.head_of_model(config)
-  return head, preprocessor, program_flags.decoder_options(config, head)
+  head = model_flags.head_of_model(config)
+  return head, preprocessor, model_flags.decoder_options(config, head)
 
 
 def _model_config():

@@ -18,14 +18,14 @@ import sys
 
 from absl import flags, logging
 
-from bert_span import program_flags, programs
 from bert_span.answers.scoring.official_scores import (
   score_files,
   score_span_files,
 )
+from bert_span.cli import model_flags, program
 from bert_span.reporting.score_table import format_scores, format_tag_scores
 
-_PREDICT_FILE = program_flags.predict_file_flag()
+_PREDICT_FILE = model_flags.predict_file_flag()
 _PREDICTIONS_FILE = flags.DEFINE_string(
   "predictions_file",
   None,
@@ -58,21 +58,21 @@ _OUTPUT_FILE = flags.DEFINE_string(
   "output_file", None, "File that gets the JSON object as well."
 )
 # --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(program_flags)
+flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
   """Reads the files, scores them, prints and writes the result."""
-  programs.refuse_arguments(argv)
-  programs.check(_PREDICT_FILE.value, "--predict_file is required.")
-  programs.check(_PREDICTIONS_FILE.value, "--predictions_file is required.")
+  program.refuse_arguments(argv)
+  program.check(_PREDICT_FILE.value, "--predict_file is required.")
+  program.check(_PREDICTIONS_FILE.value, "--predictions_file is required.")
   if _NA_PROB_THRESH.present and not _NA_PROB_FILE.value:
     logging.warning(
       "Without --na_prob_file every no-answer score is 0, so "
       "--na_prob_thresh=%g decides alike for all questions.",
       _NA_PROB_THRESH.value,
     )
-  programs.check(
+  program.check(
     not (_MULTI_SPAN.value and _NA_PROB_FILE.value),
     "--multi_span has no use for --na_prob_file. Leave it out.",
   )
@@ -102,7 +102,7 @@ def _write(path, scores):
 
 def run():
   """Entry point of the command bert_span_evaluate."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 if __name__ == "__main__":

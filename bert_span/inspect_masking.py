@@ -18,7 +18,7 @@ import sys
 
 from absl import flags
 
-from bert_span import pretraining_flags, program_flags, programs
+from bert_span.cli import model_flags, pretraining_flags, program
 
 _EPOCH = flags.DEFINE_integer(
   "epoch", 0, "Epoch whose masks are shown, from 0.", lower_bound=0
@@ -29,19 +29,19 @@ _MAX_SEQUENCES = flags.DEFINE_integer(
 _OUTPUT_FILE = flags.DEFINE_string(
   "output_file", None, "File that gets JSON lines; none shows text."
 )
-_VOCABULARY = program_flags.vocabulary_flags()
+_VOCABULARY = model_flags.vocabulary_flags()
 _TEXT = pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
 # --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(program_flags)
+flags.adopt_module_key_flags(model_flags)
 flags.adopt_module_key_flags(pretraining_flags)
 
 
 def main(argv):
   """Reads the text, masks it and shows it."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   pretraining_flags.check_text_flags()
-  programs.check(
+  program.check(
     _VOCABULARY.vocab_file.value,
     "--vocab_file is required: the vocab.txt of the model.",
   )
@@ -63,7 +63,7 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _sequences(vocabulary, options):

@@ -16,7 +16,7 @@ import sys
 
 from absl import flags
 
-from bert_span import program_flags, programs
+from bert_span.cli import model_flags, program
 
 _INPUT_FILE = flags.DEFINE_string(
   "input_file", None, "SQuAD JSON file to make windows of."
@@ -31,18 +31,18 @@ _IS_TRAINING = flags.DEFINE_bool(
 _OUTPUT_FILE = flags.DEFINE_string(
   "output_file", "-", "File that gets the JSON lines; - is standard output."
 )
-_VOCABULARY = program_flags.vocabulary_flags()
-_VERSION_2 = program_flags.version_2_flag()
-_HEAD = program_flags.head_flag()
-_ANNOTATOR_LABELS = program_flags.annotator_labels_flag()
-program_flags.window_flags()
+_VOCABULARY = model_flags.vocabulary_flags()
+_VERSION_2 = model_flags.version_2_flag()
+_HEAD = model_flags.head_flag()
+_ANNOTATOR_LABELS = model_flags.annotator_labels_flag()
+model_flags.window_flags()
 # --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(program_flags)
+flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
   """Reads the file, makes its windows and writes them."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span.data.window_rows import tagged_window_rows, window_rows
@@ -52,7 +52,7 @@ def main(argv):
   preprocessor = SpanPreprocessor(
     load_vocabulary(_VOCABULARY.vocab_file.value),
     _VOCABULARY.do_lower_case.value,
-    program_flags.window_options(),
+    model_flags.window_options(),
   )
   if _has_tags():
     rows = tagged_window_rows(
@@ -65,7 +65,7 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _has_tags():
@@ -73,9 +73,9 @@ def _has_tags():
 
 
 def _check_flags():
-  programs.check(_INPUT_FILE.value, "--input_file is required.")
-  programs.check(_OUTPUT_FILE.value, "--output_file must name a file.")
-  programs.check(
+  program.check(_INPUT_FILE.value, "--input_file is required.")
+  program.check(_OUTPUT_FILE.value, "--output_file must name a file.")
+  program.check(
     _VOCABULARY.vocab_file.value,
     "--vocab_file is required: the vocab.txt of the model.",
   )

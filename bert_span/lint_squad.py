@@ -23,7 +23,7 @@ import sys
 
 from absl import flags
 
-from bert_span import program_flags, programs
+from bert_span.cli import model_flags, program
 
 _PRESET = flags.DEFINE_string(
   "preset",
@@ -68,10 +68,10 @@ _HIDDEN_SIZE = flags.DEFINE_integer(
   "Hidden size of the encoder, for the costs; --preset knows it.",
   lower_bound=1,
 )
-_VOCABULARY = program_flags.vocabulary_flags()
-program_flags.window_flags()
+_VOCABULARY = model_flags.vocabulary_flags()
+model_flags.window_flags()
 # --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(program_flags)
+flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
@@ -89,11 +89,11 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _check_flags(argv):
-  check = programs.check
+  check = program.check
   check(
     len(argv) == 2 and argv[1],
     "Give the one FILE to check: lint_squad FILE [--preset=MODEL]. Received: "
@@ -171,7 +171,7 @@ def _tokenizer_and_settings():
     _VOCABULARY.do_lower_case.value,
   )
   settings = LintSettings(
-    program_flags.window_options(),
+    model_flags.window_options(),
     _MAX_ANSWER_LENGTH.value,
     _LENGTH_BUCKETS.value,
     _HIDDEN_SIZE.value,
@@ -194,7 +194,7 @@ def _preset_tokenizer_and_settings():
       f"{loaded.description} has no vocabulary. Give its --vocab_file instead."
     )
   saved = read_span_config(_PRESET.value) or {}
-  options = program_flags.window_options(saved)
+  options = model_flags.window_options(saved)
   check_sequence_length(loaded.backbone, options.max_seq_length)
   max_answer_length = _MAX_ANSWER_LENGTH.value
   if not _MAX_ANSWER_LENGTH.present:

@@ -13,9 +13,9 @@ sent as it is. Standard output names the file.
 
 from absl import flags
 
-from bert_span import program_flags, programs
+from bert_span.cli import model_flags, program
 
-_PREDICT_FILE = program_flags.predict_file_flag()
+_PREDICT_FILE = model_flags.predict_file_flag()
 _NBEST_FILE = flags.DEFINE_string(
   "nbest_file",
   None,
@@ -49,14 +49,14 @@ _NUM_ERRORS = flags.DEFINE_integer(
 _OUTPUT_FILE = flags.DEFINE_string(
   "output_file", "report.html", "HTML file that is written."
 )
-program_flags.window_flags()
+model_flags.window_flags()
 # --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(program_flags)
+flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
   """Reads the files, scores them and writes the page."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span.reporting.report_page import report_page
@@ -70,11 +70,11 @@ def main(argv):
 
 def run():
   """Entry point of the command bert_span_report."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _check_flags():
-  check = programs.check
+  check = program.check
   check(_PREDICT_FILE.value, "--predict_file is required.")
   check(_NBEST_FILE.value, "--nbest_file is required.")
   check(_OUTPUT_FILE.value, "--output_file must name a file.")
@@ -82,13 +82,13 @@ def _check_flags():
     _MODEL.value or _QUESTION_ID.value is None,
     "--question_id is read by a model: give --model, too.",
   )
-  for holder in vars(program_flags.window_flags()).values():
+  for holder in vars(model_flags.window_flags()).values():
     check(
       _MODEL.value or not holder.present,
       f"--{holder.name} is for --model, whose windows are counted. Give the "
       "model, too, or leave the flag out.",
     )
-  programs.check_matplotlib()
+  program.check_matplotlib()
 
 
 def _report():
@@ -172,9 +172,9 @@ def _readings_of_model(examples, chosen):
 
   saved = read_span_config(_MODEL.value)
   extractor = SpanExtractor.from_preset(
-    _MODEL.value, program_flags.window_options(saved)
+    _MODEL.value, model_flags.window_options(saved)
   )
-  programs.check(
+  program.check(
     chosen is None or extractor.head == "span",
     f"--question_id: the model has a {extractor.head} head, which has no "
     "start and end probabilities. Leave the flag out.",

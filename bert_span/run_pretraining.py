@@ -11,11 +11,11 @@ end in .tfrecord are read as what bert_span.create_pretraining_data has written.
 
 from absl import flags
 
-from bert_span import (
+from bert_span.cli import (
   device_flags,
+  model_flags,
   pretraining_flags,
-  program_flags,
-  programs,
+  program,
   training_flags,
 )
 
@@ -85,26 +85,26 @@ _ADAM_EPSILON = flags.DEFINE_float(
 )
 _LOOP = training_flags.loop_flags()
 _SELECTION = training_flags.selection_flags()
-_OUTPUT_DIR = program_flags.output_dir_flag()
-program_flags.vocabulary_flags()
+_OUTPUT_DIR = model_flags.output_dir_flag()
+model_flags.vocabulary_flags()
 _TEXT = pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
-training_flags.model_flags()
+training_flags.encoder_flags()
 device_flags.execution_flags()
 device_flags.device_flags()
 _DRY_RUN = device_flags.dry_run_flags()
 # --help lists the flags of this module only, and those named here.
-for _module in (program_flags, device_flags, training_flags, pretraining_flags):
+for _module in (model_flags, device_flags, training_flags, pretraining_flags):
   flags.adopt_module_key_flags(_module)
 
 
 def main(argv):
   """Turns flags into options and runs the job."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
+  from bert_span.cli.run_flags import write_run_flags
   from bert_span.jobs import pretraining_job
-  from bert_span.run_flags import write_run_flags
   from bert_span.training.devices.strategy import is_chief
 
   strategy = None
@@ -148,7 +148,7 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _print_dry_run(job, train_text):
@@ -174,7 +174,7 @@ def _text(patterns=None):
 
   sources = pretraining_flags.text_sources(patterns)
   are_records = [is_record_file(source.path) for source in sources]
-  programs.check(
+  program.check(
     all(are_records) or not any(are_records),
     "Text files and record files (.tfrecord) cannot be mixed: give either.",
   )
@@ -214,7 +214,7 @@ def _pretraining_options():
 
 def _check_flags():
   """Refuses flags that do not fit together, before anything is loaded."""
-  check = programs.check
+  check = program.check
   check(
     _DO_TRAIN.value or _DO_EVAL.value,
     "At least one of --do_train and --do_eval must be true.",
@@ -241,7 +241,7 @@ def _check_flags():
 
 def _check_selection_flags():
   """Refuses evaluation during training without what it needs."""
-  check = programs.check
+  check = program.check
   training_flags.check_selection_flags(_BEST_METRIC.value)
   if _SELECTION.eval_steps.value:
     check(_DO_TRAIN.value, "--eval_steps needs --do_train.")

@@ -16,11 +16,11 @@ import os
 
 from absl import flags
 
-from bert_span import (
+from bert_span.cli import (
   device_flags,
   fine_tuning_flags,
-  program_flags,
-  programs,
+  model_flags,
+  program,
   training_flags,
 )
 
@@ -79,34 +79,34 @@ _FINE_TUNING = fine_tuning_flags.fine_tuning_flags()
 _DATA = training_flags.train_data_flags()
 training_flags.loop_flags()
 _SELECTION = training_flags.selection_flags()
-_OUTPUT_DIR = program_flags.output_dir_flag()
-_PREDICT_FILE = program_flags.predict_file_flag()
-program_flags.vocabulary_flags()
-program_flags.window_flags()
-_HEAD = program_flags.head_flag()
-_NO_SPAN = program_flags.no_span_flag()
-program_flags.decoder_flags()
-program_flags.tag_decoder_flags()
-training_flags.model_flags()
+_OUTPUT_DIR = model_flags.output_dir_flag()
+_PREDICT_FILE = model_flags.predict_file_flag()
+model_flags.vocabulary_flags()
+model_flags.window_flags()
+_HEAD = model_flags.head_flag()
+_NO_SPAN = model_flags.no_span_flag()
+model_flags.decoder_flags()
+model_flags.tag_decoder_flags()
+training_flags.encoder_flags()
 device_flags.execution_flags()
 device_flags.device_flags()
 _DRY_RUN = device_flags.dry_run_flags()
 # --help lists the flags of this module only, and those named here.
-for _module in (program_flags, device_flags, training_flags, fine_tuning_flags):
+for _module in (model_flags, device_flags, training_flags, fine_tuning_flags):
   flags.adopt_module_key_flags(_module)
 
 
 def main(argv):
   """Turns flags into options and runs the job."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span import run_flags
+  from bert_span.cli import run_flags
   from bert_span.jobs import squad_job
   from bert_span.training.devices.strategy import is_chief, num_workers
 
   device_flags.report_unused_flags(squad_job.log_line)
-  program_flags.check_no_span(_head())
+  model_flags.check_no_span(_head())
   if _DRY_RUN.dry_run.value:
     _print_dry_run()
     return
@@ -121,7 +121,7 @@ def main(argv):
   if _NUM_SEEDS.value == 1:
     _run_job(_FINE_TUNING.seed.value, _OUTPUT_DIR.value, strategy)
     return
-  programs.check(
+  program.check(
     num_workers(strategy) == 1,
     "--num_seeds trains on one machine: unset TF_CONFIG, or give every machine "
     "a --seed and an --output_dir of its own.",
@@ -139,7 +139,7 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _job(seed, output_dir, strategy=None):
@@ -151,8 +151,8 @@ def _job(seed, output_dir, strategy=None):
     output_dir=output_dir,
     source=training_flags.encoder_source(),
     head_bias=_FINE_TUNING.span_head_bias.value,
-    window_options=program_flags.window_options(),
-    decoder_options=program_flags.decoder_options(_calibration(), head),
+    window_options=model_flags.window_options(),
+    decoder_options=model_flags.decoder_options(_calibration(), head),
     fine_tuning_options=fine_tuning_flags.fine_tuning_options(seed),
     no_span=_NO_SPAN.value,
     verbose=_VERBOSE_LOGGING.value,
@@ -255,7 +255,7 @@ def _saved_config():
   """The dict of span_config.json of the model that predicts, or None."""
   from bert_span.presets.span_config import read_span_config
 
-  preset = training_flags.model_flags().preset.value
+  preset = training_flags.encoder_flags().preset.value
   for directory in (os.path.join(_OUTPUT_DIR.value, "model"), preset):
     saved = read_span_config(directory) if directory else None
     if saved:
@@ -265,7 +265,7 @@ def _saved_config():
 
 def _check_flags():
   """Refuses flags that do not fit together, before anything is loaded."""
-  check = programs.check
+  check = program.check
   steps = [_DO_TRAIN.value, _DO_PREDICT.value, _DO_EVAL.value]
   check(
     any(steps),
@@ -292,8 +292,8 @@ def _check_flags():
     training_flags.check_model_flags(needs_model=_DO_TRAIN.value)
   device_flags.check_device_flags(_FINE_TUNING.train_batch_size.value)
   device_flags.check_dry_run_flags()
-  max_query_length = program_flags.window_flags().max_query_length.value
-  max_seq_length = program_flags.window_flags().max_seq_length.value
+  max_query_length = model_flags.window_flags().max_query_length.value
+  max_seq_length = model_flags.window_flags().max_seq_length.value
   check(
     max_seq_length > max_query_length + 3,
     f"--max_seq_length ({max_seq_length}) must be greater than "
@@ -305,7 +305,7 @@ def _check_flags():
 
 def _check_selection_flags():
   """Refuses evaluation during training and seeds without what they need."""
-  check = programs.check
+  check = program.check
   training_flags.check_selection_flags(_BEST_METRIC.value)
   if _SELECTION.eval_steps.value:
     check(_DO_TRAIN.value, "--eval_steps needs --do_train.")

@@ -16,7 +16,7 @@ import sys
 
 from absl import flags, logging
 
-from bert_span import program_flags, programs
+from bert_span.cli import model_flags, program
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -65,19 +65,19 @@ _WARMUP = flags.DEFINE_bool(
   "Whether to write requests that the server replays while it loads the "
   "version; needs tensorflow-serving-api.",
 )
-program_flags.window_flags()
-program_flags.decoder_flags()
-program_flags.head_flag()
-program_flags.tag_decoder_flags()
+model_flags.window_flags()
+model_flags.decoder_flags()
+model_flags.head_flag()
+model_flags.tag_decoder_flags()
 # --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(program_flags)
+flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
   """Loads the model, exports it and says what was written."""
-  programs.refuse_arguments(argv)
-  programs.check(_MODEL.value, "--model is required.")
-  programs.check(_OUTPUT.value, "--output is required.")
+  program.refuse_arguments(argv)
+  program.check(_MODEL.value, "--model is required.")
+  program.check(_OUTPUT.value, "--output is required.")
   # TensorFlow's notes on names and files would hide what matters.
   logging.set_verbosity(logging.WARNING)
   # Seconds: only once the flags are known to be right.
@@ -102,7 +102,7 @@ def main(argv):
 
 def run():
   """Runs the program."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _load_extractor():
@@ -111,12 +111,12 @@ def _load_extractor():
   from bert_span.presets.span_config import read_span_config
 
   saved = read_span_config(_MODEL.value)
-  head = program_flags.head_of_model(saved)
-  program_flags.check_decoder_flags(head)
+  head = model_flags.head_of_model(saved)
+  model_flags.check_decoder_flags(head)
   return SpanExtractor.from_preset(
     _MODEL.value,
-    program_flags.window_options(saved),
-    program_flags.decoder_options(saved, head),
+    model_flags.window_options(saved),
+    model_flags.decoder_options(saved, head),
     _FIXED_LENGTH.value,
   )
 

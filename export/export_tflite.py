@@ -15,7 +15,7 @@ import sys
 
 from absl import flags, logging
 
-from bert_span import program_flags, programs
+from bert_span.cli import model_flags, program
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -81,14 +81,14 @@ _LICENSE = flags.DEFINE_string(
 _MODEL_VERSION = flags.DEFINE_string(
   "model_version", "1", "Version of the model in the file's metadata."
 )
-program_flags.window_flags()
-program_flags.decoder_flags()
-program_flags.tag_decoder_flags()
+model_flags.window_flags()
+model_flags.decoder_flags()
+model_flags.tag_decoder_flags()
 
 
 def main(argv):
   """Loads the model, exports it and says what was written."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   _check_flags()
   # TensorFlow's notes on names and files would hide what matters.
   logging.set_verbosity(logging.WARNING)
@@ -127,11 +127,11 @@ def main(argv):
 
 def run():
   """Runs the program."""
-  programs.run_program(main)
+  program.run_program(main)
 
 
 def _check_flags():
-  check = programs.check
+  check = program.check
   check(_MODEL.value, "--model is required.")
   check(_OUTPUT.value, "--output is required.")
   check(
@@ -176,8 +176,8 @@ def _load_extractor():
   head = saved["head"] if saved else "span"
   return SpanExtractor.from_preset(
     _MODEL.value,
-    program_flags.window_options(saved),
-    program_flags.decoder_options(saved, head),
+    model_flags.window_options(saved),
+    model_flags.decoder_options(saved, head),
   )
 
 

@@ -19,7 +19,7 @@ import tempfile
 from absl import flags, logging
 from task_library_causes import UNKNOWN, cause
 
-from bert_span import programs
+from bert_span.cli import program
 
 _MODEL = flags.DEFINE_string("model", None, "Model directory.")
 _ENVIRONMENT = flags.DEFINE_string(
@@ -31,7 +31,7 @@ _SEQ_LENGTH = 384  # the only one that the library takes
 
 def main(argv):
   """Exports, asks both, and prints what they have in common."""
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   logging.set_verbosity(logging.WARNING)
   from bert_span import SpanExtractor, TFLiteSpanExtractor, WindowOptions
 
@@ -105,4 +105,4 @@ def _task_library_answers(path, examples, folder):
 
 
 if __name__ == "__main__":
-  programs.run_program(main)
+  program.run_program(main)

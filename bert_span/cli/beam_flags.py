@@ -1,8 +1,8 @@
-"""What programs that run Apache Beam pipelines share."""
+"""What program that run Apache Beam pipelines share."""
 
 import importlib.util
 
-from bert_span import programs
+from bert_span.cli import program
 
 
 def check_beam_installed():
@@ -11,7 +11,7 @@ def check_beam_installed():
   Raises:
     flags.IllegalFlagValueError: it is not installed.
   """
-  programs.check(
+  program.check(
     importlib.util.find_spec("apache_beam"),
     "Apache Beam is not installed. Run pip install 'bert_span[beam]' (in a "
     "checkout: pip install -e '.[beam]').",

@@ -1,4 +1,4 @@
-"""Flags that the programs of pre-training share.
+"""Flags that the program of pre-training share.
 
 As in program_flags.py, a group is defined when a program asks for it.
 """
@@ -8,7 +8,7 @@ import types
 
 from absl import flags
 
-from bert_span import programs
+from bert_span.cli import program
 
 
 @functools.cache
@@ -51,7 +51,7 @@ def text_flags():
 def check_text_flags():
   """Refuses text flags that do not fit together."""
   values = text_flags()
-  programs.check(
+  program.check(
     bool(values.input_file.value) != bool(values.dataset.value),
     "Give the text as --input_file or as --dataset, one of the two.",
   )

@@ -9,7 +9,7 @@ import types
 
 from absl import flags
 
-from bert_span import device_flags, program_flags, programs, training_flags
+from bert_span.cli import device_flags, model_flags, program, training_flags
 
 
 @functools.cache
@@ -63,7 +63,7 @@ def fine_tuning_flags():
       "Whether a step uses the learning rate of the step count after it, as "
       "the original often does by a race, and not of the count before it.",
     ),
-    annotator_labels=program_flags.annotator_labels_flag(),
+    annotator_labels=model_flags.annotator_labels_flag(),
     bio_loss_reduction=flags.DEFINE_enum(
       "bio_loss_reduction",
       "sum",
@@ -112,7 +112,7 @@ def fine_tuning_options(seed):
 def check_fine_tuning_flags(trains):
   """Refuses flags of fine-tuning that cannot be; `trains` whether there is."""
   learning_rate = training_flags.loop_flags().learning_rate.value
-  programs.check(
+  program.check(
     not trains
     or (learning_rate > 0 and fine_tuning_flags().num_train_epochs.value > 0),
     "--do_train needs --learning_rate and --num_train_epochs above 0.",
@@ -128,12 +128,12 @@ def _length_bucket():
   is_tpu = device_flags.device_options().is_tpu
   if value.lower() == "none" or (is_tpu and not flag.present):
     return None
-  programs.check(
+  program.check(
     not is_tpu,
     f"--length_buckets={value}: a TPU compiles every length anew. Use "
     "--length_buckets=none, or leave it out.",
   )
-  programs.check(
+  program.check(
     value.isdecimal() and int(value) > 0,
     "--length_buckets must be none or a positive number of WordPieces. "
     f"Received: {value!r}",
@@ -150,7 +150,7 @@ def _class_weights():
     weights = tuple(map(float, given))
   except ValueError:
     weights = ()
-  programs.check(
+  program.check(
     len(weights) == 3 and all(0 < weight < math.inf for weight in weights),
     "--bio_class_weights must be three positive numbers, of B, I and O. "
     f"Received: {','.join(given)}",

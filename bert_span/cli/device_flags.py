@@ -9,7 +9,7 @@ import types
 
 from absl import flags
 
-from bert_span import programs
+from bert_span.cli import program
 from bert_span.training import execution
 from bert_span.training.devices import strategy_options
 from bert_span.training.devices.cluster import read_cluster
@@ -135,7 +135,7 @@ def check_device_flags(train_batch_size):
     device_options(), execution_options(), read_cluster(os.environ)
   )
   parts = execution_flags().accumulate_steps.value
-  programs.check(
+  program.check(
     parts <= train_batch_size,
     f"--accumulate_steps={parts} cuts a batch of {train_batch_size} into parts "
     "of less than one window. Lower it.",
@@ -219,7 +219,7 @@ def dry_run_options():
 def check_dry_run_flags():
   """Refuses --memory_gb where nothing reads it."""
   values = dry_run_flags()
-  programs.check(
+  program.check(
     values.dry_run.value or not values.memory_gb.present,
     "--memory_gb is for --dry_run. Leave it out.",
   )

@@ -10,7 +10,7 @@ import types
 
 from absl import flags
 
-from bert_span.programs import check
+from bert_span.cli.program import check
 
 
 @functools.cache

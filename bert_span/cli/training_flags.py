@@ -1,4 +1,4 @@
-"""Flags of the programs that train, and what is checked about them.
+"""Flags of the program that train, and what is checked about them.
 
 As in program_flags.py, a group is defined when a program asks for it.
 """
@@ -8,11 +8,11 @@ import types
 
 from absl import flags
 
-from bert_span import device_flags, program_flags, programs
+from bert_span.cli import device_flags, model_flags, program
 
 
 @functools.cache
-def model_flags():
+def encoder_flags():
   """--bert_config_file, --init_checkpoint, --preset."""
   return types.SimpleNamespace(
     bert_config_file=flags.DEFINE_string(
@@ -44,8 +44,8 @@ def check_model_flags(needs_model):
   Args:
     needs_model: whether there must be a model.
   """
-  check = programs.check
-  values = model_flags()
+  check = program.check
+  values = encoder_flags()
   check(
     not (
       values.preset.value
@@ -60,7 +60,7 @@ def check_model_flags(needs_model):
       "--init_checkpoint needs the --bert_config_file it was made with.",
     )
     check(
-      program_flags.vocabulary_flags().vocab_file.value,
+      model_flags.vocabulary_flags().vocab_file.value,
       "--bert_config_file needs the --vocab_file of the checkpoint.",
     )
   elif needs_model:
@@ -75,7 +75,7 @@ def encoder_source():
   """The `EncoderSource` that the flags of model and vocabulary give."""
   from bert_span.presets.encoder_source import EncoderSource
 
-  values, vocabulary = model_flags(), program_flags.vocabulary_flags()
+  values, vocabulary = encoder_flags(), model_flags.vocabulary_flags()
   lower_case = vocabulary.do_lower_case
   return EncoderSource(
     preset=values.preset.value,
@@ -214,7 +214,7 @@ def check_selection_flags(best_metric):
   values = selection_flags()
   if values.early_stopping_patience.value is None:
     return
-  programs.check(
+  program.check(
     values.eval_steps.value and best_metric,
     "--early_stopping_patience needs --eval_steps and --best_metric.",
   )

@@ -1,0 +1,1 @@
+"""Flags, and how programs run, print and refuse."""
