@@ -16,7 +16,7 @@ _PUBLIC_NAMES = {
   "Answer": "bert_span.answers.answerer",
   "TFLiteSpanExtractor": "bert_span.tflite.tflite_extractor",
   "TFLiteTextExtractor": "bert_span.tflite.tflite_text_extractor",
-  "FineTuningOptions": "bert_span.fine_tuning.fine_tuner",
+  "FineTuningOptions": "bert_span.fine_tuning.options",
   "SquadExample": "bert_span.squad.example",
   "WindowOptions": "bert_span.text.windows",
   "DecoderOptions": "bert_span.answers.decoding.span_decoder",

@@ -98,7 +98,7 @@ def _make_squad_records(options):
   )
   from bert_span.beam.record_shards import SquadRecordShards
   from bert_span.data.labelled_windows import left_out_lines
-  from bert_span.training.run.progress import log_line
+  from bert_span.storage.log import log_line
 
   window_options = model_flags.window_options()
   shards = SquadRecordShards(
@@ -159,7 +159,7 @@ def _run(shards, options):
 
   from bert_span.beam.prediction_pipeline import counters
   from bert_span.beam.record_pipeline import add_record_steps
-  from bert_span.training.run.progress import log_line
+  from bert_span.storage.log import log_line
 
   pipeline = beam.Pipeline(options=options)
   add_record_steps(pipeline, shards)

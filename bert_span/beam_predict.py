@@ -86,7 +86,7 @@ def main(argv):
 
   from bert_span.beam.prediction_pipeline import add_prediction_steps, counters
   from bert_span.beam.shards import AnswerShards
-  from bert_span.training.run.progress import log_line
+  from bert_span.storage.log import log_line
 
   files = _files()
   source = _source()

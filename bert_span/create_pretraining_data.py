@@ -49,7 +49,7 @@ def main(argv):
   _check_flags()
   # Seconds: only once the flags are known to be right.
   from bert_span.pretraining.corpus.records import write_records
-  from bert_span.training.run.progress import log_line
+  from bert_span.storage.log import log_line
 
   options = pretraining_flags.masking_options()
   paths = _output_files()

@@ -51,7 +51,7 @@ def main(argv):
   # Seconds: only once the flags are known to be right.
   from bert_span.data import training_records
   from bert_span.data.labelled_windows import left_out_lines, make_training_set
-  from bert_span.training.run.progress import log_line
+  from bert_span.storage.log import log_line
 
   source = (_DATA.train_file.value, training_flags.dataset_split("train"))
   examples = _examples(source, log_line)

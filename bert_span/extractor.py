@@ -8,7 +8,8 @@ import tensorflow as tf
 from bert_span.answers.answerer import Answerer
 from bert_span.answers.window_scorer import WindowScorer
 from bert_span.data.window_batches import INPUT_SPECS
-from bert_span.fine_tuning.fine_tuner import FineTuningOptions, fine_tune
+from bert_span.fine_tuning.fine_tuner import fine_tune
+from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.modeling.encoder import check_sequence_length
 from bert_span.presets import headed_model as heads
 from bert_span.presets import load_pretrained, model_directory
@@ -19,6 +20,7 @@ from bert_span.presets.span_config import (
 )
 from bert_span.presets.tokenizer_files import save_tokenizer
 from bert_span.storage.atomic_file import write_directory
+from bert_span.storage.remote import is_remote
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
 from bert_span.text.windows import WindowOptions
@@ -127,7 +129,7 @@ class SpanExtractor(Answerer):
         large for float16.
     """
     directory = os.fspath(directory)
-    if model_directory.is_remote(directory):
+    if is_remote(directory):
       self._write_files(directory, selection, half_precision)
       return
     directory = os.path.realpath(directory)

@@ -108,7 +108,7 @@ def _report():
   else:
     predictions = question_results.first_texts(n_best)
   try:
-    scores = official_scores.score_predictions(squad_file, predictions)
+    scores = official_scores.official_scores(squad_file, predictions)
     results = question_results.question_results(squad_file, n_best, predictions)
     chosen = _chosen(results)
   except ValueError as error:

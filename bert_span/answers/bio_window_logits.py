@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.decoding.bio_decoder import TagDecoder
-from bert_span.answers.files.bio_prediction_files import tag_predictions_of
+from bert_span.answers.decoding.bio_predictions import tag_predictions_of
 from bert_span.data.bio_labels import NUM_TAGS
 from bert_span.data.window_batches import example_arrays
 

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.decoding.span_decoder import SpanDecoder
-from bert_span.answers.files.prediction_files import (
+from bert_span.answers.decoding.predictions import (
   PREDICTION_COLUMNS,
   predictions_of,
 )
+from bert_span.answers.decoding.span_decoder import SpanDecoder
 from bert_span.data.window_batches import example_arrays
 
 # The logit of a position that the encoder was not run on: far below any other

@@ -12,7 +12,7 @@ import os
 import tensorflow as tf
 
 from bert_span.storage.atomic_file import write_json_atomically
-from bert_span.training.run.run_options import check_same_options
+from bert_span.storage.fingerprints import check_same_options
 
 JOB_FILE = "job.json"
 _BLOCK_BYTES = 1 << 20

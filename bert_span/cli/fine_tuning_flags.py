@@ -88,7 +88,7 @@ def fine_tuning_flags():
 
 def fine_tuning_options(seed):
   """The `FineTuningOptions` of the flags, by this seed."""
-  from bert_span.fine_tuning.fine_tuner import FineTuningOptions
+  from bert_span.fine_tuning.options import FineTuningOptions
 
   values = fine_tuning_flags()
   data = training_flags.train_data_flags()

@@ -27,9 +27,9 @@ from bert_span.data.window_records import (
 )
 from bert_span.presets.headed_model import BIO
 from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.fingerprints import differences
+from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import vocabulary_sha256
-from bert_span.training.run.progress import log_line
-from bert_span.training.run.run_options import differences
 
 MANIFEST_FILE = "train.tf_record.json"
 _WRITE_AGAIN = "Write them again with bert_span.create_squad_records"

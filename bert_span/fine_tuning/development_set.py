@@ -2,11 +2,9 @@
 
 import dataclasses
 import hashlib
-import math
 
 from bert_span.answers.scoring.multi_span import evaluate_multi_span
-from bert_span.answers.scoring.squad1 import evaluate_squad1
-from bert_span.answers.scoring.squad2 import evaluate_squad2
+from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.presets import headed_model as heads
 from bert_span.squad.reader import SquadFile
 from bert_span.training.run.selection import SelectionOptions
@@ -14,27 +12,6 @@ from bert_span.training.run.selection import SelectionOptions
 # What a training shows of the official scores, as far as they are there.
 _SHOWN = ("exact_match", "exact", "f1", "HasAns_f1", "NoAns_f1")
 _SHOWN_OF_SPANS = ("exact_match_f1", "overlap_f1")
-
-
-def official_scores(squad_file, predictions, null_odds=None):
-  """Scores answers with the official metrics of their data.
-
-  Args:
-    squad_file: `SquadFile` with the questions and their answers.
-    predictions: dict of text by question id.
-    null_odds: dict of float by question id, for SQuAD 2.0's best thresholds;
-      the predictions are already empty where the odds say so.
-
-  Returns:
-    Dict of `evaluate_squad2` for SQuAD 2.0, else of `evaluate_squad1`.
-  """
-  if null_odds is not None:
-    return evaluate_squad2(
-      squad_file.examples, predictions, null_odds, na_prob_thresh=math.inf
-    )
-  if squad_file.version_2:
-    return evaluate_squad2(squad_file.examples, predictions)
-  return evaluate_squad1(squad_file.examples, predictions)
 
 
 @dataclasses.dataclass(frozen=True)

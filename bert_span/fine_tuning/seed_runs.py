@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 from bert_span.storage.atomic_file import write_json_atomically
-from bert_span.training.run.progress import log_line
+from bert_span.storage.log import log_line
 
 SEEDS_FILE = "seeds.json"
 _RESULT_FILE = "seed_result.json"

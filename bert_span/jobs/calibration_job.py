@@ -10,6 +10,7 @@ from bert_span.answers.scoring.answer_confidence import (
   AnswerConfidence,
   decoded_part,
 )
+from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.answers.scoring.reliability import (
   equal_mass_bins,
   equal_width_bins,
@@ -18,7 +19,6 @@ from bert_span.answers.scoring.reliability import (
 from bert_span.answers.scoring.squad2 import score_question
 from bert_span.answers.scoring.temperature import fit_temperature
 from bert_span.answers.window_logits import WindowDecoder
-from bert_span.fine_tuning.development_set import official_scores
 from bert_span.squad.reader import SquadFile
 
 

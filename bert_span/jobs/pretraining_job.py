@@ -10,11 +10,6 @@ import tensorflow as tf
 from bert_span.fine_tuning.fine_tuner import seed_everything
 from bert_span.modeling import encoder
 from bert_span.presets.encoder_source import EncoderSource
-from bert_span.presets.model_directory import (
-  copy_tree,
-  is_remote,
-  local_directory,
-)
 from bert_span.pretraining.heads import weights as pretraining_heads
 from bert_span.pretraining.heads.model import PretrainingModel
 from bert_span.pretraining.held_out import HeldOutText
@@ -32,6 +27,8 @@ from bert_span.storage.atomic_file import (
   write_directory,
   write_json_atomically,
 )
+from bert_span.storage.log import log_line
+from bert_span.storage.remote import copy_tree, is_remote, local_directory
 from bert_span.training.devices.strategy import (
   is_chief,
   own_folder,
@@ -45,7 +42,6 @@ from bert_span.training.run.best_model import (
 )
 from bert_span.training.run.checkpoints import steps_made
 from bert_span.training.run.preemption import TerminationRequest
-from bert_span.training.run.progress import log_line
 
 MODEL_DIRECTORY = "model"
 TF1_DIRECTORY = "tf1"

@@ -15,19 +15,18 @@ from bert_span.answers.files.prediction_reader import (
   read_na_probs,
   read_predictions,
 )
+from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.data.training_records import window_fingerprint
 from bert_span.fine_tuning import bio_outputs
-from bert_span.fine_tuning.development_set import official_scores
 from bert_span.fine_tuning.fine_tuner import (
-  FineTuningOptions,
   fine_tune_on,
   seed_everything,
   training_set_of,
 )
+from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.jobs.squad_models import SquadModels
 from bert_span.presets import headed_model as heads
 from bert_span.presets.encoder_source import EncoderSource
-from bert_span.presets.model_directory import is_remote
 from bert_span.reporting.score_table import format_scores, format_tag_scores
 from bert_span.squad.reader import SquadFile, read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
@@ -36,6 +35,8 @@ from bert_span.storage.atomic_file import (
   recover_directory,
   write_json_atomically,
 )
+from bert_span.storage.log import log_line
+from bert_span.storage.remote import is_remote
 from bert_span.text.windows import WindowOptions
 from bert_span.training.devices.strategy import (
   is_chief,
@@ -45,7 +46,6 @@ from bert_span.training.devices.strategy import (
 from bert_span.training.devices.worker_agreement import WorkerVote
 from bert_span.training.run.best_model import BestModel, selection_words
 from bert_span.training.run.preemption import TerminationRequest
-from bert_span.training.run.progress import log_line
 from bert_span.training.run.selection import ModelSelection
 
 _SCORES_FILE = "eval_results.json"

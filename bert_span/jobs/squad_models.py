@@ -10,9 +10,9 @@ from bert_span.extractor import SpanExtractor
 from bert_span.presets import headed_model as heads
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.span_config import read_span_config
+from bert_span.storage.log import log_line
 from bert_span.text.windows import WindowOptions
 from bert_span.training.run.best_model import selection_words
-from bert_span.training.run.progress import log_line
 
 MODEL_DIRECTORY = "model"
 

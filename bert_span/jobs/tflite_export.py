@@ -8,8 +8,7 @@ import os
 import numpy as np
 
 import bert_span
-from bert_span.answers.scoring.squad1 import evaluate_squad1
-from bert_span.answers.scoring.squad2 import evaluate_squad2
+from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.data.window_batches import example_arrays
 from bert_span.jobs.saved_model_export import sample_examples
 from bert_span.presets import headed_model as heads
@@ -228,8 +227,7 @@ def _scores(path, extractor, evaluated):
     {p.qas_id: p.text for p in answerer.predict(examples)}
     for answerer in (extractor, candidate)
   ]
-  evaluate = evaluate_squad2 if evaluated.version_2 else evaluate_squad1
-  of_model, of_file = (evaluate(examples, answers) for answers in texts)
+  of_model, of_file = (official_scores(evaluated, answers) for answers in texts)
   equal = sum(texts[0][name] == text for name, text in texts[1].items())
   return {
     "data": os.path.basename(evaluated.path),

@@ -17,6 +17,7 @@ from bert_span.presets import (
   tf1_checkpoint,
 )
 from bert_span.presets.loaded_encoder import LoadedEncoder
+from bert_span.storage.remote import local_directory
 
 # Handles that KerasHub resolves over the network.
 _HUB_SCHEMES = ("hf://", "kaggle://", "modelscope://")
@@ -94,7 +95,7 @@ def load_pretrained(preset, dtype=None):
 
 def _load_directory(directory, dtype):
   """Loads a directory by the kind its files show, local or not."""
-  with model_directory.local_directory(directory) as local:
+  with local_directory(directory) as local:
     if _is_huggingface(local, directory):
       loaded = huggingface.load_huggingface(local, dtype)
     else:

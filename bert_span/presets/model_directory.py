@@ -13,7 +13,6 @@ So keras_hub.models.BertBackbone.from_preset reads the encoder without this
 package. The files about text (vocabulary, window options) are not ours.
 """
 
-import contextlib
 import os
 import tempfile
 
@@ -29,6 +28,7 @@ from bert_span.modeling.span_model import (
   build_span_model,
 )
 from bert_span.presets.half_precision import halve_weights
+from bert_span.storage.remote import copy_tree, is_remote, local_directory
 from bert_span.storage.tensor_file import write_tensors
 
 CONFIG_FILE = "config.json"
@@ -205,40 +205,3 @@ def _write_files(model, directory, half_precision):
     tensors,
     {_ATTENTION_DROPOUT: repr(float(rate))},
   )
-
-
-def is_remote(directory):
-  """Whether a path is one of tf.io.gfile's, such as gs://bucket/model."""
-  return "://" in directory
-
-
-@contextlib.contextmanager
-def local_directory(directory):
-  """A local path with the directory's files: itself, or a temporary copy.
-
-  KerasHub and safetensors read local files only; KerasHub's own cache of
-  remote directories never notices that one has changed.
-  """
-  if not is_remote(directory):
-    yield directory
-    return
-  with tempfile.TemporaryDirectory() as local:
-    copy_tree(directory, local)
-    yield local
-
-
-def copy_tree(source, target):
-  """Copies a directory from one file system to another.
-
-  Args:
-    source: any path of tf.io.gfile.
-    target: likewise; files of the same names are replaced, others stay.
-  """
-  for folder, _, names in tf.io.gfile.walk(source):
-    relative = folder[len(source) :].strip("/")
-    into = os.path.join(target, relative) if relative else target
-    tf.io.gfile.makedirs(into)
-    for name in names:
-      tf.io.gfile.copy(
-        os.path.join(folder, name), os.path.join(into, name), overwrite=True
-      )

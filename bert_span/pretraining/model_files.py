@@ -12,7 +12,7 @@ from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_text_atomically,
 )
-from bert_span.training.run.progress import log_line
+from bert_span.storage.log import log_line
 
 
 @dataclasses.dataclass(frozen=True)

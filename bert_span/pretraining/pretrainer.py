@@ -12,13 +12,13 @@ from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
 from bert_span.pretraining.corpus.batches import KEYS, with_weights
 from bert_span.pretraining.heads import loss as pretraining_loss
+from bert_span.storage.log import log_line
 from bert_span.training.devices.strategy import scope_of
 from bert_span.training.execution import ExecutionOptions
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.run.event_file import EventFile
-from bert_span.training.run.progress import log_line
 from bert_span.training.step import dynamic_signature
 from bert_span.training.train_options import TrainOptions
 

@@ -4,7 +4,7 @@ import dataclasses
 
 from bert_span.answers.files.n_best_reader import ListedAnswer
 from bert_span.answers.files.prediction_ids import shorten_id
-from bert_span.answers.scoring import squad1, squad2
+from bert_span.answers.scoring.official_scores import question_scores
 from bert_span.squad.example import SquadExample
 from bert_span.storage.json_fields import shortened
 
@@ -60,13 +60,12 @@ def question_results(squad_file, n_best, predictions=None):
   """
   if predictions is None:
     predictions = first_texts(n_best)
-  score = _score_squad2 if squad_file.version_2 else _score_squad1
   return [
     _result(
       example,
       predictions.get(example.qas_id),
       n_best.get(example.qas_id, ()),
-      score,
+      squad_file.version_2,
     )
     for example in squad_file.examples
   ]
@@ -84,7 +83,7 @@ def first_texts(n_best):
   return {qas_id: entries[0].text for qas_id, entries in n_best.items()}
 
 
-def _result(example, prediction, n_best, score):
+def _result(example, prediction, n_best, version_2):
   if prediction is None:
     return QuestionResult(example, None, 0, 0.0, n_best=n_best)
   entry = next((e for e in n_best if e.text == prediction), None)
@@ -94,7 +93,7 @@ def _result(example, prediction, n_best, score):
       "n-best list, so it has no probability. Give the predictions.json and "
       "the nbest_predictions.json of one run."
     )
-  exact, f1 = score(example, prediction)
+  exact, f1 = question_scores(example, prediction, version_2)
   return QuestionResult(
     example,
     prediction,
@@ -120,12 +119,3 @@ def _span_of(entry, example):
       "n-best list. Give the SQuAD file that was predicted."
     )
   return None if start < 0 else (start, start + len(text))
-
-
-def _score_squad1(example, prediction):
-  return squad1.score_question(example, prediction)
-
-
-def _score_squad2(example, prediction):
-  score = squad2.score_question(example, prediction)
-  return score.exact, score.f1

@@ -16,8 +16,8 @@ import uuid
 
 import tensorflow as tf
 
-from bert_span.presets.model_directory import is_remote
 from bert_span.serving.answer_server import CLASSIFY
+from bert_span.storage.remote import is_remote
 
 VOCABULARY_FILE = "vocab.txt"
 EXTRA_FOLDER = "assets.extra"

@@ -6,7 +6,7 @@ import numpy as np
 
 from bert_span.answers import head_decoding
 from bert_span.answers.answerer import AnswerForms
-from bert_span.answers.files.prediction_files import predictions_of
+from bert_span.answers.decoding.predictions import predictions_of
 from bert_span.storage.utf8 import encodable
 from bert_span.text.windows import WindowOptions
 from bert_span.tflite import file as tflite_file

@@ -186,3 +186,18 @@ def _handle(variable):
 def _check_range(name, value, inside, allowed):
   if not inside:
     raise ValueError(f"{name} must lie in {allowed}. Received: {name}={value}")
+
+
+def check_optimizer(optimizer, strategy):
+  """Refuses an optimizer that would sum gradients over devices once more.
+
+  Raises:
+    ValueError: there are several devices, and it is one of Keras' own.
+  """
+  several = strategy.num_replicas_in_sync > 1
+  if several and not isinstance(optimizer, BertAdamW):
+    raise ValueError(
+      "Several devices need the optimizer of create_optimizer: others sum "
+      "gradients over the devices, which the training loop has done. "
+      f"Received: {type(optimizer).__name__}"
+    )

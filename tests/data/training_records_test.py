@@ -17,11 +17,11 @@ from bert_span.data.training_records import (
   write_training_records,
 )
 from bert_span.fine_tuning.fine_tuner import (
-  FineTuningOptions,
   fine_tune,
   fine_tune_on,
   training_set_of,
 )
+from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.presets import headed_model as heads
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor

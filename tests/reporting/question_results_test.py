@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bert_span.answers.files.n_best_reader import ListedAnswer
-from bert_span.answers.scoring.official_scores import score_predictions
+from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.reporting.question_results import first_texts, question_results
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile, read_squad
@@ -94,7 +94,7 @@ def test_the_mean_is_what_the_official_evaluator_gives(shared_data, name):
   texts.update((e.qas_id, "") for e in examples[::7])
   n_best = {q: (ListedAnswer(text, 0.5),) for q, text in texts.items()}
   results = question_results(file, n_best)
-  scores = score_predictions(file, texts)
+  scores = official_scores(file, texts)
   exact = scores["exact" if file.version_2 else "exact_match"]
   assert 20 < exact < 80
   assert 100 * np.mean([r.exact for r in results]) == pytest.approx(exact)

@@ -16,10 +16,10 @@ from toy_trainer import (
   make_trainer,
 )
 
+from bert_span.storage.fingerprints import differences
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.run.checkpoints import random_states, steps_made
-from bert_span.training.run.run_options import differences
 from bert_span.training.step import dynamic_signature
 from bert_span.training.train_options import TrainOptions
 

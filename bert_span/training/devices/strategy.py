@@ -15,7 +15,6 @@ from bert_span.training.devices.strategy_options import (
   TPU,
   check_strategy,
 )
-from bert_span.training.optimizer import BertAdamW
 
 _LOCAL_TPU = "local"
 
@@ -164,21 +163,6 @@ def own_folder(strategy, output_dir):
   folder = tempfile.mkdtemp(prefix="bert_span_worker_")
   atexit.register(shutil.rmtree, folder, ignore_errors=True)
   return folder
-
-
-def check_optimizer(optimizer, strategy):
-  """Refuses an optimizer that would sum gradients over devices once more.
-
-  Raises:
-    ValueError: there are several devices, and it is one of Keras' own.
-  """
-  several = strategy.num_replicas_in_sync > 1
-  if several and not isinstance(optimizer, BertAdamW):
-    raise ValueError(
-      "Several devices need the optimizer of create_optimizer: others sum "
-      "gradients over the devices, which the training loop has done. "
-      f"Received: {type(optimizer).__name__}"
-    )
 
 
 def _devices(num_devices, gpus, name):

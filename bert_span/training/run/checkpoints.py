@@ -5,13 +5,13 @@ import json
 import tensorflow as tf
 
 from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.fingerprints import check_same_options
+from bert_span.storage.log import log_line
 from bert_span.training.run.checkpoint_index import (
   complete_checkpoints,
   remove_unfinished,
   repair_index,
 )
-from bert_span.training.run.progress import log_line
-from bert_span.training.run.run_options import check_same_options
 
 # As run_squad: Estimator's names, output_dir/model.ckpt-<step>.
 CHECKPOINT_NAME = "model.ckpt"

@@ -5,19 +5,12 @@ import time
 
 import tqdm
 
+from bert_span.storage.log import log_line
+
 # Seconds between two lines in a log file, where no bar can be drawn.
 SECONDS_PER_LINE = 60.0
 # The first line comes early: it tells whether the training moves at all.
 SECONDS_TO_FIRST_LINE = 10.0
-
-
-def log_line(text):
-  """Writes a line to stderr without tearing a progress bar apart.
-
-  Args:
-    text: str, one line.
-  """
-  tqdm.tqdm.write(text, file=sys.stderr)
 
 
 class TrainingProgress:

@@ -7,10 +7,10 @@ import math
 import tensorflow as tf
 
 from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.log import log_line
 from bert_span.training.run.callbacks import Callback
 from bert_span.training.run.event_file import EventFile
 from bert_span.training.run.preemption import EvaluationInterrupted
-from bert_span.training.run.progress import log_line
 
 EVALUATIONS_FILE = "evaluations.json"
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from bert_span.answers.decoding.predictions import NBestEntry, Prediction
 from bert_span.answers.files.answer_rows import answer_row, write_rows
-from bert_span.answers.files.prediction_files import NBestEntry, Prediction
 from bert_span.squad.example import SquadExample
 
 _EXAMPLE = SquadExample("q", "Who?", "Anna came.")

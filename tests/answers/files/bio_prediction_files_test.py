@@ -5,9 +5,11 @@ import pathlib
 
 import tensorflow as tf
 
-from bert_span.answers.files.bio_prediction_files import (
+from bert_span.answers.decoding.bio_predictions import (
   AnswerSpan,
   tag_predictions_of,
+)
+from bert_span.answers.files.bio_prediction_files import (
   write_tag_prediction_files,
 )
 from bert_span.squad.example import SquadExample

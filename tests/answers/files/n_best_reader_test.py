@@ -4,12 +4,9 @@ import json
 
 import pytest
 
+from bert_span.answers.decoding.predictions import NBestEntry, Prediction
 from bert_span.answers.files.n_best_reader import ListedAnswer, read_n_best
-from bert_span.answers.files.prediction_files import (
-  NBestEntry,
-  Prediction,
-  write_prediction_files,
-)
+from bert_span.answers.files.prediction_files import write_prediction_files
 
 
 @pytest.fixture

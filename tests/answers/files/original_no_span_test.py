@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
+from bert_span.answers.decoding.predictions import NBestEntry, Prediction
 from bert_span.answers.files.original_no_span import as_original_without_span
-from bert_span.answers.files.prediction_files import NBestEntry, Prediction
 
 _SPAN = NBestEntry("mill", 4, 8, 1.0, 2.0, 3.0, 0.9)
 _NULL = NBestEntry("", 0, 0, 0.0, 0.0, 0.0, 0.1)

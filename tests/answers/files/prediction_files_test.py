@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_span.answers.decoding.predictions import predictions_of
 from bert_span.answers.decoding.span_decoder import DecoderOptions, SpanDecoder
 from bert_span.answers.files.prediction_files import (
   json_entry,
-  predictions_of,
   write_prediction_files,
 )
 from bert_span.squad.example import SquadExample

@@ -11,7 +11,6 @@ import pytest
 import tensorflow as tf
 
 from bert_span.training.devices.strategy import (
-  check_optimizer,
   describe_strategy,
   is_chief,
   make_strategy,
@@ -19,6 +18,7 @@ from bert_span.training.devices.strategy import (
 )
 from bert_span.training.devices.strategy_options import StrategyOptions
 from bert_span.training.execution import ExecutionOptions
+from bert_span.training.optimizer import check_optimizer
 
 
 @pytest.fixture(scope="module")

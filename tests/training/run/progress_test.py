@@ -2,8 +2,9 @@ import sys
 
 import pytest
 
+from bert_span.storage.log import log_line
 from bert_span.training.run import progress as progress_lib
-from bert_span.training.run.progress import TrainingProgress, log_line
+from bert_span.training.run.progress import TrainingProgress
 
 
 class Clock:
