@@ -20,7 +20,7 @@ _PUBLIC_NAMES = {
   "SquadExample": "bert_span.squad.example",
   "WindowOptions": "bert_span.text.windows",
   "DecoderOptions": "bert_span.answers.decoding.span_decoder",
-  "TagDecoderOptions": "bert_span.answers.decoding.bio_decoder",
+  "BioDecoderOptions": "bert_span.answers.decoding.bio_decoder",
 }
 
 __all__ = [*_PUBLIC_NAMES, "__version__"]

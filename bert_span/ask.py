@@ -53,7 +53,7 @@ _JSON = flags.DEFINE_bool(
 model_flags.window_flags()
 _DECODER = model_flags.decoder_flags()
 model_flags.head_flag()
-model_flags.tag_decoder_flags()
+model_flags.bio_decoder_flags()
 
 _BOLD_GREEN = ("\033[1;32m", "\033[0m")
 _PLAIN_MARKS = ("[[", "]]")

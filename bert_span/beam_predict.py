@@ -72,7 +72,7 @@ _FIXED_LENGTH = flags.DEFINE_bool(
 model_flags.window_flags()
 model_flags.decoder_flags()
 model_flags.head_flag()
-model_flags.tag_decoder_flags()
+model_flags.bio_decoder_flags()
 # --help lists the flags of this module only, and those named here.
 flags.adopt_module_key_flags(model_flags)
 
@@ -178,7 +178,7 @@ def _check_no_model_flags():
   groups = (
     model_flags.window_flags(),
     model_flags.decoder_flags(),
-    model_flags.tag_decoder_flags(),
+    model_flags.bio_decoder_flags(),
   )
   holders = [holder for group in groups for holder in vars(group).values()]
   holders += [model_flags.head_flag(), _BATCH_SIZE, _FIXED_LENGTH]

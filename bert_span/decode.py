@@ -34,7 +34,7 @@ model_flags.head_flag()
 _NO_SPAN = model_flags.no_span_flag()
 model_flags.window_flags()
 model_flags.decoder_flags()
-model_flags.tag_decoder_flags()
+model_flags.bio_decoder_flags()
 # --help lists the flags of this module only, and those named here.
 flags.adopt_module_key_flags(model_flags)
 
@@ -47,12 +47,12 @@ def main(argv):
   import tensorflow as tf
 
   from bert_span.answers.files.bio_prediction_files import (
-    write_tag_prediction_files,
+    write_bio_prediction_files,
   )
   from bert_span.answers.files.ensemble import decode_saved_logits
   from bert_span.answers.files.logits_file import (
+    BIO_LOGITS,
     SPAN_LOGITS,
-    TAG_LOGITS,
     read_logits,
   )
   from bert_span.answers.files.original_no_span import as_original_without_span
@@ -61,7 +61,7 @@ def main(argv):
   head, preprocessor, options = _head_preprocessor_and_decoder_options()
   model_flags.check_no_span(head)
   is_bio = head == "bio"
-  names = TAG_LOGITS if is_bio else SPAN_LOGITS
+  names = BIO_LOGITS if is_bio else SPAN_LOGITS
   predictions = decode_saved_logits(
     _examples(options.version_2_with_negative),
     preprocessor,
@@ -73,7 +73,7 @@ def main(argv):
       predictions, options.version_2_with_negative
     )
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
-  write = write_tag_prediction_files if is_bio else write_prediction_files
+  write = write_bio_prediction_files if is_bio else write_prediction_files
   paths = write(_OUTPUT_DIR.value, predictions, options.version_2_with_negative)
   num_empty = sum(not prediction.text for prediction in predictions)
   print(

@@ -23,7 +23,7 @@ from bert_span.answers.scoring.official_scores import (
   score_span_files,
 )
 from bert_span.cli import model_flags, program
-from bert_span.reporting.score_table import format_scores, format_tag_scores
+from bert_span.reporting.score_table import format_bio_scores, format_scores
 
 _PREDICT_FILE = model_flags.predict_file_flag()
 _PREDICTIONS_FILE = flags.DEFINE_string(
@@ -78,7 +78,7 @@ def main(argv):
   )
   if _MULTI_SPAN.value:
     scores = score_span_files(_PREDICT_FILE.value, _PREDICTIONS_FILE.value)
-    table = format_tag_scores(scores)
+    table = format_bio_scores(scores)
   else:
     scores = score_files(
       _PREDICT_FILE.value,

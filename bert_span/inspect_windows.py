@@ -45,7 +45,7 @@ def main(argv):
   program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span.data.window_rows import tagged_window_rows, window_rows
+  from bert_span.data.window_rows import bio_window_rows, window_rows
   from bert_span.text.preprocessor import SpanPreprocessor
   from bert_span.text.vocabulary import load_vocabulary
 
@@ -55,9 +55,7 @@ def main(argv):
     model_flags.window_options(),
   )
   if _has_tags():
-    rows = tagged_window_rows(
-      _examples(), preprocessor, _ANNOTATOR_LABELS.value
-    )
+    rows = bio_window_rows(_examples(), preprocessor, _ANNOTATOR_LABELS.value)
   else:
     rows = window_rows(_examples(), preprocessor, _IS_TRAINING.value)
   _write(json.dumps(row) + "\n" for row in rows)

@@ -68,7 +68,7 @@ _WARMUP = flags.DEFINE_bool(
 model_flags.window_flags()
 model_flags.decoder_flags()
 model_flags.head_flag()
-model_flags.tag_decoder_flags()
+model_flags.bio_decoder_flags()
 # --help lists the flags of this module only, and those named here.
 flags.adopt_module_key_flags(model_flags)
 

@@ -83,7 +83,7 @@ _MODEL_VERSION = flags.DEFINE_string(
 )
 model_flags.window_flags()
 model_flags.decoder_flags()
-model_flags.tag_decoder_flags()
+model_flags.bio_decoder_flags()
 
 
 def main(argv):

@@ -11,7 +11,7 @@ from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.files.bio_prediction_files import (
-  write_tag_prediction_files,
+  write_bio_prediction_files,
 )
 from bert_span.answers.files.ensemble import decode_saved_logits
 from bert_span.answers.files.logits_file import LogitsWriter, read_logits
@@ -311,7 +311,7 @@ def test_saved_tag_logits_give_the_files_of_the_model(folder, tmp_path):
   predictions = list(extractor.predict(examples, on_logits=writer.add))
   writer.write(tmp_path / "logits.npz", 32)
   (tmp_path / "expected").mkdir()
-  write_tag_prediction_files(str(tmp_path / "expected"), predictions, False)
+  write_bio_prediction_files(str(tmp_path / "expected"), predictions, False)
   run = _decode(
     *_flags(
       folder,

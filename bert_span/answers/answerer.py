@@ -29,7 +29,7 @@ class AnswerForms:
 
   Args:
     head: "span" or "bio".
-    decoder_options: `DecoderOptions`, or `TagDecoderOptions` for "bio".
+    decoder_options: `DecoderOptions`, or `BioDecoderOptions` for "bio".
   """
 
   def __init__(self, head, decoder_options):
@@ -93,7 +93,7 @@ class Answerer(AnswerForms):
 
   Args:
     head: "span" or "bio".
-    decoder_options: `DecoderOptions`, or `TagDecoderOptions` for "bio".
+    decoder_options: `DecoderOptions`, or `BioDecoderOptions` for "bio".
     make_windows: `SpanPreprocessor`, or a tf.function of one.
     score_windows: function of windows (a dict of arrays, see `SlidingWindows`)
       and the number to read at once; gives start_logits and end_logits,
@@ -117,7 +117,7 @@ class Answerer(AnswerForms):
         `window_logits`.
 
     Yields:
-      `Prediction`, or `TagPrediction` of a B/I/O head, in the order of
+      `Prediction`, or `BioPrediction` of a B/I/O head, in the order of
       `examples`.
     """
     for logits in self.window_logits(examples, batch_size):
@@ -147,7 +147,7 @@ class Answerer(AnswerForms):
       logits: what `window_logits` gives.
 
     Returns:
-      List of `Prediction` or `TagPrediction`, one per example.
+      List of `Prediction` or `BioPrediction`, one per example.
     """
     return self._decode(logits)
 

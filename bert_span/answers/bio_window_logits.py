@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.decoding.bio_decoder import TagDecoder
-from bert_span.answers.decoding.bio_predictions import tag_predictions_of
+from bert_span.answers.decoding.bio_decoder import BioDecoder
+from bert_span.answers.decoding.bio_predictions import bio_predictions_of
 from bert_span.data.bio_labels import NUM_TAGS
 from bert_span.data.window_batches import example_arrays
 
@@ -22,7 +22,7 @@ _WINDOW_SPECS = {
 }
 
 
-class WindowTagLogits(NamedTuple):
+class WindowBioLogits(NamedTuple):
   """B/I/O logits of the windows of some examples.
 
   Attributes:
@@ -36,16 +36,16 @@ class WindowTagLogits(NamedTuple):
   tag_logits: np.ndarray
 
 
-class WindowTagDecoder:
-  """Turns `WindowTagLogits` into predictions; traced once for all batches.
+class WindowBioDecoder:
+  """Turns `WindowBioLogits` into predictions; traced once for all batches.
 
   Args:
-    options: `TagDecoderOptions`.
+    options: `BioDecoderOptions`.
   """
 
   def __init__(self, options):
     self._decode = tf.function(
-      TagDecoder(options).__call__,
+      BioDecoder(options).__call__,
       # Tracing takes seconds: once for batches of any size.
       input_signature=(
         tf.TensorSpec([None], tf.string),
@@ -58,10 +58,10 @@ class WindowTagDecoder:
     """Answers the questions of a batch.
 
     Args:
-      logits: `WindowTagLogits` with all windows of each of its examples.
+      logits: `WindowBioLogits` with all windows of each of its examples.
 
     Returns:
-      List of `TagPrediction`, one per example.
+      List of `BioPrediction`, one per example.
     """
     contexts = example_arrays(logits.examples)["context"]
     outputs = self._decode(
@@ -70,4 +70,4 @@ class WindowTagDecoder:
       {name: logits.windows[name] for name in _WINDOW_SPECS},
       logits.tag_logits,
     )
-    return tag_predictions_of(logits.examples, outputs)
+    return bio_predictions_of(logits.examples, outputs)

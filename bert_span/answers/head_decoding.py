@@ -1,18 +1,18 @@
 """What differs between answers of the span head and of the B/I/O head."""
 
 from bert_span.answers.bio_window_logits import (
-  WindowTagDecoder,
-  WindowTagLogits,
+  WindowBioDecoder,
+  WindowBioLogits,
 )
-from bert_span.answers.decoding.bio_decoder import TagDecoderOptions
+from bert_span.answers.decoding.bio_decoder import BioDecoderOptions
 from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.bio_labels import NUM_TAGS
 
 SPAN, BIO = "span", "bio"
-_OPTIONS = {SPAN: DecoderOptions, BIO: TagDecoderOptions}
-_WINDOW_DECODERS = {SPAN: WindowDecoder, BIO: WindowTagDecoder}
-_WINDOW_LOGITS = {SPAN: WindowLogits, BIO: WindowTagLogits}
+_OPTIONS = {SPAN: DecoderOptions, BIO: BioDecoderOptions}
+_WINDOW_DECODERS = {SPAN: WindowDecoder, BIO: WindowBioDecoder}
+_WINDOW_LOGITS = {SPAN: WindowLogits, BIO: WindowBioLogits}
 # What a model of each head gives, and how many numbers a position has of each.
 LOGIT_NAMES = {SPAN: ("start_logits", "end_logits"), BIO: ("tag_logits",)}
 NUM_LOGITS = {SPAN: (), BIO: (NUM_TAGS,)}
@@ -26,7 +26,7 @@ def decoder_options(head, values=None):
     values: dict of their fields; None takes the defaults.
 
   Returns:
-    `DecoderOptions` or `TagDecoderOptions`.
+    `DecoderOptions` or `BioDecoderOptions`.
   """
   return _OPTIONS[head](**(values or {}))
 
@@ -39,7 +39,7 @@ def window_decoder(head, options):
     options: its decoding options.
 
   Returns:
-    `WindowDecoder` or `WindowTagDecoder`.
+    `WindowDecoder` or `WindowBioDecoder`.
 
   Raises:
     ValueError: the options are of another head.
@@ -62,6 +62,6 @@ def window_logits(head, examples, windows, logits):
     logits: tuple of arrays, see `WindowScorer`.
 
   Returns:
-    `WindowLogits` or `WindowTagLogits`.
+    `WindowLogits` or `WindowBioLogits`.
   """
   return _WINDOW_LOGITS[head](examples, windows, *logits)

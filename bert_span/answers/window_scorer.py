@@ -4,17 +4,14 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.window_logits import NO_LOGIT
-
-# Batches are padded to a multiple of it, in WordPieces: a few lengths suit
-# the kernels better than hundreds.
-_LENGTH_MULTIPLE = 32
+from bert_span.text.windows import LENGTH_MULTIPLE
 
 
 class WindowScorer:
   """Gives windows their logits.
 
   Args:
-    model: a `SpanModel` or a `TagModel`.
+    model: a `SpanModel` or a `BioModel`.
     fixed_length: run the model on every position, padding included, as the
       original; else windows of similar length share a batch, padded no
       further than they need, and padding has the logit NO_LOGIT.
@@ -67,7 +64,7 @@ class WindowScorer:
   def _padded_length(self, longest, longest_of_all):
     if self._fixed_length:
       return longest_of_all
-    rounded = -(-longest // _LENGTH_MULTIPLE) * _LENGTH_MULTIPLE
+    rounded = -(-longest // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
     return min(rounded, longest_of_all)
 
   def _logits(self, input_ids, segment_ids, input_mask):

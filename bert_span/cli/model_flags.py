@@ -103,11 +103,11 @@ def decoder_options(saved=None, head="span"):
     head: "span" or "bio".
 
   Returns:
-    `DecoderOptions`, or `TagDecoderOptions` for "bio".
+    `DecoderOptions`, or `BioDecoderOptions` for "bio".
   """
   from bert_span.presets import headed_model as heads
 
-  group = tag_decoder_flags() if head == heads.BIO else decoder_flags()
+  group = bio_decoder_flags() if head == heads.BIO else decoder_flags()
   return heads.decoder_options(
     head, _values(group, (saved or {}).get("decoder"))
   )
@@ -122,7 +122,7 @@ def check_decoder_flags(head):
   Raises:
     flags.IllegalFlagValueError: one is given; it would do nothing.
   """
-  groups = {"span": decoder_flags(), "bio": tag_decoder_flags()}
+  groups = {"span": decoder_flags(), "bio": bio_decoder_flags()}
   own = {holder.name for holder in vars(groups.pop(head)).values()}
   ((other, group),) = groups.items()
   for holder in vars(group).values():
@@ -186,7 +186,7 @@ def annotator_labels_flag():
 
 
 @functools.cache
-def tag_decoder_flags():
+def bio_decoder_flags():
   """The flags on how answers of several spans are chosen."""
   shared = decoder_flags()
   return types.SimpleNamespace(

@@ -24,7 +24,9 @@ import numpy as np
 from bert_span.squad.answer_location import NOT_LOCATED
 
 ANNOTATOR_LABELS = ("soft", "majority", "first")
-NUM_TAGS = 3
+# The order of the tags wherever there are three numbers a token.
+TAGS = ("B", "I", "O")
+NUM_TAGS = len(TAGS)
 B, I, O = range(NUM_TAGS)  # noqa: E741 -- the tags' names
 
 
@@ -73,7 +75,7 @@ def tag_labels(
   return one_hot[chosen].astype(np.float32)
 
 
-def window_tag_labels(examples, windows, annotator_labels="soft"):
+def window_bio_labels(examples, windows, annotator_labels="soft"):
   """The labels of all windows of some examples.
 
   Args:

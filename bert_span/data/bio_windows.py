@@ -4,13 +4,13 @@ import dataclasses
 
 import numpy as np
 
-from bert_span.data.bio_labels import O, window_tag_labels
+from bert_span.data.bio_labels import O, window_bio_labels
 from bert_span.data.packed_windows import LeftOut, PackedWindows, row_splits
 from bert_span.data.window_batches import window_batches
 
 
 @dataclasses.dataclass(frozen=True)
-class TagWindows(PackedWindows):
+class BioWindows(PackedWindows):
   """Windows with the labels of their tokens; 16 bytes a WordPiece.
 
   Attributes:
@@ -34,7 +34,7 @@ class TagWindows(PackedWindows):
   def select(self, keep):
     """The windows at which `keep`, bool [windows], is True."""
     token_keep = np.repeat(keep, self.lengths)
-    return TagWindows(
+    return BioWindows(
       self.token_ids[token_keep],
       row_splits(self.lengths[keep]),
       self.first_context_positions[keep],
@@ -60,7 +60,7 @@ class TagWindows(PackedWindows):
     }
 
 
-def make_tag_windows(
+def make_bio_windows(
   examples,
   preprocessor,
   annotator_labels="soft",
@@ -79,7 +79,7 @@ def make_tag_windows(
       of a whole that has some.
 
   Returns:
-    `TagWindows`, in the order of `examples`, and what was `LeftOut`.
+    `BioWindows`, in the order of `examples`, and what was `LeftOut`.
 
   Raises:
     ValueError: there is no window to train on.
@@ -87,7 +87,7 @@ def make_tag_windows(
   parts, indices, labelled = [], [], []
   first = 0
   for batch, windows in window_batches(examples, preprocessor):
-    labels, is_labelled = window_tag_labels(batch, windows, annotator_labels)
+    labels, is_labelled = window_bio_labels(batch, windows, annotator_labels)
     parts.append(_pack(windows, labels))
     indices.append(first + windows["example_index"])
     labelled.append(is_labelled)
@@ -111,7 +111,7 @@ def make_tag_windows(
 def _pack(windows, labels):
   """Drops the padding of a dict of windows and of their labels."""
   mask = windows["input_mask"].astype(bool)
-  return TagWindows(
+  return BioWindows(
     windows["input_ids"][mask],
     row_splits(mask.sum(axis=1)),
     windows["first_context_position"],
@@ -120,7 +120,7 @@ def _pack(windows, labels):
 
 
 def _concatenate(parts):
-  return TagWindows(
+  return BioWindows(
     np.concatenate([part.token_ids for part in parts]),
     row_splits(np.concatenate([part.lengths for part in parts])),
     np.concatenate([part.first_context_positions for part in parts]),

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_span.data.bio_windows import make_tag_windows
+from bert_span.data.bio_windows import make_bio_windows
 from bert_span.data.packed_windows import LeftOut, PackedWindows
 from bert_span.data.span_windows import make_training_windows
 from bert_span.presets.headed_model import BIO
@@ -13,7 +13,7 @@ class TrainingSet:
   """Labelled windows.
 
   Attributes:
-    windows: `TrainingWindows`, or `TagWindows` for a B/I/O head.
+    windows: `TrainingWindows`, or `BioWindows` for a B/I/O head.
     num_examples: questions they were made of, which steps are counted from.
     left_out: `LeftOut`, what is not trained on.
   """
@@ -49,7 +49,7 @@ def make_training_set(
     ValueError: there is no window to train on.
   """
   if head == BIO:
-    windows, left_out = make_tag_windows(
+    windows, left_out = make_bio_windows(
       examples, preprocessor, annotator_labels, drop_answerless, may_be_empty
     )
   else:

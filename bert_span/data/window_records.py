@@ -15,7 +15,8 @@ alike.
 import numpy as np
 import tensorflow as tf
 
-from bert_span.data.bio_windows import TagWindows
+from bert_span.data.bio_labels import NUM_TAGS
+from bert_span.data.bio_windows import BioWindows
 from bert_span.data.packed_windows import row_splits
 from bert_span.data.span_windows import TrainingWindows
 from bert_span.storage.record_files import (
@@ -29,7 +30,6 @@ _POSITIONS = ("start_positions", "end_positions")
 _TAGS = "tag_labels"
 _IDS = "unique_ids"
 _FIRST_ID = 1_000_000_000  # As run_squad.
-_NUM_TAGS = 3
 # Records that one call lays out or parses: enough to spread its cost.
 _RECORDS_PER_BATCH = 512
 
@@ -40,7 +40,7 @@ def write_window_records(paths, windows, padded_length=None, first_window=0):
   Args:
     paths: list of files to write, local or any path of tf.io.gfile; each is
       whole or not there.
-    windows: `TrainingWindows` or `TagWindows`.
+    windows: `TrainingWindows` or `BioWindows`.
     padded_length: WordPieces that every record gets; None adds no padding.
     first_window: number of the first one, from which unique_ids count.
 
@@ -64,7 +64,7 @@ def read_window_records(paths, counts, has_tags):
     has_tags: whether they are windows of a B/I/O head.
 
   Returns:
-    `TrainingWindows` or `TagWindows`, in the order of writing.
+    `TrainingWindows` or `BioWindows`, in the order of writing.
 
   Raises:
     ValueError: a file is missing, damaged or of another length.
@@ -153,7 +153,7 @@ def _without_padding(parsed):
   result |= {name: parsed[name] for name in _POSITIONS if name in parsed}
   result = {name: tf.cast(value, tf.int32) for name, value in result.items()}
   if _TAGS in parsed:
-    labels = tf.reshape(parsed[_TAGS].flat_values, [-1, _NUM_TAGS])
+    labels = tf.reshape(parsed[_TAGS].flat_values, [-1, NUM_TAGS])
     result[_TAGS] = tf.boolean_mask(labels, mask)
   return result
 
@@ -170,5 +170,5 @@ def _windows(joined, has_tags):
     "first_context_positions": joined["lengths"] - joined["context_lengths"],
   }
   if has_tags:
-    return TagWindows(**tokens, tag_labels=joined[_TAGS])
+    return BioWindows(**tokens, tag_labels=joined[_TAGS])
   return TrainingWindows(**tokens, **{n: joined[n] for n in _POSITIONS})

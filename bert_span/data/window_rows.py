@@ -1,6 +1,6 @@
 """Windows as rows for people and other programs: JSON values, no padding."""
 
-from bert_span.data.bio_labels import window_tag_labels
+from bert_span.data.bio_labels import window_bio_labels
 from bert_span.data.window_batches import window_batches
 
 
@@ -36,7 +36,7 @@ def window_rows(examples, preprocessor, is_training):
       yield {"qas_id": qas_id, **_row(windows, row, is_training)}
 
 
-def tagged_window_rows(examples, preprocessor, annotator_labels):
+def bio_window_rows(examples, preprocessor, annotator_labels):
   """Converts examples to rows with B/I/O labels, as the B/I/O head learns them.
 
   Args:
@@ -50,7 +50,7 @@ def tagged_window_rows(examples, preprocessor, annotator_labels):
     where no annotator's answer has a token, which is not trained on.
   """
   for batch, windows in window_batches(examples, preprocessor):
-    labels, _ = window_tag_labels(batch, windows, annotator_labels)
+    labels, _ = window_bio_labels(batch, windows, annotator_labels)
     for row, example_index in enumerate(windows["example_index"]):
       fields = _row(windows, row, is_training=False)
       del fields["start_position"], fields["end_position"]

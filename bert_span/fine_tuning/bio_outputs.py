@@ -8,7 +8,7 @@ import tensorflow as tf
 from bert_span.answers.files.bio_prediction_files import SPANS_FILE
 from bert_span.answers.files.span_prediction_reader import read_span_predictions
 from bert_span.answers.scoring.annotator_agreement import (
-  TagAgreement,
+  AnnotatorAgreement,
   tagged_passages,
 )
 from bert_span.answers.scoring.disagreement_report import DisagreementReport
@@ -27,14 +27,14 @@ class AgreementWriter:
   """
 
   def __init__(self, num_questions):
-    self._agreement = TagAgreement()
+    self._agreement = AnnotatorAgreement()
     self._report = DisagreementReport(num_questions)
 
   def add(self, logits):
     """Takes a batch.
 
     Args:
-      logits: `WindowTagLogits`.
+      logits: `WindowBioLogits`.
     """
     for passage in tagged_passages(logits):
       self._agreement.add(passage)
@@ -61,7 +61,7 @@ class AgreementWriter:
     return [os.path.join(output_dir, name) for name in files]
 
 
-def tag_scores(output_dir, examples):
+def bio_scores(output_dir, examples):
   """Scores of the answers of several spans in a folder.
 
   Args:
@@ -69,7 +69,7 @@ def tag_scores(output_dir, examples):
     examples: SquadExamples with their annotators.
 
   Returns:
-    Dict of `evaluate_multi_span` and of `TagAgreement`.
+    Dict of `evaluate_multi_span` and of `AnnotatorAgreement`.
   """
   spans = read_span_predictions(os.path.join(output_dir, SPANS_FILE))
   path = os.path.join(output_dir, AGREEMENT_FILE)

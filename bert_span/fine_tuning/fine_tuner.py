@@ -7,8 +7,8 @@ import keras
 from bert_span.data.labelled_windows import left_out_lines, make_training_set
 from bert_span.data.length_buckets import BucketedBatches
 from bert_span.fine_tuning.loss_functions import (
-  tag_fingerprint,
-  tag_loss_fn,
+  bio_fingerprint,
+  bio_loss_fn,
 )
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
@@ -162,7 +162,7 @@ def batches_of(extractor, training_set, options):
 
 def _loss_fn(extractor, options):
   if head_of(extractor.model) == BIO:
-    return tag_loss_fn(options.bio_loss_reduction, options.bio_class_weights)
+    return bio_loss_fn(options.bio_loss_reduction, options.bio_class_weights)
   return span_loss_fn(options.loss_reduction)
 
 
@@ -214,7 +214,7 @@ def _fingerprint(extractor, training_set, options):
     "num_examples": training_set.num_examples,
     "num_windows": len(training_set.windows),
     "windows_sha256": training_set.windows.digest(),
-    **(tag_fingerprint(options) if head_of(extractor.model) == BIO else {}),
+    **(bio_fingerprint(options) if head_of(extractor.model) == BIO else {}),
   }
 
 

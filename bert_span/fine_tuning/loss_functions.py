@@ -1,9 +1,9 @@
 """What the fine-tuning of a B/I/O head has of its own: the loss."""
 
-from bert_span.modeling.bio_loss import TagLoss
+from bert_span.modeling.bio_loss import BioLoss
 
 
-def tag_loss_fn(reduction, class_weights):
+def bio_loss_fn(reduction, class_weights):
   """The loss of a batch as the training loop wants it.
 
   Args:
@@ -13,7 +13,7 @@ def tag_loss_fn(reduction, class_weights):
   Returns:
     Function of (model, batch) to float32 [batch].
   """
-  loss = TagLoss(reduction, class_weights)
+  loss = BioLoss(reduction, class_weights)
 
   def window_losses(model, batch):
     logits = model(
@@ -29,7 +29,7 @@ def tag_loss_fn(reduction, class_weights):
   return window_losses
 
 
-def tag_fingerprint(options):
+def bio_fingerprint(options):
   """What the labels and the loss depend on, as JSON values."""
   weights = options.bio_class_weights
   return {

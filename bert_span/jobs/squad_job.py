@@ -27,7 +27,7 @@ from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.jobs.squad_models import SquadModels
 from bert_span.presets import headed_model as heads
 from bert_span.presets.encoder_source import EncoderSource
-from bert_span.reporting.score_table import format_scores, format_tag_scores
+from bert_span.reporting.score_table import format_bio_scores, format_scores
 from bert_span.squad.reader import SquadFile, read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.squad.tfds import read_tfds
@@ -61,7 +61,7 @@ class SquadJob:
     output_dir: folder of everything that is written.
     source: `EncoderSource` of the model to start from.
     window_options: `WindowOptions`.
-    decoder_options: `DecoderOptions`, or `TagDecoderOptions` for "bio".
+    decoder_options: `DecoderOptions`, or `BioDecoderOptions` for "bio".
     fine_tuning_options: `FineTuningOptions`.
     head_bias: whether a new span head has a bias.
     no_span: "no_answer", or "original", see `as_original_without_span`.
@@ -211,8 +211,8 @@ class SquadJob:
     scores = official_scores(squad_file, predictions, null_odds)
     table = format_scores(scores)
     if self.head == heads.BIO:
-      of_spans = bio_outputs.tag_scores(self.output_dir, squad_file.examples)
-      table = f"{table}\n\n{format_tag_scores(of_spans)}"
+      of_spans = bio_outputs.bio_scores(self.output_dir, squad_file.examples)
+      table = f"{table}\n\n{format_bio_scores(of_spans)}"
       scores = {**scores, **of_spans}
     write_json_atomically(self._path(_SCORES_FILE), scores)
     print(table)
@@ -245,7 +245,7 @@ class SquadJob:
   def _write_prediction_files(self, predictions, version_2):
     write = prediction_files.write_prediction_files
     if self.head == heads.BIO:
-      write = bio_prediction_files.write_tag_prediction_files
+      write = bio_prediction_files.write_bio_prediction_files
     return write(self.output_dir, predictions, version_2)
 
   @property

@@ -2,11 +2,10 @@
 
 import keras
 
-# The order of the tags wherever there are three numbers a token.
-TAGS = ("B", "I", "O")
+from bert_span.data.bio_labels import NUM_TAGS
 
 
-class TagHead(keras.layers.Layer):
+class BioHead(keras.layers.Layer):
   """Scores every position as B, I and O.
 
       p_i = softmax(W h_i + b)
@@ -36,12 +35,12 @@ class TagHead(keras.layers.Layer):
   def build(self, input_shape):
     self.kernel = self.add_weight(
       name="kernel",
-      shape=(len(TAGS), input_shape[-1]),
+      shape=(NUM_TAGS, input_shape[-1]),
       # As the span head's.
       initializer=keras.initializers.TruncatedNormal(stddev=0.02),
     )
     self.bias = self.add_weight(
-      name="bias", shape=(len(TAGS),), initializer="zeros"
+      name="bias", shape=(NUM_TAGS,), initializer="zeros"
     )
 
   def call(self, sequence_output):
@@ -49,4 +48,4 @@ class TagHead(keras.layers.Layer):
     return keras.ops.matmul(sequence_output, kernel) + self.bias
 
   def compute_output_shape(self, input_shape):
-    return (*input_shape[:-1], len(TAGS))
+    return (*input_shape[:-1], NUM_TAGS)

@@ -5,12 +5,12 @@ import math
 import keras
 from keras import ops
 
-from bert_span.modeling.bio_head import TAGS
+from bert_span.data.bio_labels import TAGS
 
 _REDUCTIONS = ("sum", "mean")
 
 
-class TagLoss(keras.layers.Layer):
+class BioLoss(keras.layers.Layer):
   """Cross-entropy of the tags of a window's passage tokens.
 
       loss = -sum_{i=1..N} sum_j w_j t_ij log p_ij,  p_i = softmax(logits_i)
@@ -25,7 +25,7 @@ class TagLoss(keras.layers.Layer):
 
       labels = np.array([[[2 / 3, 0, 1 / 3]]])  # [1 window, 1 token, 3]
       logits = np.log([[[0.5, 0.25, 0.25]]])
-      TagLoss()(logits, labels)  # (2 ln 2 + ln 4) / 3 = 4/3 ln 2 = 0.9242
+      BioLoss()(logits, labels)  # (2 ln 2 + ln 4) / 3 = 4/3 ln 2 = 0.9242
 
   Args:
     reduction: "sum" over a window's passage tokens, as the formula, or "mean",

@@ -2,20 +2,20 @@
 
 import keras
 
-from bert_span.modeling.bio_head import TagHead
+from bert_span.modeling.bio_head import BioHead
 
 
-class TagModel(keras.Model):
+class BioModel(keras.Model):
   """B/I/O logits for windows of question and context.
 
   Args:
     backbone: a keras_hub.models.BertBackbone.
-    head: a TagHead.
+    head: a BioHead.
     **kwargs: passed to keras.Model.
 
   Attributes:
     backbone: the encoder.
-    head: the tag head.
+    head: the B/I/O head.
 
   Call arguments:
     inputs: dict of token_ids, segment_ids and padding_mask, each int32
@@ -53,28 +53,28 @@ class TagModel(keras.Model):
     config = dict(config)
     for part in ("backbone", "head"):
       config[part] = keras.saving.deserialize_keras_object(
-        config[part], custom_objects={"TagHead": TagHead}
+        config[part], custom_objects={"BioHead": BioHead}
       )
     return cls(**config)
 
 
-def build_tag_model(backbone):
-  """Puts a new tag head with random weights onto an encoder.
+def build_bio_model(backbone):
+  """Puts a new B/I/O head with random weights onto an encoder.
 
   Args:
     backbone: a keras_hub.models.BertBackbone.
 
   Returns:
-    A TagModel.
+    A BioModel.
   """
-  return TagModel(backbone, TagHead())
+  return BioModel(backbone, BioHead())
 
 
-def assign_tag_head(model, kernel, bias):
+def assign_bio_head(model, kernel, bias):
   """Fills the head with trained weights.
 
   Args:
-    model: a TagModel.
+    model: a BioModel.
     kernel: float [3, hidden].
     bias: float [3].
 
@@ -88,7 +88,7 @@ def assign_tag_head(model, kernel, bias):
   ):
     if tuple(values.shape) != tuple(weight.shape):
       raise ValueError(
-        f"The {name} of the trained tag head has shape {list(values.shape)}, "
+        f"The {name} of the trained B/I/O head has shape {list(values.shape)}, "
         f"but this encoder needs {list(weight.shape)}."
       )
     weight.assign(values)

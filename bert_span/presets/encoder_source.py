@@ -69,7 +69,7 @@ class EncoderSource:
       digest.update(weight.numpy())
     for array in (
       *(loaded.head_kernel, loaded.head_bias),
-      *(loaded.tag_kernel, loaded.tag_bias),
+      *(loaded.bio_kernel, loaded.bio_bias),
     ):
       if array is not None:
         digest.update(np.ascontiguousarray(array))

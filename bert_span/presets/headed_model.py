@@ -10,9 +10,9 @@ from bert_span.answers.head_decoding import (
   decoder_options,
 )
 from bert_span.modeling.bio_model import (
-  TagModel,
-  assign_tag_head,
-  build_tag_model,
+  BioModel,
+  assign_bio_head,
+  build_bio_model,
 )
 from bert_span.modeling.span_model import assign_head, build_span_model
 
@@ -28,13 +28,13 @@ __all__ = (
 
 
 def head_of(model):
-  """The head of a `SpanModel`, "span", or of a `TagModel`, "bio"."""
-  return BIO if isinstance(model, TagModel) else SPAN
+  """The head of a `SpanModel`, "span", or of a `BioModel`, "bio"."""
+  return BIO if isinstance(model, BioModel) else SPAN
 
 
 def has_head(loaded, head):
   """Whether a `LoadedEncoder` came with a trained head of this kind."""
-  kernel = loaded.tag_kernel if head == BIO else loaded.head_kernel
+  kernel = loaded.bio_kernel if head == BIO else loaded.head_kernel
   return kernel is not None
 
 
@@ -55,13 +55,13 @@ def model_of(loaded, head, head_bias=True):
     head_bias: whether a new span head has a bias.
 
   Returns:
-    A `SpanModel` or a `TagModel`.
+    A `SpanModel` or a `BioModel`.
   """
   if head == SPAN:
     if loaded.head_kernel is not None:
       head_bias = loaded.head_bias is not None
     return span_model_of(loaded, head_bias)
-  model = build_tag_model(loaded.backbone)
-  if loaded.tag_kernel is not None:
-    assign_tag_head(model, loaded.tag_kernel, loaded.tag_bias)
+  model = build_bio_model(loaded.backbone)
+  if loaded.bio_kernel is not None:
+    assign_bio_head(model, loaded.bio_kernel, loaded.bio_bias)
   return model

@@ -130,8 +130,8 @@ def _is_huggingface(local, directory):
 
 def _load_kerashub_directory(directory, dtype):
   kernel, bias = model_directory.read_head(directory)
-  tag_kernel, tag_bias = model_directory.read_tag_head(directory)
-  has_head = kernel is not None or tag_kernel is not None
+  bio_kernel, bio_bias = model_directory.read_bio_head(directory)
+  has_head = kernel is not None or bio_kernel is not None
   kind = "model bert_span trained" if has_head else "KerasHub preset"
   vocabulary = os.path.join(directory, _KERASHUB_VOCABULARY)
   tokenizer = os.path.join(directory, "tokenizer.json")
@@ -139,8 +139,8 @@ def _load_kerashub_directory(directory, dtype):
     backbone=model_directory.load_backbone(directory, dtype),
     head_kernel=kernel,
     head_bias=bias,
-    tag_kernel=tag_kernel,
-    tag_bias=tag_bias,
+    bio_kernel=bio_kernel,
+    bio_bias=bio_bias,
     vocabulary_path=vocabulary if os.path.exists(vocabulary) else None,
     lower_case=_lower_case(tokenizer) if os.path.exists(tokenizer) else None,
     description=f"the {kind} in {directory}",

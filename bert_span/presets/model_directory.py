@@ -22,7 +22,7 @@ import tensorflow as tf
 from safetensors import numpy as safetensors_numpy
 
 from bert_span.modeling import encoder, encoder_config
-from bert_span.modeling.bio_model import TagModel
+from bert_span.modeling.bio_model import BioModel
 from bert_span.modeling.span_model import (
   assign_head,
   build_span_model,
@@ -34,7 +34,7 @@ from bert_span.storage.tensor_file import write_tensors
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
 HEAD_FILE = "span_head.safetensors"
-TAG_HEAD_FILE = "tag_head.safetensors"
+BIO_HEAD_FILE = "tag_head.safetensors"
 # KerasHub keeps one dropout rate an encoder; the original has two.
 _ATTENTION_DROPOUT = "attention_dropout"
 
@@ -46,7 +46,7 @@ def save_span_model(model, directory, half_precision=False):
   and rename it where a reader must never see half a model.
 
   Args:
-    model: a SpanModel or a TagModel.
+    model: a SpanModel or a BioModel.
     directory: made if it does not exist; any tf.io.gfile file system.
     half_precision: write the encoder's weights as float16, half as many bytes.
 
@@ -61,7 +61,7 @@ def save_span_model(model, directory, half_precision=False):
       copy_tree(local, directory)
   else:
     _write_files(model, directory, half_precision)
-  for name in {HEAD_FILE, TAG_HEAD_FILE} - {_head_file(model)}:
+  for name in {HEAD_FILE, BIO_HEAD_FILE} - {_head_file(model)}:
     path = os.path.join(directory, name)
     if tf.io.gfile.exists(path):  # of the model that stood here before
       tf.io.gfile.remove(path)
@@ -143,7 +143,7 @@ def read_head(directory):
   return _read_head(os.path.join(directory, HEAD_FILE))
 
 
-def read_tag_head(directory):
+def read_bio_head(directory):
   """The B/I/O head in a local directory.
 
   Returns:
@@ -153,7 +153,7 @@ def read_tag_head(directory):
   Raises:
     ValueError: the file is damaged.
   """
-  path = os.path.join(directory, TAG_HEAD_FILE)
+  path = os.path.join(directory, BIO_HEAD_FILE)
   kernel, bias = _read_head(path)
   if kernel is not None and bias is None:
     raise ValueError(f'{path} lacks the tensor "bias". Save the model again.')
@@ -176,7 +176,7 @@ def _read_head(path):
 
 
 def _saved_attention_dropout(directory):
-  paths = [os.path.join(directory, n) for n in (HEAD_FILE, TAG_HEAD_FILE)]
+  paths = [os.path.join(directory, n) for n in (HEAD_FILE, BIO_HEAD_FILE)]
   path = next(filter(os.path.isfile, paths), None)
   if path is None:
     return None
@@ -189,7 +189,7 @@ def _saved_attention_dropout(directory):
 
 
 def _head_file(model):
-  return TAG_HEAD_FILE if isinstance(model, TagModel) else HEAD_FILE
+  return BIO_HEAD_FILE if isinstance(model, BioModel) else HEAD_FILE
 
 
 def _write_files(model, directory, half_precision):

@@ -23,7 +23,7 @@ def write_span_config(
     directory: the model directory.
     do_lower_case: whether text is lower-cased and loses its accents.
     window_options: `WindowOptions`.
-    decoder_options: `DecoderOptions`, or `TagDecoderOptions` for "bio".
+    decoder_options: `DecoderOptions`, or `BioDecoderOptions` for "bio".
     head: "span" or "bio".
   """
   config = span_config(do_lower_case, window_options, decoder_options, head)

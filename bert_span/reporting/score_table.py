@@ -7,7 +7,7 @@ _SQUAD2_ROWS = (
   ("NoAns_", "unanswerable"),
 )
 
-_TAG_ROWS = (
+_BIO_ROWS = (
   ("tag_cross_entropy", "cross-entropy of the tags, in nats a token:"),
   ("annotator_entropy", "  of which the annotators' entropy is"),
   ("entropy_correlation", "correlation of both entropies:"),
@@ -52,7 +52,7 @@ def format_scores(scores):
   )
 
 
-def format_tag_scores(scores):
+def format_bio_scores(scores):
   """Lays out the scores of answers of several spans, without a last newline.
 
                    precision      recall          f1
@@ -61,7 +61,8 @@ def format_tag_scores(scores):
   tag cross-entropy   0.1034
 
   Args:
-    scores: the dict of evaluate_multi_span, in percent, and of TagAgreement.
+    scores: the dict of evaluate_multi_span, in percent, and of
+      AnnotatorAgreement.
 
   Returns:
     The table, its lines joined by newlines.
@@ -75,7 +76,7 @@ def format_tag_scores(scores):
       scores[f"{name}_{part}"] for part in ("precision", "recall", "f1")
     )
     lines.append(_row(label, *map(_percent, figures)))
-  for name, label in _TAG_ROWS:
+  for name, label in _BIO_ROWS:
     if name in scores:
       lines.append(f"{label} {scores[name]:.4f}")
   return "\n".join(lines)

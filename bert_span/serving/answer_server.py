@@ -45,7 +45,7 @@ class AnswerServer(tf.Module):
   is the evaluated answer. There is one exception: a question without a single
   WordPiece gets no answer here.
 
-  What a head answers is told by two functions; `SpanServer` and `TagServer`
+  What a head answers is told by two functions; `SpanServer` and `BioServer`
   have theirs.
 
   Args:

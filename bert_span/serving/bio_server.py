@@ -4,19 +4,19 @@ import functools
 
 import tensorflow as tf
 
-from bert_span.answers.decoding.bio_decoder import TagDecoder
+from bert_span.answers.decoding.bio_decoder import BioDecoder
 from bert_span.serving.answer_server import AnswerServer
 
 
-class TagServer(AnswerServer):
-  """A `TagModel`, ready to be exported.
+class BioServer(AnswerServer):
+  """A `BioModel`, ready to be exported.
 
   It gives, per question, [batch]:
     span_count: int32, spans of the answer; 0 for no answer.
     answer: string, valid UTF-8, the span with the best score; "" for no
       answer.
     char_start, char_end, byte_start, byte_end: int32, of that span, half-open.
-    score, probability, null_odds: float32, see `TagDecoder`.
+    score, probability, null_odds: float32, see `BioDecoder`.
     is_answerable: bool, whether there is a span.
   Per span, [batch, max_spans], in order of position: span_text,
   span_char_start, span_char_end, span_byte_start, span_byte_end, span_score
@@ -29,8 +29,8 @@ class TagServer(AnswerServer):
   Example:
 
   ```python
-  server = TagServer(
-    extractor.model, extractor.preprocessor, TagDecoderOptions()
+  server = BioServer(
+    extractor.model, extractor.preprocessor, BioDecoderOptions()
   )
   answers = server.answer(
     tf.constant(["Who came?"]), tf.constant(["Ada came, and Bea."])
@@ -39,14 +39,14 @@ class TagServer(AnswerServer):
   ```
 
   Args:
-    model: a `TagModel`.
+    model: a `BioModel`.
     preprocessor: its `SpanPreprocessor`.
-    decoder_options: `TagDecoderOptions`.
+    decoder_options: `BioDecoderOptions`.
     options: `ServingOptions`.
   """
 
   def __init__(self, model, preprocessor, decoder_options, options=None):
-    decode = functools.partial(_columns, TagDecoder(decoder_options))
+    decode = functools.partial(_columns, BioDecoder(decoder_options))
     super().__init__(model, preprocessor, decode, _classes, options)
 
 

@@ -13,7 +13,7 @@ def cast_encoder(model, dtype):
   float32 whatever its dtype.)
 
   Args:
-    model: a `SpanModel` or a `TagModel`; it is not changed.
+    model: a `SpanModel` or a `BioModel`; it is not changed.
     dtype: one of DTYPES.
 
   Returns:

@@ -29,11 +29,11 @@ def span_row(prediction):
   }
 
 
-def tag_row(prediction):
-  """The row of a `TagServer`: every span with its place.
+def bio_row(prediction):
+  """The row of a `BioServer`: every span with its place.
 
   Args:
-    prediction: `TagPrediction`.
+    prediction: `BioPrediction`.
 
   Returns:
     Dict of served column to value, or to a list of values.

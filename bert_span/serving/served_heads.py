@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from bert_span.presets import headed_model as heads
 from bert_span.serving import expected_answers, signature_guide
-from bert_span.serving.bio_server import TagServer
+from bert_span.serving.bio_server import BioServer
 from bert_span.serving.span_server import SpanServer
 
 
@@ -28,7 +28,7 @@ _SERVED_HEADS = {
     SpanServer, expected_answers.span_row, signature_guide.SPAN_OUTPUTS
   ),
   heads.BIO: ServedHead(
-    TagServer, expected_answers.tag_row, signature_guide.TAG_OUTPUTS
+    BioServer, expected_answers.bio_row, signature_guide.BIO_OUTPUTS
   ),
 }
 

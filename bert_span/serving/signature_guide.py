@@ -29,7 +29,7 @@ _SPAN_COLUMNS = {
   "n_best_is_answerable": "true for a span, false for the entry of no answer "
   "and for padding",
 }
-_TAG_COLUMNS = {
+_BIO_COLUMNS = {
   **_PLACE_COLUMNS,
   "answer": "the span with the best score, valid UTF-8; empty for no answer",
   "score": "of that span: geometric mean of its tags' probabilities, the unit "
@@ -87,9 +87,9 @@ SPAN_OUTPUTS = _output_guide(
   "as n_best_answer",
   "as n_best_probability",
 )
-# Outputs of a TagServer.
-TAG_OUTPUTS = _output_guide(
-  _TAG_COLUMNS,
+# Outputs of a BioServer.
+BIO_OUTPUTS = _output_guide(
+  _BIO_COLUMNS,
   {"tag_logits": "scores of each position as B, I and O"},
   "as span_text; for no answer the first is empty",
   "as span_probability; for no answer the first is probability",

@@ -8,10 +8,7 @@ it in steps of a few, and only their logits are kept.
 import tensorflow as tf
 
 from bert_span.answers.window_logits import NO_LOGIT
-
-# A step is padded to a multiple of it, in WordPieces: a few lengths suit the
-# kernels better than hundreds.
-LENGTH_MULTIPLE = 32
+from bert_span.text.windows import LENGTH_MULTIPLE
 
 
 class WindowLoop:

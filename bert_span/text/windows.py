@@ -21,6 +21,9 @@ import tensorflow as tf
 
 from bert_span.text.tokenizer import Tokens
 
+# Windows of any length are padded to a multiple of it, in WordPieces: every new
+# length costs a new plan of memory, and few shapes suit the kernels better.
+LENGTH_MULTIPLE = 32
 _NUM_SPECIAL_TOKENS = 3  # [CLS] question [SEP] window [SEP]
 
 

@@ -36,7 +36,7 @@ class QuantizableModel:
   """Gives the logits of a model from rescaled copies of its weights.
 
   Args:
-    model: a `SpanModel` or a `TagModel`; it is not changed.
+    model: a `SpanModel` or a `BioModel`; it is not changed.
     masked_score: score of padding before the softmax; None keeps Keras' own.
 
   Attributes:

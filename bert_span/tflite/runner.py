@@ -7,11 +7,9 @@ import warnings
 
 import numpy as np
 
+from bert_span.text.windows import LENGTH_MULTIPLE
 from bert_span.tflite.conversion import INPUT_NAMES
 
-# Of a file that takes any length the input is padded to a multiple of it, in
-# WordPieces: every new length costs the runtime a new plan of its memory.
-LENGTH_MULTIPLE = 32
 _LITERT = "ai_edge_litert"
 
 

@@ -8,7 +8,7 @@ import pytest
 from bert_span.data.bio_labels import (
   passage_token_offsets,
   tag_labels,
-  window_tag_labels,
+  window_bio_labels,
 )
 from bert_span.data.window_batches import window_batches
 from bert_span.squad.example import Answer, SquadExample
@@ -119,7 +119,7 @@ def test_a_window_that_cuts_a_span_is_labelled_with_the_part_inside():
   lost = SquadExample("3", "q", "a", (Answer("x", -1),))
   examples = [example, impossible, lost]
   windows = _windows(examples, preprocessor)
-  labels, is_labelled = window_tag_labels(examples, windows)
+  labels, is_labelled = window_bio_labels(examples, windows)
   none = np.zeros(3)
   np.testing.assert_array_equal(
     labels,
@@ -143,7 +143,7 @@ def test_soft_labels_of_squad_equal_a_direct_count(shared_data):
     options=WindowOptions(64, 24, 8),
   )
   windows = _windows(examples, preprocessor)
-  labels, is_labelled = window_tag_labels(examples, windows)
+  labels, is_labelled = window_bio_labels(examples, windows)
   assert is_labelled.all()
   num_split = 0
   for row, index in enumerate(windows["example_index"]):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bert_span.data.bio_windows import make_tag_windows
+from bert_span.data.bio_windows import make_bio_windows
 from bert_span.data.length_buckets import BucketedBatches
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
@@ -27,7 +27,7 @@ def preprocessor():
 
 
 def test_labels_are_packed_with_their_tokens(preprocessor):
-  windows, left_out = make_tag_windows([_LONG, _SHORT], preprocessor)
+  windows, left_out = make_bio_windows([_LONG, _SHORT], preprocessor)
   assert left_out == (0, [])
   assert len(windows) == 3
   assert windows.num_answerless == 1
@@ -43,7 +43,7 @@ def test_labels_are_packed_with_their_tokens(preprocessor):
 
 
 def test_a_batch_is_padded_and_padding_has_no_label(preprocessor):
-  windows, _ = make_tag_windows([_LONG, _SHORT], preprocessor)
+  windows, _ = make_bio_windows([_LONG, _SHORT], preprocessor)
   batch = windows.batch(np.array([2, 1]), 8)
   np.testing.assert_array_equal(
     batch["input_ids"],
@@ -68,7 +68,7 @@ def test_a_batch_is_padded_and_padding_has_no_label(preprocessor):
 def test_answerless_windows_are_dropped_of_answerable_questions_only(
   preprocessor,
 ):
-  windows, left_out = make_tag_windows(
+  windows, left_out = make_bio_windows(
     [_LONG, _IMPOSSIBLE, _SHORT], preprocessor, drop_answerless=True
   )
   assert left_out.num_answerless == 1  # the first of _LONG
@@ -77,25 +77,25 @@ def test_answerless_windows_are_dropped_of_answerable_questions_only(
 
 
 def test_answers_without_a_token_are_left_out_and_named(preprocessor):
-  windows, left_out = make_tag_windows([_WITHOUT_TOKEN, _SHORT], preprocessor)
+  windows, left_out = make_bio_windows([_WITHOUT_TOKEN, _SHORT], preprocessor)
   assert left_out.without_token == ["zero"]
   assert len(windows) == 1
   with pytest.raises(ValueError, match=r"1 training examples.*--train_file"):
-    make_tag_windows([_WITHOUT_TOKEN], preprocessor)
+    make_bio_windows([_WITHOUT_TOKEN], preprocessor)
 
 
 def test_what_annotators_are_made_of_is_passed_on(preprocessor):
   example = SquadExample(
     "1", "q", "a b", annotations=((Answer("a", 0),), (Answer("b", 2),))
   )
-  soft, _ = make_tag_windows([example], preprocessor)
+  soft, _ = make_bio_windows([example], preprocessor)
   np.testing.assert_array_equal(soft.tag_labels[3], [0.5, 0, 0.5])
-  first, _ = make_tag_windows([example], preprocessor, "first")
+  first, _ = make_bio_windows([example], preprocessor, "first")
   np.testing.assert_array_equal(first.tag_labels[3:5], [_BEGIN, _OUTSIDE])
 
 
 def test_length_buckets_serve_labels_of_every_token(preprocessor):
-  windows, _ = make_tag_windows([_LONG, _SHORT] * 4, preprocessor)
+  windows, _ = make_bio_windows([_LONG, _SHORT] * 4, preprocessor)
   batches = BucketedBatches(windows, 4, 8, 4, seed=1)
   spec = batches.dataset(0).element_spec
   assert spec["tag_labels"].shape.as_list() == [4, None, 3]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_span.data.bio_windows import TagWindows
+from bert_span.data.bio_windows import BioWindows
 from bert_span.data.labelled_windows import left_out_lines, make_training_set
 from bert_span.data.packed_windows import LeftOut
 from bert_span.data.span_windows import TrainingWindows
@@ -20,7 +20,7 @@ _EXAMPLES = [
 
 
 @pytest.mark.parametrize(
-  ("head", "kind"), [(heads.SPAN, TrainingWindows), (heads.BIO, TagWindows)]
+  ("head", "kind"), [(heads.SPAN, TrainingWindows), (heads.BIO, BioWindows)]
 )
 def test_windows_are_labelled_for_the_head(head, kind):
   preprocessor = SpanPreprocessor(_VOCABULARY, options=WindowOptions(7, 2, 1))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.data.bio_windows import TagWindows
+from bert_span.data.bio_windows import BioWindows
 from bert_span.data.span_windows import TrainingWindows
 from bert_span.data.window_records import (
   read_window_records,
@@ -23,7 +23,7 @@ _SPANS = TrainingWindows(
   start_positions=np.array([3, 0, 3], np.int32),
   end_positions=np.array([4, 0, 3], np.int32),
 )
-_TAGS = TagWindows(
+_TAGS = BioWindows(
   **_TOKENS,
   tag_labels=np.linspace(0, 1, 45, dtype=np.float32).reshape(15, 3),
 )

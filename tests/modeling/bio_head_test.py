@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from bert_span.data.bio_labels import TAGS
 from bert_span.modeling import bio_model, encoder
-from bert_span.modeling.bio_head import TAGS, TagHead
+from bert_span.modeling.bio_head import BioHead
 from bert_span.modeling.encoder_config import EncoderConfig
 
 _SIZES = {
@@ -19,7 +20,7 @@ _SIZES = {
 
 def _model(hidden_dim=8):
   config = EncoderConfig(**_SIZES, hidden_dim=hidden_dim)
-  return bio_model.build_tag_model(encoder.build_encoder(config))
+  return bio_model.build_bio_model(encoder.build_encoder(config))
 
 
 def _inputs():
@@ -36,7 +37,7 @@ def test_tags_are_begin_inside_outside():
 
 
 def test_logits_are_w_times_the_vector_plus_b():
-  head = TagHead()
+  head = BioHead()
   head.build((None, None, 2))
   head.kernel.assign([[1, 0], [0, 1], [1, 1]])
   head.bias.assign([0, 10, 100])
@@ -60,7 +61,7 @@ def test_model_gives_three_logits_a_position():
 
 def test_head_stays_float32_under_mixed_precision():
   config = EncoderConfig(**_SIZES, hidden_dim=8)
-  model = bio_model.build_tag_model(
+  model = bio_model.build_bio_model(
     encoder.build_encoder(config, "mixed_bfloat16")
   )
   assert model.backbone(_inputs())["sequence_output"].dtype == "bfloat16"
@@ -69,7 +70,7 @@ def test_head_stays_float32_under_mixed_precision():
 
 def test_model_is_rebuilt_from_its_config():
   model = _model()
-  copy = bio_model.TagModel.from_config(model.get_config())
+  copy = bio_model.BioModel.from_config(model.get_config())
   copy.set_weights(model.get_weights())
   np.testing.assert_array_equal(
     copy(_inputs())["tag_logits"], model(_inputs())["tag_logits"]
@@ -80,8 +81,8 @@ def test_trained_head_is_assigned_and_another_width_refused():
   model = _model()
   kernel = np.arange(24, dtype="float32").reshape(3, 8)
   bias = np.array([1, 2, 3], "float32")
-  bio_model.assign_tag_head(model, kernel, bias)
+  bio_model.assign_bio_head(model, kernel, bias)
   np.testing.assert_array_equal(model.head.kernel, kernel)
   np.testing.assert_array_equal(model.head.bias, bias)
   with pytest.raises(ValueError, match=r"shape \[3, 4\].*needs \[3, 8\]"):
-    bio_model.assign_tag_head(model, kernel[:, :4], bias)
+    bio_model.assign_bio_head(model, kernel[:, :4], bias)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bert_span.modeling import encoder, span_model
-from bert_span.modeling.bio_model import build_tag_model
+from bert_span.modeling.bio_model import build_bio_model
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.presets import model_directory
 
@@ -98,7 +98,7 @@ def test_attention_dropout_survives(tmp_path):
 
 def test_attention_dropout_survives_beside_a_tag_head(tmp_path):
   model = _model(dropout=0.0, attention_dropout=0.3)
-  model_directory.save_span_model(build_tag_model(model.backbone), tmp_path)
+  model_directory.save_span_model(build_bio_model(model.backbone), tmp_path)
   backbone = model_directory.load_backbone(str(tmp_path))
   assert backbone.dropout == 0.0
   assert encoder.attention_dropout(backbone) == 0.3

@@ -4,9 +4,9 @@ import pytest
 
 from bert_span.answers.scoring.reliability import risk_coverage
 from bert_span.reporting.score_table import (
+  format_bio_scores,
   format_calibration,
   format_scores,
-  format_tag_scores,
 )
 
 
@@ -79,13 +79,13 @@ def test_scores_of_several_spans_are_two_rows_and_what_is_known_of_the_tags():
     "overlap_recall": 40,
     "overlap_f1": 48,
   }
-  rows = _rows(format_tag_scores(scores))
+  rows = _rows(format_bio_scores(scores))
   assert rows == [
     ["precision", "recall", "f1"],
     ["exact", "match", "50.00", "25.00", "33.33"],
     ["partial", "match", "60.00", "40.00", "48.00"],
   ]
-  table = format_tag_scores({**scores, "tag_cross_entropy": 0.12345})
+  table = format_bio_scores({**scores, "tag_cross_entropy": 0.12345})
   assert table.splitlines()[3].endswith(": 0.1235")
 
 

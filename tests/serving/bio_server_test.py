@@ -8,7 +8,7 @@ import tensorflow as tf
 from server_requests import ask, serialized_example
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
-from bert_span import SpanExtractor, SquadExample, TagDecoderOptions
+from bert_span import BioDecoderOptions, SpanExtractor, SquadExample
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 from bert_span.presets import headed_model as heads
 from bert_span.serving.answer_server import ServingOptions
@@ -25,7 +25,7 @@ def _extractor_and_server():
 
 
 def _check_equal(columns, predictions, contexts):
-  """The served columns against `TagPrediction`s, every span with its place."""
+  """The served columns against `BioPrediction`s, every span with its place."""
   assert len(columns["answer"]) == len(predictions)
   for i, (prediction, context) in enumerate(
     zip(predictions, contexts, strict=True)
@@ -189,9 +189,9 @@ def test_logits_are_those_of_three_tags():
 @pytest.mark.parametrize(
   "options",
   [
-    TagDecoderOptions("greedy"),
-    TagDecoderOptions(threshold=0.9),
-    TagDecoderOptions(
+    BioDecoderOptions("greedy"),
+    BioDecoderOptions(threshold=0.9),
+    BioDecoderOptions(
       version_2_with_negative=True, null_score_diff_threshold=-1e9
     ),
   ],

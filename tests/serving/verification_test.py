@@ -13,13 +13,13 @@ from exported_model import exported_model
 from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.extractor import SpanExtractor
-from bert_span.modeling.bio_model import build_tag_model
+from bert_span.modeling.bio_model import build_bio_model
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_model import build_span_model
 from bert_span.presets import headed_model as heads
 from bert_span.serving import verification
-from bert_span.serving.expected_answers import span_row, tag_row
+from bert_span.serving.expected_answers import bio_row, span_row
 from bert_span.serving.served_heads import served_head, server_of
 from bert_span.serving.version_folder import write_saved_model
 from bert_span.squad.example import SquadExample
@@ -101,7 +101,7 @@ def test_every_kind_of_difference_between_spans_is_refused():
     verification.verify(
       directory,
       [[_EXAMPLES[0]] * 8, _EXAMPLES[1:]],
-      list(map(tag_row, [*wrong, first, *rest])),
+      list(map(bio_row, [*wrong, first, *rest])),
       1e-4,
     )
   assert "question mill: span_count should be 0" in str(caught.value)
@@ -200,7 +200,7 @@ def _random_extractor(vocab_file, head):
     max_sequence_length=384,
     num_segments=2,
   )
-  build = build_tag_model if head == heads.BIO else build_span_model
+  build = build_bio_model if head == heads.BIO else build_span_model
   model = build(build_encoder(sizes))
   rng = np.random.default_rng(3)
   for weight in model.backbone.weights:

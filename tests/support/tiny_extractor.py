@@ -4,7 +4,7 @@ import keras
 import numpy as np
 
 from bert_span.extractor import SpanExtractor
-from bert_span.modeling.bio_model import build_tag_model
+from bert_span.modeling.bio_model import build_bio_model
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_model import build_span_model
@@ -49,7 +49,7 @@ def tiny_extractor(
     max_sequence_length=window_options.max_seq_length,
     num_segments=2,
   )
-  build = build_tag_model if head == heads.BIO else build_span_model
+  build = build_bio_model if head == heads.BIO else build_span_model
   model = build(build_encoder(sizes))
   rng = np.random.default_rng(seed)
   for weight in model.backbone.weights:

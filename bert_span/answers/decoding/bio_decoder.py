@@ -10,11 +10,11 @@ import tensorflow as tf
 from bert_span.answers.decoding import bio_paths, span_text
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 
-TAG_DECODINGS = ("viterbi", "greedy")
+BIO_DECODINGS = ("viterbi", "greedy")
 
 
 @dataclasses.dataclass(frozen=True)
-class TagDecoderOptions:
+class BioDecoderOptions:
   """How spans are read off the tags.
 
   Attributes:
@@ -33,9 +33,9 @@ class TagDecoderOptions:
   null_score_diff_threshold: float = 0.0
 
   def __post_init__(self):
-    if self.decoding not in TAG_DECODINGS:
+    if self.decoding not in BIO_DECODINGS:
       raise ValueError(
-        f"decoding must be one of {', '.join(TAG_DECODINGS)}. Received: "
+        f"decoding must be one of {', '.join(BIO_DECODINGS)}. Received: "
         f"{self.decoding!r}"
       )
     if not _is_finite(self.threshold) or not 0 <= self.threshold <= 1:
@@ -55,7 +55,7 @@ class TagDecoderOptions:
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
-class TagDecoder(keras.layers.Layer):
+class BioDecoder(keras.layers.Layer):
   """Chooses answers of any number of spans from B/I/O logits.
 
   Every token of a passage is read in its max-context window, the passage is
@@ -85,13 +85,13 @@ class TagDecoder(keras.layers.Layer):
   is an InvalidArgumentError.
 
   Args:
-    options: TagDecoderOptions.
+    options: BioDecoderOptions.
   """
 
   def __init__(self, options=None, **kwargs):
     # Scores are float64 whatever Keras' dtype policy says.
     super().__init__(autocast=False, **kwargs)
-    self.options = options or TagDecoderOptions()
+    self.options = options or BioDecoderOptions()
 
   def call(self, contexts, windows, tag_logits):
     """Answers of a batch of examples.
@@ -150,7 +150,7 @@ class TagDecoder(keras.layers.Layer):
   @classmethod
   def from_config(cls, config):
     """The layer of a get_config()."""
-    options = TagDecoderOptions(**config["options"])
+    options = BioDecoderOptions(**config["options"])
     return cls(**{**config, "options": options})
 
   def _tags(self, tokens, path):
@@ -240,7 +240,7 @@ def _best_of_each_text(spans, characters):
 
 
 def _table(spans, characters, num_examples):
-  """The spans as the columns of `TagDecoder.call`."""
+  """The spans as the columns of `BioDecoder.call`."""
   example = spans["example_index"]
   count = tf.math.unsorted_segment_sum(
     tf.ones_like(example), example, num_examples
@@ -266,7 +266,7 @@ def _table(spans, characters, num_examples):
 
 
 def _best(table, no_span_probability):
-  """The columns of `TagDecoder.call` about the best span."""
+  """The columns of `BioDecoder.call` about the best span."""
   columns = tf.shape(table["span_score"])[1]
   is_span = tf.sequence_mask(table["span_count"], columns)
   score = tf.where(is_span, table["span_score"], tf.constant(-1.0, tf.float64))
@@ -295,7 +295,7 @@ def _take(spans, keep):
 def _finite(logits):
   """The logits as float32; a clear error if one is infinite or NaN."""
   return tf.debugging.check_numerics(
-    tf.cast(logits, tf.float32), "TagDecoder: tag_logits must be finite"
+    tf.cast(logits, tf.float32), "BioDecoder: tag_logits must be finite"
   )
 
 

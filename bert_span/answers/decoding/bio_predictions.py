@@ -11,8 +11,8 @@ class AnswerSpan:
     text: context[char_start:char_end].
     char_start: characters into the context.
     char_end: characters, exclusive.
-    score: see TagDecoder.
-    probability: see TagDecoder.
+    score: see BioDecoder.
+    probability: see BioDecoder.
   """
 
   text: str
@@ -23,7 +23,7 @@ class AnswerSpan:
 
 
 @dataclasses.dataclass(frozen=True)
-class TagPrediction:
+class BioPrediction:
   """The answer to one question.
 
   Attributes:
@@ -34,7 +34,7 @@ class TagPrediction:
     char_end: of that span, in characters, exclusive; 0 for "no answer".
     score: of that span; 0 for "no answer".
     probability: of that span, or that there is none.
-    null_odds: see TagDecoder, in nats.
+    null_odds: see BioDecoder, in nats.
   """
 
   qas_id: str
@@ -52,7 +52,7 @@ class TagPrediction:
     return tuple(sorted(self.spans, key=lambda span: -span.score))
 
 
-def tag_predictions_of(examples, outputs):
+def bio_predictions_of(examples, outputs):
   """The rows of a decoded batch, in its order.
 
   Texts are cut from each example's own context and not taken from the
@@ -60,10 +60,10 @@ def tag_predictions_of(examples, outputs):
 
   Args:
     examples: SquadExample of the batch, in its order.
-    outputs: what TagDecoder returned for them, tensors.
+    outputs: what BioDecoder returned for them, tensors.
 
   Returns:
-    list of TagPrediction.
+    list of BioPrediction.
   """
   columns = {
     name: values.numpy().tolist()
@@ -77,14 +77,14 @@ def tag_predictions_of(examples, outputs):
 
 
 def _prediction(example, row):
-  """The TagPrediction of one example from its row of each column."""
+  """The BioPrediction of one example from its row of each column."""
   names = ("char_start", "char_end", "score", "probability")
   columns = zip(*(row[f"span_{name}"] for name in names), strict=True)
   spans = [
     AnswerSpan(example.context[start:end], start, end, score, probability)
     for start, end, score, probability in columns
   ]
-  return TagPrediction(
+  return BioPrediction(
     qas_id=example.qas_id,
     spans=tuple(spans[: row["span_count"]]),
     text=example.context[row["char_start"] : row["char_end"]],

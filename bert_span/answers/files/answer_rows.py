@@ -23,7 +23,7 @@ def answer_row(example, answer, head, n_best=1):
 
   Args:
     example: its `SquadExample`; texts are cut from the passage.
-    answer: `Prediction`, `TagPrediction` or `ServedAnswer`.
+    answer: `Prediction`, `BioPrediction` or `ServedAnswer`.
     head: "span" or "bio".
     n_best: entries of the n-best list; 1 leaves the list out.
 

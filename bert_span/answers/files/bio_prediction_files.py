@@ -12,7 +12,7 @@ from bert_span.storage import atomic_file
 SPANS_FILE = "span_predictions.json"
 
 
-def write_tag_prediction_files(
+def write_bio_prediction_files(
   output_dir, predictions, version_2_with_negative
 ):
   """Writes predictions.json, span_predictions.json and null_odds.json.
@@ -24,7 +24,7 @@ def write_tag_prediction_files(
 
   Args:
     output_dir: an existing folder, local or of tf.io.gfile.
-    predictions: list of TagPrediction, of different questions.
+    predictions: list of BioPrediction, of different questions.
     version_2_with_negative: whether to write null_odds.json.
 
   Returns:

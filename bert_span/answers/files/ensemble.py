@@ -3,10 +3,10 @@
 import numpy as np
 
 from bert_span.answers.bio_window_logits import (
-  WindowTagDecoder,
-  WindowTagLogits,
+  WindowBioDecoder,
+  WindowBioLogits,
 )
-from bert_span.answers.decoding.bio_decoder import TagDecoderOptions
+from bert_span.answers.decoding.bio_decoder import BioDecoderOptions
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.window_batches import window_batches
 
@@ -21,11 +21,11 @@ def decode_saved_logits(examples, preprocessor, saved_logits, decoder_options):
     preprocessor: `SpanPreprocessor` with pad_to_max, as the logits' windows
       were made.
     saved_logits: list of `SavedLogits`, at least one.
-    decoder_options: `DecoderOptions`, or `TagDecoderOptions` for logits of a
+    decoder_options: `DecoderOptions`, or `BioDecoderOptions` for logits of a
       B/I/O head.
 
   Returns:
-    List of `Prediction` or `TagPrediction`, in the order of `examples`.
+    List of `Prediction` or `BioPrediction`, in the order of `examples`.
 
   Raises:
     ValueError: a file lacks a window, has another one too many or windows of
@@ -33,8 +33,8 @@ def decode_saved_logits(examples, preprocessor, saved_logits, decoder_options):
   """
   for saved in saved_logits:
     saved.check_length(preprocessor.options.max_seq_length)
-  if isinstance(decoder_options, TagDecoderOptions):
-    decode, window_logits = WindowTagDecoder(decoder_options), WindowTagLogits
+  if isinstance(decoder_options, BioDecoderOptions):
+    decode, window_logits = WindowBioDecoder(decoder_options), WindowBioLogits
   else:
     decode, window_logits = WindowDecoder(decoder_options), WindowLogits
   predictions = []

@@ -22,12 +22,12 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.window_logits import NO_LOGIT
+from bert_span.data.bio_labels import NUM_TAGS
 from bert_span.storage.atomic_file import open_atomically
 
 _KEYS = ("qas_id", "doc_span_index")
 SPAN_LOGITS = ("start_logits", "end_logits")
-TAG_LOGITS = ("tag_logits",)
-_NUM_TAGS = 3
+BIO_LOGITS = ("tag_logits",)
 _OTHER_WINDOWS = (
   "Give the file of questions, vocabulary, case and window flags "
   "(--max_seq_length, --doc_stride, --max_query_length) that the logits were "
@@ -48,7 +48,7 @@ class LogitsWriter:
   ```
 
   Args:
-    names: SPAN_LOGITS or TAG_LOGITS, of the head.
+    names: SPAN_LOGITS or BIO_LOGITS, of the head.
   """
 
   def __init__(self, names=SPAN_LOGITS):
@@ -59,7 +59,7 @@ class LogitsWriter:
     """Takes a batch.
 
     Args:
-      logits: `WindowLogits` or `WindowTagLogits`.
+      logits: `WindowLogits` or `WindowBioLogits`.
     """
     examples, windows = logits.examples, logits.windows
     self._batches.append(
@@ -98,7 +98,7 @@ class LogitsWriter:
   def _padded(self, name, seq_length):
     """The logits of all batches, float32 [windows, seq_length, ..]."""
     rows = sum(len(batch["qas_id"]) for batch in self._batches)
-    shape = [rows, seq_length, *([_NUM_TAGS] if name in TAG_LOGITS else [])]
+    shape = [rows, seq_length, *([NUM_TAGS] if name in BIO_LOGITS else [])]
     padded = np.full(shape, NO_LOGIT, np.float32)
     row = 0
     for batch in self._batches:
@@ -207,7 +207,7 @@ def read_logits(path, names=SPAN_LOGITS):
 
   Args:
     path: any path of tf.io.gfile.
-    names: SPAN_LOGITS or TAG_LOGITS, of the head.
+    names: SPAN_LOGITS or BIO_LOGITS, of the head.
 
   Returns:
     `SavedLogits`.
@@ -289,7 +289,7 @@ def _ids(path, ids):
 
 
 def _logits(path, name, values):
-  tail = (_NUM_TAGS,) if name in TAG_LOGITS else ()
+  tail = (NUM_TAGS,) if name in BIO_LOGITS else ()
   is_fitting = values.ndim == 2 + len(tail) and values.shape[2:] == tail
   if not is_fitting or values.dtype.kind not in "fiu":
     shape = ", ".join(["windows", "max_seq_length", *map(str, tail)])

@@ -35,7 +35,7 @@ def tagged_passages(logits):
   """The passages of a batch whose annotators have something to say.
 
   Args:
-    logits: `WindowTagLogits`, all windows of its examples.
+    logits: `WindowBioLogits`, all windows of its examples.
 
   Yields:
     `TaggedPassage`, in order; every token as its max-context window has it.
@@ -69,13 +69,13 @@ def entropies(distributions):
   return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
 
 
-class TagAgreement:
+class AnnotatorAgreement:
   """Sums up how predicted tags agree with soft labels, over all tokens.
 
   Example:
 
   ```python
-  agreement = TagAgreement()
+  agreement = AnnotatorAgreement()
   for logits in extractor.window_logits(examples):
     for passage in tagged_passages(logits):
       agreement.add(passage)

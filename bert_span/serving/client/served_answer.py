@@ -12,7 +12,7 @@ class ServedSpan(NamedTuple):
       (Unicode code points, as Python counts).
     byte_start, byte_end: the same in bytes of the context as UTF-8.
     score: what answers are compared by.
-    probability: see `SpanDecoder` and `TagDecoder`.
+    probability: see `SpanDecoder` and `BioDecoder`.
     is_answerable: whether it is a span and not "no answer".
   """
 

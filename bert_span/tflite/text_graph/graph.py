@@ -11,12 +11,11 @@ from bert_span.answers.decoding import candidates as candidates_lib
 from bert_span.answers.decoding import n_best, probabilities
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.window_logits import NO_LOGIT
+from bert_span.text.windows import LENGTH_MULTIPLE
 from bert_span.tflite.text_graph import byte_entries
 from bert_span.tflite.text_graph.byte_tokenizer import ByteTokenizer
 from bert_span.tflite.text_graph.ranked_windows import RankedWindows
 
-# Windows of a file that takes any length are padded to a multiple of it.
-LENGTH_MULTIPLE = 32
 _INPUTS = ("input_ids", "input_mask", "segment_ids")
 
 

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from bert_span.answers.decoding import bio_paths
-from bert_span.answers.decoding.bio_decoder import TagDecoder, TagDecoderOptions
+from bert_span.answers.decoding.bio_decoder import BioDecoder, BioDecoderOptions
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 from bert_span.data.bio_labels import B, I, O
 
@@ -56,7 +56,7 @@ def _logits(probabilities, padding=1):
 
 
 def _decode(contexts, windows, logits, **options):
-  decoder = TagDecoder(TagDecoderOptions(**options))
+  decoder = BioDecoder(BioDecoderOptions(**options))
   outputs = decoder(
     tf.constant(contexts),
     {name: tf.constant(value) for name, value in windows.items()},
@@ -247,7 +247,7 @@ def test_viterbi_equals_the_best_of_all_labellings():
 
 
 def test_decoding_in_a_graph_equals_eager():
-  decoder = TagDecoder()
+  decoder = BioDecoder()
   windows = {n: tf.constant(v) for n, v in _one_window(4).items()}
   args = (tf.constant(["a b c d"]), windows, tf.constant(_logits(_TWO_SPANS)))
   graph = tf.function(decoder.__call__)(*args)
@@ -267,9 +267,9 @@ def test_decoding_in_a_graph_equals_eager():
 )
 def test_wrong_options_are_refused(options):
   with pytest.raises(ValueError, match=r"must.*Received: "):
-    TagDecoderOptions(**options)
+    BioDecoderOptions(**options)
 
 
 def test_options_survive_the_config():
-  decoder = TagDecoder(TagDecoderOptions("greedy", 0.25))
-  assert TagDecoder.from_config(decoder.get_config()).options == decoder.options
+  decoder = BioDecoder(BioDecoderOptions("greedy", 0.25))
+  assert BioDecoder.from_config(decoder.get_config()).options == decoder.options

@@ -7,10 +7,10 @@ import tensorflow as tf
 
 from bert_span.answers.decoding.bio_predictions import (
   AnswerSpan,
-  tag_predictions_of,
+  bio_predictions_of,
 )
 from bert_span.answers.files.bio_prediction_files import (
-  write_tag_prediction_files,
+  write_bio_prediction_files,
 )
 from bert_span.squad.example import SquadExample
 
@@ -37,7 +37,7 @@ _OUTPUTS = {
 
 
 def test_rows_have_their_spans_and_the_characters_of_the_context():
-  first, second = tag_predictions_of(_EXAMPLES, _OUTPUTS)
+  first, second = bio_predictions_of(_EXAMPLES, _OUTPUTS)
   al = AnswerSpan("Al", 0, 2, 0.5, 0.25)
   other = AnswerSpan("\ud800b", 7, 9, 0.75, 0.5)
   assert first.spans == (al, other)
@@ -49,8 +49,8 @@ def test_rows_have_their_spans_and_the_characters_of_the_context():
 
 
 def test_files_hold_the_best_span_and_all_spans(tmp_path):
-  predictions = tag_predictions_of(_EXAMPLES, _OUTPUTS)
-  paths = write_tag_prediction_files(str(tmp_path), predictions, True)
+  predictions = bio_predictions_of(_EXAMPLES, _OUTPUTS)
+  paths = write_bio_prediction_files(str(tmp_path), predictions, True)
   values = [json.loads(pathlib.Path(path).read_text()) for path in paths]
   assert values[0] == {"z": "\ud800b", "a": ""}
   assert values[1]["a"] == []
@@ -62,7 +62,7 @@ def test_files_hold_the_best_span_and_all_spans(tmp_path):
     "probability": 0.25,
   }
   assert values[2] == {"z": -1.5, "a": 1e6}
-  paths = write_tag_prediction_files(str(tmp_path), predictions, False)
+  paths = write_bio_prediction_files(str(tmp_path), predictions, False)
   assert [path.rsplit("/", 1)[1] for path in paths] == [
     "predictions.json",
     "span_predictions.json",

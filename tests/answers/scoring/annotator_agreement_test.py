@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from bert_span.answers.bio_window_logits import WindowTagLogits
+from bert_span.answers.bio_window_logits import WindowBioLogits
 from bert_span.answers.scoring.annotator_agreement import (
-  TagAgreement,
+  AnnotatorAgreement,
   TaggedPassage,
   entropies,
   tagged_passages,
@@ -39,7 +39,7 @@ def test_entropies_by_hand():
 
 
 def test_scores_by_hand():
-  agreement = TagAgreement()
+  agreement = AnnotatorAgreement()
   agreement.add(_passage(_SPLIT, _P))
   scores = agreement.scores()
   ln2 = math.log(2)
@@ -55,7 +55,7 @@ def test_scores_by_hand():
 def test_correlation_is_that_of_all_tokens_together():
   rng = np.random.default_rng(5)
   labels, p = rng.dirichlet([1, 1, 1], size=(2, 40))
-  agreement = TagAgreement()
+  agreement = AnnotatorAgreement()
   agreement.add(_passage(labels[:15], p[:15]))
   agreement.add(_passage(labels[15:], p[15:]))
   expected = np.corrcoef(entropies(labels), entropies(p))[0, 1]
@@ -63,7 +63,7 @@ def test_correlation_is_that_of_all_tokens_together():
 
 
 def test_perfect_predictions_have_the_annotators_entropy():
-  agreement = TagAgreement()
+  agreement = AnnotatorAgreement()
   agreement.add(_passage([*_SPLIT, [0, 0, 1]], [*_SPLIT, [0, 0, 1]]))
   scores = agreement.scores()
   assert scores["tag_cross_entropy"] == pytest.approx(
@@ -74,7 +74,7 @@ def test_perfect_predictions_have_the_annotators_entropy():
 
 
 def test_nothing_to_compare_gives_no_scores():
-  assert TagAgreement().scores() == {}
+  assert AnnotatorAgreement().scores() == {}
 
 
 def test_passages_come_from_max_context_tokens():
@@ -91,7 +91,7 @@ def test_passages_come_from_max_context_tokens():
   logits = np.log(np.array([[[1, 1, 1], _P[0], [0.5, 0.3, 0.2], [1, 1, 1]]]))
   logits = np.repeat(logits, 2, axis=0).astype(np.float32)
   examples = [_EXAMPLE, SquadExample("q2", "?", "ab cd")]
-  (passage,) = tagged_passages(WindowTagLogits(examples, windows, logits))
+  (passage,) = tagged_passages(WindowBioLogits(examples, windows, logits))
   assert passage.example is _EXAMPLE
   np.testing.assert_allclose(passage.labels, _SPLIT)
   np.testing.assert_allclose(

@@ -8,17 +8,17 @@ import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import FineTuningOptions, SpanExtractor, SquadExample
-from bert_span.answers.decoding.bio_decoder import TagDecoderOptions
+from bert_span.answers.decoding.bio_decoder import BioDecoderOptions
 from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.files.logits_file import (
-  TAG_LOGITS,
+  BIO_LOGITS,
   LogitsWriter,
   read_logits,
 )
 from bert_span.presets import headed_model as heads
 from bert_span.presets.model_directory import (
+  BIO_HEAD_FILE,
   HEAD_FILE,
-  TAG_HEAD_FILE,
   save_span_model,
 )
 from bert_span.squad.example import Answer
@@ -56,7 +56,7 @@ def test_saved_directory_says_its_head(tmp_path, extractor):
   tiny_extractor().save_to_preset(tmp_path / "model")
   extractor.save_to_preset(tmp_path / "model")  # over a span head
   names = os.listdir(tmp_path / "model")
-  assert TAG_HEAD_FILE in names
+  assert BIO_HEAD_FILE in names
   assert HEAD_FILE not in names
   config = json.loads((tmp_path / "model" / "span_config.json").read_text())
   assert config["head"] == "bio"
@@ -71,10 +71,10 @@ def test_saved_directory_says_its_head(tmp_path, extractor):
 def test_a_head_of_the_other_kind_does_not_stay_behind(tmp_path, extractor):
   """Where files are replaced one by one, as on remote file systems."""
   save_span_model(extractor.model, tmp_path)
-  assert (tmp_path / TAG_HEAD_FILE).exists()
+  assert (tmp_path / BIO_HEAD_FILE).exists()
   save_span_model(tiny_extractor().model, tmp_path)
   assert (tmp_path / HEAD_FILE).exists()
-  assert not (tmp_path / TAG_HEAD_FILE).exists()
+  assert not (tmp_path / BIO_HEAD_FILE).exists()
 
 
 def test_answers_are_exact_characters_in_order(extractor):
@@ -124,7 +124,7 @@ def test_strings_and_lists_do_not_mix(extractor):
 
 
 def test_options_of_the_other_head_are_refused(extractor):
-  with pytest.raises(ValueError, match="must be TagDecoderOptions for a model"):
+  with pytest.raises(ValueError, match="must be BioDecoderOptions for a model"):
     SpanExtractor(
       extractor.model,
       extractor.preprocessor.tokenizer.vocabulary,
@@ -144,7 +144,7 @@ def test_saved_logits_are_read_back(tmp_path, extractor):
   (logits,) = extractor.window_logits(_examples())
   writer.add(logits)
   writer.write(tmp_path / "logits.npz", 32)
-  saved = read_logits(tmp_path / "logits.npz", TAG_LOGITS)
+  saved = read_logits(tmp_path / "logits.npz", BIO_LOGITS)
   windows = {
     name: np.pad(logits.windows[name], [[0, 0], [0, 32]])[:, :32]
     for name in ("input_mask",)
@@ -194,7 +194,7 @@ def test_two_spans_are_learned(tmp_path, reduction):
 
 def test_threshold_and_decoding_are_options_of_the_model(tmp_path, extractor):
   extractor.save_to_preset(tmp_path / "model")
-  options = TagDecoderOptions("greedy", 1.0, True)
+  options = BioDecoderOptions("greedy", 1.0, True)
   loaded = SpanExtractor.from_preset(
     tmp_path / "model", decoder_options=options
   )
