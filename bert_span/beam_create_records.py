@@ -30,7 +30,7 @@ _NUM_SHARDS = flags.DEFINE_integer(
 
 def main(argv):
   """Builds the pipeline of what the first word asks for, and runs it."""
-  program, *words = argv
+  name, *words = argv
   program.check(
     words and words[0] in (_SQUAD, _PRETRAINING),
     "Say what to make: beam_create_records squad, or pretraining.",
@@ -41,7 +41,7 @@ def main(argv):
     "--vocab_file is required: the vocab.txt of the model.",
   )
   beam_flags.check_beam_installed()
-  options = beam_flags.pipeline_options([program, *words[1:]])
+  options = beam_flags.pipeline_options([name, *words[1:]])
   if words[0] == _SQUAD:
     _make_squad_records(options)
   else:

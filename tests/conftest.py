@@ -7,7 +7,7 @@ import pathlib
 
 import pytest
 
-# As programs.run_program does: both sides of a comparison compute alike.
+# As program.run_program does: both sides of a comparison compute alike.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
 # Chooses Keras' backend, too, before any test imports Keras.

@@ -1,6 +1,6 @@
 """Flags of what a training runs on, and how: devices, precision, memory.
 
-As in program_flags.py, a group is defined when a program asks for it.
+As in model_flags.py, a group is defined when a program asks for it.
 """
 
 import functools

@@ -1,6 +1,6 @@
 """Flags of fine-tuning, which only run_squad has.
 
-As in program_flags.py, the group is defined when a program asks for it.
+As in model_flags.py, the group is defined when a program asks for it.
 """
 
 import functools

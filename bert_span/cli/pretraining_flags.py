@@ -1,6 +1,6 @@
 """Flags that the program of pre-training share.
 
-As in program_flags.py, a group is defined when a program asks for it.
+As in model_flags.py, a group is defined when a program asks for it.
 """
 
 import functools

@@ -1,6 +1,6 @@
 """Flags of the program that train, and what is checked about them.
 
-As in program_flags.py, a group is defined when a program asks for it.
+As in model_flags.py, a group is defined when a program asks for it.
 """
 
 import functools

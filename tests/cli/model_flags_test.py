@@ -9,14 +9,14 @@ import pytest
 
 def test_shared_flags_are_defined_once_and_become_options():
   body = (
-    "program_flags.window_flags(); program_flags.window_flags(); "
-    "print(program_flags.window_options())"
+    "model_flags.window_flags(); model_flags.window_flags(); "
+    "print(model_flags.window_options())"
   )
   code = (
-    "from absl import flags; from bert_span import program_flags; "
-    "program_flags.window_flags(); program_flags.decoder_flags(); "
+    "from absl import flags; from bert_span.cli import model_flags; "
+    "model_flags.window_flags(); model_flags.decoder_flags(); "
     "flags.FLAGS(['x', '--doc_stride=7', '--version_2_with_negative']); "
-    f"{body}; print(program_flags.decoder_options())"
+    f"{body}; print(model_flags.decoder_options())"
   )
   run = subprocess.run(
     [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -9,13 +9,13 @@ import pytest
 def run_code(body, *arguments):
   code = f"""
 import sys
-from bert_span import programs
+from bert_span.cli import program
 
 def main(argv):
-  programs.refuse_arguments(argv)
+  program.refuse_arguments(argv)
   {body}
 
-programs.run_program(main)
+program.run_program(main)
 """
   return subprocess.run(
     [sys.executable, "-c", code, *arguments],
@@ -30,7 +30,7 @@ programs.run_program(main)
   [
     "ValueError('no such thing')",
     "OSError('no such thing')",
-    "programs.flags.IllegalFlagValueError('no such thing')",
+    "program.flags.IllegalFlagValueError('no such thing')",
   ],
 )
 def test_a_mistake_of_a_user_is_one_line(error):
