@@ -15,7 +15,7 @@ import sys
 
 from absl import app, flags
 
-from bert_span.answers.scoring.official_scores import score_span_files
+from bert_span.jobs.evaluation import score_span_files
 
 _DATA = flags.DEFINE_string("data", None, "MultiSpanQA file.", required=True)
 _WORK_DIR = flags.DEFINE_string(

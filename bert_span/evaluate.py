@@ -12,18 +12,11 @@ Standard output gets one JSON object with the official keys, standard error
 the same as a table.
 """
 
-import json
 import math
-import sys
 
 from absl import flags, logging
 
-from bert_span.answers.scoring.official_scores import (
-  score_files,
-  score_span_files,
-)
 from bert_span.cli import model_flags, program
-from bert_span.reporting.score_table import format_bio_scores, format_scores
 
 _PREDICT_FILE = model_flags.predict_file_flag()
 _PREDICTIONS_FILE = flags.DEFINE_string(
@@ -62,7 +55,7 @@ flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
-  """Reads the files, scores them, prints and writes the result."""
+  """Checks the flags and scores the files."""
   program.refuse_arguments(argv)
   program.check(_PREDICT_FILE.value, "--predict_file is required.")
   program.check(_PREDICTIONS_FILE.value, "--predictions_file is required.")
@@ -76,28 +69,17 @@ def main(argv):
     not (_MULTI_SPAN.value and _NA_PROB_FILE.value),
     "--multi_span has no use for --na_prob_file. Leave it out.",
   )
-  if _MULTI_SPAN.value:
-    scores = score_span_files(_PREDICT_FILE.value, _PREDICTIONS_FILE.value)
-    table = format_bio_scores(scores)
-  else:
-    scores = score_files(
-      _PREDICT_FILE.value,
-      _PREDICTIONS_FILE.value,
-      _NA_PROB_FILE.value,
-      _NA_PROB_THRESH.value,
-    )
-    table = format_scores(scores)
-  print(table, file=sys.stderr)
-  if _OUTPUT_FILE.value:
-    _write(_OUTPUT_FILE.value, scores)
-  print(json.dumps(scores))
+  # Only once the flags are known to be right.
+  from bert_span.jobs import evaluation
 
-
-def _write(path, scores):
-  # Loads TensorFlow, which takes seconds that scoring alone need not wait.
-  from bert_span.storage import atomic_file
-
-  atomic_file.write_json_atomically(path, scores)
+  evaluation.evaluate(
+    _PREDICT_FILE.value,
+    _PREDICTIONS_FILE.value,
+    _NA_PROB_FILE.value,
+    _NA_PROB_THRESH.value,
+    _MULTI_SPAN.value,
+    _OUTPUT_FILE.value,
+  )
 
 
 def run():

@@ -11,11 +11,6 @@ right_boundary. Of one file these are the very masks that training draws from
 the same seed in that epoch.
 """
 
-import itertools
-import json
-import os
-import sys
-
 from absl import flags
 
 from bert_span.cli import model_flags, pretraining_flags, program
@@ -30,7 +25,7 @@ _OUTPUT_FILE = flags.DEFINE_string(
   "output_file", None, "File that gets JSON lines; none shows text."
 )
 _VOCABULARY = model_flags.vocabulary_flags()
-_TEXT = pretraining_flags.text_flags()
+pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
 # --help lists the flags of this module only, and those named here.
 flags.adopt_module_key_flags(model_flags)
@@ -38,7 +33,7 @@ flags.adopt_module_key_flags(pretraining_flags)
 
 
 def main(argv):
-  """Reads the text, masks it and shows it."""
+  """Checks the flags and shows the masks."""
   program.refuse_arguments(argv)
   pretraining_flags.check_text_flags()
   program.check(
@@ -46,58 +41,23 @@ def main(argv):
     "--vocab_file is required: the vocab.txt of the model.",
   )
   # Seconds: only once the flags are known to be right.
-  from bert_span.pretraining.masking.masked_text import masked_row, masked_text
-  from bert_span.text.vocabulary import load_vocabulary
+  from bert_span.jobs import masking_inspection
 
-  vocabulary = load_vocabulary(_VOCABULARY.vocab_file.value)
-  options = pretraining_flags.masking_options()
-  sequences = _sequences(vocabulary, options)
-  if _OUTPUT_FILE.value:
-    _write(json.dumps(masked_row(masked)) + "\n" for masked in sequences)
-    return
-  for number, masked in enumerate(sequences):
-    budget = options.budget(len(masked.original_ids) - 2)
-    first, *lines = masked_text(masked, vocabulary, budget)
-    _print([f"Sequence {number}: {first}", *lines, ""])
+  masking_inspection.inspect_masking(
+    pretraining_flags.text_sources(),
+    _VOCABULARY.vocab_file.value,
+    _VOCABULARY.do_lower_case.value,
+    _MASKING.max_seq_length.value,
+    pretraining_flags.masking_options(),
+    _EPOCH.value,
+    _MAX_SEQUENCES.value,
+    _OUTPUT_FILE.value,
+  )
 
 
 def run():
   """Entry point of the installed command."""
   program.run_program(main)
-
-
-def _sequences(vocabulary, options):
-  from bert_span.pretraining.corpus.batches import masked_sequences
-  from bert_span.pretraining.corpus.block_stream import BlockStream
-  from bert_span.pretraining.masking.masked_sequence import SequenceMasker
-  from bert_span.text.tokenizer import WordPieceTokenizer
-
-  stream = BlockStream(
-    pretraining_flags.text_sources(),
-    WordPieceTokenizer(vocabulary, _VOCABULARY.do_lower_case.value),
-    _MASKING.max_seq_length.value,
-  )
-  masker = SequenceMasker(vocabulary, options)
-  sequences = masked_sequences(stream, masker, _EPOCH.value)
-  return itertools.islice(sequences, _MAX_SEQUENCES.value)
-
-
-def _write(lines):
-  from bert_span.storage.atomic_file import open_atomically
-
-  with open_atomically(_OUTPUT_FILE.value) as file:
-    for line in lines:
-      file.write(line)
-
-
-def _print(lines):
-  try:
-    sys.stdout.write("\n".join(lines) + "\n")
-    sys.stdout.flush()
-  except BrokenPipeError:
-    # `| head` has seen enough. Python would complain once more at its end.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit()
 
 
 if __name__ == "__main__":

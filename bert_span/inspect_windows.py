@@ -10,10 +10,6 @@ every token of the passage, and not positions. What was noticed while reading
 goes to standard error.
 """
 
-import json
-import os
-import sys
-
 from absl import flags
 
 from bert_span.cli import model_flags, program
@@ -41,79 +37,33 @@ flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
-  """Reads the file, makes its windows and writes them."""
+  """Checks the flags and shows the windows."""
   program.refuse_arguments(argv)
-  _check_flags()
-  # Seconds: only once the flags are known to be right.
-  from bert_span.data.window_rows import bio_window_rows, window_rows
-  from bert_span.text.preprocessor import SpanPreprocessor
-  from bert_span.text.vocabulary import load_vocabulary
-
-  preprocessor = SpanPreprocessor(
-    load_vocabulary(_VOCABULARY.vocab_file.value),
-    _VOCABULARY.do_lower_case.value,
-    model_flags.window_options(),
-  )
-  if _has_tags():
-    rows = bio_window_rows(_examples(), preprocessor, _ANNOTATOR_LABELS.value)
-  else:
-    rows = window_rows(_examples(), preprocessor, _IS_TRAINING.value)
-  _write(json.dumps(row) + "\n" for row in rows)
-
-
-def run():
-  """Entry point of the installed command."""
-  program.run_program(main)
-
-
-def _has_tags():
-  return _HEAD.value == "bio" and _IS_TRAINING.value
-
-
-def _check_flags():
   program.check(_INPUT_FILE.value, "--input_file is required.")
   program.check(_OUTPUT_FILE.value, "--output_file must name a file.")
   program.check(
     _VOCABULARY.vocab_file.value,
     "--vocab_file is required: the vocab.txt of the model.",
   )
+  # Seconds: only once the flags are known to be right.
+  from bert_span.jobs import window_inspection
+
+  window_inspection.inspect_windows(
+    _INPUT_FILE.value,
+    _VOCABULARY.vocab_file.value,
+    _VOCABULARY.do_lower_case.value,
+    model_flags.window_options(),
+    is_training=_IS_TRAINING.value,
+    version_2=_VERSION_2.value,
+    head=_HEAD.value,
+    annotator_labels=_ANNOTATOR_LABELS.value,
+    output_file=None if _OUTPUT_FILE.value == "-" else _OUTPUT_FILE.value,
+  )
 
 
-def _examples():
-  """The examples of the input file; reports what was noticed on the way."""
-  from bert_span.squad.reader import read_squad
-  from bert_span.squad.rules import prediction_examples, training_examples
-
-  squad_file = read_squad(_INPUT_FILE.value)
-  if _IS_TRAINING.value:
-    examples = training_examples(squad_file, _VERSION_2.value, _has_tags())
-  else:
-    examples = prediction_examples(squad_file, _VERSION_2.value)
-  for line in squad_file.report.lines():
-    print(line, file=sys.stderr)
-  return examples
-
-
-def _write(lines):
-  """Writes lines one by one, so that no file is too long for the memory."""
-  if _OUTPUT_FILE.value == "-":
-    _print(lines)
-    return
-  from bert_span.storage.atomic_file import open_atomically
-
-  with open_atomically(_OUTPUT_FILE.value) as file:
-    for line in lines:
-      file.write(line)
-
-
-def _print(lines):
-  try:
-    for line in lines:
-      sys.stdout.write(line)
-    sys.stdout.flush()
-  except BrokenPipeError:
-    # `| head` has seen enough. Python would complain once more at its end.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def run():
+  """Entry point of the installed command."""
+  program.run_program(main)
 
 
 if __name__ == "__main__":

@@ -84,8 +84,7 @@ def test_a_missing_prediction_ends_in_one_line_that_names_the_question(
 
 def test_scoring_loads_no_tensorflow(repository):
   check = (
-    "import sys; import bert_span.answers.file_scores; "
-    "import bert_span.answers.score_table; "
+    "import sys; import bert_span.jobs.evaluation; "
     "sys.exit('tensorflow' in sys.modules)"
   )
   result = subprocess.run(

@@ -14,7 +14,7 @@ from bert_span.answers.files.prediction_reader import (
   read_na_probs,
   read_predictions,
 )
-from bert_span.answers.scoring.official_scores import score_files
+from bert_span.jobs.evaluation import score_files
 from bert_span.squad.reader import read_squad
 
 _CONTEXT = "Yes Ada came é 🙂 by herself."

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from bert_span.answers.files.span_prediction_reader import read_span_predictions
-from bert_span.answers.scoring.official_scores import score_span_files
 
 
 def _write(path, value):
@@ -42,17 +41,3 @@ def test_other_values_are_one_clear_error(tmp_path, value, message):
   (tmp_path / "p.json").write_bytes(b"{")
   with pytest.raises(ValueError, match=r"p\.json: not JSON"):
     read_span_predictions(tmp_path / "p.json")
-
-
-def test_files_of_multispanqa_are_scored(tmp_path):
-  record = {
-    "id": "q1",
-    "question": ["who"],
-    "context": ["Ada", "met", "Bob"],
-    "label": ["B", "O", "B"],
-  }
-  gold = _write(tmp_path / "gold.json", {"data": [record]})
-  predicted = _write(tmp_path / "p.json", {"q1": ["Bob"]})
-  scores = score_span_files(gold, predicted)
-  assert scores["exact_match_precision"] == 100
-  assert scores["exact_match_recall"] == 50

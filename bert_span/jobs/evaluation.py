@@ -1,0 +1,120 @@
+"""What evaluate does: scores files of predictions and shows the scores."""
+
+import json
+import sys
+
+from bert_span.answers.files.prediction_reader import (
+  read_na_probs,
+  read_predictions,
+)
+from bert_span.answers.files.span_prediction_reader import read_span_predictions
+from bert_span.answers.scoring.multi_span import evaluate_multi_span
+from bert_span.answers.scoring.official_scores import official_scores
+from bert_span.reporting.score_table import format_bio_scores, format_scores
+from bert_span.squad.reader import read_squad
+from bert_span.storage.log import log_line
+
+
+def evaluate(
+  predict_file,
+  predictions_file,
+  na_prob_file=None,
+  na_prob_thresh=1.0,
+  multi_span=False,
+  output_file=None,
+):
+  """Scores a file of predictions and prints the scores.
+
+  Standard output gets one JSON object, standard error the same as a table.
+
+  Args:
+    predict_file, predictions_file: see `score_files` and `score_span_files`.
+    na_prob_file, na_prob_thresh: see `score_files`.
+    multi_span: score sets of spans.
+    output_file: path that gets the JSON object as well, or None.
+
+  Returns:
+    Dict of the scores.
+
+  Raises:
+    OSError: a file cannot be read.
+    ValueError: a file is malformed, or the files do not fit together.
+  """
+  if multi_span:
+    scores = score_span_files(predict_file, predictions_file)
+    table = format_bio_scores(scores)
+  else:
+    scores = score_files(
+      predict_file, predictions_file, na_prob_file, na_prob_thresh
+    )
+    table = format_scores(scores)
+  print(table, file=sys.stderr)
+  if output_file:
+    # Loads TensorFlow: seconds, which scoring alone does not need.
+    from bert_span.storage.atomic_file import write_json_atomically
+
+    write_json_atomically(output_file, scores)
+  print(json.dumps(scores))
+  return scores
+
+
+def score_files(
+  predict_file, predictions_file, na_prob_file=None, na_prob_thresh=1.0
+):
+  """Scores a predictions.json as the official evaluator of its data would.
+
+  The SQuAD file decides which: that of 2.0 when the file says so or marks
+  questions with is_impossible, else that of 1.1.
+
+  Args:
+    predict_file: the SQuAD file with the annotators' answers.
+    predictions_file: JSON file with the predicted text by question id.
+    na_prob_file: JSON file with the no-answer score by question id, or None;
+      for SQuAD 2.0.
+    na_prob_thresh: scores above this mean "no answer".
+
+  Returns:
+    The dict of evaluate_squad1 or evaluate_squad2.
+
+  Raises:
+    OSError: a file cannot be read.
+    ValueError: a file is malformed, or the files do not fit together.
+  """
+  predictions = read_predictions(predictions_file)
+  na_probs = read_na_probs(na_prob_file) if na_prob_file else None
+  squad_file = read_squad(predict_file)
+  for line in squad_file.report.lines():
+    log_line(line)
+  if na_probs is not None and not squad_file.version_2:
+    log_line(
+      f"{predict_file} is a SQuAD 1.1 file, whose metrics have no use for the "
+      f"no-answer scores of {na_prob_file}; they are ignored."
+    )
+    na_probs = None
+  try:
+    return official_scores(squad_file, predictions, na_probs, na_prob_thresh)
+  except ValueError as error:
+    files = [predict_file, predictions_file, na_prob_file]
+    names = ", ".join(str(name) for name in files if name)
+    raise ValueError(f"{names}: {error}") from error
+
+
+def score_span_files(predict_file, predictions_file):
+  """Scores sets of spans as the official evaluator of MultiSpanQA.
+
+  Args:
+    predict_file: SQuAD or MultiSpanQA file with what annotators marked.
+    predictions_file: what `read_span_predictions` takes.
+
+  Returns:
+    The dict of evaluate_multi_span.
+
+  Raises:
+    OSError: a file cannot be read.
+    ValueError: a file is malformed, or the files do not fit together.
+  """
+  predictions = read_span_predictions(predictions_file)
+  squad_file = read_squad(predict_file)
+  for line in squad_file.report.lines():
+    log_line(line)
+  return evaluate_multi_span(squad_file.examples, predictions)
