@@ -17,10 +17,6 @@ Exit status: 1 with an error, or a file that cannot be read; with --strict also
 with a warning; else 0. With --fix, what is repaired does not count.
 """
 
-import json
-import os
-import sys
-
 from absl import flags
 
 from bert_span.cli import model_flags, program
@@ -75,16 +71,21 @@ flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
-  """Lints, repairs if asked to, prints; returns the exit status."""
+  """Lints the file; returns the exit status."""
   _check_flags(argv)
-  from bert_span.squad.lint.linter import lint_squad_file
+  from bert_span.jobs import linting
 
-  report = _report(lint_squad_file(argv[1]))
-  _print(report)
-  if _FIX.value and not report.repair:
-    print("lint_squad: no copy was written.", file=sys.stderr)
-  grave = ["error", "warning"] if _STRICT.value else ["error"]
-  return 1 if any(report.count_left(severity) for severity in grave) else 0
+  has_vocabulary = _PRESET.value or _VOCABULARY.vocab_file.value
+  passes = linting.lint(
+    argv[1],
+    linting.LintedModel(**_model_values()) if has_vocabulary else None,
+    fix=_FIX.value,
+    output_file=_OUTPUT_FILE.value,
+    strict=_STRICT.value,
+    num_places=_NUM_PLACES.value,
+    as_json=_JSON.value,
+  )
+  return int(not passes)
 
 
 def run():
@@ -117,133 +118,25 @@ def _check_flags(argv):
   )
 
 
-def _report(linted):
-  """The `LintReport` of a file, as far as it could be read."""
-  from bert_span.squad.lint.character_lengths import character_summaries
-  from bert_span.squad.lint.lint_report import LintReport
-
-  if not linted.examples:
-    return LintReport(linted, linted.findings, {})
-  figures, findings, settings = {}, list(linted.findings), None
-  if _PRESET.value or _VOCABULARY.vocab_file.value:
-    more, figures, settings = _windows_checked(linted)
-    findings += more
-  characters = character_summaries(linted.examples)
-  figures = {"characters": characters, **figures}
-  repair = _repaired(linted.path) if _FIX.value else None
-  return LintReport(linted, findings, figures, settings, repair)
-
-
-def _windows_checked(linted):
-  """Findings, figures and settings of what needs a vocabulary."""
-  # Seconds: only where it is used.
-  from bert_span.squad.lint.window_lint import lint_windows
-
-  tokenizer, settings = _tokenizer_and_settings()
-  findings, figures = lint_windows(linted, tokenizer, settings)
-  options = settings.window_options
-  return (
-    findings,
-    figures,
-    {
-      "vocabulary": _PRESET.value or _VOCABULARY.vocab_file.value,
-      "do_lower_case": tokenizer.do_lower_case,
-      "max_seq_length": options.max_seq_length,
-      "doc_stride": options.doc_stride,
-      "max_query_length": options.max_query_length,
-      "max_answer_length": settings.max_answer_length,
-      "length_bucket": settings.bucket_width,
-      "hidden_size": settings.hidden_size,
-    },
-  )
-
-
-def _tokenizer_and_settings():
-  """The `WordPieceTokenizer` and `LintSettings` of the flags."""
-  from bert_span.squad.lint.window_lint import LintSettings
-  from bert_span.text.tokenizer import WordPieceTokenizer
-  from bert_span.text.vocabulary import load_vocabulary
-
-  if _PRESET.value:
-    return _preset_tokenizer_and_settings()
-  tokenizer = WordPieceTokenizer(
-    load_vocabulary(_VOCABULARY.vocab_file.value),
-    _VOCABULARY.do_lower_case.value,
-  )
-  settings = LintSettings(
-    model_flags.window_options(),
-    _MAX_ANSWER_LENGTH.value,
-    _LENGTH_BUCKETS.value,
-    _HIDDEN_SIZE.value,
-  )
-  return tokenizer, settings
-
-
-def _preset_tokenizer_and_settings():
-  """The same for --preset, which says what the command line does not."""
-  from bert_span.modeling.encoder import check_sequence_length
-  from bert_span.presets.load_pretrained import load_pretrained
-  from bert_span.presets.span_config import read_span_config
-  from bert_span.squad.lint.window_lint import LintSettings
-  from bert_span.text.tokenizer import WordPieceTokenizer
-  from bert_span.text.vocabulary import load_vocabulary
-
-  loaded = load_pretrained(_PRESET.value)
-  if not loaded.vocabulary_path:
-    raise ValueError(
-      f"{loaded.description} has no vocabulary. Give its --vocab_file instead."
-    )
-  saved = read_span_config(_PRESET.value) or {}
-  options = model_flags.window_options(saved)
-  check_sequence_length(loaded.backbone, options.max_seq_length)
+def _model_values():
+  """The values of a `LintedModel`; a preset says what the flags do not."""
+  saved = model_flags.saved_config(_PRESET.value) or {}
   max_answer_length = _MAX_ANSWER_LENGTH.value
   if not _MAX_ANSWER_LENGTH.present:
     decoder = saved.get("decoder", {})
     max_answer_length = decoder.get("max_answer_length", max_answer_length)
-  lower_case = saved.get("do_lower_case", loaded.lower_case)
-  tokenizer = WordPieceTokenizer(
-    load_vocabulary(loaded.vocabulary_path),
-    True if lower_case is None else lower_case,
-  )
-  settings = LintSettings(
-    options,
-    max_answer_length,
-    _LENGTH_BUCKETS.value,
-    loaded.backbone.hidden_dim,
-    loaded.backbone.max_sequence_length,
-  )
-  return tokenizer, settings
-
-
-def _repaired(path):
-  """Writes the copy and its log; a dict that says where."""
-  from bert_span.squad.lint.repair import repair_squad_file
-
-  output_file = _OUTPUT_FILE.value
-  if not output_file:
-    output_file = path.removesuffix(".json") + ".fixed.json"
-  log_file = output_file.removesuffix(".json") + ".changes.jsonl"
-  changes = repair_squad_file(path, output_file, log_file)
+  lower_case = _VOCABULARY.do_lower_case.value
+  if _PRESET.value:
+    lower_case = saved.get("do_lower_case")
   return {
-    "output_file": output_file,
-    "log_file": log_file,
-    "changes": len(changes),
+    "window_options": model_flags.window_options(saved),
+    "preset": _PRESET.value,
+    "vocab_file": _VOCABULARY.vocab_file.value,
+    "do_lower_case": lower_case,
+    "max_answer_length": max_answer_length,
+    "length_bucket": _LENGTH_BUCKETS.value,
+    "hidden_size": _HIDDEN_SIZE.value,
   }
-
-
-def _print(report):
-  from bert_span.squad.lint.lint_report import report_object, report_text
-
-  # Lone surrogates and old terminals must not end the program.
-  sys.stdout.reconfigure(errors="backslashreplace")
-  text = report_text(report, _NUM_PLACES.value)
-  if _JSON.value:
-    text = json.dumps(report_object(report))
-  try:
-    print(text, flush=True)
-  except BrokenPipeError:
-    # `| head` has seen enough. Python would complain once more at its end.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -55,17 +55,26 @@ flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
-  """Reads the files, scores them and writes the page."""
+  """Checks the flags and writes the page."""
   program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span.reporting.report_page import report_page
-  from bert_span.storage.atomic_file import write_text_atomically
+  window_options = None
+  if _MODEL.value:
+    saved = model_flags.saved_config(_MODEL.value)
+    window_options = model_flags.window_options(saved)
+  from bert_span.jobs import html_report
 
-  text, num_shown = report_page(_report())
-  write_text_atomically(_OUTPUT_FILE.value, text)
-  size = len(text.encode("utf-8")) / 1e6
-  print(f"{_OUTPUT_FILE.value}: {num_shown} errors shown, {size:.2f} MB")
+  html_report.write_report(
+    _PREDICT_FILE.value,
+    _NBEST_FILE.value,
+    _OUTPUT_FILE.value,
+    _PREDICTIONS_FILE.value,
+    _MODEL.value,
+    window_options,
+    _QUESTION_ID.value,
+    _NUM_ERRORS.value,
+  )
 
 
 def run():
@@ -89,117 +98,6 @@ def _check_flags():
       "model, too, or leave the flag out.",
     )
   program.check_matplotlib()
-
-
-def _report():
-  """The `Report` of the flags' files."""
-  from bert_span.answers.files.n_best_reader import read_n_best
-  from bert_span.answers.files.prediction_reader import read_predictions
-  from bert_span.answers.scoring import official_scores
-  from bert_span.reporting import question_results
-  from bert_span.reporting.calibration_section import confidence_of
-  from bert_span.reporting.report_page import Report
-  from bert_span.squad.reader import read_squad
-
-  squad_file = read_squad(_PREDICT_FILE.value)
-  n_best = read_n_best(_NBEST_FILE.value)
-  if _PREDICTIONS_FILE.value:
-    predictions = read_predictions(_PREDICTIONS_FILE.value)
-  else:
-    predictions = question_results.first_texts(n_best)
-  try:
-    scores = official_scores.official_scores(squad_file, predictions)
-    results = question_results.question_results(squad_file, n_best, predictions)
-    chosen = _chosen(results)
-  except ValueError as error:
-    sources = ", ".join(_sources().values())
-    raise ValueError(f"{sources}: {error}") from error
-  confidence = confidence_of(results)
-  return Report(
-    sources=_sources(),
-    version_2=squad_file.version_2,
-    results=results,
-    scores=scores,
-    num_errors=_NUM_ERRORS.value,
-    confidence=confidence,
-    plots=_plots(confidence) if confidence else (b"", b""),
-    chosen=chosen,
-    notes=squad_file.report.lines(),
-    **_readings_of_model(squad_file.examples, chosen),
-  )
-
-
-def _sources():
-  """What the report is made of, by name."""
-  sources = {
-    "Questions": _PREDICT_FILE.value,
-    "n-best lists": _NBEST_FILE.value,
-    "Predictions": _PREDICTIONS_FILE.value,
-    "Model": _MODEL.value,
-  }
-  return {name: path for name, path in sources.items() if path}
-
-
-def _chosen(results):
-  """The result of --question_id, or None."""
-  if _QUESTION_ID.value is None:
-    return None
-  for result in results:
-    if result.example.qas_id == _QUESTION_ID.value:
-      return result
-  raise ValueError(
-    f"--question_id={_QUESTION_ID.value} is none of the {len(results):,} "
-    "questions. Give the id of one of them."
-  )
-
-
-def _plots(confidence):
-  from bert_span.reporting import calibration_plots
-
-  return (
-    calibration_plots.reliability_png({"model": confidence.bins}),
-    calibration_plots.risk_coverage_png({"model": confidence.curve}),
-  )
-
-
-def _readings_of_model(examples, chosen):
-  """num_windows and windows of the `Report`; {} without --model."""
-  if not _MODEL.value:
-    return {}
-  from bert_span.extractor import SpanExtractor
-  from bert_span.presets.span_config import read_span_config
-  from bert_span.reporting.token_probabilities import window_probabilities
-
-  saved = read_span_config(_MODEL.value)
-  extractor = SpanExtractor.from_preset(
-    _MODEL.value, model_flags.window_options(saved)
-  )
-  program.check(
-    chosen is None or extractor.head == "span",
-    f"--question_id: the model has a {extractor.head} head, which has no "
-    "start and end probabilities. Leave the flag out.",
-  )
-  readings = {"num_windows": _num_windows(examples, extractor)}
-  if chosen is not None:
-    (logits,) = extractor.window_logits([chosen.example])
-    readings["windows"] = window_probabilities(logits)
-  return readings
-
-
-def _num_windows(examples, extractor):
-  """How many windows the model reads of each question's passage."""
-  import numpy as np
-
-  from bert_span.squad.lint.token_lengths import measure_tokens
-  from bert_span.squad.lint.window_costs import place_windows
-
-  lengths = measure_tokens(
-    examples, extractor.preprocessor.tokenizer, lambda *tokens: None
-  )
-  places = place_windows(
-    lengths.question, lengths.context, extractor.window_options
-  )
-  return np.bincount(places.example_index, minlength=len(examples))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,11 @@ from tiny_extractor import CONTEXT, tiny_extractor
 from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.scoring.answer_confidence import AnswerConfidence
 from bert_span.extractor import SpanExtractor
-from bert_span.jobs import calibration_job, tflite_export
+from bert_span.jobs import (
+  calibration_figures,
+  calibration_job,
+  tflite_export,
+)
 from bert_span.presets.span_config import read_span_config
 from bert_span.serving.answer_server import ServingOptions
 from bert_span.serving.served_heads import server_of
@@ -89,8 +93,8 @@ def test_the_fitted_temperature_has_the_lowest_loss(tmp_path):
   options = extractor.decoder_options
   fitted = calibration_job.fitted_options(scored, options)
   assert fitted == dataclasses.replace(options, temperature=fitted.temperature)
-  figures = calibration_job.calibration_figures(scored, fitted)
-  correct = calibration_job.correct_answers(
+  figures = calibration_figures.calibration_figures(scored, fitted)
+  correct = calibration_figures.correct_answers(
     squad_file.examples, scored.predictions
   )
   # As labelled: every third is wrong. The temperature changes no answer.
@@ -116,7 +120,7 @@ def test_the_null_threshold_raises_f1_or_reaches_the_precision(tmp_path):
   scored = calibration_job.score_questions(extractor, squad_file, 8)
   options = extractor.decoder_options
   by_f1 = calibration_job.fitted_options(scored, options)
-  figures = calibration_job.calibration_figures(scored, by_f1)
+  figures = calibration_figures.calibration_figures(scored, by_f1)
   assert figures["after"]["f1"] >= figures["before"]["f1"]
   precise = calibration_job.fitted_options(scored, options, 0.7)
   answers = [p for p in scored.decode(precise) if p.text]

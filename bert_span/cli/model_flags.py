@@ -210,6 +210,36 @@ def bio_decoder_flags():
   )
 
 
+def saved_config(*models):
+  """What a model directory says about its head, text and answers.
+
+  Args:
+    *models: directories or names of models, and None for what is not given;
+      the first that says something counts.
+
+  Returns:
+    Dict of its span_config.json; None where there is none.
+
+  Raises:
+    ValueError: the file is damaged, or of a later version.
+  """
+  # Loads TensorFlow, like all options: flags are refused before.
+  from bert_span.presets.span_config import read_span_config
+
+  found = (read_span_config(model) for model in models if model)
+  return next(filter(None, found), None)
+
+
+def saved_config_or_tflite(model):
+  """What `saved_config` gives, for a .tflite file as well."""
+  # Loads TensorFlow, as `saved_config` does.
+  from bert_span.tflite import file as tflite_file
+
+  if tflite_file.is_tflite(model):
+    return tflite_file.read_span_config(model)
+  return saved_config(model)
+
+
 def head_of_model(saved):
   """The head of a model directory, which --head must not contradict.
 

@@ -2,24 +2,33 @@
 
 import dataclasses
 import os
+import sys
 
-import numpy as np
+import tensorflow as tf
 
+from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.scoring import null_threshold
 from bert_span.answers.scoring.answer_confidence import (
   AnswerConfidence,
   decoded_part,
 )
-from bert_span.answers.scoring.official_scores import official_scores
-from bert_span.answers.scoring.reliability import (
-  equal_mass_bins,
-  equal_width_bins,
-  risk_coverage,
-)
-from bert_span.answers.scoring.squad2 import score_question
 from bert_span.answers.scoring.temperature import fit_temperature
 from bert_span.answers.window_logits import WindowDecoder
-from bert_span.squad.reader import SquadFile
+from bert_span.extractor import SpanExtractor
+from bert_span.jobs.calibration_figures import (
+  calibration_figures,
+  correct_answers,
+  figures_as_json,
+)
+from bert_span.presets.embedded_model import find_embedded_model
+from bert_span.presets.span_config import (
+  CONFIG_FILE,
+  read_span_config,
+  update_decoder,
+)
+from bert_span.reporting.score_table import format_calibration
+from bert_span.squad.reader import SquadFile, read_squad
+from bert_span.storage import atomic_file
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +56,65 @@ class ScoredQuestions:
     """
     decode = WindowDecoder(options)
     return [p for batch in self.batches for p in decode(batch)]
+
+
+def calibrate(
+  model,
+  predict_file,
+  evaluate_file=None,
+  version_2=None,
+  target_precision=None,
+  batch_size=8,
+  output_dir=None,
+  plots=True,
+):
+  """Fits a temperature and a null threshold and writes them into a model.
+
+  Args:
+    model: model directory with a span head.
+    predict_file: SQuAD file with the questions to fit to.
+    evaluate_file: SQuAD file with other questions to report on, or None.
+    version_2: whether questions may have no answer; None for what the model
+      says.
+    target_precision: see `fitted_options`.
+    batch_size: windows the model reads at once.
+    output_dir: folder of calibration.json and the plots; None is the folder
+      calibration in the model's.
+    plots: draw reliability.png and risk_coverage.png; needs matplotlib.
+
+  Returns:
+    Dict of the options that were changed in span_config.json.
+
+  Raises:
+    ValueError: the model cannot be calibrated, or not on these questions.
+  """
+  options = _options(model, version_2, target_precision)
+  fitted_on = read_squad(predict_file)
+  other = read_squad(evaluate_file) if evaluate_file else None
+  extractor = SpanExtractor.from_preset(model, decoder_options=options)
+  scored = score_questions(extractor, fitted_on, batch_size)
+  fitted = fitted_options(scored, options, target_precision)
+  figures = {"fitted": calibration_figures(scored, fitted)}
+  if other:
+    scored = score_questions(extractor, other, batch_size)
+    figures["evaluated"] = calibration_figures(scored, fitted)
+  values = {
+    "temperature": fitted.temperature,
+    "null_score_diff_threshold": fitted.null_score_diff_threshold,
+    "version_2_with_negative": fitted.version_2_with_negative,
+  }
+  print(_report(values, figures))
+  folder = output_dir or os.path.join(model, "calibration")
+  report = {
+    **values,
+    "target_precision": target_precision,
+    **{name: figures_as_json(part) for name, part in figures.items()},
+  }
+  paths = _write(folder, report, _plots(figures) if plots else {})
+  # Last of all: a model is changed only when everything else has worked.
+  update_decoder(model, values)
+  print(f"Written: {', '.join(paths)}", file=sys.stderr)
+  return values
 
 
 def score_questions(extractor, squad_file, batch_size):
@@ -104,60 +172,34 @@ def fitted_options(scored, options, target_precision=None):
   )
 
 
-def calibration_figures(scored, options):
-  """How far probabilities can be trusted, before and by fitted options.
-
-  Args:
-    scored: `ScoredQuestions`.
-    options: what `fitted_options` gives.
-
-  Returns:
-    Dict of data (the file's name), num_questions, before and after. Each of
-    the last two holds what `official_scores` gives, num_answered,
-    expected_calibration_error and, of bins of equal mass,
-    equal_mass_calibration_error, both over the probabilities of the answers
-    and their exact match, from 0 to 1; and, to be drawn, reliability,
-    equal_mass_reliability (`ReliabilityBins`) and risk_coverage
-    (`RiskCoverage`).
-  """
-  return {
-    "data": os.path.basename(scored.squad_file.path),
-    "num_questions": len(scored.squad_file.examples),
-    "before": _figures(scored.squad_file, scored.predictions),
-    "after": _figures(scored.squad_file, scored.decode(options)),
-  }
-
-
-def figures_as_json(figures):
-  """The dict of `calibration_figures` as JSON can hold it."""
-  return {
-    name: {
-      key: value.as_dict() if hasattr(value, "as_dict") else value
-      for key, value in part.items()
-    }
-    if isinstance(part, dict)
-    else part
-    for name, part in figures.items()
-  }
-
-
-def correct_answers(examples, predictions):
-  """Which answers are right, by exact match.
-
-  Args:
-    examples: sequence of `SquadExample`.
-    predictions: list of `Prediction`, in the same order.
-
-  Returns:
-    float64 [questions], 1 for right and 0 for wrong.
-  """
-  return np.array(
-    [
-      score_question(example, prediction.text).exact
-      for example, prediction in zip(examples, predictions, strict=True)
-    ],
-    np.float64,
-  )
+def _options(model, version_2, target_precision):
+  """The `DecoderOptions` of a model that can be calibrated."""
+  if find_embedded_model(model) != model:
+    raise ValueError(
+      f"--model={model} comes with the package and is not changed. Save a "
+      f'copy, SpanExtractor.from_preset("{model}").save_to_preset(DIR), and '
+      "give that."
+    )
+  saved = read_span_config(model)
+  if saved is None:
+    raise ValueError(
+      f"--model={model} is no model directory of bert_span: it has no "
+      f"{CONFIG_FILE}. Save it with SpanExtractor.save_to_preset first."
+    )
+  if saved["head"] != "span":
+    raise ValueError(
+      f"--model={model} has a {saved['head']} head; a temperature is for a "
+      "span head."
+    )
+  options = DecoderOptions(**saved["decoder"])
+  if version_2 is not None:
+    options = dataclasses.replace(options, version_2_with_negative=version_2)
+  if target_precision is not None and not options.version_2_with_negative:
+    raise ValueError(
+      "--target_precision needs a model that may give no answer. Give "
+      "--version_2_with_negative as well."
+    )
+  return options
 
 
 def _check_labels(squad_file, version_2):
@@ -194,17 +236,46 @@ def _best_span(prediction):
   return next((e.text for e in prediction.n_best if e.text), "")
 
 
-def _figures(squad_file, predictions):
-  confidence = np.array([p.probability for p in predictions])
-  correct = correct_answers(squad_file.examples, predictions)
-  by_width = equal_width_bins(confidence, correct)
-  by_mass = equal_mass_bins(confidence, correct)
+def _report(values, figures):
+  """What is printed: the fitted values and a table for each file."""
+  lines = [f"temperature {values['temperature']:.4f}"]
+  if values["version_2_with_negative"]:
+    lines.append(
+      f"null_score_diff_threshold {values['null_score_diff_threshold']:.4f}"
+    )
+  for name, part in figures.items():
+    lines += [
+      "",
+      f"{name} on {part['data']}, {part['num_questions']} questions",
+      format_calibration(part["before"], part["after"]),
+    ]
+  return "\n".join(lines)
+
+
+def _plots(figures):
+  """The PNG files, of the questions that were not fitted if there are any."""
+  # Loads matplotlib, an extra, which a calibration without plots does not need.
+  from bert_span.reporting import calibration_plots
+
+  part = figures.get("evaluated", figures["fitted"])
+  stages = ("before", "after")
   return {
-    **official_scores(squad_file, {p.qas_id: p.text for p in predictions}),
-    "num_answered": sum(bool(p.text) for p in predictions),
-    "expected_calibration_error": by_width.calibration_error,
-    "equal_mass_calibration_error": by_mass.calibration_error,
-    "reliability": by_width,
-    "equal_mass_reliability": by_mass,
-    "risk_coverage": risk_coverage(confidence, correct),
+    "reliability.png": calibration_plots.reliability_png(
+      {stage: part[stage]["reliability"] for stage in stages}
+    ),
+    "risk_coverage.png": calibration_plots.risk_coverage_png(
+      {stage: part[stage]["risk_coverage"] for stage in stages}
+    ),
   }
+
+
+def _write(folder, report, plots):
+  """Writes calibration.json and the plots; gives their paths."""
+  tf.io.gfile.makedirs(folder)
+  paths = [os.path.join(folder, "calibration.json")]
+  atomic_file.write_json_atomically(paths[0], report)
+  for name, png in plots.items():
+    paths.append(os.path.join(folder, name))
+    with atomic_file.open_atomically(paths[-1], binary=True) as file:
+      file.write(png)
+  return paths

@@ -1,0 +1,79 @@
+"""Passages and questions that come from files, pipes and terminals."""
+
+import contextlib
+import sys
+
+from bert_span.storage.input_file import read_bytes
+
+_STDIN = "standard input"
+
+
+def read_passage(context, path):
+  """Reads the passage that is asked.
+
+  Args:
+    context: the passage itself, or None.
+    path: UTF-8 file of it; - and None, without `context`, are standard input.
+
+  Returns:
+    str.
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: it is empty, or not UTF-8.
+  """
+  if path not in (None, "-"):
+    source, context = path, _decoded(read_bytes(path), path)
+  elif context is None:
+    source, context = _STDIN, _decoded(sys.stdin.buffer.read(), _STDIN)
+  else:
+    source = "--context"
+  if not context.strip():
+    raise ValueError(
+      f"{source}: the passage is empty; there is no answer in it."
+    )
+  return context
+
+
+def read_questions():
+  """Yields the questions typed at a terminal, or those of a pipe's lines.
+
+  Raises:
+    ValueError: a line of the pipe is empty, or not UTF-8.
+  """
+  if sys.stdin.isatty():
+    yield from _typed_questions()
+    return
+  for number, line in enumerate(sys.stdin.buffer, start=1):
+    source = f"{_STDIN}, line {number}"
+    question = _decoded(line, source).strip()
+    if not question:
+      raise ValueError(f"{source}: the question is empty.")
+    yield question
+
+
+def _typed_questions():
+  with contextlib.suppress(ImportError):  # Windows has none.
+    import readline  # noqa: F401 -- gives input() history and cursor keys
+
+  print("Ctrl-D ends.", file=sys.stderr)
+  while True:
+    try:
+      question = input("Question: ").strip()
+    except (EOFError, KeyboardInterrupt):
+      print(file=sys.stderr)
+      return
+    if question:
+      yield question
+    else:
+      print("The question is empty.", file=sys.stderr)
+
+
+def _decoded(content, source):
+  try:
+    return content.decode("utf-8-sig")  # Accepts a byte order mark.
+  except UnicodeDecodeError as error:
+    raise ValueError(
+      f"{source}: not UTF-8: byte 0x{content[error.start]:02x} at offset "
+      f"{error.start} bytes. Convert it, for instance with iconv -t UTF-8."
+    ) from error

@@ -1,0 +1,157 @@
+"""What ask does: answers questions on a passage, for people or as JSON."""
+
+import dataclasses
+import json
+import os
+import sys
+
+from bert_span.answers.files.prediction_files import json_entry
+from bert_span.extractor import SpanExtractor
+from bert_span.jobs.lines import print_lines
+from bert_span.reporting.terminal_passage import (
+  marked_passage,
+  marked_spans,
+  one_line,
+)
+from bert_span.squad.example import SquadExample
+from bert_span.tflite.file import is_tflite
+from bert_span.tflite.tflite_text_extractor import open_tflite
+
+_BOLD_GREEN = ("\033[1;32m", "\033[0m")
+_PLAIN_MARKS = ("[[", "]]")
+
+
+@dataclasses.dataclass(frozen=True)
+class AnswerLayout:
+  """How answers are printed.
+
+  Attributes:
+    n_best: answers of a span head to show.
+    is_json: print one JSON object a question, in a line.
+    blank_lines: print an empty line after each answer.
+    show_questions: print the question before each answer.
+  """
+
+  n_best: int = 3
+  is_json: bool = False
+  blank_lines: bool = False
+  show_questions: bool = False
+
+
+def ask(
+  model,
+  context,
+  questions,
+  window_options=None,
+  decoder_options=None,
+  layout=None,
+):
+  """Prints the answers to questions on a passage, each as soon as it is known.
+
+  Args:
+    model: model directory, name of a model that comes with the package, or
+      .tflite file; it is loaded before the first question is read.
+    context: the passage.
+    questions: iterable of str.
+    window_options: `WindowOptions`; None for the model's.
+    decoder_options: those of the model's head; None for the model's.
+    layout: `AnswerLayout`.
+
+  Raises:
+    OSError, ValueError: there is no such model, or it is damaged.
+  """
+  load = open_tflite if is_tflite(model) else SpanExtractor.from_preset
+  extractor = load(model, window_options, decoder_options)
+  layout = layout or AnswerLayout()
+  print_lines(
+    _answer_text(extractor, question, context, layout) for question in questions
+  )
+
+
+def _answer_text(extractor, question, context, layout):
+  """What is printed for a question."""
+  example = SquadExample("question", question, context)
+  (prediction,) = extractor.predict([example])
+  is_bio = extractor.head == "bio"
+  n_best = None if is_bio else prediction.n_best[: layout.n_best]
+  if layout.is_json:
+    if is_bio:
+      return json.dumps(_json_object_of_spans(question, prediction))
+    return json.dumps(_json_object(question, prediction, n_best))
+  if is_bio:
+    best = _spans_answer(prediction, context)
+  else:
+    best = _best_answer(extractor.decoder_options, prediction, context)
+  lines = [best, *_table(prediction.spans if is_bio else n_best)]
+  if layout.show_questions:
+    lines.insert(0, f"Question: {one_line(question)}")
+  if layout.blank_lines:
+    lines.append("")
+  return "\n".join(lines)
+
+
+def _json_object(question, prediction, n_best):
+  is_span = bool(prediction.text)
+  return {
+    "question": question,
+    "answer": prediction.text,
+    "char_start": prediction.char_start if is_span else None,
+    "char_end": prediction.char_end if is_span else None,
+    "score": prediction.score,
+    "probability": prediction.probability,
+    "null_odds": prediction.null_odds,
+    "n_best": [{**json_entry(e), "score": e.score} for e in n_best],
+  }
+
+
+def _json_object_of_spans(question, prediction):
+  return {
+    "question": question,
+    "answers": [dataclasses.asdict(span) for span in prediction.spans],
+    "null_odds": prediction.null_odds,
+  }
+
+
+def _best_answer(options, prediction, context):
+  """The answer and the passage around it, or that there is none."""
+  if prediction.text:
+    marked = marked_passage(
+      context, prediction.char_start, prediction.char_end, _marks()
+    )
+    return f"Answer: {one_line(prediction.text)}\n\n{marked}\n"
+  if options.version_2_with_negative and any(e.text for e in prediction.n_best):
+    return (
+      "No answer: the model finds none in this passage (null odds "
+      f"{prediction.null_odds:.3f} above the threshold "
+      f"{options.null_score_diff_threshold:.3f}).\n"
+    )
+  return "No answer: no span of this passage is possible.\n"
+
+
+def _spans_answer(prediction, context):
+  """All spans and the passage with each marked, or that there is none."""
+  if not prediction.spans:
+    return f"No answer (null odds {prediction.null_odds:.3f}).\n"
+  texts = "; ".join(one_line(span.text) for span in prediction.spans)
+  offsets = [(span.char_start, span.char_end) for span in prediction.spans]
+  return f"Answer: {texts}\n\n{marked_spans(context, offsets, _marks())}\n"
+
+
+def _table(entries):
+  """A table of the best answers, scores before texts of any length."""
+  lines = [f"{'score':>9} {'probability':>12} {'characters':>13}  text"]
+  for entry in entries:
+    place = f"{entry.char_start}-{entry.char_end}" if entry.text else "-"
+    text = one_line(entry.text) if entry.text else "(no answer)"
+    lines.append(
+      f"{entry.score:9.3f} {entry.probability:12.4f} {place:>13}  {text}"
+    )
+  return lines
+
+
+def _marks():
+  """Colour on a terminal that takes it (https://no-color.org), else [[ ]]."""
+  colour = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+  if colour and not os.environ.get("NO_COLOR"):
+    return _BOLD_GREEN
+  return _PLAIN_MARKS
