@@ -18,7 +18,13 @@ import sys
 
 from absl import flags
 
-from bert_span.cli import beam_flags, model_flags, program
+from bert_span.cli import (
+  beam_flags,
+  model_flags,
+  pretraining_flags,
+  program,
+  training_flags,
+)
 
 _SQUAD, _PRETRAINING = "squad", "pretraining"
 _OUTPUT_DIR = model_flags.output_dir_flag()
@@ -29,7 +35,7 @@ _NUM_SHARDS = flags.DEFINE_integer(
 
 
 def main(argv):
-  """Builds the pipeline of what the first word asks for, and runs it."""
+  """Checks the flags and makes what the first word asks for."""
   name, *words = argv
   program.check(
     words and words[0] in (_SQUAD, _PRETRAINING),
@@ -42,10 +48,31 @@ def main(argv):
   )
   beam_flags.check_beam_installed()
   options = beam_flags.pipeline_options([name, *words[1:]])
-  if words[0] == _SQUAD:
-    _make_squad_records(options)
+  is_squad = words[0] == _SQUAD
+  if is_squad:
+    data = training_flags.train_data_flags()
+    program.check(
+      data.train_file.value and not data.dataset.value,
+      "--train_file is required; --dataset is for create_squad_records.",
+    )
   else:
-    _make_pretraining_records(options)
+    pretraining_flags.check_text_flags()
+  # Seconds: only once the flags are known to be right.
+  from bert_span.jobs import beam_records
+
+  make, values = (
+    (beam_records.make_squad_records, _squad_values)
+    if is_squad
+    else (beam_records.make_pretraining_records, _pretraining_values)
+  )
+  make(
+    options,
+    _VOCABULARY.vocab_file.value,
+    directory=_OUTPUT_DIR.value,
+    count=_NUM_SHARDS.value,
+    do_lower_case=_VOCABULARY.do_lower_case.value,
+    **values(),
+  )
 
 
 def run():
@@ -61,8 +88,6 @@ def run():
 
 def _squad_flags():
   """Defines the flags of create_squad_records."""
-  from bert_span.cli import training_flags
-
   flags.DEFINE_bool(
     "pad_records",
     False,
@@ -78,8 +103,6 @@ def _squad_flags():
 
 def _pretraining_flags():
   """Defines the flags of create_pretraining_data."""
-  from bert_span.cli import pretraining_flags
-
   flags.DEFINE_integer(
     "dupe_factor", 10, "Copies of the text, each masked anew.", lower_bound=1
   )
@@ -88,95 +111,30 @@ def _pretraining_flags():
   flags.adopt_module_key_flags(pretraining_flags)
 
 
-def _make_squad_records(options):
-  from bert_span.cli import training_flags
-
+def _squad_values():
+  """What the flags say of `SquadRecordShards`."""
   data = training_flags.train_data_flags()
-  program.check(
-    data.train_file.value and not data.dataset.value,
-    "--train_file is required; --dataset is for create_squad_records.",
-  )
-  from bert_span.beam.record_shards import SquadRecordShards
-  from bert_span.data.labelled_windows import left_out_lines
-  from bert_span.storage.log import log_line
-
   window_options = model_flags.window_options()
-  shards = SquadRecordShards(
-    directory=_OUTPUT_DIR.value,
-    count=_NUM_SHARDS.value,
-    train_file=data.train_file.value,
-    version_2=model_flags.version_2_flag().value,
-    head=model_flags.head_flag().value,
-    vocabulary=_vocabulary(),
-    do_lower_case=_VOCABULARY.do_lower_case.value,
-    window_options=window_options,
-    annotator_labels=model_flags.annotator_labels_flag().value,
-    drop_answerless=data.drop_answerless_windows.value,
-    padded_length=(
-      window_options.max_seq_length if flags.FLAGS.pad_records else None
-    ),
-  )
-  for line in shards.check():
-    log_line(line)
-  _run(shards, options)
-  manifest, left_out = shards.finish()
-  for line in left_out_lines(left_out):
-    log_line(line)
-  log_line(f"The records are listed in {manifest}")
+  padded_length = window_options.max_seq_length
+  return {
+    "train_file": data.train_file.value,
+    "version_2": model_flags.version_2_flag().value,
+    "head": model_flags.head_flag().value,
+    "window_options": window_options,
+    "annotator_labels": model_flags.annotator_labels_flag().value,
+    "drop_answerless": data.drop_answerless_windows.value,
+    "padded_length": padded_length if flags.FLAGS.pad_records else None,
+  }
 
 
-def _make_pretraining_records(options):
-  import dataclasses
-
-  from bert_span.cli import pretraining_flags
-
-  pretraining_flags.check_text_flags()
-  from bert_span.beam import job_record
-  from bert_span.beam.record_shards import PretrainingRecordShards
-  from bert_span.pretraining.corpus.text_sources import sources_of_worker
-
-  sources = pretraining_flags.text_sources()
-  sources_of_worker(sources, _NUM_SHARDS.value, 0)  # enough files?
-  shards = PretrainingRecordShards(
-    directory=_OUTPUT_DIR.value,
-    count=_NUM_SHARDS.value,
-    sources=tuple(sources),
-    vocabulary=_vocabulary(),
-    do_lower_case=_VOCABULARY.do_lower_case.value,
-    max_seq_length=pretraining_flags.masking_flags().max_seq_length.value,
-    options=pretraining_flags.masking_options(),
-    copies=flags.FLAGS.dupe_factor,
-  )
-  made_of = dataclasses.asdict(shards)
-  del made_of["directory"]
-  job_record.begin_or_continue(_OUTPUT_DIR.value, job_record.as_json(made_of))
-  _run(shards, options)
-
-
-def _run(shards, options):
-  """Makes the shards that are missing."""
-  import apache_beam as beam
-
-  from bert_span.beam.prediction_pipeline import counters
-  from bert_span.beam.record_pipeline import add_record_steps
-  from bert_span.storage.log import log_line
-
-  pipeline = beam.Pipeline(options=options)
-  add_record_steps(pipeline, shards)
-  result = pipeline.run()
-  result.wait_until_finish()
-  numbers = counters(result)
-  log_line(
-    f"{numbers.get('shards_written', 0)} of {shards.count} shards written, "
-    f"with {numbers.get('records_written', 0)} records; the others stood in "
-    f"{shards.directory} already."
-  )
-
-
-def _vocabulary():
-  from bert_span.text.vocabulary import load_vocabulary
-
-  return tuple(load_vocabulary(_VOCABULARY.vocab_file.value))
+def _pretraining_values():
+  """What the flags say of `PretrainingRecordShards`."""
+  return {
+    "sources": tuple(pretraining_flags.text_location().sources()),
+    "max_seq_length": pretraining_flags.masking_flags().max_seq_length.value,
+    "options": pretraining_flags.masking_options(),
+    "copies": flags.FLAGS.dupe_factor,
+  }
 
 
 if __name__ == "__main__":

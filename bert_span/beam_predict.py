@@ -78,34 +78,25 @@ flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
-  """Builds the pipeline, runs it and says what became of the records."""
+  """Checks the flags and answers the questions."""
   _check_flags()
   options = beam_flags.pipeline_options(argv)
   # Seconds: only once the flags are known to be right.
-  import apache_beam as beam
+  source_options = _source_options()
+  from bert_span.jobs import beam_prediction
 
-  from bert_span.beam.prediction_pipeline import add_prediction_steps, counters
-  from bert_span.beam.shards import AnswerShards
-  from bert_span.storage.log import log_line
-
-  files = _files()
-  source = _source()
-  _begin(files, source)
-  shards = AnswerShards(
-    _OUTPUT_DIR.value, _NUM_SHARDS.value, _OUTPUT_FORMAT.value
+  beam_prediction.answer_files(
+    options,
+    _MODEL.value,
+    _INPUT.value,
+    _OUTPUT_DIR.value,
+    input_format=_INPUT_FORMAT.value,
+    questions=tuple(_QUESTION.value or ()),
+    num_shards=_NUM_SHARDS.value,
+    output_format=_OUTPUT_FORMAT.value,
+    n_best=_N_BEST.value,
+    **source_options,
   )
-  done_before = len(shards.done())
-  log_line(
-    f"{len(files)} files, {shards.count} shards, {done_before} of them done."
-  )
-  pipeline = beam.Pipeline(options=options)
-  add_prediction_steps(
-    pipeline, files, shards, source, tuple(_QUESTION.value or ())
-  )
-  result = pipeline.run()
-  result.wait_until_finish()
-  for line in _report(counters(result), shards):
-    log_line(line)
 
 
 def run():
@@ -123,39 +114,12 @@ def _check_flags():
   beam_flags.check_beam_installed()
 
 
-def _files():
-  from bert_span.beam.question_files import find_question_files
-
-  files = find_question_files(_INPUT.value, _INPUT_FORMAT.value)
-  if _QUESTION.value:
-    squad = [file.path for file in files if file.form == "squad"]
-    program.check(
-      not squad,
-      f"--question is for passages, and {squad[0] if squad else ''} has "
-      "questions of its own. Leave the flag out, or give JSON lines of id and "
-      "context.",
-    )
-  return files
-
-
-def _source():
-  """The `AnswerSource` that the flags ask for."""
-  import tensorflow as tf
-
-  from bert_span.beam.answer_source import AnswerSource, is_saved_model
-  from bert_span.presets.embedded_model import find_embedded_model
-  from bert_span.presets.span_config import read_span_config
-
-  model = _MODEL.value
-  program.check(
-    tf.io.gfile.isdir(find_embedded_model(model)),
-    f"--model={model} is no folder. Give one that run_squad or "
-    "export_saved_model wrote, or minilm_squad.",
-  )
-  if is_saved_model(model):
+def _source_options():
+  """What the flags say of the `AnswerSource`; an exported model has its own."""
+  if beam_flags.is_exported(_MODEL.value):
     _check_no_model_flags()
-    return AnswerSource(model, _N_BEST.value)
-  saved = read_span_config(model)
+    return {}
+  saved = model_flags.saved_config(_MODEL.value)
   head = model_flags.head_of_model(saved)
   decoder_options = model_flags.decoder_options(saved, head)
   program.check(
@@ -163,14 +127,12 @@ def _source():
     f"--n_best={_N_BEST.value} is more than the answers that are kept. Raise "
     "--n_best_size.",
   )
-  return AnswerSource(
-    model,
-    _N_BEST.value,
-    _BATCH_SIZE.value,
-    model_flags.window_options(saved),
-    decoder_options,
-    _FIXED_LENGTH.value,
-  )
+  return {
+    "batch_size": _BATCH_SIZE.value,
+    "window_options": model_flags.window_options(saved),
+    "decoder_options": decoder_options,
+    "fixed_length": _FIXED_LENGTH.value,
+  }
 
 
 def _check_no_model_flags():
@@ -187,55 +149,6 @@ def _check_no_model_flags():
       not holder.present,
       f"--{holder.name} is fixed in an exported model. Leave it out, or give "
       "the model directory.",
-    )
-
-
-def _begin(files, source):
-  """Notes what the run is made of, or refuses to continue another one."""
-  import dataclasses
-
-  from bert_span.beam import job_record
-
-  options = dataclasses.asdict(source)
-  job_record.begin_or_continue(
-    _OUTPUT_DIR.value,
-    {
-      **options,
-      "model_sha256": job_record.folder_sha256(source.model),
-      "input": job_record.input_options([file.path for file in files]),
-      "input_forms": sorted({file.form for file in files}),
-      "question": list(_QUESTION.value or ()),
-      "num_shards": _NUM_SHARDS.value,
-      "output_format": _OUTPUT_FORMAT.value,
-    },
-  )
-
-
-def _report(numbers, shards):
-  """Yields lines on what a run has done.
-
-  Args:
-    numbers: dict of counters; some runners have none.
-    shards: `AnswerShards`.
-  """
-  yield (
-    f"{numbers.get('questions_written', 0)} questions answered, "
-    f"{numbers.get('dead_letters', 0)} records in dead letters, "
-    f"{numbers.get('records_done_before', 0)} done before; "
-    f"{numbers.get('shards_written', 0)} shards written."
-  )
-  seconds = numbers.get("answering_milliseconds", 0) / 1000
-  if seconds:
-    rate = numbers.get("questions_answered", 0) / seconds
-    yield (
-      f"{seconds:.1f} s of answering on all workers together, without loading "
-      f"models: {rate:.2f} questions/s a worker."
-    )
-  missing = shards.count - len(shards.done())
-  if missing:
-    raise RuntimeError(
-      f"{missing} of {shards.count} shards are not in {shards.directory}. Run "
-      "the same command again."
     )
 
 

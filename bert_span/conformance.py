@@ -7,10 +7,6 @@ outputs of the original, prints a table, and ends with status 1 if a point
 falls. All points take some ten minutes on two cores.
 """
 
-import os
-import sys
-import time
-
 from absl import flags
 
 from bert_span.cli import program
@@ -33,55 +29,24 @@ _OUTPUT_FILE = flags.DEFINE_string(
 
 
 def main(argv):
-  """Runs the points, prints the certificate, tells whether all hold."""
+  """Runs the points; returns the exit status."""
   program.refuse_arguments(argv)
   program.check(
     _GOLDENS.value,
     "--goldens is required: the folder with the original's saved outputs.",
   )
   # Seconds: only once the flags are known to be right.
-  from bert_span.certificate import certificate
-  from bert_span.certificate.golden_files import GoldenFiles
-  from bert_span.storage.atomic_file import write_text_atomically
+  from bert_span.jobs import conformance_report
 
-  chosen = _chosen(certificate.points())
-  folder = os.path.abspath(_GOLDENS.value)
-  data_folder = _DATA.value or os.path.join(os.path.dirname(folder), "data")
-  goldens = GoldenFiles(folder, data_folder)
-  results = [(point, _run(point, goldens)) for point in chosen]
-  text = certificate.format_certificate(results)
-  print(text, end="")
-  if _OUTPUT_FILE.value:
-    write_text_atomically(_OUTPUT_FILE.value, text)
-  return int(not all(certificate.point_holds(c) for _, c in results))
+  holds = conformance_report.certify(
+    _GOLDENS.value, _DATA.value, _POINTS.value, _OUTPUT_FILE.value
+  )
+  return int(not holds)
 
 
 def run():
   """Entry point of the installed command."""
   program.run_program(main)
-
-
-def _chosen(points):
-  if _POINTS.value is None:
-    return points
-  by_number = {str(point.number): point for point in points}
-  unknown = [number for number in _POINTS.value if number not in by_number]
-  program.check(
-    _POINTS.value and not unknown,
-    f"--points must name some of {', '.join(by_number)}. Received: "
-    f"{','.join(_POINTS.value)!r}",
-  )
-  return [by_number[number] for number in _POINTS.value]
-
-
-def _run(point, goldens):
-  start = time.monotonic()
-  checks = list(point.run(goldens))
-  print(
-    f"Point {point.number}, {point.title}: {time.monotonic() - start:.0f} s",
-    file=sys.stderr,
-  )
-  return checks
 
 
 if __name__ == "__main__":

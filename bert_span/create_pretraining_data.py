@@ -36,7 +36,7 @@ _WORKER = flags.DEFINE_integer(
   lower_bound=0,
 )
 _VOCABULARY = model_flags.vocabulary_flags()
-_TEXT = pretraining_flags.text_flags()
+pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
 # --help lists the flags of this module only, and those named here.
 flags.adopt_module_key_flags(model_flags)
@@ -44,50 +44,28 @@ flags.adopt_module_key_flags(pretraining_flags)
 
 
 def main(argv):
-  """Reads the text, masks it and writes the records."""
+  """Checks the flags and writes the records."""
   program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span.pretraining.corpus.records import write_records
-  from bert_span.storage.log import log_line
+  from bert_span.jobs import pretraining_records
 
-  options = pretraining_flags.masking_options()
-  paths = _output_files()
-  number = write_records(
-    paths,
-    _sequences(options),
+  pretraining_records.write_masked_text(
+    pretraining_flags.text_location().sources(),
+    _output_files(),
+    _VOCABULARY.vocab_file.value,
+    _VOCABULARY.do_lower_case.value,
     _MASKING.max_seq_length.value,
-    options.max_predictions,
-    options.max_boundary_targets,
-  )
-  log_line(
-    f"{number} sequences ({_DUPE_FACTOR.value} copies of each) in "
-    f"{', '.join(paths)}; read them with --max_seq_length="
-    f"{_MASKING.max_seq_length.value} "
-    f"--max_predictions={options.max_predictions}"
+    pretraining_flags.masking_options(),
+    _DUPE_FACTOR.value,
+    _NUM_WORKERS.value,
+    _WORKER.value,
   )
 
 
 def run():
   """Entry point of the installed command."""
   program.run_program(main)
-
-
-def _sequences(options):
-  """The masked sequences of all copies."""
-  from bert_span.pretraining.corpus.masked_copies import masked_copies
-  from bert_span.text.vocabulary import load_vocabulary
-
-  return masked_copies(
-    pretraining_flags.text_sources(),
-    load_vocabulary(_VOCABULARY.vocab_file.value),
-    _VOCABULARY.do_lower_case.value,
-    _MASKING.max_seq_length.value,
-    options,
-    _DUPE_FACTOR.value,
-    _NUM_WORKERS.value,
-    _WORKER.value,
-  )
 
 
 def _output_files():

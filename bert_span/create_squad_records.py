@@ -45,74 +45,30 @@ flags.adopt_module_key_flags(training_flags)
 
 
 def main(argv):
-  """Reads the questions, makes their windows and writes them."""
+  """Checks the flags and writes the records."""
   program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span.data import training_records
-  from bert_span.data.labelled_windows import left_out_lines, make_training_set
-  from bert_span.storage.log import log_line
+  from bert_span.jobs import squad_records
 
-  source = (_DATA.train_file.value, training_flags.dataset_split("train"))
-  examples = _examples(source, log_line)
-  preprocessor = _preprocessor()
-  options = (_ANNOTATOR_LABELS.value, _DATA.drop_answerless_windows.value)
-  training_set = make_training_set(
-    examples, preprocessor, _HEAD.value, *options
-  )
-  for line in left_out_lines(training_set.left_out):
-    log_line(line)
-  manifest = training_records.write_training_records(
+  squad_records.write_squad_records(
+    _DATA.train_file.value,
+    training_flags.dataset_split("train"),
     _OUTPUT_DIR.value,
-    training_set,
-    training_records.window_fingerprint(
-      preprocessor, _HEAD.value, _VERSION_2.value, *options
-    ),
-    training_records.source_fingerprint(*source),
-    _NUM_SHARDS.value,
-    preprocessor.options.max_seq_length if _PAD_RECORDS.value else None,
-  )
-  log_line(
-    f"{len(training_set.windows)} windows of {training_set.num_examples} "
-    f"questions in {_NUM_SHARDS.value} files, listed in {manifest}"
+    training_flags.encoder_source(),
+    model_flags.window_options(),
+    version_2=_VERSION_2.value,
+    head=_HEAD.value,
+    annotator_labels=_ANNOTATOR_LABELS.value,
+    drop_answerless=_DATA.drop_answerless_windows.value,
+    num_shards=_NUM_SHARDS.value,
+    pad_records=_PAD_RECORDS.value,
   )
 
 
 def run():
   """Entry point of the installed command."""
   program.run_program(main)
-
-
-def _examples(source, log):
-  """The questions to train on; reports what was noticed about them."""
-  from bert_span.jobs import squad_job
-  from bert_span.squad.rules import training_examples
-
-  squad_file = squad_job.read(*source)
-  examples = training_examples(
-    squad_file, _VERSION_2.value, every_annotator=_HEAD.value == "bio"
-  )
-  for line in squad_file.report.lines():
-    log(line)
-  return examples
-
-
-def _preprocessor():
-  """The `SpanPreprocessor` that run_squad has under the same flags."""
-  from bert_span.text.preprocessor import SpanPreprocessor
-  from bert_span.text.vocabulary import load_vocabulary
-
-  if _MODEL.preset.value:
-    source = training_flags.encoder_source()
-    loaded = source.load()
-    vocabulary, lower_case = (
-      source.vocabulary(loaded),
-      source.lower_case(loaded),
-    )
-  else:
-    vocabulary = load_vocabulary(_VOCABULARY.vocab_file.value)
-    lower_case = _VOCABULARY.do_lower_case.value
-  return SpanPreprocessor(vocabulary, lower_case, model_flags.window_options())
 
 
 def _check_flags():

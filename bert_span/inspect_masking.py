@@ -44,7 +44,7 @@ def main(argv):
   from bert_span.jobs import masking_inspection
 
   masking_inspection.inspect_masking(
-    pretraining_flags.text_sources(),
+    pretraining_flags.text_location().sources(),
     _VOCABULARY.vocab_file.value,
     _VOCABULARY.do_lower_case.value,
     _MASKING.max_seq_length.value,

@@ -87,7 +87,7 @@ _LOOP = training_flags.loop_flags()
 _SELECTION = training_flags.selection_flags()
 _OUTPUT_DIR = model_flags.output_dir_flag()
 model_flags.vocabulary_flags()
-_TEXT = pretraining_flags.text_flags()
+pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
 training_flags.encoder_flags()
 device_flags.execution_flags()
@@ -102,114 +102,52 @@ def main(argv):
   """Turns flags into options and runs the job."""
   program.refuse_arguments(argv)
   _check_flags()
+  device_flags.report_unused_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span.cli.run_flags import write_run_flags
-  from bert_span.jobs import pretraining_job
-  from bert_span.training.devices.strategy import is_chief
+  from bert_span.jobs import pretraining_run
 
-  strategy = None
-  if _DO_TRAIN.value and not _DRY_RUN.dry_run.value:
-    # First of all: TensorFlow joins workers before it has run anything.
-    strategy = device_flags.make_strategy(
-      _TRAIN_BATCH_SIZE.value, pretraining_job.log_line
-    )
-  if is_chief(strategy) and not _DRY_RUN.dry_run.value:
-    write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
-  device_flags.report_unused_flags(pretraining_job.log_line)
-  # Found before the model is loaded: a wrong path is told at once.
-  train_text = _text() if _DO_TRAIN.value else None
-  selection = training_flags.selection_options(_BEST_METRIC.value)
-  needs_eval_text = _DO_EVAL.value or selection
-  eval_text = _text(_EVAL_FILE.value) if needs_eval_text else None
-  eval_limits = (_EVAL_BATCH_SIZE.value, _MAX_EVAL_STEPS.value)
-  job = pretraining_job.PretrainingJob(
-    _OUTPUT_DIR.value,
-    _source(),
-    _MASKING.max_seq_length.value,
-    pretraining_flags.masking_options(),
-    _pretraining_options(),
-    strategy,
+  source = training_flags.encoder_source()
+  if not _DO_TRAIN.value:
+    trained = pretraining_run.trained_source(_OUTPUT_DIR.value)
+    if not trained:
+      training_flags.check_model_flags(needs_model=True)
+    source = trained or source
+  run_of_flags = pretraining_run.PretrainingRun(
+    output_dir=_OUTPUT_DIR.value,
+    source=source,
+    max_seq_length=_MASKING.max_seq_length.value,
+    masking=pretraining_flags.masking_options(),
+    options=pretraining_run.PretrainingOptions(
+      train_batch_size=_TRAIN_BATCH_SIZE.value,
+      **training_flags.loop_options(),
+      num_train_steps=_NUM_TRAIN_STEPS.value,
+      num_warmup_steps=_NUM_WARMUP_STEPS.value,
+      span_boundary=_SBO.value,
+      sbo_weight=_SBO_WEIGHT.value,
+      weight_decay=_WEIGHT_DECAY.value,
+      adam_epsilon=_ADAM_EPSILON.value,
+      seed=_MASKING.seed.value,
+    ),
+    do_train=_DO_TRAIN.value,
+    do_export=_DO_EXPORT.value,
+    do_eval=_DO_EVAL.value,
+    text=pretraining_flags.text_location(),
+    eval_text=pretraining_flags.text_location(_EVAL_FILE.value),
+    eval_batch_size=_EVAL_BATCH_SIZE.value,
+    max_eval_steps=_MAX_EVAL_STEPS.value,
+    selection=training_flags.selection_options(_BEST_METRIC.value),
+    devices=device_flags.device_options(),
+    run_flags=flags.FLAGS.flags_into_string(),
   )
   if _DRY_RUN.dry_run.value:
-    _print_dry_run(job, train_text)
-    return
-  if train_text:
-    held_out = None
-    if selection:
-      held_out = job.held_out(eval_text, *eval_limits, selection)
-    job.train(train_text, held_out)
-  if not is_chief(strategy):
-    return  # One worker exports and scores.
-  if train_text and _DO_EXPORT.value:
-    job.export()
-  if _DO_EVAL.value:
-    job.evaluate(eval_text, *eval_limits)
+    pretraining_run.print_dry_run(run_of_flags, _DRY_RUN.memory_gb.value)
+  else:
+    pretraining_run.run_pretraining(run_of_flags)
 
 
 def run():
   """Entry point of the installed command."""
   program.run_program(main)
-
-
-def _print_dry_run(job, train_text):
-  """Prints what the flags ask for, instead of doing it."""
-  from bert_span.jobs import dry_run
-
-  print("Dry run: nothing is trained, nothing is written.")
-  if train_text:
-    options = device_flags.dry_run_options()
-    for line in dry_run.pretraining_lines(job, train_text, options):
-      print(line)
-  if _DO_EVAL.value:
-    print(
-      f"Then up to {_MAX_EVAL_STEPS.value:,} batches of "
-      f"{_EVAL_BATCH_SIZE.value} sequences of held-out text would be scored."
-    )
-
-
-def _text(patterns=None):
-  """What is read: text, or records that hold masked text."""
-  from bert_span.pretraining.input import TextInput
-  from bert_span.storage.record_files import is_record_file
-
-  sources = pretraining_flags.text_sources(patterns)
-  are_records = [is_record_file(source.path) for source in sources]
-  program.check(
-    all(are_records) or not any(are_records),
-    "Text files and record files (.tfrecord) cannot be mixed: give either.",
-  )
-  if are_records[0]:
-    return TextInput([source.path for source in sources], are_records=True)
-  return TextInput(sources)
-
-
-def _source():
-  """Where the model comes from: the flags, or what was trained before."""
-  from bert_span.jobs import pretraining_job
-  from bert_span.presets.encoder_source import EncoderSource
-
-  if not _DO_TRAIN.value:
-    trained = pretraining_job.trained_model(_OUTPUT_DIR.value)
-    if trained:
-      return EncoderSource(preset=trained)
-    training_flags.check_model_flags(needs_model=True)
-  return training_flags.encoder_source()
-
-
-def _pretraining_options():
-  from bert_span.pretraining.pretrainer import PretrainingOptions
-
-  return PretrainingOptions(
-    train_batch_size=_TRAIN_BATCH_SIZE.value,
-    **training_flags.loop_options(),
-    num_train_steps=_NUM_TRAIN_STEPS.value,
-    num_warmup_steps=_NUM_WARMUP_STEPS.value,
-    span_boundary=_SBO.value,
-    sbo_weight=_SBO_WEIGHT.value,
-    weight_decay=_WEIGHT_DECAY.value,
-    adam_epsilon=_ADAM_EPSILON.value,
-    seed=_MASKING.seed.value,
-  )
 
 
 def _check_flags():

@@ -21,6 +21,7 @@ from bert_span.cli import (
   fine_tuning_flags,
   model_flags,
   program,
+  run_flags,
   training_flags,
 )
 
@@ -100,41 +101,47 @@ def main(argv):
   """Turns flags into options and runs the job."""
   program.refuse_arguments(argv)
   _check_flags()
+  device_flags.report_unused_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span.cli import run_flags
-  from bert_span.jobs import squad_job
-  from bert_span.training.devices.strategy import is_chief, num_workers
+  saved = _saved_config()
+  is_saved_head = saved and not _HEAD.present
+  head = saved["head"] if is_saved_head else _HEAD.value
+  model_flags.check_no_span(head)
+  from bert_span.jobs import squad_run
 
-  device_flags.report_unused_flags(squad_job.log_line)
-  model_flags.check_no_span(_head())
+  run_of_flags = squad_run.SquadRun(
+    job=squad_run.SquadJob(
+      output_dir=_OUTPUT_DIR.value,
+      source=training_flags.encoder_source(),
+      head_bias=_FINE_TUNING.span_head_bias.value,
+      window_options=model_flags.window_options(),
+      decoder_options=model_flags.decoder_options(_calibration(saved), head),
+      fine_tuning_options=fine_tuning_flags.fine_tuning_options(),
+      no_span=_NO_SPAN.value,
+      verbose=_VERBOSE_LOGGING.value,
+      head=head,
+      disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
+    ),
+    do_train=_DO_TRAIN.value,
+    do_predict=_DO_PREDICT.value,
+    do_eval=_DO_EVAL.value,
+    train_file=_DATA.train_file.value,
+    train_dataset=training_flags.dataset_split("train"),
+    train_records=_TRAIN_RECORDS.value,
+    predict_file=_PREDICT_FILE.value,
+    predict_dataset=training_flags.dataset_split("validation"),
+    predict_batch_size=_PREDICT_BATCH_SIZE.value,
+    write_logits=_WRITE_LOGITS.value,
+    selection=training_flags.selection_options(_BEST_METRIC.value),
+    devices=device_flags.device_options(),
+    num_seeds=_NUM_SEEDS.value,
+    run_flags=flags.FLAGS.flags_into_string(),
+    settings=run_flags.flag_lines(flags.FLAGS, without=("num_seeds", "seed")),
+  )
   if _DRY_RUN.dry_run.value:
-    _print_dry_run()
-    return
-  strategy = None
-  if _DO_TRAIN.value:
-    # First of all: TensorFlow joins workers before it has run anything.
-    strategy = device_flags.make_strategy(
-      _FINE_TUNING.train_batch_size.value, squad_job.log_line
-    )
-  if is_chief(strategy):
-    run_flags.write_run_flags(_OUTPUT_DIR.value, flags.FLAGS)
-  if _NUM_SEEDS.value == 1:
-    _run_job(_FINE_TUNING.seed.value, _OUTPUT_DIR.value, strategy)
-    return
-  program.check(
-    num_workers(strategy) == 1,
-    "--num_seeds trains on one machine: unset TF_CONFIG, or give every machine "
-    "a --seed and an --output_dir of its own.",
-  )
-  from bert_span.fine_tuning import seed_runs
-
-  first = _FINE_TUNING.seed.value
-  seed_runs.run_seeds(
-    list(range(first, first + _NUM_SEEDS.value)),
-    _OUTPUT_DIR.value,
-    lambda seed, output_dir: _run_job(seed, output_dir, strategy),
-    run_flags.flag_lines(flags.FLAGS, without=("num_seeds", "seed")),
-  )
+    squad_run.print_dry_run(run_of_flags, _DRY_RUN.memory_gb.value)
+  else:
+    squad_run.run_squad(run_of_flags)
 
 
 def run():
@@ -142,125 +149,26 @@ def run():
   program.run_program(main)
 
 
-def _job(seed, output_dir, strategy=None):
-  """The `SquadJob` of the flags."""
-  from bert_span.jobs import squad_job
-
-  head = _head()
-  return squad_job.SquadJob(
-    output_dir=output_dir,
-    source=training_flags.encoder_source(),
-    head_bias=_FINE_TUNING.span_head_bias.value,
-    window_options=model_flags.window_options(),
-    decoder_options=model_flags.decoder_options(_calibration(), head),
-    fine_tuning_options=fine_tuning_flags.fine_tuning_options(seed),
-    no_span=_NO_SPAN.value,
-    verbose=_VERBOSE_LOGGING.value,
-    head=head,
-    disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
-    strategy=strategy,
-  )
-
-
-def _run_job(seed, output_dir, strategy):
-  """Trains, predicts and scores by one seed; gives the scores."""
-  from bert_span.training.devices.strategy import is_chief
-
-  job = _job(seed, output_dir, strategy)
+def _saved_config():
+  """The dict of span_config.json of the model that predicts, or None."""
   if _DO_TRAIN.value:
-    job.train(_train_source(), _development())
-  if not is_chief(strategy):
-    return None  # One worker predicts and scores.
-  if _DO_PREDICT.value:
-    job.predict(
-      _questions(),
-      _PREDICT_BATCH_SIZE.value,
-      _WRITE_LOGITS.value,
-    )
-  if _DO_EVAL.value:
-    return job.evaluate(_questions())
-  return None
-
-
-def _questions():
-  """The `SquadFile` to answer and to score on."""
-  from bert_span.jobs import squad_job
-
-  dataset = training_flags.dataset_split("validation")
-  return squad_job.read(_PREDICT_FILE.value, dataset)
-
-
-def _development():
-  """What the model is scored on during training, or None."""
-  options = training_flags.selection_options(_BEST_METRIC.value)
-  if options is None:
     return None
-  from bert_span.fine_tuning import development_set
-
-  return development_set.DevelopmentSet(
-    _questions(), _PREDICT_BATCH_SIZE.value, options
+  trained = os.path.join(_OUTPUT_DIR.value, "model")
+  return model_flags.saved_config(
+    trained, training_flags.encoder_flags().preset.value
   )
 
 
-def _print_dry_run():
-  """Prints what the flags ask for, instead of doing it."""
-  from bert_span.jobs import dry_run
-
-  print("Dry run: nothing is trained, nothing is written.")
-  if _DO_TRAIN.value:
-    options = device_flags.dry_run_options()
-    job = _job(_FINE_TUNING.seed.value, _OUTPUT_DIR.value)
-    for line in dry_run.fine_tuning_lines(job, _train_source(), options):
-      print(line)
-  if _DO_PREDICT.value or _DO_EVAL.value:
-    questions = len(_questions().examples)
-    steps = [(_DO_PREDICT.value, "answered"), (_DO_EVAL.value, "scored")]
-    done = " and ".join(name for does, name in steps if does)
-    print(f"Then {questions:,} questions would be {done}.")
-
-
-def _train_source():
-  """The questions to train on, or the records made of them."""
-  from bert_span.data import training_records
-  from bert_span.jobs import squad_job
-
-  source = (_DATA.train_file.value, training_flags.dataset_split("train"))
-  if _TRAIN_RECORDS.value:
-    return training_records.open_training_records(_TRAIN_RECORDS.value, *source)
-  return squad_job.read(*source)
-
-
-def _head():
-  """--head, or that of the model that predicts where the flag is not given."""
-  if _HEAD.present or _DO_TRAIN.value:
-    return _HEAD.value
-  saved = _saved_config()
-  return saved["head"] if saved else _HEAD.value
-
-
-def _calibration():
+def _calibration(saved):
   """What bert_span.calibrate has fitted to the model that predicts, or None.
 
   All else follows the flags alone, as in the original.
   """
-  saved = None if _DO_TRAIN.value else _saved_config()
   decoder = saved["decoder"] if saved else {}
   if decoder.get("temperature") is None:
     return None
   names = ("temperature", "null_score_diff_threshold")
   return {"decoder": {name: decoder[name] for name in names}}
-
-
-def _saved_config():
-  """The dict of span_config.json of the model that predicts, or None."""
-  from bert_span.presets.span_config import read_span_config
-
-  preset = training_flags.encoder_flags().preset.value
-  for directory in (os.path.join(_OUTPUT_DIR.value, "model"), preset):
-    saved = read_span_config(directory) if directory else None
-    if saved:
-      return saved
-  return None
 
 
 def _check_flags():

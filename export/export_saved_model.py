@@ -12,8 +12,6 @@ otherwise; they are fixed in what is written. Before the version gets its name,
 a fresh process loads it and must give the answers of the model.
 """
 
-import sys
-
 from absl import flags, logging
 
 from bert_span.cli import model_flags, program
@@ -81,57 +79,29 @@ def main(argv):
   # TensorFlow's notes on names and files would hide what matters.
   logging.set_verbosity(logging.WARNING)
   # Seconds: only once the flags are known to be right.
-  from bert_span.jobs import saved_model_export
-  from bert_span.serving import version_folder, warmup
-  from bert_span.serving.answer_server import ServingOptions
-
-  version_folder.check_version(_OUTPUT.value, _VERSION.value)
-  if _WARMUP.value:
-    warmup.check_available()
-  path, verified = saved_model_export.export_saved_model(
-    _load_extractor(),
-    _OUTPUT.value,
-    _VERSION.value,
-    ServingOptions(_MAX_WINDOWS_PER_STEP.value, _JIT_COMPILE.value),
-    _DTYPE.value,
-    _WARMUP.value,
-    source=_MODEL.value,
-  )
-  _report(path, verified)
-
-
-def run():
-  """Runs the program."""
-  program.run_program(main)
-
-
-def _load_extractor():
-  """The model's SpanExtractor with the options that the flags ask for."""
-  from bert_span.extractor import SpanExtractor
-  from bert_span.presets.span_config import read_span_config
-
-  saved = read_span_config(_MODEL.value)
+  saved = model_flags.saved_config(_MODEL.value)
   head = model_flags.head_of_model(saved)
   model_flags.check_decoder_flags(head)
-  return SpanExtractor.from_preset(
+  from bert_span.jobs import saved_model_export
+
+  saved_model_export.export_model(
     _MODEL.value,
+    _OUTPUT.value,
+    _VERSION.value,
+    saved_model_export.ServingOptions(
+      _MAX_WINDOWS_PER_STEP.value, _JIT_COMPILE.value
+    ),
+    _DTYPE.value,
+    _WARMUP.value,
     model_flags.window_options(saved),
     model_flags.decoder_options(saved, head),
     _FIXED_LENGTH.value,
   )
 
 
-def _report(path, verified):
-  print(f"Ops of the graph: {', '.join(verified.ops)}")
-  print(
-    "Of tensorflow-text, so the server must have them: "
-    f"{', '.join(verified.text_ops)}"
-  )
-  print(
-    f"{verified.num_questions} answers in a fresh process equal the model's; "
-    f"scores differ by at most {verified.largest_difference:.1e}."
-  )
-  print(f"Written: {path}", file=sys.stderr)
+def run():
+  """Runs the program."""
+  program.run_program(main)
 
 
 if __name__ == "__main__":

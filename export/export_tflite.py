@@ -11,8 +11,6 @@ tensorflow-text's, --with_tokenizer), its logits numbers, its answers those of
 the model. export/TFLITE.md tells how to call it.
 """
 
-import sys
-
 from absl import flags, logging
 
 from bert_span.cli import model_flags, program
@@ -93,23 +91,18 @@ def main(argv):
   # TensorFlow's notes on names and files would hide what matters.
   logging.set_verbosity(logging.WARNING)
   # Seconds: only once the flags are known to be right.
+  saved = model_flags.saved_config(_MODEL.value)
+  head = saved["head"] if saved else "span"
   from bert_span.jobs import tflite_export
-  from bert_span.squad.reader import read_squad
-  from bert_span.tflite.metadata import ModelInfo
-  from bert_span.tflite.summary import report_text
 
-  evaluated = read_squad(_EVALUATE_FILE.value) if _EVALUATE_FILE.value else None
-  calibration = None
-  if _CALIBRATION_FILE.value:
-    calibration = list(read_squad(_CALIBRATION_FILE.value).examples[:64])
-  report = tflite_export.export_tflite(
-    _load_extractor(),
+  tflite_export.export_model(
+    _MODEL.value,
     _OUTPUT.value,
     tflite_export.TFLiteOptions(
       _QUANTIZATION.value,
       _DYNAMIC_LENGTH.value,
       _MAX_F1_DROP.value,
-      ModelInfo(
+      tflite_export.ModelInfo(
         name=_NAME.value,
         description=_DESCRIPTION.value,
         version=_MODEL_VERSION.value,
@@ -117,12 +110,11 @@ def main(argv):
       ),
       _WITH_TOKENIZER.value,
     ),
-    evaluated,
-    calibration,
-    source=_MODEL.value,
+    model_flags.window_options(saved),
+    model_flags.decoder_options(saved, head),
+    _EVALUATE_FILE.value,
+    _CALIBRATION_FILE.value,
   )
-  print(report_text(report), end="")
-  print(f"Written: {_OUTPUT.value}", file=sys.stderr)
 
 
 def run():
@@ -164,20 +156,6 @@ def _check_flags():
   check(
     not (is_int8 and _DYNAMIC_LENGTH.value),
     "--quantization=int8 needs a fixed length: leave out --dynamic_length.",
-  )
-
-
-def _load_extractor():
-  """The model's SpanExtractor with the options that the flags ask for."""
-  from bert_span.extractor import SpanExtractor
-  from bert_span.presets.span_config import read_span_config
-
-  saved = read_span_config(_MODEL.value)
-  head = saved["head"] if saved else "span"
-  return SpanExtractor.from_preset(
-    _MODEL.value,
-    model_flags.window_options(saved),
-    model_flags.decoder_options(saved, head),
   )
 
 

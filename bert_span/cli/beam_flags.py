@@ -1,4 +1,4 @@
-"""What program that run Apache Beam pipelines share."""
+"""What programs that run Apache Beam pipelines share."""
 
 import importlib.util
 
@@ -42,3 +42,26 @@ def pipeline_options(argv):
     # download, is not at hand.
     standard.runner = "FnApiRunner"
   return options
+
+
+def is_exported(model):
+  """Whether --model is what export_saved_model wrote, and no model directory.
+
+  Args:
+    model: path of a folder, or name of a model.
+
+  Raises:
+    flags.IllegalFlagValueError: it is neither.
+  """
+  # Load TensorFlow: seconds, only once the flags are known to be right.
+  import tensorflow as tf
+
+  from bert_span.beam.answer_source import is_saved_model
+  from bert_span.presets.embedded_model import find_embedded_model
+
+  program.check(
+    tf.io.gfile.isdir(find_embedded_model(model)),
+    f"--model={model} is no folder. Give one that run_squad or "
+    "export_saved_model wrote, or minilm_squad.",
+  )
+  return is_saved_model(model)

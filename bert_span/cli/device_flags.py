@@ -5,6 +5,7 @@ As in model_flags.py, a group is defined when a program asks for it.
 
 import functools
 import os
+import sys
 import types
 
 from absl import flags
@@ -142,40 +143,16 @@ def check_device_flags(train_batch_size):
   )
 
 
-def make_strategy(train_batch_size, log):
-  """Makes the strategy that the flags ask for, and says which it is.
-
-  Args:
-    train_batch_size: windows or sequences in a batch.
-    log: function of one str.
-
-  Returns:
-    A tf.distribute.Strategy.
-  """
-  from bert_span.training.devices import strategy as strategies
-
-  strategy = strategies.make_strategy(device_options(), execution_options())
-  share = -(-train_batch_size // strategy.num_replicas_in_sync)
-  log(
-    f"Training on {strategies.describe_strategy(strategy)}, {share} of a "
-    f"batch's {train_batch_size} on each."
-  )
-  return strategy
-
-
-def report_unused_flags(log):
-  """Says once of each flag given that it means nothing here.
-
-  Args:
-    log: function of one str.
-  """
+def report_unused_flags():
+  """Says of each flag given that it means nothing here, on standard error."""
   unused = ["master"]
   if not device_options().is_tpu:
     unused += ["tpu_name", "tpu_zone", "gcp_project", "num_tpu_cores"]
   for name in unused:
     if vars(device_flags())[name].present:
       why = "here" if name == "master" else "without --use_tpu"
-      log(f"--{name} has no effect {why}. {flags.FLAGS[name].help}")
+      effect = f"--{name} has no effect {why}."
+      print(f"{effect} {flags.FLAGS[name].help}", file=sys.stderr)
 
 
 @functools.cache
@@ -195,24 +172,6 @@ def dry_run_flags():
       "this machine's GPU, else of the machine.",
       lower_bound=0.0,
     ),
-  )
-
-
-def dry_run_options():
-  """The `DryRunOptions` of the flags and of the devices they ask for."""
-  from bert_span.jobs.dry_run import DryRunOptions
-  from bert_span.training.devices.plan import plan_devices
-
-  options, gigabytes = execution_options(), dry_run_flags().memory_gb.value
-  plan = plan_devices(device_options(), options)
-  return DryRunOptions(
-    devices=plan.description,
-    num_replicas=plan.num_replicas,
-    memory_bytes=int(gigabytes * 1e9) if gigabytes else plan.memory_bytes,
-    program_bytes=plan.program_bytes,
-    precision=options.precision,
-    accumulate_steps=options.accumulate_steps,
-    recompute=options.recompute,
   )
 
 

@@ -10,6 +10,7 @@ import types
 from absl import flags
 
 from bert_span.cli import device_flags, model_flags, program, training_flags
+from bert_span.fine_tuning.options import FineTuningOptions
 
 
 @functools.cache
@@ -86,10 +87,8 @@ def fine_tuning_flags():
   )
 
 
-def fine_tuning_options(seed):
-  """The `FineTuningOptions` of the flags, by this seed."""
-  from bert_span.fine_tuning.options import FineTuningOptions
-
+def fine_tuning_options():
+  """The `FineTuningOptions` of the flags."""
   values = fine_tuning_flags()
   data = training_flags.train_data_flags()
   return FineTuningOptions(
@@ -102,7 +101,7 @@ def fine_tuning_options(seed):
     loss_reduction=values.loss_reduction.value,
     clip_by_unsummed_embeddings=values.clip_by_unsummed_embeddings.value,
     learning_rate_after_step=values.learning_rate_after_step.value,
-    seed=seed,
+    seed=values.seed.value,
     annotator_labels=values.annotator_labels.value,
     bio_loss_reduction=values.bio_loss_reduction.value,
     bio_class_weights=_class_weights(),

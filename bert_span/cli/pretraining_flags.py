@@ -1,4 +1,4 @@
-"""Flags that the program of pre-training share.
+"""Flags that the programs of pre-training share.
 
 As in model_flags.py, a group is defined when a program asks for it.
 """
@@ -57,29 +57,26 @@ def check_text_flags():
   )
 
 
-def text_sources(patterns=None):
-  """The sources that the flags name.
+def text_location(files=None):
+  """Where the text is that the flags name.
 
   Args:
-    patterns: files instead of --input_file and --dataset, in the same form.
+    files: paths and globs instead of --input_file and --dataset.
 
   Returns:
-    List of `TextFile` or `TfdsShard`.
+    `TextLocation`.
   """
-  from bert_span.pretraining.corpus import text_sources as sources
+  # Loads TensorFlow: seconds, only once the flags are known to be right.
+  from bert_span.jobs.text_location import TextLocation
 
   values = text_flags()
-  if patterns is None and values.dataset.value:
-    return sources.find_tfds_shards(
-      values.dataset.value,
-      values.dataset_split.value,
-      values.data_dir.value,
-      values.text_field.value,
-    )
-  return sources.find_text_files(
-    patterns or values.input_file.value,
+  return TextLocation(
+    files or values.input_file.value,
     values.input_form.value,
     values.text_field.value,
+    None if files else values.dataset.value,
+    values.dataset_split.value,
+    values.data_dir.value,
   )
 
 

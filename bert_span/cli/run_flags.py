@@ -1,24 +1,8 @@
-"""The flags of a run, written so that it can be repeated."""
-
-import os
-
-import tensorflow as tf
-
-from bert_span.storage.atomic_file import write_text_atomically
-
-_FLAGS_FILE = "run.flags"
-
-
-def write_run_flags(output_dir, flag_values):
-  """Writes output_dir/run.flags, which repeats the run as --flagfile."""
-  tf.io.gfile.makedirs(output_dir)
-  write_text_atomically(
-    os.path.join(output_dir, _FLAGS_FILE), flag_values.flags_into_string()
-  )
+"""The flags of a command, to compare it with another one."""
 
 
 def flag_lines(flag_values, without):
-  """The flags of a command, to compare it with another one.
+  """The flags of a command as lines.
 
   Args:
     flag_values: absl's FLAGS.

@@ -1,4 +1,4 @@
-"""Flags of the program that train, and what is checked about them.
+"""Flags of the programs that train, and what is checked about them.
 
 As in model_flags.py, a group is defined when a program asks for it.
 """

@@ -18,6 +18,7 @@ from bert_span.training.devices.memory_estimate import (
   estimate_memory,
 )
 from bert_span.training.devices.memory_fit import largest_batch, ways_to_fit
+from bert_span.training.devices.plan import plan_devices
 from bert_span.training.run.checkpoints import steps_made
 
 _ADAM_AVERAGES = 2
@@ -43,6 +44,30 @@ class DryRunOptions:
   precision: str = "float32"
   accumulate_steps: int = 1
   recompute: bool = False
+
+
+def dry_run_options(devices, execution, memory_gb=None):
+  """Finds out what a training would run on.
+
+  Args:
+    devices: `StrategyOptions`.
+    execution: `ExecutionOptions`.
+    memory_gb: memory of a device in GB (10^9 bytes); None for that of this
+      machine's.
+
+  Returns:
+    `DryRunOptions`.
+  """
+  plan = plan_devices(devices, execution)
+  return DryRunOptions(
+    devices=plan.description,
+    num_replicas=plan.num_replicas,
+    memory_bytes=int(memory_gb * 1e9) if memory_gb else plan.memory_bytes,
+    program_bytes=plan.program_bytes,
+    precision=execution.precision,
+    accumulate_steps=execution.accumulate_steps,
+    recompute=execution.recompute,
+  )
 
 
 def fine_tuning_lines(job, source, dry_run):

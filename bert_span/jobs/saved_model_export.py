@@ -4,6 +4,7 @@ import dataclasses
 import importlib.metadata
 import importlib.resources
 import os
+import sys
 
 import bert_span
 from bert_span.data.window_batches import example_batches
@@ -21,6 +22,51 @@ _PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
 # How far scores of the graph may be from those of the Python path. Both run
 # the same arithmetic; in which order sums are taken is up to the kernels.
 _TOLERANCE = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.05}
+
+
+def export_model(
+  model,
+  base,
+  version=None,
+  options=None,
+  dtype="float32",
+  with_warmup=True,
+  window_options=None,
+  decoder_options=None,
+  fixed_length=False,
+):
+  """Exports a model directory and prints what was written.
+
+  Args:
+    model: what `SpanExtractor.from_preset` takes.
+    base, version, options, dtype, with_warmup: see `export_saved_model`.
+    window_options: `WindowOptions`; None for the model's.
+    decoder_options: those of the model's head; None for the model's.
+    fixed_length: see `SpanExtractor`.
+
+  Raises:
+    ValueError: see `export_saved_model`; or there is no such model.
+  """
+  # Before the model is loaded: what is missing is told at once.
+  version_folder.check_version(base, version)
+  if with_warmup:
+    warmup.check_available()
+  extractor = SpanExtractor.from_preset(
+    model, window_options, decoder_options, fixed_length
+  )
+  path, verified = export_saved_model(
+    extractor, base, version, options, dtype, with_warmup, source=model
+  )
+  print(f"Ops of the graph: {', '.join(verified.ops)}")
+  print(
+    "Of tensorflow-text, so the server must have them: "
+    f"{', '.join(verified.text_ops)}"
+  )
+  print(
+    f"{verified.num_questions} answers in a fresh process equal the model's; "
+    f"scores differ by at most {verified.largest_difference:.1e}."
+  )
+  print(f"Written: {path}", file=sys.stderr)
 
 
 def export_saved_model(

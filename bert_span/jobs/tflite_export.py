@@ -4,16 +4,19 @@ import dataclasses
 import hashlib
 import importlib.metadata
 import os
+import sys
 
 import numpy as np
 
 import bert_span
 from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.data.window_batches import example_arrays
+from bert_span.extractor import SpanExtractor
 from bert_span.jobs.saved_model_export import sample_examples
 from bert_span.presets import headed_model as heads
 from bert_span.presets.span_config import span_config
 from bert_span.serving.model_card import training_run
+from bert_span.squad.reader import read_squad
 from bert_span.storage.atomic_file import (
   open_atomically,
   write_json_atomically,
@@ -52,6 +55,47 @@ class TFLiteOptions:
   max_f1_drop: float | None = None
   info: ModelInfo | None = None
   with_tokenizer: bool = False
+
+
+def export_model(
+  model,
+  path,
+  options=None,
+  window_options=None,
+  decoder_options=None,
+  evaluate_file=None,
+  calibration_file=None,
+):
+  """Exports a model directory and prints the report.
+
+  Args:
+    model: what `SpanExtractor.from_preset` takes.
+    path, options: see `export_tflite`.
+    window_options: `WindowOptions`; None for the model's.
+    decoder_options: those of the model's head; None for the model's.
+    evaluate_file: SQuAD file to score model and file on, or None.
+    calibration_file: SQuAD file whose first windows set the ranges of int8.
+
+  Raises:
+    OSError: a file cannot be read.
+    ValueError: see `export_tflite`; or there is no such model.
+  """
+  evaluated = read_squad(evaluate_file) if evaluate_file else None
+  calibration = None
+  if calibration_file:
+    examples = read_squad(calibration_file).examples
+    # Every question has a window at least.
+    calibration = list(examples[:_CALIBRATION_WINDOWS])
+  report = export_tflite(
+    SpanExtractor.from_preset(model, window_options, decoder_options),
+    path,
+    options,
+    evaluated,
+    calibration,
+    source=model,
+  )
+  print(report_text(report), end="")
+  print(f"Written: {path}", file=sys.stderr)
 
 
 def export_tflite(

@@ -1,0 +1,58 @@
+"""What create_pretraining_data does: writes masked text as records."""
+
+from bert_span.pretraining.corpus.masked_copies import masked_copies
+from bert_span.pretraining.corpus.records import write_records
+from bert_span.storage.log import log_line
+from bert_span.text.vocabulary import load_vocabulary
+
+
+def write_masked_text(
+  sources,
+  output_files,
+  vocab_file,
+  do_lower_case,
+  max_seq_length,
+  options,
+  dupe_factor=10,
+  num_workers=1,
+  worker=0,
+):
+  """Masks text and writes its sequences, in turn to each of some files.
+
+  Args:
+    sources: list of `TextFile` or `TfdsShard`, those of all workers.
+    output_files: paths of record files.
+    vocab_file: vocab.txt of the model.
+    do_lower_case: lower-case the text and strip accents.
+    max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
+    options: `MaskingOptions` with max_predictions.
+    dupe_factor: copies of the text, each masked anew.
+    num_workers: processes that share the sources.
+    worker: number of this process among them, from 0.
+
+  Returns:
+    Number of sequences.
+  """
+  sequences = masked_copies(
+    sources,
+    load_vocabulary(vocab_file),
+    do_lower_case,
+    max_seq_length,
+    options,
+    dupe_factor,
+    num_workers,
+    worker,
+  )
+  number = write_records(
+    output_files,
+    sequences,
+    max_seq_length,
+    options.max_predictions,
+    options.max_boundary_targets,
+  )
+  log_line(
+    f"{number} sequences ({dupe_factor} copies of each) in "
+    f"{', '.join(output_files)}; read them with --max_seq_length="
+    f"{max_seq_length} --max_predictions={options.max_predictions}"
+  )
+  return number

@@ -1,0 +1,145 @@
+"""What a call of run_pretraining does: its steps, in one output directory."""
+
+import dataclasses
+
+from bert_span.jobs.dry_run import dry_run_options, pretraining_lines
+from bert_span.jobs.pretraining_job import PretrainingJob, trained_model
+from bert_span.jobs.run_start import start_strategy, write_run_flags
+from bert_span.jobs.text_location import TextLocation
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.pretraining.input import TextInput
+from bert_span.pretraining.masking.span_masking import MaskingOptions
+from bert_span.pretraining.pretrainer import PretrainingOptions
+from bert_span.storage.record_files import is_record_file
+from bert_span.training.devices.strategy import is_chief
+from bert_span.training.devices.strategy_options import StrategyOptions
+from bert_span.training.run.selection import SelectionOptions
+
+
+@dataclasses.dataclass(frozen=True)
+class PretrainingRun:
+  """The steps of a run, in this order, and what they read.
+
+  Attributes:
+    output_dir, source, max_seq_length, masking, options: see `PretrainingJob`.
+    do_train: pre-train on `text`.
+    do_export: write the trained model in the other formats, too.
+    do_eval: score the model on `eval_text`.
+    text: `TextLocation`.
+    eval_text: `TextLocation` of held-out text.
+    eval_batch_size: sequences the model scores at once.
+    max_eval_steps: batches of held-out text, at most.
+    selection: `SelectionOptions` of evaluation during training, or None.
+    devices: `StrategyOptions`, what to train on.
+    run_flags: text that repeats the run as --flagfile.
+  """
+
+  output_dir: str
+  source: EncoderSource
+  max_seq_length: int
+  masking: MaskingOptions
+  options: PretrainingOptions
+  do_train: bool = False
+  do_export: bool = False
+  do_eval: bool = False
+  text: TextLocation | None = None
+  eval_text: TextLocation | None = None
+  eval_batch_size: int = 8
+  max_eval_steps: int = 100
+  selection: SelectionOptions | None = None
+  devices: StrategyOptions = dataclasses.field(default_factory=StrategyOptions)
+  run_flags: str = ""
+
+  def make_job(self, strategy=None):
+    """Loads the model, as a `PretrainingJob`."""
+    return PretrainingJob(
+      self.output_dir,
+      self.source,
+      self.max_seq_length,
+      self.masking,
+      self.options,
+      strategy,
+    )
+
+
+def run_pretraining(run):
+  """Trains, exports and scores.
+
+  Args:
+    run: `PretrainingRun`.
+
+  Raises:
+    OSError: a file cannot be read.
+    ValueError: the text, the model or the devices do not fit.
+    Preempted: SIGTERM came; the run is saved.
+  """
+  # First of all: TensorFlow joins workers before it has run anything.
+  strategy = start_strategy(run.devices, run.options) if run.do_train else None
+  if is_chief(strategy):
+    write_run_flags(run.output_dir, run.run_flags)
+  text, eval_text = _texts(run)
+  eval_limits = (run.eval_batch_size, run.max_eval_steps)
+  job = run.make_job(strategy)
+  if run.do_train:
+    held_out = None
+    if run.selection:
+      held_out = job.held_out(eval_text, *eval_limits, run.selection)
+    job.train(text, held_out)
+  if not is_chief(strategy):
+    return  # One worker exports and scores.
+  if run.do_train and run.do_export:
+    job.export()
+  if run.do_eval:
+    job.evaluate(eval_text, *eval_limits)
+
+
+def print_dry_run(run, memory_gb=None):
+  """Prints what `run_pretraining` would do, instead of doing it.
+
+  Args:
+    run: `PretrainingRun`.
+    memory_gb: memory of a device in GB; None for that of this machine.
+  """
+  text, _ = _texts(run)
+  job = run.make_job()
+  print("Dry run: nothing is trained, nothing is written.")
+  if run.do_train:
+    options = dry_run_options(run.devices, run.options.execution, memory_gb)
+    for line in pretraining_lines(job, text, options):
+      print(line)
+  if run.do_eval:
+    print(
+      f"Then up to {run.max_eval_steps:,} batches of {run.eval_batch_size} "
+      "sequences of held-out text would be scored."
+    )
+
+
+def trained_source(output_dir):
+  """The `EncoderSource` of what was trained there before, or None."""
+  directory = trained_model(output_dir)
+  return EncoderSource(preset=directory) if directory else None
+
+
+def _texts(run):
+  """The `TextInput` to train on and the one to score on, None if not needed.
+
+  They are found before the model is loaded: a wrong path is told at once.
+  """
+  needs_eval_text = run.do_eval or run.selection
+  return (
+    _text_input(run.text) if run.do_train else None,
+    _text_input(run.eval_text) if needs_eval_text else None,
+  )
+
+
+def _text_input(location):
+  """What is read: text, or records that hold masked text."""
+  sources = location.sources()
+  are_records = [is_record_file(source.path) for source in sources]
+  if any(are_records) and not all(are_records):
+    raise ValueError(
+      "Text files and record files (.tfrecord) cannot be mixed: give either."
+    )
+  if are_records[0]:
+    return TextInput([source.path for source in sources], are_records=True)
+  return TextInput(sources)

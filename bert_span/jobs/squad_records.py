@@ -1,0 +1,84 @@
+"""What create_squad_records does: writes training windows as records."""
+
+from bert_span.data import training_records
+from bert_span.data.labelled_windows import left_out_lines, make_training_set
+from bert_span.jobs.squad_job import read
+from bert_span.squad.rules import training_examples
+from bert_span.storage.log import log_line
+from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.text.vocabulary import load_vocabulary
+
+
+def write_squad_records(
+  train_file,
+  dataset,
+  output_dir,
+  source,
+  window_options,
+  version_2=False,
+  head="span",
+  annotator_labels="soft",
+  drop_answerless=False,
+  num_shards=8,
+  pad_records=False,
+):
+  """Makes the windows of questions and writes them.
+
+  Args:
+    train_file: SQuAD JSON file; None for `dataset`.
+    dataset: (TFDS name, split, data_dir), or None.
+    output_dir: folder of the records.
+    source: `EncoderSource`; without a model only its vocabulary counts.
+    window_options: `WindowOptions`.
+    version_2: whether questions may have no answer.
+    head: "span" or "bio".
+    annotator_labels: see `make_training_set`.
+    drop_answerless: leave out windows without an answerable question's answer.
+    num_shards: files that the windows are dealt into.
+    pad_records: pad every record to max_seq_length.
+
+  Returns:
+    Path of the list of the files.
+
+  Raises:
+    OSError: a file cannot be read.
+    ValueError: a file is malformed, or the model has no vocabulary.
+  """
+  squad_file = read(train_file, dataset)
+  examples = training_examples(
+    squad_file, version_2, every_annotator=head == "bio"
+  )
+  for line in squad_file.report.lines():
+    log_line(line)
+  preprocessor = _preprocessor(source, window_options)
+  options = (annotator_labels, drop_answerless)
+  training_set = make_training_set(examples, preprocessor, head, *options)
+  for line in left_out_lines(training_set.left_out):
+    log_line(line)
+  manifest = training_records.write_training_records(
+    output_dir,
+    training_set,
+    training_records.window_fingerprint(
+      preprocessor, head, version_2, *options
+    ),
+    training_records.source_fingerprint(train_file, dataset),
+    num_shards,
+    window_options.max_seq_length if pad_records else None,
+  )
+  log_line(
+    f"{len(training_set.windows)} windows of {training_set.num_examples} "
+    f"questions in {num_shards} files, listed in {manifest}"
+  )
+  return manifest
+
+
+def _preprocessor(source, window_options):
+  """The `SpanPreprocessor` that run_squad has with the same source."""
+  if source.preset:
+    loaded = source.load()
+    vocabulary = source.vocabulary(loaded)
+    lower_case = source.lower_case(loaded)
+  else:
+    vocabulary = load_vocabulary(source.vocab_file)
+    lower_case = source.do_lower_case is not False
+  return SpanPreprocessor(vocabulary, lower_case, window_options)

@@ -1,0 +1,90 @@
+"""What holds for every program: flags, checks, and one call of its job."""
+
+import ast
+import re
+import subprocess
+import sys
+
+import pytest
+
+_PROGRAMS = (
+  *("bert_span.ask", "bert_span.beam_create_records", "bert_span.beam_predict"),
+  *("bert_span.calibrate", "bert_span.conformance"),
+  *("bert_span.create_pretraining_data", "bert_span.create_squad_records"),
+  *("bert_span.decode", "bert_span.evaluate", "bert_span.inspect_masking"),
+  *("bert_span.inspect_windows", "bert_span.lint_squad", "bert_span.report"),
+  *("bert_span.run_pretraining", "bert_span.run_squad"),
+  *("export.export_saved_model", "export.export_tflite"),
+)
+
+
+def _path(repository, program):
+  return repository.joinpath(*program.split(".")).with_suffix(".py")
+
+
+def _imports(tree):
+  """(module, name or None, node) of every import below a node."""
+  for node in ast.walk(tree):
+    if isinstance(node, ast.Import):
+      yield from ((alias.name, None, node) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+      yield from ((node.module, alias.name, node) for alias in node.names)
+
+
+def test_these_are_all_programs(repository):
+  found = {
+    f"{folder}.{path.stem}"
+    for folder in ("bert_span", "export")
+    for path in (repository / folder).glob("*.py")
+    if '\nif __name__ == "__main__":' in path.read_text("utf-8")
+  }
+  assert found == set(_PROGRAMS)
+
+
+@pytest.mark.parametrize("program", _PROGRAMS)
+def test_a_program_imports_one_job_and_that_in_a_function(repository, program):
+  tree = ast.parse(_path(repository, program).read_text("utf-8"))
+  at_the_top = set(map(id, tree.body))
+  lazy = [
+    (module, name)
+    for module, name, node in _imports(tree)
+    if id(node) not in at_the_top
+  ]
+  assert [module for module, _ in lazy] == ["bert_span.jobs"]
+  for module, _, node in _imports(tree):
+    if id(node) in at_the_top:
+      root = module.split(".")[0]
+      assert (
+        module == "bert_span.cli"
+        or root == "absl"
+        or root in sys.stdlib_module_names
+      ), module
+
+
+def test_flags_are_defined_and_read_by_programs_and_cli_only(repository):
+  programs = {_path(repository, program) for program in _PROGRAMS}
+  cli = repository / "bert_span" / "cli"
+  for folder in ("bert_span", "export"):
+    for path in (repository / folder).rglob("*.py"):
+      if path in programs or cli in path.parents:
+        continue
+      for module, name, _ in _imports(ast.parse(path.read_text("utf-8"))):
+        names_flags = module == "absl" and name in ("flags", "app")
+        assert not names_flags and module not in ("absl.flags", "absl.app"), (
+          path
+        )
+
+
+@pytest.mark.parametrize("program", _PROGRAMS)
+def test_help_loads_no_tensorflow(repository, program):
+  run = subprocess.run(
+    [sys.executable, "-X", "importtime", "-m", program, "--help"],
+    cwd=repository,
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+  assert "--" in run.stdout
+  loaded = set(re.findall(r"\| +(\S+)$", run.stderr, re.MULTILINE))
+  assert "bert_span.cli.program" in loaded
+  assert not loaded & {"tensorflow", "keras", "apache_beam", "matplotlib"}
