@@ -3,7 +3,8 @@
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.span_model import build_span_model
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel
 from bert_span.presets import load_pretrained
 from bert_span.text.vocabulary import load_vocabulary
 
@@ -22,7 +23,7 @@ def random_extractor(preset=None):
   if preset:
     loaded = load_pretrained.load_pretrained(preset)
     vocabulary = load_vocabulary(loaded.vocabulary_path)
-    return SpanExtractor(build_span_model(loaded.backbone), vocabulary)
+    return SpanExtractor(SpanModel(loaded.backbone, SpanHead()), vocabulary)
   return SpanExtractor(_tiny_model(), [*_SPECIAL_TOKENS, *_PASSAGE])
 
 
@@ -45,4 +46,4 @@ def _tiny_model():
     max_sequence_length=384,
     num_segments=2,
   )
-  return build_span_model(build_encoder(sizes))
+  return SpanModel(build_encoder(sizes), SpanHead())

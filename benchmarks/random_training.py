@@ -10,7 +10,8 @@ from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
-from bert_span.modeling.span_model import build_span_model
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel
 from bert_span.pretraining.heads.model import PretrainingModel
 from bert_span.pretraining.pretrainer import pretraining_loss_fn
 from bert_span.training.loop import Trainer
@@ -50,7 +51,9 @@ def random_model(shape, pretraining=False):
       num_segments=2,
     )
   )
-  return PretrainingModel(encoder) if pretraining else build_span_model(encoder)
+  if pretraining:
+    return PretrainingModel(encoder)
+  return SpanModel(encoder, SpanHead())
 
 
 def train_on_random_windows(

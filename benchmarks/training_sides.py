@@ -229,9 +229,10 @@ def device_name(name):
 def _span_model(shape):
   from bert_span.modeling.encoder import build_encoder
   from bert_span.modeling.encoder_config import EncoderConfig
-  from bert_span.modeling.span_model import build_span_model
+  from bert_span.modeling.span_head import SpanHead
+  from bert_span.modeling.span_model import SpanModel
 
-  return build_span_model(
+  return SpanModel(
     build_encoder(
       EncoderConfig(
         vocabulary_size=VOCABULARY_SIZE,
@@ -241,7 +242,8 @@ def _span_model(shape):
         intermediate_dim=4 * shape.hidden_dim,
         num_segments=2,
       )
-    )
+    ),
+    SpanHead(),
   )
 
 

@@ -39,11 +39,11 @@ class SpanExtractor(Answerer):
   ```
 
   Args:
-    model: a `SpanModel`, or a `BioModel` for answers of several spans.
+    model: a `SpanModel`; with a B/I/O head answers have several spans.
     vocabulary: list of tokens, the index is the id.
     do_lower_case: lower-case and strip accents (uncased models).
     window_options: `WindowOptions`.
-    decoder_options: `DecoderOptions`, or `BioDecoderOptions` for a `BioModel`.
+    decoder_options: `DecoderOptions`, or `BioDecoderOptions` for a B/I/O head.
     fixed_length: pad every window to max_seq_length, as the original; else
       padding depends on the batch, and no position of it is ever scored.
   """

@@ -11,7 +11,7 @@ class WindowScorer:
   """Gives windows their logits.
 
   Args:
-    model: a `SpanModel` or a `BioModel`.
+    model: a `SpanModel`.
     fixed_length: run the model on every position, padding included, as the
       original; else windows of similar length share a batch, padded no
       further than they need, and padding has the logit NO_LOGIT.

@@ -9,8 +9,9 @@ from bert_span.certificate.check import Tally
 from bert_span.fine_tuning.fine_tuner import span_loss_fn
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import read_bert_config
+from bert_span.modeling.span_head import SpanHead
 from bert_span.modeling.span_loss import SpanLoss
-from bert_span.modeling.span_model import assign_head, build_span_model
+from bert_span.modeling.span_model import SpanModel, assign_head
 from bert_span.presets.encoder_weights import original_names
 from bert_span.presets.tf1_checkpoint import load_tf1_checkpoint
 from bert_span.training.learning_rate import WarmupLinearDecay
@@ -55,9 +56,9 @@ def load_tiny_model(goldens, dropout=True):
     config = dataclasses.replace(config, dropout=0.0, attention_dropout=0.0)
   backbone = build_encoder(config)
   prefix = goldens.path("tiny_ckpt/bert_model.ckpt.index")
-  head = load_tf1_checkpoint(backbone, prefix.removesuffix(".index"))
-  model = build_span_model(backbone)
-  assign_head(model, *head)
+  kernel, bias = load_tf1_checkpoint(backbone, prefix.removesuffix(".index"))
+  model = SpanModel(backbone, SpanHead())
+  assign_head(model, {"kernel": kernel, "bias": bias})
   return model
 
 

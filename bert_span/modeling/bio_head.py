@@ -27,6 +27,8 @@ class BioHead(keras.layers.Layer):
     float32 [batch, seq_length, 3], the logits in the order of TAGS.
   """
 
+  logit_names = ("tag_logits",)
+
   def __init__(self, name="tag_head", **kwargs):
     super().__init__(name=name, **{**kwargs, "dtype": "float32"})
     self.kernel = None

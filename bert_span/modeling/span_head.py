@@ -27,6 +27,9 @@ class SpanHead(keras.layers.Layer):
   run_squad.py, create_model (cls/squad/output_weights, output_bias).
   """
 
+  # The outputs, in the order of everything that passes them on.
+  logit_names = ("start_logits", "end_logits")
+
   def __init__(self, use_bias=True, name="span_head", **kwargs):
     super().__init__(name=name, **{**kwargs, "dtype": "float32"})
     self.use_bias = use_bias

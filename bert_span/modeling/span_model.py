@@ -1,28 +1,33 @@
-"""The encoder and the span head as one Keras model."""
+"""The encoder and a head as one Keras model."""
 
 import keras
+from keras import ops
 
+from bert_span.modeling.bio_head import BioHead
 from bert_span.modeling.span_head import SpanHead
 
 
 class SpanModel(keras.Model):
-  """Start and end logits for windows of question and context.
+  """Logits for windows of question and context, with any head.
 
   Args:
     backbone: a keras_hub.models.BertBackbone.
-    head: a SpanHead.
+    head: a layer from the encoder's vectors, float [batch, seq_length,
+      hidden], to one tensor or a tuple of tensors, whose names its attribute
+      logit_names holds in the same order: a SpanHead or a BioHead.
     **kwargs: passed to keras.Model.
 
   Attributes:
     backbone: the encoder.
-    head: the span head.
+    head: the head; its name tells the kinds of models apart.
 
   Call arguments:
     inputs: dict of token_ids, segment_ids and padding_mask, each int32
       [batch, seq_length]; padding_mask is 1 on WordPieces and 0 on padding.
 
   Returns:
-    dict of start_logits and end_logits, each float32 [batch, seq_length].
+    dict from logit_names to float32 tensors: start_logits and end_logits
+    [batch, seq_length], or tag_logits [batch, seq_length, 3].
 
   All variables exist once the model does, so an optimizer can be built at
   once.
@@ -41,20 +46,21 @@ class SpanModel(keras.Model):
       model({"token_ids": ids, "segment_ids": ids * 0, "padding_mask": ids})
   """
 
-  # What the model gives, in the order of everything that passes it on.
-  logit_names = ("start_logits", "end_logits")
-
   def __init__(self, backbone, head, name="span_model", **kwargs):
     inputs = backbone.input
-    start_logits, end_logits = head(backbone(inputs)["sequence_output"])
     super().__init__(
       inputs=inputs,
-      outputs={"start_logits": start_logits, "end_logits": end_logits},
+      outputs=named_logits(head, backbone(inputs)["sequence_output"]),
       name=name,
       **kwargs,
     )
     self.backbone = backbone
     self.head = head
+
+  @property
+  def logit_names(self):
+    """The names of the outputs, a tuple in the head's order."""
+    return self.head.logit_names
 
   def get_config(self):
     return {
@@ -66,50 +72,55 @@ class SpanModel(keras.Model):
 
   @classmethod
   def from_config(cls, config, custom_objects=None):
+    custom_objects = {"SpanHead": SpanHead, "BioHead": BioHead}
     config = dict(config)
     for part in ("backbone", "head"):
       config[part] = keras.saving.deserialize_keras_object(
-        config[part], custom_objects={"SpanHead": SpanHead}
+        config[part], custom_objects=custom_objects
       )
     return cls(**config)
 
 
-def build_span_model(backbone, head_bias=True):
-  """Puts a new head with random weights onto an encoder.
-
-  Args:
-    backbone: a keras_hub.models.BertBackbone.
-    head_bias: whether the head has a bias, as in the original's code; the
-      paper has none.
-
-  Returns:
-    A SpanModel.
-  """
-  return SpanModel(backbone, SpanHead(use_bias=head_bias))
+def named_logits(head, sequence_output):
+  """The logits of a head as a dict by its logit_names."""
+  logits = head(sequence_output)
+  if not isinstance(logits, tuple):
+    logits = (logits,)
+  return dict(zip(head.logit_names, logits, strict=True))
 
 
-def assign_head(model, kernel, bias):
+def assign_head(model, tensors):
   """Fills the head with trained weights.
 
   Args:
     model: a SpanModel.
-    kernel: float [hidden, 2].
-    bias: float [2], or None for none.
+    tensors: dict from the name of each of the head's weights, such as
+      "kernel", to its values. A SpanHead's bias is 0 where there is none.
 
   Raises:
-    ValueError: the head has no bias while the weights do, or a shape differs.
+    ValueError: the head has no bias while the weights do, a weight is missing,
+      or a shape differs.
   """
   head = model.head
-  if tuple(kernel.shape) != tuple(head.kernel.shape):
-    raise ValueError(
-      f"The trained head has shape {list(kernel.shape)}, but this encoder "
-      f"needs {list(head.kernel.shape)}."
-    )
-  if bias is not None and not head.use_bias:
+  weights = {weight.name: weight for weight in head.weights}
+  if "bias" in tensors and "bias" not in weights:
     raise ValueError(
       "The trained head has a bias, but the model was built without one. "
       "Use --span_head_bias=true."
     )
-  head.kernel.assign(kernel)
-  if head.use_bias:
-    head.bias.assign([0.0, 0.0] if bias is None else bias)
+  if getattr(head, "use_bias", False) and "bias" not in tensors:
+    tensors = {**tensors, "bias": ops.zeros_like(head.bias)}
+  for name, weight in weights.items():
+    if name not in tensors:
+      raise ValueError(
+        f'The trained {head.name} lacks the tensor "{name}". '
+        f"Received: {', '.join(tensors)}. Save the model again."
+      )
+    if tuple(tensors[name].shape) != tuple(weight.shape):
+      raise ValueError(
+        f"The {name} of the trained {head.name} has shape "
+        f"{list(tensors[name].shape)}, but this encoder needs "
+        f"{list(weight.shape)}."
+      )
+  for name, weight in weights.items():
+    weight.assign(tensors[name])

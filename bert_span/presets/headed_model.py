@@ -9,12 +9,9 @@ from bert_span.answers.head_decoding import (
   SPAN,
   decoder_options,
 )
-from bert_span.modeling.bio_model import (
-  BioModel,
-  assign_bio_head,
-  build_bio_model,
-)
-from bert_span.modeling.span_model import assign_head, build_span_model
+from bert_span.modeling.bio_head import BioHead
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel, assign_head
 
 __all__ = (
   "BIO",
@@ -28,8 +25,8 @@ __all__ = (
 
 
 def head_of(model):
-  """The head of a `SpanModel`, "span", or of a `BioModel`, "bio"."""
-  return BIO if isinstance(model, BioModel) else SPAN
+  """The head of a `SpanModel`, "span" or "bio"."""
+  return BIO if model.head.name == "tag_head" else SPAN
 
 
 def has_head(loaded, head):
@@ -40,9 +37,9 @@ def has_head(loaded, head):
 
 def span_model_of(loaded, head_bias=True):
   """A `SpanModel` on a `LoadedEncoder`, with its trained head if it has one."""
-  model = build_span_model(loaded.backbone, head_bias)
+  model = SpanModel(loaded.backbone, SpanHead(head_bias))
   if loaded.head_kernel is not None:
-    assign_head(model, loaded.head_kernel, loaded.head_bias)
+    assign_head(model, _tensors(loaded.head_kernel, loaded.head_bias))
   return model
 
 
@@ -55,13 +52,17 @@ def model_of(loaded, head, head_bias=True):
     head_bias: whether a new span head has a bias.
 
   Returns:
-    A `SpanModel` or a `BioModel`.
+    A `SpanModel`.
   """
   if head == SPAN:
     if loaded.head_kernel is not None:
       head_bias = loaded.head_bias is not None
     return span_model_of(loaded, head_bias)
-  model = build_bio_model(loaded.backbone)
+  model = SpanModel(loaded.backbone, BioHead())
   if loaded.bio_kernel is not None:
-    assign_bio_head(model, loaded.bio_kernel, loaded.bio_bias)
+    assign_head(model, _tensors(loaded.bio_kernel, loaded.bio_bias))
   return model
+
+
+def _tensors(kernel, bias):
+  return {"kernel": kernel} | ({} if bias is None else {"bias": bias})

@@ -22,11 +22,8 @@ import tensorflow as tf
 from safetensors import numpy as safetensors_numpy
 
 from bert_span.modeling import encoder, encoder_config
-from bert_span.modeling.bio_model import BioModel
-from bert_span.modeling.span_model import (
-  assign_head,
-  build_span_model,
-)
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel, assign_head
 from bert_span.presets.half_precision import halve_weights
 from bert_span.storage.remote import copy_tree, is_remote, local_directory
 from bert_span.storage.tensor_file import write_tensors
@@ -46,7 +43,7 @@ def save_span_model(model, directory, half_precision=False):
   and rename it where a reader must never see half a model.
 
   Args:
-    model: a SpanModel or a BioModel.
+    model: a SpanModel.
     directory: made if it does not exist; any tf.io.gfile file system.
     half_precision: write the encoder's weights as float16, half as many bytes.
 
@@ -90,8 +87,9 @@ def load_span_model(directory, dtype=None):
       )
     backbone = load_backbone(local, dtype)
     kernel, bias = read_head(local)
-  model = build_span_model(backbone, head_bias=bias is not None)
-  assign_head(model, kernel, bias)
+  model = SpanModel(backbone, SpanHead(use_bias=bias is not None))
+  tensors = {"kernel": kernel} | ({} if bias is None else {"bias": bias})
+  assign_head(model, tensors)
   return model
 
 
@@ -189,7 +187,7 @@ def _saved_attention_dropout(directory):
 
 
 def _head_file(model):
-  return BIO_HEAD_FILE if isinstance(model, BioModel) else HEAD_FILE
+  return f"{model.head.name}.safetensors"
 
 
 def _write_files(model, directory, half_precision):

@@ -49,7 +49,7 @@ class AnswerServer(tf.Module):
   have theirs.
 
   Args:
-    model: a Keras model with logit_names, such as `SpanModel`.
+    model: a `SpanModel`.
     preprocessor: its `SpanPreprocessor`. Where that pads to max_seq_length,
       the encoder runs on padding too, as the original.
     decode: function of contexts (string [batch]), windows (dict of

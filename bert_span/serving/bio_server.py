@@ -9,7 +9,7 @@ from bert_span.serving.answer_server import AnswerServer
 
 
 class BioServer(AnswerServer):
-  """A `BioModel`, ready to be exported.
+  """A `SpanModel` with a B/I/O head, ready to be exported.
 
   It gives, per question, [batch]:
     span_count: int32, spans of the answer; 0 for no answer.
@@ -39,7 +39,7 @@ class BioServer(AnswerServer):
   ```
 
   Args:
-    model: a `BioModel`.
+    model: a `SpanModel` with a B/I/O head.
     preprocessor: its `SpanPreprocessor`.
     decoder_options: `BioDecoderOptions`.
     options: `ServingOptions`.

@@ -13,11 +13,11 @@ def cast_encoder(model, dtype):
   float32 whatever its dtype.)
 
   Args:
-    model: a `SpanModel` or a `BioModel`; it is not changed.
+    model: a `SpanModel`; it is not changed.
     dtype: one of DTYPES.
 
   Returns:
-    A model of the same class; `model` itself for float32.
+    A model with the same head; `model` itself for float32.
   """
   if dtype not in DTYPES:
     raise ValueError(

@@ -51,7 +51,7 @@ def convert(model, options, calibration=None):
   The tensors themselves bear these names as well.
 
   Args:
-    model: a `SpanModel` or a `BioModel`.
+    model: a `SpanModel`.
     options: `ConversionOptions`.
     calibration: for int8 a function that yields windows of text, each the
       triple input_ids, input_mask, segment_ids, int32 [1, seq_length].

@@ -15,6 +15,8 @@ between -1 and 1, and one scale suits them all.
 import numpy as np
 import tensorflow as tf
 
+from bert_span.modeling.span_model import named_logits
+
 # The score of padding before the softmax where scores get 8 bits. With Keras'
 # -1e9 the smallest step is 4e6 and all real scores become one; with -40 a step
 # is a quarter, and padding still gets e^-40.
@@ -36,7 +38,7 @@ class QuantizableModel:
   """Gives the logits of a model from rescaled copies of its weights.
 
   Args:
-    model: a `SpanModel` or a `BioModel`; it is not changed.
+    model: a `SpanModel`; it is not changed.
     masked_score: score of padding before the softmax; None keeps Keras' own.
 
   Attributes:
@@ -97,10 +99,7 @@ class QuantizableModel:
     hidden = backbone.embeddings_layer_norm(hidden)
     for layer in backbone.transformer_layers:
       hidden = layer(hidden, padding_mask=inputs["padding_mask"])
-    logits = self._head(hidden)
-    if len(self.logit_names) == 1:
-      logits = (logits,)
-    return dict(zip(self.logit_names, logits, strict=True))
+    return named_logits(self._head, hidden)
 
 
 class _Rescaled:

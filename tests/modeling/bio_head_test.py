@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from bert_span.data.bio_labels import TAGS
-from bert_span.modeling import bio_model, encoder
+from bert_span.modeling import encoder
 from bert_span.modeling.bio_head import BioHead
 from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.span_model import SpanModel, assign_head
 
 _SIZES = {
   "vocabulary_size": 11,
@@ -20,7 +21,7 @@ _SIZES = {
 
 def _model(hidden_dim=8):
   config = EncoderConfig(**_SIZES, hidden_dim=hidden_dim)
-  return bio_model.build_bio_model(encoder.build_encoder(config))
+  return SpanModel(encoder.build_encoder(config), BioHead())
 
 
 def _inputs():
@@ -61,16 +62,14 @@ def test_model_gives_three_logits_a_position():
 
 def test_head_stays_float32_under_mixed_precision():
   config = EncoderConfig(**_SIZES, hidden_dim=8)
-  model = bio_model.build_bio_model(
-    encoder.build_encoder(config, "mixed_bfloat16")
-  )
+  model = SpanModel(encoder.build_encoder(config, "mixed_bfloat16"), BioHead())
   assert model.backbone(_inputs())["sequence_output"].dtype == "bfloat16"
   assert model(_inputs())["tag_logits"].dtype == "float32"
 
 
 def test_model_is_rebuilt_from_its_config():
   model = _model()
-  copy = bio_model.BioModel.from_config(model.get_config())
+  copy = SpanModel.from_config(model.get_config())
   copy.set_weights(model.get_weights())
   np.testing.assert_array_equal(
     copy(_inputs())["tag_logits"], model(_inputs())["tag_logits"]
@@ -81,8 +80,10 @@ def test_trained_head_is_assigned_and_another_width_refused():
   model = _model()
   kernel = np.arange(24, dtype="float32").reshape(3, 8)
   bias = np.array([1, 2, 3], "float32")
-  bio_model.assign_bio_head(model, kernel, bias)
+  assign_head(model, {"kernel": kernel, "bias": bias})
   np.testing.assert_array_equal(model.head.kernel, kernel)
   np.testing.assert_array_equal(model.head.bias, bias)
   with pytest.raises(ValueError, match=r"shape \[3, 4\].*needs \[3, 8\]"):
-    bio_model.assign_bio_head(model, kernel[:, :4], bias)
+    assign_head(model, {"kernel": kernel[:, :4], "bias": bias})
+  with pytest.raises(ValueError, match='tag_head lacks the tensor "bias"'):
+    assign_head(model, {"kernel": kernel})

@@ -4,9 +4,10 @@ import keras
 import numpy as np
 import pytest
 
-from bert_span.modeling import encoder, span_model
+from bert_span.modeling import encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel, assign_head
 
 _CONFIG = EncoderConfig(
   vocabulary_size=11,
@@ -58,7 +59,7 @@ def test_new_head_is_a_truncated_normal_of_deviation_002_and_zero_bias():
 
 
 def test_model_gives_float32_logits_for_every_position():
-  model = span_model.build_span_model(encoder.build_encoder(_CONFIG))
+  model = SpanModel(encoder.build_encoder(_CONFIG), SpanHead())
   logits = model(_inputs())
   assert sorted(logits) == ["end_logits", "start_logits"]
   for value in logits.values():
@@ -67,7 +68,7 @@ def test_model_gives_float32_logits_for_every_position():
 
 
 def test_padding_does_not_change_the_logits_of_real_wordpieces():
-  model = span_model.build_span_model(encoder.build_encoder(_CONFIG))
+  model = SpanModel(encoder.build_encoder(_CONFIG), SpanHead())
   short = {name: value[:1, :4] for name, value in _inputs().items()}
   padded = {name: value[:1] for name, value in _inputs().items()}
   np.testing.assert_allclose(
@@ -79,14 +80,14 @@ def test_padding_does_not_change_the_logits_of_real_wordpieces():
 
 def test_head_stays_float32_when_the_encoder_is_bfloat16():
   backbone = encoder.build_encoder(_CONFIG, dtype="mixed_bfloat16")
-  model = span_model.build_span_model(backbone)
+  model = SpanModel(backbone, SpanHead())
   assert backbone(_inputs())["sequence_output"].dtype == "bfloat16"
   assert model(_inputs())["end_logits"].dtype == "float32"
   assert model.head.compute_dtype == "float32"
 
 
 def test_all_variables_exist_as_soon_as_the_model_does():
-  model = span_model.build_span_model(encoder.build_encoder(_CONFIG))
+  model = SpanModel(encoder.build_encoder(_CONFIG), SpanHead())
   paths = [variable.path for variable in model.trainable_variables]
   assert paths[-2:] == ["span_head/kernel", "span_head/bias"]
   assert len(paths) == len(set(paths)) == 5 + 16 + 2 + 2
@@ -94,10 +95,8 @@ def test_all_variables_exist_as_soon_as_the_model_does():
 
 
 def test_model_is_rebuilt_from_its_config():
-  model = span_model.build_span_model(
-    encoder.build_encoder(_CONFIG), head_bias=False
-  )
-  copy = span_model.SpanModel.from_config(model.get_config())
+  model = SpanModel(encoder.build_encoder(_CONFIG), SpanHead(use_bias=False))
+  copy = SpanModel.from_config(model.get_config())
   copy.set_weights(model.get_weights())
   assert not copy.head.use_bias
   np.testing.assert_array_equal(
@@ -106,26 +105,23 @@ def test_model_is_rebuilt_from_its_config():
 
 
 def test_trained_head_is_assigned():
-  model = span_model.build_span_model(encoder.build_encoder(_CONFIG))
+  model = SpanModel(encoder.build_encoder(_CONFIG), SpanHead())
   kernel = np.arange(16, dtype="float32").reshape(8, 2)
-  span_model.assign_head(model, kernel, np.array([1.0, 2.0], "float32"))
+  bias = np.array([1.0, 2.0], "float32")
+  assign_head(model, {"kernel": kernel, "bias": bias})
   np.testing.assert_array_equal(model.head.kernel, kernel)
   np.testing.assert_array_equal(model.head.bias, [1.0, 2.0])
-  span_model.assign_head(model, kernel, None)
+  assign_head(model, {"kernel": kernel})
   np.testing.assert_array_equal(model.head.bias, [0.0, 0.0])
 
 
 def test_trained_head_of_another_width_is_refused():
-  model = span_model.build_span_model(encoder.build_encoder(_CONFIG))
+  model = SpanModel(encoder.build_encoder(_CONFIG), SpanHead())
   with pytest.raises(ValueError, match=r"shape \[4, 2\].*needs \[8, 2\]"):
-    span_model.assign_head(model, np.zeros((4, 2), "float32"), None)
+    assign_head(model, {"kernel": np.zeros((4, 2), "float32")})
 
 
 def test_trained_bias_is_not_dropped_silently():
-  model = span_model.build_span_model(
-    encoder.build_encoder(_CONFIG), head_bias=False
-  )
+  model = SpanModel(encoder.build_encoder(_CONFIG), SpanHead(use_bias=False))
   with pytest.raises(ValueError, match="span_head_bias=true"):
-    span_model.assign_head(
-      model, np.zeros((8, 2), "float32"), np.zeros(2, "float32")
-    )
+    assign_head(model, {"kernel": np.zeros((8, 2)), "bias": np.zeros(2)})

@@ -7,8 +7,10 @@ import keras_hub
 import numpy as np
 import pytest
 
-from bert_span.modeling import encoder, span_model
+from bert_span.modeling import encoder
 from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel
 from bert_span.presets import load_pretrained, model_directory, packaged_encoder
 
 _CONFIG = EncoderConfig(
@@ -50,7 +52,7 @@ def test_config_alone_gives_random_weights(tmp_path):
 
 
 def test_saved_model_comes_back_with_its_head(tmp_path):
-  model = span_model.build_span_model(encoder.build_encoder(_CONFIG))
+  model = SpanModel(encoder.build_encoder(_CONFIG), SpanHead())
   model_directory.save_span_model(model, str(tmp_path))
   loaded = load_pretrained.load_pretrained(tmp_path)
   assert _same_weights(loaded.backbone, model.backbone)
@@ -77,7 +79,7 @@ def test_keras_hub_preset_brings_its_vocabulary(tmp_path, lowercase):
 
 def test_paths_of_another_file_system_stay_in_it():
   directory = "ram://initialization_test/model"
-  model = span_model.build_span_model(encoder.build_encoder(_CONFIG))
+  model = SpanModel(encoder.build_encoder(_CONFIG), SpanHead())
   model_directory.save_span_model(model, directory)
   loaded = load_pretrained.load_pretrained(directory)
   assert _same_weights(loaded.backbone, model.backbone)

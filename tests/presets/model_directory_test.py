@@ -6,9 +6,11 @@ import keras_hub
 import numpy as np
 import pytest
 
-from bert_span.modeling import encoder, span_model
-from bert_span.modeling.bio_model import build_bio_model
+from bert_span.modeling import encoder
+from bert_span.modeling.bio_head import BioHead
 from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel
 from bert_span.presets import model_directory
 
 _SIZES = {
@@ -30,7 +32,7 @@ _INPUTS = {
 
 def _model(head_bias=True, **settings):
   config = EncoderConfig(**_SIZES, **settings)
-  model = span_model.build_span_model(encoder.build_encoder(config), head_bias)
+  model = SpanModel(encoder.build_encoder(config), SpanHead(head_bias))
   if head_bias:
     model.head.bias.assign([0.5, -0.5])
   return model
@@ -98,7 +100,9 @@ def test_attention_dropout_survives(tmp_path):
 
 def test_attention_dropout_survives_beside_a_tag_head(tmp_path):
   model = _model(dropout=0.0, attention_dropout=0.3)
-  model_directory.save_span_model(build_bio_model(model.backbone), tmp_path)
+  model_directory.save_span_model(
+    SpanModel(model.backbone, BioHead()), tmp_path
+  )
   backbone = model_directory.load_backbone(str(tmp_path))
   assert backbone.dropout == 0.0
   assert encoder.attention_dropout(backbone) == 0.3

@@ -6,9 +6,10 @@ import keras_hub
 import pytest
 import tensorflow as tf
 
-from bert_span.modeling import span_model
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel
 from bert_span.presets import load_pretrained, model_directory
 from bert_span.presets.tokenizer_files import save_tokenizer
 from bert_span.text.tokenizer import WordPieceTokenizer
@@ -30,7 +31,7 @@ def _save_model(directory):
     max_sequence_length=8,
     num_segments=2,
   )
-  model = span_model.build_span_model(build_encoder(sizes))
+  model = SpanModel(build_encoder(sizes), SpanHead())
   model_directory.save_span_model(model, directory)
 
 

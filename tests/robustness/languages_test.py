@@ -10,7 +10,8 @@ import pytest
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.span_model import build_span_model
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel
 from bert_span.squad.reader import read_squad
 from bert_span.text.vocabulary import load_vocabulary
 
@@ -53,7 +54,7 @@ def model_directory(uncased_vocab_file, tmp_path_factory):
     max_sequence_length=384,
     num_segments=2,
   )
-  model = build_span_model(build_encoder(sizes))
+  model = SpanModel(build_encoder(sizes), SpanHead())
   directory = tmp_path_factory.mktemp("languages") / "model"
   SpanExtractor(model, vocabulary).save_to_preset(directory)
   return directory

@@ -5,7 +5,8 @@ import pytest
 import tensorflow as tf
 from tiny_extractor import tiny_extractor
 
-from bert_span.modeling.span_model import build_span_model
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel
 from bert_span.presets import headed_model as heads
 from bert_span.serving.encoder_dtype import cast_encoder
 
@@ -44,7 +45,7 @@ def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, head):
 
 def test_a_head_without_a_bias_stays_without():
   backbone = tiny_extractor().model.backbone
-  model = build_span_model(backbone, head_bias=False)
+  model = SpanModel(backbone, SpanHead(use_bias=False))
   cast = cast_encoder(model, "bfloat16")
   assert cast.head.bias is None
   np.testing.assert_array_equal(cast.head.kernel, model.head.kernel)

@@ -13,10 +13,11 @@ from exported_model import exported_model
 from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.extractor import SpanExtractor
-from bert_span.modeling.bio_model import build_bio_model
+from bert_span.modeling.bio_head import BioHead
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.span_model import build_span_model
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel
 from bert_span.presets import headed_model as heads
 from bert_span.serving import verification
 from bert_span.serving.expected_answers import bio_row, span_row
@@ -200,8 +201,8 @@ def _random_extractor(vocab_file, head):
     max_sequence_length=384,
     num_segments=2,
   )
-  build = build_bio_model if head == heads.BIO else build_span_model
-  model = build(build_encoder(sizes))
+  layer = BioHead() if head == heads.BIO else SpanHead()
+  model = SpanModel(build_encoder(sizes), layer)
   rng = np.random.default_rng(3)
   for weight in model.backbone.weights:
     if "embedding" in weight.path and len(weight.shape) == 2:

@@ -21,7 +21,8 @@ from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
-from bert_span.modeling.span_model import build_span_model
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel
 from bert_span.training.devices.strategy import make_strategy
 from bert_span.training.devices.strategy_options import StrategyOptions
 from bert_span.training.execution import ExecutionOptions
@@ -47,7 +48,7 @@ def make_model(dropout=0.0):
     dropout=dropout,
     attention_dropout=dropout,
   )
-  return build_span_model(build_encoder(sizes))
+  return SpanModel(build_encoder(sizes), SpanHead())
 
 
 def batches(batch_size, first_step, num_steps=STEPS):

@@ -4,10 +4,11 @@ import keras
 import numpy as np
 
 from bert_span.extractor import SpanExtractor
-from bert_span.modeling.bio_model import build_bio_model
+from bert_span.modeling.bio_head import BioHead
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.span_model import build_span_model
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel
 from bert_span.presets import headed_model as heads
 from bert_span.text.windows import WindowOptions
 
@@ -49,8 +50,8 @@ def tiny_extractor(
     max_sequence_length=window_options.max_seq_length,
     num_segments=2,
   )
-  build = build_bio_model if head == heads.BIO else build_span_model
-  model = build(build_encoder(sizes))
+  layer = BioHead() if head == heads.BIO else SpanHead()
+  model = SpanModel(build_encoder(sizes), layer)
   rng = np.random.default_rng(seed)
   for weight in model.backbone.weights:
     if "embedding" in weight.path and len(weight.shape) == 2:

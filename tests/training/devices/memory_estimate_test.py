@@ -10,7 +10,8 @@ from bert_span.fine_tuning.fine_tuner import span_loss_fn
 from bert_span.jobs.dry_run import model_sizes
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.span_model import build_span_model
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel
 from bert_span.training.devices.memory_estimate import (
   ModelSizes,
   StepOptions,
@@ -80,10 +81,11 @@ def test_predictions_over_the_vocabulary_take_three_copies_of_their_logits():
 def kept_bytes(num_layers):
   """What the graph of a step keeps of the forward pass, and its estimate."""
   batch, length = 2, 48
-  model = build_span_model(
+  model = SpanModel(
     build_encoder(
       EncoderConfig(503, num_layers, 4, 40, 88, max_sequence_length=64)
-    )
+    ),
+    SpanHead(),
   )
   loss_fn = span_loss_fn("mean")
   num_forward = []
