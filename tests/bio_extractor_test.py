@@ -16,11 +16,7 @@ from bert_span.answers.files.logits_file import (
   read_logits,
 )
 from bert_span.presets import headed_model as heads
-from bert_span.presets.model_directory import (
-  BIO_HEAD_FILE,
-  HEAD_FILE,
-  save_span_model,
-)
+from bert_span.presets.model_directory import save_span_model
 from bert_span.squad.example import Answer
 
 _LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)
@@ -56,8 +52,8 @@ def test_saved_directory_says_its_head(tmp_path, extractor):
   tiny_extractor().save_to_preset(tmp_path / "model")
   extractor.save_to_preset(tmp_path / "model")  # over a span head
   names = os.listdir(tmp_path / "model")
-  assert BIO_HEAD_FILE in names
-  assert HEAD_FILE not in names
+  assert "tag_head.safetensors" in names
+  assert "span_head.safetensors" not in names
   config = json.loads((tmp_path / "model" / "span_config.json").read_text())
   assert config["head"] == "bio"
   assert config["decoder"] == {
@@ -71,10 +67,10 @@ def test_saved_directory_says_its_head(tmp_path, extractor):
 def test_a_head_of_the_other_kind_does_not_stay_behind(tmp_path, extractor):
   """Where files are replaced one by one, as on remote file systems."""
   save_span_model(extractor.model, tmp_path)
-  assert (tmp_path / BIO_HEAD_FILE).exists()
+  assert (tmp_path / "tag_head.safetensors").exists()
   save_span_model(tiny_extractor().model, tmp_path)
-  assert (tmp_path / HEAD_FILE).exists()
-  assert not (tmp_path / BIO_HEAD_FILE).exists()
+  assert (tmp_path / "span_head.safetensors").exists()
+  assert not (tmp_path / "tag_head.safetensors").exists()
 
 
 def test_answers_are_exact_characters_in_order(extractor):

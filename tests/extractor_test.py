@@ -14,7 +14,6 @@ from bert_span import (
   SquadExample,
   WindowOptions,
 )
-from bert_span.presets.model_directory import HEAD_FILE
 from bert_span.squad.example import Answer
 from bert_span.text.preprocessor import SpanPreprocessor
 
@@ -153,7 +152,7 @@ def test_what_is_no_model_is_not_replaced(tmp_path, extractor):
 
 def test_an_encoder_without_a_head_is_refused(tmp_path, extractor):
   extractor.save_to_preset(tmp_path / "model")
-  (tmp_path / "model" / HEAD_FILE).unlink()
+  (tmp_path / "model" / "span_head.safetensors").unlink()
   with pytest.raises(ValueError, match="without a span head"):
     SpanExtractor.from_preset(tmp_path / "model")
 

@@ -56,9 +56,9 @@ def load_tiny_model(goldens, dropout=True):
     config = dataclasses.replace(config, dropout=0.0, attention_dropout=0.0)
   backbone = build_encoder(config)
   prefix = goldens.path("tiny_ckpt/bert_model.ckpt.index")
-  kernel, bias = load_tf1_checkpoint(backbone, prefix.removesuffix(".index"))
+  heads = load_tf1_checkpoint(backbone, prefix.removesuffix(".index"))
   model = SpanModel(backbone, SpanHead())
-  assign_head(model, {"kernel": kernel, "bias": bias})
+  assign_head(model, heads["span_head"])
   return model
 
 

@@ -67,12 +67,10 @@ class EncoderSource:
     digest = hashlib.sha256()
     for weight in loaded.backbone.weights:
       digest.update(weight.numpy())
-    for array in (
-      *(loaded.head_kernel, loaded.head_bias),
-      *(loaded.bio_kernel, loaded.bio_bias),
-    ):
-      if array is not None:
-        digest.update(np.ascontiguousarray(array))
+    for _, tensors in sorted(loaded.head_weights.items()):
+      # The kernel first, as in the digests of earlier runs.
+      for name in sorted(tensors, reverse=True):
+        digest.update(np.ascontiguousarray(tensors[name]))
     return digest.hexdigest()
 
   def vocabulary(self, loaded):

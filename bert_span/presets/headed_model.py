@@ -20,27 +20,19 @@ __all__ = (
   "has_head",
   "head_of",
   "model_of",
-  "span_model_of",
 )
+# The names of the heads' layers.
+_LAYERS = {SPAN: "span_head", BIO: "tag_head"}
 
 
 def head_of(model):
   """The head of a `SpanModel`, "span" or "bio"."""
-  return BIO if model.head.name == "tag_head" else SPAN
+  return BIO if model.head.name == _LAYERS[BIO] else SPAN
 
 
 def has_head(loaded, head):
   """Whether a `LoadedEncoder` came with a trained head of this kind."""
-  kernel = loaded.bio_kernel if head == BIO else loaded.head_kernel
-  return kernel is not None
-
-
-def span_model_of(loaded, head_bias=True):
-  """A `SpanModel` on a `LoadedEncoder`, with its trained head if it has one."""
-  model = SpanModel(loaded.backbone, SpanHead(head_bias))
-  if loaded.head_kernel is not None:
-    assign_head(model, _tensors(loaded.head_kernel, loaded.head_bias))
-  return model
+  return _LAYERS[head] in loaded.head_weights
 
 
 def model_of(loaded, head, head_bias=True):
@@ -54,15 +46,12 @@ def model_of(loaded, head, head_bias=True):
   Returns:
     A `SpanModel`.
   """
+  tensors = loaded.head_weights.get(_LAYERS[head])
   if head == SPAN:
-    if loaded.head_kernel is not None:
-      head_bias = loaded.head_bias is not None
-    return span_model_of(loaded, head_bias)
-  model = SpanModel(loaded.backbone, BioHead())
-  if loaded.bio_kernel is not None:
-    assign_head(model, _tensors(loaded.bio_kernel, loaded.bio_bias))
+    layer = SpanHead(head_bias if tensors is None else "bias" in tensors)
+  else:
+    layer = BioHead()
+  model = SpanModel(loaded.backbone, layer)
+  if tensors is not None:
+    assign_head(model, tensors)
   return model
-
-
-def _tensors(kernel, bias):
-  return {"kernel": kernel} | ({} if bias is None else {"bias": bias})

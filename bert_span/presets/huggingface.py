@@ -55,11 +55,9 @@ def load_huggingface(directory, dtype=None):
   encoder_weights.assign_encoder_weights(
     backbone, read_kernel, names, directory
   )
-  kernel, bias = _read_head(files)
   return LoadedEncoder(
     backbone=backbone,
-    head_kernel=kernel,
-    head_bias=bias,
+    head_weights=_read_heads(files),
     vocabulary_path=_existing(os.path.join(directory, "vocab.txt")),
     lower_case=_reads_lower_case(directory),
     description=f"the Hugging Face directory {directory}",
@@ -190,21 +188,21 @@ def _is_linear(name):
   )
 
 
-def _read_head(files):
-  """The kernel [hidden, 2] and bias of a question-answering head, or Nones."""
+def _read_heads(files):
+  """The head of question answering as a span head, {} where there is none."""
   if "qa_outputs.weight" not in files:
-    return None, None
+    return {}
   kernel = _read_tensor(files["qa_outputs.weight"], "qa_outputs.weight").T
   if kernel.shape[-1] != 2:
     logging.warning(
       "qa_outputs.weight has %d outputs and not 2 (start, end): not used.",
       kernel.shape[-1],
     )
-    return None, None
-  bias = None
+    return {}
+  tensors = {"kernel": kernel}  # [hidden, 2]
   if "qa_outputs.bias" in files:
-    bias = _read_tensor(files["qa_outputs.bias"], "qa_outputs.bias")
-  return kernel, bias
+    tensors["bias"] = _read_tensor(files["qa_outputs.bias"], "qa_outputs.bias")
+  return {"span_head": tensors}
 
 
 def _reads_lower_case(directory):

@@ -53,11 +53,10 @@ def load_original(bert_config_file, init_checkpoint="", dtype=None):
     return LoadedEncoder(
       backbone, description=f"random weights, sizes from {bert_config_file}"
     )
-  kernel, bias = tf1_checkpoint.load_tf1_checkpoint(backbone, init_checkpoint)
+  heads = tf1_checkpoint.load_tf1_checkpoint(backbone, init_checkpoint)
   return LoadedEncoder(
     backbone,
-    head_kernel=kernel,
-    head_bias=bias,
+    head_weights=heads,
     description=f"the TensorFlow 1 checkpoint {init_checkpoint}",
   )
 
@@ -129,18 +128,13 @@ def _is_huggingface(local, directory):
 
 
 def _load_kerashub_directory(directory, dtype):
-  kernel, bias = model_directory.read_head(directory)
-  bio_kernel, bio_bias = model_directory.read_bio_head(directory)
-  has_head = kernel is not None or bio_kernel is not None
-  kind = "model bert_span trained" if has_head else "KerasHub preset"
+  heads = model_directory.read_heads(directory)
+  kind = "model bert_span trained" if heads else "KerasHub preset"
   vocabulary = os.path.join(directory, _KERASHUB_VOCABULARY)
   tokenizer = os.path.join(directory, "tokenizer.json")
   return LoadedEncoder(
     backbone=model_directory.load_backbone(directory, dtype),
-    head_kernel=kernel,
-    head_bias=bias,
-    bio_kernel=bio_kernel,
-    bio_bias=bio_bias,
+    head_weights=heads,
     vocabulary_path=vocabulary if os.path.exists(vocabulary) else None,
     lower_case=_lower_case(tokenizer) if os.path.exists(tokenizer) else None,
     description=f"the {kind} in {directory}",

@@ -12,10 +12,9 @@ class LoadedEncoder:
 
   Attributes:
     backbone: the encoder, with the source's weights.
-    head_kernel: float32 [hidden, 2] of a fine-tuned span head, or None.
-    head_bias: float32 [2], or None where there is no head or no bias.
-    bio_kernel: float32 [3, hidden] of a trained B/I/O head, or None.
-    bio_bias: float32 [3], or None where there is no such head.
+    head_weights: the trained heads, as a dict from the name of a head's layer
+      ("span_head", "tag_head") to a dict from the names of its weights
+      ("kernel", "bias") to float32 arrays.
     vocabulary_path: the vocabulary file beside the weights, or None.
     lower_case: whether text was lower-cased in training, or None if the
       source does not say.
@@ -23,10 +22,9 @@ class LoadedEncoder:
   """
 
   backbone: keras_hub.models.BertBackbone
-  head_kernel: np.ndarray | None = None
-  head_bias: np.ndarray | None = None
-  bio_kernel: np.ndarray | None = None
-  bio_bias: np.ndarray | None = None
+  head_weights: dict[str, dict[str, np.ndarray]] = dataclasses.field(
+    default_factory=dict
+  )
   vocabulary_path: str | None = None
   lower_case: bool | None = None
   description: str = ""

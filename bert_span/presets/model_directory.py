@@ -3,11 +3,12 @@
   config.json, model.weights.h5, metadata.json   the encoder, as KerasHub's
                                                  save_to_preset writes it;
                                                  the weights may be float16
-  span_head.safetensors                          kernel [hidden, 2], bias [2],
-                                                 and the attention dropout
-  tag_head.safetensors                           instead of it, of the B/I/O
-                                                 head: kernel [3, hidden], bias
-                                                 [3], and the dropout
+  span_head.safetensors                          the head's weights under their
+                                                 names, kernel and bias, and
+                                                 the attention dropout; the
+                                                 file has the name of the
+                                                 head's layer, tag_head for
+                                                 B/I/O
 
 So keras_hub.models.BertBackbone.from_preset reads the encoder without this
 package. The files about text (vocabulary, window options) are not ours.
@@ -19,19 +20,16 @@ import tempfile
 import keras_hub
 import safetensors
 import tensorflow as tf
-from safetensors import numpy as safetensors_numpy
 
 from bert_span.modeling import encoder, encoder_config
-from bert_span.modeling.span_head import SpanHead
-from bert_span.modeling.span_model import SpanModel, assign_head
 from bert_span.presets.half_precision import halve_weights
-from bert_span.storage.remote import copy_tree, is_remote, local_directory
+from bert_span.storage.remote import copy_tree, is_remote
 from bert_span.storage.tensor_file import write_tensors
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
-HEAD_FILE = "span_head.safetensors"
-BIO_HEAD_FILE = "tag_head.safetensors"
+_EXTENSION = ".safetensors"
+_HEAD_ENDING = f"_head{_EXTENSION}"
 # KerasHub keeps one dropout rate an encoder; the original has two.
 _ATTENTION_DROPOUT = "attention_dropout"
 
@@ -43,13 +41,19 @@ def save_span_model(model, directory, half_precision=False):
   and rename it where a reader must never see half a model.
 
   Args:
-    model: a SpanModel.
+    model: a SpanModel whose head has a name that ends in "_head".
     directory: made if it does not exist; any tf.io.gfile file system.
     half_precision: write the encoder's weights as float16, half as many bytes.
 
   Raises:
-    ValueError: a weight is too large for float16.
+    ValueError: a weight is too large for float16, or the head has another
+      name.
   """
+  if not model.head.name.endswith("_head"):
+    raise ValueError(
+      'The name of a head must end in "_head", which its file is found by. '
+      f"Received: {model.head.name!r}"
+    )
   directory = os.fspath(directory)
   tf.io.gfile.makedirs(directory)
   if is_remote(directory):
@@ -58,39 +62,9 @@ def save_span_model(model, directory, half_precision=False):
       copy_tree(local, directory)
   else:
     _write_files(model, directory, half_precision)
-  for name in {HEAD_FILE, BIO_HEAD_FILE} - {_head_file(model)}:
-    path = os.path.join(directory, name)
-    if tf.io.gfile.exists(path):  # of the model that stood here before
-      tf.io.gfile.remove(path)
-
-
-def load_span_model(directory, dtype=None):
-  """Reads a model that save_span_model wrote.
-
-  Args:
-    directory: any tf.io.gfile file system.
-    dtype: the encoder's Keras dtype policy or its name; None is Keras'
-      current one. The head stays float32.
-
-  Returns:
-    A SpanModel.
-
-  Raises:
-    ValueError: the directory does not hold such a model, or is damaged.
-  """
-  directory = os.fspath(directory)
-  with local_directory(directory) as local:
-    if not os.path.isfile(os.path.join(local, HEAD_FILE)):
-      raise ValueError(
-        f"{directory} is not a model that bert_span trained: it has no "
-        f"{HEAD_FILE}. Give the model directory that a training run wrote."
-      )
-    backbone = load_backbone(local, dtype)
-    kernel, bias = read_head(local)
-  model = SpanModel(backbone, SpanHead(use_bias=bias is not None))
-  tensors = {"kernel": kernel} | ({} if bias is None else {"bias": bias})
-  assign_head(model, tensors)
-  return model
+  for name in _head_files(directory):
+    if name != model.head.name + _EXTENSION:  # of the model before this one
+      tf.io.gfile.remove(os.path.join(directory, name))
 
 
 def load_backbone(directory, dtype=None):
@@ -128,78 +102,51 @@ def check_is_bert(backbone, preset):
     )
 
 
-def read_head(directory):
-  """The span head in a local directory.
+def read_heads(directory):
+  """The trained heads in a local directory, whatever their names.
 
   Returns:
-    The pair kernel float32 [hidden, 2] and bias float32 [2] or None;
-    (None, None) where the directory has no head.
+    dict as in `LoadedEncoder`; {} where the directory has no head.
 
   Raises:
-    ValueError: the file is damaged.
+    ValueError: a file is damaged.
   """
-  return _read_head(os.path.join(directory, HEAD_FILE))
-
-
-def read_bio_head(directory):
-  """The B/I/O head in a local directory.
-
-  Returns:
-    The pair kernel float32 [3, hidden] and bias float32 [3]; (None, None)
-    where the directory has no such head.
-
-  Raises:
-    ValueError: the file is damaged.
-  """
-  path = os.path.join(directory, BIO_HEAD_FILE)
-  kernel, bias = _read_head(path)
-  if kernel is not None and bias is None:
-    raise ValueError(f'{path} lacks the tensor "bias". Save the model again.')
-  return kernel, bias
-
-
-def _read_head(path):
-  """Kernel and bias of a file; None where there is none."""
-  if not os.path.isfile(path):
-    return None, None
-  try:
-    tensors = safetensors_numpy.load_file(path)
-  except (OSError, safetensors.SafetensorError) as error:
-    raise ValueError(f"Cannot read the head {path}: {error}") from error
-  if "kernel" not in tensors:
-    raise ValueError(
-      f'{path} lacks the tensor "kernel". Received: {", ".join(tensors)}'
-    )
-  return tensors["kernel"], tensors.get("bias")
+  return {
+    name.removesuffix(_EXTENSION): _tensors_and_metadata(directory, name)[0]
+    for name in _head_files(directory)
+  }
 
 
 def _saved_attention_dropout(directory):
-  paths = [os.path.join(directory, n) for n in (HEAD_FILE, BIO_HEAD_FILE)]
-  path = next(filter(os.path.isfile, paths), None)
-  if path is None:
-    return None
+  for name in _head_files(directory):
+    _, metadata = _tensors_and_metadata(directory, name)
+    if _ATTENTION_DROPOUT in metadata:
+      return float(metadata[_ATTENTION_DROPOUT])
+  return None
+
+
+def _head_files(directory):
+  names = tf.io.gfile.listdir(directory)
+  return sorted(name for name in names if name.endswith(_HEAD_ENDING))
+
+
+def _tensors_and_metadata(directory, name):
+  path = os.path.join(directory, name)
   try:
     with safetensors.safe_open(path, framework="numpy") as file:
-      rate = (file.metadata() or {}).get(_ATTENTION_DROPOUT)
+      tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+      return tensors, file.metadata() or {}
   except (OSError, safetensors.SafetensorError) as error:
     raise ValueError(f"Cannot read the head {path}: {error}") from error
-  return None if rate is None else float(rate)
-
-
-def _head_file(model):
-  return f"{model.head.name}.safetensors"
 
 
 def _write_files(model, directory, half_precision):
   model.backbone.save_to_preset(directory)
   if half_precision:
     halve_weights(os.path.join(directory, WEIGHTS_FILE))
-  tensors = {"kernel": model.head.kernel.numpy()}
-  if model.head.bias is not None:
-    tensors["bias"] = model.head.bias.numpy()
   rate = encoder.attention_dropout(model.backbone)
   write_tensors(
-    os.path.join(directory, _head_file(model)),
-    tensors,
+    os.path.join(directory, model.head.name + _EXTENSION),
+    {weight.name: weight.numpy() for weight in model.head.weights},
     {_ATTENTION_DROPOUT: repr(float(rate))},
   )

@@ -22,8 +22,9 @@ def load_tf1_checkpoint(backbone, checkpoint):
       latest checkpoint is taken; any tf.io.gfile file system.
 
   Returns:
-    The fine-tuned span head as (kernel float32 [hidden, 2], bias float32
-    [2]), or (None, None) for a checkpoint without one.
+    The fine-tuned span head as `LoadedEncoder` holds it: "span_head" with
+    kernel float32 [hidden, 2] and bias float32 [2]; {} for a checkpoint
+    without one.
 
   Raises:
     ValueError: there is no such checkpoint, or a weight is missing or has
@@ -40,7 +41,7 @@ def load_tf1_checkpoint(backbone, checkpoint):
   encoder_weights.assign_encoder_weights(
     backbone, reader.get_tensor, names, checkpoint
   )
-  return _read_head(reader, shapes, backbone.hidden_dim, checkpoint)
+  return _read_heads(reader, shapes, backbone.hidden_dim, checkpoint)
 
 
 def _open_checkpoint(checkpoint):
@@ -79,14 +80,16 @@ def _stored_names(num_layers, shapes, checkpoint):
   return names
 
 
-def _read_head(reader, shapes, hidden_dim, checkpoint):
+def _read_heads(reader, shapes, hidden_dim, checkpoint):
   if _HEAD_KERNEL not in shapes:
-    return None, None
+    return {}
   if shapes[_HEAD_KERNEL] != [2, hidden_dim]:
     raise ValueError(
       f"{checkpoint}: {_HEAD_KERNEL} must have the shape [2, {hidden_dim}]. "
       f"Received: {shapes[_HEAD_KERNEL]}"
     )
-  kernel = reader.get_tensor(_HEAD_KERNEL).T  # [2, hidden] -> [hidden, 2]
-  bias = reader.get_tensor(_HEAD_BIAS) if _HEAD_BIAS in shapes else None
-  return kernel, bias
+  # [2, hidden] -> [hidden, 2]
+  tensors = {"kernel": reader.get_tensor(_HEAD_KERNEL).T}
+  if _HEAD_BIAS in shapes:
+    tensors["bias"] = reader.get_tensor(_HEAD_BIAS)
+  return {"span_head": tensors}

@@ -72,7 +72,8 @@ def test_weights_have_one_digest_wherever_they_lie():
   assert digest == elsewhere.weights_digest(one)
   other = LoadedEncoder(tiny_extractor(seed=8).model.backbone)
   assert digest != source.weights_digest(other)
-  with_head = dataclasses.replace(one, head_kernel=np.ones([16, 2], np.float32))
+  heads = {"span_head": {"kernel": np.ones([16, 2], np.float32)}}
+  with_head = dataclasses.replace(one, head_weights=heads)
   assert digest != source.weights_digest(with_head)
 
 

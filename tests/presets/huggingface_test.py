@@ -89,7 +89,7 @@ def test_written_encoder_is_read_back_equal(tmp_path, backbone):
   directory = _write(tmp_path, _huggingface_tensors(backbone))
   loaded = load_huggingface(directory)
   _assert_same_weights(loaded.backbone, backbone, rtol=0)
-  assert loaded.head_kernel is None
+  assert loaded.head_weights == {}
   assert loaded.vocabulary_path is None
   assert loaded.lower_case is True
 
@@ -168,11 +168,11 @@ def test_question_answering_head_is_returned(tmp_path, backbone):
   tensors = _huggingface_tensors(backbone)
   tensors["qa_outputs.weight"] = np.arange(8, dtype="float32").reshape(2, 4)
   tensors["qa_outputs.bias"] = np.array([5.0, 6.0], "float32")
-  loaded = load_huggingface(_write(tmp_path, tensors))
+  head = load_huggingface(_write(tmp_path, tensors)).head_weights["span_head"]
   np.testing.assert_array_equal(
-    loaded.head_kernel, [[0, 4], [1, 5], [2, 6], [3, 7]]
+    head["kernel"], [[0, 4], [1, 5], [2, 6], [3, 7]]
   )
-  np.testing.assert_array_equal(loaded.head_bias, [5.0, 6.0])
+  np.testing.assert_array_equal(head["bias"], [5.0, 6.0])
 
 
 def test_pooler_may_be_missing_and_other_weights_may_not(tmp_path, backbone):

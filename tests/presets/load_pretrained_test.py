@@ -47,7 +47,7 @@ def test_config_alone_gives_random_weights(tmp_path):
   )
   loaded = load_pretrained.load_original(str(path))
   assert loaded.backbone.num_layers == 1
-  assert loaded.head_kernel is None
+  assert loaded.head_weights == {}
   assert loaded.description == f"random weights, sizes from {path}"
 
 
@@ -56,8 +56,9 @@ def test_saved_model_comes_back_with_its_head(tmp_path):
   model_directory.save_span_model(model, str(tmp_path))
   loaded = load_pretrained.load_pretrained(tmp_path)
   assert _same_weights(loaded.backbone, model.backbone)
-  np.testing.assert_array_equal(loaded.head_kernel, model.head.kernel)
-  np.testing.assert_array_equal(loaded.head_bias, [0.0, 0.0])
+  head = loaded.head_weights["span_head"]
+  np.testing.assert_array_equal(head["kernel"], model.head.kernel)
+  np.testing.assert_array_equal(head["bias"], [0.0, 0.0])
   assert loaded.vocabulary_path is None
   assert loaded.lower_case is None
 
@@ -71,7 +72,7 @@ def test_keras_hub_preset_brings_its_vocabulary(tmp_path, lowercase):
   ).save_to_preset(str(tmp_path))
   loaded = load_pretrained.load_pretrained(str(tmp_path))
   assert _same_weights(loaded.backbone, backbone)
-  assert loaded.head_kernel is None
+  assert loaded.head_weights == {}
   assert loaded.lower_case is lowercase
   with open(loaded.vocabulary_path, encoding="utf-8") as file:
     assert file.read().split() == _VOCABULARY

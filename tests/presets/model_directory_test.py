@@ -2,6 +2,7 @@
 
 import os
 
+import keras
 import keras_hub
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from bert_span.modeling import encoder
 from bert_span.modeling.bio_head import BioHead
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_head import SpanHead
-from bert_span.modeling.span_model import SpanModel
+from bert_span.modeling.span_model import SpanModel, assign_head
 from bert_span.presets import model_directory
+from bert_span.presets.headed_model import model_of
+from bert_span.presets.load_pretrained import load_pretrained
 
 _SIZES = {
   "vocabulary_size": 11,
@@ -44,11 +47,15 @@ def _assert_same_logits(one, other):
     np.testing.assert_array_equal(expected[name], received[name])
 
 
+def _load(directory, dtype=None):
+  return model_of(load_pretrained(directory, dtype), "span")
+
+
 @pytest.mark.parametrize("head_bias", [True, False])
 def test_saved_model_gives_the_same_logits(tmp_path, head_bias):
   model = _model(head_bias)
   model_directory.save_span_model(model, tmp_path / "model")
-  loaded = model_directory.load_span_model(tmp_path / "model")
+  loaded = _load(tmp_path / "model")
   _assert_same_logits(model, loaded)
   assert loaded.head.use_bias == head_bias
 
@@ -58,7 +65,7 @@ def test_half_precision_is_read_as_float32(tmp_path):
   model_directory.save_span_model(model, tmp_path, half_precision=True)
   for weight in model.backbone.weights:
     weight.assign(weight.numpy().astype(np.float16).astype(np.float32))
-  loaded = model_directory.load_span_model(tmp_path)
+  loaded = _load(tmp_path)
   _assert_same_logits(model, loaded)
   assert {weight.dtype for weight in loaded.weights} == {"float32"}
   assert "float16" not in (tmp_path / "config.json").read_text()
@@ -86,13 +93,13 @@ def test_saving_again_replaces_the_model(tmp_path):
   model_directory.save_span_model(_model(), str(tmp_path))
   model = _model()
   model_directory.save_span_model(model, str(tmp_path))
-  _assert_same_logits(model, model_directory.load_span_model(str(tmp_path)))
+  _assert_same_logits(model, _load(str(tmp_path)))
 
 
 def test_attention_dropout_survives(tmp_path):
   model = _model(dropout=0.0, attention_dropout=0.3)
   model_directory.save_span_model(model, str(tmp_path))
-  loaded = model_directory.load_span_model(str(tmp_path))
+  loaded = _load(str(tmp_path))
   assert loaded.backbone.dropout == 0.0
   assert encoder.attention_dropout(loaded.backbone) == 0.3
   _assert_same_logits(model, loaded)
@@ -108,25 +115,44 @@ def test_attention_dropout_survives_beside_a_tag_head(tmp_path):
   assert encoder.attention_dropout(backbone) == 0.3
 
 
+def test_a_head_of_any_name_and_weights_is_written_and_read(tmp_path):
+  class PointHead(keras.layers.Layer):
+    logit_names = ("point_logits",)
+
+    def build(self, input_shape):
+      self.vector = self.add_weight(name="vector", shape=(input_shape[-1],))
+
+    def call(self, sequence_output):
+      return keras.ops.matmul(sequence_output, self.vector)
+
+  span_model = _model()
+  model_directory.save_span_model(span_model, str(tmp_path))
+  head = PointHead(name="point_head", dtype="float32")
+  model = SpanModel(span_model.backbone, head)
+  model_directory.save_span_model(model, str(tmp_path))
+  (tmp_path / "pretraining_heads.safetensors").touch()  # not a head's file
+  weights = model_directory.read_heads(str(tmp_path))
+  assert weights.keys() == {"point_head"}
+  expected = model(_INPUTS)["point_logits"]
+  head.vector.assign(head.vector * 0)
+  assign_head(model, weights["point_head"])
+  np.testing.assert_array_equal(model(_INPUTS)["point_logits"], expected)
+  model = SpanModel(span_model.backbone, PointHead(name="point"))
+  with pytest.raises(ValueError, match=r"_head.*Received: 'point'"):
+    model_directory.save_span_model(model, str(tmp_path))
+
+
 def test_other_file_systems_are_written_and_read():
   model = _model()
   model_directory.save_span_model(model, "ram://model_directory_test/model")
-  _assert_same_logits(
-    model, model_directory.load_span_model("ram://model_directory_test/model")
-  )
+  _assert_same_logits(model, _load("ram://model_directory_test/model"))
 
 
 def test_model_is_loaded_in_another_precision(tmp_path):
   model_directory.save_span_model(_model(), str(tmp_path))
-  loaded = model_directory.load_span_model(str(tmp_path), "mixed_bfloat16")
+  loaded = _load(str(tmp_path), "mixed_bfloat16")
   assert loaded.backbone(_INPUTS)["sequence_output"].dtype == "bfloat16"
   assert loaded(_INPUTS)["start_logits"].dtype == "float32"
-
-
-def test_directory_without_a_head_is_refused(tmp_path):
-  _model().backbone.save_to_preset(str(tmp_path))
-  with pytest.raises(ValueError, match=r"has no span_head\.safetensors"):
-    model_directory.load_span_model(str(tmp_path))
 
 
 @pytest.mark.parametrize("name", ["span_head.safetensors", "model.weights.h5"])
@@ -134,14 +160,14 @@ def test_damaged_file_is_one_clear_error(tmp_path, name):
   model_directory.save_span_model(_model(), str(tmp_path))
   (tmp_path / name).write_bytes(b"damaged")
   with pytest.raises(ValueError, match=str(tmp_path)):
-    model_directory.load_span_model(str(tmp_path))
+    _load(str(tmp_path))
 
 
 def test_missing_encoder_weights_are_one_clear_error(tmp_path):
   model_directory.save_span_model(_model(), str(tmp_path))
   (tmp_path / "model.weights.h5").unlink()
   with pytest.raises(ValueError, match="Cannot load the KerasHub preset"):
-    model_directory.load_span_model(str(tmp_path))
+    _load(str(tmp_path))
 
 
 def test_preset_of_another_architecture_is_refused(tmp_path):

@@ -56,8 +56,7 @@ def _write(tmp_path, tensors):
 def test_every_weight_is_filled_and_heads_are_split_in_order(tmp_path):
   tensors = _original_tensors()
   backbone = encoder.build_encoder(_CONFIG)
-  head = load_tf1_checkpoint(backbone, _write(tmp_path, tensors))
-  assert head == (None, None)
+  assert load_tf1_checkpoint(backbone, _write(tmp_path, tensors)) == {}
   names = original_names(1)
   assert {weight.path for weight in backbone.weights} == names.keys()
   for weight in backbone.weights:
@@ -83,11 +82,14 @@ def test_fine_tuned_head_is_returned_transposed(tmp_path):
     2, 4
   )
   tensors["cls/squad/output_bias"] = np.array([1.0, 2.0], "float32")
-  kernel, bias = load_tf1_checkpoint(
+  heads = load_tf1_checkpoint(
     encoder.build_encoder(_CONFIG), _write(tmp_path, tensors)
   )
-  np.testing.assert_array_equal(kernel, [[0, 4], [1, 5], [2, 6], [3, 7]])
-  np.testing.assert_array_equal(bias, [1.0, 2.0])
+  head = heads["span_head"]
+  np.testing.assert_array_equal(
+    head["kernel"], [[0, 4], [1, 5], [2, 6], [3, 7]]
+  )
+  np.testing.assert_array_equal(head["bias"], [1.0, 2.0])
 
 
 def test_names_of_the_optimizer_and_other_heads_are_passed_over(tmp_path):
