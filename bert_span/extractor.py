@@ -19,7 +19,7 @@ from bert_span.presets.span_config import (
   write_span_config,
 )
 from bert_span.presets.tokenizer_files import save_tokenizer
-from bert_span.storage.atomic_file import write_directory
+from bert_span.storage.atomic_file import unfinished_directory
 from bert_span.storage.remote import is_remote
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
@@ -134,10 +134,8 @@ class SpanExtractor(Answerer):
       return
     directory = os.path.realpath(directory)
     _check_may_replace(directory)
-    write_directory(
-      directory,
-      lambda path: self._write_files(path, selection, half_precision),
-    )
+    with unfinished_directory(directory) as unfinished:
+      self._write_files(unfinished, selection, half_precision)
 
   def fit(self, examples, options=None, output_dir=None):
     """Trains the model with the package's own training loop.

@@ -1,5 +1,6 @@
 """What run_pretraining does, with plain arguments: train, evaluate, export."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -24,7 +25,7 @@ from bert_span.pretraining.pretrainer import (
 )
 from bert_span.storage.atomic_file import (
   recover_directory,
-  write_directory,
+  unfinished_directory,
   write_json_atomically,
 )
 from bert_span.storage.log import log_line
@@ -158,9 +159,11 @@ class PretrainingJob:
 
   def export(self):
     """Writes the model for the original and for Hugging Face."""
-    write = _upload if is_remote(self.output_dir) else write_directory
-    write(self._path(TF1_DIRECTORY), self._files.write_tf1)
-    write(self._path(HUGGINGFACE_DIRECTORY), self._files.write_huggingface)
+    new = _uploaded if is_remote(self.output_dir) else unfinished_directory
+    with new(self._path(TF1_DIRECTORY)) as unfinished:
+      self._files.write_tf1(unfinished)
+    with new(self._path(HUGGINGFACE_DIRECTORY)) as unfinished:
+      self._files.write_huggingface(unfinished)
     log_line(
       f"Exported to {self._path(TF1_DIRECTORY)} and "
       f"{self._path(HUGGINGFACE_DIRECTORY)}"
@@ -223,16 +226,14 @@ class PretrainingJob:
     """Writes output_dir/model; `selection` as `write_selection` has it."""
     directory = self._path(MODEL_DIRECTORY)
     if is_remote(directory):
-      _upload(directory, self._files.write_model)
+      with _uploaded(directory) as local:
+        self._files.write_model(local)
       # Last: without it a best model that is not whole does not pass for one.
       write_selection(directory, selection)
       return
-
-    def write(unfinished):
+    with unfinished_directory(directory) as unfinished:
       self._files.write_model(unfinished)
       write_selection(unfinished, selection)
-
-    write_directory(directory, write)
 
   def _path(self, name):
     return os.path.join(self.output_dir, name)
@@ -256,15 +257,11 @@ def _stored_heads(source):
   return {}
 
 
-def _upload(directory, write):
-  """Writes a directory of a remote file system, file by file.
-
-  Args:
-    directory: an old one is removed before.
-    write: function of the path of an empty local directory, which it fills.
-  """
+@contextlib.contextmanager
+def _uploaded(directory):
+  """Yields an empty local directory, which replaces a remote one at the end."""
   with tempfile.TemporaryDirectory() as local:
-    write(local)
+    yield local
     if tf.io.gfile.isdir(directory):
       tf.io.gfile.rmtree(directory)
     copy_tree(local, directory)

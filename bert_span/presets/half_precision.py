@@ -1,9 +1,9 @@
 """Keras' weight files with half as many bytes, or fewer."""
 
-import os
-
 import h5py
 import numpy as np
+
+from bert_span.storage.atomic_file import unfinished_file
 
 
 def halve_weights(path):
@@ -18,27 +18,25 @@ def halve_weights(path):
   Raises:
     ValueError: a weight is too large for float16.
   """
-  unfinished = f"{path}.{os.getpid()}.tmp"
-  try:
-    with h5py.File(path) as source, h5py.File(unfinished, "w") as target:
+  with (
+    unfinished_file(path) as unfinished,
+    h5py.File(path) as source,
+    h5py.File(unfinished, "w") as target,
+  ):
 
-      def copy(name, item):
-        if isinstance(item, h5py.Dataset):
-          values = _halved(item[()], name)
-          packing = {"compression": "gzip", "shuffle": True}
-          copied = target.create_dataset(
-            name, data=values, **(packing if values.size > 1 else {})
-          )
-        else:
-          copied = target.require_group(name)
-        copied.attrs.update(item.attrs)
+    def copy(name, item):
+      if isinstance(item, h5py.Dataset):
+        values = _halved(item[()], name)
+        packing = {"compression": "gzip", "shuffle": True}
+        copied = target.create_dataset(
+          name, data=values, **(packing if values.size > 1 else {})
+        )
+      else:
+        copied = target.require_group(name)
+      copied.attrs.update(item.attrs)
 
-      target.attrs.update(source.attrs)
-      source.visititems(copy)
-    os.replace(unfinished, path)
-  finally:
-    if os.path.exists(unfinished):
-      os.remove(unfinished)
+    target.attrs.update(source.attrs)
+    source.visititems(copy)
 
 
 def _halved(values, name):

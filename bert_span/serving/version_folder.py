@@ -4,24 +4,23 @@ TensorFlow Serving watches a folder and loads whatever subfolder has a number
 for a name. So a version is written and checked under a name that is none, and
 only then renamed:
 
-    BASE/.unfinished-3f2a..   while it is written and checked
-    BASE/7                    a version
+    BASE/.unfinished.3f2a...tmp   while it is written and checked
+    BASE/7                        a version
 """
 
 import contextlib
 import os
-import shutil
 import tempfile
-import uuid
 
 import tensorflow as tf
 
 from bert_span.serving.answer_server import CLASSIFY
+from bert_span.storage.atomic_file import unfinished_directory
 from bert_span.storage.remote import is_remote
 
 VOCABULARY_FILE = "vocab.txt"
 EXTRA_FOLDER = "assets.extra"
-_UNFINISHED = ".unfinished-"
+_UNFINISHED = ".unfinished"
 # TensorFlow Serving keeps versions in 64 bits.
 _MAX_VERSION = 2**63 - 1
 
@@ -69,15 +68,13 @@ def new_version(base, version=None):
   base = os.path.realpath(_local(base))
   check_version(base, version)
   os.makedirs(base, exist_ok=True)
-  unfinished = os.path.join(base, f"{_UNFINISHED}{uuid.uuid4().hex}")
-  os.mkdir(unfinished)
-  try:
-    target = UnfinishedVersion(unfinished)
-    yield target
-    _flush(unfinished)
+
+  def publish(unfinished):
     target.path = _publish(unfinished, base, version)
-  finally:
-    shutil.rmtree(unfinished, ignore_errors=True)
+
+  with unfinished_directory(os.path.join(base, _UNFINISHED), publish) as path:
+    target = UnfinishedVersion(path)
+    yield target
 
 
 class UnfinishedVersion:
@@ -136,14 +133,6 @@ def _versions(base):
     return set()
   names = [name for name in os.listdir(base) if name.isascii()]
   return {int(name) for name in names if name.isdecimal()}
-
-
-def _flush(directory):
-  """Makes sure that all files are on the disk before the folder's new name."""
-  for folder, _, names in os.walk(directory):
-    for name in names:
-      with open(os.path.join(folder, name), "rb") as file:
-        os.fsync(file.fileno())
 
 
 def _publish(unfinished, base, version):

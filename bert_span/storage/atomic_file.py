@@ -9,6 +9,8 @@ import uuid
 
 import tensorflow as tf
 
+from bert_span.storage.remote import is_remote
+
 
 def json_text(value):
   """`value` as JSON of run_squad's form: indent 4, ASCII, a newline at the end.
@@ -49,14 +51,10 @@ def write_text_atomically(path, text):
 
 @contextlib.contextmanager
 def open_atomically(path, binary=False):
-  """Opens a file under another name beside `path`, at last renames it.
-
-  A reader sees the old file or the new one, never a part; so does whoever
-  comes after a crash.
+  """Opens an `unfinished_file` for writing.
 
   Args:
-    path: a local path, or any path of tf.io.gfile (gs://...); an old file is
-      replaced when the block ends, and stays when the block raises.
+    path: a local path, or any path of tf.io.gfile (gs://...).
     binary: write bytes, and not UTF-8 text.
 
   Yields:
@@ -66,19 +64,43 @@ def open_atomically(path, binary=False):
     OSError: the file cannot be written (local paths).
     tf.errors.OpError: the same, for paths such as gs://...
   """
+  mode = "wb" if binary else "w"
+  text = {} if binary else {"encoding": "utf-8", "newline": "\n"}
+  with unfinished_file(path) as unfinished:
+    if is_remote(unfinished):
+      with tf.io.gfile.GFile(unfinished, mode) as file:
+        yield file
+    else:
+      with open(unfinished, mode, **text) as file:
+        yield file
+
+
+@contextlib.contextmanager
+def unfinished_file(path):
+  """Yields the path of a file to write, which is renamed when the block ends.
+
+  A reader sees the old file or the new one, never a part; so does whoever
+  comes after a crash. The file gets the permissions of any new file.
+
+  Args:
+    path: a local path, or any path of tf.io.gfile (gs://...); an old file is
+      replaced when the block ends, and stays when the block raises.
+
+  Yields:
+    A path beside `path`; nothing is there yet.
+
+  Raises:
+    OSError: the file cannot be renamed (local paths).
+    tf.errors.OpError: the same, for paths such as gs://...
+  """
   path = os.fspath(path)
   unfinished = f"{path}.{uuid.uuid4().hex}.tmp"
-  is_remote = "://" in path
   try:
-    if is_remote:
-      with tf.io.gfile.GFile(unfinished, "wb" if binary else "w") as file:
-        yield file
+    yield unfinished
+    if is_remote(path):
       tf.io.gfile.rename(unfinished, path, overwrite=True)
     else:
-      with _open_local(unfinished, binary) as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())  # else a power cut can leave an empty file
+      _sync(unfinished)
       os.replace(unfinished, path)
   except BaseException:
     if tf.io.gfile.exists(unfinished):
@@ -86,29 +108,39 @@ def open_atomically(path, binary=False):
     raise
 
 
-def write_directory(directory, write):
-  """Writes a directory that is whole or not there.
+@contextlib.contextmanager
+def unfinished_directory(directory, publish=None):
+  """Yields a directory to fill, which is renamed when the block ends.
 
   Args:
-    directory: local; an old one is replaced when `write` returns, and stays
-      when it raises.
-    write: function of the path of an empty directory, which it fills.
+    directory: local; an old one is replaced when the block ends, and stays
+      when the block raises.
+    publish: function of the path of the filled directory that renames it
+      instead, where an old directory must not be replaced.
+
+  Yields:
+    The path of an empty directory beside `directory`.
 
   Raises:
-    OSError: it cannot be made or renamed; the old one then stands where it
-      stood.
+    OSError: it cannot be made or renamed; the old one then keeps its name.
   """
   unfinished = f"{directory}.{uuid.uuid4().hex}.tmp"
   os.makedirs(unfinished)
   try:
-    write(unfinished)
-    _replace_directory(unfinished, directory)
+    yield unfinished
+    for folder, _, names in os.walk(unfinished):
+      for name in names:
+        _sync(os.path.join(folder, name))
+    if publish:
+      publish(unfinished)
+    else:
+      _replace_directory(unfinished, directory)
   finally:
     shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def recover_directory(directory):
-  """Puts back what a process killed within `write_directory` has left.
+  """Puts back what a process killed within `unfinished_directory` has left.
 
   Between its two renames neither directory has the name: the old one is put
   back then. Unfinished and retired directories beside it are removed.
@@ -143,7 +175,7 @@ def _replace_directory(new, old):
   shutil.rmtree(retired)
 
 
-def _open_local(path, binary):
-  if binary:
-    return open(path, "wb")
-  return open(path, "w", encoding="utf-8", newline="\n")
+def _sync(path):
+  """Waits until a file is on the disk: a power cut can leave it empty else."""
+  with open(path, "rb") as file:
+    os.fsync(file.fileno())

@@ -1,9 +1,10 @@
 """TFRecord files of tf.train.Example: written whole, read one by one."""
 
 import contextlib
-import uuid
 
 import tensorflow as tf
+
+from bert_span.storage.atomic_file import unfinished_file
 
 # Read from a file at once: few requests, where the file is in a bucket.
 READ_BYTES = 1 << 20
@@ -26,16 +27,12 @@ def open_records(path):
   Yields:
     tf.io.TFRecordWriter.
   """
-  unfinished = f"{path}.{uuid.uuid4().hex}.tmp"
   compression = "GZIP" if path.endswith(".gz") else ""
-  try:
-    with tf.io.TFRecordWriter(unfinished, compression) as writer:
-      yield writer
-    tf.io.gfile.rename(unfinished, path, overwrite=True)
-  except BaseException:
-    if tf.io.gfile.exists(unfinished):
-      tf.io.gfile.remove(unfinished)
-    raise
+  with (
+    unfinished_file(path) as unfinished,
+    tf.io.TFRecordWriter(unfinished, compression) as writer,
+  ):
+    yield writer
 
 
 def serialized_records(paths):

@@ -1,8 +1,8 @@
-"""Safetensors files that others may read, whole or not there."""
-
-import os
+"""Safetensors files that other users may read, whole or not there."""
 
 from safetensors import numpy as safetensors_numpy
+
+from bert_span.storage.atomic_file import open_atomically
 
 
 def write_tensors(path, tensors, metadata=None):
@@ -16,7 +16,5 @@ def write_tensors(path, tensors, metadata=None):
     tensors: dict of names to NumPy arrays.
     metadata: dict of strings to strings for the file's header, or None.
   """
-  unfinished = f"{path}.{os.getpid()}.tmp"
-  with open(unfinished, "wb") as file:
+  with open_atomically(path, binary=True) as file:
     file.write(safetensors_numpy.save(tensors, metadata))
-  os.replace(unfinished, path)

@@ -18,7 +18,7 @@ from bert_span.serving import version_folder
 
 def _fill(target):
   os.mkdir(os.path.join(target.directory, "variables"))
-  with open(os.path.join(target.directory, "version_folder.pb"), "w") as file:
+  with open(os.path.join(target.directory, "saved_model.pb"), "w") as file:
     file.write("graph")
 
 
@@ -40,7 +40,7 @@ def test_no_number_is_seen_before_the_version_is_whole(tmp_path):
     assert not [name for name in os.listdir(tmp_path) if name[0].isdigit()]
     _fill(target)
   assert os.listdir(tmp_path) == ["7"]
-  assert os.path.isfile(tmp_path / "7" / "version_folder.pb")
+  assert os.path.isfile(tmp_path / "7" / "saved_model.pb")
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path):
@@ -131,7 +131,7 @@ def test_vocabulary_is_an_asset_and_classify_has_its_method():
 @pytest.mark.parametrize("head", [heads.SPAN, heads.BIO])
 def test_no_keras_object_is_in_it(head):
   directory, extractor = exported_model(head)
-  with open(os.path.join(directory, "version_folder.pb"), "rb") as file:
+  with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
     proto = saved_model_pb2.SavedModel.FromString(file.read())
   nodes = proto.meta_graphs[0].object_graph_def.nodes
   objects = {node.user_object.identifier for node in nodes}

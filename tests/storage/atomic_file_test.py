@@ -8,18 +8,27 @@ import pytest
 from bert_span.storage.atomic_file import (
   open_atomically,
   recover_directory,
-  write_directory,
+  unfinished_directory,
   write_json_atomically,
   write_text_atomically,
 )
 
 
-def test_text_replaces_an_old_file_as_utf8(tmp_path):
+@pytest.mark.parametrize("prefix", ["", "file://"])
+def test_text_replaces_an_old_file_as_utf8(tmp_path, prefix):
   path = tmp_path / "file.txt"
   path.write_text("old and longer")
-  write_text_atomically(path, "é\n")
+  write_text_atomically(f"{prefix}{path}", "é\n")
   assert path.read_bytes() == b"\xc3\xa9\n"
   assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_has_the_permissions_of_any_new_file(tmp_path):
+  (tmp_path / "any").touch()
+  write_text_atomically(tmp_path / "file.txt", "")
+  assert (tmp_path / "file.txt").stat().st_mode == (
+    (tmp_path / "any").stat().st_mode
+  )
 
 
 def test_json_has_the_form_of_run_squad(tmp_path):
@@ -49,6 +58,15 @@ def test_an_error_midway_leaves_the_old_file_and_no_other(tmp_path):
   assert list(tmp_path.iterdir()) == [path]
 
 
+def test_text_that_utf8_cannot_hold_leaves_the_old_file(tmp_path):
+  path = tmp_path / "file.txt"
+  path.write_text("old")
+  with pytest.raises(UnicodeEncodeError):
+    write_text_atomically(path, "\ud800")
+  assert path.read_text() == "old"
+  assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_missing_folder_is_an_oserror_that_names_the_file(tmp_path):
   with pytest.raises(OSError, match="none"):
     write_text_atomically(tmp_path / "none" / "file.txt", "")
@@ -72,30 +90,39 @@ def _directory(path, content):
 
 
 def _write(path):
-  (pathlib.Path(path) / "weights").write_text("2")
+  with unfinished_directory(str(path)) as unfinished:
+    (pathlib.Path(unfinished) / "weights").write_text("2")
 
 
 def test_a_directory_is_made_or_replaces_an_old_one(tmp_path):
   directory = tmp_path / "model"
-  write_directory(str(directory), _write)
+  _write(directory)
   assert (directory / "weights").read_text() == "2"
   (directory / "weights").write_text("1")
   (directory / "of_the_old_one").write_text("")
-  write_directory(str(directory), _write)
+  _write(directory)
   assert (directory / "weights").read_text() == "2"
   assert list(tmp_path.rglob("*")) == [directory, directory / "weights"]
 
 
 def test_a_directory_that_cannot_be_written_leaves_the_old_one(tmp_path):
-  def write(path):
-    _write(path)
-    raise ValueError("too large")
-
   old = _directory(tmp_path / "model", "1")
-  with pytest.raises(ValueError, match="too large"):
-    write_directory(str(old), write)
+  with pytest.raises(KeyError), unfinished_directory(str(old)) as unfinished:
+    (pathlib.Path(unfinished) / "weights").write_text("2")
+    raise KeyError
   assert (old / "weights").read_text() == "1"
   assert list(tmp_path.iterdir()) == [old]
+
+
+def test_a_directory_can_be_published_in_another_way(tmp_path):
+  old = _directory(tmp_path / "model", "1")
+  with unfinished_directory(
+    str(old), publish=lambda path: os.rename(path, tmp_path / "2")
+  ) as unfinished:
+    (pathlib.Path(unfinished) / "weights").write_text("2")
+  assert (old / "weights").read_text() == "1"
+  assert (tmp_path / "2" / "weights").read_text() == "2"
+  assert sorted(tmp_path.iterdir()) == [tmp_path / "2", old]
 
 
 def test_a_kill_between_the_two_renames_leaves_the_old_directory(
@@ -114,7 +141,7 @@ def test_a_kill_between_the_two_renames_leaves_the_old_directory(
 
   with monkeypatch.context() as patch, pytest.raises(Killed):
     patch.setattr(os, "rename", killed_before_the_second)
-    write_directory(str(old), _write)
+    _write(old)
   assert not old.exists()
   recover_directory(str(old))
   assert (old / "weights").read_text() == "1"

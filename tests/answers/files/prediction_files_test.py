@@ -12,7 +12,6 @@ from bert_span.answers.files.prediction_files import (
   write_prediction_files,
 )
 from bert_span.squad.example import SquadExample
-from bert_span.storage import atomic_file
 
 _OPTIONS = DecoderOptions(n_best_size=2, version_2_with_negative=True)
 
@@ -118,26 +117,3 @@ def test_two_questions_of_one_id_are_an_error_and_leave_no_file(tmp_path):
 def test_examples_of_another_batch_are_an_error():
   with pytest.raises(ValueError, match="1 examples, but answers for 2"):
     predictions_of(_examples()[:1], {"char_start": np.zeros(2, np.int32)})
-
-
-@pytest.mark.parametrize("prefix", ["", "file://"])
-def test_atomic_file_replaces_the_old_one(tmp_path, prefix):
-  path = tmp_path / "x.json"
-  path.write_text("old")
-  atomic_file.write_json_atomically(f"{prefix}{path}", {"ä": [1]})
-  assert path.read_text() == '{\n    "\\u00e4": [\n        1\n    ]\n}\n'
-  assert list(tmp_path.iterdir()) == [path]
-
-
-def test_failed_write_keeps_the_old_file_and_leaves_nothing(tmp_path):
-  path = tmp_path / "x.txt"
-  path.write_text("old")
-  with pytest.raises(UnicodeEncodeError):
-    atomic_file.write_text_atomically(path, "\ud800")
-  assert path.read_text() == "old"
-  assert list(tmp_path.iterdir()) == [path]
-
-
-def test_missing_folder_is_an_os_error(tmp_path):
-  with pytest.raises(FileNotFoundError):
-    atomic_file.write_json_atomically(tmp_path / "no" / "x.json", {})
