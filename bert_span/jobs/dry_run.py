@@ -25,58 +25,28 @@ _ADAM_AVERAGES = 2
 _FLOAT_BYTES = 4
 
 
-@dataclasses.dataclass(frozen=True)
-class DryRunOptions:
-  """What a dry run must know beside the options of the training.
-
-  Attributes:
-    devices: what would train, in one line.
-    num_replicas: devices that share a batch.
-    memory_bytes: memory of each; None where nobody tells.
-    program_bytes: what the program itself takes of it.
-    precision, accumulate_steps, recompute: see `StepOptions`.
-  """
-
-  devices: str
-  num_replicas: int = 1
-  memory_bytes: int | None = None
-  program_bytes: int = 0
-  precision: str = "float32"
-  accumulate_steps: int = 1
-  recompute: bool = False
-
-
-def dry_run_options(devices, execution, memory_gb=None):
-  """Finds out what a training would run on.
+def planned_devices(devices, execution, memory_gb=None):
+  """The `DevicePlan` of a training.
 
   Args:
     devices: `StrategyOptions`.
     execution: `ExecutionOptions`.
     memory_gb: memory of a device in GB (10^9 bytes); None for that of this
       machine's.
-
-  Returns:
-    `DryRunOptions`.
   """
   plan = plan_devices(devices, execution)
-  return DryRunOptions(
-    devices=plan.description,
-    num_replicas=plan.num_replicas,
-    memory_bytes=int(memory_gb * 1e9) if memory_gb else plan.memory_bytes,
-    program_bytes=plan.program_bytes,
-    precision=execution.precision,
-    accumulate_steps=execution.accumulate_steps,
-    recompute=execution.recompute,
-  )
+  if memory_gb:
+    plan = plan._replace(memory_bytes=int(memory_gb * 1e9))
+  return plan
 
 
-def fine_tuning_lines(job, source, dry_run):
+def fine_tuning_lines(job, source, plan):
   """Tells what `SquadJob.train` would do.
 
   Args:
     job: `SquadJob`.
     source: what its `train` takes.
-    dry_run: `DryRunOptions`.
+    plan: `DevicePlan`, what would train.
 
   Yields:
     Lines of text.
@@ -87,7 +57,7 @@ def fine_tuning_lines(job, source, dry_run):
   num_steps = options.num_train_steps(training_set.num_examples)
   num_warmup_steps = options.num_warmup_steps(num_steps)
   sizes = model_sizes(extractor.model)
-  yield from _model_lines(sizes, dry_run)
+  yield from _model_lines(sizes, plan)
   yield (
     f"Windows: {len(windows):,} of {training_set.num_examples:,} questions, "
     f"{windows.num_answerless:,} of them without an answer."
@@ -99,16 +69,16 @@ def fine_tuning_lines(job, source, dry_run):
     num_steps, num_warmup_steps, options, sizes, job.output_dir
   )
   longest = batches.padded_length(np.argmax(windows.lengths)[np.newaxis])
-  yield from memory_lines(sizes, options.train_batch_size, longest, dry_run)
+  yield from memory_lines(sizes, options, longest, plan)
 
 
-def pretraining_lines(job, text, dry_run):
+def pretraining_lines(job, text, plan):
   """Tells what `PretrainingJob.train` would do.
 
   Args:
     job: `PretrainingJob`.
     text: `TextInput`.
-    dry_run: `DryRunOptions`.
+    plan: `DevicePlan`, what would train.
 
   Yields:
     Lines of text.
@@ -119,7 +89,7 @@ def pretraining_lines(job, text, dry_run):
     model_sizes(job.model),
     vocabulary_targets=objectives * job.masking.max_predictions,
   )
-  yield from _model_lines(sizes, dry_run)
+  yield from _model_lines(sizes, plan)
   yield (
     f"Text: {len(text.sources):,} "
     f"{'record files' if text.are_records else 'sources'}; sequences of "
@@ -135,9 +105,7 @@ def pretraining_lines(job, text, dry_run):
     sizes,
     job.output_dir,
   )
-  yield from memory_lines(
-    sizes, options.train_batch_size, job.max_seq_length, dry_run
-  )
+  yield from memory_lines(sizes, options, job.max_seq_length, plan)
 
 
 def model_sizes(model):
@@ -153,26 +121,27 @@ def model_sizes(model):
   )
 
 
-def memory_lines(sizes, train_batch_size, seq_length, dry_run):
+def memory_lines(sizes, options, seq_length, plan):
   """Tells what memory a training takes and what would fit.
 
   Args:
     sizes: `ModelSizes`.
-    train_batch_size: windows of a batch, those of all devices.
+    options: `FineTuningOptions` or `PretrainingOptions`.
     seq_length: WordPieces of the longest batch, padding included.
-    dry_run: `DryRunOptions`.
+    plan: `DevicePlan`, what would train.
 
   Yields:
     Lines of text.
   """
   step = StepOptions(
-    batch_size=-(-train_batch_size // dry_run.num_replicas),  # rounded up
+    # Rounded up.
+    batch_size=-(-options.train_batch_size // plan.num_replicas),
     seq_length=seq_length,
-    precision=dry_run.precision,
-    accumulate_steps=dry_run.accumulate_steps,
-    recompute=dry_run.recompute,
+    precision=options.execution.precision,
+    accumulate_steps=options.execution.accumulate_steps,
+    recompute=options.execution.recompute,
   )
-  estimate = estimate_memory(sizes, step, dry_run.program_bytes)
+  estimate = estimate_memory(sizes, step, plan.program_bytes)
   parts = ", ".join(
     f"{name} {_gigabytes(size)}"
     for name, size in dataclasses.asdict(estimate).items()
@@ -182,17 +151,17 @@ def memory_lines(sizes, train_batch_size, seq_length, dry_run):
     f"Memory, estimated: {_gigabytes(estimate.total)} on each device for "
     f"{_step_text(step)}: {parts}."
   )
-  if dry_run.memory_bytes is None:
+  if plan.memory_bytes is None:
     yield "Nobody tells the device's memory: give --memory_gb."
     return
-  yield from _fit_lines(sizes, step, dry_run)
+  yield from _fit_lines(sizes, step, plan)
 
 
-def _model_lines(sizes, dry_run):
+def _model_lines(sizes, plan):
   memory = ""
-  if dry_run.memory_bytes:
-    memory = f", {_gigabytes(dry_run.memory_bytes)} each"
-  yield f"Devices: {dry_run.devices}{memory}."
+  if plan.memory_bytes:
+    memory = f", {_gigabytes(plan.memory_bytes)} each"
+  yield f"Devices: {plan.description}{memory}."
   yield (
     f"Model: {sizes.num_parameters:,} parameters; {sizes.num_layers} layers, "
     f"hidden size {sizes.hidden_dim}, {sizes.num_heads} heads, feed-forward "
@@ -238,12 +207,12 @@ def _steps_lines(num_steps, num_warmup_steps, options, sizes, output_dir):
     )
 
 
-def _fit_lines(sizes, step, dry_run):
+def _fit_lines(sizes, step, plan):
   """Whether it fits, the largest batch, and what to do."""
-  memory = dry_run.memory_bytes, dry_run.program_bytes
+  memory = plan.memory_bytes, plan.program_bytes
   most = largest_batch(sizes, step, *memory)
   yield (
-    f"Largest batch at this length in {_gigabytes(dry_run.memory_bytes)}: "
+    f"Largest batch at this length in {_gigabytes(plan.memory_bytes)}: "
     f"{most:,} windows on each device"
     + (f", {_step_flags(step)}." if _step_flags(step) else ".")
   )

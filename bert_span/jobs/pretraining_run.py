@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_span.jobs.dry_run import dry_run_options, pretraining_lines
+from bert_span.jobs.dry_run import planned_devices, pretraining_lines
 from bert_span.jobs.pretraining_job import PretrainingJob, trained_model
 from bert_span.jobs.run_start import start_strategy, write_run_flags
 from bert_span.jobs.text_location import TextLocation
@@ -104,7 +104,7 @@ def print_dry_run(run, memory_gb=None):
   job = run.make_job()
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
-    options = dry_run_options(run.devices, run.options.execution, memory_gb)
+    options = planned_devices(run.devices, run.options.execution, memory_gb)
     for line in pretraining_lines(job, text, options):
       print(line)
   if run.do_eval:

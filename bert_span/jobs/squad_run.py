@@ -4,7 +4,7 @@ import dataclasses
 
 from bert_span.data.training_records import open_training_records
 from bert_span.fine_tuning.development_set import DevelopmentSet
-from bert_span.jobs.dry_run import dry_run_options, fine_tuning_lines
+from bert_span.jobs.dry_run import fine_tuning_lines, planned_devices
 from bert_span.jobs.run_start import start_strategy, write_run_flags
 from bert_span.jobs.seed_runs import run_seeds
 from bert_span.jobs.squad_job import SquadJob, read
@@ -122,7 +122,7 @@ def print_dry_run(run, memory_gb=None):
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
     execution = run.job.fine_tuning_options.execution
-    options = dry_run_options(run.devices, execution, memory_gb)
+    options = planned_devices(run.devices, execution, memory_gb)
     for line in fine_tuning_lines(run.job, run.train_source(), options):
       print(line)
   if run.do_predict or run.do_eval:

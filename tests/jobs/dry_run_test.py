@@ -4,20 +4,26 @@ import dataclasses
 
 from tiny_extractor import tiny_extractor
 
-from bert_span.jobs.dry_run import DryRunOptions, memory_lines, model_sizes
+from bert_span.fine_tuning.options import FineTuningOptions
+from bert_span.jobs.dry_run import memory_lines, model_sizes
 from bert_span.training.devices.memory_estimate import (
   StepOptions,
   estimate_memory,
 )
+from bert_span.training.devices.plan import DevicePlan
+from bert_span.training.execution import ExecutionOptions
 
 _SIZES = dataclasses.replace(
   model_sizes(tiny_extractor().model), num_parameters=1_000_000
 )
 
 
-def lines(batch_size=64, **options):
-  dry_run = DryRunOptions(devices="2 CPUs", **options)
-  return list(memory_lines(_SIZES, batch_size, 512, dry_run))
+def lines(memory_bytes=None, num_replicas=1, **execution):
+  options = FineTuningOptions(
+    train_batch_size=64, execution=ExecutionOptions(**execution)
+  )
+  plan = DevicePlan("2 CPUs", num_replicas, memory_bytes, program_bytes=0)
+  return list(memory_lines(_SIZES, options, 512, plan))
 
 
 def bytes_of(batch_size, **options):
