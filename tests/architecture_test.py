@@ -1,0 +1,184 @@
+"""The order of the rooms, held against every import, lazy ones too."""
+
+import ast
+
+import pytest
+
+# A module imports from its own place and from those before it. `keras_backend`
+# means bert_span/__init__.py, too; `programs` are the other modules at the
+# front and those of export/.
+_ORDER = (
+  "keras_backend",
+  "storage",
+  "text",
+  "squad",
+  "data",
+  "modeling",
+  "presets",
+  "answers/decoding",
+  "answers",
+  "answers/files",
+  "answers/scoring",
+  "heads",
+  "training/devices",
+  "training/run",
+  "training",
+  "fine_tuning",
+  "extractor",
+  "pretraining/masking",
+  "pretraining/corpus",
+  "pretraining/heads",
+  "pretraining",
+  "serving/client",
+  "serving",
+  "tflite/text_graph",
+  "tflite",
+  "squad/lint",
+  "reporting",
+  "beam",
+  "certificate",
+  "cli",
+  "jobs",
+  "programs",
+)
+# Both trainings have it, beside their own job.
+_DRY_RUN = "bert_span.jobs.dry_run"
+
+
+def _place(name):
+  """The place of a dotted name of ours, as in _ORDER."""
+  package, *inner = name.split(".")
+  if package == "export":
+    return "programs"
+  if inner in ([], ["__version__"]):
+    return "keras_backend"
+  within = ("/".join(inner[:2]), inner[0])
+  return next((place for place in within if place in _ORDER), "programs")
+
+
+def _may_import(place, target):
+  if target == "programs" or {place, target} == {"cli", "jobs"}:
+    return False
+  return _ORDER.index(target) <= _ORDER.index(place)
+
+
+def _may_import_absl(place, name):
+  """Flags are for cli and programs; "import absl" could bring them."""
+  is_flags = name == "absl" or name.startswith(("absl.flags", "absl.app"))
+  return not is_flags or place in ("cli", "programs")
+
+
+def _imports(path, root):
+  """Yields the line and the dotted name of every import of a file."""
+  parents = path.relative_to(root).parent.parts
+  for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    if isinstance(node, ast.Import):
+      yield from ((node.lineno, alias.name) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+      # One dot is the file's own folder.
+      start = parents[: len(parents) + 1 - node.level] if node.level else ()
+      base = ".".join([*start, *([node.module] if node.module else [])])
+      yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+
+def _modules(root):
+  """Yields every module of ours: its path, and its place."""
+  for path in sorted((*root.glob("bert_span/**/*.py"), *root.glob("export/*"))):
+    if path.suffix == ".py":
+      name = ".".join(path.relative_to(root).with_suffix("").parts)
+      yield path, _place(name.removesuffix(".__init__"))
+
+
+def _wrong_imports(root):
+  wrong = []
+  for path, place in _modules(root):
+    for line, name in _imports(path, root):
+      if name.split(".")[0] in ("bert_span", "export"):
+        is_right = _may_import(place, _place(name))
+      else:
+        is_right = _may_import_absl(place, name)
+      if not is_right:
+        wrong.append(f"{path.relative_to(root)}:{line} imports {name}")
+  return wrong
+
+
+def test_every_import_follows_the_order_of_the_rooms(repository):
+  wrong = _wrong_imports(repository)
+  assert not wrong, "\n".join(["against the order:", *wrong])
+
+
+def test_every_folder_with_modules_has_its_place(repository):
+  package = repository / "bert_span"
+  rooms = {path.parent for path in package.glob("*/**/*.py")}
+  names = {str(room.relative_to(package)) for room in rooms}
+  assert names <= set(_ORDER)
+
+
+def test_a_program_imports_one_job(repository):
+  for path, place in _modules(repository):
+    if place == "programs":
+      jobs = {
+        ".".join(name.split(".")[:3])
+        for _, name in _imports(path, repository)
+        if name.startswith("bert_span.jobs.")
+      }
+      assert len(jobs - {_DRY_RUN}) <= 1, f"{path.name} imports {jobs}"
+
+
+@pytest.mark.parametrize(
+  ("file", "source", "names"),
+  [
+    ("text/windows.py", "import bert_span.text.tokenizer as t", []),
+    ("text/windows.py", "from bert_span import storage, __version__", []),
+    ("text/windows.py", "from bert_span.keras_backend import ensure", []),
+    ("text/windows.py", "from absl import logging\nimport squad", []),
+    ("text/windows.py", "import bert_span.squad.reader", ["squad.reader"]),
+    ("text/windows.py", "from bert_span import squad as s", ["squad"]),
+    ("text/windows.py", "from bert_span.data.x import y", ["data.x.y"]),
+    ("text/windows.py", "from ..data import x, y", ["data.x", "data.y"]),
+    ("text/__init__.py", "from .. import data", ["data"]),
+    ("text/windows.py", "from . import tokenizer", []),
+    ("text/windows.py", "def f():\n  from bert_span import cli", ["cli"]),
+    # Rooms within rooms.
+    ("answers/x.py", "import bert_span.answers.decoding.n_best", []),
+    ("answers/decoding/x.py", "from .. import x", ["answers.x"]),
+    ("answers/x.py", "from .files import y", ["answers.files.y"]),
+    ("squad/lint/x.py", "from bert_span.data import y", []),
+    ("squad/x.py", "from bert_span.squad import lint", ["squad.lint"]),
+    # Above the library.
+    ("cli/x.py", "from absl import flags\nimport bert_span.beam.x", []),
+    ("cli/x.py", "from bert_span.jobs import x", ["jobs.x"]),
+    ("jobs/x.py", "from bert_span.cli import x", ["cli.x"]),
+    ("jobs/x.py", "from bert_span import extractor, ask", ["ask"]),
+    ("ask.py", "from bert_span.cli import x\nimport bert_span.jobs.x", []),
+    ("ask.py", "from bert_span import run_squad", ["run_squad"]),
+    ("__init__.py", "from bert_span.text import x", ["text.x"]),
+    ("extractor.py", "from bert_span.heads import x", []),
+    ("extractor.py", "from bert_span.beam import x", ["beam.x"]),
+    ("heads/span.py", "from bert_span.extractor import S", ["extractor.S"]),
+  ],
+)
+def test_imports_are_judged_in_every_form(tmp_path, file, source, names):
+  path = tmp_path / "bert_span" / file
+  path.parent.mkdir(parents=True)
+  path.write_text(source)
+  found = [
+    wrong.split(" imports bert_span.") for wrong in _wrong_imports(tmp_path)
+  ]
+  line = source.count("\n") + 1
+  assert found == [[f"bert_span/{file}:{line}", name] for name in names]
+
+
+@pytest.mark.parametrize(
+  "source",
+  ["from absl import flags", "import absl.flags", "from absl.app import run"],
+)
+def test_flags_are_for_cli_and_programs_only(tmp_path, source):
+  for file in ("cli/x.py", "jobs/x.py", "ask.py", "extractor.py", "text/x.py"):
+    path = tmp_path / "bert_span" / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(source)
+  files = [wrong.split(":")[0] for wrong in _wrong_imports(tmp_path)]
+  assert files == [
+    f"bert_span/{file}" for file in ("extractor.py", "jobs/x.py", "text/x.py")
+  ]
