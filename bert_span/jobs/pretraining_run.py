@@ -104,8 +104,8 @@ def print_dry_run(run, memory_gb=None):
   job = run.make_job()
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
-    options = planned_devices(run.devices, run.options.execution, memory_gb)
-    for line in pretraining_lines(job, text, options):
+    plan = planned_devices(run.devices, run.options.execution, memory_gb)
+    for line in pretraining_lines(job, text, plan):
       print(line)
   if run.do_eval:
     print(

@@ -122,8 +122,8 @@ def print_dry_run(run, memory_gb=None):
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
     execution = run.job.fine_tuning_options.execution
-    options = planned_devices(run.devices, execution, memory_gb)
-    for line in fine_tuning_lines(run.job, run.train_source(), options):
+    plan = planned_devices(run.devices, execution, memory_gb)
+    for line in fine_tuning_lines(run.job, run.train_source(), plan):
       print(line)
   if run.do_predict or run.do_eval:
     questions = len(run.questions().examples)
