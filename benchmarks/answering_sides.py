@@ -146,10 +146,11 @@ def prepare_sides(model, extractor, questions, max_windows_per_step, folder):
   Returns:
     `SideSettings`.
   """
+  from bert_span.serving.served_heads import server_of
+
   from benchmarks.huggingface_peer import write_huggingface_model
   from bert_span.jobs.tflite_export import TFLiteOptions, tflite_content
   from bert_span.serving.answer_server import ServingOptions
-  from bert_span.serving.served_heads import server_of
   from bert_span.serving.version_folder import write_saved_model
 
   saved_model = os.path.join(folder, "saved_model")

@@ -51,7 +51,7 @@ def main(argv):
   vocabulary = load_vocabulary(loaded.vocabulary_path)
   parts = _logits(vocabulary)
   count = sum(len(part.examples) for part in parts)
-  windows = sum(len(part.start_logits) for part in parts)
+  windows = sum(len(part.windows["example_index"]) for part in parts)
   print(describe_machine("tensorflow"))
   print(f"{count} questions, {windows} windows")
   print(
@@ -86,9 +86,10 @@ def _take_turns(parts, vocabulary, version_2):
   from bert_span.answers.decoding.span_decoder import DecoderOptions
   from bert_span.answers.files.prediction_files import write_prediction_files
   from bert_span.answers.window_logits import WindowDecoder
+  from bert_span.heads.span import SPAN_HEAD
 
   options = DecoderOptions(version_2_with_negative=version_2)
-  decode = WindowDecoder(options)
+  decode = WindowDecoder(SPAN_HEAD, options)
 
   def bert_span(folder):
     predictions = [p for part in parts for p in decode(part)]
@@ -150,7 +151,14 @@ def _logits(vocabulary):
   )
   rng = np.random.default_rng(_SEED.value)
   return [
-    WindowLogits(batch, windows, _peaky(rng, windows), _peaky(rng, windows))
+    WindowLogits(
+      batch,
+      windows,
+      {
+        "start_logits": _peaky(rng, windows),
+        "end_logits": _peaky(rng, windows),
+      },
+    )
     for batch, windows in window_batches(
       examples[: _QUESTIONS.value], preprocessor
     )

@@ -120,7 +120,10 @@ def _ask(extractor, questions, characters):
   examples = [SquadExample(str(i), QUESTION, passage) for i in range(questions)]
   windows = []
   for _ in extractor.predict(
-    examples, on_logits=lambda logits: windows.append(len(logits.start_logits))
+    examples,
+    on_logits=lambda logits: windows.append(
+      len(logits.windows["example_index"])
+    ),
   ):
     pass
   return sum(windows)

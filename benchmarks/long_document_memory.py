@@ -78,7 +78,7 @@ def _measure(extractor, characters, questions):
   windows, peaks = 0, {"windows": 0, "decoding": 0}
   _forget_peak()
   for logits in extractor.window_logits(examples):
-    windows += len(logits.start_logits)
+    windows += len(logits.windows["example_index"])
     _note_peak(peaks, "windows")
     for prediction in extractor.decode(logits):
       start, end = prediction.char_start, prediction.char_end

@@ -58,8 +58,8 @@ def _n_best(part, rows, aligner, options):
   """The n-best list of a question, and its null odds."""
   spans, null_score, null_logits = [], math.inf, (0.0, 0.0)
   for row in rows:
-    start_logits = part.start_logits[row].tolist()
-    end_logits = part.end_logits[row].tolist()
+    start_logits = part.logits["start_logits"][row].tolist()
+    end_logits = part.logits["end_logits"][row].tolist()
     if start_logits[0] + end_logits[0] < null_score:
       null_score = start_logits[0] + end_logits[0]
       null_logits = (start_logits[0], end_logits[0])

@@ -131,9 +131,10 @@ def _measure(shape, side, number):
 
 
 def _windows():
-  """`TrainingWindows` of the file."""
+  """`PackedWindows` of the file."""
   import bert_span
-  from bert_span.data.span_windows import make_training_windows
+  from bert_span.data.labelled_windows import make_training_set
+  from bert_span.data.span_labels import SPAN_LABELS
   from bert_span.presets import load_pretrained
   from bert_span.squad.reader import read_squad
   from bert_span.text.preprocessor import SpanPreprocessor
@@ -149,7 +150,7 @@ def _windows():
     model_flags.window_options(),
   )
   examples = read_squad(_DATA_FILE.value or sample).examples
-  return make_training_windows(examples, preprocessor)[0]
+  return make_training_set(examples, preprocessor, SPAN_LABELS).windows
 
 
 def _batches(windows, side, number):

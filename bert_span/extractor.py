@@ -10,8 +10,8 @@ from bert_span.answers.window_scorer import WindowScorer
 from bert_span.data.window_batches import INPUT_SPECS
 from bert_span.fine_tuning.fine_tuner import fine_tune
 from bert_span.fine_tuning.options import FineTuningOptions
+from bert_span.heads.known import find_head, head_of_layer
 from bert_span.modeling.encoder import check_sequence_length
-from bert_span.presets import headed_model as heads
 from bert_span.presets import load_pretrained, model_directory
 from bert_span.presets.span_config import (
   CONFIG_FILE,
@@ -39,13 +39,14 @@ class SpanExtractor(Answerer):
   ```
 
   Args:
-    model: a `SpanModel`; with a B/I/O head answers have several spans.
+    model: a `SpanModel`.
     vocabulary: list of tokens, the index is the id.
     do_lower_case: lower-case and strip accents (uncased models).
     window_options: `WindowOptions`.
-    decoder_options: `DecoderOptions`, or `BioDecoderOptions` for a B/I/O head.
+    decoder_options: those of its head.
     fixed_length: pad every window to max_seq_length, as the original; else
       padding depends on the batch, and no position of it is ever scored.
+    head: `AnswerHead` of the model; None finds the package's own.
   """
 
   def __init__(
@@ -56,10 +57,11 @@ class SpanExtractor(Answerer):
     window_options=None,
     decoder_options=None,
     fixed_length=False,
+    head=None,
   ):
     self.model = model
     self.window_options = window_options or WindowOptions()
-    head = heads.head_of(model)
+    head = head or head_of_layer(model.head)
     check_sequence_length(model.backbone, self.window_options.max_seq_length)
     self._check_vocabulary_size(vocabulary)
     self.preprocessor = SpanPreprocessor(
@@ -67,7 +69,7 @@ class SpanExtractor(Answerer):
     )
     super().__init__(
       head,
-      decoder_options or heads.decoder_options(head),
+      decoder_options or head.options_type(),
       # Traced once, for whoever asks one question at a time.
       tf.function(self.preprocessor, input_signature=[INPUT_SPECS]),
       WindowScorer(model, fixed_length),
@@ -75,7 +77,12 @@ class SpanExtractor(Answerer):
 
   @classmethod
   def from_preset(
-    cls, preset, window_options=None, decoder_options=None, fixed_length=False
+    cls,
+    preset,
+    window_options=None,
+    decoder_options=None,
+    fixed_length=False,
+    head=None,
   ):
     """Loads a trained model.
 
@@ -87,6 +94,8 @@ class SpanExtractor(Answerer):
         with.
       decoder_options: those of its head, likewise.
       fixed_length: see the class.
+      head: `AnswerHead` that the model was saved with; None finds the
+        package's own by the name that the model has.
 
     Returns:
       A `SpanExtractor`.
@@ -96,19 +105,21 @@ class SpanExtractor(Answerer):
     """
     loaded = load_pretrained.load_pretrained(preset)
     config = read_span_config(preset) or {}
-    head = config.get("head", heads.SPAN)
-    if not heads.has_head(loaded, head):
+    head = head or find_head(config.get("head", "span"))
+    if not head.weights_of(loaded):
       raise ValueError(
-        f"{preset} is an encoder without a {head} head, so it cannot answer "
-        "questions yet. Fine-tune it with bert_span.run_squad --preset first."
+        f"{preset} is an encoder without a {head.name} head, so it cannot "
+        "answer questions yet. Fine-tune it with bert_span.run_squad --preset "
+        "first."
       )
     return cls(
-      heads.model_of(loaded, head),
+      head.model_of(loaded),
       load_vocabulary(loaded.vocabulary_path),
       config.get("do_lower_case", loaded.lower_case),
       window_options or WindowOptions(**config.get("window", {})),
-      decoder_options or heads.decoder_options(head, config.get("decoder")),
+      decoder_options or head.options_type(**config.get("decoder", {})),
       fixed_length,
+      head,
     )
 
   def save_to_preset(self, directory, selection=None, half_precision=False):
@@ -167,7 +178,7 @@ class SpanExtractor(Answerer):
       tokenizer.do_lower_case,
       self.window_options,
       self.decoder_options,
-      self.head,
+      self.head.name,
     )
 
   def _check_vocabulary_size(self, vocabulary):

@@ -10,6 +10,7 @@ import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.extractor import SpanExtractor
+from bert_span.heads.bio import BIO_HEAD
 
 _OTHER = "When was the cafe built?"
 _COMMAND = [sys.executable, "-m", "bert_span.ask"]
@@ -21,7 +22,7 @@ def folder(tmp_path_factory):
   path = tmp_path_factory.mktemp("ask")
   tiny_extractor().save_to_preset(path / "model")
   tiny_extractor(version_2=True).save_to_preset(path / "model2")
-  tiny_extractor(head="bio").save_to_preset(path / "bio")
+  tiny_extractor(head=BIO_HEAD).save_to_preset(path / "bio")
   (path / "passage.txt").write_text(CONTEXT, "utf-8-sig")
   return path
 

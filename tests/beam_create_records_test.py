@@ -6,6 +6,7 @@ import sys
 import pytest
 import tensorflow as tf
 
+from bert_span.data.span_labels import SPAN_LABELS
 from bert_span.data.training_records import MANIFEST_FILE, TrainingRecords
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
@@ -123,7 +124,7 @@ def test_a_squad_run_that_was_stopped_makes_the_other_shards_only(
     count=2,
     train_file=str(squad_folder / "v2.json"),
     version_2=True,
-    head="span",
+    labels=SPAN_LABELS,
     vocabulary=tuple(load_vocabulary(str(squad_folder / "vocab.txt"))),
     do_lower_case=True,
     window_options=WindowOptions(32, 8, 12),

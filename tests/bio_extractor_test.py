@@ -11,11 +11,11 @@ from bert_span import FineTuningOptions, SpanExtractor, SquadExample
 from bert_span.answers.decoding.bio_decoder import BioDecoderOptions
 from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.files.logits_file import (
-  BIO_LOGITS,
   LogitsWriter,
   read_logits,
 )
-from bert_span.presets import headed_model as heads
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.presets.model_directory import save_span_model
 from bert_span.squad.example import Answer
 
@@ -27,7 +27,7 @@ _UNICODE = (
 
 @pytest.fixture(scope="module")
 def extractor():
-  return tiny_extractor(head=heads.BIO)
+  return tiny_extractor(head=BIO_HEAD)
 
 
 def _examples():
@@ -40,7 +40,7 @@ def test_saved_model_gives_the_same_answers(tmp_path, remote, extractor):
   path = "ram://tag_extractor_test/model" if remote else tmp_path / "model"
   extractor.save_to_preset(path)
   loaded = SpanExtractor.from_preset(path)
-  assert loaded.head == heads.BIO
+  assert loaded.head == BIO_HEAD
   assert loaded.window_options == extractor.window_options
   assert loaded.decoder_options == extractor.decoder_options
   expected = list(extractor.predict(_examples()))
@@ -132,26 +132,29 @@ def test_options_of_the_other_head_are_refused(extractor):
 def test_every_token_is_scored_whatever_shares_its_batch(extractor):
   (one,) = extractor.window_logits(_examples(), batch_size=1)
   (many,) = extractor.window_logits(_examples(), batch_size=100)
-  np.testing.assert_allclose(one.tag_logits, many.tag_logits, atol=1e-4)
+  np.testing.assert_allclose(
+    one.logits["tag_logits"], many.logits["tag_logits"], atol=1e-4
+  )
 
 
 def test_saved_logits_are_read_back(tmp_path, extractor):
-  writer = LogitsWriter(extractor.model.logit_names)
+  writer = LogitsWriter(BIO_HEAD.logits)
   (logits,) = extractor.window_logits(_examples())
   writer.add(logits)
   writer.write(tmp_path / "logits.npz", 32)
-  saved = read_logits(tmp_path / "logits.npz", BIO_LOGITS)
+  saved = read_logits(tmp_path / "logits.npz", BIO_HEAD.logits)
   windows = {
     name: np.pad(logits.windows[name], [[0, 0], [0, 32]])[:, :32]
     for name in ("input_mask",)
   }
   windows = {**logits.windows, **windows}
-  (taken,) = saved.take(_examples(), windows)
-  length = logits.tag_logits.shape[1]
-  np.testing.assert_array_equal(taken[:, :length], logits.tag_logits)
+  taken = saved.take(_examples(), windows)["tag_logits"]
+  expected = logits.logits["tag_logits"]
+  length = expected.shape[1]
+  np.testing.assert_array_equal(taken[:, :length], expected)
   saved.check_all_taken()
   with pytest.raises(ValueError, match="it lacks start_logits"):
-    read_logits(tmp_path / "logits.npz")
+    read_logits(tmp_path / "logits.npz", SPAN_HEAD.logits)
 
 
 @pytest.mark.large
@@ -159,7 +162,7 @@ def test_saved_logits_are_read_back(tmp_path, extractor):
 def test_two_spans_are_learned(tmp_path, reduction):
   """Two questions learned by heart, one of them with two spans."""
   # From some starts so small a model never looks at the question.
-  extractor = tiny_extractor(head=heads.BIO, seed=6)
+  extractor = tiny_extractor(head=BIO_HEAD, seed=6)
   spans = (Answer("Anna", 22), Answer("the river", 41))
   assert all(CONTEXT.startswith(s.text, s.char_start) for s in spans)
   examples = [

@@ -19,8 +19,7 @@ from bert_span.jobs import (
   tflite_export,
 )
 from bert_span.presets.span_config import read_span_config
-from bert_span.serving.answer_server import ServingOptions
-from bert_span.serving.served_heads import server_of
+from bert_span.serving.answer_server import AnswerServer, ServingOptions
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
@@ -251,7 +250,7 @@ def test_served_and_tflite_probabilities_are_those_of_the_model(
   expected = [a.probability for a in extractor.answer(questions, contexts)]
   uncalibrated = [a.probability for a in plain.answer(questions, contexts)]
   assert not np.allclose(expected, uncalibrated, atol=1e-3)
-  served = server_of(extractor, ServingOptions()).answer(questions, contexts)
+  served = AnswerServer(extractor, ServingOptions()).answer(questions, contexts)
   np.testing.assert_allclose(served["probability"], expected, atol=1e-5)
   path = tmp_path / "tiny.tflite"
   path.write_bytes(

@@ -19,6 +19,7 @@ from bert_span.answers.files.prediction_files import write_prediction_files
 from bert_span.certificate.golden_logits import window_logits
 from bert_span.certificate.original_texts import is_text_of
 from bert_span.data.window_batches import window_batches
+from bert_span.heads.bio import BIO_HEAD
 from bert_span.squad.reader import read_squad
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
@@ -304,7 +305,7 @@ def test_logits_that_do_not_fit_end_in_one_line(folder, tmp_path):
 
 @pytest.mark.large
 def test_saved_tag_logits_give_the_files_of_the_model(folder, tmp_path):
-  extractor = tiny_extractor(head="bio")
+  extractor = tiny_extractor(head=BIO_HEAD)
   extractor.save_to_preset(tmp_path / "model")
   examples = read_squad(str(folder / "dev.json")).examples
   writer = LogitsWriter(extractor.model.logit_names)

@@ -7,6 +7,8 @@ import sys
 import pytest
 from tiny_extractor import tiny_extractor
 
+from bert_span.heads.bio import BIO_HEAD
+
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
@@ -45,7 +47,7 @@ def test_versions_are_exported_one_after_the_other(repository, model, tmp_path):
 def test_a_bio_model_is_exported_with_the_decoding_of_the_flags(
   repository, tmp_path
 ):
-  extractor = tiny_extractor(version_2=True, head="bio")
+  extractor = tiny_extractor(version_2=True, head=BIO_HEAD)
   extractor.save_to_preset(tmp_path / "model")
   flags = [f"--model={tmp_path / 'model'}", f"--output={tmp_path / 'base'}"]
   wrong = _export(repository, *flags, "--n_best_size=3", "--nowarmup")

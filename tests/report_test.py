@@ -9,6 +9,8 @@ import report_samples
 from browser import find_browser, open_browser
 from tiny_extractor import tiny_extractor
 
+from bert_span.heads.bio import BIO_HEAD
+
 pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
 _MAX_BYTES = 5_000_000
 _NUMBERS_OF_ROWS = (
@@ -243,7 +245,7 @@ def test_what_does_not_fit_together_is_named_with_the_files(report, tmp_path):
 
 @pytest.mark.large
 def test_a_bio_head_has_no_starts_and_ends(report, tmp_path):
-  tiny_extractor(head="bio").save_to_preset(tmp_path / "model")
+  tiny_extractor(head=BIO_HEAD).save_to_preset(tmp_path / "model")
   arguments = report_samples.write_files(tmp_path, report_samples.small_files())
   arguments.append(f"--model={tmp_path / 'model'}")
   process, _ = report(*arguments, "--question_id=who")

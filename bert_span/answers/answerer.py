@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from bert_span.answers import head_decoding
+from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.window_batches import window_batches
 from bert_span.squad.example import SquadExample
 
@@ -28,8 +28,8 @@ class AnswerForms:
   """Answers in the forms that people ask for; a subclass has `predict`.
 
   Args:
-    head: "span" or "bio".
-    decoder_options: `DecoderOptions`, or `BioDecoderOptions` for "bio".
+    head: `AnswerHead`.
+    decoder_options: those of the head.
   """
 
   def __init__(self, head, decoder_options):
@@ -78,11 +78,9 @@ class AnswerForms:
     """
     if isinstance(question, str) and isinstance(context, str):
       return self.answers([question], [context])[0]
-    if self.head == head_decoding.SPAN:
-      best = self.answer(question, context)
-      return [[answer] if answer.text else [] for answer in best]
     predictions = self.predict(_examples(question, context))
-    return [[Answer(*_fields(s)) for s in p.spans] for p in predictions]
+    spans = map(self.head.spans_of, predictions)
+    return [[Answer(*_fields(span)) for span in answer] for answer in spans]
 
 
 class Answerer(AnswerForms):
@@ -92,18 +90,17 @@ class Answerer(AnswerForms):
   the rest.
 
   Args:
-    head: "span" or "bio".
-    decoder_options: `DecoderOptions`, or `BioDecoderOptions` for "bio".
+    head: `AnswerHead`.
+    decoder_options: those of the head.
     make_windows: `SpanPreprocessor`, or a tf.function of one.
     score_windows: function of windows (a dict of arrays, see `SlidingWindows`)
-      and the number to read at once; gives start_logits and end_logits,
-      float32 [windows, seq_length], or for "bio" a tuple of tag_logits,
-      float32 [windows, seq_length, 3].
+      and the number to read at once; gives the dict of the head's logits,
+      float32 [windows, seq_length, ..].
   """
 
   def __init__(self, head, decoder_options, make_windows, score_windows):
     super().__init__(head, decoder_options)
-    self._decode = head_decoding.window_decoder(head, decoder_options)
+    self._decode = WindowDecoder(head, decoder_options)
     self._make_windows = make_windows
     self._score_windows = score_windows
 
@@ -117,8 +114,7 @@ class Answerer(AnswerForms):
         `window_logits`.
 
     Yields:
-      `Prediction`, or `BioPrediction` of a B/I/O head, in the order of
-      `examples`.
+      Predictions of the head, in the order of `examples`.
     """
     for logits in self.window_logits(examples, batch_size):
       if on_logits:
@@ -138,7 +134,7 @@ class Answerer(AnswerForms):
     """
     for batch, windows in window_batches(examples, self._make_windows):
       logits = self._score_windows(windows, batch_size)
-      yield head_decoding.window_logits(self.head, batch, windows, logits)
+      yield WindowLogits(batch, windows, logits)
 
   def decode(self, logits):
     """Turns logits into answers.
@@ -147,7 +143,7 @@ class Answerer(AnswerForms):
       logits: what `window_logits` gives.
 
     Returns:
-      List of `Prediction` or `BioPrediction`, one per example.
+      List of predictions, one per example.
     """
     return self._decode(logits)
 

@@ -5,20 +5,18 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.decoding.predictions import (
-  PREDICTION_COLUMNS,
-  predictions_of,
-)
-from bert_span.answers.decoding.span_decoder import SpanDecoder
 from bert_span.data.window_batches import example_arrays
 
 # The logit of a position that the encoder was not run on: far below any other
-# and finite, as the decoder demands.
+# and finite, as the decoders demand.
 NO_LOGIT = -1e9
 _ROWS = [None, None]  # [windows, seq_length]
 # What of the windows decides the answers.
 WINDOW_SPECS = {
   "example_index": tf.TensorSpec([None], tf.int32),
+  "context_start": tf.TensorSpec([None], tf.int32),
+  "context_length": tf.TensorSpec([None], tf.int32),
+  "first_context_position": tf.TensorSpec([None], tf.int32),
   "input_mask": tf.TensorSpec(_ROWS, tf.int32),
   "token_char_starts": tf.TensorSpec(_ROWS, tf.int32),
   "token_char_ends": tf.TensorSpec(_ROWS, tf.int32),
@@ -27,35 +25,44 @@ WINDOW_SPECS = {
 
 
 class WindowLogits(NamedTuple):
-  """Start and end logits of the windows of some examples.
+  """Logits of the windows of some examples.
 
   Attributes:
     examples: sequence of `SquadExample`.
     windows: dict of arrays, see `SlidingWindows`.
-    start_logits, end_logits: float32 [windows, seq_length].
+    logits: dict of the head's logits, such as start_logits, float32 [windows,
+      seq_length, ..].
   """
 
   examples: list
   windows: dict
-  start_logits: np.ndarray
-  end_logits: np.ndarray
+  logits: dict[str, np.ndarray]
 
 
 class WindowDecoder:
   """Turns `WindowLogits` into predictions; traced once for all batches.
 
   Args:
-    options: `DecoderOptions`.
+    head: `AnswerHead`.
+    options: its decoding options.
+
+  Raises:
+    ValueError: the options are of another head.
   """
 
-  def __init__(self, options):
-    logits = tf.TensorSpec(_ROWS, tf.float32)
-    decoder = SpanDecoder(options)
+  def __init__(self, head, options):
+    if not isinstance(options, head.options_type):
+      raise ValueError(
+        f"decoder_options must be {head.options_type.__name__} for a model "
+        f"with a {head.name} head. Received: {type(options).__name__}."
+      )
+    self._head = head
+    decoder = head.make_decoder(options)
 
-    def decode(*inputs):
-      outputs = decoder(*inputs)
+    def decode(contexts, windows, *logits):
+      outputs = decoder(contexts, windows, *logits)
       # The graph leaves out what is not asked for, such as n-best texts.
-      return {name: outputs[name] for name in PREDICTION_COLUMNS}
+      return {name: outputs[name] for name in head.prediction_columns}
 
     self._decode = tf.function(
       decode,
@@ -63,8 +70,10 @@ class WindowDecoder:
       input_signature=(
         tf.TensorSpec([None], tf.string),
         WINDOW_SPECS,
-        logits,
-        logits,
+        *(
+          tf.TensorSpec([*_ROWS, *shape], tf.float32)
+          for shape in head.logits.values()
+        ),
       ),
     )
 
@@ -75,14 +84,13 @@ class WindowDecoder:
       logits: `WindowLogits` with all windows of each of its examples.
 
     Returns:
-      List of `Prediction`, one per example.
+      List of predictions, one per example.
     """
     contexts = example_arrays(logits.examples)["context"]
     outputs = self._decode(
       tf.constant(contexts, tf.string),
       # As they are: tf.constant would copy them, twice.
       {name: logits.windows[name] for name in WINDOW_SPECS},
-      logits.start_logits,
-      logits.end_logits,
+      *(logits.logits[name] for name in self._head.logits),
     )
-    return predictions_of(logits.examples, outputs)
+    return self._head.predictions_of(logits.examples, outputs)

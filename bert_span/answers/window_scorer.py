@@ -31,16 +31,13 @@ class WindowScorer:
       batch_size: windows the model reads at once.
 
     Returns:
-      Tuple of the model's logit_names: start_logits, end_logits, float32
-      [windows, seq_length]; or tag_logits, float32 [windows, seq_length, 3].
+      Dict of the model's logits, float32 [windows, seq_length, ..].
     """
     shape = windows["input_ids"].shape
-    logits = tuple(
-      np.full(
-        [*shape, *self._model.output[name].shape[2:]], NO_LOGIT, np.float32
-      )
-      for name in self._model.logit_names
-    )
+    logits = {
+      name: np.full([*shape, *output.shape[2:]], NO_LOGIT, np.float32)
+      for name, output in self._model.output.items()
+    }
     lengths = windows["input_mask"].sum(axis=1)
     order = np.argsort(lengths, kind="stable")
     for i in range(0, len(order), batch_size):
@@ -52,12 +49,12 @@ class WindowScorer:
           for name in ("input_ids", "segment_ids", "input_mask")
         )
       )
-      for values, output in zip(logits, outputs, strict=True):
-        values[rows, :length] = output
+      for name, output in outputs.items():
+        logits[name][rows, :length] = output
     if not self._fixed_length:
       # Whatever shared the batch must not decide which positions there are.
       padding = windows["input_mask"] == 0
-      for values in logits:
+      for values in logits.values():
         values[padding] = NO_LOGIT
     return logits
 
@@ -68,7 +65,7 @@ class WindowScorer:
     return min(rounded, longest_of_all)
 
   def _logits(self, input_ids, segment_ids, input_mask):
-    outputs = self._model(
+    return self._model(
       {
         "token_ids": input_ids,
         "segment_ids": segment_ids,
@@ -76,4 +73,3 @@ class WindowScorer:
       },
       training=False,
     )
-    return tuple(outputs[name] for name in self._model.logit_names)

@@ -7,9 +7,9 @@ import threading
 import tensorflow as tf
 
 from bert_span.answers.files.answer_rows import answer_row
-from bert_span.answers.head_decoding import BIO, SPAN
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.extractor import SpanExtractor
+from bert_span.heads.known import HEADS
 from bert_span.serving.client.served_answer import answer_of_row
 
 _SAVED_MODEL_FILE = "saved_model.pb"
@@ -83,7 +83,7 @@ def _served_answers(source):
 
   model = tf.saved_model.load(source.model)
   signature = model.signatures["serving_default"]
-  head = BIO if "span_count" in signature.structured_outputs else SPAN
+  head = _served_head(source.model, signature)
 
   def answers(examples):
     # `model` is named here so that its variables live as long as this.
@@ -97,6 +97,18 @@ def _served_answers(source):
       yield from map(answer_of_row, _rows(columns))
 
   return head, answers
+
+
+def _served_head(path, signature):
+  """The head whose columns the signature answers with."""
+  answered = set(signature.structured_outputs)
+  for head in HEADS:
+    if set(head.served.guide) <= answered:
+      return head
+  raise ValueError(
+    f"{path} answers with {', '.join(sorted(answered))}, which is no head of "
+    "bert_span. Export the model with export_saved_model."
+  )
 
 
 def _rows(columns):

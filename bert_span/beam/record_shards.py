@@ -16,6 +16,7 @@ import tensorflow as tf
 from bert_span.data import training_records
 from bert_span.data.labelled_windows import make_training_set
 from bert_span.data.packed_windows import LeftOut
+from bert_span.data.window_labels import WindowLabels
 from bert_span.data.window_records import write_window_records
 from bert_span.pretraining.corpus.masked_copies import masked_copies
 from bert_span.pretraining.corpus.records import write_records
@@ -37,7 +38,7 @@ class SquadRecordShards:
     count: shards.
     train_file: SQuAD JSON file, which every worker sees.
     version_2: --version_2_with_negative.
-    head: "span" or "bio".
+    labels: `WindowLabels` of the head.
     vocabulary: tuple of tokens.
     do_lower_case: see `SpanPreprocessor`.
     window_options: `WindowOptions`.
@@ -50,7 +51,7 @@ class SquadRecordShards:
   count: int
   train_file: str
   version_2: bool
-  head: str
+  labels: WindowLabels
   vocabulary: tuple
   do_lower_case: bool
   window_options: object
@@ -72,13 +73,15 @@ class SquadRecordShards:
       Number of records.
     """
     tf.io.gfile.makedirs(self.directory)
-    examples = _training_examples(self.train_file, self.version_2, self.head)
+    examples = _training_examples(
+      self.train_file, self.version_2, self.labels.every_annotator
+    )
     slices = np.array_split(np.arange(len(examples)), self.count)
     own = [examples[i] for i in slices[shard]]
     training_set = make_training_set(
       own,
       self.preprocessor(),
-      self.head,
+      self.labels,
       self.annotator_labels,
       self.drop_answerless,
       may_be_empty=True,
@@ -111,7 +114,9 @@ class SquadRecordShards:
     """
     squad_file = read_squad(self.train_file)
     examples = training_examples(
-      squad_file, self.version_2, every_annotator=self.head == "bio"
+      squad_file,
+      self.version_2,
+      every_annotator=self.labels.every_annotator,
     )
     if len(examples) < self.count:
       raise ValueError(
@@ -140,7 +145,9 @@ class SquadRecordShards:
       sum(note["left_out"]["num_answerless"] for note in notes),
       [i for note in notes for i in note["left_out"]["without_token"]],
     )
-    examples = _training_examples(self.train_file, self.version_2, self.head)
+    examples = _training_examples(
+      self.train_file, self.version_2, self.labels.every_annotator
+    )
     path = training_records.write_manifest(
       self.directory,
       [os.path.basename(self._path(shard)) for shard in range(self.count)],
@@ -165,7 +172,7 @@ class SquadRecordShards:
   def _fingerprint(self):
     return training_records.window_fingerprint(
       self.preprocessor(),
-      self.head,
+      self.labels,
       self.version_2,
       self.annotator_labels,
       self.drop_answerless,
@@ -198,10 +205,10 @@ class SquadRecordShards:
 
 
 @functools.lru_cache(maxsize=1)
-def _training_examples(train_file, version_2, head):
+def _training_examples(train_file, version_2, every_annotator):
   """Read once a worker process."""
   return training_examples(
-    read_squad(train_file), version_2, every_annotator=head == "bio"
+    read_squad(train_file), version_2, every_annotator=every_annotator
   )
 
 

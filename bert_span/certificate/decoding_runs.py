@@ -9,6 +9,7 @@ from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.certificate.golden_logits import window_logits
 from bert_span.data.window_batches import window_batches
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.text.preprocessor import SpanPreprocessor
 
 KINDS = ("random", "ties", "peaky")
@@ -133,7 +134,10 @@ class RecordedWindows:
         )
       ]
       pairs = np.array(pairs, np.float32).reshape(-1, 2, length)
-      yield WindowLogits(examples, windows, pairs[:, 0], pairs[:, 1])
+      starts, ends = pairs[:, 0], pairs[:, 1]  # [windows, seq_length]
+      yield WindowLogits(
+        examples, windows, {"start_logits": starts, "end_logits": ends}
+      )
 
   def logits_hashes(self, kind):
     """SHA-1 of the start and of the end logits, by window.
@@ -150,8 +154,8 @@ class RecordedWindows:
       for example, index, start, end in zip(
         logits.windows["example_index"],
         logits.windows["doc_span_index"],
-        logits.start_logits,
-        logits.end_logits,
+        logits.logits["start_logits"],
+        logits.logits["end_logits"],
         strict=True,
       )
     }
@@ -162,7 +166,7 @@ class RecordedWindows:
     Args:
       run: `DecodingRun` of this configuration.
     """
-    decode = WindowDecoder(run.decoder_options)
+    decode = WindowDecoder(SPAN_HEAD, run.decoder_options)
     return {
       prediction.qas_id: prediction
       for logits in self.logits(run.kind)

@@ -13,6 +13,7 @@ from bert_span.certificate.decoding_runs import (
   decoding_runs,
 )
 from bert_span.certificate.window_checks import is_mislabelled
+from bert_span.data.span_labels import SPAN_LABELS
 from bert_span.data.window_rows import window_rows
 from bert_span.text.answer_positions import NO_TOKEN
 from bert_span.text.preprocessor import SpanPreprocessor
@@ -165,7 +166,7 @@ def _labelled_texts(goldens, configuration, examples):
     goldens.vocabulary, options=configuration.options
   )
   texts = {qas_id: [] for qas_id in examples}
-  rows = window_rows(list(examples.values()), preprocessor, is_training=True)
+  rows = window_rows(list(examples.values()), preprocessor, SPAN_LABELS)
   for row in rows:
     start, end = row["start_position"], row["end_position"]
     if start == NO_TOKEN:

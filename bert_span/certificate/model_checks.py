@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.certificate.check import Tally
-from bert_span.fine_tuning.fine_tuner import span_loss_fn
+from bert_span.heads.span import span_loss_fn
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import read_bert_config
 from bert_span.modeling.span_head import SpanHead

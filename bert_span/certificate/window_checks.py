@@ -4,6 +4,7 @@ import hashlib
 import re
 
 from bert_span.certificate.check import Tally
+from bert_span.data.span_labels import SPAN_LABELS
 from bert_span.data.window_rows import window_rows
 from bert_span.text.answer_positions import NO_TOKEN
 from bert_span.text.preprocessor import SpanPreprocessor
@@ -43,7 +44,11 @@ def our_features(goldens, configuration):
   contexts = {example.qas_id: example.context for example in examples}
   return [
     _feature(row, contexts[row["qas_id"]], configuration.options)
-    for row in window_rows(examples, preprocessor, configuration.is_training)
+    for row in window_rows(
+      examples,
+      preprocessor,
+      SPAN_LABELS if configuration.is_training else None,
+    )
   ]
 
 

@@ -21,6 +21,7 @@ window, where as much as possible of what is around it can be seen.
 
 import numpy as np
 
+from bert_span.data.window_labels import WindowLabels
 from bert_span.squad.answer_location import NOT_LOCATED
 
 ANNOTATOR_LABELS = ("soft", "majority", "first")
@@ -188,3 +189,33 @@ def _majority(tags):
   before = np.concatenate([[O], chosen[:-1]])
   chosen[(chosen == I) & (before == O)] = B
   return chosen
+
+
+def _label(examples, windows, annotator_labels):
+  """See `WindowLabels`."""
+  labels, is_labelled = window_bio_labels(examples, windows, annotator_labels)
+  return {"tag_labels": labels}, is_labelled
+
+
+def _has_answer(windows):
+  """Whether an annotator marked a token of the window, bool [windows]."""
+  tags = windows.labels["tag_labels"]  # [all tokens, 3]
+  marked = np.any(tags[:, :O] > 0, axis=1).astype(np.int64)
+  return np.add.reduceat(marked, windows.row_splits[:-1]) > 0
+
+
+def _is_answerable(example):
+  return any(example.annotators)
+
+
+# tag_labels: shares of B, I and O; zero at tokens of the question and at
+# special tokens.
+BIO_LABELS = WindowLabels(
+  head="bio",
+  window_labels=(),
+  token_labels={"tag_labels": NUM_TAGS},
+  label=_label,
+  has_answer=_has_answer,
+  is_answerable=_is_answerable,
+  every_annotator=True,
+)

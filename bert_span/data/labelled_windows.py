@@ -1,11 +1,11 @@
-"""What a model is fine-tuned on: labelled windows and where they come from."""
+"""What a model is fine-tuned on: questions become labelled windows."""
 
 import dataclasses
 
-from bert_span.data.bio_windows import make_bio_windows
-from bert_span.data.packed_windows import LeftOut, PackedWindows
-from bert_span.data.span_windows import make_training_windows
-from bert_span.presets.headed_model import BIO
+import numpy as np
+
+from bert_span.data.packed_windows import LeftOut, PackedWindows, row_splits
+from bert_span.data.window_batches import window_batches
 
 
 @dataclasses.dataclass(frozen=True)
@@ -13,7 +13,7 @@ class TrainingSet:
   """Labelled windows.
 
   Attributes:
-    windows: `TrainingWindows`, or `BioWindows` for a B/I/O head.
+    windows: `PackedWindows`.
     num_examples: questions they were made of, which steps are counted from.
     left_out: `LeftOut`, what is not trained on.
   """
@@ -26,37 +26,56 @@ class TrainingSet:
 def make_training_set(
   examples,
   preprocessor,
-  head,
-  annotator_labels,
-  drop_answerless,
+  labels,
+  annotator_labels="soft",
+  drop_answerless=False,
   may_be_empty=False,
 ):
   """Makes the windows of questions, labelled for a head.
 
+  A question whose answer has no token (a lone zero-width space) is left out: it
+  can teach neither a span nor that there is none.
+
   Args:
     examples: sequence of `SquadExample`.
     preprocessor: `SpanPreprocessor`.
-    head: "span" or "bio".
-    annotator_labels: see `tag_labels`; of no account for "span".
-    drop_answerless: leave out windows of answerable questions that do not
-      hold the answer.
-    may_be_empty: take examples without any window to train on.
+    labels: `WindowLabels` of the head.
+    annotator_labels: see `tag_labels`; of no account for a span head.
+    drop_answerless: leave out windows of answerable questions that do not hold
+      the answer; the original trains them as null answers.
+    may_be_empty: take examples without any window to train on: they are a part
+      of a whole that has some.
 
   Returns:
-    `TrainingSet`.
+    `TrainingSet`, its windows in the order of `examples`.
 
   Raises:
     ValueError: there is no window to train on.
   """
-  if head == BIO:
-    windows, left_out = make_bio_windows(
-      examples, preprocessor, annotator_labels, drop_answerless, may_be_empty
+  parts, indices, trainable = [], [], []
+  first = 0
+  for batch, windows in window_batches(
+    examples, preprocessor, with_answers=not labels.every_annotator
+  ):
+    values, can_train = labels.label(batch, windows, annotator_labels)
+    parts.append(_without_padding(windows, values, labels))
+    indices.append(first + windows["example_index"])
+    trainable.append(can_train)
+    first += len(batch)
+  windows = _concatenated(parts, labels)
+  indices, can_train = np.concatenate(indices), np.concatenate(trainable)
+  keep = can_train
+  if drop_answerless:
+    answerable = np.array([labels.is_answerable(e) for e in examples], bool)
+    keep = can_train & (windows.has_answer | ~answerable[indices])
+  if not (may_be_empty or keep.any()):
+    raise ValueError(
+      f"The {len(examples)} training examples give no window to train on: "
+      "their passages are empty, or hold no answer. Check --train_file."
     )
-  else:
-    windows, left_out = make_training_windows(
-      examples, preprocessor, drop_answerless, may_be_empty
-    )
-  return TrainingSet(windows, len(examples), left_out)
+  without_token = [examples[i].qas_id for i in np.unique(indices[~can_train])]
+  left_out = LeftOut(int(np.sum(can_train & ~keep)), without_token)
+  return TrainingSet(windows.select(keep), len(examples), left_out)
 
 
 def left_out_lines(left_out):
@@ -80,3 +99,31 @@ def left_out_lines(left_out):
       f"have no WordPiece in the passage (first: {named}). Correct or remove "
       "them."
     )
+
+
+def _without_padding(windows, values, labels):
+  """`PackedWindows` of a dict of windows and the dict of their labels."""
+  mask = windows["input_mask"].astype(bool)
+  return PackedWindows(
+    windows["input_ids"][mask],
+    row_splits(mask.sum(axis=1)),
+    windows["first_context_position"],
+    {
+      name: array[mask] if name in labels.token_labels else array
+      for name, array in values.items()
+    },
+    labels,
+  )
+
+
+def _concatenated(parts, labels):
+  return PackedWindows(
+    np.concatenate([part.token_ids for part in parts]),
+    row_splits(np.concatenate([part.lengths for part in parts])),
+    np.concatenate([part.first_context_positions for part in parts]),
+    {
+      name: np.concatenate([part.labels[name] for part in parts])
+      for name in (*labels.window_labels, *labels.token_labels)
+    },
+    labels,
+  )

@@ -21,7 +21,7 @@ class BucketedBatches:
   epoch leaves over, fewer than batch_size windows, joins the next one.
 
   Args:
-    windows: `TrainingWindows` or `BioWindows`, at least one.
+    windows: `PackedWindows`, at least one.
     batch_size: windows in every batch.
     max_seq_length: WordPieces; no window is longer.
     bucket_width: batches are padded to a multiple of it, in WordPieces; None

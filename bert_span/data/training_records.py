@@ -25,7 +25,6 @@ from bert_span.data.window_records import (
   read_window_records,
   write_window_records,
 )
-from bert_span.presets.headed_model import BIO
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.fingerprints import differences
 from bert_span.storage.log import log_line
@@ -37,13 +36,13 @@ _BLOCK_BYTES = 1 << 20
 
 
 def window_fingerprint(
-  preprocessor, head, version_2, annotator_labels, drop_answerless
+  preprocessor, labels, version_2, annotator_labels, drop_answerless
 ):
   """What the windows of a source depend on.
 
   Args:
     preprocessor: `SpanPreprocessor`.
-    head: "span" or "bio".
+    labels: `WindowLabels` of the head.
     version_2: --version_2_with_negative, which decides what is trained on.
     annotator_labels: see `tag_labels`.
     drop_answerless: see `make_training_set`.
@@ -60,8 +59,10 @@ def window_fingerprint(
     "vocabulary_sha256": vocabulary_sha256(tokenizer.vocabulary),
     "version_2_with_negative": version_2,
     "drop_answerless_windows": drop_answerless,
-    "head": head,
-    **({"annotator_labels": annotator_labels} if head == BIO else {}),
+    "head": labels.head,
+    **(
+      {"annotator_labels": annotator_labels} if labels.every_annotator else {}
+    ),
   }
 
 
@@ -182,11 +183,12 @@ class TrainingRecords:
     if source is not None:
       self._check("made_of", source)
 
-  def read(self, fingerprint):
+  def read(self, fingerprint, labels):
     """Reads the windows.
 
     Args:
       fingerprint: dict of `window_fingerprint` of now.
+      labels: `WindowLabels` of the head.
 
     Returns:
       `TrainingSet`, equal to the one written.
@@ -199,7 +201,7 @@ class TrainingRecords:
     windows = read_window_records(
       [os.path.join(self._directory, shard["file"]) for shard in shards],
       [shard["records"] for shard in shards],
-      has_tags=fingerprint["head"] == BIO,
+      labels,
     )
     return TrainingSet(
       windows,

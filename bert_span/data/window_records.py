@@ -15,10 +15,7 @@ alike.
 import numpy as np
 import tensorflow as tf
 
-from bert_span.data.bio_labels import NUM_TAGS
-from bert_span.data.bio_windows import BioWindows
-from bert_span.data.packed_windows import row_splits
-from bert_span.data.span_windows import TrainingWindows
+from bert_span.data.packed_windows import PackedWindows, row_splits
 from bert_span.storage.record_files import (
   READ_BYTES,
   open_records,
@@ -26,8 +23,6 @@ from bert_span.storage.record_files import (
 )
 
 _TOKEN_FEATURES = ("input_ids", "input_mask", "segment_ids")
-_POSITIONS = ("start_positions", "end_positions")
-_TAGS = "tag_labels"
 _IDS = "unique_ids"
 _FIRST_ID = 1_000_000_000  # As run_squad.
 # Records that one call lays out or parses: enough to spread its cost.
@@ -40,7 +35,7 @@ def write_window_records(paths, windows, padded_length=None, first_window=0):
   Args:
     paths: list of files to write, local or any path of tf.io.gfile; each is
       whole or not there.
-    windows: `TrainingWindows` or `BioWindows`.
+    windows: `PackedWindows`.
     padded_length: WordPieces that every record gets; None adds no padding.
     first_window: number of the first one, from which unique_ids count.
 
@@ -55,16 +50,16 @@ def write_window_records(paths, windows, padded_length=None, first_window=0):
   return [len(share) for share in shares]
 
 
-def read_window_records(paths, counts, has_tags):
+def read_window_records(paths, counts, labels):
   """Reads what `write_window_records` wrote.
 
   Args:
     paths: list of its files, in order.
     counts: list of int, how many records each must hold.
-    has_tags: whether they are windows of a B/I/O head.
+    labels: `WindowLabels` that they were written with.
 
   Returns:
-    `TrainingWindows` or `BioWindows`, in the order of writing.
+    `PackedWindows`, in the order of writing.
 
   Raises:
     ValueError: a file is missing, damaged or of another length.
@@ -72,7 +67,7 @@ def read_window_records(paths, counts, has_tags):
   parts = []
   for path, count in zip(paths, counts, strict=True):
     try:
-      batches = list(_batches(path, has_tags))
+      batches = list(_batches(path, labels))
     except tf.errors.OpError as error:
       raise ValueError(
         f"{path} cannot be read ({error.message}). {_WRITE_AGAIN}"
@@ -85,7 +80,7 @@ def read_window_records(paths, counts, has_tags):
       )
     parts += batches
   joined = {name: _joined(parts, name) for name in parts[0]}
-  return _windows(joined, has_tags)
+  return _windows(joined, labels)
 
 
 _WRITE_AGAIN = "Write the records again with bert_span.create_squad_records."
@@ -100,61 +95,61 @@ def _records(windows, indices, padded_length, first_window):
     batch = windows.batch(indices[several], longest)
     batch[_IDS] = _FIRST_ID + first_window + indices[several]
     for row, length in enumerate(lengths[several]):
-      yield _serialized(batch, row, padded_length or length)
+      yield _serialized(batch, row, padded_length or length, windows.scheme)
 
 
-def _serialized(batch, row, length):
+def _serialized(batch, row, length, labels):
   """The record of one window of a batch, cut to a length."""
   integers = {name: batch[name][row, :length] for name in _TOKEN_FEATURES}
-  integers[_IDS] = [batch[_IDS][row]]
-  if _TAGS in batch:
-    labels = batch[_TAGS][row, :length].ravel()
-    return serialized_example(integers, {_TAGS: labels})
-  positions = {name: [batch[name][row]] for name in _POSITIONS}
-  return serialized_example({**integers, **positions})
+  for name in (_IDS, *labels.window_labels):
+    integers[name] = [batch[name][row]]
+  floats = {
+    name: batch[name][row, :length].ravel() for name in labels.token_labels
+  }
+  return serialized_example(integers, floats)
 
 
-def _batches(path, has_tags):
+def _batches(path, labels):
   """Yields dicts of arrays, some records at a time, without padding."""
   features = {name: tf.io.RaggedFeature(tf.int64) for name in _TOKEN_FEATURES}
-  if has_tags:
-    features[_TAGS] = tf.io.RaggedFeature(tf.float32)
-  else:
-    features |= {
-      name: tf.io.FixedLenFeature([], tf.int64) for name in _POSITIONS
-    }
-
+  for name in labels.window_labels:
+    features[name] = tf.io.FixedLenFeature([], tf.int64)
+  for name in labels.token_labels:
+    features[name] = tf.io.RaggedFeature(tf.float32)
   dataset = tf.data.TFRecordDataset(path, buffer_size=READ_BYTES)
   dataset = dataset.batch(_RECORDS_PER_BATCH)
   dataset = dataset.map(
-    lambda records: _without_padding(tf.io.parse_example(records, features)),
+    lambda records: _without_padding(
+      tf.io.parse_example(records, features), labels
+    ),
     num_parallel_calls=tf.data.AUTOTUNE,
   )
   return dataset.prefetch(tf.data.AUTOTUNE).as_numpy_iterator()
 
 
-def _without_padding(parsed):
+def _without_padding(parsed, labels):
   """Cuts the padding off; int32 as everywhere, since TPUs know no int64.
 
   Args:
     parsed: dict of tensors [records] and ragged tensors [records, WordPieces].
+    labels: `WindowLabels`.
 
   Returns:
-    Dict of tensors: token_ids [all tokens], tag_labels [all tokens, 3] or
-    start_positions, end_positions [records]; lengths and context_lengths
-    [records], WordPieces and those of them in segment 1.
+    Dict of tensors: token_ids [all tokens]; lengths and context_lengths
+    [records], WordPieces and those of them in segment 1; the labels, [records]
+    or [all tokens, values].
   """
   mask = parsed["input_mask"].flat_values > 0
   result = {
     "token_ids": tf.boolean_mask(parsed["input_ids"].flat_values, mask),
     "lengths": tf.reduce_sum(parsed["input_mask"], axis=1),
     "context_lengths": tf.reduce_sum(parsed["segment_ids"], axis=1),
+    **{name: parsed[name] for name in labels.window_labels},
   }
-  result |= {name: parsed[name] for name in _POSITIONS if name in parsed}
   result = {name: tf.cast(value, tf.int32) for name, value in result.items()}
-  if _TAGS in parsed:
-    labels = tf.reshape(parsed[_TAGS].flat_values, [-1, NUM_TAGS])
-    result[_TAGS] = tf.boolean_mask(labels, mask)
+  for name, num_values in labels.token_labels.items():
+    values = tf.reshape(parsed[name].flat_values, [-1, num_values])
+    result[name] = tf.boolean_mask(values, mask)
   return result
 
 
@@ -162,13 +157,15 @@ def _joined(parts, name):
   return np.concatenate([part[name] for part in parts])
 
 
-def _windows(joined, has_tags):
-  tokens = {
-    "token_ids": joined["token_ids"],
-    "row_splits": row_splits(joined["lengths"]),
+def _windows(joined, labels):
+  return PackedWindows(
+    joined["token_ids"],
+    row_splits(joined["lengths"]),
     # A window is its question, segment 0, and its passage, segment 1.
-    "first_context_positions": joined["lengths"] - joined["context_lengths"],
-  }
-  if has_tags:
-    return BioWindows(**tokens, tag_labels=joined[_TAGS])
-  return TrainingWindows(**tokens, **{n: joined[n] for n in _POSITIONS})
+    joined["lengths"] - joined["context_lengths"],
+    {
+      name: joined[name]
+      for name in (*labels.window_labels, *labels.token_labels)
+    },
+    labels,
+  )

@@ -1,10 +1,9 @@
 """Windows as rows for people and other programs: JSON values, no padding."""
 
-from bert_span.data.bio_labels import window_bio_labels
 from bert_span.data.window_batches import window_batches
 
 
-def window_rows(examples, preprocessor, is_training):
+def window_rows(examples, preprocessor, labels=None, annotator_labels="soft"):
   """Converts examples to one row a window, a batch of examples at a time.
 
   Example: of a window "[CLS] who ? [SEP] ada [SEP]", in training, a row reads
@@ -19,59 +18,51 @@ def window_rows(examples, preprocessor, is_training):
   Args:
     examples: sequence of `SquadExample`.
     preprocessor: `SpanPreprocessor`.
-    is_training: label the windows with the first answer of each example; the
-      positions are None otherwise.
+    labels: `WindowLabels` to label the windows with; None leaves start_position
+      and end_position None.
+    annotator_labels: see `tag_labels`.
 
   Yields:
     Dicts of what JSON holds, in the order of `examples`. Positions index the
     window and are inclusive, (0, 0) where it does not hold the answer, (-1, -1)
-    where the answer has no token, which is not trained on;
-    token_char_spans are half-open offsets into the context in characters,
-    None for what is no token of it. A passage without tokens has no row.
+    where the answer has no token, which is not trained on; token_char_spans
+    are half-open offsets into the context in characters, None for what is no
+    token of it. B/I/O labels replace the positions by tag_labels: [share of B,
+    of I, of O] of every token of the passage, None for others, and None
+    everywhere where no annotator's answer has a token. A passage without
+    tokens has no row.
   """
-  batches = window_batches(examples, preprocessor, with_answers=is_training)
-  for batch, windows in batches:
+  with_answers = labels is not None and not labels.every_annotator
+  for batch, windows in window_batches(examples, preprocessor, with_answers):
+    values = {}
+    if labels is not None:
+      values, _ = labels.label(batch, windows, annotator_labels)
     for row, example_index in enumerate(windows["example_index"]):
       qas_id = batch[example_index].qas_id
-      yield {"qas_id": qas_id, **_row(windows, row, is_training)}
+      yield {"qas_id": qas_id, **_row(windows, row, labels, values)}
 
 
-def bio_window_rows(examples, preprocessor, annotator_labels):
-  """Converts examples to rows with B/I/O labels, as the B/I/O head learns them.
-
-  Args:
-    examples: sequence of `SquadExample`.
-    preprocessor: `SpanPreprocessor`.
-    annotator_labels: see `tag_labels`.
-
-  Yields:
-    The dicts of `window_rows`, with tag_labels instead of positions: [share of
-    B, of I, of O] of every token of the passage, None for others. All are None
-    where no annotator's answer has a token, which is not trained on.
-  """
-  for batch, windows in window_batches(examples, preprocessor):
-    labels, _ = window_bio_labels(batch, windows, annotator_labels)
-    for row, example_index in enumerate(windows["example_index"]):
-      fields = _row(windows, row, is_training=False)
-      del fields["start_position"], fields["end_position"]
-      shares = labels[row, : len(fields["input_ids"])].tolist()
-      yield {
-        "qas_id": batch[example_index].qas_id,
-        **fields,
-        "tag_labels": [share if any(share) else None for share in shares],
-      }
-
-
-def _row(windows, row, is_training):
+def _row(windows, row, labels, values):
   """The fields of one window of a dict of arrays."""
   length = int(windows["input_mask"][row].sum())
 
   def unpadded(name):
     return windows[name][row, :length].tolist()
 
-  def position(name):
-    return int(windows[name][row]) if is_training else None
-
+  of_window = {"start_position": None, "end_position": None}
+  of_tokens = {}
+  if labels is not None:
+    of_window = {
+      name.removesuffix("s"): int(values[name][row])
+      for name in labels.window_labels
+    }
+    of_tokens = {
+      name: [
+        shares if any(shares) else None
+        for shares in values[name][row, :length].tolist()
+      ]
+      for name in labels.token_labels
+    }
   char_spans = zip(
     unpadded("token_char_starts"), unpadded("token_char_ends"), strict=True
   )
@@ -79,10 +70,10 @@ def _row(windows, row, is_training):
     "doc_span_index": int(windows["doc_span_index"][row]),
     "input_ids": unpadded("input_ids"),
     "segment_ids": unpadded("segment_ids"),
-    "start_position": position("start_positions"),
-    "end_position": position("end_positions"),
+    **of_window,
     "token_char_spans": [
       None if start < 0 else [start, end] for start, end in char_spans
     ],
     "max_context": [int(best) for best in unpadded("is_max_context")],
+    **of_tokens,
   }

@@ -3,15 +3,12 @@
 import dataclasses
 import hashlib
 
-from bert_span.answers.scoring.multi_span import evaluate_multi_span
 from bert_span.answers.scoring.official_scores import official_scores
-from bert_span.presets import headed_model as heads
 from bert_span.squad.reader import SquadFile
 from bert_span.training.run.selection import SelectionOptions
 
 # What a training shows of the official scores, as far as they are there.
 _SHOWN = ("exact_match", "exact", "f1", "HasAns_f1", "NoAns_f1")
-_SHOWN_OF_SPANS = ("exact_match_f1", "overlap_f1")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +34,7 @@ class DevelopmentSet:
 
     Args:
       decoder_options: of the extractor.
-      head: "span" or "bio".
+      head: `AnswerHead`.
 
     Returns:
       `SelectionOptions`.
@@ -58,8 +55,8 @@ class DevelopmentSet:
       metric = "exact"
     if metric not in scores:
       raise ValueError(
-        f"--best_metric={metric} is not among the scores of a {head} head: "
-        f"{', '.join(scores)}. Choose one of these."
+        f"--best_metric={metric} is not among the scores of a {head.name} "
+        f"head: {', '.join(scores)}. Choose one of these."
       )
     return dataclasses.replace(self.options, best_metric=metric)
 
@@ -76,14 +73,12 @@ class DevelopmentSet:
     answers = extractor.predict(self.squad_file.examples, self.batch_size)
     predictions = list(interruptible(answers))
     version_2 = extractor.decoder_options.version_2_with_negative
-    spans = {}
-    if extractor.head == heads.BIO:
-      spans = {p.qas_id: [s.text for s in p.spans] for p in predictions}
+    head = extractor.head
     return self._shown_scores(
       {p.qas_id: p.text for p in predictions},
       {p.qas_id: p.null_odds for p in predictions} if version_2 else None,
-      spans,
-      extractor.head,
+      {p.qas_id: [s.text for s in head.spans_of(p)] for p in predictions},
+      head,
     )
 
   def fingerprint(self, decoder_options):
@@ -102,7 +97,4 @@ class DevelopmentSet:
   def _shown_scores(self, texts, null_odds, spans, head):
     scores = official_scores(self.squad_file, texts, null_odds)
     shown = {name: scores[name] for name in _SHOWN if name in scores}
-    if head == heads.BIO:
-      of_spans = evaluate_multi_span(self.squad_file.examples, spans)
-      shown |= {name: of_spans[name] for name in _SHOWN_OF_SPANS}
-    return shown
+    return shown | head.development_scores(self.squad_file.examples, spans)

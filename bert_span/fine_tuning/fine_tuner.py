@@ -6,14 +6,8 @@ import keras
 
 from bert_span.data.labelled_windows import left_out_lines, make_training_set
 from bert_span.data.length_buckets import BucketedBatches
-from bert_span.fine_tuning.loss_functions import (
-  bio_fingerprint,
-  bio_loss_fn,
-)
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
-from bert_span.modeling.span_loss import SpanLoss
-from bert_span.presets.headed_model import BIO, head_of
 from bert_span.storage.log import log_line
 from bert_span.training.devices.strategy import scope_of
 from bert_span.training.learning_rate import WarmupLinearDecay
@@ -66,7 +60,7 @@ def training_set_of(extractor, examples, options):
   return make_training_set(
     examples,
     extractor.preprocessor,
-    extractor.head,
+    extractor.head.labels,
     options.annotator_labels,
     options.drop_answerless_windows,
   )
@@ -126,7 +120,7 @@ def fine_tune_on(
   ):
     trainer = Trainer(
       extractor.model,
-      _loss_fn(extractor, options),
+      extractor.head.loss_fn(options),
       optimizer,
       TrainOptions(
         num_train_steps=num_train_steps,
@@ -160,42 +154,6 @@ def batches_of(extractor, training_set, options):
   )
 
 
-def _loss_fn(extractor, options):
-  if head_of(extractor.model) == BIO:
-    return bio_loss_fn(options.bio_loss_reduction, options.bio_class_weights)
-  return span_loss_fn(options.loss_reduction)
-
-
-def span_loss_fn(reduction):
-  """The loss of a batch as the training loop wants it.
-
-  Args:
-    reduction: "mean" of start and end, or "sum".
-
-  Returns:
-    Function of (model, batch) to float32 [batch].
-  """
-  loss = SpanLoss(reduction)
-
-  def window_losses(model, batch):
-    logits = model(
-      {
-        "token_ids": batch["input_ids"],
-        "segment_ids": batch["segment_ids"],
-        "padding_mask": batch["input_mask"],
-      },
-      training=True,
-    )
-    return loss.window_losses(
-      logits["start_logits"],
-      logits["end_logits"],
-      batch["start_positions"],
-      batch["end_positions"],
-    )
-
-  return window_losses
-
-
 def _unsummed_embeddings(model, options):
   """The paths of the tables that clip_by_unsummed_embeddings is about."""
   if not options.clip_by_unsummed_embeddings:
@@ -214,7 +172,7 @@ def _fingerprint(extractor, training_set, options):
     "num_examples": training_set.num_examples,
     "num_windows": len(training_set.windows),
     "windows_sha256": training_set.windows.digest(),
-    **(bio_fingerprint(options) if head_of(extractor.model) == BIO else {}),
+    **extractor.head.fingerprint(options),
   }
 
 

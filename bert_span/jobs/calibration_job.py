@@ -29,6 +29,8 @@ from bert_span.presets.span_config import (
 from bert_span.reporting.score_table import format_calibration
 from bert_span.squad.reader import SquadFile, read_squad
 from bert_span.storage import atomic_file
+from bert_span.heads.span import SPAN_HEAD
+from bert_span.squad.reader import SquadFile
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +56,7 @@ class ScoredQuestions:
     Returns:
       List of `Prediction`.
     """
-    decode = WindowDecoder(options)
+    decode = WindowDecoder(SPAN_HEAD, options)
     return [p for batch in self.batches for p in decode(batch)]
 
 

@@ -10,9 +10,9 @@ import bert_span
 from bert_span.data.window_batches import example_batches
 from bert_span.extractor import SpanExtractor
 from bert_span.serving import model_card, verification, version_folder, warmup
-from bert_span.serving.answer_server import ServingOptions
+from bert_span.serving.answer_server import AnswerServer, ServingOptions
 from bert_span.serving.encoder_dtype import cast_encoder
-from bert_span.serving.served_heads import served_head, server_of
+from bert_span.serving.signature_guide import output_guide
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 
@@ -102,13 +102,13 @@ def export_saved_model(
   if with_warmup:
     warmup.check_available()
   extractor = _with_dtype(extractor, dtype)
-  head = served_head(extractor.head)
+  head = extractor.head
   examples = sample_examples()
   name = os.path.basename(os.path.realpath(base))
   with version_folder.new_version(base, version) as target:
     directory = target.directory
     version_folder.write_saved_model(
-      server_of(extractor, options),
+      AnswerServer(extractor, options),
       extractor.preprocessor.tokenizer.vocabulary,
       directory,
     )
@@ -118,7 +118,7 @@ def export_saved_model(
       # The extractor's own batches: in half precision a window's logits
       # depend on how far those beside it are padded.
       example_batches(examples),
-      list(map(head.expected_row, predictions)),
+      list(map(head.served.expected_row, predictions)),
       _TOLERANCE[dtype],
     )
     if with_warmup:
@@ -130,7 +130,7 @@ def export_saved_model(
       )
     card = {
       "name": name,
-      "signatures": model_card.signatures_of(directory, head.output_guide),
+      "signatures": model_card.signatures_of(directory, output_guide(head)),
       "options": _all_options(extractor, options, dtype),
       "encoder": _encoder_sizes(extractor.model.backbone),
       "training": model_card.training_run(source) if source else {},
@@ -177,6 +177,7 @@ def _with_dtype(extractor, dtype):
     extractor.window_options,
     extractor.decoder_options,
     extractor.preprocessor.sliding_windows.pad_to_max,
+    extractor.head,
   )
 
 
@@ -190,7 +191,7 @@ def _warmup_batches(examples):
 def _all_options(extractor, options, dtype):
   preprocessor = extractor.preprocessor
   return {
-    "head": extractor.head,
+    "head": extractor.head.name,
     **dataclasses.asdict(extractor.window_options),
     **dataclasses.asdict(extractor.decoder_options),
     **dataclasses.asdict(options),

@@ -8,7 +8,7 @@ import tensorflow as tf
 import tqdm
 
 from bert_span.answers.decoding.span_decoder import DecoderOptions
-from bert_span.answers.files import bio_prediction_files, prediction_files
+from bert_span.answers.files import prediction_files
 from bert_span.answers.files.logits_file import LogitsWriter
 from bert_span.answers.files.original_no_span import as_original_without_span
 from bert_span.answers.files.prediction_reader import (
@@ -17,15 +17,15 @@ from bert_span.answers.files.prediction_reader import (
 )
 from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.data.training_records import window_fingerprint
-from bert_span.fine_tuning import bio_outputs
 from bert_span.fine_tuning.fine_tuner import (
   fine_tune_on,
   seed_everything,
   training_set_of,
 )
 from bert_span.fine_tuning.options import FineTuningOptions
+from bert_span.heads.answer_head import AnswerHead
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs.squad_models import SquadModels
-from bert_span.presets import headed_model as heads
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.reporting.score_table import format_bio_scores, format_scores
 from bert_span.squad.reader import SquadFile, read_squad
@@ -61,13 +61,13 @@ class SquadJob:
     output_dir: folder of everything that is written.
     source: `EncoderSource` of the model to start from.
     window_options: `WindowOptions`.
-    decoder_options: `DecoderOptions`, or `BioDecoderOptions` for "bio".
+    decoder_options: those of the head.
     fine_tuning_options: `FineTuningOptions`.
     head_bias: whether a new span head has a bias.
     no_span: "no_answer", or "original", see `as_original_without_span`.
     verbose: name every place of a data problem.
-    head: "span", or "bio" for answers of several spans.
-    disagreement_questions: of a B/I/O head, questions in the report on where
+    head: `AnswerHead`.
+    disagreement_questions: questions in a B/I/O head's report on where
       annotators differ.
     strategy: tf.distribute.Strategy to train with; None for one device.
   """
@@ -80,7 +80,7 @@ class SquadJob:
   head_bias: bool = True
   no_span: str = "no_answer"
   verbose: bool = False
-  head: str = heads.SPAN
+  head: AnswerHead = SPAN_HEAD
   disagreement_questions: int = 20
   strategy: tf.distribute.Strategy | None = None
 
@@ -147,7 +147,9 @@ class SquadJob:
       options = self.fine_tuning_options
       training_set = training_set_of(extractor, examples, options)
     else:
-      training_set = source.read(self._window_fingerprint(extractor))
+      training_set = source.read(
+        self._window_fingerprint(extractor), self.head.labels
+      )
     return extractor, training_set, digest
 
   def predict(self, squad_file, batch_size, write_logits=False):
@@ -162,15 +164,15 @@ class SquadJob:
     examples = prediction_examples(squad_file, version_2)
     self._report(squad_file)
     extractor = self._models.trained()
-    logits = LogitsWriter(extractor.model.logit_names) if write_logits else None
-    agreement = self._agreement_writer()
-    takers = [taker.add for taker in (logits, agreement) if taker]
+    logits = LogitsWriter(self.head.logits) if write_logits else None
+    observer = self.head.make_observer(self.disagreement_questions)
+    observers = [each for each in (logits, observer) if each]
     predictions = list(
       tqdm.tqdm(
         extractor.predict(
           examples,
           batch_size,
-          on_logits=lambda batch: [take(batch) for take in takers],
+          on_logits=lambda batch: [each.add(batch) for each in observers],
         ),
         desc="Predicting",
         total=len(examples),
@@ -181,9 +183,9 @@ class SquadJob:
     if self.no_span == "original":
       predictions = as_original_without_span(predictions, version_2)
     tf.io.gfile.makedirs(self.output_dir)
-    paths = self._write_prediction_files(predictions, version_2)
-    if agreement:
-      paths += agreement.write(self.output_dir)
+    paths = self.head.write_predictions(self.output_dir, predictions, version_2)
+    if observer:
+      paths += observer.write(self.output_dir)
     if logits:
       paths.append(tf.io.gfile.join(self.output_dir, _LOGITS_FILE))
       logits.write(paths[-1], self.window_options.max_seq_length)
@@ -210,10 +212,10 @@ class SquadJob:
       null_odds = read_na_probs(self._path(prediction_files.NULL_ODDS_FILE))
     scores = official_scores(squad_file, predictions, null_odds)
     table = format_scores(scores)
-    if self.head == heads.BIO:
-      of_spans = bio_outputs.bio_scores(self.output_dir, squad_file.examples)
-      table = f"{table}\n\n{format_bio_scores(of_spans)}"
-      scores = {**scores, **of_spans}
+    more = self.head.file_scores(self.output_dir, squad_file.examples)
+    if more:
+      table = f"{table}\n\n{format_bio_scores(more)}"
+    scores = {**scores, **more}
     write_json_atomically(self._path(_SCORES_FILE), scores)
     print(table)
     return scores
@@ -223,7 +225,7 @@ class SquadJob:
     examples = training_examples(
       squad_file,
       self.decoder_options.version_2_with_negative,
-      every_annotator=self.head == heads.BIO,
+      every_annotator=self.head.labels.every_annotator,
     )
     self._report(squad_file)
     return examples
@@ -231,22 +233,11 @@ class SquadJob:
   def _window_fingerprint(self, extractor):
     return window_fingerprint(
       extractor.preprocessor,
-      self.head,
+      self.head.labels,
       self.decoder_options.version_2_with_negative,
       self.fine_tuning_options.annotator_labels,
       self.fine_tuning_options.drop_answerless_windows,
     )
-
-  def _agreement_writer(self):
-    if self.head == heads.SPAN:
-      return None
-    return bio_outputs.AgreementWriter(self.disagreement_questions)
-
-  def _write_prediction_files(self, predictions, version_2):
-    write = prediction_files.write_prediction_files
-    if self.head == heads.BIO:
-      write = bio_prediction_files.write_bio_prediction_files
-    return write(self.output_dir, predictions, version_2)
 
   @property
   def _models(self):

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.extractor import SpanExtractor
-from bert_span.presets import headed_model as heads
+from bert_span.heads.answer_head import AnswerHead
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.span_config import read_span_config
 from bert_span.storage.log import log_line
@@ -26,7 +26,7 @@ class SquadModels:
     source: `EncoderSource` of the model to start from.
     window_options: `WindowOptions`.
     decoder_options: those of the head.
-    head: "span" or "bio".
+    head: `AnswerHead`.
     head_bias: whether a new span head has a bias.
     fixed_length: see `SpanExtractor`.
   """
@@ -35,7 +35,7 @@ class SquadModels:
   source: EncoderSource
   window_options: WindowOptions
   decoder_options: DecoderOptions
-  head: str
+  head: AnswerHead
   head_bias: bool
   fixed_length: bool
 
@@ -84,14 +84,15 @@ class SquadModels:
     extractor, head_is_new = self._extractor_of(self.source.load())
     if head_is_new:
       raise ValueError(
-        f"The model has no {self.head} head, so its answers would be random. "
-        "Fine-tune it with --do_train first, or give a fine-tuned model."
+        f"The model has no {self.head.name} head, so its answers would be "
+        "random. Fine-tune it with --do_train first, or give a fine-tuned "
+        "model."
       )
     return extractor
 
   def _of_this_run(self):
     saved = (read_span_config(self.directory) or {}).get("head")
-    if saved not in (None, self.head):
+    if saved not in (None, self.head.name):
       raise ValueError(
         f"{self.directory} has a {saved} head: give --head={saved}, or another "
         "--output_dir."
@@ -104,22 +105,24 @@ class SquadModels:
       self.window_options,
       self.decoder_options,
       self.fixed_length,
+      self.head,
     )
 
   def _extractor_of(self, loaded):
     """The extractor of a `LoadedEncoder`, and whether its head is new."""
     vocabulary = self.source.vocabulary(loaded)
-    has_head = heads.has_head(loaded, self.head)
+    has_head = self.head.weights_of(loaded) is not None
     log_line(
       f"Starting from {loaded.description}"
-      f"{f', with its {self.head} head' if has_head else ''}."
+      f"{f', with its {self.head.name} head' if has_head else ''}."
     )
     extractor = SpanExtractor(
-      heads.model_of(loaded, self.head, self.head_bias),
+      self.head.model_of(loaded, self.head_bias),
       vocabulary,
       self.source.lower_case(loaded),
       self.window_options,
       self.decoder_options,
       fixed_length=self.fixed_length,
+      head=self.head,
     )
     return extractor, not has_head

@@ -13,7 +13,6 @@ from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.data.window_batches import example_arrays
 from bert_span.extractor import SpanExtractor
 from bert_span.jobs.saved_model_export import sample_examples
-from bert_span.presets import headed_model as heads
 from bert_span.presets.span_config import span_config
 from bert_span.serving.model_card import training_run
 from bert_span.squad.reader import read_squad
@@ -198,7 +197,10 @@ def tflite_content(extractor, options, calibration=None):
     )
   tokenizer = extractor.preprocessor.tokenizer
   config = span_config(
-    tokenizer.do_lower_case, windows, extractor.decoder_options, extractor.head
+    tokenizer.do_lower_case,
+    windows,
+    extractor.decoder_options,
+    extractor.head.name,
   )
   config["tflite"] = {
     "max_length": windows.max_seq_length,
@@ -212,6 +214,7 @@ def tflite_content(extractor, options, calibration=None):
     tokenizer.vocabulary,
     config,
     options.with_tokenizer,
+    extractor.head.served.logits_guide,
   )
 
 
@@ -224,10 +227,10 @@ def check_head(extractor):
   Raises:
     ValueError: it has no span head.
   """
-  if extractor.head != heads.SPAN:
+  if not extractor.head.scores_ends:
     raise ValueError(
       "A TFLite file with its tokenizer inside decodes span heads only. "
-      f"Received a model with a {extractor.head} head: leave out "
+      f"Received a model with a {extractor.head.name} head: leave out "
       "--with_tokenizer, and decode its logits as export/TFLITE.md says."
     )
 
@@ -265,7 +268,10 @@ def _scores(path, extractor, evaluated):
   """The official metrics of model and file on the same questions."""
   examples = list(evaluated.examples)
   candidate = open_tflite(
-    path, extractor.window_options, extractor.decoder_options
+    path,
+    extractor.window_options,
+    extractor.decoder_options,
+    head=extractor.head,
   )
   texts = [
     {p.qas_id: p.text for p in answerer.predict(examples)}
@@ -285,7 +291,7 @@ def _scores(path, extractor, evaluated):
 
 def _text_options(extractor):
   return {
-    "head": extractor.head,
+    "head": extractor.head.name,
     "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
     **dataclasses.asdict(extractor.window_options),
     **dataclasses.asdict(extractor.decoder_options),

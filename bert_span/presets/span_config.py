@@ -11,11 +11,10 @@ from bert_span.storage.atomic_file import write_text_atomically
 
 CONFIG_FILE = "span_config.json"
 _FORMAT_VERSION = 1
-_HEADS = ("span", "bio")
 
 
 def write_span_config(
-  directory, do_lower_case, window_options, decoder_options, head="span"
+  directory, do_lower_case, window_options, decoder_options, head
 ):
   """Writes span_config.json into a model directory.
 
@@ -23,8 +22,8 @@ def write_span_config(
     directory: the model directory.
     do_lower_case: whether text is lower-cased and loses its accents.
     window_options: `WindowOptions`.
-    decoder_options: `DecoderOptions`, or `BioDecoderOptions` for "bio".
-    head: "span" or "bio".
+    decoder_options: those of the head.
+    head: name of the `AnswerHead`.
   """
   config = span_config(do_lower_case, window_options, decoder_options, head)
   write_text_atomically(
@@ -107,13 +106,11 @@ def parse_span_config(text, path):
     )
   if not isinstance(config, dict):
     config = {}
-  known = config.get("head") in _HEADS
-  if config.get("format") != _FORMAT_VERSION or not known:
+  if config.get("format") != _FORMAT_VERSION or "head" not in config:
     raise ValueError(
       f"{path}: format {config.get('format')!r} with head "
       f"{config.get('head')!r} is not known to this version of bert_span, "
-      f"which reads format {_FORMAT_VERSION} with head "
-      f"{' or '.join(map(repr, _HEADS))}. Update bert_span."
+      f"which reads format {_FORMAT_VERSION}. Update bert_span."
     )
   return config
 

@@ -52,14 +52,17 @@ def window_probabilities(logits):
       "logits must be those of one example. Received: "
       f"{len(logits.examples)} examples."
     )
-  windows = [_window(logits, row) for row in range(len(logits.start_logits))]
+  windows = [
+    _window(logits, row) for row in range(len(logits.windows["example_index"]))
+  ]
   return sorted(windows, key=lambda window: -window.score)
 
 
 def _window(logits, row):
   char_starts = logits.windows["token_char_starts"][row]
   is_token = char_starts >= 0
-  starts, ends = logits.start_logits[row], logits.end_logits[row]
+  starts = logits.logits["start_logits"][row]
+  ends = logits.logits["end_logits"][row]
   start, end = _softmax(starts), _softmax(ends)
   return WindowProbabilities(
     number=int(logits.windows["doc_span_index"][row]),

@@ -45,25 +45,32 @@ class AnswerServer(tf.Module):
   is the evaluated answer. There is one exception: a question without a single
   WordPiece gets no answer here.
 
-  What a head answers is told by two functions; `SpanServer` and `BioServer`
-  have theirs.
+  What it answers, `ServedAnswers.guide` of the head says: columns [batch] or
+  [batch, n]. Of a span head n is n_best_size, and one more with
+  version_2_with_negative; of a B/I/O head the largest span_count of the batch,
+  and 1 at least. Padding is "", 0 and False.
+
+  Example:
+
+  ```python
+  server = AnswerServer(extractor)
+  answers = server.answer(
+    tf.constant(["Who came?"]), tf.constant(["John Smith came."])
+  )
+  answers["answer"]  # string [1]
+  ```
 
   Args:
-    model: a `SpanModel`.
-    preprocessor: its `SpanPreprocessor`. Where that pads to max_seq_length,
-      the encoder runs on padding too, as the original.
-    decode: function of contexts (string [batch]), windows (dict of
-      `SlidingWindows`) and the model's logits that gives the answers: dict of
-      dense tensors, each [batch] or [batch, n]. Of each "..char_start" and
-      "..char_end" the same in bytes is added.
-    classes_of: function of such a dict that gives the classes, string
-      [batch, n], and scores, [batch, n], of the signature classify.
+    extractor: `SpanExtractor`. Where it pads to max_seq_length, the encoder
+      runs on padding too, as the original.
     options: `ServingOptions`.
   """
 
-  def __init__(self, model, preprocessor, decode, classes_of, options=None):
+  def __init__(self, extractor, options=None):
     super().__init__(name="answer_server")
     options = options or ServingOptions()
+    head, model = extractor.head, extractor.model
+    preprocessor = extractor.preprocessor
     if preprocessor.options.max_query_length < 1:
       raise ValueError(
         "max_query_length must be at least 1 WordPiece to serve a model, or "
@@ -73,20 +80,22 @@ class AnswerServer(tf.Module):
     # Raw variables only. Keras objects as attributes of a tf.Module are
     # tracked in Keras' own way, and converters then drop their values.
     self.encoder_variables = [weight.value for weight in model.weights]
-    encode = _encode_function(model, options.jit_compile)
+    encode = _encode_function(model, tuple(head.logits), options.jit_compile)
     loop = WindowLoop(
       encode,
-      [model.output[name].shape[2:] for name in model.logit_names],
+      list(head.logits.values()),
       options.max_windows_per_step,
       fixed_length=preprocessor.sliding_windows.pad_to_max,
       round_rows=options.jit_compile,
     )
-    answer = _answer_function(preprocessor, loop, decode)
+    answer = _answer_function(
+      preprocessor, loop, head, extractor.decoder_options
+    )
     self._functions = {
       SERVING_DEFAULT: answer,
-      LOGITS: _logits_function(encode, model.logit_names),
+      LOGITS: _logits_function(encode, tuple(head.logits)),
       EXAMPLES: _examples_function(answer),
-      CLASSIFY: _classify_function(answer, classes_of),
+      CLASSIFY: _classify_function(answer, head.served.classes),
     }
 
   def answer(self, question, context):
@@ -98,7 +107,7 @@ class AnswerServer(tf.Module):
         counts as U+FFFD.
 
     Returns:
-      Dict of dense tensors, see the class of the head. Scores are float32.
+      Dict of dense tensors, see the class. Scores are float32.
 
     Raises:
       tf.errors.InvalidArgumentError: question and context differ in number.
@@ -111,7 +120,7 @@ class AnswerServer(tf.Module):
     return dict(self._functions)
 
 
-def _encode_function(model, jit_compile):
+def _encode_function(model, names, jit_compile):
   """A tf.function of input_ids, input_mask, segment_ids to all logits."""
 
   def encode(input_ids, input_mask, segment_ids):
@@ -123,7 +132,7 @@ def _encode_function(model, jit_compile):
       },
       training=False,
     )
-    return tuple(outputs[name] for name in model.logit_names)
+    return tuple(outputs[name] for name in names)
 
   return tf.function(
     encode,
@@ -133,8 +142,9 @@ def _encode_function(model, jit_compile):
   )
 
 
-def _answer_function(preprocessor, loop, decode):
+def _answer_function(preprocessor, loop, head, options):
   """See `AnswerServer.answer`."""
+  decode = head.make_decoder(options)
 
   @tf.function(input_signature=[_STRINGS, _STRINGS], autograph=False)
   def answer(question, context):
@@ -147,7 +157,7 @@ def _answer_function(preprocessor, loop, decode):
     windows = preprocessor({"question": question, "context": context})
     windows = _with_a_question(windows)
     columns = decode(context, windows, *loop(windows))
-    return _served_columns(columns, context)
+    return _with_bytes(head.served.columns(options, columns), context)
 
   return answer
 
@@ -199,7 +209,7 @@ def _with_a_question(windows):
   return {name: tf.gather(values, rows) for name, values in windows.items()}
 
 
-def _served_columns(columns, contexts):
+def _with_bytes(columns, contexts):
   """A head's columns with byte offsets, under their served types and shapes."""
   served = {**columns, **_byte_columns(columns, contexts)}
   for name, values in served.items():

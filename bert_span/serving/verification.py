@@ -54,7 +54,7 @@ def verify(saved_model, batches, expected_rows, tolerance):
   Args:
     saved_model: directory of the SavedModel.
     batches: list of lists of `SquadExample`; each question has a WordPiece.
-    expected_rows: list of rows of expected_answers.py, of all these examples
+    expected_rows: list of `ServedAnswers.expected_row`, of all these examples
       in their order.
     tolerance: largest difference between scores up to 1.
 

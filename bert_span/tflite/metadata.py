@@ -36,13 +36,10 @@ _FEATURE_PROPERTIES = 1
 _BERT_TOKENIZER_OPTIONS = 4
 _UNKNOWN_FILE, _VOCABULARY_FILE = 0, 5
 
-TENSOR_DESCRIPTIONS = {
+_DESCRIPTIONS = {
   "ids": "Ids of the WordPieces of [CLS] question [SEP] passage [SEP], then 0.",
   "mask": "1 where there is a WordPiece, 0 on padding.",
   "segment_ids": "1 on the passage and the [SEP] behind it, else 0.",
-  "start_logits": "How well each position suits as the start of the answer.",
-  "end_logits": "How well each position suits as the end of the answer.",
-  "tag_logits": "Logits of the tags B, I and O of each position.",
   "question": "The question, UTF-8.",
   "context": "The passage, UTF-8.",
   "byte_start": "Where the answer begins in the passage, in bytes.",
@@ -90,7 +87,9 @@ class _Table(NamedTuple):
   fields: dict[int, Any]
 
 
-def with_metadata(content, info, vocabulary, config, has_tokenizer=False):
+def with_metadata(
+  content, info, vocabulary, config, has_tokenizer=False, logits_guide=None
+):
   """Adds metadata, vocab.txt and span_config.json to a TFLite file.
 
   Args:
@@ -101,13 +100,17 @@ def with_metadata(content, info, vocabulary, config, has_tokenizer=False):
       and their hash are added to what stands there.
     has_tokenizer: whether the graph itself cuts text into tokens; else the
       metadata tells its reader to do so with vocab.txt.
+    logits_guide: dict of the head's logits to what they are, see
+      `ServedAnswers`.
 
   Returns:
     bytes.
   """
   model = tflite_file.parse(content)
   data = schema.BufferT()
-  data.data = list(_metadata(model, info, has_tokenizer))
+  data.data = list(
+    _metadata(model, info, has_tokenizer, _DESCRIPTIONS | (logits_guide or {}))
+  )
   entry = schema.MetadataT()
   entry.name, entry.buffer = BUFFER_NAME, len(model.buffers)
   model.buffers.append(data)
@@ -125,7 +128,7 @@ def with_metadata(content, info, vocabulary, config, has_tokenizer=False):
   return tflite_file.with_files(packed, files)
 
 
-def _metadata(model, info, has_tokenizer):
+def _metadata(model, info, has_tokenizer, descriptions):
   """The bytes of the metadata of a `schema.ModelT`."""
   graph = model.subgraphs[0]
   vocabulary = _associated_file(
@@ -139,8 +142,8 @@ def _metadata(model, info, has_tokenizer):
     process_units = [_Table({0: _Byte(_BERT_TOKENIZER_OPTIONS), 1: options})]
   subgraph = {
     0: info.name,
-    2: [_tensor(graph.tensors[index]) for index in graph.inputs],
-    3: [_tensor(graph.tensors[index]) for index in graph.outputs],
+    2: [_tensor(graph.tensors[index], descriptions) for index in graph.inputs],
+    3: [_tensor(graph.tensors[index], descriptions) for index in graph.outputs],
     **({5: process_units} if process_units else {}),
   }
   files = [
@@ -168,11 +171,11 @@ def _metadata(model, info, has_tokenizer):
   return bytes(builder.Output())
 
 
-def _tensor(tensor):
+def _tensor(tensor, descriptions):
   """The TensorMetadata of a tensor of the model."""
   name = tensor.name.decode() if isinstance(tensor.name, bytes) else tensor.name
   content = _Table({0: _Byte(_FEATURE_PROPERTIES), 1: _Table({})})
-  return _Table({0: name, 1: TENSOR_DESCRIPTIONS[name], 3: content})
+  return _Table({0: name, 1: descriptions[name], 3: content})
 
 
 def _associated_file(name, description, kind):

@@ -3,10 +3,10 @@
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers import head_decoding
 from bert_span.answers.answerer import Answerer
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.data.window_batches import INPUT_SPECS
+from bert_span.heads.known import find_head
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions
 from bert_span.tflite import file as tflite_file
@@ -33,6 +33,7 @@ class TFLiteSpanExtractor(Answerer):
     window_options: `WindowOptions`; None takes those the file came with.
     decoder_options: those of its head, likewise.
     num_threads: threads of the runtime; None leaves it to the runtime.
+    head: `AnswerHead` of the model; None finds the package's own by its name.
 
   Raises:
     OSError: the file cannot be read.
@@ -41,7 +42,12 @@ class TFLiteSpanExtractor(Answerer):
   """
 
   def __init__(
-    self, path, window_options=None, decoder_options=None, num_threads=None
+    self,
+    path,
+    window_options=None,
+    decoder_options=None,
+    num_threads=None,
+    head=None,
   ):
     config = tflite_file.read_span_config(path)
     tflite_file.check_unchanged(path, config)
@@ -49,7 +55,7 @@ class TFLiteSpanExtractor(Answerer):
       raise ValueError(
         f"{path} has its tokenizer inside: open it with TFLiteTextExtractor."
       )
-    head = config["head"]
+    head = head or find_head(config["head"])
     self.window_options = window_options or WindowOptions(**config["window"])
     self.runner = TFLiteRunner(
       path, num_threads, config["tflite"]["max_length"]
@@ -60,7 +66,7 @@ class TFLiteSpanExtractor(Answerer):
     )
     super().__init__(
       head,
-      decoder_options or head_decoding.decoder_options(head, config["decoder"]),
+      decoder_options or head.options_type(**config["decoder"]),
       tf.function(self.preprocessor, input_signature=[INPUT_SPECS]),
       _TFLiteWindowScorer(self.runner, head),
     )
@@ -78,8 +84,7 @@ class _TFLiteWindowScorer:
 
   def __init__(self, runner, head):
     self._runner = runner
-    self._logit_names = head_decoding.LOGIT_NAMES[head]
-    self._num_tags = head_decoding.NUM_LOGITS[head]
+    self._shapes = head.logits
 
   def __call__(self, windows, batch_size):
     """Scores the positions of all windows, one window after the other.
@@ -89,15 +94,15 @@ class _TFLiteWindowScorer:
       batch_size: not used: the file takes one window.
 
     Returns:
-      Tuple of arrays, see `WindowScorer`; padding has the logit NO_LOGIT.
+      Dict of arrays, see `WindowScorer`; padding has the logit NO_LOGIT.
     """
     del batch_size
     mask = windows["input_mask"]
     lengths = mask.sum(axis=1)
-    logits = tuple(
-      np.full([*mask.shape, *self._num_tags], NO_LOGIT, np.float32)
-      for _ in self._logit_names
-    )
+    logits = {
+      name: np.full([*mask.shape, *shape], NO_LOGIT, np.float32)
+      for name, shape in self._shapes.items()
+    }
     # By length, so that the runtime plans its memory once a length.
     for row in np.argsort(lengths, kind="stable"):
       length = lengths[row]
@@ -107,7 +112,7 @@ class _TFLiteWindowScorer:
           for name in ("input_ids", "input_mask", "segment_ids")
         )
       )
-      for name, values in zip(self._logit_names, logits, strict=True):
+      for name, values in logits.items():
         values[row, :length] = outputs[name]
     return logits
 

@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 
-from bert_span.answers import head_decoding
 from bert_span.answers.answerer import AnswerForms
 from bert_span.answers.decoding.predictions import predictions_of
+from bert_span.heads.known import find_head
 from bert_span.storage.utf8 import encodable
 from bert_span.text.windows import WindowOptions
 from bert_span.tflite import file as tflite_file
@@ -26,6 +26,7 @@ class TFLiteTextExtractor(AnswerForms):
     window_options, decoder_options: what the caller counts on; None takes
       whatever the file has.
     num_threads: threads of the runtime; None leaves it to the runtime.
+    head: see `TFLiteSpanExtractor`.
 
   Raises:
     OSError: the file cannot be read.
@@ -33,7 +34,12 @@ class TFLiteTextExtractor(AnswerForms):
   """
 
   def __init__(
-    self, path, window_options=None, decoder_options=None, num_threads=None
+    self,
+    path,
+    window_options=None,
+    decoder_options=None,
+    num_threads=None,
+    head=None,
   ):
     config = tflite_file.read_span_config(path)
     tflite_file.check_unchanged(path, config)
@@ -42,10 +48,8 @@ class TFLiteTextExtractor(AnswerForms):
         f"{path} has no tokenizer inside: open it with TFLiteSpanExtractor."
       )
     self.window_options = WindowOptions(**config["window"])
-    super().__init__(
-      config["head"],
-      head_decoding.decoder_options(config["head"], config["decoder"]),
-    )
+    head = head or find_head(config["head"])
+    super().__init__(head, head.options_type(**config["decoder"]))
     _check_equal(path, window_options, self.window_options)
     _check_equal(path, decoder_options, self.decoder_options)
     interpreter = make_interpreter(path, num_threads, with_text_ops=True)
@@ -93,7 +97,11 @@ class TFLiteTextExtractor(AnswerForms):
 
 
 def open_tflite(
-  path, window_options=None, decoder_options=None, num_threads=None
+  path,
+  window_options=None,
+  decoder_options=None,
+  num_threads=None,
+  head=None,
 ):
   """A TFLite file that answers questions, whatever it has inside.
 
@@ -106,7 +114,7 @@ def open_tflite(
   config = tflite_file.read_span_config(path)
   has_tokenizer = tflite_file.has_tokenizer(config)
   kind = TFLiteTextExtractor if has_tokenizer else TFLiteSpanExtractor
-  return kind(path, window_options, decoder_options, num_threads)
+  return kind(path, window_options, decoder_options, num_threads, head)
 
 
 def _in_characters(columns, context):

@@ -61,8 +61,12 @@ def verify(path, extractor, examples, quantization):
       NaN or an infinity, or too few equal answers.
   """
   ops = _checked_ops(path)
-  options = extractor.window_options, extractor.decoder_options
-  candidate = TFLiteSpanExtractor(path, *options)
+  candidate = TFLiteSpanExtractor(
+    path,
+    extractor.window_options,
+    extractor.decoder_options,
+    head=extractor.head,
+  )
   check_finite(candidate.runner)
   expected = list(extractor.predict(examples))
   given = list(candidate.predict(examples, on_logits=_check_logits))
@@ -193,8 +197,8 @@ def _check_probabilities(expected, given):
 
 def _check_logits(logits):
   """Refuses NaN in the `window_logits` of a batch."""
-  for values in logits:
-    if isinstance(values, np.ndarray) and not np.isfinite(values).all():
+  for values in logits.logits.values():
+    if not np.isfinite(values).all():
       raise ValueError(
         "The TFLite file gives NaN or an infinity for sample questions; it is "
         "not written."

@@ -17,6 +17,8 @@ from bert_span.beam import answer_source, prediction_pipeline
 from bert_span.beam.answer_source import AnswerSource
 from bert_span.beam.question_files import QuestionFile
 from bert_span.beam.shards import AnswerShards
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import SquadExample
 
 _QUESTIONS = ("Who built the mill?", "When was the mill built?", "Who?")
@@ -66,7 +68,7 @@ def contents_of(directory):
   return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
-@pytest.fixture(scope="module", params=["span", "bio"])
+@pytest.fixture(scope="module", params=[SPAN_HEAD, BIO_HEAD])
 def model(request, tmp_path_factory):
   """A model directory and its extractor."""
   directory = tmp_path_factory.mktemp("model") / "model"
@@ -103,7 +105,7 @@ def test_answers_are_those_of_the_extractor(model, tmp_path):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("head", ["span", "bio"])
+@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
 def test_a_saved_model_answers_alike(head, tmp_path):
   directory, extractor = exported_model(head)
   examples = examples_of(12)

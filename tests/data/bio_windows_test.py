@@ -3,11 +3,20 @@
 import numpy as np
 import pytest
 
-from bert_span.data.bio_windows import make_bio_windows
+from bert_span.data.bio_labels import BIO_LABELS
+from bert_span.data.labelled_windows import make_training_set
 from bert_span.data.length_buckets import BucketedBatches
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions
+
+
+def make_bio_windows(examples, preprocessor, *labels, **options):
+  made = make_training_set(
+    examples, preprocessor, BIO_LABELS, *labels, **options
+  )
+  return made.windows, made.left_out
+
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "q", "a", "b", "c", "d", "e"]
 _CLS, _SEP, _Q, _A, _B, _C, _D, _E = range(2, 10)
@@ -33,7 +42,7 @@ def test_labels_are_packed_with_their_tokens(preprocessor):
   assert windows.num_answerless == 1
   np.testing.assert_array_equal(windows.lengths, [7, 7, 5])
   np.testing.assert_array_equal(
-    windows.tag_labels,
+    windows.labels["tag_labels"],
     [
       *(_NONE, _NONE, _NONE, _OUTSIDE, _OUTSIDE, _OUTSIDE, _NONE),
       *(_NONE, _NONE, _NONE, _OUTSIDE, _BEGIN, _OUTSIDE, _NONE),
@@ -89,9 +98,11 @@ def test_what_annotators_are_made_of_is_passed_on(preprocessor):
     "1", "q", "a b", annotations=((Answer("a", 0),), (Answer("b", 2),))
   )
   soft, _ = make_bio_windows([example], preprocessor)
-  np.testing.assert_array_equal(soft.tag_labels[3], [0.5, 0, 0.5])
+  np.testing.assert_array_equal(soft.labels["tag_labels"][3], [0.5, 0, 0.5])
   first, _ = make_bio_windows([example], preprocessor, "first")
-  np.testing.assert_array_equal(first.tag_labels[3:5], [_BEGIN, _OUTSIDE])
+  np.testing.assert_array_equal(
+    first.labels["tag_labels"][3:5], [_BEGIN, _OUTSIDE]
+  )
 
 
 def test_length_buckets_serve_labels_of_every_token(preprocessor):

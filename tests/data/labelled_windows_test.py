@@ -2,11 +2,10 @@
 
 import pytest
 
-from bert_span.data.bio_windows import BioWindows
 from bert_span.data.labelled_windows import left_out_lines, make_training_set
 from bert_span.data.packed_windows import LeftOut
-from bert_span.data.span_windows import TrainingWindows
-from bert_span.presets import headed_model as heads
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions
@@ -19,17 +18,15 @@ _EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize(
-  ("head", "kind"), [(heads.SPAN, TrainingWindows), (heads.BIO, BioWindows)]
-)
-def test_windows_are_labelled_for_the_head(head, kind):
+@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
+def test_windows_are_labelled_for_the_head(head):
   preprocessor = SpanPreprocessor(_VOCABULARY, options=WindowOptions(7, 2, 1))
-  whole = make_training_set(_EXAMPLES, preprocessor, head, "soft", False)
-  assert isinstance(whole.windows, kind)
+  whole = make_training_set(_EXAMPLES, preprocessor, head.labels, "soft", False)
+  assert whole.windows.scheme is head.labels
   assert whole.num_examples == 2
   assert len(whole.windows) == 2
   assert whole.left_out == (0, ["zero"])
-  part = make_training_set(_EXAMPLES, preprocessor, head, "soft", True)
+  part = make_training_set(_EXAMPLES, preprocessor, head.labels, "soft", True)
   assert len(part.windows) == 1
   assert part.left_out == (1, ["zero"])
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from bert_span.data.length_buckets import BucketedBatches
-from bert_span.data.span_windows import TrainingWindows
+from bert_span.data.packed_windows import PackedWindows
+from bert_span.data.span_labels import SPAN_LABELS
 
 _MAX = 40
 _WIDTH = 16
@@ -15,12 +16,12 @@ _WIDTH = 16
 def _windows(lengths):
   """Windows that hold nothing but their own number, as start position too."""
   numbers = np.arange(len(lengths), dtype=np.int32)
-  return TrainingWindows(
+  return PackedWindows(
     token_ids=np.repeat(numbers, lengths) + 1,
     row_splits=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
     first_context_positions=np.full(len(lengths), 3, np.int32),
-    start_positions=numbers,
-    end_positions=numbers,
+    labels={"start_positions": numbers, "end_positions": numbers},
+    scheme=SPAN_LABELS,
   )
 
 

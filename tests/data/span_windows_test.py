@@ -5,10 +5,17 @@ import dataclasses
 import numpy as np
 import pytest
 
-from bert_span.data.span_windows import make_training_windows
+from bert_span.data.labelled_windows import make_training_set
+from bert_span.data.span_labels import SPAN_LABELS
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions
+
+
+def make_training_windows(examples, preprocessor, **options):
+  made = make_training_set(examples, preprocessor, SPAN_LABELS, **options)
+  return made.windows, made.left_out
+
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "q", "a", "b", "c", "d", "e"]
 _CLS, _SEP, _Q, _A, _B, _C, _D, _E = range(2, 10)
@@ -48,8 +55,8 @@ def test_windows_are_packed_in_order_with_their_labels(windows):
       *(_CLS, _Q, _SEP, _B, _SEP),
     ],
   )
-  np.testing.assert_array_equal(windows.start_positions, [0, 4, 3])
-  np.testing.assert_array_equal(windows.end_positions, [0, 4, 3])
+  np.testing.assert_array_equal(windows.labels["start_positions"], [0, 4, 3])
+  np.testing.assert_array_equal(windows.labels["end_positions"], [0, 4, 3])
   np.testing.assert_array_equal(windows.first_context_positions, [3, 3, 3])
   assert windows.num_answerless == 1
 
@@ -89,7 +96,7 @@ def test_answerless_windows_are_dropped_of_answerable_questions_only(
     examples, preprocessor, drop_answerless=True
   )
   assert left_out == (1, [])  # the first of _LONG
-  np.testing.assert_array_equal(windows.start_positions, [4, 0, 0, 3])
+  np.testing.assert_array_equal(windows.labels["start_positions"], [4, 0, 0, 3])
   assert windows.token_ids[3] == _C
   assert windows.num_answerless == 2
 
@@ -99,7 +106,7 @@ def test_answers_of_an_impossible_question_are_not_learned(preprocessor):
   windows, left_out = make_training_windows(
     [example], preprocessor, drop_answerless=True
   )
-  np.testing.assert_array_equal(windows.end_positions, [0])
+  np.testing.assert_array_equal(windows.labels["end_positions"], [0])
   assert left_out == (0, [])
 
 
@@ -113,7 +120,7 @@ def test_an_answer_without_a_token_is_left_out_and_named(
     [_SHORT, nothing, _IMPOSSIBLE], preprocessor, drop_answerless
   )
   assert left_out == (0, ["zero"])
-  assert windows.start_positions.tolist() == [3, 0, 0]
+  assert windows.labels["start_positions"].tolist() == [3, 0, 0]
 
 
 def test_batches_of_examples_are_joined_in_order(preprocessor):
@@ -122,7 +129,7 @@ def test_batches_of_examples_are_joined_in_order(preprocessor):
   windows, _ = make_training_windows(
     examples, preprocessor, drop_answerless=True
   )
-  assert windows.start_positions.tolist() == [3] * 70 + [4] * 80
+  assert windows.labels["start_positions"].tolist() == [3] * 70 + [4] * 80
   assert windows.lengths.tolist() == [5] * 70 + [7] * 80
 
 

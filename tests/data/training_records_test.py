@@ -22,7 +22,8 @@ from bert_span.fine_tuning.fine_tuner import (
   training_set_of,
 )
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.presets import headed_model as heads
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions
@@ -98,7 +99,7 @@ def assert_same_batches(one, other, bucket):
       np.testing.assert_array_equal(first[name], second[name])
 
 
-@pytest.mark.parametrize("head", [heads.SPAN, heads.BIO])
+@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
 @pytest.mark.parametrize("padded_length", [None, 32])
 def test_batches_of_records_are_those_of_the_questions(
   tmp_path, head, padded_length
@@ -142,7 +143,7 @@ def test_weights_trained_on_records_are_those_of_the_questions(
 
 def test_records_are_read_and_written_wherever_tensorflow_can():
   """ram:// is a file system of TensorFlow's only, as gs:// is."""
-  extractor, made = made_of(heads.SPAN)
+  extractor, made = made_of(SPAN_HEAD)
   written("ram://records", extractor)
   assert_same_batches(made, read("ram://records", extractor), 8)
 
@@ -152,11 +153,11 @@ def test_records_are_read_and_written_wherever_tensorflow_can():
   [
     ({"version_2": True}, "version_2_with_negative was False, is now True"),
     ({"drop_answerless": True}, "drop_answerless_windows was False, is now"),
-    ({"head": heads.BIO}, "annotator_labels was 'absent', is now 'soft'; head"),
+    ({"head": BIO_HEAD}, "annotator_labels was 'absent', is now 'soft'; head"),
   ],
 )
 def test_records_made_with_other_flags_are_refused(tmp_path, changes, message):
-  extractor, _ = made_of(heads.SPAN)
+  extractor, _ = made_of(SPAN_HEAD)
   written(str(tmp_path), extractor)
   with pytest.raises(ValueError, match=message):
     read(str(tmp_path), extractor, **changes)
@@ -182,8 +183,8 @@ def test_records_made_with_other_flags_are_refused(tmp_path, changes, message):
 def test_records_of_other_text_options_are_refused(
   tmp_path, preprocessor, message
 ):
-  written(str(tmp_path), made_of(heads.SPAN)[0])
-  now = window_fingerprint(preprocessor, heads.SPAN, False, "soft", False)
+  written(str(tmp_path), made_of(SPAN_HEAD)[0])
+  now = window_fingerprint(preprocessor, SPAN_HEAD, False, "soft", False)
   with pytest.raises(ValueError, match=message):
     TrainingRecords(str(tmp_path)).read(now)
 
@@ -191,7 +192,7 @@ def test_records_of_other_text_options_are_refused(
 def test_records_of_another_version_of_the_package_are_refused(
   tmp_path, monkeypatch
 ):
-  extractor, _ = made_of(heads.SPAN)
+  extractor, _ = made_of(SPAN_HEAD)
   written(str(tmp_path), extractor)
   monkeypatch.setattr("bert_span.__version__", "99")
   with pytest.raises(ValueError, match=r"bert_span was .*, is now '99'"):
@@ -202,7 +203,7 @@ def test_records_of_a_file_that_has_changed_are_refused(tmp_path):
   data = tmp_path / "train.json"
   data.write_text("{}")
   source = source_fingerprint(str(data), None)
-  extractor, training_set = made_of(heads.SPAN)
+  extractor, training_set = made_of(SPAN_HEAD)
   folder = str(tmp_path / "records")
   write_training_records(
     folder, training_set, fingerprint_of(extractor), source, 1
@@ -218,7 +219,7 @@ def test_records_of_a_file_that_has_changed_are_refused(tmp_path):
 def test_without_its_source_a_set_of_records_is_read_and_that_is_said(
   tmp_path, capsys
 ):
-  extractor, _ = made_of(heads.SPAN)
+  extractor, _ = made_of(SPAN_HEAD)
   made = written(str(tmp_path), extractor)
   records = open_training_records(str(tmp_path), None, None)
   assert len(records.read(fingerprint_of(extractor)).windows) == len(
@@ -228,7 +229,7 @@ def test_without_its_source_a_set_of_records_is_read_and_that_is_said(
 
 
 def test_a_new_set_replaces_the_shards_of_the_old_one(tmp_path):
-  extractor, _ = made_of(heads.SPAN)
+  extractor, _ = made_of(SPAN_HEAD)
   written(str(tmp_path), extractor, num_shards=3)
   assert len(list(tmp_path.glob("*.tf_record"))) == 3
   written(str(tmp_path), extractor, num_shards=2, padded_length=32)
@@ -237,7 +238,7 @@ def test_a_new_set_replaces_the_shards_of_the_old_one(tmp_path):
 
 
 def test_a_set_that_is_broken_off_leaves_the_old_one(tmp_path, monkeypatch):
-  extractor, _ = made_of(heads.SPAN)
+  extractor, _ = made_of(SPAN_HEAD)
   written(str(tmp_path), extractor)
 
   def power_cut(*unused):
@@ -270,6 +271,6 @@ def test_a_folder_without_a_manifest_is_refused(tmp_path, content, message):
 
 def test_a_damaged_manifest_can_be_written_over(tmp_path):
   (tmp_path / MANIFEST_FILE).write_text("no JSON")
-  extractor, _ = made_of(heads.SPAN)
+  extractor, _ = made_of(SPAN_HEAD)
   written(str(tmp_path), extractor)
   assert read(str(tmp_path), extractor).num_examples == 9

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.data.bio_windows import BioWindows
-from bert_span.data.span_windows import TrainingWindows
+from bert_span.data.bio_labels import BIO_LABELS
+from bert_span.data.packed_windows import PackedWindows
+from bert_span.data.span_labels import SPAN_LABELS
 from bert_span.data.window_records import (
   read_window_records,
   write_window_records,
@@ -18,14 +19,18 @@ _TOKENS = {
   "row_splits": np.array([0, 6, 10, 15], np.int64),
   "first_context_positions": np.array([3, 2, 3], np.int32),
 }
-_SPANS = TrainingWindows(
+_SPANS = PackedWindows(
   **_TOKENS,
-  start_positions=np.array([3, 0, 3], np.int32),
-  end_positions=np.array([4, 0, 3], np.int32),
+  labels={
+    "start_positions": np.array([3, 0, 3], np.int32),
+    "end_positions": np.array([4, 0, 3], np.int32),
+  },
+  scheme=SPAN_LABELS,
 )
-_TAGS = BioWindows(
+_TAGS = PackedWindows(
   **_TOKENS,
-  tag_labels=np.linspace(0, 1, 45, dtype=np.float32).reshape(15, 3),
+  labels={"tag_labels": np.linspace(0, 1, 45, dtype=np.float32).reshape(15, 3)},
+  scheme=BIO_LABELS,
 )
 
 
@@ -34,9 +39,14 @@ def paths_of(folder, count):
 
 
 def assert_same(one, other):
-  assert type(one) is type(other)
-  for name, value in vars(one).items():
-    read = getattr(other, name)
+  assert one.scheme is other.scheme
+  values, others = (
+    {name: getattr(windows, name) for name in _TOKENS} | windows.labels
+    for windows in (one, other)
+  )
+  assert list(values) == list(others)
+  for name, value in values.items():
+    read = others[name]
     assert read.dtype == value.dtype, name
     np.testing.assert_array_equal(read, value, err_msg=name)
 
@@ -57,7 +67,7 @@ def test_windows_come_back_as_they_were(
   paths = paths_of(tmp_path, num_files)
   counts = write_window_records(paths, windows, padded_length)
   assert sum(counts) == 3 and max(counts) - min(counts) <= 1
-  read = read_window_records(paths, counts, windows is _TAGS)
+  read = read_window_records(paths, counts, windows.scheme)
   assert_same(windows, read)
 
 
@@ -89,7 +99,7 @@ def test_a_missing_record_is_noticed(tmp_path):
   (path,) = paths_of(tmp_path, 1)
   write_window_records([path], _SPANS)
   with pytest.raises(ValueError, match="holds 3 records, but 4 were written"):
-    read_window_records([path], [4], has_tags=False)
+    read_window_records([path], [4], SPAN_LABELS)
 
 
 def test_a_damaged_file_is_named(tmp_path):
@@ -99,9 +109,9 @@ def test_a_damaged_file_is_named(tmp_path):
     file.seek(30)
     file.write(b"damaged")
   with pytest.raises(ValueError, match=r"0\.tf_record cannot be read.*again"):
-    read_window_records([path], counts, has_tags=False)
+    read_window_records([path], counts, SPAN_LABELS)
 
 
 def test_a_missing_file_is_named(tmp_path):
   with pytest.raises(ValueError, match=r"0\.tf_record cannot be read"):
-    read_window_records(paths_of(tmp_path, 1), [1], has_tags=False)
+    read_window_records(paths_of(tmp_path, 1), [1], SPAN_LABELS)

@@ -3,11 +3,13 @@
 import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
+from bert_span.answers.decoding.span_decoder import DecoderOptions
 from bert_span.answers.scoring.multi_span import evaluate_multi_span
 from bert_span.answers.scoring.squad1 import evaluate_squad1
 from bert_span.answers.scoring.squad2 import evaluate_squad2
 from bert_span.fine_tuning.development_set import DevelopmentSet
-from bert_span.presets import headed_model as heads
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile
 from bert_span.training.run.selection import SelectionOptions
@@ -53,7 +55,7 @@ def test_scores_are_the_official_ones_of_squad_2():
 
 
 def test_a_bio_head_is_scored_by_its_spans_too():
-  extractor, squad_file = tiny_extractor(head=heads.BIO), _squad_file()
+  extractor, squad_file = tiny_extractor(head=BIO_HEAD), _squad_file()
   scores = _development(squad_file).scores(extractor, iter)
   predictions = list(extractor.predict(squad_file.examples))
   spans = {p.qas_id: [s.text for s in p.spans] for p in predictions}
@@ -85,32 +87,30 @@ def test_answers_pass_through_what_may_interrupt_them():
   ],
 )
 def test_the_metric_has_the_name_of_the_data(impossible, asked, metric):
-  options = heads.decoder_options(
-    heads.SPAN, {"version_2_with_negative": bool(impossible)}
-  )
+  options = DecoderOptions(version_2_with_negative=bool(impossible))
   development = _development(_squad_file(impossible), asked)
-  selection = development.selection_options(options, heads.SPAN)
+  selection = development.selection_options(options, SPAN_HEAD)
   assert selection == SelectionOptions(10, metric)
 
 
 def test_a_metric_of_the_other_head_is_refused_before_training():
-  options = heads.decoder_options(heads.SPAN)
+  options = DecoderOptions()
   development = _development(_squad_file(), "overlap_f1")
   with pytest.raises(ValueError, match="not among the scores of a span head"):
-    development.selection_options(options, heads.SPAN)
+    development.selection_options(options, SPAN_HEAD)
 
 
 def test_questions_that_nobody_answered_are_told_before_training():
   example = SquadExample("q9", QUESTION, CONTEXT)
   development = _development(SquadFile("dev.json", (example,), False))
   with pytest.raises(ValueError, match="q9"):
-    development.selection_options(heads.decoder_options("span"), "span")
+    development.selection_options(DecoderOptions(), SPAN_HEAD)
 
 
 def test_other_questions_and_decoding_have_another_fingerprint():
   one, two = _development(_squad_file()), _development(_squad_file(1))
-  options = heads.decoder_options(heads.SPAN)
-  other = heads.decoder_options(heads.SPAN, {"max_answer_length": 5})
+  options = DecoderOptions()
+  other = DecoderOptions(max_answer_length=5)
   assert one.fingerprint(options) == one.fingerprint(options)
   assert one.fingerprint(options) != two.fingerprint(options)
   assert one.fingerprint(options) != one.fingerprint(other)

@@ -8,8 +8,8 @@ import os
 import pytest
 from tiny_extractor import tiny_extractor
 
+from bert_span.heads.bio import BIO_HEAD
 from bert_span.jobs import saved_model_export
-from bert_span.presets import headed_model as heads
 from bert_span.serving.answer_server import ServingOptions
 
 _HAS_SERVING_API = importlib.util.find_spec("tensorflow_serving") is not None
@@ -61,7 +61,7 @@ def test_a_version_is_written_checked_and_described(tmp_path):
 @pytest.mark.large
 def test_a_bio_head_is_exported_with_its_own_outputs(tmp_path):
   path, verified = saved_model_export.export_saved_model(
-    tiny_extractor(head=heads.BIO),
+    tiny_extractor(head=BIO_HEAD),
     tmp_path,
     dtype="bfloat16",
     with_warmup=_HAS_SERVING_API,

@@ -7,13 +7,13 @@ import keras_hub
 import numpy as np
 import pytest
 
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling import encoder
 from bert_span.modeling.bio_head import BioHead
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_head import SpanHead
 from bert_span.modeling.span_model import SpanModel, assign_head
 from bert_span.presets import model_directory
-from bert_span.presets.headed_model import model_of
 from bert_span.presets.load_pretrained import load_pretrained
 
 _SIZES = {
@@ -48,7 +48,7 @@ def _assert_same_logits(one, other):
 
 
 def _load(directory, dtype=None):
-  return model_of(load_pretrained(directory, dtype), "span")
+  return SPAN_HEAD.model_of(load_pretrained(directory, dtype))
 
 
 @pytest.mark.parametrize("head_bias", [True, False])

@@ -10,9 +10,8 @@ from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import BioDecoderOptions, SpanExtractor, SquadExample
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
-from bert_span.presets import headed_model as heads
-from bert_span.serving.answer_server import ServingOptions
-from bert_span.serving.served_heads import server_of
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.serving.answer_server import AnswerServer, ServingOptions
 
 pytestmark = pytest.mark.large
 _BEST = ("char_start", "char_end", "score", "probability")
@@ -20,8 +19,8 @@ _BEST = ("char_start", "char_end", "score", "probability")
 
 @functools.cache
 def _extractor_and_server():
-  extractor = tiny_extractor(version_2=True, head=heads.BIO)
-  return extractor, server_of(extractor, ServingOptions(2))
+  extractor = tiny_extractor(version_2=True, head=BIO_HEAD)
+  return extractor, AnswerServer(extractor, ServingOptions(2))
 
 
 def _check_equal(columns, predictions, contexts):
@@ -206,7 +205,7 @@ def test_decoding_is_fixed_by_the_options(options):
     fixed_length=options.decoding == "greedy",
   )
   questions, contexts = [QUESTION, "When?"], [CONTEXT, CONTEXT * 3]
-  columns = ask(server_of(extractor), questions, contexts)
+  columns = ask(AnswerServer(extractor), questions, contexts)
   predictions = list(extractor.predict(_examples(questions, contexts)))
   _check_equal(columns, predictions, contexts)
   if options.threshold:

@@ -5,9 +5,10 @@ import pytest
 import tensorflow as tf
 from tiny_extractor import tiny_extractor
 
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.span_head import SpanHead
 from bert_span.modeling.span_model import SpanModel
-from bert_span.presets import headed_model as heads
 from bert_span.serving.encoder_dtype import cast_encoder
 
 _IDS = np.array([[2, 15, 12, 3, 5, 6, 7, 8, 9, 10, 3, 0]], np.int32)
@@ -23,7 +24,7 @@ def test_float32_is_the_model_itself():
   assert cast_encoder(model, "float32") is model
 
 
-@pytest.mark.parametrize("head", [heads.SPAN, heads.BIO])
+@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, head):
   model = tiny_extractor(head=head).model

@@ -17,6 +17,7 @@ import pytest
 from browser import find_browser, open_browser
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
+from bert_span.heads.bio import BIO_HEAD
 from bert_span.serving.client.retries import RequestRefusedError, RetryOptions
 from bert_span.serving.client.span_client import SpanClient
 
@@ -56,11 +57,11 @@ def _serving(extractor, repository, folder):
     check=False,
   ).returncode:
     pytest.skip("needs kserve, here or in BERT_SPAN_KSERVE_PYTHON")
-  from bert_span.serving.served_heads import server_of
+  from bert_span.serving.answer_server import AnswerServer
   from bert_span.serving.version_folder import write_saved_model
 
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
-  write_saved_model(server_of(extractor), vocabulary, str(folder / "1"))
+  write_saved_model(AnswerServer(extractor), vocabulary, str(folder / "1"))
   port = _free_port()
   log_path = folder / "log.txt"
   with log_path.open("w") as log:
@@ -131,7 +132,7 @@ def test_the_n_best_list_is_the_extractors(address, extractor):
 
 
 def test_the_client_gets_the_spans_of_a_bio_model(repository, tmp_path):
-  extractor = tiny_extractor(version_2=True, head="bio")
+  extractor = tiny_extractor(version_2=True, head=BIO_HEAD)
   questions, contexts = map(list, zip(*_QUESTIONS, strict=True))
   expected = extractor.answers(questions, contexts)
   counts = [len(spans) for spans in expected]

@@ -6,26 +6,25 @@ import os
 import pytest
 from exported_model import exported_model
 
-from bert_span.presets import headed_model as heads
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.serving import model_card, signature_guide
-from bert_span.serving.served_heads import served_head
+from bert_span.serving.signature_guide import output_guide
 
 
 @pytest.mark.large
 @pytest.mark.parametrize(
   ("head", "list_output", "width", "logits", "logits_shape"),
   [
-    (heads.SPAN, "n_best_answer", 21, "end_logits", [-1, -1]),
-    (heads.BIO, "span_text", -1, "tag_logits", [-1, -1, 3]),
+    (SPAN_HEAD, "n_best_answer", 21, "end_logits", [-1, -1]),
+    (BIO_HEAD, "span_text", -1, "tag_logits", [-1, -1, 3]),
   ],
 )
 def test_every_tensor_of_every_signature_is_described(
   head, list_output, width, logits, logits_shape
 ):
   directory, _ = exported_model(head)
-  signatures = model_card.signatures_of(
-    directory, served_head(head).output_guide
-  )
+  signatures = model_card.signatures_of(directory, output_guide(head))
   assert set(signatures) == set(signature_guide.INPUTS)
   default = signatures["serving_default"]
   assert default["method"] == "tensorflow/serving/predict"

@@ -9,8 +9,7 @@ from server_requests import ask, serialized_example
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
-from bert_span.serving.answer_server import ServingOptions
-from bert_span.serving.served_heads import server_of
+from bert_span.serving.answer_server import AnswerServer, ServingOptions
 from bert_span.squad.example import SquadExample
 from bert_span.text.windows import WindowOptions
 
@@ -18,7 +17,7 @@ from bert_span.text.windows import WindowOptions
 @functools.cache
 def _extractor_and_server():
   extractor = tiny_extractor(version_2=True)
-  return extractor, server_of(extractor, ServingOptions(2))
+  return extractor, AnswerServer(extractor, ServingOptions(2))
 
 
 def _check_equal(columns, predictions, contexts):
@@ -166,7 +165,7 @@ def test_logits_have_the_classic_names():
 @pytest.mark.large
 def test_fixed_length_serves_what_a_fixed_length_extractor_answers():
   extractor = tiny_extractor(version_2=True, fixed_length=True)
-  server = server_of(extractor)
+  server = AnswerServer(extractor)
   example = SquadExample("0", "Who?", CONTEXT)
   columns = ask(server, ["Who?"], [CONTEXT])
   _check_equal(columns, list(extractor.predict([example])), [CONTEXT])
@@ -175,7 +174,7 @@ def test_fixed_length_serves_what_a_fixed_length_extractor_answers():
 @pytest.mark.large
 def test_compiled_encoder_gives_the_same_answers():
   extractor = tiny_extractor()
-  server = server_of(extractor, ServingOptions(4, jit_compile=True))
+  server = AnswerServer(extractor, ServingOptions(4, jit_compile=True))
   questions, contexts = [QUESTION] * 2, [CONTEXT * 3, CONTEXT]
   examples = [SquadExample("0", QUESTION, text) for text in contexts]
   columns = ask(server, questions, contexts)
@@ -185,7 +184,7 @@ def test_compiled_encoder_gives_the_same_answers():
 def test_questions_that_would_all_be_empty_are_refused():
   extractor = tiny_extractor(window_options=WindowOptions(32, 8, 0))
   with pytest.raises(ValueError, match="max_query_length must be at least 1"):
-    server_of(extractor)
+    AnswerServer(extractor)
 
 
 def test_a_step_has_at_least_one_window():

@@ -13,15 +13,13 @@ from exported_model import exported_model
 from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.extractor import SpanExtractor
-from bert_span.modeling.bio_head import BioHead
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.span_head import SpanHead
 from bert_span.modeling.span_model import SpanModel
-from bert_span.presets import headed_model as heads
 from bert_span.serving import verification
-from bert_span.serving.expected_answers import bio_row, span_row
-from bert_span.serving.served_heads import served_head, server_of
+from bert_span.serving.answer_server import AnswerServer
 from bert_span.serving.version_folder import write_saved_model
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
@@ -36,21 +34,21 @@ _EXAMPLES = [
 
 
 @functools.cache
-def _predictions(head=heads.SPAN):
+def _predictions(head=SPAN_HEAD):
   _, extractor = exported_model(head)
   return list(extractor.predict(_EXAMPLES))
 
 
 @pytest.mark.large
 @pytest.mark.parametrize(
-  ("head", "op"), [(heads.SPAN, "TopKV2"), (heads.BIO, "While")]
+  ("head", "op"), [(SPAN_HEAD, "TopKV2"), (BIO_HEAD, "While")]
 )
 def test_a_process_with_tensorflow_alone_gives_the_same_answers(head, op):
   directory, _ = exported_model(head)
   found = verification.verify(
     directory,
     [_EXAMPLES[:1], _EXAMPLES[1:]],
-    list(map(served_head(head).expected_row, _predictions(head))),
+    list(map(head.served.expected_row, _predictions(head))),
     1e-4,
   )
   assert found.num_questions == 4
@@ -61,7 +59,7 @@ def test_a_process_with_tensorflow_alone_gives_the_same_answers(head, op):
 
 @pytest.mark.large
 def test_every_kind_of_difference_is_refused():
-  directory, _ = exported_model(heads.SPAN)
+  directory, _ = exported_model(SPAN_HEAD)
   first, *rest = _predictions()
   wrong = [
     dataclasses.replace(first, text=first.text + "s"),
@@ -74,7 +72,7 @@ def test_every_kind_of_difference_is_refused():
     verification.verify(
       directory,
       [[_EXAMPLES[0]] * 6, _EXAMPLES[1:]],
-      list(map(span_row, [*wrong, first, *rest])),
+      list(map(SPAN_HEAD.served.expected_row, [*wrong, first, *rest])),
       1e-4,
     )
   assert f"question mill: answer should be '{first.text}s'" in str(caught.value)
@@ -82,8 +80,8 @@ def test_every_kind_of_difference_is_refused():
 
 @pytest.mark.large
 def test_every_kind_of_difference_between_spans_is_refused():
-  directory, _ = exported_model(heads.BIO)
-  first, *rest = _predictions(heads.BIO)
+  directory, _ = exported_model(BIO_HEAD)
+  first, *rest = _predictions(BIO_HEAD)
   (span, *others) = first.spans
   assert others
   wrong = [
@@ -102,7 +100,7 @@ def test_every_kind_of_difference_between_spans_is_refused():
     verification.verify(
       directory,
       [[_EXAMPLES[0]] * 8, _EXAMPLES[1:]],
-      list(map(bio_row, [*wrong, first, *rest])),
+      list(map(BIO_HEAD.served.expected_row, [*wrong, first, *rest])),
       1e-4,
     )
   assert "question mill: span_count should be 0" in str(caught.value)
@@ -139,7 +137,7 @@ def test_ops_that_a_server_has_not_are_refused():
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("head", [heads.SPAN, heads.BIO])
+@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
 def test_two_hundred_real_questions_are_answered_alike(
   shared_data, uncased_vocab_file, tmp_path, head
 ):
@@ -147,13 +145,15 @@ def test_two_hundred_real_questions_are_answered_alike(
   extractor = _random_extractor(uncased_vocab_file, head)
   directory = str(tmp_path / "1")
   write_saved_model(
-    server_of(extractor), extractor.preprocessor.tokenizer.vocabulary, directory
+    AnswerServer(extractor),
+    extractor.preprocessor.tokenizer.vocabulary,
+    directory,
   )
   examples = real_examples(shared_data)
   assert len(examples) == 200
   assert sum(len(example.context) > 20_000 for example in examples) >= 5
   predictions = list(extractor.predict(examples, batch_size=16))
-  rows = list(map(served_head(head).expected_row, predictions))
+  rows = list(map(head.served.expected_row, predictions))
   texts = {t for row in rows for t in row.get("span_text", [row["answer"]])}
   assert len(texts) > 150
   found = verification.verify(directory, mixed_batches(examples), rows, 1e-4)
@@ -201,8 +201,7 @@ def _random_extractor(vocab_file, head):
     max_sequence_length=384,
     num_segments=2,
   )
-  layer = BioHead() if head == heads.BIO else SpanHead()
-  model = SpanModel(build_encoder(sizes), layer)
+  model = SpanModel(build_encoder(sizes), head.make_layer(True))
   rng = np.random.default_rng(3)
   for weight in model.backbone.weights:
     if "embedding" in weight.path and len(weight.shape) == 2:
@@ -211,9 +210,7 @@ def _random_extractor(vocab_file, head):
   return SpanExtractor(
     model,
     vocabulary,
-    decoder_options=heads.decoder_options(
-      head, {"version_2_with_negative": True}
-    ),
+    decoder_options=head.options_type(version_2_with_negative=True),
   )
 
 

@@ -12,7 +12,8 @@ from exported_model import exported_model
 from tensorflow.core.protobuf import saved_model_pb2
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
-from bert_span.presets import headed_model as heads
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.serving import version_folder
 
 
@@ -108,7 +109,7 @@ def test_a_base_that_no_folder_can_be_is_refused(tmp_path):
 
 @pytest.mark.large
 def test_vocabulary_is_an_asset_and_classify_has_its_method():
-  directory, _ = exported_model(heads.SPAN)
+  directory, _ = exported_model(SPAN_HEAD)
   with open(os.path.join(directory, "assets", "vocab.txt"), "rb") as file:
     assert file.read().decode().split("\n") == [*VOCABULARY, ""]
   with tf.Graph().as_default(), tf.compat.v1.Session() as session:
@@ -128,7 +129,7 @@ def test_vocabulary_is_an_asset_and_classify_has_its_method():
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("head", [heads.SPAN, heads.BIO])
+@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
 def test_no_keras_object_is_in_it(head):
   directory, extractor = exported_model(head)
   with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
@@ -143,7 +144,7 @@ def test_no_keras_object_is_in_it(head):
 @pytest.mark.large
 def test_a_session_answers_as_the_extractor():
   """The way TensorFlow Serving goes: meta graph, session, tensor names."""
-  directory, extractor = exported_model(heads.SPAN)
+  directory, extractor = exported_model(SPAN_HEAD)
   questions, contexts = [QUESTION, "Who?"], [CONTEXT * 4, ""]
   with tf.Graph().as_default(), tf.compat.v1.Session() as session:
     meta_graph = tf.compat.v1.saved_model.load(session, ["serve"], directory)
@@ -167,7 +168,7 @@ def test_a_session_answers_as_the_extractor():
 
 @pytest.mark.large
 def test_a_session_gives_the_spans_of_the_extractor():
-  directory, extractor = exported_model(heads.BIO)
+  directory, extractor = exported_model(BIO_HEAD)
   questions, contexts = [QUESTION, "Who?"], [CONTEXT * 4, ""]
   with tf.Graph().as_default(), tf.compat.v1.Session() as session:
     meta_graph = tf.compat.v1.saved_model.load(session, ["serve"], directory)
@@ -191,7 +192,7 @@ def test_a_session_gives_the_spans_of_the_extractor():
 
 @pytest.mark.large
 def test_saved_model_cli_shows_and_runs_it():
-  directory, extractor = exported_model(heads.SPAN)
+  directory, extractor = exported_model(SPAN_HEAD)
   program = (
     "import sys, tensorflow_text\n"
     "from tensorflow.python.tools import saved_model_cli\n"
@@ -223,7 +224,7 @@ def test_saved_model_cli_shows_and_runs_it():
 @pytest.mark.large
 def test_openvino_agrees_on_the_logits():
   openvino = pytest.importorskip("openvino", reason="openvino is not installed")
-  directory, extractor = exported_model(heads.SPAN)
+  directory, extractor = exported_model(SPAN_HEAD)
   import tensorflow_text  # noqa: F401 -- registers its ops
 
   model = tf.saved_model.load(directory)  # keeps the variables alive

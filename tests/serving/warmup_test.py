@@ -8,7 +8,8 @@ import tensorflow as tf
 from exported_model import exported_model
 from tiny_extractor import CONTEXT, QUESTION
 
-from bert_span.presets import headed_model as heads
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.serving import warmup
 
 _PAIRS = [(QUESTION, CONTEXT), ("When?", "É " + CONTEXT * 5), ("Who?", "")]
@@ -30,7 +31,7 @@ def apis():
   return apis
 
 
-@pytest.fixture(scope="module", params=[heads.SPAN, heads.BIO])
+@pytest.fixture(scope="module", params=[SPAN_HEAD, BIO_HEAD])
 def head(request):
   return request.param
 
@@ -108,7 +109,7 @@ def test_the_requests_of_every_signature_replay_over_grpc(
   pairs = list(map(list, zip(*_PAIRS, strict=True)))
   expected = extractor.answer(*pairs)
   first_class = expected[0].text
-  if head == heads.BIO:  # by position
+  if head == BIO_HEAD:  # by position
     first_class = extractor.answers(*pairs)[0][0].text
   seen = set()
   for log in logs:

@@ -8,8 +8,7 @@ import tempfile
 
 from tiny_extractor import tiny_extractor
 
-from bert_span.serving.answer_server import ServingOptions
-from bert_span.serving.served_heads import server_of
+from bert_span.serving.answer_server import AnswerServer, ServingOptions
 from bert_span.serving.version_folder import write_saved_model
 
 
@@ -20,14 +19,14 @@ def exported_model(head):
   "No answer" is possible, and three windows run at once.
 
   Args:
-    head: "span" or "bio".
+    head: `AnswerHead`.
   """
   extractor = tiny_extractor(version_2=True, head=head)
   folder = tempfile.mkdtemp()
   atexit.register(shutil.rmtree, folder, ignore_errors=True)
   directory = os.path.join(folder, "1")
   write_saved_model(
-    server_of(extractor, ServingOptions(3)),
+    AnswerServer(extractor, ServingOptions(3)),
     extractor.preprocessor.tokenizer.vocabulary,
     directory,
   )

@@ -9,12 +9,13 @@ import tempfile
 
 from tiny_extractor import VOCABULARY, tiny_extractor
 
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs import tflite_export
 
 
 @functools.cache
 def exported_tflite(
-  head="span",
+  head=SPAN_HEAD,
   quantization="none",
   dynamic_length=False,
   with_tokenizer=False,

@@ -4,12 +4,10 @@ import keras
 import numpy as np
 
 from bert_span.extractor import SpanExtractor
-from bert_span.modeling.bio_head import BioHead
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.span_head import SpanHead
 from bert_span.modeling.span_model import SpanModel
-from bert_span.presets import headed_model as heads
 from bert_span.text.windows import WindowOptions
 
 VOCABULARY = [
@@ -28,7 +26,7 @@ def tiny_extractor(
   fixed_length=False,
   do_lower_case=True,
   seed=7,
-  head=heads.SPAN,
+  head=SPAN_HEAD,
 ):
   """A SpanExtractor of one layer whose logits differ clearly.
 
@@ -38,7 +36,7 @@ def tiny_extractor(
     fixed_length: pad every window to max_seq_length.
     do_lower_case: lower-case and strip accents.
     seed: of the weights.
-    head: "span" or "bio".
+    head: `AnswerHead`.
   """
   keras.utils.set_random_seed(seed)
   sizes = EncoderConfig(
@@ -50,8 +48,7 @@ def tiny_extractor(
     max_sequence_length=window_options.max_seq_length,
     num_segments=2,
   )
-  layer = BioHead() if head == heads.BIO else SpanHead()
-  model = SpanModel(build_encoder(sizes), layer)
+  model = SpanModel(build_encoder(sizes), head.make_layer(True))
   rng = np.random.default_rng(seed)
   for weight in model.backbone.weights:
     if "embedding" in weight.path and len(weight.shape) == 2:
@@ -62,6 +59,7 @@ def tiny_extractor(
     VOCABULARY,
     do_lower_case,
     window_options,
-    heads.decoder_options(head, {"version_2_with_negative": version_2}),
+    head.options_type(version_2_with_negative=version_2),
     fixed_length,
+    head,
   )

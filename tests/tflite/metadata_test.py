@@ -7,10 +7,11 @@ import pytest
 from exported_tflite import exported_tflite
 from flatbuffers.table import Table
 
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.metadata import (
   BUFFER_NAME,
-  TENSOR_DESCRIPTIONS,
   ModelInfo,
   with_metadata,
 )
@@ -63,10 +64,13 @@ def _root(path):
 @pytest.mark.large
 @pytest.mark.parametrize(
   ("head", "outputs"),
-  [("span", {"start_logits", "end_logits"}), ("bio", {"tag_logits"})],
+  [
+    (SPAN_HEAD, {"start_logits", "end_logits"}),
+    (BIO_HEAD, {"tag_logits"}),
+  ],
 )
 def test_tensors_are_named_and_the_tokenizer_has_its_vocabulary(head, outputs):
-  path, _ = exported_tflite(head, dynamic_length=head == "bio")
+  path, _ = exported_tflite(head, dynamic_length=head is BIO_HEAD)
   root = _root(path)
   assert root.text(0) == "bert_span"
   assert root.text(7) == "1.1.0"
@@ -74,8 +78,9 @@ def test_tensors_are_named_and_the_tokenizer_has_its_vocabulary(head, outputs):
   names = [tensor.text(0) for tensor in graph.children(2)]
   assert set(names) == {"ids", "mask", "segment_ids"}
   assert {tensor.text(0) for tensor in graph.children(3)} == outputs
-  for tensor in graph.children(2):
-    assert tensor.text(1) == TENSOR_DESCRIPTIONS[tensor.text(0)]
+  guide = head.served.logits_guide
+  for tensor in graph.children(3):
+    assert tensor.text(1) == guide[tensor.text(0)]
   (unit,) = graph.children(5)
   assert unit.byte(0) == 4  # BertTokenizerOptions
   (vocabulary,) = unit.child(1).children(0)

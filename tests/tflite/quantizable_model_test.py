@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from tiny_extractor import tiny_extractor
 
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.tflite.quantizable_model import CLIPPED_MASK, QuantizableModel
 
 
@@ -16,7 +18,7 @@ def _inputs():
   }
 
 
-@pytest.mark.parametrize("head", ["span", "bio"])
+@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
 @pytest.mark.parametrize("masked_score", [None, CLIPPED_MASK])
 def test_rescaling_does_not_change_the_logits(head, masked_score):
   model = tiny_extractor(head=head).model

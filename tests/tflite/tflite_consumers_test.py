@@ -8,8 +8,7 @@ from exported_tflite import exported_tflite
 from tensorflow.lite.python.interpreter import Interpreter
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
-from bert_span.answers import head_decoding
-from bert_span.answers.window_logits import NO_LOGIT
+from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
 from bert_span.data.window_batches import example_arrays
 from bert_span.squad.example import SquadExample
 from bert_span.tflite.tflite_text_extractor import TFLiteTextExtractor
@@ -90,12 +89,9 @@ def _by_openvino(openvino, path, windows):
 
 def _spans(extractor, windows, logits):
   """Places of the answers that the logits give."""
-  found = head_decoding.window_logits(
-    extractor.head,
-    _EXAMPLES,
-    windows,
-    np.where(windows["input_mask"] == 1, logits, NO_LOGIT).astype(np.float32),
-  )
+  logits = np.where(windows["input_mask"] == 1, logits, NO_LOGIT)
+  named = dict(zip(_LOGITS, logits.astype(np.float32), strict=True))
+  found = WindowLogits(_EXAMPLES, windows, named)
   return [(p.char_start, p.char_end) for p in extractor.decode(found)]
 
 

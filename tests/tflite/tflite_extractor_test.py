@@ -10,6 +10,8 @@ from exported_tflite import exported_tflite
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
 from bert_span.answers.decoding.span_decoder import DecoderOptions
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.text.windows import WindowOptions
 from bert_span.tflite import tflite_extractor
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
@@ -27,7 +29,8 @@ _PASSAGES = [
 
 @pytest.mark.large
 @pytest.mark.parametrize(
-  ("head", "dynamic_length"), [("span", False), ("span", True), ("bio", True)]
+  ("head", "dynamic_length"),
+  [(SPAN_HEAD, False), (SPAN_HEAD, True), (BIO_HEAD, True)],
 )
 def test_answers_are_those_of_the_model(head, dynamic_length):
   path, model = exported_tflite(head, dynamic_length=dynamic_length)

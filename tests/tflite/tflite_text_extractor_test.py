@@ -11,6 +11,7 @@ from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
 import bert_span
 from bert_span.answers.decoding.span_decoder import DecoderOptions
+from bert_span.heads.bio import BIO_HEAD
 from bert_span.jobs import tflite_export
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.squad.example import SquadExample
@@ -198,7 +199,7 @@ def test_quantized_files_are_written_with_their_report(tmp_path, quantization):
 def test_other_heads_and_int8_are_refused():
   options = tflite_export.TFLiteOptions(with_tokenizer=True)
   with pytest.raises(ValueError, match="with a bio head: leave out --with_tok"):
-    tflite_export.tflite_content(tiny_extractor(head="bio"), options)
+    tflite_export.tflite_content(tiny_extractor(head=BIO_HEAD), options)
   options = tflite_export.TFLiteOptions("int8", with_tokenizer=True)
   with pytest.raises(ValueError, match="cannot be quantized to int8"):
     tflite_export.tflite_content(tiny_extractor(), options)

@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 from distributed_checks import batches, compared_weights, make_model
 
-from bert_span.fine_tuning.fine_tuner import span_loss_fn
+from bert_span.heads.span import span_loss_fn
 from bert_span.training.execution import ExecutionOptions
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.step import make_train_step

@@ -6,7 +6,7 @@ import tensorflow as tf
 from distributed_checks import batches, compared_weights, make_model
 from distributed_checks import max_difference as difference
 
-from bert_span.fine_tuning.fine_tuner import span_loss_fn
+from bert_span.heads.span import span_loss_fn
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.step import make_train_step
 

@@ -2,6 +2,13 @@
 
 import dataclasses
 
+# What of BioDecoder's columns predictions are made of.
+BIO_PREDICTION_COLUMNS = (
+  *("char_start", "char_end", "score", "probability", "null_odds"),
+  *("span_count", "span_char_start", "span_char_end"),
+  *("span_score", "span_probability"),
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class AnswerSpan:
@@ -66,9 +73,7 @@ def bio_predictions_of(examples, outputs):
     list of BioPrediction.
   """
   columns = {
-    name: values.numpy().tolist()
-    for name, values in outputs.items()
-    if name not in ("answer", "span_text", "is_answerable")
+    name: outputs[name].numpy().tolist() for name in BIO_PREDICTION_COLUMNS
   }
   return [
     _prediction(example, {name: rows[i] for name, rows in columns.items()})

@@ -10,7 +10,6 @@
 
 import json
 
-from bert_span.answers.head_decoding import BIO
 from bert_span.storage.atomic_file import open_atomically
 from bert_span.storage.utf8 import encodable
 
@@ -23,8 +22,8 @@ def answer_row(example, answer, head, n_best=1):
 
   Args:
     example: its `SquadExample`; texts are cut from the passage.
-    answer: `Prediction`, `BioPrediction` or `ServedAnswer`.
-    head: "span" or "bio".
+    answer: a prediction of the head, or a `ServedAnswer`.
+    head: `AnswerHead`.
     n_best: entries of the n-best list; 1 leaves the list out.
 
   Returns:
@@ -33,11 +32,8 @@ def answer_row(example, answer, head, n_best=1):
   best = _entry(example.context, answer)
   row = {"id": example.qas_id, "answer": best.pop("text"), **best}
   row["null_odds"] = answer.null_odds
-  if head == BIO:
-    row["spans"] = [_entry(example.context, span) for span in answer.spans]
-  elif n_best > 1:
-    entries = answer.n_best[:n_best]
-    row["n_best"] = [_entry(example.context, entry) for entry in entries]
+  for name, spans in head.lists_of(answer, n_best).items():
+    row[name] = [_entry(example.context, span) for span in spans]
   return row
 
 

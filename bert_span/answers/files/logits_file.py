@@ -22,12 +22,9 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.window_logits import NO_LOGIT
-from bert_span.data.bio_labels import NUM_TAGS
 from bert_span.storage.atomic_file import open_atomically
 
 _KEYS = ("qas_id", "doc_span_index")
-SPAN_LOGITS = ("start_logits", "end_logits")
-BIO_LOGITS = ("tag_logits",)
 _OTHER_WINDOWS = (
   "Give the file of questions, vocabulary, case and window flags "
   "(--max_seq_length, --doc_stride, --max_query_length) that the logits were "
@@ -41,25 +38,25 @@ class LogitsWriter:
   Example:
 
   ```python
-  writer = LogitsWriter()
+  writer = LogitsWriter(extractor.head.logits)
   for logits in extractor.window_logits(examples):
     writer.add(logits)
   writer.write("logits.npz", max_seq_length=384)
   ```
 
   Args:
-    names: SPAN_LOGITS or BIO_LOGITS, of the head.
+    shapes: `AnswerHead.logits`.
   """
 
-  def __init__(self, names=SPAN_LOGITS):
-    self._names = tuple(names)
+  def __init__(self, shapes):
+    self._shapes = shapes
     self._batches = []
 
   def add(self, logits):
     """Takes a batch.
 
     Args:
-      logits: `WindowLogits` or `WindowBioLogits`.
+      logits: `WindowLogits`.
     """
     examples, windows = logits.examples, logits.windows
     self._batches.append(
@@ -67,8 +64,8 @@ class LogitsWriter:
         "qas_id": [examples[i].qas_id for i in windows["example_index"]],
         "doc_span_index": np.array(windows["doc_span_index"], np.int32),
         **{
-          name: np.array(getattr(logits, name), np.float32)
-          for name in self._names
+          name: np.array(logits.logits[name], np.float32)
+          for name in self._shapes
         },
       }
     )
@@ -90,7 +87,7 @@ class LogitsWriter:
       content,
       qas_id=np.array(ids, np.str_),
       doc_span_index=np.concatenate(indexes),
-      **{name: self._padded(name, max_seq_length) for name in self._names},
+      **{name: self._padded(name, max_seq_length) for name in self._shapes},
     )
     with open_atomically(path, binary=True) as file:
       file.write(content.getvalue())
@@ -98,7 +95,7 @@ class LogitsWriter:
   def _padded(self, name, seq_length):
     """The logits of all batches, float32 [windows, seq_length, ..]."""
     rows = sum(len(batch["qas_id"]) for batch in self._batches)
-    shape = [rows, seq_length, *([NUM_TAGS] if name in BIO_LOGITS else [])]
+    shape = [rows, seq_length, *self._shapes[name]]
     padded = np.full(shape, NO_LOGIT, np.float32)
     row = 0
     for batch in self._batches:
@@ -115,8 +112,7 @@ class SavedLogits:
   Attributes:
     path: the file, for messages.
     row_of: dict of (qas_id, doc_span_index) to row.
-    logits: dict of name to float32 [windows, max_seq_length], or [windows,
-      max_seq_length, 3] of tag_logits.
+    logits: dict of name to float32 [windows, max_seq_length, ..].
   """
 
   path: str
@@ -151,7 +147,7 @@ class SavedLogits:
         `SlidingWindows`.
 
     Returns:
-      Tuple of the arrays of `logits` for these windows.
+      Dict of the arrays of `logits` for these windows.
 
     Raises:
       ValueError: a window is not in the file, or is a longer one there.
@@ -170,7 +166,7 @@ class SavedLogits:
         )
     rows = np.array([self.row_of[key] for key in keys], np.int64)
     self._used[rows] = True
-    logits = tuple(values[rows] for values in self.logits.values())
+    logits = {name: values[rows] for name, values in self.logits.items()}
     self._check_tokens(keys, np.asarray(windows["input_mask"]) > 0, logits)
     return logits
 
@@ -191,7 +187,7 @@ class SavedLogits:
   def _check_tokens(self, keys, is_token, logits):
     """Refuses tokens without a logit: the saved windows were shorter."""
     lacking = np.zeros(len(keys), bool)  # [windows]
-    for values in logits:
+    for values in logits.values():
       is_none = (values <= NO_LOGIT).reshape([*is_token.shape, -1])
       lacking |= (is_token & is_none.any(axis=-1)).any(axis=1)
     if lacking.any():
@@ -202,12 +198,12 @@ class SavedLogits:
       )
 
 
-def read_logits(path, names=SPAN_LOGITS):
+def read_logits(path, shapes):
   """Reads a file that `LogitsWriter` or another program wrote.
 
   Args:
     path: any path of tf.io.gfile.
-    names: SPAN_LOGITS or BIO_LOGITS, of the head.
+    shapes: `AnswerHead.logits` of the head that they are of.
 
   Returns:
     `SavedLogits`.
@@ -217,8 +213,11 @@ def read_logits(path, names=SPAN_LOGITS):
     ValueError: it is damaged, or no file of logits.
   """
   path = os.fspath(path)
-  arrays = _load_arrays(path, (*_KEYS, *names))
-  logits = {name: _logits(path, name, arrays[name]) for name in names}
+  arrays = _load_arrays(path, (*_KEYS, *shapes))
+  logits = {
+    name: _logits(path, name, arrays[name], shape)
+    for name, shape in shapes.items()
+  }
   ids = _ids(path, arrays["qas_id"])
   indexes = arrays["doc_span_index"]
   if indexes.ndim != 1 or indexes.dtype.kind not in "iu":
@@ -288,8 +287,7 @@ def _ids(path, ids):
   return ids.astype(np.str_)
 
 
-def _logits(path, name, values):
-  tail = (NUM_TAGS,) if name in BIO_LOGITS else ()
+def _logits(path, name, values, tail):
   is_fitting = values.ndim == 2 + len(tail) and values.shape[2:] == tail
   if not is_fitting or values.dtype.kind not in "fiu":
     shape = ", ".join(["windows", "max_seq_length", *map(str, tail)])

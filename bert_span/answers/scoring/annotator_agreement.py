@@ -35,14 +35,14 @@ def tagged_passages(logits):
   """The passages of a batch whose annotators have something to say.
 
   Args:
-    logits: `WindowBioLogits`, all windows of its examples.
+    logits: `WindowLogits` of a B/I/O head, all windows of its examples.
 
   Yields:
     `TaggedPassage`, in order; every token as its max-context window has it.
   """
   tokens = passage_tokens(
     {name: tf.constant(values) for name, values in logits.windows.items()},
-    tf.constant(logits.tag_logits),
+    tf.constant(logits.logits["tag_logits"]),
     len(logits.examples),
   )
   probabilities = tf.nn.softmax(tokens.tag_logits).numpy()

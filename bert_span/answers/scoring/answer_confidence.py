@@ -6,7 +6,7 @@ import tensorflow as tf
 from bert_span.answers.decoding.candidates import position_scores
 from bert_span.answers.decoding.joint_probability import log_partition
 from bert_span.answers.decoding.n_best import null_entry
-from bert_span.answers.window_logits import WINDOW_SPECS, WindowLogits
+from bert_span.answers.window_logits import WINDOW_SPECS
 
 _LOGITS = tf.TensorSpec([None, None], tf.float32)  # [windows, seq_length]
 
@@ -18,9 +18,7 @@ def decoded_part(logits):
     logits: `WindowLogits`.
   """
   windows = {name: logits.windows[name] for name in WINDOW_SPECS}
-  return WindowLogits(
-    logits.examples, windows, logits.start_logits, logits.end_logits
-  )
+  return logits._replace(windows=windows)
 
 
 class AnswerConfidence:
@@ -72,8 +70,8 @@ class AnswerConfidence:
     columns = [
       self._partition(
         {name: tf.constant(value) for name, value in batch.windows.items()},
-        tf.constant(batch.start_logits),
-        tf.constant(batch.end_logits),
+        tf.constant(batch.logits["start_logits"]),
+        tf.constant(batch.logits["end_logits"]),
         tf.constant(len(batch.examples)),
         tf.constant(temperature, tf.float64),
       )

@@ -1,6 +1,6 @@
 """Strings in, byte spans out: a span model as a graph that TFLite can hold.
 
-The steps are those of `SpanServer`, for one question. Windows and candidates
+The steps are those of `AnswerServer`, for one question. Windows and candidates
 are the very same code; tokens, context scores and n-best lists have forms of
 their own, since TFLite has no Unicode, no float64 and no string operations.
 """
@@ -32,7 +32,7 @@ class TextGraph:
     n_best_byte_start, n_best_byte_end: int32 [1, n].
     n_best_start_logit, n_best_end_logit, n_best_score, n_best_probability:
       float32 [1, n].
-  As in `SpanServer` a question without a single WordPiece gets no answer.
+  As in `AnswerServer` a question without a single WordPiece gets no answer.
   Scores are sums in float32, where `SpanDecoder` takes float64.
 
   Args:

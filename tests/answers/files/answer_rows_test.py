@@ -6,6 +6,7 @@ import pytest
 
 from bert_span.answers.decoding.predictions import NBestEntry, Prediction
 from bert_span.answers.files.answer_rows import answer_row, write_rows
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import SquadExample
 
 _EXAMPLE = SquadExample("q", "Who?", "Anna came.")
@@ -27,19 +28,19 @@ _ROW = {
 
 
 def test_a_row_has_the_answer_and_where_it_stands():
-  assert answer_row(_EXAMPLE, _ANSWER, "span") == _ROW
+  assert answer_row(_EXAMPLE, _ANSWER, SPAN_HEAD) == _ROW
 
 
 def test_no_answer_stands_nowhere():
-  row = answer_row(_EXAMPLE, _NOTHING, "span")
+  row = answer_row(_EXAMPLE, _NOTHING, SPAN_HEAD)
   assert (row["answer"], row["char_start"], row["char_end"]) == ("", None, None)
 
 
 def test_several_answers_are_listed_best_first():
-  row = answer_row(_EXAMPLE, _ANSWER, "span", n_best=5)
+  row = answer_row(_EXAMPLE, _ANSWER, SPAN_HEAD, n_best=5)
   assert [entry["text"] for entry in row["n_best"]] == ["Anna", ""]
   assert row["n_best"][1]["char_start"] is None
-  only_two = answer_row(_EXAMPLE, _ANSWER, "span", n_best=2)
+  only_two = answer_row(_EXAMPLE, _ANSWER, SPAN_HEAD, n_best=2)
   assert len(only_two["n_best"]) == 2
 
 
@@ -52,7 +53,7 @@ def test_json_lines_hold_the_rows(tmp_path):
 def test_parquet_has_the_same_columns_whatever_it_holds(tmp_path):
   parquet = pytest.importorskip("pyarrow.parquet")
   full, empty = tmp_path / "full.parquet", tmp_path / "empty.parquet"
-  rows = [answer_row(_EXAMPLE, _ANSWER, "span", 2)]
+  rows = [answer_row(_EXAMPLE, _ANSWER, SPAN_HEAD, 2)]
   write_rows(full, rows, "parquet")
   write_rows(empty, [], "parquet")
   assert parquet.read_schema(full).equals(parquet.read_schema(empty))

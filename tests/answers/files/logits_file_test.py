@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from bert_span.answers.files.logits_file import LogitsWriter, read_logits
 from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import SquadExample
 
 _EXAMPLES = [SquadExample("a", "?", "x"), SquadExample("日本", "?", "y")]
@@ -36,7 +37,7 @@ def _saved(tmp_path, **replaced):
 
 
 def _write(path, max_seq_length=5):
-  writer = LogitsWriter()
+  writer = LogitsWriter(SPAN_HEAD.logits)
   writer.add(WindowLogits(_EXAMPLES, _WINDOWS, _START, _END))
   one = {name: value[:1] for name, value in _WINDOWS.items()}
   shorter = _START[:1, :2]
@@ -74,7 +75,7 @@ def test_file_holds_all_windows_padded_to_the_longest(tmp_path):
 def test_written_logits_are_taken_in_any_order(tmp_path, remote):
   path = "ram://logits_file_test.npz" if remote else str(tmp_path / "l.npz")
   _write(path, max_seq_length=3)
-  saved = read_logits(path)
+  saved = read_logits(path, SPAN_HEAD.logits)
   rows = [2, 0, 1]
   windows = {name: value[rows] for name, value in _WINDOWS.items()}
   start, end = saved.take(_EXAMPLES, windows)
@@ -88,8 +89,8 @@ def test_written_logits_are_taken_in_any_order(tmp_path, remote):
 
 
 def test_no_window_at_all_is_a_file_too(tmp_path):
-  LogitsWriter().write(tmp_path / "logits.npz", 8)
-  saved = read_logits(tmp_path / "logits.npz")
+  LogitsWriter(SPAN_HEAD.logits).write(tmp_path / "logits.npz", 8)
+  saved = read_logits(tmp_path / "logits.npz", SPAN_HEAD.logits)
   assert saved.logits["start_logits"].shape == (0, 8)
   saved.check_all_taken()
 
@@ -103,7 +104,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 
   monkeypatch.setattr(os, "fsync", fail)
   with pytest.raises(OSError, match="disk full"):
-    LogitsWriter().write(tmp_path / "logits.npz", 8)
+    LogitsWriter(SPAN_HEAD.logits).write(tmp_path / "logits.npz", 8)
   assert os.listdir(tmp_path) == ["logits.npz"]
   assert (tmp_path / "logits.npz").read_bytes() == old
 
@@ -112,12 +113,12 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
   "ids", [np.array([7, 8, 8]), np.array([b"7", b"8", b"8"])], ids=["int", "S"]
 )
 def test_integer_and_byte_ids_become_strings(tmp_path, ids):
-  saved = read_logits(_saved(tmp_path, qas_id=ids))
+  saved = read_logits(_saved(tmp_path, qas_id=ids), SPAN_HEAD.logits)
   assert list(saved.row_of) == [("7", 0), ("8", 0), ("8", 1)]
 
 
 def test_a_window_that_is_not_there_is_named(tmp_path):
-  saved = read_logits(_saved(tmp_path))
+  saved = read_logits(_saved(tmp_path), SPAN_HEAD.logits)
   windows = {**_WINDOWS, "doc_span_index": np.array([0, 0, 2])}
   with pytest.raises(
     ValueError, match=r"logits\.npz: no logits of window 2 of question 日本"
@@ -126,14 +127,14 @@ def test_a_window_that_is_not_there_is_named(tmp_path):
 
 
 def test_another_window_length_is_refused(tmp_path):
-  saved = read_logits(_saved(tmp_path))
+  saved = read_logits(_saved(tmp_path), SPAN_HEAD.logits)
   saved.check_length(3)
   with pytest.raises(ValueError, match="3 WordPieces, not of --max_seq_length"):
     saved.check_length(384)
 
 
 def test_tokens_without_a_logit_are_refused(tmp_path):
-  saved = read_logits(_saved(tmp_path))
+  saved = read_logits(_saved(tmp_path), SPAN_HEAD.logits)
   windows = {**_WINDOWS, "input_mask": np.ones([3, 3], np.int32)}
   with pytest.raises(ValueError, match="window 0 of question a has tokens"):
     saved.take(_EXAMPLES, windows)
@@ -163,7 +164,7 @@ def test_arrays_that_do_not_fit_are_one_clear_error(
 ):
   path = _saved(tmp_path, **replaced)
   with pytest.raises(ValueError, match=message) as error:
-    read_logits(path)
+    read_logits(path, SPAN_HEAD.logits)
   assert str(path) in str(error.value)
 
 
@@ -172,7 +173,7 @@ def test_a_missing_array_is_named(tmp_path):
   del arrays["end_logits"]
   np.savez(tmp_path / "logits.npz", **arrays)
   with pytest.raises(ValueError, match="it lacks end_logits and holds qas_id"):
-    read_logits(tmp_path / "logits.npz")
+    read_logits(tmp_path / "logits.npz", SPAN_HEAD.logits)
 
 
 def test_what_is_no_npz_file_is_refused(tmp_path):
@@ -187,10 +188,10 @@ def test_what_is_no_npz_file_is_refused(tmp_path):
   for name, content in damaged.items():
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=f"{name}: not a file of logits"):
-      read_logits(tmp_path / name)
+      read_logits(tmp_path / name, SPAN_HEAD.logits)
 
 
 def test_a_missing_file_is_an_os_error(tmp_path):
   with pytest.raises(OSError, match=r"none\.npz: cannot be read"):
-    read_logits(tmp_path / "none.npz")
+    read_logits(tmp_path / "none.npz", SPAN_HEAD.logits)
   assert not tf.io.gfile.exists(str(tmp_path / "none.npz"))

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-
 from bert_span.answers.bio_window_logits import WindowBioLogits
+
 from bert_span.answers.scoring.annotator_agreement import (
   AnnotatorAgreement,
   TaggedPassage,

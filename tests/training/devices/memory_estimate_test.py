@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.fine_tuning.fine_tuner import span_loss_fn
+from bert_span.heads.span import span_loss_fn
 from bert_span.jobs.dry_run import model_sizes
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig

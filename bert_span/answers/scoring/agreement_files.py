@@ -1,18 +1,15 @@
-"""What run_squad writes and scores of a B/I/O head beyond its answers."""
+"""How tags agree with annotators, in files beside the predictions."""
 
 import json
 import os
 
 import tensorflow as tf
 
-from bert_span.answers.files.bio_prediction_files import SPANS_FILE
-from bert_span.answers.files.span_prediction_reader import read_span_predictions
 from bert_span.answers.scoring.annotator_agreement import (
   AnnotatorAgreement,
   tagged_passages,
 )
 from bert_span.answers.scoring.disagreement_report import DisagreementReport
-from bert_span.answers.scoring.multi_span import evaluate_multi_span
 from bert_span.storage.atomic_file import write_json_atomically
 
 AGREEMENT_FILE = "tag_agreement.json"
@@ -34,7 +31,7 @@ class AgreementWriter:
     """Takes a batch.
 
     Args:
-      logits: `WindowBioLogits`.
+      logits: `WindowLogits`.
     """
     for passage in tagged_passages(logits):
       self._agreement.add(passage)
@@ -61,20 +58,10 @@ class AgreementWriter:
     return [os.path.join(output_dir, name) for name in files]
 
 
-def bio_scores(output_dir, examples):
-  """Scores of the answers of several spans in a folder.
-
-  Args:
-    output_dir: the folder that the predictions were written to.
-    examples: SquadExamples with their annotators.
-
-  Returns:
-    Dict of `evaluate_multi_span` and of `AnnotatorAgreement`.
-  """
-  spans = read_span_predictions(os.path.join(output_dir, SPANS_FILE))
+def read_agreement(output_dir):
+  """The scores of tag_agreement.json in a folder; {} without such a file."""
   path = os.path.join(output_dir, AGREEMENT_FILE)
-  agreement = {}
-  if tf.io.gfile.exists(path):
-    with tf.io.gfile.GFile(path) as file:
-      agreement = json.loads(file.read())
-  return {**evaluate_multi_span(examples, spans), **agreement}
+  if not tf.io.gfile.exists(path):
+    return {}
+  with tf.io.gfile.GFile(path) as file:
+    return json.loads(file.read())

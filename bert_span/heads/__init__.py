@@ -1,0 +1,1 @@
+"""What a head is: one object for each, made of parts of the rooms before."""

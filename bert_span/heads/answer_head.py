@@ -1,0 +1,158 @@
+"""AnswerHead: everything in which one kind of head differs from another."""
+
+import dataclasses
+from collections.abc import Callable
+
+from bert_span.data.window_labels import WindowLabels
+from bert_span.modeling.span_model import SpanModel, assign_head
+from bert_span.storage.utf8 import encodable
+
+
+@dataclasses.dataclass(frozen=True)
+class ServedAnswers:
+  """What a SavedModel of a head answers.
+
+  Attributes:
+    columns: function of the decoder's options and columns to the columns that
+      are served, dense tensors [batch] or [batch, n].
+    classes: function of these columns to the classes, string [batch, n], and
+      scores, [batch, n], of TensorFlow Serving's Classify.
+    expected_row: function of a prediction to the dict of served values that
+      must equal it; a list has no padding. Texts of entries whose order is not
+      determined are left out.
+    guide: dict of the served columns to what they are, for the model card.
+    logits_guide: the same of the logits.
+    classes_guide: the same of "classes" and "scores".
+  """
+
+  columns: Callable
+  classes: Callable
+  expected_row: Callable
+  guide: dict[str, str]
+  logits_guide: dict[str, str]
+  classes_guide: dict[str, str]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class AnswerHead:
+  """A kind of head: its layer, loss, labels, decoder, answers and files.
+
+  heads/span.py and heads/bio.py make one each, and the rooms after them ask it.
+  Functions are named by their module, so that an object can be sent to workers.
+
+  Attributes:
+    name: what --head and span_config.json call it.
+    make_layer: function of whether a bias is wanted to a new Keras layer. Its
+      name is that of the file of its weights in a model directory.
+    logits: dict of the model's outputs to their shapes after [windows,
+      seq_length].
+    labels: `WindowLabels` that it learns from.
+    loss_fn: function of `FineTuningOptions` to a function of (model, batch)
+      that gives the loss of each window, float32 [batch].
+    fingerprint: function of `FineTuningOptions` to what of them its labels and
+      loss depend on, a dict of JSON values.
+    options_type: dataclass of its decoding options.
+    make_decoder: function of these options to a function of contexts (string
+      [examples]), windows (dict of `SlidingWindows`) and the logits that gives
+      a dict of columns, dense tensors [examples] or [examples, n].
+    prediction_columns: the columns that predictions are made of.
+    predictions_of: function of a list of `SquadExample` and these columns to
+      their predictions.
+    spans_of: function of a prediction to the spans of its answer, in order of
+      position; none for "no answer".
+    lists_of: function of a prediction and n_best to its lists of spans, a dict
+      by the name that rows of answers have for it.
+    json_fields: function of a prediction and n_best to the answer as ask --json
+      prints it.
+    write_predictions: function of output_dir, predictions and
+      version_2_with_negative; writes files and gives their paths.
+    make_observer: function of how many questions to show. Gives something with
+      add(`WindowLogits`) and write(output_dir) -> paths, or None.
+    file_scores: function of output_dir and a list of `SquadExample` to scores
+      beyond the official ones, read from the files of a prediction.
+    development_scores: function of a list of `SquadExample` and a dict of the
+      texts of each answer's spans by question id to scores beyond the official
+      ones, shown during training.
+    served: `ServedAnswers`.
+  """
+
+  name: str
+  make_layer: Callable
+  logits: dict[str, tuple[int, ...]]
+  labels: WindowLabels
+  loss_fn: Callable
+  fingerprint: Callable
+  options_type: type
+  make_decoder: Callable
+  prediction_columns: tuple[str, ...]
+  predictions_of: Callable
+  spans_of: Callable
+  lists_of: Callable
+  json_fields: Callable
+  write_predictions: Callable
+  make_observer: Callable
+  file_scores: Callable
+  development_scores: Callable
+  served: ServedAnswers
+
+  @property
+  def scores_ends(self):
+    """Whether it scores the two ends of an answer, as the original does."""
+    return tuple(self.logits) == ("start_logits", "end_logits")
+
+  def weights_of(self, loaded):
+    """Its trained weights in a `LoadedEncoder`, a dict; None without."""
+    return loaded.head_weights.get(self.make_layer(True).name)
+
+  def model_of(self, loaded, head_bias=True):
+    """A model on a `LoadedEncoder`, with its trained head if it has one.
+
+    Args:
+      loaded: `LoadedEncoder`.
+      head_bias: whether a new head has a bias; a trained one is as it is.
+
+    Returns:
+      `SpanModel`.
+    """
+    weights = self.weights_of(loaded)
+    if weights:
+      head_bias = "bias" in weights
+    model = SpanModel(loaded.backbone, self.make_layer(head_bias))
+    if weights:
+      assign_head(model, weights)
+    return model
+
+
+def training_logits(model, batch):
+  """The model's logits of a batch of training windows, a dict."""
+  return model(
+    {
+      "token_ids": batch["input_ids"],
+      "segment_ids": batch["segment_ids"],
+      "padding_mask": batch["input_mask"],
+    },
+    training=True,
+  )
+
+
+def best_row(prediction):
+  """What every head serves of its best answer, see `ServedAnswers`."""
+  return {
+    "answer": encodable(prediction.text),
+    "char_start": prediction.char_start,
+    "char_end": prediction.char_end,
+    "is_answerable": bool(prediction.text),
+    "score": prediction.score,
+    "probability": prediction.probability,
+    "null_odds": prediction.null_odds,
+  }
+
+
+# Descriptions of the columns that say where an answer is.
+PLACE_GUIDE = {
+  "answer": "the answer, valid UTF-8; empty for no answer",
+  "char_start": "first character of the answer in the context, from 0",
+  "char_end": "character after the answer; context[char_start:char_end]",
+  "byte_start": "first byte of the answer in the context as it was sent",
+  "byte_end": "byte after the answer",
+}

@@ -1,0 +1,181 @@
+"""The B/I/O head: a tag for every token, for answers of several spans."""
+
+import dataclasses
+import os
+
+import tensorflow as tf
+
+from bert_span.answers.decoding.bio_decoder import BioDecoder, BioDecoderOptions
+from bert_span.answers.decoding.bio_predictions import (
+  BIO_PREDICTION_COLUMNS,
+  bio_predictions_of,
+)
+from bert_span.answers.files.bio_prediction_files import (
+  SPANS_FILE,
+  write_bio_prediction_files,
+)
+from bert_span.answers.files.span_prediction_reader import read_span_predictions
+from bert_span.answers.scoring.agreement_files import (
+  AgreementWriter,
+  read_agreement,
+)
+from bert_span.answers.scoring.multi_span import evaluate_multi_span
+from bert_span.data.bio_labels import BIO_LABELS, NUM_TAGS
+from bert_span.heads.answer_head import (
+  PLACE_GUIDE,
+  AnswerHead,
+  ServedAnswers,
+  best_row,
+  training_logits,
+)
+from bert_span.modeling.bio_head import BioHead
+from bert_span.modeling.bio_loss import BioLoss
+from bert_span.storage.utf8 import encodable
+
+_SHOWN_SCORES = ("exact_match_f1", "overlap_f1")
+
+
+def _make_layer(head_bias):
+  del head_bias  # It always has one.
+  return BioHead()
+
+
+def _loss_fn(options):
+  loss = BioLoss(options.bio_loss_reduction, options.bio_class_weights)
+
+  def window_losses(model, batch):
+    logits = training_logits(model, batch)
+    return loss.window_losses(logits["tag_logits"], batch["tag_labels"])
+
+  return window_losses
+
+
+def _fingerprint(options):
+  weights = options.bio_class_weights
+  return {
+    "head": "bio",
+    "annotator_labels": options.annotator_labels,
+    "bio_loss_reduction": options.bio_loss_reduction,
+    "bio_class_weights": list(weights) if weights else None,
+  }
+
+
+def _spans_of(prediction):
+  return list(prediction.spans)
+
+
+def _lists_of(prediction, n_best):
+  del n_best  # All spans are the answer.
+  return {"spans": prediction.spans}
+
+
+def _json_fields(prediction, n_best):
+  del n_best
+  return {
+    "answers": [dataclasses.asdict(span) for span in prediction.spans],
+    "null_odds": prediction.null_odds,
+  }
+
+
+def _file_scores(output_dir, examples):
+  """Scores of sets of spans, and how the tags agree with the annotators."""
+  spans = read_span_predictions(os.path.join(output_dir, SPANS_FILE))
+  return {
+    **evaluate_multi_span(examples, spans),
+    **read_agreement(output_dir),
+  }
+
+
+def _development_scores(examples, texts):
+  scores = evaluate_multi_span(examples, texts)
+  return {name: scores[name] for name in _SHOWN_SCORES}
+
+
+def _served_columns(options, columns):
+  """The decoder's columns with their shapes, as far as they are known."""
+  del options
+  return {
+    name: tf.ensure_shape(
+      values,
+      [None, None]
+      if name.startswith("span_") and name != "span_count"
+      else [None],
+    )
+    for name, values in columns.items()
+  }
+
+
+def _classes(columns):
+  """Spans and probabilities, and "no answer" in the place of a first span."""
+  scores = columns["span_probability"]
+  is_none = tf.logical_not(columns["is_answerable"])[:, tf.newaxis]
+  is_first = tf.range(tf.shape(scores)[1]) == 0  # [max_spans]
+  probability = columns["probability"][:, tf.newaxis]
+  return columns["span_text"], tf.where(is_none & is_first, probability, scores)
+
+
+def _expected_row(prediction):
+  spans = prediction.spans
+  return {
+    **best_row(prediction),
+    "span_count": len(spans),
+    "span_text": [encodable(span.text) for span in spans],
+    **{
+      f"span_{name}": [getattr(span, name) for span in spans]
+      for name in ("char_start", "char_end", "score", "probability")
+    },
+  }
+
+
+_SERVED = ServedAnswers(
+  columns=_served_columns,
+  classes=_classes,
+  expected_row=_expected_row,
+  guide={
+    **PLACE_GUIDE,
+    "answer": "the span with the best score, valid UTF-8; empty for no answer",
+    "score": "of that span: geometric mean of its tags' probabilities, the "
+    "unit of threshold; 0 for no answer",
+    "probability": "of exactly that span; for no answer that no token is in "
+    "one",
+    "null_odds": "log-probability of no span - that of the best tags with one, "
+    "in nats; with version_2_with_negative above the threshold there is no "
+    "answer (1e6: no span is possible)",
+    "is_answerable": "whether the answer has a span",
+    "span_count": "spans of the answer, 0 for no answer; what follows them is "
+    "padding",
+    "span_text": "texts in order of position; padding empty",
+    "span_char_start": "as char_start; padding 0",
+    "span_char_end": "as char_end; padding 0",
+    "span_byte_start": "as byte_start; padding 0",
+    "span_byte_end": "as byte_end; padding 0",
+    "span_score": "as score; padding 0",
+    "span_probability": "as probability; padding 0",
+  },
+  logits_guide={"tag_logits": "scores of each position as B, I and O"},
+  classes_guide={
+    "classes": "as span_text; for no answer the first is empty",
+    "scores": "as span_probability; for no answer the first is probability",
+  },
+)
+
+BIO_HEAD = AnswerHead(
+  name="bio",
+  make_layer=_make_layer,
+  logits={"tag_logits": (NUM_TAGS,)},
+  labels=BIO_LABELS,
+  loss_fn=_loss_fn,
+  fingerprint=_fingerprint,
+  options_type=BioDecoderOptions,
+  make_decoder=BioDecoder,
+  prediction_columns=BIO_PREDICTION_COLUMNS,
+  predictions_of=bio_predictions_of,
+  spans_of=_spans_of,
+  lists_of=_lists_of,
+  json_fields=_json_fields,
+  write_predictions=write_bio_prediction_files,
+  make_observer=AgreementWriter,
+  file_scores=_file_scores,
+  development_scores=_development_scores,
+  served=_SERVED,
+)

@@ -1,0 +1,175 @@
+"""The span head: one start and one end, as the original."""
+
+import tensorflow as tf
+
+from bert_span.answers.decoding.predictions import (
+  PREDICTION_COLUMNS,
+  predictions_of,
+)
+from bert_span.answers.decoding.span_decoder import DecoderOptions, SpanDecoder
+from bert_span.answers.files.prediction_files import (
+  json_entry,
+  write_prediction_files,
+)
+from bert_span.data.span_labels import SPAN_LABELS
+from bert_span.heads.answer_head import (
+  PLACE_GUIDE,
+  AnswerHead,
+  ServedAnswers,
+  best_row,
+  training_logits,
+)
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_loss import SpanLoss
+
+
+def span_loss_fn(reduction):
+  """The loss of a batch as the training loop wants it.
+
+  Args:
+    reduction: "mean" of start and end, or "sum".
+
+  Returns:
+    Function of (model, batch) to float32 [batch].
+  """
+  loss = SpanLoss(reduction)
+
+  def window_losses(model, batch):
+    logits = training_logits(model, batch)
+    return loss.window_losses(
+      logits["start_logits"],
+      logits["end_logits"],
+      batch["start_positions"],
+      batch["end_positions"],
+    )
+
+  return window_losses
+
+
+def _make_layer(head_bias):
+  return SpanHead(use_bias=head_bias)
+
+
+def _loss_fn(options):
+  return span_loss_fn(options.loss_reduction)
+
+
+def _nothing(*unused):
+  return {}
+
+
+def _no_observer(num_questions):
+  del num_questions
+
+
+def _spans_of(prediction):
+  return [prediction] if prediction.text else []
+
+
+def _lists_of(prediction, n_best):
+  return {"n_best": prediction.n_best[:n_best]} if n_best > 1 else {}
+
+
+def _json_fields(prediction, n_best):
+  is_span = bool(prediction.text)
+  return {
+    "answer": prediction.text,
+    "char_start": prediction.char_start if is_span else None,
+    "char_end": prediction.char_end if is_span else None,
+    "score": prediction.score,
+    "probability": prediction.probability,
+    "null_odds": prediction.null_odds,
+    "n_best": [
+      {**json_entry(entry), "score": entry.score}
+      for entry in prediction.n_best[:n_best]
+    ],
+  }
+
+
+def _served_columns(options, columns):
+  """The decoder's columns under their served names."""
+  columns = dict(columns)
+  for name in ("n_best_start_logit", "n_best_end_logit"):
+    del columns[name]
+  columns["n_best_answer"] = columns.pop("n_best_text")
+  columns["n_best_is_answerable"] = (
+    columns["n_best_char_end"] > columns["n_best_char_start"]
+  )
+  n_best = options.n_best_size + int(options.version_2_with_negative)
+  return {
+    name: tf.ensure_shape(values, [None, n_best])
+    if name.startswith("n_best_") and name != "n_best_count"
+    else tf.ensure_shape(values, [None])
+    for name, values in columns.items()
+  }
+
+
+def _classes(columns):
+  return columns["n_best_answer"], columns["n_best_probability"]
+
+
+def _expected_row(prediction):
+  """Without texts and places of the n-best list: equal scores may swap."""
+  entries = prediction.n_best
+  return {
+    **best_row(prediction),
+    "n_best_count": len(entries),
+    "n_best_score": [entry.score for entry in entries],
+    "n_best_probability": [entry.probability for entry in entries],
+  }
+
+
+_SERVED = ServedAnswers(
+  columns=_served_columns,
+  classes=_classes,
+  expected_row=_expected_row,
+  guide={
+    **PLACE_GUIDE,
+    "score": "what answers are compared by, in the unit of span_score",
+    "probability": "with a temperature among all spans of the passage and no "
+    "answer; without one, logit_sum: softmax over the n-best list, "
+    "mean_probability: the score",
+    "null_odds": "score of no answer - score of the best span; above the "
+    "threshold there is no answer (1e6: no span is possible)",
+    "is_answerable": "whether the answer is a span",
+    "n_best_count": "entries of the n-best list that are no padding",
+    "n_best_answer": "texts, best first; after n_best_count padding",
+    "n_best_char_start": "as char_start; padding 0",
+    "n_best_char_end": "as char_end; padding 0",
+    "n_best_byte_start": "as byte_start; padding 0",
+    "n_best_byte_end": "as byte_end; padding 0",
+    "n_best_score": "as score; padding 0",
+    "n_best_probability": "as probability; padding 0",
+    "n_best_is_answerable": "true for a span, false for the entry of no answer "
+    "and for padding",
+  },
+  logits_guide={
+    "start_logits": "score of each position as the answer's first WordPiece",
+    "end_logits": "score of each position as the answer's last WordPiece",
+  },
+  classes_guide={
+    "classes": "as n_best_answer",
+    "scores": "as n_best_probability",
+  },
+)
+
+SPAN_HEAD = AnswerHead(
+  name="span",
+  make_layer=_make_layer,
+  logits={"start_logits": (), "end_logits": ()},
+  labels=SPAN_LABELS,
+  loss_fn=_loss_fn,
+  fingerprint=_nothing,
+  options_type=DecoderOptions,
+  make_decoder=SpanDecoder,
+  prediction_columns=PREDICTION_COLUMNS,
+  predictions_of=predictions_of,
+  spans_of=_spans_of,
+  lists_of=_lists_of,
+  json_fields=_json_fields,
+  write_predictions=write_prediction_files,
+  make_observer=_no_observer,
+  file_scores=_nothing,
+  development_scores=_nothing,
+  served=_SERVED,
+)
