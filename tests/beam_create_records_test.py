@@ -40,7 +40,7 @@ def examples_in(path):
 
 def windows_of(directory):
   records = TrainingRecords(str(directory))
-  return records.read(records._manifest["made_with"])
+  return records.read(records._manifest["made_with"], SPAN_LABELS)
 
 
 @pytest.mark.large

@@ -202,7 +202,8 @@ def test_a_long_passage_is_read_in_all_its_windows(extractor):
   assert len(logits.windows["doc_span_index"]) > 5
   # The last word, in the last window only, is made the best answer.
   at = np.flatnonzero(logits.windows["token_char_ends"][-1] == len(_LONG) - 1)
-  logits.start_logits[-1, at] = logits.end_logits[-1, at] = 99.0
+  for values in logits.logits.values():
+    values[-1, at] = 99.0
   (prediction,) = extractor.decode(logits)
   assert (prediction.text, prediction.score) == ("river", 198.0)
   assert prediction.char_end == len(_LONG) - 1
@@ -278,7 +279,7 @@ def test_answers_do_not_depend_on_the_batch_size(extractor):
 def test_fixed_length_gives_the_same_best_answers(extractor):
   fixed = tiny_extractor(fixed_length=True)
   (logits,) = fixed.window_logits(_examples())
-  assert logits.start_logits.shape[1] == 32
+  assert logits.logits["start_logits"].shape[1] == 32
   # Not of the fifth, a passage of one word: as in run_squad, its n-best
   # positions are all taken by the padding that a random model scores high.
   predictions, expected = (
@@ -291,7 +292,7 @@ def test_fixed_length_gives_the_same_best_answers(extractor):
 def test_padding_has_no_logit_and_every_token_has_one(extractor):
   (logits,) = extractor.window_logits(_examples(), batch_size=2)
   is_token = logits.windows["input_mask"] > 0
-  for values in (logits.start_logits, logits.end_logits):
+  for values in logits.logits.values():
     assert (values[~is_token] == -1e9).all()
     assert (np.abs(values[is_token]) < 1e3).all()
 

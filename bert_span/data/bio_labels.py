@@ -199,8 +199,8 @@ def _label(examples, windows, annotator_labels):
 
 def _has_answer(windows):
   """Whether an annotator marked a token of the window, bool [windows]."""
-  tags = windows.labels["tag_labels"]  # [all tokens, 3]
-  marked = np.any(tags[:, :O] > 0, axis=1).astype(np.int64)
+  (tags,) = windows.labels.values()  # [all tokens, tags], the last one is O
+  marked = np.any(tags[:, :-1] > 0, axis=1).astype(np.int64)
   return np.add.reduceat(marked, windows.row_splits[:-1]) > 0
 
 

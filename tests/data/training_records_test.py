@@ -50,7 +50,7 @@ def examples():
 
 def fingerprint_of(extractor, **changes):
   options = {
-    "head": extractor.head,
+    "labels": extractor.head.labels,
     "version_2": False,
     "annotator_labels": "soft",
     "drop_answerless": False,
@@ -81,7 +81,9 @@ def written(folder, extractor, num_shards=3, padded_length=None):
 
 
 def read(folder, extractor, **changes):
-  return TrainingRecords(folder).read(fingerprint_of(extractor, **changes))
+  return TrainingRecords(folder).read(
+    fingerprint_of(extractor, **changes), extractor.head.labels
+  )
 
 
 def assert_same_batches(one, other, bucket):
@@ -153,7 +155,10 @@ def test_records_are_read_and_written_wherever_tensorflow_can():
   [
     ({"version_2": True}, "version_2_with_negative was False, is now True"),
     ({"drop_answerless": True}, "drop_answerless_windows was False, is now"),
-    ({"head": BIO_HEAD}, "annotator_labels was 'absent', is now 'soft'; head"),
+    (
+      {"labels": BIO_HEAD.labels},
+      "annotator_labels was 'absent', is now 'soft'; head",
+    ),
   ],
 )
 def test_records_made_with_other_flags_are_refused(tmp_path, changes, message):
@@ -184,9 +189,9 @@ def test_records_of_other_text_options_are_refused(
   tmp_path, preprocessor, message
 ):
   written(str(tmp_path), made_of(SPAN_HEAD)[0])
-  now = window_fingerprint(preprocessor, SPAN_HEAD, False, "soft", False)
+  now = window_fingerprint(preprocessor, SPAN_HEAD.labels, False, "soft", False)
   with pytest.raises(ValueError, match=message):
-    TrainingRecords(str(tmp_path)).read(now)
+    TrainingRecords(str(tmp_path)).read(now, SPAN_HEAD.labels)
 
 
 def test_records_of_another_version_of_the_package_are_refused(

@@ -19,6 +19,7 @@ def _logits(start_logits, end_logits, examples=(_EXAMPLE,)):
   ends = [-1, -1, -1, 3, 8, -1, -1]
   rows = len(start_logits)
   windows = {
+    "example_index": np.zeros(rows, np.int32),
     "doc_span_index": np.arange(rows),
     "token_char_starts": np.array([starts] * rows),
     "token_char_ends": np.array([ends] * rows),
@@ -26,8 +27,10 @@ def _logits(start_logits, end_logits, examples=(_EXAMPLE,)):
   return WindowLogits(
     list(examples),
     windows,
-    np.array(start_logits, np.float32).reshape(rows, 7),
-    np.array(end_logits, np.float32).reshape(rows, 7),
+    {
+      "start_logits": np.array(start_logits, np.float32).reshape(rows, 7),
+      "end_logits": np.array(end_logits, np.float32).reshape(rows, 7),
+    },
   )
 
 

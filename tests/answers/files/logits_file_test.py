@@ -21,6 +21,10 @@ _START = np.array([[1, 2, -1e9], [4, 5, 6], [7, -1e9, -1e9]], np.float32)
 _END = _START * np.float32(0.5)
 
 
+def _ends(start, end):
+  return {"start_logits": start, "end_logits": end}
+
+
 def _arrays(**replaced):
   arrays = {
     "qas_id": np.array(["a", "日本", "日本"]),
@@ -38,11 +42,13 @@ def _saved(tmp_path, **replaced):
 
 def _write(path, max_seq_length=5):
   writer = LogitsWriter(SPAN_HEAD.logits)
-  writer.add(WindowLogits(_EXAMPLES, _WINDOWS, _START, _END))
+  writer.add(WindowLogits(_EXAMPLES, _WINDOWS, _ends(_START, _END)))
   one = {name: value[:1] for name, value in _WINDOWS.items()}
   shorter = _START[:1, :2]
   writer.add(
-    WindowLogits([SquadExample("b", "?", "x")], one, shorter, shorter + 1)
+    WindowLogits(
+      [SquadExample("b", "?", "x")], one, _ends(shorter, shorter + 1)
+    )
   )
   writer.write(path, max_seq_length)
 
@@ -78,7 +84,7 @@ def test_written_logits_are_taken_in_any_order(tmp_path, remote):
   saved = read_logits(path, SPAN_HEAD.logits)
   rows = [2, 0, 1]
   windows = {name: value[rows] for name, value in _WINDOWS.items()}
-  start, end = saved.take(_EXAMPLES, windows)
+  start, end = saved.take(_EXAMPLES, windows).values()
   np.testing.assert_array_equal(start, _START[rows])
   np.testing.assert_array_equal(end, _END[rows])
   with pytest.raises(ValueError, match="1 windows too many, such as window 0 "):

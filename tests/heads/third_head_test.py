@@ -1,0 +1,110 @@
+"""A third head, defined here alone: its tags are I and O only."""
+
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from squad_runs import CONTEXT, write_squad_files
+
+from bert_span.answers.decoding.bio_decoder import BioDecoder, BioDecoderOptions
+from bert_span.data.bio_labels import BIO_LABELS, window_bio_labels
+from bert_span.extractor import SpanExtractor
+from bert_span.fine_tuning.options import FineTuningOptions
+from bert_span.heads.answer_head import training_logits
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.jobs import saved_model_export, squad_job, tflite_export
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.text.windows import WindowOptions
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+
+_QUESTION = "Who built the mill?"
+
+
+class InsideLayer(keras.layers.Layer):
+  logit_names = ("inside_logits",)
+
+  def build(self, input_shape):
+    self.kernel = self.add_weight(name="kernel", shape=(input_shape[-1], 2))
+
+  def call(self, sequence_output):
+    return keras.ops.matmul(sequence_output, self.kernel)
+
+
+def _make_layer(head_bias):
+  return InsideLayer(name="inside_head")
+
+
+def _label(examples, windows, annotator_labels):
+  bio, is_labelled = window_bio_labels(examples, windows, annotator_labels)
+  inside = np.stack([bio[..., 0] + bio[..., 1], bio[..., 2]], axis=-1)
+  return {"inside_labels": inside}, is_labelled
+
+
+def _loss_fn(options):
+  def window_losses(model, batch):
+    logits = training_logits(model, batch)["inside_logits"]
+    log_p = tf.nn.log_softmax(logits)
+    return -tf.reduce_sum(batch["inside_labels"] * log_p, axis=(1, 2))
+
+  return window_losses
+
+
+def _make_decoder(options):
+  decoder = BioDecoder(options)
+
+  def decode(contexts, windows, logits):
+    # B is less probable than I, so that tokens in a row are one span.
+    bio = tf.concat([logits[..., :1] - 1, logits], axis=-1)
+    return decoder(contexts, windows, bio)
+
+  return decode
+
+
+INSIDE_HEAD = dataclasses.replace(
+  BIO_HEAD,
+  name="inside",
+  make_layer=_make_layer,
+  logits={"inside_logits": (2,)},
+  labels=dataclasses.replace(
+    BIO_LABELS,
+    head="inside",
+    token_labels={"inside_labels": 2},
+    label=_label,
+  ),
+  loss_fn=_loss_fn,
+  make_decoder=_make_decoder,
+  make_observer=lambda num_questions: None,
+  served=dataclasses.replace(
+    BIO_HEAD.served, logits_guide={"inside_logits": "scores of I and O"}
+  ),
+)
+
+
+@pytest.mark.large
+def test_a_head_of_ones_own_trains_answers_and_is_exported(tmp_path):
+  write_squad_files(tmp_path)
+  files = {"bert_config_file": "bert_config.json", "vocab_file": "vocab.txt"}
+  job = squad_job.SquadJob(
+    str(tmp_path / "run"),
+    EncoderSource(**{name: str(tmp_path / f) for name, f in files.items()}),
+    WindowOptions(32, 8, 12),
+    BioDecoderOptions(),
+    FineTuningOptions(4, learning_rate=1e-2, num_train_epochs=60),
+    head=INSIDE_HEAD,
+  )
+  questions = squad_job.read(str(tmp_path / "v1.json"), None)
+  job.train(questions)
+  job.predict(questions, 8, write_logits=True)
+  assert job.evaluate(questions)["f1"] == 100
+  model = SpanExtractor.from_preset(tmp_path / "run/model", head=INSIDE_HEAD)
+  assert model.answer(_QUESTION, CONTEXT).text == "Anna"
+  # Both exports compare their answers with the model's.
+  saved_model_export.export_saved_model(
+    model, str(tmp_path / "served"), with_warmup=False
+  )
+  path = str(tmp_path / "inside.tflite")
+  tflite_export.export_tflite(model, path)
+  on_device = TFLiteSpanExtractor(path, head=INSIDE_HEAD)
+  assert on_device.answer(_QUESTION, CONTEXT).text == "Anna"
