@@ -63,13 +63,7 @@ def main(argv):
   saved = model_flags.saved_config_or_tflite(_MODEL.value)
   head = model_flags.head_of_model(saved)
   decoder_options = model_flags.decoder_options(saved, head)
-  if head == "span":
-    program.check(
-      not _N_BEST.present or _N_BEST.value <= decoder_options.n_best_size,
-      f"--n_best={_N_BEST.value} is more than the "
-      f"{decoder_options.n_best_size} answers that are kept. Raise "
-      "--n_best_size.",
-    )
+  model_flags.check_n_best(_N_BEST, decoder_options)
   from bert_span.jobs import asking
 
   several = len(_QUESTION.value or ()) != 1

@@ -119,7 +119,7 @@ def _squad_values():
   return {
     "train_file": data.train_file.value,
     "version_2": model_flags.version_2_flag().value,
-    "head": model_flags.head_flag().value,
+    "labels": model_flags.answer_head(model_flags.head_flag().value).labels,
     "window_options": window_options,
     "annotator_labels": model_flags.annotator_labels_flag().value,
     "drop_answerless": data.drop_answerless_windows.value,

@@ -122,11 +122,7 @@ def _source_options():
   saved = model_flags.saved_config(_MODEL.value)
   head = model_flags.head_of_model(saved)
   decoder_options = model_flags.decoder_options(saved, head)
-  program.check(
-    head == "bio" or _N_BEST.value <= decoder_options.n_best_size,
-    f"--n_best={_N_BEST.value} is more than the answers that are kept. Raise "
-    "--n_best_size.",
-  )
+  model_flags.check_n_best(_N_BEST, decoder_options)
   return {
     "batch_size": _BATCH_SIZE.value,
     "window_options": model_flags.window_options(saved),

@@ -58,7 +58,7 @@ def main(argv):
     training_flags.encoder_source(),
     model_flags.window_options(),
     version_2=_VERSION_2.value,
-    head=_HEAD.value,
+    labels=model_flags.answer_head(_HEAD.value).labels,
     annotator_labels=_ANNOTATOR_LABELS.value,
     drop_answerless=_DATA.drop_answerless_windows.value,
     num_shards=_NUM_SHARDS.value,

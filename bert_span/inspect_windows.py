@@ -53,11 +53,17 @@ def main(argv):
     _VOCABULARY.vocab_file.value,
     _VOCABULARY.do_lower_case.value,
     model_flags.window_options(),
-    is_training=_IS_TRAINING.value,
     version_2=_VERSION_2.value,
-    head=_HEAD.value,
+    labels=_labels(),
     annotator_labels=_ANNOTATOR_LABELS.value,
     output_file=None if _OUTPUT_FILE.value == "-" else _OUTPUT_FILE.value,
+  )
+
+
+def _labels():
+  """What the windows are labelled with, or None."""
+  return (
+    model_flags.answer_head(_HEAD.value).labels if _IS_TRAINING.value else None
   )
 
 

@@ -105,8 +105,11 @@ def main(argv):
   # Seconds: only once the flags are known to be right.
   saved = _saved_config()
   is_saved_head = saved and not _HEAD.present
-  head = saved["head"] if is_saved_head else _HEAD.value
+  head = model_flags.answer_head(
+    saved["head"] if is_saved_head else _HEAD.value
+  )
   model_flags.check_no_span(head)
+  _check_best_metric(head)
   from bert_span.jobs import squad_run
 
   run_of_flags = squad_run.SquadRun(
@@ -211,6 +214,16 @@ def _check_flags():
   fine_tuning_flags.check_fine_tuning_flags(_DO_TRAIN.value)
 
 
+def _check_best_metric(head):
+  """Refuses a metric that is not measured of the answers of this head."""
+  metrics = ("f1", "exact_match", *head.development_metrics)
+  program.check(
+    not _SELECTION.eval_steps.value or _BEST_METRIC.value in metrics,
+    f"--best_metric={_BEST_METRIC.value} is not a metric of a {head.name} "
+    f"head: choose one of {', '.join(metrics)}.",
+  )
+
+
 def _check_selection_flags():
   """Refuses evaluation during training and seeds without what they need."""
   check = program.check
@@ -220,10 +233,6 @@ def _check_selection_flags():
     check(
       _PREDICT_FILE.value or _DATA.dataset.value,
       "--eval_steps needs --predict_file or --dataset, to score the model on.",
-    )
-    check(
-      _HEAD.value == "bio" or _BEST_METRIC.value in ("f1", "exact_match"),
-      f"--best_metric={_BEST_METRIC.value} is for --head=bio.",
     )
   check(
     _NUM_SEEDS.value == 1

@@ -92,7 +92,7 @@ def main(argv):
   logging.set_verbosity(logging.WARNING)
   # Seconds: only once the flags are known to be right.
   saved = model_flags.saved_config(_MODEL.value)
-  head = saved["head"] if saved else "span"
+  head = model_flags.answer_head(saved["head"] if saved else "span")
   from bert_span.jobs import tflite_export
 
   tflite_export.export_model(

@@ -267,7 +267,7 @@ def test_a_model_without_a_head_does_not_predict(squad_folder, tmp_path):
     ),
     (
       ("--do_train", "--eval_steps=5", "--best_metric=overlap_f1"),
-      "--best_metric=overlap_f1 is for --head=bio",
+      "--best_metric=overlap_f1 is not a metric of a span head",
     ),
     (
       ("--do_train", "--early_stopping_patience=2"),

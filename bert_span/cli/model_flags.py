@@ -5,6 +5,7 @@ programs stand in the same process. TensorFlow is not imported here, so that a
 small program starts at once.
 """
 
+import dataclasses
 import functools
 import types
 
@@ -95,42 +96,65 @@ def decoder_flags():
   )
 
 
-def decoder_options(saved=None, head="span"):
+def decoder_options(saved, head):
   """The decoding options that the flags ask for.
 
   Args:
     saved: see `window_options`.
-    head: "span" or "bio".
+    head: `AnswerHead`.
 
   Returns:
-    `DecoderOptions`, or `BioDecoderOptions` for "bio".
+    The options of the head.
   """
-  from bert_span.presets import headed_model as heads
-
-  group = bio_decoder_flags() if head == heads.BIO else decoder_flags()
-  return heads.decoder_options(
-    head, _values(group, (saved or {}).get("decoder"))
-  )
+  values = _values(_decoder_group(head), (saved or {}).get("decoder"))
+  return head.options_type(**values)
 
 
 def check_decoder_flags(head):
-  """Refuses flags on how answers are chosen that are of the other head.
+  """Refuses flags on how answers are chosen that are of another head.
 
   Args:
-    head: "span" or "bio".
+    head: `AnswerHead`.
 
   Raises:
     flags.IllegalFlagValueError: one is given; it would do nothing.
   """
-  groups = {"span": decoder_flags(), "bio": bio_decoder_flags()}
-  own = {holder.name for holder in vars(groups.pop(head)).values()}
-  ((other, group),) = groups.items()
-  for holder in vars(group).values():
-    check(
-      holder.name in own or not holder.present,
-      f"--{holder.name} is for a {other} head, and the model has a {head} "
-      "head. Leave the flag out.",
-    )
+  # Loads TensorFlow, as all that knows a head.
+  from bert_span.heads.known import HEADS
+
+  own = {holder.name for holder in vars(_decoder_group(head)).values()}
+  for other in HEADS:
+    for holder in vars(_decoder_group(other)).values():
+      check(
+        holder.name in own or not holder.present,
+        f"--{holder.name} is for a {other.name} head, and the model has a "
+        f"{head.name} head. Leave the flag out.",
+      )
+
+
+def check_n_best(holder, options):
+  """Refuses more answers than the decoder keeps, where it keeps so many.
+
+  Args:
+    holder: the flag.
+    options: decoding options of a head.
+
+  Raises:
+    flags.IllegalFlagValueError: more are asked for.
+  """
+  kept = getattr(options, "n_best_size", None)
+  check(
+    kept is None or not holder.present or holder.value <= kept,
+    f"--{holder.name}={holder.value} is more than the {kept} answers that are "
+    "kept. Raise --n_best_size.",
+  )
+
+
+def _decoder_group(head):
+  """The flags of a head's decoding options, by the names of their fields."""
+  fields = {field.name for field in dataclasses.fields(head.options_type)}
+  groups = (decoder_flags, bio_decoder_flags)
+  return next(group for make in groups if set(vars(group := make())) == fields)
 
 
 @functools.cache
@@ -147,16 +171,16 @@ def no_span_flag():
 
 
 def check_no_span(head):
-  """Refuses --no_span=original with --head=bio, which has no original.
+  """Refuses --no_span=original with a head that has no original.
 
   Args:
-    head: "span" or "bio".
+    head: `AnswerHead`.
 
   Raises:
     flags.IllegalFlagValueError: both are given.
   """
   check(
-    head == "span" or no_span_flag().value == "no_answer",
+    head.scores_ends or no_span_flag().value == "no_answer",
     "--no_span=original is for --head=span only. Leave it out.",
   )
 
@@ -247,20 +271,32 @@ def head_of_model(saved):
     saved: dict of its span_config.json, or None.
 
   Returns:
-    "span" or "bio"; --head where there is no such file.
+    `AnswerHead`; that of --head where there is no such file.
 
   Raises:
     flags.IllegalFlagValueError: --head is given and is another one.
   """
   holder = head_flag()
   if saved is None:
-    return holder.value
+    return answer_head(holder.value)
   check(
     not holder.present or holder.value == saved["head"],
     f"--head={holder.value}: the model has a {saved['head']} head. Leave the "
     "flag out.",
   )
-  return saved["head"]
+  return answer_head(saved["head"])
+
+
+def answer_head(name):
+  """The `AnswerHead` of a name.
+
+  Raises:
+    ValueError: there is none of this name.
+  """
+  # Loads TensorFlow, as all that knows a head.
+  from bert_span.heads.known import find_head
+
+  return find_head(name)
 
 
 @functools.cache

@@ -73,6 +73,7 @@ class AnswerHead:
     development_scores: function of a list of `SquadExample` and a dict of the
       texts of each answer's spans by question id to scores beyond the official
       ones, shown during training.
+    development_metrics: names of these, which a model can be selected by.
     served: `ServedAnswers`.
   """
 
@@ -93,6 +94,7 @@ class AnswerHead:
   make_observer: Callable
   file_scores: Callable
   development_scores: Callable
+  development_metrics: tuple[str, ...]
   served: ServedAnswers
 
   @property

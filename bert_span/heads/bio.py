@@ -32,7 +32,7 @@ from bert_span.modeling.bio_head import BioHead
 from bert_span.modeling.bio_loss import BioLoss
 from bert_span.storage.utf8 import encodable
 
-_SHOWN_SCORES = ("exact_match_f1", "overlap_f1")
+_DEVELOPMENT_METRICS = ("exact_match_f1", "overlap_f1")
 
 
 def _make_layer(head_bias):
@@ -88,7 +88,7 @@ def _file_scores(output_dir, examples):
 
 def _development_scores(examples, texts):
   scores = evaluate_multi_span(examples, texts)
-  return {name: scores[name] for name in _SHOWN_SCORES}
+  return {name: scores[name] for name in _DEVELOPMENT_METRICS}
 
 
 def _served_columns(options, columns):
@@ -177,5 +177,6 @@ BIO_HEAD = AnswerHead(
   make_observer=AgreementWriter,
   file_scores=_file_scores,
   development_scores=_development_scores,
+  development_metrics=_DEVELOPMENT_METRICS,
   served=_SERVED,
 )

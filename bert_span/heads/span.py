@@ -171,5 +171,6 @@ SPAN_HEAD = AnswerHead(
   make_observer=_no_observer,
   file_scores=_nothing,
   development_scores=_nothing,
+  development_metrics=(),
   served=_SERVED,
 )

@@ -5,7 +5,6 @@ import json
 import os
 import sys
 
-from bert_span.answers.files.prediction_files import json_entry
 from bert_span.extractor import SpanExtractor
 from bert_span.jobs.lines import print_lines
 from bert_span.reporting.terminal_passage import (
@@ -72,44 +71,22 @@ def _answer_text(extractor, question, context, layout):
   """What is printed for a question."""
   example = SquadExample("question", question, context)
   (prediction,) = extractor.predict([example])
-  is_bio = extractor.head == "bio"
-  n_best = None if is_bio else prediction.n_best[: layout.n_best]
+  head = extractor.head
   if layout.is_json:
-    if is_bio:
-      return json.dumps(_json_object_of_spans(question, prediction))
-    return json.dumps(_json_object(question, prediction, n_best))
-  if is_bio:
-    best = _spans_answer(prediction, context)
-  else:
+    fields = head.json_fields(prediction, layout.n_best)
+    return json.dumps({"question": question, **fields})
+  if head.scores_ends:
     best = _best_answer(extractor.decoder_options, prediction, context)
-  lines = [best, *_table(prediction.spans if is_bio else n_best)]
+    entries = prediction.n_best[: layout.n_best]
+  else:
+    entries = head.spans_of(prediction)
+    best = _spans_answer(entries, prediction.null_odds, context)
+  lines = [best, *_table(entries)]
   if layout.show_questions:
     lines.insert(0, f"Question: {one_line(question)}")
   if layout.blank_lines:
     lines.append("")
   return "\n".join(lines)
-
-
-def _json_object(question, prediction, n_best):
-  is_span = bool(prediction.text)
-  return {
-    "question": question,
-    "answer": prediction.text,
-    "char_start": prediction.char_start if is_span else None,
-    "char_end": prediction.char_end if is_span else None,
-    "score": prediction.score,
-    "probability": prediction.probability,
-    "null_odds": prediction.null_odds,
-    "n_best": [{**json_entry(e), "score": e.score} for e in n_best],
-  }
-
-
-def _json_object_of_spans(question, prediction):
-  return {
-    "question": question,
-    "answers": [dataclasses.asdict(span) for span in prediction.spans],
-    "null_odds": prediction.null_odds,
-  }
 
 
 def _best_answer(options, prediction, context):
@@ -128,12 +105,12 @@ def _best_answer(options, prediction, context):
   return "No answer: no span of this passage is possible.\n"
 
 
-def _spans_answer(prediction, context):
+def _spans_answer(spans, null_odds, context):
   """All spans and the passage with each marked, or that there is none."""
-  if not prediction.spans:
-    return f"No answer (null odds {prediction.null_odds:.3f}).\n"
-  texts = "; ".join(one_line(span.text) for span in prediction.spans)
-  offsets = [(span.char_start, span.char_end) for span in prediction.spans]
+  if not spans:
+    return f"No answer (null odds {null_odds:.3f}).\n"
+  texts = "; ".join(one_line(span.text) for span in spans)
+  offsets = [(span.char_start, span.char_end) for span in spans]
   return f"Answer: {texts}\n\n{marked_spans(context, offsets, _marks())}\n"
 
 

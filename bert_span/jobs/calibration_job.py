@@ -15,6 +15,8 @@ from bert_span.answers.scoring.answer_confidence import (
 from bert_span.answers.scoring.temperature import fit_temperature
 from bert_span.answers.window_logits import WindowDecoder
 from bert_span.extractor import SpanExtractor
+from bert_span.heads.known import find_head
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs.calibration_figures import (
   calibration_figures,
   correct_answers,
@@ -29,8 +31,6 @@ from bert_span.presets.span_config import (
 from bert_span.reporting.score_table import format_calibration
 from bert_span.squad.reader import SquadFile, read_squad
 from bert_span.storage import atomic_file
-from bert_span.heads.span import SPAN_HEAD
-from bert_span.squad.reader import SquadFile
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,7 +188,7 @@ def _options(model, version_2, target_precision):
       f"--model={model} is no model directory of bert_span: it has no "
       f"{CONFIG_FILE}. Save it with SpanExtractor.save_to_preset first."
     )
-  if saved["head"] != "span":
+  if not find_head(saved["head"]).scores_ends:
     raise ValueError(
       f"--model={model} has a {saved['head']} head; a temperature is for a "
       "span head."

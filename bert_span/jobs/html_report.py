@@ -110,10 +110,10 @@ def _plots(confidence):
 
 def _readings_of_model(extractor, examples, chosen):
   """num_windows and windows of the `Report`."""
-  if chosen is not None and extractor.head != "span":
+  if chosen is not None and not extractor.head.scores_ends:
     raise ValueError(
-      f"--question_id: the model has a {extractor.head} head, which has no "
-      "start and end probabilities. Leave the flag out."
+      f"--question_id: the model has a {extractor.head.name} head, which has "
+      "no start and end probabilities. Leave the flag out."
     )
   readings = {"num_windows": _num_windows(examples, extractor)}
   if chosen is not None:

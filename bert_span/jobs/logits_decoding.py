@@ -4,17 +4,10 @@ import os
 
 import tensorflow as tf
 
-from bert_span.answers.files.bio_prediction_files import (
-  write_bio_prediction_files,
-)
 from bert_span.answers.files.ensemble import decode_saved_logits
-from bert_span.answers.files.logits_file import (
-  BIO_LOGITS,
-  SPAN_LOGITS,
-  read_logits,
-)
+from bert_span.answers.files.logits_file import read_logits
 from bert_span.answers.files.original_no_span import as_original_without_span
-from bert_span.answers.files.prediction_files import write_prediction_files
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.presets.embedded_model import find_embedded_model
 from bert_span.presets.tokenizer_files import VOCABULARY_FILE
 from bert_span.squad.reader import read_squad
@@ -29,7 +22,7 @@ def decode_logits(
   logits_files,
   output_dir,
   decoder_options,
-  head="span",
+  head=SPAN_HEAD,
   model=None,
   vocab_file=None,
   do_lower_case=True,
@@ -44,7 +37,7 @@ def decode_logits(
       several are averaged.
     output_dir: folder of the files.
     decoder_options: those of the head.
-    head: "span" or "bio".
+    head: `AnswerHead` of the logits.
     model: model directory or name of a model, for its vocabulary.
     vocab_file: path of the vocabulary, instead of `model`.
     do_lower_case: lower-case the text and strip accents.
@@ -58,7 +51,6 @@ def decode_logits(
     OSError: a file cannot be read.
     ValueError: a file is malformed, or the files do not fit together.
   """
-  is_bio = head == "bio"
   version_2 = decoder_options.version_2_with_negative
   if model:
     vocab_file = os.path.join(find_embedded_model(model), VOCABULARY_FILE)
@@ -69,18 +61,17 @@ def decode_logits(
   examples = prediction_examples(squad_file, version_2)
   for line in squad_file.report.lines():
     log_line(line)
-  names = BIO_LOGITS if is_bio else SPAN_LOGITS
   predictions = decode_saved_logits(
     examples,
     preprocessor,
-    [read_logits(path, names) for path in logits_files],
+    [read_logits(path, head.logits) for path in logits_files],
+    head,
     decoder_options,
   )
   if no_span == "original":
     predictions = as_original_without_span(predictions, version_2)
   tf.io.gfile.makedirs(output_dir)
-  write = write_bio_prediction_files if is_bio else write_prediction_files
-  paths = write(output_dir, predictions, version_2)
+  paths = head.write_predictions(output_dir, predictions, version_2)
   num_empty = sum(not prediction.text for prediction in predictions)
   log_line(
     f"{len(predictions)} questions answered, {num_empty} of them with no "

@@ -2,6 +2,7 @@
 
 from bert_span.data import training_records
 from bert_span.data.labelled_windows import left_out_lines, make_training_set
+from bert_span.data.span_labels import SPAN_LABELS
 from bert_span.jobs.squad_job import read
 from bert_span.squad.rules import training_examples
 from bert_span.storage.log import log_line
@@ -16,7 +17,7 @@ def write_squad_records(
   source,
   window_options,
   version_2=False,
-  head="span",
+  labels=SPAN_LABELS,
   annotator_labels="soft",
   drop_answerless=False,
   num_shards=8,
@@ -31,7 +32,7 @@ def write_squad_records(
     source: `EncoderSource`; without a model only its vocabulary counts.
     window_options: `WindowOptions`.
     version_2: whether questions may have no answer.
-    head: "span" or "bio".
+    labels: `WindowLabels` of the head.
     annotator_labels: see `make_training_set`.
     drop_answerless: leave out windows without an answerable question's answer.
     num_shards: files that the windows are dealt into.
@@ -46,20 +47,20 @@ def write_squad_records(
   """
   squad_file = read(train_file, dataset)
   examples = training_examples(
-    squad_file, version_2, every_annotator=head == "bio"
+    squad_file, version_2, every_annotator=labels.every_annotator
   )
   for line in squad_file.report.lines():
     log_line(line)
   preprocessor = _preprocessor(source, window_options)
   options = (annotator_labels, drop_answerless)
-  training_set = make_training_set(examples, preprocessor, head, *options)
+  training_set = make_training_set(examples, preprocessor, labels, *options)
   for line in left_out_lines(training_set.left_out):
     log_line(line)
   manifest = training_records.write_training_records(
     output_dir,
     training_set,
     training_records.window_fingerprint(
-      preprocessor, head, version_2, *options
+      preprocessor, labels, version_2, *options
     ),
     training_records.source_fingerprint(train_file, dataset),
     num_shards,

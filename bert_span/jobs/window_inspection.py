@@ -2,7 +2,7 @@
 
 import json
 
-from bert_span.data.window_rows import bio_window_rows, window_rows
+from bert_span.data.window_rows import window_rows
 from bert_span.jobs.lines import print_lines, write_lines
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
@@ -16,9 +16,8 @@ def inspect_windows(
   vocab_file,
   do_lower_case=True,
   window_options=None,
-  is_training=False,
+  labels=None,
   version_2=False,
-  head="span",
   annotator_labels="soft",
   output_file=None,
 ):
@@ -29,11 +28,10 @@ def inspect_windows(
     vocab_file: vocab.txt of the model.
     do_lower_case: lower-case the text and strip accents.
     window_options: `WindowOptions`; None for the defaults.
-    is_training: label the windows, and leave out questions that cannot be
-      trained on.
+    labels: `WindowLabels` to label the windows with, which leaves out questions
+      that cannot be trained on; None for no labels.
     version_2: whether questions may have no answer.
-    head: "span" or "bio", which decides on the labels.
-    annotator_labels: see `bio_window_rows`.
+    annotator_labels: see `tag_labels`.
     output_file: path that gets the lines; None prints them.
 
   Raises:
@@ -43,18 +41,14 @@ def inspect_windows(
   preprocessor = SpanPreprocessor(
     load_vocabulary(vocab_file), do_lower_case, window_options
   )
-  has_tags = head == "bio" and is_training
   squad_file = read_squad(input_file)
-  if is_training:
-    examples = training_examples(squad_file, version_2, has_tags)
+  if labels:
+    examples = training_examples(squad_file, version_2, labels.every_annotator)
   else:
     examples = prediction_examples(squad_file, version_2)
   for line in squad_file.report.lines():
     log_line(line)
-  if has_tags:
-    rows = bio_window_rows(examples, preprocessor, annotator_labels)
-  else:
-    rows = window_rows(examples, preprocessor, is_training)
+  rows = window_rows(examples, preprocessor, labels, annotator_labels)
   lines = map(json.dumps, rows)
   if output_file:
     write_lines(output_file, lines)
