@@ -62,9 +62,9 @@ def main(argv):
 
 def _labels():
   """What the windows are labelled with, or None."""
-  return (
-    model_flags.answer_head(_HEAD.value).labels if _IS_TRAINING.value else None
-  )
+  if not _IS_TRAINING.value:
+    return None
+  return model_flags.answer_head(_HEAD.value).labels
 
 
 def run():
