@@ -28,6 +28,7 @@ _PROGRAMS = (
   "report",
   "run_pretraining",
 )
+# The upper bounds are what modeling/keras_internals.py was checked with.
 _TENSORFLOW = ">=2.19,<2.22"
 # Parquet comes with it.
 _BEAM = "apache-beam>=2.70"
@@ -54,8 +55,9 @@ setuptools.setup(
     "h5py>=3.7",
     # tensorflow-datasets imports it and does not ask for it.
     "importlib_resources",
-    # Today an alias that brings keras-hub.
-    "keras-nlp>=0.20",
+    "keras>=3.6,<3.16",
+    # Today an alias that brings keras-hub of the same version.
+    "keras-nlp>=0.20,<0.33",
     "safetensors>=0.4.5",
     f"tensorflow{_TENSORFLOW}",
     "tensorflow-datasets>=4.9.7",

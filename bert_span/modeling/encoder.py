@@ -1,6 +1,9 @@
 """KerasHub's BertBackbone, set up to compute what the original computes."""
 
+import keras
 import keras_hub
+
+from bert_span.modeling.keras_internals import sublayers
 
 # The standard deviation that BertBackbone initializes with.
 _KERASHUB_INITIALIZER_RANGE = 0.02
@@ -91,16 +94,17 @@ def with_attention_dropout(backbone, rate):
 
 def _set_dropout(backbone, hidden_rate, attention_rate):
   """Changes the rates of a built encoder, each at most the one built with."""
-  backbone.embeddings_dropout.rate = hidden_rate
+  for layer in sublayers(backbone, keras.layers.Dropout):
+    layer.rate = hidden_rate
   for layer in backbone.transformer_layers:
-    layer._self_attention_dropout.rate = hidden_rate
-    layer._feedforward_dropout.rate = hidden_rate
     _attention_dropout_layer(layer).rate = attention_rate
   backbone.dropout = hidden_rate  # What a preset's config.json will say.
 
 
 def _attention_dropout_layer(transformer_layer):
-  return transformer_layer._self_attention_layer._dropout_layer
+  (attention,) = sublayers(transformer_layer, keras.layers.MultiHeadAttention)
+  (dropout,) = sublayers(attention, keras.layers.Dropout)
+  return dropout
 
 
 def _rescale_matrices(backbone, initializer_range):

@@ -4,6 +4,8 @@ import contextlib
 
 import keras
 
+from bert_span.modeling.keras_internals import sublayers
+
 
 @contextlib.contextmanager
 def computing_in(backbone, precision):
@@ -24,7 +26,7 @@ def computing_in(backbone, precision):
   if precision == "float32":
     yield
     return
-  layers = list(backbone._flatten_layers())
+  layers = sublayers(backbone)
   before = [layer.dtype_policy for layer in layers]
   for layer in layers:
     is_softmax = isinstance(layer, keras.layers.Softmax)

@@ -5,6 +5,8 @@ import contextlib
 import keras
 import tensorflow as tf
 
+from bert_span.modeling.keras_internals import sublayers
+
 
 @contextlib.contextmanager
 def recomputing_layers(backbone, recomputes=True):
@@ -39,8 +41,8 @@ def _recomputed(layer):
   weights = layer.trainable_variables
   generators = [
     part.seed_generator
-    for part in layer._flatten_layers()
-    if isinstance(part, keras.layers.Dropout) and part.rate > 0
+    for part in sublayers(layer, keras.layers.Dropout)
+    if part.rate > 0
   ]
 
   def call(inputs, padding_mask=None, training=None, **kwargs):

@@ -5,10 +5,10 @@ import os
 
 import keras_hub
 import tensorflow as tf
-from keras_hub.src.utils import preset_utils
 
 from bert_span.modeling import encoder_config
 from bert_span.modeling.encoder import build_encoder
+from bert_span.modeling.keras_internals import preset_file
 from bert_span.presets import (
   embedded_model,
   huggingface,
@@ -165,17 +165,15 @@ def _load_by_name(preset, dtype):
 
 def _hub_tokenizer(preset):
   """The local path of a preset's vocabulary, and whether it is lower-cased."""
-  if preset_utils.check_file_exists(preset, _KERASHUB_VOCABULARY):
-    vocabulary = preset_utils.get_file(preset, _KERASHUB_VOCABULARY)
-    return vocabulary, _lower_case(
-      preset_utils.get_file(preset, "tokenizer.json")
-    )
+  vocabulary = preset_file(preset, _KERASHUB_VOCABULARY)
+  if vocabulary is not None:
+    return vocabulary, _lower_case(preset_file(preset, "tokenizer.json"))
   # A handle of a model in Hugging Face's own format.
-  vocabulary = preset_utils.get_file(preset, "vocab.txt")
-  if not preset_utils.check_file_exists(preset, "tokenizer_config.json"):
-    return vocabulary, True
-  path = preset_utils.get_file(preset, "tokenizer_config.json")
-  values = encoder_config.read_json_object(path)
+  vocabulary = preset_file(preset, "vocab.txt")
+  if vocabulary is None:
+    raise ValueError("it has no vocabulary.")
+  path = preset_file(preset, "tokenizer_config.json")
+  values = {} if path is None else encoder_config.read_json_object(path)
   return vocabulary, bool(values.get("do_lower_case", True))
 
 

@@ -2,6 +2,8 @@
 
 import keras
 
+from bert_span.modeling.keras_internals import sublayers
+
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -28,8 +30,7 @@ def cast_encoder(model, dtype):
   settings = {**model.backbone.get_config(), "dtype": dtype}
   backbone = type(model.backbone).from_config(settings)
   backbone.set_weights(model.backbone.get_weights())
-  for layer in backbone.transformer_layers:
-    softmax = layer._self_attention_layer._softmax
+  for softmax in sublayers(backbone, keras.layers.Softmax):
     softmax.dtype_policy = keras.DTypePolicy("float32")
   cast = type(model)(
     backbone, type(model.head).from_config(model.head.get_config())

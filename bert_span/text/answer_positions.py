@@ -32,9 +32,6 @@ class AnswerPositions(keras.layers.Layer):
 
   def __init__(self, **kwargs):
     super().__init__(**kwargs)
-    # Strings, and offsets in int32, must reach call() as they are.
-    self._convert_input_args = False
-    self._allow_non_tensor_positional_args = True
     self.built = True  # nothing to build
 
   def call(self, windows, context_texts, context, answer_ids, answers):

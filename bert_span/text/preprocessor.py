@@ -42,9 +42,6 @@ class SpanPreprocessor(keras.layers.Layer):
     **kwargs,
   ):
     super().__init__(**kwargs)
-    # Strings, and offsets in int32, must reach call() as they are.
-    self._convert_input_args = False
-    self._allow_non_tensor_positional_args = True
     self.built = True  # nothing to build
     self.options = options or WindowOptions()
     self.tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
@@ -52,6 +49,14 @@ class SpanPreprocessor(keras.layers.Layer):
       self.options, self.tokenizer.cls_id, self.tokenizer.sep_id, pad_to_max
     )
     self.answer_positions = AnswerPositions()
+
+  def __call__(self, inputs):
+    # Keras takes tensors and arrays, and no lists of Python strings.
+    inputs = {
+      name: tf.constant(values) if isinstance(values, list) else values
+      for name, values in inputs.items()
+    }
+    return super().__call__(inputs)
 
   def call(self, inputs):
     """Makes the windows of a batch.

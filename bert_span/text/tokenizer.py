@@ -105,9 +105,6 @@ class WordPieceTokenizer(keras.layers.Layer):
 
   def __init__(self, vocabulary, do_lower_case=True, **kwargs):
     super().__init__(**kwargs)
-    # Strings, and offsets in int32, must reach call() as they are.
-    self._convert_input_args = False
-    self._allow_non_tensor_positional_args = True
     self.built = True  # nothing to build
     check_vocabulary(vocabulary)
     self.vocabulary = list(vocabulary)
@@ -116,6 +113,12 @@ class WordPieceTokenizer(keras.layers.Layer):
     self.sep_id = self.vocabulary.index(SEP_TOKEN)
     self.unknown_id = self.vocabulary.index(UNKNOWN_TOKEN)
     self.wordpiece = _fast_wordpiece(self.vocabulary)
+
+  def __call__(self, texts):
+    # Keras takes tensors and arrays, and no lists of Python strings.
+    if isinstance(texts, list):
+      texts = tf.constant(texts, tf.string)
+    return super().__call__(texts)
 
   def call(self, texts):
     """Tokenizes a batch of texts.
@@ -126,7 +129,6 @@ class WordPieceTokenizer(keras.layers.Layer):
     Returns:
       `Tokens`.
     """
-    texts = tf.convert_to_tensor(texts, tf.string)
     characters = self.normalized_characters(texts)
     joined = tf.strings.reduce_join(
       tf.RaggedTensor.from_row_splits(

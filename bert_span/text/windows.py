@@ -79,9 +79,6 @@ class SlidingWindows(keras.layers.Layer):
 
   def __init__(self, options, cls_id, sep_id, pad_to_max=False, **kwargs):
     super().__init__(**kwargs)
-    # Offsets in int32 must reach call() as they are.
-    self._convert_input_args = False
-    self._allow_non_tensor_positional_args = True
     self.built = True  # nothing to build
     self.options = options
     self.cls_id = cls_id

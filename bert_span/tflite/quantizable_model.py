@@ -12,9 +12,11 @@ and each token's embedding likewise: all entries of the matrices are then
 between -1 and 1, and one scale suits them all.
 """
 
+import keras
 import numpy as np
 import tensorflow as tf
 
+from bert_span.modeling.keras_internals import sublayers
 from bert_span.modeling.span_model import named_logits
 
 # The score of padding before the softmax where scores get 8 bits. With Keras'
@@ -25,13 +27,6 @@ CLIPPED_MASK = -40.0
 # The largest scale of a matrix in steps: finer than float32's own rounding of
 # what is multiplied.
 _STEPS = 1 << 24
-
-_ATTENTION_LAYERS = (
-  *("_query_dense", "_key_dense", "_value_dense", "_output_dense"),
-)
-_FEEDFORWARD_LAYERS = (
-  *("_feedforward_intermediate_dense", "_feedforward_output_dense"),
-)
 
 
 class QuantizableModel:
@@ -54,17 +49,14 @@ class QuantizableModel:
     self._tokens = _Rescaled(table, axes=(1,), shape=(-1, 1))
     self._dense_layers = []
     for layer in self._backbone.transformer_layers:
-      attention = layer._self_attention_layer
-      for owner, names in (
-        (attention, _ATTENTION_LAYERS),
-        (layer, _FEEDFORWARD_LAYERS),
+      for dense in sublayers(
+        layer, (keras.layers.Dense, keras.layers.EinsumDense)
       ):
-        for name in names:
-          dense = _RescaledDense(getattr(owner, name))
-          setattr(owner, name, dense)
-          self._dense_layers.append(dense)
+        dense.call = _RescaledDense(dense)
+        self._dense_layers.append(dense.call)
       if masked_score is not None:
-        attention._softmax = _softmax_with(masked_score)
+        (softmax,) = sublayers(layer, keras.layers.Softmax)
+        softmax.call = _softmax_with(masked_score)
     self.raw_variables = [
       *(variable.value for variable in self._backbone.variables),
       *(variable.value for variable in model.head.variables),
@@ -132,7 +124,7 @@ class _Rescaled:
 
 
 class _RescaledDense:
-  """A dense layer whose scales are multiplied after the matrix product.
+  """What a dense layer calls, with scales multiplied after the matrix product.
 
   Args:
     dense: a built Dense or EinsumDense layer with a bias.

@@ -1,8 +1,10 @@
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from distributed_checks import batches, make_model
 
+from bert_span.modeling.keras_internals import sublayers
 from bert_span.modeling.precision import computing_in
 
 
@@ -23,10 +25,11 @@ def test_matrix_products_are_in_half_precision_and_the_rest_is_not(precision):
   expected = logits(model)
   with computing_in(model.backbone, precision):
     layer = model.backbone.transformer_layers[0]
-    attention = layer._self_attention_layer
+    (attention,) = sublayers(layer, keras.layers.MultiHeadAttention)
     assert layer.compute_dtype == attention.compute_dtype == precision
-    assert attention._query_dense.compute_dtype == precision
-    assert attention._softmax.compute_dtype == "float32"
+    assert attention.query_dense.compute_dtype == precision
+    (softmax,) = sublayers(attention, keras.layers.Softmax)
+    assert softmax.compute_dtype == "float32"
     assert {weight.dtype for weight in model.weights} == {"float32"}
     assert model.head.compute_dtype == "float32"
     found = logits(model)
@@ -43,7 +46,7 @@ def test_layers_have_their_own_precision_again_after_an_error():
     computing_in(model.backbone, "bfloat16"),
   ):
     raise RuntimeError("stop")
-  dtypes = {layer.compute_dtype for layer in model._flatten_layers()}
+  dtypes = {layer.compute_dtype for layer in sublayers(model)}
   assert dtypes == {"float32"}
 
 

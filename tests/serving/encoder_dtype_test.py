@@ -1,5 +1,6 @@
 """Encoders in half precision."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -7,6 +8,7 @@ from tiny_extractor import tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
+from bert_span.modeling.keras_internals import sublayers
 from bert_span.modeling.span_head import SpanHead
 from bert_span.modeling.span_model import SpanModel
 from bert_span.serving.encoder_dtype import cast_encoder
@@ -34,8 +36,8 @@ def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, head):
   assert {v.dtype for v in cast.backbone.trainable_variables} == {dtype}
   assert {v.dtype for v in cast.head.variables} == {"float32"}
   assert {v.dtype for v in model.weights} == {"float32"}  # left as it was
-  attention = cast.backbone.transformer_layers[0]._self_attention_layer
-  assert attention._softmax.compute_dtype == "float32"
+  (softmax,) = sublayers(cast.backbone, keras.layers.Softmax)
+  assert softmax.compute_dtype == "float32"
   outputs = cast(_INPUTS, training=False)
   expected = model(_INPUTS, training=False)
   for name, logits in outputs.items():

@@ -19,6 +19,7 @@ import bert_span  # noqa: F401 -- chooses Keras' backend before keras loads
 from bert_span.fine_tuning.fine_tuner import span_loss_fn
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.keras_internals import sublayers
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
 from bert_span.modeling.span_head import SpanHead
@@ -280,7 +281,7 @@ def loss_curves(folder, one):
   for precision in ("float32", "bfloat16", "float16"):
     run = Run(folder, one, num_steps=12, precision=precision)
     curves[precision] = run.events["loss"]
-  dtypes = {layer.compute_dtype for layer in run.model._flatten_layers()}
+  dtypes = {layer.compute_dtype for layer in sublayers(run.model)}
   return {**curves, "dtypes_afterwards": sorted(dtypes)}
 
 

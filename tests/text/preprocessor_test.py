@@ -43,6 +43,13 @@ def _assert_equal(actual, expected):
     np.testing.assert_array_equal(actual[name], value, err_msg=name)
 
 
+def test_lists_of_python_strings_are_taken_as_tensors_are(preprocessor):
+  inputs = {"question": ["Who came?"], "context": ["John came."]}
+  _assert_equal(preprocessor(inputs), preprocessor(_inputs(*inputs.values())))
+  ids = preprocessor.tokenizer(["John came."]).ids.to_list()
+  assert ids == [[_VOCABULARY.index(token) for token in ("john", "came", ".")]]
+
+
 def test_a_question_and_a_passage_become_a_window(preprocessor):
   windows = preprocessor(_inputs(["Who came?"], ["John came."]))
   tokens = [_VOCABULARY[i] for i in windows["input_ids"][0].numpy()]
