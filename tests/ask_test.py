@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from programs import run_program
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.extractor import SpanExtractor
@@ -28,11 +29,12 @@ def folder(tmp_path_factory):
 
 
 def _ask(folder, *arguments, stdin="", model="model"):
-  return subprocess.run(
-    [*_COMMAND, f"--model={folder / model}", *arguments],
+  return run_program(
+    "bert_span.ask",
+    f"--model={folder / model}",
+    *arguments,
     input=stdin.encode() if isinstance(stdin, str) else stdin,
-    capture_output=True,
-    check=False,
+    text=False,
   )
 
 

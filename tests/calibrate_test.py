@@ -3,11 +3,10 @@
 import dataclasses
 import json
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from programs import error_line, run_program
 from tiny_extractor import CONTEXT, tiny_extractor
 
 from bert_span.answers.decoding.span_decoder import DecoderOptions
@@ -30,15 +29,6 @@ _CONTEXTS = (
   "The cafe near the river was built in 1895. Anna was in the mill.",
   f"Anna? {CONTEXT} The river was by the mill, the cafe near the mill.",
 )
-
-
-def _run(module, *arguments):
-  return subprocess.run(
-    [sys.executable, "-m", f"bert_span.{module}", *map(str, arguments)],
-    capture_output=True,
-    text=True,
-    check=False,
-  )
 
 
 def _examples(seed, count=40):
@@ -154,8 +144,8 @@ def calibrated(tmp_path_factory):
   shutil.copytree(folder / "model", folder / "plain")
   _write_labelled(folder / "dev.json", extractor, 5, version_2=True)
   _write_labelled(folder / "test.json", extractor, 6, version_2=True)
-  run = _run(
-    "calibrate",
+  run = run_program(
+    "bert_span.calibrate",
     f"--model={folder / 'model'}",
     f"--predict_file={folder / 'dev.json'}",
     f"--evaluate_file={folder / 'test.json'}",
@@ -216,22 +206,27 @@ def test_ask_and_run_squad_and_decode_use_what_was_fitted(calibrated):
     "--version_2_with_negative",
   ]
   shutil.copytree(model, folder / "out" / "model", dirs_exist_ok=True)
-  run = _run(
-    *("run_squad", "--do_predict", "--write_logits", *window),
+  run = run_program(
+    *("bert_span.run_squad", "--do_predict", "--write_logits", *window),
     *(f"--predict_file={questions}", f"--output_dir={folder / 'out'}"),
   )
   assert run.returncode == 0, run.stderr
   check(folder / "out")
-  run = _run(
-    *("decode", f"--model={model}", f"--predict_file={questions}"),
+  run = run_program(
+    *("bert_span.decode", f"--model={model}", f"--predict_file={questions}"),
     f"--logits_file={folder / 'out' / 'logits.npz'}",
     f"--output_dir={folder / 'decoded'}",
   )
   assert run.returncode == 0, run.stderr
   check(folder / "decoded")
   example = read_squad(questions).examples[1]
-  run = _run(
-    *("ask", f"--model={model}", f"--question={example.question}", "--json"),
+  run = run_program(
+    *(
+      "bert_span.ask",
+      f"--model={model}",
+      f"--question={example.question}",
+      "--json",
+    ),
     f"--context={example.context}",
   )
   told = json.loads(run.stdout)["probability"]
@@ -276,10 +271,8 @@ def test_mistakes_end_in_one_line_and_leave_the_model(tmp_path):
     ([*given, f"--model={tmp_path}"], "it has no span_config.json"),
     ([f"--predict_file={dev}"], "--model is required"),
   ):
-    run = _run("calibrate", *arguments)
-    assert run.returncode == 1
-    assert message in run.stderr.splitlines()[-1]
-    assert "Traceback" not in run.stderr
+    run = run_program("bert_span.calibrate", *arguments)
+    assert message in error_line(run)
   assert (model / "span_config.json").read_bytes() == config
   assert not (model / "calibration").exists()
 

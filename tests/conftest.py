@@ -11,6 +11,7 @@ import pytest
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
 # Chooses Keras' backend, too, before any test imports Keras.
+from browser import find_browser, open_browser
 from squad_runs import write_squad_files
 
 from bert_span.presets.packaged_encoder import find_packaged_minilm
@@ -80,3 +81,12 @@ def squad_folder(tmp_path_factory):
   path = tmp_path_factory.mktemp("run_squad")
   write_squad_files(path)
   return path
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+  """A running Chromium, or a skip."""
+  if not find_browser():
+    pytest.skip("needs Chromium")
+  with open_browser(tmp_path_factory.mktemp("profile")) as running_browser:
+    yield running_browser

@@ -1,19 +1,19 @@
 """create_squad_records as a user runs it, and run_squad on its records."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-import tensorflow as tf
+from programs import error_line, run_program
 from squad_runs import run_squad
+from toy_trainer import checkpoint_tensors
 
 _TRAINING = ("--do_train", "--num_train_epochs=3")
 
 
 def create(squad_folder, output_dir, *flags):
-  command = [
+  return run_program(
+    "bert_span.create_squad_records",
     f"--vocab_file={squad_folder}/vocab.txt",
     f"--train_file={squad_folder}/v1.json",
     f"--output_dir={output_dir}",
@@ -22,20 +22,7 @@ def create(squad_folder, output_dir, *flags):
     "--max_query_length=12",
     "--num_shards=2",
     *flags,
-  ]
-  return subprocess.run(
-    [sys.executable, "-m", "bert_span.create_squad_records", *command],
-    capture_output=True,
-    text=True,
-    check=False,
   )
-
-
-def tensors_of(output_dir):
-  """Every tensor of the last checkpoint, by name."""
-  reader = tf.train.load_checkpoint(str(output_dir))
-  names = reader.get_variable_to_shape_map()
-  return {name: reader.get_tensor(name) for name in names if "/" in name}
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +47,9 @@ def test_training_on_records_ends_with_the_weights_of_the_file(
     squad_folder, tmp_path / "records", *_TRAINING, f"--train_records={path}"
   )
   assert on_records.returncode == 0, on_records.stderr
-  one, other = (tensors_of(tmp_path / name) for name in ("file", "records"))
+  one, other = (
+    checkpoint_tensors(tmp_path / name) for name in ("file", "records")
+  )
   assert set(one) == set(other) and len(one) > 50
   for name, value in one.items():
     np.testing.assert_array_equal(other[name], value, err_msg=name)
@@ -83,10 +72,8 @@ def test_stale_records_are_refused_in_one_line(squad_folder, records, tmp_path):
     (other_file, "train_file_sha256 was"),
     (other_windows, "doc_stride was 8, is now 4"),
   ):
-    assert run.returncode == 1
-    assert message in run.stderr.splitlines()[-1]
-    assert "create_squad_records" in run.stderr.splitlines()[-1]
-    assert "Traceback" not in run.stderr
+    assert message in error_line(run)
+    assert "create_squad_records" in error_line(run)
 
 
 @pytest.mark.large

@@ -1,12 +1,12 @@
 """The program bert_span.decode, on golden logits and on a tiny model."""
 
+import functools
 import json
-import subprocess
-import sys
 import types
 
 import numpy as np
 import pytest
+from programs import error_line, run_program
 from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.span_decoder import DecoderOptions
@@ -25,14 +25,7 @@ from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
 from bert_span.text.windows import WindowOptions
 
-
-def _decode(*arguments):
-  return subprocess.run(
-    [sys.executable, "-m", "bert_span.decode", *map(str, arguments)],
-    capture_output=True,
-    text=True,
-    check=False,
-  )
+_decode = functools.partial(run_program, "bert_span.decode")
 
 
 def _read(path):
@@ -282,9 +275,7 @@ def test_flags_that_do_not_fit_end_in_one_line(
   folder, tmp_path, replaced, message
 ):
   run = _decode(*_flags(folder, tmp_path / "out", **replaced))
-  assert run.returncode == 1
-  assert message in run.stderr.splitlines()[-1]
-  assert "Traceback" not in run.stderr
+  assert message in error_line(run)
   assert not (tmp_path / "out").exists()
 
 
@@ -297,9 +288,7 @@ def test_logits_that_do_not_fit_end_in_one_line(folder, tmp_path):
     ("--model=/none", "--model=/none is no model directory"),
   ):
     run = _decode(*_flags(folder, tmp_path / "out"), flag)
-    assert run.returncode == 1
-    assert message in run.stderr.splitlines()[-1]
-    assert "Traceback" not in run.stderr
+    assert message in error_line(run)
     assert not (tmp_path / "out").exists()
 
 

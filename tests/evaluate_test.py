@@ -1,14 +1,13 @@
 """The program bert_span.evaluate, run as users run it."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from programs import run_program, run_python
 
 
 @pytest.fixture
-def evaluate(tmp_path, repository):
+def evaluate(tmp_path):
   """A function that runs the program on three small files."""
   context = "Ada wrote the first program."
   qas = [
@@ -33,15 +32,12 @@ def evaluate(tmp_path, repository):
   }
 
   def run(**replaced):
-    command = [sys.executable, "-m", "bert_span.evaluate"]
+    flags = ["--na_prob_thresh=0", f"--output_file={tmp_path / 'out.json'}"]
     for name, value in {**values, **replaced}.items():
       path = tmp_path / f"{name}.json"
       path.write_text(json.dumps(value), encoding="utf-8")
-      command.append(f"--{name}={path}")
-    command += ["--na_prob_thresh=0", f"--output_file={tmp_path / 'out.json'}"]
-    return subprocess.run(
-      command, cwd=repository, capture_output=True, text=True, timeout=120
-    )
+      flags.append(f"--{name}={path}")
+    return run_program("bert_span.evaluate", *flags)
 
   return run
 
@@ -82,12 +78,9 @@ def test_a_missing_prediction_ends_in_one_line_that_names_the_question(
   assert not (tmp_path / "out.json").exists()
 
 
-def test_scoring_loads_no_tensorflow(repository):
+def test_scoring_loads_no_tensorflow():
   check = (
     "import sys; import bert_span.jobs.evaluation; "
     "sys.exit('tensorflow' in sys.modules)"
   )
-  result = subprocess.run(
-    [sys.executable, "-c", check], cwd=repository, timeout=120
-  )
-  assert result.returncode == 0
+  assert run_python("-c", check).returncode == 0

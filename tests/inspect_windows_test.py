@@ -1,31 +1,21 @@
-"""The program bert_span.inspect_windows, run as users run it."""
+"""The program bert_span.run as users run it."""
 
+import functools
 import json
 import subprocess
 import sys
 
 import pytest
+from programs import run_program
 
 pytestmark = pytest.mark.large  # Every run loads TensorFlow.
 
+inspect_windows = functools.partial(run_program, "bert_span.inspect_windows")
 _WINDOW_FLAGS = (
   "--max_seq_length=64",
   "--doc_stride=16",
   "--max_query_length=12",
 )
-
-
-@pytest.fixture(scope="module")
-def inspect_windows(repository):
-  """A function that runs the program with some flags."""
-
-  def run(*flags):
-    command = [sys.executable, "-m", "bert_span.inspect_windows", *flags]
-    return subprocess.run(
-      command, cwd=repository, capture_output=True, text=True, timeout=120
-    )
-
-  return run
 
 
 @pytest.fixture
@@ -75,7 +65,7 @@ def _expected_row(feature):
 
 
 def test_rows_equal_the_originals_features(
-  inspect_windows, edge_cases_folder, uncased_vocab_file, read_json, tmp_path
+  edge_cases_folder, uncased_vocab_file, read_json, tmp_path
 ):
   output = tmp_path / "windows.jsonl"
   result = inspect_windows(
@@ -100,7 +90,7 @@ def test_rows_equal_the_originals_features(
 
 
 def test_training_rows_hold_the_first_answer_and_notices_go_to_stderr(
-  inspect_windows, small_files
+  small_files,
 ):
   result = inspect_windows(*small_files, "--is_training")
   assert result.returncode == 0, result.stderr
@@ -120,7 +110,7 @@ def test_training_rows_hold_the_first_answer_and_notices_go_to_stderr(
 
 
 def test_a_version_2_flag_that_does_not_fit_the_file_is_one_line(
-  inspect_windows, small_files, tmp_path
+  small_files, tmp_path
 ):
   output = tmp_path / "windows.jsonl"
   result = inspect_windows(
@@ -145,7 +135,7 @@ def test_a_version_2_flag_that_does_not_fit_the_file_is_one_line(
     (["--input_file=i", "--vocab_file=v", "stray"], "unknown arguments stray"),
   ],
 )
-def test_a_bad_flag_ends_in_one_line(inspect_windows, flags, message):
+def test_a_bad_flag_ends_in_one_line(flags, message):
   result = inspect_windows(*flags)
   assert result.returncode == 1
   assert result.stdout == ""
@@ -166,7 +156,7 @@ def test_a_reader_that_stops_early_is_no_error(repository, small_files):
   assert "BrokenPipe" not in errors
 
 
-def test_bio_labels_are_those_of_every_annotator(inspect_windows, small_files):
+def test_bio_labels_are_those_of_every_annotator(small_files):
   flags = (*small_files, *_WINDOW_FLAGS, "--is_training", "--head=bio")
   run = inspect_windows(*flags)
   assert run.returncode == 0, run.stderr

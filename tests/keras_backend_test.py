@@ -2,32 +2,25 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
+from programs import run_python
 
 
-def run_python(tmp_path, code, backend=None, keras_json=None):
+def run_with(tmp_path, code, backend=None, keras_json=None):
   environment = {k: v for k, v in os.environ.items() if k != "KERAS_BACKEND"}
   environment["KERAS_HOME"] = str(tmp_path)
   if backend is not None:
     environment["KERAS_BACKEND"] = backend
   if keras_json is not None:
     (tmp_path / "keras.json").write_text(json.dumps(keras_json))
-  return subprocess.run(
-    [sys.executable, "-c", code],
-    env=environment,
-    capture_output=True,
-    text=True,
-    check=False,
-  )
+  return run_python("-c", code, env=environment)
 
 
 def import_bert_span(tmp_path, backend=None, keras_json=None, before=""):
   code = f"{before}\nimport bert_span.text, os\n"
   code += "print(os.environ['KERAS_BACKEND'])"
-  return run_python(tmp_path, code, backend, keras_json)
+  return run_with(tmp_path, code, backend, keras_json)
 
 
 def test_tensorflow_is_chosen_when_nothing_is_set(tmp_path):
@@ -69,13 +62,13 @@ def test_a_keras_loaded_with_another_backend_is_refused(tmp_path):
 
 @pytest.mark.parametrize("room", ["text", "answers", "training"])
 def test_every_room_with_keras_refuses_another_backend(tmp_path, room):
-  run = run_python(tmp_path, f"import bert_span.{room}", "jax")
+  run = run_with(tmp_path, f"import bert_span.{room}", "jax")
   assert "KERAS_BACKEND asks for 'jax'" in run.stderr
 
 
 def test_a_public_name_is_refused_and_not_the_package_alone(tmp_path):
   code = "import bert_span; print('imported'); bert_span.SpanExtractor"
-  run = run_python(tmp_path, code, keras_json={"backend": "torch"})
+  run = run_with(tmp_path, code, keras_json={"backend": "torch"})
   assert run.stdout == "imported\n"
   assert f"{tmp_path / 'keras.json'} asks for 'torch'" in run.stderr
 
@@ -88,12 +81,12 @@ def test_a_client_of_served_models_works_with_any_backend(tmp_path):
     "assert not {'keras', 'tensorflow'} & set(sys.modules)\n"
     "print(os.environ['KERAS_BACKEND'])"
   )
-  assert run_python(tmp_path, code, "torch").stdout == "torch\n"
+  assert run_with(tmp_path, code, "torch").stdout == "torch\n"
 
 
 def test_a_program_ends_with_one_line(tmp_path):
   code = "from bert_span import ask; ask.run()"
-  run = run_python(tmp_path, code, "jax")
+  run = run_with(tmp_path, code, "jax")
   assert run.returncode == 1
   (line,) = run.stderr.splitlines()
   assert "KERAS_BACKEND asks for 'jax'" in line
@@ -104,7 +97,7 @@ def test_public_names_load_on_first_use_only(tmp_path):
     "import sys, bert_span; assert 'tensorflow' not in sys.modules; "
     "assert 'SpanExtractor' in dir(bert_span)"
   )
-  subprocess.run([sys.executable, "-c", code], check=True)
+  run_python("-c", code, check=True)
 
 
 def test_an_unknown_public_name_lists_the_known_ones():

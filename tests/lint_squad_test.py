@@ -1,29 +1,13 @@
-"""The program bert_span.lint_squad, run as users run it."""
+"""The program bert_span.run as users run it."""
 
+import functools
 import json
-import subprocess
-import sys
 
 import pytest
+from programs import run_program
 
+lint_squad = functools.partial(run_program, "bert_span.lint_squad")
 _VOCABULARY = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nwho\nada\ncame\n?\n"
-
-
-@pytest.fixture(scope="module")
-def lint_squad(repository):
-  """A function that runs the program with some arguments."""
-
-  def run(*arguments):
-    command = [sys.executable, "-m", "bert_span.lint_squad", *arguments]
-    return subprocess.run(
-      [*map(str, command)],
-      cwd=repository,
-      capture_output=True,
-      text=True,
-      timeout=300,
-    )
-
-  return run
 
 
 @pytest.fixture
@@ -44,7 +28,7 @@ def _question(qas_id, answer_start=4, question="Who came?"):
   return {"id": qas_id, "question": question, "answers": answers}
 
 
-def test_a_good_file_passes_with_its_figures(lint_squad, squad_file):
+def test_a_good_file_passes_with_its_figures(squad_file):
   result = lint_squad(squad_file(_question("q1")), "--strict")
   assert result.returncode == 0, result.stderr
   assert result.stderr == ""
@@ -53,7 +37,7 @@ def test_a_good_file_passes_with_its_figures(lint_squad, squad_file):
   assert "Not checked without a vocabulary" in result.stdout
 
 
-def test_a_warning_fails_only_when_strict(lint_squad, squad_file):
+def test_a_warning_fails_only_when_strict(squad_file):
   path = squad_file(_question("q1", answer_start=3))
   result = lint_squad(path)
   assert result.returncode == 0
@@ -61,9 +45,7 @@ def test_a_warning_fails_only_when_strict(lint_squad, squad_file):
   assert lint_squad(path, "--strict").returncode == 1
 
 
-def test_an_error_fails_and_the_rest_is_checked_all_the_same(
-  lint_squad, squad_file
-):
+def test_an_error_fails_and_the_rest_is_checked_all_the_same(squad_file):
   path = squad_file(
     _question("q1"), _question("q1", question="X?"), _question("q2", 3, "Y?")
   )
@@ -74,7 +56,7 @@ def test_an_error_fails_and_the_rest_is_checked_all_the_same(
 
 
 @pytest.mark.parametrize("form", ["--json", "--nojson"])
-def test_damage_is_reported_in_the_form_asked_for(lint_squad, tmp_path, form):
+def test_damage_is_reported_in_the_form_asked_for(tmp_path, form):
   path = tmp_path / "cut.json"
   path.write_text('{"data": [')
   result = lint_squad(path, form, "--fix")
@@ -97,7 +79,7 @@ def test_damage_is_reported_in_the_form_asked_for(lint_squad, tmp_path, form):
     (("a.json", "--output_file=b.json"), "give --fix, too"),
   ],
 )
-def test_a_mistake_ends_in_one_line(lint_squad, arguments, message):
+def test_a_mistake_ends_in_one_line(arguments, message):
   result = lint_squad(*arguments)
   assert result.returncode == 1
   assert result.stdout == ""
@@ -106,16 +88,14 @@ def test_a_mistake_ends_in_one_line(lint_squad, arguments, message):
   assert message in line
 
 
-def test_help_names_shared_flags_and_the_exit_status(lint_squad):
+def test_help_names_shared_flags_and_the_exit_status():
   help_text = lint_squad("--help").stdout
   for words in ("--max_seq_length", "--vocab_file", "--fix", "Exit status"):
     assert words in help_text
 
 
 @pytest.mark.large  # Loads TensorFlow.
-def test_fix_writes_a_copy_that_passes_and_json_says_all(
-  lint_squad, squad_file, tmp_path
-):
+def test_fix_writes_a_copy_that_passes_and_json_says_all(squad_file, tmp_path):
   path = squad_file(_question(7, answer_start=3))
   (tmp_path / "vocab.txt").write_text(_VOCABULARY)
   flags = (f"--vocab_file={tmp_path / 'vocab.txt'}", "--json", "--strict")

@@ -1,12 +1,10 @@
 """The program bert_span.report, and its page in a browser."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 import report_samples
-from browser import find_browser, open_browser
+from programs import error_line, run_program, run_python
 from tiny_extractor import tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
@@ -19,35 +17,19 @@ _NUMBERS_OF_ROWS = (
 
 
 @pytest.fixture
-def report(tmp_path, repository):
+def report(tmp_path):
   """A function that runs the program; gives the process and the page."""
 
   def run(*arguments):
     page = tmp_path / "page.html"
-    command = [sys.executable, "-m", "bert_span.report", *arguments]
-    process = subprocess.run(
-      [*command, f"--output_file={page}"],
-      cwd=repository,
-      capture_output=True,
-      text=True,
-      timeout=500,
-      check=False,
-    )
-    return process, page
+    output = f"--output_file={page}"
+    return run_program("bert_span.report", *arguments, output), page
 
   return run
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-  if not find_browser():
-    pytest.skip("needs Chromium")
-  with open_browser(tmp_path_factory.mktemp("profile")) as running_browser:
-    yield running_browser
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory, repository):
+def pages(tmp_path_factory):
   """Paths of two reports: of the small files, and of the hostile ones."""
   model = tmp_path_factory.mktemp("model") / "model"
   tiny_extractor(version_2=True).save_to_preset(model)
@@ -58,25 +40,14 @@ def pages(tmp_path_factory, repository):
   ):
     folder = tmp_path_factory.mktemp(name)
     made[name] = folder / "report.html"
-    subprocess.run(
-      [
-        *(sys.executable, "-m", "bert_span.report"),
-        *report_samples.write_files(folder, files),
-        *(f"--model={model}", f"--question_id={question_id}"),
-        f"--output_file={made[name]}",
-      ],
-      cwd=repository,
+    run_program(
+      "bert_span.report",
+      *report_samples.write_files(folder, files),
+      *(f"--model={model}", f"--question_id={question_id}"),
+      f"--output_file={made[name]}",
       check=True,
-      timeout=500,
     )
   return made
-
-
-def _mistake(process):
-  """The one line that a user's mistake ends with."""
-  assert process.returncode == 1
-  assert "Traceback" not in process.stderr
-  return process.stderr.splitlines()[-1]
 
 
 @pytest.mark.large
@@ -233,11 +204,11 @@ def test_what_does_not_fit_together_is_named_with_the_files(report, tmp_path):
   squad, n_best = report_samples.small_files()
   arguments = report_samples.write_files(tmp_path, (squad, n_best))
   process, _ = report(*arguments, "--model=none", "--question_id=whence")
-  assert "--question_id=whence is none of the 6" in _mistake(process)
+  assert "--question_id=whence is none of the 6" in error_line(process)
   del n_best["cost"]
   arguments = report_samples.write_files(tmp_path, (squad, n_best))
   process, page = report(*arguments)
-  line = _mistake(process)
+  line = error_line(process)
   assert "predict_file.json, " in line
   assert "none for: cost" in line
   assert not page.exists()
@@ -249,21 +220,15 @@ def test_a_bio_head_has_no_starts_and_ends(report, tmp_path):
   arguments = report_samples.write_files(tmp_path, report_samples.small_files())
   arguments.append(f"--model={tmp_path / 'model'}")
   process, _ = report(*arguments, "--question_id=who")
-  assert "the model has a bio head" in _mistake(process)
+  assert "the model has a bio head" in error_line(process)
 
 
-def test_without_matplotlib_one_line_says_what_to_install(repository):
+def test_without_matplotlib_one_line_says_what_to_install():
   code = (
     "import sys; sys.modules['matplotlib'] = None;"
     "from bert_span import report; report.run()"
   )
-  process = subprocess.run(
-    [sys.executable, "-c", code, "--predict_file=a", "--nbest_file=b"],
-    cwd=repository,
-    capture_output=True,
-    text=True,
-    check=False,
-  )
-  line = _mistake(process)
+  process = run_python("-c", code, "--predict_file=a", "--nbest_file=b")
+  line = error_line(process)
   assert "matplotlib" in line
   assert "pip install matplotlib" in line

@@ -1,12 +1,11 @@
 """The programs of pre-training as users run them."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from corpus import VOCABULARY, write_corpus
+from programs import error_line, run_program
 
 from bert_span.presets.load_pretrained import load_original, load_pretrained
 from bert_span.pretraining.heads.weights import read_heads
@@ -33,18 +32,8 @@ _TRAINING = (
 )
 
 
-def run(program, *flags):
-  return subprocess.run(
-    [sys.executable, "-m", f"bert_span.{program}", *flags],
-    capture_output=True,
-    text=True,
-    check=False,
-    timeout=600,
-  )
-
-
 def succeeds(program, *flags):
-  result = run(program, *flags)
+  result = run_program(f"bert_span.{program}", *flags)
   assert result.returncode == 0, result.stderr
   return result
 
@@ -234,9 +223,8 @@ def test_a_folder_of_another_file_system_takes_the_whole_run(
     )
   # What an interrupted write has left is told, not passed over.
   (local / "model" / "selection.json").unlink()
-  result = run("run_pretraining", *flags)
-  assert result.returncode == 1
-  assert "best model so far is gone" in result.stderr.splitlines()[-1]
+  result = run_program("bert_span.run_pretraining", *flags)
+  assert "best model so far is gone" in error_line(result)
 
 
 def test_run_squad_takes_the_model(trained, folder):
@@ -353,8 +341,8 @@ def test_text_without_a_word_is_refused_and_nothing_written(
 ):
   (tmp_path / "empty.txt").write_text("\n")
   output = tmp_path / "o.tfrecord"
-  result = run(
-    program,
+  result = run_program(
+    f"bert_span.{program}",
     f"--input_file={tmp_path}/empty.txt",
     f"--vocab_file={folder / 'vocab.txt'}",
     f"--output_file={output}",
@@ -427,7 +415,7 @@ def test_text_without_a_word_is_refused_and_nothing_written(
   ],
 )
 def test_a_bad_flag_ends_in_one_line(program, flags, message):
-  result = run(program, *flags)
+  result = run_program(f"bert_span.{program}", *flags)
   assert result.returncode == 1
   (line,) = result.stderr.splitlines()
   assert line.startswith(f"{program}: ")

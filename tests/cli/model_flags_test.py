@@ -1,10 +1,9 @@
 """Groups of flags that programs share."""
 
 import re
-import subprocess
-import sys
 
 import pytest
+from programs import run_program, run_python
 
 
 def test_shared_flags_are_defined_once_and_become_options():
@@ -18,9 +17,7 @@ def test_shared_flags_are_defined_once_and_become_options():
     "flags.FLAGS(['x', '--doc_stride=7', '--version_2_with_negative']); "
     f"{body}; print(model_flags.decoder_options())"
   )
-  run = subprocess.run(
-    [sys.executable, "-c", code], capture_output=True, text=True, check=True
-  )
+  run = run_python("-c", code, check=True)
   assert "doc_stride=7" in run.stdout
   assert "version_2_with_negative=True" in run.stdout
 
@@ -38,11 +35,6 @@ def test_shared_flags_are_defined_once_and_become_options():
   ],
 )
 def test_help_lists_the_flags_that_programs_share(program, shared):
-  run = subprocess.run(
-    [sys.executable, "-m", f"bert_span.{program}", "--help"],
-    capture_output=True,
-    text=True,
-    check=False,
-  )
+  run = run_program(f"bert_span.{program}", "--help")
   for name in shared:
     assert re.search(rf"--(\[no\])?{name}:", run.stdout), name

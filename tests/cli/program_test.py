@@ -1,9 +1,7 @@
 """How programs end."""
 
-import subprocess
-import sys
-
 import pytest
+from programs import run_python
 
 
 def run_code(body, *arguments):
@@ -17,12 +15,7 @@ def main(argv):
 
 program.run_program(main)
 """
-  return subprocess.run(
-    [sys.executable, "-c", code, *arguments],
-    capture_output=True,
-    text=True,
-    check=False,
-  )
+  return run_python("-c", code, *arguments)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,11 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import hypothesis
 import pytest
 from damaged_json import damaged_files
+from programs import run_program
 from unicode_texts import REPRODUCIBLE
 
 from bert_span.answers.files.prediction_reader import (
@@ -173,19 +172,13 @@ def _assert_one_line(result, program, path):
 
 @pytest.mark.parametrize("damage", _DAMAGE)
 @pytest.mark.large
-def test_evaluate_ends_in_one_line(write, repository, damage):
+def test_evaluate_ends_in_one_line(write, damage):
   squad = write("squad.json", _DAMAGE[damage])
   # Without a prediction of q2, which 2.0's metrics refuse.
   predictions = write("predictions.json", b'{"q1": "Ada"}')
-  result = subprocess.run(
-    [
-      *(sys.executable, "-m", "bert_span.evaluate"),
-      *(f"--predict_file={squad}", f"--predictions_file={predictions}"),
-    ],
-    cwd=repository,
-    capture_output=True,
-    text=True,
-    timeout=600,
+  result = run_program(
+    "bert_span.evaluate",
+    *(f"--predict_file={squad}", f"--predictions_file={predictions}"),
   )
   _assert_one_line(result, "evaluate", squad)
 
@@ -195,37 +188,23 @@ def test_evaluate_ends_in_one_line(write, repository, damage):
   [b'{"q1": 7}', b'{"q1": "A', b"[]", b'{"q1": "\xff"}', b'{"a\\nb": null}'],
 )
 @pytest.mark.large
-def test_evaluate_refuses_damaged_predictions_in_one_line(
-  write, repository, content
-):
+def test_evaluate_refuses_damaged_predictions_in_one_line(write, content):
   squad = write("squad.json", json.dumps(_SQUAD).encode())
   predictions = write("predictions.json", content)
-  result = subprocess.run(
-    [
-      *(sys.executable, "-m", "bert_span.evaluate"),
-      *(f"--predict_file={squad}", f"--predictions_file={predictions}"),
-    ],
-    cwd=repository,
-    capture_output=True,
-    text=True,
-    timeout=600,
+  result = run_program(
+    "bert_span.evaluate",
+    *(f"--predict_file={squad}", f"--predictions_file={predictions}"),
   )
   _assert_one_line(result, "evaluate", predictions)
 
 
 @pytest.mark.parametrize("damage", ["cut", "type"])
 @pytest.mark.large  # Every run loads TensorFlow.
-def test_inspect_windows_ends_in_one_line(write, repository, damage):
+def test_inspect_windows_ends_in_one_line(write, damage):
   squad = write("squad.json", _DAMAGE[damage])
   vocabulary = write("vocab.txt", b"[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n")
-  result = subprocess.run(
-    [
-      *(sys.executable, "-m", "bert_span.inspect_windows"),
-      *(f"--input_file={squad}", f"--vocab_file={vocabulary}"),
-    ],
-    cwd=repository,
-    capture_output=True,
-    text=True,
-    timeout=600,
+  result = run_program(
+    "bert_span.inspect_windows",
+    *(f"--input_file={squad}", f"--vocab_file={vocabulary}"),
   )
   _assert_one_line(result, "inspect_windows", squad)

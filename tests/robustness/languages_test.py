@@ -1,11 +1,10 @@
 """Three scripts and long articles through the program, files to files."""
 
 import json
-import subprocess
-import sys
 
 import keras
 import pytest
+from programs import run_program
 
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder
@@ -61,20 +60,14 @@ def model_directory(uncased_vocab_file, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def output_dir(all_languages, model_directory, repository):
+def output_dir(all_languages, model_directory):
   """What run_squad --do_predict --do_eval wrote about all questions."""
   folder = all_languages.parent / "output"
-  result = subprocess.run(
-    [
-      *(sys.executable, "-m", "bert_span.run_squad"),
-      *("--do_predict", "--do_eval", "--predict_batch_size=32"),
-      *(f"--preset={model_directory}", f"--predict_file={all_languages}"),
-      f"--output_dir={folder}",
-    ],
-    cwd=repository,
-    capture_output=True,
-    text=True,
-    timeout=1800,
+  result = run_program(
+    "bert_span.run_squad",
+    *("--do_predict", "--do_eval", "--predict_batch_size=32"),
+    *(f"--preset={model_directory}", f"--predict_file={all_languages}"),
+    f"--output_dir={folder}",
   )
   assert result.returncode == 0, result.stderr
   return folder

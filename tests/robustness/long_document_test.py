@@ -1,12 +1,11 @@
 """A million characters: every token in a window, memory in proportion."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from programs import run_program
 from tiny_extractor import VOCABULARY
 from window_rules import check_tokens, check_windows
 
@@ -37,16 +36,9 @@ def test_windows_of_a_million_characters_show_every_token():
   check_windows(windows, np.arange(len(windows["input_ids"])), starts, ends)
 
 
-def test_memory_grows_by_less_than_1_kb_a_character(repository):
-  result = subprocess.run(
-    [
-      *(sys.executable, "-m", "benchmarks.long_document_memory"),
-      f"--characters=10000,{_MILLION}",
-    ],
-    cwd=repository,
-    capture_output=True,
-    text=True,
-    timeout=1800,
+def test_memory_grows_by_less_than_1_kb_a_character():
+  result = run_program(
+    "benchmarks.long_document_memory", f"--characters=10000,{_MILLION}"
   )
   assert result.returncode == 0, result.stderr
   short, long = map(json.loads, result.stdout.splitlines())

@@ -4,7 +4,6 @@ import re
 import urllib.parse
 
 import pytest
-from browser import find_browser, open_browser
 from model_server import ModelServer, output_row, running, span_row
 
 _HOSTILE = (
@@ -16,14 +15,6 @@ _HOSTILE = (
 @pytest.fixture(scope="module")
 def page(repository):
   return repository / "export" / "serving" / "demo.html"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-  if not find_browser():
-    pytest.skip("needs Chromium")
-  with open_browser(tmp_path_factory.mktemp("profile")) as running_browser:
-    yield running_browser
 
 
 @pytest.fixture

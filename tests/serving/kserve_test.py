@@ -14,7 +14,6 @@ import time
 import urllib.request
 
 import pytest
-from browser import find_browser, open_browser
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
@@ -158,10 +157,8 @@ def test_a_model_that_is_not_there_is_named(address):
 
 @pytest.mark.parametrize("width", [1280, 375])
 def test_the_demo_page_marks_the_extractors_answer(
-  address, extractor, repository, tmp_path, width
+  browser, address, extractor, repository, tmp_path, width
 ):
-  if not find_browser():
-    pytest.skip("needs Chromium")
   answers = extractor.answer(*map(list, zip(*_QUESTIONS, strict=True)))
   (question, context), answer = next(
     (pair, answer)
@@ -169,21 +166,20 @@ def test_the_demo_page_marks_the_extractors_answer(
     if answer.char_start > context_start_of_emoji(pair[1]) >= 0
   )
   page = (repository / "export/serving/demo.html").as_uri()
-  with open_browser(tmp_path / "profile") as browser:
-    browser.open(f"{page}?server={address}&timeout=120", width)
-    browser.run("document.getElementById('question').focus()")
-    browser.type(question)
-    browser.run("document.getElementById('context').focus()")
-    browser.type(context)
-    browser.press("Enter", modifiers=2)
-    browser.wait_for("!document.getElementById('result').hidden")
-    browser.screenshot(tmp_path / "page.png")
-    marked = browser.run("document.querySelector('mark').textContent")
-    before = browser.run(
-      "document.querySelector('mark').previousSibling.textContent"
-    )
-    assert marked == answer.text
-    assert before == context[: answer.char_start]
+  browser.open(f"{page}?server={address}&timeout=120", width)
+  browser.run("document.getElementById('question').focus()")
+  browser.type(question)
+  browser.run("document.getElementById('context').focus()")
+  browser.type(context)
+  browser.press("Enter", modifiers=2)
+  browser.wait_for("!document.getElementById('result').hidden")
+  browser.screenshot(tmp_path / "page.png")
+  marked = browser.run("document.querySelector('mark').textContent")
+  before = browser.run(
+    "document.querySelector('mark').previousSibling.textContent"
+  )
+  assert marked == answer.text
+  assert before == context[: answer.char_start]
 
 
 def context_start_of_emoji(context):

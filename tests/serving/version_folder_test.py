@@ -1,14 +1,13 @@
 """Versions, and what is in a written SavedModel."""
 
 import os
-import subprocess
-import sys
 import threading
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from exported_model import exported_model
+from programs import run_python
 from tensorflow.core.protobuf import saved_model_pb2
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
@@ -207,12 +206,7 @@ def test_saved_model_cli_shows_and_runs_it():
     ],
   ]
   shown, answered = [
-    subprocess.run(
-      [sys.executable, "-c", program, *command],
-      capture_output=True,
-      check=True,
-      text=True,
-    ).stdout
+    run_python("-c", program, *command, check=True).stdout
     for command in commands
   ]
   assert "Method name is: tensorflow/serving/classify" in shown

@@ -1,7 +1,5 @@
-import subprocess
-import sys
-
 import pytest
+from programs import run_python
 
 from bert_span.squad.json_file import load_squad_json
 
@@ -74,18 +72,12 @@ def test_a_path_with_a_scheme_goes_through_gfile(tmp_path):
     load_squad_json(f"file://{tmp_path}/none.json")
 
 
-def test_plain_files_are_read_without_loading_tensorflow(tmp_path, repository):
+def test_plain_files_are_read_without_loading_tensorflow(tmp_path):
   path = tmp_path / "bees.json"
   path.write_text(_SQUAD)
   code = (
     "import sys; from bert_span.squad.reader import read_squad; "
     "read_squad(sys.argv[1]); print('tensorflow' in sys.modules)"
   )
-  result = subprocess.run(
-    [sys.executable, "-c", code, str(path)],
-    cwd=repository,
-    capture_output=True,
-    text=True,
-    check=True,
-  )
+  result = run_python("-c", code, path, check=True)
   assert result.stdout.strip() == "False"

@@ -1,37 +1,22 @@
 """run_squad as a command, on a tiny model and eight questions."""
 
 import json
-import subprocess
-import sys
 
-_WORDS = [
-  "the",
-  "a",
-  "mill",
-  "was",
-  "built",
-  "by",
-  "anna",
-  "in",
-  "1895",
-  "near",
-  "river",
-  "who",
-  "when",
-  "where",
-  ".",
+from programs import run_program
+
+_VOCABULARY = [
+  *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "a", "mill", "was"),
+  *("built", "by", "anna", "in", "1895", "near", "river", "who", "when"),
+  *("where", ".", "?"),
 ]
-
-
 CONTEXT = "The mill was built by Anna in 1895 near the river."
 
 
 def write_squad_files(path):
   """Writes a vocabulary, a bert_config.json and two data files."""
-  vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_WORDS, "?"]
-  (path / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
+  (path / "vocab.txt").write_text("\n".join(_VOCABULARY) + "\n")
   config = {
-    "vocab_size": len(vocabulary),
+    "vocab_size": len(_VOCABULARY),
     "hidden_size": 16,
     "num_hidden_layers": 1,
     "num_attention_heads": 2,
@@ -67,10 +52,10 @@ def _squad(version_2):
   }
 
 
-def squad_command(folder, output_dir, *flags, version_2=False):
-  """The command line of a run on the files of `folder`."""
+def squad_flags(folder, output_dir, *flags, version_2=False):
+  """The flags of a run on the files of `folder`."""
   data = folder / ("v2.json" if version_2 else "v1.json")
-  command = [
+  return [
     f"--bert_config_file={folder}/bert_config.json",
     f"--vocab_file={folder}/vocab.txt",
     f"--train_file={data}",
@@ -86,15 +71,12 @@ def squad_command(folder, output_dir, *flags, version_2=False):
     *(["--version_2_with_negative"] if version_2 else []),
     *flags,
   ]
-  return [sys.executable, "-m", "bert_span.run_squad", *command]
 
 
 def run_squad(folder, output_dir, *flags, version_2=False):
-  return subprocess.run(
-    squad_command(folder, output_dir, *flags, version_2=version_2),
-    capture_output=True,
-    text=True,
-    check=False,
+  return run_program(
+    "bert_span.run_squad",
+    *squad_flags(folder, output_dir, *flags, version_2=version_2),
   )
 
 

@@ -1,13 +1,11 @@
 import concurrent.futures
 import json
-import os
 import socket
-import subprocess
-import sys
 import time
 
 import pytest
 from model_server import ModelServer, output_row, running, span_row
+from programs import run_python
 
 from bert_span.serving.client.endpoint import Credentials
 from bert_span.serving.client.retries import (
@@ -401,4 +399,4 @@ def test_rest_needs_neither_tensorflow_nor_grpc(server):
     "heavy = {'tensorflow', 'keras', 'numpy', 'grpc'} & set(sys.modules)\n"
     "assert not heavy, heavy\n"
   )
-  subprocess.run([sys.executable, "-c", program], check=True, env=os.environ)
+  run_python("-c", program, check=True)

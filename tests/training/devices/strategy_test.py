@@ -1,14 +1,13 @@
 """Several devices: on two parts of this CPU, in a process of its own."""
 
 import json
-import subprocess
-import sys
 
 import distributed_checks
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from programs import run_python
 
 from bert_span.training.devices.strategy import (
   describe_strategy,
@@ -24,16 +23,8 @@ from bert_span.training.optimizer import check_optimizer
 @pytest.fixture(scope="module")
 def checks(tmp_path_factory):
   """What distributed_checks.py found."""
-  run = subprocess.run(
-    [
-      sys.executable,
-      distributed_checks.__file__,
-      str(tmp_path_factory.mktemp("checks")),
-    ],
-    capture_output=True,
-    text=True,
-    check=False,
-  )
+  folder = tmp_path_factory.mktemp("checks")
+  run = run_python(distributed_checks.__file__, folder)
   assert run.returncode == 0, run.stderr[-3000:]
   return json.loads(run.stdout)
 
@@ -151,9 +142,7 @@ def test_a_tpu_that_is_not_there_is_told_in_a_line(name):
     "except ValueError as error:\n"
     "  print(error)\n"
   )
-  run = subprocess.run(
-    [sys.executable, "-c", code], capture_output=True, text=True, check=True
-  )
+  run = run_python("-c", code, check=True)
   (line,) = run.stdout.splitlines()
   assert "leave --use_tpu and --distribution=tpu out" in line
   assert ("of the name my-tpu" if name else "on this machine") in line

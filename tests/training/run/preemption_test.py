@@ -10,7 +10,8 @@ import killed_run
 import numpy as np
 import pytest
 from killed_run import make_run
-from squad_runs import read, squad_command
+from programs import run_python
+from squad_runs import read, run_squad, squad_flags
 from toy_trainer import (
   NUM_STEPS,
   all_values,
@@ -30,13 +31,8 @@ from bert_span.training.run.preemption import (
 
 def _killed_run(output_dir, point, step):
   environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-  return subprocess.run(
-    [sys.executable, killed_run.__file__, str(output_dir), point, str(step)],
-    capture_output=True,
-    text=True,
-    check=False,
-    timeout=900,
-    env=environment,
+  return run_python(
+    killed_run.__file__, output_dir, point, step, env=environment
   )
 
 
@@ -116,7 +112,10 @@ def test_a_long_evaluation_is_given_up_at_once():
 def _stopped_run(squad_folder, output_dir, flags, sent, is_time):
   """Runs run_squad, sends it a signal when it is time, and waits."""
   process = subprocess.Popen(
-    squad_command(squad_folder, output_dir, *flags),
+    [
+      *(sys.executable, "-m", "bert_span.run_squad"),
+      *squad_flags(squad_folder, output_dir, *flags),
+    ],
     stdout=subprocess.PIPE,
     stderr=subprocess.PIPE,
     text=True,
@@ -146,12 +145,7 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
     "--learning_rate=2e-3",
   )
   whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-  run = subprocess.run(
-    squad_command(squad_folder, whole, *flags),
-    capture_output=True,
-    text=True,
-    check=False,
-  )
+  run = run_squad(squad_folder, whole, *flags)
   assert run.returncode == 0, run.stderr
   # Written before the first step is traced, which takes longer than a signal.
   errors, status = _stopped_run(
@@ -174,12 +168,7 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
     lambda: (stopped / "evaluations.json").exists(),
   )
   assert status == -signal.SIGKILL
-  again = subprocess.run(
-    squad_command(squad_folder, stopped, *flags),
-    capture_output=True,
-    text=True,
-    check=False,
-  )
+  again = run_squad(squad_folder, stopped, *flags)
   assert again.returncode == 0, again.stderr
   assert "Continuing from" in again.stderr
   assert ", the best by f1: step" in again.stderr

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from squad_runs import squad_command
+from squad_runs import squad_flags
 from toy_trainer import checkpoint_tensors
 from workers import finish, start_workers
 
@@ -15,8 +15,8 @@ _FLAGS = ("--do_train", "--save_checkpoints_steps=3", "--learning_rate=2e-3")
 
 
 def _start(squad_folder, output_dir):
-  command = squad_command(squad_folder, output_dir, *_FLAGS)
-  return start_workers(command[1:3], command[3:])
+  flags = squad_flags(squad_folder, output_dir, *_FLAGS)
+  return start_workers(["-m", "bert_span.run_squad"], flags)
 
 
 def _finished(squad_folder, output_dir):
