@@ -3,7 +3,7 @@
 A process of its own for strategy_test.py: how many devices a CPU has must be
 said before TensorFlow begins.
 
-  python tests/distributed_checks.py FOLDER
+  python tests/support/distributed_checks.py FOLDER
 """
 
 import functools

@@ -2,7 +2,7 @@
 
 A process of its own for multi_worker_test.py, which sets TF_CONFIG.
 
-  python tests/worker_run.py FOLDER
+  python tests/support/worker_run.py FOLDER
 """
 
 import hashlib

@@ -16,7 +16,6 @@ from toy_trainer import (
   make_trainer,
 )
 
-from bert_span.storage.fingerprints import differences
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.run.checkpoints import random_states, steps_made
@@ -390,13 +389,3 @@ def test_an_impossible_option_is_named(wrong):
   (name,) = wrong
   with pytest.raises(ValueError, match=name):
     TrainOptions(**{"num_train_steps": 1, **wrong})
-
-
-def test_differences_name_nested_and_missing_options():
-  saved = {"a": {"b": 1, "c": 2}, "d": 3}
-  asked = {"a": {"b": 1, "c": 5}, "e": 4}
-  assert differences(saved, asked) == [
-    "a.c was 2, is now 5",
-    "d was 3, is now 'absent'",
-    "e was 'absent', is now 4",
-  ]

@@ -1,4 +1,4 @@
-"""The step as a compiler sees it; what it computes is in trainer_test.py."""
+"""The step as a compiler sees it; what it computes is in loop_test.py."""
 
 import numpy as np
 import pytest

@@ -2,7 +2,6 @@ import sys
 
 import pytest
 
-from bert_span.storage.log import log_line
 from bert_span.training.run import progress as progress_lib
 from bert_span.training.run.progress import TrainingProgress
 
@@ -64,13 +63,6 @@ def test_without_a_terminal_no_bar_is_drawn(capsys, monkeypatch):
   with TrainingProgress(0, 10) as progress:
     progress.update(5, 8, loss=6.0, learning_rate=1e-5)
   assert capsys.readouterr().err == ""
-
-
-def test_log_line_goes_to_stderr(capsys):
-  log_line("Saved model.ckpt-3")
-  captured = capsys.readouterr()
-  assert captured.err == "Saved model.ckpt-3\n"
-  assert captured.out == ""
 
 
 @pytest.mark.parametrize("name", ["SECONDS_PER_LINE", "SECONDS_TO_FIRST_LINE"])
