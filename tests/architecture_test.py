@@ -41,8 +41,6 @@ _ORDER = (
   "jobs",
   "programs",
 )
-# Both trainings have it, beside their own job.
-_DRY_RUN = "bert_span.jobs.dry_run"
 
 
 def _place(name):
@@ -112,17 +110,6 @@ def test_every_folder_with_modules_has_its_place(repository):
   rooms = {path.parent for path in package.glob("*/**/*.py")}
   names = {str(room.relative_to(package)) for room in rooms}
   assert names <= set(_ORDER)
-
-
-def test_a_program_imports_one_job(repository):
-  for path, place in _modules(repository):
-    if place == "programs":
-      jobs = {
-        ".".join(name.split(".")[:3])
-        for _, name in _imports(path, repository)
-        if name.startswith("bert_span.jobs.")
-      }
-      assert len(jobs - {_DRY_RUN}) <= 1, f"{path.name} imports {jobs}"
 
 
 @pytest.mark.parametrize(

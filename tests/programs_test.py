@@ -61,20 +61,6 @@ def test_a_program_imports_one_job_and_that_in_a_function(repository, program):
       ), module
 
 
-def test_flags_are_defined_and_read_by_programs_and_cli_only(repository):
-  programs = {_path(repository, program) for program in _PROGRAMS}
-  cli = repository / "bert_span" / "cli"
-  for folder in ("bert_span", "export"):
-    for path in (repository / folder).rglob("*.py"):
-      if path in programs or cli in path.parents:
-        continue
-      for module, name, _ in _imports(ast.parse(path.read_text("utf-8"))):
-        names_flags = module == "absl" and name in ("flags", "app")
-        assert not names_flags and module not in ("absl.flags", "absl.app"), (
-          path
-        )
-
-
 @pytest.mark.parametrize("program", _PROGRAMS)
 def test_help_loads_no_tensorflow(repository, program):
   run = subprocess.run(

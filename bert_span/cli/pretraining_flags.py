@@ -67,7 +67,7 @@ def text_location(files=None):
     `TextLocation`.
   """
   # Loads TensorFlow: seconds, only once the flags are known to be right.
-  from bert_span.jobs.text_location import TextLocation
+  from bert_span.pretraining.corpus.text_location import TextLocation
 
   values = text_flags()
   return TextLocation(
