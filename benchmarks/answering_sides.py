@@ -146,15 +146,13 @@ def prepare_sides(model, extractor, questions, max_windows_per_step, folder):
   Returns:
     `SideSettings`.
   """
-  from bert_span.serving.served_heads import server_of
-
   from benchmarks.huggingface_peer import write_huggingface_model
   from bert_span.jobs.tflite_export import TFLiteOptions, tflite_content
-  from bert_span.serving.answer_server import ServingOptions
+  from bert_span.serving.answer_server import AnswerServer, ServingOptions
   from bert_span.serving.version_folder import write_saved_model
 
   saved_model = os.path.join(folder, "saved_model")
-  server = server_of(extractor, ServingOptions(max_windows_per_step))
+  server = AnswerServer(extractor, ServingOptions(max_windows_per_step))
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
   write_saved_model(server, vocabulary, saved_model)
   tflite = os.path.join(folder, "model.tflite")

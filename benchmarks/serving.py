@@ -157,7 +157,7 @@ def _load():
   random.Random(0).shuffle(short)
   long = [(question, _long(passages, places[own])) for question, own in short]
   extractor = SpanExtractor.from_preset(_MODEL.value)
-  program.check(extractor.head == "span", "--model must have a span head.")
+  program.check(extractor.head.scores_ends, "--model must have a span head.")
   return extractor, {"short": short, "long": long}
 
 
