@@ -71,7 +71,7 @@ def tensorflow_update(side):
   """The step that run_squad makes."""
   import tensorflow as tf
 
-  from bert_span.fine_tuning.fine_tuner import span_loss_fn
+  from bert_span.heads.span import span_loss_fn
   from bert_span.modeling.precision import computing_in
   from bert_span.training.optimizer import create_optimizer
   from bert_span.training.step import make_train_step

@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 from distributed_checks import batches, make_model
 
-from bert_span.fine_tuning.fine_tuner import span_loss_fn
+from bert_span.heads.span import span_loss_fn
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
 from bert_span.training.replica_dropout import seed_dropout

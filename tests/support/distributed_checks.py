@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 import bert_span  # noqa: F401 -- chooses Keras' backend before keras loads
-from bert_span.fine_tuning.fine_tuner import span_loss_fn
+from bert_span.heads.span import span_loss_fn
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.keras_internals import sublayers

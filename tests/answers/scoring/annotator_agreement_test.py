@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from bert_span.answers.bio_window_logits import WindowBioLogits
 
 from bert_span.answers.scoring.annotator_agreement import (
   AnnotatorAgreement,
@@ -91,7 +90,9 @@ def test_passages_come_from_max_context_tokens():
   logits = np.log(np.array([[[1, 1, 1], _P[0], [0.5, 0.3, 0.2], [1, 1, 1]]]))
   logits = np.repeat(logits, 2, axis=0).astype(np.float32)
   examples = [_EXAMPLE, SquadExample("q2", "?", "ab cd")]
-  (passage,) = tagged_passages(WindowBioLogits(examples, windows, logits))
+  (passage,) = tagged_passages(
+    WindowLogits(examples, windows, {"tag_logits": logits})
+  )
   assert passage.example is _EXAMPLE
   np.testing.assert_allclose(passage.labels, _SPLIT)
   np.testing.assert_allclose(
