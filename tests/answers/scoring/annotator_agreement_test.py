@@ -12,6 +12,7 @@ from bert_span.answers.scoring.annotator_agreement import (
   tagged_passages,
 )
 from bert_span.answers.scoring.disagreement_report import DisagreementReport
+from bert_span.answers.window_logits import WindowLogits
 from bert_span.squad.example import Answer, SquadExample
 
 _EXAMPLE = SquadExample(
