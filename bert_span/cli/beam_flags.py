@@ -53,7 +53,6 @@ def is_exported(model):
   Raises:
     flags.IllegalFlagValueError: it is neither.
   """
-  # Load TensorFlow: seconds, only once the flags are known to be right.
   import tensorflow as tf
 
   from bert_span.beam.answer_source import is_saved_model

@@ -1,8 +1,7 @@
 """Flags that several programs share.
 
 A group of flags is defined when a program asks for it, once however many
-programs stand in the same process. TensorFlow is not imported here, so that a
-small program starts at once.
+programs stand in the same process.
 """
 
 import dataclasses
@@ -247,7 +246,6 @@ def saved_config(*models):
   Raises:
     ValueError: the file is damaged, or of a later version.
   """
-  # Loads TensorFlow, like all options: flags are refused before.
   from bert_span.presets.span_config import read_span_config
 
   found = (read_span_config(model) for model in models if model)
@@ -256,7 +254,6 @@ def saved_config(*models):
 
 def saved_config_or_tflite(model):
   """What `saved_config` gives, for a .tflite file as well."""
-  # Loads TensorFlow, as `saved_config` does.
   from bert_span.tflite import file as tflite_file
 
   if tflite_file.is_tflite(model):

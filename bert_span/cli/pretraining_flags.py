@@ -9,6 +9,7 @@ import types
 from absl import flags
 
 from bert_span.cli import program
+from bert_span.pretraining.masking.span_masking import MaskingOptions
 
 
 @functools.cache
@@ -66,7 +67,6 @@ def text_location(files=None):
   Returns:
     `TextLocation`.
   """
-  # Loads TensorFlow: seconds, only once the flags are known to be right.
   from bert_span.pretraining.corpus.text_location import TextLocation
 
   values = text_flags()
@@ -120,8 +120,6 @@ def masking_flags():
 
 def masking_options():
   """The MaskingOptions that the flags ask for, with max_predictions."""
-  from bert_span.pretraining.masking.span_masking import MaskingOptions
-
   values = masking_flags()
   options = MaskingOptions(masking=values.masking.value, seed=values.seed.value)
   most = options.budget(values.max_seq_length.value - 2)

@@ -1,7 +1,4 @@
-"""How every program is run, and how it refuses what it cannot do.
-
-TensorFlow is not imported here, so that a small program starts at once.
-"""
+"""How every program is run, and how it refuses what it cannot do."""
 
 import importlib.util
 import os
