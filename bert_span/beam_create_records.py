@@ -60,19 +60,17 @@ def main(argv):
   # Seconds: only once the flags are known to be right.
   from bert_span.jobs import beam_records
 
-  make, values = (
-    (beam_records.make_squad_records, _squad_values)
-    if is_squad
-    else (beam_records.make_pretraining_records, _pretraining_values)
-  )
-  make(
-    options,
-    _VOCABULARY.vocab_file.value,
-    directory=_OUTPUT_DIR.value,
-    count=_NUM_SHARDS.value,
-    do_lower_case=_VOCABULARY.do_lower_case.value,
-    **values(),
-  )
+  shared = {
+    "pipeline_options": options,
+    "vocab_file": _VOCABULARY.vocab_file.value,
+    "directory": _OUTPUT_DIR.value,
+    "count": _NUM_SHARDS.value,
+    "do_lower_case": _VOCABULARY.do_lower_case.value,
+  }
+  if is_squad:
+    beam_records.make_squad_records(**shared, **_squad_values())
+  else:
+    beam_records.make_pretraining_records(**shared, **_pretraining_values())
 
 
 def run():

@@ -11,7 +11,7 @@ all machines. Flags that decide what the windows hold are run_squad's; records
 that were made with other ones, of another vocabulary or of another file are
 refused there.
 
-With --pad_records they are read by program that read the original's
+With --pad_records they are read by programs that read the original's
 train.tf_record, too.
 """
 
