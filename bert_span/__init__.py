@@ -8,6 +8,7 @@ matters from then on only: a client of served models needs none.
 import importlib
 
 from bert_span.keras_backend import ensure_tensorflow_backend
+from bert_span.keras_classes import KERAS_CLASSES, announce_classes
 
 __version__ = "0.1.0"
 
@@ -21,9 +22,12 @@ _PUBLIC_NAMES = {
   "WindowOptions": "bert_span.text.windows",
   "DecoderOptions": "bert_span.answers.decoding.span_decoder",
   "BioDecoderOptions": "bert_span.answers.decoding.bio_decoder",
+  **KERAS_CLASSES,
 }
 
 __all__ = [*_PUBLIC_NAMES, "__version__"]
+
+announce_classes()
 
 
 def __getattr__(name):

@@ -5,6 +5,7 @@ import keras
 from bert_span.data.bio_labels import NUM_TAGS
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class BioHead(keras.layers.Layer):
   """Scores every position as B, I and O.
 

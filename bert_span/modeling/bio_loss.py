@@ -10,6 +10,7 @@ from bert_span.data.bio_labels import TAGS
 _REDUCTIONS = ("sum", "mean")
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class BioLoss(keras.layers.Layer):
   """Cross-entropy of the tags of a window's passage tokens.
 

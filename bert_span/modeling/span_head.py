@@ -3,6 +3,7 @@
 import keras
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class SpanHead(keras.layers.Layer):
   """Scores every position as the start and as the end of the answer.
 

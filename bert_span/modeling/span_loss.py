@@ -6,6 +6,7 @@ from keras import ops
 _REDUCTIONS = ("mean", "sum")
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class SpanLoss(keras.layers.Layer):
   """Cross-entropy of the start and of the end, as run_squad writes it.
 

@@ -3,10 +3,13 @@
 import keras
 from keras import ops
 
-from bert_span.modeling.bio_head import BioHead
-from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.encoder import (
+  attention_dropout,
+  with_attention_dropout,
+)
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class SpanModel(keras.Model):
   """Logits for windows of question and context, with any head.
 
@@ -67,18 +70,23 @@ class SpanModel(keras.Model):
       "name": self.name,
       "trainable": self.trainable,
       "backbone": keras.saving.serialize_keras_object(self.backbone),
+      # The backbone's own configuration has one rate for all its dropout.
+      "attention_dropout": attention_dropout(self.backbone),
       "head": keras.saving.serialize_keras_object(self.head),
     }
 
   @classmethod
   def from_config(cls, config, custom_objects=None):
-    custom_objects = {"SpanHead": SpanHead, "BioHead": BioHead}
-    config = dict(config)
-    for part in ("backbone", "head"):
-      config[part] = keras.saving.deserialize_keras_object(
-        config[part], custom_objects=custom_objects
-      )
-    return cls(**config)
+    backbone, head = (
+      keras.saving.deserialize_keras_object(config[part], custom_objects)
+      for part in ("backbone", "head")
+    )
+    return cls(
+      with_attention_dropout(backbone, config["attention_dropout"]),
+      head,
+      name=config["name"],
+      trainable=config["trainable"],
+    )
 
 
 def named_logits(head, sequence_output):

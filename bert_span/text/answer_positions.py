@@ -11,6 +11,7 @@ _WORD_SEPARATORS = (" ", "\t", "\r", "\n", "\u202f")
 NO_TOKEN = -1
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class AnswerPositions(keras.layers.Layer):
   """Finds the start and end position of answers in their windows.
 

@@ -10,6 +10,7 @@ from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.windows import SlidingWindows, WindowOptions
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class SpanPreprocessor(keras.layers.Layer):
   """Questions and passages to windows, with labels where answers are given.
 

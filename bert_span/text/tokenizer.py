@@ -74,6 +74,7 @@ class Characters(NamedTuple):
   is_mark: tf.Tensor
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class WordPieceTokenizer(keras.layers.Layer):
   """Splits texts into WordPieces with offsets, as run_squad's FullTokenizer.
 

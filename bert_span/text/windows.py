@@ -62,6 +62,7 @@ class WindowOptions:
       )
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class SlidingWindows(keras.layers.Layer):
   """Makes the windows of a batch of tokenized questions and passages.
 

@@ -9,6 +9,7 @@ import tensorflow as tf
 _ONE = np.float32(1)
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
   """Rises from 0 during the warm-up, then falls along one line to 0.
 

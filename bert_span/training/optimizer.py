@@ -25,6 +25,7 @@ def is_decayed(path):
   return _NOT_DECAYED.search(path) is None
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class BertAdamW(keras.optimizers.AdamW):
   """Adam with decoupled weight decay, without bias correction by default.
 

@@ -9,6 +9,7 @@ from bert_span.pretraining.heads.tied_output import (
 )
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class MaskedLmHead(keras.layers.Layer):
   """The masked language model: P(token at i | vector x_i).
 

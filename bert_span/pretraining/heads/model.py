@@ -7,6 +7,7 @@ from bert_span.pretraining.heads.masked_lm_head import MaskedLmHead
 from bert_span.pretraining.heads.span_boundary_head import SpanBoundaryHead
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class PretrainingModel(keras.Model):
   """Scores of all tokens at masked positions.
 

@@ -11,6 +11,7 @@ from bert_span.pretraining.heads.tied_output import (
 )
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class SpanBoundaryHead(keras.layers.Layer):
   """The span boundary objective: P(token at i | x_{s-1}, x_{e+1}, i - s + 1).
 

@@ -8,6 +8,7 @@ _INITIALIZER_RANGE = 0.02
 _EPSILON = 1e-12
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class PredictionTransform(keras.layers.Layer):
   """LayerNorm(GELU(W x + b)), in float32 under mixed precision too.
 
@@ -45,6 +46,7 @@ class PredictionTransform(keras.layers.Layer):
     return self.layer_norm(ops.gelu(self.dense(vectors), approximate=True))
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
 class TiedOutput(keras.layers.Layer):
   """Scores every token by the encoder's own word embeddings, plus a bias.
 

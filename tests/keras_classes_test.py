@@ -1,0 +1,134 @@
+"""Keras files with the package's classes, loaded without custom_objects."""
+
+import importlib
+import re
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+from tiny_extractor import VOCABULARY, tiny_extractor
+
+import bert_span
+from bert_span.keras_classes import KERAS_CLASSES
+from bert_span.modeling.encoder import attention_dropout, build_encoder
+from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.pretraining.heads.model import PretrainingModel
+from bert_span.text.windows import WindowOptions
+
+_IDS = np.array([[2, 11, 8, 3, 5, 6, 7, 3, 0]], "int32")
+_INPUTS = {
+  "token_ids": _IDS,
+  "segment_ids": np.array([[0, 0, 0, 0, 1, 1, 1, 1, 0]], "int32"),
+  "padding_mask": (_IDS > 0).astype("int32"),
+}
+_LOAD = """
+import {imports}, sys
+import numpy as np
+if {is_lazy}:
+  assert "tensorflow" not in sys.modules
+  import keras
+for head in ("span", "bio"):
+  model = keras.saving.load_model(f"{{sys.argv[1]}}/{{head}}.keras")
+  assert type(model) is bert_span.SpanModel
+  with np.load(f"{{sys.argv[1]}}/{{head}}.npz") as arrays:
+    inputs = {{name: arrays[name] for name in model.input}}
+    for name, logits in model(inputs).items():
+      np.testing.assert_array_equal(logits, arrays[name])
+print("loaded")
+"""
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+  """A folder with a model of each head and its logits."""
+  folder = tmp_path_factory.mktemp("keras_files")
+  for head in ("span", "bio"):
+    model = tiny_extractor(head=head).model
+    model.save(folder / f"{head}.keras")
+    np.savez(folder / f"{head}.npz", **_INPUTS, **model(_INPUTS))
+  return folder
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("imports", ["bert_span", "keras, bert_span"])
+def test_importing_the_package_is_enough_to_load_a_model(saved, imports):
+  code = _LOAD.format(imports=imports, is_lazy=imports == "bert_span")
+  run = subprocess.run(
+    [sys.executable, "-c", code, str(saved)],
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+  assert run.stdout == "loaded\n", run.stderr
+
+
+def test_attention_dropout_survives_beside_another_rate(tmp_path):
+  sizes = {"vocabulary_size": 11, "num_layers": 1, "num_heads": 2}
+  config = EncoderConfig(**sizes, hidden_dim=8, attention_dropout=0.3)
+  model = bert_span.SpanModel(build_encoder(config), bert_span.SpanHead())
+  model.save(tmp_path / "model.keras")
+  backbone = keras.saving.load_model(tmp_path / "model.keras").backbone
+  assert (backbone.dropout, attention_dropout(backbone)) == (0.1, 0.3)
+
+
+def test_a_pretraining_model_is_loaded_with_its_heads(tmp_path):
+  model = PretrainingModel(tiny_extractor().model.backbone)
+  model.save(tmp_path / "model.keras")
+  loaded = keras.saving.load_model(tmp_path / "model.keras")
+  assert type(loaded) is PretrainingModel
+  for weight, expected in zip(loaded.weights, model.weights, strict=True):
+    np.testing.assert_array_equal(weight, expected, err_msg=weight.path)
+
+
+@pytest.mark.parametrize(
+  ("name", "arguments"),
+  [
+    ("SpanHead", {"use_bias": False}),
+    ("BioHead", {}),
+    ("SpanLoss", {"reduction": "sum"}),
+    ("BioLoss", {"class_weights": [1.0, 2.0, 3.0]}),
+    ("WordPieceTokenizer", {"vocabulary": VOCABULARY, "do_lower_case": False}),
+    (
+      "SlidingWindows",
+      {"options": WindowOptions(32, 8, 8), "cls_id": 2, "sep_id": 3},
+    ),
+    ("AnswerPositions", {}),
+    (
+      "SpanPreprocessor",
+      {"vocabulary": VOCABULARY, "options": WindowOptions(32, 8, 8)},
+    ),
+    ("SpanDecoder", {}),
+    ("BioDecoder", {}),
+    ("BertAdamW", {"learning_rate": 0.5, "bias_correction": True}),
+    ("WarmupLinearDecay", {"learning_rate": 0.5, "num_train_steps": 4}),
+    ("MaskedLmHead", {"hidden_dim": 4, "vocabulary_size": 9}),
+    ("SpanBoundaryHead", {"hidden_dim": 4, "vocabulary_size": 9}),
+    ("PredictionTransform", {"hidden_dim": 4}),
+    ("TiedOutput", {"vocabulary_size": 9}),
+  ],
+)
+def test_an_object_is_made_again_from_what_keras_writes(name, arguments):
+  made = getattr(bert_span, name)(**arguments)
+  written = keras.saving.serialize_keras_object(made)
+  again = keras.saving.deserialize_keras_object(written)
+  assert type(again) is type(made)
+  assert again.get_config() == made.get_config()
+
+
+def test_every_registered_class_is_announced(repository):
+  registered = set()
+  for path in (repository / "bert_span").rglob("*.py"):
+    registered |= set(
+      re.findall(
+        r'^@keras\.saving\.register_keras_serializable\(package="bert_span"\)'
+        r"\nclass (\w+)",
+        path.read_text(encoding="utf-8"),
+        re.MULTILINE,
+      )
+    )
+  assert registered == KERAS_CLASSES.keys()
+  for name, module in KERAS_CLASSES.items():
+    found = getattr(importlib.import_module(module), name)
+    assert keras.saving.get_registered_name(found) == f"bert_span>{name}"
