@@ -5,12 +5,13 @@ import tempfile
 
 import tensorflow as tf
 
-from bert_span.heads.span import span_loss_fn
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
 from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_loss import SpanLoss
 from bert_span.modeling.span_model import SpanModel
 from bert_span.pretraining.heads.model import PretrainingModel
 from bert_span.pretraining.pretrainer import pretraining_loss_fn
@@ -78,7 +79,7 @@ def train_on_random_windows(
     stack.enter_context(recomputing_layers(model.backbone, execution.recompute))
     Trainer(
       model,
-      pretraining_loss_fn(1.0) if targets else span_loss_fn("mean"),
+      pretraining_loss_fn(1.0) if targets else SPAN_HEAD.loss_fn(SpanLoss()),
       create_optimizer(1e-5),
       TrainOptions(steps, batch_size, execution=execution),
       output_dir,

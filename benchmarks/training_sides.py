@@ -71,8 +71,9 @@ def tensorflow_update(side):
   """The step that run_squad makes."""
   import tensorflow as tf
 
-  from bert_span.heads.span import span_loss_fn
+  from bert_span.heads.span import SPAN_HEAD
   from bert_span.modeling.precision import computing_in
+  from bert_span.modeling.span_loss import SpanLoss
   from bert_span.training.optimizer import create_optimizer
   from bert_span.training.step import make_train_step
 
@@ -80,7 +81,7 @@ def tensorflow_update(side):
   optimizer = create_optimizer(_LEARNING_RATE)
   optimizer.build(model.trainable_variables)
   step = make_train_step(
-    model, span_loss_fn("mean"), optimizer, side.batch_size, _CLIP_NORM
+    model, SPAN_HEAD.loss_fn(SpanLoss()), optimizer, side.batch_size, _CLIP_NORM
   )
   # With XLA one function a length, as --jit_compile=on; else one for all.
   step = tf.function(
@@ -116,11 +117,9 @@ def jax_update(side):
     logits, others = model.stateless_call(
       trainable, others, _encoder_inputs(batch), training=True
     )
-    value = loss(
-      logits["start_logits"],
-      logits["end_logits"],
-      batch["start_positions"],
-      batch["end_positions"],
+    value = sum(
+      loss(batch[f"{end}_positions"], logits[f"{end}_logits"])
+      for end in ("start", "end")
     )
     return value, others
 

@@ -87,7 +87,7 @@ def test_a_pretraining_model_is_loaded_with_its_heads(tmp_path):
   [
     ("SpanHead", {"use_bias": False}),
     ("BioHead", {}),
-    ("SpanLoss", {"reduction": "sum"}),
+    ("SpanLoss", {"ends": "sum"}),
     ("BioLoss", {"class_weights": [1.0, 2.0, 3.0]}),
     ("WordPieceTokenizer", {"vocabulary": VOCABULARY, "do_lower_case": False}),
     (

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.certificate.check import Tally
-from bert_span.heads.span import span_loss_fn
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import read_bert_config
 from bert_span.modeling.span_head import SpanHead
@@ -93,7 +93,7 @@ def _check_loss(goldens):
     ("from our logits", logits["start_logits"], logits["end_logits"]),
     ("from its logits", golden["start_logits"], golden["end_logits"]),
   ):
-    loss = SpanLoss()(starts, ends, *positions)
+    loss = SpanLoss()(positions[0], starts) + SpanLoss()(positions[1], ends)
     tally.add_numbers(float(loss), golden["total_loss"], name)
   yield tally.check()
 
@@ -142,7 +142,7 @@ def _train(goldens, golden, model, num_steps, learning_rate_after_step):
   step = tf.function(
     make_train_step(
       model,
-      span_loss_fn("mean"),
+      SPAN_HEAD.loss_fn(SpanLoss()),
       optimizer,
       train_batch_size=batches.shape[1],
       clip_norm=1.0,

@@ -123,7 +123,7 @@ def _concatenated(parts, labels):
     np.concatenate([part.first_context_positions for part in parts]),
     {
       name: np.concatenate([part.labels[name] for part in parts])
-      for name in (*labels.window_labels, *labels.token_labels)
+      for name in labels.names
     },
     labels,
   )

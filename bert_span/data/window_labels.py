@@ -31,3 +31,8 @@ class WindowLabels:
   has_answer: Callable
   is_answerable: Callable
   every_annotator: bool
+
+  @property
+  def names(self):
+    """Names of all labels, those of windows first."""
+    return (*self.window_labels, *self.token_labels)

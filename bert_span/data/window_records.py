@@ -163,9 +163,6 @@ def _windows(joined, labels):
     row_splits(joined["lengths"]),
     # A window is its question, segment 0, and its passage, segment 1.
     joined["lengths"] - joined["context_lengths"],
-    {
-      name: joined[name]
-      for name in (*labels.window_labels, *labels.token_labels)
-    },
+    {name: joined[name] for name in labels.names},
     labels,
   )

@@ -120,7 +120,7 @@ def fine_tune_on(
   ):
     trainer = Trainer(
       extractor.model,
-      extractor.head.loss_fn(options),
+      extractor.head.loss_fn(extractor.head.make_loss(options)),
       optimizer,
       TrainOptions(
         num_train_steps=num_train_steps,

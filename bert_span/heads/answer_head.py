@@ -47,8 +47,9 @@ class AnswerHead:
     logits: dict of the model's outputs to their shapes after [windows,
       seq_length].
     labels: `WindowLabels` that it learns from.
-    loss_fn: function of `FineTuningOptions` to a function of (model, batch)
-      that gives the loss of each window, float32 [batch].
+    make_loss: function of `FineTuningOptions` to a keras.losses.Loss. It is
+      applied to each of the logits with the label at the same place, and the
+      results are added up; its `call` gives float32 [batch].
     fingerprint: function of `FineTuningOptions` to what of them its labels and
       loss depend on, a dict of JSON values.
     options_type: dataclass of its decoding options.
@@ -81,7 +82,7 @@ class AnswerHead:
   make_layer: Callable
   logits: dict[str, tuple[int, ...]]
   labels: WindowLabels
-  loss_fn: Callable
+  make_loss: Callable
   fingerprint: Callable
   options_type: type
   make_decoder: Callable
@@ -101,6 +102,41 @@ class AnswerHead:
   def scores_ends(self):
     """Whether it scores the two ends of an answer, as the original does."""
     return tuple(self.logits) == ("start_logits", "end_logits")
+
+  def inputs_and_labels(self, batch):
+    """Splits a batch as keras.Model.fit takes it.
+
+    Args:
+      batch: dict of tensors, see `PackedWindows.batch`.
+
+    Returns:
+      (inputs, labels): dicts of the model's inputs, and of the labels by the
+      names of the model's outputs.
+    """
+    inputs = {
+      "token_ids": batch["input_ids"],
+      "segment_ids": batch["segment_ids"],
+      "padding_mask": batch["input_mask"],
+    }
+    labels = zip(self.logits, self.labels.names, strict=True)
+    return inputs, {logits: batch[name] for logits, name in labels}
+
+  def loss_fn(self, loss):
+    """The loss of a batch as the training loop wants it.
+
+    Args:
+      loss: keras.losses.Loss, see make_loss.
+
+    Returns:
+      Function of (model, batch) to float32 [batch].
+    """
+
+    def window_losses(model, batch):
+      inputs, labels = self.inputs_and_labels(batch)
+      logits = model(inputs, training=True)
+      return sum(loss.call(labels[name], logits[name]) for name in labels)
+
+    return window_losses
 
   def weights_of(self, loaded):
     """Its trained weights in a `LoadedEncoder`, a dict; None without."""
@@ -123,18 +159,6 @@ class AnswerHead:
     if weights:
       assign_head(model, weights)
     return model
-
-
-def training_logits(model, batch):
-  """The model's logits of a batch of training windows, a dict."""
-  return model(
-    {
-      "token_ids": batch["input_ids"],
-      "segment_ids": batch["segment_ids"],
-      "padding_mask": batch["input_mask"],
-    },
-    training=True,
-  )
 
 
 def best_row(prediction):

@@ -26,7 +26,6 @@ from bert_span.heads.answer_head import (
   AnswerHead,
   ServedAnswers,
   best_row,
-  training_logits,
 )
 from bert_span.modeling.bio_head import BioHead
 from bert_span.modeling.bio_loss import BioLoss
@@ -40,14 +39,8 @@ def _make_layer(head_bias):
   return BioHead()
 
 
-def _loss_fn(options):
-  loss = BioLoss(options.bio_loss_reduction, options.bio_class_weights)
-
-  def window_losses(model, batch):
-    logits = training_logits(model, batch)
-    return loss.window_losses(logits["tag_logits"], batch["tag_labels"])
-
-  return window_losses
+def _make_loss(options):
+  return BioLoss(options.bio_loss_reduction, options.bio_class_weights)
 
 
 def _fingerprint(options):
@@ -164,7 +157,7 @@ BIO_HEAD = AnswerHead(
   make_layer=_make_layer,
   logits={"tag_logits": (NUM_TAGS,)},
   labels=BIO_LABELS,
-  loss_fn=_loss_fn,
+  make_loss=_make_loss,
   fingerprint=_fingerprint,
   options_type=BioDecoderOptions,
   make_decoder=BioDecoder,

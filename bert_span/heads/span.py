@@ -17,41 +17,17 @@ from bert_span.heads.answer_head import (
   AnswerHead,
   ServedAnswers,
   best_row,
-  training_logits,
 )
 from bert_span.modeling.span_head import SpanHead
 from bert_span.modeling.span_loss import SpanLoss
-
-
-def span_loss_fn(reduction):
-  """The loss of a batch as the training loop wants it.
-
-  Args:
-    reduction: "mean" of start and end, or "sum".
-
-  Returns:
-    Function of (model, batch) to float32 [batch].
-  """
-  loss = SpanLoss(reduction)
-
-  def window_losses(model, batch):
-    logits = training_logits(model, batch)
-    return loss.window_losses(
-      logits["start_logits"],
-      logits["end_logits"],
-      batch["start_positions"],
-      batch["end_positions"],
-    )
-
-  return window_losses
 
 
 def _make_layer(head_bias):
   return SpanHead(use_bias=head_bias)
 
 
-def _loss_fn(options):
-  return span_loss_fn(options.loss_reduction)
+def _make_loss(options):
+  return SpanLoss(options.loss_reduction)
 
 
 def _nothing(*unused):
@@ -158,7 +134,7 @@ SPAN_HEAD = AnswerHead(
   make_layer=_make_layer,
   logits={"start_logits": (), "end_logits": ()},
   labels=SPAN_LABELS,
-  loss_fn=_loss_fn,
+  make_loss=_make_loss,
   fingerprint=_nothing,
   options_type=DecoderOptions,
   make_decoder=SpanDecoder,

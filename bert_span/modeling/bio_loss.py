@@ -7,11 +7,11 @@ from keras import ops
 
 from bert_span.data.bio_labels import TAGS
 
-_REDUCTIONS = ("sum", "mean")
+_TOKENS = ("sum", "mean")
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
-class BioLoss(keras.layers.Layer):
+class BioLoss(keras.losses.Loss):
   """Cross-entropy of the tags of a window's passage tokens.
 
       loss = -sum_{i=1..N} sum_j w_j t_ij log p_ij,  p_i = softmax(logits_i)
@@ -26,52 +26,48 @@ class BioLoss(keras.layers.Layer):
 
       labels = np.array([[[2 / 3, 0, 1 / 3]]])  # [1 window, 1 token, 3]
       logits = np.log([[[0.5, 0.25, 0.25]]])
-      BioLoss()(logits, labels)  # (2 ln 2 + ln 4) / 3 = 4/3 ln 2 = 0.9242
+      BioLoss()(labels, logits)  # (2 ln 2 + ln 4) / 3 = 4/3 ln 2 = 0.9242
 
   Args:
-    reduction: "sum" over a window's passage tokens, as the formula, or "mean",
+    tokens: "sum" over a window's passage tokens, as the formula, or "mean",
       the same divided by N. Class weights do not change N.
     class_weights: w of B, I and O; None for 1 each.
-    **kwargs: passed to keras.layers.Layer.
+    reduction: over the batch, see keras.losses.Loss.
+    name: of the loss.
 
   Call arguments:
-    tag_logits: float [batch, seq_length, 3], in the order of TAGS.
-    tag_labels: float [batch, seq_length, 3].
+    y_true: float [batch, seq_length, 3], the labels.
+    y_pred: float [batch, seq_length, 3], the logits in the order of TAGS.
 
   Returns:
     float32 scalar in nats, averaged over the batch.
   """
 
   def __init__(
-    self, reduction="sum", class_weights=None, name="tag_loss", **kwargs
+    self,
+    tokens="sum",
+    class_weights=None,
+    reduction="sum_over_batch_size",
+    name="bio_loss",
   ):
-    super().__init__(name=name, **{**kwargs, "dtype": "float32"})
-    if reduction not in _REDUCTIONS:
+    super().__init__(name=name, reduction=reduction, dtype="float32")
+    if tokens not in _TOKENS:
       raise ValueError(
-        f"reduction must be one of {', '.join(_REDUCTIONS)}. "
-        f"Received: {reduction!r}"
+        f"tokens must be one of {', '.join(_TOKENS)}. Received: {tokens!r}"
       )
-    self.reduction = reduction
+    self.tokens = tokens
     self.class_weights = checked_class_weights(class_weights)
 
-  def call(self, tag_logits, tag_labels):
-    return ops.mean(self.window_losses(tag_logits, tag_labels))
+  def call(self, y_true, y_pred):
+    """The loss of each window, float32 [batch], in nats.
 
-  def window_losses(self, tag_logits, tag_labels):
-    """The loss of each window, for callers that average on their own.
-
-    Args:
-      tag_logits: float [batch, seq_length, 3].
-      tag_labels: float [batch, seq_length, 3].
-
-    Returns:
-      float32 [batch], in nats; 0 for a window without a passage token.
+    It is 0 for a window without a passage token.
     """
-    labels = ops.cast(tag_labels, "float32")
-    log_p = ops.log_softmax(ops.cast(tag_logits, "float32"), axis=-1)
+    labels = ops.cast(y_true, "float32")
+    log_p = ops.log_softmax(ops.cast(y_pred, "float32"), axis=-1)
     weights = ops.convert_to_tensor(self.class_weights, "float32")  # [3]
     total = -ops.sum(weights * labels * log_p, axis=(1, 2))  # [batch]
-    if self.reduction == "sum":
+    if self.tokens == "sum":
       return total
     num_tokens = ops.sum(labels, axis=(1, 2))  # a distribution sums to 1
     return total / ops.maximum(num_tokens, 1.0)
@@ -79,7 +75,7 @@ class BioLoss(keras.layers.Layer):
   def get_config(self):
     return {
       **super().get_config(),
-      "reduction": self.reduction,
+      "tokens": self.tokens,
       "class_weights": list(self.class_weights),
     }
 

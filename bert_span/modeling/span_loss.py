@@ -3,15 +3,19 @@
 import keras
 from keras import ops
 
-_REDUCTIONS = ("mean", "sum")
+# What each of the two ends counts.
+_WEIGHTS = {"mean": 0.5, "sum": 1.0}
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
-class SpanLoss(keras.layers.Layer):
-  """Cross-entropy of the start and of the end, as run_squad writes it.
+class SpanLoss(keras.losses.Loss):
+  """The share of one end, start or end, in the loss of an answer.
 
       position_loss(x, p) = -sum_i one_hot(p, seq_length)[i] * log_softmax(x)[i]
       loss = (position_loss(start) + position_loss(end)) / 2
+
+  A SpanModel has an output for each end. Keras applies the loss to both and
+  adds the two shares up: model.compile(optimizer, loss=SpanLoss()).
 
   One-hot vectors are zero for a position outside the sequence, so such a
   position adds 0 to the loss and nothing to the gradient.
@@ -23,17 +27,18 @@ class SpanLoss(keras.layers.Layer):
   Example, one window of two positions, both logits 0, answer at position 1:
 
       logits, position = np.zeros((1, 2)), np.array([1])
-      SpanLoss()(logits, logits, position, position)  # ln 2 = 0.6931
-      SpanLoss("sum")(logits, logits, position, position)  # 1.3863
+      SpanLoss()(position, logits)  # ln 2 / 2 = 0.3466 for each end
+      SpanLoss("sum")(position, logits)  # ln 2 = 0.6931
 
   Args:
-    reduction: "mean" for the mean of start and end, as the original; "sum"
-      for their sum, twice the gradient.
-    **kwargs: passed to keras.layers.Layer.
+    ends: "mean" for the mean of start and end, as the original; "sum" for
+      their sum, twice the gradient.
+    reduction: over the batch, see keras.losses.Loss.
+    name: of the loss.
 
   Call arguments:
-    start_logits, end_logits: float [batch, seq_length].
-    start_positions, end_positions: int [batch].
+    y_true: int [batch], the position of this end.
+    y_pred: float [batch, seq_length], its logits, unnormalized.
 
   Returns:
     float32 scalar in nats, averaged over the batch.
@@ -41,55 +46,24 @@ class SpanLoss(keras.layers.Layer):
   Source: google-research/bert, run_squad.py, compute_loss.
   """
 
-  def __init__(self, reduction="mean", name="span_loss", **kwargs):
-    super().__init__(name=name, **{**kwargs, "dtype": "float32"})
-    if reduction not in _REDUCTIONS:
-      raise ValueError(
-        f"reduction must be one of {', '.join(_REDUCTIONS)}. "
-        f"Received: {reduction!r}"
-      )
-    self.reduction = reduction
-
-  def call(self, start_logits, end_logits, start_positions, end_positions):
-    return ops.mean(
-      self.window_losses(
-        start_logits, end_logits, start_positions, end_positions
-      )
-    )
-
-  def window_losses(
-    self, start_logits, end_logits, start_positions, end_positions
+  def __init__(
+    self, ends="mean", reduction="sum_over_batch_size", name="span_loss"
   ):
-    """The loss of each window, for callers that average on their own.
+    super().__init__(name=name, reduction=reduction, dtype="float32")
+    if ends not in _WEIGHTS:
+      raise ValueError(
+        f"ends must be one of {', '.join(_WEIGHTS)}. Received: {ends!r}"
+      )
+    self.ends = ends
 
-    Args:
-      start_logits: float [batch, seq_length], unnormalized.
-      end_logits: float [batch, seq_length], unnormalized.
-      start_positions: int [batch].
-      end_positions: int [batch].
-
-    Returns:
-      float32 [batch], in nats.
-    """
-    total = position_losses(start_logits, start_positions) + position_losses(
-      end_logits, end_positions
+  def call(self, y_true, y_pred):
+    """The share of each window, float32 [batch], in nats."""
+    log_probabilities = ops.log_softmax(ops.cast(y_pred, "float32"), axis=-1)
+    one_hot = ops.one_hot(
+      ops.cast(y_true, "int32"), ops.shape(y_pred)[-1], dtype="float32"
     )
-    return total / 2.0 if self.reduction == "mean" else total
+    losses = -ops.sum(one_hot * log_probabilities, axis=-1)  # [batch]
+    return _WEIGHTS[self.ends] * losses
 
   def get_config(self):
-    return {**super().get_config(), "reduction": self.reduction}
-
-
-def position_losses(logits, positions):
-  """The cross-entropy of one position in each window.
-
-  Args:
-    logits: float [batch, seq_length], unnormalized.
-    positions: int [batch]; one outside [0, seq_length) adds 0.
-
-  Returns:
-    float32 [batch], in nats.
-  """
-  log_probabilities = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
-  one_hot = ops.one_hot(positions, ops.shape(logits)[-1], dtype="float32")
-  return -ops.sum(one_hot * log_probabilities, axis=-1)
+    return {**super().get_config(), "ends": self.ends}

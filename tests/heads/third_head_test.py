@@ -12,7 +12,6 @@ from bert_span.answers.decoding.bio_decoder import BioDecoder, BioDecoderOptions
 from bert_span.data.bio_labels import BIO_LABELS, window_bio_labels
 from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.heads.answer_head import training_logits
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.jobs import saved_model_export, squad_job, tflite_export
 from bert_span.presets.encoder_source import EncoderSource
@@ -35,12 +34,9 @@ def _label(examples, windows, annotator_labels):
   return {"inside_labels": inside}, is_labelled
 
 
-def _loss_fn(options):
-  def window_losses(model, batch):
-    log_p = tf.nn.log_softmax(training_logits(model, batch)["inside_logits"])
-    return -tf.reduce_sum(batch["inside_labels"] * log_p, axis=(1, 2))
-
-  return window_losses
+class InsideLoss(keras.losses.Loss):
+  def call(self, y_true, y_pred):
+    return -tf.reduce_sum(y_true * tf.nn.log_softmax(y_pred), axis=(1, 2))
 
 
 def _make_decoder(options):
@@ -62,7 +58,7 @@ INSIDE_HEAD = dataclasses.replace(
   labels=dataclasses.replace(
     BIO_LABELS, head="inside", token_labels={"inside_labels": 2}, label=_label
   ),
-  loss_fn=_loss_fn,
+  make_loss=lambda options: InsideLoss(),
   make_decoder=_make_decoder,
   make_observer=lambda num_questions: None,
   served=dataclasses.replace(

@@ -30,12 +30,12 @@ def test_soft_labels_by_hand():
     - (math.log(0.2) + 2 * math.log(0.7)) / 3
     - math.log(0.8)
   )
-  assert float(BioLoss()(_LOGITS, labels)) == pytest.approx(expected, abs=1e-6)
+  assert float(BioLoss()(labels, _LOGITS)) == pytest.approx(expected, abs=1e-6)
 
 
 def test_one_hot_labels_by_hand():
   expected = -math.log(0.5) - math.log(0.7) - math.log(0.8)
-  loss = BioLoss()(_LOGITS, _one_hot(0, 1, 2, None))
+  loss = BioLoss()(_one_hot(0, 1, 2, None), _LOGITS)
   assert float(loss) == pytest.approx(expected, abs=1e-6)
 
 
@@ -47,7 +47,7 @@ def test_one_hot_labels_have_the_loss_and_gradient_of_the_correct_class():
   mask = np.array([[0, 1, 1, 1, 0], [0, 0, 1, 1, 1]], "float32")
   labels = np.eye(3, dtype="float32")[correct] * mask[..., np.newaxis]
   with tf.GradientTape(persistent=True) as tape:
-    soft = tf.reduce_sum(BioLoss().window_losses(logits, labels))
+    soft = tf.reduce_sum(BioLoss().call(labels, logits))
     sparse = tf.nn.sparse_softmax_cross_entropy_with_logits(correct, logits)
     direct = tf.reduce_sum(sparse * mask)
   assert float(soft) == pytest.approx(float(direct), abs=1e-6)
@@ -62,7 +62,7 @@ def test_gradient_is_p_minus_t_on_passage_tokens_and_zero_elsewhere():
     [[[2 / 3, 0, 1 / 3], [0, 1, 0], [0, 0, 0], [0, 0, 0]]], "float32"
   )
   with tf.GradientTape() as tape:
-    loss = BioLoss()(logits, labels)
+    loss = BioLoss()(labels, logits)
   expected = (_P - labels) * [[[1], [1], [0], [0]]]
   np.testing.assert_allclose(
     tape.gradient(loss, logits), expected, rtol=1e-5, atol=1e-6
@@ -76,20 +76,20 @@ def test_mean_divides_by_the_passage_tokens_of_each_window():
   )
   sums = [-math.log(0.5) - math.log(0.7), -math.log(0.8)]
   np.testing.assert_allclose(
-    BioLoss("sum").window_losses(logits, labels), sums, rtol=1e-6
+    BioLoss("sum").call(labels, logits), sums, rtol=1e-6
   )
   means = [sums[0] / 2, sums[1]]
   np.testing.assert_allclose(
-    BioLoss("mean").window_losses(logits, labels), means, rtol=1e-6
+    BioLoss("mean").call(labels, logits), means, rtol=1e-6
   )
-  assert float(BioLoss("mean")(logits, labels)) == pytest.approx(
+  assert float(BioLoss("mean")(labels, logits)) == pytest.approx(
     sum(means) / 2, abs=1e-6
   )
 
 
-@pytest.mark.parametrize("reduction", ["sum", "mean"])
-def test_a_window_without_a_passage_token_costs_nothing(reduction):
-  losses = BioLoss(reduction).window_losses(_LOGITS, np.zeros((1, 4, 3)))
+@pytest.mark.parametrize("tokens", ["sum", "mean"])
+def test_a_window_without_a_passage_token_costs_nothing(tokens):
+  losses = BioLoss(tokens).call(np.zeros((1, 4, 3)), _LOGITS)
   np.testing.assert_array_equal(losses, [0])
 
 
@@ -98,19 +98,19 @@ def test_class_weights_multiply_their_terms():
   labels = np.array([[[0.5, 0, 0.5], [0, 1, 0], [0] * 3, [0] * 3]], "float32")
   expected = -3 * 0.5 * math.log(0.5) - 0.5 * 0.5 * math.log(0.25)
   expected -= 2 * math.log(0.7)
-  assert float(loss(_LOGITS, labels)) == pytest.approx(expected, abs=1e-6)
+  assert float(loss(labels, _LOGITS)) == pytest.approx(expected, abs=1e-6)
 
 
 def test_half_precision_logits_are_computed_in_float32():
   logits = tf.zeros([1, 1, 3], tf.bfloat16)
-  losses = BioLoss().window_losses(logits, [[[0.25, 0.25, 0.5]]])
+  losses = BioLoss().call([[[0.25, 0.25, 0.5]]], logits)
   assert losses.dtype == "float32"
   np.testing.assert_allclose(losses, [math.log(3)], rtol=1e-6)
 
 
 def test_settings_survive_the_config_and_wrong_ones_are_refused():
   loss = BioLoss.from_config(BioLoss("mean", (1, 2, 3)).get_config())
-  assert (loss.reduction, loss.class_weights) == ("mean", (1, 2, 3))
+  assert (loss.tokens, loss.class_weights) == ("mean", (1, 2, 3))
   with pytest.raises(ValueError, match=r"sum, mean.*Received: 'average'"):
     BioLoss("average")
   for weights in ((1, 2), (1, 0, 1), (1, 1, math.inf)):

@@ -3,9 +3,10 @@ import pytest
 import tensorflow as tf
 from distributed_checks import batches, make_model
 
-from bert_span.heads.span import span_loss_fn
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
+from bert_span.modeling.span_loss import SpanLoss
 from bert_span.training.replica_dropout import seed_dropout
 
 
@@ -16,7 +17,7 @@ def loss_and_gradients(model, is_compiled=True):
 
   def compute():
     with tf.GradientTape() as tape:
-      loss = tf.reduce_sum(span_loss_fn("mean")(model, batch))
+      loss = tf.reduce_sum(SPAN_HEAD.loss_fn(SpanLoss())(model, batch))
     weights = [weight.value for weight in model.trainable_variables]
     return loss, [
       tf.convert_to_tensor(gradient)

@@ -16,13 +16,14 @@ import numpy as np
 import tensorflow as tf
 
 import bert_span  # noqa: F401 -- chooses Keras' backend before keras loads
-from bert_span.heads.span import span_loss_fn
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
 from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_loss import SpanLoss
 from bert_span.modeling.span_model import SpanModel
 from bert_span.training.devices.strategy import make_strategy
 from bert_span.training.devices.strategy_options import StrategyOptions
@@ -114,7 +115,7 @@ class Run:
     ):
       self.trainer = Trainer(
         self.model,
-        loss_fn or span_loss_fn("mean"),
+        loss_fn or SPAN_HEAD.loss_fn(SpanLoss()),
         self.optimizer,
         TrainOptions(
           num_steps,
@@ -226,7 +227,7 @@ def dropout_masks(folder, two):
   def loss_fn(model, batch):
     ids = tf.ones_like(batch["input_ids"])
     zeros = tf.zeros_like(batch["start_positions"])
-    losses = span_loss_fn("mean")(
+    losses = SPAN_HEAD.loss_fn(SpanLoss())(
       model,
       {
         "input_ids": ids,
@@ -256,7 +257,7 @@ def overflow(folder, strategy):
   """
 
   def loss_fn(model, batch):
-    losses = span_loss_fn("mean")(model, batch)
+    losses = SPAN_HEAD.loss_fn(SpanLoss())(model, batch)
     context = tf.distribute.get_replica_context()
     devices = context.num_replicas_in_sync
     is_last = context.replica_id_in_sync_group == devices - 1

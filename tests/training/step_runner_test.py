@@ -3,7 +3,8 @@ import pytest
 import tensorflow as tf
 from distributed_checks import batches, compared_weights, make_model
 
-from bert_span.heads.span import span_loss_fn
+from bert_span.heads.span import SPAN_HEAD
+from bert_span.modeling.span_loss import SpanLoss
 from bert_span.training.execution import ExecutionOptions
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.step import make_train_step
@@ -19,7 +20,9 @@ def make_step():
   model = make_model(dropout=0.3)
   optimizer = create_optimizer(1e-2)
   optimizer.build(model.trainable_variables)
-  step = make_train_step(model, span_loss_fn("mean"), optimizer, 4, 0.5)
+  step = make_train_step(
+    model, SPAN_HEAD.loss_fn(SpanLoss()), optimizer, 4, 0.5
+  )
   return step, tf.Variable(0, dtype=tf.int64), model
 
 

@@ -6,7 +6,8 @@ import tensorflow as tf
 from distributed_checks import batches, compared_weights, make_model
 from distributed_checks import max_difference as difference
 
-from bert_span.heads.span import span_loss_fn
+from bert_span.heads.span import SPAN_HEAD
+from bert_span.modeling.span_loss import SpanLoss
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.step import make_train_step
 
@@ -16,7 +17,7 @@ def make_step(dropout=0.0, **options):
   optimizer = create_optimizer(1e-2)
   optimizer.build(model.trainable_variables)
   step = make_train_step(
-    model, span_loss_fn("mean"), optimizer, 4, clip_norm=0.5, **options
+    model, SPAN_HEAD.loss_fn(SpanLoss()), optimizer, 4, clip_norm=0.5, **options
   )
   return step, model
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.heads.span import span_loss_fn
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs.dry_run import model_sizes
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_loss import SpanLoss
 from bert_span.modeling.span_model import SpanModel
 from bert_span.training.devices.memory_estimate import (
   ModelSizes,
@@ -87,7 +88,7 @@ def kept_bytes(num_layers):
     ),
     SpanHead(),
   )
-  loss_fn = span_loss_fn("mean")
+  loss_fn = SPAN_HEAD.loss_fn(SpanLoss())
   num_forward = []
 
   def gradients(ids, positions):

@@ -1,0 +1,119 @@
+"""compile and fit beside the package's own loop."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from distributed_checks import max_difference, read_events
+from tiny_extractor import CONTEXT, tiny_extractor
+
+from bert_span import BioLoss, FineTuningOptions, SpanLoss
+from bert_span.fine_tuning.fine_tuner import batches_of, training_set_of
+from bert_span.fine_tuning.keras_batches import keras_batches
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
+from bert_span.modeling.keras_internals import sublayers
+from bert_span.squad.example import Answer, SquadExample
+from bert_span.training.learning_rate import WarmupLinearDecay
+from bert_span.training.loop import Trainer
+from bert_span.training.optimizer import create_optimizer
+from bert_span.training.train_options import TrainOptions
+
+_STEPS, _BATCH_SIZE = 6, 4
+_OPTIONS = FineTuningOptions(train_batch_size=_BATCH_SIZE, length_bucket=8)
+_LOSSES = {
+  "mean of ends": (SPAN_HEAD, SpanLoss()),
+  "sum of ends": (SPAN_HEAD, SpanLoss("sum")),
+  "tags": (BIO_HEAD, BioLoss("mean", (3.0, 2.0, 1.0))),
+}
+
+
+def _examples():
+  long_context = f"{CONTEXT} Anna was in the river. {CONTEXT}"
+  return [
+    SquadExample("1", "Who built the mill?", CONTEXT, (Answer("Anna", 22),)),
+    SquadExample("2", "When?", CONTEXT, (Answer("1895", 30),)),
+    SquadExample("3", "When?", long_context, (Answer("1895", 30),)),
+    SquadExample("4", "Who?", "Anna.", (Answer("Anna", 0),)),
+    SquadExample("5", "Who?", "The mill.", is_impossible=True),
+  ]
+
+
+def _extractor(head):
+  extractor = tiny_extractor(head=head)
+  for dropout in sublayers(extractor.model, keras.layers.Dropout):
+    dropout.rate = 0.0
+  return extractor
+
+
+def _optimizer():
+  return create_optimizer(WarmupLinearDecay(1e-2, _STEPS, 1))
+
+
+def _weights(model):
+  """Those with a gradient beyond rounding, as `compared_weights`."""
+  no_gradient = ("key/bias", "feedforward_layer_norm/beta", "span_head/bias")
+  return {
+    weight.path: weight.numpy()
+    for weight in model.weights
+    if not weight.path.endswith(no_gradient) and "pooled" not in weight.path
+  }
+
+
+def _loop(head, loss, folder):
+  """Losses and weights of the package's own loop, which clips nothing here."""
+  extractor = _extractor(head)
+  training_set = training_set_of(extractor, _examples(), _OPTIONS)
+  trainer = Trainer(
+    extractor.model,
+    extractor.head.loss_fn(loss),
+    _optimizer(),
+    TrainOptions(_STEPS, _BATCH_SIZE, clip_norm=1e9, iterations_per_loop=1),
+    folder,
+    log=lambda line: None,
+  )
+  trainer.train(batches_of(extractor, training_set, _OPTIONS).dataset)
+  return read_events(folder)["loss"], _weights(extractor.model)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("name", _LOSSES)
+def test_fit_has_the_losses_and_weights_of_the_own_loop(tmp_path, name):
+  head, loss = _LOSSES[name]
+  expected_losses, expected_weights = _loop(head, loss, tmp_path)
+  extractor = _extractor(head)
+  model = extractor.model
+  before = _weights(model)
+  model.compile(_optimizer(), loss=loss)
+  batches = keras_batches(extractor, _examples(), _OPTIONS)
+  history = model.fit(batches, epochs=_STEPS, steps_per_epoch=1, verbose=0)
+  np.testing.assert_allclose(
+    history.history["loss"], expected_losses, rtol=1e-5
+  )
+  # The loss after the last update, too.
+  assert max_difference(expected_weights, _weights(model)) < 1e-5
+  assert max_difference(before, _weights(model)) > 1e-2
+
+
+def test_batches_have_inputs_and_labels_by_the_names_of_the_model():
+  for head in (SPAN_HEAD, BIO_HEAD):
+    extractor = tiny_extractor(head=head)
+    batches = keras_batches(extractor, _examples(), _OPTIONS)
+    inputs, labels = next(iter(batches))
+    assert inputs.keys() == extractor.model.input.keys()
+    assert labels.keys() == set(extractor.model.logit_names)
+    for name, label in labels.items():
+      shape = inputs["token_ids"].shape
+      is_tags = name == "tag_logits"
+      assert label.shape == ([*shape, 3] if is_tags else shape[:1])
+
+
+def test_a_compiled_model_is_loaded_with_its_optimizer_and_loss(tmp_path):
+  model = tiny_extractor().model
+  model.compile(_optimizer(), loss=SpanLoss("sum"))
+  model.save(tmp_path / "model.keras")
+  loaded = keras.saving.load_model(tmp_path / "model.keras")
+  assert loaded.loss.get_config() == model.loss.get_config()
+  assert isinstance(loaded.optimizer, type(model.optimizer))
+  schedule = tf.convert_to_tensor(loaded.optimizer.learning_rate)
+  assert float(schedule) == float(model.optimizer.learning_rate)
