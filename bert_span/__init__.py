@@ -7,8 +7,11 @@ matters from then on only: a client of served models needs none.
 
 import importlib
 
-from bert_span.keras_backend import ensure_tensorflow_backend
-from bert_span.keras_classes import KERAS_CLASSES, announce_classes
+from bert_span.keras_backend import (
+  KERAS_CLASSES,
+  announce_classes,
+  ensure_tensorflow_backend,
+)
 
 __version__ = "0.1.0"
 

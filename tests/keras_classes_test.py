@@ -11,7 +11,8 @@ import pytest
 from tiny_extractor import VOCABULARY, tiny_extractor
 
 import bert_span
-from bert_span.keras_classes import KERAS_CLASSES
+from bert_span.heads.known import HEADS
+from bert_span.keras_backend import KERAS_CLASSES
 from bert_span.modeling.encoder import attention_dropout, build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.pretraining.heads.model import PretrainingModel
@@ -44,10 +45,10 @@ print("loaded")
 def saved(tmp_path_factory):
   """A folder with a model of each head and its logits."""
   folder = tmp_path_factory.mktemp("keras_files")
-  for head in ("span", "bio"):
+  for head in HEADS:
     model = tiny_extractor(head=head).model
-    model.save(folder / f"{head}.keras")
-    np.savez(folder / f"{head}.npz", **_INPUTS, **model(_INPUTS))
+    model.save(folder / f"{head.name}.keras")
+    np.savez(folder / f"{head.name}.npz", **_INPUTS, **model(_INPUTS))
   return folder
 
 
