@@ -20,6 +20,7 @@ from bert_span.certificate.golden_logits import window_logits
 from bert_span.certificate.original_texts import is_text_of
 from bert_span.data.window_batches import window_batches
 from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.reader import read_squad
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
@@ -141,7 +142,7 @@ def folder(tmp_path_factory):
   squad = {"version": "v2.0", "data": [{"title": "", "paragraphs": paragraphs}]}
   (path / "dev.json").write_text(json.dumps(squad))
   examples = read_squad(str(path / "dev.json")).examples
-  writer = LogitsWriter()
+  writer = LogitsWriter(SPAN_HEAD.logits)
   predictions = list(extractor.predict(examples, on_logits=writer.add))
   writer.write(path / "logits.npz", 32)
   (path / "expected").mkdir()
@@ -204,7 +205,8 @@ def _predictions(folder, paths, **options):
   return decode_saved_logits(
     examples,
     preprocessor,
-    [read_logits(path) for path in paths],
+    [read_logits(path, SPAN_HEAD.logits) for path in paths],
+    SPAN_HEAD,
     DecoderOptions(**options),
   )
 
@@ -297,7 +299,7 @@ def test_saved_tag_logits_give_the_files_of_the_model(folder, tmp_path):
   extractor = tiny_extractor(head=BIO_HEAD)
   extractor.save_to_preset(tmp_path / "model")
   examples = read_squad(str(folder / "dev.json")).examples
-  writer = LogitsWriter(extractor.model.logit_names)
+  writer = LogitsWriter(BIO_HEAD.logits)
   predictions = list(extractor.predict(examples, on_logits=writer.add))
   writer.write(tmp_path / "logits.npz", 32)
   (tmp_path / "expected").mkdir()

@@ -15,7 +15,8 @@ def test_shared_flags_are_defined_once_and_become_options():
     "from absl import flags; from bert_span.cli import model_flags; "
     "model_flags.window_flags(); model_flags.decoder_flags(); "
     "flags.FLAGS(['x', '--doc_stride=7', '--version_2_with_negative']); "
-    f"{body}; print(model_flags.decoder_options())"
+    f"{body}; print(model_flags.decoder_options(None, "
+    "model_flags.answer_head('span')))"
   )
   run = run_python("-c", code, check=True)
   assert "doc_stride=7" in run.stdout

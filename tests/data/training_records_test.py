@@ -227,9 +227,8 @@ def test_without_its_source_a_set_of_records_is_read_and_that_is_said(
   extractor, _ = made_of(SPAN_HEAD)
   made = written(str(tmp_path), extractor)
   records = open_training_records(str(tmp_path), None, None)
-  assert len(records.read(fingerprint_of(extractor)).windows) == len(
-    made.windows
-  )
+  back = records.read(fingerprint_of(extractor), SPAN_HEAD.labels)
+  assert len(back.windows) == len(made.windows)
   assert "without --train_file nothing tells" in capsys.readouterr().err
 
 

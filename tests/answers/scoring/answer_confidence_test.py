@@ -11,6 +11,7 @@ from bert_span.answers.scoring.answer_confidence import (
   decoded_part,
 )
 from bert_span.answers.window_logits import WindowDecoder
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import SquadExample
 
 _EXAMPLES = [
@@ -42,12 +43,12 @@ def test_confidence_is_the_probability_of_a_decoder_with_the_temperature(
     for part in (_EXAMPLES[:2], _EXAMPLES[2:])
     for logits in extractor.window_logits(part)
   ]
-  decode = WindowDecoder(options)
+  decode = WindowDecoder(SPAN_HEAD, options)
   predictions = [p for batch in batches for p in decode(batch)]
   confidence = AnswerConfidence(batches, predictions, options)
   for temperature in (0.6, 3.0):
     decode = WindowDecoder(
-      dataclasses.replace(options, temperature=temperature)
+      SPAN_HEAD, dataclasses.replace(options, temperature=temperature)
     )
     expected = [p.probability for batch in batches for p in decode(batch)]
     np.testing.assert_allclose(confidence(temperature), expected, rtol=1e-9)
