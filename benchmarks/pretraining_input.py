@@ -83,7 +83,7 @@ def _job_and_dataset(folder):
   """A `PretrainingJob` and the batches that it trains on."""
   import dataclasses
 
-  from bert_span.jobs.pretraining_job import PretrainingJob
+  from bert_span.jobs.training.pretraining_job import PretrainingJob
   from bert_span.presets.encoder_source import EncoderSource
   from bert_span.pretraining.corpus.text_sources import find_text_files
   from bert_span.pretraining.input import TextInput

@@ -88,7 +88,7 @@ def _line_of(case):
 def _measure(shape, batch_size, length):
   """Trains one case; the dict that is printed."""
   from benchmarks.random_training import random_model
-  from bert_span.jobs.dry_run import model_sizes
+  from bert_span.jobs.training.dry_run import model_sizes
   from bert_span.training.devices.device_memory import local_device, peak_bytes
   from bert_span.training.devices.memory_estimate import (
     StepOptions,

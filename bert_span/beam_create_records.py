@@ -58,7 +58,7 @@ def main(argv):
   else:
     pretraining_flags.check_text_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span.jobs import beam_records
+  from bert_span.jobs.records import beam_records
 
   shared = {
     "pipeline_options": options,

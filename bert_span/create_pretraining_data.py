@@ -48,7 +48,7 @@ def main(argv):
   program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span.jobs import pretraining_records
+  from bert_span.jobs.records import pretraining_records
 
   pretraining_records.write_masked_text(
     pretraining_flags.text_location().sources(),

@@ -49,7 +49,7 @@ def main(argv):
   program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span.jobs import squad_records
+  from bert_span.jobs.records import squad_records
 
   squad_records.write_squad_records(
     _DATA.train_file.value,

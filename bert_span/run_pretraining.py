@@ -104,7 +104,7 @@ def main(argv):
   _check_flags()
   device_flags.report_unused_flags()
   # Seconds: only once the flags are known to be right.
-  from bert_span.jobs import pretraining_run
+  from bert_span.jobs.training import pretraining_run
 
   source = training_flags.encoder_source()
   if not _DO_TRAIN.value:

@@ -110,7 +110,7 @@ def main(argv):
   )
   model_flags.check_no_span(head)
   _check_best_metric(head)
-  from bert_span.jobs import squad_run
+  from bert_span.jobs.training import squad_run
 
   run_of_flags = squad_run.SquadRun(
     job=squad_run.SquadJob(

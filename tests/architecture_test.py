@@ -38,6 +38,8 @@ _ORDER = (
   "beam",
   "certificate",
   "cli",
+  "jobs/training",
+  "jobs/records",
   "jobs",
   "programs",
 )
@@ -55,7 +57,8 @@ def _place(name):
 
 
 def _may_import(place, target):
-  if target == "programs" or {place, target} == {"cli", "jobs"}:
+  rooms = {place.split("/")[0], target.split("/")[0]}
+  if target == "programs" or rooms == {"cli", "jobs"}:
     return False
   return _ORDER.index(target) <= _ORDER.index(place)
 

@@ -50,7 +50,8 @@ def test_a_program_imports_one_job_and_that_in_a_function(repository, program):
     for module, name, node in _imports(tree)
     if id(node) not in at_the_top
   ]
-  assert [module for module, _ in lazy] == ["bert_span.jobs"]
+  ((module, _),) = lazy
+  assert module.startswith("bert_span.jobs")
   for module, _, node in _imports(tree):
     if id(node) in at_the_top:
       root = module.split(".")[0]

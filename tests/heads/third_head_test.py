@@ -13,7 +13,8 @@ from bert_span.data.bio_labels import BIO_LABELS, window_bio_labels
 from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.bio import BIO_HEAD
-from bert_span.jobs import saved_model_export, squad_job, tflite_export
+from bert_span.jobs import saved_model_export, tflite_export
+from bert_span.jobs.training import squad_job
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.text.windows import WindowOptions
 

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.jobs.dry_run import model_sizes
+from bert_span.jobs.training.dry_run import model_sizes
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_head import SpanHead

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bert_span.jobs.seed_runs import format_summary, run_seeds, summary
+from bert_span.jobs.training.seed_runs import format_summary, run_seeds, summary
 
 _F1 = {5: 70.0, 6: 72.0, 7: 77.0}
 

@@ -25,7 +25,7 @@ from bert_span.fine_tuning.fine_tuner import (
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.answer_head import AnswerHead
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.jobs.squad_models import SquadModels
+from bert_span.jobs.training.squad_models import SquadModels
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.reporting.score_table import format_bio_scores, format_scores
 from bert_span.squad.reader import SquadFile, read_squad

@@ -4,10 +4,10 @@ import dataclasses
 
 from bert_span.data.training_records import open_training_records
 from bert_span.fine_tuning.development_set import DevelopmentSet
-from bert_span.jobs.dry_run import fine_tuning_lines, planned_devices
-from bert_span.jobs.run_start import start_strategy, write_run_flags
-from bert_span.jobs.seed_runs import run_seeds
-from bert_span.jobs.squad_job import SquadJob, read
+from bert_span.jobs.training.dry_run import fine_tuning_lines, planned_devices
+from bert_span.jobs.training.run_start import start_strategy, write_run_flags
+from bert_span.jobs.training.seed_runs import run_seeds
+from bert_span.jobs.training.squad_job import SquadJob, read
 from bert_span.training.devices.strategy import is_chief, num_workers
 from bert_span.training.devices.strategy_options import StrategyOptions
 from bert_span.training.run.selection import SelectionOptions

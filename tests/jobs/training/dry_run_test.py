@@ -5,7 +5,7 @@ import dataclasses
 from tiny_extractor import tiny_extractor
 
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.jobs.dry_run import memory_lines, model_sizes
+from bert_span.jobs.training.dry_run import memory_lines, model_sizes
 from bert_span.training.devices.memory_estimate import (
   StepOptions,
   estimate_memory,

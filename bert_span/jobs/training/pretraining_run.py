@@ -2,9 +2,12 @@
 
 import dataclasses
 
-from bert_span.jobs.dry_run import planned_devices, pretraining_lines
-from bert_span.jobs.pretraining_job import PretrainingJob, trained_model
-from bert_span.jobs.run_start import start_strategy, write_run_flags
+from bert_span.jobs.training.dry_run import planned_devices, pretraining_lines
+from bert_span.jobs.training.pretraining_job import (
+  PretrainingJob,
+  trained_model,
+)
+from bert_span.jobs.training.run_start import start_strategy, write_run_flags
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.pretraining.corpus.text_location import TextLocation
 from bert_span.pretraining.input import TextInput

@@ -3,7 +3,7 @@
 from bert_span.data import training_records
 from bert_span.data.labelled_windows import left_out_lines, make_training_set
 from bert_span.data.span_labels import SPAN_LABELS
-from bert_span.jobs.squad_job import read
+from bert_span.jobs.training.squad_job import read
 from bert_span.squad.rules import training_examples
 from bert_span.storage.log import log_line
 from bert_span.text.preprocessor import SpanPreprocessor

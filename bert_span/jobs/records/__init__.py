@@ -1,0 +1,1 @@
+"""Windows and masked text, written as records."""

@@ -1,0 +1,1 @@
+"""Fine-tuning and pre-training, from the first step to the scores."""
