@@ -38,8 +38,8 @@ _ORDER = (
   "beam",
   "certificate",
   "cli",
-  "jobs/training",
   "jobs/records",
+  "jobs/training",
   "jobs",
   "programs",
 )

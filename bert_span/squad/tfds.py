@@ -9,11 +9,24 @@ import urllib.error
 import urllib.request
 
 from bert_span.squad.example import Answer, SquadExample
-from bert_span.squad.reader import SquadFile, make_squad_file
+from bert_span.squad.reader import SquadFile, make_squad_file, read_squad
 
 _VERSIONS = {"squad/v1.1": "v1.1", "squad/v2.0": "v2.0"}
 _SPLITS = ("train", "validation")
 _HOST = "https://rajpurkar.github.io/SQuAD-explorer/"
+
+
+def read_questions(path, dataset):
+  """Reads questions from a file, or from TensorFlow Datasets.
+
+  Args:
+    path: SQuAD JSON file; None for `dataset`.
+    dataset: (name, split, data_dir) as `read_tfds` takes them.
+
+  Returns:
+    A `SquadFile`.
+  """
+  return read_squad(path) if path else read_tfds(*dataset)
 
 
 def read_tfds(

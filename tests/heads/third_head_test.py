@@ -16,6 +16,7 @@ from bert_span.heads.bio import BIO_HEAD
 from bert_span.jobs import saved_model_export, tflite_export
 from bert_span.jobs.training import squad_job
 from bert_span.presets.encoder_source import EncoderSource
+from bert_span.squad.reader import read_squad
 from bert_span.text.windows import WindowOptions
 
 
@@ -82,7 +83,7 @@ def test_a_head_of_ones_own_trains_answers_and_is_exported(tmp_path):
     FineTuningOptions(4, learning_rate=1e-2, num_train_epochs=60),
     head=INSIDE_HEAD,
   )
-  questions = squad_job.read(str(tmp_path / "v1.json"), None)
+  questions = read_squad(str(tmp_path / "v1.json"))
   job.train(questions)
   job.predict(questions, 8, write_logits=True)
   assert job.evaluate(questions)["f1"] == 100

@@ -3,8 +3,8 @@
 from bert_span.data import training_records
 from bert_span.data.labelled_windows import left_out_lines, make_training_set
 from bert_span.data.span_labels import SPAN_LABELS
-from bert_span.jobs.training.squad_job import read
 from bert_span.squad.rules import training_examples
+from bert_span.squad.tfds import read_questions
 from bert_span.storage.log import log_line
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
@@ -45,7 +45,7 @@ def write_squad_records(
     OSError: a file cannot be read.
     ValueError: a file is malformed, or the model has no vocabulary.
   """
-  squad_file = read(train_file, dataset)
+  squad_file = read_questions(train_file, dataset)
   examples = training_examples(
     squad_file, version_2, every_annotator=labels.every_annotator
   )

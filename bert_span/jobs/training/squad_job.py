@@ -28,9 +28,8 @@ from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs.training.squad_models import SquadModels
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.reporting.score_table import format_bio_scores, format_scores
-from bert_span.squad.reader import SquadFile, read_squad
+from bert_span.squad.reader import SquadFile
 from bert_span.squad.rules import prediction_examples, training_examples
-from bert_span.squad.tfds import read_tfds
 from bert_span.storage.atomic_file import (
   recover_directory,
   write_json_atomically,
@@ -278,16 +277,3 @@ class SquadJob:
       own_folder(self.strategy, self.output_dir),
       development.fingerprint(self.decoder_options),
     )
-
-
-def read(path, dataset):
-  """Reads questions.
-
-  Args:
-    path: SQuAD JSON file; None for `dataset`.
-    dataset: (TFDS name, split, data_dir).
-
-  Returns:
-    A `SquadFile`.
-  """
-  return read_squad(path) if path else read_tfds(*dataset)

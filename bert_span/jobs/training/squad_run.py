@@ -7,7 +7,8 @@ from bert_span.fine_tuning.development_set import DevelopmentSet
 from bert_span.jobs.training.dry_run import fine_tuning_lines, planned_devices
 from bert_span.jobs.training.run_start import start_strategy, write_run_flags
 from bert_span.jobs.training.seed_runs import run_seeds
-from bert_span.jobs.training.squad_job import SquadJob, read
+from bert_span.jobs.training.squad_job import SquadJob
+from bert_span.squad.tfds import read_questions
 from bert_span.training.devices.strategy import is_chief, num_workers
 from bert_span.training.devices.strategy_options import StrategyOptions
 from bert_span.training.run.selection import SelectionOptions
@@ -60,11 +61,11 @@ class SquadRun:
     source = (self.train_file, self.train_dataset)
     if self.train_records:
       return open_training_records(self.train_records, *source)
-    return read(*source)
+    return read_questions(*source)
 
   def questions(self):
     """The `SquadFile` to answer and to score on."""
-    return read(self.predict_file, self.predict_dataset)
+    return read_questions(self.predict_file, self.predict_dataset)
 
   def development(self):
     """The `DevelopmentSet` that scores the model in training, or None."""
