@@ -13,7 +13,11 @@ from bert_span.presets.span_config import (
 
 def test_updating_the_decoder_leaves_all_else(tmp_path):
   write_span_config(
-    tmp_path, False, WindowOptions(64, 16, 12), DecoderOptions(n_best_size=7)
+    tmp_path,
+    False,
+    WindowOptions(64, 16, 12),
+    DecoderOptions(n_best_size=7),
+    "span",
   )
   before = read_span_config(tmp_path)
   update_decoder(
@@ -29,7 +33,7 @@ def test_updating_the_decoder_leaves_all_else(tmp_path):
 
 
 def test_a_file_from_before_there_was_a_temperature_has_none(tmp_path):
-  write_span_config(tmp_path, True, WindowOptions(), DecoderOptions())
+  write_span_config(tmp_path, True, WindowOptions(), DecoderOptions(), "span")
   config = json.loads((tmp_path / CONFIG_FILE).read_text())
   del config["decoder"]["temperature"]
   (tmp_path / CONFIG_FILE).write_text(json.dumps(config))

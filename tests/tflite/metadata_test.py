@@ -111,7 +111,13 @@ def test_model_information_and_files_are_packed(tmp_path):
   other = tmp_path / "other.tflite"
   config = {"a": 1, "tflite": {"max_length": 8}}
   other.write_bytes(
-    with_metadata(tflite_file.pack(model), info, ["[PAD]", "é"], config)
+    with_metadata(
+      tflite_file.pack(model),
+      info,
+      ["[PAD]", "é"],
+      config,
+      logits_guide=SPAN_HEAD.served.logits_guide,
+    )
   )
   root = _root(other)
   assert [root.text(field) for field in (0, 1, 2, 4, 5)] == [
