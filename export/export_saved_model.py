@@ -59,9 +59,10 @@ _FIXED_LENGTH = flags.DEFINE_bool(
 )
 _WARMUP = flags.DEFINE_bool(
   "warmup",
-  True,
+  None,
   "Whether to write requests that the server replays while it loads the "
-  "version; needs tensorflow-serving-api.",
+  "version; by default if tensorflow-serving-api, which they need, is "
+  "installed.",
 )
 model_flags.window_flags()
 model_flags.decoder_flags()

@@ -1,6 +1,7 @@
 """The program export.export_saved_model, run as users run it."""
 
 import functools
+import importlib.util
 import os
 
 import pytest
@@ -42,13 +43,14 @@ def test_a_bio_model_is_exported_with_the_decoding_of_the_flags(tmp_path):
   wrong = export(*flags, "--n_best_size=3", "--nowarmup")
   assert "--n_best_size is for a span head" in error_line(wrong)
   done = export(
-    *(*flags, "--nowarmup"),
-    *("--bio_threshold=0.25", "--bio_decoding=greedy", "--head=bio"),
+    *(*flags, "--bio_threshold=0.25", "--bio_decoding=greedy", "--head=bio")
   )
   assert done.returncode == 0, done.stderr
   assert "124 answers in a fresh process equal the model's" in done.stdout
-  card = tmp_path / "base" / "1" / "assets.extra" / "README.md"
-  lines = card.read_text().splitlines()
+  extra = tmp_path / "base" / "1" / "assets.extra"
+  has_api = importlib.util.find_spec("tensorflow_serving") is not None
+  assert (extra / "tf_serving_warmup_requests").exists() == has_api
+  lines = (extra / "README.md").read_text().splitlines()
   assert "| threshold | 0.25 |" in lines
   assert "| decoding | greedy |" in lines
 

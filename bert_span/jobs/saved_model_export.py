@@ -30,7 +30,7 @@ def export_model(
   version=None,
   options=None,
   dtype="float32",
-  with_warmup=True,
+  with_warmup=None,
   window_options=None,
   decoder_options=None,
   fixed_length=False,
@@ -49,8 +49,7 @@ def export_model(
   """
   # Before the model is loaded: what is missing is told at once.
   version_folder.check_version(base, version)
-  if with_warmup:
-    warmup.check_available()
+  with_warmup = warmup.are_written(with_warmup)
   extractor = SpanExtractor.from_preset(
     model, window_options, decoder_options, fixed_length
   )
@@ -75,7 +74,7 @@ def export_saved_model(
   version=None,
   options=None,
   dtype="float32",
-  with_warmup=True,
+  with_warmup=None,
   source=None,
 ):
   """Writes, checks and publishes a version of a served model.
@@ -87,7 +86,7 @@ def export_saved_model(
     options: `ServingOptions`.
     dtype: of the encoder, see `encoder_dtype.DTYPES`; it is cast first, and
       the graph must agree with the model in that precision.
-    with_warmup: write warm-up requests; needs tensorflow-serving-api.
+    with_warmup: write warm-up requests, see `warmup.are_written`.
     source: directory the model was loaded from; the card tells what stands
       there about its training. None where there is none.
 
@@ -95,12 +94,12 @@ def export_saved_model(
     Path of the version, and its `Verification`.
 
   Raises:
-    ValueError: the version exists, an answer differs, or the graph has an op
-      that TensorFlow Serving does not have. Nothing is published then.
+    ValueError: the version exists, an answer differs, the graph has an op
+      that TensorFlow Serving does not have, or warm-up requests are insisted
+      on and cannot be written. Nothing is published then.
   """
   options = options or ServingOptions()
-  if with_warmup:
-    warmup.check_available()
+  with_warmup = warmup.are_written(with_warmup)
   extractor = _with_dtype(extractor, dtype)
   head = extractor.head
   examples = sample_examples()

@@ -12,22 +12,34 @@ import tensorflow as tf
 
 from bert_span.serving import answer_server
 from bert_span.serving.version_folder import EXTRA_FOLDER
+from bert_span.storage.log import log_line
 
 WARMUP_FILE = "tf_serving_warmup_requests"
 
 
-def check_available():
-  """Refuses to go on without the package that knows the records' format.
+def are_written(with_warmup):
+  """Whether an export writes warm-up requests; logs why it does not.
+
+  Args:
+    with_warmup: True insists on them, False leaves them out. None writes them
+      if tensorflow-serving-api is installed, which defines their format.
 
   Raises:
-    ValueError: tensorflow-serving-api is not installed.
+    ValueError: with_warmup is True and the package is not installed.
   """
-  if importlib.util.find_spec("tensorflow_serving") is None:
+  if with_warmup is False:
+    return False
+  if importlib.util.find_spec("tensorflow_serving") is not None:
+    return True
+  need = "need the package tensorflow-serving-api, which is not installed"
+  install = "`pip install 'bert_span[serving]'`"
+  if with_warmup:
     raise ValueError(
-      "Warm-up requests need the package tensorflow-serving-api. Install it "
-      "with `pip install 'bert_span[serving]'`, or leave them out with "
-      "--nowarmup."
+      f"--warmup: warm-up requests {need}. Install it with {install}, or leave "
+      "them out with --nowarmup."
     )
+  log_line(f"Without warm-up requests: they {need} ({install}).")
+  return False
 
 
 def write_warmup_requests(directory, model_name, batches, max_seq_length):

@@ -31,7 +31,6 @@ def test_a_version_is_written_checked_and_described(tmp_path):
     tiny_extractor(),
     tmp_path / "base",
     options=ServingOptions(5),
-    with_warmup=_HAS_SERVING_API,
     source=str(tmp_path / "model"),
   )
   assert path == str(tmp_path / "base" / "1")
@@ -61,10 +60,7 @@ def test_a_version_is_written_checked_and_described(tmp_path):
 @pytest.mark.large
 def test_a_bio_head_is_exported_with_its_own_outputs(tmp_path):
   path, verified = saved_model_export.export_saved_model(
-    tiny_extractor(head=BIO_HEAD),
-    tmp_path,
-    dtype="bfloat16",
-    with_warmup=_HAS_SERVING_API,
+    tiny_extractor(head=BIO_HEAD), tmp_path, dtype="bfloat16"
   )
   assert verified.num_questions == 124
   with open(os.path.join(path, "assets.extra/model_card.json")) as file:
@@ -74,6 +70,23 @@ def test_a_bio_head_is_exported_with_its_own_outputs(tmp_path):
   outputs = card["signatures"]["serving_default"]["outputs"]
   assert outputs["span_text"]["shape"] == [-1, -1]
   assert "n_best_answer" not in outputs
+
+
+@pytest.mark.large
+def test_a_version_is_exported_without_tensorflow_serving_api(
+  tmp_path, monkeypatch, capsys
+):
+  tiny_extractor().save_to_preset(tmp_path / "model")
+  monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+  model, base = str(tmp_path / "model"), str(tmp_path / "base")
+  with pytest.raises(ValueError, match="--warmup"):
+    saved_model_export.export_model(model, base, with_warmup=True)
+  saved_model_export.export_model(model, base)
+  assert _files(os.path.join(base, "1", "assets.extra")) == {
+    "README.md",
+    "model_card.json",
+  }
+  assert capsys.readouterr().err.count("tensorflow-serving-api") == 1
 
 
 @pytest.mark.large

@@ -139,7 +139,32 @@ def _check_outputs(signature, outputs, expected):
     assert score == pytest.approx(expected[i].score, abs=1e-4)
 
 
-def test_without_the_package_the_remedy_is_named(monkeypatch):
-  monkeypatch.setattr(warmup.importlib.util, "find_spec", lambda name: None)
-  with pytest.raises(ValueError, match=r"bert_span\[serving\].*--nowarmup"):
-    warmup.check_available()
+@pytest.fixture(params=[True, False])
+def is_installed(request, monkeypatch):
+  """Whether tensorflow-serving-api is, as far as `warmup` can see."""
+  spec = object() if request.param else None
+  monkeypatch.setattr(warmup.importlib.util, "find_spec", lambda name: spec)
+  return request.param
+
+
+def test_by_default_requests_are_written_where_they_can_be(
+  is_installed, capsys
+):
+  assert warmup.are_written(None) == is_installed
+  lines = capsys.readouterr().err.splitlines()
+  assert len(lines) == (0 if is_installed else 1)
+  assert is_installed or "pip install 'bert_span[serving]'" in lines[0]
+
+
+def test_requests_that_are_insisted_on_are_written_or_refused(is_installed):
+  if is_installed:
+    assert warmup.are_written(True)
+    return
+  remedy = r"--warmup: .*bert_span\[serving\].*--nowarmup"
+  with pytest.raises(ValueError, match=remedy):
+    warmup.are_written(True)
+
+
+def test_requests_that_are_not_wanted_are_left_out(is_installed, capsys):
+  assert not warmup.are_written(False)
+  assert not capsys.readouterr().err
