@@ -1,0 +1,154 @@
+"""The encoder without training: KerasHub's numbers from fewer, larger ops.
+
+KerasHub's layers multiply by Einsum on three axes. Here the tokens of all
+windows are the rows of one matrix [tokens, hidden], the form in which
+TensorFlow on a CPU computes a product, its bias and its GELU as one op.
+"""
+
+import tensorflow as tf
+
+from bert_span.modeling.span_model import named_logits
+
+# KerasHub's score of padding before the softmax.
+_MASKED_SCORE = -1e9
+
+
+class InferenceEncoder(tf.Module):
+  """Gives the sequence_output of a backbone that is not being trained.
+
+  It reads the backbone's own variables: the weights exist once, and each call
+  sees them as training left them. Its arithmetic has the precision that the
+  backbone had when it was made; LayerNorm and softmax are float32 always.
+
+  All that is padding in a window gets no attention. The vectors of a window of
+  nothing but padding have no meaning.
+
+  Args:
+    backbone: a keras_hub.models.BertBackbone.
+
+  Call arguments:
+    inputs: dict of token_ids, segment_ids and padding_mask, see `SpanModel`.
+
+  Returns:
+    [batch, seq_length, hidden] in the backbone's compute_dtype.
+  """
+
+  def __init__(self, backbone):
+    super().__init__(name="inference_encoder")
+    # Raw variables only: what a tf.Module holds of Keras is exported without
+    # its values.
+    self._weights = {
+      weight.path: weight.value
+      for weight in backbone.weights
+      if not weight.path.startswith("pooled_dense")
+    }
+    self._dtype = backbone.compute_dtype
+    self._num_layers = backbone.num_layers
+    self._epsilon = backbone.embeddings_layer_norm.epsilon
+    self._activation = backbone.transformer_layers[0].activation
+
+  def __call__(self, inputs):
+    batch, seq_length = tf.unstack(tf.shape(inputs["token_ids"]))
+    hidden = (
+      self._rows("token_embedding", inputs["token_ids"])
+      + self._weight("position_embedding/embeddings")[:seq_length]
+      + self._rows("segment_embedding", inputs["segment_ids"])
+    )
+    size = hidden.shape[-1]
+    hidden = tf.reshape(hidden, [-1, size])  # [tokens, hidden]
+    hidden = self._layer_norm("embeddings_layer_norm", hidden)
+    is_padding = tf.cast(inputs["padding_mask"], tf.int32) == 0
+    # [batch, 1, 1, seq_length], added to the scores of all heads and queries.
+    mask = tf.where(is_padding, _MASKED_SCORE, 0.0)[:, tf.newaxis, tf.newaxis]
+    for i in range(self._num_layers):
+      layer = f"transformer_layer_{i}"
+      hidden = self._layer_norm(
+        f"{layer}/self_attention_layer_norm",
+        hidden + self._attention(f"{layer}/self_attention_layer", hidden, mask),
+      )
+      inner = self._activation(
+        self._dense(f"{layer}/feedforward_intermediate_dense", hidden)
+      )
+      hidden = self._layer_norm(
+        f"{layer}/feedforward_layer_norm",
+        hidden + self._dense(f"{layer}/feedforward_output_dense", inner),
+      )
+    return tf.reshape(hidden, [batch, seq_length, size])
+
+  def _attention(self, name, hidden, mask):
+    """Self-attention of [tokens, hidden] within each window."""
+    batch, seq_length = tf.shape(mask)[0], tf.shape(mask)[-1]
+    num_heads, head_size = self._weights[f"{name}/query/bias"].shape
+    query, key, value = (
+      tf.transpose(  # [batch, heads, seq_length, head_size]
+        tf.reshape(
+          self._dense(f"{name}/{part}", hidden),
+          [batch, seq_length, num_heads, head_size],
+        ),
+        [0, 2, 1, 3],
+      )
+      for part in ("query", "key", "value")
+    )
+    # Scaled before the product, which float16 might not hold otherwise.
+    scores = tf.matmul(query * head_size**-0.5, key, transpose_b=True)
+    weights = tf.nn.softmax(tf.cast(scores, tf.float32) + mask)
+    found = tf.matmul(tf.cast(weights, self._dtype), value)
+    found = tf.transpose(found, [0, 2, 1, 3])
+    return self._dense(
+      f"{name}/attention_output",
+      tf.reshape(found, [-1, num_heads * head_size]),  # [tokens, hidden]
+    )
+
+  def _dense(self, name, inputs):
+    """[tokens, in] to [tokens, out]; heads and head_size count as one axis."""
+    bias = tf.reshape(self._weight(f"{name}/bias"), [-1])
+    kernel = tf.reshape(
+      self._weight(f"{name}/kernel"), [inputs.shape[-1], bias.shape[0]]
+    )
+    return tf.nn.bias_add(tf.matmul(inputs, kernel), bias)
+
+  def _layer_norm(self, name, inputs):
+    inputs = tf.cast(inputs, tf.float32)
+    centered = inputs - tf.reduce_mean(inputs, -1, keepdims=True)
+    variance = tf.reduce_mean(tf.square(centered), -1, keepdims=True)
+    gamma, beta = (
+      tf.cast(self._weights[f"{name}/{part}"], tf.float32)
+      for part in ("gamma", "beta")
+    )
+    scaled = centered * tf.math.rsqrt(variance + self._epsilon) * gamma
+    return tf.cast(scaled + beta, self._dtype)
+
+  def _rows(self, name, ids):
+    table = self._weights[f"{name}/embeddings"]
+    return tf.cast(tf.gather(table, ids), self._dtype)
+
+  def _weight(self, name):
+    return tf.cast(self._weights[name], self._dtype)
+
+
+class InferenceModel(tf.Module):
+  """Gives the logits of a `SpanModel` that is not being trained.
+
+  Args:
+    model: a `SpanModel`.
+
+  Attributes:
+    logit_names: the model's.
+
+  Call arguments:
+    inputs: see `SpanModel`.
+
+  Returns:
+    Dict by logit_names.
+  """
+
+  def __init__(self, model):
+    super().__init__(name="inference_model")
+    self.logit_names = model.logit_names
+    self._encoder = InferenceEncoder(model.backbone)
+    self._head_variables = [weight.value for weight in model.head.weights]
+    # A function, so that the layer itself is not tracked.
+    self._named_logits = lambda hidden: named_logits(model.head, hidden)
+
+  def __call__(self, inputs):
+    return self._named_logits(self._encoder(inputs))

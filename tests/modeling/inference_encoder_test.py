@@ -1,0 +1,171 @@
+"""The encoder for inference against KerasHub's own layers."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from tiny_extractor import tiny_extractor
+
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
+from bert_span.modeling.encoder import build_encoder
+from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.inference_encoder import (
+  InferenceEncoder,
+  InferenceModel,
+)
+from bert_span.presets.load_pretrained import load_pretrained
+
+_TINY = {
+  "vocabulary_size": 50,
+  "num_layers": 2,
+  "num_heads": 4,
+  "hidden_dim": 32,
+  "intermediate_dim": 48,
+  "max_sequence_length": 20,
+  "num_segments": 3,
+}
+# How far half a precision may be from itself in another order of sums: two
+# steps of numbers up to 4.
+_TOLERANCE = {"bfloat16": 2**-5, "float16": 2**-8}
+
+
+def _encoder(dtype=None, **sizes):
+  """A backbone in which no weight is 0 or 1, biases and LayerNorms included."""
+  keras.utils.set_random_seed(0)
+  backbone = build_encoder(EncoderConfig(**{**_TINY, **sizes}), dtype)
+  rng = np.random.default_rng(0)
+  for weight in backbone.weights:
+    weight.assign(weight + rng.normal(0, 0.1, weight.shape))
+  return backbone
+
+
+def _inputs(vocab=50, segments=3, lengths=(20, 13, 1)):
+  """Windows of these numbers of WordPieces, padded to the longest."""
+  rng = np.random.default_rng(1)
+  shape = len(lengths), max(lengths)
+  mask = np.arange(shape[1]) < np.array(lengths)[:, np.newaxis]
+  # Padding has ids too, so that nothing but the mask hides it.
+  return {
+    "token_ids": rng.integers(0, vocab, shape).astype(np.int32),
+    "segment_ids": rng.integers(0, segments, shape).astype(np.int32),
+    "padding_mask": mask.astype(np.int32),
+  }
+
+
+def _assert_equal(backbone, inputs, atol=1e-5):
+  expected = backbone(inputs, training=False)["sequence_output"]
+  given = InferenceEncoder(backbone)(inputs)
+  assert given.dtype == expected.dtype
+  assert given.shape == expected.shape
+  real = inputs["padding_mask"] == 1
+  given, expected = (
+    tf.cast(x, tf.float32).numpy()[real] for x in (given, expected)
+  )
+  assert np.abs(expected).max() > 1  # there is something to compare
+  np.testing.assert_allclose(given, expected, atol=atol, rtol=0)
+
+
+@pytest.mark.parametrize(
+  "sizes",
+  [
+    {},
+    {"num_layers": 1, "num_heads": 1},
+    {"hidden_dim": 30},  # 4 heads of 7
+    {"dropout": 0.0, "attention_dropout": 0.0},  # KerasHub's other attention
+    {"dropout": 0.0, "attention_dropout": 0.2},
+    {"dropout": 0.2, "attention_dropout": 0.0},
+  ],
+)
+def test_vectors_are_those_of_the_backbone(sizes):
+  _assert_equal(_encoder(**sizes), _inputs())
+
+
+def test_vectors_of_the_packaged_minilm_are_the_same(uncased_vocab_file):
+  backbone = load_pretrained("all-minilm-l6-v2").backbone
+  inputs = _inputs(backbone.vocabulary_size, 2, (160, 160, 31))
+  _assert_equal(backbone, inputs)
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+@pytest.mark.parametrize("policy", ["{}", "mixed_{}"])
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_half_precision_is_the_backbones(precision, policy, dropout):
+  backbone = _encoder(
+    policy.format(precision), dropout=dropout, attention_dropout=dropout
+  )
+  _assert_equal(backbone, _inputs(), _TOLERANCE[precision])
+
+
+def test_padding_changes_no_vector_of_a_wordpiece():
+  encoder = InferenceEncoder(_encoder())
+  inputs = _inputs(lengths=(20, 9))
+  alone = {name: values[1:, :9] for name, values in inputs.items()}
+  np.testing.assert_allclose(
+    encoder(inputs)[1:, :9], encoder(alone), atol=1e-5, rtol=0
+  )
+
+
+def test_vectors_follow_token_segment_and_position():
+  encoder = InferenceEncoder(_encoder())
+  inputs = _inputs(lengths=(20,))
+  vectors = encoder(inputs).numpy()
+  for name in ("token_ids", "segment_ids"):
+    changed = {**inputs, name: (inputs[name] + 1) % 3}
+    assert np.abs(encoder(changed) - vectors).max() > 0.01
+  turned = {name: values[:, ::-1] for name, values in inputs.items()}
+  assert np.abs(encoder(turned)[:, ::-1] - vectors).max() > 0.01
+
+
+def test_new_weights_are_seen_by_a_graph_that_was_traced_before():
+  backbone = _encoder()
+  inputs = _inputs()
+  encode = tf.function(InferenceEncoder(backbone))
+  before = encode(inputs).numpy()
+  for weight in backbone.weights:
+    weight.assign(weight * 1.1)
+  expected = backbone(inputs, training=False)["sequence_output"].numpy()
+  real = inputs["padding_mask"] == 1
+  np.testing.assert_allclose(encode(inputs)[real], expected[real], atol=1e-5)
+  assert np.abs(before - expected)[real].max() > 0.01
+
+
+@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
+def test_logits_are_those_of_the_model(head):
+  model = tiny_extractor(head=head).model
+  inputs = _inputs(20, 2)
+  expected = model(inputs, training=False)
+  given = InferenceModel(model)(inputs)
+  assert list(given) == list(model.logit_names)
+  real = inputs["padding_mask"] == 1
+  for name in model.logit_names:
+    np.testing.assert_allclose(
+      given[name][real], expected[name][real], atol=2e-5, rtol=0
+    )
+
+
+def test_a_module_that_holds_the_model_saves_its_variables_once(tmp_path):
+  model = tiny_extractor().model
+  module = tf.Module()
+  module.model = InferenceModel(model)
+  pooler = model.backbone.pooled_dense.weights
+  wanted = {id(weight.value) for weight in model.weights}
+  wanted -= {id(weight.value) for weight in pooler}
+  assert sorted(map(id, module.variables)) == sorted(wanted)
+
+  specs = {
+    name: tf.TensorSpec([None, None], tf.int32, name=name)
+    for name in ("token_ids", "segment_ids", "padding_mask")
+  }
+
+  @tf.function(input_signature=[specs])
+  def logits(inputs):
+    return module.model(inputs)
+
+  tf.saved_model.save(module, str(tmp_path), logits.get_concrete_function())
+  loaded = tf.saved_model.load(str(tmp_path)).signatures["serving_default"]
+  inputs = _inputs(20, 2)
+  expected = module.model(inputs)
+  given = loaded(**{k: tf.constant(v) for k, v in inputs.items()})
+  for name in model.logit_names:
+    np.testing.assert_allclose(given[name], expected[name], atol=1e-5)
