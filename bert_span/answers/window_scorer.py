@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.window_logits import NO_LOGIT
+from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.text.windows import LENGTH_MULTIPLE
 
 
@@ -18,10 +19,13 @@ class WindowScorer:
   """
 
   def __init__(self, model, fixed_length):
-    self._model = model
+    self._outputs = model.output
+    self._model = InferenceModel(model)
     self._fixed_length = fixed_length
     rows = tf.TensorSpec([None, None], tf.int32)  # [batch, seq_length]
-    self._run_model = tf.function(self._logits, input_signature=[rows] * 3)
+    self._run_model = tf.function(
+      self._logits, input_signature=[rows] * 3, autograph=False
+    )
 
   def __call__(self, windows, batch_size):
     """Scores the positions of all windows.
@@ -36,7 +40,7 @@ class WindowScorer:
     shape = windows["input_ids"].shape
     logits = {
       name: np.full([*shape, *output.shape[2:]], NO_LOGIT, np.float32)
-      for name, output in self._model.output.items()
+      for name, output in self._outputs.items()
     }
     lengths = windows["input_mask"].sum(axis=1)
     order = np.argsort(lengths, kind="stable")
@@ -70,6 +74,5 @@ class WindowScorer:
         "token_ids": input_ids,
         "segment_ids": segment_ids,
         "padding_mask": input_mask,
-      },
-      training=False,
+      }
     )

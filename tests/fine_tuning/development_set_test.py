@@ -8,10 +8,14 @@ from bert_span.answers.scoring.multi_span import evaluate_multi_span
 from bert_span.answers.scoring.squad1 import evaluate_squad1
 from bert_span.answers.scoring.squad2 import evaluate_squad2
 from bert_span.fine_tuning.development_set import DevelopmentSet
+from bert_span.fine_tuning.fine_tuner import fine_tune
+from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile
+from bert_span.training.execution import ExecutionOptions
+from bert_span.training.run.callbacks import Callback
 from bert_span.training.run.selection import SelectionOptions
 
 
@@ -64,6 +68,39 @@ def test_a_bio_head_is_scored_by_its_spans_too():
     assert scores[name] == official[name]
   texts = {p.qas_id: p.text for p in predictions}
   assert scores["f1"] == evaluate_squad1(squad_file.examples, texts)["f1"]
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_scores_in_training_are_those_of_a_model_with_its_weights(
+  tmp_path, precision
+):
+  """Those of the saved model, that is: in float32 however it is trained."""
+  extractor, squad_file = tiny_extractor(), _squad_file()
+  development, seen = _development(squad_file), []
+
+  class Scorer(Callback):
+    def is_due(self, step):
+      return step % 10 == 1
+
+    def on_step(self, step):
+      weights = extractor.model.get_weights()
+      seen.append((weights, development.scores(extractor, iter)))
+
+  options = FineTuningOptions(
+    train_batch_size=3,
+    learning_rate=1e-2,
+    num_train_epochs=31,
+    execution=ExecutionOptions(precision),
+  )
+  examples, callbacks = squad_file.examples, [Scorer()]
+  fine_tune(extractor, examples, options, tmp_path, callbacks)
+  other = tiny_extractor()
+  for weights, scores in seen:
+    other.model.set_weights(weights)
+    assert scores == development.scores(other, iter)
+  assert len(seen) == 4
+  assert seen[0][1] != seen[-1][1]
 
 
 def test_answers_pass_through_what_may_interrupt_them():
