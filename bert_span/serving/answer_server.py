@@ -4,6 +4,7 @@ import dataclasses
 
 import tensorflow as tf
 
+from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.serving.byte_offsets import byte_offsets
 from bert_span.serving.window_loop import WindowLoop
 
@@ -69,7 +70,7 @@ class AnswerServer(tf.Module):
   def __init__(self, extractor, options=None):
     super().__init__(name="answer_server")
     options = options or ServingOptions()
-    head, model = extractor.head, extractor.model
+    head = extractor.head
     preprocessor = extractor.preprocessor
     if preprocessor.options.max_query_length < 1:
       raise ValueError(
@@ -77,10 +78,10 @@ class AnswerServer(tf.Module):
         "every question would be empty. Received: "
         f"{preprocessor.options.max_query_length}."
       )
-    # Raw variables only. Keras objects as attributes of a tf.Module are
-    # tracked in Keras' own way, and converters then drop their values.
-    self.encoder_variables = [weight.value for weight in model.weights]
-    encode = _encode_function(model, tuple(head.logits), options.jit_compile)
+    self.model = InferenceModel(extractor.model)
+    encode = _encode_function(
+      self.model, tuple(head.logits), options.jit_compile
+    )
     loop = WindowLoop(
       encode,
       list(head.logits.values()),
@@ -129,8 +130,7 @@ def _encode_function(model, names, jit_compile):
         "token_ids": input_ids,
         "segment_ids": segment_ids,
         "padding_mask": input_mask,
-      },
-      training=False,
+      }
     )
     return tuple(outputs[name] for name in names)
 
