@@ -12,6 +12,7 @@ import tempfile
 
 import tensorflow as tf
 
+from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.quantizable_model import CLIPPED_MASK, QuantizableModel
 from bert_span.tflite.text_graph.graph import TextGraph
@@ -62,27 +63,22 @@ def convert(model, options, calibration=None):
   Raises:
     ValueError: int8 without calibration data or without a fixed length.
   """
-  if options.quantization == "int8":
-    if calibration is None or options.seq_length is None:
-      raise ValueError(
-        "int8 quantization needs calibration data and a fixed length."
-      )
-    model = QuantizableModel(model, CLIPPED_MASK)
-  elif options.quantization == "dynamic":
-    model = QuantizableModel(model)
+  if options.quantization == "int8" and (
+    calibration is None or options.seq_length is None
+  ):
+    raise ValueError(
+      "int8 quantization needs calibration data and a fixed length."
+    )
+  model = _convertible(model, options.quantization)
   specs = [
     tf.TensorSpec([1, options.seq_length], tf.int32, name=name)
     for name in INPUT_NAMES
   ]
 
   def logits(ids, mask, segment_ids):
-    inputs = {
-      "token_ids": ids,
-      "padding_mask": mask,
-      "segment_ids": segment_ids,
-    }
-    outputs = model(inputs, training=False)
-    return {name: outputs[name] for name in model.logit_names}
+    return model(
+      {"token_ids": ids, "padding_mask": mask, "segment_ids": segment_ids}
+    )
 
   return _converted(logits, specs, model, options, calibration)
 
@@ -112,8 +108,7 @@ def convert_with_tokenizer(model, preprocessor, decoder_options, options):
       "A file with its tokenizer inside cannot be quantized to int8: take "
       "dynamic, or leave the tokenizer out."
     )
-  if options.quantization == "dynamic":
-    model = QuantizableModel(model)
+  model = _convertible(model, options.quantization)
   graph = TextGraph(
     model, preprocessor, decoder_options, options.seq_length is None
   )
@@ -127,13 +122,22 @@ def convert_with_tokenizer(model, preprocessor, decoder_options, options):
   return _converted(answer, specs, model, options)
 
 
+def _convertible(model, quantization):
+  """What gives a `SpanModel`'s logits in the file."""
+  if quantization == "int8":
+    return QuantizableModel(model, CLIPPED_MASK)
+  if quantization == "dynamic":
+    return QuantizableModel(model)
+  return InferenceModel(model)
+
+
 def _converted(function, specs, model, options, calibration=None):
   """The bytes of a function of tensors, given a model whose weights it reads.
 
   Only the function refers to the model.
   """
   module = tf.Module()
-  module.raw_variables = _raw_variables(model)
+  module.raw_variables = model.variables
   traced = tf.function(function, input_signature=specs, autograph=False)
   with tempfile.TemporaryDirectory() as folder:
     tf.saved_model.save(module, folder, traced.get_concrete_function())
@@ -143,13 +147,6 @@ def _converted(function, specs, model, options, calibration=None):
     _quantize(converter, options, calibration)
     content = converter.convert()
   return tflite_file.with_signature_names(content)
-
-
-def _raw_variables(model):
-  """The tf.Variables of a Keras model or a `QuantizableModel`."""
-  if isinstance(model, QuantizableModel):
-    return model.raw_variables
-  return [variable.value for variable in model.variables]
 
 
 def _quantize(converter, options, calibration):

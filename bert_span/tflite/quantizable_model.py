@@ -38,7 +38,7 @@ class QuantizableModel:
 
   Attributes:
     logit_names: the model's.
-    raw_variables: list of tf.Variable, all that is read.
+    variables: list of tf.Variable, all that is read.
   """
 
   def __init__(self, model, masked_score=None):
@@ -57,26 +57,23 @@ class QuantizableModel:
       if masked_score is not None:
         (softmax,) = sublayers(layer, keras.layers.Softmax)
         softmax.call = _softmax_with(masked_score)
-    self.raw_variables = [
+    self.variables = [
       *(variable.value for variable in self._backbone.variables),
       *(variable.value for variable in model.head.variables),
       *self._tokens.variables,
       *(v for layer in self._dense_layers for v in layer.weights.variables),
     ]
 
-  def __call__(self, inputs, training=False):
+  def __call__(self, inputs):
     """The logits, as the model gives them.
 
     Args:
       inputs: dict of token_ids, segment_ids and padding_mask, int32
         [batch, seq_length].
-      training: must be False.
 
     Returns:
       Dict by logit_names.
     """
-    if training:
-      raise ValueError("QuantizableModel does not train.")
     for dense in self._dense_layers:
       dense.is_run = inputs["padding_mask"][0, 0] >= 0
     backbone = self._backbone

@@ -40,8 +40,3 @@ def test_every_output_of_a_matrix_reaches_one():
     np.testing.assert_allclose(largest, 1, atol=1e-4)
   tokens = np.abs(model._tokens.matrix.numpy()).max(1)
   np.testing.assert_allclose(tokens, 1, atol=1e-4)
-
-
-def test_it_does_not_train():
-  with pytest.raises(ValueError, match="does not train"):
-    QuantizableModel(tiny_extractor().model)(_inputs(), training=True)

@@ -37,7 +37,7 @@ class TextGraph:
 
   Args:
     model: a function of token_ids, padding_mask and segment_ids to a dict of
-      start_logits and end_logits, such as a `SpanModel`.
+      start_logits and end_logits, such as an `InferenceModel`.
     preprocessor: its `SpanPreprocessor`.
     decoder_options: `DecoderOptions`.
     dynamic_length: pad windows no further than the longest one of a question
@@ -117,8 +117,7 @@ class TextGraph:
     """Both logits of one window, float32 [1, max_seq_length]."""
     ids, mask, segments = (values[:, :length] for values in inputs)
     outputs = self._model(
-      {"token_ids": ids, "padding_mask": mask, "segment_ids": segments},
-      training=False,
+      {"token_ids": ids, "padding_mask": mask, "segment_ids": segments}
     )
     missing = [[0, 0], [0, self._max_seq_length - length]]
     return [

@@ -8,6 +8,7 @@ import tensorflow as tf
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
+from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.squad.example import SquadExample
 from bert_span.tflite.text_graph.graph import TextGraph
 
@@ -23,7 +24,10 @@ _PASSAGES = [
 
 def _answer_of(extractor, options, dynamic_length):
   graph = TextGraph(
-    extractor.model, extractor.preprocessor, options, dynamic_length
+    InferenceModel(extractor.model),
+    extractor.preprocessor,
+    options,
+    dynamic_length,
   )
   spec = tf.TensorSpec([1], tf.string)
   traced = tf.function(graph.__call__, input_signature=[spec, spec])
