@@ -1,5 +1,5 @@
 """Work that is dealt out to many machines: shards, and Apache Beam over them.
 
-Only pipelines.py modules import apache_beam; what a shard is and how it is
-worked on is plain Python.
+Only the two modules named pipeline import apache_beam; what a shard is and how
+it is worked on is plain Python.
 """

@@ -33,7 +33,7 @@ class TFLiteVerification:
     largest_difference: of the scores of equal answers.
     ops: dict of op name to count.
     size_bytes: of the file.
-    peak_arena_bytes: see `tflite_memory`, at the longest window.
+    peak_arena_bytes: see `arena_memory`, at the longest window.
   """
 
   num_questions: int

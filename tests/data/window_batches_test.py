@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bert_span.data import window_batches as input_pipeline
+from bert_span.data import window_batches as batches_lib
 from bert_span.data.window_batches import (
   example_arrays,
   example_batches,
@@ -59,7 +59,7 @@ def test_zero_bytes_at_the_end_and_lone_surrogates_keep_their_place():
 
 
 def test_a_batch_ends_at_64_examples_or_where_characters_are_too_many():
-  limit = input_pipeline.CHARACTERS_PER_BATCH
+  limit = batches_lib.CHARACTERS_PER_BATCH
   paragraph = _example("b" * 800)
   sizes = [len(batch) for batch in example_batches([paragraph] * 130)]
   assert sizes == [64, 64, 2]
@@ -71,7 +71,7 @@ def test_a_batch_ends_at_64_examples_or_where_characters_are_too_many():
 
 
 def test_batches_hold_the_windows_of_their_examples_in_order(monkeypatch):
-  monkeypatch.setattr(input_pipeline, "CHARACTERS_PER_BATCH", 6)
+  monkeypatch.setattr(batches_lib, "CHARACTERS_PER_BATCH", 6)
   examples = [
     _example("b", Answer("b", 0)),
     _example("c\x00"),

@@ -59,7 +59,7 @@ class BioDecoder(keras.layers.Layer):
   """Chooses answers of any number of spans from B/I/O logits.
 
   Every token of a passage is read in its max-context window, the passage is
-  labelled as one sequence (answers/tag_paths.py), and every run "B I I .." is
+  labelled as one sequence (bio_paths.py), and every run "B I I .." is
   a span. It has
 
       score        the geometric mean of its tags' probabilities, which does

@@ -33,7 +33,7 @@ class DecoderOptions:
       "mean_probability" ((softmax of start + softmax of end) / 2, each over
       the real tokens of its window).
     temperature: what logits are divided by for probabilities over all spans
-      of the passage and "no answer", see answers/joint_probability.py; None
+      of the passage and "no answer", see joint_probability.py; None
       gives the probabilities of run_squad, over the n-best list. Answers and
       scores do not depend on it.
   """
@@ -87,9 +87,9 @@ class DecoderOptions:
 class SpanDecoder(keras.layers.Layer):
   """Chooses answers from start and end logits, as run_squad does.
 
-  Each window offers its candidates (answers/candidates.py). Those of all
-  windows of a question are put in order of score, equal texts after the first
-  are left out, and n_best_size stay. With version_2_with_negative, "no answer"
+  Each window offers its candidates (candidates.py). Those of all windows of a
+  question are put in order of score, equal texts after the first are left out,
+  and n_best_size stay. With version_2_with_negative, "no answer"
   joins that list with the lowest [CLS] score of the question's windows, and is
   the answer iff
 

@@ -1,7 +1,7 @@
 """Candidates of one question to its n-best list, by ops that TFLite has.
 
-What answers/n_best.py does with strings is done with bytes: TFLite cannot cut
-or join strings.
+What answers/decoding/n_best.py does with strings is done with bytes: TFLite
+cannot cut or join strings.
 """
 
 from typing import NamedTuple

@@ -156,7 +156,7 @@ def _columns(options, spans, null, entries, probability_of):
     options: `DecoderOptions`.
     spans, entries: `Entries` without and with the null entry.
     null: `NullEntry`.
-    probability_of: function of answers/probabilities.py.
+    probability_of: function of answers/decoding/probabilities.py.
   """
   has_span = spans.count > 0
   null_odds = null.score - spans.start_score[:, 0] - spans.end_score[:, 0]

@@ -121,7 +121,7 @@ _ORPHAN_I = [[0.4, 0.1, 0.5], [0.1, 0.6, 0.3], [0.1, 0.1, 0.8]]
 
 
 def test_viterbi_lets_i_follow_b_or_i_only():
-  """The example of tag_paths: greedy is O I O, Viterbi B I O."""
+  """The example of bio_paths: greedy is O I O, Viterbi B I O."""
   assert _texts(_answer(_ORPHAN_I, decoding="greedy")) == ["b"]
   outputs = _answer(_ORPHAN_I, decoding="viterbi")
   assert _texts(outputs) == ["a b"]
