@@ -82,7 +82,7 @@ def _check_flags():
     _MODEL.preset.value or _VOCABULARY.vocab_file.value,
     "A vocabulary is needed: --vocab_file, or --preset of the model to train.",
   )
-  training_flags.check_model_flags(needs_model=False)
+  training_flags.check_encoder_flags(needs_model=False)
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ class SpanExtractor(Answerer):
         directory of a BERT with a question-answering head.
       window_options: `WindowOptions`; None takes those the model was saved
         with.
-      decoder_options: those of its head, likewise.
+      decoder_options: those of its head; None takes the saved ones.
       fixed_length: see the class.
       head: `AnswerHead` that the model was saved with; None finds the
         package's own by the name that the model has.

@@ -110,7 +110,7 @@ def main(argv):
   if not _DO_TRAIN.value:
     trained = pretraining_run.trained_source(_OUTPUT_DIR.value)
     if not trained:
-      training_flags.check_model_flags(needs_model=True)
+      training_flags.check_encoder_flags(needs_model=True)
     source = trained or source
   run_of_flags = pretraining_run.PretrainingRun(
     output_dir=_OUTPUT_DIR.value,
@@ -160,7 +160,7 @@ def _check_flags():
   check(_OUTPUT_DIR.value, "--output_dir is required.")
   if _DO_TRAIN.value:
     pretraining_flags.check_text_flags()
-    training_flags.check_model_flags(needs_model=True)
+    training_flags.check_encoder_flags(needs_model=True)
     check(
       _LOOP.learning_rate.value > 0, "--do_train needs --learning_rate above 0."
     )

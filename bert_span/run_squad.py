@@ -200,7 +200,7 @@ def _check_flags():
     "--dataset stands for --train_file and --predict_file: give either.",
   )
   if _DO_TRAIN.value or _DO_PREDICT.value:
-    training_flags.check_model_flags(needs_model=_DO_TRAIN.value)
+    training_flags.check_encoder_flags(needs_model=_DO_TRAIN.value)
   device_flags.check_device_flags(_FINE_TUNING.train_batch_size.value)
   device_flags.check_dry_run_flags()
   max_query_length = model_flags.window_flags().max_query_length.value

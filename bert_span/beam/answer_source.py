@@ -26,7 +26,7 @@ class AnswerSource:
     batch_size: windows the model reads at once; a SavedModel has its own.
     window_options: `WindowOptions`, None for the model's; None for a
       SavedModel, which has its own.
-    decoder_options: those of the head, likewise.
+    decoder_options: those of the head; None as for window_options.
     fixed_length: see `SpanExtractor`.
   """
 

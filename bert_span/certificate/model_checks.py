@@ -9,6 +9,7 @@ from bert_span.certificate.check import Tally
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import read_bert_config
+from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.modeling.span_head import SpanHead
 from bert_span.modeling.span_loss import SpanLoss
 from bert_span.modeling.span_model import SpanModel, assign_head
@@ -70,15 +71,25 @@ def _check_forward(goldens):
     inputs, batch_size=_WINDOWS_PER_BATCH, verbose=0
   )
   logits = model.predict(inputs, batch_size=_WINDOWS_PER_BATCH, verbose=0)
-  outputs = {
-    "sequence_output_every16": encoded["sequence_output"][:, ::16],
-    "pooled_output": encoded["pooled_output"],
-    **logits,
-  }
-  for name in outputs:
-    tally = Tally(f"Model: {name}", _LOGITS_LIMIT)
+  yield from _compare_outputs(
+    golden,
+    "Model",
+    {
+      "sequence_output_every16": encoded["sequence_output"][:, ::16],
+      "pooled_output": encoded["pooled_output"],
+      **logits,
+    },
+  )
+  # What trains is Keras' encoder, what answers is another one.
+  answering = tf.function(InferenceModel(model), autograph=False)
+  yield from _compare_outputs(golden, "Answering", answering(inputs))
+
+
+def _compare_outputs(golden, title, outputs):
+  for name, values in outputs.items():
+    tally = Tally(f"{title}: {name}", _LOGITS_LIMIT)
     for i, original in enumerate(golden[name]):
-      tally.add_numbers(outputs[name][i], original, f"window {i}")
+      tally.add_numbers(np.asarray(values[i]), original, f"window {i}")
     yield tally.check()
 
 
@@ -178,7 +189,7 @@ def _check_weights(model, golden, prefix, name):
 
 def _inputs(arrays):
   return {
-    "token_ids": arrays["input_ids"],
-    "segment_ids": arrays["segment_ids"],
-    "padding_mask": arrays["input_mask"],
+    "token_ids": arrays["input_ids"].astype(np.int32),
+    "segment_ids": arrays["segment_ids"].astype(np.int32),
+    "padding_mask": arrays["input_mask"].astype(np.int32),
   }

@@ -1,7 +1,7 @@
 """Flags that several programs share.
 
-A group of flags is defined when a program asks for it, once however many
-programs stand in the same process.
+A group of flags is defined when a program asks for it, and only once when
+several programs are imported in one process.
 """
 
 import dataclasses

@@ -38,7 +38,7 @@ def encoder_flags():
   )
 
 
-def check_model_flags(needs_model):
+def check_encoder_flags(needs_model):
   """Refuses flags of a model that do not fit together.
 
   Args:

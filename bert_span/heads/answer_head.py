@@ -41,7 +41,6 @@ class AnswerHead:
   Functions are named by their module, so that an object can be sent to workers.
 
   Attributes:
-    name: what --head and span_config.json call it.
     make_layer: function of whether a bias is wanted to a new Keras layer. Its
       name is that of the file of its weights in a model directory.
     logits: dict of the model's outputs to their shapes after [windows,
@@ -51,7 +50,8 @@ class AnswerHead:
       applied to each of the logits with the label at the same place, and the
       results are added up; its `call` gives float32 [batch].
     fingerprint: function of `FineTuningOptions` to what of them its labels and
-      loss depend on, a dict of JSON values.
+      loss depend on, a dict of JSON values; with the head's name, if it is not
+      the original's.
     options_type: dataclass of its decoding options.
     make_decoder: function of these options to a function of contexts (string
       [examples]), windows (dict of `SlidingWindows`) and the logits that gives
@@ -78,7 +78,6 @@ class AnswerHead:
     served: `ServedAnswers`.
   """
 
-  name: str
   make_layer: Callable
   logits: dict[str, tuple[int, ...]]
   labels: WindowLabels
@@ -97,6 +96,11 @@ class AnswerHead:
   development_scores: Callable
   development_metrics: tuple[str, ...]
   served: ServedAnswers
+
+  @property
+  def name(self):
+    """What --head, span_config.json and the records call it."""
+    return self.labels.head
 
   @property
   def scores_ends(self):

@@ -46,7 +46,7 @@ def _make_loss(options):
 def _fingerprint(options):
   weights = options.bio_class_weights
   return {
-    "head": "bio",
+    "head": BIO_LABELS.head,
     "annotator_labels": options.annotator_labels,
     "bio_loss_reduction": options.bio_loss_reduction,
     "bio_class_weights": list(weights) if weights else None,
@@ -153,7 +153,6 @@ _SERVED = ServedAnswers(
 )
 
 BIO_HEAD = AnswerHead(
-  name="bio",
   make_layer=_make_layer,
   logits={"tag_logits": (NUM_TAGS,)},
   labels=BIO_LABELS,

@@ -130,7 +130,6 @@ _SERVED = ServedAnswers(
 )
 
 SPAN_HEAD = AnswerHead(
-  name="span",
   make_layer=_make_layer,
   logits={"start_logits": (), "end_logits": ()},
   labels=SPAN_LABELS,

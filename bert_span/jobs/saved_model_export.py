@@ -47,7 +47,7 @@ def export_model(
   Raises:
     ValueError: see `export_saved_model`; or there is no such model.
   """
-  # Before the model is loaded: what is missing is told at once.
+  # Before the model is loaded, so that a missing package is reported first.
   version_folder.check_version(base, version)
   with_warmup = warmup.are_written(with_warmup)
   extractor = SpanExtractor.from_preset(

@@ -32,7 +32,8 @@ def copy_tree(source, target):
 
   Args:
     source: any path of tf.io.gfile.
-    target: likewise; files of the same names are replaced, others stay.
+    target: any path of tf.io.gfile; files of the same names are replaced,
+      others stay.
   """
   for folder, _, names in tf.io.gfile.walk(source):
     relative = folder[len(source) :].strip("/")

@@ -31,7 +31,7 @@ class TFLiteSpanExtractor(Answerer):
   Args:
     path: a file that export.export_tflite wrote, without --with_tokenizer.
     window_options: `WindowOptions`; None takes those the file came with.
-    decoder_options: those of its head, likewise.
+    decoder_options: those of its head; None takes the file's.
     num_threads: threads of the runtime; None leaves it to the runtime.
     head: `AnswerHead` of the model; None finds the package's own by its name.
 

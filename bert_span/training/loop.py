@@ -8,13 +8,12 @@ from bert_span.storage.log import log_line
 from bert_span.training.devices.strategy import is_chief, own_folder
 from bert_span.training.devices.worker_agreement import check_same_step
 from bert_span.training.loss_scale import LossScale
-from bert_span.training.optimizer import check_optimizer
+from bert_span.training.optimizer import check_optimizer, optimizer_options
 from bert_span.training.replica_dropout import seed_dropout, spread_dropout
 from bert_span.training.run.checkpoints import RunCheckpoints
 from bert_span.training.run.event_file import EventFile
 from bert_span.training.run.progress import TrainingProgress
 from bert_span.training.run.readings import Readings
-from bert_span.training.run.run_options import optimizer_options
 from bert_span.training.step import make_train_step
 from bert_span.training.step_runner import (
   compiles_steps,

@@ -13,6 +13,7 @@ def test_outputs_losses_and_twenty_steps_are_the_originals(original):
     assert check.holds, (check.name, check.failures)
   cases = {check.name: check.cases for check in checks}
   assert cases["Model: start_logits"] == 64
+  assert cases["Answering: start_logits"] == 64
   assert cases["Training: loss of each of 20 steps"] == 20
   assert cases["Training: weights after 20 steps"] == 37
 

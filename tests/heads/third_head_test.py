@@ -54,13 +54,13 @@ def _make_decoder(options):
 
 INSIDE_HEAD = dataclasses.replace(
   BIO_HEAD,
-  name="inside",
   make_layer=lambda head_bias: InsideLayer(name="inside_head"),
   logits={"inside_logits": (2,)},
   labels=dataclasses.replace(
     BIO_LABELS, head="inside", token_labels={"inside_labels": 2}, label=_label
   ),
   make_loss=lambda options: InsideLoss(),
+  fingerprint=lambda options: {"head": "inside"},
   make_decoder=_make_decoder,
   make_observer=lambda num_questions: None,
   served=dataclasses.replace(

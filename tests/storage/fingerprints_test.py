@@ -1,4 +1,4 @@
-"""How a run's options of then and of now are compared."""
+"""Comparing the options of a run with those it was begun with."""
 
 import json
 

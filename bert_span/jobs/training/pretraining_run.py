@@ -126,7 +126,8 @@ def trained_source(output_dir):
 def _texts(run):
   """The `TextInput` to train on and the one to score on, None if not needed.
 
-  They are found before the model is loaded: a wrong path is told at once.
+  They are found before the model is loaded, so that a wrong path is reported
+  without waiting for it.
   """
   needs_eval_text = run.do_eval or run.selection
   return (

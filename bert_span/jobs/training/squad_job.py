@@ -136,7 +136,7 @@ class SquadJob:
       weights drawn from the seed; a `TrainingSet`; and of the weights it came
       with what `EncoderSource.weights_digest` gives.
     """
-    # Before the model is loaded: bad questions are told at once.
+    # Before the model is loaded, so that bad questions are reported first.
     is_file = isinstance(source, SquadFile)
     examples = self._examples(source) if is_file else None
     seed_everything(self.fine_tuning_options.seed)
