@@ -147,14 +147,15 @@ def prepare_sides(model, extractor, questions, max_windows_per_step, folder):
     `SideSettings`.
   """
   from benchmarks.huggingface_peer import write_huggingface_model
+  from bert_span.answers.window_steps import StepOptions
   from bert_span.jobs.tflite_export import TFLiteOptions, tflite_content
-  from bert_span.serving.answer_server import AnswerServer, ServingOptions
+  from bert_span.serving.signatures import ServedModel
   from bert_span.serving.version_folder import write_saved_model
 
   saved_model = os.path.join(folder, "saved_model")
-  server = AnswerServer(extractor, ServingOptions(max_windows_per_step))
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
-  write_saved_model(server, vocabulary, saved_model)
+  steps = StepOptions(max_windows_per_step)
+  write_saved_model(ServedModel(extractor, steps), vocabulary, saved_model)
   tflite = os.path.join(folder, "model.tflite")
   options = TFLiteOptions(quantization="none", dynamic_length=True)
   with open(tflite, "wb") as file:

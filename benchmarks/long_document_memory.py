@@ -6,10 +6,9 @@ r"""Peak memory of answering a question about long documents.
 
 Prints one JSON line a length, in ascending order: the passage's characters, its
 windows, the process's memory before and its peak in MB, the difference in bytes
-a character, and the peaks of the two stages: to the logits of all windows, and
-from them to the answer. The passage is of Chinese characters, each a WordPiece
-of its own: the most windows that a passage of that length can give. For Linux:
-its /proc tells the peaks.
+a character, and the peak where the logits of all windows are asked for too. The
+passage is of Chinese characters, each a WordPiece of its own: the most windows
+that a passage of that length can give. For Linux: its /proc tells the peaks.
 """
 
 import json
@@ -74,35 +73,34 @@ def _measure(extractor, characters, questions):
 
   passage = passage_of(characters)
   examples = [SquadExample(str(i), QUESTION, passage) for i in range(questions)]
+  windows = []
+
+  def count(logits):
+    windows.append(len(logits.windows["example_index"]))
+
   begin, before = time.monotonic(), _memory("VmRSS")
-  windows, peaks = 0, {"windows": 0, "decoding": 0}
   _forget_peak()
-  for logits in extractor.window_logits(examples):
-    windows += len(logits.windows["example_index"])
-    _note_peak(peaks, "windows")
-    for prediction in extractor.decode(logits):
-      start, end = prediction.char_start, prediction.char_end
-      if prediction.text != passage[start:end]:
-        raise ValueError(f"{prediction} is not the passage's text.")
-    _note_peak(peaks, "decoding")
-  peak = max(peaks.values())
+  _check(extractor.predict(examples), passage)
+  seconds, peak = time.monotonic() - begin, _memory("VmHWM")
+  _forget_peak()
+  _check(extractor.predict(examples, on_logits=count), passage)
   return {
     "characters": characters,
     "questions": questions,
-    "windows": windows,
+    "windows": sum(windows),
     "before_mb": round(before / 1e6),
     "peak_mb": round(peak / 1e6),
-    "peak_of_windows_mb": round(peaks["windows"] / 1e6),
-    "peak_of_decoding_mb": round(peaks["decoding"] / 1e6),
+    "peak_with_logits_mb": round(_memory("VmHWM") / 1e6),
     "bytes_a_character": round((peak - before) / characters),
-    "seconds": round(time.monotonic() - begin, 1),
+    "seconds": round(seconds, 1),
   }
 
 
-def _note_peak(peaks, stage):
-  """Raises a stage's peak to that since the last note, and forgets it."""
-  peaks[stage] = max(peaks[stage], _memory("VmHWM"))
-  _forget_peak()
+def _check(predictions, passage):
+  for prediction in predictions:
+    start, end = prediction.char_start, prediction.char_end
+    if prediction.text != passage[start:end]:
+      raise ValueError(f"{prediction} is not the passage's text.")
 
 
 def _forget_peak():

@@ -1,13 +1,15 @@
-"""SpanExtractor: tokenizer, windows, model and decoder as one object."""
+"""SpanExtractor: a trained model that answers questions."""
 
 import os
 import tempfile
 
+import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.answerer import Answerer
-from bert_span.answers.window_scorer import WindowScorer
-from bert_span.data.window_batches import INPUT_SPECS
+from bert_span.answers.answer_forms import AnswerForms
+from bert_span.answers.answer_graph import AnswerGraph
+from bert_span.answers.window_logits import WindowLogits
+from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.fine_tuning.fine_tuner import fine_tune
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.known import find_head, head_of_layer
@@ -27,7 +29,7 @@ from bert_span.text.windows import WindowOptions
 from bert_span.training.run.best_model import write_selection
 
 
-class SpanExtractor(Answerer):
+class SpanExtractor(AnswerForms):
   """Answers questions with spans of their passages.
 
   Example:
@@ -67,13 +69,55 @@ class SpanExtractor(Answerer):
     self.preprocessor = SpanPreprocessor(
       vocabulary, do_lower_case, self.window_options, pad_to_max=fixed_length
     )
-    super().__init__(
-      head,
-      decoder_options or head.options_type(),
-      # Traced once, for whoever asks one question at a time.
-      tf.function(self.preprocessor, input_signature=[INPUT_SPECS]),
-      WindowScorer(model, fixed_length),
+    super().__init__(head, decoder_options or head.options_type())
+    self.graph = self.make_graph()
+
+  def make_graph(self, steps=None):
+    """The TensorFlow function that answers for this extractor.
+
+    Args:
+      steps: `StepOptions`; None takes those of this machine.
+
+    Returns:
+      `AnswerGraph`.
+    """
+    return AnswerGraph(
+      self.model, self.preprocessor, self.head, self.decoder_options, steps
     )
+
+  def predict(self, examples, batch_size=None, on_logits=None):
+    """Answers many questions.
+
+    Args:
+      examples: sequence of `SquadExample`.
+      batch_size: windows the model reads at once at most; None for as many as
+        `StepOptions` has.
+      on_logits: called with the `WindowLogits` of each `example_batches`.
+
+    Yields:
+      Predictions of the head, in the order of `examples`.
+    """
+    if on_logits is None:
+      for batch in example_batches(examples):
+        columns = self.graph.answer(*self._arguments(batch, batch_size))
+        yield from self.head.predictions_of(batch, columns)
+      return
+    for columns, logits in self._answer_with_logits(examples, batch_size):
+      on_logits(logits)
+      yield from self.head.predictions_of(logits.examples, columns)
+
+  def window_logits(self, examples, batch_size=None):
+    """Runs the model on the windows of many questions.
+
+    Args:
+      examples, batch_size: see `predict`.
+
+    Yields:
+      `WindowLogits` of the examples of one `example_batches` at a time, in
+      order.
+    """
+    for _, logits in self._answer_with_logits(examples, batch_size):
+      yield logits
 
   @classmethod
   def from_preset(
@@ -167,6 +211,27 @@ class SpanExtractor(Answerer):
       return fine_tune(self, examples, options, output_dir)
     with tempfile.TemporaryDirectory() as temporary_dir:
       return fine_tune(self, examples, options, temporary_dir)
+
+  def _answer_with_logits(self, examples, batch_size):
+    """Yields the columns and the `WindowLogits` of each `example_batches`."""
+    for batch in example_batches(examples):
+      columns, windows, logits = self.graph.answer_with_logits(
+        *self._arguments(batch, batch_size)
+      )
+      arrays = (
+        {name: np.asarray(values) for name, values in tensors.items()}
+        for tensors in (windows, logits)
+      )
+      yield columns, WindowLogits(batch, *arrays)
+
+  def _arguments(self, batch, batch_size):
+    """The arguments of the graph's functions."""
+    arrays = example_arrays(batch)
+    return (
+      tf.constant(arrays["question"], tf.string),
+      tf.constant(arrays["context"], tf.string),
+      tf.constant(batch_size or self.graph.steps.max_windows_per_step),
+    )
 
   def _write_files(self, directory, selection, half_precision):
     tokenizer = self.preprocessor.tokenizer

@@ -35,7 +35,15 @@ _VERSION = flags.DEFINE_integer(
 _MAX_WINDOWS_PER_STEP = flags.DEFINE_integer(
   "max_windows_per_step",
   16,
-  "Windows that the encoder reads at once; bounds the memory.",
+  "Windows that the encoder reads at once at most.",
+  lower_bound=1,
+)
+_MAX_WORDPIECES_PER_STEP = flags.DEFINE_integer(
+  "max_wordpieces_per_step",
+  1024,
+  "WordPieces of these windows at most, padding included, unless one alone has "
+  "more; bounds the memory. A processor is no faster with more; for a GPU give "
+  "16384, and --max_windows_per_step=64.",
   lower_bound=1,
 )
 _DTYPE = flags.DEFINE_enum(
@@ -89,8 +97,10 @@ def main(argv):
     _MODEL.value,
     _OUTPUT.value,
     _VERSION.value,
-    saved_model_export.ServingOptions(
-      _MAX_WINDOWS_PER_STEP.value, _JIT_COMPILE.value
+    saved_model_export.StepOptions(
+      _MAX_WINDOWS_PER_STEP.value,
+      _MAX_WORDPIECES_PER_STEP.value,
+      _JIT_COMPILE.value,
     ),
     _DTYPE.value,
     _WARMUP.value,

@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from programs import error_line, run_program
+from server_requests import ask
 from tiny_extractor import CONTEXT, tiny_extractor
 
 from bert_span.answers.decoding.span_decoder import DecoderOptions
@@ -18,7 +19,7 @@ from bert_span.jobs import (
   tflite_export,
 )
 from bert_span.presets.span_config import read_span_config
-from bert_span.serving.answer_server import AnswerServer, ServingOptions
+from bert_span.serving.signatures import ServedModel
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
@@ -245,7 +246,7 @@ def test_served_and_tflite_probabilities_are_those_of_the_model(
   expected = [a.probability for a in extractor.answer(questions, contexts)]
   uncalibrated = [a.probability for a in plain.answer(questions, contexts)]
   assert not np.allclose(expected, uncalibrated, atol=1e-3)
-  served = AnswerServer(extractor, ServingOptions()).answer(questions, contexts)
+  served = ask(ServedModel(extractor), questions, contexts)
   np.testing.assert_allclose(served["probability"], expected, atol=1e-5)
   path = tmp_path / "tiny.tflite"
   path.write_bytes(

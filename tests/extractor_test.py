@@ -14,6 +14,7 @@ from bert_span import (
   SquadExample,
   WindowOptions,
 )
+from bert_span.answers.window_logits import WindowDecoder
 from bert_span.squad.example import Answer
 from bert_span.text.preprocessor import SpanPreprocessor
 
@@ -202,9 +203,11 @@ def test_a_long_passage_is_read_in_all_its_windows(extractor):
   assert len(logits.windows["doc_span_index"]) > 5
   # The last word, in the last window only, is made the best answer.
   at = np.flatnonzero(logits.windows["token_char_ends"][-1] == len(_LONG) - 1)
-  for values in logits.logits.values():
+  best = {name: np.copy(values) for name, values in logits.logits.items()}
+  for values in best.values():
     values[-1, at] = 99.0
-  (prediction,) = extractor.decode(logits)
+  decode = WindowDecoder(extractor.head, extractor.decoder_options)
+  (prediction,) = decode(logits._replace(logits=best))
   assert (prediction.text, prediction.score) == ("river", 198.0)
   assert prediction.char_end == len(_LONG) - 1
 
@@ -216,14 +219,14 @@ def test_an_empty_passage_gives_no_answer(version_2, context):
   assert (answer.text, answer.char_start, answer.char_end) == ("", 0, 0)
 
 
-def test_the_preprocessor_is_traced_once_for_all_questions(monkeypatch):
-  traces, call = [], SpanPreprocessor.call
+def test_one_trace_answers_all_questions(monkeypatch):
+  traces, place = [], SpanPreprocessor.place
 
-  def counted_call(self, inputs):
-    traces.append(inputs)
-    return call(self, inputs)
+  def counted_place(self, *texts):
+    traces.append(texts)
+    return place(self, *texts)
 
-  monkeypatch.setattr(SpanPreprocessor, "call", counted_call)
+  monkeypatch.setattr(SpanPreprocessor, "place", counted_place)
   extractor = tiny_extractor()
   for context in (CONTEXT, _LONG, ""):
     extractor.answer(QUESTION, context)
@@ -301,7 +304,8 @@ def test_logits_of_every_chunk_are_handed_out(extractor):
   chunks = []
   predictions = list(extractor.predict(_examples(70), on_logits=chunks.append))
   assert [len(chunk.examples) for chunk in chunks] == [64, 6]
-  decoded = [p for chunk in chunks for p in extractor.decode(chunk)]
+  decode = WindowDecoder(extractor.head, extractor.decoder_options)
+  decoded = [p for chunk in chunks for p in decode(chunk)]
   assert decoded == predictions
 
 

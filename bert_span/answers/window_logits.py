@@ -15,7 +15,6 @@ _ROWS = [None, None]  # [windows, seq_length]
 WINDOW_SPECS = {
   "example_index": tf.TensorSpec([None], tf.int32),
   "context_start": tf.TensorSpec([None], tf.int32),
-  "context_length": tf.TensorSpec([None], tf.int32),
   "first_context_position": tf.TensorSpec([None], tf.int32),
   "input_mask": tf.TensorSpec(_ROWS, tf.int32),
   "token_char_starts": tf.TensorSpec(_ROWS, tf.int32),
@@ -51,16 +50,11 @@ class WindowDecoder:
   """
 
   def __init__(self, head, options):
-    if not isinstance(options, head.options_type):
-      raise ValueError(
-        f"decoder_options must be {head.options_type.__name__} for a model "
-        f"with a {head.name} head. Received: {type(options).__name__}."
-      )
     self._head = head
-    decoder = head.make_decoder(options)
+    decoder = head.decoder_of(options)
 
     def decode(contexts, windows, *logits):
-      outputs = decoder(contexts, windows, *logits)
+      outputs = decoder.answers(contexts, decoder.read(windows, *logits))
       # The graph leaves out what is not asked for, such as n-best texts.
       return {name: outputs[name] for name in head.prediction_columns}
 

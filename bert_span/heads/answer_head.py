@@ -53,9 +53,12 @@ class AnswerHead:
       loss depend on, a dict of JSON values; with the head's name, if it is not
       the original's.
     options_type: dataclass of its decoding options.
-    make_decoder: function of these options to a function of contexts (string
-      [examples]), windows (dict of `SlidingWindows`) and the logits that gives
-      a dict of columns, dense tensors [examples] or [examples, n].
+    make_decoder: function of these options to an object with two methods of
+      TensorFlow ops. read(windows, *logits), of a dict of `SlidingWindows`,
+      gives what is to be kept of windows, see `SpanDecoder.read`;
+      answers(contexts, parts), of string [examples] and what was kept of all
+      their windows, a dict of columns, dense tensors [examples] or
+      [examples, n].
     prediction_columns: the columns that predictions are made of.
     predictions_of: function of a list of `SquadExample` and these columns to
       their predictions.
@@ -106,6 +109,19 @@ class AnswerHead:
   def scores_ends(self):
     """Whether it scores the two ends of an answer, as the original does."""
     return tuple(self.logits) == ("start_logits", "end_logits")
+
+  def decoder_of(self, options):
+    """The decoder for some options.
+
+    Raises:
+      ValueError: the options are of another head.
+    """
+    if not isinstance(options, self.options_type):
+      raise ValueError(
+        f"decoder_options must be {self.options_type.__name__} for a model "
+        f"with a {self.name} head. Received: {type(options).__name__}."
+      )
+    return self.make_decoder(options)
 
   def inputs_and_labels(self, batch):
     """Splits a batch as keras.Model.fit takes it.

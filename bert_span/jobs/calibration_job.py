@@ -135,11 +135,13 @@ def score_questions(extractor, squad_file, batch_size):
       answer" and some are unanswerable.
   """
   _check_labels(squad_file, extractor.decoder_options.version_2_with_negative)
-  batches = [
-    decoded_part(logits)
-    for logits in extractor.window_logits(squad_file.examples, batch_size)
-  ]
-  predictions = [p for batch in batches for p in extractor.decode(batch)]
+  batches = []
+  predictions = extractor.predict(
+    squad_file.examples,
+    batch_size,
+    on_logits=lambda logits: batches.append(decoded_part(logits)),
+  )
+  predictions = list(predictions)
   return ScoredQuestions(squad_file, batches, predictions)
 
 

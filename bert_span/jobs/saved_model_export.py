@@ -7,12 +7,13 @@ import os
 import sys
 
 import bert_span
+from bert_span.answers.window_steps import StepOptions
 from bert_span.data.window_batches import example_batches
 from bert_span.extractor import SpanExtractor
 from bert_span.serving import model_card, verification, version_folder, warmup
-from bert_span.serving.answer_server import AnswerServer, ServingOptions
 from bert_span.serving.encoder_dtype import cast_encoder
 from bert_span.serving.signature_guide import output_guide
+from bert_span.serving.signatures import ServedModel
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 
@@ -28,7 +29,7 @@ def export_model(
   model,
   base,
   version=None,
-  options=None,
+  steps=None,
   dtype="float32",
   with_warmup=None,
   window_options=None,
@@ -39,7 +40,7 @@ def export_model(
 
   Args:
     model: what `SpanExtractor.from_preset` takes.
-    base, version, options, dtype, with_warmup: see `export_saved_model`.
+    base, version, steps, dtype, with_warmup: see `export_saved_model`.
     window_options: `WindowOptions`; None for the model's.
     decoder_options: those of the model's head; None for the model's.
     fixed_length: see `SpanExtractor`.
@@ -54,7 +55,7 @@ def export_model(
     model, window_options, decoder_options, fixed_length
   )
   path, verified = export_saved_model(
-    extractor, base, version, options, dtype, with_warmup, source=model
+    extractor, base, version, steps, dtype, with_warmup, source=model
   )
   print(f"Ops of the graph: {', '.join(verified.ops)}")
   print(
@@ -72,7 +73,7 @@ def export_saved_model(
   extractor,
   base,
   version=None,
-  options=None,
+  steps=None,
   dtype="float32",
   with_warmup=None,
   source=None,
@@ -83,7 +84,7 @@ def export_saved_model(
     extractor: the `SpanExtractor` to serve, with all its options.
     base: local folder of all versions of the model.
     version: int; None takes the next one.
-    options: `ServingOptions`.
+    steps: `StepOptions`; None takes those of this machine.
     dtype: of the encoder, see `encoder_dtype.DTYPES`; it is cast first, and
       the graph must agree with the model in that precision.
     with_warmup: write warm-up requests, see `warmup.are_written`.
@@ -98,7 +99,7 @@ def export_saved_model(
       that TensorFlow Serving does not have, or warm-up requests are insisted
       on and cannot be written. Nothing is published then.
   """
-  options = options or ServingOptions()
+  steps = steps or StepOptions()
   with_warmup = warmup.are_written(with_warmup)
   extractor = _with_dtype(extractor, dtype)
   head = extractor.head
@@ -107,11 +108,11 @@ def export_saved_model(
   with version_folder.new_version(base, version) as target:
     directory = target.directory
     version_folder.write_saved_model(
-      AnswerServer(extractor, options),
+      ServedModel(extractor, steps),
       extractor.preprocessor.tokenizer.vocabulary,
       directory,
     )
-    predictions = extractor.predict(examples, options.max_windows_per_step)
+    predictions = extractor.predict(examples, steps.max_windows_per_step)
     verified = verification.verify(
       directory,
       # The extractor's own batches: in half precision a window's logits
@@ -130,7 +131,7 @@ def export_saved_model(
     card = {
       "name": name,
       "signatures": model_card.signatures_of(directory, output_guide(head)),
-      "options": _all_options(extractor, options, dtype),
+      "options": _all_options(extractor, steps, dtype),
       "encoder": _encoder_sizes(extractor.model.backbone),
       "training": model_card.training_run(source) if source else {},
       "versions": _package_versions(),
@@ -187,13 +188,13 @@ def _warmup_batches(examples):
   return [pairs[:1], pairs[:8], [longest]]
 
 
-def _all_options(extractor, options, dtype):
+def _all_options(extractor, steps, dtype):
   preprocessor = extractor.preprocessor
   return {
     "head": extractor.head.name,
     **dataclasses.asdict(extractor.window_options),
     **dataclasses.asdict(extractor.decoder_options),
-    **dataclasses.asdict(options),
+    **dataclasses.asdict(steps),
     "do_lower_case": preprocessor.tokenizer.do_lower_case,
     "fixed_length": preprocessor.sliding_windows.pad_to_max,
     "dtype": dtype,

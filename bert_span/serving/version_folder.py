@@ -1,4 +1,4 @@
-"""Writes an AnswerServer as one version of a served model, whole or not at all.
+"""Writes a ServedModel as one version of a served model, whole or not at all.
 
 TensorFlow Serving watches a folder and loads whatever subfolder has a number
 for a name. So a version is written and checked under a name that is none, and
@@ -14,7 +14,7 @@ import tempfile
 
 import tensorflow as tf
 
-from bert_span.serving.answer_server import CLASSIFY
+from bert_span.serving.signatures import CLASSIFY
 from bert_span.storage.atomic_file import unfinished_directory
 from bert_span.storage.remote import is_remote
 
@@ -25,11 +25,11 @@ _UNFINISHED = ".unfinished"
 _MAX_VERSION = 2**63 - 1
 
 
-def write_saved_model(server, vocabulary, directory):
+def write_saved_model(served, vocabulary, directory):
   """Writes graph, variables and vocabulary.
 
   Args:
-    server: an `AnswerServer`.
+    served: a `ServedModel`.
     vocabulary: list of its tokens; it becomes the asset vocab.txt, for
       clients of the signature "logits".
     directory: made if it does not exist.
@@ -38,8 +38,10 @@ def write_saved_model(server, vocabulary, directory):
     path = os.path.join(folder, VOCABULARY_FILE)
     with open(path, "w", encoding="utf-8", newline="\n") as file:
       file.writelines(f"{token}\n" for token in vocabulary)
-    server.vocabulary = tf.saved_model.Asset(path)
-    tf.saved_model.save(server, directory, signatures=server.signatures)
+    served.vocabulary = tf.saved_model.Asset(path)
+    # A plain dict: tf.Module has made a tracked one of it.
+    signatures = dict(served.functions)
+    tf.saved_model.save(served, directory, signatures=signatures)
   # tf.saved_model.save knows one method only, predict.
   updater = tf.compat.v1.saved_model.signature_def_utils.MethodNameUpdater(
     directory

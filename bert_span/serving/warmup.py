@@ -10,7 +10,7 @@ import os
 
 import tensorflow as tf
 
-from bert_span.serving import answer_server
+from bert_span.serving import signatures
 from bert_span.serving.version_folder import EXTRA_FOLDER
 from bert_span.storage.log import log_line
 
@@ -76,7 +76,7 @@ def _answer_log(model_name, batch):
   questions, contexts = zip(*batch, strict=True)
   return _predict_log(
     model_name,
-    answer_server.SERVING_DEFAULT,
+    signatures.SERVING_DEFAULT,
     question=tf.constant(questions),
     context=tf.constant(contexts),
   )
@@ -85,7 +85,7 @@ def _answer_log(model_name, batch):
 def _examples_log(model_name, batch):
   serialized = [_example(*pair).SerializeToString() for pair in batch]
   return _predict_log(
-    model_name, answer_server.EXAMPLES, examples=tf.constant(serialized)
+    model_name, signatures.EXAMPLES, examples=tf.constant(serialized)
   )
 
 
@@ -93,7 +93,7 @@ def _logits_log(model_name, num_windows, seq_length):
   rows = tf.ones([num_windows, seq_length], tf.int32)
   return _predict_log(
     model_name,
-    answer_server.LOGITS,
+    signatures.LOGITS,
     input_ids=rows,
     input_mask=rows,
     segment_ids=tf.zeros_like(rows),
@@ -118,7 +118,7 @@ def _classify_log(model_name, batch):
 
   request = classification_pb2.ClassificationRequest()
   request.model_spec.name = model_name
-  request.model_spec.signature_name = answer_server.CLASSIFY
+  request.model_spec.signature_name = signatures.CLASSIFY
   request.input.example_list.examples.extend(_example(*pair) for pair in batch)
   return prediction_log_pb2.PredictionLog(
     classify_log=prediction_log_pb2.ClassifyLog(request=request)

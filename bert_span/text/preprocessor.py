@@ -73,18 +73,30 @@ class SpanPreprocessor(keras.layers.Layer):
       The dict of `SlidingWindows`; with answers also start_positions and
       end_positions, int32 [windows], see `AnswerPositions`.
     """
-    questions = self.tokenizer(inputs["question"])
-    # Questions about the same passage share its tokens.
-    distinct, index = tf.unique(inputs["context"])
-    context = self.tokenizer(distinct).gather(index)
-    windows = self.sliding_windows(questions.ids, context)
+    placed = self.place(inputs["question"], inputs["context"])
+    windows = self.sliding_windows.all_tables(placed)
     if "answer_text" in inputs:
       answer_ids = self.tokenizer(inputs["answer_text"]).ids
       starts, ends = self.answer_positions(
-        windows, inputs["context"], context, answer_ids, inputs
+        windows, inputs["context"], placed.context, answer_ids, inputs
       )
       windows["start_positions"], windows["end_positions"] = starts, ends
     return windows
+
+  def place(self, questions, contexts):
+    """Tokenizes a batch and finds out where its windows stand.
+
+    Args:
+      questions, contexts: string [batch].
+
+    Returns:
+      `PlacedWindows`.
+    """
+    question_ids = self.tokenizer(questions).ids
+    # Questions about the same passage share its tokens.
+    distinct, index = tf.unique(contexts)
+    context = self.tokenizer(distinct).gather(index)
+    return self.sliding_windows.place(question_ids, context)
 
   def get_config(self):
     """Arguments that rebuild the layer."""

@@ -15,6 +15,7 @@ and min(0, 3) = 0 in window 2, so window 1 it is.
 """
 
 import dataclasses
+from typing import NamedTuple
 
 import keras
 import tensorflow as tf
@@ -62,6 +63,27 @@ class WindowOptions:
       )
 
 
+class PlacedWindows(NamedTuple):
+  """Where the windows of a batch stand; what is in them is made from it.
+
+  Attributes:
+    question_ids: int32 ragged [batch, question tokens].
+    context: `Tokens` of the passages.
+    columns: dict of example_index, doc_span_index, context_start,
+      context_length and first_context_position, see `SlidingWindows.call`.
+  """
+
+  question_ids: tf.RaggedTensor
+  context: Tokens
+  columns: dict[str, tf.Tensor]
+
+  @property
+  def lengths(self):
+    """WordPieces of each window, question and specials included: [windows]."""
+    columns = self.columns
+    return columns["first_context_position"] + columns["context_length"] + 1
+
+
 @keras.saving.register_keras_serializable(package="bert_span")
 class SlidingWindows(keras.layers.Layer):
   """Makes the windows of a batch of tokenized questions and passages.
@@ -107,31 +129,87 @@ class SlidingWindows(keras.layers.Layer):
           half-open offsets into the passage; -1 outside its tokens.
         is_max_context: bool [windows, seq_length].
     """
+    return self.all_tables(self.place(question_ids, context))
+
+  def place(self, question_ids, context):
+    """Where each window begins and how much of its passage it holds.
+
+    windows of an example = 1 + max(0, ceil((tokens - room) / step)), with
+    room = max_seq_length - question tokens - 3, step = min(room, doc_stride).
+
+    Args:
+      question_ids, context: see `call`.
+
+    Returns:
+      `PlacedWindows`.
+    """
     question_ids = self.shortened(question_ids)
-    windows = self._place(question_ids, context)
-    positions = tf.range(self._seq_length(windows), dtype=tf.int32)[tf.newaxis]
-    in_context, token = _context_tokens(windows, context, positions)
-    question_lengths = windows["first_context_position"] - 2
-    lengths = question_lengths + windows["context_length"] + _NUM_SPECIAL_TOKENS
-    input_mask = positions < lengths[:, tf.newaxis]  # [windows, seq_length]
+    num_tokens = tf.cast(context.ids.row_lengths(), tf.int32)
+    question_lengths = tf.cast(question_ids.row_lengths(), tf.int32)
+    room = self.options.max_seq_length - question_lengths - _NUM_SPECIAL_TOKENS
+    # As run_squad: a stride longer than the window must not skip tokens.
+    step = tf.minimum(room, self.options.doc_stride)
+    further = tf.maximum(0, num_tokens - room)
+    num_windows = 1 + (further + step - 1) // step
+    num_windows = tf.where(num_tokens > 0, num_windows, 0)
+    example_index = self.window_examples(num_windows)
+    first_window = tf.gather(
+      tf.cumsum(num_windows, exclusive=True), example_index
+    )
+    doc_span_index = tf.range(tf.size(example_index)) - first_window
+    context_start = doc_span_index * tf.gather(step, example_index)
+    left = tf.gather(num_tokens, example_index) - context_start
+    columns = {
+      "example_index": example_index,
+      "doc_span_index": doc_span_index,
+      "context_start": context_start,
+      "context_length": tf.minimum(tf.gather(room, example_index), left),
+      "first_context_position": tf.gather(question_lengths, example_index) + 2,
+    }
+    return PlacedWindows(question_ids, context, columns)
+
+  def all_tables(self, placed):
+    """Makes all windows of a `PlacedWindows`, the dict of `call`."""
+    longest = tf.reduce_max(tf.concat([[0], placed.lengths], 0))  # no window: 0
+    return self.tables(
+      placed,
+      tf.range(tf.size(placed.lengths)),
+      self.options.max_seq_length if self.pad_to_max else longest,
+    )
+
+  def tables(self, placed, rows, seq_length):
+    """Makes some of the windows that were placed.
+
+    Args:
+      placed: `PlacedWindows`.
+      rows: int32 [windows], which of them.
+      seq_length: int32 scalar, WordPieces of the longest of them at least.
+
+    Returns:
+      Dict of these windows, see `call`.
+    """
+    windows = _take(placed.columns, rows)
+    positions = tf.range(seq_length, dtype=tf.int32)[tf.newaxis]
+    in_context, token = _context_tokens(windows, placed.context, positions)
+    lengths = tf.gather(placed.lengths, rows)[:, tf.newaxis]
+    input_mask = positions < lengths  # [windows, seq_length]
     segment = positions >= windows["first_context_position"][:, tf.newaxis]
     outside = tf.constant(-1)
     return {
       **windows,
       "input_ids": self._input_ids(
-        windows, question_ids, context, positions, in_context, token
+        windows, placed, positions, in_context, token
       ),
       "segment_ids": tf.cast(segment & input_mask, tf.int32),
       "input_mask": tf.cast(input_mask, tf.int32),
       "token_char_starts": tf.where(
-        in_context, _gather(context.char_starts, token), outside
+        in_context, tf.gather(placed.context.char_starts.values, token), outside
       ),
       "token_char_ends": tf.where(
-        in_context, _gather(context.char_ends, token), outside
+        in_context, tf.gather(placed.context.char_ends.values, token), outside
       ),
-      "is_max_context": _max_context(
-        windows, in_context, positions, self.context_score
-      ),
+      "is_max_context": in_context
+      & _shows_best(placed.columns, rows, positions, self.context_score),
     }
 
   def context_score(self, least, length):
@@ -186,54 +264,20 @@ class SlidingWindows(keras.layers.Layer):
     """The layer of a `get_config`."""
     return cls(**{**config, "options": WindowOptions(**config["options"])})
 
-  def _place(self, question_ids, context):
-    """Where each window begins and how much of its passage it holds.
-
-    windows of an example = 1 + max(0, ceil((tokens - room) / step)), with
-    room = max_seq_length - question tokens - 3, step = min(room, doc_stride).
-    """
-    num_tokens = tf.cast(context.ids.row_lengths(), tf.int32)
-    question_lengths = tf.cast(question_ids.row_lengths(), tf.int32)
-    room = self.options.max_seq_length - question_lengths - _NUM_SPECIAL_TOKENS
-    # As run_squad: a stride longer than the window must not skip tokens.
-    step = tf.minimum(room, self.options.doc_stride)
-    further = tf.maximum(0, num_tokens - room)
-    num_windows = 1 + (further + step - 1) // step
-    num_windows = tf.where(num_tokens > 0, num_windows, 0)
-    example_index = self.window_examples(num_windows)
-    first_window = tf.gather(
-      tf.cumsum(num_windows, exclusive=True), example_index
-    )
-    doc_span_index = tf.range(tf.size(example_index)) - first_window
-    context_start = doc_span_index * tf.gather(step, example_index)
-    left = tf.gather(num_tokens, example_index) - context_start
-    return {
-      "example_index": example_index,
-      "doc_span_index": doc_span_index,
-      "context_start": context_start,
-      "context_length": tf.minimum(tf.gather(room, example_index), left),
-      "first_context_position": tf.gather(question_lengths, example_index) + 2,
-    }
-
-  def _seq_length(self, windows):
-    if self.pad_to_max:
-      return tf.constant(self.options.max_seq_length)
-    lengths = windows["first_context_position"] + windows["context_length"] + 1
-    return tf.reduce_max(tf.concat([[0], lengths], 0))  # no window: 0
-
-  def _input_ids(
-    self, windows, question_ids, context, positions, in_context, token
-  ):
+  def _input_ids(self, windows, placed, positions, in_context, token):
     """[CLS] question [SEP] window [SEP] [PAD] ..: [windows, seq_length]."""
     first = windows["first_context_position"][:, tf.newaxis]
     last_sep = first + windows["context_length"][:, tf.newaxis]
     question_start = tf.gather(
-      tf.cast(question_ids.row_starts(), tf.int32), windows["example_index"]
+      tf.cast(placed.question_ids.row_starts(), tf.int32),
+      windows["example_index"],
     )
     in_question = (positions > 0) & (positions < first - 1)
     question = question_start[:, tf.newaxis] + positions - 1
-    question = _gather(question_ids, tf.where(in_question, question, 0))
-    ids = tf.where(in_context, _gather(context.ids, token), 0)
+    # One more than there is, for a batch of empty questions.
+    values = tf.concat([placed.question_ids.values, [0]], 0)
+    question = tf.gather(values, tf.where(in_question, question, 0))
+    ids = tf.where(in_context, tf.gather(placed.context.ids.values, token), 0)
     ids = tf.where(in_question, question, ids)
     is_sep = (positions == first - 1) | (positions == last_sep)
     ids = tf.where(is_sep, self.sep_id, ids)
@@ -259,14 +303,8 @@ def _context_tokens(windows, context: Tokens, positions):
   return in_context, tf.where(in_context, start + offset, 0)
 
 
-def _gather(ragged, index):
-  """ragged.values[index], also where there is no value and no index but 0."""
-  values = tf.concat([ragged.values, tf.zeros([1], ragged.dtype)], 0)
-  return tf.gather(values, index)
-
-
-def _max_context(windows, in_context, positions, score_of):
-  """Marks each token of a passage in the one window that shows it best.
+def _shows_best(columns, rows, positions, score_of):
+  """Whether a window shows the passage's token at a position best of all.
 
   score = min(tokens to its left, to its right) + 0.01 * window length; the
   first window wins a tie. From one window to the next a token has fewer tokens
@@ -274,27 +312,38 @@ def _max_context(windows, in_context, positions, score_of):
   falls after it, so that comparing neighbours is enough. `score_of` is
   `SlidingWindows.context_score`.
 
+  Args:
+    columns: of `PlacedWindows`, for the neighbours' sake all of them.
+    rows: int32 [windows], those that are asked for.
+    positions: int32 [1, seq_length].
+
   Returns:
-    bool [windows, seq_length].
+    bool [windows, seq_length], without meaning outside the passage.
   """
-  left = positions - windows["first_context_position"][:, tf.newaxis]
-  starts, lengths = windows["context_start"], windows["context_length"]
+  own, before, after = (
+    _take({n: move(x)[:, tf.newaxis] for n, x in columns.items()}, rows)
+    for move in (tf.identity, _previous, _next)
+  )
+  left = positions - own["first_context_position"]
 
-  def score_and_presence(other_starts, other_lengths):
+  def score_and_presence(other):
     """Of each token in the window before or after; if it stands there."""
-    other_left = left + (starts - other_starts)[:, tf.newaxis]
-    length = other_lengths[:, tf.newaxis]
-    least = tf.minimum(other_left, length - other_left - 1)
-    return score_of(least, length), least >= 0
+    other_left = left + own["context_start"] - other["context_start"]
+    least = tf.minimum(other_left, other["context_length"] - other_left - 1)
+    return score_of(least, other["context_length"]), least >= 0
 
-  score, _ = score_and_presence(starts, lengths)
-  before, is_before = score_and_presence(_previous(starts), _previous(lengths))
-  after, is_after = score_and_presence(_next(starts), _next(lengths))
-  number = windows["doc_span_index"]
-  is_before &= (number > 0)[:, tf.newaxis]
-  is_after &= (_next(number) > 0)[:, tf.newaxis]
-  is_worse = (is_before & (before >= score)) | (is_after & (after > score))
-  return in_context & ~is_worse
+  score, _ = score_and_presence(own)
+  score_before, is_before = score_and_presence(before)
+  score_after, is_after = score_and_presence(after)
+  is_before &= own["doc_span_index"] > 0
+  is_after &= after["doc_span_index"] > 0
+  return ~(
+    (is_before & (score_before >= score)) | (is_after & (score_after > score))
+  )
+
+
+def _take(columns, rows):
+  return {name: tf.gather(values, rows) for name, values in columns.items()}
 
 
 def _previous(values):

@@ -3,9 +3,13 @@
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.answerer import Answerer
-from bert_span.answers.window_logits import NO_LOGIT
-from bert_span.data.window_batches import INPUT_SPECS
+from bert_span.answers.answer_forms import AnswerForms
+from bert_span.answers.window_logits import (
+  NO_LOGIT,
+  WindowDecoder,
+  WindowLogits,
+)
+from bert_span.data.window_batches import INPUT_SPECS, window_batches
 from bert_span.heads.known import find_head
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import WindowOptions
@@ -13,7 +17,7 @@ from bert_span.tflite import file as tflite_file
 from bert_span.tflite.runner import TFLiteRunner
 
 
-class TFLiteSpanExtractor(Answerer):
+class TFLiteSpanExtractor(AnswerForms):
   """Answers questions by a TFLite file, with this package's windows.
 
   Everything but the encoder is that of `SpanExtractor`: tokens, windows,
@@ -65,48 +69,42 @@ class TFLiteSpanExtractor(Answerer):
       read_vocabulary(path), config["do_lower_case"], self.window_options
     )
     super().__init__(
-      head,
-      decoder_options or head.options_type(**config["decoder"]),
-      tf.function(self.preprocessor, input_signature=[INPUT_SPECS]),
-      _TFLiteWindowScorer(self.runner, head),
+      head, decoder_options or head.options_type(**config["decoder"])
+    )
+    self._decode = WindowDecoder(head, self.decoder_options)
+    # Traced once, for whoever asks one question at a time.
+    self._make_windows = tf.function(
+      self.preprocessor, input_signature=[INPUT_SPECS]
     )
 
-
-def read_vocabulary(path):
-  """The vocabulary packed behind a TFLite file, as a list of tokens."""
-  files = tflite_file.read_files(path)
-  text = files[tflite_file.VOCABULARY_FILE].decode("utf-8")
-  return text.removesuffix("\n").split("\n")
-
-
-class _TFLiteWindowScorer:
-  """What `WindowScorer` is to a Keras model."""
-
-  def __init__(self, runner, head):
-    self._runner = runner
-    self._shapes = head.logits
-
-  def __call__(self, windows, batch_size):
-    """Scores the positions of all windows, one window after the other.
+  def predict(self, examples, on_logits=None):
+    """Answers many questions.
 
     Args:
-      windows: dict of arrays, see `SlidingWindows`.
-      batch_size: not used: the file takes one window.
+      examples: sequence of `SquadExample`.
+      on_logits: called with the `WindowLogits` of each `example_batches`.
 
-    Returns:
-      Dict of arrays, see `WindowScorer`; padding has the logit NO_LOGIT.
+    Yields:
+      Predictions of the head, in the order of `examples`.
     """
-    del batch_size
+    for batch, windows in window_batches(examples, self._make_windows):
+      logits = WindowLogits(batch, windows, self._score(windows))
+      if on_logits:
+        on_logits(logits)
+      yield from self._decode(logits)
+
+  def _score(self, windows):
+    """Logits of all windows; NO_LOGIT on padding."""
     mask = windows["input_mask"]
     lengths = mask.sum(axis=1)
     logits = {
       name: np.full([*mask.shape, *shape], NO_LOGIT, np.float32)
-      for name, shape in self._shapes.items()
+      for name, shape in self.head.logits.items()
     }
     # By length, so that the runtime plans its memory once a length.
     for row in np.argsort(lengths, kind="stable"):
       length = lengths[row]
-      outputs = self._runner(
+      outputs = self.runner(
         *(
           windows[name][row, :length]
           for name in ("input_ids", "input_mask", "segment_ids")
@@ -115,6 +113,13 @@ class _TFLiteWindowScorer:
       for name, values in logits.items():
         values[row, :length] = outputs[name]
     return logits
+
+
+def read_vocabulary(path):
+  """The vocabulary packed behind a TFLite file, as a list of tokens."""
+  files = tflite_file.read_files(path)
+  text = files[tflite_file.VOCABULARY_FILE].decode("utf-8")
+  return text.removesuffix("\n").split("\n")
 
 
 def _check_length(path, runner, max_seq_length):

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from bert_span.answers.answerer import AnswerForms
+from bert_span.answers.answer_forms import AnswerForms
 from bert_span.answers.decoding.predictions import predictions_of
 from bert_span.heads.known import find_head
 from bert_span.storage.utf8 import encodable

@@ -49,7 +49,7 @@ def verify(path, extractor, examples, quantization):
 
   Args:
     path: local path of the file.
-    extractor: the `Answerer` of the model.
+    extractor: `SpanExtractor` of the model.
     examples: list of `SquadExample`.
     quantization: see `ConversionOptions`.
 

@@ -41,15 +41,11 @@ class InsideLoss(keras.losses.Loss):
     return -tf.reduce_sum(y_true * tf.nn.log_softmax(y_pred), axis=(1, 2))
 
 
-def _make_decoder(options):
-  decoder = BioDecoder(options)
-
-  def decode(contexts, windows, logits):
+class InsideDecoder(BioDecoder):
+  def read(self, windows, inside_logits):
     # B is less probable than I, so that tokens in a row are one span.
-    bio = tf.concat([logits[..., :1] - 1, logits], axis=-1)
-    return decoder(contexts, windows, bio)
-
-  return decode
+    b_logits = inside_logits[..., :1] - 1
+    return super().read(windows, tf.concat([b_logits, inside_logits], axis=-1))
 
 
 INSIDE_HEAD = dataclasses.replace(
@@ -61,7 +57,7 @@ INSIDE_HEAD = dataclasses.replace(
   ),
   make_loss=lambda options: InsideLoss(),
   fingerprint=lambda options: {"head": "inside"},
-  make_decoder=_make_decoder,
+  make_decoder=InsideDecoder,
   make_observer=lambda num_questions: None,
   served=dataclasses.replace(
     BIO_HEAD.served, logits_guide={"inside_logits": "scores of I and O"}

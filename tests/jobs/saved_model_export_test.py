@@ -10,9 +10,9 @@ import pytest
 import tensorflow as tf
 from tiny_extractor import tiny_extractor
 
+from bert_span.answers.window_steps import StepOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.jobs import saved_model_export
-from bert_span.serving.answer_server import ServingOptions
 
 _HAS_SERVING_API = importlib.util.find_spec("tensorflow_serving") is not None
 
@@ -32,7 +32,7 @@ def test_a_version_is_written_checked_and_described(tmp_path):
   path, verified = saved_model_export.export_saved_model(
     tiny_extractor(),
     tmp_path / "base",
-    options=ServingOptions(5),
+    steps=StepOptions(5),
     source=str(tmp_path / "model"),
   )
   assert path == str(tmp_path / "base" / "1")

@@ -10,8 +10,9 @@ from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import BioDecoderOptions, SpanExtractor, SquadExample
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
+from bert_span.answers.window_steps import StepOptions
 from bert_span.heads.bio import BIO_HEAD
-from bert_span.serving.answer_server import AnswerServer, ServingOptions
+from bert_span.serving.signatures import ServedModel
 
 pytestmark = pytest.mark.large
 _BEST = ("char_start", "char_end", "score", "probability")
@@ -20,7 +21,7 @@ _BEST = ("char_start", "char_end", "score", "probability")
 @functools.cache
 def _extractor_and_server():
   extractor = tiny_extractor(version_2=True, head=BIO_HEAD)
-  return extractor, AnswerServer(extractor, ServingOptions(2))
+  return extractor, ServedModel(extractor, StepOptions(2))
 
 
 def _check_equal(columns, predictions, contexts):
@@ -154,11 +155,11 @@ def test_examples_answer_as_serving_default_and_classes_are_the_spans():
   pairs = [(QUESTION, CONTEXT), ("", CONTEXT), ("Who?", "É " + CONTEXT)]
   serialized = tf.constant([serialized_example(*pair) for pair in pairs])
   expected = ask(server, *zip(*pairs, strict=True))
-  columns = server.signatures["examples"](serialized)
+  columns = server.functions["examples"](serialized)
   assert set(columns) == set(expected)
   for name, values in columns.items():
     assert values.numpy().tolist() == expected[name].tolist()
-  found = server.signatures["classify"](serialized)
+  found = server.functions["classify"](serialized)
   assert set(found) == {"classes", "scores"}
   assert (found["classes"].numpy() == expected["span_text"]).all()
   scores = found["scores"].numpy()
@@ -172,7 +173,7 @@ def test_logits_are_those_of_three_tags():
   extractor, server = _extractor_and_server()
   ids = tf.constant([[2, 15, 12, 3, 5, 6, 7, 3], [2, 16, 12, 3, 5, 3, 0, 0]])
   mask, segments = tf.cast(ids > 0, tf.int32), tf.zeros_like(ids)
-  logits = server.signatures["logits"](
+  logits = server.functions["logits"](
     input_ids=ids, input_mask=mask, segment_ids=segments
   )
   expected = extractor.model(
@@ -205,7 +206,7 @@ def test_decoding_is_fixed_by_the_options(options):
     fixed_length=options.decoding == "greedy",
   )
   questions, contexts = [QUESTION, "When?"], [CONTEXT, CONTEXT * 3]
-  columns = ask(AnswerServer(extractor), questions, contexts)
+  columns = ask(ServedModel(extractor), questions, contexts)
   predictions = list(extractor.predict(_examples(questions, contexts)))
   _check_equal(columns, predictions, contexts)
   if options.threshold:

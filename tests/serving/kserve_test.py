@@ -56,11 +56,11 @@ def _serving(extractor, repository, folder):
     check=False,
   ).returncode:
     pytest.skip("needs kserve, here or in BERT_SPAN_KSERVE_PYTHON")
-  from bert_span.serving.answer_server import AnswerServer
+  from bert_span.serving.signatures import ServedModel
   from bert_span.serving.version_folder import write_saved_model
 
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
-  write_saved_model(AnswerServer(extractor), vocabulary, str(folder / "1"))
+  write_saved_model(ServedModel(extractor), vocabulary, str(folder / "1"))
   port = _free_port()
   log_path = folder / "log.txt"
   with log_path.open("w") as log:

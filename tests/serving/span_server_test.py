@@ -9,7 +9,8 @@ from server_requests import ask, serialized_example
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
-from bert_span.serving.answer_server import AnswerServer, ServingOptions
+from bert_span.answers.window_steps import StepOptions
+from bert_span.serving.signatures import ServedModel
 from bert_span.squad.example import SquadExample
 from bert_span.text.windows import WindowOptions
 
@@ -17,7 +18,7 @@ from bert_span.text.windows import WindowOptions
 @functools.cache
 def _extractor_and_server():
   extractor = tiny_extractor(version_2=True)
-  return extractor, AnswerServer(extractor, ServingOptions(2))
+  return extractor, ServedModel(extractor, StepOptions(2))
 
 
 def _check_equal(columns, predictions, contexts):
@@ -135,11 +136,11 @@ def test_examples_and_classify_answer_as_serving_default():
   pairs = [(QUESTION, CONTEXT), ("", CONTEXT), ("Who?", "É " + CONTEXT)]
   serialized = [serialized_example(*pair) for pair in pairs]
   expected = ask(server, *zip(*pairs, strict=True))
-  columns = server.signatures["examples"](tf.constant(serialized))
+  columns = server.functions["examples"](tf.constant(serialized))
   assert set(columns) == set(expected)
   for name, values in columns.items():
     assert values.numpy().tolist() == expected[name].tolist()
-  classes = server.signatures["classify"](tf.constant(serialized))
+  classes = server.functions["classify"](tf.constant(serialized))
   assert set(classes) == {"classes", "scores"}
   assert (classes["classes"].numpy() == expected["n_best_answer"]).all()
   assert (classes["scores"].numpy() == expected["n_best_probability"]).all()
@@ -151,7 +152,7 @@ def test_logits_have_the_classic_names():
   extractor, server = _extractor_and_server()
   ids = tf.constant([[2, 15, 12, 3, 5, 6, 7, 3], [2, 16, 12, 3, 5, 3, 0, 0]])
   mask, segments = tf.cast(ids > 0, tf.int32), tf.zeros_like(ids)
-  logits = server.signatures["logits"](
+  logits = server.functions["logits"](
     input_ids=ids, input_mask=mask, segment_ids=segments
   )
   expected = extractor.model(
@@ -165,7 +166,7 @@ def test_logits_have_the_classic_names():
 @pytest.mark.large
 def test_fixed_length_serves_what_a_fixed_length_extractor_answers():
   extractor = tiny_extractor(version_2=True, fixed_length=True)
-  server = AnswerServer(extractor)
+  server = ServedModel(extractor)
   example = SquadExample("0", "Who?", CONTEXT)
   columns = ask(server, ["Who?"], [CONTEXT])
   _check_equal(columns, list(extractor.predict([example])), [CONTEXT])
@@ -174,7 +175,7 @@ def test_fixed_length_serves_what_a_fixed_length_extractor_answers():
 @pytest.mark.large
 def test_compiled_encoder_gives_the_same_answers():
   extractor = tiny_extractor()
-  server = AnswerServer(extractor, ServingOptions(4, jit_compile=True))
+  server = ServedModel(extractor, StepOptions(4, jit_compile=True))
   questions, contexts = [QUESTION] * 2, [CONTEXT * 3, CONTEXT]
   examples = [SquadExample("0", QUESTION, text) for text in contexts]
   columns = ask(server, questions, contexts)
@@ -184,9 +185,4 @@ def test_compiled_encoder_gives_the_same_answers():
 def test_questions_that_would_all_be_empty_are_refused():
   extractor = tiny_extractor(window_options=WindowOptions(32, 8, 0))
   with pytest.raises(ValueError, match="max_query_length must be at least 1"):
-    AnswerServer(extractor)
-
-
-def test_a_step_has_at_least_one_window():
-  with pytest.raises(ValueError, match="max_windows_per_step"):
-    ServingOptions(max_windows_per_step=0)
+    ServedModel(extractor)

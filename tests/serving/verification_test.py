@@ -19,7 +19,7 @@ from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_model import SpanModel
 from bert_span.serving import verification
-from bert_span.serving.answer_server import AnswerServer
+from bert_span.serving.signatures import ServedModel
 from bert_span.serving.version_folder import write_saved_model
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
@@ -145,7 +145,7 @@ def test_two_hundred_real_questions_are_answered_alike(
   extractor = _random_extractor(uncased_vocab_file, head)
   directory = str(tmp_path / "1")
   write_saved_model(
-    AnswerServer(extractor),
+    ServedModel(extractor),
     extractor.preprocessor.tokenizer.vocabulary,
     directory,
   )

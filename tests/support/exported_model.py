@@ -8,7 +8,8 @@ import tempfile
 
 from tiny_extractor import tiny_extractor
 
-from bert_span.serving.answer_server import AnswerServer, ServingOptions
+from bert_span.answers.window_steps import StepOptions
+from bert_span.serving.signatures import ServedModel
 from bert_span.serving.version_folder import write_saved_model
 
 
@@ -26,7 +27,7 @@ def exported_model(head):
   atexit.register(shutil.rmtree, folder, ignore_errors=True)
   directory = os.path.join(folder, "1")
   write_saved_model(
-    AnswerServer(extractor, ServingOptions(3)),
+    ServedModel(extractor, StepOptions(3)),
     extractor.preprocessor.tokenizer.vocabulary,
     directory,
   )

@@ -1,11 +1,11 @@
-"""Questions to an `AnswerServer`, as servers put them."""
+"""Questions to a `ServedModel`, as servers put them."""
 
 import tensorflow as tf
 
 
 def ask(server, questions, contexts):
   """The columns of a batch, strings or bytes, as arrays."""
-  columns = server.answer(
+  columns = server.functions["serving_default"](
     tf.constant(questions, tf.string, [len(questions)]),
     tf.constant(contexts, tf.string, [len(contexts)]),
   )

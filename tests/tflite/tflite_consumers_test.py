@@ -8,7 +8,11 @@ from exported_tflite import exported_tflite
 from tensorflow.lite.python.interpreter import Interpreter
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
-from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
+from bert_span.answers.window_logits import (
+  NO_LOGIT,
+  WindowDecoder,
+  WindowLogits,
+)
 from bert_span.data.window_batches import example_arrays
 from bert_span.squad.example import SquadExample
 from bert_span.tflite.tflite_text_extractor import TFLiteTextExtractor
@@ -92,7 +96,8 @@ def _spans(extractor, windows, logits):
   logits = np.where(windows["input_mask"] == 1, logits, NO_LOGIT)
   named = dict(zip(_LOGITS, logits.astype(np.float32), strict=True))
   found = WindowLogits(_EXAMPLES, windows, named)
-  return [(p.char_start, p.char_end) for p in extractor.decode(found)]
+  decode = WindowDecoder(extractor.head, extractor.decoder_options)
+  return [(p.char_start, p.char_end) for p in decode(found)]
 
 
 def _check_equal(given, expected, extractor, windows, tolerance):

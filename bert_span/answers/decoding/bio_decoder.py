@@ -117,12 +117,30 @@ class BioDecoder(keras.layers.Layer):
       span_char_end (int32, characters, half-open), span_score,
       span_probability (float64). max_spans is 1 at least.
     """
+    return self.answers(contexts, self.read(windows, tag_logits))
+
+  def read(self, windows, tag_logits):
+    """What the answers need to know of windows, see `SpanDecoder.read`.
+
+    Args:
+      windows, tag_logits: see `call`.
+    """
+    return {"tokens": bio_paths.read_tokens(windows, _finite(tag_logits))}
+
+  def answers(self, contexts, parts):
+    """The answers of a batch of examples, of all their windows.
+
+    Args:
+      contexts: string [examples], valid UTF-8.
+      parts: what `read` gives, in the order of the windows.
+
+    Returns:
+      See `call`.
+    """
     contexts = tf.convert_to_tensor(contexts, tf.string)
     characters = span_text.context_characters(contexts)
     num_examples = tf.size(contexts)
-    tokens = bio_paths.passage_tokens(
-      windows, _finite(tag_logits), num_examples
-    )
+    tokens = bio_paths.passage_tokens(parts["tokens"], num_examples)
     path = bio_paths.best_span_path(tokens)
     null_odds = tf.where(
       tokens.num_tokens > 0,

@@ -75,39 +75,52 @@ class SpanPath(NamedTuple):
   odds: tf.Tensor
 
 
-def passage_tokens(windows, tag_logits, num_examples):
-  """Takes every token from its max-context window.
+def read_tokens(windows, tag_logits):
+  """The tokens whose max-context window is one of these.
 
   Args:
     windows: dict of tensors, see `SlidingWindows`.
     tag_logits: float [windows, seq_length, 3].
+
+  Returns:
+    Dict of columns [tokens]: window, example_index, token (its place in the
+    passage), char_start, char_end int32, and tag_logits float64 [tokens, 3].
+  """
+  at = tf.where(windows["is_max_context"])  # [tokens, 2]
+  window = tf.cast(at[:, 0], tf.int32)
+  shift = windows["context_start"] - windows["first_context_position"]
+  return {
+    "window": window,
+    "example_index": tf.gather(windows["example_index"], window),
+    "token": tf.cast(at[:, 1], tf.int32) + tf.gather(shift, window),
+    "char_start": tf.gather_nd(windows["token_char_starts"], at),
+    "char_end": tf.gather_nd(windows["token_char_ends"], at),
+    "tag_logits": tf.cast(tf.gather_nd(tag_logits, at), tf.float64),
+  }
+
+
+def passage_tokens(tokens, num_examples):
+  """Puts the tokens of all windows in their place.
+
+  Args:
+    tokens: `read_tokens` of all windows of the examples.
     num_examples: int32 scalar, rows of the batch; one may have no window.
 
   Returns:
     `PassageTokens`.
   """
-  num_tokens = tf.math.unsorted_segment_max(
-    windows["context_start"] + windows["context_length"],
-    windows["example_index"],
-    num_examples,
+  num_tokens = tf.math.unsorted_segment_sum(
+    tf.ones_like(tokens["token"]), tokens["example_index"], num_examples
   )
-  num_tokens = tf.maximum(num_tokens, 0)  # the maximum of nothing is negative
   columns = tf.reduce_max(tf.concat([[0], num_tokens], 0)) + 1
-  at = tf.where(windows["is_max_context"])  # [all tokens, 2]
-  window = at[:, 0]
-  token = tf.cast(at[:, 1], tf.int32) + tf.gather(
-    windows["context_start"] - windows["first_context_position"], window
-  )
-  place = tf.stack([tf.gather(windows["example_index"], window), token], axis=1)
-
-  def table(values, shape):
-    return tf.scatter_nd(place, tf.gather_nd(values, at), shape)
-
   shape = tf.stack([num_examples, columns])
+  place = tf.stack([tokens["example_index"], tokens["token"]], axis=1)
   return PassageTokens(
-    table(tf.cast(tag_logits, tf.float64), tf.concat([shape, [NUM_TAGS]], 0)),
-    table(windows["token_char_starts"], shape),
-    table(windows["token_char_ends"], shape),
+    tf.scatter_nd(
+      place, tokens["tag_logits"], tf.concat([shape, [NUM_TAGS]], 0)
+    ),
+    tf.scatter_nd(place, tokens["char_start"], shape),
+    tf.scatter_nd(place, tokens["char_end"], shape),
     num_tokens,
   )
 

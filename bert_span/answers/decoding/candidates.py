@@ -22,6 +22,7 @@ class Candidates(NamedTuple):
   """Spans of a batch of examples, one per row.
 
   Attributes:
+    window: int32 [candidates], the row of the window that it stands in.
     example_index: int32 [candidates], the example's row in the batch.
     char_start: int32 [candidates], characters into the context.
     char_end: int32 [candidates], characters, exclusive.
@@ -31,6 +32,7 @@ class Candidates(NamedTuple):
     end_score: float64 [candidates].
   """
 
+  window: tf.Tensor
   example_index: tf.Tensor
   char_start: tf.Tensor
   char_end: tf.Tensor
@@ -114,6 +116,7 @@ def span_candidates(
   at_start = tf.stack([window, start], axis=1)  # [candidates, 2]
   at_end = tf.stack([window, end], axis=1)
   return Candidates(
+    window=window,
     example_index=tf.gather(windows["example_index"], window),
     char_start=tf.gather_nd(windows["token_char_starts"], at_start),
     char_end=tf.gather_nd(windows["token_char_ends"], at_end),

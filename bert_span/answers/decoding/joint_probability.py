@@ -39,41 +39,59 @@ from bert_span.answers.decoding import candidates as candidates_lib
 _LOG_ZERO = -1e30
 
 
-def log_partition(
+def span_log_sums(
   windows,
   start_logits,
   end_logits,
-  null_logits,
   temperature,
   max_answer_length,
   dtype=tf.float64,
 ):
-  """Log Z of each example, see the module.
+  """Log of the sum over the spans that begin in each window, see the module.
 
   Args:
-    windows: dict of tensors of text/windows.py; used are example_index,
-      token_char_starts, token_char_ends and is_max_context.
+    windows: dict of tensors of text/windows.py; used are token_char_starts,
+      token_char_ends and is_max_context.
     start_logits: float32 [windows, seq_length].
     end_logits: float32 [windows, seq_length].
-    null_logits: `dtype` [examples], the logit of "no answer"; 0 where there is
-      no window.
     temperature: float or `dtype` scalar, above 0.
     max_answer_length: int, in WordPieces.
     dtype: float type that is computed in; TFLite has float32 only.
 
   Returns:
-    `dtype` [examples], in nats.
+    `dtype` [windows], in nats.
   """
   # Not tf.cast, which would round a Python number to float32 first.
   temperature = tf.convert_to_tensor(temperature, dtype)
   may_start, may_end = candidates_lib.span_positions(windows)
   starts = _scaled(start_logits, may_start, temperature)
   ends = _scaled(end_logits, may_end, temperature)
-  of_start = starts + _log_sums_of_runs(ends, max_answer_length)
-  of_window = _log_sum_of_rows(of_start)  # [windows]
-  return _log_sum_with_null(
-    of_window, windows["example_index"], null_logits / temperature
+  return _log_sum_of_rows(starts + _log_sums_of_runs(ends, max_answer_length))
+
+
+def log_partition(log_sums, example_index, null):
+  """Log Z of each example, see the module.
+
+  Args:
+    log_sums: float [windows], `span_log_sums`.
+    example_index: int32 [windows].
+    null: float [examples], the logit of "no answer" over the temperature; 0
+      where there is no window.
+
+  Returns:
+    float [examples], in nats.
+  """
+  examples = tf.size(null)
+  # An example without a window has the lowest number as its maximum.
+  highest = tf.maximum(
+    null, tf.math.unsorted_segment_max(log_sums, example_index, examples)
   )
+  spans = tf.math.unsorted_segment_sum(
+    tf.exp(log_sums - tf.gather(highest, example_index)),
+    example_index,
+    examples,
+  )
+  return highest + tf.math.log(tf.exp(null - highest) + spans)
 
 
 def _scaled(logits, is_possible, temperature):
@@ -123,27 +141,3 @@ def _log_add(a, b):
   """Gives log(exp(a) + exp(b))."""
   # Not log1p, which TFLite lacks: next to the maximum it is the same.
   return tf.maximum(a, b) + tf.math.log(1 + tf.exp(-tf.abs(a - b)))
-
-
-def _log_sum_with_null(of_window, example_index, null):
-  """Log of exp(null) + the sum of exp(of_window) over an example's windows.
-
-  Args:
-    of_window: float [windows].
-    example_index: int32 [windows].
-    null: of the same type, [examples].
-
-  Returns:
-    Like null.
-  """
-  examples = tf.size(null)
-  # An example without a window has the lowest number as its maximum.
-  highest = tf.maximum(
-    null, tf.math.unsorted_segment_max(of_window, example_index, examples)
-  )
-  spans = tf.math.unsorted_segment_sum(
-    tf.exp(of_window - tf.gather(highest, example_index)),
-    example_index,
-    examples,
-  )
-  return highest + tf.math.log(tf.exp(null - highest) + spans)

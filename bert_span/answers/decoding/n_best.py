@@ -74,31 +74,42 @@ class NullEntry(NamedTuple):
     return _logit_sum(self)
 
 
-def null_entry(
-  example_index, start_logits, end_logits, start_scores, end_scores, examples
-):
-  """The [CLS] entry of each example's window with the lowest [CLS] score.
+def null_of_windows(start_logits, end_logits, start_scores, end_scores):
+  """How well "no answer" fits each window: what [CLS] has there.
+
+  Args:
+    start_logits: float32 [windows, seq_length].
+    end_logits: float32 [windows, seq_length].
+    start_scores: float64 [windows, seq_length], see position_scores.
+    end_scores: float64 [windows, seq_length].
+
+  Returns:
+    NullEntry with windows in the place of examples.
+  """
+  # Sums over the slice [:, :1], as [:, 0] fails for a seq_length of zero.
+  return NullEntry(
+    *(
+      tf.reduce_sum(values[:, :1], axis=1)
+      for values in (start_logits, end_logits, start_scores, end_scores)
+    )
+  )
+
+
+def null_entry(example_index, of_windows, examples):
+  """The null entry of each example: of its window with the lowest score.
 
   A question is unanswerable only if every window says so: hence the minimum.
   Of equal windows the first counts, as in run_squad.
 
   Args:
     example_index: int32 [windows].
-    start_logits: float32 [windows, seq_length].
-    end_logits: float32 [windows, seq_length].
-    start_scores: float64 [windows, seq_length].
-    end_scores: float64 [windows, seq_length].
+    of_windows: `null_of_windows`.
     examples: int32 scalar, the batch's number of examples.
 
   Returns:
     NullEntry.
   """
-  # Sums over the slice [:, :1], as [:, 0] fails for a seq_length of zero.
-  at_cls = [
-    tf.reduce_sum(values[:, :1], axis=1)
-    for values in (start_logits, end_logits, start_scores, end_scores)
-  ]  # each [windows]
-  scores = at_cls[2] + at_cls[3]
+  scores = of_windows.score
   lowest = tf.math.unsorted_segment_min(scores, example_index, examples)
   windows = tf.size(scores)
   is_lowest = tf.equal(scores, tf.gather(lowest, example_index))
@@ -106,7 +117,7 @@ def null_entry(
     tf.where(is_lowest, tf.range(windows), windows), example_index, examples
   )  # [examples]; a huge number where there is no window
   window = tf.minimum(window, windows)
-  return NullEntry(*(tf.gather(_with_zero(x), window) for x in at_cls))
+  return NullEntry(*(tf.gather(_with_zero(x), window) for x in of_windows))
 
 
 def distinct_entries(candidates, characters, examples, n_best_size):
@@ -225,7 +236,7 @@ def _table(candidates, kept, examples, n_best_size):
     tf.boolean_mask(tf.cast(kept, tf.int32), in_table),
   )
   return Entries(
-    *(tf.gather(_with_zero(column), row) for column in candidates[1:]),
+    *(tf.gather(_with_zero(column), row) for column in candidates[2:]),
     count=tf.minimum(found, n_best_size),
   )
 

@@ -10,19 +10,18 @@ import tensorflow as tf
 from bert_span.answers.decoding.joint_probability import log_partition
 
 
-def of_options(
-  windows, start_logits, end_logits, entries, spans, null, options
-):
+def of_options(entries, spans, null, options, example_index, log_sums):
   """The probabilities that the options ask for.
 
   Args:
-    windows, start_logits, end_logits: see `SpanDecoder.call`.
     entries, spans: Entries with and without the null entry.
     null: NullEntry.
     options: DecoderOptions.
+    example_index: int32 [windows].
+    log_sums: `span_log_sums` of the windows; None without a temperature.
   """
   if options.temperature is not None:
-    return among_all_spans(windows, start_logits, end_logits, null, options)
+    return among_all_spans(null, options, example_index, log_sums)
   if options.span_score == "mean_probability":
     return of_scores(has_span=spans.count > 0)
   return within_n_best(entries)
@@ -53,23 +52,18 @@ def of_scores(has_span):
   )
 
 
-def among_all_spans(windows, start_logits, end_logits, null, options):
+def among_all_spans(null, options, example_index, log_sums):
   """Among all spans of the passage and "no answer", at a temperature.
 
   Args:
-    windows, start_logits, end_logits: see `SpanDecoder.call`.
     null: NullEntry.
     options: DecoderOptions with a temperature.
+    example_index: int32 [windows].
+    log_sums: `span_log_sums` of the windows.
   """
   null_logits = null.logit_sum - options.null_shift
   log_z = log_partition(
-    windows,
-    start_logits,
-    end_logits,
-    null_logits,
-    options.temperature,
-    options.max_answer_length,
-    null_logits.dtype,
+    log_sums, example_index, null_logits / options.temperature
   )
 
   def probability_of(_, logit_sum, is_span):

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from bert_span.answers.decoding import candidates as candidates_lib
 from bert_span.answers.decoding import n_best, probabilities, span_text
+from bert_span.answers.decoding.joint_probability import span_log_sums
 
 SPAN_SCORES = ("logit_sum", "mean_probability")
 
@@ -153,20 +154,76 @@ class SpanDecoder(keras.layers.Layer):
       n_best_end_logit (float32), n_best_score, n_best_probability (float64).
       The null entry has text "" and characters 0, 0; padding is "" and zeros.
     """
-    contexts = tf.convert_to_tensor(contexts, tf.string)
-    characters = span_text.context_characters(contexts)
+    return self.answers(contexts, self.read(windows, start_logits, end_logits))
+
+  def read(self, windows, start_logits, end_logits):
+    """What the answers need to know of windows; of any of a batch's windows.
+
+    Args:
+      windows, start_logits, end_logits: see `call`.
+
+    Returns:
+      Dict of parts, each a dict of columns that are as long: "window", the row
+      of the window that a row of the part is from, and others.
+    """
     logits = (
       _finite(start_logits, "start_logits"),
       _finite(end_logits, "end_logits"),
     )
-    spans, null = self._spans_and_null(windows, *logits, characters)
+    options = self.options
+    scores = [
+      candidates_lib.position_scores(
+        values, windows["input_mask"], options.span_score
+      )
+      for values in logits
+    ]
+    found = candidates_lib.span_candidates(windows, *logits, *scores, options)
+    of_windows = {
+      "window": tf.range(tf.size(windows["example_index"])),
+      "example_index": windows["example_index"],
+      **n_best.null_of_windows(*logits, *scores)._asdict(),
+    }
+    if options.temperature is not None:
+      of_windows["log_sum"] = span_log_sums(
+        windows, *logits, options.temperature, options.max_answer_length
+      )
+    return {"candidates": found._asdict(), "windows": of_windows}
+
+  def answers(self, contexts, parts):
+    """The answers of a batch of examples, of all their windows.
+
+    Args:
+      contexts: string [examples], valid UTF-8.
+      parts: what `read` gives, in the order of the windows.
+
+    Returns:
+      See `call`.
+    """
+    contexts = tf.convert_to_tensor(contexts, tf.string)
+    characters = span_text.context_characters(contexts)
+    num_examples = tf.size(contexts)
+    of_windows = dict(parts["windows"])
+    del of_windows["window"]
+    example_index = of_windows.pop("example_index")
+    log_sums = of_windows.pop("log_sum", None)
+    spans = n_best.distinct_entries(
+      candidates_lib.best_first(
+        candidates_lib.Candidates(**parts["candidates"])
+      ),
+      characters,
+      num_examples,
+      self.options.n_best_size,
+    )
+    null = n_best.null_entry(
+      example_index, n_best.NullEntry(**of_windows), num_examples
+    )
     if self.options.version_2_with_negative:
       entries = n_best.with_null_entry(spans, null)
     else:
       # An empty list's first row of padding becomes its entry "", logits 0.
       entries = spans._replace(count=tf.maximum(spans.count, 1))
     probability_of = probabilities.of_options(
-      windows, *logits, entries, spans, null, self.options
+      entries, spans, null, self.options, example_index, log_sums
     )
     return {
       **self._answers(spans, null, characters, probability_of),
@@ -184,30 +241,6 @@ class SpanDecoder(keras.layers.Layer):
   def from_config(cls, config):
     """The layer of a get_config()."""
     return cls(**{**config, "options": DecoderOptions(**config["options"])})
-
-  def _spans_and_null(self, windows, start_logits, end_logits, characters):
-    """Entries without "no answer", and the NullEntry, of each example."""
-    examples = tf.cast(characters.nrows(), tf.int32)
-    logits = (start_logits, end_logits)
-    scores = [
-      candidates_lib.position_scores(
-        values, windows["input_mask"], self.options.span_score
-      )
-      for values in logits
-    ]
-    found = candidates_lib.span_candidates(
-      windows, *logits, *scores, self.options
-    )
-    spans = n_best.distinct_entries(
-      candidates_lib.best_first(found),
-      characters,
-      examples,
-      self.options.n_best_size,
-    )
-    null = n_best.null_entry(
-      windows["example_index"], *logits, *scores, examples
-    )
-    return spans, null
 
   def _answers(self, spans, null, characters, probability_of):
     """The columns of `call` that hold one value per example."""

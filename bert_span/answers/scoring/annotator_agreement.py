@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.decoding.bio_paths import passage_tokens
+from bert_span.answers.decoding.bio_paths import passage_tokens, read_tokens
 from bert_span.answers.scoring.reliability import equal_width_bins
 from bert_span.data.bio_labels import O, tag_labels
 from bert_span.squad.example import SquadExample
@@ -41,8 +41,7 @@ def tagged_passages(logits):
     `TaggedPassage`, in order; every token as its max-context window has it.
   """
   tokens = passage_tokens(
-    {name: tf.constant(values) for name, values in logits.windows.items()},
-    tf.constant(logits.logits["tag_logits"]),
+    read_tokens(logits.windows, logits.logits["tag_logits"]),
     len(logits.examples),
   )
   probabilities = tf.nn.softmax(tokens.tag_logits).numpy()

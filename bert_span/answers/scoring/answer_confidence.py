@@ -4,8 +4,11 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.decoding.candidates import position_scores
-from bert_span.answers.decoding.joint_probability import log_partition
-from bert_span.answers.decoding.n_best import null_entry
+from bert_span.answers.decoding.joint_probability import (
+  log_partition,
+  span_log_sums,
+)
+from bert_span.answers.decoding.n_best import null_entry, null_of_windows
 from bert_span.answers.window_logits import WINDOW_SPECS
 
 _LOGITS = tf.TensorSpec([None, None], tf.float32)  # [windows, seq_length]
@@ -84,16 +87,14 @@ class AnswerConfidence:
       position_scores(x, windows["input_mask"], self._options.span_score)
       for x in (start, end)
     ]
-    null = null_entry(windows["example_index"], start, end, *scores, examples)
+    example_index = windows["example_index"]
+    of_windows = null_of_windows(start, end, *scores)
+    null = null_entry(example_index, of_windows, examples)
     null_logits = null.logit_sum - self._options.null_shift
-    log_z = log_partition(
-      windows,
-      start,
-      end,
-      null_logits,
-      temperature,
-      self._options.max_answer_length,
+    log_sums = span_log_sums(
+      windows, start, end, temperature, self._options.max_answer_length
     )
+    log_z = log_partition(log_sums, example_index, null_logits / temperature)
     return log_z, null_logits
 
 

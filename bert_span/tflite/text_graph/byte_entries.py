@@ -52,7 +52,7 @@ def distinct_entries(candidates, context_bytes, n_best_size):
     ranked, context_bytes, num_candidates, n_best_size
   )
   is_entry = tf.range(n_best_size) < found.count
-  columns = [tf.gather(column, found.rows) for column in ranked[1:]]
+  columns = [tf.gather(column, found.rows) for column in ranked[2:]]
   return Entries(
     *(
       tf.where(is_entry, column, tf.zeros_like(column))[tf.newaxis]
@@ -62,29 +62,24 @@ def distinct_entries(candidates, context_bytes, n_best_size):
   )
 
 
-def null_entry(num_windows, start_logits, end_logits, start_scores, end_scores):
-  """The [CLS] entry of the window with the lowest [CLS] score.
+def null_entry(num_windows, of_windows):
+  """The null entry of the window with the lowest score.
 
   Args:
     num_windows: int32 scalar; rows behind them do not count.
-    start_logits, end_logits, start_scores, end_scores: float32
-      [at least num_windows and 1, seq_length].
+    of_windows: `NullEntry` of at least num_windows windows, and of one.
 
   Returns:
     `NullEntry` [1]; zeros where there is no window.
   """
-  at_cls = [
-    values[:, 0]
-    for values in (start_logits, end_logits, start_scores, end_scores)
-  ]
-  scores = at_cls[2] + at_cls[3]
+  scores = of_windows.score
   is_window = tf.range(tf.size(scores)) < num_windows
   # tf.argmin gives the first of equal ones.
   scores = tf.where(is_window, scores, scores.dtype.max)
   lowest = tf.argmin(scores, output_type=tf.int32)[tf.newaxis]
   has_window = num_windows > 0
   return NullEntry(
-    *(tf.where(has_window, tf.gather(values, lowest), 0.0) for values in at_cls)
+    *(tf.where(has_window, tf.gather(x, lowest), 0.0) for x in of_windows)
   )
 
 

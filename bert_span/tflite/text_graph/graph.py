@@ -1,6 +1,6 @@
 """Strings in, byte spans out: a span model as a graph that TFLite can hold.
 
-The steps are those of `AnswerServer`, for one question. Windows and candidates
+The steps are those of `AnswerGraph`, for one question. Windows and candidates
 are the very same code; tokens, context scores and n-best lists have forms of
 their own, since TFLite has no Unicode, no float64 and no string operations.
 """
@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from bert_span.answers.decoding import candidates as candidates_lib
 from bert_span.answers.decoding import n_best, probabilities
+from bert_span.answers.decoding.joint_probability import span_log_sums
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.text.windows import LENGTH_MULTIPLE
@@ -32,7 +33,7 @@ class TextGraph:
     n_best_byte_start, n_best_byte_end: int32 [1, n].
     n_best_start_logit, n_best_end_logit, n_best_score, n_best_probability:
       float32 [1, n].
-  As in `AnswerServer` a question without a single WordPiece gets no answer.
+  As in `AnswerGraph` a question without a single WordPiece gets no answer.
   Scores are sums in float32, where `SpanDecoder` takes float64.
 
   Args:
@@ -137,14 +138,25 @@ class TextGraph:
     spans = byte_entries.distinct_entries(
       found, context_bytes, options.n_best_size
     )
-    null = byte_entries.null_entry(num_windows, *logits, *scores)
+    null = byte_entries.null_entry(
+      num_windows, n_best.null_of_windows(*logits, *scores)
+    )
     if options.version_2_with_negative:
       entries = n_best.with_null_entry(spans, null)
     else:
       # As SpanDecoder: an empty list's padding becomes its entry, logits 0.
       entries = spans._replace(count=tf.maximum(spans.count, 1))
+    log_sums = None
+    if options.temperature is not None:
+      log_sums = span_log_sums(
+        windows,
+        *logits,
+        options.temperature,
+        options.max_answer_length,
+        tf.float32,
+      )
     probability_of = probabilities.of_options(
-      windows, *logits, entries, spans, null, options
+      entries, spans, null, options, windows["example_index"], log_sums
     )
     return _columns(options, spans, null, entries, probability_of)
 

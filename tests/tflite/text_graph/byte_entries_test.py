@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from bert_span.answers.decoding.candidates import Candidates
+from bert_span.answers.decoding.n_best import null_of_windows
 from bert_span.tflite.text_graph import byte_entries
 
 
@@ -10,8 +11,10 @@ def _candidates(spans):
   """Of rows (byte_start, byte_end, score)."""
   starts, ends, scores = zip(*spans, strict=True) if spans else ((), (), ())
   scores = tf.constant(scores, tf.float32)
+  zeros = tf.zeros_like(scores, tf.int32)
   return Candidates(
-    tf.zeros_like(scores, tf.int32),
+    zeros,
+    zeros,
     tf.constant(starts, tf.int32),
     tf.constant(ends, tf.int32),
     *(scores, 0 * scores, scores, 0 * scores),
@@ -58,8 +61,9 @@ def test_no_candidate_gives_an_empty_list():
 def test_the_null_entry_is_of_the_lowest_window():
   start = tf.constant([[3.0, 9.0], [1.0, 9.0], [1.0, 9.0], [-9.0, 0.0]])
   end = tf.constant([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
-  null = byte_entries.null_entry(3, start, end, start, end)
+  of_windows = null_of_windows(start, end, start, end)
+  null = byte_entries.null_entry(3, of_windows)
   assert null.score.numpy() == [2.0]
   assert null.start_logit.numpy() == [1.0]
-  null = byte_entries.null_entry(0, start, end, start, end)
+  null = byte_entries.null_entry(0, of_windows)
   assert null.score.numpy() == [0.0]

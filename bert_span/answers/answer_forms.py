@@ -1,9 +1,7 @@
-"""Answers of one question or of many, whatever scores the windows."""
+"""Answers of one question or of many, whatever the model is."""
 
 from typing import NamedTuple
 
-from bert_span.answers.window_logits import WindowDecoder, WindowLogits
-from bert_span.data.window_batches import window_batches
 from bert_span.squad.example import SquadExample
 
 
@@ -81,71 +79,6 @@ class AnswerForms:
     predictions = self.predict(_examples(question, context))
     spans = map(self.head.spans_of, predictions)
     return [[Answer(*_fields(span)) for span in answer] for answer in spans]
-
-
-class Answerer(AnswerForms):
-  """Windows in, logits from whoever gives them, answers out.
-
-  A Keras model and a TFLite file differ in what scores windows and share all
-  the rest.
-
-  Args:
-    head: `AnswerHead`.
-    decoder_options: those of the head.
-    make_windows: `SpanPreprocessor`, or a tf.function of one.
-    score_windows: function of windows (a dict of arrays, see `SlidingWindows`)
-      and the number to read at once; gives the dict of the head's logits,
-      float32 [windows, seq_length, ..].
-  """
-
-  def __init__(self, head, decoder_options, make_windows, score_windows):
-    super().__init__(head, decoder_options)
-    self._decode = WindowDecoder(head, decoder_options)
-    self._make_windows = make_windows
-    self._score_windows = score_windows
-
-  def predict(self, examples, batch_size=8, on_logits=None):
-    """Answers many questions.
-
-    Args:
-      examples: sequence of `SquadExample`.
-      batch_size: windows the model reads at once.
-      on_logits: called with the logits of each chunk of examples, see
-        `window_logits`.
-
-    Yields:
-      Predictions of the head, in the order of `examples`.
-    """
-    for logits in self.window_logits(examples, batch_size):
-      if on_logits:
-        on_logits(logits)
-      yield from self.decode(logits)
-
-  def window_logits(self, examples, batch_size=8):
-    """Runs the model on the windows of many questions.
-
-    Args:
-      examples: sequence of `SquadExample`.
-      batch_size: windows the model reads at once.
-
-    Yields:
-      `WindowLogits` of the examples of one `example_batches` at a time, in
-      order.
-    """
-    for batch, windows in window_batches(examples, self._make_windows):
-      logits = self._score_windows(windows, batch_size)
-      yield WindowLogits(batch, windows, logits)
-
-  def decode(self, logits):
-    """Turns logits into answers.
-
-    Args:
-      logits: what `window_logits` gives.
-
-    Returns:
-      List of predictions, one per example.
-    """
-    return self._decode(logits)
 
 
 def _mixed_error(question, context):

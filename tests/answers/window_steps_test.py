@@ -1,0 +1,166 @@
+"""Steps, order and padding of windows read in steps, with a known encoder."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_span.answers.window_logits import NO_LOGIT
+from bert_span.answers.window_steps import StepOptions, WindowSteps, pad_logits
+from bert_span.text.tokenizer import Tokens
+from bert_span.text.windows import SlidingWindows, WindowOptions
+
+_TWO = [(), ()]  # start and end logits
+_MAX_LENGTH = 75
+
+
+class _Encoder:
+  """Logits are the ids (starts) and their negatives (ends)."""
+
+  def __init__(self):
+    self.shapes = []
+
+  def __call__(self, input_ids, input_mask, segment_ids):
+    self.shapes.append(tuple(input_ids.shape))
+    assert input_mask.shape == segment_ids.shape == input_ids.shape
+    logits = tf.cast(input_ids, tf.float32)
+    return logits, -logits
+
+
+def _sliding_windows(fixed_length=False):
+  return SlidingWindows(
+    WindowOptions(_MAX_LENGTH, 8, 2), 101, 102, pad_to_max=fixed_length
+  )
+
+
+def _placed(lengths):
+  """Windows of these lengths, [CLS] q [SEP] .. [SEP], one an example."""
+  counts = [length - 4 for length in lengths]
+  ids = tf.ragged.range([1000 * (i + 1) for i in range(len(counts))], 10**6)
+  ids = tf.RaggedTensor.from_row_lengths(
+    tf.concat([row[:n] for row, n in zip(ids, counts, strict=True)], 0)
+    if counts
+    else tf.zeros([0], tf.int32),
+    tf.constant(counts, tf.int64),
+  )
+  questions = tf.RaggedTensor.from_row_lengths(
+    tf.fill([len(counts)], 7), tf.ones([len(counts)], tf.int64)
+  )
+  return _sliding_windows().place(questions, Tokens(ids, ids, ids + 1))
+
+
+def _read(encode, placed, options, fixed_length=False, shapes=_TWO):
+  """The logits of all windows, [windows, _MAX_LENGTH], in their order."""
+
+  def keep(windows, *logits):
+    missing = _MAX_LENGTH - tf.shape(windows["input_mask"])[1]
+    return {
+      "logits": {
+        "window": tf.range(tf.shape(windows["input_mask"])[0]),
+        **{str(i): pad_logits(x, missing) for i, x in enumerate(logits)},
+      }
+    }
+
+  steps = WindowSteps(encode, shapes, _sliding_windows(fixed_length), options)
+  rows = tf.range(tf.size(placed.lengths))
+  kept = steps(placed, rows, options.max_windows_per_step, keep)["logits"]
+  np.testing.assert_array_equal(kept["window"], rows)
+  return [kept[str(i)].numpy() for i in range(len(shapes))]
+
+
+def _whole(placed):
+  """All windows, padded to _MAX_LENGTH."""
+  windows = _sliding_windows(fixed_length=True).all_tables(placed)
+  return windows["input_ids"].numpy(), windows["input_mask"].numpy() == 1
+
+
+def test_similar_lengths_share_a_step_padded_to_a_multiple_of_32():
+  encoder = _Encoder()
+  placed = _placed([9, 40, 12, 70])
+  starts, ends = _read(encoder, placed, StepOptions(2))
+  assert encoder.shapes == [(2, 75), (2, 32)]  # 96 is more than there may be
+  ids, is_real = _whole(placed)
+  np.testing.assert_array_equal(starts, np.where(is_real, ids, NO_LOGIT))
+  np.testing.assert_array_equal(ends, np.where(is_real, -ids, NO_LOGIT))
+
+
+def test_a_step_has_as_many_windows_as_its_wordpieces_allow():
+  encoder = _Encoder()
+  placed = _placed([9, 40, 12, 70, 10, 11])
+  starts, _ = _read(encoder, placed, StepOptions(16, 70))
+  # 75 alone are too many, and a step all the same; 64; 2 x 32.
+  assert encoder.shapes == [(1, 75), (1, 64), (2, 32), (2, 32)]
+  ids, is_real = _whole(placed)
+  np.testing.assert_array_equal(starts, np.where(is_real, ids, NO_LOGIT))
+
+
+@pytest.mark.parametrize("fixed_length", [False, True])
+def test_logits_may_be_several_a_position(fixed_length):
+  def encode(input_ids, input_mask, segment_ids):
+    ids = tf.cast(input_ids, tf.float32)
+    return (tf.stack([ids, -ids, 2 * ids], axis=2),)
+
+  placed = _placed([9, 40, 12])
+  (logits,) = _read(encode, placed, StepOptions(2), fixed_length, [(3,)])
+  ids, is_real = _whole(placed)
+  for i, factor in enumerate((1, -1, 2)):
+    expected = np.where(is_real | fixed_length, factor * ids, NO_LOGIT)
+    np.testing.assert_array_equal(logits[:, :, i], expected)
+
+
+def test_fixed_length_keeps_the_logits_of_the_padding():
+  encoder = _Encoder()
+  placed = _placed([9, 40, 12])
+  starts, _ = _read(encoder, placed, StepOptions(2), fixed_length=True)
+  assert encoder.shapes == [(2, 75), (1, 75)]
+  np.testing.assert_array_equal(starts, _whole(placed)[0])
+
+
+def test_rows_of_a_step_are_rounded_up_for_compiled_encoders():
+  encoder = _Encoder()
+  placed = _placed([5] * 9)
+  options = StepOptions(6, jit_compile=True)
+  starts, _ = _read(encoder, placed, options)
+  assert encoder.shapes == [(8, 32), (4, 32)]  # 9 = 6 + 3
+  ids, is_real = _whole(placed)
+  np.testing.assert_array_equal(starts, np.where(is_real, ids, NO_LOGIT))
+
+
+def test_no_window_gives_no_logits():
+  encoder = _Encoder()
+  starts, ends = _read(encoder, _placed([]), StepOptions(4))
+  assert starts.size == ends.size == 0
+  assert not encoder.shapes
+
+
+@pytest.mark.parametrize("wordpieces", [30, 1024])
+def test_one_graph_takes_any_number_of_windows(wordpieces):
+  options = StepOptions(4, wordpieces)
+  steps = WindowSteps(_Encoder(), _TWO, _sliding_windows(), options)
+
+  @tf.function(
+    input_signature=[tf.RaggedTensorSpec([None, None], tf.int32)] * 2
+  )
+  def first_ids(questions, ids):
+    def read(windows, starts, ends):
+      del ends
+      window = tf.range(tf.shape(starts)[0])
+      ids = tf.reduce_sum(starts[:, 3:4], axis=1)
+      return {"first": {"window": window, "id": ids}}
+
+    placed = _sliding_windows().place(questions, Tokens(ids, ids, ids + 1))
+    rows = tf.range(tf.size(placed.lengths))
+    return steps(placed, rows, 4, read)["first"]["id"]
+
+  for count in (1, 4, 11):
+    placed = _placed([6 + i for i in range(count)])
+    found = first_ids(placed.question_ids, placed.context.ids)
+    expected = [1000.0 * (i + 1) for i in range(count)]
+    assert found.numpy().tolist() == expected
+
+
+@pytest.mark.parametrize(
+  "name", ["max_windows_per_step", "max_wordpieces_per_step"]
+)
+def test_a_step_has_at_least_one_window_and_wordpiece(name):
+  with pytest.raises(ValueError, match=name):
+    StepOptions(**{name: 0})
