@@ -68,7 +68,7 @@ setuptools.setup(
   extras_require={
     "beam": [_BEAM],
     # What the benchmarks compare with.
-    "bench": ["torch", "transformers>=5"],
+    "bench": ["onnx", "onnxruntime", "openvino", "torch", "transformers>=5"],
     "gpu": [f"tensorflow[and-cuda]{_TENSORFLOW}"],
     # What plots are drawn with.
     "report": ["matplotlib>=3.8"],

@@ -4,19 +4,27 @@ strings       the exported SavedModel, signature serving_default
 logits        the same SavedModel, signature logits; the client makes windows
               with transformers' fast tokenizer and answers as it documents
 transformers  that client with AutoModelForQuestionAnswering in PyTorch
+onnxruntime   that client with the same model as ONNX, float32
+openvino      the same ONNX file, float32
 extractor     SpanExtractor on the model directory
 tflite        TFLiteSpanExtractor on a float32 file of any length, with as
               many threads as there are cores
+products      no answers: the matrix products of the windows that strings reads
 """
 
 import dataclasses
+import functools
 import multiprocessing
 import os
 import time
 
 STRINGS, LOGITS, TRANSFORMERS = "strings", "logits", "transformers"
-EXTRACTOR, TFLITE = "extractor", "tflite"
-PEERS = (LOGITS, TRANSFORMERS, EXTRACTOR, TFLITE)
+ONNXRUNTIME, OPENVINO = "onnxruntime", "openvino"
+EXTRACTOR, TFLITE, PRODUCTS = "extractor", "tflite", "products"
+PEERS = (
+  *(LOGITS, TRANSFORMERS, ONNXRUNTIME, OPENVINO),
+  *(EXTRACTOR, TFLITE, PRODUCTS),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +35,7 @@ class SideSettings:
     model: the model directory.
     saved_model: directory of the exported version.
     tflite: the exported file.
-    huggingface: directory of the same weights for transformers.
+    huggingface: directory of the same weights for transformers and as ONNX.
     answerer: further arguments of `HuggingFaceAnswerer`.
   """
 
@@ -62,7 +70,8 @@ class Side:
       batch: questions and passages, two lists of str.
 
     Returns:
-      Seconds it took, list of str, and the windows that were read or None.
+      Seconds it took, list of str, and the windows that were read; None for
+      what the side does not tell.
     """
     self._connection.send(batch)
     return self._connection.recv()
@@ -76,11 +85,13 @@ class Side:
 def _work(connection, name, settings):
   """Answers batches until the other end is closed."""
   answer = _answer_function(name, settings)
+  prepare = _shapes_function(settings) if name == PRODUCTS else lambda *b: b
   while True:
     try:
       batch = connection.recv()
     except EOFError:
       return
+    batch = prepare(*batch)
     begin = time.perf_counter()
     texts, windows = answer(*batch)
     connection.send((time.perf_counter() - begin, texts, windows))
@@ -93,6 +104,8 @@ def _answer_function(name, settings):
     from bert_span.extractor import SpanExtractor
 
     return _answers_of(SpanExtractor.from_preset(settings.model))
+  if name == PRODUCTS:
+    return _products_function(settings)
   if name == TFLITE:
     from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
@@ -100,14 +113,40 @@ def _answer_function(name, settings):
     return _answers_of(TFLiteSpanExtractor(settings.tflite, num_threads=cores))
   from benchmarks import huggingface_peer
 
-  logits = (
-    huggingface_peer.served_logits(settings.saved_model)
-    if name == LOGITS
-    else huggingface_peer.torch_logits(settings.huggingface)
-  )
+  make_logits, directory = {
+    LOGITS: (huggingface_peer.served_logits, settings.saved_model),
+    TRANSFORMERS: (huggingface_peer.torch_logits, settings.huggingface),
+    ONNXRUNTIME: (huggingface_peer.onnxruntime_logits, settings.huggingface),
+    OPENVINO: (huggingface_peer.openvino_logits, settings.huggingface),
+  }[name]
   return huggingface_peer.HuggingFaceAnswerer(
-    settings.huggingface, logits, **settings.answerer
+    settings.huggingface, make_logits(directory), **settings.answerer
   ).answer
+
+
+def _products_function(settings):
+  from benchmarks.bare_products import BareProducts
+  from bert_span.presets.load_pretrained import load_pretrained
+
+  products = BareProducts(load_pretrained(settings.model).backbone)
+
+  def multiply(*shapes):
+    for shape in shapes:
+      products(*shape)
+    return None, None
+
+  return multiply
+
+
+def _shapes_function(settings):
+  """Function of a batch to the shapes that the encoder reads of it."""
+  from benchmarks.bare_products import step_shapes
+  from bert_span.answers.window_steps import StepOptions
+  from bert_span.extractor import SpanExtractor
+
+  extractor = SpanExtractor.from_preset(settings.model)
+  steps = StepOptions(settings.answerer["max_windows_per_step"])
+  return functools.partial(step_shapes, extractor, steps)
 
 
 def _answers_of(extractor):

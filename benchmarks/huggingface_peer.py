@@ -74,6 +74,56 @@ def _add_head(directory, kernel, bias, do_lower_case):
   transformers.BertTokenizerFast(
     os.path.join(directory, "vocab.txt"), do_lower_case=do_lower_case
   ).save_pretrained(directory)
+  batch = {
+    name: torch.ones([2, 16], dtype=torch.long) for name in _NAMES.values()
+  }
+  axes = {0: "windows", 1: "length"}
+  outputs = ["start_logits", "end_logits"]
+  torch.onnx.export(
+    model.eval(),
+    (),
+    _onnx_file(directory),
+    kwargs=batch,
+    input_names=list(batch),
+    output_names=outputs,
+    dynamic_axes=dict.fromkeys([*batch, *outputs], axes),
+    dynamo=False,
+  )
+
+
+def _onnx_file(directory):
+  return os.path.join(directory, "model.onnx")
+
+
+def onnxruntime_logits(directory):
+  """The model in ONNX Runtime, see `torch_logits`."""
+  import onnxruntime
+
+  session = onnxruntime.InferenceSession(
+    _onnx_file(directory), providers=["CPUExecutionProvider"]
+  )
+
+  def logits(batch):
+    return session.run(["start_logits", "end_logits"], dict(batch))
+
+  return logits
+
+
+def openvino_logits(directory):
+  """The model in OpenVINO, see `torch_logits`."""
+  import openvino
+
+  model = openvino.Core().compile_model(
+    _onnx_file(directory),
+    "CPU",
+    {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"},
+  )
+
+  def logits(batch):
+    found = model(dict(batch))
+    return found["start_logits"], found["end_logits"]
+
+  return logits
 
 
 def torch_logits(directory):

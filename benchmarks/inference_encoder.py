@@ -2,11 +2,13 @@ r"""Measures the encoder that answers against KerasHub's, which trains.
 
   python -m benchmarks.inference_encoder [--model=minilm_squad] [--seconds=20]
 
-Both read the same weights and take turns, call by call. Printed for each shape:
-the medians of both in milliseconds, their ratio, and the largest difference of
-their outputs.
+Both read the same weights and take turns, call by call, with the first in
+bfloat16 and with the matrix products of the model alone. Printed for each
+shape: medians in milliseconds, float32 over KerasHub, over bfloat16 and over
+the products, and the largest difference from KerasHub's output in float32.
 """
 
+import functools
 import statistics
 import time
 
@@ -19,29 +21,42 @@ _MODEL = flags.DEFINE_string(
 _SECONDS = flags.DEFINE_float(
   "seconds", 20.0, "Seconds that a shape is measured.", lower_bound=0.1
 )
+_COLUMNS = (
+  *("windows x WordPieces", "float32", "KerasHub", "bfloat16", "products"),
+  *("/ KerasHub", "/ bfloat16", "/ products", "difference"),
+)
 _SHAPES = ((1, 64), (1, 160), (1, 384), (16, 160), (16, 384))
 
 
 def main(unused_argv):
   """Measures all shapes."""
+  from benchmarks.bare_products import BareProducts
+  from bert_span.extractor import SpanExtractor
   from bert_span.modeling.inference_encoder import InferenceEncoder
-  from bert_span.presets.load_pretrained import load_pretrained
+  from bert_span.serving.encoder_dtype import cast_encoder
 
-  backbone = load_pretrained(_MODEL.value).backbone
-  inference = InferenceEncoder(backbone)
+  model = SpanExtractor.from_preset(_MODEL.value).model
+  backbone, half = model.backbone, cast_encoder(model, "bfloat16").backbone
   sides = (
+    _traced(InferenceEncoder(backbone)),
     _traced(lambda inputs: backbone(inputs, training=False)["sequence_output"]),
-    _traced(inference),
+    _traced(InferenceEncoder(half)),
   )
-  print("windows x WordPieces  KerasHub ms  inference ms  ratio  difference")
+  products = BareProducts(backbone)
+  print(f"| {' | '.join(_COLUMNS)} |\n|{'---:|' * len(_COLUMNS)}")
   for shape in _SHAPES:
     inputs = _inputs(backbone.vocabulary_size, shape)
-    outputs = [side(inputs).numpy() for side in sides]
-    keras, ours = _medians(sides, inputs)
-    print(
-      f"{shape[0]:>7} x {shape[1]:<11} {keras:>11.2f} {ours:>13.2f} "
-      f"{ours / keras:>6.2f}  {np.max(np.abs(outputs[0] - outputs[1])):.1e}"
-    )
+    ours, keras = (side(inputs).numpy() for side in sides[:2])
+    calls = [functools.partial(side, inputs) for side in sides]
+    medians = _medians([*calls, functools.partial(products, *shape)])
+    ratios = [medians[0] / other for other in medians[1:]]
+    cells = [
+      f"{shape[0]} x {shape[1]}",
+      *(f"{value:.1f}" for value in medians),
+      *(f"{ratio:.2f}" for ratio in ratios),
+      f"{np.max(np.abs(ours - keras)):.0e}",
+    ]
+    print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def _traced(function):
@@ -63,16 +78,16 @@ def _inputs(vocabulary_size, shape):
   }
 
 
-def _medians(sides, inputs):
-  """Milliseconds of a call of each side, medians."""
-  milliseconds = [[] for _ in sides]
+def _medians(calls):
+  """Milliseconds of each call, medians."""
+  milliseconds = [[] for _ in calls]
   end = time.monotonic() + _SECONDS.value
   while time.monotonic() < end:
-    for side, measured in zip(sides, milliseconds, strict=True):
+    for call, measured in zip(calls, milliseconds, strict=True):
       begin = time.perf_counter()
-      side(inputs).numpy()
+      np.asarray(call())
       measured.append(1e3 * (time.perf_counter() - begin))
-  return map(statistics.median, milliseconds)
+  return [statistics.median(measured) for measured in milliseconds]
 
 
 if __name__ == "__main__":

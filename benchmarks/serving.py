@@ -5,11 +5,12 @@ r"""Answers from strings, against other ways to the same answers.
 
 The sides of benchmarks/answering_sides.py: an exported SavedModel by its
 strings and by its logits, SpanExtractor, a TFLite file, and transformers in
-PyTorch, with the same weights and the same length and step of windows. Each
-runs in a process of its own, with all cores. The sides take turns request by
-request, in changing order, so that all meet the same machine; only one works at
-a time, and no side has a network in between. The clock runs from strings to the
-answers' strings. Needs `pip install -e '.[bench]'`.
+PyTorch, ONNX Runtime and OpenVINO, with the same weights and the same length
+and step of windows; and the matrix products of the model alone. Each runs in a
+process of its own, with all cores. The sides take turns request by request, in
+changing order, so that all meet the same machine; only one works at a time, and
+no side has a network in between. The clock runs from strings to the answers'
+strings. Needs `pip install -e '.[bench]'`.
 """
 
 import dataclasses
@@ -24,6 +25,7 @@ from absl import flags, logging
 from benchmarks.answering_sides import (
   EXTRACTOR,
   PEERS,
+  PRODUCTS,
   STRINGS,
   TFLITE,
   Side,
@@ -71,7 +73,8 @@ _MAX_WINDOWS_PER_STEP = flags.DEFINE_integer(
 )
 _COLUMNS = (
   *("passages", "batch", "side", "windows", "requests"),
-  *("p50 ms", "p95 ms", "p99 ms", "questions/s", "p50 / strings", "equal"),
+  *("p50 ms", "p95 ms", "p99 ms", "questions/s"),
+  *("p50 / strings", "p50 / products", "equal"),
 )
 
 
@@ -108,7 +111,7 @@ def main(argv):
       folder,
     )
     print(describe_machine("tensorflow", "torch", "transformers"))
-    print(f"| {' | '.join(_COLUMNS)} |\n|---|---:|---|{'---:|' * 8}")
+    print(f"| {' | '.join(_COLUMNS)} |\n|---|---:|---|{'---:|' * 9}")
     sides = {name: Side(name, settings) for name in (STRINGS, *peers)}
     for (length, texts), size in itertools.product(pairs.items(), batch_sizes):
       batches = _batches(texts, size)
@@ -204,7 +207,14 @@ def _compare(sides, batches, extractor):
     figures[name].windows = windows
   size = len(batches[0][0])
   return [
-    {"side": name, **_row(figures[name], size, figures[STRINGS])}
+    {
+      "side": name,
+      **_row(figures[name], size),
+      **{
+        f"p50 / {other}": _ratio(figures, name, other)
+        for other in (STRINGS, PRODUCTS)
+      },
+    }
     for name in sides
   ]
 
@@ -225,8 +235,8 @@ def _take_turns(sides, batches):
       figures[name].latencies.add(seconds)
       figures[name].windows += windows or 0
     for name in sides:
-      equal = map(str.__eq__, answers[name], answers[STRINGS])
-      figures[name].equal += sum(equal)
+      pairs = zip(answers[name] or (), answers[STRINGS], strict=False)
+      figures[name].equal += sum(a == b for a, b in pairs)
     asked.append(batch)
     if time.monotonic() > end:
       break
@@ -239,10 +249,17 @@ def _count_windows(extractor, batch):
   return len(windows["input_ids"])
 
 
-def _row(figures, size, reference):
+def _ratio(figures, name, other):
+  """A median over another one's, "-" where that side does not take part."""
+  if other not in figures:
+    return "-"
+  medians = [figures[side].latencies.percentile(50) for side in (name, other)]
+  return f"{medians[0] / medians[1]:.2f}"
+
+
+def _row(figures, size):
   latencies = figures.latencies
   questions = len(latencies) * size
-  ratio = latencies.percentile(50) / reference.latencies.percentile(50)
   p50, p95, p99 = latencies.milliseconds(50, 95, 99)
   return {
     "windows": round(figures.windows / questions, 1),
@@ -251,7 +268,6 @@ def _row(figures, size, reference):
     "p95 ms": p95,
     "p99 ms": p99,
     "questions/s": round(questions / sum(latencies.seconds), 1),
-    "p50 / strings": f"{ratio:.2f}",
     "equal": f"{100 * figures.equal / questions:.1f} %",
   }
 
