@@ -17,6 +17,7 @@ import sys
 from absl import flags
 
 from bert_span.cli import model_flags, program, questions
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -60,6 +61,7 @@ def main(argv):
   _check_flags()
   context = questions.read_passage(_CONTEXT.value, _CONTEXT_FILE.value)
   # Seconds: only once flags and passage are known to be right.
+  import_tensorflow()
   saved = model_flags.saved_config_or_tflite(_MODEL.value)
   head = model_flags.head_of_model(saved)
   decoder_options = model_flags.decoder_options(saved, head)
@@ -85,7 +87,8 @@ def main(argv):
 
 def run():
   """Entry point of the installed command."""
-  program.run_program(main)
+  # Nothing but answers on the terminal.
+  program.run_program(main, log_level="3")
 
 
 def _check_flags():

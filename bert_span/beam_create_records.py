@@ -25,6 +25,7 @@ from bert_span.cli import (
   program,
   training_flags,
 )
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _SQUAD, _PRETRAINING = "squad", "pretraining"
 _OUTPUT_DIR = model_flags.output_dir_flag()
@@ -58,6 +59,7 @@ def main(argv):
   else:
     pretraining_flags.check_text_flags()
   # Seconds: only once the flags are known to be right.
+  import_tensorflow()
   from bert_span.jobs.records import beam_records
 
   shared = {

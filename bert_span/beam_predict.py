@@ -17,6 +17,7 @@ again.
 from absl import flags
 
 from bert_span.cli import beam_flags, model_flags, program
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -83,6 +84,7 @@ def main(argv):
   options = beam_flags.pipeline_options(argv)
   # Seconds: only once the flags are known to be right.
   source_options = _source_options()
+  import_tensorflow()
   from bert_span.jobs import beam_prediction
 
   beam_prediction.answer_files(

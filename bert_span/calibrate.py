@@ -12,6 +12,7 @@ neither trained nor selected on.
 from absl import flags
 
 from bert_span.cli import model_flags, program
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -60,6 +61,7 @@ def main(argv):
   if _PLOTS.value:
     program.check_matplotlib(", or give --noplots")
   # Seconds: only once the flags are known to be right.
+  import_tensorflow()
   from bert_span.jobs import calibration_job
 
   calibration_job.calibrate(

@@ -10,6 +10,7 @@ falls. All points take some ten minutes on two cores.
 from absl import flags
 
 from bert_span.cli import program
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _GOLDENS = flags.DEFINE_string(
   "goldens", None, "Folder with the original's saved outputs."
@@ -36,6 +37,7 @@ def main(argv):
     "--goldens is required: the folder with the original's saved outputs.",
   )
   # Seconds: only once the flags are known to be right.
+  import_tensorflow()
   from bert_span.jobs import conformance_report
 
   holds = conformance_report.certify(

@@ -13,6 +13,7 @@ and needs no records.
 from absl import flags
 
 from bert_span.cli import model_flags, pretraining_flags, program
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _OUTPUT_FILE = flags.DEFINE_string(
   "output_file",
@@ -48,6 +49,7 @@ def main(argv):
   program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
+  import_tensorflow()
   from bert_span.jobs.records import pretraining_records
 
   pretraining_records.write_masked_text(

@@ -18,6 +18,7 @@ train.tf_record, too.
 from absl import flags
 
 from bert_span.cli import model_flags, program, training_flags
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _NUM_SHARDS = flags.DEFINE_integer(
   "num_shards",
@@ -49,6 +50,7 @@ def main(argv):
   program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
+  import_tensorflow()
   from bert_span.jobs.records import squad_records
 
   squad_records.write_squad_records(

@@ -12,6 +12,7 @@ logits of a window are averaged. The files written are run_squad's.
 from absl import flags
 
 from bert_span.cli import model_flags, program
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _LOGITS_FILE = flags.DEFINE_multi_string(
   "logits_file",
@@ -42,6 +43,7 @@ def main(argv):
   program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
+  import_tensorflow()
   saved = model_flags.saved_config(_MODEL.value)
   program.check(
     saved or not _MODEL.value,

@@ -212,6 +212,41 @@ class SpanExtractor(AnswerForms):
     with tempfile.TemporaryDirectory() as temporary_dir:
       return fine_tune(self, examples, options, temporary_dir)
 
+  def export(self, path, format="tf_saved_model", **options):
+    """Writes the model for a server or for devices, and checks what it wrote.
+
+    It does what the programs export_saved_model and export_tflite do.
+
+    Args:
+      path: for "tf_saved_model" the folder of all versions of the served model,
+        of which it writes the next one; for "litert" the file, ending with
+        .tflite.
+      format: "tf_saved_model", for TensorFlow Serving, or "litert", TFLite.
+      **options: for "tf_saved_model" arguments of `export_saved_model`:
+        version, steps, dtype, with_warmup; for "litert" those of
+        `TFLiteOptions`: quantization, dynamic_length, with_tokenizer, ...
+
+    Returns:
+      The path of the version, or of the file.
+
+    Raises:
+      ValueError: there is no such format, or a check failed; nothing is
+        written then.
+    """
+    # Both are made of extractors, so they come after this module.
+    from bert_span.jobs import saved_model_export, tflite_export
+
+    if format == "tf_saved_model":
+      version, _ = saved_model_export.export_saved_model(self, path, **options)
+      return version
+    if format == "litert":
+      tflite_options = tflite_export.TFLiteOptions(**options)
+      tflite_export.export_tflite(self, path, tflite_options)
+      return path
+    raise ValueError(
+      f"format must be tf_saved_model or litert. Received: {format!r}"
+    )
+
   def _answer_with_logits(self, examples, batch_size):
     """Yields the columns and the `WindowLogits` of each `example_batches`."""
     for batch in example_batches(examples):

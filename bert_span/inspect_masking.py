@@ -14,6 +14,7 @@ the same seed in that epoch.
 from absl import flags
 
 from bert_span.cli import model_flags, pretraining_flags, program
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _EPOCH = flags.DEFINE_integer(
   "epoch", 0, "Epoch whose masks are shown, from 0.", lower_bound=0
@@ -41,6 +42,7 @@ def main(argv):
     "--vocab_file is required: the vocab.txt of the model.",
   )
   # Seconds: only once the flags are known to be right.
+  import_tensorflow()
   from bert_span.jobs import masking_inspection
 
   masking_inspection.inspect_masking(

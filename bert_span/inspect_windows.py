@@ -13,6 +13,7 @@ goes to standard error.
 from absl import flags
 
 from bert_span.cli import model_flags, program
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _INPUT_FILE = flags.DEFINE_string(
   "input_file", None, "SQuAD JSON file to make windows of."
@@ -46,6 +47,7 @@ def main(argv):
     "--vocab_file is required: the vocab.txt of the model.",
   )
   # Seconds: only once the flags are known to be right.
+  import_tensorflow()
   from bert_span.jobs import window_inspection
 
   window_inspection.inspect_windows(

@@ -20,6 +20,7 @@ with a warning; else 0. With --fix, what is repaired does not count.
 from absl import flags
 
 from bert_span.cli import model_flags, program
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _PRESET = flags.DEFINE_string(
   "preset",
@@ -120,6 +121,7 @@ def _check_flags(argv):
 
 def _model_values():
   """The values of a `LintedModel`; a preset says what the flags do not."""
+  import_tensorflow()
   saved = model_flags.saved_config(_PRESET.value) or {}
   max_answer_length = _MAX_ANSWER_LENGTH.value
   if not _MAX_ANSWER_LENGTH.present:

@@ -14,6 +14,7 @@ sent as it is. Standard output names the file.
 from absl import flags
 
 from bert_span.cli import model_flags, program
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _PREDICT_FILE = model_flags.predict_file_flag()
 _NBEST_FILE = flags.DEFINE_string(
@@ -59,6 +60,7 @@ def main(argv):
   program.refuse_arguments(argv)
   _check_flags()
   # Seconds: only once the flags are known to be right.
+  import_tensorflow()
   window_options = None
   if _MODEL.value:
     saved = model_flags.saved_config(_MODEL.value)

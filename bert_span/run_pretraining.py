@@ -18,6 +18,7 @@ from bert_span.cli import (
   program,
   training_flags,
 )
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _EVAL_FILE = flags.DEFINE_string(
   "eval_file",
@@ -104,6 +105,7 @@ def main(argv):
   _check_flags()
   device_flags.report_unused_flags()
   # Seconds: only once the flags are known to be right.
+  import_tensorflow()
   from bert_span.jobs.training import pretraining_run
 
   source = training_flags.encoder_source()

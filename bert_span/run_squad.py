@@ -24,6 +24,7 @@ from bert_span.cli import (
   run_flags,
   training_flags,
 )
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _TRAIN_RECORDS = flags.DEFINE_string(
   "train_records",
@@ -103,6 +104,7 @@ def main(argv):
   _check_flags()
   device_flags.report_unused_flags()
   # Seconds: only once the flags are known to be right.
+  import_tensorflow()
   saved = _saved_config()
   is_saved_head = saved and not _HEAD.present
   head = model_flags.answer_head(

@@ -15,6 +15,7 @@ a fresh process loads it and must give the answers of the model.
 from absl import flags, logging
 
 from bert_span.cli import model_flags, program
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -88,6 +89,7 @@ def main(argv):
   # TensorFlow's notes on names and files would hide what matters.
   logging.set_verbosity(logging.WARNING)
   # Seconds: only once the flags are known to be right.
+  import_tensorflow()
   saved = model_flags.saved_config(_MODEL.value)
   head = model_flags.head_of_model(saved)
   model_flags.check_decoder_flags(head)

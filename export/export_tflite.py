@@ -14,6 +14,7 @@ the model. export/TFLITE.md tells how to call it.
 from absl import flags, logging
 
 from bert_span.cli import model_flags, program
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -91,6 +92,7 @@ def main(argv):
   # TensorFlow's notes on names and files would hide what matters.
   logging.set_verbosity(logging.WARNING)
   # Seconds: only once the flags are known to be right.
+  import_tensorflow()
   saved = model_flags.saved_config(_MODEL.value)
   head = model_flags.answer_head(saved["head"] if saved else "span")
   from bert_span.jobs import tflite_export

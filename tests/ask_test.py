@@ -50,6 +50,7 @@ def _error(run):
 def test_answer_is_marked_and_followed_by_its_n_best_list(folder):
   run = _ask(folder, f"--question={QUESTION}", f"--context={CONTEXT}")
   assert run.returncode == 0, run.stderr
+  assert not run.stderr  # Nothing but the answer is printed.
   extractor = SpanExtractor.from_preset(folder / "model")
   expected = extractor.answer(QUESTION, CONTEXT, n_best=3)
   best = expected[0]

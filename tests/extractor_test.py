@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
 from bert_span import (
@@ -17,6 +18,7 @@ from bert_span import (
 from bert_span.answers.window_logits import WindowDecoder
 from bert_span.squad.example import Answer
 from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 _LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)
 _UNICODE = (
@@ -319,6 +321,22 @@ def test_fit_trains_the_model_and_continues_in_its_folder(tmp_path):
   assert extractor.fit(examples, options, tmp_path) == 40
   assert extractor.answer(QUESTION, CONTEXT).text == "Anna"
   assert extractor.fit(examples, options, tmp_path) == 0
+
+
+@pytest.mark.large
+def test_export_writes_what_the_programs_write(tmp_path, extractor):
+  version = extractor.export(tmp_path / "served", with_warmup=False)
+  assert version == str(tmp_path / "served" / "1")
+  served = tf.saved_model.load(version).signatures["serving_default"](
+    question=tf.constant([QUESTION]), context=tf.constant([CONTEXT])
+  )
+  expected = extractor.answer(QUESTION, CONTEXT)
+  assert served["answer"].numpy()[0].decode() == expected.text
+  path = str(tmp_path / "tiny.tflite")
+  assert extractor.export(path, "litert", dynamic_length=True) == path
+  assert TFLiteSpanExtractor(path).answer(QUESTION, CONTEXT)[:3] == expected[:3]
+  with pytest.raises(ValueError, match="tf_saved_model or litert"):
+    extractor.export(tmp_path / "x", "onnx")
 
 
 def test_fit_without_examples_is_refused():

@@ -9,7 +9,7 @@ from absl import app, flags
 from bert_span.keras_backend import BackendError, ensure_tensorflow_backend
 
 
-def run_program(main, foreign_flags=False):
+def run_program(main, foreign_flags=False, log_level="2"):
   """Runs a program so that a user's mistake is one line, not a traceback.
 
   TensorFlow's own notes on processors and plugins are left out, unless
@@ -21,6 +21,8 @@ def run_program(main, foreign_flags=False):
     main: function of argv.
     foreign_flags: leave flags that are not the program's in argv, for main to
       hand on.
+    log_level: what of TensorFlow's log is left out: "2", notes and warnings;
+      "3", also errors that it goes on after, such as a GPU that cannot be used.
   """
 
   def guarded(argv):
@@ -34,7 +36,7 @@ def run_program(main, foreign_flags=False):
       print(f"{name}: {error}", file=sys.stderr)
       return 1
 
-  os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+  os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", log_level)
   os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
   parser = _own_flags if foreign_flags else app.parse_flags_with_usage
   app.run(guarded, flags_parser=parser)

@@ -1,9 +1,12 @@
 """What ask does: answers questions on a passage, for people or as JSON."""
 
+import contextlib
 import dataclasses
 import json
 import os
 import sys
+
+import tensorflow as tf
 
 from bert_span.extractor import SpanExtractor
 from bert_span.jobs.lines import print_lines
@@ -17,6 +20,9 @@ from bert_span.tflite.file import is_tflite
 from bert_span.tflite.tflite_text_extractor import open_tflite
 
 _BOLD_GREEN = ("\033[1;32m", "\033[0m")
+# Characters of a passage on which one question is answered sooner than the
+# graph that answers is traced, which takes two seconds.
+_PAGE = 10_000
 _PLAIN_MARKS = ("[[", "]]")
 
 
@@ -51,7 +57,7 @@ def ask(
     model: model directory, name of a model that comes with the package, or
       .tflite file; it is loaded before the first question is read.
     context: the passage.
-    questions: iterable of str.
+    questions: list of str, or an iterable where they are not known yet.
     window_options: `WindowOptions`; None for the model's.
     decoder_options: those of the model's head; None for the model's.
     layout: `AnswerLayout`.
@@ -62,9 +68,27 @@ def ask(
   load = open_tflite if is_tflite(model) else SpanExtractor.from_preset
   extractor = load(model, window_options, decoder_options)
   layout = layout or AnswerLayout()
-  print_lines(
-    _answer_text(extractor, question, context, layout) for question in questions
+  is_brief = (
+    isinstance(questions, list)
+    and len(questions) == 1
+    and len(context) <= _PAGE
   )
+  with _op_by_op() if is_brief else contextlib.nullcontext():
+    print_lines(
+      _answer_text(extractor, question, context, layout)
+      for question in questions
+    )
+
+
+@contextlib.contextmanager
+def _op_by_op():
+  """Has TensorFlow run its functions without tracing them first."""
+  before = tf.config.functions_run_eagerly()
+  tf.config.run_functions_eagerly(True)
+  try:
+    yield
+  finally:
+    tf.config.run_functions_eagerly(before)
 
 
 def _answer_text(extractor, question, context, layout):
