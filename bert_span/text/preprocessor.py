@@ -92,11 +92,14 @@ class SpanPreprocessor(keras.layers.Layer):
     Returns:
       `PlacedWindows`.
     """
-    question_ids = self.tokenizer(questions).ids
     # Questions about the same passage share its tokens.
-    distinct, index = tf.unique(contexts)
-    context = self.tokenizer(distinct).gather(index)
-    return self.sliding_windows.place(question_ids, context)
+    distinct, index = tf.unique(tf.concat([questions, contexts], 0))
+    tokens = self.tokenizer(distinct)
+    num_questions = tf.size(questions)
+    return self.sliding_windows.place(
+      tf.gather(tokens.ids, index[:num_questions]),
+      tokens.gather(index[num_questions:]),
+    )
 
   def get_config(self):
     """Arguments that rebuild the layer."""
