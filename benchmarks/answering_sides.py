@@ -14,6 +14,7 @@ products      no answers: the matrix products of the windows that strings reads
 
 import dataclasses
 import functools
+import importlib.util
 import multiprocessing
 import os
 import time
@@ -21,6 +22,15 @@ import time
 STRINGS, LOGITS, TRANSFORMERS = "strings", "logits", "transformers"
 ONNXRUNTIME, OPENVINO = "onnxruntime", "openvino"
 EXTRACTOR, TFLITE, PRODUCTS = "extractor", "tflite", "products"
+# What the sides around transformers' tokenizer need. PyTorch writes the weights
+# for all of them.
+_CLIENT = ("torch", "transformers")
+_PACKAGES = {
+  LOGITS: _CLIENT,
+  TRANSFORMERS: _CLIENT,
+  ONNXRUNTIME: (*_CLIENT, "onnx", "onnxruntime"),
+  OPENVINO: (*_CLIENT, "onnx", "openvino"),
+}
 PEERS = (
   *(LOGITS, TRANSFORMERS, ONNXRUNTIME, OPENVINO),
   *(EXTRACTOR, TFLITE, PRODUCTS),
@@ -44,6 +54,12 @@ class SideSettings:
   tflite: str
   huggingface: str
   answerer: dict
+
+
+def missing_packages(name):
+  """The packages that a side needs and that are not installed, a list."""
+  packages = _PACKAGES.get(name, ())
+  return [name for name in packages if not importlib.util.find_spec(name)]
 
 
 class Side:
@@ -172,7 +188,9 @@ def _strings_function(saved_model):
   return answer
 
 
-def prepare_sides(model, extractor, questions, max_windows_per_step, folder):
+def prepare_sides(
+  model, extractor, questions, max_windows_per_step, folder, peers
+):
   """Exports a model for all sides.
 
   Args:
@@ -181,6 +199,7 @@ def prepare_sides(model, extractor, questions, max_windows_per_step, folder):
     questions: list of str, see `HuggingFaceAnswerer`.
     max_windows_per_step: windows that are read at once.
     folder: an existing folder that the exports are written to.
+    peers: names of the sides beside strings.
 
   Returns:
     `SideSettings`.
@@ -201,7 +220,9 @@ def prepare_sides(model, extractor, questions, max_windows_per_step, folder):
     file.write(tflite_content(extractor, options))
   huggingface = os.path.join(folder, "huggingface")
   os.mkdir(huggingface)
-  write_huggingface_model(extractor, huggingface)
+  if not _PACKAGES.keys().isdisjoint(peers):
+    with_onnx = not {ONNXRUNTIME, OPENVINO}.isdisjoint(peers)
+    write_huggingface_model(extractor, huggingface, with_onnx)
   answerer = {
     "max_seq_length": extractor.window_options.max_seq_length,
     "doc_stride": extractor.window_options.doc_stride,

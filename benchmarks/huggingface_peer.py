@@ -21,12 +21,13 @@ _NAMES = {
 }
 
 
-def write_huggingface_model(extractor, directory):
+def write_huggingface_model(extractor, directory, with_onnx=False):
   """Writes a `SpanExtractor`'s weights as a question-answering model.
 
   Args:
     extractor: a `SpanExtractor` with a span head.
     directory: local, one that exists.
+    with_onnx: write model.onnx, too.
 
   Raises:
     RuntimeError: transformers could not write it; it has said why.
@@ -44,7 +45,8 @@ def write_huggingface_model(extractor, directory):
   # PyTorch's compiler, loaded after TensorFlow, ends the process in some of
   # their versions.
   process = multiprocessing.get_context("spawn").Process(
-    target=_add_head, args=(directory, kernel, bias, tokenizer.do_lower_case)
+    target=_add_head,
+    args=(directory, kernel, bias, tokenizer.do_lower_case, with_onnx),
   )
   process.start()
   process.join()
@@ -52,7 +54,7 @@ def write_huggingface_model(extractor, directory):
     raise RuntimeError(f"transformers wrote no model to {directory}.")
 
 
-def _add_head(directory, kernel, bias, do_lower_case):
+def _add_head(directory, kernel, bias, do_lower_case, with_onnx):
   """Gives an exported encoder the span head and its tokenizer.
 
   Args:
@@ -60,6 +62,7 @@ def _add_head(directory, kernel, bias, do_lower_case):
     kernel: float32 [hidden, 2].
     bias: float32 [2].
     do_lower_case: of the tokenizer.
+    with_onnx: write model.onnx, too.
   """
   import torch
   import transformers
@@ -74,6 +77,13 @@ def _add_head(directory, kernel, bias, do_lower_case):
   transformers.BertTokenizerFast(
     os.path.join(directory, "vocab.txt"), do_lower_case=do_lower_case
   ).save_pretrained(directory)
+  if with_onnx:
+    _write_onnx(model, directory)
+
+
+def _write_onnx(model, directory):
+  import torch
+
   batch = {
     name: torch.ones([2, 16], dtype=torch.long) for name in _NAMES.values()
   }

@@ -19,6 +19,7 @@ import os
 import random
 import tempfile
 import time
+from importlib.util import find_spec
 
 from absl import flags, logging
 
@@ -29,6 +30,7 @@ from benchmarks.answering_sides import (
   STRINGS,
   TFLITE,
   Side,
+  missing_packages,
   prepare_sides,
 )
 from benchmarks.latencies import Latencies
@@ -44,7 +46,10 @@ _DATA_FILE = flags.DEFINE_string(
   "SQuAD JSON file with the questions; by default the embedded sample.",
 )
 _PEERS = flags.DEFINE_list(
-  "peers", list(PEERS), "Sides to compare strings with."
+  "peers",
+  None,
+  f"Sides to compare strings with, of {', '.join(PEERS)}; by default all whose "
+  "packages are installed.",
 )
 _BATCH_SIZES = flags.DEFINE_list(
   "batch_sizes", ["1", "8", "32"], "Questions in a request."
@@ -97,7 +102,7 @@ def main(argv):
   """Prepares the sides, lets them take turns and prints the table."""
   program.refuse_arguments(argv)
   program.check(_MODEL.value, "--model is required.")
-  peers = _checked(_PEERS.value, "--peers", PEERS)
+  peers = _checked(_PEERS.value or _installed(), "--peers", PEERS)
   batch_sizes = [_batch_size(text) for text in _BATCH_SIZES.value]
   # TensorFlow's notes on names and files would hide the table.
   logging.set_verbosity(logging.WARNING)
@@ -109,8 +114,10 @@ def main(argv):
       [question for question, _ in pairs["short"]],
       _MAX_WINDOWS_PER_STEP.value,
       folder,
+      peers,
     )
-    print(describe_machine("tensorflow", "torch", "transformers"))
+    packages = ("torch", "transformers", "onnxruntime", "openvino")
+    print(describe_machine("tensorflow", *filter(find_spec, packages)))
     print(f"| {' | '.join(_COLUMNS)} |\n|---|---:|---|{'---:|' * 9}")
     sides = {name: Side(name, settings) for name in (STRINGS, *peers)}
     for (length, texts), size in itertools.product(pairs.items(), batch_sizes):
@@ -126,6 +133,16 @@ def main(argv):
 def run():
   """Entry point."""
   program.run_program(main)
+
+
+def _installed():
+  """The sides whose packages are there; says which are left out."""
+  found = [name for name in PEERS if not missing_packages(name)]
+  for name in PEERS:
+    if name not in found:
+      missing = ", ".join(missing_packages(name))
+      print(f"{name} is left out: not installed is {missing}.")
+  return found
 
 
 def _checked(values, flag, known):
