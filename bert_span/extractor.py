@@ -192,7 +192,7 @@ class SpanExtractor(AnswerForms):
     with unfinished_directory(directory) as unfinished:
       self._write_files(unfinished, selection, half_precision)
 
-  def fit(self, examples, options=None, output_dir=None):
+  def fit(self, examples, options=None, output_dir=None, teachers=None):
     """Trains the model with the package's own training loop.
 
     Args:
@@ -202,15 +202,19 @@ class SpanExtractor(AnswerForms):
       options: `FineTuningOptions`; None takes run_squad's defaults.
       output_dir: folder of checkpoints and event files, where a later call
         with the same arguments goes on; None keeps none.
+      teachers: dict of a name to a `SpanExtractor`, for each trained model
+        whose answers are learned too, see fine_tuning/distillation.py.
 
     Returns:
       The number of steps made by this call.
     """
     options = options or FineTuningOptions()
     if output_dir is not None:
-      return fine_tune(self, examples, options, output_dir)
+      return fine_tune(self, examples, options, output_dir, teachers=teachers)
     with tempfile.TemporaryDirectory() as temporary_dir:
-      return fine_tune(self, examples, options, temporary_dir)
+      return fine_tune(
+        self, examples, options, temporary_dir, teachers=teachers
+      )
 
   def export(self, path, format="tf_saved_model", **options):
     """Writes the model for a server or for devices, and checks what it wrote.

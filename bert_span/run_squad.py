@@ -126,6 +126,7 @@ def main(argv):
       verbose=_VERBOSE_LOGGING.value,
       head=head,
       disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
+      teachers=tuple(_FINE_TUNING.teacher.value),
     ),
     do_train=_DO_TRAIN.value,
     do_predict=_DO_PREDICT.value,

@@ -78,6 +78,27 @@ def fine_tuning_flags():
       "With --head=bio: weights of B, I and O in the loss, three positive "
       "numbers separated by commas; 1 each by default.",
     ),
+    teacher=flags.DEFINE_list(
+      "teacher",
+      [],
+      "Model directories, or names of models, separated by commas, whose "
+      "answers are learned beside the labels (distillation). They need the "
+      "same vocabulary, case, windows and head; of several the mean is taken. "
+      "Questions without an answer that are not is_impossible take part.",
+    ),
+    distillation_temperature=flags.DEFINE_float(
+      "distillation_temperature",
+      1.0,
+      "With --teacher: what the logits are divided by for its soft labels.",
+    ),
+    distillation_weight=flags.DEFINE_float(
+      "distillation_weight",
+      0.5,
+      "With --teacher: what the teachers count in the loss; the labels count "
+      "the rest.",
+      lower_bound=0.0,
+      upper_bound=1.0,
+    ),
     seed=flags.DEFINE_integer(
       "seed",
       12345,
@@ -101,6 +122,8 @@ def fine_tuning_options():
     loss_reduction=values.loss_reduction.value,
     clip_by_unsummed_embeddings=values.clip_by_unsummed_embeddings.value,
     learning_rate_after_step=values.learning_rate_after_step.value,
+    distillation_temperature=values.distillation_temperature.value,
+    distillation_weight=values.distillation_weight.value,
     seed=values.seed.value,
     annotator_labels=values.annotator_labels.value,
     bio_loss_reduction=values.bio_loss_reduction.value,

@@ -7,6 +7,9 @@ import numpy as np
 from bert_span.data.packed_windows import LeftOut, PackedWindows, row_splits
 from bert_span.data.window_batches import window_batches
 
+# A position that no window has; its one-hot vector is zero.
+OUTSIDE = -2
+
 
 @dataclasses.dataclass(frozen=True)
 class TrainingSet:
@@ -30,6 +33,7 @@ def make_training_set(
   annotator_labels="soft",
   drop_answerless=False,
   may_be_empty=False,
+  keep_unlabelled=False,
 ):
   """Makes the windows of questions, labelled for a head.
 
@@ -45,6 +49,9 @@ def make_training_set(
       the answer; the original trains them as null answers.
     may_be_empty: take examples without any window to train on: they are a part
       of a whole that has some.
+    keep_unlabelled: keep the windows of questions that have no answer and are
+      not is_impossible, with labels that count nothing in any loss: for
+      teachers to label.
 
   Returns:
     `TrainingSet`, its windows in the order of `examples`.
@@ -58,6 +65,11 @@ def make_training_set(
     examples, preprocessor, with_answers=not labels.every_annotator
   ):
     values, can_train = labels.label(batch, windows, annotator_labels)
+    if keep_unlabelled:
+      is_unlabelled = np.array([example.is_unlabelled for example in batch])
+      is_unlabelled = is_unlabelled[windows["example_index"]]
+      values = _without_labels(values, is_unlabelled, labels)
+      can_train = can_train | is_unlabelled
     parts.append(_without_padding(windows, values, labels))
     indices.append(first + windows["example_index"])
     trainable.append(can_train)
@@ -114,6 +126,18 @@ def _without_padding(windows, values, labels):
     },
     labels,
   )
+
+
+def _without_labels(values, is_unlabelled, labels):
+  """The labels with some windows' such that they count nothing in a loss."""
+  return {
+    name: np.where(
+      is_unlabelled.reshape(-1, *[1] * (array.ndim - 1)),
+      0 if name in labels.token_labels else OUTSIDE,
+      array,
+    ).astype(array.dtype)
+    for name, array in values.items()
+  }
 
 
 def _concatenated(parts, labels):

@@ -1,15 +1,23 @@
 """Fine-tuning of a span model: examples in, trained weights out."""
 
 import dataclasses
+import os
 
 import keras
 
 from bert_span.data.labelled_windows import left_out_lines, make_training_set
 from bert_span.data.length_buckets import BucketedBatches
+from bert_span.fine_tuning.distillation import (
+  SOFT_LABELS_FILE,
+  check_teachers,
+  distillation_loss_fn,
+  teachers_digest,
+  with_soft_labels,
+)
 from bert_span.modeling.precision import computing_in
 from bert_span.modeling.recompute import recomputing_layers
 from bert_span.storage.log import log_line
-from bert_span.training.devices.strategy import scope_of
+from bert_span.training.devices.strategy import own_folder, scope_of
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
@@ -24,6 +32,7 @@ def fine_tune(
   callbacks=(),
   fingerprint=None,
   strategy=None,
+  teachers=None,
 ):
   """Trains an extractor's model on examples, resuming where a run stopped.
 
@@ -38,11 +47,14 @@ def fine_tune(
       beside those that options and examples give.
     strategy: tf.distribute.Strategy in whose scope the extractor's model was
       made; None for one device.
+    teachers: dict of the name of each teacher to its `SpanExtractor`, see
+      distillation.py. With teachers a question without an answer that is not
+      is_impossible teaches what they say of it.
 
   Returns:
     The number of steps made by this call.
   """
-  training_set = training_set_of(extractor, examples, options)
+  training_set = training_set_of(extractor, examples, options, bool(teachers))
   return fine_tune_on(
     extractor,
     training_set,
@@ -51,10 +63,11 @@ def fine_tune(
     callbacks,
     fingerprint,
     strategy,
+    teachers,
   )
 
 
-def training_set_of(extractor, examples, options):
+def training_set_of(extractor, examples, options, has_teachers=False):
   """The `TrainingSet` that `fine_tune` makes of its examples."""
   options.num_train_steps(len(examples))  # Too few are told before the work.
   return make_training_set(
@@ -63,6 +76,7 @@ def training_set_of(extractor, examples, options):
     extractor.head.labels,
     options.annotator_labels,
     options.drop_answerless_windows,
+    keep_unlabelled=has_teachers,
   )
 
 
@@ -74,6 +88,7 @@ def fine_tune_on(
   callbacks=(),
   fingerprint=None,
   strategy=None,
+  teachers=None,
 ):
   """Trains an extractor's model on windows that exist already.
 
@@ -85,11 +100,28 @@ def fine_tune_on(
     callbacks: see `fine_tune`.
     fingerprint: see `fine_tune`.
     strategy: see `fine_tune`.
+    teachers: see `fine_tune`.
 
   Returns:
     The number of steps made by this call.
   """
   windows = training_set.windows
+  fingerprint = {
+    **(fingerprint or {}),
+    **_fingerprint(extractor, training_set, options, teachers),
+  }
+  head = extractor.head
+  loss = head.make_loss(options)
+  loss_fn = head.loss_fn(loss)
+  if teachers:
+    training_set, loss_fn = _with_teachers(
+      extractor,
+      training_set,
+      loss,
+      options,
+      teachers,
+      os.path.join(own_folder(strategy, output_dir), SOFT_LABELS_FILE),
+    )
   num_train_steps = options.num_train_steps(training_set.num_examples)
   num_warmup_steps = options.num_warmup_steps(num_train_steps)
   batches = batches_of(extractor, training_set, options)
@@ -120,7 +152,7 @@ def fine_tune_on(
   ):
     trainer = Trainer(
       extractor.model,
-      extractor.head.loss_fn(extractor.head.make_loss(options)),
+      loss_fn,
       optimizer,
       TrainOptions(
         num_train_steps=num_train_steps,
@@ -133,10 +165,7 @@ def fine_tune_on(
         execution=execution,
       ),
       output_dir,
-      fingerprint={
-        **(fingerprint or {}),
-        **_fingerprint(extractor, training_set, options),
-      },
+      fingerprint=fingerprint,
       callbacks=callbacks,
       strategy=strategy,
     )
@@ -161,9 +190,32 @@ def _unsummed_embeddings(model, options):
   return (model.backbone.token_embedding.embeddings.path,)
 
 
-def _fingerprint(extractor, training_set, options):
+def _with_teachers(extractor, training_set, loss, options, teachers, path):
+  """The `TrainingSet` with soft labels, and the loss of both kinds."""
+  check_teachers(extractor, teachers)
+  log_line(f"Asking {len(teachers)} teachers: {', '.join(teachers)}.")
+  temperature = options.distillation_temperature
+  taught = with_soft_labels(
+    training_set.windows, list(teachers.values()), temperature, path
+  )
+  return dataclasses.replace(training_set, windows=taught), (
+    distillation_loss_fn(
+      extractor.head, loss, temperature, options.distillation_weight
+    )
+  )
+
+
+def _fingerprint(extractor, training_set, options, teachers):
   """What makes the batches and the loss; the trainer knows the rest."""
+  distillation = {}
+  if teachers:
+    distillation = {
+      "teachers_sha256": teachers_digest(teachers.values()),
+      "distillation_temperature": options.distillation_temperature,
+      "distillation_weight": options.distillation_weight,
+    }
   return {
+    **distillation,
     "length_bucket": options.length_bucket,
     "loss_reduction": options.loss_reduction,
     "drop_answerless_windows": options.drop_answerless_windows,

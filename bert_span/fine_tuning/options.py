@@ -1,6 +1,7 @@
 """How a model is fine-tuned."""
 
 import dataclasses
+import math
 
 from bert_span.training.execution import ExecutionOptions
 
@@ -33,6 +34,10 @@ class FineTuningOptions:
       "majority" or "first", see `tag_labels`.
     bio_loss_reduction: "sum" of a window's passage tokens, or their "mean".
     bio_class_weights: of B, I and O in the loss; None for 1 each.
+    distillation_temperature: what logits of teachers and pupil are divided by
+      for soft labels, see distillation.py; of account with teachers only.
+    distillation_weight: what the teachers count in the loss, from 0 to 1; the
+      labels count the rest.
     execution: `ExecutionOptions`, precision and memory.
   """
 
@@ -54,9 +59,24 @@ class FineTuningOptions:
   annotator_labels: str = "soft"
   bio_loss_reduction: str = "sum"
   bio_class_weights: tuple[float, float, float] | None = None
+  distillation_temperature: float = 1.0
+  distillation_weight: float = 0.5
   execution: ExecutionOptions = dataclasses.field(
     default_factory=ExecutionOptions
   )
+
+  def __post_init__(self):
+    temperature = self.distillation_temperature
+    if not (temperature > 0 and math.isfinite(temperature)):
+      raise ValueError(
+        "distillation_temperature must be a finite number above 0. Received: "
+        f"{temperature}"
+      )
+    if not 0 <= self.distillation_weight <= 1:
+      raise ValueError(
+        "distillation_weight must be between 0 and 1. Received: "
+        f"{self.distillation_weight}"
+      )
 
   def num_train_steps(self, num_examples):
     """Steps for so many examples: as run_squad, not counted from windows."""

@@ -37,7 +37,8 @@ class SpanLoss(keras.losses.Loss):
     name: of the loss.
 
   Call arguments:
-    y_true: int [batch], the position of this end.
+    y_true: int [batch], the position of this end; or float [batch,
+      seq_length], a distribution over positions (soft labels).
     y_pred: float [batch, seq_length], its logits, unnormalized.
 
   Returns:
@@ -59,10 +60,12 @@ class SpanLoss(keras.losses.Loss):
   def call(self, y_true, y_pred):
     """The share of each window, float32 [batch], in nats."""
     log_probabilities = ops.log_softmax(ops.cast(y_pred, "float32"), axis=-1)
-    one_hot = ops.one_hot(
-      ops.cast(y_true, "int32"), ops.shape(y_pred)[-1], dtype="float32"
-    )
-    losses = -ops.sum(one_hot * log_probabilities, axis=-1)  # [batch]
+    shares = y_true
+    if len(y_true.shape) == 1:
+      shares = ops.one_hot(
+        ops.cast(y_true, "int32"), ops.shape(y_pred)[-1], dtype="float32"
+      )
+    losses = -ops.sum(shares * log_probabilities, axis=-1)  # [batch]
     return _WEIGHTS[self.ends] * losses
 
   def get_config(self):

@@ -41,6 +41,11 @@ class SquadExample:
   annotations: tuple[tuple[Answer, ...], ...] = ()
 
   @property
+  def is_unlabelled(self) -> bool:
+    """Whether nobody has said what the answer is, nor that there is none."""
+    return not (self.answers or self.annotations or self.is_impossible)
+
+  @property
   def annotators(self) -> tuple[tuple[Answer, ...], ...]:
     """The spans each annotator marked.
 

@@ -12,6 +12,7 @@ def training_examples(
   squad_file: SquadFile,
   version_2_with_negative: bool,
   every_annotator: bool = False,
+  keep_unlabelled: bool = False,
 ) -> list[SquadExample]:
   """The questions to train on, each with the one answer to learn.
 
@@ -24,6 +25,8 @@ def training_examples(
     version_2_with_negative: run_squad's flag of this name.
     every_annotator: keep what every annotator marked, for the B/I/O head,
       which learns from all of them.
+    keep_unlabelled: keep questions without an answer that are not
+      is_impossible, for teachers.
 
   Returns:
     The examples, in the file's order.
@@ -36,7 +39,11 @@ def training_examples(
   examples = [
     trainable
     for example in squad_file.examples
-    if (trainable := _trainable(squad_file, example, every_annotator))
+    if (
+      trainable := example
+      if keep_unlabelled and example.is_unlabelled and example.context.strip()
+      else _trainable(squad_file, example, every_annotator)
+    )
     is not None
   ]
   if not examples:

@@ -17,6 +17,7 @@ from bert_span.answers.files.prediction_reader import (
 )
 from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.data.training_records import window_fingerprint
+from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning.fine_tuner import (
   fine_tune_on,
   seed_everything,
@@ -69,6 +70,7 @@ class SquadJob:
     disagreement_questions: questions in a B/I/O head's report on where
       annotators differ.
     strategy: tf.distribute.Strategy to train with; None for one device.
+    teachers: model directories, or names of models, to learn from, too.
   """
 
   output_dir: str
@@ -82,6 +84,7 @@ class SquadJob:
   head: AnswerHead = SPAN_HEAD
   disagreement_questions: int = 20
   strategy: tf.distribute.Strategy | None = None
+  teachers: tuple[str, ...] = ()
 
   def train(self, source, development=None):
     """Fine-tunes and writes the model to output_dir/model.
@@ -114,6 +117,7 @@ class SquadJob:
       callbacks,
       {"initial_weights_sha256": digest},
       self.strategy,
+      {path: SpanExtractor.from_preset(path) for path in self.teachers},
     )
     termination.exit_if_received()
     if not keeps:
@@ -144,7 +148,9 @@ class SquadJob:
       extractor, digest = self._models.to_train()
     if is_file:
       options = self.fine_tuning_options
-      training_set = training_set_of(extractor, examples, options)
+      training_set = training_set_of(
+        extractor, examples, options, bool(self.teachers)
+      )
     else:
       training_set = source.read(
         self._window_fingerprint(extractor), self.head.labels
@@ -225,6 +231,7 @@ class SquadJob:
       squad_file,
       self.decoder_options.version_2_with_negative,
       every_annotator=self.head.labels.every_annotator,
+      keep_unlabelled=bool(self.teachers),
     )
     self._report(squad_file)
     return examples

@@ -1,0 +1,219 @@
+"""Distillation: a model learns from what trained ones, its teachers, say.
+
+    loss = (1 - w) loss(labels, logits) + w T^2 loss(soft labels, logits / T)
+
+The soft labels of a window are softmax(teacher logits / T), the mean over all
+teachers: distributions over positions for a span head, -sum_i t_i log p_i in
+the place of -log p of the one right position; over B, I and O for a B/I/O head.
+T^2 keeps the gradient's size where T is not 1.
+
+Source: Hinton, Vinyals and Dean, "Distilling the Knowledge in a Neural Network"
+(2015).
+"""
+
+import dataclasses
+import hashlib
+import os
+import sys
+
+import numpy as np
+import tensorflow as tf
+import tqdm
+from safetensors import numpy as safetensors_numpy
+
+from bert_span.answers.window_logits import NO_LOGIT
+from bert_span.storage.tensor_file import write_tensors
+
+SOFT_LABELS_FILE = "soft_labels.safetensors"
+_KEY = "key"
+# WordPieces that a teacher reads at once.
+_WORDPIECES = 4096
+
+
+def check_teachers(extractor, teachers):
+  """Refuses teachers that read other tokens or windows than their pupil.
+
+  Args:
+    extractor: the `SpanExtractor` to train.
+    teachers: dict of the name of each teacher to its `SpanExtractor`.
+
+  Raises:
+    ValueError: one has another head, vocabulary, case or windows.
+  """
+  for name, teacher in teachers.items():
+    for what, value_of, remedy in _COMPARED:
+      own, other = value_of(extractor), value_of(teacher)
+      if own != other:
+        difference = "" if isinstance(own, list) else f": {other}, not {own}"
+        raise ValueError(
+          f"The teacher {name} has another {what}{difference}. {remedy}"
+        )
+
+
+_COMPARED = (
+  ("head", lambda e: e.head.name, "Give --head as the teacher's."),
+  (
+    "vocabulary",
+    lambda e: e.preprocessor.tokenizer.vocabulary,
+    "Its soft labels are of other tokens: start from an encoder with the "
+    "teacher's vocabulary.",
+  ),
+  (
+    "case",
+    lambda e: e.preprocessor.tokenizer.do_lower_case,
+    "Give --do_lower_case as the teacher's.",
+  ),
+  (
+    "cut of windows",
+    lambda e: dataclasses.asdict(e.window_options),
+    "Give --max_seq_length, --doc_stride and --max_query_length as the "
+    "teacher's.",
+  ),
+)
+
+
+def with_soft_labels(windows, teachers, temperature, path):
+  """The same windows with the teachers' soft labels among theirs.
+
+  Args:
+    windows: `PackedWindows`.
+    teachers: sequence of `SpanExtractor`, see `check_teachers`; at least one.
+    temperature: float, above 0.
+    path: file of the soft labels; a run that goes on reads them there, where
+      they are of the same windows, weights and temperature.
+
+  Returns:
+    `PackedWindows`.
+  """
+  key = repr((windows.digest(), teachers_digest(teachers), temperature))
+  soft = _read(path, key)
+  if soft is None:
+    soft = _soft_labels(windows, teachers, temperature)
+    tf.io.gfile.makedirs(os.path.dirname(path))
+    write_tensors(path, {**soft, _KEY: _bytes(key)})
+  numbers = {name: values.shape[1] for name, values in soft.items()}
+  return dataclasses.replace(
+    windows,
+    labels={**windows.labels, **soft},
+    scheme=dataclasses.replace(
+      windows.scheme, token_labels={**windows.scheme.token_labels, **numbers}
+    ),
+  )
+
+
+def distillation_loss_fn(head, loss, temperature, weight):
+  """The loss of a batch of windows `with_soft_labels`, see the module.
+
+  Args:
+    head: `AnswerHead`.
+    loss: keras.losses.Loss of the head, whose `call` takes soft labels too.
+    temperature: float, above 0.
+    weight: float from 0 to 1, what the teachers count.
+
+  Returns:
+    Function of (model, batch) to float32 [batch].
+  """
+
+  def window_losses(model, batch):
+    inputs, labels = head.inputs_and_labels(batch)
+    logits = model(inputs, training=True)
+    hard = sum(loss.call(labels[name], logits[name]) for name in labels)
+    soft = sum(
+      loss.call(
+        batch[_label(name)] if shape else batch[_label(name)][..., 0],
+        logits[name] / temperature,
+      )
+      for name, shape in head.logits.items()
+    )
+    return (1 - weight) * hard + weight * temperature**2 * soft
+
+  return window_losses
+
+
+def teachers_digest(teachers):
+  """SHA-256 of all weights of some extractors, one a teacher."""
+  digests = []
+  for teacher in teachers:
+    digest = hashlib.sha256()
+    for weight in teacher.model.weights:
+      digest.update(np.ascontiguousarray(weight))
+    digests.append(digest.hexdigest())
+  return digests
+
+
+def _label(name):
+  """The soft label for a head's logits of this name."""
+  return f"soft_{name}"
+
+
+def _bytes(text):
+  return np.frombuffer(text.encode("utf-8"), np.uint8)
+
+
+def _read(path, key):
+  """The soft labels of a file, a dict; None where they are of another key."""
+  if not tf.io.gfile.exists(path):
+    return None
+  with tf.io.gfile.GFile(path, "rb") as file:
+    tensors = safetensors_numpy.load(file.read())
+  is_same = np.array_equal(tensors.pop(_KEY), _bytes(key))
+  return tensors if is_same else None
+
+
+def _soft_labels(windows, teachers, temperature):
+  """Dict of soft labels, float32 [all tokens, values]."""
+  sums = {
+    _label(name): np.zeros([len(windows.token_ids), *(shape or (1,))])
+    for name, shape in teachers[0].head.logits.items()
+  }
+  progress = tqdm.tqdm(
+    desc="Asking the teachers",
+    total=len(teachers) * len(windows.token_ids),
+    unit="WordPiece",
+    unit_scale=True,
+    disable=not sys.stderr.isatty(),
+  )
+  with progress:
+    for teacher in teachers:
+      for token, shares in _shares(windows, teacher, temperature):
+        for name, values in shares.items():
+          sums[_label(name)][token] += values
+        progress.update(len(token))
+  return {
+    name: (values / len(teachers)).astype(np.float32)
+    for name, values in sums.items()
+  }
+
+
+def _shares(windows, teacher, temperature):
+  """Yields tokens, indices, and a teacher's probabilities of them by name."""
+  order = np.argsort(windows.lengths, kind="stable")[::-1]
+  first = 0
+  while first < len(order):
+    length = int(windows.lengths[order[first]])
+    rows = order[first : first + max(_WORDPIECES // length, 1)]
+    first += len(rows)
+    batch = windows.batch(rows, length)
+    names = ("input_ids", "input_mask", "segment_ids")
+    logits = teacher.graph.encode(*(tf.constant(batch[n]) for n in names))
+    is_real = batch["input_mask"] == 1
+    # Tags are of the passage: behind segment 0 and before the last [SEP].
+    is_last = ~np.pad(is_real, [[0, 0], [0, 1]])[:, 1:]
+    is_passage = (batch["segment_ids"] == 1) & ~is_last
+    token = windows.row_splits[rows, np.newaxis] + np.arange(length)
+    yield (
+      token[is_real],
+      {
+        name: (
+          tf.nn.softmax(values / temperature).numpy()
+          * is_passage[:, :, np.newaxis]
+          if shape
+          else tf.nn.softmax(
+            tf.where(is_real, values / temperature, NO_LOGIT)
+          ).numpy()[:, :, np.newaxis]
+        )[is_real]
+        for (name, shape), values in zip(
+          teacher.head.logits.items(), logits, strict=True
+        )
+      },
+    )

@@ -1,0 +1,168 @@
+"""Teachers: their soft labels, the loss, what is refused, and resuming."""
+
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from tiny_extractor import CONTEXT, tiny_extractor
+
+from bert_span import BioLoss, FineTuningOptions, SpanLoss
+from bert_span.fine_tuning import distillation
+from bert_span.fine_tuning.fine_tuner import fine_tune, training_set_of
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
+from bert_span.modeling.keras_internals import sublayers
+from bert_span.squad.example import Answer, SquadExample
+from bert_span.text.windows import WindowOptions
+from bert_span.training.run.callbacks import Callback
+
+_OPTIONS = FineTuningOptions(
+  train_batch_size=2, length_bucket=8, learning_rate=1e-2, num_train_epochs=30
+)
+_LOSSES = {SPAN_HEAD: SpanLoss(), BIO_HEAD: BioLoss()}
+
+
+def _examples():
+  return [
+    SquadExample("1", "Who built the mill?", CONTEXT, (Answer("Anna", 22),)),
+    SquadExample("2", "When?", f"{CONTEXT} {CONTEXT}", (Answer("1895", 30),)),
+    SquadExample("3", "Who?", "Anna.", is_impossible=True),
+    SquadExample("4", "When was the mill built?", CONTEXT),
+  ]
+
+
+def _windows(head, extractor):
+  return training_set_of(extractor, _examples(), _OPTIONS, True).windows
+
+
+@pytest.mark.parametrize("head", _LOSSES, ids=lambda head: head.name)
+def test_soft_labels_are_the_mean_of_the_teachers(head, tmp_path):
+  teachers = [tiny_extractor(head=head, seed=seed) for seed in (1, 2)]
+  windows = _windows(head, teachers[0])
+  taught = distillation.with_soft_labels(
+    windows, teachers, 2.0, str(tmp_path / "soft")
+  )
+  assert taught.digest() != windows.digest()
+  for row in range(len(windows)):
+    length = int(windows.lengths[row])
+    batch = taught.batch(np.array([row]), length)
+    first = int(windows.first_context_positions[row])
+    inputs, _ = head.inputs_and_labels(batch)
+    for name, shape in head.logits.items():
+      logits = [keras.ops.softmax(t.model(inputs)[name] / 2) for t in teachers]
+      expected = np.mean(logits, axis=0)[0]
+      found = batch[f"soft_{name}"][0]
+      if shape:
+        expected[:first] = expected[-1] = 0
+      np.testing.assert_allclose(
+        found if shape else found[:, 0], expected, atol=1e-5
+      )
+
+
+@pytest.mark.parametrize("head", _LOSSES, ids=lambda head: head.name)
+def test_the_loss_is_that_of_labels_and_teachers(head, tmp_path):
+  pupil, teacher = (tiny_extractor(head=head, seed=seed) for seed in (1, 2))
+  windows = distillation.with_soft_labels(
+    _windows(head, pupil), [teacher], 2.0, str(tmp_path / "soft")
+  )
+  batch = {
+    name: tf.constant(values)
+    for name, values in windows.batch(np.arange(len(windows)), 32).items()
+  }
+  for dropout in sublayers(pupil.model, keras.layers.Dropout):
+    dropout.rate = 0.0
+  loss = _LOSSES[head]
+  hard = head.loss_fn(loss)(pupil.model, batch).numpy()
+  total = distillation.distillation_loss_fn(head, loss, 2.0, 0.25)(
+    pupil.model, batch
+  ).numpy()
+  inputs, _ = head.inputs_and_labels(batch)
+  soft = 0
+  for name, shape in head.logits.items():
+    log_p = keras.ops.log_softmax(pupil.model(inputs)[name] / 2).numpy()
+    shares = batch[f"soft_{name}"].numpy()
+    shares = shares if shape else shares[..., 0]
+    soft = soft - np.sum(shares * log_p, axis=tuple(range(1, log_p.ndim)))
+  if head is SPAN_HEAD:
+    soft = soft / 2  # the mean of both ends
+  np.testing.assert_allclose(total, 0.75 * hard + 0.25 * 4 * soft, rtol=1e-5)
+  # Nobody has labelled the last question, in one window.
+  assert hard[-1] == 0 < total[-1]
+
+
+def test_a_pupil_learns_what_its_teacher_says_of_unlabelled_questions(tmp_path):
+  teacher, pupil = tiny_extractor(seed=3), tiny_extractor(seed=7)
+  questions = [
+    SquadExample(str(i), question, CONTEXT)
+    for i, question in enumerate(("Who?", "When?", "Who built the mill?"))
+  ]
+
+  def texts(extractor):
+    return [p.text for p in extractor.predict(questions)]
+
+  expected = texts(teacher)
+  assert texts(pupil) != expected
+  options = dataclasses.replace(
+    _OPTIONS, distillation_weight=1.0, num_train_epochs=100
+  )
+  pupil.fit(questions, options, tmp_path, teachers={"it": teacher})
+  assert texts(pupil) == expected
+
+
+class _StopAtStep3(Callback):
+  def is_due(self, step):
+    return step == 3
+
+  def on_step(self, step):
+    self.stop_reason = f"step {step}"
+
+
+def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path):
+  def run(folder, callbacks=()):
+    pupil = tiny_extractor(seed=7)
+    options = dataclasses.replace(_OPTIONS, num_train_epochs=4)
+    steps = fine_tune(
+      pupil,
+      _examples(),
+      options,
+      str(tmp_path / folder),
+      callbacks,
+      teachers={"it": tiny_extractor(seed=3)},
+    )
+    return steps, [np.array(weight) for weight in pupil.model.weights]
+
+  steps, whole = run("whole")
+  first, _ = run("stopped", [_StopAtStep3()])
+  further, stopped = run("stopped")
+  assert (steps, first, further) == (8, 3, 5)
+  for a, b in zip(whole, stopped, strict=True):
+    np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+  ("change", "message"),
+  [
+    ({"head": BIO_HEAD}, "another head: bio, not span"),
+    ({"do_lower_case": False}, "another case"),
+    ({"window_options": WindowOptions(24, 8, 8)}, "another cut of windows"),
+  ],
+)
+def test_a_teacher_of_other_tokens_or_windows_is_refused(
+  change, message, tmp_path
+):
+  teachers = {"output/model": tiny_extractor(**change)}
+  with pytest.raises(ValueError, match=f"output/model has {message}"):
+    fine_tune(
+      tiny_extractor(), _examples(), _OPTIONS, tmp_path, teachers=teachers
+    )
+
+
+@pytest.mark.parametrize(
+  "option", [{"distillation_temperature": 0}, {"distillation_weight": 1.5}]
+)
+def test_options_that_cannot_be_are_refused(option):
+  (name,) = option
+  with pytest.raises(ValueError, match=name):
+    FineTuningOptions(**option)
