@@ -193,7 +193,7 @@ def _unsummed_embeddings(model, options):
 def _with_teachers(extractor, training_set, loss, options, teachers, path):
   """The `TrainingSet` with soft labels, and the loss of both kinds."""
   check_teachers(extractor, teachers)
-  log_line(f"Asking {len(teachers)} teachers: {', '.join(teachers)}.")
+  log_line(f"Learning also from {', '.join(teachers)}.")
   temperature = options.distillation_temperature
   taught = with_soft_labels(
     training_set.windows, list(teachers.values()), temperature, path
