@@ -1,19 +1,28 @@
 r"""Makes the files that the embedded model is trained, chosen and scored on.
 
-  python -m benchmarks.embedded_model_data --output_dir=DIR \
-    --squad1_train=squad1_train_part.json --squad1_dev=squad1_dev_half.json \
-    --squad2=squad2_part.json
+  python -m benchmarks.embedded_model_data --data_dir=../shared/data \
+    --output_dir=DIR
 
-train.json     the articles of --squad1_train, without those of select.json, and
-               the articles of --squad2 whose titles --squad1_dev does not have
-select.json    every tenth article of --squad1_train, to choose settings by
-held_out.json  the other articles of --squad2, to score on
+train.json            questions of all kinds
+select_KIND.json      articles of one kind, to choose settings by
+held_out_KIND.json    other articles of that kind, to report scores of
 
-SQuAD 1.1 has no question without an answer. So a share of its questions is
-asked a second time, of another passage of the same article: of those that
-contain none of the question's answers the one that shares most of its words
-with the question, rare words counting more (inverse document frequency in the
-article).
+An article is in one of the three only. Articles of --data_dir's squad2_part
+whose titles squad1_dev_half has are never trained on: that file is for the
+final report. QAMR is in train.json only.
+
+A question's id is KIND/SORT/ID, with its own kind, also where it is asked of
+another, and ID as in its source. The sorts are
+  answerable     as in the source
+  adversarial    written to look answerable, as SQuAD 2.0 has them
+  neighbouring   asked of another passage of the same article
+  across         asked of a passage of another kind
+The last two are answerable questions that are asked a second time. Of the
+candidate passages that contain none of the question's answers, the question is
+asked of the one that shares most of its words, rare words counting more
+(inverse document frequency). "What did the author like?" has an answer in many
+passages, so a question is asked elsewhere only if it shares a word with its own
+passage that few passages have.
 """
 
 import collections
@@ -22,112 +31,232 @@ import math
 import os
 import random
 import re
+from typing import NamedTuple
 
 from absl import app, flags
 
+_DATA_DIR = flags.DEFINE_string(
+  "data_dir", None, "Folder of the source files.", required=True
+)
 _OUTPUT_DIR = flags.DEFINE_string(
-  "output_dir", None, "Folder of the three files.", required=True
+  "output_dir", None, "Folder of the files made.", required=True
 )
-_SQUAD1_TRAIN = flags.DEFINE_string(
-  "squad1_train", None, "SQuAD 1.1 file to train on.", required=True
-)
-_SQUAD1_DEV = flags.DEFINE_string(
-  "squad1_dev", None, "SQuAD 1.1 file to score on later.", required=True
-)
-_SQUAD2 = flags.DEFINE_string(
-  "squad2", None, "SQuAD 2.0 file, to train on and to hold out.", required=True
-)
-_SHARE = flags.DEFINE_float(
-  "unanswerable_share",
-  0.33,
-  "Share of the questions of --squad1_train asked of another passage as well.",
+_NEIGHBOURING_SHARE = flags.DEFINE_float(
+  "neighbouring_share",
+  0.3,
+  "Share of the training questions asked of another passage of the article.",
   lower_bound=0.0,
   upper_bound=1.0,
 )
-_SELECT_EVERY = 10
+_ACROSS_SHARE = flags.DEFINE_float(
+  "across_share",
+  0.15,
+  "Share of the training questions asked of a passage of another kind.",
+  lower_bound=0.0,
+  upper_bound=1.0,
+)
+_SQUAD2_COPIES = flags.DEFINE_integer(
+  "squad2_copies",
+  2,
+  "How often train.json has SQuAD 2.0's questions, the only adversarial ones.",
+  lower_bound=1,
+)
+_QAMR_SHARE = flags.DEFINE_float(
+  "qamr_share",
+  0.25,
+  "Share of QAMR's questions in train.json; a sentence has 35 on average.",
+  lower_bound=0.0,
+  upper_bound=1.0,
+)
+
+_FILES = {
+  "squad1": "squad1_train_part.json",
+  "new_wiki": "new_wiki_part.json",
+  "reddit": "reddit_part.json",
+  "amazon": "amazon_part.json",
+  "squad2": "squad2_part.json",
+  "qamr": "qamr_part.json",
+}
+_FINAL_REPORT = "squad1_dev_half.json"
+# Every n-th article is not trained on. SQuAD 1.1's are those that the first
+# embedded model was not trained on, so that old and new can be compared.
+_KEPT_OUT = {"squad1": 10, "new_wiki": 5, "reddit": 5, "amazon": 5}
+# The same whatever the flags say, so that scores can be compared.
+_SCORED_SHARES = (0.25, 0.15)
+_RARE = math.log(200)  # in at most one of 200 passages
+_ACROSS_CANDIDATES = 50
+_SORTS = ("answerable", "adversarial", "neighbouring", "across")
+
+
+class _Passage(NamedTuple):
+  kind: str
+  article: str
+  text: str  # lower case
+  words: set
+  questions: list
 
 
 def main(argv):
   """Divides the articles, makes the unanswerable questions, writes."""
   del argv
-  chance = random.Random(0)
-  squad1 = [
-    _with_unanswerable(article, chance)
-    for article in _read(_SQUAD1_TRAIN.value)
-  ]
-  titles = {article["title"] for article in _read(_SQUAD1_DEV.value)}
-  squad2 = _read(_SQUAD2.value)
-  files = {
-    "train": [a for n, a in enumerate(squad1) if n % _SELECT_EVERY]
-    + [a for a in squad2 if a["title"] not in titles],
-    "select": squad1[::_SELECT_EVERY],
-    "held_out": [a for a in squad2 if a["title"] in titles],
-  }
+  final = {article["title"] for article in _read(_FINAL_REPORT)}
+  parts = {"train": {}, "select": {}, "held_out": {}}
+  for kind, name in _FILES.items():
+    for part, articles in _divide(kind, _read(name), final).items():
+      parts[part][kind] = [_copy(kind, article) for article in articles]
+  _reduce(parts["train"]["qamr"], _QAMR_SHARE.value, random.Random("qamr"))
+  train_shares = (_NEIGHBOURING_SHARE.value, _ACROSS_SHARE.value)
+  for part, kinds in parts.items():
+    shares = train_shares if part == "train" else _SCORED_SHARES
+    _add_unanswerable(kinds, *shares, random.Random(part))
+  train = parts.pop("train")
+  _repeat(train["squad2"], _SQUAD2_COPIES.value)
   os.makedirs(_OUTPUT_DIR.value, exist_ok=True)
-  for name, articles in files.items():
-    path = os.path.join(_OUTPUT_DIR.value, f"{name}.json")
-    with open(path, "w", encoding="utf-8") as file:
-      json.dump({"version": "v2.0", "data": articles}, file)
-    questions = [q for a in articles for p in a["paragraphs"] for q in p["qas"]]
-    impossible = sum(q["is_impossible"] for q in questions)
-    print(
-      f"{path}: {len(articles)} articles, {len(questions)} questions, "
-      f"{impossible} of them without an answer"
-    )
+  _write("train", [a for articles in train.values() for a in articles])
+  for part, kinds in parts.items():
+    for kind, articles in kinds.items():
+      _write(f"{part}_{kind}", articles)
+  _print_counts({"train": train, **parts})
 
 
-def _read(path):
+def _read(name):
+  path = os.path.join(_DATA_DIR.value, name)
   with open(path, encoding="utf-8") as file:
     return json.load(file)["data"]
 
 
-def _with_unanswerable(article, chance):
-  """A SQuAD 1.1 article with questions asked of other passages as well."""
-  contexts = [paragraph["context"] for paragraph in article["paragraphs"]]
-  bags = [_words(context) for context in contexts]
-  counts = collections.Counter(word for bag in bags for word in bag)
-  weights = {word: math.log(len(bags) / n) for word, n in counts.items()}
-  questions = [
-    [{**question, "is_impossible": False} for question in paragraph["qas"]]
-    for paragraph in article["paragraphs"]
-  ]
-  for number, paragraph in enumerate(article["paragraphs"]):
-    for question in paragraph["qas"]:
-      if chance.random() >= _SHARE.value:
-        continue
-      other = _nearest_passage(question, contexts, bags, weights, number)
-      if other is not None:
-        questions[other].append(_unanswerable(question))
+def _divide(kind, articles, final):
+  """The articles of one kind by part."""
+  if kind == "qamr":
+    return {"train": articles}
+  if kind == "squad2":
+    kept_out = [a for a in articles if a["title"] in final]
+  else:
+    kept_out = articles[:: _KEPT_OUT[kind]]
+  return {
+    "train": [a for a in articles if a not in kept_out],
+    "select": kept_out[::2],
+    "held_out": kept_out[1::2],
+  }
+
+
+def _copy(kind, article):
+  """An article with the ids that all files have, in SQuAD 2.0's format."""
+
+  def copy(question):
+    impossible = question.get("is_impossible", False)
+    sort = "adversarial" if impossible else "answerable"
+    return {
+      "id": f"{kind}/{sort}/{question['id']}",
+      "question": question["question"],
+      "answers": question["answers"],
+      "is_impossible": impossible,
+    }
+
   paragraphs = [
-    {"context": context, "qas": qas}
-    for context, qas in zip(contexts, questions, strict=True)
+    {"context": p["context"], "qas": [copy(q) for q in p["qas"]]}
+    for p in article["paragraphs"]
   ]
   return {"title": article["title"], "paragraphs": paragraphs}
+
+
+def _add_unanswerable(kinds, neighbouring_share, across_share, chance):
+  """Asks some questions of a second passage, which does not answer them."""
+  passages = [
+    _Passage(kind, a["title"], text, _words(text), paragraph["qas"])
+    for kind, articles in kinds.items()
+    for a in articles
+    for paragraph in a["paragraphs"]
+    for text in [paragraph["context"].lower()]
+  ]
+  counts = collections.Counter(word for p in passages for word in p.words)
+  weights = {word: math.log(len(passages) / n) for word, n in counts.items()}
+  neighbours = collections.defaultdict(list)
+  for passage in passages:
+    neighbours[passage.kind, passage.article].append(passage)
+  added = []
+  for own in passages:
+    for question in own.questions:
+      draw = chance.random() - neighbouring_share
+      shared = _words(question["question"]) & own.words
+      if (
+        question["is_impossible"]
+        or draw >= across_share
+        or max(map(weights.get, shared), default=0.0) < _RARE
+      ):
+        continue
+      if draw < 0:
+        sort, candidates = "neighbouring", neighbours[own.kind, own.article]
+      else:
+        size = min(_ACROSS_CANDIDATES, len(passages))
+        sort, candidates = "across", chance.sample(passages, size)
+        candidates = [p for p in candidates if p.kind != own.kind]
+      other = _most_alike(question, own, candidates, weights)
+      if other:
+        added.append((other, sort, question))
+  for passage, sort, question in added:
+    new = {"id": question["id"].replace("answerable", sort, 1)}
+    new |= {"answers": [], "is_impossible": True}
+    passage.questions.append({**question, **new})
 
 
 def _words(text):
   return set(re.findall(r"\w+", text.lower()))
 
 
-def _nearest_passage(question, contexts, bags, weights, own):
-  """Index of the passage most like a question but without its answer."""
+def _most_alike(question, own, candidates, weights):
+  """The passage most like a question but without its answers, or None."""
   answers = [answer["text"].lower() for answer in question["answers"]]
   asked = _words(question["question"])
-  candidates = [
-    (sum(weights[word] for word in asked & bags[n]), -n)
-    for n, context in enumerate(contexts)
-    if n != own and not any(text in context.lower() for text in answers)
-  ]
-  return -max(candidates)[1] if candidates else None
+  # fsum is exact: the order of a set differs from run to run.
+  return max(
+    (
+      passage
+      for passage in candidates
+      if passage.text != own.text
+      and not any(answer in passage.text for answer in answers)
+    ),
+    key=lambda passage: math.fsum(weights[w] for w in asked & passage.words),
+    default=None,
+  )
 
 
-def _unanswerable(question):
-  return {
-    "id": f"{question['id']}-elsewhere",
-    "question": question["question"],
-    "answers": [],
-    "is_impossible": True,
-  }
+def _reduce(articles, share, chance):
+  """Leaves a share of the questions in articles."""
+  for article in articles:
+    for paragraph in article["paragraphs"]:
+      qas = paragraph["qas"]
+      paragraph["qas"] = [q for q in qas if chance.random() < share]
+
+
+def _repeat(articles, copies):
+  """Puts copies of every question into articles, with ids of their own."""
+  for article in articles:
+    for paragraph in article["paragraphs"]:
+      paragraph["qas"] += [
+        {**question, "id": f"{question['id']}-{copy}"}
+        for copy in range(2, copies + 1)
+        for question in paragraph["qas"]
+      ]
+
+
+def _write(name, articles):
+  path = os.path.join(_OUTPUT_DIR.value, f"{name}.json")
+  with open(path, "w", encoding="utf-8") as file:
+    json.dump({"version": "v2.0", "data": articles}, file)
+
+
+def _print_counts(parts):
+  print("| part | kind | articles | passages |", " | ".join(_SORTS), "|")
+  print("|---|---|" + "---:|" * (2 + len(_SORTS)))
+  for part, kinds in parts.items():
+    for kind, articles in kinds.items():
+      paragraphs = [p for a in articles for p in a["paragraphs"]]
+      sorts = collections.Counter(
+        q["id"].split("/")[1] for p in paragraphs for q in p["qas"]
+      )
+      counts = [len(articles), len(paragraphs), *(sorts[s] for s in _SORTS)]
+      print(f"| {part} | {kind} |", " | ".join(map("{:,}".format, counts)), "|")
 
 
 if __name__ == "__main__":
