@@ -83,7 +83,7 @@ _FINAL_REPORT = "squad1_dev_half.json"
 _KEPT_OUT = {"squad1": 10, "new_wiki": 5, "reddit": 5, "amazon": 5}
 # The same whatever the flags say, so that scores can be compared.
 _SCORED_SHARES = (0.25, 0.15)
-_RARE = math.log(200)  # in at most one of 200 passages
+_RARE = 1 / 200  # Highest share of the passages that have a rare word.
 _ACROSS_CANDIDATES = 50
 _SORTS = ("answerable", "adversarial", "neighbouring", "across")
 
@@ -171,6 +171,7 @@ def _add_unanswerable(kinds, neighbouring_share, across_share, chance):
   ]
   counts = collections.Counter(word for p in passages for word in p.words)
   weights = {word: math.log(len(passages) / n) for word, n in counts.items()}
+  rare = max(1, _RARE * len(passages))
   neighbours = collections.defaultdict(list)
   for passage in passages:
     neighbours[passage.kind, passage.article].append(passage)
@@ -182,7 +183,7 @@ def _add_unanswerable(kinds, neighbouring_share, across_share, chance):
       if (
         question["is_impossible"]
         or draw >= across_share
-        or max(map(weights.get, shared), default=0.0) < _RARE
+        or min(map(counts.get, shared), default=math.inf) > rare
       ):
         continue
       if draw < 0:

@@ -1,0 +1,150 @@
+r"""Scores a model on each kind of question apart.
+
+  python -m benchmarks.embedded_model_scores --model=MODEL --data=DIR \
+    [--part=held_out] [--answered=0.95]
+
+DIR is what embedded_model_data wrote. Columns of the table, in percent:
+  answered   share of the answerable questions that get an answer
+  EM, F1     of the answerable questions, "no answer" counting 0
+  forced     the same, "no answer" not being allowed
+  the rest   share of unanswerable questions of that sort with "no answer"
+"""
+
+import collections
+import glob
+import os
+import random
+
+import numpy as np
+from absl import flags
+
+from bert_span.cli import program
+
+_MODEL = flags.DEFINE_string(
+  "model", None, "Model directory, or minilm_squad.", required=True
+)
+_DATA = flags.DEFINE_string(
+  "data", None, "Folder that embedded_model_data wrote.", required=True
+)
+_PART = flags.DEFINE_enum(
+  "part", "select", ["select", "held_out"], "Which articles to score on."
+)
+_QUESTIONS = flags.DEFINE_integer(
+  "questions",
+  600,
+  "Questions of each kind and sort at most, drawn with a fixed seed.",
+  lower_bound=1,
+)
+_ANSWERED = flags.DEFINE_float(
+  "answered",
+  None,
+  "Share of all answerable questions that is to get an answer, by the null "
+  "threshold; none takes the threshold of the model.",
+  lower_bound=0.0,
+  upper_bound=1.0,
+)
+_BATCH_SIZE = flags.DEFINE_integer(
+  "batch_size", 32, "Windows the model reads at once.", lower_bound=1
+)
+_UNANSWERABLE = ("adversarial", "neighbouring", "across")
+
+
+def main(argv):
+  """Answers the questions of all kinds, then prints the table."""
+  program.refuse_arguments(argv)
+  from bert_span.extractor import SpanExtractor
+
+  extractor = SpanExtractor.from_preset(_MODEL.value)
+  answers = {}  # by kind: list of (example, Prediction)
+  for kind, examples in _read().items():
+    found = extractor.predict(examples, _BATCH_SIZE.value)
+    answers[kind] = list(zip(examples, found, strict=True))
+  answers["all"] = [pair for pairs in answers.values() for pair in pairs]
+  threshold = extractor.decoder_options.null_score_diff_threshold
+  if _ANSWERED.value is not None:
+    odds = [p.null_odds for e, p in answers["all"] if e.answers]
+    threshold = float(np.quantile(odds, _ANSWERED.value))
+  print(f"{_MODEL.value}, {_PART.value}, null threshold {threshold:.3f}")
+  print(
+    "| kind | answerable | answered | EM | F1 | forced EM | forced F1 |",
+    " | ".join(_UNANSWERABLE),
+    "|\n|---|" + "---:|" * (6 + len(_UNANSWERABLE)),
+  )
+  for kind, pairs in answers.items():
+    print(f"| {kind} |", " | ".join(_row(pairs, threshold)), "|")
+
+
+def run():
+  """Entry point."""
+  program.run_program(main)
+
+
+def _read():
+  """The questions to ask by kind: lists of `SquadExample`."""
+  from bert_span.squad.reader import read_squad
+
+  prefix = os.path.join(_DATA.value, f"{_PART.value}_")
+  paths = sorted(glob.glob(f"{prefix}*.json"))
+  program.check(paths, f"--data: there is no {prefix}*.json.")
+  return {
+    path.removeprefix(prefix).removesuffix(".json"): _sample(
+      read_squad(path).examples
+    )
+    for path in paths
+  }
+
+
+def _sample(examples):
+  """At most --questions of each sort."""
+  by_sort = collections.defaultdict(list)
+  for example in examples:
+    by_sort[_sort(example)].append(example)
+  chance = random.Random(0)
+  return [
+    example
+    for group in by_sort.values()
+    for example in chance.sample(group, min(_QUESTIONS.value, len(group)))
+  ]
+
+
+def _sort(example):
+  return example.qas_id.split("/")[1]
+
+
+def _row(pairs, threshold):
+  """The cells of a row of the table but the first."""
+  allowed, forced = [], []  # QuestionScores of the answerable questions
+  right = collections.defaultdict(list)  # by sort of unanswerable question
+  for example, prediction in pairs:
+    says_nothing = prediction.null_odds > threshold
+    if example.answers:
+      best = next((e.text for e in prediction.n_best if e.text), "")
+      forced.append(_score(example, best))
+      allowed.append(_score(example, "" if says_nothing else best))
+    else:
+      right[_sort(example)].append(says_nothing)
+  exact, f1, answered = 100 * np.mean(allowed, axis=0)
+  forced_exact, forced_f1, _ = 100 * np.mean(forced, axis=0)
+  figures = (answered, exact, f1, forced_exact, forced_f1)
+  return [
+    f"{len(allowed):,}",
+    *(f"{figure:.1f}" for figure in figures),
+    *(
+      f"{100 * np.mean(right[sort]):.1f} of {len(right[sort])}"
+      if right[sort]
+      else "-"
+      for sort in _UNANSWERABLE
+    ),
+  ]
+
+
+def _score(example, text):
+  """(exact, F1, whether there is an answer), each from 0 to 1."""
+  from bert_span.answers.scoring import squad2
+
+  score = squad2.score_question(example, text)
+  return score.exact, score.f1, score.predicts_answer
+
+
+if __name__ == "__main__":
+  run()

@@ -1,0 +1,131 @@
+"""The files that the embedded model is made with, and its scores on them."""
+
+import collections
+import json
+
+import pytest
+from programs import run_program
+from tiny_extractor import tiny_extractor
+
+_KINDS = ("squad1_train", "new_wiki", "reddit", "amazon", "squad2", "qamr")
+
+
+def _source(kind):
+  """Twelve articles of three passages; a question names its year."""
+  articles = [
+    {
+      "title": f"{kind} {number}",
+      "paragraphs": [
+        _paragraph(kind, f"{kind}{number}{letter}") for letter in "abc"
+      ],
+    }
+    for number in range(12)
+  ]
+  return {"data": articles}
+
+
+def _paragraph(kind, name):
+  answer = {"text": f"of{name}", "answer_start": 10}
+  qas = [
+    {"id": f"{i}{name}", "question": f"Who built {name}?", "answers": [answer]}
+    for i in range(5)
+  ]
+  if kind == "squad2":
+    qas[0] |= {"is_impossible": True, "answers": []}
+  return {"context": f"The miller of{name} built the mill {name}.", "qas": qas}
+
+
+def _make(sources, output_dir):
+  run = run_program(
+    "benchmarks.embedded_model_data",
+    f"--data_dir={sources}",
+    f"--output_dir={output_dir}",
+    "--neighbouring_share=0.5",
+    "--across_share=0.5",
+  )
+  assert run.returncode == 0, run.stderr
+  return {
+    path.stem: json.loads(path.read_text())["data"]
+    for path in sorted(output_dir.glob("*.json"))
+  }
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+  """A folder with a small file of each kind."""
+  folder = tmp_path_factory.mktemp("sources")
+  for kind in _KINDS:
+    text = json.dumps(_source(kind))
+    (folder / f"{kind}_part.json").write_text(text)
+  final = {"data": _source("squad2")["data"][:4]}
+  (folder / "squad1_dev_half.json").write_text(json.dumps(final))
+  return folder
+
+
+@pytest.fixture(scope="module")
+def made(sources, tmp_path_factory):
+  """The folder of the files made and their articles by name."""
+  folder = tmp_path_factory.mktemp("made")
+  return folder, _make(sources, folder)
+
+
+def _questions(articles):
+  return [
+    (paragraph["context"], question)
+    for article in articles
+    for paragraph in article["paragraphs"]
+    for question in paragraph["qas"]
+  ]
+
+
+def test_an_article_is_in_one_file(made):
+  _, files = made
+  titles = [a["title"] for articles in files.values() for a in articles]
+  assert len(titles) == len(set(titles)) == 12 * len(_KINDS)
+  trained_on = {a["title"] for a in files["train"]}
+  assert not trained_on & {f"squad2 {n}" for n in range(4)}
+  assert len(files) == 1 + 2 * 5
+
+
+def test_an_unanswerable_question_is_asked_where_its_answer_is_not(made):
+  _, files = made
+  for name, articles in files.items():
+    questions = _questions(articles)
+    assert len({q["id"] for _, q in questions}) == len(questions)
+    sorts = collections.Counter()
+    for context, question in questions:
+      sort = question["id"].split("/")[1]
+      sorts[sort] += 1
+      assert question["is_impossible"] == (sort != "answerable")
+      name_asked = question["question"].split()[-1].rstrip("?")
+      elsewhere = sort in ("neighbouring", "across")
+      assert (f"of{name_asked}" in context) != elsewhere
+      if sort == "neighbouring":
+        assert name_asked[:-1] in context  # the same article
+    assert sorts["neighbouring"], name
+    assert ("squad2" in name or name == "train") == bool(sorts["adversarial"])
+
+
+def test_the_files_are_the_same_every_time(sources, made, tmp_path):
+  assert _make(sources, tmp_path) == made[1]
+
+
+def test_scores_have_a_row_for_each_kind(made, tmp_path):
+  folder, _ = made
+  tiny_extractor(version_2=True).save_to_preset(tmp_path / "model")
+  run = run_program(
+    "benchmarks.embedded_model_scores",
+    f"--model={tmp_path / 'model'}",
+    f"--data={folder}",
+    "--questions=4",
+    "--answered=0.5",
+  )
+  assert run.returncode == 0, run.stderr
+  rows = [line.split("|")[1:-1] for line in run.stdout.splitlines()[3:]]
+  cells = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
+  kinds = ["amazon", "new_wiki", "reddit", "squad1", "squad2"]
+  assert list(cells) == [*kinds, "all"]
+  assert cells["all"][0] == "20"
+  assert float(cells["all"][1]) >= 50
+  assert [cells[kind][6] for kind in kinds[:4]] == ["-"] * 4
+  assert cells["squad2"][6].endswith(" of 4")
