@@ -38,8 +38,8 @@ _QUESTIONS = flags.DEFINE_integer(
 _ANSWERED = flags.DEFINE_float(
   "answered",
   None,
-  "Share of all answerable questions that is to get an answer, by the null "
-  "threshold; none takes the threshold of the model.",
+  "Share of all answerable questions that is to get an answer, for a second "
+  "table, by the null threshold that gives it.",
   lower_bound=0.0,
   upper_bound=1.0,
 )
@@ -50,7 +50,7 @@ _UNANSWERABLE = ("adversarial", "neighbouring", "across")
 
 
 def main(argv):
-  """Answers the questions of all kinds, then prints the table."""
+  """Answers the questions of all kinds, then prints the tables."""
   program.refuse_arguments(argv)
   from bert_span.extractor import SpanExtractor
 
@@ -61,17 +61,11 @@ def main(argv):
     answers[kind] = list(zip(examples, found, strict=True))
   answers["all"] = [pair for pairs in answers.values() for pair in pairs]
   threshold = extractor.decoder_options.null_score_diff_threshold
+  _print_table(answers, "its own null threshold", threshold)
   if _ANSWERED.value is not None:
     odds = [p.null_odds for e, p in answers["all"] if e.answers]
     threshold = float(np.quantile(odds, _ANSWERED.value))
-  print(f"{_MODEL.value}, {_PART.value}, null threshold {threshold:.3f}")
-  print(
-    "| kind | answerable | answered | EM | F1 | forced EM | forced F1 |",
-    " | ".join(_UNANSWERABLE),
-    "|\n|---|" + "---:|" * (6 + len(_UNANSWERABLE)),
-  )
-  for kind, pairs in answers.items():
-    print(f"| {kind} |", " | ".join(_row(pairs, threshold)), "|")
+    _print_table(answers, "the null threshold of --answered", threshold)
 
 
 def run():
@@ -109,6 +103,17 @@ def _sample(examples):
 
 def _sort(example):
   return example.qas_id.split("/")[1]
+
+
+def _print_table(answers, name, threshold):
+  print(f"\n{_MODEL.value}, {_PART.value}, {name}, {threshold:.3f}\n")
+  print(
+    "| kind | answerable | answered | EM | F1 | forced EM | forced F1 |",
+    " | ".join(_UNANSWERABLE),
+    "|\n|---|" + "---:|" * (6 + len(_UNANSWERABLE)),
+  )
+  for kind, pairs in answers.items():
+    print(f"| {kind} |", " | ".join(_row(pairs, threshold)), "|")
 
 
 def _row(pairs, threshold):

@@ -121,7 +121,8 @@ def test_scores_have_a_row_for_each_kind(made, tmp_path):
     "--answered=0.5",
   )
   assert run.returncode == 0, run.stderr
-  rows = [line.split("|")[1:-1] for line in run.stdout.splitlines()[3:]]
+  table = run.stdout.split("\n\n")[-1]  # that of --answered
+  rows = [line.split("|")[1:-1] for line in table.splitlines()[2:]]
   cells = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
   kinds = ["amazon", "new_wiki", "reddit", "squad1", "squad2"]
   assert list(cells) == [*kinds, "all"]
