@@ -62,7 +62,8 @@ _N_BEST = flags.DEFINE_integer(
 _BATCH_SIZE = flags.DEFINE_integer(
   "predict_batch_size",
   8,
-  "Windows the model reads at once; a SavedModel has its own number.",
+  "Windows the model reads at once at most, see run_squad; a SavedModel has "
+  "its own number.",
   lower_bound=1,
 )
 _FIXED_LENGTH = flags.DEFINE_bool(

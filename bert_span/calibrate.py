@@ -33,7 +33,11 @@ _TARGET_PRECISION = flags.DEFINE_float(
   upper_bound=1.0,
 )
 _BATCH_SIZE = flags.DEFINE_integer(
-  "predict_batch_size", 8, "Windows the model reads at once.", lower_bound=1
+  "predict_batch_size",
+  8,
+  "Windows the model reads at once at most; a processor reads no more than "
+  "1,024 WordPieces at once, a GPU 16,384.",
+  lower_bound=1,
 )
 _OUTPUT_DIR = flags.DEFINE_string(
   "output_dir",

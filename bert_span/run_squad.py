@@ -43,7 +43,11 @@ _DO_EVAL = flags.DEFINE_bool(
   "metrics.",
 )
 _PREDICT_BATCH_SIZE = flags.DEFINE_integer(
-  "predict_batch_size", 8, "Windows the model reads at once.", lower_bound=1
+  "predict_batch_size",
+  8,
+  "Windows the model reads at once at most; a processor reads no more than "
+  "1,024 WordPieces at once, a GPU 16,384.",
+  lower_bound=1,
 )
 _VERBOSE_LOGGING = flags.DEFINE_bool(
   "verbose_logging",
