@@ -6,8 +6,13 @@ module only training/optimizer.py uses private names: those that a subclass of
 keras.optimizers.AdamW has to.
 """
 
+import contextlib
+import threading
+
 import keras
 from keras_hub.src.utils import preset_utils
+
+_drawing = threading.Lock()
 
 
 def sublayers(layer, kind=keras.layers.Layer):
@@ -22,6 +27,33 @@ def sublayers(layer, kind=keras.layers.Layer):
     kind: class, or tuple of classes, as isinstance takes it.
   """
   return [part for part in layer._flatten_layers() if isinstance(part, kind)]
+
+
+@contextlib.contextmanager
+def weights_undrawn():
+  """Has the layers that this thread builds meanwhile begin with zeros.
+
+  For weights that are read next: KerasHub draws an encoder's before it reads
+  them, which takes nearly as long. What is drawn later does not depend on it,
+  as every initializer has a seed of its own.
+  """
+  initializer, thread = (
+    keras.initializers.TruncatedNormal,
+    threading.get_ident(),
+  )
+  with _drawing:
+    draw = initializer.__call__
+
+    def begin(self, shape, dtype=None):
+      if threading.get_ident() == thread:
+        return keras.ops.zeros(shape, dtype)
+      return draw(self, shape, dtype)
+
+    initializer.__call__ = begin
+    try:
+      yield
+    finally:
+      initializer.__call__ = draw
 
 
 def preset_file(preset, name):

@@ -60,10 +60,10 @@ class SpanLoss(keras.losses.Loss):
   def call(self, y_true, y_pred):
     """The share of each window, float32 [batch], in nats."""
     log_probabilities = ops.log_softmax(ops.cast(y_pred, "float32"), axis=-1)
-    shares = y_true
-    if len(y_true.shape) == 1:
+    shares = ops.convert_to_tensor(y_true)
+    if len(shares.shape) == 1:
       shares = ops.one_hot(
-        ops.cast(y_true, "int32"), ops.shape(y_pred)[-1], dtype="float32"
+        ops.cast(shares, "int32"), ops.shape(y_pred)[-1], dtype="float32"
       )
     losses = -ops.sum(shares * log_probabilities, axis=-1)  # [batch]
     return _WEIGHTS[self.ends] * losses

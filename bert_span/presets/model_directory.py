@@ -22,6 +22,7 @@ import safetensors
 import tensorflow as tf
 
 from bert_span.modeling import encoder, encoder_config
+from bert_span.modeling.keras_internals import weights_undrawn
 from bert_span.presets.half_precision import halve_weights
 from bert_span.storage.remote import copy_tree, is_remote
 from bert_span.storage.tensor_file import write_tensors
@@ -82,7 +83,8 @@ def load_backbone(directory, dtype=None):
   """
   encoder_config.read_json_object(os.path.join(directory, CONFIG_FILE))
   try:
-    backbone = keras_hub.models.Backbone.from_preset(directory, dtype=dtype)
+    with weights_undrawn():
+      backbone = keras_hub.models.Backbone.from_preset(directory, dtype=dtype)
   except (OSError, KeyError, TypeError, ValueError) as error:
     raise ValueError(
       f"Cannot load the KerasHub preset in {directory}: {error}"

@@ -1,13 +1,16 @@
 """Whether the installed Keras and KerasHub still have what is used of them."""
 
+from concurrent import futures
+
 import keras
 import keras_hub
+import numpy as np
 import pytest
 
 from bert_span.modeling import keras_internals
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.keras_internals import sublayers
+from bert_span.modeling.keras_internals import sublayers, weights_undrawn
 
 
 @pytest.mark.parametrize(
@@ -29,6 +32,20 @@ def test_a_private_name_is_still_there(owner, name, user):
     f"{keras_hub.__version__} has no {name}, which bert_span/{user} uses: "
     "adapt that, or lower the bound in setup.py."
   )
+
+
+def test_weights_are_not_drawn_in_one_thread_for_a_while():
+  draw = keras.initializers.TruncatedNormal(0.02, seed=1)
+  drawn = np.array(draw([2, 3]))
+  with weights_undrawn():
+    assert not np.any(draw([2, 3]))
+    with futures.ThreadPoolExecutor(1) as pool:
+      elsewhere = pool.submit(draw, [2, 3]).result()
+  np.testing.assert_array_equal(elsewhere, drawn)
+  np.testing.assert_array_equal(draw([2, 3]), drawn)
+  with pytest.raises(ValueError, match="shape"), weights_undrawn():
+    raise ValueError("shape")
+  assert np.any(draw([2, 3]))
 
 
 def test_adam_still_keeps_its_moments_in_two_lists():
