@@ -9,6 +9,7 @@ and only the WordPiece algorithm itself is tensorflow-text's.
 from typing import NamedTuple
 
 import keras
+import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 
@@ -108,12 +109,19 @@ class WordPieceTokenizer(keras.layers.Layer):
     super().__init__(**kwargs)
     self.built = True  # nothing to build
     check_vocabulary(vocabulary)
-    self.vocabulary = list(vocabulary)
+    vocabulary = list(vocabulary)
+    # An array: Keras would look for layers among the tokens of a list.
+    self._vocabulary = np.array(vocabulary, object)
     self.do_lower_case = do_lower_case
-    self.cls_id = self.vocabulary.index(CLS_TOKEN)
-    self.sep_id = self.vocabulary.index(SEP_TOKEN)
-    self.unknown_id = self.vocabulary.index(UNKNOWN_TOKEN)
-    self.wordpiece = _fast_wordpiece(self.vocabulary)
+    self.cls_id = vocabulary.index(CLS_TOKEN)
+    self.sep_id = vocabulary.index(SEP_TOKEN)
+    self.unknown_id = vocabulary.index(UNKNOWN_TOKEN)
+    self.wordpiece = _fast_wordpiece(vocabulary)
+
+  @property
+  def vocabulary(self):
+    """The list of tokens."""
+    return self._vocabulary.tolist()
 
   def __call__(self, texts):
     # Keras takes tensors and arrays, and no lists of Python strings.
