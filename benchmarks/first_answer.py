@@ -3,7 +3,7 @@ r"""Seconds from the command to the first answer, and where they go.
   python -m benchmarks.first_answer [--model=minilm_squad] [--repetitions=5]
 
 Prints the medians, each of new processes: of `python -m bert_span.ask` with one
-question until its answer stands there, and until it has ended; and of a process
+question until its answer is printed, and until it has ended; and of a process
 that does the same part by part, without and with a graph.
 """
 

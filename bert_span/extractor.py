@@ -203,7 +203,7 @@ class SpanExtractor(AnswerForms):
       output_dir: folder of checkpoints and event files, where a later call
         with the same arguments goes on; None keeps none.
       teachers: dict of a name to a `SpanExtractor`, for each trained model
-        whose answers are learned too, see fine_tuning/distillation.py.
+        whose outputs are learned, too, see fine_tuning/distillation.py.
 
     Returns:
       The number of steps made by this call.
@@ -265,11 +265,15 @@ class SpanExtractor(AnswerForms):
 
   def _arguments(self, batch, batch_size):
     """The arguments of the graph's functions."""
+    if batch_size is None:
+      batch_size = self.graph.steps.max_windows_per_step
+    if batch_size < 1:
+      raise ValueError(f"batch_size must be at least 1. Received: {batch_size}")
     arrays = example_arrays(batch)
     return (
       tf.constant(arrays["question"], tf.string),
       tf.constant(arrays["context"], tf.string),
-      tf.constant(batch_size or self.graph.steps.max_windows_per_step),
+      tf.constant(batch_size),
     )
 
   def _write_files(self, directory, selection, half_precision):

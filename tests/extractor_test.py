@@ -281,6 +281,12 @@ def test_answers_do_not_depend_on_the_batch_size(extractor):
     )
 
 
+@pytest.mark.parametrize("batch_size", [0, -1])
+def test_a_batch_has_at_least_one_window(extractor, batch_size):
+  with pytest.raises(ValueError, match="batch_size must be at least 1"):
+    list(extractor.predict(_examples(), batch_size))
+
+
 def test_fixed_length_gives_the_same_best_answers(extractor):
   fixed = tiny_extractor(fixed_length=True)
   (logits,) = fixed.window_logits(_examples())

@@ -13,8 +13,13 @@ from bert_span.modeling.inference_encoder import InferenceModel
 _STRINGS = tf.TensorSpec([None], tf.string)
 _ROWS = tf.TensorSpec([None, None], tf.int32)  # [windows, seq_length]
 _COUNT = tf.TensorSpec([], tf.int32)
-# What is told of windows whose logits are asked for.
-_TOLD = (*WINDOW_SPECS, "doc_span_index", "context_length", "input_ids")
+# Columns of the windows that are returned with their logits.
+_WINDOW_COLUMNS = (
+  *WINDOW_SPECS,
+  "doc_span_index",
+  "context_length",
+  "input_ids",
+)
 
 
 class AnswerGraph:
@@ -122,7 +127,7 @@ class AnswerGraph:
     columns = self._decoder.answers(contexts, parts)
     return (
       {name: columns[name] for name in self._head.prediction_columns},
-      {name: windows[name] for name in _TOLD},
+      {name: windows[name] for name in _WINDOW_COLUMNS},
       logits,
     )
 

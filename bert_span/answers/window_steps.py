@@ -132,7 +132,7 @@ class WindowSteps:
       windows[name] for name in ("input_ids", "input_mask", "segment_ids")
     ]
     if self._options.jit_compile:
-      inputs = map(self._filled_up, inputs)
+      inputs = map(_filled_up, inputs)
     logits = [x[: tf.size(rows)] for x in self._encode(*inputs)]
     if not self._sliding_windows.pad_to_max:
       # Whatever shared the step must not decide which positions there are.
@@ -150,18 +150,18 @@ class WindowSteps:
     }
     return read(windows, *(tf.zeros([0, 0, *s]) for s in self._logit_shapes))
 
-  def _filled_up(self, values):
-    """More rows: the first one again, up to a power of two.
 
-    For encoders that are compiled once for each number of rows.
-    """
-    num_rows = tf.shape(values)[0]
-    limit = self._options.max_windows_per_step
-    powers = tf.constant([2**i for i in range((limit - 1).bit_length() + 1)])
-    wanted = tf.reduce_min(tf.boolean_mask(powers, powers >= num_rows))
-    return tf.concat(
-      [values, tf.repeat(values[:1], wanted - num_rows, axis=0)], axis=0
-    )
+def _filled_up(values):
+  """More rows: the first one again, up to a power of two.
+
+  For encoders that are compiled once for each number of rows.
+  """
+  num_rows = tf.shape(values)[0]
+  powers = tf.constant([2**i for i in range(31)])
+  wanted = tf.reduce_min(tf.boolean_mask(powers, powers >= num_rows))
+  return tf.concat(
+    [values, tf.repeat(values[:1], wanted - num_rows, axis=0)], axis=0
+  )
 
 
 def _array_of(part):

@@ -82,7 +82,7 @@ def fine_tuning_flags():
       "teacher",
       [],
       "Model directories, or names of models, separated by commas, whose "
-      "answers are learned beside the labels (distillation). They need the "
+      "outputs are learned beside the labels (distillation). They need the "
       "same vocabulary, case, windows and head; of several the mean is taken. "
       "Questions without an answer that are not is_impossible take part.",
     ),
@@ -94,8 +94,8 @@ def fine_tuning_flags():
     distillation_weight=flags.DEFINE_float(
       "distillation_weight",
       0.5,
-      "With --teacher: what the teachers count in the loss; the labels count "
-      "the rest.",
+      "With --teacher: share of the teachers in the loss; the rest is the "
+      "labels'.",
       lower_bound=0.0,
       upper_bound=1.0,
     ),

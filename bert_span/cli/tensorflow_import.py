@@ -1,4 +1,4 @@
-"""TensorFlow's import, which takes seconds and talks."""
+"""Imports TensorFlow quickly and quietly."""
 
 import contextlib
 import gc
@@ -11,10 +11,9 @@ import tempfile
 def import_tensorflow():
   """Imports TensorFlow and Keras before the job that needs them.
 
-  What they write to standard error meanwhile, notes on processors and plugins
-  that obey no setting, is kept back unless the import fails. The garbage
-  collector, which would look at all that is imported again and again, rests;
-  and what is imported by now it never looks at.
+  Notes on processors and plugins, which no setting turns off, are not printed
+  unless the import fails. The garbage collector is off meanwhile, and ignores
+  the imported objects afterwards.
   """
   gc.disable()
   try:
@@ -27,7 +26,10 @@ def import_tensorflow():
 
 @contextlib.contextmanager
 def _stderr_kept_back():
-  """Keeps what is written to file descriptor 2, and shows it after an error."""
+  """Holds back what is written to standard error; prints it after an error."""
+  if sys.stderr is None:  # It is closed.
+    yield
+    return
   sys.stderr.flush()
   with tempfile.TemporaryFile() as kept:
     stderr = os.dup(2)
@@ -47,7 +49,7 @@ def _stderr_kept_back():
 
 @contextlib.contextmanager
 def _hidden(package):
-  """Lets no import find a package that Keras would load, and we not need."""
+  """Makes imports of an optional package fail, so that Keras skips it."""
   if package in sys.modules:
     yield
     return

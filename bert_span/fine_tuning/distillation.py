@@ -1,8 +1,8 @@
-"""Distillation: a model learns from what trained ones, its teachers, say.
+"""Distillation: training a student on the outputs of trained teachers.
 
     loss = (1 - w) loss(labels, logits) + w T^2 loss(soft labels, logits / T)
 
-The soft labels of a window are softmax(teacher logits / T), the mean over all
+The soft labels of a window are softmax(teacher logits / T), averaged over all
 teachers: distributions over positions for a span head, -sum_i t_i log p_i in
 the place of -log p of the one right position; over B, I and O for a B/I/O head.
 T^2 keeps the gradient's size where T is not 1.
@@ -19,6 +19,7 @@ import sys
 import numpy as np
 import tensorflow as tf
 import tqdm
+from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
 from bert_span.answers.window_logits import NO_LOGIT
@@ -31,7 +32,7 @@ _WORDPIECES = 4096
 
 
 def check_teachers(extractor, teachers):
-  """Refuses teachers that read other tokens or windows than their pupil.
+  """Refuses teachers whose tokens or windows differ from the student's.
 
   Args:
     extractor: the `SpanExtractor` to train.
@@ -46,7 +47,7 @@ def check_teachers(extractor, teachers):
       if own != other:
         difference = "" if isinstance(own, list) else f": {other}, not {own}"
         raise ValueError(
-          f"The teacher {name} has another {what}{difference}. {remedy}"
+          f"The teacher {name} differs in its {what}{difference}. {remedy}"
         )
 
 
@@ -64,7 +65,7 @@ _COMPARED = (
     "Give --do_lower_case as the teacher's.",
   ),
   (
-    "cut of windows",
+    "window options",
     lambda e: dataclasses.asdict(e.window_options),
     "Give --max_seq_length, --doc_stride and --max_query_length as the "
     "teacher's.",
@@ -73,7 +74,7 @@ _COMPARED = (
 
 
 def with_soft_labels(windows, teachers, temperature, path):
-  """The same windows with the teachers' soft labels among theirs.
+  """Adds the teachers' soft labels to windows.
 
   Args:
     windows: `PackedWindows`.
@@ -108,7 +109,7 @@ def distillation_loss_fn(head, loss, temperature, weight):
     head: `AnswerHead`.
     loss: keras.losses.Loss of the head, whose `call` takes soft labels too.
     temperature: float, above 0.
-    weight: float from 0 to 1, what the teachers count.
+    weight: float from 0 to 1, the share of the teachers in the loss.
 
   Returns:
     Function of (model, batch) to float32 [batch].
@@ -154,9 +155,14 @@ def _read(path, key):
   """The soft labels of a file, a dict; None where they are of another key."""
   if not tf.io.gfile.exists(path):
     return None
-  with tf.io.gfile.GFile(path, "rb") as file:
-    tensors = safetensors_numpy.load(file.read())
-  is_same = np.array_equal(tensors.pop(_KEY), _bytes(key))
+  try:
+    with tf.io.gfile.GFile(path, "rb") as file:
+      tensors = safetensors_numpy.load(file.read())
+    is_same = np.array_equal(tensors.pop(_KEY), _bytes(key))
+  except (SafetensorError, KeyError) as error:
+    raise ValueError(
+      f"{path} is damaged ({error}). Delete it: the run makes it again."
+    ) from error
   return tensors if is_same else None
 
 
@@ -167,7 +173,7 @@ def _soft_labels(windows, teachers, temperature):
     for name, shape in teachers[0].head.logits.items()
   }
   progress = tqdm.tqdm(
-    desc="Asking the teachers",
+    desc="Running the teachers",
     total=len(teachers) * len(windows.token_ids),
     unit="WordPiece",
     unit_scale=True,

@@ -34,10 +34,10 @@ class FineTuningOptions:
       "majority" or "first", see `tag_labels`.
     bio_loss_reduction: "sum" of a window's passage tokens, or their "mean".
     bio_class_weights: of B, I and O in the loss; None for 1 each.
-    distillation_temperature: what logits of teachers and pupil are divided by
+    distillation_temperature: what logits of teachers and student are divided by
       for soft labels, see distillation.py; of account with teachers only.
-    distillation_weight: what the teachers count in the loss, from 0 to 1; the
-      labels count the rest.
+    distillation_weight: share of the teachers in the loss, from 0 to 1; the
+      rest is the labels'.
     execution: `ExecutionOptions`, precision and memory.
   """
 

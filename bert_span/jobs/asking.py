@@ -20,8 +20,8 @@ from bert_span.tflite.file import is_tflite
 from bert_span.tflite.tflite_text_extractor import open_tflite
 
 _BOLD_GREEN = ("\033[1;32m", "\033[0m")
-# Characters of a passage on which one question is answered sooner than the
-# graph that answers is traced, which takes two seconds.
+# Passages of so many characters at most: one question about them is answered op
+# by op sooner than the graph is traced, which takes two seconds.
 _PAGE = 10_000
 _PLAIN_MARKS = ("[[", "]]")
 

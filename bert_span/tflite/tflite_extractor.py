@@ -72,7 +72,7 @@ class TFLiteSpanExtractor(AnswerForms):
       head, decoder_options or head.options_type(**config["decoder"])
     )
     self._decode = WindowDecoder(head, self.decoder_options)
-    # Traced once, for whoever asks one question at a time.
+    # Traced once, and not at every call.
     self._make_windows = tf.function(
       self.preprocessor, input_signature=[INPUT_SPECS]
     )

@@ -63,25 +63,25 @@ def test_soft_labels_are_the_mean_of_the_teachers(head, tmp_path):
 
 @pytest.mark.parametrize("head", _LOSSES, ids=lambda head: head.name)
 def test_the_loss_is_that_of_labels_and_teachers(head, tmp_path):
-  pupil, teacher = (tiny_extractor(head=head, seed=seed) for seed in (1, 2))
+  student, teacher = (tiny_extractor(head=head, seed=seed) for seed in (1, 2))
   windows = distillation.with_soft_labels(
-    _windows(head, pupil), [teacher], 2.0, str(tmp_path / "soft")
+    _windows(head, student), [teacher], 2.0, str(tmp_path / "soft")
   )
   batch = {
     name: tf.constant(values)
     for name, values in windows.batch(np.arange(len(windows)), 32).items()
   }
-  for dropout in sublayers(pupil.model, keras.layers.Dropout):
+  for dropout in sublayers(student.model, keras.layers.Dropout):
     dropout.rate = 0.0
   loss = _LOSSES[head]
-  hard = head.loss_fn(loss)(pupil.model, batch).numpy()
+  hard = head.loss_fn(loss)(student.model, batch).numpy()
   total = distillation.distillation_loss_fn(head, loss, 2.0, 0.25)(
-    pupil.model, batch
+    student.model, batch
   ).numpy()
   inputs, _ = head.inputs_and_labels(batch)
   soft = 0
   for name, shape in head.logits.items():
-    log_p = keras.ops.log_softmax(pupil.model(inputs)[name] / 2).numpy()
+    log_p = keras.ops.log_softmax(student.model(inputs)[name] / 2).numpy()
     shares = batch[f"soft_{name}"].numpy()
     shares = shares if shape else shares[..., 0]
     soft = soft - np.sum(shares * log_p, axis=tuple(range(1, log_p.ndim)))
@@ -92,8 +92,10 @@ def test_the_loss_is_that_of_labels_and_teachers(head, tmp_path):
   assert hard[-1] == 0 < total[-1]
 
 
-def test_a_pupil_learns_what_its_teacher_says_of_unlabelled_questions(tmp_path):
-  teacher, pupil = tiny_extractor(seed=3), tiny_extractor(seed=7)
+def test_a_student_learns_what_its_teacher_says_of_unlabelled_questions(
+  tmp_path,
+):
+  teacher, student = tiny_extractor(seed=3), tiny_extractor(seed=7)
   questions = [
     SquadExample(str(i), question, CONTEXT)
     for i, question in enumerate(("Who?", "When?", "Who built the mill?"))
@@ -103,12 +105,12 @@ def test_a_pupil_learns_what_its_teacher_says_of_unlabelled_questions(tmp_path):
     return [p.text for p in extractor.predict(questions)]
 
   expected = texts(teacher)
-  assert texts(pupil) != expected
+  assert texts(student) != expected
   options = dataclasses.replace(
     _OPTIONS, distillation_weight=1.0, num_train_epochs=100
   )
-  pupil.fit(questions, options, tmp_path, teachers={"it": teacher})
-  assert texts(pupil) == expected
+  student.fit(questions, options, tmp_path, teachers={"it": teacher})
+  assert texts(student) == expected
 
 
 class _StopAtStep3(Callback):
@@ -121,17 +123,17 @@ class _StopAtStep3(Callback):
 
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path):
   def run(folder, callbacks=()):
-    pupil = tiny_extractor(seed=7)
+    student = tiny_extractor(seed=7)
     options = dataclasses.replace(_OPTIONS, num_train_epochs=4)
     steps = fine_tune(
-      pupil,
+      student,
       _examples(),
       options,
       str(tmp_path / folder),
       callbacks,
       teachers={"it": tiny_extractor(seed=3)},
     )
-    return steps, [np.array(weight) for weight in pupil.model.weights]
+    return steps, [np.array(weight) for weight in student.model.weights]
 
   steps, whole = run("whole")
   first, _ = run("stopped", [_StopAtStep3()])
@@ -144,18 +146,28 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path):
 @pytest.mark.parametrize(
   ("change", "message"),
   [
-    ({"head": BIO_HEAD}, "another head: bio, not span"),
-    ({"do_lower_case": False}, "another case"),
-    ({"window_options": WindowOptions(24, 8, 8)}, "another cut of windows"),
+    ({"head": BIO_HEAD}, "its head: bio, not span"),
+    ({"do_lower_case": False}, "its case"),
+    ({"window_options": WindowOptions(24, 8, 8)}, "its window options"),
   ],
 )
 def test_a_teacher_of_other_tokens_or_windows_is_refused(
   change, message, tmp_path
 ):
   teachers = {"output/model": tiny_extractor(**change)}
-  with pytest.raises(ValueError, match=f"output/model has {message}"):
+  with pytest.raises(ValueError, match=f"output/model differs in {message}"):
     fine_tune(
       tiny_extractor(), _examples(), _OPTIONS, tmp_path, teachers=teachers
+    )
+
+
+def test_a_damaged_file_of_soft_labels_is_named(tmp_path):
+  teacher = tiny_extractor()
+  path = tmp_path / "soft"
+  path.write_bytes(b"damaged")
+  with pytest.raises(ValueError, match=f"{path} is damaged"):
+    distillation.with_soft_labels(
+      _windows(SPAN_HEAD, teacher), [teacher], 1.0, str(path)
     )
 
 

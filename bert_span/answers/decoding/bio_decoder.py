@@ -128,18 +128,9 @@ class BioDecoder(keras.layers.Layer):
     return {"tokens": bio_paths.read_tokens(windows, _finite(tag_logits))}
 
   def answers(self, contexts, parts):
-    """The answers of a batch of examples, of all their windows.
-
-    Args:
-      contexts: string [examples], valid UTF-8.
-      parts: what `read` gives, in the order of the windows.
-
-    Returns:
-      See `call`.
-    """
-    contexts = tf.convert_to_tensor(contexts, tf.string)
+    """The answers of a batch of examples, see `SpanDecoder.answers`."""
     characters = span_text.context_characters(contexts)
-    num_examples = tf.size(contexts)
+    num_examples = tf.cast(characters.nrows(), tf.int32)
     tokens = bio_paths.passage_tokens(parts["tokens"], num_examples)
     path = bio_paths.best_span_path(tokens)
     null_odds = tf.where(

@@ -22,7 +22,7 @@ class Candidates(NamedTuple):
   """Spans of a batch of examples, one per row.
 
   Attributes:
-    window: int32 [candidates], the row of the window that it stands in.
+    window: int32 [candidates], the row of its window.
     example_index: int32 [candidates], the example's row in the batch.
     char_start: int32 [candidates], characters into the context.
     char_end: int32 [candidates], characters, exclusive.

@@ -157,14 +157,14 @@ class SpanDecoder(keras.layers.Layer):
     return self.answers(contexts, self.read(windows, start_logits, end_logits))
 
   def read(self, windows, start_logits, end_logits):
-    """What the answers need to know of windows; of any of a batch's windows.
+    """Reduces some windows of a batch to what `answers` needs.
 
     Args:
       windows, start_logits, end_logits: see `call`.
 
     Returns:
-      Dict of parts, each a dict of columns that are as long: "window", the row
-      of the window that a row of the part is from, and others.
+      Dict of parts, each a dict of columns of equal length. One of them is
+      "window", the row of the window that each row was made from.
     """
     logits = (
       _finite(start_logits, "start_logits"),
@@ -190,18 +190,17 @@ class SpanDecoder(keras.layers.Layer):
     return {"candidates": found._asdict(), "windows": of_windows}
 
   def answers(self, contexts, parts):
-    """The answers of a batch of examples, of all their windows.
+    """The answers of a batch of examples.
 
     Args:
       contexts: string [examples], valid UTF-8.
-      parts: what `read` gives, in the order of the windows.
+      parts: what `read` returned for all of their windows, in order.
 
     Returns:
       See `call`.
     """
-    contexts = tf.convert_to_tensor(contexts, tf.string)
     characters = span_text.context_characters(contexts)
-    num_examples = tf.size(contexts)
+    num_examples = tf.cast(characters.nrows(), tf.int32)
     of_windows = dict(parts["windows"])
     del of_windows["window"]
     example_index = of_windows.pop("example_index")

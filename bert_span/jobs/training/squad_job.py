@@ -100,6 +100,8 @@ class SquadJob:
     keeps = is_chief(self.strategy)
     if keeps and not is_remote(self.output_dir):
       recover_directory(self._model_directory)
+    # Before the work on the data, so that a wrong path is reported first.
+    teachers = {path: SpanExtractor.from_preset(path) for path in self.teachers}
     extractor, training_set, digest = self.training_inputs(source)
     options = self.fine_tuning_options
     termination = TerminationRequest(WorkerVote(self.strategy))
@@ -117,7 +119,7 @@ class SquadJob:
       callbacks,
       {"initial_weights_sha256": digest},
       self.strategy,
-      {path: SpanExtractor.from_preset(path) for path in self.teachers},
+      teachers,
     )
     termination.exit_if_received()
     if not keeps:
