@@ -104,6 +104,7 @@ class ModelServer(http.server.ThreadingHTTPServer):
     delay: seconds before each reply.
     token: bearer token that requests must bear; None takes all.
     cors: whether other sites' pages may read the replies.
+    idle_seconds: seconds after which it closes an idle connection.
     requests: list of (path, headers, parsed body), as they came.
     connections: how many were opened.
   """
@@ -120,6 +121,7 @@ class ModelServer(http.server.ThreadingHTTPServer):
     self.delay = 0.0
     self.token = None
     self.cors = True
+    self.idle_seconds = None
     self.requests = []
     self.connections = 0
 
@@ -136,6 +138,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
   protocol_version = "HTTP/1.1"
 
   def setup(self):
+    self.timeout = self.server.idle_seconds
     super().setup()
     self.server.connections += 1
 

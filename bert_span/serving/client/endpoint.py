@@ -1,19 +1,19 @@
-"""Which model of which server a client asks, and how it proves who it is."""
+"""The model of a server that a client asks, and the client's credentials."""
 
 import dataclasses
 import ssl
 import urllib.parse
 
-REST_SCHEMES = ("http", "https")
-GRPC_SCHEMES = ("grpc", "grpcs")
-_SCHEMES = (*REST_SCHEMES, *GRPC_SCHEMES)
-_PORTS = {"http": 8501, "https": 443, "grpc": 8500, "grpcs": 443}
+# Schemes and their default ports.
+_REST_PORTS = {"http": 8501, "https": 443}
+_GRPC_PORTS = {"grpc": 8500, "grpcs": 443}
+_PORTS = _REST_PORTS | _GRPC_PORTS
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclasses.dataclass(frozen=True)
 class Credentials:
-  """TLS files and the bearer token.
+  """TLS files and a bearer token.
 
   Attributes:
     ca_file: PEM file of the authorities that the server's certificate is
@@ -44,11 +44,6 @@ class Credentials:
         "token read from a file may end in a newline: strip it.)"
       )
 
-  @property
-  def uses_tls_files(self):
-    """Whether any file for TLS is given."""
-    return bool(self.ca_file or self.certificate_file)
-
   def ssl_context(self):
     """The `ssl.SSLContext` of a client with these files."""
     try:
@@ -59,8 +54,11 @@ class Credentials:
       ) from error
     if self.certificate_file:
       try:
-        context.load_cert_chain(self.certificate_file, self.key_file, _refuse)
-      except (OSError, ValueError) as error:
+        # Without a password OpenSSL would ask for one on the terminal.
+        context.load_cert_chain(
+          self.certificate_file, self.key_file, password=""
+        )
+      except OSError as error:
         raise ValueError(
           f"certificate_file {self.certificate_file}, key_file "
           f"{self.key_file}: not a PEM certificate with its unencrypted key: "
@@ -68,38 +66,43 @@ class Credentials:
         ) from error
     return context
 
-
-def _refuse():
-  """Stands for a passphrase; OpenSSL would ask for one on the terminal."""
-  raise ValueError("the key is protected by a passphrase")
+  def check(self, endpoint):
+    """Refuses to send secrets unencrypted; a token may go to this host."""
+    if endpoint.is_encrypted:
+      return
+    if self.ca_file or self.certificate_file:
+      raise ValueError(
+        f"{endpoint.address} does not use TLS, but certificates are given. "
+        f"Write {endpoint.scheme}s:// or leave them out."
+      )
+    if self.bearer_token and endpoint.host not in _LOOPBACK:
+      raise ValueError(
+        f"bearer_token would be sent to {endpoint.address} unencrypted. Write "
+        f"{endpoint.scheme}s:// to encrypt it."
+      )
 
 
 @dataclasses.dataclass(frozen=True)
 class Endpoint:
-  """A model behind an address.
-
-  Attributes:
-    scheme: "http", "https", "grpc" or "grpcs".
-    host: name or IP address.
-    port: int.
-    path: what stands before /v1 in REST paths, "" or "/prefix".
-    model: name of the model on the server.
-    version: version number; None leaves the choice to the server.
-    label: version label such as "stable"; not together with version.
-  """
+  """A model behind an address; see `SpanClient`."""
 
   scheme: str
   host: str
   port: int
-  path: str
+  path: str  # of REST before /v1, "" or "/prefix"
   model: str
   version: int | None = None
   label: str | None = None
 
   @property
-  def address(self):
-    """The address as users write it."""
-    return f"{self.scheme}://{self.host_and_port}{self.path}"
+  def is_rest(self):
+    """Whether it speaks HTTP/JSON and not gRPC."""
+    return self.scheme in _REST_PORTS
+
+  @property
+  def is_encrypted(self):
+    """Whether it speaks TLS."""
+    return self.scheme in ("https", "grpcs")
 
   @property
   def host_and_port(self):
@@ -108,24 +111,19 @@ class Endpoint:
     return f"{host}:{self.port}"
 
   @property
-  def is_rest(self):
-    """Whether it speaks HTTP/JSON and not gRPC."""
-    return self.scheme in REST_SCHEMES
+  def address(self):
+    """The address as users write it."""
+    return f"{self.scheme}://{self.host_and_port}{self.path}"
 
   @property
-  def is_encrypted(self):
-    """Whether it speaks TLS."""
-    return self.scheme in ("https", "grpcs")
-
-  @property
-  def predict_path(self):
-    """Path of TensorFlow Serving's predict API."""
-    path = f"{self.path}/v1/models/{urllib.parse.quote(self.model, safe='')}"
+  def predict_url(self):
+    """URL of TensorFlow Serving's predict API."""
+    url = f"{self.address}/v1/models/{urllib.parse.quote(self.model, safe='')}"
     if self.version is not None:
-      path += f"/versions/{self.version}"
+      url += f"/versions/{self.version}"
     if self.label is not None:
-      path += f"/labels/{urllib.parse.quote(self.label, safe='')}"
-    return path + ":predict"
+      url += f"/labels/{urllib.parse.quote(self.label, safe='')}"
+    return f"{url}:predict"
 
   @property
   def target(self):
@@ -136,21 +134,10 @@ class Endpoint:
 
 
 def parse_endpoint(address, model, version=None, label=None):
-  """Reads the address of a server.
-
-  Args:
-    address: such as "http://localhost:8501", "https://host/prefix",
-      "grpc://localhost:8500" or "grpcs://host:8500". Without a port: 8501 for
-      http, 8500 for grpc, 443 with TLS.
-    model: name of the model on the server.
-    version: see `Endpoint`.
-    label: see `Endpoint`.
-
-  Returns:
-    An `Endpoint`.
+  """The `Endpoint` of an address such as "https://host/prefix".
 
   Raises:
-    ValueError: the address cannot be meant.
+    ValueError: the address, the model's name or its version is invalid.
   """
   if not model or "/" in model or ":" in model:
     raise ValueError(
@@ -158,7 +145,7 @@ def parse_endpoint(address, model, version=None, label=None):
     )
   if version is not None and label is not None:
     raise ValueError(
-      "version and label choose the same thing: give one of them. Received: "
+      "version and label exclude each other: give one of them. Received: "
       f"{version!r} and {label!r}."
     )
   if version is not None and (type(version) is not int or version < 0):
@@ -169,8 +156,21 @@ def parse_endpoint(address, model, version=None, label=None):
     parts = urllib.parse.urlsplit(address)
     port = parts.port
   except ValueError as error:
-    raise ValueError(_wrong_address(address, str(error))) from error
-  _check_parts(parts, address)
+    raise _invalid(address, str(error)) from error
+  if parts.username is not None or parts.password is not None:
+    # Not repeated in the message, which may be logged.
+    raise ValueError(
+      "address must not hold a user name or password; give a bearer_token."
+    )
+  if parts.scheme not in _PORTS:
+    schemes = ", ".join(f"{scheme}://" for scheme in _PORTS)
+    raise _invalid(address, f"it must begin with one of {schemes}")
+  if not parts.hostname:
+    raise _invalid(address, "the host is missing")
+  if parts.query or parts.fragment or "/v1/" in parts.path + "/":
+    raise _invalid(address, "write it without /v1/models/..., ? and #")
+  if parts.scheme in _GRPC_PORTS and parts.path.strip("/"):
+    raise _invalid(address, "gRPC addresses have no path")
   return Endpoint(
     parts.scheme,
     parts.hostname,
@@ -182,54 +182,5 @@ def parse_endpoint(address, model, version=None, label=None):
   )
 
 
-def check_credentials(endpoint, credentials):
-  """Refuses secrets that would travel in the clear.
-
-  Args:
-    endpoint: `Endpoint`.
-    credentials: `Credentials`.
-
-  Raises:
-    ValueError: TLS files or a token, but an address without TLS. On the same
-      machine a token may go without.
-  """
-  if endpoint.is_encrypted:
-    return
-  if credentials.uses_tls_files:
-    raise ValueError(
-      f"{endpoint.address} does not use TLS, but certificates are given. Write "
-      f"{endpoint.scheme}s:// or leave them out."
-    )
-  if credentials.bearer_token and endpoint.host not in _LOOPBACK:
-    raise ValueError(
-      f"bearer_token would be sent to {endpoint.address} for all to read. "
-      f"Write {endpoint.scheme}s:// to encrypt it."
-    )
-
-
-def _check_parts(parts, address):
-  if parts.scheme not in _SCHEMES:
-    raise ValueError(
-      _wrong_address(address, f"it must begin with one of {_prefixes()}")
-    )
-  if not parts.hostname:
-    raise ValueError(_wrong_address(address, "the host is missing"))
-  if parts.username is not None or parts.password is not None:
-    # Not repeated in the message: it may be logged.
-    raise ValueError(
-      "address must not hold a user name or password; give a bearer_token."
-    )
-  if parts.query or parts.fragment or "/v1/" in parts.path + "/":
-    raise ValueError(
-      _wrong_address(address, "write it without /v1/models/..., ? and #")
-    )
-  if parts.scheme in GRPC_SCHEMES and parts.path.strip("/"):
-    raise ValueError(_wrong_address(address, "gRPC addresses have no path"))
-
-
-def _wrong_address(address, reason):
-  return f"address {address!r} is no address of a server: {reason}."
-
-
-def _prefixes():
-  return ", ".join(f"{scheme}://" for scheme in _SCHEMES)
+def _invalid(address, reason):
+  return ValueError(f"address {address!r} is invalid: {reason}.")

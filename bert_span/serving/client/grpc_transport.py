@@ -1,16 +1,20 @@
 """Questions to a server over TensorFlow Serving's gRPC API.
 
-The generated classes come from the package tensorflow-serving-api, and these
-need TensorFlow; both are imported when the first transport is made.
+It needs the package tensorflow-serving-api, which needs TensorFlow.
 """
 
 import pathlib
+
+import grpc
+import tensorflow as tf
+from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from bert_span.serving.client.retries import (
   RequestRefusedError,
   ServerTimeoutError,
   ServerUnavailableError,
 )
+from bert_span.serving.client.served_answer import rows_of_columns
 
 _SIGNATURE = "serving_default"
 _CHANNEL_OPTIONS = (
@@ -38,71 +42,55 @@ _REMEDIES = {
 
 
 class GrpcTransport:
-  """Sends rows of inputs as tensors and reads rows of outputs.
-
-  Threads may share it.
-
-  Args:
-    endpoint: `Endpoint` with the scheme grpc or grpcs.
-    credentials: `Credentials`.
-
-  Raises:
-    ImportError: tensorflow-serving-api is not installed.
-  """
+  """As `RestTransport`, with rows sent as tensors."""
 
   def __init__(self, endpoint, credentials):
-    # Before gRPC is asked, which would only log what is wrong with them.
-    if endpoint.is_encrypted:
-      credentials.ssl_context()
-    self._api = _ServingApi()
     self._endpoint = endpoint
     self._metadata = ()
     if credentials.bearer_token:
       self._metadata = (
         ("authorization", f"Bearer {credentials.bearer_token}"),
       )
-    self._channel = self._open_channel(credentials)
-    self._stub = self._api.service.PredictionServiceStub(self._channel)
+    target = endpoint.host_and_port
+    if endpoint.is_encrypted:
+      # Checks the files; gRPC would only log what is wrong with them.
+      credentials.ssl_context()
+      self._channel = grpc.secure_channel(
+        target,
+        grpc.ssl_channel_credentials(
+          _bytes_of(credentials.ca_file),
+          _bytes_of(credentials.key_file),
+          _bytes_of(credentials.certificate_file),
+        ),
+        _CHANNEL_OPTIONS,
+      )
+    else:
+      self._channel = grpc.insecure_channel(target, _CHANNEL_OPTIONS)
+    self._service = prediction_service_pb2_grpc.PredictionServiceStub(
+      self._channel
+    )
 
   def predict(self, rows, timeout):
-    """Asks for the outputs of some rows.
-
-    Args:
-      rows: list of dicts of input name to str.
-      timeout: seconds.
-
-    Returns:
-      List of dicts of output name to value.
-
-    Raises:
-      ServingError: there are none; see retries.py for its kinds.
-    """
+    """Asks for the outputs of some rows, see `RestTransport.predict`."""
     try:
-      response = self._stub.Predict(
+      response = self._service.Predict(
         self._request(rows), timeout=timeout, metadata=self._metadata
       )
-    except self._api.grpc.RpcError as error:
+    except grpc.RpcError as error:
       raise self._failure(error) from error
-    return self._rows(response)
+    return rows_of_columns(
+      {
+        name: tf.make_ndarray(tensor).tolist()
+        for name, tensor in response.outputs.items()
+      }
+    )
 
   def close(self):
     """Closes the channel."""
     self._channel.close()
 
-  def _open_channel(self, credentials):
-    target = self._endpoint.host_and_port
-    grpc = self._api.grpc
-    if not self._endpoint.is_encrypted:
-      return grpc.insecure_channel(target, _CHANNEL_OPTIONS)
-    channel_credentials = grpc.ssl_channel_credentials(
-      _bytes_of(credentials.ca_file),
-      _bytes_of(credentials.key_file),
-      _bytes_of(credentials.certificate_file),
-    )
-    return grpc.secure_channel(target, channel_credentials, _CHANNEL_OPTIONS)
-
   def _request(self, rows):
-    request = self._api.predict_pb2.PredictRequest()
+    request = predict_pb2.PredictRequest()
     request.model_spec.name = self._endpoint.model
     request.model_spec.signature_name = _SIGNATURE
     if self._endpoint.version is not None:
@@ -112,21 +100,9 @@ class GrpcTransport:
     for name in rows[0]:
       values = [row[name].encode("utf-8") for row in rows]
       request.inputs[name].CopyFrom(
-        self._api.tensorflow.make_tensor_proto(values, shape=[len(rows)])
+        tf.make_tensor_proto(values, shape=[len(rows)])
       )
     return request
-
-  def _rows(self, response):
-    """Columns of tensors to rows of Python values."""
-    columns = {
-      name: self._api.tensorflow.make_ndarray(tensor).tolist()
-      for name, tensor in response.outputs.items()
-    }
-    lengths = {len(values) for values in columns.values()}
-    return [
-      {name: _decoded(values[i]) for name, values in columns.items()}
-      for i in range(min(lengths, default=0))
-    ]
 
   def _failure(self, error):
     """The ServingError of an RpcError."""
@@ -146,39 +122,9 @@ class GrpcTransport:
         f"{message} Raise timeout, lower batch_size, or send shorter passages."
       )
     return RequestRefusedError(
-      f"{message} {_REMEDIES.get(code, 'See the log of the server.')}"
+      f"{message} {_REMEDIES.get(code, 'See the server log.')}"
     )
-
-
-class _ServingApi:
-  """The modules that gRPC needs, imported together."""
-
-  def __init__(self):
-    try:
-      import grpc
-      import tensorflow
-      from tensorflow_serving.apis import (
-        predict_pb2,
-        prediction_service_pb2_grpc,
-      )
-    except ImportError as error:
-      raise ImportError(
-        f"gRPC needs the package tensorflow-serving-api ({error}): pip install "
-        "'bert_span[serving]', or ask over REST (http://...), which needs "
-        "nothing."
-      ) from error
-    self.grpc = grpc
-    self.tensorflow = tensorflow
-    self.predict_pb2 = predict_pb2
-    self.service = prediction_service_pb2_grpc
 
 
 def _bytes_of(path):
   return None if path is None else pathlib.Path(path).read_bytes()
-
-
-def _decoded(value):
-  """Bytes to str, also within a list."""
-  if isinstance(value, list):
-    return [_decoded(item) for item in value]
-  return value.decode("utf-8") if isinstance(value, bytes) else value

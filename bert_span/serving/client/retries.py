@@ -1,4 +1,8 @@
-"""Requests that are tried again while a server is starting or busy."""
+"""Requests that are repeated while a server is starting or busy.
+
+REST and gRPC share this loop. urllib3's Retry and gRPC's retry policy have no
+deadline over all attempts, and gRPC makes at most five.
+"""
 
 import dataclasses
 import random
@@ -10,22 +14,22 @@ class ServingError(Exception):
 
 
 class RequestRefusedError(ServingError):
-  """The server, or the way to it, refuses this request: the same again fails.
+  """This request is refused, and would be again.
 
   An unknown model, a wrong input, a missing token, an untrusted certificate.
   """
 
 
 class ServerTimeoutError(ServingError):
-  """No answer came in time. Not tried again: that would double the load."""
+  """No answer came in time. Not repeated: that would double the load."""
 
 
 class ServerUnavailableError(ServingError):
   """The server cannot answer now: refused connection, 503, UNAVAILABLE.
 
   Args:
-    message: what the user reads.
-    retry_after: seconds that the server asks to wait, 0.0 if it does not.
+    message: str.
+    retry_after: seconds that the server asks to wait; 0.0 without.
   """
 
   def __init__(self, message, retry_after=0.0):
@@ -35,15 +39,24 @@ class ServerUnavailableError(ServingError):
 
 @dataclasses.dataclass(frozen=True)
 class RetryOptions:
-  """How long a request is waited for, and how often it is repeated.
+  """How long a client waits for a request, and how often it repeats one.
+
+  Before attempt n + 1 it waits a random time between 0 and
+
+      min(first_wait * 2**(n - 1), longest_wait)
+
+  so that many clients do not come back at the same moment, and at least as
+  long as the server asks for.
 
   Attributes:
     timeout: seconds for one attempt.
     deadline: seconds for a request with all its attempts and waits.
     max_attempts: attempts, the first included; 1 never repeats.
-    first_wait: seconds, the longest wait before the second attempt; it doubles
-      with each further one.
-    longest_wait: seconds, where the doubling ends.
+    first_wait: seconds, the longest wait before the second attempt.
+    longest_wait: seconds, the longest wait before any attempt.
+
+  Source: "full jitter" in Exponential Backoff And Jitter, AWS Architecture
+  Blog, 2015.
   """
 
   timeout: float = 30.0
@@ -54,7 +67,7 @@ class RetryOptions:
 
   def __post_init__(self):
     for name in ("timeout", "deadline"):
-      if not getattr(self, name) > 0:
+      if not getattr(self, name) > 0:  # refuses NaN as well
         raise ValueError(
           f"{name} must be above 0 seconds. Received: {getattr(self, name)}."
         )
@@ -69,56 +82,29 @@ class RetryOptions:
       )
 
 
-def call_with_retries(
-  attempt,
-  options,
-  clock=time.monotonic,
-  sleep=time.sleep,
-  draw=random.uniform,
-):
-  """Calls a function until it succeeds, with growing random waits.
-
-  Before attempt n + 1 (n from 1) it waits a random time between 0 and
-
-      min(first_wait * 2**(n - 1), longest_wait)
-
-  so that many clients do not come back at the same moment; at least as long as
-  the server asks for. No wait and no attempt goes beyond the deadline.
+def call_with_retries(attempt, options):
+  """What `attempt` returns, repeated after a ServerUnavailableError.
 
   Args:
-    attempt: function of seconds it may take. ServerUnavailableError means that
-      it may be called again.
+    attempt: function of the seconds it may take.
     options: `RetryOptions`.
-    clock: function that gives seconds of a clock that never goes back.
-    sleep: function of seconds that waits them.
-    draw: function of two bounds that gives a random number between.
-
-  Returns:
-    What `attempt` returns.
-
-  Raises:
-    ServerUnavailableError: the last attempt's, saying how many there were.
-    Exception: whatever else `attempt` raises, at once.
-
-  Source: "full jitter" of Exponential Backoff And Jitter, AWS Architecture
-  Blog, 2015.
   """
-  end = clock() + options.deadline
-  wait_bound = options.first_wait
-  for number in range(1, options.max_attempts + 1):
+  end = time.monotonic() + options.deadline
+  longest_wait = options.first_wait
+  attempts = 0
+  while True:
     try:
-      return attempt(min(options.timeout, max(end - clock(), 1e-3)))
+      return attempt(min(options.timeout, max(end - time.monotonic(), 1e-3)))
     except ServerUnavailableError as error:
-      bound = min(wait_bound, options.longest_wait)
-      wait = max(draw(0.0, bound), error.retry_after)
-      if number == options.max_attempts or clock() + wait >= end:
-        raise _given_up(error, number, options) from error
-    sleep(wait)
-    wait_bound *= 2
-  raise AssertionError("unreachable: the last attempt returns or raises")
-
-
-def _given_up(error, attempts, options):
-  times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
-  limit = f"at most {options.max_attempts} within {options.deadline:g} s"
-  return ServerUnavailableError(f"{error} Gave up after {times} ({limit}).")
+      attempts += 1
+      longest_wait = min(longest_wait, options.longest_wait)
+      wait = max(random.uniform(0.0, longest_wait), error.retry_after)
+      is_late = time.monotonic() + wait >= end
+      if attempts == options.max_attempts or is_late:
+        raise ServerUnavailableError(
+          f"{error} Gave up after {attempts} "
+          f"attempt{'' if attempts == 1 else 's'} (at most "
+          f"{options.max_attempts} within {options.deadline:g} s)."
+        ) from error
+    time.sleep(wait)
+    longest_wait *= 2

@@ -1,7 +1,6 @@
 """A client of served models, over REST or gRPC.
 
-Importing it loads neither TensorFlow nor gRPC, and REST needs nothing but the
-standard library. From a shell:
+REST needs nothing but urllib3. From a shell:
 
     python - <<'EOF'
     from bert_span.serving.client import SpanClient
@@ -10,11 +9,7 @@ standard library. From a shell:
     EOF
 """
 
-from bert_span.serving.client.endpoint import (
-  Credentials,
-  check_credentials,
-  parse_endpoint,
-)
+from bert_span.serving.client.endpoint import Credentials, parse_endpoint
 from bert_span.serving.client.retries import (
   RetryOptions,
   ServingError,
@@ -39,7 +34,7 @@ class SpanClient:
     client.answers("Who came?", "Ada came, and Bea.")  # spans by position
   ```
 
-  Threads may share a client; each then has a connection of its own over REST.
+  Threads may share a client; each then has its own connection over REST.
 
   Args:
     address: "http://host:8501" or "https://host" for REST, "grpc://host:8500"
@@ -48,12 +43,13 @@ class SpanClient:
     version: number of the version to ask; None leaves it to the server.
     label: label of the version to ask, such as "stable", instead.
     batch_size: questions in a request; the server's max_batch_size at most.
-    retry_options: `RetryOptions`; they hold for each request.
+    retry_options: `RetryOptions` of each request.
     credentials: `Credentials` for TLS and a bearer token.
 
   Raises:
     ValueError: an argument is wrong.
-    ImportError: gRPC is asked for and tensorflow-serving-api not installed.
+    ImportError: the address is for gRPC and tensorflow-serving-api is not
+      installed.
   """
 
   def __init__(
@@ -68,7 +64,7 @@ class SpanClient:
   ):
     credentials = credentials or Credentials()
     self._endpoint = parse_endpoint(address, model, version, label)
-    check_credentials(self._endpoint, credentials)
+    credentials.check(self._endpoint)
     if batch_size < 1:
       raise ValueError(
         f"batch_size must be at least 1 question. Received: {batch_size}."
@@ -85,14 +81,13 @@ class SpanClient:
       context: str, or a list of as many str.
 
     Returns:
-      A `ServedAnswer`, or for lists a list of them. Offsets hold for `context`
-      as given; a lone surrogate in it is sent as U+FFFD, which is as long in
-      characters.
+      A `ServedAnswer`, or for lists a list of them. Offsets are into `context`
+      as given; a lone surrogate in it is sent as U+FFFD, also one character.
 
     Raises:
       ValueError: question and context do not match.
-      ServingError: the server gave no answers. Its subclasses tell whether
-        the request was wrong, the server away, or the time over.
+      ServingError: the server gave no answers. Its subclasses distinguish a
+        wrong request, an unavailable server and a timeout.
     """
     if isinstance(question, str) != isinstance(context, str):
       raise ValueError(
@@ -117,7 +112,7 @@ class SpanClient:
   def answers(self, question, context):
     """The answer to one question, or to several, as a list of spans.
 
-    A model with a bio head gives any number of spans, another one at most.
+    A model with a bio head gives any number of spans, a span head at most one.
 
     Args:
       question: str, or a list of str.
@@ -147,15 +142,16 @@ class SpanClient:
     self.close()
 
   def _answers(self, rows):
-    """The answers to one request's rows."""
+    """The answers to the rows of one request."""
     outputs = call_with_retries(
       lambda timeout: self._transport.predict(rows, timeout),
       self._retry_options,
     )
     try:
-      if len(outputs) != len(rows):
-        raise ValueError(f"{len(outputs)} rows for {len(rows)} questions")
-      return [answer_of_row(row) for row in outputs]
+      answers = [answer_of_row(row) for row in outputs]
+      if len(answers) != len(rows):
+        raise ValueError(f"{len(answers)} rows for {len(rows)} questions")
+      return answers
     except ValueError as error:
       raise ServingError(
         f"{self._endpoint.address}: {self._endpoint.target} does not answer "
@@ -164,11 +160,17 @@ class SpanClient:
 
 
 def _transport(endpoint, credentials):
-  """The transport of the address's scheme; gRPC is imported for gRPC only."""
+  # Imported here, as REST needs neither TensorFlow nor gRPC.
   if endpoint.is_rest:
     from bert_span.serving.client.rest_transport import RestTransport
 
     return RestTransport(endpoint, credentials)
-  from bert_span.serving.client.grpc_transport import GrpcTransport
-
+  try:
+    from bert_span.serving.client.grpc_transport import GrpcTransport
+  except ImportError as error:
+    raise ImportError(
+      f"gRPC needs the package tensorflow-serving-api ({error}): pip install "
+      "'bert_span[serving]', or ask over REST (http://...), which does not "
+      "need it."
+    ) from error
   return GrpcTransport(endpoint, credentials)

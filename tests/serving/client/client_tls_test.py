@@ -74,7 +74,7 @@ def test_tls_with_the_authority_given(tls_server, certificates):
 
 
 def test_tls_with_an_unknown_authority_is_refused(tls_server):
-  with pytest.raises(RequestRefusedError, match=r"not trusted.*ca_file"):
+  with pytest.raises(RequestRefusedError, match="ca_file"):
     _tls_client(tls_server).answer("Who?", "Ada")
   assert not tls_server.requests
 
@@ -83,7 +83,7 @@ def test_tls_under_another_name_is_refused(tls_server, certificates):
   client = _tls_client(
     tls_server, "127.0.0.1", ca_file=certificates / "server.pem"
   )
-  with pytest.raises(RequestRefusedError, match=r"not trusted.*127\.0\.0\.1"):
+  with pytest.raises(RequestRefusedError, match=r"certificate.*127\.0\.0\.1"):
     client.answer("Who?", "Ada")
 
 
@@ -106,5 +106,5 @@ def test_tls_with_a_client_certificate(tls_server, certificates):
 def test_tls_to_a_port_without_it_is_explained(certificates):
   with running(ModelServer()) as server:
     client = _tls_client(server, ca_file=certificates / "server.pem")
-    with pytest.raises(RequestRefusedError, match="Is it a TLS port"):
+    with pytest.raises(RequestRefusedError, match="TLS port"):
       client.answer("Who?", "Ada")

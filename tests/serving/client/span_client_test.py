@@ -34,10 +34,12 @@ def _client(server, **arguments):
 
 
 def test_a_question_is_answered_with_offsets_and_n_best(server):
-  answer = _client(server).answer("Who came?", "Ada came.")
+  client = _client(server)
+  answer = client.answer("Who came?", "Ada came.")
   assert answer.text == "Ada"
   assert (answer.char_start, answer.char_end) == (0, 3)
   assert answer.is_answerable
+  assert client.answers("Who came?", "Ada came.") == [answer.n_best[0]]
   assert answer.null_odds == -3.5
   assert [(s.text, s.probability, s.is_answerable) for s in answer.n_best] == [
     ("Ada", 0.75, True),
@@ -88,18 +90,13 @@ def test_a_bio_model_without_an_answer_gives_an_empty_list(server):
   assert answer.n_best == ()
 
 
-def test_a_span_model_gives_a_list_of_one_span_at_most(server):
+def test_no_answer_is_an_empty_text_and_no_span(server):
   client = _client(server)
-  (span,) = client.answers("Who came?", "Ada came.")
-  assert span == client.answer("Who came?", "Ada came.").n_best[0]
-  assert client.answers(["Who?"], [" "]) == [[]]
-
-
-def test_no_answer_is_an_empty_text(server):
-  answer = _client(server).answer("Who?", " ")
+  answer = client.answer("Who?", " ")
   assert answer.text == ""
   assert not answer.is_answerable
   assert [span.text for span in answer.n_best] == [""]
+  assert client.answers(["Who?"], [" "]) == [[]]
 
 
 def test_any_text_travels_unchanged(server):
@@ -148,15 +145,14 @@ def test_a_connection_that_the_server_closed_is_opened_again(server):
   assert server.connections == 2
 
 
-def test_an_idle_connection_gone_stale_costs_no_attempt():
+def test_an_idle_connection_that_the_server_closed_costs_no_attempt(server):
+  server.idle_seconds = 0.1
   once = RetryOptions(max_attempts=1)
-  with running(ModelServer()) as first:
-    client = SpanClient(first.address, retry_options=once)
-    client.answer("Who?", "Ada")
-    kept = client._transport._idle.get_nowait()
-    kept.sock.shutdown(socket.SHUT_RDWR)  # As after the server's idle limit.
-    client._transport._idle.put(kept)
-    assert client.answer("Who?", "Bea").text == "Bea"
+  client = SpanClient(server.address, retry_options=once)
+  client.answer("Who?", "Ada")
+  time.sleep(0.3)
+  assert client.answer("Who?", "Bea").text == "Bea"
+  assert server.connections == 2
 
 
 def test_threads_share_a_client(server):
@@ -180,15 +176,12 @@ def test_a_server_that_stays_busy_is_given_up(server):
   server.script = [_BUSY] * 3
   with pytest.raises(ServerUnavailableError) as caught:
     _client(server).answer("Who?", "Ada")
-  message = str(caught.value)
-  assert server.address in message
-  assert "HTTP 503" in message
-  assert "Servable not yet loaded" in message
-  assert "Gave up after 3 attempts" in message
+  for part in (server.address, "503", "Servable not yet loaded", "3 attempts"):
+    assert part in str(caught.value)
 
 
-def test_retry_after_is_waited_for(server):
-  server.script = [(503, {"Retry-After": "1"}, "")]
+def test_retry_after_is_waited_for_if_it_can_be_read(server):
+  server.script = [(503, {"Retry-After": v}, "") for v in ("soon", "1")]
   start = time.monotonic()
   assert _client(server).answer("Who?", "Ada").text == "Ada"
   assert time.monotonic() - start >= 1.0
@@ -230,7 +223,6 @@ def test_nobody_listening_names_the_address_and_the_port_to_check():
   free.server_close()
   with pytest.raises(ServerUnavailableError) as caught:
     _client(free).answer("Who?", "Ada")
-  assert "connection refused" in str(caught.value)
   assert free.address in str(caught.value)
   assert "--rest_api_port" in str(caught.value)
 
@@ -272,23 +264,16 @@ def test_an_answer_cut_short_is_asked_for_again(server):
 @pytest.mark.parametrize(
   ("status", "remedy"),
   [
-    (400, "signature serving_default"),
-    (403, "may not ask"),
-    (404, "models.config"),
-    (413, "batch_size"),
-    (418, "server's log"),
-    (500, "server's log"),
+    *((400, "serving_default"), (403, "bearer_token"), (404, "models.config")),
+    *((413, "batch_size"), (418, "log"), (500, "log")),
   ],
 )
 def test_refusals_are_not_repeated_and_name_the_remedy(server, status, remedy):
   server.script = [(status, {}, '{"error": "what the server says."}')]
   with pytest.raises(RequestRefusedError) as caught:
     _client(server).answer("Who?", "Ada")
-  message = str(caught.value)
-  assert f"HTTP {status}" in message
-  assert ": what the server says. " in message
-  assert server.address in message
-  assert remedy in message
+  for part in (server.address, str(status), ": what the server says. ", remedy):
+    assert part in str(caught.value)
   assert len(server.requests) == 1
 
 
@@ -334,16 +319,16 @@ def _reply(context, **changes):
   [
     ("<html>Welcome to nginx</html>", "Welcome to nginx"),
     (b"\xff\xfe", r"\\xff"),
-    ('{"outputs": []}', "predictions"),
-    ("[]", "no|TypeError"),
-    ('{"predictions": 3}', "no list"),
-    ('{"predictions": []}', "0 rows for 1 questions"),
-    ('{"predictions": [7]}', "found int"),
-    ('{"predictions": [{"logits": 1}]}', "n_best_count are missing.*logits"),
-    (_reply("a", n_best_count=9), "9 entries"),
-    (_reply("a", n_best_count=None), "None"),
+    *(('{"outputs": []}', "predictions"), ('{"predictions": 3}', "list")),
+    *(("[]", "TypeError"), ('{"predictions": []}', "0 rows")),
+    *(
+      ('{"predictions": [7]}', "int"),
+      (_reply("a", n_best_count=None), "None"),
+    ),
+    ('{"predictions": [{"logits": 1}]}', "n_best_count .*logits"),
+    (_reply("a", n_best_count=9), "n_best_count, 9"),
     (_reply("a", n_best_score=0.5), "n_best_score"),
-    (_reply("a", span_count=1), "span_text, .*span_probability are missing"),
+    (_reply("a", span_count=1), "span_text, .*span_probability"),
   ],
 )
 def test_replies_of_something_else_are_explained(server, body, message):
@@ -375,9 +360,8 @@ def test_the_bearer_token_is_sent_and_a_missing_one_explained(server):
 @pytest.mark.parametrize(
   ("question", "context", "message"),
   [
-    ("Who?", ["Ada"], "both be strings"),
-    (["Who?"], "Ada", "both be strings"),
-    (["Who?"], ["Ada", "Bea"], "same length. Received: 1 and 2"),
+    *(("Who?", ["Ada"], "list"), (["Who?"], "Ada", "list")),
+    (["Who?"], ["Ada", "Bea"], "1 and 2"),
   ],
 )
 def test_questions_and_contexts_must_match(question, context, message):
