@@ -31,8 +31,7 @@ def begin_or_continue(directory, options):
   """
   path = os.path.join(directory, JOB_FILE)
   if tf.io.gfile.exists(path):
-    with tf.io.gfile.GFile(path, "rb") as file:
-      check_same_options(file.read(), options, path)
+    check_same_options(path, options)
     return
   tf.io.gfile.makedirs(directory)
   write_json_atomically(path, options)

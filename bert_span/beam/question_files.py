@@ -16,6 +16,7 @@ import json
 
 from bert_span.beam import raw_question_records
 from bert_span.squad.example import SquadExample
+from bert_span.storage.files import find_files
 
 FORMS = ("jsonl", "squad", "tfrecord", "parquet")
 _FORM_OF_ENDING = {
@@ -100,18 +101,8 @@ def find_question_files(patterns, form=None):
   Raises:
     ValueError: a pattern matches nothing, or an ending is not known.
   """
-  import tensorflow as tf  # Seconds: only where files are looked for.
-
-  paths = set()
-  for pattern in filter(None, map(str.strip, patterns.split(","))):
-    matches = tf.io.gfile.glob(pattern)
-    if not matches:
-      raise ValueError(
-        f"No file matches {pattern!r}. Give files of questions as paths or "
-        "globs, separated by commas."
-      )
-    paths.update(matches)
-  return [QuestionFile(path, form or _form_of(path)) for path in sorted(paths)]
+  paths = sorted(find_files(patterns))
+  return [QuestionFile(path, form or _form_of(path)) for path in paths]
 
 
 def read_questions(file, questions=()):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bert_span.squad.json_file import load_squad_json
 from bert_span.squad.question_records import question_records
 from bert_span.squad.reader import parse_squad
-from bert_span.storage.input_file import read_bytes
+from bert_span.storage.files import read_bytes
 from bert_span.storage.json_fields import FieldErrors, shortened
 
 _NAMES = ("id", "question", "context")

@@ -7,7 +7,6 @@ stands there already.
 
 import dataclasses
 import functools
-import json
 import os
 
 import numpy as np
@@ -23,6 +22,7 @@ from bert_span.pretraining.corpus.records import write_records
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import training_examples
 from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.files import read_json
 from bert_span.text.preprocessor import SpanPreprocessor
 
 # Windows are numbered from shard * this: no shard may hold more.
@@ -200,8 +200,7 @@ class SquadRecordShards:
     return f"{self._path(shard)}.json"
 
   def _note(self, shard):
-    with tf.io.gfile.GFile(self._note_path(shard)) as file:
-      return json.loads(file.read())
+    return read_json(self._note_path(shard))
 
 
 @functools.lru_cache(maxsize=1)

@@ -3,7 +3,7 @@
 import contextlib
 import sys
 
-from bert_span.storage.input_file import read_bytes
+from bert_span.storage.files import read_bytes
 
 _STDIN = "standard input"
 

@@ -26,13 +26,13 @@ from bert_span.data.window_records import (
   write_window_records,
 )
 from bert_span.storage.atomic_file import write_json_atomically
-from bert_span.storage.fingerprints import differences
+from bert_span.storage.files import read_json
+from bert_span.storage.fingerprints import differences, file_sha256
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import vocabulary_sha256
 
 MANIFEST_FILE = "train.tf_record.json"
 _WRITE_AGAIN = "Write them again with bert_span.create_squad_records"
-_BLOCK_BYTES = 1 << 20
 
 
 def window_fingerprint(
@@ -78,7 +78,7 @@ def source_fingerprint(path, dataset):
     Dict of JSON values; None where there is neither.
   """
   if path:
-    return {"train_file_sha256": _file_sha256(path)}
+    return {"train_file_sha256": file_sha256(path)}
   return {"dataset": f"{dataset[0]}:{dataset[1]}"} if dataset else None
 
 
@@ -251,10 +251,8 @@ def _read_manifest(directory):
       "of bert_span.create_squad_records, or one that was never finished. "
       f"{_WRITE_AGAIN}."
     )
-  with tf.io.gfile.GFile(path, "rb") as file:
-    content = file.read()
   try:
-    return _checked_manifest(json.loads(content.decode("utf-8")))
+    return _checked_manifest(read_json(path))
   except (ValueError, KeyError, TypeError) as error:
     raise ValueError(
       f"{path} is no manifest of records ({error!r}). {_WRITE_AGAIN}."
@@ -299,11 +297,3 @@ def shard_names(made_of, num_shards):
     f"train-{digest}-{shard:05d}-of-{num_shards:05d}.tf_record"
     for shard in range(num_shards)
   ]
-
-
-def _file_sha256(path):
-  digest = hashlib.sha256()
-  with tf.io.gfile.GFile(path, "rb") as file:
-    while block := file.read(_BLOCK_BYTES):
-      digest.update(block)
-  return digest.hexdigest()

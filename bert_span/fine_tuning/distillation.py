@@ -23,7 +23,7 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
 from bert_span.answers.window_logits import NO_LOGIT
-from bert_span.storage.tensor_file import write_tensors
+from bert_span.storage.atomic_file import write_tensors
 
 SOFT_LABELS_FILE = "soft_labels.safetensors"
 _KEY = "key"

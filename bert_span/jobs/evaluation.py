@@ -12,6 +12,7 @@ from bert_span.answers.scoring.multi_span import evaluate_multi_span
 from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.reporting.score_table import format_bio_scores, format_scores
 from bert_span.squad.reader import read_squad
+from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.log import log_line
 
 
@@ -50,9 +51,6 @@ def evaluate(
     table = format_scores(scores)
   print(table, file=sys.stderr)
   if output_file:
-    # Loads TensorFlow: seconds, which scoring alone does not need.
-    from bert_span.storage.atomic_file import write_json_atomically
-
     write_json_atomically(output_file, scores)
   print(json.dumps(scores))
   return scores

@@ -3,6 +3,8 @@
 import os
 import sys
 
+from bert_span.storage.atomic_file import open_atomically
+
 
 def print_lines(lines):
   """Prints lines as they come, until nobody reads them any more.
@@ -28,9 +30,6 @@ def write_lines(path, lines):
     path: of the file, which is whole or not there.
     lines: iterable of str without their last newlines.
   """
-  # Loads TensorFlow: seconds, which printing does not need.
-  from bert_span.storage.atomic_file import open_atomically
-
   with open_atomically(path) as file:
     for line in lines:
       file.write(f"{line}\n")

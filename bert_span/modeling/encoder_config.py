@@ -1,7 +1,8 @@
 """The sizes of a BERT encoder, read from bert_config.json or config.json."""
 
 import dataclasses
-import json
+
+from bert_span.storage.files import read_json_object
 
 # The original's BertConfig defaults; vocab_size has none.
 _ORIGINAL_DEFAULTS = {
@@ -85,34 +86,6 @@ def read_bert_config(path):
 def huggingface_config(values, path):
   """Reads the same sizes out of a Hugging Face config.json's values."""
   return _to_config(values, _HUGGINGFACE_DEFAULTS, path)
-
-
-def read_json_object(path):
-  """The JSON object in a file, as a dict.
-
-  Args:
-    path: a file, local or of any tf.io.gfile file system.
-
-  Raises:
-    ValueError: no such file, not UTF-8, not JSON, or not an object.
-  """
-  # Here, so that the sizes alone need no TensorFlow.
-  import tensorflow as tf
-
-  try:
-    with tf.io.gfile.GFile(path, "rb") as file:
-      content = file.read()
-  except tf.errors.OpError as error:
-    raise ValueError(f"Cannot read {path}: {error.message}") from error
-  try:
-    values = json.loads(content.decode("utf-8"))
-  except ValueError as error:  # Also UnicodeDecodeError.
-    raise ValueError(f"{path} is not JSON: {error}") from error
-  if not isinstance(values, dict):
-    raise ValueError(
-      f"{path} must hold a JSON object. Received: {type(values).__name__}"
-    )
-  return values
 
 
 def _to_config(values, defaults, path):

@@ -17,7 +17,7 @@ from bert_span.presets import (
   tf1_checkpoint,
 )
 from bert_span.presets.loaded_encoder import LoadedEncoder
-from bert_span.storage.remote import local_directory
+from bert_span.storage.files import local_directory
 
 # Handles that KerasHub resolves over the network.
 _HUB_SCHEMES = ("hf://", "kaggle://", "modelscope://")

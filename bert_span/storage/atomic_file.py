@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Writes files and directories whole or not at all."""
 
 import contextlib
 import json
@@ -7,104 +7,88 @@ import re
 import shutil
 import uuid
 
-import tensorflow as tf
+from safetensors import numpy as safetensors_numpy
 
-from bert_span.storage.remote import is_remote
+from bert_span.storage.files import is_remote, open_file
 
 
 def json_text(value):
-  """`value` as JSON of run_squad's form: indent 4, ASCII, a newline at the end.
-
-  Args:
-    value: what json.dumps takes.
-  """
+  """`value` as JSON in run_squad's format: indent 4, ASCII, final newline."""
   return json.dumps(value, indent=4) + "\n"
 
 
 def write_json_atomically(path, value):
-  """Writes a file of `json_text`, whole or not at all.
-
-  Args:
-    path: a local path, or any path of tf.io.gfile (gs://...).
-    value: what json.dumps takes.
-
-  Raises:
-    OSError, tf.errors.OpError: the file cannot be written.
-  """
+  """Writes `json_text(value)` to a local or remote path."""
   write_text_atomically(path, json_text(value))
 
 
 def write_text_atomically(path, text):
-  """Writes a UTF-8 file that is whole or not there.
-
-  Args:
-    path: a local path, or any path of tf.io.gfile (gs://...).
-    text: str; an old file at `path` is replaced.
-
-  Raises:
-    OSError: the file cannot be written (local paths).
-    tf.errors.OpError: the same, for paths such as gs://...
-  """
+  """Writes a UTF-8 file to a local or remote path."""
   with open_atomically(path) as file:
     file.write(text)
 
 
-@contextlib.contextmanager
-def open_atomically(path, binary=False):
-  """Opens an `unfinished_file` for writing.
+def write_tensors(path, tensors, metadata=None):
+  """Writes a safetensors file with the permissions of any new file.
+
+  safetensors' own save_file makes files that only their owner can read, so that
+  a server under another user could not load the model.
 
   Args:
-    path: a local path, or any path of tf.io.gfile (gs://...).
-    binary: write bytes, and not UTF-8 text.
-
-  Yields:
-    A file whose write() takes str, or bytes.
-
-  Raises:
-    OSError: the file cannot be written (local paths).
-    tf.errors.OpError: the same, for paths such as gs://...
+    path: local or remote.
+    tensors: dict of names to NumPy arrays.
+    metadata: dict of strings to strings for the file's header, or None.
   """
-  mode = "wb" if binary else "w"
-  text = {} if binary else {"encoding": "utf-8", "newline": "\n"}
-  with unfinished_file(path) as unfinished:
-    if is_remote(unfinished):
-      with tf.io.gfile.GFile(unfinished, mode) as file:
-        yield file
-    else:
-      with open(unfinished, mode, **text) as file:
-        yield file
+  with open_atomically(path, binary=True) as file:
+    file.write(safetensors_numpy.save(tensors, metadata))
+
+
+@contextlib.contextmanager
+def open_atomically(path, binary=False):
+  """Opens an `unfinished_file` for UTF-8 text, or for bytes."""
+  with (
+    unfinished_file(path) as unfinished,
+    open_file(unfinished, "wb" if binary else "w") as file,
+  ):
+    yield file
 
 
 @contextlib.contextmanager
 def unfinished_file(path):
   """Yields the path of a file to write, which is renamed when the block ends.
 
-  A reader sees the old file or the new one, never a part; so does whoever
-  comes after a crash. The file gets the permissions of any new file.
+  A reader sees the old file or the new one, never a part, even after a crash.
+  When the block raises, the old file stays. The new file gets the permissions
+  of any new file.
 
   Args:
-    path: a local path, or any path of tf.io.gfile (gs://...); an old file is
-      replaced when the block ends, and stays when the block raises.
+    path: a local path, or any path of tf.io.gfile (gs://...).
 
   Yields:
-    A path beside `path`; nothing is there yet.
+    A path beside `path`; no file is there yet.
 
   Raises:
-    OSError: the file cannot be renamed (local paths).
+    OSError: the file cannot be written or renamed (local paths).
     tf.errors.OpError: the same, for paths such as gs://...
   """
   path = os.fspath(path)
   unfinished = f"{path}.{uuid.uuid4().hex}.tmp"
+  if is_remote(path):
+    from tensorflow.io import gfile  # Seconds: only for remote paths.
+
+    exists, remove = gfile.exists, gfile.remove
+  else:
+    exists, remove = os.path.exists, os.remove
   try:
     yield unfinished
     if is_remote(path):
-      tf.io.gfile.rename(unfinished, path, overwrite=True)
+      gfile.rename(unfinished, path, overwrite=True)
     else:
       _sync(unfinished)
       os.replace(unfinished, path)
   except BaseException:
-    if tf.io.gfile.exists(unfinished):
-      tf.io.gfile.remove(unfinished)
+    if exists(unfinished):
+      remove(unfinished)
     raise
 
 
@@ -112,9 +96,10 @@ def unfinished_file(path):
 def unfinished_directory(directory, publish=None):
   """Yields a directory to fill, which is renamed when the block ends.
 
+  When the block raises, the old directory stays.
+
   Args:
-    directory: local; an old one is replaced when the block ends, and stays
-      when the block raises.
+    directory: local.
     publish: function of the path of the filled directory that renames it
       instead, where an old directory must not be replaced.
 
@@ -122,7 +107,7 @@ def unfinished_directory(directory, publish=None):
     The path of an empty directory beside `directory`.
 
   Raises:
-    OSError: it cannot be made or renamed; the old one then keeps its name.
+    OSError: the directory cannot be made or renamed.
   """
   unfinished = f"{directory}.{uuid.uuid4().hex}.tmp"
   os.makedirs(unfinished)
@@ -140,19 +125,16 @@ def unfinished_directory(directory, publish=None):
 
 
 def recover_directory(directory):
-  """Puts back what a process killed within `unfinished_directory` has left.
+  """Cleans up after a process that was killed in `unfinished_directory`.
 
-  Between its two renames neither directory has the name: the old one is put
-  back then. Unfinished and retired directories beside it are removed.
-
-  Args:
-    directory: what was to be replaced; local.
+  Between its two renames neither directory has the name: then the old one gets
+  it back. Unfinished and retired directories are removed.
   """
   parent, name = os.path.split(os.path.abspath(directory))
   if not os.path.isdir(parent):
     return
-  left = re.compile(re.escape(name) + r"\.[0-9a-f]{32}\.(tmp|old)")
-  for other in sorted(filter(left.fullmatch, os.listdir(parent))):
+  leftover = re.compile(re.escape(name) + r"\.[0-9a-f]{32}\.(tmp|old)")
+  for other in sorted(filter(leftover.fullmatch, os.listdir(parent))):
     path = os.path.join(parent, other)
     if other.endswith(".old") and not os.path.lexists(directory):
       os.rename(path, directory)
@@ -161,7 +143,6 @@ def recover_directory(directory):
 
 
 def _replace_directory(new, old):
-  """Renames a finished directory over another one, which is removed."""
   if not os.path.isdir(old):
     os.rename(new, old)
     return
@@ -176,6 +157,6 @@ def _replace_directory(new, old):
 
 
 def _sync(path):
-  """Waits until a file is on the disk: a power cut can leave it empty else."""
+  """Waits until a file is on the disk: a power cut could leave it empty."""
   with open(path, "rb") as file:
     os.fsync(file.fileno())

@@ -1,39 +1,45 @@
-"""What a run or a file was made with, and whether that is still so."""
+"""Compares the options and inputs of a run with those it was started with."""
 
-import json
+import hashlib
+
+from bert_span.storage.files import open_file, read_json_object
+
+_BLOCK_BYTES = 1 << 20
 
 
-def check_same_options(saved, asked, path):
-  """Refuses to continue a run with options other than it was begun with.
+def file_sha256(path):
+  """SHA-256 of a local or remote file, in hexadecimal digits."""
+  digest = hashlib.sha256()
+  with open_file(path) as file:
+    while block := file.read(_BLOCK_BYTES):
+      digest.update(block)
+  return digest.hexdigest()
+
+
+def check_same_options(path, options):
+  """Raises ValueError unless a run continues with the options of its start.
 
   Args:
-    saved: bytes of the JSON file that the beginning of the run wrote.
-    asked: dict of JSON values, the options of now.
-    path: of the file, for the message.
-
-  Raises:
-    ValueError: an option differs, or the file holds no JSON object.
+    path: JSON file of the options that the run was started with.
+    options: dict of JSON values, the current options.
   """
   try:
-    begun_with = json.loads(saved.decode("utf-8"))
+    saved = read_json_object(path)
   except ValueError as error:
-    raise ValueError(f"{path} is not JSON ({error}). {_BEGIN_AGAIN}") from error
-  if not isinstance(begun_with, dict):
     raise ValueError(
-      f"{path} must hold a JSON object. Received: "
-      f"{type(begun_with).__name__}. {_BEGIN_AGAIN}"
-    )
-  changes = differences(begun_with, asked)
+      f"{error} Use another --output_dir, or empty this one to start again."
+    ) from error
+  changes = differences(saved, options)
   if changes:
     raise ValueError(
-      f"The run of {path} was begun with other options: {'; '.join(changes)}. "
-      "Give the options of then to continue it, or another --output_dir to "
-      "begin a new run."
+      f"The run of {path} was started with other options: "
+      f"{'; '.join(changes)}. Give the same options to continue it, or another "
+      "--output_dir to start a new run."
     )
 
 
 def differences(before, now, prefix=""):
-  """Tells how two nests of JSON values differ.
+  """Lists the differences between two nested dicts of JSON values.
 
   Args:
     before: dict of JSON values.
@@ -41,8 +47,7 @@ def differences(before, now, prefix=""):
     prefix: put before the names.
 
   Returns:
-    List of str such as "optimizer.epsilon was 1e-06, is now 1e-08"; [] when
-    they are equal.
+    List of str such as "optimizer.epsilon was 1e-06, is now 1e-08".
   """
   changes = []
   for key in sorted({*before, *now}):
@@ -52,6 +57,3 @@ def differences(before, now, prefix=""):
     elif old != new:
       changes.append(f"{prefix}{key} was {old!r}, is now {new!r}")
   return changes
-
-
-_BEGIN_AGAIN = "Use another --output_dir, or empty this one to begin again."

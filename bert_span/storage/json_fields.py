@@ -1,4 +1,4 @@
-"""Typed look-ups in parsed JSON that collect what is wrong, place by place."""
+"""Typed look-ups in parsed JSON that collect all errors of a file."""
 
 import reprlib
 
@@ -13,12 +13,12 @@ _SHORT.maxlist = _SHORT.maxdict = 3
 
 
 class FieldErrors:
-  """Errors of one file's structure, so that people correct them in one go.
+  """Collects the errors of one file's structure.
 
   Attributes:
     path: the file, named in the error.
-    shown: the first few errors, whole sentences.
-    count: all errors.
+    shown: the first num_shown errors, whole sentences.
+    count: number of all errors.
   """
 
   def __init__(self, path: str, num_shown: int = 10):
@@ -28,13 +28,13 @@ class FieldErrors:
     self._num_shown = num_shown
 
   def add(self, place: str, message: str) -> None:
-    """Notes one error at a place such as "article 'Rome', question 'q1'"."""
+    """Adds an error at a place such as "article 'Rome', question 'q1'"."""
     self.count += 1
     if len(self.shown) < self._num_shown:
       self.shown.append(f"{place}: {message}" if place else message)
 
   def raise_if_any(self) -> None:
-    """Raises one ValueError with the first errors and the count of all."""
+    """Raises a ValueError with the first errors and the count of all."""
     if not self.count:
       return
     if self.count == 1:
@@ -46,28 +46,28 @@ class FieldErrors:
 
 
 def is_kind(value, kind: type) -> bool:
-  """Whether JSON would call the value that type: True is no integer."""
+  """Whether a value has a JSON type: True is no integer."""
   if isinstance(value, bool):
     return kind is bool
   return isinstance(value, kind)
 
 
 def required(record: dict, key: str, kind: type, place, errors: FieldErrors):
-  """record[key] when it is there and of that type, else None and an error."""
+  """record[key]; an error and None if it is missing or of another type."""
   return _field(record, key, kind, place, errors, _MISSING)
 
 
 def optional(
   record: dict, key: str, kind: type, place, errors: FieldErrors, default
 ):
-  """record[key], the default when it is absent or null, None on an error."""
+  """record[key], the default for null; an error and None for another type."""
   if record.get(key) is None:
     return default
   return _field(record, key, kind, place, errors, default)
 
 
 def records(values: list, name: str, place, errors: FieldErrors):
-  """Yields (index, dict) for the objects of a list; others are errors."""
+  """Yields (index, dict) for the objects of a list; adds errors for others."""
   for index, value in enumerate(values):
     if isinstance(value, dict):
       yield index, value
@@ -80,7 +80,7 @@ def records(values: list, name: str, place, errors: FieldErrors):
 
 
 def shortened(value) -> str:
-  """The value for an error message: repr, cut to some 60 characters."""
+  """The repr of a value, cut to some 60 characters, for messages."""
   return _SHORT.repr(value)
 
 

@@ -6,9 +6,5 @@ import tqdm
 
 
 def log_line(text):
-  """Writes a line to stderr without tearing a progress bar apart.
-
-  Args:
-    text: str, one line.
-  """
+  """Writes a line to standard error without breaking a progress bar."""
   tqdm.tqdm.write(text, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""TFRecord files of tf.train.Example: written whole, read one by one."""
+"""TFRecord files of tf.train.Example."""
 
 import contextlib
 
@@ -6,26 +6,21 @@ import tensorflow as tf
 
 from bert_span.storage.atomic_file import unfinished_file
 
-# Read from a file at once: few requests, where the file is in a bucket.
+# Bytes per read: few requests, where the file is in a bucket.
 READ_BYTES = 1 << 20
 _ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 
 
 def is_record_file(path):
-  """Whether a path is read as records and not as text."""
+  """Whether a path's ending is one of TFRecord files."""
   return path.endswith(_ENDINGS)
 
 
 @contextlib.contextmanager
 def open_records(path):
-  """A file of records that gets its name at the end.
+  """Yields the tf.io.TFRecordWriter of an `unfinished_file`.
 
-  Args:
-    path: local or any path of tf.io.gfile; one that ends with .gz is
-      compressed; an old file stays until the block ends without an error.
-
-  Yields:
-    tf.io.TFRecordWriter.
+  A path that ends with .gz is compressed.
   """
   compression = "GZIP" if path.endswith(".gz") else ""
   with (
@@ -36,14 +31,7 @@ def open_records(path):
 
 
 def serialized_records(paths):
-  """The records of some files, one file after another.
-
-  Args:
-    paths: tf.data.Dataset of paths.
-
-  Returns:
-    tf.data.Dataset of serialized records.
-  """
+  """The records of a tf.data.Dataset of paths, one file after another."""
   return paths.flat_map(
     lambda path: tf.data.TFRecordDataset(
       path,
@@ -54,14 +42,11 @@ def serialized_records(paths):
 
 
 def serialized_example(integers, floats=None):
-  """One record.
+  """Bytes of a tf.train.Example.
 
   Args:
     integers: dict from a feature's name to a sequence of integers.
-    floats: the same with floats; None for none.
-
-  Returns:
-    bytes of a tf.train.Example; it knows int64 and float32 only.
+    floats: the same with floats, or None.
   """
   features = {
     name: tf.train.Feature(int64_list=tf.train.Int64List(value=values))

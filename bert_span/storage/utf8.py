@@ -6,15 +6,9 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def encodable(text):
-  r"""Replaces lone surrogates, which UTF-8 cannot hold, by U+FFFD.
+  r"""Replaces each lone surrogate, which UTF-8 cannot hold, by U+FFFD.
 
-  JSON escapes such as "\\ud83d" without its other half give them. One
-  character stands for one, so offsets in characters stay true.
-
-  Args:
-    text: str.
-
-  Returns:
-    str of the same length.
+  A JSON escape such as "\\ud83d" without its other half gives one. The length
+  stays, so offsets in characters stay true.
   """
   return _SURROGATES.sub("\ufffd", text)

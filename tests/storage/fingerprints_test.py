@@ -1,10 +1,15 @@
-"""Comparing the options of a run with those it was begun with."""
+"""Options and inputs of a run, compared with those of its start."""
 
+import hashlib
 import json
 
 import pytest
 
-from bert_span.storage.fingerprints import check_same_options, differences
+from bert_span.storage.fingerprints import (
+  check_same_options,
+  differences,
+  file_sha256,
+)
 
 
 def test_differences_name_nested_and_missing_options():
@@ -17,16 +22,25 @@ def test_differences_name_nested_and_missing_options():
   ]
 
 
-def test_other_options_are_refused_with_file_and_change():
-  saved = json.dumps({"seed": 1}).encode()
-  check_same_options(saved, {"seed": 1}, "out/options.json")
-  with pytest.raises(
-    ValueError, match=r"out/options\.json.*seed was 1, is now 2"
-  ):
-    check_same_options(saved, {"seed": 2}, "out/options.json")
+def test_other_options_are_refused_with_file_and_change(tmp_path):
+  path = tmp_path / "options.json"
+  path.write_text(json.dumps({"seed": 1}))
+  check_same_options(path, {"seed": 1})
+  with pytest.raises(ValueError, match=r"options\.json.*seed was 1, is now 2"):
+    check_same_options(path, {"seed": 2})
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b"[1]"])
-def test_a_file_without_options_is_named(content):
-  with pytest.raises(ValueError, match=r"out/options\.json"):
-    check_same_options(content, {}, "out/options.json")
+def test_a_file_without_options_is_named(tmp_path, content):
+  path = tmp_path / "options.json"
+  path.write_bytes(content)
+  with pytest.raises(ValueError, match=r"options\.json"):
+    check_same_options(path, {})
+
+
+@pytest.mark.parametrize("prefix", ["", "file://"])
+def test_a_file_is_hashed_in_blocks(tmp_path, prefix):
+  content = bytes(range(256)) * 5000  # more than one block
+  (tmp_path / "file").write_bytes(content)
+  expected = hashlib.sha256(content).hexdigest()
+  assert file_sha256(f"{prefix}{tmp_path}/file") == expected

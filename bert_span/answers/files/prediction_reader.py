@@ -1,13 +1,11 @@
 """Prediction files and no-answer scores, checked as they are read."""
 
-import json
 import math
-import os
 
 from absl import logging
 
 from bert_span.answers.files.prediction_ids import shorten_id
-from bert_span.storage.input_file import read_bytes
+from bert_span.storage.files import read_json_object
 from bert_span.storage.json_fields import shortened
 
 
@@ -77,7 +75,6 @@ def load_json_object(path):
     OSError: the file cannot be read.
     ValueError: it is not JSON in UTF-8, or no single object.
   """
-  path = os.fspath(path)
   repeated = []
 
   def to_dict(pairs):
@@ -86,24 +83,7 @@ def load_json_object(path):
       repeated.append(len(pairs) - len(result))
     return result
 
-  try:
-    value = json.loads(
-      read_bytes(path).decode("utf-8-sig"), object_pairs_hook=to_dict
-    )
-  except UnicodeDecodeError as error:
-    raise ValueError(
-      f"{path}: not UTF-8 at offset {error.start} bytes. Convert the file, for "
-      "instance with iconv -t UTF-8."
-    ) from error
-  except (ValueError, RecursionError) as error:
-    raise ValueError(
-      f"{path}: not JSON, or cut off: {error}. Write the file again."
-    ) from error
-  if not isinstance(value, dict):
-    raise ValueError(
-      f"{path}: must be one JSON object with question ids as keys. Received: "
-      f"{shortened(value)}. Give a file as run_squad writes it."
-    )
+  value = read_json_object(path, object_pairs_hook=to_dict)
   if repeated:
     # As the official evaluators, which do not notice.
     logging.warning(

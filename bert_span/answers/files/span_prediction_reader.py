@@ -1,9 +1,6 @@
 """Reads predictions of any number of spans a question."""
 
-import json
-import os
-
-from bert_span.storage.input_file import read_bytes
+from bert_span.storage.files import read_json_object
 from bert_span.storage.json_fields import shortened
 
 
@@ -22,18 +19,9 @@ def read_span_predictions(path):
     OSError: the file cannot be read.
     ValueError: it holds something else.
   """
-  path = os.fspath(path)
-  try:
-    value = json.loads(read_bytes(path).decode("utf-8-sig"))
-  except ValueError as error:
-    raise ValueError(f"{path}: not JSON in UTF-8: {error}") from error
-  if not isinstance(value, dict):
-    raise ValueError(
-      f"{path}: must be one JSON object with question ids as keys. Received: "
-      f"{shortened(value)}. Give a file as run_squad writes it."
-    )
   return {
-    qas_id: _texts(path, qas_id, spans) for qas_id, spans in value.items()
+    qas_id: _texts(path, qas_id, spans)
+    for qas_id, spans in read_json_object(path).items()
   }
 
 

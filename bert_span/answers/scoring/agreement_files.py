@@ -1,6 +1,5 @@
 """How tags agree with annotators, in files beside the predictions."""
 
-import json
 import os
 
 import tensorflow as tf
@@ -11,6 +10,7 @@ from bert_span.answers.scoring.annotator_agreement import (
 )
 from bert_span.answers.scoring.disagreement_report import DisagreementReport
 from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.files import read_json
 
 AGREEMENT_FILE = "tag_agreement.json"
 DISAGREEMENT_FILE = "disagreement.json"
@@ -63,5 +63,4 @@ def read_agreement(output_dir):
   path = os.path.join(output_dir, AGREEMENT_FILE)
   if not tf.io.gfile.exists(path):
     return {}
-  with tf.io.gfile.GFile(path) as file:
-    return json.loads(file.read())
+  return read_json(path)

@@ -28,8 +28,8 @@ from bert_span.storage.atomic_file import (
   unfinished_directory,
   write_json_atomically,
 )
+from bert_span.storage.files import copy_tree, is_remote, local_directory
 from bert_span.storage.log import log_line
-from bert_span.storage.remote import copy_tree, is_remote, local_directory
 from bert_span.training.devices.strategy import (
   is_chief,
   own_folder,

@@ -1,7 +1,6 @@
 """One training by several seeds: how much of a score is chance."""
 
 import gc
-import json
 import os
 import statistics
 
@@ -9,6 +8,7 @@ import keras
 import tensorflow as tf
 
 from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.files import read_json
 from bert_span.storage.log import log_line
 
 SEEDS_FILE = "seeds.json"
@@ -112,6 +112,5 @@ def _finished_scores(folder, settings):
   path = os.path.join(folder, _RESULT_FILE)
   if not tf.io.gfile.exists(path):
     return None
-  with tf.io.gfile.GFile(path) as file:
-    result = json.loads(file.read())
+  result = read_json(path)
   return result["scores"] if result["settings"] == settings else None

@@ -35,8 +35,8 @@ from bert_span.storage.atomic_file import (
   recover_directory,
   write_json_atomically,
 )
+from bert_span.storage.files import is_remote
 from bert_span.storage.log import log_line
-from bert_span.storage.remote import is_remote
 from bert_span.text.windows import WindowOptions
 from bert_span.training.devices.strategy import (
   is_chief,

@@ -7,8 +7,9 @@ shall not end a run of weeks.
 import gzip
 import zlib
 
-import tensorflow as tf
 from absl import logging
+
+from bert_span.storage.files import open_file
 
 
 def text_lines(path):
@@ -24,8 +25,7 @@ def text_lines(path):
     ValueError: a .gz file is damaged or not compressed.
     OSError, tf.errors.OpError: the file cannot be read.
   """
-  is_remote = "://" in path
-  with tf.io.gfile.GFile(path, "rb") if is_remote else open(path, "rb") as raw:
+  with open_file(path) as raw:
     lines = _decompressed(raw, path) if path.endswith(".gz") else raw
     yield from decoded(lines, path, "line", 1)
 

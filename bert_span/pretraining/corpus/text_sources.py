@@ -11,10 +11,9 @@ import dataclasses
 import itertools
 import json
 
-import tensorflow as tf
-
 from bert_span.pretraining.corpus.sentences import split_sentences
 from bert_span.pretraining.corpus.text_lines import decoded, text_lines
+from bert_span.storage.files import find_files
 from bert_span.storage.json_fields import shortened
 
 SENTENCES = "sentences"
@@ -151,18 +150,7 @@ def find_text_files(patterns, form=SENTENCES, text_field=None):
   Raises:
     ValueError: a pattern matches no file.
   """
-  paths = {}
-  for pattern in filter(None, map(str.strip, patterns.split(","))):
-    matches = sorted(tf.io.gfile.glob(pattern))
-    if not matches:
-      raise ValueError(
-        f"No file matches {pattern!r}. Give text files as paths or globs, "
-        "separated by commas."
-      )
-    paths |= dict.fromkeys(matches)
-  if not paths:
-    raise ValueError(f"No text file is named. Received: {patterns!r}")
-  return [TextFile(path, form, text_field) for path in paths]
+  return [TextFile(path, form, text_field) for path in find_files(patterns)]
 
 
 def find_tfds_shards(name, split="train", data_dir=None, text_field=None):

@@ -17,7 +17,7 @@ import tensorflow as tf
 from bert_span.modeling.encoder import attention_dropout
 from bert_span.presets import encoder_weights, huggingface
 from bert_span.pretraining.heads import weights as pretraining_heads
-from bert_span.storage.tensor_file import write_tensors
+from bert_span.storage.atomic_file import write_tensors
 
 CHECKPOINT_NAME = "bert_model.ckpt"
 BERT_CONFIG_FILE = "bert_config.json"

@@ -16,7 +16,7 @@ import tensorflow as tf
 from safetensors import numpy as safetensors_numpy
 
 from bert_span.presets import huggingface
-from bert_span.storage.tensor_file import write_tensors
+from bert_span.storage.atomic_file import write_tensors
 
 HEADS_FILE = "pretraining_heads.safetensors"
 _MLM = "cls/predictions"

@@ -14,7 +14,11 @@ from typing import NamedTuple
 from bert_span.squad.answer_location import NOT_LOCATED, locate_answer
 from bert_span.squad.lint import findings
 from bert_span.squad.question_records import question_records
-from bert_span.storage.input_file import read_bytes
+from bert_span.storage.atomic_file import (
+  open_atomically,
+  write_text_atomically,
+)
+from bert_span.storage.files import read_bytes
 from bert_span.storage.json_fields import is_kind
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -60,12 +64,6 @@ def repair_squad_file(
   Raises:
     OSError: a file cannot be read or written.
   """
-  # Loads TensorFlow: seconds that only --fix need wait.
-  from bert_span.storage.atomic_file import (
-    open_atomically,
-    write_text_atomically,
-  )
-
   text = read_bytes(os.fspath(path)).decode("utf-8")
   repaired, changes = repair_squad_text(text)
   with open_atomically(output_file, binary=True) as file:

@@ -6,6 +6,7 @@ import os
 import tensorflow as tf
 
 from bert_span.storage.atomic_file import write_text_atomically
+from bert_span.storage.files import read_json
 
 SELECTION_FILE = "selection.json"
 
@@ -79,10 +80,8 @@ def read_selection(directory):
   path = os.path.join(os.fspath(directory), SELECTION_FILE)
   if not tf.io.gfile.exists(path):
     return None
-  with tf.io.gfile.GFile(path) as file:
-    text = file.read()
   try:
-    selection = json.loads(text)
+    selection = read_json(path)
     return {name: selection[name] for name in ("step", "metric", "scores")}
   except (ValueError, KeyError, TypeError) as error:
     raise ValueError(

@@ -162,9 +162,7 @@ class RunCheckpoints:
         f"{OPTIONS_FILE} beside it. Use another --output_dir; to begin from "
         "the weights of that checkpoint, pass it as --init_checkpoint."
       )
-    with tf.io.gfile.GFile(self._options_path, "rb") as file:
-      saved = file.read()
-    check_same_options(saved, self._options, self._options_path)
+    check_same_options(self._options_path, self._options)
 
   def _check_shapes(self, path):
     """Refuses a checkpoint of another model and names what differs."""

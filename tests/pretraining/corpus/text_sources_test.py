@@ -89,7 +89,7 @@ def test_globs_and_commas_name_files_once_and_in_order(tmp_path):
 def test_a_pattern_without_files_is_refused(tmp_path):
   with pytest.raises(ValueError, match="No file matches"):
     find_text_files(f"{tmp_path}/*.txt")
-  with pytest.raises(ValueError, match="No text file is named"):
+  with pytest.raises(ValueError, match="No file is named"):
     find_text_files(" , ")
 
 

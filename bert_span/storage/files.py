@@ -1,0 +1,143 @@
+"""Reads files on the local disk and on the file systems of tf.io.gfile.
+
+Reading a local file never loads TensorFlow, which takes seconds. A path with a
+scheme (gs://, hdfs://, file://) goes through tf.io.gfile. etils.epath is no
+replacement: it has no hdfs:// and no file://.
+"""
+
+import contextlib
+import json
+import os
+import tempfile
+
+
+def is_remote(path):
+  """Whether a path has a scheme, such as gs://bucket/model."""
+  return "://" in os.fspath(path)
+
+
+def open_file(path, mode="rb"):
+  """Opens a local or remote file; text is UTF-8 with Unix line ends."""
+  if is_remote(path):
+    return _gfile().GFile(path, mode)
+  text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+  return open(path, mode, **text)
+
+
+def read_bytes(path):
+  """Reads a whole file; raises OSError if that fails."""
+  if not is_remote(path):
+    with open(path, "rb") as file:
+      return file.read()
+  gfile, errors = _gfile(), _tensorflow().errors
+  try:
+    with gfile.GFile(path, "rb") as file:
+      return file.read()
+  except errors.OpError as error:
+    raise OSError(f"{path}: cannot be read: {error.message}") from error
+
+
+def read_json(path, object_pairs_hook=None):
+  """Parses a JSON file.
+
+  Args:
+    path: local or remote.
+    object_pairs_hook: see `json.loads`.
+
+  Returns:
+    The value.
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: the file is not UTF-8 or not JSON.
+  """
+  path, content = os.fspath(path), read_bytes(path)
+  try:
+    # Accepts a byte order mark.
+    text = content.decode("utf-8-sig")
+    return json.loads(text, object_pairs_hook=object_pairs_hook)
+  except UnicodeDecodeError as error:
+    raise ValueError(
+      f"{path}: not UTF-8 at offset {error.start} bytes. Convert the file, for "
+      "instance with iconv -t UTF-8."
+    ) from error
+  except (ValueError, RecursionError) as error:
+    raise ValueError(
+      f"{path}: not JSON, or cut off: {error}. Write the file again."
+    ) from error
+
+
+def read_json_object(path, object_pairs_hook=None):
+  """`read_json`, which raises ValueError for any value but an object."""
+  value = read_json(path, object_pairs_hook)
+  if not isinstance(value, dict):
+    raise ValueError(
+      f"{path}: must be one JSON object. Received: {type(value).__name__}. "
+      "Give another file."
+    )
+  return value
+
+
+def find_files(patterns):
+  """Lists the files that paths and globs name.
+
+  Args:
+    patterns: str, paths and globs, local or remote, separated by commas.
+
+  Returns:
+    List of paths without duplicates, in the order of the patterns, sorted
+    within each pattern.
+
+  Raises:
+    ValueError: a pattern matches no file, or there is no pattern.
+  """
+  paths = {}
+  for pattern in filter(None, map(str.strip, patterns.split(","))):
+    matches = sorted(_gfile().glob(pattern))
+    if not matches:
+      raise ValueError(
+        f"No file matches {pattern!r}. Give paths or globs, separated by "
+        "commas."
+      )
+    paths |= dict.fromkeys(matches)
+  if not paths:
+    raise ValueError(f"No file is named. Received: {patterns!r}.")
+  return list(paths)
+
+
+@contextlib.contextmanager
+def local_directory(directory):
+  """Yields a local path of a directory: itself, or a temporary copy.
+
+  KerasHub and safetensors read local files only; KerasHub's own cache of
+  remote directories never notices that one has changed.
+  """
+  if not is_remote(directory):
+    yield directory
+    return
+  with tempfile.TemporaryDirectory() as local:
+    copy_tree(directory, local)
+    yield local
+
+
+def copy_tree(source, target):
+  """Copies a directory; target files of the same names are replaced."""
+  gfile = _gfile()
+  for folder, _, names in gfile.walk(source):
+    relative = folder[len(source) :].strip("/")
+    into = os.path.join(target, relative) if relative else target
+    gfile.makedirs(into)
+    for name in names:
+      gfile.copy(
+        os.path.join(folder, name), os.path.join(into, name), overwrite=True
+      )
+
+
+def _gfile():
+  return _tensorflow().io.gfile
+
+
+def _tensorflow():
+  import tensorflow as tf  # Seconds: only where a path needs it.
+
+  return tf
