@@ -132,41 +132,52 @@ class SlidingWindows(keras.layers.Layer):
     return self.all_tables(self.place(question_ids, context))
 
   def place(self, question_ids, context):
-    """Where each window begins and how much of its passage it holds.
-
-    windows of an example = 1 + max(0, ceil((tokens - room) / step)), with
-    room = max_seq_length - question tokens - 3, step = min(room, doc_stride).
-
-    Args:
-      question_ids, context: see `call`.
+    """Places the windows of a batch; see `call` for the arguments.
 
     Returns:
       `PlacedWindows`.
     """
     question_ids = self.shortened(question_ids)
-    num_tokens = tf.cast(context.ids.row_lengths(), tf.int32)
-    question_lengths = tf.cast(question_ids.row_lengths(), tf.int32)
+    columns = self.columns(
+      tf.cast(question_ids.row_lengths(), tf.int32),
+      tf.cast(context.ids.row_lengths(), tf.int32),
+    )
+    return PlacedWindows(question_ids, context, columns)
+
+  def columns(self, question_lengths, context_lengths):
+    """Computes where each window begins and how much of its passage it holds.
+
+    windows of an example = 1 + max(0, ceil((tokens - room) / step)), with
+    room = max_seq_length - question tokens - 3, step = min(room, doc_stride).
+
+    Args:
+      question_lengths: int32 [batch], WordPieces, at most max_query_length.
+      context_lengths: int32 [batch], WordPieces.
+
+    Returns:
+      Dict of example_index, doc_span_index, context_start, context_length and
+      first_context_position, see `call`.
+    """
     room = self.options.max_seq_length - question_lengths - _NUM_SPECIAL_TOKENS
     # As run_squad: a stride longer than the window must not skip tokens.
     step = tf.minimum(room, self.options.doc_stride)
-    further = tf.maximum(0, num_tokens - room)
+    further = tf.maximum(0, context_lengths - room)
     num_windows = 1 + (further + step - 1) // step
-    num_windows = tf.where(num_tokens > 0, num_windows, 0)
+    num_windows = tf.where(context_lengths > 0, num_windows, 0)
     example_index = self.window_examples(num_windows)
     first_window = tf.gather(
       tf.cumsum(num_windows, exclusive=True), example_index
     )
     doc_span_index = tf.range(tf.size(example_index)) - first_window
     context_start = doc_span_index * tf.gather(step, example_index)
-    left = tf.gather(num_tokens, example_index) - context_start
-    columns = {
+    left = tf.gather(context_lengths, example_index) - context_start
+    return {
       "example_index": example_index,
       "doc_span_index": doc_span_index,
       "context_start": context_start,
       "context_length": tf.minimum(tf.gather(room, example_index), left),
       "first_context_position": tf.gather(question_lengths, example_index) + 2,
     }
-    return PlacedWindows(question_ids, context, columns)
 
   def all_tables(self, placed):
     """Makes all windows of a `PlacedWindows`, the dict of `call`."""
