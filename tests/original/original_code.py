@@ -1,0 +1,85 @@
+"""The original run_squad, imported from a clone of google-research/bert."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+COMMIT = "eedf5716ce1268e56f0a50264a88cafad334ac61"
+TENSORFLOW = "1.15"
+
+
+def import_original(clone):
+  """Imports run_squad and what it imports, unmodified.
+
+  Args:
+    clone: folder of the clone, checked out at `COMMIT`.
+
+  Returns:
+    The module run_squad; its flags have their defaults.
+
+  Raises:
+    SystemExit: another commit, a changed file, or another TensorFlow.
+  """
+  git = ["git", "-C", clone]
+  commit = subprocess.check_output([*git, "rev-parse", "HEAD"]).decode().strip()
+  if commit != COMMIT:
+    sys.exit(f"--bert={clone} is at {commit}; check out {COMMIT}.")
+  changed = subprocess.check_output(
+    [*git, "status", "--porcelain", "--untracked-files=no"]
+  ).decode()
+  if changed:
+    sys.exit(f"--bert={clone} has changed files:\n{changed}")
+  sys.path.insert(0, clone)
+  import tensorflow as tf
+
+  if not tf.__version__.startswith(TENSORFLOW):
+    sys.exit(f"TensorFlow {TENSORFLOW} is needed, found {tf.__version__}.")
+  tf.logging.set_verbosity(tf.logging.ERROR)
+  import run_squad
+
+  run_squad.FLAGS(
+    ["run_squad", "--vocab_file=-", "--bert_config_file=-", "--output_dir=-"]
+  )
+  return run_squad
+
+
+def read_examples(run_squad, configuration, path):
+  """The original's examples of a file, and its warnings.
+
+  Args:
+    run_squad: the original.
+    configuration: dict, see README.md.
+    path: SQuAD file.
+
+  Returns:
+    (list of SquadExample, list of str).
+  """
+  run_squad.FLAGS.version_2_with_negative = configuration["version_2"]
+  warnings = []
+  warn = run_squad.tf.logging.warning
+  run_squad.tf.logging.warning = lambda text, *args: warnings.append(
+    text % args
+  )
+  try:
+    if not configuration["is_training"]:
+      return run_squad.read_squad_examples(path, is_training=False), warnings
+    with tempfile.TemporaryDirectory() as folder:
+      first = os.path.join(folder, "first_answers.json")
+      with open(first, "w", encoding="utf-8") as file:
+        json.dump(_with_first_answers(path), file)
+      return run_squad.read_squad_examples(first, is_training=True), warnings
+  finally:
+    run_squad.tf.logging.warning = warn
+
+
+def _with_first_answers(path):
+  """A SQuAD file with one answer a question: the original takes no more."""
+  with open(path, encoding="utf-8") as file:
+    squad = json.load(file)
+  for article in squad["data"]:
+    for paragraph in article["paragraphs"]:
+      for question in paragraph["qas"]:
+        question["answers"] = question["answers"][:1]
+  return squad

@@ -1,0 +1,199 @@
+"""Records the original's model: outputs, losses, twenty steps of training."""
+
+import os
+import re
+
+import numpy as np
+import tensorflow as tf
+
+from tiny_model import feature_arrays, tiny_config, write_checkpoint
+
+_STEPS, _WARMUP, _LEARNING_RATE = 20, 4, 1e-3
+_TRACE_BATCH = 8
+_EVERY = 16  # Every 16th position of what is long is stored.
+# Of the word embeddings every 8th row in use is stored.
+_ROWS = 8
+_WORDS, _POSITIONS = (
+  "bert/embeddings/word_embeddings",
+  "bert/embeddings/position_embeddings",
+)
+
+
+def record_model(run_squad, writer, plan, recorded):
+  """Writes tiny_ckpt/bert_config.json and model_*.
+
+  Args:
+    run_squad: the original.
+    writer: `GoldenWriter`.
+    plan: dict with "bert_config", "num_features" and the names of the
+      configurations "forward" and "training".
+    recorded: dict from a configuration's name to (examples, features).
+  """
+  config = tiny_config(run_squad.modeling, plan["bert_config"])
+  os.makedirs(writer.path("tiny_ckpt"), exist_ok=True)
+  writer.write_json("tiny_ckpt/bert_config.json", plan["bert_config"], indent=2)
+  folder, checkpoint = write_checkpoint(run_squad, config)
+  count = plan["num_features"]
+  with folder:
+    forward = _first(recorded[plan["forward"]], count)
+    name = f"model_forward_{plan['forward']}{count}.npz"
+    outputs = _forward(run_squad, config, checkpoint, forward)
+    np.savez_compressed(writer.path(name), **forward, **outputs)
+    training = _first(recorded[plan["training"]], count)
+    name = f"model_loss_{plan['training']}{count}.npz"
+    graph = _TrainingGraph(run_squad, config, checkpoint)
+    outputs = _forward(run_squad, config, checkpoint, training)
+    np.savez_compressed(
+      writer.path(name),
+      start_logits=outputs["start_logits"],
+      end_logits=outputs["end_logits"],
+      total_loss=graph.loss(training),
+      **training,
+    )
+    _record_trace(writer, graph, training)
+
+
+def _first(recorded, count):
+  examples, features = recorded
+  return feature_arrays(examples, features[:count])
+
+
+def _forward(run_squad, config, checkpoint, arrays):
+  names = ("input_ids", "input_mask", "segment_ids")
+  with tf.Graph().as_default(), tf.Session() as session:
+    inputs = [tf.constant(arrays[name].astype(np.int32)) for name in names]
+    with tf.variable_scope("", reuse=tf.AUTO_REUSE):
+      start, end = run_squad.create_model(config, False, *inputs, False)
+      model = run_squad.modeling.BertModel(config, False, *inputs, scope="bert")
+    tf.train.Saver().restore(session, checkpoint)
+    return session.run(
+      {
+        "embedding_output_every16": model.get_embedding_output()[:, ::_EVERY],
+        "layer0_output_every16": model.get_all_encoder_layers()[0][:, ::_EVERY],
+        "sequence_output_every16": model.get_sequence_output()[:, ::_EVERY],
+        "pooled_output": model.get_pooled_output(),
+        "start_logits": start,
+        "end_logits": end,
+      }
+    )
+
+
+class _TrainingGraph:
+  """The original's model function in TRAIN mode, in a graph of its own."""
+
+  def __init__(self, run_squad, config, checkpoint):
+    self._graph = tf.Graph()
+    with self._graph.as_default():
+      self._inputs = {
+        name: tf.placeholder(tf.int32, shape)
+        for name, shape in (
+          ("unique_ids", [None]),
+          ("input_ids", [None, None]),
+          ("input_mask", [None, None]),
+          ("segment_ids", [None, None]),
+          ("start_positions", [None]),
+          ("end_positions", [None]),
+        )
+      }
+      model_fn = run_squad.model_fn_builder(
+        config, checkpoint, _LEARNING_RATE, _STEPS, _WARMUP, False, False
+      )
+      spec = model_fn(self._inputs, None, tf.estimator.ModeKeys.TRAIN, {})
+      self._loss, self._train_op = spec.loss, spec.train_op
+      self._norm = self._graph.get_tensor_by_name("global_norm/global_norm:0")
+      self._initialize = tf.global_variables_initializer()
+
+  def loss(self, arrays):
+    """The loss of all windows in one batch."""
+    with tf.Session(graph=self._graph) as session:
+      session.run(self._initialize)
+      return session.run(self._loss, self._feed(arrays, slice(None)))
+
+  def train(self, arrays, batches, sequenced):
+    """Trains from the checkpoint.
+
+    Args:
+      arrays: features.
+      batches: int [steps, batch], rows of the features.
+      sequenced: apply each update before the step count is raised; else run
+        the original's operation, which orders the two by chance.
+
+    Returns:
+      (list of dicts by step, dict of the variables' values).
+    """
+    # tf.group(updates, [global_step.assign(...)]).
+    parts = self._train_op.control_inputs
+    count = [op for op in parts if op.type.startswith("Assign")]
+    updates = [op for op in parts if op not in count]
+    steps = []
+    with tf.Session(graph=self._graph) as session:
+      session.run(self._initialize)
+      for step, rows in enumerate(batches):
+        feed = self._feed(arrays, rows)
+        loss, norm = session.run((self._loss, self._norm), feed)
+        for ops in (updates, count) if sequenced else ([self._train_op],):
+          session.run(ops, feed)
+        steps.append(
+          {"step": step, "loss": float(loss), "global_norm": float(norm)}
+        )
+      variables = {
+        variable.name.split(":", 1)[0]: variable
+        for variable in self._graph.get_collection("trainable_variables")
+      }
+      return steps, session.run(variables)
+
+  def _feed(self, arrays, rows):
+    feed = {
+      tensor: arrays[name][rows]
+      for name, tensor in self._inputs.items()
+      if name != "unique_ids"
+    }
+    count = len(arrays["input_ids"][rows])
+    return {**feed, self._inputs["unique_ids"]: np.arange(count)}
+
+
+def _record_trace(writer, graph, arrays):
+  count = len(arrays["input_ids"])
+  batches = np.random.RandomState(0).randint(0, count, [_STEPS, _TRACE_BATCH])
+  arrays = dict(arrays)
+  for name in ("start_positions", "end_positions"):
+    arrays[name] = arrays[name].copy()
+    arrays[name][::9] = 0  # Windows without the answer.
+  trace = {
+    "batches": batches,
+    "start_positions": arrays["start_positions"],
+    "end_positions": arrays["end_positions"],
+  }
+  for prefix, sequenced in (("final", True), ("final_unsequenced", False)):
+    steps, values = graph.train(arrays, batches, sequenced)
+    trace.update(stored_weights(prefix, values, arrays["input_ids"]))
+    if sequenced:
+      writer.write_json(
+        "model_train_trace.json",
+        {
+          "config": {
+            "steps": _STEPS,
+            "batch_size": _TRACE_BATCH,
+            "init_lr": _LEARNING_RATE,
+            "num_train_steps": _STEPS,
+            "num_warmup_steps": _WARMUP,
+            "dropout": 0.0,
+          },
+          "steps": steps,
+        },
+        indent=1,
+      )
+  np.savez_compressed(writer.path("model_train_trace.npz"), **trace)
+
+
+def stored_weights(prefix, values, input_ids):
+  """Arrays of the final weights, position embeddings left out."""
+  rows = np.unique(input_ids)[::_ROWS]
+  stored = {}
+  for name, value in values.items():
+    if name == _WORDS:
+      stored[f"{prefix}_rows:{name}"] = value[rows]
+      stored[f"rows:{name}"] = rows
+    elif name != _POSITIONS and not re.search("adam_[mv]$", name):
+      stored[f"{prefix}:{name}"] = value
+  return stored

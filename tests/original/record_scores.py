@@ -1,0 +1,193 @@
+"""Records what SQuAD's official evaluators say of many prediction files."""
+
+import collections
+import glob
+import gzip
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zlib
+
+
+def record_scores(writer, plan, find, evaluators):
+  """Writes eval_*, normalize_answer.json and answer_pair_scores.json.
+
+  Args:
+    writer: `GoldenWriter` of a folder that holds the predictions already.
+    plan: dict with "v1" and "v2": {"file": SQuAD file, "configurations": names
+      of those whose predictions are scored}.
+    find: function from the name of a SQuAD file to its path.
+    evaluators: folder of the two official scripts.
+  """
+  if not evaluators:
+    sys.exit("Scores need --evaluators, or leave them out by --parts.")
+  scripts = {
+    version: os.path.join(evaluators, f"evaluate-{number}.py")
+    for version, number in (("v1", "v1.1"), ("v2", "v2.0"))
+  }
+  results, pairs = {}, []
+  for version, script in scripts.items():
+    path = find(plan[version]["file"])
+    answers = _answers(path)
+    for name, predictions in _prediction_sets(version, answers):
+      writer.write_json(f"eval_set_{name}.json.gz", predictions)
+      pairs += [
+        [predictions[key], gold]
+        for key, golds in answers.items()
+        for gold in golds[:1]
+        if predictions.get(key)
+      ]
+    names = sorted(glob.glob(writer.path(f"eval_set_v{version[1]}*")))
+    for configuration in plan[version]["configurations"]:
+      names += _recorded_predictions(writer, version, configuration)
+    if version == "v2":
+      writer.write_json("eval_na_prob_correlated.json.gz", _na_probs(answers))
+    for name in map(os.path.basename, names):
+      for key, options in _evaluations(writer, version, plan, name):
+        results[f"{name} | {key}"] = _run(
+          script, path, writer.path(name), options
+        )
+  writer.write_json("eval_results.json", results, indent=1)
+  _record_functions(writer, scripts, pairs)
+
+
+def _evaluations(writer, version, plan, name):
+  """(what a key of eval_results.json says, options of the script)."""
+  if version == "v1":
+    return [("v1.1 evaluator", {})]
+  probs = "eval_na_prob_correlated"
+  odds = f"pred_{plan['v2']['configurations'][0]}_peaky_null_odds"
+  title = "v2.0 evaluator"
+  file = {n: writer.path(f"{n}.json.gz") for n in (probs, odds)}
+  return [
+    (title, {}),
+    (f"{title}, na-prob {probs}", {"na-prob-file": file[probs]}),
+    (
+      f"{title}, na-prob {probs}, threshold 0.5",
+      {"na-prob-file": file[probs], "na-prob-thresh": 0.5},
+    ),
+    (f"{title}, na-prob {odds}", {"na-prob-file": file[odds]}),
+  ]
+
+
+def _recorded_predictions(writer, version, configuration):
+  """Paths of predictions; the evaluator of version 2 needs all questions."""
+  kind = "*" if version == "v1" else "peaky"
+  pattern = writer.path(f"pred_{configuration}_{kind}_predictions*.json.gz")
+  return [
+    path
+    for path in sorted(glob.glob(pattern))
+    if version == "v1" or "nbest5" not in path
+  ]
+
+
+def _run(script, data, predictions, options):
+  """Runs an evaluator as a program."""
+  with tempfile.TemporaryDirectory() as folder:
+    command = [sys.executable, script, data, _unpacked(folder, predictions)]
+    for name, value in options.items():
+      if str(value).endswith(".gz"):
+        value = _unpacked(folder, value)
+      command.append(f"--{name}={value}")
+    output = subprocess.check_output(command, stderr=subprocess.DEVNULL)
+  return json.loads(output.decode("utf-8"), object_pairs_hook=dict)
+
+
+def _unpacked(folder, path):
+  unpacked = os.path.join(folder, os.path.basename(path)[: -len(".gz")])
+  with gzip.open(path) as source, open(unpacked, "wb") as target:
+    target.write(source.read())
+  return unpacked
+
+
+def _answers(path):
+  """Dict from question id to the texts of its answers."""
+  with open(path, encoding="utf-8") as file:
+    data = json.load(file)["data"]
+  return {
+    question["id"]: [answer["text"] for answer in question["answers"]]
+    for article in data
+    for paragraph in article["paragraphs"]
+    for question in paragraph["qas"]
+  }
+
+
+def _prediction_sets(version, answers):
+  first = {key: (golds or [""])[0] for key, golds in answers.items()}
+  perturbed = {key: _perturbed(key, text) for key, text in first.items()}
+  if version == "v1":
+    partial = {k: t for k, t in first.items() if _number(k) % 10 < 6}
+    return [
+      ("v11_first_gold", first),
+      ("v11_perturbed", perturbed),
+      ("v11_partial", partial),
+    ]
+  answered = {k: t or "a word" for k, t in perturbed.items()}
+  return [
+    ("v20_first_gold", first),
+    ("v20_perturbed", perturbed),
+    ("v20_perturbed_unanswerable_answered", answered),
+  ]
+
+
+def _number(key):
+  return zlib.crc32(key.encode("utf-8"))
+
+
+def _perturbed(key, text):
+  """Upper case, articles, punctuation, blanks, other words, nothing."""
+  if not text:
+    return text
+  changes = (
+    text,
+    text.upper(),
+    f"the {text}",
+    f"a {text}.",
+    f"  {text},  ",
+    f"{text} and more",
+    text.split()[0],
+    "",
+    f'"{text}"',
+    "the",
+  )
+  return changes[_number(key) % len(changes)]
+
+
+def _na_probs(answers):
+  """Probabilities of no answer, higher where there is none, with ties."""
+  probs = {}
+  for key, golds in answers.items():
+    share = _number(key) % 1000 / 1000
+    probs[key] = round(0.7 * share + (0.0 if golds else 0.3), 2)
+  return probs
+
+
+def _record_functions(writer, scripts, pairs):
+  v1, v2 = (_load(name, path) for name, path in sorted(scripts.items()))
+  pairs = list(collections.OrderedDict((tuple(p), None) for p in pairs))
+  texts = dict.fromkeys(text for pair in pairs for text in pair)
+  writer.write_json(
+    "normalize_answer.json", [[t, v1.normalize_answer(t)] for t in texts]
+  )
+  rows = [
+    [
+      prediction,
+      gold,
+      int(v1.exact_match_score(prediction, gold)),
+      float(v1.f1_score(prediction, gold)),
+      v2.compute_exact(gold, prediction),
+      float(v2.compute_f1(gold, prediction)),
+    ]
+    for prediction, gold in pairs
+  ]
+  writer.write_json("answer_pair_scores.json", rows)
+
+
+def _load(name, path):
+  spec = importlib.util.spec_from_file_location(f"evaluate_{name}", path)
+  module = importlib.util.module_from_spec(spec)
+  spec.loader.exec_module(module)
+  return module
