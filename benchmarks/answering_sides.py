@@ -157,7 +157,7 @@ def _products_function(settings):
 def _shapes_function(settings):
   """Function of a batch to the shapes that the encoder reads of it."""
   from benchmarks.bare_products import step_shapes
-  from bert_span.answers.window_steps import StepOptions
+  from bert_span.answers.decoding.options import StepOptions
   from bert_span.extractor import SpanExtractor
 
   extractor = SpanExtractor.from_preset(settings.model)
@@ -205,7 +205,7 @@ def prepare_sides(
     `SideSettings`.
   """
   from benchmarks.huggingface_peer import write_huggingface_model
-  from bert_span.answers.window_steps import StepOptions
+  from bert_span.answers.decoding.options import StepOptions
   from bert_span.jobs.tflite_export import TFLiteOptions, tflite_content
   from bert_span.serving.signatures import ServedModel
   from bert_span.serving.version_folder import write_saved_model

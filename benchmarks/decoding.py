@@ -38,7 +38,6 @@ _WARM_UP = flags.DEFINE_integer(
 )
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the logits.")
 model_flags.window_flags()
-flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
@@ -83,7 +82,7 @@ def _take_turns(parts, vocabulary, version_2):
     Dict of "loops" and "bert_span" to lists of seconds.
   """
   from benchmarks.slow_decoder import decode_slowly
-  from bert_span.answers.decoding.span_decoder import DecoderOptions
+  from bert_span.answers.decoding.options import DecoderOptions
   from bert_span.answers.files.prediction_files import write_prediction_files
   from bert_span.answers.window_logits import WindowDecoder
   from bert_span.heads.span import SPAN_HEAD

@@ -13,10 +13,7 @@ from absl import app, flags
 
 from bert_span.pretraining.corpus.batches import masked_arrays
 from bert_span.pretraining.masking.masked_sequence import SequenceMasker
-from bert_span.pretraining.masking.span_masking import (
-  MASKING_KINDS,
-  MaskingOptions,
-)
+from bert_span.pretraining.options import MASKING_KINDS, MaskingOptions
 from bert_span.text.vocabulary import load_vocabulary
 
 _VOCAB_FILE = flags.DEFINE_string("vocab_file", None, "Vocabulary, vocab.txt.")

@@ -87,8 +87,7 @@ def _job_and_dataset(folder):
   from bert_span.presets.encoder_source import EncoderSource
   from bert_span.pretraining.corpus.text_sources import find_text_files
   from bert_span.pretraining.input import TextInput
-  from bert_span.pretraining.masking.span_masking import MaskingOptions
-  from bert_span.pretraining.pretrainer import PretrainingOptions
+  from bert_span.pretraining.options import MaskingOptions, PretrainingOptions
 
   masking = MaskingOptions()
   job = PretrainingJob(

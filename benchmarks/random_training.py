@@ -17,7 +17,7 @@ from bert_span.pretraining.heads.model import PretrainingModel
 from bert_span.pretraining.pretrainer import pretraining_loss_fn
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
-from bert_span.training.train_options import TrainOptions
+from bert_span.training.options import TrainOptions
 
 # Layers, width, heads, width of the feed-forward part.
 _SIZES = {
@@ -81,7 +81,8 @@ def train_on_random_windows(
       model,
       pretraining_loss_fn(1.0) if targets else SPAN_HEAD.loss_fn(SpanLoss()),
       create_optimizer(1e-5),
-      TrainOptions(steps, batch_size, execution=execution),
+      steps,
+      TrainOptions(train_batch_size=batch_size, execution=execution),
       output_dir,
       callbacks=[callback],
     ).train(lambda unused_first_step: _batches(batch_size, length, targets))

@@ -20,7 +20,7 @@ import time
 
 from absl import flags
 
-from bert_span.cli import device_flags, program
+from bert_span.cli import program, training_flags
 
 _SHAPE = flags.DEFINE_string(
   "shape", "minilm", "Model to train: mini, small, minilm, base or large."
@@ -43,8 +43,7 @@ _TRACE_DIR = flags.DEFINE_string(
 _LEAST_SHARE = 0.01
 # An event of an op, not of a method of the runtime (Class::Method).
 _OP = re.compile(r"[^:]+:(?P<type>\w+)")
-device_flags.execution_flags()
-flags.adopt_module_key_flags(device_flags)
+training_flags.execution_flags()
 
 
 def main(argv):
@@ -66,7 +65,7 @@ def main(argv):
       _BATCH_SIZE.value,
       _LENGTH.value,
       _WARM_UP.value + _STEPS.value,
-      device_flags.execution_options(),
+      training_flags.execution_options(),
       profiler,
     )
     print_table(own_seconds(read_trace(trace_dir)), profiler.seconds)

@@ -21,7 +21,7 @@ import time
 
 from absl import flags
 
-from bert_span.cli import device_flags, program
+from bert_span.cli import program, training_flags
 
 _SHAPES = flags.DEFINE_list(
   "shapes", ["minilm"], "Models to measure: mini, small, minilm, base, large."
@@ -45,8 +45,7 @@ _STEPS = flags.DEFINE_integer(
 _CASE = flags.DEFINE_string(
   "case", None, "One case as shape,batch,length, to be measured here."
 )
-device_flags.execution_flags()
-flags.adopt_module_key_flags(device_flags)
+training_flags.execution_flags()
 
 
 def main(argv):
@@ -101,7 +100,7 @@ def _measure(shape, batch_size, length):
   sizes = dataclasses.replace(
     model_sizes(model), vocabulary_targets=2 * _TARGETS.value
   )
-  execution = device_flags.execution_options()
+  execution = training_flags.execution_options()
   how = {
     "precision": execution.precision,
     "accumulate_steps": execution.accumulate_steps,
@@ -135,7 +134,7 @@ def _seconds_a_step(model, batch_size, length):
     batch_size,
     length,
     _STEPS.value,
-    device_flags.execution_options(),
+    training_flags.execution_options(),
     clock,
     targets=_TARGETS.value,
   )

@@ -22,9 +22,9 @@ _PUBLIC_NAMES = {
   "TFLiteTextExtractor": "bert_span.tflite.tflite_text_extractor",
   "FineTuningOptions": "bert_span.fine_tuning.options",
   "SquadExample": "bert_span.squad.example",
-  "WindowOptions": "bert_span.text.windows",
-  "DecoderOptions": "bert_span.answers.decoding.span_decoder",
-  "BioDecoderOptions": "bert_span.answers.decoding.bio_decoder",
+  "WindowOptions": "bert_span.text.options",
+  "DecoderOptions": "bert_span.answers.decoding.options",
+  "BioDecoderOptions": "bert_span.answers.decoding.options",
   **KERAS_CLASSES,
 }
 

@@ -51,9 +51,6 @@ model_flags.decoder_flags()
 model_flags.head_flag()
 model_flags.bio_decoder_flags()
 
-# --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(model_flags)
-
 
 def main(argv):
   """Reads the passage and answers every question."""

@@ -82,7 +82,6 @@ def run():
   define = {_SQUAD: _squad_flags, _PRETRAINING: _pretraining_flags}.get(kind)
   if define:
     define()
-  flags.adopt_module_key_flags(model_flags)
   program.run_program(main, foreign_flags=True)
 
 
@@ -96,9 +95,10 @@ def _squad_flags():
   training_flags.train_data_flags()
   model_flags.version_2_flag()
   model_flags.head_flag()
-  model_flags.annotator_labels_flag()
+  training_flags.fine_tuning_flags(
+    "annotator_labels", "drop_answerless_windows"
+  )
   model_flags.window_flags()
-  flags.adopt_module_key_flags(training_flags)
 
 
 def _pretraining_flags():
@@ -108,12 +108,14 @@ def _pretraining_flags():
   )
   pretraining_flags.text_flags()
   pretraining_flags.masking_flags()
-  flags.adopt_module_key_flags(pretraining_flags)
 
 
 def _squad_values():
   """What the flags say of `SquadRecordShards`."""
   data = training_flags.train_data_flags()
+  labels = training_flags.fine_tuning_flags(
+    "annotator_labels", "drop_answerless_windows"
+  )
   window_options = model_flags.window_options()
   padded_length = window_options.max_seq_length
   return {
@@ -121,8 +123,8 @@ def _squad_values():
     "version_2": model_flags.version_2_flag().value,
     "labels": model_flags.answer_head(model_flags.head_flag().value).labels,
     "window_options": window_options,
-    "annotator_labels": model_flags.annotator_labels_flag().value,
-    "drop_answerless": data.drop_answerless_windows.value,
+    "annotator_labels": labels.annotator_labels.value,
+    "drop_answerless": labels.drop_answerless_windows.value,
     "padded_length": padded_length if flags.FLAGS.pad_records else None,
   }
 
@@ -130,7 +132,7 @@ def _squad_values():
 def _pretraining_values():
   """What the flags say of `PretrainingRecordShards`."""
   return {
-    "sources": tuple(pretraining_flags.text_location().sources()),
+    "text": pretraining_flags.text_flags().options(),
     "max_seq_length": pretraining_flags.masking_flags().max_seq_length.value,
     "options": pretraining_flags.masking_options(),
     "copies": flags.FLAGS.dupe_factor,

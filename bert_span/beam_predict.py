@@ -75,8 +75,6 @@ model_flags.window_flags()
 model_flags.decoder_flags()
 model_flags.head_flag()
 model_flags.bio_decoder_flags()
-# --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
@@ -141,7 +139,7 @@ def _check_no_model_flags():
     model_flags.decoder_flags(),
     model_flags.bio_decoder_flags(),
   )
-  holders = [holder for group in groups for holder in vars(group).values()]
+  holders = [holder for group in groups for holder in group]
   holders += [model_flags.head_flag(), _BATCH_SIZE, _FIXED_LENGTH]
   for holder in holders:
     program.check(

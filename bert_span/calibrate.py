@@ -52,9 +52,6 @@ _PLOTS = flags.DEFINE_bool(
 )
 _PREDICT_FILE = model_flags.predict_file_flag()
 _VERSION_2 = model_flags.version_2_flag()
-# --help lists the flags of this module only, and those named here.
-flags.declare_key_flag("predict_file")
-flags.declare_key_flag("version_2_with_negative")
 
 
 def main(argv):

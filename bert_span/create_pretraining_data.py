@@ -39,9 +39,6 @@ _WORKER = flags.DEFINE_integer(
 _VOCABULARY = model_flags.vocabulary_flags()
 pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
-# --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(model_flags)
-flags.adopt_module_key_flags(pretraining_flags)
 
 
 def main(argv):
@@ -53,7 +50,7 @@ def main(argv):
   from bert_span.jobs.records import pretraining_records
 
   pretraining_records.write_masked_text(
-    pretraining_flags.text_location().sources(),
+    pretraining_flags.text_flags().options(),
     _output_files(),
     _VOCABULARY.vocab_file.value,
     _VOCABULARY.do_lower_case.value,

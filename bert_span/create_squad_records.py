@@ -37,12 +37,11 @@ _OUTPUT_DIR = model_flags.output_dir_flag()
 _VOCABULARY = model_flags.vocabulary_flags()
 _VERSION_2 = model_flags.version_2_flag()
 _HEAD = model_flags.head_flag()
-_ANNOTATOR_LABELS = model_flags.annotator_labels_flag()
+_LABELS = training_flags.fine_tuning_flags(
+  "annotator_labels", "drop_answerless_windows"
+)
 _MODEL = training_flags.encoder_flags()
 model_flags.window_flags()
-# --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(model_flags)
-flags.adopt_module_key_flags(training_flags)
 
 
 def main(argv):
@@ -61,8 +60,8 @@ def main(argv):
     model_flags.window_options(),
     version_2=_VERSION_2.value,
     labels=model_flags.answer_head(_HEAD.value).labels,
-    annotator_labels=_ANNOTATOR_LABELS.value,
-    drop_answerless=_DATA.drop_answerless_windows.value,
+    annotator_labels=_LABELS.annotator_labels.value,
+    drop_answerless=_LABELS.drop_answerless_windows.value,
     num_shards=_NUM_SHARDS.value,
     pad_records=_PAD_RECORDS.value,
   )

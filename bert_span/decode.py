@@ -34,8 +34,6 @@ _NO_SPAN = model_flags.no_span_flag()
 model_flags.window_flags()
 model_flags.decoder_flags()
 model_flags.bio_decoder_flags()
-# --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):

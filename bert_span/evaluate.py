@@ -50,8 +50,6 @@ _MULTI_SPAN = flags.DEFINE_bool(
 _OUTPUT_FILE = flags.DEFINE_string(
   "output_file", None, "File that gets the JSON object as well."
 )
-# --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):

@@ -23,9 +23,9 @@ from bert_span.presets.span_config import (
 from bert_span.presets.tokenizer_files import save_tokenizer
 from bert_span.storage.atomic_file import unfinished_directory
 from bert_span.storage.files import is_remote
+from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
-from bert_span.text.windows import WindowOptions
 from bert_span.training.run.best_model import write_selection
 
 

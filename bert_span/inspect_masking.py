@@ -28,9 +28,6 @@ _OUTPUT_FILE = flags.DEFINE_string(
 _VOCABULARY = model_flags.vocabulary_flags()
 pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
-# --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(model_flags)
-flags.adopt_module_key_flags(pretraining_flags)
 
 
 def main(argv):
@@ -46,7 +43,7 @@ def main(argv):
   from bert_span.jobs import masking_inspection
 
   masking_inspection.inspect_masking(
-    pretraining_flags.text_location().sources(),
+    pretraining_flags.text_flags().options(),
     _VOCABULARY.vocab_file.value,
     _VOCABULARY.do_lower_case.value,
     _MASKING.max_seq_length.value,

@@ -12,7 +12,7 @@ goes to standard error.
 
 from absl import flags
 
-from bert_span.cli import model_flags, program
+from bert_span.cli import model_flags, program, training_flags
 from bert_span.cli.tensorflow_import import import_tensorflow
 
 _INPUT_FILE = flags.DEFINE_string(
@@ -31,10 +31,8 @@ _OUTPUT_FILE = flags.DEFINE_string(
 _VOCABULARY = model_flags.vocabulary_flags()
 _VERSION_2 = model_flags.version_2_flag()
 _HEAD = model_flags.head_flag()
-_ANNOTATOR_LABELS = model_flags.annotator_labels_flag()
+_LABELS = training_flags.fine_tuning_flags("annotator_labels")
 model_flags.window_flags()
-# --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
@@ -57,7 +55,7 @@ def main(argv):
     model_flags.window_options(),
     version_2=_VERSION_2.value,
     labels=_labels(),
-    annotator_labels=_ANNOTATOR_LABELS.value,
+    annotator_labels=_LABELS.annotator_labels.value,
     output_file=None if _OUTPUT_FILE.value == "-" else _OUTPUT_FILE.value,
   )
 

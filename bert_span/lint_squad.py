@@ -67,8 +67,6 @@ _HIDDEN_SIZE = flags.DEFINE_integer(
 )
 _VOCABULARY = model_flags.vocabulary_flags()
 model_flags.window_flags()
-# --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):

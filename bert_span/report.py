@@ -51,8 +51,6 @@ _OUTPUT_FILE = flags.DEFINE_string(
   "output_file", "report.html", "HTML file that is written."
 )
 model_flags.window_flags()
-# --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
@@ -93,7 +91,7 @@ def _check_flags():
     _MODEL.value or _QUESTION_ID.value is None,
     "--question_id is read by a model: give --model, too.",
   )
-  for holder in vars(model_flags.window_flags()).values():
+  for holder in model_flags.window_flags():
     check(
       _MODEL.value or not holder.present,
       f"--{holder.name} is for --model, whose windows are counted. Give the "

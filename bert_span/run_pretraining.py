@@ -12,7 +12,6 @@ end in .tfrecord are read as what bert_span.create_pretraining_data has written.
 from absl import flags
 
 from bert_span.cli import (
-  device_flags,
   model_flags,
   pretraining_flags,
   program,
@@ -36,9 +35,6 @@ _DO_EXPORT = flags.DEFINE_bool(
   "Whether a trained model is also written as a TensorFlow 1 checkpoint of "
   "the original and as a Hugging Face directory.",
 )
-_TRAIN_BATCH_SIZE = flags.DEFINE_integer(
-  "train_batch_size", 32, "Sequences in a training batch.", lower_bound=1
-)
 _EVAL_BATCH_SIZE = flags.DEFINE_integer(
   "eval_batch_size", 8, "Sequences the model scores at once.", lower_bound=1
 )
@@ -52,58 +48,20 @@ _BEST_METRIC = flags.DEFINE_enum(
   "With --eval_steps: the score on --eval_file by which the best model is "
   "kept; none keeps that of the last step.",
 )
-_NUM_TRAIN_STEPS = flags.DEFINE_integer(
-  "num_train_steps", 100_000, "Updates of the weights.", lower_bound=1
-)
-_NUM_WARMUP_STEPS = flags.DEFINE_integer(
-  "num_warmup_steps",
-  10_000,
-  "Steps in which the learning rate rises.",
-  lower_bound=0,
-)
-_SBO = flags.DEFINE_bool(
-  "sbo", True, "Whether the span boundary objective is trained."
-)
-_SBO_WEIGHT = flags.DEFINE_float(
-  "sbo_weight",
-  1.0,
-  "Weight of the span boundary objective's loss beside the masked language "
-  "model's.",
-  lower_bound=0.0,
-)
-_WEIGHT_DECAY = flags.DEFINE_float(
-  "weight_decay",
-  0.01,
-  "Share of a weight taken off at learning rate 1.",
-  lower_bound=0.0,
-  upper_bound=1.0,
-)
-_ADAM_EPSILON = flags.DEFINE_float(
-  "adam_epsilon",
-  1e-6,
-  "What Adam adds to the root of its second average.",
-  lower_bound=0.0,
-)
-_LOOP = training_flags.loop_flags()
-_SELECTION = training_flags.selection_flags()
+_TRAINING = pretraining_flags.training_flags()
+_MASKING = pretraining_flags.masking_flags()
+_TEXT = pretraining_flags.text_flags()
 _OUTPUT_DIR = model_flags.output_dir_flag()
 model_flags.vocabulary_flags()
-pretraining_flags.text_flags()
-_MASKING = pretraining_flags.masking_flags()
 training_flags.encoder_flags()
-device_flags.execution_flags()
-device_flags.device_flags()
-_DRY_RUN = device_flags.dry_run_flags()
-# --help lists the flags of this module only, and those named here.
-for _module in (model_flags, device_flags, training_flags, pretraining_flags):
-  flags.adopt_module_key_flags(_module)
+_RUN = training_flags.run_flags()
 
 
 def main(argv):
   """Turns flags into options and runs the job."""
   program.refuse_arguments(argv)
   _check_flags()
-  device_flags.report_unused_flags()
+  training_flags.report_unused_flags()
   # Seconds: only once the flags are known to be right.
   import_tensorflow()
   from bert_span.jobs.training import pretraining_run
@@ -119,30 +77,20 @@ def main(argv):
     source=source,
     max_seq_length=_MASKING.max_seq_length.value,
     masking=pretraining_flags.masking_options(),
-    options=pretraining_run.PretrainingOptions(
-      train_batch_size=_TRAIN_BATCH_SIZE.value,
-      **training_flags.loop_options(),
-      num_train_steps=_NUM_TRAIN_STEPS.value,
-      num_warmup_steps=_NUM_WARMUP_STEPS.value,
-      span_boundary=_SBO.value,
-      sbo_weight=_SBO_WEIGHT.value,
-      weight_decay=_WEIGHT_DECAY.value,
-      adam_epsilon=_ADAM_EPSILON.value,
-      seed=_MASKING.seed.value,
-    ),
+    options=_TRAINING.options(execution=training_flags.execution_options()),
     do_train=_DO_TRAIN.value,
     do_export=_DO_EXPORT.value,
     do_eval=_DO_EVAL.value,
-    text=pretraining_flags.text_location(),
-    eval_text=pretraining_flags.text_location(_EVAL_FILE.value),
+    text=_TEXT.options(),
+    eval_text=_eval_text(),
     eval_batch_size=_EVAL_BATCH_SIZE.value,
     max_eval_steps=_MAX_EVAL_STEPS.value,
     selection=training_flags.selection_options(_BEST_METRIC.value),
-    devices=device_flags.device_options(),
+    devices=training_flags.device_options(),
     run_flags=flags.FLAGS.flags_into_string(),
   )
-  if _DRY_RUN.dry_run.value:
-    pretraining_run.print_dry_run(run_of_flags, _DRY_RUN.memory_gb.value)
+  if _RUN.dry_run.value:
+    pretraining_run.print_dry_run(run_of_flags, _RUN.memory_gb.value)
   else:
     pretraining_run.run_pretraining(run_of_flags)
 
@@ -164,7 +112,8 @@ def _check_flags():
     pretraining_flags.check_text_flags()
     training_flags.check_encoder_flags(needs_model=True)
     check(
-      _LOOP.learning_rate.value > 0, "--do_train needs --learning_rate above 0."
+      _TRAINING.learning_rate.value > 0,
+      "--do_train needs --learning_rate above 0.",
     )
     check(
       _EVAL_FILE.value or not _DO_EVAL.value,
@@ -172,25 +121,24 @@ def _check_flags():
     )
   elif not _EVAL_FILE.value:
     pretraining_flags.check_text_flags()
-  _check_selection_flags()
-  check(_ADAM_EPSILON.value > 0, "--adam_epsilon must be above 0.")
-  check(_WEIGHT_DECAY.value < 1, "--weight_decay must be below 1.")
-  device_flags.check_device_flags(_TRAIN_BATCH_SIZE.value)
-  device_flags.check_dry_run_flags()
-
-
-def _check_selection_flags():
-  """Refuses evaluation during training without what it needs."""
-  check = program.check
-  training_flags.check_selection_flags(_BEST_METRIC.value)
-  if _SELECTION.eval_steps.value:
-    check(_DO_TRAIN.value, "--eval_steps needs --do_train.")
-    check(_EVAL_FILE.value, "--eval_steps needs held-out text: --eval_file.")
-  is_of_sbo = (_BEST_METRIC.value or "").startswith("sbo")
+  training_flags.check_run_flags(
+    _DO_TRAIN.value, _TRAINING.train_batch_size.value, _BEST_METRIC.value
+  )
   check(
-    _SBO.value or not is_of_sbo,
+    _EVAL_FILE.value or not _RUN.selection.eval_steps.value,
+    "--eval_steps needs held-out text: --eval_file.",
+  )
+  check(
+    _TRAINING.span_boundary.value
+    or not (_BEST_METRIC.value or "").startswith("sbo"),
     f"--best_metric={_BEST_METRIC.value} needs --sbo.",
   )
+
+
+def _eval_text():
+  """Returns the `TextLocation` of the held-out text."""
+  files = _EVAL_FILE.value
+  return _TEXT.options(files=files, dataset=None) if files else _TEXT.options()
 
 
 if __name__ == "__main__":

@@ -17,11 +17,8 @@ import os
 from absl import flags
 
 from bert_span.cli import (
-  device_flags,
-  fine_tuning_flags,
   model_flags,
   program,
-  run_flags,
   training_flags,
 )
 from bert_span.cli.tensorflow_import import import_tensorflow
@@ -81,32 +78,51 @@ _WRITE_LOGITS = flags.DEFINE_bool(
   "Whether start and end logits of all windows are written to logits.npz in "
   "--output_dir, for bert_span.decode.",
 )
-_FINE_TUNING = fine_tuning_flags.fine_tuning_flags()
+_SPAN_HEAD_BIAS = flags.DEFINE_bool(
+  "span_head_bias",
+  True,
+  "Whether start and end logits have a bias, as in run_squad; the paper has "
+  "none.",
+)
+_LENGTH_BUCKETS = flags.DEFINE_string(
+  "length_buckets",
+  "32",
+  "Batches hold windows of similar length and are padded to a multiple of "
+  "this, in WordPieces; none pads to --max_seq_length, as run_squad.",
+)
+_BIO_CLASS_WEIGHTS = flags.DEFINE_list(
+  "bio_class_weights",
+  None,
+  "With --head=bio: weights of B, I and O in the loss, three positive numbers "
+  "separated by commas; 1 each by default.",
+)
+_TEACHER = flags.DEFINE_list(
+  "teacher",
+  [],
+  "Model directories, or names of models, separated by commas, whose outputs "
+  "are learned beside the labels (distillation), averaged over the models. "
+  "They need the same vocabulary, case, windows and head. Unanswerable "
+  "questions without is_impossible take part.",
+)
+_FINE_TUNING = training_flags.fine_tuning_flags()
 _DATA = training_flags.train_data_flags()
-training_flags.loop_flags()
-_SELECTION = training_flags.selection_flags()
 _OUTPUT_DIR = model_flags.output_dir_flag()
 _PREDICT_FILE = model_flags.predict_file_flag()
 model_flags.vocabulary_flags()
-model_flags.window_flags()
+_WINDOWS = model_flags.window_flags()
 _HEAD = model_flags.head_flag()
 _NO_SPAN = model_flags.no_span_flag()
 model_flags.decoder_flags()
 model_flags.bio_decoder_flags()
 training_flags.encoder_flags()
-device_flags.execution_flags()
-device_flags.device_flags()
-_DRY_RUN = device_flags.dry_run_flags()
-# --help lists the flags of this module only, and those named here.
-for _module in (model_flags, device_flags, training_flags, fine_tuning_flags):
-  flags.adopt_module_key_flags(_module)
+_RUN = training_flags.run_flags()
 
 
 def main(argv):
   """Turns flags into options and runs the job."""
   program.refuse_arguments(argv)
   _check_flags()
-  device_flags.report_unused_flags()
+  training_flags.report_unused_flags()
   # Seconds: only once the flags are known to be right.
   import_tensorflow()
   saved = _saved_config()
@@ -122,15 +138,15 @@ def main(argv):
     job=squad_run.SquadJob(
       output_dir=_OUTPUT_DIR.value,
       source=training_flags.encoder_source(),
-      head_bias=_FINE_TUNING.span_head_bias.value,
+      head_bias=_SPAN_HEAD_BIAS.value,
       window_options=model_flags.window_options(),
       decoder_options=model_flags.decoder_options(_calibration(saved), head),
-      fine_tuning_options=fine_tuning_flags.fine_tuning_options(),
+      fine_tuning_options=_fine_tuning_options(),
       no_span=_NO_SPAN.value,
       verbose=_VERBOSE_LOGGING.value,
       head=head,
       disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
-      teachers=tuple(_FINE_TUNING.teacher.value),
+      teachers=tuple(_TEACHER.value),
     ),
     do_train=_DO_TRAIN.value,
     do_predict=_DO_PREDICT.value,
@@ -143,13 +159,13 @@ def main(argv):
     predict_batch_size=_PREDICT_BATCH_SIZE.value,
     write_logits=_WRITE_LOGITS.value,
     selection=training_flags.selection_options(_BEST_METRIC.value),
-    devices=device_flags.device_options(),
+    devices=training_flags.device_options(),
     num_seeds=_NUM_SEEDS.value,
     run_flags=flags.FLAGS.flags_into_string(),
-    settings=run_flags.flag_lines(flags.FLAGS, without=("num_seeds", "seed")),
+    settings=_settings(),
   )
-  if _DRY_RUN.dry_run.value:
-    squad_run.print_dry_run(run_of_flags, _DRY_RUN.memory_gb.value)
+  if _RUN.dry_run.value:
+    squad_run.print_dry_run(run_of_flags, _RUN.memory_gb.value)
   else:
     squad_run.run_squad(run_of_flags)
 
@@ -208,45 +224,87 @@ def _check_flags():
   )
   if _DO_TRAIN.value or _DO_PREDICT.value:
     training_flags.check_encoder_flags(needs_model=_DO_TRAIN.value)
-  device_flags.check_device_flags(_FINE_TUNING.train_batch_size.value)
-  device_flags.check_dry_run_flags()
-  max_query_length = model_flags.window_flags().max_query_length.value
-  max_seq_length = model_flags.window_flags().max_seq_length.value
-  check(
-    max_seq_length > max_query_length + 3,
-    f"--max_seq_length ({max_seq_length}) must be greater than "
-    f"--max_query_length ({max_query_length}) + 3.",
+  training_flags.check_run_flags(
+    _DO_TRAIN.value, _FINE_TUNING.train_batch_size.value, _BEST_METRIC.value
   )
-  _check_selection_flags()
-  fine_tuning_flags.check_fine_tuning_flags(_DO_TRAIN.value)
+  check(
+    not _RUN.selection.eval_steps.value
+    or _PREDICT_FILE.value
+    or _DATA.dataset.value,
+    "--eval_steps needs --predict_file or --dataset, to score the model on.",
+  )
+  check(
+    _NUM_SEEDS.value == 1 or all(steps),
+    "--num_seeds needs --do_train, --do_predict and --do_eval: it compares "
+    "scores.",
+  )
+  model_flags.window_options()  # Checks the three lengths.
+  check(
+    not _DO_TRAIN.value
+    or (
+      _FINE_TUNING.learning_rate.value > 0
+      and _FINE_TUNING.num_train_epochs.value > 0
+    ),
+    "--do_train needs --learning_rate and --num_train_epochs above 0.",
+  )
+  _fine_tuning_options()  # Checks what is left.
 
 
 def _check_best_metric(head):
   """Refuses a metric that is not measured of the answers of this head."""
   metrics = ("f1", "exact_match", *head.development_metrics)
   program.check(
-    not _SELECTION.eval_steps.value or _BEST_METRIC.value in metrics,
+    not _RUN.selection.eval_steps.value or _BEST_METRIC.value in metrics,
     f"--best_metric={_BEST_METRIC.value} is not a metric of a {head.name} "
     f"head: choose one of {', '.join(metrics)}.",
   )
 
 
-def _check_selection_flags():
-  """Refuses evaluation during training and seeds without what they need."""
-  check = program.check
-  training_flags.check_selection_flags(_BEST_METRIC.value)
-  if _SELECTION.eval_steps.value:
-    check(_DO_TRAIN.value, "--eval_steps needs --do_train.")
-    check(
-      _PREDICT_FILE.value or _DATA.dataset.value,
-      "--eval_steps needs --predict_file or --dataset, to score the model on.",
-    )
-  check(
-    _NUM_SEEDS.value == 1
-    or (_DO_TRAIN.value and _DO_PREDICT.value and _DO_EVAL.value),
-    "--num_seeds needs --do_train, --do_predict and --do_eval: it compares "
-    "scores.",
+def _fine_tuning_options():
+  """Returns the `FineTuningOptions` of the flags."""
+  return _FINE_TUNING.options(
+    length_bucket=_length_bucket(),
+    bio_class_weights=_class_weights(),
+    execution=training_flags.execution_options(),
   )
+
+
+def _length_bucket():
+  """Returns --length_buckets in WordPieces, or None."""
+  value = _LENGTH_BUCKETS.value
+  is_tpu = training_flags.device_options().is_tpu
+  if value.lower() == "none" or (is_tpu and not _LENGTH_BUCKETS.present):
+    return None
+  program.check(
+    not is_tpu,
+    f"--length_buckets={value}: a TPU compiles every length anew. Use "
+    "--length_buckets=none, or leave it out.",
+  )
+  program.check(
+    value.isdecimal() and int(value) > 0,
+    "--length_buckets must be none or a positive number of WordPieces. "
+    f"Received: {value!r}",
+  )
+  return int(value)
+
+
+def _class_weights():
+  """Returns --bio_class_weights as floats, or None."""
+  given = _BIO_CLASS_WEIGHTS.value
+  try:
+    return tuple(map(float, given)) if given else None
+  except ValueError as error:
+    raise ValueError(
+      f"--bio_class_weights={','.join(given)}: {error}. Give three positive "
+      "numbers, of B, I and O."
+    ) from error
+
+
+def _settings():
+  """Returns the flags that all seeds share, as lines of a flag file."""
+  differing = ("--num_seeds=", "--seed=")
+  lines = flags.FLAGS.flags_into_string().splitlines()
+  return [line for line in lines if not line.startswith(differing)]
 
 
 if __name__ == "__main__":

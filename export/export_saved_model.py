@@ -33,32 +33,12 @@ _VERSION = flags.DEFINE_integer(
   "Number of the version to write; by default 1 + the highest there is.",
   lower_bound=1,
 )
-_MAX_WINDOWS_PER_STEP = flags.DEFINE_integer(
-  "max_windows_per_step",
-  16,
-  "Windows that the encoder reads at once at most.",
-  lower_bound=1,
-)
-_MAX_WORDPIECES_PER_STEP = flags.DEFINE_integer(
-  "max_wordpieces_per_step",
-  1024,
-  "WordPieces of these windows at most, padding included, unless one alone has "
-  "more; bounds the memory. A processor is no faster with more; for a GPU give "
-  "16384, and --max_windows_per_step=64.",
-  lower_bound=1,
-)
 _DTYPE = flags.DEFINE_enum(
   "dtype",
   "float32",
   ["float32", "bfloat16", "float16"],
   "Precision of the encoder's variables and matrix products; softmax and head "
   "stay float32.",
-)
-_JIT_COMPILE = flags.DEFINE_bool(
-  "jit_compile",
-  False,
-  "Whether the server compiles the encoder with XLA, once for each number and "
-  "length of windows it meets.",
 )
 _FIXED_LENGTH = flags.DEFINE_bool(
   "fixed_length",
@@ -73,12 +53,11 @@ _WARMUP = flags.DEFINE_bool(
   "version; by default if tensorflow-serving-api, which they need, is "
   "installed.",
 )
+_STEPS = model_flags.step_flags()
 model_flags.window_flags()
 model_flags.decoder_flags()
 model_flags.head_flag()
 model_flags.bio_decoder_flags()
-# --help lists the flags of this module only, and those named here.
-flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
@@ -99,11 +78,7 @@ def main(argv):
     _MODEL.value,
     _OUTPUT.value,
     _VERSION.value,
-    saved_model_export.StepOptions(
-      _MAX_WINDOWS_PER_STEP.value,
-      _MAX_WORDPIECES_PER_STEP.value,
-      _JIT_COMPILE.value,
-    ),
+    _STEPS.options(),
     _DTYPE.value,
     _WARMUP.value,
     model_flags.window_options(saved),

@@ -106,8 +106,8 @@ def test_a_squad_run_that_was_stopped_makes_the_other_shards_only(
   squad_folder, tmp_path
 ):
   from bert_span.beam.record_shards import SquadRecordShards
+  from bert_span.text.options import WindowOptions
   from bert_span.text.vocabulary import load_vocabulary
-  from bert_span.text.windows import WindowOptions
 
   shards = SquadRecordShards(
     directory=str(tmp_path),

@@ -8,8 +8,7 @@ import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import FineTuningOptions, SpanExtractor, SquadExample
-from bert_span.answers.decoding.bio_decoder import BioDecoderOptions
-from bert_span.answers.decoding.span_decoder import DecoderOptions
+from bert_span.answers.decoding.options import BioDecoderOptions, DecoderOptions
 from bert_span.answers.files.logits_file import (
   LogitsWriter,
   read_logits,

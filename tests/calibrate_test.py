@@ -10,7 +10,7 @@ from programs import error_line, run_program
 from server_requests import ask
 from tiny_extractor import CONTEXT, tiny_extractor
 
-from bert_span.answers.decoding.span_decoder import DecoderOptions
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.scoring.answer_confidence import AnswerConfidence
 from bert_span.extractor import SpanExtractor
 from bert_span.jobs import (

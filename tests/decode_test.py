@@ -9,7 +9,7 @@ import pytest
 from programs import error_line, run_program
 from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
-from bert_span.answers.decoding.span_decoder import DecoderOptions
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.files.bio_prediction_files import (
   write_bio_prediction_files,
 )
@@ -22,9 +22,9 @@ from bert_span.data.window_batches import window_batches
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.reader import read_squad
+from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
-from bert_span.text.windows import WindowOptions
 
 _decode = functools.partial(run_program, "bert_span.decode")
 

@@ -4,8 +4,8 @@ import tensorflow as tf
 
 from bert_span.answers.window_logits import WINDOW_SPECS
 from bert_span.answers.window_steps import (
-  StepOptions,
   WindowSteps,
+  device_steps,
   pad_logits,
 )
 from bert_span.modeling.inference_encoder import InferenceModel
@@ -48,7 +48,7 @@ class AnswerGraph:
 
   def __init__(self, model, preprocessor, head, options, steps=None):
     self.model = InferenceModel(model)
-    self.steps = steps or StepOptions()
+    self.steps = device_steps(steps)
     self.encode = tf.function(
       self._encode,
       input_signature=[_ROWS] * 3,

@@ -9,6 +9,7 @@ import dataclasses
 
 import tensorflow as tf
 
+from bert_span.answers.decoding.options import StepOptions
 from bert_span.answers.window_logits import NO_LOGIT, WINDOW_SPECS
 from bert_span.text.windows import LENGTH_MULTIPLE
 
@@ -16,36 +17,18 @@ from bert_span.text.windows import LENGTH_MULTIPLE
 _CPU_WORDPIECES, _GPU_WORDPIECES = 1024, 16384
 
 
-def _wordpieces_of_device():
-  has_gpu = bool(tf.config.list_physical_devices("GPU"))
-  return _GPU_WORDPIECES if has_gpu else _CPU_WORDPIECES
+def device_steps(options=None):
+  """Returns `StepOptions` that hold the number of WordPieces for this device.
 
-
-@dataclasses.dataclass(frozen=True)
-class StepOptions:
-  """How much the encoder reads at once.
-
-  Attributes:
-    max_windows_per_step: windows at most.
-    max_wordpieces_per_step: WordPieces of these windows at most, padding
-      included, unless a single window has more; by default 1,024, where
-      TensorFlow has a GPU 16,384.
-    jit_compile: compile the encoder with XLA, once for each number of windows
-      and length of windows.
+  Args:
+    options: `StepOptions`; None takes the defaults.
   """
-
-  max_windows_per_step: int = 16
-  max_wordpieces_per_step: int = dataclasses.field(
-    default_factory=_wordpieces_of_device
-  )
-  jit_compile: bool = False
-
-  def __post_init__(self):
-    for name in ("max_windows_per_step", "max_wordpieces_per_step"):
-      if getattr(self, name) < 1:
-        raise ValueError(
-          f"{name} must be at least 1. Received: {getattr(self, name)}."
-        )
+  options = options or StepOptions()
+  if options.max_wordpieces_per_step:
+    return options
+  has_gpu = bool(tf.config.list_physical_devices("GPU"))
+  wordpieces = _GPU_WORDPIECES if has_gpu else _CPU_WORDPIECES
+  return dataclasses.replace(options, max_wordpieces_per_step=wordpieces)
 
 
 class WindowSteps:
@@ -65,7 +48,7 @@ class WindowSteps:
     sliding_windows: `SlidingWindows`. Where it pads to max_seq_length, the
       encoder runs on every position, padding included, and its logits there
       are kept, as the original does.
-    options: `StepOptions`.
+    options: what `device_steps` returns.
   """
 
   def __init__(self, encode, logit_shapes, sliding_windows, options):

@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_span.squad.rules import prediction_examples, training_examples
-from bert_span.text.windows import WindowOptions
+from bert_span.text.options import WindowOptions
 
 _LONG = WindowOptions(384, 128, 64)
 _SHORT = WindowOptions(128, 48, 24)

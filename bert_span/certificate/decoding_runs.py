@@ -5,7 +5,7 @@ import hashlib
 
 import numpy as np
 
-from bert_span.answers.decoding.span_decoder import DecoderOptions
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.certificate.golden_logits import window_logits
 from bert_span.data.window_batches import window_batches

@@ -4,38 +4,28 @@ A group of flags is defined when a program asks for it, and only once when
 several programs are imported in one process.
 """
 
-import dataclasses
 import functools
 import types
 
 from absl import flags
 
+from bert_span.answers.decoding.options import (
+  BioDecoderOptions,
+  DecoderOptions,
+  StepOptions,
+)
+from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.program import check
+from bert_span.text.options import WindowOptions
+
+# --help lists them as flags of the program, not of this module.
+flags.disclaim_key_flags()
 
 
 @functools.cache
 def window_flags():
   """--max_seq_length, --doc_stride, --max_query_length."""
-  return types.SimpleNamespace(
-    max_seq_length=flags.DEFINE_integer(
-      "max_seq_length",
-      384,
-      "Length of a window in WordPieces, question and special tokens included.",
-      lower_bound=4,
-    ),
-    doc_stride=flags.DEFINE_integer(
-      "doc_stride",
-      128,
-      "WordPieces from the start of one window to the start of the next.",
-      lower_bound=1,
-    ),
-    max_query_length=flags.DEFINE_integer(
-      "max_query_length",
-      64,
-      "WordPieces that are kept of a question; the rest is cut off.",
-      lower_bound=1,
-    ),
-  )
+  return OptionFlags(WindowOptions)
 
 
 def window_options(saved=None):
@@ -48,51 +38,13 @@ def window_options(saved=None):
   Returns:
     `WindowOptions`.
   """
-  from bert_span.text.windows import WindowOptions
-
-  return WindowOptions(**_values(window_flags(), (saved or {}).get("window")))
+  return window_flags().options((saved or {}).get("window"))
 
 
 @functools.cache
 def decoder_flags():
   """run_squad's flags on how answers are chosen, and --span_score."""
-  return types.SimpleNamespace(
-    n_best_size=flags.DEFINE_integer(
-      "n_best_size",
-      20,
-      "Answers in a question's n-best list, and start and end positions tried "
-      "per window.",
-      lower_bound=1,
-    ),
-    max_answer_length=flags.DEFINE_integer(
-      "max_answer_length",
-      30,
-      "Longest answer in WordPieces.",
-      lower_bound=1,
-    ),
-    version_2_with_negative=version_2_flag(),
-    null_score_diff_threshold=flags.DEFINE_float(
-      "null_score_diff_threshold",
-      0.0,
-      "The answer is empty if the null score exceeds the best span's by more "
-      "than this, in the unit of --span_score.",
-    ),
-    span_score=flags.DEFINE_enum(
-      "span_score",
-      "logit_sum",
-      ["logit_sum", "mean_probability"],
-      "How spans are compared: start logit + end logit as the original, or "
-      "the mean of their probabilities within the window.",
-    ),
-    temperature=flags.DEFINE_float(
-      "temperature",
-      None,
-      "Logits are divided by this for probabilities among all spans of the "
-      "passage and no answer; bert_span.calibrate fits it. Without it "
-      "probabilities are the original's, over the n-best list.",
-      lower_bound=0.0,
-    ),
-  )
+  return OptionFlags(DecoderOptions)
 
 
 def decoder_options(saved, head):
@@ -105,8 +57,7 @@ def decoder_options(saved, head):
   Returns:
     The options of the head.
   """
-  values = _values(_decoder_group(head), (saved or {}).get("decoder"))
-  return head.options_type(**values)
+  return _decoder_group(head).options((saved or {}).get("decoder"))
 
 
 def check_decoder_flags(head):
@@ -121,9 +72,9 @@ def check_decoder_flags(head):
   # Loads TensorFlow, as all that knows a head.
   from bert_span.heads.known import HEADS
 
-  own = {holder.name for holder in vars(_decoder_group(head)).values()}
+  own = {holder.name for holder in _decoder_group(head)}
   for other in HEADS:
-    for holder in vars(_decoder_group(other)).values():
+    for holder in _decoder_group(other):
       check(
         holder.name in own or not holder.present,
         f"--{holder.name} is for a {other.name} head, and the model has a "
@@ -150,10 +101,12 @@ def check_n_best(holder, options):
 
 
 def _decoder_group(head):
-  """The flags of a head's decoding options, by the names of their fields."""
-  fields = {field.name for field in dataclasses.fields(head.options_type)}
-  groups = (decoder_flags, bio_decoder_flags)
-  return next(group for make in groups if set(vars(group := make())) == fields)
+  """The flags of a head's decoding options."""
+  groups = {
+    DecoderOptions: decoder_flags,
+    BioDecoderOptions: bio_decoder_flags,
+  }
+  return groups[head.options_type]()
 
 
 @functools.cache
@@ -197,40 +150,10 @@ def head_flag():
 
 
 @functools.cache
-def annotator_labels_flag():
-  """--annotator_labels."""
-  return flags.DEFINE_enum(
-    "annotator_labels",
-    "soft",
-    ["soft", "majority", "first"],
-    "With --head=bio: whether the label of a token is the share of annotators "
-    "behind each tag, the tag of most of them, or that of the first.",
-  )
-
-
-@functools.cache
 def bio_decoder_flags():
   """The flags on how answers of several spans are chosen."""
-  shared = decoder_flags()
-  return types.SimpleNamespace(
-    decoding=flags.DEFINE_enum(
-      "bio_decoding",
-      "viterbi",
-      ["viterbi", "greedy"],
-      "With --head=bio: the most probable labelling in which I follows B or I, "
-      "or the most probable tag of every token.",
-    ),
-    threshold=flags.DEFINE_float(
-      "bio_threshold",
-      0.0,
-      "With --head=bio: spans of a lower score, the geometric mean of their "
-      "tags' probabilities, are left out.",
-      lower_bound=0.0,
-      upper_bound=1.0,
-    ),
-    version_2_with_negative=shared.version_2_with_negative,
-    null_score_diff_threshold=shared.null_score_diff_threshold,
-  )
+  decoder_flags()
+  return OptionFlags(BioDecoderOptions)
 
 
 def saved_config(*models):
@@ -299,11 +222,8 @@ def answer_head(name):
 @functools.cache
 def version_2_flag():
   """--version_2_with_negative."""
-  return flags.DEFINE_bool(
-    "version_2_with_negative",
-    False,
-    "Whether questions may have no answer, as in SQuAD 2.0.",
-  )
+  options = OptionFlags(DecoderOptions, ["version_2_with_negative"])
+  return options.version_2_with_negative
 
 
 @functools.cache
@@ -342,10 +262,7 @@ def output_dir_flag():
   )
 
 
-def _values(group, saved=None):
-  """Dict of a group's values, from `saved` where no flag is given."""
-  values = {name: holder.value for name, holder in vars(group).items()}
-  for name, value in (saved or {}).items():
-    if name in values and not vars(group)[name].present:
-      values[name] = value
-  return values
+@functools.cache
+def step_flags():
+  """--max_windows_per_step, --max_wordpieces_per_step, --jit_compile."""
+  return OptionFlags(StepOptions, max_wordpieces_per_step=1024)

@@ -1,31 +1,40 @@
-"""Flags of the programs that train, and what is checked about them.
-
-As in model_flags.py, a group is defined when a program asks for it.
-"""
+"""Flags of the programs that train, and the checks of their relations."""
 
 import functools
+import os
+import sys
 import types
 
 from absl import flags
 
-from bert_span.cli import device_flags, model_flags, program
+from bert_span.cli import model_flags
+from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.program import check
+from bert_span.fine_tuning.options import FineTuningOptions
+from bert_span.training.devices.cluster import read_cluster
+from bert_span.training.devices.strategy_options import (
+  StrategyOptions,
+  check_strategy,
+)
+from bert_span.training.options import ExecutionOptions, SelectionOptions
+
+flags.disclaim_key_flags()
 
 
 @functools.cache
 def encoder_flags():
-  """--bert_config_file, --init_checkpoint, --preset."""
+  """Returns --bert_config_file, --init_checkpoint, --preset."""
   return types.SimpleNamespace(
     bert_config_file=flags.DEFINE_string(
       "bert_config_file",
       None,
-      "The sizes of the encoder, a bert_config.json; that of "
-      "--init_checkpoint, where one is given.",
+      "File bert_config.json with the sizes of the encoder.",
     ),
     init_checkpoint=flags.DEFINE_string(
       "init_checkpoint",
       None,
-      "TensorFlow 1 checkpoint to start from, pre-trained or fine-tuned; none "
-      "starts from random weights.",
+      "TensorFlow 1 checkpoint to start from, pre-trained or fine-tuned; "
+      "without it the weights are random.",
     ),
     preset=flags.DEFINE_string(
       "preset",
@@ -39,40 +48,31 @@ def encoder_flags():
 
 
 def check_encoder_flags(needs_model):
-  """Refuses flags of a model that do not fit together.
-
-  Args:
-    needs_model: whether there must be a model.
-  """
-  check = program.check
+  """Checks that the flags name one model, or none unless `needs_model`."""
   values = encoder_flags()
+  is_original = values.bert_config_file.value or values.init_checkpoint.value
   check(
-    not (
-      values.preset.value
-      and (values.bert_config_file.value or values.init_checkpoint.value)
-    ),
-    "--preset stands for --bert_config_file and --init_checkpoint: give "
-    "either.",
+    not (values.preset.value and is_original),
+    "--preset replaces --bert_config_file and --init_checkpoint: give either.",
   )
-  if values.bert_config_file.value or values.init_checkpoint.value:
-    check(
-      values.bert_config_file.value,
-      "--init_checkpoint needs the --bert_config_file it was made with.",
-    )
-    check(
-      model_flags.vocabulary_flags().vocab_file.value,
-      "--bert_config_file needs the --vocab_file of the checkpoint.",
-    )
-  elif needs_model:
-    check(
-      values.preset.value,
-      "A model to start from is needed: --preset, or --bert_config_file with "
-      "--vocab_file and --init_checkpoint.",
-    )
+  check(
+    values.bert_config_file.value or not values.init_checkpoint.value,
+    "--init_checkpoint needs the --bert_config_file it was made with.",
+  )
+  check(
+    model_flags.vocabulary_flags().vocab_file.value or not is_original,
+    "--bert_config_file needs the --vocab_file of the checkpoint.",
+  )
+  check(
+    values.preset.value or is_original or not needs_model,
+    "A model to start from is needed: --preset, or --bert_config_file with "
+    "--vocab_file and --init_checkpoint.",
+  )
 
 
 def encoder_source():
-  """The `EncoderSource` that the flags of model and vocabulary give."""
+  """Returns the `EncoderSource` of the flags of model and vocabulary."""
+  # Loads TensorFlow.
   from bert_span.presets.encoder_source import EncoderSource
 
   values, vocabulary = encoder_flags(), model_flags.vocabulary_flags()
@@ -88,7 +88,7 @@ def encoder_source():
 
 @functools.cache
 def train_data_flags():
-  """--train_file, --dataset, --data_dir, --drop_answerless_windows."""
+  """Returns --train_file, --dataset, --data_dir."""
   return types.SimpleNamespace(
     train_file=flags.DEFINE_string(
       "train_file", None, "SQuAD JSON file to train on."
@@ -102,17 +102,11 @@ def train_data_flags():
     data_dir=flags.DEFINE_string(
       "data_dir", None, "Folder of TensorFlow Datasets, for --dataset."
     ),
-    drop_answerless_windows=flags.DEFINE_bool(
-      "drop_answerless_windows",
-      False,
-      "Whether windows that do not hold an answerable question's answer are "
-      "left out of training; the original trains them as null answers.",
-    ),
   )
 
 
 def dataset_split(split):
-  """(name, split, folder) of --dataset; None without it."""
+  """Returns (name, split, folder) of --dataset; None without it."""
   values = train_data_flags()
   if not values.dataset.value:
     return None
@@ -120,101 +114,110 @@ def dataset_split(split):
 
 
 @functools.cache
-def loop_flags():
-  """--learning_rate, --adam_bias_correction, how often is saved and read."""
-  return types.SimpleNamespace(
-    learning_rate=flags.DEFINE_float(
-      "learning_rate", 5e-5, "Highest learning rate of Adam.", lower_bound=0.0
-    ),
-    adam_bias_correction=flags.DEFINE_bool(
-      "adam_bias_correction",
-      False,
-      "Whether Adam corrects its averages' bias; the original does not.",
-    ),
-    save_checkpoints_steps=flags.DEFINE_integer(
-      "save_checkpoints_steps",
-      1000,
-      "Steps from one checkpoint to the next. SIGTERM saves one more and ends "
-      "the program with status 42; the same command goes on from there.",
-      lower_bound=1,
-    ),
-    keep_checkpoint_max=flags.DEFINE_integer(
-      "keep_checkpoint_max",
-      5,
-      "Checkpoints that are kept, the latest; one before the latest is used "
-      "where that is damaged.",
-      lower_bound=1,
-    ),
-    iterations_per_loop=flags.DEFINE_integer(
-      "iterations_per_loop",
-      1000,
-      "Steps after which loss and speed are read at the latest; a GPU or TPU "
-      "makes as many, 20 at most, in one call.",
-      lower_bound=1,
-    ),
-  )
-
-
-def loop_options():
-  """Dict of the values of `loop_flags`, for option dataclasses."""
-  values = {name: holder.value for name, holder in vars(loop_flags()).items()}
-  return {**values, "execution": device_flags.execution_options()}
+def fine_tuning_flags(*names):
+  """Returns the flags of `FineTuningOptions`, or those of some options."""
+  return OptionFlags(FineTuningOptions, names or None)
 
 
 @functools.cache
-def selection_flags():
-  """--eval_steps, --early_stopping_patience."""
+def execution_flags():
+  """Returns the flags of `ExecutionOptions`."""
+  return OptionFlags(ExecutionOptions)
+
+
+def execution_options():
+  """Returns the `ExecutionOptions` of the flags."""
+  return execution_flags().options()
+
+
+@functools.cache
+def run_flags():
+  """Returns the flags on devices, precision, evaluation and the dry run."""
   return types.SimpleNamespace(
-    eval_steps=flags.DEFINE_integer(
-      "eval_steps",
-      None,
-      "Steps of training from one evaluation to the next; none evaluates only "
-      "after training.",
-      lower_bound=1,
+    execution=execution_flags(),
+    devices=OptionFlags(StrategyOptions, num_tpu_cores=8),
+    master=flags.DEFINE_string(
+      "master", None, "Unused: TensorFlow 2 has no sessions to connect."
     ),
-    early_stopping_patience=flags.DEFINE_integer(
-      "early_stopping_patience",
+    selection=OptionFlags(SelectionOptions),
+    dry_run=flags.DEFINE_bool(
+      "dry_run",
+      False,
+      "Whether only to report what would run: steps, windows, lengths, "
+      "parameters and an estimate of memory. Nothing is trained or written.",
+    ),
+    memory_gb=flags.DEFINE_float(
+      "memory_gb",
       None,
-      "With --eval_steps: training ends after this many evaluations in a row "
-      "without a better --best_metric; none trains to the end.",
-      lower_bound=1,
+      "Memory of a device in GB (10^9 bytes), for --dry_run; by default that "
+      "of this machine's GPU, or else of the machine.",
+      lower_bound=0.0,
     ),
   )
+
+
+def device_options():
+  """Returns the `StrategyOptions` of the flags."""
+  devices = run_flags().devices
+  # Any number of cores will do unless run_squad's default is given.
+  missing = {} if devices.num_tpu_cores.present else {"num_tpu_cores": None}
+  return devices.options(**missing)
 
 
 def selection_options(best_metric):
-  """The SelectionOptions that the flags ask for.
+  """Returns the `SelectionOptions` of the flags; None without --eval_steps.
 
   Args:
-    best_metric: name of the score that decides, or None; a name that ends in
-      "loss" is better when smaller.
-
-  Returns:
-    `SelectionOptions`; None without --eval_steps.
+    best_metric: name of a metric, or None; smaller values of a metric whose
+      name ends in "loss" are better.
   """
-  from bert_span.training.run.selection import SelectionOptions
-
-  values = selection_flags()
-  if values.eval_steps.value is None:
+  selection = run_flags().selection
+  if selection.eval_steps.value is None:
     return None
-  return SelectionOptions(
-    values.eval_steps.value,
-    best_metric,
-    bool(best_metric) and best_metric.endswith("loss"),
-    values.early_stopping_patience.value,
+  return selection.options(
+    best_metric=best_metric,
+    smaller_is_better=bool(best_metric) and best_metric.endswith("loss"),
   )
 
 
-def check_selection_flags(best_metric):
-  """Refuses flags of evaluation during training that do not fit together.
-
-  Args:
-    best_metric: value of --best_metric.
-  """
-  values = selection_flags()
-  if values.early_stopping_patience.value is None:
-    return
-  program.check(
-    values.eval_steps.value and best_metric,
+def check_run_flags(does_train, train_batch_size, best_metric):
+  """Checks the relations of `run_flags` with each other and with these."""
+  values = run_flags()
+  check_strategy(
+    device_options(), execution_options(), read_cluster(os.environ)
+  )
+  parts = values.execution.accumulate_steps.value
+  check(
+    parts <= train_batch_size,
+    f"--accumulate_steps={parts} divides a batch of {train_batch_size} into "
+    "micro-batches of less than one window. Lower it.",
+  )
+  check(
+    values.dry_run.value or not values.memory_gb.present,
+    "--memory_gb is for --dry_run. Leave it out.",
+  )
+  eval_steps = values.selection.eval_steps.value
+  check(
+    values.selection.early_stopping_patience.value is None
+    or (eval_steps and best_metric),
     "--early_stopping_patience needs --eval_steps and --best_metric.",
   )
+  check(does_train or not eval_steps, "--eval_steps needs --do_train.")
+
+
+def report_unused_flags():
+  """Prints each given flag that has no effect here to standard error."""
+  values = run_flags()
+  unused = [(values.master, "here")]
+  if not device_options().is_tpu:
+    names = ("tpu_name", "tpu_zone", "gcp_project", "num_tpu_cores")
+    unused += [
+      (getattr(values.devices, name), "without --use_tpu") for name in names
+    ]
+  for holder, where in unused:
+    if holder.present:
+      print(
+        f"--{holder.name} has no effect {where}. "
+        f"{flags.FLAGS[holder.name].help}",
+        file=sys.stderr,
+      )

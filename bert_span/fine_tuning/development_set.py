@@ -5,7 +5,7 @@ import hashlib
 
 from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.squad.reader import SquadFile
-from bert_span.training.run.selection import SelectionOptions
+from bert_span.training.options import SelectionOptions
 
 # What a training shows of the official scores, as far as they are there.
 _SHOWN = ("exact_match", "exact", "f1", "HasAns_f1", "NoAns_f1")

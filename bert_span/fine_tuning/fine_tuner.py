@@ -21,7 +21,6 @@ from bert_span.training.devices.strategy import own_folder, scope_of
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
-from bert_span.training.train_options import TrainOptions
 
 
 def fine_tune(
@@ -154,20 +153,13 @@ def fine_tune_on(
       extractor.model,
       loss_fn,
       optimizer,
-      TrainOptions(
-        num_train_steps=num_train_steps,
-        train_batch_size=options.train_batch_size,
-        save_checkpoints_steps=options.save_checkpoints_steps,
-        max_to_keep=options.keep_checkpoint_max,
-        iterations_per_loop=options.iterations_per_loop,
-        unsummed_embeddings=_unsummed_embeddings(extractor.model, options),
-        seed=options.seed,
-        execution=execution,
-      ),
+      num_train_steps,
+      options,
       output_dir,
       fingerprint=fingerprint,
       callbacks=callbacks,
       strategy=strategy,
+      unsummed_embeddings=_unsummed_embeddings(extractor.model, options),
     )
     return trainer.train(batches.dataset)
 

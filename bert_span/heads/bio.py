@@ -5,11 +5,12 @@ import os
 
 import tensorflow as tf
 
-from bert_span.answers.decoding.bio_decoder import BioDecoder, BioDecoderOptions
+from bert_span.answers.decoding.bio_decoder import BioDecoder
 from bert_span.answers.decoding.bio_predictions import (
   BIO_PREDICTION_COLUMNS,
   bio_predictions_of,
 )
+from bert_span.answers.decoding.options import BioDecoderOptions
 from bert_span.answers.files.bio_prediction_files import (
   SPANS_FILE,
   write_bio_prediction_files,

@@ -2,11 +2,12 @@
 
 import tensorflow as tf
 
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.decoding.predictions import (
   PREDICTION_COLUMNS,
   predictions_of,
 )
-from bert_span.answers.decoding.span_decoder import DecoderOptions, SpanDecoder
+from bert_span.answers.decoding.span_decoder import SpanDecoder
 from bert_span.answers.files.prediction_files import (
   json_entry,
   write_prediction_files,

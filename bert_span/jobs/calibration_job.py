@@ -6,7 +6,7 @@ import sys
 
 import tensorflow as tf
 
-from bert_span.answers.decoding.span_decoder import DecoderOptions
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.scoring import null_threshold
 from bert_span.answers.scoring.answer_confidence import (
   AnswerConfidence,

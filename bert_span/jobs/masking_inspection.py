@@ -6,6 +6,7 @@ import json
 from bert_span.jobs.lines import print_lines, write_lines
 from bert_span.pretraining.corpus.batches import masked_sequences
 from bert_span.pretraining.corpus.block_stream import BlockStream
+from bert_span.pretraining.corpus.text_sources import find_sources
 from bert_span.pretraining.masking.masked_sequence import SequenceMasker
 from bert_span.pretraining.masking.masked_text import masked_row, masked_text
 from bert_span.text.tokenizer import WordPieceTokenizer
@@ -13,7 +14,7 @@ from bert_span.text.vocabulary import load_vocabulary
 
 
 def inspect_masking(
-  sources,
+  text,
   vocab_file,
   do_lower_case,
   max_seq_length,
@@ -25,7 +26,7 @@ def inspect_masking(
   """Shows every sequence of a text, its spans and their boundaries.
 
   Args:
-    sources: list of `TextFile` or `TfdsShard`.
+    text: `TextLocation`.
     vocab_file: vocab.txt of the model.
     do_lower_case: lower-case the text and strip accents.
     max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
@@ -36,7 +37,9 @@ def inspect_masking(
   """
   vocabulary = load_vocabulary(vocab_file)
   stream = BlockStream(
-    sources, WordPieceTokenizer(vocabulary, do_lower_case), max_seq_length
+    find_sources(text),
+    WordPieceTokenizer(vocabulary, do_lower_case),
+    max_seq_length,
   )
   masker = SequenceMasker(vocabulary, options)
   sequences = itertools.islice(

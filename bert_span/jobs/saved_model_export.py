@@ -7,7 +7,7 @@ import os
 import sys
 
 import bert_span
-from bert_span.answers.window_steps import StepOptions
+from bert_span.answers.window_steps import device_steps
 from bert_span.data.window_batches import example_batches
 from bert_span.extractor import SpanExtractor
 from bert_span.serving import model_card, verification, version_folder, warmup
@@ -99,7 +99,7 @@ def export_saved_model(
       that TensorFlow Serving does not have, or warm-up requests are insisted
       on and cannot be written. Nothing is published then.
   """
-  steps = steps or StepOptions()
+  steps = device_steps(steps)
   with_warmup = warmup.are_written(with_warmup)
   extractor = _with_dtype(extractor, dtype)
   head = extractor.head

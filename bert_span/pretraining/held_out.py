@@ -4,7 +4,8 @@ import dataclasses
 from collections.abc import Callable, Iterable
 
 from bert_span.pretraining.pretrainer import evaluate, scoring_function
-from bert_span.training.run.selection import ModelSelection, SelectionOptions
+from bert_span.training.options import SelectionOptions
+from bert_span.training.run.selection import ModelSelection
 
 # What a training shows of the scores, as far as they are there.
 _SHOWN = ("mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy")

@@ -8,7 +8,7 @@ from bert_span.pretraining.corpus.batches import EvaluationBatches, TextBatches
 from bert_span.pretraining.corpus.block_stream import BlockStream, ChunkPlaces
 from bert_span.pretraining.corpus.records import RecordBatches
 from bert_span.pretraining.masking.masked_sequence import SequenceMasker
-from bert_span.pretraining.masking.span_masking import MaskingOptions
+from bert_span.pretraining.options import MaskingOptions
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import vocabulary_sha256
 

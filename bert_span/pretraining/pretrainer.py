@@ -1,6 +1,5 @@
 """Pre-training of an encoder: text in, weights and held-out scores out."""
 
-import dataclasses
 import math
 import os
 import time
@@ -14,55 +13,14 @@ from bert_span.pretraining.corpus.batches import KEYS, with_weights
 from bert_span.pretraining.heads import loss as pretraining_loss
 from bert_span.storage.log import log_line
 from bert_span.training.devices.strategy import scope_of
-from bert_span.training.execution import ExecutionOptions
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.run.event_file import EventFile
 from bert_span.training.step import dynamic_signature
-from bert_span.training.train_options import TrainOptions
 
 # Batches that the mean length of a sequence is taken from.
 _SAMPLED_BATCHES = 10
-
-
-@dataclasses.dataclass(frozen=True)
-class PretrainingOptions:
-  """How an encoder is pre-trained; the original run_pretraining's defaults.
-
-  Attributes:
-    train_batch_size: sequences in a batch.
-    learning_rate: the highest, after the warm-up.
-    num_train_steps: updates of the whole run.
-    num_warmup_steps: steps in which the rate rises.
-    save_checkpoints_steps: steps from one checkpoint to the next.
-    keep_checkpoint_max: checkpoints that are kept, the latest.
-    iterations_per_loop: loss and speed are read at least this often, in steps.
-    span_boundary: train the span boundary objective as well.
-    sbo_weight: weight of that objective's loss.
-    weight_decay: decoupled, of all but LayerNorm and bias.
-    adam_epsilon: added to the root of Adam's second average.
-    adam_bias_correction: Adam as published; the original has none.
-    seed: of dropout and new weights.
-    execution: `ExecutionOptions`, precision and memory.
-  """
-
-  train_batch_size: int = 32
-  learning_rate: float = 5e-5
-  num_train_steps: int = 100_000
-  num_warmup_steps: int = 10_000
-  save_checkpoints_steps: int = 1000
-  keep_checkpoint_max: int = 5
-  iterations_per_loop: int = 1000
-  span_boundary: bool = True
-  sbo_weight: float = 1.0
-  weight_decay: float = 0.01
-  adam_epsilon: float = 1e-6
-  adam_bias_correction: bool = False
-  seed: int = 12345
-  execution: ExecutionOptions = dataclasses.field(
-    default_factory=ExecutionOptions
-  )
 
 
 def pretrain(
@@ -102,15 +60,8 @@ def pretrain(
     model,
     pretraining_loss_fn(options.sbo_weight),
     optimizer,
-    TrainOptions(
-      num_train_steps=options.num_train_steps,
-      train_batch_size=options.train_batch_size,
-      save_checkpoints_steps=options.save_checkpoints_steps,
-      max_to_keep=options.keep_checkpoint_max,
-      iterations_per_loop=options.iterations_per_loop,
-      seed=options.seed,
-      execution=options.execution,
-    ),
+    options.num_train_steps,
+    options,
     output_dir,
     fingerprint={
       **fingerprint,

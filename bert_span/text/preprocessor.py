@@ -6,8 +6,9 @@ import keras
 import tensorflow as tf
 
 from bert_span.text.answer_positions import AnswerPositions
+from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.windows import SlidingWindows, WindowOptions
+from bert_span.text.windows import SlidingWindows
 
 
 @keras.saving.register_keras_serializable(package="bert_span")

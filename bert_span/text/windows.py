@@ -20,47 +20,12 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
+from bert_span.text.options import NUM_SPECIAL_TOKENS, WindowOptions
 from bert_span.text.tokenizer import Tokens
 
 # Windows of any length are padded to a multiple of it, in WordPieces: every new
 # length costs a new plan of memory, and few shapes suit the kernels better.
 LENGTH_MULTIPLE = 32
-_NUM_SPECIAL_TOKENS = 3  # [CLS] question [SEP] window [SEP]
-
-
-@dataclasses.dataclass(frozen=True)
-class WindowOptions:
-  """How passages are cut; run_squad's names and defaults.
-
-  Attributes:
-    max_seq_length: WordPieces in a window, question and specials included.
-    doc_stride: WordPieces from one window's start to the next one's. (Other
-      libraries call the overlap "stride"; this is the step.)
-    max_query_length: WordPieces that are kept of a question.
-  """
-
-  max_seq_length: int = 384
-  doc_stride: int = 128
-  max_query_length: int = 64
-
-  def __post_init__(self):
-    for name, least in (
-      ("max_seq_length", _NUM_SPECIAL_TOKENS + 1),
-      ("doc_stride", 1),
-      ("max_query_length", 0),
-    ):
-      if getattr(self, name) < least:
-        raise ValueError(
-          f"{name} must be at least {least} WordPieces. "
-          f"Received: {getattr(self, name)}."
-        )
-    if self.max_seq_length <= self.max_query_length + _NUM_SPECIAL_TOKENS:
-      raise ValueError(
-        f"max_seq_length ({self.max_seq_length}) must be greater than "
-        f"max_query_length ({self.max_query_length}) + {_NUM_SPECIAL_TOKENS}, "
-        "or a long question leaves no room for the passage. Raise "
-        "max_seq_length or lower max_query_length."
-      )
 
 
 class PlacedWindows(NamedTuple):
@@ -158,7 +123,7 @@ class SlidingWindows(keras.layers.Layer):
       Dict of example_index, doc_span_index, context_start, context_length and
       first_context_position, see `call`.
     """
-    room = self.options.max_seq_length - question_lengths - _NUM_SPECIAL_TOKENS
+    room = self.options.max_seq_length - question_lengths - NUM_SPECIAL_TOKENS
     # As run_squad: a stride longer than the window must not skip tokens.
     step = tf.minimum(room, self.options.doc_stride)
     further = tf.maximum(0, context_lengths - room)

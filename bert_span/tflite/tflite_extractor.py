@@ -11,8 +11,8 @@ from bert_span.answers.window_logits import (
 )
 from bert_span.data.window_batches import INPUT_SPECS, window_batches
 from bert_span.heads.known import find_head
+from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
-from bert_span.text.windows import WindowOptions
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.runner import TFLiteRunner
 

@@ -8,7 +8,7 @@ from bert_span.answers.answer_forms import AnswerForms
 from bert_span.answers.decoding.predictions import predictions_of
 from bert_span.heads.known import find_head
 from bert_span.storage.utf8 import encodable
-from bert_span.text.windows import WindowOptions
+from bert_span.text.options import WindowOptions
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.runner import make_interpreter
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor

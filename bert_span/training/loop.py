@@ -36,7 +36,7 @@ class Trainer:
 
   Example:
     trainer = Trainer(model, loss_fn, create_optimizer(1e-4),
-                      TrainOptions(num_train_steps=100), "/tmp/run")
+                      100, TrainOptions(), "/tmp/run")
     trainer.train(dataset_fn)  # model now holds the trained weights
 
   Files in output_dir: model.ckpt-<step>.* and checkpoint, as run_squad;
@@ -49,7 +49,8 @@ class Trainer:
     loss_fn: see make_train_step; the means of what it gives beside the losses
       get a curve of their own.
     optimizer: keras optimizer, such as create_optimizer gives.
-    options: TrainOptions.
+    num_train_steps: updates of the whole run.
+    options: `TrainOptions`.
     output_dir: folder of the run, local or any path of tf.io.gfile.
     fingerprint: dict of JSON values that the data and the model depend on
       (files, max_seq_length, ...): a run is not continued with other ones.
@@ -57,6 +58,7 @@ class Trainer:
     callbacks: sequence of `Callback`, asked in this order between the steps.
     strategy: tf.distribute.Strategy in whose scope model and optimizer were
       made; None for one device.
+    unsummed_embeddings: see `make_train_step`.
 
   Raises:
     ValueError: the model is not built, or the optimizer sums gradients over
@@ -68,12 +70,14 @@ class Trainer:
     model,
     loss_fn,
     optimizer,
+    num_train_steps,
     options,
     output_dir,
     fingerprint=None,
     log=None,
     callbacks=(),
     strategy=None,
+    unsummed_embeddings=(),
   ):
     if not model.trainable_variables:
       raise ValueError(
@@ -83,7 +87,9 @@ class Trainer:
     self._model = model
     self._loss_fn = loss_fn
     self._optimizer = optimizer
+    self._num_train_steps = num_train_steps
     self._options = options
+    self._unsummed_embeddings = tuple(unsummed_embeddings)
     self._output_dir = str(output_dir)
     self._log = log or log_line
     self._callbacks = tuple(callbacks)
@@ -104,7 +110,7 @@ class Trainer:
       self._step,
       self._output_dir,
       self._unchangeable_options(fingerprint),
-      options.max_to_keep if is_chief(self._strategy) else 1,
+      options.keep_checkpoint_max if is_chief(self._strategy) else 1,
       self._own_dir,
       {c.name: c.state for c in self._callbacks if c.state is not None},
       self._log,
@@ -147,7 +153,7 @@ class Trainer:
       return self._train(dataset_fn)
 
   def _train(self, dataset_fn):
-    first_step, last_step = self.step, self._options.num_train_steps
+    first_step, last_step = self.step, self._num_train_steps
     # What was due when an earlier call was killed.
     self._call_back(first_step)
     stops = self._stops()
@@ -169,7 +175,7 @@ class Trainer:
 
   def _run_steps(self, readings):
     """Makes the steps, reads their numbers now and then, saves."""
-    step, last_step = self.step, self._options.num_train_steps
+    step, last_step = self.step, self._num_train_steps
     while step < last_step:
       count = self._count_to_stop(step)
       made = self._runner.run(count)
@@ -219,14 +225,12 @@ class Trainer:
     self._log(f"Stopped after step {self.step}: {reasons}.")
 
   def _saves(self, step):
-    options = self._options
-    is_last = step == options.num_train_steps
-    return is_last or step % options.save_checkpoints_steps == 0
+    is_last = step == self._num_train_steps
+    return is_last or step % self._options.save_checkpoints_steps == 0
 
   def _summarizes(self, step):
-    options = self._options
-    interval = min(_STEPS_PER_READING, options.iterations_per_loop)
-    return step == options.num_train_steps or step % interval == 0
+    interval = min(_STEPS_PER_READING, self._options.iterations_per_loop)
+    return step == self._num_train_steps or step % interval == 0
 
   def _count_to_stop(self, step):
     """Steps of the next call: up to where something is to be done between."""
@@ -255,7 +259,7 @@ class Trainer:
       self._optimizer,
       options.train_batch_size,
       options.clip_norm,
-      options.unsummed_embeddings,
+      self._unsummed_embeddings,
       compiles_steps(execution, self._strategy, dataset.element_spec),
       self._loss_scale,
       execution.all_reduce,
@@ -277,7 +281,7 @@ class Trainer:
     if path is not None:
       self._log(
         f"Continuing from {path}: {self.step} of "
-        f"{self._options.num_train_steps} steps are made."
+        f"{self._num_train_steps} steps are made."
       )
 
   def _unchangeable_options(self, fingerprint):
@@ -288,10 +292,10 @@ class Trainer:
       **(fingerprint or {}),
       **{name: v for part in of_callbacks for name, v in part.items()},
       **({} if precision == "float32" else {"precision": precision}),
-      "num_train_steps": options.num_train_steps,
+      "num_train_steps": self._num_train_steps,
       "train_batch_size": options.train_batch_size,
       "clip_norm": options.clip_norm,
-      "unsummed_embeddings": list(options.unsummed_embeddings),
+      "unsummed_embeddings": list(self._unsummed_embeddings),
       "seed": options.seed,
       "optimizer": optimizer_options(self._optimizer),
     }

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_span.answers.decoding.options import StepOptions
 from bert_span.answers.window_logits import NO_LOGIT
-from bert_span.answers.window_steps import StepOptions, WindowSteps, pad_logits
+from bert_span.answers.window_steps import WindowSteps, pad_logits
+from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import Tokens
-from bert_span.text.windows import SlidingWindows, WindowOptions
+from bert_span.text.windows import SlidingWindows
 
 _TWO = [(), ()]  # start and end logits
 _MAX_LENGTH = 75

@@ -13,8 +13,8 @@ from bert_span.data.bio_labels import (
 from bert_span.data.window_batches import window_batches
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import read_squad
+from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
-from bert_span.text.windows import WindowOptions
 
 # "the old mill burned", one token a word.
 _STARTS = np.array([0, 4, 8, 13])

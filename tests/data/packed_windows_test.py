@@ -7,8 +7,8 @@ from bert_span.data.bio_labels import BIO_LABELS
 from bert_span.data.labelled_windows import make_training_set
 from bert_span.data.length_buckets import BucketedBatches
 from bert_span.squad.example import Answer, SquadExample
+from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
-from bert_span.text.windows import WindowOptions
 
 
 def make_bio_windows(examples, preprocessor, *labels, **options):

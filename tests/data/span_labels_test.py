@@ -8,8 +8,8 @@ import pytest
 from bert_span.data.labelled_windows import make_training_set
 from bert_span.data.span_labels import SPAN_LABELS
 from bert_span.squad.example import Answer, SquadExample
+from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
-from bert_span.text.windows import WindowOptions
 
 
 def make_training_windows(examples, preprocessor, **options):

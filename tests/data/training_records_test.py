@@ -25,8 +25,8 @@ from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import Answer, SquadExample
+from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
-from bert_span.text.windows import WindowOptions
 
 _OPTIONS = FineTuningOptions(
   train_batch_size=3, num_train_epochs=2, length_bucket=8, seed=5

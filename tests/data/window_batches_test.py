@@ -9,8 +9,8 @@ from bert_span.data.window_batches import (
   window_batches,
 )
 from bert_span.squad.example import Answer, SquadExample
+from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
-from bert_span.text.windows import WindowOptions
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "d"]
 

@@ -3,7 +3,7 @@
 import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
-from bert_span.answers.decoding.span_decoder import DecoderOptions
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.scoring.multi_span import evaluate_multi_span
 from bert_span.answers.scoring.squad1 import evaluate_squad1
 from bert_span.answers.scoring.squad2 import evaluate_squad2
@@ -14,9 +14,8 @@ from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile
-from bert_span.training.execution import ExecutionOptions
+from bert_span.training.options import ExecutionOptions, SelectionOptions
 from bert_span.training.run.callbacks import Callback
-from bert_span.training.run.selection import SelectionOptions
 
 
 def _squad_file(impossible=0):

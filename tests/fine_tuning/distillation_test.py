@@ -15,7 +15,7 @@ from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.squad.example import Answer, SquadExample
-from bert_span.text.windows import WindowOptions
+from bert_span.text.options import WindowOptions
 from bert_span.training.run.callbacks import Callback
 
 _OPTIONS = FineTuningOptions(

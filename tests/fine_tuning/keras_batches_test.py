@@ -17,7 +17,7 @@ from bert_span.squad.example import Answer, SquadExample
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
-from bert_span.training.train_options import TrainOptions
+from bert_span.training.options import TrainOptions
 
 _STEPS, _BATCH_SIZE = 6, 4
 _OPTIONS = FineTuningOptions(train_batch_size=_BATCH_SIZE, length_bucket=8)
@@ -68,7 +68,10 @@ def _loop(head, loss, folder):
     extractor.model,
     extractor.head.loss_fn(loss),
     _optimizer(),
-    TrainOptions(_STEPS, _BATCH_SIZE, clip_norm=1e9, iterations_per_loop=1),
+    _STEPS,
+    TrainOptions(
+      train_batch_size=_BATCH_SIZE, clip_norm=1e9, iterations_per_loop=1
+    ),
     folder,
     log=lambda line: None,
   )

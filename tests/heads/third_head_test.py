@@ -8,7 +8,8 @@ import pytest
 import tensorflow as tf
 from squad_runs import CONTEXT, write_squad_files
 
-from bert_span.answers.decoding.bio_decoder import BioDecoder, BioDecoderOptions
+from bert_span.answers.decoding.bio_decoder import BioDecoder
+from bert_span.answers.decoding.options import BioDecoderOptions
 from bert_span.data.bio_labels import BIO_LABELS, window_bio_labels
 from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning.options import FineTuningOptions
@@ -17,7 +18,7 @@ from bert_span.jobs import saved_model_export, tflite_export
 from bert_span.jobs.training import squad_job
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.squad.reader import read_squad
-from bert_span.text.windows import WindowOptions
+from bert_span.text.options import WindowOptions
 
 
 class InsideLayer(keras.layers.Layer):

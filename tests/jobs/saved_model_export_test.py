@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from tiny_extractor import tiny_extractor
 
-from bert_span.answers.window_steps import StepOptions
+from bert_span.answers.decoding.options import StepOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.jobs import saved_model_export
 

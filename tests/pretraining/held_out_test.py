@@ -7,12 +7,9 @@ from pretraining_runs import OPTIONS, batches_of, new_model
 from tiny_pretraining import tiny_batch
 
 from bert_span.pretraining.held_out import HeldOutText
-from bert_span.pretraining.pretrainer import (
-  PretrainingOptions,
-  evaluate,
-  pretrain,
-)
-from bert_span.training.run.selection import SelectionOptions
+from bert_span.pretraining.options import PretrainingOptions
+from bert_span.pretraining.pretrainer import evaluate, pretrain
+from bert_span.training.options import SelectionOptions
 
 
 class _Keeper:

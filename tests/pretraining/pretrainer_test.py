@@ -18,8 +18,8 @@ from bert_span.pretraining.corpus.batches import (
 from bert_span.pretraining.corpus.text_sources import TextFile
 from bert_span.pretraining.heads.loss import prediction_sums
 from bert_span.pretraining.masking.masked_sequence import SequenceMasker
+from bert_span.pretraining.options import PretrainingOptions
 from bert_span.pretraining.pretrainer import (
-  PretrainingOptions,
   evaluate,
   model_inputs,
   pretrain,

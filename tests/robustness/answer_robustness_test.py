@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tiny_extractor import QUESTION, tiny_extractor
 from unicode_texts import REPRODUCIBLE, questions_and_contexts
 
-from bert_span.text.windows import WindowOptions
+from bert_span.text.options import WindowOptions
 
 pytestmark = pytest.mark.large  # Traces three extractors.
 

@@ -13,8 +13,8 @@ from window_rules import check_tokens, check_windows
 
 from bert_span.data.window_batches import example_arrays
 from bert_span.squad.example import Answer, SquadExample
+from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
-from bert_span.text.windows import WindowOptions
 
 _OPTIONS = (
   WindowOptions(32, 8, 8),

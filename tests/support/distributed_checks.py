@@ -27,11 +27,10 @@ from bert_span.modeling.span_loss import SpanLoss
 from bert_span.modeling.span_model import SpanModel
 from bert_span.training.devices.strategy import make_strategy
 from bert_span.training.devices.strategy_options import StrategyOptions
-from bert_span.training.execution import ExecutionOptions
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
-from bert_span.training.train_options import TrainOptions
+from bert_span.training.options import ExecutionOptions, TrainOptions
 
 VOCAB, STEPS, LENGTH = 50, 5, 12
 
@@ -117,17 +116,18 @@ class Run:
         self.model,
         loss_fn or SPAN_HEAD.loss_fn(SpanLoss()),
         self.optimizer,
+        num_steps,
         TrainOptions(
-          num_steps,
-          batch_size,
+          train_batch_size=batch_size,
           clip_norm=clip_norm,
           iterations_per_loop=1,
-          unsummed_embeddings=(table,) if unsummed else (),
+          seed=0,
           execution=options,
         ),
         folder,
         log=lambda line: None,
         strategy=strategy,
+        unsummed_embeddings=[table] if unsummed else [],
       )
       self.trainer.train(
         functools.partial(batches, batch_size, num_steps=num_steps)

@@ -8,7 +8,7 @@ import tempfile
 
 from tiny_extractor import tiny_extractor
 
-from bert_span.answers.window_steps import StepOptions
+from bert_span.answers.decoding.options import StepOptions
 from bert_span.serving.signatures import ServedModel
 from bert_span.serving.version_folder import write_saved_model
 

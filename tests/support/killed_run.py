@@ -28,7 +28,7 @@ def make_run(output_dir):
     pathlib.Path(output_dir),
     make_model(width=_WIDTH),
     save_checkpoints_steps=1,
-    max_to_keep=2,
+    keep_checkpoint_max=2,
   )
 
 

@@ -9,7 +9,7 @@ from bert_span.pretraining.corpus.batches import TextBatches
 from bert_span.pretraining.corpus.block_stream import ChunkPlaces
 from bert_span.pretraining.heads.model import PretrainingModel
 from bert_span.pretraining.masking.masked_sequence import SequenceMasker
-from bert_span.pretraining.masking.span_masking import MaskingOptions
+from bert_span.pretraining.options import MaskingOptions
 
 LENGTH = 12
 

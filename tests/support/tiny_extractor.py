@@ -8,7 +8,7 @@ from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_model import SpanModel
-from bert_span.text.windows import WindowOptions
+from bert_span.text.options import WindowOptions
 
 VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),

@@ -7,7 +7,7 @@ import tensorflow as tf
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
-from bert_span.training.train_options import TrainOptions
+from bert_span.training.options import TrainOptions
 
 NUM_STEPS = 7
 
@@ -63,17 +63,19 @@ def make_trainer(
   output_dir, model=None, rate=0.1, log=None, callbacks=(), **options
 ):
   model = model or make_model()
+  num_train_steps = options.pop("num_train_steps", NUM_STEPS)
   options = {
-    "num_train_steps": NUM_STEPS,
     "train_batch_size": BATCH,
     "save_checkpoints_steps": 2,
+    "seed": 0,
     **options,
   }
-  schedule = WarmupLinearDecay(rate, options["num_train_steps"], 2)
+  schedule = WarmupLinearDecay(rate, num_train_steps, 2)
   trainer = Trainer(
     model,
     loss_fn,
     create_optimizer(schedule),
+    num_train_steps,
     TrainOptions(**options),
     output_dir,
     fingerprint={"max_seq_length": 384},

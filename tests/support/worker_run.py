@@ -19,7 +19,7 @@ from bert_span.training.devices.strategy import (
   make_strategy,
 )
 from bert_span.training.devices.strategy_options import StrategyOptions
-from bert_span.training.execution import ExecutionOptions
+from bert_span.training.options import ExecutionOptions
 
 
 def main():

@@ -6,8 +6,8 @@ import pytest
 import tensorflow as tf
 
 from bert_span.text.answer_positions import AnswerPositions
+from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
-from bert_span.text.windows import WindowOptions
 
 _VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "a", "b", "c", "d", "e", "f"),

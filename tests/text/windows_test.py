@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import Tokens
-from bert_span.text.windows import SlidingWindows, WindowOptions
+from bert_span.text.windows import SlidingWindows
 
 _CLS, _SEP = 1, 2
 

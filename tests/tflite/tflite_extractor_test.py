@@ -9,10 +9,10 @@ import pytest
 from exported_tflite import exported_tflite
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
-from bert_span.answers.decoding.span_decoder import DecoderOptions
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.text.windows import WindowOptions
+from bert_span.text.options import WindowOptions
 from bert_span.tflite import tflite_extractor
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 

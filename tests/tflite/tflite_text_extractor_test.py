@@ -10,12 +10,12 @@ from tensorflow.lite.python import schema_py_generated as schema
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
 import bert_span
-from bert_span.answers.decoding.span_decoder import DecoderOptions
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.jobs import tflite_export
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.squad.example import SquadExample
-from bert_span.text.windows import WindowOptions
+from bert_span.text.options import WindowOptions
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite import tflite_verification
 from bert_span.tflite.text_graph.byte_tokenizer import CUSTOM_OPS

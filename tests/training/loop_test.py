@@ -18,9 +18,9 @@ from toy_trainer import (
 
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
+from bert_span.training.options import TrainOptions
 from bert_span.training.run.checkpoints import random_states, steps_made
 from bert_span.training.step import dynamic_signature
-from bert_span.training.train_options import TrainOptions
 
 
 def events(output_dir):
@@ -114,7 +114,7 @@ def test_a_complete_run_is_not_trained_again(tmp_path):
 def test_checkpoints_have_the_names_of_run_squad_and_the_newest_are_kept(
   tmp_path,
 ):
-  trainer, _ = make_trainer(tmp_path, max_to_keep=2)
+  trainer, _ = make_trainer(tmp_path, keep_checkpoint_max=2)
   trainer.train(dataset_fn)
   names = sorted(path.name for path in tmp_path.glob("*.index"))
   assert names == ["model.ckpt-6.index", "model.ckpt-7.index"]
@@ -142,7 +142,8 @@ def linear_trainer(output_dir, model, batch_size, clip_norm=1.0):
     model,
     lambda model, batch: model(batch["x"], training=True)[0][:, 0],
     keras.optimizers.SGD(0.5),
-    TrainOptions(1, batch_size, clip_norm=clip_norm),
+    1,
+    TrainOptions(train_batch_size=batch_size, clip_norm=clip_norm),
     output_dir,
     log=lambda line: None,
   )
@@ -190,9 +191,11 @@ def test_repeated_ids_are_summed_before_the_norm_unless_asked_otherwise(
     model,
     lambda model, batch: tf.reduce_sum(model(batch["ids"]), axis=[1, 2]),
     keras.optimizers.SGD(1.0),
-    TrainOptions(1, 1, unsummed_embeddings=(table.path,) if unsummed else ()),
+    1,
+    TrainOptions(train_batch_size=1),
     tmp_path,
     log=lambda line: None,
+    unsummed_embeddings=[table.path] if unsummed else [],
   )
   ids = np.array([[2, 2, 2, 4]], np.int32)
   trainer.train(lambda first: tf.data.Dataset.from_tensors({"ids": ids}))
@@ -267,7 +270,8 @@ def test_values_of_the_loss_function_get_a_curve_of_their_mean(tmp_path):
     model,
     loss_and_parts,
     keras.optimizers.SGD(0.5),
-    TrainOptions(1, 1, clip_norm=10.0),
+    1,
+    TrainOptions(train_batch_size=1, clip_norm=10.0),
     tmp_path,
     log=lambda line: None,
   )
@@ -309,7 +313,9 @@ def test_a_run_is_not_continued_with_other_options(tmp_path, change, told):
 
 def test_how_often_is_saved_may_change_within_a_run(tmp_path):
   make_trainer(tmp_path)[0].train(dataset_fn)
-  again, _ = make_trainer(tmp_path, save_checkpoints_steps=5, max_to_keep=1)
+  again, _ = make_trainer(
+    tmp_path, save_checkpoints_steps=5, keep_checkpoint_max=1
+  )
   assert again.train(dataset_fn) == 0
 
 
@@ -377,7 +383,6 @@ def test_a_model_that_is_not_built_is_refused(tmp_path):
 @pytest.mark.parametrize(
   "wrong",
   [
-    {"num_train_steps": 0},
     {"train_batch_size": -1},
     {"save_checkpoints_steps": 0},
     {"clip_norm": 0.0},
@@ -388,4 +393,4 @@ def test_a_model_that_is_not_built_is_refused(tmp_path):
 def test_an_impossible_option_is_named(wrong):
   (name,) = wrong
   with pytest.raises(ValueError, match=name):
-    TrainOptions(**{"num_train_steps": 1, **wrong})
+    TrainOptions(**wrong)

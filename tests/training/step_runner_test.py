@@ -5,8 +5,8 @@ from distributed_checks import batches, compared_weights, make_model
 
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.span_loss import SpanLoss
-from bert_span.training.execution import ExecutionOptions
 from bert_span.training.optimizer import create_optimizer
+from bert_span.training.options import ExecutionOptions
 from bert_span.training.step import make_train_step
 from bert_span.training.step_runner import (
   ShareRunner,

@@ -1,57 +1,13 @@
 """B/I/O logits of all windows of a batch of questions to their answers."""
 
 import dataclasses
-import math
-import numbers
 
 import keras
 import tensorflow as tf
 
 from bert_span.answers.decoding import bio_paths, span_text
+from bert_span.answers.decoding.options import BioDecoderOptions
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
-
-BIO_DECODINGS = ("viterbi", "greedy")
-
-
-@dataclasses.dataclass(frozen=True)
-class BioDecoderOptions:
-  """How spans are read off the tags.
-
-  Attributes:
-    decoding: "viterbi", the most probable labelling in which I follows B or I,
-      or "greedy", the most probable tag of every token.
-    threshold: spans of a lower score are left out, from 0 to 1.
-    version_2_with_negative: whether "no answer" is a possible answer.
-    null_score_diff_threshold: "no answer" is given iff the labelling without a
-      span is more probable than the best one with a span by more than this, in
-      nats.
-  """
-
-  decoding: str = "viterbi"
-  threshold: float = 0.0
-  version_2_with_negative: bool = False
-  null_score_diff_threshold: float = 0.0
-
-  def __post_init__(self):
-    if self.decoding not in BIO_DECODINGS:
-      raise ValueError(
-        f"decoding must be one of {', '.join(BIO_DECODINGS)}. Received: "
-        f"{self.decoding!r}"
-      )
-    if not _is_finite(self.threshold) or not 0 <= self.threshold <= 1:
-      raise ValueError(
-        f"threshold must lie in [0, 1]. Received: {self.threshold!r}"
-      )
-    if not isinstance(self.version_2_with_negative, bool):
-      raise ValueError(
-        "version_2_with_negative must be True or False. Received: "
-        f"{self.version_2_with_negative!r}"
-      )
-    if not _is_finite(self.null_score_diff_threshold):
-      raise ValueError(
-        "null_score_diff_threshold must be a finite number. Received: "
-        f"{self.null_score_diff_threshold!r}"
-      )
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -305,12 +261,4 @@ def _finite(logits):
   """The logits as float32; a clear error if one is infinite or NaN."""
   return tf.debugging.check_numerics(
     tf.cast(logits, tf.float32), "BioDecoder: tag_logits must be finite"
-  )
-
-
-def _is_finite(value):
-  return (
-    isinstance(value, numbers.Real)
-    and not isinstance(value, bool)
-    and math.isfinite(value)
   )

@@ -1,8 +1,6 @@
 """Logits of all windows of a batch of questions to their answers."""
 
 import dataclasses
-import math
-import numbers
 
 import keras
 import tensorflow as tf
@@ -10,78 +8,12 @@ import tensorflow as tf
 from bert_span.answers.decoding import candidates as candidates_lib
 from bert_span.answers.decoding import n_best, probabilities, span_text
 from bert_span.answers.decoding.joint_probability import span_log_sums
-
-SPAN_SCORES = ("logit_sum", "mean_probability")
+from bert_span.answers.decoding.options import DecoderOptions
 
 # null_odds of a question for which no span is possible: no threshold may give
 # it an answer. Finite, so that it sorts and fits JSON; far above any difference
 # of logits. As run_squad's "large and positive" score_null.
 NO_SPAN_NULL_ODDS = 1e6
-
-
-@dataclasses.dataclass(frozen=True)
-class DecoderOptions:
-  """How spans are chosen.
-
-  Attributes:
-    n_best_size: start and end positions tried per window, and answers kept
-      per question.
-    max_answer_length: longest answer, in WordPieces.
-    version_2_with_negative: whether "no answer" is a possible answer.
-    null_score_diff_threshold: "no answer" is given iff its score less the
-      best span's is above this; in the unit of span_score.
-    span_score: "logit_sum" (run_squad's start logit + end logit) or
-      "mean_probability" ((softmax of start + softmax of end) / 2, each over
-      the real tokens of its window).
-    temperature: what logits are divided by for probabilities over all spans
-      of the passage and "no answer", see joint_probability.py; None
-      gives the probabilities of run_squad, over the n-best list. Answers and
-      scores do not depend on it.
-  """
-
-  n_best_size: int = 20
-  max_answer_length: int = 30
-  version_2_with_negative: bool = False
-  null_score_diff_threshold: float = 0.0
-  span_score: str = "logit_sum"
-  temperature: float | None = None
-
-  def __post_init__(self):
-    for name in ("n_best_size", "max_answer_length"):
-      value = getattr(self, name)
-      if not _is_integer(value) or value < 1:
-        raise ValueError(
-          f"{name} must be a whole number of at least 1. Received: {value!r}"
-        )
-    if not isinstance(self.version_2_with_negative, bool):
-      raise ValueError(
-        "version_2_with_negative must be True or False. Received: "
-        f"{self.version_2_with_negative!r}"
-      )
-    if not _is_finite(self.null_score_diff_threshold):
-      raise ValueError(
-        "null_score_diff_threshold must be a finite number. Received: "
-        f"{self.null_score_diff_threshold!r}"
-      )
-    if self.span_score not in SPAN_SCORES:
-      raise ValueError(
-        f"span_score must be one of {', '.join(SPAN_SCORES)}. Received: "
-        f"{self.span_score!r}"
-      )
-    if self.temperature is not None and not (
-      _is_finite(self.temperature) and self.temperature > 0
-    ):
-      raise ValueError(
-        "temperature must be None or a finite number above 0. Received: "
-        f"{self.temperature!r}"
-      )
-
-  @property
-  def null_shift(self):
-    """By how much joint probabilities lower the null logit, in logits."""
-    if self.version_2_with_negative and self.span_score == "logit_sum":
-      return self.null_score_diff_threshold
-    return 0.0
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -307,16 +239,4 @@ def _finite(logits, name):
   """The logits as float32; a clear error if one is infinite or NaN."""
   return tf.debugging.check_numerics(
     tf.cast(logits, tf.float32), f"SpanDecoder: {name} must be finite"
-  )
-
-
-def _is_integer(value):
-  return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
-def _is_finite(value):
-  return (
-    isinstance(value, numbers.Real)
-    and not isinstance(value, bool)
-    and math.isfinite(value)
   )

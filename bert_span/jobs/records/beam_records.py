@@ -12,7 +12,10 @@ from bert_span.beam.record_shards import (
   SquadRecordShards,
 )
 from bert_span.data.labelled_windows import left_out_lines
-from bert_span.pretraining.corpus.text_sources import sources_of_worker
+from bert_span.pretraining.corpus.text_sources import (
+  find_sources,
+  sources_of_worker,
+)
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import load_vocabulary
 
@@ -39,20 +42,23 @@ def make_squad_records(pipeline_options, vocab_file, **values):
   log_line(f"The records are listed in {manifest}")
 
 
-def make_pretraining_records(pipeline_options, vocab_file, **values):
+def make_pretraining_records(pipeline_options, vocab_file, text, **values):
   """Makes what create_pretraining_data makes, a worker's part a shard.
 
   Args:
     pipeline_options: apache_beam PipelineOptions.
     vocab_file: vocab.txt of the model.
-    **values: of `PretrainingRecordShards`, but its vocabulary.
+    text: `TextLocation`.
+    **values: of `PretrainingRecordShards`, but its vocabulary and sources.
 
   Raises:
     ValueError: there are fewer sources than shards, or the folder has records
       that were made otherwise.
   """
   vocabulary = tuple(load_vocabulary(vocab_file))
-  shards = PretrainingRecordShards(vocabulary=vocabulary, **values)
+  shards = PretrainingRecordShards(
+    vocabulary=vocabulary, sources=tuple(find_sources(text)), **values
+  )
   sources_of_worker(shards.sources, shards.count, 0)  # enough files?
   made_of = dataclasses.asdict(shards)
   directory = made_of.pop("directory")

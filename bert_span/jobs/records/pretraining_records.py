@@ -2,12 +2,13 @@
 
 from bert_span.pretraining.corpus.masked_copies import masked_copies
 from bert_span.pretraining.corpus.records import write_records
+from bert_span.pretraining.corpus.text_sources import find_sources
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import load_vocabulary
 
 
 def write_masked_text(
-  sources,
+  text,
   output_files,
   vocab_file,
   do_lower_case,
@@ -20,7 +21,7 @@ def write_masked_text(
   """Masks text and writes its sequences, in turn to each of some files.
 
   Args:
-    sources: list of `TextFile` or `TfdsShard`, those of all workers.
+    text: `TextLocation` of the text of all workers.
     output_files: paths of record files.
     vocab_file: vocab.txt of the model.
     do_lower_case: lower-case the text and strip accents.
@@ -34,7 +35,7 @@ def write_masked_text(
     Number of sequences.
   """
   sequences = masked_copies(
-    sources,
+    find_sources(text),
     load_vocabulary(vocab_file),
     do_lower_case,
     max_seq_length,

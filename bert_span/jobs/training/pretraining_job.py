@@ -15,14 +15,9 @@ from bert_span.pretraining.heads import weights as pretraining_heads
 from bert_span.pretraining.heads.model import PretrainingModel
 from bert_span.pretraining.held_out import HeldOutText
 from bert_span.pretraining.input import PretrainingInput
-from bert_span.pretraining.masking.span_masking import MaskingOptions
 from bert_span.pretraining.model_files import PretrainedModelFiles
-from bert_span.pretraining.pretrainer import (
-  PretrainingOptions,
-  evaluate,
-  pretrain,
-  write_scores,
-)
+from bert_span.pretraining.options import MaskingOptions, PretrainingOptions
+from bert_span.pretraining.pretrainer import evaluate, pretrain, write_scores
 from bert_span.storage.atomic_file import (
   recover_directory,
   unfinished_directory,

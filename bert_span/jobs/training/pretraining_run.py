@@ -9,14 +9,17 @@ from bert_span.jobs.training.pretraining_job import (
 )
 from bert_span.jobs.training.run_start import start_strategy, write_run_flags
 from bert_span.presets.encoder_source import EncoderSource
-from bert_span.pretraining.corpus.text_location import TextLocation
+from bert_span.pretraining.corpus.text_sources import find_sources
 from bert_span.pretraining.input import TextInput
-from bert_span.pretraining.masking.span_masking import MaskingOptions
-from bert_span.pretraining.pretrainer import PretrainingOptions
+from bert_span.pretraining.options import (
+  MaskingOptions,
+  PretrainingOptions,
+  TextLocation,
+)
 from bert_span.storage.record_files import is_record_file
 from bert_span.training.devices.strategy import is_chief
 from bert_span.training.devices.strategy_options import StrategyOptions
-from bert_span.training.run.selection import SelectionOptions
+from bert_span.training.options import SelectionOptions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,7 +141,7 @@ def _texts(run):
 
 def _text_input(location):
   """What is read: text, or records that hold masked text."""
-  sources = location.sources()
+  sources = find_sources(location)
   are_records = [is_record_file(source.path) for source in sources]
   if any(are_records) and not all(are_records):
     raise ValueError(

@@ -7,7 +7,7 @@ import sys
 import tensorflow as tf
 import tqdm
 
-from bert_span.answers.decoding.span_decoder import DecoderOptions
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.files import prediction_files
 from bert_span.answers.files.logits_file import LogitsWriter
 from bert_span.answers.files.original_no_span import as_original_without_span
@@ -37,7 +37,7 @@ from bert_span.storage.atomic_file import (
 )
 from bert_span.storage.files import is_remote
 from bert_span.storage.log import log_line
-from bert_span.text.windows import WindowOptions
+from bert_span.text.options import WindowOptions
 from bert_span.training.devices.strategy import (
   is_chief,
   own_folder,

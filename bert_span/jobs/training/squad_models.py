@@ -5,13 +5,13 @@ import os
 
 import tensorflow as tf
 
-from bert_span.answers.decoding.span_decoder import DecoderOptions
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.extractor import SpanExtractor
 from bert_span.heads.answer_head import AnswerHead
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.span_config import read_span_config
 from bert_span.storage.log import log_line
-from bert_span.text.windows import WindowOptions
+from bert_span.text.options import WindowOptions
 from bert_span.training.run.best_model import selection_words
 
 MODEL_DIRECTORY = "model"

@@ -11,7 +11,7 @@ from bert_span.jobs.training.squad_job import SquadJob
 from bert_span.squad.tfds import read_questions
 from bert_span.training.devices.strategy import is_chief, num_workers
 from bert_span.training.devices.strategy_options import StrategyOptions
-from bert_span.training.run.selection import SelectionOptions
+from bert_span.training.options import SelectionOptions
 
 
 @dataclasses.dataclass(frozen=True)

@@ -136,6 +136,22 @@ class TfdsShard:
         yield document, sentence
 
 
+def find_sources(location):
+  """Lists what a `TextLocation` names.
+
+  Returns:
+    List of `TextFile` or `TfdsShard`.
+
+  Raises:
+    ValueError: there is no such file or data set.
+  """
+  if location.dataset and not location.files:
+    return find_tfds_shards(
+      location.dataset, location.split, location.data_dir, location.text_field
+    )
+  return find_text_files(location.files, location.form, location.text_field)
+
+
 def find_text_files(patterns, form=SENTENCES, text_field=None):
   """Expands what --input_file names.
 

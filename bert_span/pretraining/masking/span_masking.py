@@ -12,70 +12,12 @@ game". Only two of its words fit into the budget: "an american" is masked.
 """
 
 import bisect
-import dataclasses
 import itertools
 from typing import NamedTuple
 
 # Starts that are tried blindly before the possible ones are listed. Either way
 # a start is uniform over the possible ones.
 _BLIND_TRIES = 8
-
-MASKING_KINDS = ("span", "word", "subword")
-
-
-@dataclasses.dataclass(frozen=True)
-class MaskingOptions:
-  """What is masked, and how much of it.
-
-  Attributes:
-    masking: "span" for spans of whole words, "word" for single whole words,
-      "subword" for single tokens as BERT.
-    masked_percent: budget in percent of the tokens, rounded up.
-    max_predictions: upper limit of the budget, in tokens; None for none.
-    geometric_p: parameter of the span lengths' geometric distribution.
-    max_span_words: longest span that is drawn, in words.
-    max_boundary_targets: tokens of a span, its first ones, that are predicted
-      from its boundaries.
-    seed: the masks are a function of it, the epoch and the sequence's number.
-  """
-
-  masking: str = "span"
-  masked_percent: int = 15
-  max_predictions: int | None = None
-  geometric_p: float = 0.2
-  max_span_words: int = 10
-  max_boundary_targets: int = 15
-  seed: int = 12345
-
-  def __post_init__(self):
-    """Refuses what cannot be masked with."""
-    if self.masking not in MASKING_KINDS:
-      raise ValueError(
-        f"masking must be one of {', '.join(MASKING_KINDS)}. "
-        f"Received: masking={self.masking!r}"
-      )
-    _check_range("masked_percent", self.masked_percent, 1, 100)
-    _check_range("max_span_words", self.max_span_words, 1, None)
-    _check_range("max_boundary_targets", self.max_boundary_targets, 1, None)
-    _check_range("seed", self.seed, 0, None)
-    if self.max_predictions is not None:
-      _check_range("max_predictions", self.max_predictions, 1, None)
-    if not 0 < self.geometric_p < 1:
-      raise ValueError(
-        "geometric_p must lie between 0 and 1. "
-        f"Received: geometric_p={self.geometric_p}"
-      )
-
-  def budget(self, num_tokens):
-    """Tokens to mask in a text: ceil(num_tokens * 15 / 100), in integers.
-
-    Args:
-      num_tokens: tokens of the text, special tokens not counted.
-    """
-    budget = -(-num_tokens * self.masked_percent // 100)
-    if self.max_predictions is None:
-      return budget
-    return min(budget, self.max_predictions)
 
 
 class DrawnSpan(NamedTuple):
@@ -193,9 +135,3 @@ def _place(length, word_sizes, masked, left, uniform):
       return possible[int(uniform() * len(possible))], length
     length -= 1
   return 0, 0
-
-
-def _check_range(name, value, lowest, highest):
-  if value < lowest or (highest is not None and value > highest):
-    limits = f"at least {lowest}" if highest is None else f"{lowest}-{highest}"
-    raise ValueError(f"{name} must be {limits}. Received: {name}={value}")

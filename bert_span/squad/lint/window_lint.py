@@ -16,7 +16,7 @@ from bert_span.squad.lint.window_costs import (
   window_cost,
 )
 from bert_span.storage.json_fields import shortened
-from bert_span.text.windows import WindowOptions
+from bert_span.text.options import WindowOptions
 
 _COMPARED_LENGTHS = (128, 192, 256, 320, 384, 448, 512)
 # Of SQuAD's WordPieces 0.02 % are [UNK] with an English vocabulary.

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bert_span.storage.options import check_options, option
 from bert_span.training.devices.cluster import VARIABLE
 
 ONE_DEVICE, MIRRORED, MULTI_WORKER, TPU = (
@@ -15,25 +16,46 @@ DISTRIBUTIONS = ("auto", ONE_DEVICE, MIRRORED, MULTI_WORKER, TPU)
 
 @dataclasses.dataclass(frozen=True)
 class StrategyOptions:
-  """The devices that are asked for.
+  """The devices to train on.
 
-  Attributes:
-    distribution: one of DISTRIBUTIONS.
-    num_devices: devices of this machine; None for all its GPUs.
-    use_tpu: run on a TPU, as run_squad's flag.
-    tpu_name: of Cloud; None is the TPU of this machine, a TPU VM.
-    tpu_zone: of Cloud; None for the one of this machine.
-    gcp_project: of Cloud; None for the one of this machine.
-    num_tpu_cores: that the TPU must have; None for any number.
+  Raises:
+    ValueError: a value breaks the rule of its field.
   """
 
-  distribution: str = "auto"
-  num_devices: int | None = None
-  use_tpu: bool = False
-  tpu_name: str | None = None
-  tpu_zone: str | None = None
-  gcp_project: str | None = None
-  num_tpu_cores: int | None = None
+  distribution: str = option(
+    "auto",
+    "Devices to train on; auto is a TPU with --use_tpu, the workers that "
+    "TF_CONFIG names, all GPUs if there are several, or else one device.",
+    choices=DISTRIBUTIONS,
+  )
+  num_devices: int | None = option(
+    None,
+    "Number of devices of this machine to train on; by default all its GPUs. "
+    "Without GPUs the CPU is divided into so many.",
+    minimum=1,
+  )
+  use_tpu: bool = option(
+    False, "Whether to train on a TPU, as with --distribution=tpu."
+  )
+  tpu_name: str | None = option(
+    None,
+    "Name of the Cloud TPU; by default the TPU of this machine, a TPU VM.",
+  )
+  tpu_zone: str | None = option(
+    None, "Zone of the Cloud TPU; by default the zone of this machine."
+  )
+  gcp_project: str | None = option(
+    None, "Project of the Cloud TPU; by default the project of this machine."
+  )
+  num_tpu_cores: int | None = option(
+    None,
+    "Number of cores that the TPU must have; any number if the flag is not "
+    "given.",
+    minimum=1,
+  )
+
+  def __post_init__(self):
+    check_options(self)
 
   @property
   def is_tpu(self):

@@ -15,38 +15,6 @@ from bert_span.training.run.preemption import EvaluationInterrupted
 EVALUATIONS_FILE = "evaluations.json"
 
 
-@dataclasses.dataclass(frozen=True)
-class SelectionOptions:
-  """When a model is scored, and what for.
-
-  Attributes:
-    eval_steps: steps from one evaluation to the next; the last step of the
-      run is evaluated in any case.
-    best_metric: name of the score that decides which model is kept; None
-      keeps none but that of the last step.
-    smaller_is_better: whether that score is a loss.
-    early_stopping_patience: evaluations in a row without a better score after
-      which the training ends; None trains to the end.
-  """
-
-  eval_steps: int
-  best_metric: str | None = None
-  smaller_is_better: bool = False
-  early_stopping_patience: int | None = None
-
-  def __post_init__(self):
-    """Refuses what cannot be done."""
-    for name in ("eval_steps", "early_stopping_patience"):
-      value = getattr(self, name)
-      if value is not None and value < 1:
-        raise ValueError(f"{name} must be positive. Received: {name}={value}")
-    if self.early_stopping_patience and not self.best_metric:
-      raise ValueError(
-        "early_stopping_patience needs best_metric, the score that must get "
-        "better."
-      )
-
-
 class Evaluations(tf.train.experimental.PythonState):
   """All evaluations of a run, part of its checkpoints.
 

@@ -7,7 +7,8 @@ import pytest
 import tensorflow as tf
 
 from bert_span.answers.decoding import bio_paths
-from bert_span.answers.decoding.bio_decoder import BioDecoder, BioDecoderOptions
+from bert_span.answers.decoding.bio_decoder import BioDecoder
+from bert_span.answers.decoding.options import BioDecoderOptions
 from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 from bert_span.data.bio_labels import B, I, O
 

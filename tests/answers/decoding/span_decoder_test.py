@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 
 from bert_span.answers.decoding import span_text
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.decoding.span_decoder import (
   NO_SPAN_NULL_ODDS,
-  DecoderOptions,
   SpanDecoder,
 )
 

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.decoding.predictions import predictions_of
-from bert_span.answers.decoding.span_decoder import DecoderOptions, SpanDecoder
+from bert_span.answers.decoding.span_decoder import SpanDecoder
 from bert_span.answers.files.prediction_files import (
   json_entry,
   write_prediction_files,

@@ -11,7 +11,7 @@ from bert_span.training.devices.memory_estimate import (
   estimate_memory,
 )
 from bert_span.training.devices.plan import DevicePlan
-from bert_span.training.execution import ExecutionOptions
+from bert_span.training.options import ExecutionOptions
 
 _SIZES = dataclasses.replace(
   model_sizes(tiny_extractor().model), num_parameters=1_000_000

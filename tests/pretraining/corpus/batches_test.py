@@ -22,7 +22,7 @@ from bert_span.pretraining.masking.masked_sequence import (
   MaskedSpan,
   SequenceMasker,
 )
-from bert_span.pretraining.masking.span_masking import MaskingOptions
+from bert_span.pretraining.options import MaskingOptions
 
 _LENGTH = 12
 _TARGETS = 2

@@ -6,7 +6,7 @@ from tiny_extractor import VOCABULARY
 
 from bert_span.pretraining.corpus.masked_copies import masked_copies
 from bert_span.pretraining.corpus.text_sources import find_text_files
-from bert_span.pretraining.masking.span_masking import MaskingOptions
+from bert_span.pretraining.options import MaskingOptions
 
 
 def masked(tmp_path, copies, num_workers=1, worker=0):

@@ -9,7 +9,8 @@ from bert_span.pretraining.masking.masked_sequence import (
   MaskedSpan,
   SequenceMasker,
 )
-from bert_span.pretraining.masking.span_masking import DrawnSpan, MaskingOptions
+from bert_span.pretraining.masking.span_masking import DrawnSpan
+from bert_span.pretraining.options import MaskingOptions
 
 _SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _WORDS = [f"w{i}" for i in range(60)] + [f"##s{i}" for i in range(30)]

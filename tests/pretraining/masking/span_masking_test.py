@@ -10,11 +10,11 @@ import pytest
 from bert_span.pretraining.masking.masked_sequence import uniform_draws
 from bert_span.pretraining.masking.span_masking import (
   DrawnSpan,
-  MaskingOptions,
   draw_spans,
   length_thresholds,
   span_length_probabilities,
 )
+from bert_span.pretraining.options import MaskingOptions
 
 _THRESHOLDS = length_thresholds(MaskingOptions())
 # chi2.ppf(1 - 1e-3, degrees of freedom): P(above) = 0.1 % if all is right.

@@ -9,10 +9,10 @@ from bert_span.squad.lint.linter import examples_to_learn, lint_squad_file
 from bert_span.squad.lint.token_lengths import measure_tokens
 from bert_span.squad.lint.unknown_words import UnknownWords
 from bert_span.squad.lint.window_costs import holds_answer, place_windows
+from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import load_vocabulary
-from bert_span.text.windows import WindowOptions
 
 _VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "##b", "who", "."),

@@ -14,8 +14,9 @@ from bert_span.squad.lint.window_costs import (
   place_windows,
   window_cost,
 )
+from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import Tokens
-from bert_span.text.windows import SlidingWindows, WindowOptions
+from bert_span.text.windows import SlidingWindows
 
 _OPTIONS = WindowOptions(max_seq_length=10, doc_stride=2, max_query_length=2)
 

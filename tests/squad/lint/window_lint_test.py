@@ -5,8 +5,8 @@ import pytest
 from bert_span.squad.lint.findings import by_kind
 from bert_span.squad.lint.linter import lint_squad_file
 from bert_span.squad.lint.window_lint import LintSettings, lint_windows
+from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.windows import WindowOptions
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefgh", "who", "?"]
 _OPTIONS = WindowOptions(max_seq_length=10, doc_stride=2, max_query_length=2)

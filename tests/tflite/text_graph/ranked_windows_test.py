@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import Tokens, one_row
-from bert_span.text.windows import SlidingWindows, WindowOptions
+from bert_span.text.windows import SlidingWindows
 from bert_span.tflite.text_graph.ranked_windows import RankedWindows
 
 

@@ -7,7 +7,7 @@ import pytest
 from bert_span.training.devices import plan as device_plan
 from bert_span.training.devices.device_memory import local_device
 from bert_span.training.devices.strategy_options import StrategyOptions
-from bert_span.training.execution import ExecutionOptions
+from bert_span.training.options import ExecutionOptions
 
 
 def _plan(environ=None, **options):

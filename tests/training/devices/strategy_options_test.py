@@ -5,7 +5,7 @@ from bert_span.training.devices.strategy_options import (
   StrategyOptions,
   check_strategy,
 )
-from bert_span.training.execution import ExecutionOptions
+from bert_span.training.options import ExecutionOptions
 
 _TWO_WORKERS = Cluster(("a:1", "b:1"), 0)
 

@@ -16,8 +16,8 @@ from bert_span.training.devices.strategy import (
   own_folder,
 )
 from bert_span.training.devices.strategy_options import StrategyOptions
-from bert_span.training.execution import ExecutionOptions
 from bert_span.training.optimizer import check_optimizer
+from bert_span.training.options import ExecutionOptions
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_a_tpu_that_is_not_there_is_told_in_a_line(name):
   code = (
     "from bert_span.training.devices.strategy import make_strategy\n"
     "from bert_span.training.devices.strategy_options import StrategyOptions\n"
-    "from bert_span.training.execution import ExecutionOptions\n"
+    "from bert_span.training.options import ExecutionOptions\n"
     f"options = StrategyOptions('tpu', tpu_name={name!r}, tpu_zone='z',"
     " gcp_project='p')\n"
     "try:\n"

@@ -90,12 +90,12 @@ def test_a_spoiled_list_of_checkpoints_is_written_anew(finished, content):
   output_dir, _ = finished
   (output_dir / "checkpoint").write_bytes(content)
   lines = []
-  again, _ = make_trainer(output_dir, log=lines.append, max_to_keep=2)
+  again, _ = make_trainer(output_dir, log=lines.append, keep_checkpoint_max=2)
   assert again.train(dataset_fn) == 0
   assert "with 4 checkpoints" in lines[0]
   # They are kept and deleted as before.
   _cut_in_half(output_dir / "model.ckpt-7.index")
-  make_trainer(output_dir, max_to_keep=2)[0].train(dataset_fn)
+  make_trainer(output_dir, keep_checkpoint_max=2)[0].train(dataset_fn)
   assert sorted(path.name for path in output_dir.glob("*.index")) == [
     "model.ckpt-6.index",
     "model.ckpt-7.index",
@@ -108,7 +108,7 @@ def test_a_spoiled_list_of_no_checkpoints_begins_the_run(tmp_path):
 
 
 def test_a_finished_run_keeps_what_was_asked_for(tmp_path):
-  make_trainer(tmp_path, max_to_keep=3)[0].train(dataset_fn)
+  make_trainer(tmp_path, keep_checkpoint_max=3)[0].train(dataset_fn)
   assert sorted(path.name for path in tmp_path.glob("*.index")) == [
     f"model.ckpt-{step}.index" for step in (4, 6, 7)
   ]

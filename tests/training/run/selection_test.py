@@ -12,12 +12,9 @@ from toy_trainer import (
   make_trainer,
 )
 
+from bert_span.training.options import SelectionOptions
 from bert_span.training.run.preemption import EvaluationInterrupted
-from bert_span.training.run.selection import (
-  Evaluations,
-  ModelSelection,
-  SelectionOptions,
-)
+from bert_span.training.run.selection import Evaluations, ModelSelection
 
 
 class _Keeper:

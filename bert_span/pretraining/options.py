@@ -1,0 +1,143 @@
+"""Which text is read, masked and trained on; TensorFlow is not needed."""
+
+import dataclasses
+
+from bert_span.storage.options import INT32_MAX, check_options, option
+from bert_span.training.options import TrainOptions
+
+MASKING_KINDS = ("span", "word", "subword")
+
+
+@dataclasses.dataclass(frozen=True)
+class TextLocation:
+  """Text files, or a data set of TensorFlow Datasets."""
+
+  files: str | None = option(
+    None,
+    "Text files, as paths and globs separated by commas; .gz is decompressed.",
+    flag="input_file",
+  )
+  form: str = option(
+    "sentences",
+    "Whether a line is a sentence, with a blank line between documents, or a "
+    "whole document.",
+    choices=("sentences", "documents"),
+    flag="input_form",
+  )
+  text_field: str | None = option(
+    None,
+    "Key of the text where the lines of --input_file are JSON objects, each a "
+    "document; with --dataset the feature that holds the text.",
+  )
+  dataset: str | None = option(
+    None, "Prepared data set of TensorFlow Datasets, instead of --input_file."
+  )
+  split: str = option("train", "Split of --dataset.", flag="dataset_split")
+  data_dir: str | None = option(
+    None, "Folder of TensorFlow Datasets, for --dataset."
+  )
+
+
+@dataclasses.dataclass(frozen=True)
+class MaskingOptions:
+  """What is masked, and how much of it.
+
+  Raises:
+    ValueError: a value breaks the rule of its field.
+  """
+
+  masking: str = option(
+    "span",
+    "What is masked: spans of whole words, single whole words, or single "
+    "WordPieces as in BERT.",
+    choices=MASKING_KINDS,
+  )
+  masked_percent: int = option(
+    15,
+    "Share of the WordPieces to mask, in percent, rounded up.",
+    minimum=1,
+    maximum=100,
+    flag=False,
+  )
+  max_predictions: int | None = option(
+    None,
+    "Most masked WordPieces in a sequence; by default 15 % of "
+    "--max_seq_length.",
+    minimum=1,
+  )
+  geometric_p: float = option(
+    0.2,
+    "Parameter of the geometric distribution of span lengths.",
+    above=0.0,
+    below=1.0,
+    flag=False,
+  )
+  max_span_words: int = option(
+    10, "Length of the longest span in words.", minimum=1, flag=False
+  )
+  max_boundary_targets: int = option(
+    15,
+    "Most WordPieces of a span, its first ones, that are predicted from its "
+    "boundaries.",
+    minimum=1,
+    flag=False,
+  )
+  # The masks are a function of it, the epoch and the sequence's number.
+  seed: int = option(
+    12345,
+    "Seed of the masks, of the order of the text and, in training, of new "
+    "weights and dropout.",
+    minimum=0,
+    maximum=INT32_MAX,
+  )
+
+  def __post_init__(self):
+    check_options(self)
+
+  def budget(self, num_tokens):
+    """Returns how many of so many tokens to mask, in integer arithmetic.
+
+    Example: 15 % of 13 tokens are ceil(13 * 15 / 100) = 2.
+
+    Args:
+      num_tokens: tokens of the text without special tokens.
+    """
+    budget = -(-num_tokens * self.masked_percent // 100)
+    if self.max_predictions is None:
+      return budget
+    return min(budget, self.max_predictions)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PretrainingOptions(TrainOptions):
+  """How an encoder is pre-trained; the original run_pretraining's defaults.
+
+  Raises:
+    ValueError: a value breaks the rule of its field.
+  """
+
+  num_train_steps: int = option(
+    100_000, "Updates of the weights in the whole run.", minimum=1
+  )
+  num_warmup_steps: int = option(
+    10_000, "Steps in which the learning rate rises.", minimum=0
+  )
+  span_boundary: bool = option(
+    True, "Whether the span boundary objective is trained.", flag="sbo"
+  )
+  sbo_weight: float = option(
+    1.0,
+    "Weight of the loss of the span boundary objective; that of the masked "
+    "language model has weight 1.",
+    minimum=0.0,
+  )
+  weight_decay: float = option(
+    0.01,
+    "Share of a weight that is subtracted at learning rate 1; biases and "
+    "LayerNorm have no weight decay.",
+    minimum=0.0,
+    below=1.0,
+  )
+  adam_epsilon: float = option(
+    1e-6, "Number that Adam adds to the root of its second average.", above=0.0
+  )

@@ -1,0 +1,44 @@
+"""How passages are cut into windows; TensorFlow is not needed."""
+
+import dataclasses
+
+from bert_span.storage.options import check_options, option
+
+NUM_SPECIAL_TOKENS = 3  # [CLS] question [SEP] window [SEP]
+
+
+@dataclasses.dataclass(frozen=True)
+class WindowOptions:
+  """How passages are cut into windows; run_squad's names and defaults.
+
+  Raises:
+    ValueError: a value breaks the rule of its field, or the question and the
+      special tokens can fill a window.
+  """
+
+  max_seq_length: int = option(
+    384,
+    "Length of a window in WordPieces, question and special tokens included.",
+    minimum=NUM_SPECIAL_TOKENS + 1,
+  )
+  # Other libraries call the overlap "stride"; this is the step.
+  doc_stride: int = option(
+    128,
+    "WordPieces from the start of one window to the start of the next.",
+    minimum=1,
+  )
+  max_query_length: int = option(
+    64,
+    "WordPieces of the question that are kept; the rest is cut off.",
+    minimum=0,
+  )
+
+  def __post_init__(self):
+    check_options(self)
+    if self.max_seq_length <= self.max_query_length + NUM_SPECIAL_TOKENS:
+      raise ValueError(
+        f"max_seq_length ({self.max_seq_length}) must be greater than "
+        f"max_query_length ({self.max_query_length}) + {NUM_SPECIAL_TOKENS}, "
+        "or a long question leaves no room for the passage. Raise "
+        "max_seq_length or lower max_query_length."
+      )

@@ -1,0 +1,155 @@
+"""How a model is trained; TensorFlow is not needed."""
+
+import dataclasses
+
+from bert_span.storage.options import (
+  INT32_MAX,
+  REQUIRED,
+  check_options,
+  option,
+)
+
+PRECISIONS = ("float32", "bfloat16", "float16")
+JIT_COMPILE = ("auto", "on", "off")
+ALL_REDUCE = ("auto", "ring", "nccl")
+
+
+@dataclasses.dataclass(frozen=True)
+class ExecutionOptions:
+  """How the arithmetic of a step is carried out; the update is the same.
+
+  Raises:
+    ValueError: a value breaks the rule of its field.
+  """
+
+  precision: str = option(
+    "float32",
+    "Precision of the encoder's matrix products in training; weights, heads, "
+    "softmax, loss and optimizer stay float32.",
+    choices=PRECISIONS,
+  )
+  accumulate_steps: int = option(
+    1,
+    "Micro-batches into which a device divides its per-replica batch; their "
+    "gradients are summed for one update, so that large batches need little "
+    "memory.",
+    minimum=1,
+  )
+  recompute: bool = option(
+    False,
+    "Whether to use gradient checkpointing: the backward pass computes each "
+    "layer again instead of keeping its results.",
+  )
+  jit_compile: str = option(
+    "auto",
+    "Whether XLA compiles loss and gradients; auto does so on GPUs if all "
+    "batches have one length.",
+    choices=JIT_COMPILE,
+  )
+  all_reduce: str = option(
+    "auto",
+    "How several GPUs or workers sum their gradients.",
+    choices=ALL_REDUCE,
+  )
+
+  def __post_init__(self):
+    check_options(self)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+  """The options that all trainings share.
+
+  Raises:
+    ValueError: a value breaks the rule of its field.
+  """
+
+  train_batch_size: int = option(
+    32,
+    "Windows (in pre-training sequences) in a batch, over all devices.",
+    minimum=1,
+  )
+  learning_rate: float = option(
+    5e-5, "Highest learning rate of Adam, after the warm-up.", minimum=0.0
+  )
+  adam_bias_correction: bool = option(
+    False, "Whether Adam corrects the bias of its averages; run_squad does not."
+  )
+  weight_decay: float = option(
+    0.01,
+    "Decoupled weight decay: the share of a weight that is subtracted at "
+    "learning rate 1; biases and LayerNorm have none.",
+    minimum=0.0,
+    below=1.0,
+    flag=False,
+  )
+  clip_norm: float = option(
+    1.0, "Largest global norm of the gradients.", above=0.0, flag=False
+  )
+  save_checkpoints_steps: int = option(
+    1000,
+    "Steps from one checkpoint to the next. SIGTERM saves one more and ends "
+    "the program with status 42; the same command resumes from there.",
+    minimum=1,
+  )
+  keep_checkpoint_max: int = option(
+    5,
+    "Number of latest checkpoints to keep; if the latest is damaged, the one "
+    "before it is used.",
+    minimum=1,
+  )
+  iterations_per_loop: int = option(
+    1000,
+    "Most steps between two readings of loss and speed; a GPU or TPU runs up "
+    "to 20 of them in one call.",
+    minimum=1,
+  )
+  seed: int = option(
+    12345,
+    "Seed of initial weights, dropout and the order of batches.",
+    minimum=0,
+    maximum=INT32_MAX,
+  )
+  execution: ExecutionOptions = dataclasses.field(
+    default_factory=ExecutionOptions
+  )
+
+  def __post_init__(self):
+    check_options(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class SelectionOptions:
+  """When a model is scored during training, and by which metric.
+
+  Raises:
+    ValueError: a value breaks the rule of its field, or patience is given
+      without a metric.
+  """
+
+  eval_steps: int = option(
+    REQUIRED,
+    "Steps of training from one evaluation to the next; without it the model "
+    "is evaluated only after training.",
+    minimum=1,
+  )
+  best_metric: str | None = option(
+    None, "Metric of the best model; None keeps the last one.", flag=False
+  )
+  smaller_is_better: bool = option(
+    False, "Whether that metric is a loss.", flag=False
+  )
+  early_stopping_patience: int | None = option(
+    None,
+    "With --eval_steps: evaluations in a row without a better --best_metric "
+    "after which training ends; without it training runs to the end.",
+    minimum=1,
+  )
+
+  def __post_init__(self):
+    check_options(self)
+    if self.early_stopping_patience and not self.best_metric:
+      raise ValueError(
+        "early_stopping_patience needs best_metric, the score that must get "
+        "better."
+      )
