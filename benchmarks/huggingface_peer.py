@@ -32,7 +32,7 @@ def write_huggingface_model(extractor, directory, with_onnx=False):
   Raises:
     RuntimeError: transformers could not write it; it has said why.
   """
-  from bert_span.pretraining.heads.encoder_export import export_huggingface
+  from bert_span.pretraining.model_files import export_huggingface
 
   export_huggingface(extractor.model.backbone, directory)
   head = extractor.model.head

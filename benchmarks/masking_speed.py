@@ -6,12 +6,13 @@ Random WordPieces stand for text: masking looks at nothing but where words
 begin. Process time is counted, so other work on the machine does no harm.
 """
 
+import dataclasses
 import time
 
 import numpy as np
 from absl import app, flags
 
-from bert_span.pretraining.corpus.batches import masked_arrays
+from bert_span.pretraining.masking.masked_arrays import masked_arrays
 from bert_span.pretraining.masking.masked_sequence import SequenceMasker
 from bert_span.pretraining.options import MASKING_KINDS, MaskingOptions
 from bert_span.text.vocabulary import load_vocabulary
@@ -35,9 +36,12 @@ def main(unused_argv):
 
 def sequences_per_second(vocabulary, masking, max_seq_length):
   """Masks full sequences and lays them out as batches."""
-  options = MaskingOptions(masking=masking)
-  masker = SequenceMasker(vocabulary, options)
   num_tokens = max_seq_length - 2
+  options = MaskingOptions(masking=masking)
+  options = dataclasses.replace(
+    options, max_predictions=options.budget(num_tokens)
+  )
+  masker = SequenceMasker(vocabulary, options)
   rng = np.random.default_rng(0)
   texts = rng.integers(
     999, len(vocabulary), (_BATCH_SIZE, num_tokens), np.int32
@@ -45,12 +49,7 @@ def sequences_per_second(vocabulary, masking, max_seq_length):
   started = time.process_time()
   for first in range(0, _NUM_SEQUENCES.value, _BATCH_SIZE):
     sequences = [masker(text, 0, first + i) for i, text in enumerate(texts)]
-    masked_arrays(
-      sequences,
-      max_seq_length,
-      options.budget(num_tokens),
-      options.max_boundary_targets,
-    )
+    masked_arrays(sequences, max_seq_length, options)
   batches = -(-_NUM_SEQUENCES.value // _BATCH_SIZE)
   return batches * _BATCH_SIZE / (time.process_time() - started)
 

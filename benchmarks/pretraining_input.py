@@ -85,9 +85,13 @@ def _job_and_dataset(folder):
 
   from bert_span.jobs.training.pretraining_job import PretrainingJob
   from bert_span.presets.encoder_source import EncoderSource
-  from bert_span.pretraining.corpus.text_sources import find_text_files
+  from bert_span.pretraining.corpus.text_sources import find_sources
   from bert_span.pretraining.input import TextInput
-  from bert_span.pretraining.options import MaskingOptions, PretrainingOptions
+  from bert_span.pretraining.options import (
+    MaskingOptions,
+    PretrainingOptions,
+    TextLocation,
+  )
 
   masking = MaskingOptions()
   job = PretrainingJob(
@@ -99,7 +103,7 @@ def _job_and_dataset(folder):
     ),
     PretrainingOptions(train_batch_size=_BATCH_SIZE.value),
   )
-  text = TextInput(find_text_files(_INPUT_FILE.value))
+  text = TextInput(find_sources(TextLocation(_INPUT_FILE.value)))
   return job, job.training_batches(text).dataset(0)
 
 
@@ -107,7 +111,7 @@ def _update(job):
   """A function of a batch that updates the job's model."""
   import tensorflow as tf
 
-  from bert_span.pretraining.pretrainer import (
+  from bert_span.pretraining.heads.loss import (
     pretraining_loss_fn,
     with_batch_weights,
   )

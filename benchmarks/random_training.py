@@ -8,13 +8,12 @@ import tensorflow as tf
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.precision import computing_in
-from bert_span.modeling.recompute import recomputing_layers
-from bert_span.modeling.span_head import SpanHead
-from bert_span.modeling.span_loss import SpanLoss
+from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
+from bert_span.modeling.heads import SpanHead
+from bert_span.modeling.losses import SpanLoss
 from bert_span.modeling.span_model import SpanModel
+from bert_span.pretraining.heads.loss import pretraining_loss_fn
 from bert_span.pretraining.heads.model import PretrainingModel
-from bert_span.pretraining.pretrainer import pretraining_loss_fn
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.options import TrainOptions

@@ -72,8 +72,8 @@ def tensorflow_update(side):
   import tensorflow as tf
 
   from bert_span.heads.span import SPAN_HEAD
-  from bert_span.modeling.precision import computing_in
-  from bert_span.modeling.span_loss import SpanLoss
+  from bert_span.modeling.encoder_modes import computing_in
+  from bert_span.modeling.losses import SpanLoss
   from bert_span.training.optimizer import create_optimizer
   from bert_span.training.step import make_train_step
 
@@ -103,8 +103,8 @@ def jax_update(side):
   import jax
   import keras
 
-  from bert_span.modeling.precision import computing_in
-  from bert_span.modeling.span_loss import SpanLoss
+  from bert_span.modeling.encoder_modes import computing_in
+  from bert_span.modeling.losses import SpanLoss
 
   model = _span_model(side.shape)
   loss = SpanLoss()
@@ -228,7 +228,7 @@ def device_name(name):
 def _span_model(shape):
   from bert_span.modeling.encoder import build_encoder
   from bert_span.modeling.encoder_config import EncoderConfig
-  from bert_span.modeling.span_head import SpanHead
+  from bert_span.modeling.heads import SpanHead
   from bert_span.modeling.span_model import SpanModel
 
   return SpanModel(

@@ -20,7 +20,6 @@ from bert_span.presets.span_config import (
   read_span_config,
   write_span_config,
 )
-from bert_span.presets.tokenizer_files import save_tokenizer
 from bert_span.storage.atomic_file import unfinished_directory
 from bert_span.storage.files import is_remote
 from bert_span.text.options import WindowOptions
@@ -280,7 +279,9 @@ class SpanExtractor(AnswerForms):
     tokenizer = self.preprocessor.tokenizer
     write_selection(directory, selection)
     model_directory.save_span_model(self.model, directory, half_precision)
-    save_tokenizer(directory, tokenizer.vocabulary, tokenizer.do_lower_case)
+    model_directory.save_tokenizer(
+      directory, tokenizer.vocabulary, tokenizer.do_lower_case
+    )
     write_span_config(
       directory,
       tokenizer.do_lower_case,

@@ -14,10 +14,10 @@ import sys
 
 KERAS_CLASSES = {
   "SpanModel": "bert_span.modeling.span_model",
-  "SpanHead": "bert_span.modeling.span_head",
-  "BioHead": "bert_span.modeling.bio_head",
-  "SpanLoss": "bert_span.modeling.span_loss",
-  "BioLoss": "bert_span.modeling.bio_loss",
+  "SpanHead": "bert_span.modeling.heads",
+  "BioHead": "bert_span.modeling.heads",
+  "SpanLoss": "bert_span.modeling.losses",
+  "BioLoss": "bert_span.modeling.losses",
   "WordPieceTokenizer": "bert_span.text.tokenizer",
   "SlidingWindows": "bert_span.text.windows",
   "AnswerPositions": "bert_span.text.answer_positions",
@@ -27,10 +27,10 @@ KERAS_CLASSES = {
   "BertAdamW": "bert_span.training.optimizer",
   "WarmupLinearDecay": "bert_span.training.learning_rate",
   "PretrainingModel": "bert_span.pretraining.heads.model",
-  "MaskedLmHead": "bert_span.pretraining.heads.masked_lm_head",
-  "SpanBoundaryHead": "bert_span.pretraining.heads.span_boundary_head",
-  "PredictionTransform": "bert_span.pretraining.heads.tied_output",
-  "TiedOutput": "bert_span.pretraining.heads.tied_output",
+  "MaskedLmHead": "bert_span.pretraining.heads.token_heads",
+  "SpanBoundaryHead": "bert_span.pretraining.heads.token_heads",
+  "PredictionTransform": "bert_span.pretraining.heads.token_heads",
+  "TiedOutput": "bert_span.pretraining.heads.token_heads",
 }
 
 

@@ -17,8 +17,7 @@ from bert_span.data.labelled_windows import make_training_set
 from bert_span.data.packed_windows import LeftOut
 from bert_span.data.window_labels import WindowLabels
 from bert_span.data.window_records import write_window_records
-from bert_span.pretraining.corpus.masked_copies import masked_copies
-from bert_span.pretraining.corpus.records import write_records
+from bert_span.pretraining.corpus.records import masked_copies, write_records
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import training_examples
 from bert_span.storage.atomic_file import write_json_atomically
@@ -262,11 +261,7 @@ class PretrainingRecordShards:
       shard,
     )
     return write_records(
-      [self.path(shard)],
-      sequences,
-      self.max_seq_length,
-      self.options.max_predictions,
-      self.options.max_boundary_targets,
+      [self.path(shard)], sequences, self.max_seq_length, self.options
     )
 
   def path(self, shard):

@@ -9,9 +9,9 @@ from bert_span.certificate.check import Tally
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import read_bert_config
+from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.inference_encoder import InferenceModel
-from bert_span.modeling.span_head import SpanHead
-from bert_span.modeling.span_loss import SpanLoss
+from bert_span.modeling.losses import SpanLoss
 from bert_span.modeling.span_model import SpanModel, assign_head
 from bert_span.presets.encoder_weights import original_names
 from bert_span.presets.tf1_checkpoint import load_tf1_checkpoint

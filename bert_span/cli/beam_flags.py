@@ -56,7 +56,7 @@ def is_exported(model):
   import tensorflow as tf
 
   from bert_span.beam.answer_source import is_saved_model
-  from bert_span.presets.embedded_model import find_embedded_model
+  from bert_span.presets.installed_models import find_embedded_model
 
   program.check(
     tf.io.gfile.isdir(find_embedded_model(model)),

@@ -14,8 +14,7 @@ from bert_span.fine_tuning.distillation import (
   teachers_digest,
   with_soft_labels,
 )
-from bert_span.modeling.precision import computing_in
-from bert_span.modeling.recompute import recomputing_layers
+from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.storage.log import log_line
 from bert_span.training.devices.strategy import own_folder, scope_of
 from bert_span.training.learning_rate import WarmupLinearDecay

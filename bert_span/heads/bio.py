@@ -28,8 +28,8 @@ from bert_span.heads.answer_head import (
   ServedAnswers,
   best_row,
 )
-from bert_span.modeling.bio_head import BioHead
-from bert_span.modeling.bio_loss import BioLoss
+from bert_span.modeling.heads import BioHead
+from bert_span.modeling.losses import BioLoss
 from bert_span.storage.utf8 import encodable
 
 _DEVELOPMENT_METRICS = ("exact_match_f1", "overlap_f1")

@@ -19,8 +19,8 @@ from bert_span.heads.answer_head import (
   ServedAnswers,
   best_row,
 )
-from bert_span.modeling.span_head import SpanHead
-from bert_span.modeling.span_loss import SpanLoss
+from bert_span.modeling.heads import SpanHead
+from bert_span.modeling.losses import SpanLoss
 
 
 def _make_layer(head_bias):

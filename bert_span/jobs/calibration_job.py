@@ -22,7 +22,7 @@ from bert_span.jobs.calibration_figures import (
   correct_answers,
   figures_as_json,
 )
-from bert_span.presets.embedded_model import find_embedded_model
+from bert_span.presets.installed_models import find_embedded_model
 from bert_span.presets.span_config import (
   CONFIG_FILE,
   read_span_config,

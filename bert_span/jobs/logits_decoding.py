@@ -8,8 +8,8 @@ from bert_span.answers.files.ensemble import decode_saved_logits
 from bert_span.answers.files.logits_file import read_logits
 from bert_span.answers.files.original_no_span import as_original_without_span
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.presets.embedded_model import find_embedded_model
-from bert_span.presets.tokenizer_files import VOCABULARY_FILE
+from bert_span.presets.installed_models import find_embedded_model
+from bert_span.presets.model_directory import VOCABULARY_FILE
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import prediction_examples
 from bert_span.storage.log import log_line

@@ -8,7 +8,6 @@ from bert_span.pretraining.corpus.batches import masked_sequences
 from bert_span.pretraining.corpus.block_stream import BlockStream
 from bert_span.pretraining.corpus.text_sources import find_sources
 from bert_span.pretraining.masking.masked_sequence import SequenceMasker
-from bert_span.pretraining.masking.masked_text import masked_row, masked_text
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import load_vocabulary
 
@@ -31,9 +30,9 @@ def inspect_masking(
     do_lower_case: lower-case the text and strip accents.
     max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
     options: `MaskingOptions`.
-    epoch: whose masks are shown, from 0.
-    max_sequences: that are shown, at most; None for all.
-    output_file: path that gets JSON lines; None prints text.
+    epoch: the epoch whose masks are shown, from 0.
+    max_sequences: maximum number of sequences; None for all.
+    output_file: path for JSON lines; None prints text.
   """
   vocabulary = load_vocabulary(vocab_file)
   stream = BlockStream(
@@ -53,6 +52,66 @@ def inspect_masking(
 
 def _text_lines(sequences, vocabulary, options):
   for number, masked in enumerate(sequences):
-    budget = options.budget(len(masked.original_ids) - 2)
-    first, *lines = masked_text(masked, vocabulary, budget)
+    first, *lines = masked_text(masked, vocabulary, options)
     yield from (f"Sequence {number}: {first}", *lines, "")
+
+
+def masked_row(masked):
+  """A `MaskedSequence` as JSON values.
+
+  Positions count from [CLS], spans are inclusive, and a boundary is None at the
+  edge of the text.
+  """
+  return {
+    "input_ids": masked.original_ids.tolist(),
+    "masked_input_ids": masked.input_ids.tolist(),
+    "spans": [
+      {
+        "span": [span.token_start, span.token_end],
+        "word_count": span.word_count,
+        "drawn_word_counts": list(span.drawn_word_counts),
+        "decision": span.decision,
+        "left_boundary": span.left_boundary,
+        "right_boundary": span.right_boundary,
+      }
+      for span in masked.spans
+    ],
+  }
+
+
+def masked_text(masked, vocabulary, options):
+  """A `MaskedSequence` as lines of text.
+
+  Example:
+
+      8 WordPieces, 2 masked of a budget of 2
+      [CLS] super bowl 50 {the big} game [SEP]
+        4-5: the big -> [MASK] [MASK]
+             2 words, mask, between 50 (3) and game (6)
+  """
+  before = [vocabulary[i] for i in masked.original_ids]
+  after = [vocabulary[i] for i in masked.input_ids]
+  marked = list(before)
+  for span in masked.spans:
+    marked[span.token_start] = "{" + marked[span.token_start]
+    marked[span.token_end] += "}"
+  num_masked = sum(s.token_end - s.token_start + 1 for s in masked.spans)
+  lines = [
+    f"{len(before)} WordPieces, {num_masked} masked of a budget of "
+    f"{options.budget(len(before) - 2)}",
+    " ".join(marked),
+  ]
+  for span in masked.spans:
+    part = slice(span.token_start, span.token_end + 1)
+    place = f"{span.token_start}-{span.token_end}"
+    words = f"{span.word_count} word{'s' if span.word_count > 1 else ''}"
+    left, right = (
+      "none (edge)" if position is None else f"{before[position]} ({position})"
+      for position in (span.left_boundary, span.right_boundary)
+    )
+    lines += [
+      f"  {place}: {' '.join(before[part])} -> {' '.join(after[part])}",
+      f"  {' ' * len(place)}  {words}, {span.decision}, between {left} and "
+      f"{right}",
+    ]
+  return lines

@@ -1,5 +1,1 @@
-"""Encoder, heads, losses and the import of checkpoints; knows no strings.
-
-The model itself, encoder, heads and losses, is written in Keras' own ops and
-runs on any of its backends; what reads and writes files needs TensorFlow.
-"""
+"""Encoder, heads and losses; they know no strings."""

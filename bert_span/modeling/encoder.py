@@ -12,10 +12,10 @@ _KERASHUB_INITIALIZER_RANGE = 0.02
 def build_encoder(config, dtype=None):
   """Builds an encoder with random weights.
 
-  BertBackbone has the original's arithmetic already: GELU in the tanh form,
-  LayerNorm epsilon 1e-12 and normalization after each residual. Two settings
-  of the original it does not take, and they are applied afterwards: a rate of
-  its own for the attention probabilities, and initializer_range.
+  BertBackbone has the original's arithmetic: GELU in the tanh form, LayerNorm
+  epsilon 1e-12 and normalization after each residual. It does not take two of
+  the original's settings, a separate dropout rate for the attention
+  probabilities and initializer_range. They are applied afterwards.
 
   Args:
     config: an EncoderConfig.
@@ -34,7 +34,7 @@ def build_encoder(config, dtype=None):
     num_heads=config.num_heads,
     hidden_dim=config.hidden_dim,
     intermediate_dim=config.intermediate_dim,
-    # A layer built with rate 0 skips dropout for good: build with the higher
+    # A layer built with rate 0 skips dropout forever: build with the higher
     # rate, then lower it where it is too high.
     dropout=max(config.dropout, config.attention_dropout),
     max_sequence_length=config.max_sequence_length,
@@ -43,21 +43,18 @@ def build_encoder(config, dtype=None):
   )
   if config.dropout != config.attention_dropout:
     _set_dropout(backbone, config.dropout, config.attention_dropout)
-  if config.initializer_range != _KERASHUB_INITIALIZER_RANGE:
-    _rescale_matrices(backbone, config.initializer_range)
+  scale = config.initializer_range / _KERASHUB_INITIALIZER_RANGE
+  if scale != 1:
+    # A truncated normal is cut at two deviations, so s times a draw with
+    # deviation d is a draw with deviation s * d.
+    for weight in backbone.weights:
+      if weight.path.endswith(("/kernel", "/embeddings")):
+        weight.assign(weight * scale)
   return backbone
 
 
 def check_sequence_length(backbone, max_seq_length):
-  """Refuses sequences that the encoder has no position embeddings for.
-
-  Args:
-    backbone: a BertBackbone.
-    max_seq_length: WordPieces in the longest window.
-
-  Raises:
-    ValueError: max_seq_length exceeds the position table.
-  """
+  """Refuses windows that the encoder has no position embeddings for."""
   if max_seq_length > backbone.max_sequence_length:
     raise ValueError(
       f"max_seq_length must be at most {backbone.max_sequence_length}, the "
@@ -72,14 +69,9 @@ def attention_dropout(backbone):
 
 
 def with_attention_dropout(backbone, rate):
-  """Gives the encoder a rate of its own for the attention probabilities.
+  """Returns the encoder with another rate on the attention probabilities.
 
-  Args:
-    backbone: a BertBackbone; its weights are kept.
-    rate: the new rate, in [0, 1).
-
-  Returns:
-    The same backbone where the rate is right already, else a copy.
+  It is a copy with the same weights, unless the rate is right already.
   """
   if attention_dropout(backbone) == rate:
     return backbone
@@ -98,21 +90,10 @@ def _set_dropout(backbone, hidden_rate, attention_rate):
     layer.rate = hidden_rate
   for layer in backbone.transformer_layers:
     _attention_dropout_layer(layer).rate = attention_rate
-  backbone.dropout = hidden_rate  # What a preset's config.json will say.
+  backbone.dropout = hidden_rate  # For the config.json of a preset.
 
 
 def _attention_dropout_layer(transformer_layer):
   (attention,) = sublayers(transformer_layer, keras.layers.MultiHeadAttention)
   (dropout,) = sublayers(attention, keras.layers.Dropout)
   return dropout
-
-
-def _rescale_matrices(backbone, initializer_range):
-  """Turns weights drawn with deviation 0.02 into draws with another one.
-
-  A truncated normal is cut at two deviations, so s times a draw with deviation
-  d is a draw with deviation s * d.
-  """
-  for weight in backbone.weights:
-    if weight.path.endswith(("/kernel", "/embeddings")):
-      weight.assign(weight * (initializer_range / _KERASHUB_INITIALIZER_RANGE))

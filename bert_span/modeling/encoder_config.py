@@ -4,47 +4,28 @@ import dataclasses
 
 from bert_span.storage.files import read_json_object
 
-# The original's BertConfig defaults; vocab_size has none.
-_ORIGINAL_DEFAULTS = {
-  "hidden_size": 768,
-  "num_hidden_layers": 12,
-  "num_attention_heads": 12,
-  "intermediate_size": 3072,
-  "hidden_act": "gelu",
-  "hidden_dropout_prob": 0.1,
-  "attention_probs_dropout_prob": 0.1,
-  "max_position_embeddings": 512,
-  # As in the original's class: the released files all say 2.
-  "type_vocab_size": 16,
-  "initializer_range": 0.02,
-}
-# Hugging Face's BertConfig differs in these two.
-_HUGGINGFACE_DEFAULTS = {
-  **_ORIGINAL_DEFAULTS,
-  "type_vocab_size": 2,
-  "vocab_size": 30522,
-}
 # All are computed in the tanh form, which is what the original calls "gelu".
 _GELU_NAMES = ("gelu", "gelu_new", "gelu_pytorch_tanh")
+# The defaults of Hugging Face's BertConfig that differ from the original's.
+_HUGGINGFACE_DEFAULTS = {"type_vocab_size": 2, "vocab_size": 30522}
 
 
 @dataclasses.dataclass(frozen=True)
 class EncoderConfig:
-  """Sizes and rates of a BERT encoder, in KerasHub's words.
+  """Sizes and rates of a BERT encoder under KerasHub's names.
+
+  The defaults are those of the original's BertConfig.
 
   Attributes:
-    vocabulary_size: WordPieces in the vocabulary (vocab_size).
-    num_layers: transformer layers (num_hidden_layers).
-    num_heads: attention heads in a layer (num_attention_heads).
-    hidden_dim: width of a token's vector (hidden_size).
-    intermediate_dim: width inside the feed-forward part (intermediate_size).
-    dropout: rate after embeddings, attention and feed-forward
-      (hidden_dropout_prob).
-    attention_dropout: rate on the attention probabilities
-      (attention_probs_dropout_prob).
-    max_sequence_length: rows of the position table, in WordPieces
-      (max_position_embeddings).
-    num_segments: rows of the segment table (type_vocab_size).
+    vocabulary_size: WordPieces in the vocabulary.
+    num_layers: transformer layers.
+    num_heads: attention heads in a layer.
+    hidden_dim: width of a token's vector.
+    intermediate_dim: width inside the feed-forward part.
+    dropout: rate after embeddings, attention and feed-forward.
+    attention_dropout: rate on the attention probabilities.
+    max_sequence_length: rows of the position table, in WordPieces.
+    num_segments: rows of the segment table; the released files all say 2.
     initializer_range: standard deviation of random weights.
     hidden_act: "gelu" in the tanh form, the only one BertBackbone computes.
   """
@@ -62,105 +43,81 @@ class EncoderConfig:
   hidden_act: str = "gelu"
 
 
+# The keys of the configuration files.
+_SIZES = {
+  "vocabulary_size": "vocab_size",
+  "num_layers": "num_hidden_layers",
+  "num_heads": "num_attention_heads",
+  "hidden_dim": "hidden_size",
+  "intermediate_dim": "intermediate_size",
+  "max_sequence_length": "max_position_embeddings",
+  "num_segments": "type_vocab_size",
+}
+_RATES = {
+  "dropout": "hidden_dropout_prob",
+  "attention_dropout": "attention_probs_dropout_prob",
+}
+
+
 def read_bert_config(path):
-  """Reads the original's bert_config.json.
+  """Reads the original's bert_config.json as an EncoderConfig.
 
-  Missing keys take the original class's defaults, unknown keys are ignored,
-  as the original does.
-
-  Args:
-    path: a file, local or of any tf.io.gfile file system.
-
-  Returns:
-    An EncoderConfig.
-
-  Raises:
-    ValueError: the file is missing, is not JSON, or describes an encoder that
-      cannot be built.
+  As the original does, missing keys take the defaults of its class and unknown
+  keys are ignored. ValueError if the encoder cannot be built.
 
   Source: google-research/bert, modeling.py, BertConfig.
   """
-  return _to_config(read_json_object(path), _ORIGINAL_DEFAULTS, path)
+  return _to_config(read_json_object(path), path)
 
 
 def huggingface_config(values, path):
-  """Reads the same sizes out of a Hugging Face config.json's values."""
-  return _to_config(values, _HUGGINGFACE_DEFAULTS, path)
+  """The EncoderConfig of the values in a Hugging Face config.json."""
+  return _to_config({**_HUGGINGFACE_DEFAULTS, **values}, path)
 
 
-def _to_config(values, defaults, path):
+def _to_config(values, path):
   """Checks the values of a configuration file and renames them."""
-  values = {**defaults, **values}
   if "vocab_size" not in values:
     raise ValueError(
       f'{path} lacks the key "vocab_size". Is it a BERT configuration? '
-      f"Received the keys: {', '.join(sorted(values.keys() - defaults.keys()))}"
+      f"Received the keys: {', '.join(sorted(values))}"
     )
 
-  def size(key):
-    return _checked_size(values[key], key, path)
+  def check(is_right, key, rule):
+    if not is_right:
+      raise ValueError(
+        f"{path}: {key} must be {rule}. Received: {values[key]!r}"
+      )
 
-  def rate(key):
-    return _checked_rate(values[key], key, path)
-
-  config = EncoderConfig(
-    vocabulary_size=size("vocab_size"),
-    num_layers=size("num_hidden_layers"),
-    num_heads=size("num_attention_heads"),
-    hidden_dim=size("hidden_size"),
-    intermediate_dim=size("intermediate_size"),
-    dropout=rate("hidden_dropout_prob"),
-    attention_dropout=rate("attention_probs_dropout_prob"),
-    max_sequence_length=size("max_position_embeddings"),
-    num_segments=size("type_vocab_size"),
-    initializer_range=_checked_number(
-      values["initializer_range"], "initializer_range", path
-    ),
-    hidden_act=values["hidden_act"],
-  )
-  _check_relations(config, path)
-  return config
-
-
-def _check_relations(config, path):
+  fields = {}
+  for field, key in _SIZES.items():
+    if key in values:
+      size = fields[field] = values[key]
+      is_size = type(size) is int and size >= 1
+      check(is_size, key, "a whole number of at least 1")
+  for field, key in _RATES.items():
+    if key in values:
+      # As the original's dropout(), which takes None.
+      rate = fields[field] = 0.0 if values[key] is None else values[key]
+      is_rate = type(rate) in (int, float) and 0 <= rate < 1
+      check(is_rate, key, "a number of at least 0 and below 1")
+  if (key := "initializer_range") in values:
+    deviation = fields[key] = values[key]
+    is_deviation = type(deviation) in (int, float) and deviation > 0
+    check(is_deviation, key, "a number above 0")
+  if (key := "hidden_act") in values:
+    fields[key] = values[key]
+    check(
+      values[key] in _GELU_NAMES,
+      key,
+      f"one of {', '.join(_GELU_NAMES)}, because the encoder computes the tanh "
+      "form of GELU as the original does",
+    )
+  config = EncoderConfig(**fields)
   if config.hidden_dim % config.num_heads:
     raise ValueError(
       f"{path}: hidden_size must be a multiple of num_attention_heads. "
       f"Received: hidden_size={config.hidden_dim}, "
       f"num_attention_heads={config.num_heads}"
     )
-  if config.hidden_act not in _GELU_NAMES:
-    raise ValueError(
-      f"{path}: hidden_act must be one of {', '.join(_GELU_NAMES)}; the "
-      "encoder computes the tanh form of GELU, as the original does. "
-      f"Received: {config.hidden_act!r}"
-    )
-  if config.initializer_range <= 0:
-    raise ValueError(
-      f"{path}: initializer_range must be above 0. "
-      f"Received: {config.initializer_range}"
-    )
-
-
-def _checked_size(value, key, path):
-  if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-    raise ValueError(
-      f"{path}: {key} must be a whole number of at least 1. Received: {value!r}"
-    )
-  return value
-
-
-def _checked_number(value, key, path):
-  if isinstance(value, bool) or not isinstance(value, (int, float)):
-    raise ValueError(f"{path}: {key} must be a number. Received: {value!r}")
-  return float(value)
-
-
-def _checked_rate(value, key, path):
-  value = 0.0 if value is None else value  # As in the original's dropout().
-  rate = _checked_number(value, key, path)
-  if not 0 <= rate < 1:
-    raise ValueError(
-      f"{path}: {key} must be at least 0 and below 1. Received: {value!r}"
-    )
-  return rate
+  return config

@@ -1,8 +1,8 @@
-"""The encoder without training: KerasHub's numbers from fewer, larger ops.
+"""The encoder for inference: KerasHub's numbers from fewer, larger ops.
 
-KerasHub's layers multiply by Einsum on three axes. Here the tokens of all
-windows are the rows of one matrix [tokens, hidden], the form in which
-TensorFlow on a CPU computes a product, its bias and its GELU as one op.
+KerasHub's layers multiply by Einsum over three axes. Here the tokens of all
+windows are the rows of one matrix [tokens, hidden], for which TensorFlow on a
+CPU computes a product, its bias and its GELU as one op.
 """
 
 import tensorflow as tf
@@ -14,29 +14,24 @@ _MASKED_SCORE = -1e9
 
 
 class InferenceEncoder(tf.Module):
-  """Gives the sequence_output of a backbone that is not being trained.
+  """Computes the sequence_output of a backbone that is not being trained.
 
-  It reads the backbone's own variables: the weights exist once, and each call
-  sees them as training left them. Its arithmetic has the precision that the
-  backbone had when it was made; LayerNorm and softmax are float32 always.
-
-  All that is padding in a window gets no attention. The vectors of a window of
-  nothing but padding have no meaning.
+  It reads the backbone's own variables, so the weights exist once and each call
+  sees their current values. It computes in the precision that the backbone had
+  when this object was made; LayerNorm and softmax are always float32. The
+  vectors of a window that is all padding have no meaning.
 
   Args:
     backbone: a keras_hub.models.BertBackbone.
 
-  Call arguments:
-    inputs: dict of token_ids, segment_ids and padding_mask, see `SpanModel`.
-
-  Returns:
-    [batch, seq_length, hidden] in the backbone's compute_dtype.
+  Call arguments and result are those of the backbone: a dict of token_ids,
+  segment_ids and padding_mask to [batch, seq_length, hidden].
   """
 
   def __init__(self, backbone):
     super().__init__(name="inference_encoder")
-    # Raw variables only: what a tf.Module holds of Keras is exported without
-    # its values.
+    # Raw variables only: a tf.Module that holds Keras objects is exported
+    # without their values.
     self._weights = {
       weight.path: weight.value
       for weight in backbone.weights
@@ -89,14 +84,14 @@ class InferenceEncoder(tf.Module):
       )
       for part in ("query", "key", "value")
     )
-    # Scaled before the product, which float16 might not hold otherwise.
+    # Scaled before the product, which may overflow in float16 otherwise.
     scores = tf.matmul(query * head_size**-0.5, key, transpose_b=True)
     weights = tf.nn.softmax(tf.cast(scores, tf.float32) + mask)
-    found = tf.matmul(tf.cast(weights, self._dtype), value)
-    found = tf.transpose(found, [0, 2, 1, 3])
+    heads = tf.matmul(tf.cast(weights, self._dtype), value)
+    heads = tf.transpose(heads, [0, 2, 1, 3])
     return self._dense(
       f"{name}/attention_output",
-      tf.reshape(found, [-1, num_heads * head_size]),  # [tokens, hidden]
+      tf.reshape(heads, [-1, num_heads * head_size]),  # [tokens, hidden]
     )
 
   def _dense(self, name, inputs):
@@ -127,19 +122,9 @@ class InferenceEncoder(tf.Module):
 
 
 class InferenceModel(tf.Module):
-  """Gives the logits of a `SpanModel` that is not being trained.
+  """Computes the logits of a `SpanModel` that is not being trained.
 
-  Args:
-    model: a `SpanModel`.
-
-  Attributes:
-    logit_names: the model's.
-
-  Call arguments:
-    inputs: see `SpanModel`.
-
-  Returns:
-    Dict by logit_names.
+  Inputs and outputs are those of `SpanModel`.
   """
 
   def __init__(self, model):

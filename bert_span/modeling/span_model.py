@@ -11,18 +11,17 @@ from bert_span.modeling.encoder import (
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class SpanModel(keras.Model):
-  """Logits for windows of question and context, with any head.
+  """An encoder with a head: logits for windows of question and context.
+
+  All variables exist as soon as the model does, so an optimizer can be built at
+  once.
 
   Args:
     backbone: a keras_hub.models.BertBackbone.
-    head: a layer from the encoder's vectors, float [batch, seq_length,
-      hidden], to one tensor or a tuple of tensors, whose names its attribute
-      logit_names holds in the same order: a SpanHead or a BioHead.
+    head: a SpanHead, a BioHead or another layer that maps the encoder's
+      vectors, float [batch, seq_length, hidden], to one tensor or a tuple of
+      tensors. Its attribute logit_names names them in order.
     **kwargs: passed to keras.Model.
-
-  Attributes:
-    backbone: the encoder.
-    head: the head; its name tells the kinds of models apart.
 
   Call arguments:
     inputs: dict of token_ids, segment_ids and padding_mask, each int32
@@ -31,9 +30,6 @@ class SpanModel(keras.Model):
   Returns:
     dict from logit_names to float32 tensors: start_logits and end_logits
     [batch, seq_length], or tag_logits [batch, seq_length, 3].
-
-  All variables exist once the model does, so an optimizer can be built at
-  once.
 
   Example:
 
@@ -90,7 +86,7 @@ class SpanModel(keras.Model):
 
 
 def named_logits(head, sequence_output):
-  """The logits of a head as a dict by its logit_names."""
+  """The logits of a head, as a dict by its logit_names."""
   logits = head(sequence_output)
   if not isinstance(logits, tuple):
     logits = (logits,)
@@ -98,16 +94,13 @@ def named_logits(head, sequence_output):
 
 
 def assign_head(model, tensors):
-  """Fills the head with trained weights.
+  """Fills the head of a SpanModel with trained weights.
 
   Args:
     model: a SpanModel.
-    tensors: dict from the name of each of the head's weights, such as
-      "kernel", to its values. A SpanHead's bias is 0 where there is none.
-
-  Raises:
-    ValueError: the head has no bias while the weights do, a weight is missing,
-      or a shape differs.
+    tensors: dict from the names of the head's weights, such as "kernel", to
+      arrays. A SpanHead's bias becomes 0 if it is missing. ValueError if they
+      do not fit.
   """
   head = model.head
   weights = {weight.name: weight for weight in head.weights}

@@ -1,4 +1,4 @@
-"""Where a program's model comes from, as its flags say."""
+"""Where a program's model comes from."""
 
 import dataclasses
 import hashlib
@@ -9,7 +9,7 @@ import numpy as np
 from bert_span.presets import load_pretrained
 from bert_span.text.vocabulary import load_vocabulary
 
-# As run_squad: the released checkpoints tell by name whether they are cased.
+# As run_squad: the names of released checkpoints say whether they are cased.
 _UNCASED_NAME = re.compile(r"uncased_L-|multilingual_L-|chinese_L-")
 _CASED_NAME = re.compile(r"(?<!un)cased_L-")
 
@@ -33,18 +33,12 @@ class EncoderSource:
   do_lower_case: bool | None = None
 
   def load(self, dtype=None):
-    """Loads the encoder.
+    """Loads the encoder as a LoadedEncoder; ValueError if there is none.
 
     Args:
       dtype: a Keras dtype policy or its name; None is Keras' current one.
-
-    Returns:
-      A LoadedEncoder.
-
-    Raises:
-      ValueError: there is no such source.
     """
-    _check_case(self)
+    self._check_case()
     if self.preset:
       return load_pretrained.load_pretrained(self.preset, dtype)
     return load_pretrained.load_original(
@@ -52,15 +46,10 @@ class EncoderSource:
     )
 
   def weights_digest(self, loaded):
-    """SHA-256 of the weights that a loaded encoder came with.
+    """SHA-256 of the weights of a LoadedEncoder that is not trained yet.
 
-    A run is not to be continued from other ones, wherever the files lie.
-
-    Args:
-      loaded: `LoadedEncoder` of this source, not yet trained.
-
-    Returns:
-      str; None where the weights are random: they follow from the seed.
+    A run must be continued from the same weights, wherever the files are. None
+    for random weights, which follow from the seed.
     """
     if not (self.preset or self.init_checkpoint):
       return None
@@ -74,11 +63,7 @@ class EncoderSource:
     return digest.hexdigest()
 
   def vocabulary(self, loaded):
-    """The vocabulary that belongs to a loaded encoder, a list of tokens.
-
-    Raises:
-      ValueError: there is none.
-    """
+    """The vocabulary of a LoadedEncoder, a list of tokens."""
     vocab_file = self.vocab_file or loaded.vocabulary_path
     if not vocab_file:
       raise ValueError(
@@ -87,11 +72,7 @@ class EncoderSource:
     return load_vocabulary(vocab_file)
 
   def lower_case(self, loaded):
-    """Whether text is lower-cased for a loaded encoder.
-
-    Raises:
-      ValueError: the flag contradicts the model.
-    """
+    """Whether text is lower-cased for a LoadedEncoder."""
     if self.do_lower_case is None:
       return True if loaded.lower_case is None else loaded.lower_case
     if loaded.lower_case not in (None, self.do_lower_case):
@@ -102,18 +83,17 @@ class EncoderSource:
       )
     return self.do_lower_case
 
-
-def _check_case(source):
-  """Refuses a case that contradicts the name of a released checkpoint."""
-  checkpoint = source.init_checkpoint or ""
-  lower = source.do_lower_case is not False
-  if lower and _CASED_NAME.search(checkpoint):
-    raise ValueError(
-      f"--init_checkpoint={checkpoint} is a cased model, but do_lower_case is "
-      "true. Give --do_lower_case=false."
-    )
-  if not lower and _UNCASED_NAME.search(checkpoint):
-    raise ValueError(
-      f"--init_checkpoint={checkpoint} is an uncased model, but "
-      "--do_lower_case=false was given. Leave it out."
-    )
+  def _check_case(self):
+    """Refuses a case that contradicts the name of a released checkpoint."""
+    checkpoint = self.init_checkpoint or ""
+    lower = self.do_lower_case is not False
+    if lower and _CASED_NAME.search(checkpoint):
+      raise ValueError(
+        f"--init_checkpoint={checkpoint} is a cased model, but do_lower_case "
+        "is true. Give --do_lower_case=false."
+      )
+    if not lower and _UNCASED_NAME.search(checkpoint):
+      raise ValueError(
+        f"--init_checkpoint={checkpoint} is an uncased model, but "
+        "--do_lower_case=false was given. Leave it out."
+      )

@@ -6,40 +6,18 @@ import os
 
 import tensorflow as tf
 
-from bert_span.presets.embedded_model import find_embedded_model
+from bert_span.presets.installed_models import find_embedded_model
 from bert_span.storage.atomic_file import write_text_atomically
 
 CONFIG_FILE = "span_config.json"
 _FORMAT_VERSION = 1
 
 
-def write_span_config(
-  directory, do_lower_case, window_options, decoder_options, head
-):
-  """Writes span_config.json into a model directory.
-
-  Args:
-    directory: the model directory.
-    do_lower_case: whether text is lower-cased and loses its accents.
-    window_options: `WindowOptions`.
-    decoder_options: those of the head.
-    head: name of the `AnswerHead`.
-  """
-  config = span_config(do_lower_case, window_options, decoder_options, head)
-  write_text_atomically(
-    os.path.join(directory, CONFIG_FILE), json.dumps(config, indent=2) + "\n"
-  )
-
-
 def span_config(do_lower_case, window_options, decoder_options, head):
-  """What a model says about text and answers, as JSON can hold it.
+  """What a model says about text and answers, a dict of JSON values.
 
-  Args:
-    do_lower_case, window_options, decoder_options, head: see
-      `write_span_config`.
-
-  Returns:
-    Dict of format, head, do_lower_case, window, decoder.
+  `decoder_options` are those of the head, and `head` is the name of the
+  `AnswerHead`.
   """
   return {
     "format": _FORMAT_VERSION,
@@ -50,54 +28,41 @@ def span_config(do_lower_case, window_options, decoder_options, head):
   }
 
 
-def update_decoder(directory, values):
-  """Changes decoding options in a model directory's span_config.json.
-
-  Args:
-    directory: a model directory that has the file.
-    values: dict of option to its new value; the others stay.
-  """
-  config = read_span_config(directory)
-  config["decoder"] = {**config["decoder"], **values}
-  write_text_atomically(
-    os.path.join(directory, CONFIG_FILE), json.dumps(config, indent=2) + "\n"
+def write_span_config(
+  directory, do_lower_case, window_options, decoder_options, head
+):
+  """Writes a `span_config` into a model directory."""
+  _write(
+    directory,
+    span_config(do_lower_case, window_options, decoder_options, head),
   )
 
 
+def update_decoder(directory, values):
+  """Changes some decoding options in a model directory's span_config.json."""
+  config = read_span_config(directory)
+  config["decoder"] = {**config["decoder"], **values}
+  _write(directory, config)
+
+
 def read_span_config(directory):
-  """Reads a model directory's span_config.json.
+  """Reads a `span_config`; None if the directory has none.
 
-  Args:
-    directory: any path of tf.io.gfile, or a name: of a model that comes with
-      the package, or of something that is no directory.
-
-  Returns:
-    Dict of format, head, do_lower_case, window, decoder; None where there is
-    no such file.
-
-  Raises:
-    ValueError: the file is damaged, or of a later version.
+  `directory` is any path of tf.io.gfile, or the name of a model that comes with
+  the package. ValueError if the file is damaged, or of a later version.
   """
   path = os.path.join(find_embedded_model(directory), CONFIG_FILE)
-  if not _exists(path):
+  try:
+    if not tf.io.gfile.exists(path):
+      return None
+  except tf.errors.UnimplementedError:  # A handle such as hf://, no file.
     return None
   with tf.io.gfile.GFile(path) as file:
     return parse_span_config(file.read(), path)
 
 
 def parse_span_config(text, path):
-  """Reads the text of a span_config.json.
-
-  Args:
-    text: str.
-    path: where it stands, for messages.
-
-  Returns:
-    Dict of format, head, do_lower_case, window, decoder.
-
-  Raises:
-    ValueError: the text is damaged, or of a later version.
-  """
+  """The `span_config` in a text; `path` is its location, for messages."""
   try:
     config = json.loads(text)
   except ValueError as error:
@@ -108,15 +73,14 @@ def parse_span_config(text, path):
     config = {}
   if config.get("format") != _FORMAT_VERSION or "head" not in config:
     raise ValueError(
-      f"{path}: format {config.get('format')!r} with head "
-      f"{config.get('head')!r} is not known to this version of bert_span, "
-      f"which reads format {_FORMAT_VERSION}. Update bert_span."
+      f"{path}: this version of bert_span reads format {_FORMAT_VERSION} with "
+      f"a head. Received: format {config.get('format')!r} with head "
+      f"{config.get('head')!r}. Update bert_span."
     )
   return config
 
 
-def _exists(path):
-  try:
-    return tf.io.gfile.exists(path)
-  except tf.errors.UnimplementedError:  # A handle such as hf://, no file.
-    return False
+def _write(directory, config):
+  write_text_atomically(
+    os.path.join(directory, CONFIG_FILE), json.dumps(config, indent=2) + "\n"
+  )

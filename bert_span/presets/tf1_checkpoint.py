@@ -2,19 +2,18 @@
 
 import tensorflow as tf
 
-from bert_span.presets import encoder_weights
+from bert_span.presets.encoder_weights import fill_encoder
 
-_PREFIX = "bert/"
 _HEAD_KERNEL = "cls/squad/output_weights"
 _HEAD_BIAS = "cls/squad/output_bias"
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
 def load_tf1_checkpoint(backbone, checkpoint):
-  """Fills an encoder from a checkpoint of the original code.
+  """Fills a BertBackbone from a checkpoint of the original code.
 
-  Names that are no part of the encoder or of the span head (the optimizer's
-  adam_m and adam_v, global_step, cls/predictions) are passed over.
+  Other tensors are ignored (the optimizer's adam_m and adam_v, global_step,
+  cls/predictions).
 
   Args:
     backbone: a BertBackbone of the checkpoint's sizes.
@@ -22,13 +21,7 @@ def load_tf1_checkpoint(backbone, checkpoint):
       latest checkpoint is taken; any tf.io.gfile file system.
 
   Returns:
-    The fine-tuned span head as `LoadedEncoder` holds it: "span_head" with
-    kernel float32 [hidden, 2] and bias float32 [2]; {} for a checkpoint
-    without one.
-
-  Raises:
-    ValueError: there is no such checkpoint, or a weight is missing or has
-      another shape.
+    The span head of a fine-tuned checkpoint, as `LoadedEncoder` has it, or {}.
   """
   reader = _open_checkpoint(checkpoint)
   shapes = reader.get_variable_to_shape_map()
@@ -37,59 +30,44 @@ def load_tf1_checkpoint(backbone, checkpoint):
       f"{checkpoint} is a TensorFlow 2 object checkpoint. Give one of the "
       "original code, with names such as bert/embeddings/word_embeddings."
     )
-  names = _stored_names(backbone.num_layers, shapes, checkpoint)
-  encoder_weights.assign_encoder_weights(
-    backbone, reader.get_tensor, names, checkpoint
+  fill_encoder(
+    backbone,
+    shapes,
+    reader.get_tensor,
+    lambda original: [f"bert/{original}"],
+    checkpoint,
   )
-  return _read_heads(reader, shapes, backbone.hidden_dim, checkpoint)
-
-
-def _open_checkpoint(checkpoint):
-  for ending in (".index", ".meta", ".data-00000-of-00001"):
-    if checkpoint.endswith(ending):
-      raise ValueError(
-        f"init_checkpoint names a set of files by what their names share: "
-        f"give {checkpoint[: -len(ending)]}. Received: {checkpoint}"
-      )
-  if checkpoint.endswith((".bin", ".pt", ".pth", ".pkl", ".safetensors")):
-    raise ValueError(
-      "init_checkpoint must be a TensorFlow 1 checkpoint. Weights of Hugging "
-      "Face are read as safetensors out of their directory: give it as "
-      f"--preset. Pickled weights are not read. Received: {checkpoint}"
-    )
-  try:
-    return tf.train.load_checkpoint(checkpoint)
-  except (ValueError, RuntimeError, tf.errors.OpError) as error:
-    raise ValueError(
-      f"Cannot read the checkpoint {checkpoint}: {error} It should stand "
-      f"beside {checkpoint}.index and {checkpoint}.data-00000-of-00001."
-    ) from error
-
-
-def _stored_names(num_layers, shapes, checkpoint):
-  """The name of each weight in the checkpoint, by the weight's path."""
-  names, missing = {}, []
-  for path, original in encoder_weights.original_names(num_layers).items():
-    if _PREFIX + original in shapes:
-      names[path] = _PREFIX + original
-    elif path not in encoder_weights.POOLER:
-      missing.append(_PREFIX + original)
-  if missing:
-    raise encoder_weights.missing_names_error(checkpoint, missing, shapes)
-  encoder_weights.report_missing_pooler(names, checkpoint)
-  return names
-
-
-def _read_heads(reader, shapes, hidden_dim, checkpoint):
   if _HEAD_KERNEL not in shapes:
     return {}
-  if shapes[_HEAD_KERNEL] != [2, hidden_dim]:
+  if shapes[_HEAD_KERNEL] != [2, backbone.hidden_dim]:
     raise ValueError(
-      f"{checkpoint}: {_HEAD_KERNEL} must have the shape [2, {hidden_dim}]. "
-      f"Received: {shapes[_HEAD_KERNEL]}"
+      f"{checkpoint}: {_HEAD_KERNEL} must have the shape "
+      f"[2, {backbone.hidden_dim}]. Received: {shapes[_HEAD_KERNEL]}"
     )
   # [2, hidden] -> [hidden, 2]
   tensors = {"kernel": reader.get_tensor(_HEAD_KERNEL).T}
   if _HEAD_BIAS in shapes:
     tensors["bias"] = reader.get_tensor(_HEAD_BIAS)
   return {"span_head": tensors}
+
+
+def _open_checkpoint(checkpoint):
+  for ending in (".index", ".meta", ".data-00000-of-00001"):
+    if checkpoint.endswith(ending):
+      raise ValueError(
+        "init_checkpoint must be the common prefix of a checkpoint's files: "
+        f"{checkpoint[: -len(ending)]}. Received: {checkpoint}"
+      )
+  if checkpoint.endswith((".bin", ".pt", ".pth", ".pkl", ".safetensors")):
+    raise ValueError(
+      "init_checkpoint must be a TensorFlow 1 checkpoint. Hugging Face weights "
+      "are read as safetensors: give their directory as --preset. Pickled "
+      f"weights are not read. Received: {checkpoint}"
+    )
+  try:
+    return tf.train.load_checkpoint(checkpoint)
+  except (ValueError, RuntimeError, tf.errors.OpError) as error:
+    raise ValueError(
+      f"Cannot read the checkpoint {checkpoint}: {error} Its files should be "
+      f"{checkpoint}.index and {checkpoint}.data-00000-of-00001."
+    ) from error

@@ -1,10 +1,13 @@
-"""What a pre-training reads, as batches: running text, or masked records."""
+"""Batches for pre-training, from running text or from masked records."""
 
 import dataclasses
 
 import tensorflow as tf
 
-from bert_span.pretraining.corpus.batches import EvaluationBatches, TextBatches
+from bert_span.pretraining.corpus.batches import (
+  TextBatches,
+  evaluation_batches,
+)
 from bert_span.pretraining.corpus.block_stream import BlockStream, ChunkPlaces
 from bert_span.pretraining.corpus.records import RecordBatches
 from bert_span.pretraining.masking.masked_sequence import SequenceMasker
@@ -15,7 +18,7 @@ from bert_span.text.vocabulary import vocabulary_sha256
 
 @dataclasses.dataclass(frozen=True)
 class TextInput:
-  """What is read.
+  """The input of a run.
 
   Attributes:
     sources: list of `TextFile` or `TfdsShard`, or of paths of record files.
@@ -43,54 +46,34 @@ class PretrainingInput:
   masking: MaskingOptions
 
   def training_batches(self, text, batch_size, places_path=None):
-    """Endless batches, shuffled, of masks that change with the epoch.
+    """Endless batches, shuffled and masked anew every epoch.
 
     Args:
       text: `TextInput`.
       batch_size: sequences in a batch.
-      places_path: file that notes where chunks of text begin; None for none.
-
-    Returns:
-      `TextBatches` or `RecordBatches`.
+      places_path: file of `ChunkPlaces`; None for none.
     """
-    seed = self.masking.seed
     if text.are_records:
-      return RecordBatches(text.sources, batch_size, *self._lengths, seed)
+      return self._record_batches(text, batch_size)
     return TextBatches(
-      self._stream(text, seed),
+      self._stream(text, self.masking.seed),
       SequenceMasker(self.vocabulary, self.masking),
       batch_size,
-      *self._lengths,
-      seed,
       ChunkPlaces(places_path, self.fingerprint(text)),
     )
 
   def evaluation_batches(self, text, batch_size):
-    """One epoch, in order, of fixed masks.
-
-    Args:
-      text: `TextInput`.
-      batch_size: sequences in a batch.
-
-    Returns:
-      Iterable of the dicts of `masked_arrays`.
-    """
+    """An iterable of the batches of one epoch, in order, with fixed masks."""
     if text.are_records:
-      batches = self.training_batches(text, batch_size)
-      return batches.evaluation_dataset()
-    return EvaluationBatches(
+      return self._record_batches(text, batch_size).evaluation_dataset()
+    return evaluation_batches(
       self._stream(text, None),
       SequenceMasker(self.vocabulary, self.masking),
       batch_size,
-      *self._lengths,
     )
 
   def fingerprint(self, text):
-    """What decides the batches, as a dict of JSON values.
-
-    Args:
-      text: `TextInput`.
-    """
+    """A dict of the JSON values that the batches depend on."""
     paths = [getattr(source, "path", source) for source in text.sources]
     return {
       "max_seq_length": self.max_seq_length,
@@ -100,13 +83,18 @@ class PretrainingInput:
       "input": [[path, _size(path)] for path in paths],
     }
 
+  def _record_batches(self, text, batch_size):
+    return RecordBatches(
+      text.sources,
+      batch_size,
+      self.max_seq_length,
+      self.masking.max_predictions,
+      self.masking.seed,
+    )
+
   def _stream(self, text, seed):
     tokenizer = WordPieceTokenizer(self.vocabulary, self.lower_case)
     return BlockStream(text.sources, tokenizer, self.max_seq_length, seed)
-
-  @property
-  def _lengths(self):
-    return self.max_seq_length, self.masking.max_predictions
 
 
 def _size(path):

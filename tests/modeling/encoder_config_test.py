@@ -5,6 +5,7 @@ import json
 import keras
 import numpy as np
 import pytest
+from tiny_encoder import INPUTS, tiny_encoder
 
 from bert_span.modeling import encoder
 from bert_span.modeling.encoder_config import (
@@ -28,10 +29,6 @@ def _write(tmp_path, values):
   path = tmp_path / "bert_config.json"
   path.write_text(json.dumps(values), encoding="utf-8")
   return str(path)
-
-
-def _config(**values):
-  return huggingface_config({**_TINY, **values}, "config.json")
 
 
 def test_all_sizes_are_read_and_unknown_keys_ignored(tmp_path):
@@ -59,22 +56,11 @@ def test_all_sizes_are_read_and_unknown_keys_ignored(tmp_path):
 
 def test_missing_keys_take_the_originals_defaults(tmp_path):
   config = read_bert_config(_write(tmp_path, {"vocab_size": 30522}))
-  assert config == EncoderConfig(
-    vocabulary_size=30522,
-    num_layers=12,
-    num_heads=12,
-    hidden_dim=768,
-    intermediate_dim=3072,
-    dropout=0.1,
-    attention_dropout=0.1,
-    max_sequence_length=512,
-    num_segments=16,
-    initializer_range=0.02,
-    hidden_act="gelu",
-  )
-
-
-def test_hugging_face_has_other_defaults():
+  assert (config.num_layers, config.num_heads) == (12, 12)
+  assert (config.hidden_dim, config.intermediate_dim) == (768, 3072)
+  assert (config.dropout, config.attention_dropout) == (0.1, 0.1)
+  assert (config.max_sequence_length, config.num_segments) == (512, 16)
+  assert (config.initializer_range, config.hidden_act) == (0.02, "gelu")
   config = huggingface_config({}, "config.json")
   assert (config.vocabulary_size, config.num_segments) == (30522, 2)
 
@@ -83,13 +69,14 @@ def test_hugging_face_has_other_defaults():
   ("changes", "message"),
   [
     ({"hidden_size": 9}, "hidden_size=9, num_attention_heads=2"),
-    ({"hidden_act": "relu"}, "tanh form of GELU.*Received: 'relu'"),
-    ({"vocab_size": "many"}, "vocab_size must be a whole number"),
-    ({"num_hidden_layers": 0}, "num_hidden_layers.*at least 1. Received: 0"),
-    ({"type_vocab_size": True}, "type_vocab_size.*Received: True"),
-    ({"hidden_dropout_prob": 1.0}, "below 1. Received: 1.0"),
-    ({"hidden_dropout_prob": "x"}, "must be a number. Received: 'x'"),
-    ({"initializer_range": 0}, "initializer_range must be above 0"),
+    ({"hidden_act": "relu"}, "hidden_act.*'relu'"),
+    ({"vocab_size": "many"}, "vocab_size.*'many'"),
+    ({"num_hidden_layers": 0}, "num_hidden_layers.* 0"),
+    ({"type_vocab_size": True}, "type_vocab_size.*True"),
+    ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob.*1.0"),
+    ({"hidden_dropout_prob": "x"}, "hidden_dropout_prob.*'x'"),
+    ({"initializer_range": 0}, "initializer_range.* 0"),
+    ({"initializer_range": "x"}, "initializer_range.*'x'"),
   ],
 )
 def test_impossible_settings_are_refused_by_name(tmp_path, changes, message):
@@ -101,26 +88,17 @@ def test_impossible_settings_are_refused_by_name(tmp_path, changes, message):
 
 def test_missing_vocab_size_is_refused(tmp_path):
   path = _write(tmp_path, {"hidden_size": 8, "d_model": 4})
-  with pytest.raises(ValueError, match=r'lacks the key "vocab_size".*d_model'):
+  with pytest.raises(ValueError, match=r'"vocab_size".*d_model'):
     read_bert_config(path)
-
-
-@pytest.mark.parametrize("content", [b"{", b"\xff{}", b"[1]"])
-def test_file_that_is_no_json_object_is_refused(tmp_path, content):
-  path = tmp_path / "bert_config.json"
-  path.write_bytes(content)
-  with pytest.raises(ValueError, match=r"bert_config\.json"):
-    read_bert_config(str(path))
 
 
 def test_missing_file_is_named(tmp_path):
-  path = str(tmp_path / "none.json")
   with pytest.raises(OSError, match=r"none\.json"):
-    read_bert_config(path)
+    read_bert_config(str(tmp_path / "none.json"))
 
 
 def test_encoder_uses_tanh_gelu_and_the_originals_epsilon():
-  layer = encoder.build_encoder(_config()).transformer_layers[0]
+  layer = tiny_encoder().transformer_layers[0]
   # GELU(1) is 0.841192 in the tanh form and 0.841345 in the erf form.
   gelu = layer.activation(np.array([1.0], "float32"))
   np.testing.assert_allclose(gelu, [0.841192], atol=1e-6)
@@ -130,9 +108,7 @@ def test_encoder_uses_tanh_gelu_and_the_originals_epsilon():
 @pytest.mark.parametrize("rates", [(0.1, 0.1), (0.2, 0.0), (0.0, 0.3)])
 def test_hidden_and_attention_dropout_have_their_own_rates(rates):
   hidden, attention = rates
-  backbone = encoder.build_encoder(
-    _config(hidden_dropout_prob=hidden, attention_probs_dropout_prob=attention)
-  )
+  backbone = tiny_encoder(dropout=hidden, attention_dropout=attention)
   assert backbone.dropout == backbone.embeddings_dropout.rate == hidden
   assert encoder.attention_dropout(backbone) == attention
   changed = encoder.with_attention_dropout(backbone, 0.4)
@@ -144,14 +120,10 @@ def test_hidden_and_attention_dropout_have_their_own_rates(rates):
 
 
 def test_attention_dropout_alone_makes_training_random():
-  backbone = encoder.build_encoder(
-    _config(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.5)
-  )
-  ids = np.array([[1, 2, 3, 4]], "int32")
-  inputs = {"token_ids": ids, "segment_ids": ids * 0, "padding_mask": ids}
+  backbone = tiny_encoder(dropout=0.0, attention_dropout=0.5)
 
   def output(training):
-    return np.array(backbone(inputs, training=training)["sequence_output"])
+    return np.array(backbone(INPUTS, training=training)["sequence_output"])
 
   np.testing.assert_array_equal(output(False), output(False))
   assert np.abs(output(True) - output(False)).max() > 1e-4
@@ -159,9 +131,7 @@ def test_attention_dropout_alone_makes_training_random():
 
 def test_random_matrices_have_the_configured_deviation():
   keras.utils.set_random_seed(3)
-  backbone = encoder.build_encoder(
-    _config(vocab_size=2000, initializer_range=0.2)
-  )
+  backbone = tiny_encoder(vocabulary_size=2000, initializer_range=0.2)
   weights = {weight.path: weight.numpy() for weight in backbone.weights}
   table = weights["token_embedding/embeddings"]
   assert 0.172 < table.std() < 0.180  # 0.88 of it, being cut at 2 deviations
@@ -174,7 +144,7 @@ def test_random_matrices_have_the_configured_deviation():
 
 
 def test_window_longer_than_the_position_table_is_refused():
-  backbone = encoder.build_encoder(_config())
+  backbone = tiny_encoder()
   encoder.check_sequence_length(backbone, 6)
   with pytest.raises(ValueError, match=r"at most 6.*Received: 7"):
     encoder.check_sequence_length(backbone, 7)

@@ -1,27 +1,25 @@
-"""The encoder for inference against KerasHub's own layers."""
+"""The encoder for inference against KerasHub's layers."""
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tiny_encoder import tiny_encoder
 from tiny_extractor import tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.inference_encoder import (
   InferenceEncoder,
   InferenceModel,
 )
 from bert_span.presets.load_pretrained import load_pretrained
 
-_TINY = {
+_SIZES = {
   "vocabulary_size": 50,
   "num_layers": 2,
   "num_heads": 4,
   "hidden_dim": 32,
-  "intermediate_dim": 48,
   "max_sequence_length": 20,
   "num_segments": 3,
 }
@@ -33,7 +31,7 @@ _TOLERANCE = {"bfloat16": 2**-5, "float16": 2**-8}
 def _encoder(dtype=None, **sizes):
   """A backbone in which no weight is 0 or 1, biases and LayerNorms included."""
   keras.utils.set_random_seed(0)
-  backbone = build_encoder(EncoderConfig(**{**_TINY, **sizes}), dtype)
+  backbone = tiny_encoder(dtype, **{**_SIZES, **sizes})
   rng = np.random.default_rng(0)
   for weight in backbone.weights:
     weight.assign(weight + rng.normal(0, 0.1, weight.shape))

@@ -1,48 +1,50 @@
 """Saving a model and reading it back, here and with KerasHub alone."""
 
+import json
 import os
 
+import h5py
 import keras
 import keras_hub
 import numpy as np
 import pytest
+import tensorflow as tf
+from tiny_encoder import INPUTS, tiny_encoder
 
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling import encoder
-from bert_span.modeling.bio_head import BioHead
-from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.heads import BioHead, SpanHead
 from bert_span.modeling.span_model import SpanModel, assign_head
 from bert_span.presets import model_directory
 from bert_span.presets.load_pretrained import load_pretrained
+from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.text.vocabulary import load_vocabulary
 
-_SIZES = {
-  "vocabulary_size": 11,
-  "num_layers": 1,
-  "num_heads": 2,
-  "hidden_dim": 4,
-  "intermediate_dim": 8,
-  "max_sequence_length": 6,
-  "num_segments": 2,
-}
-_IDS = np.array([[1, 2, 3, 4, 0, 0], [5, 6, 7, 8, 9, 10]], "int32")
-_INPUTS = {
-  "token_ids": _IDS,
-  "segment_ids": np.array([[0, 0, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1]], "int32"),
-  "padding_mask": (_IDS > 0).astype("int32"),
-}
+_SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+_VOCABULARY = [
+  *_SPECIAL,
+  "caf",
+  "##e",
+  "##é",
+  "Caf",
+  "paris",
+  "Paris",
+  ",",
+  "日",
+]
+_TEXT = "Café, Paris 日"
 
 
 def _model(head_bias=True, **settings):
-  config = EncoderConfig(**_SIZES, **settings)
-  model = SpanModel(encoder.build_encoder(config), SpanHead(head_bias))
+  backbone = tiny_encoder(vocabulary_size=len(_VOCABULARY), **settings)
+  model = SpanModel(backbone, SpanHead(head_bias))
   if head_bias:
     model.head.bias.assign([0.5, -0.5])
   return model
 
 
 def _assert_same_logits(one, other):
-  expected, received = one(_INPUTS), other(_INPUTS)
+  expected, received = one(INPUTS), other(INPUTS)
   for name in ("start_logits", "end_logits"):
     np.testing.assert_array_equal(expected[name], received[name])
 
@@ -52,12 +54,17 @@ def _load(directory, dtype=None):
 
 
 @pytest.mark.parametrize("head_bias", [True, False])
-def test_saved_model_gives_the_same_logits(tmp_path, head_bias):
+@pytest.mark.parametrize("remote", [True, False])
+def test_saved_model_gives_the_same_logits(tmp_path, head_bias, remote):
+  directory = f"ram://model_directory/{head_bias}" if remote else tmp_path / "m"
   model = _model(head_bias)
-  model_directory.save_span_model(model, tmp_path / "model")
-  loaded = _load(tmp_path / "model")
+  model_directory.save_span_model(model, directory)
+  loaded = _load(directory)
   _assert_same_logits(model, loaded)
   assert loaded.head.use_bias == head_bias
+  loaded = _load(directory, "mixed_bfloat16")
+  assert loaded.backbone(INPUTS)["sequence_output"].dtype == "bfloat16"
+  assert loaded(INPUTS)["start_logits"].dtype == "float32"
 
 
 def test_half_precision_is_read_as_float32(tmp_path):
@@ -77,8 +84,8 @@ def test_keras_hub_reads_the_encoder_alone(tmp_path):
   for reader in (keras_hub.models.Backbone, keras_hub.models.BertBackbone):
     backbone = reader.from_preset(str(tmp_path))
     np.testing.assert_array_equal(
-      backbone(_INPUTS)["sequence_output"],
-      model.backbone(_INPUTS)["sequence_output"],
+      backbone(INPUTS)["sequence_output"],
+      model.backbone(INPUTS)["sequence_output"],
     )
   names = sorted(path.name for path in tmp_path.iterdir())
   assert names == [
@@ -89,30 +96,20 @@ def test_keras_hub_reads_the_encoder_alone(tmp_path):
   ]
 
 
-def test_saving_again_replaces_the_model(tmp_path):
-  model_directory.save_span_model(_model(), str(tmp_path))
-  model = _model()
-  model_directory.save_span_model(model, str(tmp_path))
-  _assert_same_logits(model, _load(str(tmp_path)))
-
-
-def test_attention_dropout_survives(tmp_path):
+@pytest.mark.parametrize("head_type", [SpanHead, BioHead])
+def test_attention_dropout_survives_saving_again(tmp_path, head_type):
+  model_directory.save_span_model(_model(), tmp_path)
   model = _model(dropout=0.0, attention_dropout=0.3)
-  model_directory.save_span_model(model, str(tmp_path))
-  loaded = _load(str(tmp_path))
+  model = SpanModel(model.backbone, head_type())
+  model_directory.save_span_model(model, tmp_path)
+  loaded = load_pretrained(tmp_path)
+  assert loaded.head_weights.keys() == {model.head.name}
   assert loaded.backbone.dropout == 0.0
   assert encoder.attention_dropout(loaded.backbone) == 0.3
-  _assert_same_logits(model, loaded)
-
-
-def test_attention_dropout_survives_beside_a_tag_head(tmp_path):
-  model = _model(dropout=0.0, attention_dropout=0.3)
-  model_directory.save_span_model(
-    SpanModel(model.backbone, BioHead()), tmp_path
+  np.testing.assert_array_equal(
+    loaded.backbone(INPUTS)["sequence_output"],
+    model.backbone(INPUTS)["sequence_output"],
   )
-  backbone = model_directory.load_backbone(str(tmp_path))
-  assert backbone.dropout == 0.0
-  assert encoder.attention_dropout(backbone) == 0.3
 
 
 def test_a_head_of_any_name_and_weights_is_written_and_read(tmp_path):
@@ -133,40 +130,29 @@ def test_a_head_of_any_name_and_weights_is_written_and_read(tmp_path):
   (tmp_path / "pretraining_heads.safetensors").touch()  # not a head's file
   weights = model_directory.read_heads(str(tmp_path))
   assert weights.keys() == {"point_head"}
-  expected = model(_INPUTS)["point_logits"]
+  expected = model(INPUTS)["point_logits"]
   head.vector.assign(head.vector * 0)
   assign_head(model, weights["point_head"])
-  np.testing.assert_array_equal(model(_INPUTS)["point_logits"], expected)
+  np.testing.assert_array_equal(model(INPUTS)["point_logits"], expected)
   model = SpanModel(span_model.backbone, PointHead(name="point"))
   with pytest.raises(ValueError, match=r"_head.*Received: 'point'"):
     model_directory.save_span_model(model, str(tmp_path))
 
 
-def test_other_file_systems_are_written_and_read():
-  model = _model()
-  model_directory.save_span_model(model, "ram://model_directory_test/model")
-  _assert_same_logits(model, _load("ram://model_directory_test/model"))
-
-
-def test_model_is_loaded_in_another_precision(tmp_path):
+@pytest.mark.parametrize(
+  ("name", "content"),
+  [
+    ("span_head.safetensors", b"damaged"),
+    ("model.weights.h5", b"damaged"),
+    ("model.weights.h5", None),
+  ],
+)
+def test_damaged_or_missing_file_is_one_clear_error(tmp_path, name, content):
   model_directory.save_span_model(_model(), str(tmp_path))
-  loaded = _load(str(tmp_path), "mixed_bfloat16")
-  assert loaded.backbone(_INPUTS)["sequence_output"].dtype == "bfloat16"
-  assert loaded(_INPUTS)["start_logits"].dtype == "float32"
-
-
-@pytest.mark.parametrize("name", ["span_head.safetensors", "model.weights.h5"])
-def test_damaged_file_is_one_clear_error(tmp_path, name):
-  model_directory.save_span_model(_model(), str(tmp_path))
-  (tmp_path / name).write_bytes(b"damaged")
+  (tmp_path / name).unlink()
+  if content:
+    (tmp_path / name).write_bytes(content)
   with pytest.raises(ValueError, match=str(tmp_path)):
-    _load(str(tmp_path))
-
-
-def test_missing_encoder_weights_are_one_clear_error(tmp_path):
-  model_directory.save_span_model(_model(), str(tmp_path))
-  (tmp_path / "model.weights.h5").unlink()
-  with pytest.raises(ValueError, match="Cannot load the KerasHub preset"):
     _load(str(tmp_path))
 
 
@@ -191,3 +177,79 @@ def test_others_may_read_every_file_where_the_umask_lets_them(tmp_path):
     os.umask(before)
   files = [path for path in tmp_path.rglob("*") if path.is_file()]
   assert {path.stat().st_mode & 0o777 for path in files} == {0o644}
+
+
+def _write_weights(path, values):
+  with h5py.File(path, "w") as file:
+    file.attrs["version"] = "3"
+    group = file.create_group("layers/dense")
+    group.attrs["name"] = "dense"
+    group.create_dataset("0", data=values).attrs["kind"] = "kernel"
+    group.create_dataset("steps", data=np.int64(7))
+
+
+def test_halving_shortens_the_numbers_and_keeps_the_rest(tmp_path):
+  path = tmp_path / "model.weights.h5"
+  values = np.random.default_rng(0).normal(0, 0.05, (300, 200)).astype("f4")
+  _write_weights(path, values)
+  before = path.stat().st_size
+  model_directory.halve_weights(str(path))
+  assert path.stat().st_size < 0.55 * before
+  with h5py.File(path) as file:
+    assert dict(file.attrs) == {"version": "3"}
+    group = file["layers/dense"]
+    assert group.attrs["name"] == "dense"
+    assert group["0"].attrs["kind"] == "kernel"
+    assert group["0"].dtype == np.float16
+    np.testing.assert_array_equal(group["0"][()], values.astype(np.float16))
+    assert group["steps"].dtype == np.int64
+    assert group["steps"][()] == 7
+  assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("value", [70000.0, float("nan"), float("-inf")])
+def test_values_that_float16_cannot_hold_leave_the_file(tmp_path, value):
+  path = tmp_path / "model.weights.h5"
+  _write_weights(path, np.array([1.0, value], np.float32))
+  before = path.read_bytes()
+  with pytest.raises(ValueError, match="layers/dense/0"):
+    model_directory.halve_weights(str(path))
+  assert path.read_bytes() == before
+  assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("do_lower_case", [True, False])
+def test_saved_tokenizer_is_read_here_and_by_keras_hub(tmp_path, do_lower_case):
+  model_directory.save_span_model(_model(), tmp_path)
+  model_directory.save_tokenizer(tmp_path, _VOCABULARY, do_lower_case)
+  tokenizer = keras_hub.models.BertTokenizer.from_preset(str(tmp_path))
+  ours = WordPieceTokenizer(_VOCABULARY, do_lower_case)
+  expected = [5, 6, 11, 9, 12] if do_lower_case else [8, 7, 11, 10, 12]
+  assert ours(tf.constant([_TEXT])).ids.to_list() == [expected]
+  assert list(tokenizer(_TEXT)) == expected
+  loaded = load_pretrained(tmp_path)
+  assert loaded.lower_case == do_lower_case
+  assert load_vocabulary(loaded.vocabulary_path) == _VOCABULARY
+
+
+@pytest.mark.parametrize("do_lower_case", [True, False])
+def test_tokenizer_files_are_those_of_keras_hub(tmp_path, do_lower_case):
+  model_directory.save_tokenizer(tmp_path / "ours", _VOCABULARY, do_lower_case)
+  keras_hub.models.BertTokenizer(
+    _VOCABULARY, lowercase=do_lower_case, strip_accents=do_lower_case
+  ).save_to_preset(str(tmp_path / "theirs"))
+  vocabularies, settings = [], []
+  for folder in (tmp_path / "ours", tmp_path / "theirs"):
+    path = folder / "assets" / "tokenizer" / "vocabulary.txt"
+    vocabularies.append(path.read_text("utf-8"))
+    config = json.loads((folder / "tokenizer.json").read_text())["config"]
+    settings.append({**config, "name": None})  # numbered by Keras
+  assert vocabularies[0] == vocabularies[1]
+  assert settings[0] == settings[1]
+
+
+def test_vocabulary_without_mask_and_pad_is_saved(tmp_path):
+  vocabulary = ["[UNK]", "[CLS]", "[SEP]", "paris"]
+  model_directory.save_tokenizer(tmp_path, vocabulary, do_lower_case=True)
+  path = str(tmp_path / "assets" / "tokenizer" / "vocabulary.txt")
+  assert load_vocabulary(path) == vocabulary

@@ -1,23 +1,22 @@
 """Reading the original's checkpoints into KerasHub's encoder."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import tensorflow as tf
+from tiny_encoder import tiny_encoder
 
-from bert_span.modeling import encoder
-from bert_span.modeling.encoder_config import EncoderConfig, read_bert_config
+from bert_span.modeling.encoder import build_encoder
+from bert_span.modeling.encoder_config import read_bert_config
 from bert_span.presets.encoder_weights import original_names
 from bert_span.presets.tf1_checkpoint import load_tf1_checkpoint
 
-_CONFIG = EncoderConfig(
-  vocabulary_size=11,
-  num_layers=1,
-  num_heads=2,
-  hidden_dim=4,
-  intermediate_dim=6,
-  max_sequence_length=5,
-  num_segments=2,
-)
+_SIZES = {"hidden_dim": 4, "intermediate_dim": 6, "max_sequence_length": 5}
+
+
+def _encoder():
+  return tiny_encoder(**_SIZES)
 
 
 def _original_tensors(seed=0):
@@ -55,7 +54,7 @@ def _write(tmp_path, tensors):
 
 def test_every_weight_is_filled_and_heads_are_split_in_order(tmp_path):
   tensors = _original_tensors()
-  backbone = encoder.build_encoder(_CONFIG)
+  backbone = _encoder()
   assert load_tf1_checkpoint(backbone, _write(tmp_path, tensors)) == {}
   names = original_names(1)
   assert {weight.path for weight in backbone.weights} == names.keys()
@@ -82,9 +81,7 @@ def test_fine_tuned_head_is_returned_transposed(tmp_path):
     2, 4
   )
   tensors["cls/squad/output_bias"] = np.array([1.0, 2.0], "float32")
-  heads = load_tf1_checkpoint(
-    encoder.build_encoder(_CONFIG), _write(tmp_path, tensors)
-  )
+  heads = load_tf1_checkpoint(_encoder(), _write(tmp_path, tensors))
   head = heads["span_head"]
   np.testing.assert_array_equal(
     head["kernel"], [[0, 4], [1, 5], [2, 6], [3, 7]]
@@ -92,105 +89,75 @@ def test_fine_tuned_head_is_returned_transposed(tmp_path):
   np.testing.assert_array_equal(head["bias"], [1.0, 2.0])
 
 
-def test_names_of_the_optimizer_and_other_heads_are_passed_over(tmp_path):
-  tensors = _original_tensors()
+def test_other_names_are_ignored_and_the_pooler_may_be_missing(
+  tmp_path, capsys
+):
+  tensors = {
+    name: tensor
+    for name, tensor in _original_tensors().items()
+    if "pooler" not in name
+  }
   table = "bert/embeddings/word_embeddings"
   tensors[f"{table}/adam_m"] = tensors[table] * 0
   tensors["cls/predictions/output_bias"] = np.zeros(11, "float32")
   tensors["global_step"] = np.array(7, "int64")
-  backbone = encoder.build_encoder(_CONFIG)
+  backbone = _encoder()
   load_tf1_checkpoint(backbone, _write(tmp_path, tensors))
   np.testing.assert_array_equal(
     backbone.token_embedding.embeddings, tensors[table]
   )
+  assert "has no pooler" in capsys.readouterr().err
 
 
 def test_missing_weights_are_named(tmp_path):
   tensors = _original_tensors()
   missing = "bert/encoder/layer_0/attention/self/key/bias"
   del tensors[missing]
-  with pytest.raises(ValueError, match=f"{missing} is not there"):
-    load_tf1_checkpoint(
-      encoder.build_encoder(_CONFIG), _write(tmp_path, tensors)
-    )
+  with pytest.raises(ValueError, match=f"lacks {missing}"):
+    load_tf1_checkpoint(_encoder(), _write(tmp_path, tensors))
 
 
-def test_pooler_may_be_missing(tmp_path, caplog):
-  tensors = {
-    name: tensor
-    for name, tensor in _original_tensors().items()
-    if "pooler" not in name
-  }
-  backbone = encoder.build_encoder(_CONFIG)
-  with caplog.at_level("INFO", logger="absl"):
-    load_tf1_checkpoint(backbone, _write(tmp_path, tensors))
-  np.testing.assert_array_equal(
-    backbone.token_embedding.embeddings,
-    tensors["bert/embeddings/word_embeddings"],
-  )
-  assert "has no pooler" in caplog.text
+@pytest.mark.parametrize(
+  ("name", "shape", "message"),
+  [
+    (
+      "bert/embeddings/word_embeddings",
+      (12, 4),
+      r"word_embeddings.* \[12, 4\].* \[11, 4\]",
+    ),
+    ("cls/squad/output_weights", (3, 4), r"\[2, 4\].* \[3, 4\]"),
+  ],
+)
+def test_another_shape_is_refused(tmp_path, name, shape, message):
+  tensors = {**_original_tensors(), name: np.zeros(shape, "float32")}
+  with pytest.raises(ValueError, match=message):
+    load_tf1_checkpoint(_encoder(), _write(tmp_path, tensors))
 
 
-def test_other_shape_names_the_weight_and_both_shapes(tmp_path):
-  tensors = _original_tensors()
-  tensors["bert/embeddings/word_embeddings"] = np.zeros((12, 4), "float32")
-  with pytest.raises(
-    ValueError, match=r"word_embeddings has shape \[12, 4\].*asks for \[11, 4\]"
-  ):
-    load_tf1_checkpoint(
-      encoder.build_encoder(_CONFIG), _write(tmp_path, tensors)
-    )
-
-
-def test_head_of_another_width_is_refused(tmp_path):
-  tensors = _original_tensors()
-  tensors["cls/squad/output_weights"] = np.zeros((3, 4), "float32")
-  with pytest.raises(ValueError, match=r"\[2, 4\]. Received: \[3, 4\]"):
-    load_tf1_checkpoint(
-      encoder.build_encoder(_CONFIG), _write(tmp_path, tensors)
-    )
-
-
-@pytest.mark.parametrize("ending", ["index", "data-00000-of-00001", "meta"])
-def test_one_file_of_a_checkpoint_is_answered_with_its_prefix(ending):
-  with pytest.raises(ValueError, match=r"give dir/model\.ckpt\. Received"):
-    load_tf1_checkpoint(
-      encoder.build_encoder(_CONFIG), f"dir/model.ckpt.{ending}"
-    )
-
-
-def test_pickled_weights_are_refused():
-  with pytest.raises(ValueError, match="safetensors"):
-    load_tf1_checkpoint(encoder.build_encoder(_CONFIG), "pytorch_model.bin")
-
-
-def test_missing_checkpoint_is_named(tmp_path):
-  with pytest.raises(ValueError, match=r"Cannot read the checkpoint .*nothing"):
-    load_tf1_checkpoint(
-      encoder.build_encoder(_CONFIG), str(tmp_path / "nothing")
-    )
+@pytest.mark.parametrize(
+  ("path", "message"),
+  [
+    ("dir/model.ckpt.index", r" dir/model\.ckpt\. Received"),
+    ("dir/model.ckpt.data-00000-of-00001", r" dir/model\.ckpt\. Received"),
+    ("dir/model.ckpt.meta", r" dir/model\.ckpt\. Received"),
+    ("pytorch_model.bin", "safetensors"),
+    ("dir/nothing", "Cannot read .*dir/nothing"),
+  ],
+)
+def test_what_is_no_checkpoint_is_refused(path, message):
+  with pytest.raises(ValueError, match=message):
+    load_tf1_checkpoint(_encoder(), path)
 
 
 def test_object_checkpoint_of_tensorflow_2_is_refused(tmp_path):
   path = tf.train.Checkpoint(x=tf.Variable(1.0)).save(str(tmp_path / "two"))
   with pytest.raises(ValueError, match="TensorFlow 2 object checkpoint"):
-    load_tf1_checkpoint(encoder.build_encoder(_CONFIG), path)
+    load_tf1_checkpoint(_encoder(), path)
 
 
 def test_checkpoint_of_another_config_is_refused(goldens):
   folder = goldens / "tiny_ckpt"
   config = read_bert_config(str(folder / "bert_config.json"))
-  with pytest.raises(ValueError, match=r"layer_2.*and 11 more are not there"):
-    load_tf1_checkpoint(
-      encoder.build_encoder(
-        EncoderConfig(
-          vocabulary_size=config.vocabulary_size,
-          num_layers=3,
-          num_heads=2,
-          hidden_dim=64,
-          intermediate_dim=256,
-          num_segments=2,
-        )
-      ),
-      str(folder / "bert_model.ckpt"),
-    )
+  config = dataclasses.replace(config, num_layers=3)
+  with pytest.raises(ValueError, match=r"lacks .*layer_2.*and 11 more"):
+    load_tf1_checkpoint(build_encoder(config), str(folder / "bert_model.ckpt"))

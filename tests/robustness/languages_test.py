@@ -9,7 +9,7 @@ from programs import run_program
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.span_model import SpanModel
 from bert_span.squad.reader import read_squad
 from bert_span.text.vocabulary import load_vocabulary

@@ -8,8 +8,8 @@ from tiny_extractor import tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
+from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.keras_internals import sublayers
-from bert_span.modeling.span_head import SpanHead
 from bert_span.modeling.span_model import SpanModel
 from bert_span.serving.encoder_dtype import cast_encoder
 

@@ -19,11 +19,10 @@ import bert_span  # noqa: F401 -- chooses Keras' backend before keras loads
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
+from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.keras_internals import sublayers
-from bert_span.modeling.precision import computing_in
-from bert_span.modeling.recompute import recomputing_layers
-from bert_span.modeling.span_head import SpanHead
-from bert_span.modeling.span_loss import SpanLoss
+from bert_span.modeling.losses import SpanLoss
 from bert_span.modeling.span_model import SpanModel
 from bert_span.training.devices.strategy import make_strategy
 from bert_span.training.devices.strategy_options import StrategyOptions

@@ -45,8 +45,5 @@ def batches_of(folder, output_dir):
     stream_of(write_corpus(folder), 5),
     SequenceMasker(VOCABULARY, MASKING),
     4,
-    LENGTH,
-    2,
-    5,
     ChunkPlaces(str(output_dir / "places.jsonl"), "key"),
   )

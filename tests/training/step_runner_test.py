@@ -4,7 +4,7 @@ import tensorflow as tf
 from distributed_checks import batches, compared_weights, make_model
 
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.span_loss import SpanLoss
+from bert_span.modeling.losses import SpanLoss
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.options import ExecutionOptions
 from bert_span.training.step import make_train_step

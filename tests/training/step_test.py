@@ -7,7 +7,7 @@ from distributed_checks import batches, compared_weights, make_model
 from distributed_checks import max_difference as difference
 
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.span_loss import SpanLoss
+from bert_span.modeling.losses import SpanLoss
 from bert_span.training.optimizer import create_optimizer
 from bert_span.training.step import make_train_step
 

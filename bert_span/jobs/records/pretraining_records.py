@@ -1,7 +1,6 @@
 """What create_pretraining_data does: writes masked text as records."""
 
-from bert_span.pretraining.corpus.masked_copies import masked_copies
-from bert_span.pretraining.corpus.records import write_records
+from bert_span.pretraining.corpus.records import masked_copies, write_records
 from bert_span.pretraining.corpus.text_sources import find_sources
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import load_vocabulary
@@ -44,13 +43,7 @@ def write_masked_text(
     num_workers,
     worker,
   )
-  number = write_records(
-    output_files,
-    sequences,
-    max_seq_length,
-    options.max_predictions,
-    options.max_boundary_targets,
-  )
+  number = write_records(output_files, sequences, max_seq_length, options)
   log_line(
     f"{number} sequences ({dupe_factor} copies of each) in "
     f"{', '.join(output_files)}; read them with --max_seq_length="

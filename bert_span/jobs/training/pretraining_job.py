@@ -11,13 +11,17 @@ import tensorflow as tf
 from bert_span.fine_tuning.fine_tuner import seed_everything
 from bert_span.modeling import encoder
 from bert_span.presets.encoder_source import EncoderSource
+from bert_span.pretraining.evaluation import (
+  HeldOutText,
+  evaluate,
+  write_scores,
+)
 from bert_span.pretraining.heads import weights as pretraining_heads
 from bert_span.pretraining.heads.model import PretrainingModel
-from bert_span.pretraining.held_out import HeldOutText
 from bert_span.pretraining.input import PretrainingInput
 from bert_span.pretraining.model_files import PretrainedModelFiles
 from bert_span.pretraining.options import MaskingOptions, PretrainingOptions
-from bert_span.pretraining.pretrainer import evaluate, pretrain, write_scores
+from bert_span.pretraining.pretrainer import pretrain
 from bert_span.storage.atomic_file import (
   recover_directory,
   unfinished_directory,

@@ -7,8 +7,8 @@ the pair task, and the targets of the span boundary objective:
   masked_lm_positions, masked_lm_ids, masked_lm_weights    [max_predictions]
   sbo_lefts, sbo_rights, sbo_positions                     [max_predictions]
 
-The masks are in the records: several copies of the text, each masked anew,
-stand for as many epochs.
+The masks are in the records. Several copies of the text, each masked anew,
+replace as many epochs.
 """
 
 import contextlib
@@ -17,12 +17,21 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from bert_span.pretraining.corpus.batches import KEYS, masked_arrays
+from bert_span.pretraining.corpus.batches import masked_sequences
+from bert_span.pretraining.corpus.block_stream import BlockStream
+from bert_span.pretraining.corpus.text_sources import sources_of_worker
+from bert_span.pretraining.masking.masked_arrays import (
+  KEYS,
+  SEQUENCE_KEYS,
+  masked_arrays,
+)
+from bert_span.pretraining.masking.masked_sequence import SequenceMasker
 from bert_span.storage.record_files import (
   open_records,
   serialized_example,
   serialized_records,
 )
+from bert_span.text.tokenizer import WordPieceTokenizer
 
 # Key of a batch -> feature of a record.
 _FEATURES = {
@@ -32,35 +41,48 @@ _FEATURES = {
 }
 
 
-def write_records(paths, sequences, max_seq_length, max_predictions, targets):
-  """Writes masked sequences, to the files in turn.
+def masked_copies(
+  sources,
+  vocabulary,
+  do_lower_case,
+  max_seq_length,
+  options,
+  copies,
+  num_workers=1,
+  worker=0,
+):
+  """Yields the `MaskedSequence`s of a worker's part of some text.
 
   Args:
-    paths: list of files to write, local or any path of tf.io.gfile; each is
-      whole or not there; those that end with .gz are compressed.
-    sequences: iterable of `MaskedSequence`.
-    max_seq_length: WordPieces that every record gets.
-    max_predictions: targets that every record gets.
-    targets: tokens of a span that its boundaries predict.
-
-  Returns:
-    How many records were written.
+    sources: list of `TextFile` or `TfdsShard`, the same for every worker.
+    vocabulary, do_lower_case: of the `WordPieceTokenizer`.
+    max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
+    options: `MaskingOptions`.
+    copies: of the text, each masked anew.
+    num_workers, worker: the number of workers, and of this one, from 0.
   """
+  own = sources_of_worker(sources, num_workers, worker)
+  tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
+  stream = BlockStream(own, tokenizer, max_seq_length)
+  masker = SequenceMasker(vocabulary, options)
+  for copy in range(copies):
+    # Every worker draws other masks.
+    yield from masked_sequences(stream, masker, copy * num_workers + worker)
+
+
+def write_records(paths, sequences, max_seq_length, options):
+  """Writes `MaskedSequence`s to record files in turn; returns their number."""
   number = 0
   with contextlib.ExitStack() as stack:
     writers = [stack.enter_context(open_records(path)) for path in paths]
     for number, masked in enumerate(sequences, 1):
-      arrays = masked_arrays([masked], max_seq_length, max_predictions, targets)
-      row = {key: values[0] for key, values in arrays.items()}
-      writers[number % len(writers)].write(_serialized(row))
+      arrays = masked_arrays([masked], max_seq_length, options)
+      row = {_FEATURES[key]: values[0] for key, values in arrays.items()}
+      row["segment_ids"] = np.zeros_like(row["input_ids"])
+      weights = (row["masked_lm_positions"] > 0).astype(np.float32)
+      record = serialized_example(row, {"masked_lm_weights": weights})
+      writers[number % len(writers)].write(record)
   return number
-
-
-def _serialized(row):
-  integers = {_FEATURES[key]: values for key, values in row.items()}
-  integers["segment_ids"] = np.zeros_like(row["input_ids"])
-  weights = (row["masked_positions"] > 0).astype(np.float32)
-  return serialized_example(integers, {"masked_lm_weights": weights})
 
 
 class RecordBatches:
@@ -69,13 +91,9 @@ class RecordBatches:
   Args:
     paths: list of record files.
     batch_size: sequences in a batch.
-    max_seq_length: WordPieces that a record must have.
-    max_predictions: targets that a record must have.
+    max_seq_length, max_predictions: lengths that every record must have.
     seed: of the order of files and records.
-    shuffle_records: records of the buffer that is drawn from.
-
-  Raises:
-    ValueError: the records were written with other lengths.
+    shuffle_records: records in the shuffle buffer.
   """
 
   def __init__(
@@ -89,22 +107,20 @@ class RecordBatches:
   ):
     self._paths = paths
     self._batch_size = batch_size
-    self._lengths = (max_seq_length, max_predictions)
+    self._lengths = {
+      key: max_seq_length if key in SEQUENCE_KEYS else max_predictions
+      for key in KEYS
+    }
     self._seed = seed
     self._shuffle_records = shuffle_records
     for path in paths:
-      _check_lengths(path, *self._lengths)
+      self._check_lengths(path)
 
   def dataset(self, first_step):
     """The batches from one step on, a pure function of seed and step.
 
-    Records before it are read over, not parsed.
-
-    Args:
-      first_step: number of the first batch, counted from 0.
-
-    Returns:
-      Endless tf.data.Dataset of the dicts of `masked_arrays`, as tensors.
+    Records before it are skipped without parsing. The endless tf.data.Dataset
+    holds the dicts of `masked_arrays`, as tensors.
     """
     epochs = tf.data.Dataset.counter(dtype=tf.int64)
     records = epochs.flat_map(self._epoch)
@@ -114,9 +130,8 @@ class RecordBatches:
 
   def evaluation_dataset(self):
     """Every record once, in the order of the files; the last batch is short."""
-    records = serialized_records(
-      tf.data.Dataset.from_tensor_slices(self._paths)
-    )
+    paths = tf.data.Dataset.from_tensor_slices(self._paths)
+    records = serialized_records(paths)
     return records.batch(self._batch_size).map(self._parse)
 
   def _epoch(self, epoch):
@@ -135,38 +150,30 @@ class RecordBatches:
 
   def _parse(self, serialized):
     features = {
-      _FEATURES[key]: tf.io.FixedLenFeature(
-        [self._lengths[0 if key in ("input_ids", "input_mask") else 1]],
-        tf.int64,
-      )
-      for key in KEYS
+      _FEATURES[key]: tf.io.FixedLenFeature([length], tf.int64)
+      for key, length in self._lengths.items()
     }
     parsed = tf.io.parse_example(serialized, features)
     # TPUs know int32 only.
     return {key: tf.cast(parsed[_FEATURES[key]], tf.int32) for key in KEYS}
 
-
-def _check_lengths(path, max_seq_length, max_predictions):
-  """Refuses records of other lengths, of which TensorFlow says little."""
-  first = next(
-    iter(serialized_records(tf.data.Dataset.from_tensors(path))), None
-  )
-  if first is None:
-    return
-  features = tf.train.Example.FromString(first.numpy()).features.feature
-  expected = {
-    "input_ids": ("--max_seq_length", max_seq_length),
-    "sbo_positions": ("--max_predictions", max_predictions),
-  }
-  for name, (flag, length) in expected.items():
-    if name not in features:
-      raise ValueError(
-        f"{os.fspath(path)} has records without {name!r}. Write them with "
-        "bert_span.create_pretraining_data."
-      )
-    found = len(features[name].int64_list.value)
-    if found != length:
-      raise ValueError(
-        f"{os.fspath(path)} was written with {flag}={found}, but {flag} is "
-        f"{length} now. Give the same number."
-      )
+  def _check_lengths(self, path):
+    """Refuses records of other lengths with a clear message."""
+    records = serialized_records(tf.data.Dataset.from_tensors(path))
+    for record in records.take(1):
+      features = tf.train.Example.FromString(record.numpy()).features.feature
+      for name, flag in (
+        ("input_ids", "--max_seq_length"),
+        ("sbo_positions", "--max_predictions"),
+      ):
+        if name not in features:
+          raise ValueError(
+            f"{os.fspath(path)} has records without {name!r}. Write them with "
+            "bert_span.create_pretraining_data."
+          )
+        length = len(features[name].int64_list.value)
+        if length != self._lengths[name]:
+          raise ValueError(
+            f"{os.fspath(path)} was written with {flag}={length}, but {flag} "
+            f"is {self._lengths[name]} now. Give the same number."
+          )

@@ -1,23 +1,47 @@
-"""Files of running text, read sentence by sentence.
+"""Sources of running text, read sentence by sentence.
 
-Three forms: one sentence a line with a blank line between documents (as the
+Three formats: one sentence a line with a blank line between documents (as the
 original BERT), one document a line, and JSON lines with a document in one
 field. Any file may be compressed (.gz). TensorFlow Datasets give documents.
 
-A source is read as a stream: no more than a document's line is held.
+At most a document's line is in memory. Bytes that are not UTF-8 become U+FFFD,
+with one warning a file: a stray byte should not end a run of weeks.
 """
 
 import dataclasses
+import gzip
 import itertools
 import json
+import zlib
 
 from bert_span.pretraining.corpus.sentences import split_sentences
-from bert_span.pretraining.corpus.text_lines import decoded, text_lines
-from bert_span.storage.files import find_files
+from bert_span.storage.files import find_files, open_file
 from bert_span.storage.json_fields import shortened
+from bert_span.storage.log import log_line
 
-SENTENCES = "sentences"
-DOCUMENTS = "documents"
+
+def find_sources(location):
+  """The `TextFile`s or `TfdsShard`s of a `TextLocation`."""
+  if location.files or not location.dataset:
+    return [
+      TextFile(path, location.form, location.text_field)
+      for path in find_files(location.files)
+    ]
+  dataset, split = location.dataset, location.split
+  splits = _tfds_builder(dataset, location.data_dir).info.splits
+  if split not in splits:
+    raise ValueError(
+      f"{dataset} has no split {split!r}. Give one of {', '.join(splits)}."
+    )
+  return [
+    TfdsShard(
+      dataset,
+      f"{split}[{i}shard]",
+      location.data_dir,
+      location.text_field or "text",
+    )
+    for i in range(splits[split].num_shards)
+  ]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,66 +57,72 @@ class TextFile:
   """
 
   path: str
-  form: str = SENTENCES
+  form: str = "sentences"
   text_field: str | None = None
 
   def sentences(self, first_document=0):
-    """Reads the sentences from one document on.
+    """Yields (number of the document, sentence) from a document on.
 
-    Args:
-      first_document: number of the document to begin with, from 0. What
-        stands before it is read over quickly.
-
-    Yields:
-      (document, sentence): its number in the file, and a str.
+    Earlier documents are skipped quickly.
 
     Raises:
       ValueError: a line is no JSON object with that field, or a .gz file is
         damaged or not compressed.
       OSError, tf.errors.OpError: the file cannot be read.
     """
-    if self.form == SENTENCES and self.text_field is None:
-      yield from _skip(self._plain_sentences(), first_document)
+    if self.form == "sentences" and self.text_field is None:
+      for document, sentence in self._plain_sentences():
+        if document >= first_document:
+          yield document, sentence
       return
-    lines = itertools.islice(
-      enumerate(text_lines(self.path)), first_document, None
-    )
+    lines = itertools.islice(enumerate(self._lines()), first_document, None)
     for document, line in lines:
       for sentence in split_sentences(self._text(line, document)):
         yield document, sentence
 
   def _plain_sentences(self):
-    document, is_begun = 0, False
-    for line in text_lines(self.path):
+    document, has_sentences = 0, False
+    for line in self._lines():
       sentence = line.strip()
       if sentence:
-        is_begun = True
+        has_sentences = True
         yield document, sentence
-      elif is_begun:
-        document, is_begun = document + 1, False
+      elif has_sentences:
+        document, has_sentences = document + 1, False
+
+  def _lines(self):
+    with open_file(self.path) as raw:
+      lines = self._decompressed(raw) if self.path.endswith(".gz") else raw
+      yield from _decoded(lines, self.path, "line", 1)
+
+  def _decompressed(self, raw):
+    try:
+      yield from gzip.GzipFile(fileobj=raw)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+      raise ValueError(
+        f"{self.path} is not a whole gzip file ({error}). Compress or copy it "
+        "again; text that is not compressed must not be named .gz."
+      ) from error
 
   def _text(self, line, document):
-    """The text of a line."""
-    if self.text_field is None:
+    """The text of a line that holds a document."""
+    if self.text_field is None or not line.strip():
       return line
-    place = f"{self.path}, line {document + 1}"
-    if not line.strip():
-      return ""
+    location = f"{self.path}, line {document + 1}"
     try:
       values = json.loads(line)
     except ValueError as error:
       raise ValueError(
-        f"{place} is not JSON ({error}). With --text_field every line must "
+        f"{location} is not JSON ({error}). With --text_field every line must "
         "be a JSON object."
       ) from error
-    text = values.get(self.text_field) if isinstance(values, dict) else None
+    is_object = isinstance(values, dict)
+    text = values.get(self.text_field) if is_object else None
     if not isinstance(text, str):
-      keys = (
-        ", ".join(map(shortened, values)) if isinstance(values, dict) else ""
-      )
+      keys = ", ".join(map(shortened, values)) if is_object else ""
       raise ValueError(
-        f"{place} has no text under {self.text_field!r}. Give the key of the "
-        f"text as --text_field. Received: {keys or shortened(values)}"
+        f"{location} has no text under {self.text_field!r}. Give the key of "
+        f"the text as --text_field. Received: {keys or shortened(values)}"
       )
     return text
 
@@ -115,7 +145,7 @@ class TfdsShard:
 
   @property
   def path(self):
-    """What messages call it."""
+    """Its name in messages."""
     return f"{self.name}, split {self.split}"
 
   def sentences(self, first_document=0):
@@ -130,85 +160,14 @@ class TfdsShard:
       )
     documents = dataset.skip(first_document).as_numpy_iterator()
     texts = (row[self.text_field] for row in documents)
-    texts = decoded(texts, self.path, "document", first_document)
+    texts = _decoded(texts, self.path, "document", first_document)
     for document, text in enumerate(texts, first_document):
       for sentence in split_sentences(text):
         yield document, sentence
 
 
-def find_sources(location):
-  """Lists what a `TextLocation` names.
-
-  Returns:
-    List of `TextFile` or `TfdsShard`.
-
-  Raises:
-    ValueError: there is no such file or data set.
-  """
-  if location.dataset and not location.files:
-    return find_tfds_shards(
-      location.dataset, location.split, location.data_dir, location.text_field
-    )
-  return find_text_files(location.files, location.form, location.text_field)
-
-
-def find_text_files(patterns, form=SENTENCES, text_field=None):
-  """Expands what --input_file names.
-
-  Args:
-    patterns: str, paths and globs, separated by commas.
-    form: see `TextFile`.
-    text_field: likewise.
-
-  Returns:
-    List of `TextFile`, each file once, in the order of the patterns.
-
-  Raises:
-    ValueError: a pattern matches no file.
-  """
-  return [TextFile(path, form, text_field) for path in find_files(patterns)]
-
-
-def find_tfds_shards(name, split="train", data_dir=None, text_field=None):
-  """Lists the shards of a data set of TensorFlow Datasets.
-
-  Args:
-    name: of a data set that is prepared.
-    split: its split.
-    data_dir: TFDS' data folder; None for TFDS' default.
-    text_field: feature with the text; None for "text".
-
-  Returns:
-    List of `TfdsShard`.
-
-  Raises:
-    ValueError: the data set or the split is not there.
-  """
-  splits = _tfds_builder(name, data_dir).info.splits
-  if split not in splits:
-    raise ValueError(
-      f"{name} has no split {split!r}. Give one of {', '.join(splits)}."
-    )
-  return [
-    TfdsShard(name, f"{split}[{i}shard]", data_dir, text_field or "text")
-    for i in range(splits[split].num_shards)
-  ]
-
-
 def sources_of_worker(sources, num_workers, worker):
-  """The sources that one of several workers reads.
-
-  Args:
-    sources: list of sources, the same for every worker.
-    num_workers: workers that share them.
-    worker: number of this one, from 0.
-
-  Returns:
-    Every num_workers-th source.
-
-  Raises:
-    ValueError: there are fewer sources than workers, or no such worker.
-  """
+  """The sources that one of several workers reads: every num_workers-th."""
   if not 0 <= worker < num_workers:
     raise ValueError(
       f"The number of a worker must lie between 0 and {num_workers - 1}. "
@@ -216,14 +175,32 @@ def sources_of_worker(sources, num_workers, worker):
     )
   if len(sources) < num_workers:
     raise ValueError(
-      f"{num_workers} workers cannot share {len(sources)} files: each reads "
-      "files of its own. Split the text into more files."
+      f"{num_workers} workers cannot share {len(sources)} files, because each "
+      "worker reads whole files. Split the text into more files."
     )
   return sources[worker::num_workers]
 
 
-def _skip(sentences, first_document):
-  return itertools.dropwhile(lambda row: row[0] < first_document, sentences)
+def _decoded(rows, path, unit, first):
+  """Decodes rows of UTF-8, and warns of the first one that is not.
+
+  The warning calls a row `unit` and numbers the rows from `first`.
+  """
+  has_warned = False
+  for number, row in enumerate(rows, first):
+    try:
+      text = row.decode("utf-8")
+    except UnicodeDecodeError as error:
+      if not has_warned:
+        log_line(
+          f"{path}, {unit} {number}: not UTF-8 (byte "
+          f"0x{row[error.start]:02x}). Such bytes become U+FFFD, which the "
+          "tokenizer drops; later ones in it are not reported. Convert the "
+          "text, for instance with iconv -t UTF-8."
+        )
+        has_warned = True
+      text = row.decode("utf-8", "replace")
+    yield text
 
 
 def _tfds_builder(name, data_dir):

@@ -3,100 +3,89 @@
     L = mean over masked tokens of -log P(x_i | vector at i)
       + w * mean over span tokens of -log P(x_i | y_i)
 
-where y_i is what the span's boundaries give (span_boundary_head.py). Each mean
-is over the targets of its own in the whole batch, whatever share of it a
-device holds: every target comes with a weight, and the weights of a batch sum
-to its number of sequences.
+where y_i is computed from the span's boundaries (`SpanBoundaryHead`). Each mean
+is over all its targets in the batch, even if devices hold different numbers of
+them. For that every target has a weight, and the weights of a batch sum to its
+number of sequences.
+
+Source: Joshi et al. 2020 (SpanBERT), section 3.2.
 """
 
 from keras import ops
+
+from bert_span.pretraining.masking.masked_arrays import KEYS
 
 # Objective -> the key of its weights in a batch.
 WEIGHTS = {"mlm": "mlm_weights", "sbo": "sbo_weights"}
 
 
-def target_losses(logits, ids):
-  """The cross-entropy of every target.
+def pretraining_loss_fn(sbo_weight):
+  """The loss of a batch for the training loop.
 
   Args:
-    logits: float [batch, targets, vocab], unnormalized.
-    ids: int [batch, targets], the right tokens.
+    sbo_weight: w above.
 
   Returns:
-    float32 [batch, targets], in nats.
+    Function of (model, batch of `with_batch_weights`) to float32 [batch], and
+    a dict of such for TensorBoard: mlm_loss and sbo_loss, in nats. The sum of
+    the first over the batch, divided by the number of sequences, is L.
   """
-  return ops.sparse_categorical_crossentropy(
-    ids, ops.cast(logits, "float32"), from_logits=True
-  )
+
+  def losses(model, batch):
+    logits = model(model_inputs(batch), training=True)
+    parts = objective_losses(logits, batch)
+    total = parts["mlm"]
+    if "sbo" in parts:
+      total += sbo_weight * parts["sbo"]
+    return total, {f"{name}_loss": part for name, part in parts.items()}
+
+  return losses
 
 
-def batch_weights(weights):
-  """Scales weights so that they sum to the number of sequences.
+def model_inputs(batch):
+  """The inputs of a `PretrainingModel` out of a batch."""
+  names = {"input_ids": "token_ids", "input_mask": "padding_mask"}
+  return {
+    names.get(key, key): batch[key] for key in KEYS if key != "masked_ids"
+  }
 
-  The sum of weight * loss over a batch, divided by the number of sequences, is
-  then the mean over the batch's targets.
 
-  Args:
-    weights: float32 [batch, targets], 1 for a target and 0 for padding.
+def with_weights(batch):
+  """The batch with mlm_weights and sbo_weights, float32 [batch, targets].
 
-  Returns:
-    float32 [batch, targets]; 0 throughout where there is no target.
+  They are 1 for targets and 0 for padding.
   """
-  num_targets = ops.maximum(ops.sum(weights), 1.0)
-  batch_size = ops.cast(ops.shape(weights)[0], "float32")
-  return weights * (batch_size / num_targets)
+  return {
+    **batch,
+    "mlm_weights": ops.cast(batch["masked_positions"] > 0, "float32"),
+    "sbo_weights": ops.cast(batch["sbo_positions"] > 0, "float32"),
+  }
 
 
-def sequence_losses(logits, batch, sbo_weight=1.0):
-  """The share of every sequence in the loss.
+def with_batch_weights(batch):
+  """The same with weights that sum to the number of sequences, or to 0."""
+  batch = with_weights(batch)
+  for key in WEIGHTS.values():
+    num_targets = ops.maximum(ops.sum(batch[key]), 1.0)
+    batch_size = ops.cast(ops.shape(batch[key])[0], "float32")
+    batch[key] = batch[key] * (batch_size / num_targets)
+  return batch
+
+
+def objective_losses(logits, batch):
+  """The part of every sequence in the loss of each objective, in nats.
 
   Args:
     logits: dict of mlm_logits and perhaps sbo_logits, float32 [batch,
       targets, vocab].
-    batch: dict with masked_ids int32 [batch, targets], mlm_weights and
-      sbo_weights float32 [batch, targets] from `batch_weights`.
-    sbo_weight: w above.
+    batch: dict with masked_ids and the weights of `with_batch_weights`.
 
   Returns:
-    float32 [batch], in nats; its sum over the batch, divided by the number of
-    sequences, is L.
-
-  Source: Joshi et al. 2020 (SpanBERT), section 3.2.
-  """
-  return weighted_total(objective_losses(logits, batch), sbo_weight)
-
-
-def weighted_total(losses, sbo_weight):
-  """The sum of the objectives' losses.
-
-  Args:
-    losses: dict of `objective_losses`.
-    sbo_weight: weight of the span boundary objective.
-
-  Returns:
-    float32 [batch], in nats.
-  """
-  total = losses["mlm"]
-  if "sbo" in losses:
-    total += sbo_weight * losses["sbo"]
-  return total
-
-
-def objective_losses(logits, batch):
-  """The share of every sequence in the loss of each objective.
-
-  Args:
-    logits: see `sequence_losses`.
-    batch: likewise.
-
-  Returns:
-    Dict of float32 [batch], in nats: "mlm" and, where there are such logits,
-    "sbo".
+    Dict of float32 [batch]: "mlm" and, with such logits, "sbo".
   """
   return {
     name: ops.sum(
-      target_losses(logits[f"{name}_logits"], batch["masked_ids"]) * batch[key],
-      axis=-1,
+      _target_losses(logits[f"{name}_logits"], batch) * batch[key], axis=-1
     )
     for name, key in WEIGHTS.items()
     if f"{name}_logits" in logits
@@ -106,13 +95,9 @@ def objective_losses(logits, batch):
 def prediction_sums(logits, batch):
   """Sums over a batch, for means over many batches.
 
-  Args:
-    logits: see `sequence_losses`.
-    batch: likewise, with weights of 1 and 0.
-
-  Returns:
-    dict of float32 scalars: for "mlm" and, where there are such logits, "sbo"
-    the sums <name>_loss and <name>_correct and the number <name>_targets.
+  Arguments as in `objective_losses`, with weights of `with_weights`.
+  The result is a dict of scalars <name>_loss, <name>_correct and <name>_targets
+  for "mlm" and, with such logits, "sbo".
   """
   sums = {}
   for name, key in WEIGHTS.items():
@@ -120,9 +105,15 @@ def prediction_sums(logits, batch):
       continue
     scores, weights = logits[f"{name}_logits"], batch[key]
     best = ops.cast(ops.argmax(scores, axis=-1), "int32")
-    is_right = ops.cast(best == batch["masked_ids"], "float32")
-    losses = target_losses(scores, batch["masked_ids"])
-    sums[f"{name}_loss"] = ops.sum(losses * weights)
-    sums[f"{name}_correct"] = ops.sum(is_right * weights)
+    is_correct = ops.cast(best == batch["masked_ids"], "float32")
+    sums[f"{name}_loss"] = ops.sum(_target_losses(scores, batch) * weights)
+    sums[f"{name}_correct"] = ops.sum(is_correct * weights)
     sums[f"{name}_targets"] = ops.sum(weights)
   return sums
+
+
+def _target_losses(logits, batch):
+  """The cross-entropy of every target, float32 [batch, targets], in nats."""
+  return ops.sparse_categorical_crossentropy(
+    batch["masked_ids"], ops.cast(logits, "float32"), from_logits=True
+  )

@@ -1,10 +1,12 @@
-"""The encoder with the heads that it is pre-trained by."""
+"""The encoder with the heads for pre-training."""
 
 import keras
 from keras import ops
 
-from bert_span.pretraining.heads.masked_lm_head import MaskedLmHead
-from bert_span.pretraining.heads.span_boundary_head import SpanBoundaryHead
+from bert_span.pretraining.heads.token_heads import (
+  MaskedLmHead,
+  SpanBoundaryHead,
+)
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -25,18 +27,18 @@ class PretrainingModel(keras.Model):
     inputs: dict of int32 tensors: token_ids and padding_mask [batch,
       seq_length], masked_positions [batch, targets], and for the span
       boundary objective sbo_lefts, sbo_rights and sbo_positions [batch,
-      targets]. There are single sequences only: all segment ids are 0.
+      targets]. Sequences are single, so all segment ids are 0.
 
   Returns:
-    dict of mlm_logits and, with that head, sbo_logits, each float32 [batch,
-    targets, vocab].
+    dict of mlm_logits and, if it has that head, sbo_logits, each float32
+    [batch, targets, vocab].
   """
 
   def __init__(
     self, backbone, span_boundary=True, name="pretraining_model", **kwargs
   ):
-    # float32: the word embeddings reach the heads as they are stored. The
-    # encoder keeps its own policy.
+    # float32, so that the heads get the word embeddings unrounded. The encoder
+    # keeps its own policy.
     super().__init__(name=name, **{**kwargs, "dtype": "float32"})
     self.backbone = backbone
     sizes = (backbone.hidden_dim, backbone.vocabulary_size)

@@ -8,20 +8,14 @@ import tensorflow as tf
 from corpus import VOCABULARY, stream_of, write_corpus
 
 from bert_span.pretraining.corpus.batches import (
-  KEYS,
-  EvaluationBatches,
   TextBatches,
-  masked_arrays,
+  evaluation_batches,
   masked_sequences,
-  with_weights,
 )
-from bert_span.pretraining.corpus.block_stream import ChunkPlace, ChunkPlaces
+from bert_span.pretraining.corpus.block_stream import ChunkPlaces
 from bert_span.pretraining.corpus.text_sources import TextFile
-from bert_span.pretraining.masking.masked_sequence import (
-  MaskedSequence,
-  MaskedSpan,
-  SequenceMasker,
-)
+from bert_span.pretraining.masking.masked_arrays import KEYS
+from bert_span.pretraining.masking.masked_sequence import SequenceMasker
 from bert_span.pretraining.options import MaskingOptions
 
 _LENGTH = 12
@@ -31,9 +25,7 @@ _MASKER = SequenceMasker(VOCABULARY, _OPTIONS)
 
 
 def batches_of(sources, places=None, seed=5):
-  return TextBatches(
-    stream_of(sources, seed), _MASKER, 4, _LENGTH, _TARGETS, seed, places
-  )
+  return TextBatches(stream_of(sources, seed), _MASKER, 4, places)
 
 
 def arrays(batches, first_step, count):
@@ -46,35 +38,6 @@ def assert_same(left, right):
   for a, b in zip(left, right, strict=True):
     for key in KEYS:
       np.testing.assert_array_equal(a[key], b[key])
-
-
-def test_the_worked_example_as_arrays():
-  """Super Bowl 50 was [a football championship tournament] to determine."""
-  ids = np.arange(100, 112, dtype=np.int32)
-  after = ids.copy()
-  after[5:9] = 4
-  span = MaskedSpan(5, 8, 4, (4,), "mask", 4, 9)
-  edge = MaskedSpan(10, 10, 1, (1,), "keep", 9, None)
-  masked = MaskedSequence(ids, after, (span, edge))
-  batch = masked_arrays([masked], 14, 7, 15)
-  assert batch["input_ids"].tolist() == [[*after.tolist(), 0, 0]]
-  assert batch["input_mask"].tolist() == [[1] * 12 + [0, 0]]
-  assert batch["masked_positions"].tolist() == [[5, 6, 7, 8, 10, 0, 0]]
-  assert batch["masked_ids"].tolist() == [[105, 106, 107, 108, 110, 0, 0]]
-  assert batch["sbo_lefts"].tolist() == [[4, 4, 4, 4, 0, 0, 0]]
-  assert batch["sbo_rights"].tolist() == [[9, 9, 9, 9, 0, 0, 0]]
-  assert batch["sbo_positions"].tolist() == [[1, 2, 3, 4, 0, 0, 0]]
-  weights = with_weights(batch)
-  assert weights["mlm_weights"].numpy().tolist() == [[1] * 5 + [0, 0]]
-  assert weights["sbo_weights"].numpy().tolist() == [[1] * 4 + [0, 0, 0]]
-  assert {array.dtype for array in batch.values()} == {np.dtype("int32")}
-
-
-def test_there_is_no_pair_task():
-  assert set(KEYS) == {
-    *("input_ids", "input_mask", "masked_positions", "masked_ids"),
-    *("sbo_lefts", "sbo_rights", "sbo_positions"),
-  }
 
 
 def test_a_later_start_gives_the_same_batches(tmp_path):
@@ -133,23 +96,23 @@ def test_shapes_are_static(tmp_path):
   assert spec["sbo_lefts"] == tf.TensorSpec([4, _TARGETS], tf.int32)
 
 
-def test_what_ended_the_reading_is_told(tmp_path):
+def test_what_ended_the_reading_is_kept(tmp_path):
   path = tmp_path / "a.jsonl"
   path.write_text('{"text": "ak al"}\nno json\n')
   batches = batches_of([TextFile(str(path), text_field="text")])
   with pytest.raises(tf.errors.OpError):
     arrays(batches, 0, 1)
   assert isinstance(batches.failure, ValueError)
-  assert "line 2 is not JSON" in str(batches.failure)
+  assert "a.jsonl, line 2" in str(batches.failure)
 
 
 def test_evaluation_reads_everything_once_with_fixed_masks(tmp_path):
   sources = write_corpus(tmp_path)
-  batches = EvaluationBatches(stream_of(sources), _MASKER, 4, _LENGTH, _TARGETS)
-  first, second = list(batches), list(batches)
+  first, second = (
+    list(evaluation_batches(stream_of(sources), _MASKER, 4)) for _ in range(2)
+  )
   assert_same(first, second)
-  chunks = list(stream_of(sources).epoch_chunks(ChunkPlace()))
-  total = sum(len(chunk.blocks) for chunk in chunks)
+  total = len(list(masked_sequences(stream_of(sources), _MASKER)))
   sizes = [len(batch["input_ids"]) for batch in first]
   assert sum(sizes) == total
   assert sizes[:-1] == [4] * (len(sizes) - 1)

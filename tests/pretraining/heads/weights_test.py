@@ -49,15 +49,13 @@ def test_a_head_of_another_size_or_with_holes_is_refused(tmp_path):
   with pytest.raises(ValueError, match=r"output_bias has shape \[5\]"):
     assign_heads(model, wrong, "there")
   del tensors["cls/span_boundary/transform_2/dense/bias"]
-  with pytest.raises(
-    ValueError, match=r"there: cls/span_boundary/.* is missing"
-  ):
+  with pytest.raises(ValueError, match=r"there: cls/span_boundary/"):
     assign_heads(model, tensors, "there")
 
 
-def test_a_damaged_file_is_told(tmp_path):
+def test_a_damaged_file_is_named(tmp_path):
   (tmp_path / HEADS_FILE).write_bytes(b"damaged")
-  with pytest.raises(ValueError, match=f"Cannot read .*{HEADS_FILE}"):
+  with pytest.raises(ValueError, match=HEADS_FILE):
     read_heads(str(tmp_path))
 
 

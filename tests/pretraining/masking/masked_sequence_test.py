@@ -8,6 +8,8 @@ import pytest
 from bert_span.pretraining.masking.masked_sequence import (
   MaskedSpan,
   SequenceMasker,
+  continuation_table,
+  word_starts,
 )
 from bert_span.pretraining.masking.span_masking import DrawnSpan
 from bert_span.pretraining.options import MaskingOptions
@@ -161,3 +163,17 @@ def test_a_mask_of_a_seed_stays_what_it_was():
 def test_a_vocabulary_without_mask_is_refused():
   with pytest.raises(ValueError, match=r"lacks \[MASK\]"):
     SequenceMasker(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a"], MaskingOptions())
+
+
+@pytest.mark.parametrize(
+  ("ids", "starts"),
+  [
+    ([1, 2, 3, 4, 5, 2], [0, 1, 4, 5]),  # the mill ##er ##s . mill
+    ([3, 4, 1], [0, 2]),  # The rest of a cut word is a word.
+    ([], []),
+  ],
+)
+def test_a_word_starts_at_every_piece_that_does_not_continue_one(ids, starts):
+  table = continuation_table(["[PAD]", "the", "mill", "##er", "##s", ".", "##"])
+  assert table.tolist() == [False, False, False, True, True, False, False]
+  assert word_starts(np.array(ids, np.int64), table).tolist() == starts

@@ -10,8 +10,8 @@ from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs.training.dry_run import model_sizes
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.modeling.span_head import SpanHead
-from bert_span.modeling.span_loss import SpanLoss
+from bert_span.modeling.heads import SpanHead
+from bert_span.modeling.losses import SpanLoss
 from bert_span.modeling.span_model import SpanModel
 from bert_span.training.devices.memory_estimate import (
   ModelSizes,

@@ -7,26 +7,23 @@ import sys
 
 import numpy as np
 import pytest
-from tiny_pretraining import SIZES, model_inputs, tiny_batch, tiny_model
+from tiny_pretraining import SIZES, tiny_batch, tiny_model
 
-from bert_span.modeling.encoder_config import read_json_object
 from bert_span.presets.load_pretrained import load_original, load_pretrained
-from bert_span.pretraining.heads.encoder_export import (
+from bert_span.pretraining.heads.loss import model_inputs
+from bert_span.pretraining.heads.weights import (
+  assign_heads,
+  head_tensors,
+  read_heads,
+  read_original_heads,
+)
+from bert_span.pretraining.model_files import (
   BERT_CONFIG_FILE,
   CHECKPOINT_NAME,
   export_huggingface,
   export_tf1,
 )
-from bert_span.pretraining.heads.weights import (
-  assign_heads,
-  head_variables,
-  read_heads,
-  read_original_heads,
-)
-
-
-def heads_of(model):
-  return {name: v.numpy() for name, v in head_variables(model).items()}
+from bert_span.storage.files import read_json_object
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +34,14 @@ def model():
 @pytest.fixture(scope="module")
 def tf1(model, tmp_path_factory):
   folder = str(tmp_path_factory.mktemp("tf1"))
-  export_tf1(model.backbone, folder, heads_of(model))
+  export_tf1(model.backbone, folder, head_tensors(model))
   return folder
 
 
 @pytest.fixture(scope="module")
 def huggingface(model, tmp_path_factory):
   folder = str(tmp_path_factory.mktemp("huggingface"))
-  export_huggingface(model.backbone, folder, heads_of(model))
+  export_huggingface(model.backbone, folder, head_tensors(model))
   return folder
 
 
@@ -64,8 +61,8 @@ def test_the_checkpoint_is_read_back(model, tf1):
   loaded = load_original(os.path.join(tf1, BERT_CONFIG_FILE), checkpoint)
   assert_same_encoder(loaded, model)
   stored = read_original_heads(checkpoint)
-  assert stored.keys() == heads_of(model).keys()
-  for name, value in heads_of(model).items():
+  assert stored.keys() == head_tensors(model).keys()
+  for name, value in head_tensors(model).items():
     np.testing.assert_array_equal(stored[name], value)
 
 

@@ -1,12 +1,13 @@
-"""Masked sequences for people."""
+"""Masked sequences for people, and as rows of JSON."""
 
 import numpy as np
 
+from bert_span.jobs.masking_inspection import masked_row, masked_text
 from bert_span.pretraining.masking.masked_sequence import (
   MaskedSequence,
   MaskedSpan,
 )
-from bert_span.pretraining.masking.masked_text import masked_row, masked_text
+from bert_span.pretraining.options import MaskingOptions
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _VOCABULARY += ["super", "bowl", "50", "the", "big", "game"]
@@ -21,7 +22,8 @@ _MASKED = MaskedSequence(
 
 
 def test_a_sequence_in_words():
-  assert masked_text(_MASKED, _VOCABULARY, 3) == [
+  options = MaskingOptions(masked_percent=50)
+  assert masked_text(_MASKED, _VOCABULARY, options) == [
     "8 WordPieces, 3 masked of a budget of 3",
     "[CLS] super {bowl 50} the big {game} [SEP]",
     "  2-3: bowl 50 -> [MASK] [MASK]",

@@ -1,0 +1,101 @@
+"""The layers on top of the encoder: start and end scores, or B/I/O tags."""
+
+import keras
+
+from bert_span.data.bio_labels import NUM_TAGS
+
+
+@keras.saving.register_keras_serializable(package="bert_span")
+class SpanHead(keras.layers.Layer):
+  """Scores every position as the start and as the end of the answer.
+
+  start_logits[i] = S . T_i and end_logits[i] = E . T_i for the encoder's
+  vectors T_i. The paper has no bias, the original code has one; a softmax over
+  positions is the same with and without it. The layer always computes in
+  float32, because its logits go into a softmax over hundreds of positions.
+
+  Args:
+    use_bias: whether to add a bias, as the original code does.
+
+  Call arguments:
+    sequence_output: float [batch, seq_length, hidden].
+
+  Returns:
+    The pair (start_logits, end_logits), each float32 [batch, seq_length].
+
+  Source: Devlin et al. 2019, section 4.2; google-research/bert, run_squad.py,
+  create_model (cls/squad/output_weights, output_bias).
+  """
+
+  # The names of the outputs, in their order.
+  logit_names = ("start_logits", "end_logits")
+
+  def __init__(self, use_bias=True, name="span_head", **kwargs):
+    super().__init__(name=name, **{**kwargs, "dtype": "float32"})
+    self.use_bias = use_bias
+    self.kernel = None
+    self.bias = None
+
+  def build(self, input_shape):
+    self.kernel = self.add_weight(
+      name="kernel",
+      shape=(input_shape[-1], 2),
+      # As run_squad: 0.02, whatever the encoder's initializer_range is.
+      initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+    )
+    if self.use_bias:
+      self.bias = self.add_weight(name="bias", shape=(2,), initializer="zeros")
+
+  def call(self, sequence_output):
+    logits = keras.ops.matmul(sequence_output, self.kernel)
+    if self.use_bias:
+      logits = logits + self.bias
+    return logits[..., 0], logits[..., 1]  # each [batch, seq_length]
+
+  def compute_output_shape(self, input_shape):
+    return tuple(input_shape[:-1]), tuple(input_shape[:-1])
+
+  def get_config(self):
+    return {**super().get_config(), "use_bias": self.use_bias}
+
+
+@keras.saving.register_keras_serializable(package="bert_span")
+class BioHead(keras.layers.Layer):
+  """Tags every position as B, I or O.
+
+      p_i = softmax(W h_i + b),  W is [3, hidden]
+
+  B is the first token of a span of the answer, I another token of it, O a token
+  outside, so an answer may have any number of spans. The layer always computes
+  in float32, because the decoder adds up its logits over whole passages.
+
+  Call arguments:
+    sequence_output: float [batch, seq_length, hidden].
+
+  Returns:
+    float32 [batch, seq_length, 3], the logits in the order of TAGS.
+  """
+
+  logit_names = ("tag_logits",)
+
+  def __init__(self, name="tag_head", **kwargs):
+    super().__init__(name=name, **{**kwargs, "dtype": "float32"})
+    self.kernel = None
+    self.bias = None
+
+  def build(self, input_shape):
+    self.kernel = self.add_weight(
+      name="kernel",
+      shape=(NUM_TAGS, input_shape[-1]),
+      initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+    )
+    self.bias = self.add_weight(
+      name="bias", shape=(NUM_TAGS,), initializer="zeros"
+    )
+
+  def call(self, sequence_output):
+    kernel = keras.ops.transpose(self.kernel)  # [hidden, 3]
+    return keras.ops.matmul(sequence_output, kernel) + self.bias
+
+  def compute_output_shape(self, input_shape):
+    return (*input_shape[:-1], NUM_TAGS)

@@ -1,0 +1,156 @@
+"""The losses of the two heads: of start and end positions, of B/I/O tags."""
+
+import math
+
+import keras
+from keras import ops
+
+from bert_span.data.bio_labels import TAGS
+
+# The weight of each end in the span loss.
+_END_WEIGHTS = {"mean": 0.5, "sum": 1.0}
+_TOKENS = ("sum", "mean")
+
+
+@keras.saving.register_keras_serializable(package="bert_span")
+class SpanLoss(keras.losses.Loss):
+  """The cross-entropy of one end of the answer, start or end.
+
+      position_loss(x, p) = -sum_i one_hot(p, seq_length)[i] * log_softmax(x)[i]
+      loss = (position_loss(start) + position_loss(end)) / 2
+
+  A SpanModel has an output for each end. Keras applies the loss to both and
+  adds the results: model.compile(optimizer, loss=SpanLoss()).
+
+  A position outside the sequence has a one-hot vector of zeros, so it adds 0
+  to the loss and nothing to the gradient.
+
+  As in run_squad, log_softmax runs over every position of the batch, question
+  and padding included. A batch padded to a shorter length therefore has fewer
+  terms in its denominators; at a fixed length the values are the original's.
+
+  Example, one window of two positions, both logits 0, answer at position 1:
+
+      logits, position = np.zeros((1, 2)), np.array([1])
+      SpanLoss()(position, logits)  # ln 2 / 2 = 0.3466 for each end
+      SpanLoss("sum")(position, logits)  # ln 2 = 0.6931
+
+  Args:
+    ends: "mean" for the mean of start and end, as the original; "sum" for
+      their sum, with twice the gradient.
+    reduction: over the batch, see keras.losses.Loss.
+    name: of the loss.
+
+  Call arguments:
+    y_true: int [batch], the position of this end; or float [batch,
+      seq_length], a distribution over positions (soft labels).
+    y_pred: float [batch, seq_length], its logits, unnormalized.
+
+  Returns:
+    float32 scalar in nats, averaged over the batch.
+
+  Source: google-research/bert, run_squad.py, compute_loss.
+  """
+
+  def __init__(
+    self, ends="mean", reduction="sum_over_batch_size", name="span_loss"
+  ):
+    super().__init__(name=name, reduction=reduction, dtype="float32")
+    if ends not in _END_WEIGHTS:
+      raise ValueError(
+        f"ends must be one of {', '.join(_END_WEIGHTS)}. Received: {ends!r}"
+      )
+    self.ends = ends
+
+  def call(self, y_true, y_pred):
+    """The loss of each window, float32 [batch], in nats."""
+    log_probabilities = ops.log_softmax(ops.cast(y_pred, "float32"), axis=-1)
+    labels = ops.convert_to_tensor(y_true)
+    if len(labels.shape) == 1:
+      labels = ops.one_hot(
+        ops.cast(labels, "int32"), ops.shape(y_pred)[-1], dtype="float32"
+      )
+    losses = -ops.sum(labels * log_probabilities, axis=-1)  # [batch]
+    return _END_WEIGHTS[self.ends] * losses
+
+  def get_config(self):
+    return {**super().get_config(), "ends": self.ends}
+
+
+@keras.saving.register_keras_serializable(package="bert_span")
+class BioLoss(keras.losses.Loss):
+  """The cross-entropy of the tags of a window's passage tokens.
+
+      loss = -sum_{i=1..N} sum_j w_j t_ij log p_ij,  p_i = softmax(logits_i)
+
+  The sum runs over the window's N passage tokens. The labels t_i are a
+  distribution over B, I and O, because annotators may disagree. At question,
+  special and padding tokens they are zero, so these add nothing to the loss
+  or to the gradient.
+
+  Example: two of three annotators begin their answer at a token, the third
+  leaves the token out, and the model says p = (1/2, 1/4, 1/4):
+
+      labels = np.array([[[2 / 3, 0, 1 / 3]]])  # [1 window, 1 token, 3]
+      logits = np.log([[[0.5, 0.25, 0.25]]])
+      BioLoss()(labels, logits)  # (2 ln 2 + ln 4) / 3 = 4/3 ln 2 = 0.9242
+
+  Args:
+    tokens: "sum" over a window's passage tokens, as in the formula, or "mean",
+      the same divided by N. Class weights do not change N.
+    class_weights: w of B, I and O; None for 1 each.
+    reduction: over the batch, see keras.losses.Loss.
+    name: of the loss.
+
+  Call arguments:
+    y_true: float [batch, seq_length, 3], the labels.
+    y_pred: float [batch, seq_length, 3], the logits in the order of TAGS.
+
+  Returns:
+    float32 scalar in nats, averaged over the batch.
+  """
+
+  def __init__(
+    self,
+    tokens="sum",
+    class_weights=None,
+    reduction="sum_over_batch_size",
+    name="bio_loss",
+  ):
+    super().__init__(name=name, reduction=reduction, dtype="float32")
+    if tokens not in _TOKENS:
+      raise ValueError(
+        f"tokens must be one of {', '.join(_TOKENS)}. Received: {tokens!r}"
+      )
+    weights = (1.0,) * len(TAGS)
+    if class_weights is not None:
+      weights = tuple(map(float, class_weights))
+    is_positive = all(w > 0 and math.isfinite(w) for w in weights)
+    if len(weights) != len(TAGS) or not is_positive:
+      raise ValueError(
+        "class_weights must be three positive numbers, of B, I and O. "
+        f"Received: {class_weights!r}"
+      )
+    self.tokens = tokens
+    self.class_weights = weights
+
+  def call(self, y_true, y_pred):
+    """The loss of each window, float32 [batch], in nats.
+
+    It is 0 for a window without passage tokens.
+    """
+    labels = ops.cast(y_true, "float32")
+    log_p = ops.log_softmax(ops.cast(y_pred, "float32"), axis=-1)
+    weights = ops.convert_to_tensor(self.class_weights, "float32")  # [3]
+    total = -ops.sum(weights * labels * log_p, axis=(1, 2))  # [batch]
+    if self.tokens == "sum":
+      return total
+    num_tokens = ops.sum(labels, axis=(1, 2))  # A distribution sums to 1.
+    return total / ops.maximum(num_tokens, 1.0)
+
+  def get_config(self):
+    return {
+      **super().get_config(),
+      "tokens": self.tokens,
+      "class_weights": list(self.class_weights),
+    }

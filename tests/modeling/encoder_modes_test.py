@@ -1,0 +1,116 @@
+"""Mixed precision and gradient checkpointing of an encoder."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from distributed_checks import batches, make_model
+
+from bert_span.heads.span import SPAN_HEAD
+from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
+from bert_span.modeling.keras_internals import sublayers
+from bert_span.modeling.losses import SpanLoss
+from bert_span.training.replica_dropout import seed_dropout
+
+
+def logits(model):
+  inputs, _ = SPAN_HEAD.inputs_and_labels(next(iter(batches(4, 0))))
+  return model(inputs)["start_logits"]
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_matrix_products_are_in_half_precision_and_the_rest_is_not(precision):
+  model = make_model()
+  expected = logits(model)
+  with computing_in(model.backbone, precision):
+    layer = model.backbone.transformer_layers[0]
+    (attention,) = sublayers(layer, keras.layers.MultiHeadAttention)
+    assert layer.compute_dtype == attention.compute_dtype == precision
+    assert attention.query_dense.compute_dtype == precision
+    (softmax,) = sublayers(attention, keras.layers.Softmax)
+    assert softmax.compute_dtype == "float32"
+    assert {weight.dtype for weight in model.weights} == {"float32"}
+    assert model.head.compute_dtype == "float32"
+    found = logits(model)
+  assert found.dtype == tf.float32
+  difference = np.abs(found - expected).max()
+  assert 0 < difference < 0.05
+  np.testing.assert_array_equal(logits(model), expected)
+
+
+def loss_and_gradients(model, is_compiled=True):
+  """One training pass with dropout, its masks drawn from the same seeds."""
+  seed_dropout(model, 5)
+  batch = next(iter(batches(4, 0)))
+
+  def compute():
+    with tf.GradientTape() as tape:
+      loss = tf.reduce_sum(SPAN_HEAD.loss_fn(SpanLoss())(model, batch))
+    weights = [weight.value for weight in model.trainable_variables]
+    return loss, [
+      tf.convert_to_tensor(gradient)
+      for gradient in tape.gradient(loss, weights)
+      if gradient is not None
+    ]
+
+  loss, gradients = (tf.function(compute) if is_compiled else compute)()
+  return loss.numpy(), [gradient.numpy() for gradient in gradients]
+
+
+def seeds(model):
+  return [
+    state.numpy().tolist()
+    for state in model.variables
+    if state.name == "seed_generator_state"
+  ]
+
+
+@pytest.mark.large
+@pytest.mark.parametrize(
+  ("precision", "is_compiled", "rtol", "atol"),
+  [
+    ("float32", True, 1e-5, 1e-7),
+    ("float32", False, 1e-5, 1e-7),
+    ("bfloat16", True, 1e-2, 1e-3),
+  ],
+)
+def test_recomputed_layers_have_the_same_loss_gradients_and_masks(
+  precision, is_compiled, rtol, atol
+):
+  model = make_model(dropout=0.3)
+  with computing_in(model.backbone, precision):
+    loss, gradients = loss_and_gradients(model, is_compiled)
+    drawn = seeds(model)
+    with recomputing_layers(model.backbone):
+      again, recomputed = loss_and_gradients(model, is_compiled)
+      assert seeds(model) == drawn
+  assert again == loss
+  for value, expected in zip(recomputed, gradients, strict=True):
+    np.testing.assert_allclose(value, expected, rtol=rtol, atol=atol)
+
+
+def test_an_encoder_is_what_it_was_after_an_error():
+  model = make_model()
+  layer = model.backbone.transformer_layers[0]
+  plain = layer.call
+  with (
+    pytest.raises(RuntimeError, match="stop"),
+    computing_in(model.backbone, "bfloat16"),
+    recomputing_layers(model.backbone),
+  ):
+    assert layer.call != plain
+    raise RuntimeError("stop")
+  assert layer.call == plain
+  assert {part.compute_dtype for part in sublayers(model)} == {"float32"}
+
+
+def test_an_encoder_can_be_left_alone():
+  model = make_model()
+  layer = model.backbone.transformer_layers[0]
+  plain, policy = layer.call, model.backbone.dtype_policy
+  with (
+    computing_in(model.backbone, "float32"),
+    recomputing_layers(model.backbone, recomputes=False),
+  ):
+    assert layer.call == plain
+    assert model.backbone.dtype_policy is policy

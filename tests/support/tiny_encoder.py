@@ -1,0 +1,30 @@
+"""A small random encoder, and two windows for it."""
+
+import numpy as np
+
+from bert_span.modeling.encoder import build_encoder
+from bert_span.modeling.encoder_config import EncoderConfig
+
+IDS = np.array([[1, 2, 3, 4, 0, 0], [5, 6, 7, 8, 9, 10]], "int32")
+INPUTS = {
+  "token_ids": IDS,
+  "segment_ids": np.array([[0, 0, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1]], "int32"),
+  "padding_mask": (IDS > 0).astype("int32"),
+}
+
+
+def tiny_config(**changes):
+  sizes = {
+    "vocabulary_size": 11,
+    "num_layers": 1,
+    "num_heads": 2,
+    "hidden_dim": 8,
+    "intermediate_dim": 16,
+    "max_sequence_length": 6,
+    "num_segments": 2,
+  }
+  return EncoderConfig(**{**sizes, **changes})
+
+
+def tiny_encoder(dtype=None, **changes):
+  return build_encoder(tiny_config(**changes), dtype)
