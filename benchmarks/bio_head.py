@@ -15,7 +15,7 @@ import sys
 
 from absl import app, flags
 
-from bert_span.jobs.evaluation import score_span_files
+from bert_span.jobs.evaluation import score_files
 
 _DATA = flags.DEFINE_string("data", None, "MultiSpanQA file.", required=True)
 _WORK_DIR = flags.DEFINE_string(
@@ -44,8 +44,8 @@ def main(argv):
     _run(head, train_file, held_out_file, output_dir)
     # The span head has one answer a question, so its set has one span.
     name = "span_predictions" if head == "bio" else "predictions"
-    scores = score_span_files(
-      str(held_out_file), str(output_dir / f"{name}.json")
+    scores = score_files(
+      str(held_out_file), str(output_dir / f"{name}.json"), multi_span=True
     )
     figures = ", ".join(f"{key} {value:.2f}" for key, value in scores.items())
     print(f"{head} head from {_PRESET.value}: {figures}", flush=True)

@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 
 _PUBLIC_NAMES = {
   "SpanExtractor": "bert_span.extractor",
-  "Answer": "bert_span.answers.answer_forms",
+  "Answer": "bert_span.answers.decoding.predictions",
   "TFLiteSpanExtractor": "bert_span.tflite.tflite_extractor",
   "TFLiteTextExtractor": "bert_span.tflite.tflite_text_extractor",
   "FineTuningOptions": "bert_span.fine_tuning.options",

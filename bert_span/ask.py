@@ -93,7 +93,7 @@ def _check_flags():
   check(_MODEL.value, "--model is required.")
   check(
     _CONTEXT.value is None or _CONTEXT_FILE.value is None,
-    "--context_file stands for --context: give either.",
+    "--context and --context_file exclude each other. Give one of them.",
   )
   if _context_is_piped():
     check(

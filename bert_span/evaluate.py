@@ -3,7 +3,7 @@ r"""Scores a prediction file with the official SQuAD 1.1 or 2.0 metrics.
     python -m bert_span.evaluate --predict_file=dev.json \
       --predictions_file=predictions.json [--na_prob_file=null_odds.json]
 
-With --multi_span the figures are those of MultiSpanQA, of sets of spans:
+With --multi_span the metrics are those of MultiSpanQA, of sets of spans:
 
     python -m bert_span.evaluate --multi_span --predict_file=dev.json \
       --predictions_file=span_predictions.json
@@ -14,7 +14,7 @@ the same as a table.
 
 import math
 
-from absl import flags, logging
+from absl import flags
 
 from bert_span.cli import model_flags, program
 
@@ -57,15 +57,9 @@ def main(argv):
   program.refuse_arguments(argv)
   program.check(_PREDICT_FILE.value, "--predict_file is required.")
   program.check(_PREDICTIONS_FILE.value, "--predictions_file is required.")
-  if _NA_PROB_THRESH.present and not _NA_PROB_FILE.value:
-    logging.warning(
-      "Without --na_prob_file every no-answer score is 0, so "
-      "--na_prob_thresh=%g decides alike for all questions.",
-      _NA_PROB_THRESH.value,
-    )
   program.check(
     not (_MULTI_SPAN.value and _NA_PROB_FILE.value),
-    "--multi_span has no use for --na_prob_file. Leave it out.",
+    "--na_prob_file is not for --multi_span. Leave it out.",
   )
   # Only once the flags are known to be right.
   from bert_span.jobs import evaluation

@@ -1,5 +1,6 @@
 """SpanExtractor: a trained model that answers questions."""
 
+import contextlib
 import os
 import tempfile
 
@@ -45,9 +46,13 @@ class SpanExtractor(AnswerForms):
     do_lower_case: lower-case and strip accents (uncased models).
     window_options: `WindowOptions`.
     decoder_options: those of its head.
-    fixed_length: pad every window to max_seq_length, as the original; else
-      padding depends on the batch, and no position of it is ever scored.
+    fixed_length: pad every window to max_seq_length and score the padding,
+      as the original; else padding depends on the batch and is not scored.
     head: `AnswerHead` of the model; None finds the package's own.
+
+  Raises:
+    ValueError: the model has fewer embeddings than the vocabulary tokens, or
+      the options do not fit the model.
   """
 
   def __init__(
@@ -64,7 +69,12 @@ class SpanExtractor(AnswerForms):
     self.window_options = window_options or WindowOptions()
     head = head or head_of_layer(model.head)
     check_sequence_length(model.backbone, self.window_options.max_seq_length)
-    self._check_vocabulary_size(vocabulary)
+    rows = model.backbone.vocabulary_size
+    if len(vocabulary) > rows:
+      raise ValueError(
+        f"The vocabulary has {len(vocabulary)} tokens but the encoder only "
+        f"{rows} embeddings. Use the vocab.txt that belongs to the checkpoint."
+      )
     self.preprocessor = SpanPreprocessor(
       vocabulary, do_lower_case, self.window_options, pad_to_max=fixed_length
     )
@@ -72,13 +82,10 @@ class SpanExtractor(AnswerForms):
     self.graph = self.make_graph()
 
   def make_graph(self, steps=None):
-    """The TensorFlow function that answers for this extractor.
+    """The `AnswerGraph` of this extractor.
 
     Args:
       steps: `StepOptions`; None takes those of this machine.
-
-    Returns:
-      `AnswerGraph`.
     """
     return AnswerGraph(
       self.model, self.preprocessor, self.head, self.decoder_options, steps
@@ -89,8 +96,8 @@ class SpanExtractor(AnswerForms):
 
     Args:
       examples: sequence of `SquadExample`.
-      batch_size: windows the model reads at once at most; None for as many as
-        `StepOptions` has.
+      batch_size: windows that the model reads at once at most; None takes the
+        max_windows_per_step of `StepOptions`.
       on_logits: called with the `WindowLogits` of each `example_batches`.
 
     Yields:
@@ -133,12 +140,11 @@ class SpanExtractor(AnswerForms):
       preset: "minilm_squad", the model that comes with the package; a
         directory that `save_to_preset` or run_squad wrote; or a Hugging Face
         directory of a BERT with a question-answering head.
-      window_options: `WindowOptions`; None takes those the model was saved
-        with.
+      window_options: `WindowOptions`; None takes the saved ones.
       decoder_options: those of its head; None takes the saved ones.
       fixed_length: see the class.
       head: `AnswerHead` that the model was saved with; None finds the
-        package's own by the name that the model has.
+        package's own by its saved name.
 
     Returns:
       A `SpanExtractor`.
@@ -174,12 +180,12 @@ class SpanExtractor(AnswerForms):
 
     Args:
       directory: a local path or one of tf.io.gfile.
-      selection: how the model was chosen, for `write_selection`.
+      selection: how the model was selected, for `write_selection`.
       half_precision: write the encoder's weights as float16, half as many
         bytes; they are read as float32.
 
     Raises:
-      ValueError: something else than a model stands there, or a weight is too
+      ValueError: the directory exists and is not a model, or a weight is too
         large for float16.
     """
     directory = os.fspath(directory)
@@ -195,35 +201,35 @@ class SpanExtractor(AnswerForms):
     """Trains the model with the package's own training loop.
 
     Args:
-      examples: sequence of `SquadExample`; the first answer of each is
-        trained on, none where `is_impossible`. A B/I/O head learns from all
-        of its annotators.
+      examples: sequence of `SquadExample`. A span head learns the first answer
+        of each, none where `is_impossible`; a B/I/O head learns from all
+        annotators.
       options: `FineTuningOptions`; None takes run_squad's defaults.
       output_dir: folder of checkpoints and event files, where a later call
-        with the same arguments goes on; None keeps none.
+        with the same arguments resumes; None keeps none.
       teachers: dict of a name to a `SpanExtractor`, for each trained model
         whose outputs are learned, too, see fine_tuning/distillation.py.
 
     Returns:
-      The number of steps made by this call.
+      The number of steps of this call.
+
+    Raises:
+      ValueError: the examples, options or teachers do not fit the model.
     """
     options = options or FineTuningOptions()
-    if output_dir is not None:
+    with contextlib.ExitStack() as stack:
+      if output_dir is None:
+        output_dir = stack.enter_context(tempfile.TemporaryDirectory())
       return fine_tune(self, examples, options, output_dir, teachers=teachers)
-    with tempfile.TemporaryDirectory() as temporary_dir:
-      return fine_tune(
-        self, examples, options, temporary_dir, teachers=teachers
-      )
 
   def export(self, path, format="tf_saved_model", **options):
-    """Writes the model for a server or for devices, and checks what it wrote.
+    """Writes the model for a server or for devices, and checks the result.
 
-    It does what the programs export_saved_model and export_tflite do.
+    The programs export_saved_model and export_tflite do the same.
 
     Args:
       path: for "tf_saved_model" the folder of all versions of the served model,
-        of which it writes the next one; for "litert" the file, ending with
-        .tflite.
+        which gets the next version; for "litert" the file, ending with .tflite.
       format: "tf_saved_model", for TensorFlow Serving, or "litert", TFLite.
       **options: for "tf_saved_model" arguments of `export_saved_model`:
         version, steps, dtype, with_warmup; for "litert" those of
@@ -233,10 +239,10 @@ class SpanExtractor(AnswerForms):
       The path of the version, or of the file.
 
     Raises:
-      ValueError: there is no such format, or a check failed; nothing is
-        written then.
+      ValueError: there is no such format, or a check failed and nothing is
+        written.
     """
-    # Both are made of extractors, so they come after this module.
+    # Both import this module.
     from bert_span.jobs import saved_model_export, tflite_export
 
     if format == "tf_saved_model":
@@ -247,7 +253,7 @@ class SpanExtractor(AnswerForms):
       tflite_export.export_tflite(self, path, tflite_options)
       return path
     raise ValueError(
-      f"format must be tf_saved_model or litert. Received: {format!r}"
+      f"format must be tf_saved_model or litert. Received: {format!r}."
     )
 
   def _answer_with_logits(self, examples, batch_size):
@@ -290,25 +296,15 @@ class SpanExtractor(AnswerForms):
       self.head.name,
     )
 
-  def _check_vocabulary_size(self, vocabulary):
-    rows = self.model.backbone.vocabulary_size
-    if len(vocabulary) > rows:
-      raise ValueError(
-        f"The vocabulary has {len(vocabulary)} tokens but the encoder only "
-        f"{rows} embeddings. Use the vocab.txt that belongs to the checkpoint."
-      )
-
 
 def _check_may_replace(directory):
-  """Refuses to remove what is no model: a home directory, say."""
+  """Refuses to replace anything but a model: a home directory, say."""
   if not os.path.lexists(directory):
     return
-  if os.path.isdir(directory) and (
-    not os.listdir(directory)
-    or os.path.isfile(os.path.join(directory, CONFIG_FILE))
-  ):
-    return
-  raise ValueError(
-    f"{directory} is no model of bert_span (it has no {CONFIG_FILE}), so it is "
-    "not replaced by one. Save the model in a new directory."
-  )
+  is_model = os.path.isfile(os.path.join(directory, CONFIG_FILE))
+  is_empty = os.path.isdir(directory) and not os.listdir(directory)
+  if not is_model and not is_empty:
+    raise ValueError(
+      f"{directory} is no model of bert_span (it has no {CONFIG_FILE}), so it "
+      "is not replaced by one. Save the model in a new directory."
+    )

@@ -1,4 +1,4 @@
-"""The program bert_span.ask, run as users run it."""
+"""What bert_span.ask prints, and the program itself."""
 
 import json
 import os
@@ -10,22 +10,101 @@ import pytest
 from programs import run_program
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
-from bert_span.extractor import SpanExtractor
+from bert_span import DecoderOptions
 from bert_span.heads.bio import BIO_HEAD
+from bert_span.jobs import asking
 
 _OTHER = "When was the cafe built?"
 _COMMAND = [sys.executable, "-m", "bert_span.ask"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-  """Models with and without "no answer", and a passage in a file."""
+def extractors():
+  return {"model": tiny_extractor(), "bio": tiny_extractor(head=BIO_HEAD)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, extractors):
+  """Both models, and a passage in a file."""
   path = tmp_path_factory.mktemp("ask")
-  tiny_extractor().save_to_preset(path / "model")
-  tiny_extractor(version_2=True).save_to_preset(path / "model2")
-  tiny_extractor(head=BIO_HEAD).save_to_preset(path / "bio")
+  for name, extractor in extractors.items():
+    extractor.save_to_preset(path / name)
   (path / "passage.txt").write_text(CONTEXT, "utf-8-sig")
   return path
+
+
+@pytest.fixture
+def ask(folder, capsys):
+  """A function of questions that returns the printed lines."""
+
+  def ask_in_process(*questions, model="model", options=None, **layout):
+    asking.ask(
+      str(folder / model),
+      CONTEXT,
+      list(questions),
+      decoder_options=options,
+      layout=asking.AnswerLayout(**layout),
+    )
+    return capsys.readouterr().out.splitlines()
+
+  return ask_in_process
+
+
+def test_answer_is_marked_and_followed_by_its_n_best_list(ask, extractors):
+  expected = extractors["model"].answer(QUESTION, CONTEXT, n_best=3)
+  best = expected[0]
+  lines = ask(QUESTION)
+  assert lines[0] == f"Answer: {best.text}"
+  assert lines[2] == (
+    f"{CONTEXT[: best.char_start]}[[{best.text}]]{CONTEXT[best.char_end :]}"
+  )
+  assert lines[4].split() == ["score", "probability", "characters", "text"]
+  for line, answer in zip(lines[5:], expected, strict=True):
+    score, probability, place, text = line.split(maxsplit=3)
+    assert float(score) == pytest.approx(answer.score, abs=1e-3)
+    assert float(probability) == pytest.approx(answer.probability, abs=1e-4)
+    assert place == f"{answer.char_start}-{answer.char_end}"
+    assert text == answer.text
+
+
+def test_several_questions_are_shown_with_their_answers(ask):
+  lines = ask(QUESTION, _OTHER, blank_lines=True, show_questions=True)
+  shown = [line for line in lines if line.startswith(("Question", "Answer"))]
+  assert shown[0] == f"Question: {QUESTION}"
+  assert shown[2] == f"Question: {_OTHER}"
+  assert lines[-1] == ""
+
+
+def test_json_says_no_answer_above_the_null_threshold(ask):
+  options = DecoderOptions(
+    version_2_with_negative=True, null_score_diff_threshold=-1000
+  )
+  lines = ask(QUESTION, options=options)
+  assert lines[0].startswith("No answer: ")
+  assert "threshold -1000.000" in lines[0]
+  assert lines[2].split()[0] == "score"
+  (line,) = ask(QUESTION, options=options, is_json=True)
+  row = json.loads(line)
+  assert (row["answer"], row["char_start"], row["char_end"]) == ("", None, None)
+  # Without version 2 the threshold decides nothing.
+  options = DecoderOptions(null_score_diff_threshold=-1000)
+  assert ask(QUESTION, options=options)[0].startswith("Answer: ")
+
+
+def test_every_span_of_a_bio_head_is_marked_and_listed(ask, extractors):
+  spans = extractors["bio"].answers(QUESTION, CONTEXT)
+  assert len(spans) > 1
+  lines = ask(QUESTION, model="bio")
+  assert lines[0] == f"Answer: {'; '.join(span.text for span in spans)}"
+  assert lines[2].count("[[") == len(spans)
+  assert lines[2].replace("[[", "").replace("]]", "") == CONTEXT
+  assert [line.split(maxsplit=3)[3] for line in lines[5:]] == [
+    span.text for span in spans
+  ]
+  (line,) = ask(QUESTION, model="bio", is_json=True)
+  assert [tuple(a.values())[:3] for a in json.loads(line)["answers"]] == [
+    span[:3] for span in spans
+  ]
 
 
 def _ask(folder, *arguments, stdin="", model="model"):
@@ -38,37 +117,6 @@ def _ask(folder, *arguments, stdin="", model="model"):
   )
 
 
-def _error(run):
-  assert run.returncode == 1
-  assert not run.stdout
-  text = run.stderr.decode()
-  assert "Traceback" not in text
-  return text.splitlines()[-1]
-
-
-@pytest.mark.large
-def test_answer_is_marked_and_followed_by_its_n_best_list(folder):
-  run = _ask(folder, f"--question={QUESTION}", f"--context={CONTEXT}")
-  assert run.returncode == 0, run.stderr
-  assert not run.stderr  # Nothing but the answer is printed.
-  extractor = SpanExtractor.from_preset(folder / "model")
-  expected = extractor.answer(QUESTION, CONTEXT, n_best=3)
-  best = expected[0]
-  lines = run.stdout.decode().splitlines()
-  assert lines[0] == f"Answer: {best.text}"
-  assert lines[2] == (
-    f"{CONTEXT[: best.char_start]}[[{best.text}]]{CONTEXT[best.char_end :]}"
-  )
-  assert lines[4].split() == ["score", "probability", "characters", "text"]
-  for line, answer in zip(lines[5:8], expected, strict=True):
-    score, probability, place, text = line.split(maxsplit=3)
-    assert float(score) == pytest.approx(answer.score, abs=1e-3)
-    assert float(probability) == pytest.approx(answer.probability, abs=1e-4)
-    assert place == f"{answer.char_start}-{answer.char_end}"
-    assert text == answer.text
-  assert lines[8:] == []
-
-
 @pytest.mark.large
 def test_a_pipe_of_questions_gives_a_json_object_a_line(folder):
   run = _ask(
@@ -78,6 +126,7 @@ def test_a_pipe_of_questions_gives_a_json_object_a_line(folder):
     stdin=f"{QUESTION}\r\n{_OTHER}",
   )
   assert run.returncode == 0, run.stderr
+  assert not run.stderr  # Only the answers are printed.
   rows = [json.loads(line) for line in run.stdout.splitlines()]
   assert [row["question"] for row in rows] == [QUESTION, _OTHER]
   for row in rows:
@@ -88,46 +137,15 @@ def test_a_pipe_of_questions_gives_a_json_object_a_line(folder):
 
 
 @pytest.mark.large
-def test_a_piped_passage_is_asked_several_questions(folder):
-  run = _ask(
-    folder,
-    *(f"--question={QUESTION}", f"--question={_OTHER}"),
-    stdin=f"\n{CONTEXT}\n",
-  )
-  assert run.returncode == 0, run.stderr
-  text = run.stdout.decode()
-  assert text.index(f"Question: {QUESTION}") < text.index(f"Question: {_OTHER}")
-  assert text.count("Answer: ") == 2
-
-
-@pytest.mark.large
-def test_no_answer_is_said_and_the_model_decides_whether_there_is_any(folder):
-  arguments = (f"--question={QUESTION}", f"--context={CONTEXT}")
-  low = "--null_score_diff_threshold=-1000"
-  run = _ask(folder, *arguments, low, model="model2")
-  assert run.returncode == 0, run.stderr
-  first, _, *table = run.stdout.decode().splitlines()
-  assert first.startswith("No answer: the model finds none in this passage")
-  assert "above the threshold -1000.000" in first
-  assert table[0].split()[0] == "score"
-  run = _ask(folder, *arguments, low, "--json", model="model2")
-  row = json.loads(run.stdout)
-  assert (row["answer"], row["char_start"], row["char_end"]) == ("", None, None)
-  # The other model was saved without version 2, so the threshold is nothing.
-  run = _ask(folder, *arguments, low)
-  assert run.stdout.decode().startswith("Answer: ")
-
-
-@pytest.mark.large
 def test_a_reader_that_stops_reading_is_no_error(folder):
   with subprocess.Popen(
-    [*_COMMAND, f"--model={folder / 'model'}", f"--context={CONTEXT}"],
+    [*_COMMAND, f"--model={folder / 'model'}", f"--question={QUESTION}"],
     stdin=subprocess.PIPE,
     stdout=subprocess.PIPE,
     stderr=subprocess.PIPE,
   ) as process:
     process.stdout.close()
-    process.stdin.write(f"{QUESTION}\n".encode() * 3)
+    process.stdin.write(f"\n{CONTEXT}\n".encode())
     process.stdin.close()
     errors = process.stderr.read().decode()
   assert process.returncode == 0
@@ -151,11 +169,8 @@ def _talk(terminal, inputs):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("no_color", [False, True])
-def test_a_terminal_is_prompted_and_gets_colour(folder, no_color):
-  environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1"}
-  if not no_color:
-    del environment["NO_COLOR"]
+def test_a_terminal_is_prompted_and_gets_colour(folder):
+  environment = {**os.environ, "TERM": "xterm", "NO_COLOR": ""}
   ours, theirs = pty.openpty()
   with subprocess.Popen(
     [*_COMMAND, f"--model={folder / 'model'}", f"--context={CONTEXT}"],
@@ -170,70 +185,59 @@ def test_a_terminal_is_prompted_and_gets_colour(folder, no_color):
   text = output.decode()
   assert process.returncode == 0
   assert text.count("Answer: ") == 2
-  assert ("\033[1;32m" in text) != no_color
-  assert ("[[" in text) == no_color
+  assert "\033[1;32m" in text
+  assert "[[" not in text
+
+
+@pytest.mark.parametrize("plain", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_a_terminal_without_colours_gets_brackets(ask, monkeypatch, plain):
+  environment = {"NO_COLOR": "", "TERM": "xterm", **plain}
+  for name, value in environment.items():
+    monkeypatch.setenv(name, value)
+  monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+  assert "[[" in ask(QUESTION)[2]
 
 
 @pytest.mark.parametrize(
-  ("arguments", "stdin", "message"),
+  ("arguments", "stdin", "named"),
   [
-    (("--model=", "--question=Q"), "C", "--model is required"),
-    (("--context=C", "--context_file=x"), "", "give either"),
-    (("--question= ", "--context=C"), "", "--question is empty"),
-    (("--question=Q", "--context= "), "", "--context: the passage is empty"),
-    (("--question=Q",), "\n", "standard input: the passage is empty"),
-    ((), "C", "--question is required"),
-    (("--context_file=-",), "C", "--question is required"),
+    (("--model=", "--question=Q"), "C", "--model"),
+    (("--context=C", "--context_file=x"), "", "--context_file"),
+    (("--question= ", "--context=C"), "", "--question"),
+    (("--question=Q", "--context= "), "", "--context"),
+    (("--question=Q",), "\n", "standard input"),
+    ((), "C", "--question"),
+    (("--context_file=-",), "C", "--question"),
     (("--question=Q", "--context_file=/none"), "", "/none"),
-    (("--question=Q",), b"caf\xe9", "not UTF-8: byte 0xe9 at offset 3"),
-    (("--question=Q", "--n_best=0"), "C", "n_best"),
-    (("--question=Q", "word"), "C", "unknown arguments word"),
+    (("--question=Q",), b"caf\xe9", "byte 0xe9 at offset 3"),
+    (("--question=Q", "word"), "C", "word"),
   ],
 )
 def test_flags_that_do_not_fit_end_at_once_in_one_line(
-  folder, arguments, stdin, message
+  folder, arguments, stdin, named
 ):
-  run = _ask(folder, *arguments, stdin=stdin)
-  if "--n_best=0" in arguments:  # absl's own words, and a hint below them.
-    assert run.returncode == 1
-    assert message in run.stderr.decode()
-  else:
-    assert message in _error(run)
+  assert named in _error(_ask(folder, *arguments, stdin=stdin))
+
+
+def _error(run):
+  assert run.returncode == 1
+  assert not run.stdout
+  text = run.stderr.decode()
+  assert "Traceback" not in text
+  return text.splitlines()[-1]
 
 
 @pytest.mark.large
-def test_what_the_model_refuses_ends_in_one_line(folder):
-  arguments = (f"--question={QUESTION}", f"--context={CONTEXT}")
-  run = _ask(folder, *arguments, model="none")
-  assert "There is no directory and no preset" in _error(run)
-  run = _ask(folder, *arguments, "--n_best=21")
-  assert "Raise --n_best_size" in _error(run)
-  run = _ask(folder, f"--context={CONTEXT}", stdin="\n")
-  assert "standard input, line 1: the question is empty" in _error(run)
-
-
-@pytest.mark.large
-def test_every_span_of_a_bio_head_is_marked_and_listed(folder):
-  flags = (f"--question={QUESTION}", f"--context={CONTEXT}")
-  run = _ask(folder, *flags, model="bio")
-  assert run.returncode == 0, run.stderr
-  spans = SpanExtractor.from_preset(folder / "bio").answers(QUESTION, CONTEXT)
-  assert len(spans) > 1
-  lines = run.stdout.decode().splitlines()
-  assert lines[0] == f"Answer: {'; '.join(span.text for span in spans)}"
-  assert lines[2].count("[[") == len(spans)
-  assert lines[2].replace("[[", "").replace("]]", "") == CONTEXT
-  assert [line.split(maxsplit=3)[3] for line in lines[5:]] == [
-    span.text for span in spans
-  ]
-  run = _ask(folder, *flags, "--json", model="bio")
-  row = json.loads(run.stdout)
-  assert [tuple(a.values())[:3] for a in row["answers"]] == [
-    span[:3] for span in spans
-  ]
-
-
-@pytest.mark.large
-def test_a_head_that_is_not_the_models_is_refused(folder):
-  flags = (f"--question={QUESTION}", f"--context={CONTEXT}", "--head=span")
-  assert "has a bio head" in _error(_ask(folder, *flags, model="bio"))
+@pytest.mark.parametrize(
+  ("model", "flags", "stdin", "named"),
+  [
+    ("none", (f"--question={QUESTION}",), CONTEXT, "none"),
+    ("model", (f"--question={QUESTION}", "--n_best=21"), CONTEXT, "n_best"),
+    ("model", (f"--context={CONTEXT}",), "\n", "standard input, line 1"),
+    ("bio", (f"--question={QUESTION}", "--head=span"), CONTEXT, "--head"),
+  ],
+)
+def test_what_the_model_refuses_ends_in_one_line(
+  folder, model, flags, stdin, named
+):
+  assert named in _error(_ask(folder, *flags, stdin=stdin, model=model))

@@ -9,10 +9,7 @@ from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import FineTuningOptions, SpanExtractor, SquadExample
 from bert_span.answers.decoding.options import BioDecoderOptions, DecoderOptions
-from bert_span.answers.files.logits_file import (
-  LogitsWriter,
-  read_logits,
-)
+from bert_span.answers.files.logits_file import LogitsWriter, SavedLogits
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.presets.model_directory import save_span_model
@@ -34,9 +31,8 @@ def _examples():
   return [SquadExample(f"q{i}", QUESTION, c) for i, c in enumerate(contexts)]
 
 
-@pytest.mark.parametrize("remote", [False, True])
-def test_saved_model_gives_the_same_answers(tmp_path, remote, extractor):
-  path = "ram://tag_extractor_test/model" if remote else tmp_path / "model"
+def test_saved_model_gives_the_same_answers(tmp_path, extractor):
+  path = tmp_path / "model"
   extractor.save_to_preset(path)
   loaded = SpanExtractor.from_preset(path)
   assert loaded.head == BIO_HEAD
@@ -63,7 +59,7 @@ def test_saved_directory_says_its_head(tmp_path, extractor):
   }
 
 
-def test_a_head_of_the_other_kind_does_not_stay_behind(tmp_path, extractor):
+def test_a_head_of_the_other_kind_is_removed(tmp_path, extractor):
   """Where files are replaced one by one, as on remote file systems."""
   save_span_model(extractor.model, tmp_path)
   assert (tmp_path / "tag_head.safetensors").exists()
@@ -119,7 +115,7 @@ def test_strings_and_lists_do_not_mix(extractor):
 
 
 def test_options_of_the_other_head_are_refused(extractor):
-  with pytest.raises(ValueError, match="must be BioDecoderOptions for a model"):
+  with pytest.raises(ValueError, match="BioDecoderOptions"):
     SpanExtractor(
       extractor.model,
       extractor.preprocessor.tokenizer.vocabulary,
@@ -141,24 +137,20 @@ def test_saved_logits_are_read_back(tmp_path, extractor):
   (logits,) = extractor.window_logits(_examples())
   writer.add(logits)
   writer.write(tmp_path / "logits.npz", 32)
-  saved = read_logits(tmp_path / "logits.npz", BIO_HEAD.logits)
-  windows = {
-    name: np.pad(logits.windows[name], [[0, 0], [0, 32]])[:, :32]
-    for name in ("input_mask",)
-  }
-  windows = {**logits.windows, **windows}
+  saved = SavedLogits(tmp_path / "logits.npz", BIO_HEAD.logits)
+  mask = np.pad(logits.windows["input_mask"], [[0, 0], [0, 32]])[:, :32]
+  windows = {**logits.windows, "input_mask": mask}
   taken = saved.take(_examples(), windows)["tag_logits"]
   expected = logits.logits["tag_logits"]
   length = expected.shape[1]
   np.testing.assert_array_equal(taken[:, :length], expected)
   saved.check_all_taken()
-  with pytest.raises(ValueError, match="it lacks start_logits"):
-    read_logits(tmp_path / "logits.npz", SPAN_HEAD.logits)
+  with pytest.raises(ValueError, match="start_logits"):
+    SavedLogits(tmp_path / "logits.npz", SPAN_HEAD.logits)
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("reduction", ["sum", "mean"])
-def test_two_spans_are_learned(tmp_path, reduction):
+def test_two_spans_are_learned(tmp_path):
   """Two questions learned by heart, one of them with two spans."""
   # From some starts so small a model never looks at the question.
   extractor = tiny_extractor(head=BIO_HEAD, seed=6)
@@ -174,7 +166,7 @@ def test_two_spans_are_learned(tmp_path, reduction):
       train_batch_size=4,
       learning_rate=5e-3,
       num_train_epochs=160,
-      bio_loss_reduction=reduction,
+      bio_loss_reduction="mean",
     ),
     tmp_path,
   )
@@ -187,7 +179,7 @@ def test_two_spans_are_learned(tmp_path, reduction):
   assert [a.text for a in extractor.answers("when", CONTEXT)] == ["1895"]
   options = json.loads((tmp_path / "training_options.json").read_text())
   assert options["head"] == "bio"
-  assert options["bio_loss_reduction"] == reduction
+  assert options["bio_loss_reduction"] == "mean"
 
 
 def test_threshold_and_decoding_are_options_of_the_model(tmp_path, extractor):

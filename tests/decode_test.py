@@ -1,6 +1,5 @@
-"""The program bert_span.decode, on golden logits and on a tiny model."""
+"""bert_span.decode and its job, on golden logits and on a tiny model."""
 
-import functools
 import json
 import types
 
@@ -10,23 +9,16 @@ from programs import error_line, run_program
 from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.files.bio_prediction_files import (
-  write_bio_prediction_files,
-)
-from bert_span.answers.files.ensemble import decode_saved_logits
-from bert_span.answers.files.logits_file import LogitsWriter, read_logits
-from bert_span.answers.files.prediction_files import write_prediction_files
+from bert_span.answers.files.logits_file import LogitsWriter
 from bert_span.certificate.golden_logits import window_logits
 from bert_span.certificate.original_texts import is_text_of
 from bert_span.data.window_batches import window_batches
 from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.jobs.logits_decoding import decode_logits
 from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
-
-_decode = functools.partial(run_program, "bert_span.decode")
 
 
 def _read(path):
@@ -85,19 +77,14 @@ def test_golden_logits_give_the_golden_predictions(
     load_vocabulary(uncased_vocab_file), True, WindowOptions(*sizes), True
   )
   _save_golden_logits(tmp_path / "logits.npz", examples, preprocessor)
-  run = _decode(
-    f"--predict_file={edge_cases_folder / file}",
-    f"--logits_file={tmp_path / 'logits.npz'}",
-    f"--vocab_file={uncased_vocab_file}",
-    f"--output_dir={tmp_path / 'out'}",
-    f"--max_seq_length={sizes[0]}",
-    f"--doc_stride={sizes[1]}",
-    f"--max_query_length={sizes[2]}",
-    f"--version_2_with_negative={version_2}",
+  decode_logits(
+    str(edge_cases_folder / file),
+    [tmp_path / "logits.npz"],
+    str(tmp_path / "out"),
+    DecoderOptions(version_2_with_negative=version_2),
+    vocab_file=uncased_vocab_file,
+    window_options=WindowOptions(*sizes),
   )
-  assert run.returncode == 0, run.stderr
-  assert f"{len(examples)} questions answered" in run.stderr
-
   prefix = edge_cases_folder / f"pred_{configuration}_peaky"
   predictions = _read(tmp_path / "out" / "predictions.json")
   assert list(predictions) == [example.qas_id for example in examples]
@@ -124,29 +111,34 @@ def test_golden_logits_give_the_golden_predictions(
     assert {qas_id: ours[qas_id] for qas_id in odds} == odds
 
 
+def _save(extractor, folder, version_2):
+  """Saves a model, logits of dev.json, and its prediction files."""
+  extractor.save_to_preset(folder / "model")
+  examples = read_squad(str(folder / "dev.json")).examples
+  writer = LogitsWriter(extractor.head.logits)
+  predictions = list(extractor.predict(examples, on_logits=writer.add))
+  writer.write(folder / "logits.npz", 32)
+  (folder / "expected").mkdir()
+  extractor.head.write_predictions(
+    str(folder / "expected"), predictions, version_2
+  )
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
   """A model, questions, and what run_squad would write about them."""
   path = tmp_path_factory.mktemp("decode")
-  extractor = tiny_extractor(version_2=True)
-  extractor.save_to_preset(path / "model")
   (path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", "utf-8")
-  contexts = [CONTEXT, " ".join([CONTEXT] * 4), " "]
   paragraphs = [
     {
       "context": context,
       "qas": [{"id": f"q{i}", "question": "Who built the mill?"}],
     }
-    for i, context in enumerate(contexts)
+    for i, context in enumerate([CONTEXT, " ".join([CONTEXT] * 4), " "])
   ]
   squad = {"version": "v2.0", "data": [{"title": "", "paragraphs": paragraphs}]}
   (path / "dev.json").write_text(json.dumps(squad))
-  examples = read_squad(str(path / "dev.json")).examples
-  writer = LogitsWriter(SPAN_HEAD.logits)
-  predictions = list(extractor.predict(examples, on_logits=writer.add))
-  writer.write(path / "logits.npz", 32)
-  (path / "expected").mkdir()
-  write_prediction_files(str(path / "expected"), predictions, True)
+  _save(tiny_extractor(version_2=True), path, True)
   return path
 
 
@@ -161,13 +153,8 @@ def _flags(folder, out, **replaced):
   return [f"--{name}={value}" for name, value in flags.items() if value]
 
 
-def _assert_expected(folder, output_dir):
-  names = sorted(path.name for path in output_dir.iterdir())
-  assert names == [
-    "nbest_predictions.json",
-    "null_odds.json",
-    "predictions.json",
-  ]
+def _assert_expected(folder, output_dir, names):
+  assert sorted(path.name for path in output_dir.iterdir()) == names
   for name in names:
     expected = (folder / "expected" / name).read_bytes()
     assert (output_dir / name).read_bytes() == expected
@@ -175,15 +162,21 @@ def _assert_expected(folder, output_dir):
 
 @pytest.mark.large
 def test_saved_logits_give_the_files_of_the_model(folder, tmp_path):
-  run = _decode(*_flags(folder, tmp_path / "out"))
+  run = run_program("bert_span.decode", *_flags(folder, tmp_path / "out"))
   assert run.returncode == 0, run.stderr
-  _assert_expected(folder, tmp_path / "out")
+  assert "3 questions answered" in run.stderr
+  _assert_expected(
+    folder,
+    tmp_path / "out",
+    ["nbest_predictions.json", "null_odds.json", "predictions.json"],
+  )
 
 
 @pytest.mark.large
 def test_flags_do_without_the_model_and_files_may_be_several(folder, tmp_path):
   logits = folder / "logits.npz"
-  run = _decode(
+  run = run_program(
+    "bert_span.decode",
     *_flags(
       folder, tmp_path / "out", model="", logits_file=f"{logits},{logits}"
     ),
@@ -197,17 +190,32 @@ def test_flags_do_without_the_model_and_files_may_be_several(folder, tmp_path):
   assert predictions == _read(folder / "expected" / "predictions.json")
 
 
-def _predictions(folder, paths, **options):
-  examples = read_squad(str(folder / "dev.json")).examples
-  preprocessor = SpanPreprocessor(
-    VOCABULARY, True, WindowOptions(32, 8, 8), True
+def test_saved_tag_logits_give_the_files_of_the_model(folder, tmp_path):
+  (tmp_path / "dev.json").write_bytes((folder / "dev.json").read_bytes())
+  _save(tiny_extractor(head=BIO_HEAD), tmp_path, False)
+  predictions = decode_logits(
+    str(tmp_path / "dev.json"),
+    [tmp_path / "logits.npz"],
+    str(tmp_path / "out"),
+    BIO_HEAD.options_type(),
+    BIO_HEAD,
+    model=str(tmp_path / "model"),
+    window_options=WindowOptions(32, 8, 8),
   )
-  return decode_saved_logits(
-    examples,
-    preprocessor,
-    [read_logits(path, SPAN_HEAD.logits) for path in paths],
-    SPAN_HEAD,
-    DecoderOptions(**options),
+  _assert_expected(
+    tmp_path, tmp_path / "out", ["predictions.json", "span_predictions.json"]
+  )
+  assert any(len(prediction.spans) > 1 for prediction in predictions)
+
+
+def _predictions(folder, tmp_path, paths):
+  return decode_logits(
+    str(folder / "dev.json"),
+    paths,
+    str(tmp_path / "out"),
+    DecoderOptions(),
+    vocab_file=str(folder / "vocab.txt"),
+    window_options=WindowOptions(32, 8, 8),
   )
 
 
@@ -229,8 +237,8 @@ def test_an_ensemble_averages_the_logits_of_each_window(folder, tmp_path):
   other = _change(
     folder / "logits.npz", tmp_path / "other.npz", reverse_and_raise
   )
-  expected = _predictions(folder, [folder / "logits.npz"])
-  ensemble = _predictions(folder, [folder / "logits.npz", other])
+  expected = _predictions(folder, tmp_path, [folder / "logits.npz"])
+  ensemble = _predictions(folder, tmp_path, [folder / "logits.npz", other])
   assert [p.text for p in ensemble] == [p.text for p in expected]
   # Start and end are each higher by the mean of 0 and 2.
   assert [p.score for p in ensemble[:2]] == pytest.approx(
@@ -253,69 +261,34 @@ def test_an_ensemble_of_other_windows_is_refused(folder, tmp_path):
 
   logits = folder / "logits.npz"
   for change, message in (
-    (drop_first, r"other\.npz: no logits of window 0 of question q0"),
-    (rename_first, r"other\.npz: no logits of window 0 of question q0"),
-    (add_one, r"other\.npz: 1 windows too many, .* of question q1"),
+    (drop_first, r"other\.npz: window 0 of question q0"),
+    (rename_first, r"other\.npz: window 0 of question q0"),
+    (add_one, r"other\.npz: 1 windows .* of question q1"),
   ):
     other = _change(logits, tmp_path / "other.npz", change)
     with pytest.raises(ValueError, match=message):
-      _predictions(folder, [logits, other])
+      _predictions(folder, tmp_path, [logits, other])
 
 
 @pytest.mark.parametrize(
-  ("replaced", "message"),
+  ("replaced", "named"),
   [
-    ({"predict_file": ""}, "--predict_file is required"),
-    ({"logits_file": ","}, "--logits_file is required"),
-    ({"output_dir": ""}, "--output_dir is required"),
+    ({"predict_file": ""}, "--predict_file"),
+    ({"logits_file": ","}, "--logits_file"),
+    ({"output_dir": ""}, "--output_dir"),
     ({"model": ""}, "--model or --vocab_file"),
     ({"vocab_file": "vocab.txt"}, "--model or --vocab_file"),
-    ({"do_lower_case": "false"}, "--do_lower_case belongs to --vocab_file"),
+    ({"do_lower_case": "false"}, "--do_lower_case"),
+    # Mistakes that the job finds.
+    ({"max_seq_length": 40}, "logits.npz"),
+    ({"doc_stride": 3}, "logits.npz"),
+    ({"logits_file": "/none.npz"}, "/none.npz"),
+    ({"model": "/none"}, "--model=/none"),
   ],
 )
-def test_flags_that_do_not_fit_end_in_one_line(
-  folder, tmp_path, replaced, message
-):
-  run = _decode(*_flags(folder, tmp_path / "out", **replaced))
-  assert message in error_line(run)
-  assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.large
-def test_logits_that_do_not_fit_end_in_one_line(folder, tmp_path):
-  for flag, message in (
-    ("--max_seq_length=40", "logits.npz: the logits are of windows of 32"),
-    ("--doc_stride=3", "logits.npz: no logits of window"),
-    ("--logits_file=/none.npz", "/none.npz: cannot be read"),
-    ("--model=/none", "--model=/none is no model directory"),
-  ):
-    run = _decode(*_flags(folder, tmp_path / "out"), flag)
-    assert message in error_line(run)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.large
-def test_saved_tag_logits_give_the_files_of_the_model(folder, tmp_path):
-  extractor = tiny_extractor(head=BIO_HEAD)
-  extractor.save_to_preset(tmp_path / "model")
-  examples = read_squad(str(folder / "dev.json")).examples
-  writer = LogitsWriter(BIO_HEAD.logits)
-  predictions = list(extractor.predict(examples, on_logits=writer.add))
-  writer.write(tmp_path / "logits.npz", 32)
-  (tmp_path / "expected").mkdir()
-  write_bio_prediction_files(str(tmp_path / "expected"), predictions, False)
-  run = _decode(
-    *_flags(
-      folder,
-      tmp_path / "out",
-      model=tmp_path / "model",
-      logits_file=f"{tmp_path / 'logits.npz'},{tmp_path / 'logits.npz'}",
-    )
+def test_mistakes_end_in_one_line(folder, tmp_path, replaced, named):
+  run = run_program(
+    "bert_span.decode", *_flags(folder, tmp_path / "out", **replaced)
   )
-  assert run.returncode == 0, run.stderr
-  names = sorted(path.name for path in (tmp_path / "out").iterdir())
-  assert names == ["predictions.json", "span_predictions.json"]
-  for name in names:
-    expected = _read(tmp_path / "expected" / name)
-    assert _read(tmp_path / "out" / name) == expected
-  assert any(len(spans) > 1 for spans in expected.values())
+  assert named in error_line(run)
+  assert not (tmp_path / "out").exists()

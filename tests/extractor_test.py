@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -32,6 +33,20 @@ def extractor():
   return tiny_extractor()
 
 
+@pytest.fixture(scope="module")
+def saved(extractor, tmp_path_factory):
+  """The extractor's model directory; not to be changed."""
+  path = tmp_path_factory.mktemp("saved") / "model"
+  extractor.save_to_preset(path)
+  return path
+
+
+@pytest.fixture
+def copied(saved, tmp_path):
+  """A copy of it, in a folder with nothing else."""
+  return shutil.copytree(saved, tmp_path / "model")
+
+
 def _examples(count=5):
   contexts = [CONTEXT, _LONG, _UNICODE, "", "Anna"]
   return [
@@ -47,11 +62,8 @@ def _scores(predictions):
   return [p.score for p in predictions]
 
 
-@pytest.mark.parametrize("version_2", [False, True])
-def test_saved_model_gives_the_same_answers(tmp_path, version_2):
-  extractor = tiny_extractor(version_2)
-  extractor.save_to_preset(tmp_path / "model")
-  loaded = SpanExtractor.from_preset(tmp_path / "model")
+def test_saved_model_gives_the_same_answers(extractor, saved):
+  loaded = SpanExtractor.from_preset(saved)
   assert loaded.window_options == extractor.window_options
   assert loaded.decoder_options == extractor.decoder_options
   expected = list(extractor.predict(_examples()))
@@ -91,49 +103,42 @@ def test_saved_directory_is_complete_and_says_how_it_was_made(tmp_path):
   ).preprocessor.tokenizer.do_lower_case
 
 
-def test_options_given_to_from_preset_win_over_the_saved_ones(tmp_path):
-  tiny_extractor().save_to_preset(tmp_path / "model")
+def test_options_given_to_from_preset_win_over_the_saved_ones(saved):
   windows, decoder = WindowOptions(24, 4, 6), DecoderOptions(n_best_size=2)
-  loaded = SpanExtractor.from_preset(tmp_path / "model", windows, decoder)
+  loaded = SpanExtractor.from_preset(saved, windows, decoder)
   assert loaded.window_options == windows
   assert loaded.decoder_options == decoder
 
 
-def test_saving_again_replaces_the_whole_model(tmp_path):
-  tiny_extractor(seed=1).save_to_preset(tmp_path / "model")
-  (tmp_path / "model" / "left_over").write_text("")
+def test_saving_again_replaces_the_whole_model(copied):
+  (copied / "left_over").write_text("")
   other = tiny_extractor(seed=2)
-  other.save_to_preset(tmp_path / "model")
-  assert os.listdir(tmp_path) == ["model"]
-  assert not (tmp_path / "model" / "left_over").exists()
-  loaded = SpanExtractor.from_preset(tmp_path / "model")
+  other.save_to_preset(copied)
+  assert os.listdir(copied.parent) == ["model"]
+  assert not (copied / "left_over").exists()
+  loaded = SpanExtractor.from_preset(copied)
   assert list(loaded.predict(_examples())) == list(other.predict(_examples()))
 
 
-def test_a_failed_save_leaves_the_old_model(tmp_path, extractor, monkeypatch):
-  extractor.save_to_preset(tmp_path / "model")
-  files = {
-    path: path.stat().st_mtime_ns for path in (tmp_path / "model").iterdir()
-  }
+def test_a_failed_save_leaves_the_old_model(copied, extractor, monkeypatch):
+  files = {path: path.stat().st_mtime_ns for path in copied.iterdir()}
 
   def fail(*_):
     raise OSError("disk full")
 
   monkeypatch.setattr("bert_span.extractor.write_span_config", fail)
   with pytest.raises(OSError, match="disk full"):
-    extractor.save_to_preset(tmp_path / "model")
-  assert os.listdir(tmp_path) == ["model"]
-  assert files == {
-    path: path.stat().st_mtime_ns for path in (tmp_path / "model").iterdir()
-  }
+    extractor.save_to_preset(copied)
+  assert os.listdir(copied.parent) == ["model"]
+  assert files == {path: path.stat().st_mtime_ns for path in copied.iterdir()}
 
 
-def test_a_link_to_a_model_stays_a_link(tmp_path, extractor):
-  extractor.save_to_preset(tmp_path / "first")
-  (tmp_path / "latest").symlink_to(tmp_path / "first")
-  extractor.save_to_preset(tmp_path / "latest")
-  assert (tmp_path / "latest").is_symlink()
-  assert SpanExtractor.from_preset(tmp_path / "latest")
+def test_a_link_to_a_model_stays_a_link(copied, extractor):
+  latest = copied.parent / "latest"
+  latest.symlink_to(copied)
+  extractor.save_to_preset(latest)
+  assert latest.is_symlink()
+  assert SpanExtractor.from_preset(latest)
 
 
 def test_other_file_systems_are_written_and_read(extractor):
@@ -143,44 +148,40 @@ def test_other_file_systems_are_written_and_read(extractor):
   assert loaded.answer(QUESTION, CONTEXT) == extractor.answer(QUESTION, CONTEXT)
 
 
-def test_what_is_no_model_is_not_replaced(tmp_path, extractor):
+def test_only_models_are_replaced(tmp_path, extractor):
   (tmp_path / "thesis").mkdir()
   (tmp_path / "thesis" / "chapter1.txt").write_text("years of work")
   (tmp_path / "file").write_text("text")
   for name in ("thesis", "file"):
-    with pytest.raises(ValueError, match="is no model of bert_span"):
+    with pytest.raises(ValueError, match=name):
       extractor.save_to_preset(tmp_path / name)
   assert (tmp_path / "thesis" / "chapter1.txt").read_text() == "years of work"
 
 
-def test_an_encoder_without_a_head_is_refused(tmp_path, extractor):
-  extractor.save_to_preset(tmp_path / "model")
-  (tmp_path / "model" / "span_head.safetensors").unlink()
-  with pytest.raises(ValueError, match="without a span head"):
-    SpanExtractor.from_preset(tmp_path / "model")
+def test_an_encoder_without_a_head_is_refused(copied):
+  (copied / "span_head.safetensors").unlink()
+  with pytest.raises(ValueError, match="span head"):
+    SpanExtractor.from_preset(copied)
 
 
 @pytest.mark.parametrize(
   ("text", "message"),
   [
-    ('{"format": 2, "head": "span"}', "format 2 .* Update bert_span"),
-    ('{"format": 1, "head": "pointer"}', "head 'pointer' is not known"),
-    ('{"format": 1, "head": "bio"}', "without a bio head"),
-    ("[]", "format None"),
-    ("{", "not JSON"),
+    ('{"format": 2, "head": "span"}', "format 2"),
+    ('{"format": 1, "head": "pointer"}', "'pointer'"),
+    ('{"format": 1, "head": "bio"}', "bio head"),
+    ("[]", "span_config.json"),
+    ("{", "span_config.json"),
   ],
 )
-def test_a_config_of_another_kind_is_refused(
-  tmp_path, extractor, text, message
-):
-  extractor.save_to_preset(tmp_path / "model")
-  (tmp_path / "model" / "span_config.json").write_text(text)
+def test_a_config_of_another_kind_is_refused(copied, text, message):
+  (copied / "span_config.json").write_text(text)
   with pytest.raises(ValueError, match=message):
-    SpanExtractor.from_preset(tmp_path / "model")
+    SpanExtractor.from_preset(copied)
 
 
 def test_a_vocabulary_larger_than_the_encoder_s_is_refused(extractor):
-  with pytest.raises(ValueError, match="25 tokens but the encoder only 24"):
+  with pytest.raises(ValueError, match=r"25 tokens .* 24 embeddings"):
     vocabulary = [*VOCABULARY, "more"]
     SpanExtractor(
       extractor.model, vocabulary, window_options=extractor.window_options
@@ -264,7 +265,7 @@ def test_arguments_that_do_not_fit_are_refused(extractor, arguments, message):
     extractor.answer(*arguments)
 
 
-def test_predictions_stand_in_the_order_of_the_examples(extractor):
+def test_predictions_have_the_order_of_the_examples(extractor):
   examples = _examples(70)  # More than one chunk.
   rows = _rows(extractor.predict(examples))
   assert [row[0] for row in rows] == [f"q{i}" for i in range(70)]
@@ -308,7 +309,7 @@ def test_padding_has_no_logit_and_every_token_has_one(extractor):
     assert (np.abs(values[is_token]) < 1e3).all()
 
 
-def test_logits_of_every_chunk_are_handed_out(extractor):
+def test_on_logits_gets_every_chunk(extractor):
   chunks = []
   predictions = list(extractor.predict(_examples(70), on_logits=chunks.append))
   assert [len(chunk.examples) for chunk in chunks] == [64, 6]

@@ -1,29 +1,11 @@
-"""Answers of one question or of many, whatever the model is."""
+"""Answers to one question or to many, of any model."""
 
-from typing import NamedTuple
-
+from bert_span.answers.decoding.predictions import Answer
 from bert_span.squad.example import SquadExample
 
 
-class Answer(NamedTuple):
-  """An answer: `context[char_start:char_end]`.
-
-  Attributes:
-    text: the answer's characters; "" for "no answer".
-    char_start, char_end: half-open offsets into the context in characters.
-    score: what answers are compared by, see `SpanDecoder`.
-    probability: see `SpanDecoder`.
-  """
-
-  text: str
-  char_start: int
-  char_end: int
-  score: float
-  probability: float
-
-
 class AnswerForms:
-  """Answers in the forms that people ask for; a subclass has `predict`.
+  """The methods `answer` and `answers`, made of a subclass's `predict`.
 
   Args:
     head: `AnswerHead`.
@@ -45,21 +27,26 @@ class AnswerForms:
 
     Returns:
       For one question an `Answer`, or with n_best above 1 a list of `Answer`,
-      by score; for a list of questions a list of these. Whether there is an
-      answer at all is decided by n_best=1 alone: it weighs the null threshold.
+      by score; for a list of questions a list of these. Only n_best=1 decides
+      whether there is an answer: it applies the null threshold.
+
+    Raises:
+      ValueError: questions and passages do not match, or n_best is above the
+        decoder's n_best_size.
     """
-    if isinstance(question, str) != isinstance(context, str):
-      raise _mixed_error(question, context)
     largest = getattr(self.decoder_options, "n_best_size", n_best)
     if not 1 <= n_best <= largest:
       raise ValueError(
         "n_best must be between 1 and the decoder's n_best_size, "
         f"{largest}. Received: {n_best}."
       )
-    if isinstance(question, str):
-      return self.answer([question], [context], n_best)[0]
-    predictions = self.predict(_examples(question, context))
-    return [_answers(p, n_best) for p in predictions]
+
+    def best(prediction):
+      if n_best == 1:
+        return _answer(prediction)
+      return [_answer(entry) for entry in prediction.n_best[:n_best]]
+
+    return self._ask(question, context, best)
 
   def answers(self, question, context):
     """The answer to one question, or to several, as a list of spans.
@@ -73,44 +60,32 @@ class AnswerForms:
     Returns:
       For one question a list of `Answer` in order of position, [] for "no
       answer"; for a list of questions a list of these.
+
+    Raises:
+      ValueError: questions and passages do not match.
     """
-    if isinstance(question, str) and isinstance(context, str):
-      return self.answers([question], [context])[0]
-    predictions = self.predict(_examples(question, context))
-    spans = map(self.head.spans_of, predictions)
-    return [[Answer(*_fields(span)) for span in answer] for answer in spans]
-
-
-def _mixed_error(question, context):
-  return ValueError(
-    "question and context must both be strings or both be lists. "
-    f"Received: {type(question).__name__} and {type(context).__name__}."
-  )
-
-
-def _examples(questions, contexts):
-  """Questions and passages as examples."""
-  if isinstance(questions, str) or isinstance(contexts, str):
-    raise _mixed_error(questions, contexts)
-  if len(questions) != len(contexts):
-    raise ValueError(
-      "question and context must have the same length. Received: "
-      f"{len(questions)} and {len(contexts)}."
+    return self._ask(
+      question, context, lambda p: [_answer(s) for s in self.head.spans_of(p)]
     )
-  return [
-    SquadExample(str(i), question, context)
-    for i, (question, context) in enumerate(
-      zip(questions, contexts, strict=True)
-    )
-  ]
+
+  def _ask(self, question, context, answer_of):
+    """answer_of(prediction) of one question, or a list of these."""
+    if isinstance(question, str) != isinstance(context, str):
+      raise ValueError(
+        "question and context must both be strings or both be lists. "
+        f"Received: {type(question).__name__} and {type(context).__name__}."
+      )
+    if isinstance(question, str):
+      return self._ask([question], [context], answer_of)[0]
+    if len(question) != len(context):
+      raise ValueError(
+        "question and context must have the same length. Received: "
+        f"{len(question)} and {len(context)}."
+      )
+    pairs = zip(question, context, strict=True)
+    examples = [SquadExample(str(i), *pair) for i, pair in enumerate(pairs)]
+    return [answer_of(prediction) for prediction in self.predict(examples)]
 
 
-def _answers(prediction, n_best):
-  if n_best > 1:
-    return [Answer(*_fields(entry)) for entry in prediction.n_best[:n_best]]
-  return Answer(*_fields(prediction))
-
-
-def _fields(answer):
-  """The fields of `Answer` in its order."""
-  return (getattr(answer, name) for name in Answer._fields)
+def _answer(found):
+  return Answer(*(getattr(found, name) for name in Answer._fields))

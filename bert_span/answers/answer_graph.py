@@ -13,7 +13,7 @@ from bert_span.modeling.inference_encoder import InferenceModel
 _STRINGS = tf.TensorSpec([None], tf.string)
 _ROWS = tf.TensorSpec([None, None], tf.int32)  # [windows, seq_length]
 _COUNT = tf.TensorSpec([], tf.int32)
-# Columns of the windows that are returned with their logits.
+# The columns of the windows that are returned with their logits.
 _WINDOW_COLUMNS = (
   *WINDOW_SPECS,
   "doc_span_index",
@@ -25,13 +25,13 @@ _WINDOW_COLUMNS = (
 class AnswerGraph:
   """Text, windows, encoder and decoder of a trained model as one function.
 
-  `SpanExtractor` and all programs call it; a SavedModel is its functions under
-  the names of signatures.
+  `SpanExtractor` and all programs call it; the signatures of a SavedModel are
+  its functions.
 
   Args:
     model: `SpanModel`; answers follow its weights as training changes them.
     preprocessor: `SpanPreprocessor`. Where it pads to max_seq_length, the
-      encoder runs on padding too, as the original.
+      encoder also runs on padding, as the original.
     head: `AnswerHead` of the model.
     options: its decoding options.
     steps: `StepOptions`.
@@ -41,9 +41,6 @@ class AnswerGraph:
     steps: the argument.
     encode: tf.function of input_ids, input_mask and segment_ids, int32
       [windows, seq_length], to a tuple of the head's logits.
-
-  Raises:
-    ValueError: the options are of another head.
   """
 
   def __init__(self, model, preprocessor, head, options, steps=None):
@@ -72,20 +69,17 @@ class AnswerGraph:
     )
 
   def columns(self, questions, contexts, max_windows, answer_blank=True):
-    """Answers questions; to be called within a tf.function.
+    """All columns of the head's decoder; call this within a tf.function.
 
     Args:
-      questions, contexts: string [batch]. They may hold any bytes; what is not
-        UTF-8 counts as U+FFFD.
+      questions, contexts: string [batch], any bytes; those that are not UTF-8
+        count as U+FFFD.
       max_windows: int32 scalar, windows that are read at once at most.
-      answer_blank: answer a question without a single WordPiece, too, as
+      answer_blank: also answer a question without a single WordPiece, as
         run_squad does.
 
-    Returns:
-      Dict of all columns of the head's decoder.
-
     Raises:
-      tf.errors.InvalidArgumentError: they differ in number.
+      tf.errors.InvalidArgumentError: questions and contexts differ in number.
     """
     placed = self._place(questions, contexts)
     # [CLS] question [SEP] passage: without a question the passage begins at 2.
@@ -98,11 +92,11 @@ class AnswerGraph:
   def _answer(self, questions, contexts, max_windows):
     """The columns that predictions are made of."""
     columns = self.columns(questions, contexts, max_windows)
-    # The graph leaves out what is not asked for, such as n-best texts.
+    # The graph drops what is not asked for, such as n-best texts.
     return {name: columns[name] for name in self._head.prediction_columns}
 
   def _answer_with_logits(self, questions, contexts, max_windows):
-    """As `_answer`, and the windows and their logits, both dicts."""
+    """The columns of `_answer`, and the windows and their logits, dicts."""
     placed = self._place(questions, contexts)
     rows = tf.range(tf.size(placed.lengths))
     longest = tf.reduce_max(tf.concat([[1], placed.lengths], 0))
@@ -132,7 +126,6 @@ class AnswerGraph:
     )
 
   def _place(self, questions, contexts):
-    """The `PlacedWindows` of a batch."""
     tf.debugging.assert_equal(
       tf.size(questions),
       tf.size(contexts),

@@ -11,7 +11,7 @@ from bert_span.data.window_batches import example_arrays
 # and finite, as the decoders demand.
 NO_LOGIT = -1e9
 _ROWS = [None, None]  # [windows, seq_length]
-# What of the windows decides the answers.
+# The columns of the windows that decide the answers.
 WINDOW_SPECS = {
   "example_index": tf.TensorSpec([None], tf.int32),
   "context_start": tf.TensorSpec([None], tf.int32),
@@ -45,8 +45,11 @@ class WindowDecoder:
     head: `AnswerHead`.
     options: its decoding options.
 
-  Raises:
-    ValueError: the options are of another head.
+  Call arguments:
+    logits: `WindowLogits` with all windows of each of its examples.
+
+  Returns:
+    List of predictions, one per example.
   """
 
   def __init__(self, head, options):
@@ -55,7 +58,7 @@ class WindowDecoder:
 
     def decode(contexts, windows, *logits):
       outputs = decoder.answers(contexts, decoder.read(windows, *logits))
-      # The graph leaves out what is not asked for, such as n-best texts.
+      # The graph drops what is not asked for, such as n-best texts.
       return {name: outputs[name] for name in head.prediction_columns}
 
     self._decode = tf.function(
@@ -72,14 +75,6 @@ class WindowDecoder:
     )
 
   def __call__(self, logits):
-    """Answers the questions of a batch.
-
-    Args:
-      logits: `WindowLogits` with all windows of each of its examples.
-
-    Returns:
-      List of predictions, one per example.
-    """
     contexts = example_arrays(logits.examples)["context"]
     outputs = self._decode(
       tf.constant(contexts, tf.string),

@@ -1,8 +1,8 @@
 """Runs the encoder on many windows, a few at a time, within a graph.
 
 A passage of a million characters has over a thousand windows. All of them at
-once would need gigabytes; so windows are made, scored and read by the decoder
-in steps of a few, and only what the decoder keeps of them stays.
+once would need gigabytes. So windows are made, scored and read by the decoder
+a few at a time, and only what the decoder keeps of them stays in memory.
 """
 
 import dataclasses
@@ -13,22 +13,17 @@ from bert_span.answers.decoding.options import StepOptions
 from bert_span.answers.window_logits import NO_LOGIT, WINDOW_SPECS
 from bert_span.text.windows import LENGTH_MULTIPLE
 
-# A processor gains nothing from more at once, a GPU does.
-_CPU_WORDPIECES, _GPU_WORDPIECES = 1024, 16384
-
 
 def device_steps(options=None):
-  """Returns `StepOptions` that hold the number of WordPieces for this device.
-
-  Args:
-    options: `StepOptions`; None takes the defaults.
-  """
+  """`StepOptions` with the number of WordPieces for this device."""
   options = options or StepOptions()
   if options.max_wordpieces_per_step:
     return options
+  # A GPU gains from more at once, a processor does not.
   has_gpu = bool(tf.config.list_physical_devices("GPU"))
-  wordpieces = _GPU_WORDPIECES if has_gpu else _CPU_WORDPIECES
-  return dataclasses.replace(options, max_wordpieces_per_step=wordpieces)
+  return dataclasses.replace(
+    options, max_wordpieces_per_step=16384 if has_gpu else 1024
+  )
 
 
 class WindowSteps:
@@ -41,45 +36,40 @@ class WindowSteps:
 
   Args:
     encode: function of input_ids, input_mask and segment_ids, int32
-      [windows, seq_length], that gives a tuple of logits, each float32
+      [windows, seq_length], that returns a tuple of logits, each float32
       [windows, seq_length, *shape].
-    logit_shapes: list of these shapes behind seq_length: [(), ()] for start
+    logit_shapes: list of these shapes after seq_length: [(), ()] for start
       and end logits, [(3,)] for those of three tags.
     sliding_windows: `SlidingWindows`. Where it pads to max_seq_length, the
       encoder runs on every position, padding included, and its logits there
-      are kept, as the original does.
-    options: what `device_steps` returns.
+      are kept, as in the original.
+    options: `StepOptions`.
+
+  Call arguments:
+    placed: `PlacedWindows`.
+    rows: int32 [rows], the windows to read.
+    max_windows: int32 scalar, windows of a step at most.
+    read: function of the windows of a step and each of their logits, that
+      returns a dict of parts. A part is a dict of columns of the same length;
+      among them "window", int32, the row within the step that it is from.
+
+  Returns:
+    The parts of all windows, in the order of windows; "window" is now the row
+    in `placed`.
   """
 
   def __init__(self, encode, logit_shapes, sliding_windows, options):
     self._encode = encode
     self._logit_shapes = logit_shapes
     self._sliding_windows = sliding_windows
-    self._options = options
+    self._options = device_steps(options)
 
   def __call__(self, placed, rows, max_windows, read):
-    """Reads windows.
-
-    Args:
-      placed: `PlacedWindows`.
-      rows: int32 [rows], the windows to read.
-      max_windows: int32 scalar, windows of a step at most.
-      read: function of the windows of a step and their logits, one after the
-        other, to a dict of parts, each a dict of columns of the same length;
-        among them "window", int32, the row within the step that a row of the
-        part is from.
-
-    Returns:
-      The parts of all windows, in the order of windows; "window" is the row
-      in `placed` now.
-    """
     order = tf.argsort(
       tf.gather(placed.lengths, rows), direction="DESCENDING", stable=True
     )
     rows = tf.gather(rows, order)
     lengths = tf.gather(placed.lengths, rows)
-    # A TensorArray without any part could not be concatenated.
-    parts = tf.nest.map_structure(_array_of, self._read_nothing(read))
 
     def run_step(step, first, arrays):
       seq_length = self.padded(lengths[first])
@@ -94,12 +84,20 @@ class WindowSteps:
     *_, parts = tf.while_loop(
       lambda step, first, arrays: first < tf.size(rows),
       run_step,
-      (tf.constant(1), tf.constant(0), parts),
+      # An empty TensorArray cannot be concatenated: step 0 reads no window.
+      (
+        tf.constant(1),
+        tf.constant(0),
+        tf.nest.map_structure(_array_of, self._read_nothing(read)),
+      ),
       # One step's inner tables at a time: that is what bounds the memory.
       parallel_iterations=1,
     )
     parts = tf.nest.map_structure(lambda array: array.concat(), parts)
-    return {name: _in_order(part) for name, part in parts.items()}
+    for name, part in parts.items():
+      order = tf.argsort(part["window"], stable=True)
+      parts[name] = {n: tf.gather(values, order) for n, values in part.items()}
+    return parts
 
   def padded(self, length):
     """WordPieces that windows of this length or less are padded to."""
@@ -115,11 +113,15 @@ class WindowSteps:
       windows[name] for name in ("input_ids", "input_mask", "segment_ids")
     ]
     if self._options.jit_compile:
-      inputs = map(_filled_up, inputs)
+      inputs = map(_to_power_of_two, inputs)
     logits = [x[: tf.size(rows)] for x in self._encode(*inputs)]
     if not self._sliding_windows.pad_to_max:
-      # Whatever shared the step must not decide which positions there are.
-      logits = [_without_padding(x, windows["input_mask"]) for x in logits]
+      # Which positions have logits must not depend on the step's other windows.
+      is_real = tf.cast(windows["input_mask"], tf.bool)
+      logits = [
+        tf.where(is_real[(..., *_more_axes(x, tf.newaxis))], x, NO_LOGIT)
+        for x in logits
+      ]
     return {
       name: {**part, "window": tf.gather(rows, part["window"])}
       for name, part in read(windows, *logits).items()
@@ -134,10 +136,21 @@ class WindowSteps:
     return read(windows, *(tf.zeros([0, 0, *s]) for s in self._logit_shapes))
 
 
-def _filled_up(values):
-  """More rows: the first one again, up to a power of two.
+def pad_logits(logits, missing):
+  """Logits [windows, length, ..] with so many more positions of NO_LOGIT."""
+  paddings = [[0, 0], [0, missing], *_more_axes(logits, [0, 0])]
+  return tf.pad(logits, paddings, constant_values=NO_LOGIT)
 
-  For encoders that are compiled once for each number of rows.
+
+def _more_axes(logits, value):
+  """A list with the value for each axis after [windows, seq_length]."""
+  return [value] * (logits.shape.rank - 2)
+
+
+def _to_power_of_two(values):
+  """Repeats the first row until the number of rows is a power of two.
+
+  A compiled encoder is compiled again for each number of rows.
   """
   num_rows = tf.shape(values)[0]
   powers = tf.constant([2**i for i in range(31)])
@@ -157,26 +170,3 @@ def _array_of(part):
     infer_shape=False,
   )
   return array.write(0, part)
-
-
-def _in_order(part):
-  """The same columns in the order of windows."""
-  order = tf.argsort(part["window"], stable=True)
-  return {name: tf.gather(values, order) for name, values in part.items()}
-
-
-def pad_logits(logits, missing):
-  """Logits [windows, length, ..] with so many more positions of NO_LOGIT."""
-  more_axes = logits.shape.rank - 2
-  return tf.pad(
-    logits,
-    [[0, 0], [0, missing], *[[0, 0]] * more_axes],
-    constant_values=NO_LOGIT,
-  )
-
-
-def _without_padding(logits, mask):
-  """The logits with NO_LOGIT where the mask, int32 [windows, ..], is 0."""
-  more_axes = logits.shape.rank - 2
-  is_real = tf.cast(mask, tf.bool)[(..., *[tf.newaxis] * more_axes)]
-  return tf.where(is_real, logits, NO_LOGIT)

@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import os
 
-from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
+from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.certificate.check import Tally
 from bert_span.certificate.decoding_runs import (
   KINDS,

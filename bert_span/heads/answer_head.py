@@ -3,6 +3,8 @@
 import dataclasses
 from collections.abc import Callable
 
+import tensorflow as tf
+
 from bert_span.data.window_labels import WindowLabels
 from bert_span.modeling.span_model import SpanModel, assign_head
 from bert_span.storage.utf8 import encodable
@@ -13,14 +15,14 @@ class ServedAnswers:
   """What a SavedModel of a head answers.
 
   Attributes:
-    columns: function of the decoder's options and columns to the columns that
-      are served, dense tensors [batch] or [batch, n].
+    columns: function of the decoder's options and columns to the served
+      columns, dense tensors [batch] or [batch, n].
     classes: function of these columns to the classes, string [batch, n], and
       scores, [batch, n], of TensorFlow Serving's Classify.
     expected_row: function of a prediction to the dict of served values that
       must equal it; a list has no padding. Texts of entries whose order is not
-      determined are left out.
-    guide: dict of the served columns to what they are, for the model card.
+      determined are missing.
+    guide: dict of the served columns to their descriptions, for the model card.
     logits_guide: the same of the logits.
     classes_guide: the same of "classes" and "scores".
   """
@@ -37,7 +39,7 @@ class ServedAnswers:
 class AnswerHead:
   """A kind of head: its layer, loss, labels, decoder, answers and files.
 
-  heads/span.py and heads/bio.py make one each, and the rooms after them ask it.
+  heads/span.py and heads/bio.py make one each, and later rooms use it.
   Functions are named by their module, so that an object can be sent to workers.
 
   Attributes:
@@ -48,36 +50,35 @@ class AnswerHead:
     labels: `WindowLabels` that it learns from.
     make_loss: function of `FineTuningOptions` to a keras.losses.Loss. It is
       applied to each of the logits with the label at the same place, and the
-      results are added up; its `call` gives float32 [batch].
-    fingerprint: function of `FineTuningOptions` to what of them its labels and
-      loss depend on, a dict of JSON values; with the head's name, if it is not
-      the original's.
+      results are added up; its `call` returns float32 [batch].
+    fingerprint: function of `FineTuningOptions` to a dict of JSON values: the
+      options that its labels and loss depend on, and the head's name unless it
+      is the original's.
     options_type: dataclass of its decoding options.
     make_decoder: function of these options to an object with two methods of
       TensorFlow ops. read(windows, *logits), of a dict of `SlidingWindows`,
-      gives what is to be kept of windows, see `SpanDecoder.read`;
-      answers(contexts, parts), of string [examples] and what was kept of all
-      their windows, a dict of columns, dense tensors [examples] or
-      [examples, n].
+      returns what to keep of windows, see `SpanDecoder.read`; answers(contexts,
+      parts), of string [examples] and what was kept of all their windows,
+      returns a dict of columns, dense tensors [examples] or [examples, n].
     prediction_columns: the columns that predictions are made of.
     predictions_of: function of a list of `SquadExample` and these columns to
       their predictions.
-    spans_of: function of a prediction to the spans of its answer, in order of
-      position; none for "no answer".
-    lists_of: function of a prediction and n_best to its lists of spans, a dict
-      by the name that rows of answers have for it.
+    spans_of: function of a prediction to the list of spans of its answer, in
+      order of position; [] for "no answer".
+    lists_of: function of a prediction and n_best to a dict of lists of spans by
+      their name in rows of answers.
     json_fields: function of a prediction and n_best to the answer as ask --json
       prints it.
     write_predictions: function of output_dir, predictions and
-      version_2_with_negative; writes files and gives their paths.
-    make_observer: function of how many questions to show. Gives something with
+      version_2_with_negative; writes files and returns their paths.
+    make_observer: function of how many questions to show to an object with
       add(`WindowLogits`) and write(output_dir) -> paths, or None.
     file_scores: function of output_dir and a list of `SquadExample` to scores
       beyond the official ones, read from the files of a prediction.
     development_scores: function of a list of `SquadExample` and a dict of the
       texts of each answer's spans by question id to scores beyond the official
       ones, shown during training.
-    development_metrics: names of these, which a model can be selected by.
+    development_metrics: names of these, which can select a model.
     served: `ServedAnswers`.
   """
 
@@ -102,20 +103,16 @@ class AnswerHead:
 
   @property
   def name(self):
-    """What --head, span_config.json and the records call it."""
+    """Its name in --head, span_config.json and records."""
     return self.labels.head
 
   @property
   def scores_ends(self):
-    """Whether it scores the two ends of an answer, as the original does."""
+    """Whether it scores the two ends of an answer, as the original."""
     return tuple(self.logits) == ("start_logits", "end_logits")
 
   def decoder_of(self, options):
-    """The decoder for some options.
-
-    Raises:
-      ValueError: the options are of another head.
-    """
+    """The decoder for some options; a ValueError for those of another head."""
     if not isinstance(options, self.options_type):
       raise ValueError(
         f"decoder_options must be {self.options_type.__name__} for a model "
@@ -124,10 +121,7 @@ class AnswerHead:
     return self.make_decoder(options)
 
   def inputs_and_labels(self, batch):
-    """Splits a batch as keras.Model.fit takes it.
-
-    Args:
-      batch: dict of tensors, see `PackedWindows.batch`.
+    """Splits a `PackedWindows.batch` as keras.Model.fit takes it.
 
     Returns:
       (inputs, labels): dicts of the model's inputs, and of the labels by the
@@ -142,13 +136,10 @@ class AnswerHead:
     return inputs, {logits: batch[name] for logits, name in labels}
 
   def loss_fn(self, loss):
-    """The loss of a batch as the training loop wants it.
+    """A function of (model, batch) to the losses, float32 [batch].
 
     Args:
       loss: keras.losses.Loss, see make_loss.
-
-    Returns:
-      Function of (model, batch) to float32 [batch].
     """
 
     def window_losses(model, batch):
@@ -159,18 +150,15 @@ class AnswerHead:
     return window_losses
 
   def weights_of(self, loaded):
-    """Its trained weights in a `LoadedEncoder`, a dict; None without."""
+    """The dict of its trained weights in a `LoadedEncoder`, or None."""
     return loaded.head_weights.get(self.make_layer(True).name)
 
   def model_of(self, loaded, head_bias=True):
-    """A model on a `LoadedEncoder`, with its trained head if it has one.
+    """A `SpanModel` of a `LoadedEncoder`, with its trained head if it has one.
 
     Args:
       loaded: `LoadedEncoder`.
-      head_bias: whether a new head has a bias; a trained one is as it is.
-
-    Returns:
-      `SpanModel`.
+      head_bias: whether a new head has a bias.
     """
     weights = self.weights_of(loaded)
     if weights:
@@ -181,8 +169,28 @@ class AnswerHead:
     return model
 
 
+def with_shapes(columns, table, entries=None):
+  """Served columns with their static shapes.
+
+  Args:
+    columns: dict of tensors.
+    table: beginning of the names of columns [batch, entries]; the others, and
+      the count of entries, are [batch].
+    entries: int, or None if it depends on the batch.
+  """
+
+  def shape_of(name):
+    is_table = name.startswith(table) and name != f"{table}count"
+    return [None, entries] if is_table else [None]
+
+  return {
+    name: tf.ensure_shape(values, shape_of(name))
+    for name, values in columns.items()
+  }
+
+
 def best_row(prediction):
-  """What every head serves of its best answer, see `ServedAnswers`."""
+  """The part of `ServedAnswers.expected_row` that all heads share."""
   return {
     "answer": encodable(prediction.text),
     "char_start": prediction.char_start,
@@ -194,7 +202,7 @@ def best_row(prediction):
   }
 
 
-# Descriptions of the columns that say where an answer is.
+# Descriptions of the columns with the position of an answer.
 PLACE_GUIDE = {
   "answer": "the answer, valid UTF-8; empty for no answer",
   "char_start": "first character of the answer in the context, from 0",

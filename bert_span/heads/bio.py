@@ -1,22 +1,21 @@
 """The B/I/O head: a tag for every token, for answers of several spans."""
 
-import dataclasses
 import os
 
 import tensorflow as tf
 
 from bert_span.answers.decoding.bio_decoder import BioDecoder
-from bert_span.answers.decoding.bio_predictions import (
+from bert_span.answers.decoding.options import BioDecoderOptions
+from bert_span.answers.decoding.predictions import (
   BIO_PREDICTION_COLUMNS,
   bio_predictions_of,
 )
-from bert_span.answers.decoding.options import BioDecoderOptions
-from bert_span.answers.files.bio_prediction_files import (
+from bert_span.answers.files.prediction_files import (
   SPANS_FILE,
   write_bio_prediction_files,
 )
-from bert_span.answers.files.span_prediction_reader import read_span_predictions
-from bert_span.answers.scoring.agreement_files import (
+from bert_span.answers.files.prediction_reader import read_span_predictions
+from bert_span.answers.scoring.annotator_agreement import (
   AgreementWriter,
   read_agreement,
 )
@@ -27,6 +26,7 @@ from bert_span.heads.answer_head import (
   AnswerHead,
   ServedAnswers,
   best_row,
+  with_shapes,
 )
 from bert_span.modeling.heads import BioHead
 from bert_span.modeling.losses import BioLoss
@@ -66,7 +66,7 @@ def _lists_of(prediction, n_best):
 def _json_fields(prediction, n_best):
   del n_best
   return {
-    "answers": [dataclasses.asdict(span) for span in prediction.spans],
+    "answers": [span._asdict() for span in prediction.spans],
     "null_odds": prediction.null_odds,
   }
 
@@ -86,21 +86,12 @@ def _development_scores(examples, texts):
 
 
 def _served_columns(options, columns):
-  """The decoder's columns with their shapes, as far as they are known."""
   del options
-  return {
-    name: tf.ensure_shape(
-      values,
-      [None, None]
-      if name.startswith("span_") and name != "span_count"
-      else [None],
-    )
-    for name, values in columns.items()
-  }
+  return with_shapes(columns, "span_")
 
 
 def _classes(columns):
-  """Spans and probabilities, and "no answer" in the place of a first span."""
+  """Spans and probabilities; "no answer" takes the place of a first span."""
   scores = columns["span_probability"]
   is_none = tf.logical_not(columns["is_answerable"])[:, tf.newaxis]
   is_first = tf.range(tf.shape(scores)[1]) == 0  # [max_spans]
@@ -130,14 +121,12 @@ _SERVED = ServedAnswers(
     "answer": "the span with the best score, valid UTF-8; empty for no answer",
     "score": "of that span: geometric mean of its tags' probabilities, the "
     "unit of threshold; 0 for no answer",
-    "probability": "of exactly that span; for no answer that no token is in "
-    "one",
+    "probability": "of exactly that span; for no answer, that there is no span",
     "null_odds": "log-probability of no span - that of the best tags with one, "
     "in nats; with version_2_with_negative above the threshold there is no "
     "answer (1e6: no span is possible)",
     "is_answerable": "whether the answer has a span",
-    "span_count": "spans of the answer, 0 for no answer; what follows them is "
-    "padding",
+    "span_count": "spans of the answer, 0 for no answer; padding follows them",
     "span_text": "texts in order of position; padding empty",
     "span_char_start": "as char_start; padding 0",
     "span_char_end": "as char_end; padding 0",

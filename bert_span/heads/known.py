@@ -7,11 +7,7 @@ HEADS = (SPAN_HEAD, BIO_HEAD)
 
 
 def head_of_layer(layer):
-  """The head of the package whose logits a Keras layer gives.
-
-  Raises:
-    ValueError: there is none.
-  """
+  """The head of the package with the logits of a Keras layer."""
   for head in HEADS:
     if tuple(head.logits) == layer.logit_names:
       return head
@@ -22,11 +18,7 @@ def head_of_layer(layer):
 
 
 def find_head(name):
-  """The head of a name, as --head and span_config.json give it.
-
-  Raises:
-    ValueError: there is none of this name.
-  """
+  """The head of a name, as --head and span_config.json have it."""
   for head in HEADS:
     if head.name == name:
       return head

@@ -1,7 +1,5 @@
 """The span head: one start and one end, as the original."""
 
-import tensorflow as tf
-
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.decoding.predictions import (
   PREDICTION_COLUMNS,
@@ -18,6 +16,7 @@ from bert_span.heads.answer_head import (
   AnswerHead,
   ServedAnswers,
   best_row,
+  with_shapes,
 )
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.losses import SpanLoss
@@ -72,13 +71,8 @@ def _served_columns(options, columns):
   columns["n_best_is_answerable"] = (
     columns["n_best_char_end"] > columns["n_best_char_start"]
   )
-  n_best = options.n_best_size + int(options.version_2_with_negative)
-  return {
-    name: tf.ensure_shape(values, [None, n_best])
-    if name.startswith("n_best_") and name != "n_best_count"
-    else tf.ensure_shape(values, [None])
-    for name, values in columns.items()
-  }
+  entries = options.n_best_size + int(options.version_2_with_negative)
+  return with_shapes(columns, "n_best_", entries)
 
 
 def _classes(columns):
@@ -86,7 +80,7 @@ def _classes(columns):
 
 
 def _expected_row(prediction):
-  """Without texts and places of the n-best list: equal scores may swap."""
+  """Without texts and positions of the n-best list: equal scores may swap."""
   entries = prediction.n_best
   return {
     **best_row(prediction),
@@ -109,7 +103,7 @@ _SERVED = ServedAnswers(
     "null_odds": "score of no answer - score of the best span; above the "
     "threshold there is no answer (1e6: no span is possible)",
     "is_answerable": "whether the answer is a span",
-    "n_best_count": "entries of the n-best list that are no padding",
+    "n_best_count": "entries of the n-best list without padding",
     "n_best_answer": "texts, best first; after n_best_count padding",
     "n_best_char_start": "as char_start; padding 0",
     "n_best_char_end": "as char_end; padding 0",

@@ -1,4 +1,4 @@
-"""What ask does: answers questions on a passage, for people or as JSON."""
+"""What ask does: answers questions on a passage, as text or as JSON."""
 
 import contextlib
 import dataclasses
@@ -19,11 +19,9 @@ from bert_span.squad.example import SquadExample
 from bert_span.tflite.file import is_tflite
 from bert_span.tflite.tflite_text_extractor import open_tflite
 
-_BOLD_GREEN = ("\033[1;32m", "\033[0m")
-# Passages of so many characters at most: one question about them is answered op
-# by op sooner than the graph is traced, which takes two seconds.
-_PAGE = 10_000
-_PLAIN_MARKS = ("[[", "]]")
+# Characters of a passage up to which a single question is answered sooner op by
+# op than by a graph, which takes two seconds to trace.
+_SHORT_PASSAGE = 10_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +55,7 @@ def ask(
     model: model directory, name of a model that comes with the package, or
       .tflite file; it is loaded before the first question is read.
     context: the passage.
-    questions: list of str, or an iterable where they are not known yet.
+    questions: list of str, or an iterable of questions not known yet.
     window_options: `WindowOptions`; None for the model's.
     decoder_options: those of the model's head; None for the model's.
     layout: `AnswerLayout`.
@@ -68,11 +66,8 @@ def ask(
   load = open_tflite if is_tflite(model) else SpanExtractor.from_preset
   extractor = load(model, window_options, decoder_options)
   layout = layout or AnswerLayout()
-  is_brief = (
-    isinstance(questions, list)
-    and len(questions) == 1
-    and len(context) <= _PAGE
-  )
+  is_single = isinstance(questions, list) and len(questions) == 1
+  is_brief = is_single and len(context) <= _SHORT_PASSAGE
   with _op_by_op() if is_brief else contextlib.nullcontext():
     print_lines(
       _answer_text(extractor, question, context, layout)
@@ -82,7 +77,7 @@ def ask(
 
 @contextlib.contextmanager
 def _op_by_op():
-  """Has TensorFlow run its functions without tracing them first."""
+  """Makes TensorFlow run its functions without tracing them first."""
   before = tf.config.functions_run_eagerly()
   tf.config.run_functions_eagerly(True)
   try:
@@ -92,7 +87,7 @@ def _op_by_op():
 
 
 def _answer_text(extractor, question, context, layout):
-  """What is printed for a question."""
+  """The printed answer to a question."""
   example = SquadExample("question", question, context)
   (prediction,) = extractor.predict([example])
   head = extractor.head
@@ -105,16 +100,22 @@ def _answer_text(extractor, question, context, layout):
   else:
     entries = head.spans_of(prediction)
     best = _spans_answer(entries, prediction.null_odds, context)
-  lines = [best, *_table(entries)]
-  if layout.show_questions:
-    lines.insert(0, f"Question: {one_line(question)}")
-  if layout.blank_lines:
-    lines.append("")
-  return "\n".join(lines)
+  lines = [
+    *([f"Question: {one_line(question)}"] if layout.show_questions else []),
+    best,
+    f"{'score':>9} {'probability':>12} {'characters':>13}  text",
+  ]
+  for entry in entries:
+    place = f"{entry.char_start}-{entry.char_end}" if entry.text else "-"
+    text = one_line(entry.text) if entry.text else "(no answer)"
+    lines.append(
+      f"{entry.score:9.3f} {entry.probability:12.4f} {place:>13}  {text}"
+    )
+  return "\n".join([*lines, ""] if layout.blank_lines else lines)
 
 
 def _best_answer(options, prediction, context):
-  """The answer and the passage around it, or that there is none."""
+  """The answer and the passage around it, or why there is none."""
   if prediction.text:
     marked = marked_passage(
       context, prediction.char_start, prediction.char_end, _marks()
@@ -130,7 +131,7 @@ def _best_answer(options, prediction, context):
 
 
 def _spans_answer(spans, null_odds, context):
-  """All spans and the passage with each marked, or that there is none."""
+  """All spans and the passage with each marked, or "no answer"."""
   if not spans:
     return f"No answer (null odds {null_odds:.3f}).\n"
   texts = "; ".join(one_line(span.text) for span in spans)
@@ -138,21 +139,9 @@ def _spans_answer(spans, null_odds, context):
   return f"Answer: {texts}\n\n{marked_spans(context, offsets, _marks())}\n"
 
 
-def _table(entries):
-  """A table of the best answers, scores before texts of any length."""
-  lines = [f"{'score':>9} {'probability':>12} {'characters':>13}  text"]
-  for entry in entries:
-    place = f"{entry.char_start}-{entry.char_end}" if entry.text else "-"
-    text = one_line(entry.text) if entry.text else "(no answer)"
-    lines.append(
-      f"{entry.score:9.3f} {entry.probability:12.4f} {place:>13}  {text}"
-    )
-  return lines
-
-
 def _marks():
-  """Colour on a terminal that takes it (https://no-color.org), else [[ ]]."""
+  """Bold green on a terminal with colours (no-color.org), else [[ ]]."""
   colour = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
   if colour and not os.environ.get("NO_COLOR"):
-    return _BOLD_GREEN
-  return _PLAIN_MARKS
+    return "\033[1;32m", "\033[0m"
+  return "[[", "]]"

@@ -4,24 +4,26 @@ import dataclasses
 import os
 import sys
 
+import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.scoring import null_threshold
-from bert_span.answers.scoring.answer_confidence import (
-  AnswerConfidence,
-  decoded_part,
+from bert_span.answers.scoring.official_scores import official_scores
+from bert_span.answers.scoring.reliability import (
+  equal_mass_bins,
+  equal_width_bins,
+  risk_coverage,
 )
-from bert_span.answers.scoring.temperature import fit_temperature
-from bert_span.answers.window_logits import WindowDecoder
+from bert_span.answers.scoring.squad2 import score_question
+from bert_span.answers.scoring.temperature import (
+  AnswerConfidence,
+  fit_temperature,
+)
+from bert_span.answers.window_logits import WINDOW_SPECS, WindowDecoder
 from bert_span.extractor import SpanExtractor
 from bert_span.heads.known import find_head
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.jobs.calibration_figures import (
-  calibration_figures,
-  correct_answers,
-  figures_as_json,
-)
 from bert_span.presets.installed_models import find_embedded_model
 from bert_span.presets.span_config import (
   CONFIG_FILE,
@@ -32,30 +34,19 @@ from bert_span.reporting.score_table import format_calibration
 from bert_span.squad.reader import SquadFile, read_squad
 from bert_span.storage import atomic_file
 
+_STAGES = ("before", "after")
+
 
 @dataclasses.dataclass(frozen=True)
 class ScoredQuestions:
-  """Questions with the logits of their windows, and their answers.
-
-  Attributes:
-    squad_file: `SquadFile` of the questions.
-    batches: list of `WindowLogits`, of all questions in order.
-    predictions: list of `Prediction`, by the model's options as they were.
-  """
+  """Labelled questions, the logits of their windows, and their answers."""
 
   squad_file: SquadFile
-  batches: list
-  predictions: list
+  batches: list  # `WindowLogits`, of all questions in order
+  predictions: list  # `Prediction`, with the model's original options
 
   def decode(self, options):
-    """The answers by other options, from the same logits.
-
-    Args:
-      options: `DecoderOptions`.
-
-    Returns:
-      List of `Prediction`.
-    """
+    """List of `Prediction` with other `DecoderOptions`, of the same logits."""
     decode = WindowDecoder(SPAN_HEAD, options)
     return [p for batch in self.batches for p in decode(batch)]
 
@@ -76,10 +67,10 @@ def calibrate(
     model: model directory with a span head.
     predict_file: SQuAD file with the questions to fit to.
     evaluate_file: SQuAD file with other questions to report on, or None.
-    version_2: whether questions may have no answer; None for what the model
-      says.
+    version_2: whether questions may have no answer; None for the model's
+      option.
     target_precision: see `fitted_options`.
-    batch_size: windows the model reads at once.
+    batch_size: windows that the model reads at once.
     output_dir: folder of calibration.json and the plots; None is the folder
       calibration in the model's.
     plots: draw reliability.png and risk_coverage.png; needs matplotlib.
@@ -105,14 +96,13 @@ def calibrate(
     "null_score_diff_threshold": fitted.null_score_diff_threshold,
     "version_2_with_negative": fitted.version_2_with_negative,
   }
-  print(_report(values, figures))
-  folder = output_dir or os.path.join(model, "calibration")
-  report = {
-    **values,
-    "target_precision": target_precision,
-    **{name: figures_as_json(part) for name, part in figures.items()},
-  }
-  paths = _write(folder, report, _plots(figures) if plots else {})
+  _print(values, figures)
+  paths = _write(
+    output_dir or os.path.join(model, "calibration"),
+    {**values, "target_precision": target_precision},
+    figures,
+    plots,
+  )
   # Last of all: a model is changed only when everything else has worked.
   update_decoder(model, values)
   print(f"Written: {', '.join(paths)}", file=sys.stderr)
@@ -120,33 +110,33 @@ def calibrate(
 
 
 def score_questions(extractor, squad_file, batch_size):
-  """Runs the model on labelled questions.
-
-  Args:
-    extractor: a `SpanExtractor` with a span head.
-    squad_file: `SquadFile`.
-    batch_size: windows the model reads at once.
-
-  Returns:
-    `ScoredQuestions`.
-
-  Raises:
-    ValueError: the questions are not labelled, or the model never says "no
-      answer" and some are unanswerable.
-  """
-  _check_labels(squad_file, extractor.decoder_options.version_2_with_negative)
+  """The `ScoredQuestions` of a `SquadFile`; a ValueError without labels."""
+  examples = squad_file.examples
+  if not any(example.answers for example in examples):
+    raise ValueError(
+      f"{squad_file.path}: no question has an answer, so that there is nothing "
+      "to calibrate on. Give a file with labelled questions."
+    )
+  unanswerable = [e.qas_id for e in examples if not e.answers]
+  if unanswerable and not extractor.decoder_options.version_2_with_negative:
+    raise ValueError(
+      f"{squad_file.path}: {len(unanswerable)} of {len(examples)} questions "
+      f"have no answer (first: {unanswerable[0]}), and the model never says "
+      "so. Give --version_2_with_negative, or remove these questions."
+    )
   batches = []
-  predictions = extractor.predict(
-    squad_file.examples,
-    batch_size,
-    on_logits=lambda logits: batches.append(decoded_part(logits)),
-  )
-  predictions = list(predictions)
-  return ScoredQuestions(squad_file, batches, predictions)
+
+  def keep(logits):
+    # Only the columns that decoding needs stay in memory.
+    windows = {name: logits.windows[name] for name in WINDOW_SPECS}
+    batches.append(logits._replace(windows=windows))
+
+  predictions = extractor.predict(examples, batch_size, on_logits=keep)
+  return ScoredQuestions(squad_file, batches, predictions=list(predictions))
 
 
 def fitted_options(scored, options, target_precision=None):
-  """Decoding options with a temperature and a null threshold fitted.
+  """Decoding options with a fitted temperature and null threshold.
 
   Without version_2_with_negative there is no threshold to fit. With it, and
   without a target, the threshold stays as it is if every question has an
@@ -155,25 +145,81 @@ def fitted_options(scored, options, target_precision=None):
   Args:
     scored: `ScoredQuestions`.
     options: `DecoderOptions` of the model.
-    target_precision: the share of the given answers that is to be right; None
+    target_precision: the share of the given answers that must be right; None
       fits the threshold to the best F1.
-
-  Returns:
-    `DecoderOptions`.
-
-  Raises:
-    ValueError: see `fit_temperature` and `precision_threshold`.
   """
-  threshold = _threshold(scored, options, target_precision)
+  examples = scored.squad_file.examples
+  best_spans = {
+    p.qas_id: next((e.text for e in p.n_best if e.text), "")
+    for p in scored.predictions
+  }
+  null_odds = {p.qas_id: p.null_odds for p in scored.predictions}
+  threshold = options.null_score_diff_threshold
+  if target_precision is not None:
+    threshold = null_threshold.precision_threshold(
+      examples, best_spans, null_odds, target_precision
+    )
+  elif options.version_2_with_negative and not all(e.answers for e in examples):
+    threshold = null_threshold.best_f1_threshold(
+      examples, best_spans, null_odds
+    )
   options = dataclasses.replace(options, null_score_diff_threshold=threshold)
   predictions = scored.decode(options)
-  confidence = AnswerConfidence(scored.batches, predictions, options)
-  return dataclasses.replace(
-    options,
-    temperature=fit_temperature(
-      confidence, correct_answers(scored.squad_file.examples, predictions)
-    ),
+  temperature = fit_temperature(
+    AnswerConfidence(scored.batches, predictions, options),
+    correct_answers(examples, predictions),
   )
+  return dataclasses.replace(options, temperature=temperature)
+
+
+def correct_answers(examples, predictions):
+  """1 for exact matches, else 0: float64 [questions]."""
+  return np.array(
+    [
+      score_question(example, prediction.text).exact
+      for example, prediction in zip(examples, predictions, strict=True)
+    ],
+    np.float64,
+  )
+
+
+def calibration_figures(scored, options):
+  """How far probabilities can be trusted, before and with fitted options.
+
+  Args:
+    scored: `ScoredQuestions`.
+    options: what `fitted_options` returns.
+
+  Returns:
+    Dict of data (the file's name), num_questions, before and after. Each of
+    the last two holds what `official_scores` returns, num_answered,
+    expected_calibration_error and, of bins of equal mass,
+    equal_mass_calibration_error, both over the probabilities of the answers
+    and their exact match, from 0 to 1; and, for plots, reliability,
+    equal_mass_reliability (`ReliabilityBins`) and risk_coverage
+    (`RiskCoverage`).
+  """
+  squad_file = scored.squad_file
+  figures = {
+    "data": os.path.basename(squad_file.path),
+    "num_questions": len(squad_file.examples),
+  }
+  decoded = (scored.predictions, scored.decode(options))
+  for stage, predictions in zip(_STAGES, decoded, strict=True):
+    confidence = np.array([p.probability for p in predictions])
+    correct = correct_answers(squad_file.examples, predictions)
+    by_width = equal_width_bins(confidence, correct)
+    by_mass = equal_mass_bins(confidence, correct)
+    figures[stage] = {
+      **official_scores(squad_file, {p.qas_id: p.text for p in predictions}),
+      "num_answered": sum(bool(p.text) for p in predictions),
+      "expected_calibration_error": by_width.calibration_error,
+      "equal_mass_calibration_error": by_mass.calibration_error,
+      "reliability": by_width,
+      "equal_mass_reliability": by_mass,
+      "risk_coverage": risk_coverage(confidence, correct),
+    }
+  return figures
 
 
 def _options(model, version_2, target_precision):
@@ -192,8 +238,8 @@ def _options(model, version_2, target_precision):
     )
   if not find_head(saved["head"]).scores_ends:
     raise ValueError(
-      f"--model={model} has a {saved['head']} head; a temperature is for a "
-      "span head."
+      f"--model={model} has a {saved['head']} head, and only the probabilities "
+      "of a span head have a temperature. Give a model with a span head."
     )
   options = DecoderOptions(**saved["decoder"])
   if version_2 is not None:
@@ -206,80 +252,42 @@ def _options(model, version_2, target_precision):
   return options
 
 
-def _check_labels(squad_file, version_2):
-  examples = squad_file.examples
-  if not any(example.answers for example in examples):
-    raise ValueError(
-      f"{squad_file.path}: no question has an answer, so that there is nothing "
-      "to calibrate on. Give a file with labelled questions."
-    )
-  unanswerable = [e.qas_id for e in examples if not e.answers]
-  if unanswerable and not version_2:
-    raise ValueError(
-      f"{squad_file.path}: {len(unanswerable)} of {len(examples)} questions "
-      f"have no answer (first: {unanswerable[0]}), and the model never says "
-      "so. Give --version_2_with_negative, or remove these questions."
-    )
-
-
-def _threshold(scored, options, target_precision):
-  """The null threshold that suits the questions best."""
-  examples = scored.squad_file.examples
-  best_spans = {p.qas_id: _best_span(p) for p in scored.predictions}
-  null_odds = {p.qas_id: p.null_odds for p in scored.predictions}
-  if target_precision is not None:
-    return null_threshold.precision_threshold(
-      examples, best_spans, null_odds, target_precision
-    )
-  if not options.version_2_with_negative or all(e.answers for e in examples):
-    return options.null_score_diff_threshold
-  return null_threshold.best_f1_threshold(examples, best_spans, null_odds)
-
-
-def _best_span(prediction):
-  return next((e.text for e in prediction.n_best if e.text), "")
-
-
-def _report(values, figures):
-  """What is printed: the fitted values and a table for each file."""
-  lines = [f"temperature {values['temperature']:.4f}"]
+def _print(values, figures):
+  """Prints the fitted values and a table for each file."""
+  print(f"temperature {values['temperature']:.4f}")
   if values["version_2_with_negative"]:
-    lines.append(
-      f"null_score_diff_threshold {values['null_score_diff_threshold']:.4f}"
-    )
+    threshold = values["null_score_diff_threshold"]
+    print(f"null_score_diff_threshold {threshold:.4f}")
   for name, part in figures.items():
-    lines += [
-      "",
-      f"{name} on {part['data']}, {part['num_questions']} questions",
-      format_calibration(part["before"], part["after"]),
-    ]
-  return "\n".join(lines)
+    print(f"\n{name} on {part['data']}, {part['num_questions']} questions")
+    print(format_calibration(*(part[stage] for stage in _STAGES)))
 
 
-def _plots(figures):
-  """The PNG files, of the questions that were not fitted if there are any."""
-  # Loads matplotlib, an extra, which a calibration without plots does not need.
-  from bert_span.reporting import calibration_plots
-
-  part = figures.get("evaluated", figures["fitted"])
-  stages = ("before", "after")
-  return {
-    "reliability.png": calibration_plots.reliability_png(
-      {stage: part[stage]["reliability"] for stage in stages}
-    ),
-    "risk_coverage.png": calibration_plots.risk_coverage_png(
-      {stage: part[stage]["risk_coverage"] for stage in stages}
-    ),
-  }
-
-
-def _write(folder, report, plots):
-  """Writes calibration.json and the plots; gives their paths."""
+def _write(folder, report, figures, plots):
+  """Writes calibration.json and the plots; returns their paths."""
+  for name, part in figures.items():
+    report[name] = dict(part)
+    for stage in _STAGES:
+      report[name][stage] = {
+        key: value.as_dict() if hasattr(value, "as_dict") else value
+        for key, value in part[stage].items()
+      }
   tf.io.gfile.makedirs(folder)
   paths = [os.path.join(folder, "calibration.json")]
   atomic_file.write_json_atomically(paths[0], report)
-  for name, png in plots.items():
-    paths.append(os.path.join(folder, name))
+  if not plots:
+    return paths
+  # Loads matplotlib, an extra.
+  from bert_span.reporting import calibration_plots
+
+  # Of the questions that were not fitted, if there are any.
+  part = figures.get("evaluated", figures["fitted"])
+  for name, draw in (
+    ("reliability", calibration_plots.reliability_png),
+    ("risk_coverage", calibration_plots.risk_coverage_png),
+  ):
+    paths.append(os.path.join(folder, f"{name}.png"))
+    png = draw({stage: part[stage][name] for stage in _STAGES})
     with atomic_file.open_atomically(paths[-1], binary=True) as file:
       file.write(png)
   return paths

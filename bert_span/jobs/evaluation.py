@@ -6,8 +6,8 @@ import sys
 from bert_span.answers.files.prediction_reader import (
   read_na_probs,
   read_predictions,
+  read_span_predictions,
 )
-from bert_span.answers.files.span_prediction_reader import read_span_predictions
 from bert_span.answers.scoring.multi_span import evaluate_multi_span
 from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.reporting.score_table import format_bio_scores, format_scores
@@ -29,26 +29,17 @@ def evaluate(
   Standard output gets one JSON object, standard error the same as a table.
 
   Args:
-    predict_file, predictions_file: see `score_files` and `score_span_files`.
-    na_prob_file, na_prob_thresh: see `score_files`.
-    multi_span: score sets of spans.
+    predict_file, predictions_file, na_prob_file, na_prob_thresh, multi_span:
+      see `score_files`.
     output_file: path that gets the JSON object as well, or None.
 
   Returns:
     Dict of the scores.
-
-  Raises:
-    OSError: a file cannot be read.
-    ValueError: a file is malformed, or the files do not fit together.
   """
-  if multi_span:
-    scores = score_span_files(predict_file, predictions_file)
-    table = format_bio_scores(scores)
-  else:
-    scores = score_files(
-      predict_file, predictions_file, na_prob_file, na_prob_thresh
-    )
-    table = format_scores(scores)
+  scores = score_files(
+    predict_file, predictions_file, na_prob_file, na_prob_thresh, multi_span
+  )
+  table = format_bio_scores(scores) if multi_span else format_scores(scores)
   print(table, file=sys.stderr)
   if output_file:
     write_json_atomically(output_file, scores)
@@ -57,62 +48,55 @@ def evaluate(
 
 
 def score_files(
-  predict_file, predictions_file, na_prob_file=None, na_prob_thresh=1.0
+  predict_file,
+  predictions_file,
+  na_prob_file=None,
+  na_prob_thresh=1.0,
+  multi_span=False,
 ):
-  """Scores a predictions.json as the official evaluator of its data would.
+  """Scores a file of predictions as the official evaluator of its data.
 
-  The SQuAD file decides which: that of 2.0 when the file says so or marks
+  The SQuAD file decides which: that of 2.0 if the file says so or marks
   questions with is_impossible, else that of 1.1.
 
   Args:
-    predict_file: the SQuAD file with the annotators' answers.
+    predict_file: SQuAD or MultiSpanQA file with the annotators' answers.
     predictions_file: JSON file with the predicted text by question id.
     na_prob_file: JSON file with the no-answer score by question id, or None;
       for SQuAD 2.0.
     na_prob_thresh: scores above this mean "no answer".
+    multi_span: score sets of spans, as MultiSpanQA's evaluator;
+      predictions_file is then any that `read_span_predictions` takes.
 
   Returns:
-    The dict of evaluate_squad1 or evaluate_squad2.
+    Dict of the scores, see `official_scores` and `evaluate_multi_span`.
 
   Raises:
     OSError: a file cannot be read.
     ValueError: a file is malformed, or the files do not fit together.
   """
-  predictions = read_predictions(predictions_file)
+  read = read_span_predictions if multi_span else read_predictions
+  predictions = read(predictions_file)
   na_probs = read_na_probs(na_prob_file) if na_prob_file else None
+  if na_probs is None and na_prob_thresh != 1.0:
+    log_line(
+      "Without --na_prob_file every no-answer score is 0, so "
+      f"--na_prob_thresh={na_prob_thresh:g} decides alike for all questions."
+    )
   squad_file = read_squad(predict_file)
   for line in squad_file.report.lines():
     log_line(line)
   if na_probs is not None and not squad_file.version_2:
     log_line(
-      f"{predict_file} is a SQuAD 1.1 file, whose metrics have no use for the "
+      f"{predict_file} is a SQuAD 1.1 file, whose metrics do not use the "
       f"no-answer scores of {na_prob_file}; they are ignored."
     )
     na_probs = None
   try:
+    if multi_span:
+      return evaluate_multi_span(squad_file.examples, predictions)
     return official_scores(squad_file, predictions, na_probs, na_prob_thresh)
   except ValueError as error:
     files = [predict_file, predictions_file, na_prob_file]
     names = ", ".join(str(name) for name in files if name)
     raise ValueError(f"{names}: {error}") from error
-
-
-def score_span_files(predict_file, predictions_file):
-  """Scores sets of spans as the official evaluator of MultiSpanQA.
-
-  Args:
-    predict_file: SQuAD or MultiSpanQA file with what annotators marked.
-    predictions_file: what `read_span_predictions` takes.
-
-  Returns:
-    The dict of evaluate_multi_span.
-
-  Raises:
-    OSError: a file cannot be read.
-    ValueError: a file is malformed, or the files do not fit together.
-  """
-  predictions = read_span_predictions(predictions_file)
-  squad_file = read_squad(predict_file)
-  for line in squad_file.report.lines():
-    log_line(line)
-  return evaluate_multi_span(squad_file.examples, predictions)

@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from bert_span.answers.files.n_best_reader import read_n_best
-from bert_span.answers.files.prediction_reader import read_predictions
+from bert_span.answers.files.prediction_reader import (
+  read_n_best,
+  read_predictions,
+)
 from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.extractor import SpanExtractor
 from bert_span.reporting import calibration_plots

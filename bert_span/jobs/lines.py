@@ -7,11 +7,7 @@ from bert_span.storage.atomic_file import open_atomically
 
 
 def print_lines(lines):
-  """Prints lines as they come, until nobody reads them any more.
-
-  Args:
-    lines: iterable of str without their last newlines.
-  """
+  """Prints an iterable of lines one by one, until the reader stops."""
   if hasattr(sys.stdout, "reconfigure"):  # A notebook's has none.
     # Lone surrogates and old terminals must not end the program.
     sys.stdout.reconfigure(errors="backslashreplace")
@@ -19,17 +15,12 @@ def print_lines(lines):
     for line in lines:
       print(line, flush=True)
   except BrokenPipeError:
-    # `| head` has seen enough. Python would complain once more at its end.
+    # `| head` stops reading. Without this Python reports an error at its end.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def write_lines(path, lines):
-  """Writes a file line by line: no file is too long for the memory.
-
-  Args:
-    path: of the file, which is whole or not there.
-    lines: iterable of str without their last newlines.
-  """
+  """Writes an iterable of lines one by one, a file whole or not at all."""
   with open_atomically(path) as file:
     for line in lines:
       file.write(f"{line}\n")

@@ -2,11 +2,13 @@
 
 import os
 
+import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.files.ensemble import decode_saved_logits
-from bert_span.answers.files.logits_file import read_logits
-from bert_span.answers.files.original_no_span import as_original_without_span
+from bert_span.answers.decoding.predictions import as_original_without_span
+from bert_span.answers.files.logits_file import SavedLogits
+from bert_span.answers.window_logits import WindowDecoder, WindowLogits
+from bert_span.data.window_batches import window_batches
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.presets.installed_models import find_embedded_model
 from bert_span.presets.model_directory import VOCABULARY_FILE
@@ -33,8 +35,8 @@ def decode_logits(
 
   Args:
     predict_file: SQuAD file with the questions.
-    logits_files: paths that run_squad --write_logits wrote; the logits of
-      several are averaged.
+    logits_files: paths that run_squad --write_logits wrote; several models make
+      an ensemble: a window's logits are their mean.
     output_dir: folder of the files.
     decoder_options: those of the head.
     head: `AnswerHead` of the logits.
@@ -49,7 +51,8 @@ def decode_logits(
 
   Raises:
     OSError: a file cannot be read.
-    ValueError: a file is malformed, or the files do not fit together.
+    ValueError: a file is malformed, or lacks a window, has too many, or windows
+      of another length.
   """
   version_2 = decoder_options.version_2_with_negative
   if model:
@@ -61,13 +64,18 @@ def decode_logits(
   examples = prediction_examples(squad_file, version_2)
   for line in squad_file.report.lines():
     log_line(line)
-  predictions = decode_saved_logits(
-    examples,
-    preprocessor,
-    [read_logits(path, head.logits) for path in logits_files],
-    head,
-    decoder_options,
-  )
+  saved = [SavedLogits(path, head.logits) for path in logits_files]
+  decode = WindowDecoder(head, decoder_options)
+  predictions = []
+  for batch, windows in window_batches(examples, preprocessor):
+    taken = [file.take(batch, windows) for file in saved]
+    means = {
+      name: np.mean([logits[name] for logits in taken], axis=0)
+      for name in head.logits
+    }
+    predictions += decode(WindowLogits(batch, windows, means))
+  for file in saved:
+    file.check_all_taken()
   if no_span == "original":
     predictions = as_original_without_span(predictions, version_2)
   tf.io.gfile.makedirs(output_dir)

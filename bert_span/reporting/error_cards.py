@@ -1,6 +1,5 @@
 """The worst errors: a table of them, and each with its passage."""
 
-from bert_span.answers.files.prediction_ids import shorten_id
 from bert_span.reporting.marked_text import marked_segments
 from bert_span.reporting.markup import (
   Column,
@@ -139,7 +138,7 @@ def _golds(result):
 def _origin(example):
   """Where the question is from, as a line."""
   title = f"{cut(example.title, _CELL_CHARACTERS)}, " if example.title else ""
-  return f"{title}question {shorten_id(example.qas_id)}"
+  return f"{title}question {cut(example.qas_id, _CELL_CHARACTERS)}"
 
 
 def _entry_text(text):

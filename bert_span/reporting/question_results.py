@@ -2,8 +2,7 @@
 
 import dataclasses
 
-from bert_span.answers.files.n_best_reader import ListedAnswer
-from bert_span.answers.files.prediction_ids import shorten_id
+from bert_span.answers.files.prediction_reader import ListedAnswer
 from bert_span.answers.scoring.official_scores import question_scores
 from bert_span.squad.example import SquadExample
 from bert_span.storage.json_fields import shortened
@@ -89,7 +88,7 @@ def _result(example, prediction, n_best, version_2):
   entry = next((e for e in n_best if e.text == prediction), None)
   if entry is None:
     raise ValueError(
-      f"question {shorten_id(example.qas_id)}: its prediction is not in its "
+      f"question {shortened(example.qas_id)}: its prediction is not in its "
       "n-best list, so it has no probability. Give the predictions.json and "
       "the nbest_predictions.json of one run."
     )
@@ -114,7 +113,7 @@ def _span_of(entry, example):
   start = context.find(text) if entry.char_start is None else entry.char_start
   if entry.char_start is not None and context[start : entry.char_end] != text:
     raise ValueError(
-      f"question {shorten_id(example.qas_id)}: its passage does not have "
+      f"question {shortened(example.qas_id)}: its passage does not have "
       f"{shortened(text)} at the characters {start} to {entry.char_end} of the "
       "n-best list. Give the SQuAD file that was predicted."
     )

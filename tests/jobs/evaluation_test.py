@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bert_span.jobs.evaluation import score_files, score_span_files
+from bert_span.jobs.evaluation import score_files
 
 
 def _question(qas_id, *golds, **more):
@@ -74,12 +74,18 @@ def test_integer_ids_meet_the_string_ids_of_the_predictions(score):
 def test_no_answer_scores_for_squad_1_are_ignored_aloud(score, capsys):
   scores = score(_squad(_question("a", "May")), {"a": "May"}, {"a": 9.0})
   assert scores["exact_match"] == 100.0
-  assert "have no use for the no-answer scores" in capsys.readouterr().err
+  assert "na_prob.json" in capsys.readouterr().err
+
+
+def test_a_threshold_without_no_answer_scores_is_logged(score, capsys):
+  squad = _squad(_question("n", is_impossible=True), version="v2.0")
+  assert score(squad, {"n": "May"}, na_prob_thresh=-1.0)["exact"] == 100.0
+  assert "--na_prob_thresh=-1" in capsys.readouterr().err
 
 
 def test_files_that_do_not_fit_together_are_named_with_the_question(score):
   squad = _squad(_question("n", is_impossible=True), version="v2.0")
-  with pytest.raises(ValueError, match=r"dev\.json.*predictions\.json.*: n\."):
+  with pytest.raises(ValueError, match=r"dev\.json.*predictions\.json.*'n'"):
     score(squad, {"other": ""})
 
 
@@ -93,6 +99,6 @@ def test_files_of_multispanqa_are_scored(tmp_path):
   gold, predicted = tmp_path / "gold.json", tmp_path / "p.json"
   gold.write_text(json.dumps({"data": [record]}))
   predicted.write_text(json.dumps({"q1": ["Bob"]}))
-  scores = score_span_files(gold, predicted)
+  scores = score_files(gold, predicted, multi_span=True)
   assert scores["exact_match_precision"] == 100
   assert scores["exact_match_recall"] == 50

@@ -4,7 +4,7 @@ import re
 
 from report_samples import HOSTILE
 
-from bert_span.answers.files.n_best_reader import ListedAnswer
+from bert_span.answers.files.prediction_reader import ListedAnswer
 from bert_span.reporting.error_cards import (
   error_card,
   error_table,

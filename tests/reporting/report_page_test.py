@@ -6,7 +6,7 @@ import re
 import pytest
 from report_samples import CONTEXT
 
-from bert_span.answers.files.n_best_reader import ListedAnswer
+from bert_span.answers.files.prediction_reader import ListedAnswer
 from bert_span.reporting.calibration_section import confidence_of
 from bert_span.reporting.question_results import QuestionResult
 from bert_span.reporting.report_page import MAX_BYTES, Report, report_page

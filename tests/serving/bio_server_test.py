@@ -9,8 +9,8 @@ from server_requests import ask, serialized_example
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import BioDecoderOptions, SpanExtractor, SquadExample
+from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import StepOptions
-from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.serving.signatures import ServedModel
 

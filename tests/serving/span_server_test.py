@@ -8,8 +8,8 @@ import tensorflow as tf
 from server_requests import ask, serialized_example
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
+from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import StepOptions
-from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 from bert_span.serving.signatures import ServedModel
 from bert_span.squad.example import SquadExample
 from bert_span.text.options import WindowOptions

@@ -1,23 +1,23 @@
 """The tags of whole passages from the logits of their windows.
 
-Every token of a passage has one max-context window; its logits are taken from
+Every token of a passage has one max-context window. Its logits are taken from
 there, and the passage becomes one sequence of B, I and O to label.
 
-Under the model each token has its tag on its own, so a labelling has the
+Under the model each token has its tag independently, so a labelling has the
 probability prod_i p_i(tag_i). "greedy" takes the most probable tag of every
-token, "viterbi" the most probable labelling in which I follows B or I only:
+token, "viterbi" the most probable labelling in which I follows only B or I:
 
     token        old   mill  burned
     p(B)         0.4   0.1    0.1
     p(I)         0.1   0.6    0.1
     p(O)         0.5   0.3    0.8
-    greedy        O     I      O     the I stands behind an O
+    greedy        O     I      O     the I follows an O
     viterbi       B     I      O     0.4 * 0.6 * 0.8 = 0.192
 
 The labelling without a span, O O O, has 0.5 * 0.3 * 0.8 = 0.12, so the odds
-of a span are log(0.192 / 0.12) = 0.47 nats: "no answer" is a decision of its
-own, and a question that must be answered gets the best labelling with a span
-even where O O O is more probable.
+of a span are log(0.192 / 0.12) = 0.47 nats. "No answer" is a separate decision:
+a question that must be answered gets the best labelling with a span even where
+O O O is more probable.
 """
 
 from typing import NamedTuple
@@ -26,65 +26,47 @@ import tensorflow as tf
 
 from bert_span.data.bio_labels import NUM_TAGS, B, I, O
 
-# States of a labelling: before its first span, B, I, and O behind a span.
+# States of a labelling: before its first span, B, I, and O after a span.
 _STATE_TAGS = (O, B, I, O)
-_BEFORE, _BEHIND = 0, 3
+_AFTER = 3
 # What may follow: row by column.
 _MAY_FOLLOW = (
   (True, True, False, False),  # before: before or B
-  (False, True, True, True),  # B: B, I or behind
+  (False, True, True, True),  # B: B, I or after
   (False, True, True, True),  # I
-  (False, True, False, True),  # behind: B or behind
+  (False, True, False, True),  # after: B or after
 )
-# Stands for the logarithm of 0: far below all sums of logits, and finite.
+# In the place of log 0: far below all sums of logits, and finite.
 _NEVER = -1e18
 
 
 class PassageTokens(NamedTuple):
-  """The tokens of passages with their logits.
+  """The tokens of passages, with one column of padding or more."""
 
-  Rows are padded, by one column at least.
-
-  Attributes:
-    tag_logits: float64 [examples, tokens, 3], of B, I and O; 0 at padding.
-    char_starts, char_ends: int32 [examples, tokens], half-open, in characters.
-    num_tokens: int32 [examples], without padding.
-  """
-
-  tag_logits: tf.Tensor
-  char_starts: tf.Tensor
-  char_ends: tf.Tensor
-  num_tokens: tf.Tensor
+  tag_logits: tf.Tensor  # float64 [examples, tokens, 3]: B, I, O; padding 0
+  char_starts: tf.Tensor  # int32 [examples, tokens], characters
+  char_ends: tf.Tensor  # int32 [examples, tokens], characters, exclusive
+  num_tokens: tf.Tensor  # int32 [examples], without padding
 
   @property
   def is_token(self):
-    """Bool [examples, tokens], False at padding."""
+    """False for padding: bool [examples, tokens]."""
     return tf.sequence_mask(self.num_tokens, tf.shape(self.char_starts)[1])
 
 
 class SpanPath(NamedTuple):
-  """The best labelling of each passage that has a span.
+  """The most probable labelling with a span of each passage."""
 
-  Attributes:
-    tags: int32 [examples, tokens], O at padding.
-    odds: float64 [examples], in nats: the logarithm of its probability less
-      that of the labelling that is all O.
-  """
-
-  tags: tf.Tensor
+  tags: tf.Tensor  # int32 [examples, tokens], O for padding
+  # float64 [examples], in nats: log of its probability less that of all O.
   odds: tf.Tensor
 
 
 def read_tokens(windows, tag_logits):
-  """The tokens whose max-context window is one of these.
+  """The tokens whose max-context window is one of these, as columns [tokens].
 
-  Args:
-    windows: dict of tensors, see `SlidingWindows`.
-    tag_logits: float [windows, seq_length, 3].
-
-  Returns:
-    Dict of columns [tokens]: window, example_index, token (its place in the
-    passage), char_start, char_end int32, and tag_logits float64 [tokens, 3].
+  "token" is the position in the passage. tag_logits are [windows, seq_length,
+  3], in the result float64 [tokens, 3].
   """
   at = tf.where(windows["is_max_context"])  # [tokens, 2]
   window = tf.cast(at[:, 0], tf.int32)
@@ -100,15 +82,7 @@ def read_tokens(windows, tag_logits):
 
 
 def passage_tokens(tokens, num_examples):
-  """Puts the tokens of all windows in their place.
-
-  Args:
-    tokens: `read_tokens` of all windows of the examples.
-    num_examples: int32 scalar, rows of the batch; one may have no window.
-
-  Returns:
-    `PassageTokens`.
-  """
+  """The `PassageTokens` of all `read_tokens` of a batch of examples."""
   num_tokens = tf.math.unsorted_segment_sum(
     tf.ones_like(tokens["token"]), tokens["example_index"], num_examples
   )
@@ -126,37 +100,28 @@ def passage_tokens(tokens, num_examples):
 
 
 def greedy_tags(tokens):
-  """The most probable tag of every token; of equal ones B before I before O.
-
-  Args:
-    tokens: `PassageTokens`.
-
-  Returns:
-    int32 [examples, tokens], O at padding.
-  """
+  """The most probable tags: int32 [examples, tokens], O for padding."""
   tags = tf.argmax(tokens.tag_logits, axis=-1, output_type=tf.int32)
   return tf.where(tokens.is_token, tags, O)
 
 
 def best_span_path(tokens):
-  """The most probable labelling with a span, by Viterbi's algorithm.
+  """The `SpanPath` of `PassageTokens`, by Viterbi's algorithm.
 
-  A state tells whether there was a span yet, so that the best labelling with
-  one and the only one without are found together:
+  The states distinguish labellings with a span from the one without, so that
+  one pass finds the best labelling with a span:
 
       score_t[s] = max_{r: s may follow r} score_{t-1}[r] + e_t[s]
 
   where e_t is log p(tag of s) - log p(O), a difference of logits, so that the
   labelling without a span scores 0. Where there is no token, the tags are O
   and the odds far below all others.
-
-  Args:
-    tokens: `PassageTokens`.
-
-  Returns:
-    `SpanPath`.
   """
-  emissions = _emissions(tokens)  # [tokens, examples, 4]
+  logits = tf.transpose(tokens.tag_logits, [1, 0, 2])  # [tokens, examples, 3]
+  above_o = logits[:, :, :O] - logits[:, :, O:]  # of B and I
+  is_token = tf.transpose(tokens.is_token)[:, :, tf.newaxis]
+  above_o = tf.where(is_token, above_o, tf.constant(_NEVER, tf.float64))
+  emissions = tf.pad(above_o, [[0, 0], [0, 0], [1, 1]])  # [.., .., 4]
   num_examples = tf.shape(emissions)[1]
   transitions = tf.where(
     _MAY_FOLLOW, tf.constant(0.0, tf.float64), tf.constant(_NEVER, tf.float64)
@@ -170,24 +135,15 @@ def best_span_path(tokens):
   def backward(state, came_from):
     return tf.gather(came_from, state, batch_dims=1)
 
-  first = tf.constant([0.0] + [_NEVER] * _BEHIND, tf.float64)
+  first = tf.constant([0.0] + [_NEVER] * _AFTER, tf.float64)
   start = (
     tf.tile(first[tf.newaxis], [num_examples, 1]),
     tf.zeros([num_examples, len(_STATE_TAGS)], tf.int32),
   )
   scores, came_from = tf.scan(forward, emissions, start)
-  # The last column is padding: a labelling with a span ends behind it.
-  last = tf.fill([num_examples], _BEHIND)
-  states = tf.scan(backward, came_from, last, reverse=True)  # those before
+  # The last column is padding: a labelling with a span ends after its span.
+  last = tf.fill([num_examples], _AFTER)
+  states = tf.scan(backward, came_from, last, reverse=True)  # the previous ones
   states = tf.concat([states[1:], last[tf.newaxis]], 0)  # [tokens, examples]
   tags = tf.transpose(tf.gather(tf.constant(_STATE_TAGS), states))
-  return SpanPath(tf.where(tokens.is_token, tags, O), scores[-1, :, _BEHIND])
-
-
-def _emissions(tokens):
-  """What each state adds to the score: float64 [tokens, examples, 4]."""
-  logits = tf.transpose(tokens.tag_logits, [1, 0, 2])  # [tokens, examples, 3]
-  above_o = logits[:, :, :O] - logits[:, :, O:]  # of B and I
-  is_token = tf.transpose(tokens.is_token)[:, :, tf.newaxis]
-  above_o = tf.where(is_token, above_o, tf.constant(_NEVER, tf.float64))
-  return tf.pad(above_o, [[0, 0], [0, 0], [1, 1]])
+  return SpanPath(tf.where(tokens.is_token, tags, O), scores[-1, :, _AFTER])

@@ -2,7 +2,7 @@
 
 run_squad's probability is a softmax over the n-best list: a list of one entry
 makes any answer certain, and lists of two passages cannot be compared. Here
-every span that may be an answer counts, and "no answer" does:
+every possible span counts, and so does "no answer":
 
     P(span) = exp((start_logit + end_logit) / T) / Z
     P(no answer) = exp(null_logit / T) / Z
@@ -10,17 +10,17 @@ every span that may be an answer counts, and "no answer" does:
     Z = exp(null_logit / T)
         + sum over windows, starts i, ends j of exp((start_i + end_j) / T)
 
-where i is a context token with its maximal context in the window, j one with
-i <= j < i + max_answer_length, and null_logit is [CLS]'s start + end logit in
-the window where it is lowest, less null_score_diff_threshold where that decides
-on "no answer": so the answer that is given is the most probable one. A token of
-several windows begins spans in one of them only, and no span is counted twice.
-T is the temperature: 1 for the model's own opinion, above 1 for one that is
-less sure of itself.
+where i is a context token with its maximal context in the window, and j one
+with i <= j < i + max_answer_length. A token of several windows begins spans in
+one of them only, so no span is counted twice. null_logit is [CLS]'s start + end
+logit in the window where it is lowest, less null_score_diff_threshold if that
+decides on "no answer": so the answer given is the most probable one.
+The temperature T is 1 for the model's own probabilities and above 1 for less
+certain ones.
 
 A passage has 30 spans for each of its tokens, but Z takes 2 * log2(30) passes
 over them: the ends that belong to a start, a run of max_answer_length
-positions, are put together of runs of 1, 2, 4, .. positions.
+positions, are joined from runs of 1, 2, 4, .. positions.
 
     log-sum-exp of runs of  1:  e0     e1     e2     e3     e4
                             2:  e0-1   e1-2   e2-3   e3-4   e4
@@ -35,7 +35,7 @@ import tensorflow as tf
 
 from bert_span.answers.decoding import candidates as candidates_lib
 
-# log of "nothing": finite in float32, so that sums and differences of it are.
+# log of 0: finite in float32, so that sums and differences of it are.
 _LOG_ZERO = -1e30
 
 
@@ -47,39 +47,39 @@ def span_log_sums(
   max_answer_length,
   dtype=tf.float64,
 ):
-  """Log of the sum over the spans that begin in each window, see the module.
+  """Log of the sum over the spans that begin in each window, in nats.
 
   Args:
-    windows: dict of tensors of text/windows.py; used are token_char_starts,
-      token_char_ends and is_max_context.
-    start_logits: float32 [windows, seq_length].
-    end_logits: float32 [windows, seq_length].
+    windows: dict of tensors of text/windows.py.
+    start_logits, end_logits: float32 [windows, seq_length].
     temperature: float or `dtype` scalar, above 0.
     max_answer_length: int, in WordPieces.
-    dtype: float type that is computed in; TFLite has float32 only.
-
-  Returns:
-    `dtype` [windows], in nats.
+    dtype: float type of the result, [windows]; TFLite has float32 only.
   """
   # Not tf.cast, which would round a Python number to float32 first.
   temperature = tf.convert_to_tensor(temperature, dtype)
-  may_start, may_end = candidates_lib.span_positions(windows)
-  starts = _scaled(start_logits, may_start, temperature)
-  ends = _scaled(end_logits, may_end, temperature)
-  return _log_sum_of_rows(starts + _log_sums_of_runs(ends, max_answer_length))
+  starts, ends = (
+    tf.where(is_possible, tf.cast(logits, dtype) / temperature, _LOG_ZERO)
+    for is_possible, logits in zip(
+      candidates_lib.span_positions(windows),
+      (start_logits, end_logits),
+      strict=True,
+    )
+  )
+  sums = starts + _log_sums_of_runs(ends, max_answer_length)
+  # TFLite has no logsumexp.
+  highest = tf.reduce_max(sums, axis=1)
+  total = tf.reduce_sum(tf.exp(sums - highest[:, tf.newaxis]), axis=1)
+  return highest + tf.math.log(total)
 
 
 def log_partition(log_sums, example_index, null):
-  """Log Z of each example, see the module.
+  """Log Z of each example, in nats: float [examples].
 
   Args:
     log_sums: float [windows], `span_log_sums`.
     example_index: int32 [windows].
-    null: float [examples], the logit of "no answer" over the temperature; 0
-      where there is no window.
-
-  Returns:
-    float [examples], in nats.
+    null: float [examples], null_logit / T; 0 for an example without a window.
   """
   examples = tf.size(null)
   # An example without a window has the lowest number as its maximum.
@@ -94,29 +94,8 @@ def log_partition(log_sums, example_index, null):
   return highest + tf.math.log(tf.exp(null - highest) + spans)
 
 
-def _scaled(logits, is_possible, temperature):
-  """Logits over the temperature, _LOG_ZERO where no span begins or ends."""
-  scaled = tf.cast(logits, temperature.dtype) / temperature
-  return tf.where(is_possible, scaled, _LOG_ZERO)
-
-
-def _log_sum_of_rows(values):
-  """Log of the sum of exp(values) over each row; TFLite has no logsumexp."""
-  highest = tf.reduce_max(values, axis=1)
-  sums = tf.reduce_sum(tf.exp(values - highest[:, tf.newaxis]), axis=1)
-  return highest + tf.math.log(sums)
-
-
 def _log_sums_of_runs(values, length):
-  """Log of sum_{k < length} exp(values[:, i + k]), cut at the end of the row.
-
-  Args:
-    values: float [rows, columns].
-    length: int, at least 1.
-
-  Returns:
-    Like values.
-  """
+  """Log of sum_{k < length} exp(values[:, i + k]), cut at the row's end."""
   total = tf.fill(tf.shape(values), tf.constant(_LOG_ZERO, values.dtype))
   run, done = values, 0
   for bit in range(length.bit_length()):
@@ -130,7 +109,7 @@ def _log_sums_of_runs(values, length):
 
 
 def _shifted(values, places):
-  """values[:, i + places], _LOG_ZERO behind the end of a row."""
+  """values[:, i + places], _LOG_ZERO after the end of a row."""
   shape = tf.shape(values)
   places = tf.minimum(places, shape[1])
   fill = tf.fill([shape[0], places], tf.constant(_LOG_ZERO, values.dtype))
@@ -138,6 +117,6 @@ def _shifted(values, places):
 
 
 def _log_add(a, b):
-  """Gives log(exp(a) + exp(b))."""
+  """Log of exp(a) + exp(b)."""
   # Not log1p, which TFLite lacks: next to the maximum it is the same.
   return tf.maximum(a, b) + tf.math.log(1 + tf.exp(-tf.abs(a - b)))

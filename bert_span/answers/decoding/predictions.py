@@ -1,28 +1,57 @@
-"""Decoded answers of the span head as Python rows."""
+"""Decoded answers as Python rows, of a span head and of a B/I/O head.
+
+Texts are cut from each example's own context and not taken from the decoder's
+UTF-8, which cannot hold the lone surrogates that JSON can.
+"""
 
 import dataclasses
 from typing import NamedTuple
 
-# What of SpanDecoder's columns predictions are made of.
+import numpy as np
+
+# The columns of a decoder that predictions are made of.
+_ANSWER = ("char_start", "char_end", "score", "probability", "null_odds")
 PREDICTION_COLUMNS = (
-  *("char_start", "char_end", "score", "probability", "null_odds"),
+  *_ANSWER,
   *("n_best_char_start", "n_best_char_end"),
   *("n_best_start_logit", "n_best_end_logit"),
   *("n_best_score", "n_best_probability", "n_best_count"),
 )
+BIO_PREDICTION_COLUMNS = (
+  *_ANSWER,
+  *("span_char_start", "span_char_end"),
+  *("span_score", "span_probability", "span_count"),
+)
+_EMPTY = "empty"  # run_squad's answer where no span is possible
+
+
+class Answer(NamedTuple):
+  """An answer: `context[char_start:char_end]`.
+
+  Attributes:
+    text: the answer's characters; "" for "no answer".
+    char_start, char_end: half-open offsets into the context, in characters.
+    score: what answers are compared by, see `SpanDecoder` and `BioDecoder`.
+    probability: see `SpanDecoder` and `BioDecoder`.
+  """
+
+  text: str
+  char_start: int
+  char_end: int
+  score: float
+  probability: float
 
 
 class NBestEntry(NamedTuple):
-  """One entry of a question's n-best list.
+  """One entry of a question's n-best list; "" and 0, 0 for "no answer".
 
   Attributes:
-    text: context[char_start:char_end]; "" for "no answer".
-    char_start: characters into the context; 0 for "no answer".
-    char_end: characters, exclusive; 0 for "no answer".
+    text: context[char_start:char_end].
+    char_start, char_end: half-open offsets into the context, in characters.
     start_logit: of the span's first token, or of [CLS] for "no answer".
     end_logit: of the span's last token, or of [CLS].
     score: logit sum or mean probability, whichever ordered the list.
-    probability: see SpanDecoder.
+    probability: see `SpanDecoder`.
   """
 
   text: str
@@ -35,18 +64,14 @@ class NBestEntry(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Prediction:
-  """The answer to one question.
+class _BestAnswer:
+  """The best answer to one question; "" and 0, 0 for "no answer".
 
   Attributes:
     qas_id: the question's id.
-    text: context[char_start:char_end]; "" for "no answer".
-    char_start: characters into the context; 0 for "no answer".
-    char_end: characters, exclusive; 0 for "no answer".
-    score: of the answer, see SpanDecoder.
-    probability: of the answer, see SpanDecoder.
-    null_odds: null score - best span's score.
-    n_best: NBestEntry, best first.
+    text: context[char_start:char_end].
+    char_start, char_end: half-open offsets into the context, in characters.
+    score, probability, null_odds: see `SpanDecoder` and `BioDecoder`.
   """
 
   qas_id: str
@@ -56,63 +81,105 @@ class Prediction:
   score: float
   probability: float
   null_odds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Prediction(_BestAnswer):
+  """The answer of a span head and its n-best list, best first."""
+
   n_best: tuple[NBestEntry, ...]
 
 
-def predictions_of(examples, outputs):
-  """The rows of a decoded batch, in its order.
+@dataclasses.dataclass(frozen=True)
+class BioPrediction(_BestAnswer):
+  """The spans of a B/I/O head in order of position; () for "no answer".
 
-  Texts are cut from each example's own context and not taken from the
-  decoder's UTF-8, which cannot hold the lone surrogates that JSON can.
+  The best answer is the span with the best score.
+  """
+
+  spans: tuple[Answer, ...]
+
+  @property
+  def n_best(self):
+    """The spans, best score first."""
+    return tuple(sorted(self.spans, key=lambda span: -span.score))
+
+
+def predictions_of(examples, outputs):
+  """The predictions of a batch.
 
   Args:
-    examples: SquadExample of the batch, in its order.
-    outputs: what SpanDecoder returned for them, tensors or arrays; of it
-      PREDICTION_COLUMNS are used.
+    examples: list of `SquadExample`.
+    outputs: dict of PREDICTION_COLUMNS, tensors or arrays.
 
   Returns:
-    list of Prediction.
+    List of `Prediction`.
+  """
+  rows = _rows(examples, outputs, PREDICTION_COLUMNS, "n_best", NBestEntry)
+  return [Prediction(**answer, n_best=entries) for answer, entries in rows]
+
+
+def bio_predictions_of(examples, outputs):
+  """As `predictions_of`: `BioPrediction` of BIO_PREDICTION_COLUMNS."""
+  rows = _rows(examples, outputs, BIO_PREDICTION_COLUMNS, "span", Answer)
+  return [BioPrediction(**answer, spans=spans) for answer, spans in rows]
+
+
+def _rows(examples, outputs, columns, table, entry_type):
+  """Yields the answer of each example, a dict, and its entries of a table."""
+  lists = [np.asarray(outputs[name]).tolist() for name in columns]
+  rows = zip(*lists, strict=True)
+  for example, values in zip(examples, rows, strict=True):
+    row = dict(zip(columns, values, strict=True))
+    fields = [row[f"{table}_{name}"] for name in entry_type._fields[1:]]
+    entries = [
+      entry_type(example.context[entry[0] : entry[1]], *entry)
+      for entry in zip(*fields, strict=True)
+    ]
+    answer = {
+      "qas_id": example.qas_id,
+      "text": example.context[row["char_start"] : row["char_end"]],
+      **{name: row[name] for name in _ANSWER},
+    }
+    yield answer, tuple(entries[: row[f"{table}_count"]])
+
+
+def as_original_without_span(predictions, version_2_with_negative):
+  """Gives questions without a possible span the answers of run_squad.
+
+  The n-best candidates of such a question all touch the question or the
+  padding, or its passage has no token. run_squad answers with the word "empty";
+  with version_2_with_negative it ends in an exception.
+
+  Args:
+    predictions: list of `Prediction`.
+    version_2_with_negative: run_squad's flag of this name.
+
+  Returns:
+    List of `Prediction`.
 
   Raises:
-    ValueError: examples and outputs differ in number.
+    ValueError: version_2_with_negative, and there is such a question.
+
+  Source: google-research/bert, run_squad.py, write_predictions.
   """
-  if len(outputs["char_start"]) != len(examples):
+  without_span = {
+    p.qas_id
+    for p in predictions
+    if all(entry.char_end == entry.char_start for entry in p.n_best)
+  }
+  if version_2_with_negative and without_span:
+    named = [p.qas_id for p in predictions if p.qas_id in without_span]
     raise ValueError(
-      f"examples must be those that were decoded: {len(examples)} examples, "
-      f"but answers for {len(outputs['char_start'])}. Pass the same batch."
+      f"--no_span=original: no span is possible for {len(named)} of "
+      f"{len(predictions)} questions (first: {', '.join(named[:5])}); the "
+      "original ends in an exception there. Use --no_span=no_answer."
     )
-  columns = {name: _rows(outputs[name]) for name in PREDICTION_COLUMNS}
   return [
-    _prediction(example, {name: rows[i] for name, rows in columns.items()})
-    for i, example in enumerate(examples)
+    dataclasses.replace(
+      p, text=_EMPTY, n_best=(p.n_best[0]._replace(text=_EMPTY),)
+    )
+    if p.qas_id in without_span
+    else p
+    for p in predictions
   ]
-
-
-def _rows(values):
-  """A tensor or array as nested lists of Python numbers."""
-  return (values.numpy() if hasattr(values, "numpy") else values).tolist()
-
-
-def _prediction(example, row):
-  """The Prediction of one example from its row of each column."""
-  count = row["n_best_count"]
-  spans = [row[f"n_best_char_{side}"][:count] for side in ("start", "end")]
-  n_best = map(
-    NBestEntry,
-    [example.context[start:end] for start, end in zip(*spans, strict=True)],
-    *spans,
-    row["n_best_start_logit"],
-    row["n_best_end_logit"],
-    row["n_best_score"],
-    row["n_best_probability"],
-  )
-  return Prediction(
-    qas_id=example.qas_id,
-    text=example.context[row["char_start"] : row["char_end"]],
-    char_start=row["char_start"],
-    char_end=row["char_end"],
-    score=row["score"],
-    probability=row["probability"],
-    null_odds=row["null_odds"],
-    n_best=tuple(n_best),
-  )

@@ -1,8 +1,8 @@
 """Answers as rows of JSON lines or Parquet, a question a row.
 
   id, answer, char_start, char_end, score, probability, null_odds
-  n_best   of a span head, where several answers are asked for: objects of text,
-           char_start, char_end, score, probability, best first
+  n_best   of a span head, for n_best above 1: objects of text, char_start,
+           char_end, score, probability, best first
   spans    of a B/I/O head: the same objects, in order of position
 
 "No answer" is "" with offsets null.
@@ -13,21 +13,15 @@ import json
 from bert_span.storage.atomic_file import open_atomically
 from bert_span.storage.utf8 import encodable
 
-JSON_LINES, PARQUET = "jsonl", "parquet"
-_ENTRY = ("text", "char_start", "char_end", "score", "probability")
-
 
 def answer_row(example, answer, head, n_best=1):
-  """The row of an answer.
+  """The row of an answer, a dict of JSON values.
 
   Args:
     example: its `SquadExample`; texts are cut from the passage.
     answer: a prediction of the head, or a `ServedAnswer`.
     head: `AnswerHead`.
-    n_best: entries of the n-best list; 1 leaves the list out.
-
-  Returns:
-    Dict of JSON values.
+    n_best: entries of the n-best list; 1 for no list.
   """
   best = _entry(example.context, answer)
   row = {"id": example.qas_id, "answer": best.pop("text"), **best}
@@ -37,37 +31,32 @@ def answer_row(example, answer, head, n_best=1):
   return row
 
 
-def write_rows(path, rows, form):
-  """Writes rows of answers to a file that is whole or not there.
+def write_rows(path, rows, format):
+  """Writes rows of answers to a file, whole or not at all.
 
   Args:
     path: local or any path of tf.io.gfile.
     rows: list of dicts of `answer_row`.
-    form: "jsonl" or "parquet".
+    format: "jsonl" or "parquet".
   """
-  if form == JSON_LINES:
+  if format == "jsonl":
     write_json_lines(path, rows)
     return
-  from pyarrow import parquet
+  from pyarrow import parquet  # comes with Beam, an extra
 
   with open_atomically(path, binary=True) as file:
     parquet.write_table(_table(rows), file)
 
 
 def write_json_lines(path, rows):
-  """Writes JSON lines in ASCII to a file that is whole or not there.
-
-  Args:
-    path: local or any path of tf.io.gfile.
-    rows: iterable of dicts.
-  """
+  """Writes dicts as JSON lines in ASCII, a file whole or not at all."""
   with open_atomically(path) as file:
     for row in rows:
       file.write(json.dumps(row) + "\n")
 
 
 def _entry(context, span):
-  """A span's fields; offsets None where there is no answer."""
+  """A span's fields; offsets None for no answer."""
   is_span = span.char_end > span.char_start
   return {
     "text": context[span.char_start : span.char_end],
@@ -79,21 +68,19 @@ def _entry(context, span):
 
 
 def _table(rows):
-  """Rows as a pyarrow table, its columns the same whatever the rows hold."""
+  """Rows as a pyarrow table; its columns do not depend on the rows."""
   import pyarrow as pa
 
-  types = {
-    "text": pa.string(),
-    "char_start": pa.int32(),
-    "char_end": pa.int32(),
-    "score": pa.float64(),
-    "probability": pa.float64(),
-  }
-  entries = pa.list_(pa.struct([(name, types[name]) for name in _ENTRY]))
+  place = [
+    ("char_start", pa.int32()),
+    ("char_end", pa.int32()),
+    ("score", pa.float64()),
+    ("probability", pa.float64()),
+  ]
+  entries = pa.list_(pa.struct([("text", pa.string()), *place]))
   schema = pa.schema(
     [
-      *(("id", pa.string()), ("answer", pa.string())),
-      *((name, types[name]) for name in _ENTRY[1:]),
+      *(("id", pa.string()), ("answer", pa.string()), *place),
       *(("null_odds", pa.float64()), ("n_best", entries), ("spans", entries)),
     ]
   )
@@ -102,11 +89,10 @@ def _table(rows):
 
 def _encodable_row(row):
   """A row without lone surrogates, which JSON can hold and Parquet cannot."""
-  return {
-    name: [_encodable_row(entry) for entry in value]
-    if isinstance(value, list)
-    else encodable(value)
-    if isinstance(value, str)
-    else value
-    for name, value in row.items()
-  }
+
+  def clean(value):
+    if isinstance(value, list):
+      return [_encodable_row(entry) for entry in value]
+    return encodable(value) if isinstance(value, str) else value
+
+  return {name: clean(value) for name, value in row.items()}

@@ -13,18 +13,16 @@ Positions that the encoder was not run on hold NO_LOGIT. Any program may write
 such a file: nothing in it is pickled, and the order of the windows is free.
 """
 
-import dataclasses
 import io
 import os
 import zipfile
 
 import numpy as np
-import tensorflow as tf
 
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.storage.atomic_file import open_atomically
+from bert_span.storage.files import read_bytes
 
-_KEYS = ("qas_id", "doc_span_index")
 _OTHER_WINDOWS = (
   "Give the file of questions, vocabulary, case and window flags "
   "(--max_seq_length, --doc_stride, --max_query_length) that the logits were "
@@ -50,93 +48,100 @@ class LogitsWriter:
 
   def __init__(self, shapes):
     self._shapes = shapes
+    self._ids = []
+    self._indexes = []
     self._batches = []
 
   def add(self, logits):
-    """Takes a batch.
-
-    Args:
-      logits: `WindowLogits`.
-    """
-    examples, windows = logits.examples, logits.windows
+    """Adds a `WindowLogits`."""
+    windows = logits.windows
+    self._ids += [logits.examples[i].qas_id for i in windows["example_index"]]
+    self._indexes += list(windows["doc_span_index"])
     self._batches.append(
-      {
-        "qas_id": [examples[i].qas_id for i in windows["example_index"]],
-        "doc_span_index": np.array(windows["doc_span_index"], np.int32),
-        **{
-          name: np.array(logits.logits[name], np.float32)
-          for name in self._shapes
-        },
-      }
+      {name: np.array(logits.logits[name], np.float32) for name in self._shapes}
     )
 
   def write(self, path, max_seq_length):
     """Writes all batches as one file, whole or not at all.
 
-    Args:
-      path: where to; any path of tf.io.gfile.
-      max_seq_length: WordPieces that every window is padded to.
+    Every window is padded to max_seq_length WordPieces.
     """
-    ids = [qas_id for batch in self._batches for qas_id in batch["qas_id"]]
-    indexes = [
-      np.zeros([0], np.int32),
-      *(batch["doc_span_index"] for batch in self._batches),
-    ]
+    arrays = {
+      "qas_id": np.array(self._ids, np.str_),
+      "doc_span_index": np.array(self._indexes, np.int32),
+    }
+    for name, shape in self._shapes.items():
+      padded = np.full(
+        [len(self._ids), max_seq_length, *shape], NO_LOGIT, np.float32
+      )
+      row = 0
+      for batch in self._batches:
+        values = batch[name]
+        padded[row : row + len(values), : values.shape[1]] = values
+        row += len(values)
+      arrays[name] = padded
     content = io.BytesIO()
-    np.savez_compressed(
-      content,
-      qas_id=np.array(ids, np.str_),
-      doc_span_index=np.concatenate(indexes),
-      **{name: self._padded(name, max_seq_length) for name in self._shapes},
-    )
+    np.savez_compressed(content, **arrays)
     with open_atomically(path, binary=True) as file:
       file.write(content.getvalue())
 
-  def _padded(self, name, seq_length):
-    """The logits of all batches, float32 [windows, seq_length, ..]."""
-    rows = sum(len(batch["qas_id"]) for batch in self._batches)
-    shape = [rows, seq_length, *self._shapes[name]]
-    padded = np.full(shape, NO_LOGIT, np.float32)
-    row = 0
-    for batch in self._batches:
-      logits = batch[name]
-      padded[row : row + len(logits), : logits.shape[1]] = logits
-      row += len(logits)
-    return padded
 
-
-@dataclasses.dataclass
 class SavedLogits:
-  """A file of logits as read.
+  """The logits of a file, which is checked as it is read.
+
+  Args:
+    path: any path of tf.io.gfile; `LogitsWriter` or another program wrote it.
+    shapes: `AnswerHead.logits` of their head.
 
   Attributes:
-    path: the file, for messages.
-    row_of: dict of (qas_id, doc_span_index) to row.
     logits: dict of name to float32 [windows, max_seq_length, ..].
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: it is damaged, or no file of logits.
   """
 
-  path: str
-  row_of: dict
-  logits: dict
-
-  def __post_init__(self):
-    self._used = np.zeros(len(self.row_of), bool)
-
-  def check_length(self, max_seq_length):
-    """Refuses logits of another window length.
-
-    Args:
-      max_seq_length: WordPieces that the windows must be padded to.
-
-    Raises:
-      ValueError: they are padded to another length.
-    """
-    length = next(iter(self.logits.values())).shape[1]
-    if length != max_seq_length:
+  def __init__(self, path, shapes):
+    self._path = os.fspath(path)
+    arrays = _load_arrays(self._path, ("qas_id", "doc_span_index", *shapes))
+    ids, indexes = arrays.pop("qas_id"), arrays.pop("doc_span_index")
+    if ids.dtype.kind == "S":
+      ids = np.char.decode(ids, "utf-8")
+    self._check("qas_id", ids, "USiu", "strings", [None])
+    self._check("doc_span_index", indexes, "iu", "integers", [None])
+    for name, shape in shapes.items():
+      self._check(name, arrays[name], "fiu", "numbers", [None, None, *shape])
+    lengths = {values.shape[1] for values in arrays.values()}
+    if len({len(ids), len(indexes), *map(len, arrays.values())}) > 1 or (
+      len(lengths) > 1
+    ):
+      shapes = ", ".join(f"{n} {values.shape}" for n, values in arrays.items())
       raise ValueError(
-        f"{self.path}: the logits are of windows of {length} WordPieces, not "
-        f"of --max_seq_length={max_seq_length}. {_OTHER_WINDOWS}"
+        f"{self._path}: its arrays must agree in the number of windows and in "
+        f"max_seq_length. Received: qas_id {ids.shape}, doc_span_index "
+        f"{indexes.shape}, {shapes}. {_OTHER_WINDOWS}"
       )
+    self._length = lengths.pop()
+    # Integers become strings, as in SQuAD files.
+    keys = list(zip(map(str, ids.tolist()), indexes.tolist(), strict=True))
+    self._row_of = {key: row for row, key in enumerate(keys)}
+    if len(self._row_of) < len(keys):
+      self._refuse(
+        next(k for i, k in enumerate(keys) if self._row_of[k] != i),
+        "is in the file twice. Keep one of them.",
+      )
+    self.logits = {
+      name: values.astype(np.float32, copy=False)
+      for name, values in arrays.items()
+    }
+    for row, key in enumerate(keys):
+      if not all(np.isfinite(v[row]).all() for v in self.logits.values()):
+        self._refuse(
+          key,
+          "has a logit that is infinite or not a number. Write "
+          f"{NO_LOGIT:g} where there is none.",
+        )
+    self._used = np.zeros(len(keys), bool)
 
   def take(self, examples, windows):
     """The logits of some windows, in their order.
@@ -150,8 +155,15 @@ class SavedLogits:
       Dict of the arrays of `logits` for these windows.
 
     Raises:
-      ValueError: a window is not in the file, or is a longer one there.
+      ValueError: a window is not in the file, or has another length there.
     """
+    is_token = np.asarray(windows["input_mask"]) > 0  # [windows, length]
+    if self._length != is_token.shape[1]:
+      raise ValueError(
+        f"{self._path}: the logits are of windows of {self._length} "
+        f"WordPieces, not of --max_seq_length={is_token.shape[1]}. "
+        f"{_OTHER_WINDOWS}"
+      )
     keys = [
       (examples[i].qas_id, int(index))
       for i, index in zip(
@@ -159,109 +171,66 @@ class SavedLogits:
       )
     ]
     for key in keys:
-      if key not in self.row_of:
-        raise ValueError(
-          f"{self.path}: no logits of window {key[1]} of question {key[0]}. "
-          f"{_OTHER_WINDOWS}"
-        )
-    rows = np.array([self.row_of[key] for key in keys], np.int64)
+      if key not in self._row_of:
+        self._refuse(key, f"has no logits. {_OTHER_WINDOWS}")
+    rows = np.array([self._row_of[key] for key in keys], np.int64)
     self._used[rows] = True
     logits = {name: values[rows] for name, values in self.logits.items()}
-    self._check_tokens(keys, np.asarray(windows["input_mask"]) > 0, logits)
+    for values in logits.values():
+      is_none = (values <= NO_LOGIT).reshape([*is_token.shape, -1]).any(axis=-1)
+      lacking = (is_token & is_none).any(axis=1)  # [windows]
+      if lacking.any():
+        self._refuse(
+          keys[int(np.argmax(lacking))],
+          "has tokens without logits, so it was a shorter window. "
+          f"{_OTHER_WINDOWS}",
+        )
     return logits
 
   def check_all_taken(self):
-    """Refuses a file with windows that nobody took.
-
-    Raises:
-      ValueError: there are some; names the first.
-    """
+    """Raises a ValueError if the file has other windows, too."""
     left = np.flatnonzero(~self._used)
     if left.size:
-      qas_id, index = list(self.row_of)[left[0]]
+      qas_id, index = list(self._row_of)[left[0]]
       raise ValueError(
-        f"{self.path}: {left.size} windows too many, such as window {index} "
+        f"{self._path}: {left.size} windows too many, such as window {index} "
         f"of question {qas_id}. {_OTHER_WINDOWS}"
       )
 
-  def _check_tokens(self, keys, is_token, logits):
-    """Refuses tokens without a logit: the saved windows were shorter."""
-    lacking = np.zeros(len(keys), bool)  # [windows]
-    for values in logits.values():
-      is_none = (values <= NO_LOGIT).reshape([*is_token.shape, -1])
-      lacking |= (is_token & is_none.any(axis=-1)).any(axis=1)
-    if lacking.any():
-      qas_id, index = keys[int(np.argmax(lacking))]
-      raise ValueError(
-        f"{self.path}: window {index} of question {qas_id} has tokens without "
-        f"logits, so it was a shorter window. {_OTHER_WINDOWS}"
-      )
-
-
-def read_logits(path, shapes):
-  """Reads a file that `LogitsWriter` or another program wrote.
-
-  Args:
-    path: any path of tf.io.gfile.
-    shapes: `AnswerHead.logits` of the head that they are of.
-
-  Returns:
-    `SavedLogits`.
-
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: it is damaged, or no file of logits.
-  """
-  path = os.fspath(path)
-  arrays = _load_arrays(path, (*_KEYS, *shapes))
-  logits = {
-    name: _logits(path, name, arrays[name], shape)
-    for name, shape in shapes.items()
-  }
-  ids = _ids(path, arrays["qas_id"])
-  indexes = arrays["doc_span_index"]
-  if indexes.ndim != 1 or indexes.dtype.kind not in "iu":
-    raise _array_error(path, "doc_span_index", "integers [windows]", indexes)
-  shapes = {values.shape for values in logits.values()}
-  num_windows = {len(ids), len(indexes), *(shape[0] for shape in shapes)}
-  if len(shapes) > 1 or len(num_windows) > 1:
-    received = ", ".join(f"{n} {values.shape}" for n, values in logits.items())
-    raise ValueError(
-      f"{path}: its arrays must agree in the number of windows and in "
-      f"max_seq_length. Received: qas_id {ids.shape}, doc_span_index "
-      f"{indexes.shape}, {received}."
+  def _check(self, name, values, kinds, expected, shape):
+    """Refuses an array of another type or shape; None is any length."""
+    fits = values.ndim == len(shape) and all(
+      wanted in (None, found)
+      for wanted, found in zip(shape, values.shape, strict=True)
     )
-  row_of = {}
-  for row, key in enumerate(zip(ids.tolist(), indexes.tolist(), strict=True)):
-    if key in row_of:
+    if not fits or values.dtype.kind not in kinds:
+      axes = ", ".join(map(str, ["windows", "max_seq_length", *shape[2:]]))
       raise ValueError(
-        f"{path}: window {key[1]} of question {key[0]} stands there twice, in "
-        f"rows {row_of[key]} and {row}."
+        f"{self._path}: {name} must be {expected} "
+        f"[{axes if len(shape) > 1 else 'windows'}]. Received: "
+        f"{values.dtype} {list(values.shape)}. Write the file again."
       )
-    row_of[key] = row
-  saved = SavedLogits(path, row_of, logits)
-  _check_finite(saved)
-  return saved
+
+  def _refuse(self, key, fault):
+    raise ValueError(
+      f"{self._path}: window {key[1]} of question {key[0]} {fault}"
+    )
 
 
 def _load_arrays(path, names):
   """Dict of the file's arrays."""
-  try:
-    with tf.io.gfile.GFile(path, "rb") as file:
-      content = io.BytesIO(file.read())
-  except tf.errors.OpError as error:
-    raise OSError(f"{path}: cannot be read: {error.message}") from error
+  content = io.BytesIO(read_bytes(path))
   try:
     with np.load(content, allow_pickle=False) as file:
       missing = [name for name in names if name not in file.files]
       if missing:
-        raise KeyError(
+        raise ValueError(
           f"it lacks {', '.join(missing)} and holds "
           f"{', '.join(file.files) or 'nothing'}"
         )
       return {name: file[name] for name in names}
-  # NumPy names the many kinds of damage by many exceptions; an .npy file is
-  # an array, which is no context manager.
+  # NumPy raises all of these for damaged files; an .npy file is an array,
+  # which is no context manager.
   except (
     OSError,
     EOFError,
@@ -274,38 +243,5 @@ def _load_arrays(path, names):
     raise ValueError(
       f"{path}: not a file of logits as run_squad --write_logits saves it, an "
       f".npz with the arrays {', '.join(names)}: "
-      f"{error.args[0] if error.args else type(error).__name__}"
+      f"{str(error) or type(error).__name__}. Save the logits again."
     ) from error
-
-
-def _ids(path, ids):
-  """Ids as str [windows]; integers become strings, as in SQuAD files."""
-  if ids.ndim != 1 or ids.dtype.kind not in "USiu":
-    raise _array_error(path, "qas_id", "strings [windows]", ids)
-  if ids.dtype.kind == "S":
-    return np.char.decode(ids, "utf-8")
-  return ids.astype(np.str_)
-
-
-def _logits(path, name, values, tail):
-  is_fitting = values.ndim == 2 + len(tail) and values.shape[2:] == tail
-  if not is_fitting or values.dtype.kind not in "fiu":
-    shape = ", ".join(["windows", "max_seq_length", *map(str, tail)])
-    raise _array_error(path, name, f"numbers [{shape}]", values)
-  return values.astype(np.float32, copy=False)
-
-
-def _check_finite(saved):
-  for key, row in saved.row_of.items():
-    if not all(np.isfinite(v[row]).all() for v in saved.logits.values()):
-      raise ValueError(
-        f"{saved.path}: window {key[1]} of question {key[0]} has a logit that "
-        f"is infinite or not a number. Write {NO_LOGIT:g} where there is none."
-      )
-
-
-def _array_error(path, name, expected, received):
-  return ValueError(
-    f"{path}: {name} must be {expected}. Received: {received.dtype} "
-    f"{list(received.shape)}."
-  )

@@ -1,6 +1,6 @@
 """How far predicted tags agree with annotators who may disagree."""
 
-import math
+import os
 from typing import NamedTuple
 
 import numpy as np
@@ -10,35 +10,78 @@ from bert_span.answers.decoding.bio_paths import passage_tokens, read_tokens
 from bert_span.answers.scoring.reliability import equal_width_bins
 from bert_span.data.bio_labels import O, tag_labels
 from bert_span.squad.example import SquadExample
+from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.files import read_json
 
+AGREEMENT_FILE = "tag_agreement.json"
+DISAGREEMENT_FILE = "disagreement.json"
 _NUM_BINS = 10
 
 
 class TaggedPassage(NamedTuple):
-  """The tokens of a passage with the annotators' tags and the model's.
-
-  Attributes:
-    example: `SquadExample`.
-    labels: float32 [tokens, 3], the annotators' shares of B, I and O.
-    probabilities: float64 [tokens, 3], the model's.
-    char_starts, char_ends: int32 [tokens], half-open, in characters.
-  """
+  """The tokens of a passage with the annotators' tags and the model's."""
 
   example: SquadExample
-  labels: np.ndarray
-  probabilities: np.ndarray
-  char_starts: np.ndarray
-  char_ends: np.ndarray
+  labels: np.ndarray  # float32 [tokens, 3], annotators' shares of B, I and O
+  probabilities: np.ndarray  # float64 [tokens, 3], the model's
+  char_starts: np.ndarray  # int32 [tokens], characters
+  char_ends: np.ndarray  # int32 [tokens], characters, exclusive
+
+  @property
+  def split(self):
+    """Sum of the entropies of the labels, in nats.
+
+    0 where all annotators marked the same, ln 2 for every token to which half
+    of them give one tag and half another.
+    """
+    return float(np.sum(entropies(self.labels)))
+
+
+class AgreementWriter:
+  """Compares the tags of all passages with those of their annotators.
+
+  Args:
+    num_questions: questions in disagreement.json: those whose annotators
+      differ most.
+  """
+
+  def __init__(self, num_questions):
+    self._num_questions = num_questions
+    self._passages = []  # all of them, for the scores
+
+  def add(self, logits):
+    """Adds a `WindowLogits` of a B/I/O head."""
+    self._passages += tagged_passages(logits)
+
+  def write(self, output_dir):
+    """Writes tag_agreement.json and disagreement.json; returns their paths.
+
+    Both are written in any case, so that neither remains from another run;
+    without annotators they are empty.
+    """
+    files = {
+      AGREEMENT_FILE: agreement_scores(self._passages),
+      DISAGREEMENT_FILE: disagreement_rows(self._passages, self._num_questions),
+    }
+    for name, value in files.items():
+      write_json_atomically(os.path.join(output_dir, name), value)
+    return [os.path.join(output_dir, name) for name in files]
+
+
+def read_agreement(output_dir):
+  """The scores of tag_agreement.json in a folder; {} without such a file."""
+  path = os.path.join(output_dir, AGREEMENT_FILE)
+  if not tf.io.gfile.exists(path):
+    return {}
+  return read_json(path)
 
 
 def tagged_passages(logits):
-  """The passages of a batch whose annotators have something to say.
+  """Yields a `TaggedPassage` for each passage of a batch with annotators.
 
   Args:
-    logits: `WindowLogits` of a B/I/O head, all windows of its examples.
-
-  Yields:
-    `TaggedPassage`, in order; every token as its max-context window has it.
+    logits: `WindowLogits` of a B/I/O head, all windows of its examples. Each
+      token is read in its max-context window.
   """
   tokens = passage_tokens(
     read_tokens(logits.windows, logits.logits["tag_logits"]),
@@ -55,82 +98,97 @@ def tagged_passages(logits):
       )
 
 
+def agreement_scores(passages):
+  """How predicted tags agree with soft labels, over all tokens.
+
+  Args:
+    passages: list of `TaggedPassage`.
+
+  Returns:
+    Dict, {} without passages:
+      tag_cross_entropy: -sum_j t_ij log p_ij, mean over tokens, in nats.
+      annotator_entropy: its lower bound: the mean entropy of t_i.
+      tag_entropy: the mean entropy of p_i.
+      entropy_correlation: Pearson's, of both entropies over the tokens; missing
+        where one of them is the same everywhere.
+      tag_calibration_error: over ten equal ranges of the predicted
+        probability that a token is inside an answer, the mean difference to
+        the share of annotators who say so, weighted by tokens.
+  """
+  if not passages:
+    return {}
+  labels = np.concatenate([p.labels for p in passages]).astype(np.float64)
+  p = np.concatenate([p.probabilities for p in passages])
+  tiny = np.finfo(np.float64).tiny
+  cross_entropies = -np.sum(labels * np.log(np.maximum(p, tiny)), axis=1)
+  of_labels, of_tags = entropies(labels), entropies(p)
+  bins = equal_width_bins(1 - p[:, O], 1 - labels[:, O], _NUM_BINS)
+  scores = {
+    "tag_cross_entropy": float(cross_entropies.mean()),
+    "annotator_entropy": float(of_labels.mean()),
+    "tag_entropy": float(of_tags.mean()),
+    "tag_calibration_error": bins.calibration_error,
+  }
+  if min(of_labels.std(), of_tags.std()) > 1e-9:
+    scores["entropy_correlation"] = float(np.corrcoef(of_labels, of_tags)[0, 1])
+  return scores
+
+
+def disagreement_rows(passages, num_questions):
+  """The questions whose annotators differ most, the most split first.
+
+  Args:
+    passages: list of `TaggedPassage`.
+    num_questions: int, questions at most.
+
+  Returns:
+    List of dicts of JSON values: qas_id, question, split in nats, annotators
+    (a list of texts each), and tokens: those that the annotators differ on,
+    each with text, char_start, char_end, and the shares of B, I and O of the
+    annotators and of the model.
+  """
+  split = [passage for passage in passages if passage.split > 0]
+  split.sort(key=lambda passage: -passage.split)
+  return [
+    {
+      "qas_id": passage.example.qas_id,
+      "question": passage.example.question,
+      "split": passage.split,
+      "annotators": [
+        [span.text for span in spans] for spans in passage.example.annotators
+      ],
+      "tokens": [
+        _token(passage, int(i))
+        for i in np.flatnonzero(passage.labels.max(axis=1) < 1)
+      ],
+    }
+    for passage in split[:num_questions]
+  ]
+
+
 def entropies(distributions):
-  """-sum_j p_j log p_j of each row.
+  """-sum_j p_j log p_j of each row, in nats: float64 [rows].
 
   Args:
     distributions: float [rows, classes].
-
-  Returns:
-    float64 [rows], in nats.
   """
   p = np.asarray(distributions, np.float64)
   return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
 
 
-class AnnotatorAgreement:
-  """Sums up how predicted tags agree with soft labels, over all tokens.
+def _token(passage, i):
+  start, end = int(passage.char_starts[i]), int(passage.char_ends[i])
+  return {
+    "text": passage.example.context[start:end],
+    "char_start": start,
+    "char_end": end,
+    "annotators": _shares(passage.labels[i]),
+    "model": _shares(passage.probabilities[i]),
+  }
 
-  Example:
 
-  ```python
-  agreement = AnnotatorAgreement()
-  for logits in extractor.window_logits(examples):
-    for passage in tagged_passages(logits):
-      agreement.add(passage)
-  agreement.scores()
-  ```
-  """
-
-  def __init__(self):
-    self._num_tokens = 0
-    self._cross_entropy = 0.0
-    # Sums of both entropies, their squares and their product.
-    self._moments = np.zeros(5)
-    # How probably and how rightly a token is said to be inside an answer.
-    self._bins = equal_width_bins([], [], _NUM_BINS)
-
-  def add(self, passage):
-    """Takes a passage.
-
-    Args:
-      passage: `TaggedPassage`.
-    """
-    labels, p = np.asarray(passage.labels, np.float64), passage.probabilities
-    tiny = np.finfo(np.float64).tiny
-    self._num_tokens += len(labels)
-    self._cross_entropy -= np.sum(labels * np.log(np.maximum(p, tiny)))
-    x, y = entropies(labels), entropies(p)
-    self._moments += [s.sum() for s in (x, y, x * x, y * y, x * y)]
-    self._bins = self._bins.plus(
-      equal_width_bins(1 - p[:, O], 1 - labels[:, O], _NUM_BINS)
-    )
-
-  def scores(self):
-    """The figures of everything added.
-
-    Returns:
-      Dict, {} where nothing was added:
-        tag_cross_entropy: -sum_j t_ij log p_ij, mean over tokens, in nats.
-        annotator_entropy: what that is at least: the mean entropy of t_i.
-        tag_entropy: the mean entropy of p_i.
-        entropy_correlation: Pearson's, of both entropies over the tokens; not
-          there where one of them is the same everywhere.
-        tag_calibration_error: over ten equal ranges of the predicted
-          probability that a token is inside an answer, the mean difference to
-          the share of annotators who say so, weighed by tokens.
-    """
-    n = self._num_tokens
-    if not n:
-      return {}
-    x, y, xx, yy, xy = self._moments / n
-    scores = {
-      "tag_cross_entropy": self._cross_entropy / n,
-      "annotator_entropy": x,
-      "tag_entropy": y,
-      "tag_calibration_error": self._bins.calibration_error,
-    }
-    spread = math.sqrt(max(xx - x * x, 0.0) * max(yy - y * y, 0.0))
-    if spread > 1e-12:
-      scores["entropy_correlation"] = (xy - x * y) / spread
-    return {name: float(value) for name, value in scores.items()}
+def _shares(distribution):
+  return {
+    tag: round(float(share), 4)
+    for tag, share in zip("BIO", distribution, strict=True)
+  }

@@ -1,34 +1,14 @@
 """Precision, recall and F1 of sets of spans, as MultiSpanQA scores them."""
 
-import dataclasses
 import difflib
 
-from absl import logging
+import numpy as np
 
-from bert_span.answers.files import prediction_ids
-from bert_span.answers.scoring.answer_match import normalize_answer
-
-
-@dataclasses.dataclass(frozen=True)
-class _Counts:
-  """What one question adds to the sums, for precision and for recall."""
-
-  num_predicted: int
-  num_gold: int
-  exact: int
-  overlap_predicted: float
-  overlap_gold: float
-
-  @property
-  def exact_f1(self):
-    return _f1(self.exact / self.num_predicted, self.exact / self.num_gold)
-
-  @property
-  def overlap_f1(self):
-    return _f1(
-      self.overlap_predicted / self.num_predicted,
-      self.overlap_gold / self.num_gold,
-    )
+from bert_span.answers.scoring.answer_match import (
+  missing_ids,
+  normalize_answer,
+  shorten_ids,
+)
 
 
 def evaluate_multi_span(examples, predictions):
@@ -39,9 +19,9 @@ def evaluate_multi_span(examples, predictions):
       exact match    a predicted span counts 1 if it is a gold span
       partial match  a predicted span counts the greatest share of its
                      characters that is one run of a gold span too (precision),
-                     a gold span the greatest share of its own (recall)
+                     a gold span the greatest share of its characters (recall)
 
-  Both are summed over all questions before precision and recall are taken; a
+  Both are summed over all questions before precision and recall are computed; a
   question without a span counts as one span on that side. Where several
   annotators answered, each question counts with the annotator whose spans suit
   the prediction best, by the F1 of exact match, then of partial match.
@@ -52,8 +32,9 @@ def evaluate_multi_span(examples, predictions):
   letter.
 
   Args:
-    examples: SquadExamples, each with an annotator.
-    predictions: list of predicted texts by question id, [] for no answer.
+    examples: list of `SquadExample`, each with an annotator.
+    predictions: dict of a list of predicted texts by question id, [] for no
+      answer.
 
   Returns:
     A dict with exact_match_precision, exact_match_recall, exact_match_f1,
@@ -64,108 +45,84 @@ def evaluate_multi_span(examples, predictions):
 
   Source: Li et al. 2022, MultiSpanQA, section 5, and its eval_script.py.
   """
-  prediction_ids.require_questions(examples)
-  _require_annotators(examples)
-  _warn_about_missing(examples, predictions)
-  prediction_ids.warn_about_unknown_ids(examples, predictions, "predictions")
+  missing_ids(examples, predictions, "predictions", "as not answered")
+  unanswered = [e.qas_id for e in examples if not e.annotators]
+  if unanswered:
+    raise ValueError(
+      "Scores of several spans need at least one annotator for every question. "
+      f"Received questions without one: {shorten_ids(unanswered)}. Add their "
+      "annotations or answers, or mark them with is_impossible."
+    )
   counts = [
     _best_counts(example, predictions.get(example.qas_id, []))
     for example in examples
   ]
-  num_predicted = sum(c.num_predicted for c in counts)
-  num_gold = sum(c.num_gold for c in counts)
-  exact = sum(c.exact for c in counts)
+  num_predicted, num_gold, exact, *overlaps = np.sum(counts, axis=0)
   return {
     **_scores("exact_match", exact / num_predicted, exact / num_gold),
-    **_scores(
-      "overlap",
-      sum(c.overlap_predicted for c in counts) / num_predicted,
-      sum(c.overlap_gold for c in counts) / num_gold,
-    ),
+    **_scores("overlap", overlaps[0] / num_predicted, overlaps[1] / num_gold),
   }
 
 
 def _best_counts(example, texts):
-  """The counts against the annotator who suits the prediction best."""
+  """The `_counts` against the annotator who suits the prediction best."""
   predicted = {normalize_answer(text) for text in texts}
-  counts = [
-    _counts({normalize_answer(span.text) for span in spans}, predicted)
-    for spans in example.annotators
-  ]
-  return max(counts, key=lambda c: (c.exact_f1, c.overlap_f1))
+
+  def f1_scores(counts):
+    num_predicted, num_gold, exact, *overlaps = counts
+    return (
+      _f1(exact / num_predicted, exact / num_gold),
+      _f1(overlaps[0] / num_predicted, overlaps[1] / num_gold),
+    )
+
+  return max(
+    (
+      _counts({normalize_answer(span.text) for span in spans}, predicted)
+      for spans in example.annotators
+    ),
+    key=f1_scores,
+  )
 
 
 def _counts(gold, predicted):
-  """Counts of one set of spans against another."""
-  exact = len(gold & predicted)
-  overlap_predicted, overlap_gold = _overlaps(gold, predicted)
-  if not gold and not predicted:
-    exact = 1
-  return _Counts(
-    num_predicted=max(len(predicted), 1),
-    num_gold=max(len(gold), 1),
-    exact=exact,
-    overlap_predicted=overlap_predicted,
-    overlap_gold=overlap_gold,
-  )
+  """What one question adds to the sums.
 
-
-def _overlaps(gold, predicted):
-  """Summed best shares of the predicted and of the gold spans."""
-  # As the official evaluator: an empty text alone is no answer here too.
+  Returns:
+    (predicted spans, gold spans, exact matches, summed best shares of the
+    predicted spans, and of the gold spans).
+  """
+  exact = len(gold & predicted) if gold or predicted else 1
+  # As the official evaluator: for overlaps an empty text alone is no answer.
   is_empty = not predicted or predicted == {""}
   if not gold or is_empty:
-    both = float(not gold and is_empty)
-    return both, both
-  runs = {(g, p): _longest_run(g, p) for g in gold for p in predicted}
-
-  def share(run, text):
-    return run / len(text) if text else 0.0
-
-  return (
-    sum(max(share(runs[g, p], p) for g in gold) for p in predicted),
-    sum(max(share(runs[g, p], g) for p in predicted) for g in gold),
-  )
+    by_predicted = by_gold = float(not gold and is_empty)
+  else:
+    runs = {(g, p): _longest_run(g, p) for g in gold for p in predicted}
+    by_predicted = sum(
+      max(runs[g, p] for g in gold) / max(len(p), 1) for p in predicted
+    )
+    by_gold = sum(
+      max(runs[g, p] for p in predicted) / max(len(g), 1) for g in gold
+    )
+  return max(len(predicted), 1), max(len(gold), 1), exact, by_predicted, by_gold
 
 
 def _longest_run(gold, predicted):
   """Characters of the longest run that two texts have in common."""
-  # As the official evaluator, whose matcher passes over characters that are
-  # frequent in a prediction of 200 characters or more.
+  # As the official evaluator, whose matcher skips characters that are frequent
+  # in a prediction of 200 characters or more.
   matcher = difflib.SequenceMatcher(None, gold, predicted)
   return matcher.find_longest_match(0, len(gold), 0, len(predicted)).size
 
 
 def _scores(name, precision, recall):
   return {
-    f"{name}_precision": 100.0 * precision,
-    f"{name}_recall": 100.0 * recall,
-    f"{name}_f1": 100.0 * _f1(precision, recall),
+    f"{name}_precision": 100.0 * float(precision),
+    f"{name}_recall": 100.0 * float(recall),
+    f"{name}_f1": 100.0 * float(_f1(precision, recall)),
   }
 
 
 def _f1(precision, recall):
   total = precision + recall
   return 2 * precision * recall / total if total else 0.0
-
-
-def _require_annotators(examples):
-  unanswered = [e.qas_id for e in examples if not e.annotators]
-  if unanswered:
-    raise ValueError(
-      "Scores of several spans need at least one annotator for every question. "
-      "Received questions without one: "
-      f"{prediction_ids.shorten_ids(unanswered)}. Add their annotations or "
-      "answers, or mark them with is_impossible."
-    )
-
-
-def _warn_about_missing(examples, predictions):
-  missing = prediction_ids.missing_ids(examples, predictions)
-  if missing:
-    logging.warning(
-      "%d of %d questions have no prediction and count as not answered: %s",
-      len(missing),
-      len(examples),
-      prediction_ids.shorten_ids(missing),
-    )

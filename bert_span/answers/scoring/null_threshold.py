@@ -6,7 +6,7 @@ score that differs in its last digits, as on another machine, decides alike.
 
 import numpy as np
 
-from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
+from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.scoring.reliability import risk_coverage
 from bert_span.answers.scoring.squad2 import evaluate_squad2, score_question
 
@@ -15,10 +15,10 @@ def best_f1_threshold(examples, best_spans, null_odds):
   """The threshold with the best F1 of SQuAD 2.0.
 
   Args:
-    examples: sequence of `SquadExample`.
+    examples: list of `SquadExample`.
     best_spans: dict of question id to the text of its best span, whether or
       not it is the answer; "" where no span is possible.
-    null_odds: dict of question id to null odds, as `Prediction` has them.
+    null_odds: dict of question id to null odds, see `Prediction`.
 
   Returns:
     float; below all null odds where "no answer" to everything is best.
@@ -27,7 +27,7 @@ def best_f1_threshold(examples, best_spans, null_odds):
   odds = np.array(list(null_odds.values()))
   without_answers = 100 * sum(not e.answers for e in examples) / len(examples)
   if scores["best_f1"] <= without_answers + 1e-9:
-    # The official search then names 0.0, meant for probabilities.
+    # The official search then gives 0.0, meant for probabilities.
     return float(odds.min()) - 1
   return _above(scores["best_f1_thresh"], odds)
 
@@ -37,7 +37,7 @@ def precision_threshold(examples, best_spans, null_odds, target):
 
   Args:
     examples, best_spans, null_odds: see `best_f1_threshold`.
-    target: float, the share of the given answers that is to be right, by exact
+    target: float, the share of the given answers that must be right, by exact
       match; an answer to an unanswerable question is wrong.
 
   Returns:
@@ -60,13 +60,14 @@ def precision_threshold(examples, best_spans, null_odds, target):
   if not len(reaches):
     raise ValueError(
       f"No threshold reaches a precision of {target:g} on {len(examples)} "
-      f"questions: the highest is {precision.max():.4f}. Ask for less."
+      f"questions: the highest is {precision.max():.4f}. Give a lower "
+      "--target_precision."
     )
   return _above(-curve.threshold[reaches[-1]], odds)
 
 
 def _above(threshold, null_odds):
-  """Halfway to the next null odds, if there is a question with such."""
+  """Halfway to the next higher null odds of a question with a span."""
   higher = null_odds[(null_odds > threshold) & (null_odds < NO_SPAN_NULL_ODDS)]
   if not higher.size:
     return float(threshold)

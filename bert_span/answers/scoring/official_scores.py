@@ -3,8 +3,6 @@
 import math
 
 from bert_span.answers.scoring import squad1, squad2
-from bert_span.answers.scoring.squad1 import evaluate_squad1
-from bert_span.answers.scoring.squad2 import evaluate_squad2
 
 
 def official_scores(
@@ -27,21 +25,14 @@ def official_scores(
   """
   examples = squad_file.examples
   if squad_file.version_2 or na_probs is not None:
-    return evaluate_squad2(examples, predictions, na_probs, na_prob_thresh)
-  return evaluate_squad1(examples, predictions)
+    return squad2.evaluate_squad2(
+      examples, predictions, na_probs, na_prob_thresh
+    )
+  return squad1.evaluate_squad1(examples, predictions)
 
 
 def question_scores(example, prediction, version_2):
-  """Scores one question, as the official metrics do before they average.
-
-  Args:
-    example: `SquadExample`.
-    prediction: the predicted text, "" for no answer.
-    version_2: whether the data are SQuAD 2.0.
-
-  Returns:
-    (exact, f1): 0 or 1, and 0 to 1.
-  """
+  """Exact match and F1 of one question, from 0 to 1."""
   if not version_2:
     return squad1.score_question(example, prediction)
   score = squad2.score_question(example, prediction)

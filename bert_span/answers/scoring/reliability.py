@@ -1,11 +1,11 @@
 """How far confidences can be trusted: reliability, risk and coverage.
 
 A confidence is calibrated if answers given with confidence c are right in c of
-all cases. It ranks well if the answers that are wrong are those of low
-confidence. The first is measured by reliability bins and their expected
-calibration error, the second by the risk-coverage curve; neither says anything
-about the other. In all of it "correct" is 1 for a right answer and 0 for a
-wrong one, or anything between, such as F1 or a share of annotators.
+all cases: reliability bins and their expected calibration error measure that.
+It ranks well if the wrong answers are those of low confidence: the
+risk-coverage curve measures that. Neither says anything about the other.
+"correct" is 1 for a right answer and 0 for a wrong one, or anything between,
+such as F1 or a share of annotators.
 """
 
 import dataclasses
@@ -17,55 +17,23 @@ NUM_BINS = 15
 
 @dataclasses.dataclass(frozen=True)
 class ReliabilityBins:
-  """Predictions in groups of similar confidence.
+  """Predictions in groups of similar confidence, arrays [bins]."""
 
-  Attributes:
-    lower, upper: float64 [bins], the confidences that a bin is for.
-    counts: int64 [bins], predictions in it.
-    confidence_sums: float64 [bins], sum of their confidences.
-    correct_sums: float64 [bins], sum of how far they are correct.
-  """
-
-  lower: np.ndarray
+  lower: np.ndarray  # confidences
   upper: np.ndarray
-  counts: np.ndarray
+  counts: np.ndarray  # predictions
   confidence_sums: np.ndarray
   correct_sums: np.ndarray
-
-  def plus(self, other):
-    """The bins of both sets of predictions together.
-
-    Args:
-      other: `ReliabilityBins` of the same ranges.
-
-    Returns:
-      `ReliabilityBins`.
-    """
-    if not (
-      np.array_equal(self.lower, other.lower)
-      and np.array_equal(self.upper, other.upper)
-    ):
-      raise ValueError(
-        "Only bins of the same ranges can be added. Received lower ends "
-        f"{self.lower.tolist()} and {other.lower.tolist()}."
-      )
-    return ReliabilityBins(
-      self.lower,
-      self.upper,
-      self.counts + other.counts,
-      self.confidence_sums + other.confidence_sums,
-      self.correct_sums + other.correct_sums,
-    )
 
   @property
   def mean_confidence(self):
     """Of each bin: float64 [bins], NaN where it is empty."""
-    return _ratios(self.confidence_sums, self.counts)
+    return self._means(self.confidence_sums)
 
   @property
   def accuracy(self):
     """Mean of "correct" in each bin: float64 [bins], NaN where it is empty."""
-    return _ratios(self.correct_sums, self.counts)
+    return self._means(self.correct_sums)
 
   @property
   def calibration_error(self):
@@ -80,40 +48,35 @@ class ReliabilityBins:
     return float(differences.sum() / max(self.counts.sum(), 1))
 
   def as_dict(self):
-    """The bins as JSON can hold them.
+    """Lists for JSON, one value a bin, None for empty bins, and the error."""
 
-    Returns:
-      Dict of lists, one value a bin: lower, upper, count, confidence (mean)
-      and accuracy, None where a bin is empty; and calibration_error.
-    """
+    def with_none(values):
+      return [None if np.isnan(value) else float(value) for value in values]
+
     return {
       "lower": self.lower.tolist(),
       "upper": self.upper.tolist(),
       "count": self.counts.tolist(),
-      "confidence": _with_none(self.mean_confidence),
-      "accuracy": _with_none(self.accuracy),
+      "confidence": with_none(self.mean_confidence),
+      "accuracy": with_none(self.accuracy),
       "calibration_error": self.calibration_error,
     }
 
+  def _means(self, sums):
+    empty = np.full(len(sums), np.nan)
+    return np.divide(sums, self.counts, out=empty, where=self.counts > 0)
+
 
 def equal_width_bins(confidence, correct, num_bins=NUM_BINS):
-  """Bins that divide the confidences from 0 to 1 into equal ranges.
+  """`ReliabilityBins` that divide the confidences from 0 to 1 equally.
 
   Bin b holds b / num_bins <= confidence < (b + 1) / num_bins, the last one
   also 1.
 
   Args:
-    confidence: float [predictions], from 0 to 1.
-    correct: float [predictions], from 0 to 1.
+    confidence, correct: float [predictions], from 0 to 1.
     num_bins: int, at least 1.
-
-  Returns:
-    `ReliabilityBins`.
-
-  Raises:
-    ValueError: the arrays differ in length, or a value is out of range.
   """
-  confidence, correct = _checked(confidence, correct, num_bins)
   # Quotients, not np.linspace, whose 0.3 is 0.30000000000000004.
   edges = np.arange(num_bins + 1) / num_bins
   index = np.searchsorted(edges[1:-1], confidence, side="right")
@@ -121,7 +84,7 @@ def equal_width_bins(confidence, correct, num_bins=NUM_BINS):
 
 
 def equal_mass_bins(confidence, correct, num_bins=NUM_BINS):
-  """Bins of about as many predictions each, in order of confidence.
+  """`ReliabilityBins` of about as many predictions each, without empty ones.
 
   Where most confidences are high, as of a good model, bins of equal width are
   nearly all empty but the last. Equal confidences share the bin of the first
@@ -129,22 +92,17 @@ def equal_mass_bins(confidence, correct, num_bins=NUM_BINS):
 
       confidence  0.2  0.5  0.5  0.5  0.9  0.9     num_bins = 3
       by rank       0    0    1    1    2    2
-      bin           0    0    0    0    2    2     bin 1 is empty: left out
+      bin           0    0    0    0    2    2     bin 1 is empty: dropped
+
+  A bin's range goes from its lowest to its highest confidence.
 
   Args:
     confidence, correct, num_bins: see `equal_width_bins`.
 
-  Returns:
-    `ReliabilityBins` without empty ones, from the lowest to the highest
-    confidence in each.
-
-  Raises:
-    ValueError: see `equal_width_bins`.
-
   Source: Nguyen and O'Connor, Posterior calibration and exploratory analysis
   for natural language processing models, 2015.
   """
-  confidence, correct = _checked(confidence, correct, num_bins)
+  confidence = np.asarray(confidence, np.float64)
   first_rank = np.searchsorted(np.sort(confidence), confidence, side="left")
   by_rank = first_rank * num_bins // max(len(confidence), 1)
   _, index = np.unique(by_rank, return_inverse=True)
@@ -155,12 +113,24 @@ def equal_mass_bins(confidence, correct, num_bins=NUM_BINS):
   return _bins(lower, upper, index, confidence, correct)
 
 
+def _bins(lower, upper, index, confidence, correct):
+  """Sums up predictions by the index of their bin."""
+  n = len(lower)
+  return ReliabilityBins(
+    lower,
+    upper,
+    np.bincount(index, minlength=n),
+    np.bincount(index, confidence, n),
+    np.bincount(index, correct, n),
+  )
+
+
 @dataclasses.dataclass(frozen=True)
 class RiskCoverage:
-  """What share of answers is wrong if only the surest ones are given.
+  """The share of wrong answers if only the most confident ones are given.
 
-  A point stands for a threshold: answers of at least that confidence are
-  given. Equal confidences are given together, so there are as many points as
+  Each point is a threshold: answers of at least that confidence are given.
+  Equal confidences are given together, so there are as many points as
   different confidences.
 
   Attributes:
@@ -179,16 +149,7 @@ class RiskCoverage:
   area: float
 
   def as_dict(self, max_points=200):
-    """The curve as JSON can hold it.
-
-    Args:
-      max_points: of more points, so many at about equal steps of their order
-        stay, the first and the last among them; at least 2.
-
-    Returns:
-      Dict of lists threshold, coverage and risk, and of the number area, which
-      is that of all points.
-    """
+    """Lists for JSON of at most max_points points, the ends among them."""
     last = len(self.coverage) - 1
     steps = np.linspace(0, last, min(max_points, last + 1))
     kept = np.round(steps).astype(int)
@@ -201,7 +162,7 @@ class RiskCoverage:
 
 
 def risk_coverage(confidence, correct):
-  """The risk of the surest answers over the share that is given.
+  """The `RiskCoverage` of some predictions.
 
       confidence   0.9  0.8  0.8  0.3
       correct        1    1    0    0
@@ -210,86 +171,20 @@ def risk_coverage(confidence, correct):
       risk           0       1/3  1/2     area = (1*0 + 2*1/3 + 1*1/2) / 4
 
   Args:
-    confidence: float [predictions], finite; any score that orders them.
+    confidence: float [predictions], one at least; any score that orders them.
     correct: float [predictions], from 0 to 1.
-
-  Returns:
-    `RiskCoverage`.
-
-  Raises:
-    ValueError: there is no prediction, the arrays differ in length, or a value
-      is out of range.
 
   Source: El-Yaniv and Wiener, On the Foundations of Noise-free Selective
   Classification, 2010; the area as in Geifman et al., Bias-Reduced Uncertainty
   Estimation for Deep Neural Classifiers, 2019.
   """
-  confidence = _vector(confidence, "confidence")
-  correct = _vector(correct, "correct", within=(0, 1))
-  _check_lengths(confidence, correct)
-  if not len(confidence):
-    raise ValueError("risk_coverage needs at least one prediction.")
+  confidence = np.asarray(confidence, np.float64)
   order = np.argsort(-confidence, kind="stable")
-  confidence, wrong = confidence[order], 1 - correct[order]
-  ends = np.append(confidence[1:] < confidence[:-1], True)
-  answered = np.flatnonzero(ends) + 1
-  risk = np.cumsum(wrong)[ends] / answered
+  confidence = confidence[order]
+  wrong = 1 - np.asarray(correct, np.float64)[order]
+  is_last = np.append(confidence[1:] < confidence[:-1], True)
+  answered = np.flatnonzero(is_last) + 1
+  risk = np.cumsum(wrong)[is_last] / answered
   coverage = answered / len(confidence)
   area = float(np.sum(np.diff(coverage, prepend=0.0) * risk))
-  return RiskCoverage(confidence[ends], coverage, risk, area)
-
-
-def _bins(lower, upper, index, confidence, correct):
-  """Sums up predictions by the index of their bin."""
-  num_bins = len(lower)
-  return ReliabilityBins(
-    lower,
-    upper,
-    np.bincount(index, minlength=num_bins),
-    np.bincount(index, confidence, num_bins),
-    np.bincount(index, correct, num_bins),
-  )
-
-
-def _ratios(sums, counts):
-  return np.divide(
-    sums, counts, out=np.full(len(counts), np.nan), where=counts > 0
-  )
-
-
-def _with_none(values):
-  return [None if np.isnan(value) else float(value) for value in values]
-
-
-def _checked(confidence, correct, num_bins):
-  """Both arrays as float64, once they are known to be right."""
-  confidence = _vector(confidence, "confidence", within=(0, 1))
-  correct = _vector(correct, "correct", within=(0, 1))
-  _check_lengths(confidence, correct)
-  if num_bins < 1:
-    raise ValueError(f"num_bins must be at least 1. Received: {num_bins}")
-  return confidence, correct
-
-
-def _check_lengths(confidence, correct):
-  if len(confidence) != len(correct):
-    raise ValueError(
-      "confidence and correct must have a value for each prediction. Received: "
-      f"{len(confidence)} and {len(correct)}."
-    )
-
-
-def _vector(values, name, within=(-np.inf, np.inf)):
-  values = np.asarray(values, np.float64)
-  if values.ndim != 1:
-    raise ValueError(
-      f"{name} must be one row of numbers. Received shape: {values.shape}"
-    )
-  lowest, highest = within
-  is_wrong = ~(np.isfinite(values) & (values >= lowest) & (values <= highest))
-  if is_wrong.any():
-    raise ValueError(
-      f"{name} must be finite numbers from {lowest:g} to {highest:g}. "
-      f"Received: {values[is_wrong][0]} at index {np.flatnonzero(is_wrong)[0]}."
-    )
-  return values
+  return RiskCoverage(confidence[is_last], coverage, risk, area)

@@ -2,7 +2,7 @@
 
 The likelihood is that of right and wrong answers and not of the gold spans: a
 user reads the probability as the chance that the answer is right, and an answer
-is right, too, if it is another annotator's, stands elsewhere in the passage or
+is also right if it is another annotator's, is elsewhere in the passage or
 differs from the gold span by an article.
 
 Sources: Guo et al., On Calibration of Modern Neural Networks, 2017, for one
@@ -12,43 +12,36 @@ what the confidence of an extractive answer predicts.
 """
 
 import numpy as np
+import tensorflow as tf
+
+from bert_span.answers.decoding.candidates import position_scores
+from bert_span.answers.decoding.joint_probability import (
+  log_partition,
+  span_log_sums,
+)
+from bert_span.answers.decoding.n_best import null_entry, null_of_windows
+from bert_span.answers.window_logits import WINDOW_SPECS
 
 LOWEST, HIGHEST = 0.05, 20.0
-# Steps of 28 %: far narrower than the valleys that such a loss has.
+# Steps of 28 %: far narrower than the valleys of such a loss.
 _GRID = np.linspace(np.log(LOWEST), np.log(HIGHEST), 25)
 _TOLERANCE = 1e-3  # of log T: 0.1 % of the temperature
 _GOLDEN = (np.sqrt(5) - 1) / 2
-# Probabilities of 0 and 1 would make a wrong answer infinitely surprising.
+# Probabilities of 0 and 1 would make the loss of a wrong answer infinite.
 _SMALLEST = 1e-12
-
-
-def negative_log_likelihood(confidence, correct):
-  """How surprising it is which answers are right.
-
-  -mean(correct * log confidence + (1 - correct) * log(1 - confidence)).
-
-  Args:
-    confidence: float [questions], from 0 to 1.
-    correct: float [questions], from 0 to 1.
-
-  Returns:
-    float, in nats a question.
-  """
-  p = np.clip(confidence, _SMALLEST, 1 - _SMALLEST)
-  correct = np.asarray(correct, np.float64)
-  return float(-np.mean(correct * np.log(p) + (1 - correct) * np.log1p(-p)))
+_LOGITS = tf.TensorSpec([None, None], tf.float32)  # [windows, seq_length]
 
 
 def fit_temperature(confidence_at, correct):
   """Finds the temperature with the lowest negative log-likelihood.
 
   The logarithm of the temperature is searched from LOWEST to HIGHEST: first on
-  a grid, since the loss need not have one valley, then by golden sections
+  a grid, since the loss may have several valleys, then by golden sections
   around the best point.
 
   Args:
-    confidence_at: function of a temperature that gives the confidences of the
-      answers, float [questions].
+    confidence_at: function of a temperature to the confidences of the answers,
+      float [questions].
     correct: float [questions], from 0 to 1.
 
   Returns:
@@ -73,20 +66,95 @@ def fit_temperature(confidence_at, correct):
 
   best = int(np.argmin([loss(point) for point in _GRID]))
   low, high = _GRID[max(best - 1, 0)], _GRID[min(best + 1, len(_GRID) - 1)]
-  return float(np.exp(_golden_section(loss, low, high)))
-
-
-def _golden_section(function, low, high):
-  """Where a function with one valley between two points is lowest."""
-  left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-  at_left, at_right = function(left), function(right)
   while high - low > _TOLERANCE:
-    if at_left < at_right:
-      high, right, at_right = right, left, at_left
-      left = high - _GOLDEN * (high - low)
-      at_left = function(left)
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    if loss(left) < loss(right):
+      high = right
     else:
-      low, left, at_left = left, right, at_right
-      right = low + _GOLDEN * (high - low)
-      at_right = function(right)
-  return (low + high) / 2
+      low = left
+  return float(np.exp((low + high) / 2))
+
+
+def negative_log_likelihood(confidence, correct):
+  """Mean of -(correct * log p + (1 - correct) * log(1 - p)), in nats.
+
+  Args:
+    confidence, correct: float [questions], from 0 to 1.
+  """
+  p = np.clip(confidence, _SMALLEST, 1 - _SMALLEST)
+  correct = np.asarray(correct, np.float64)
+  return float(-np.mean(correct * np.log(p) + (1 - correct) * np.log1p(-p)))
+
+
+class AnswerConfidence:
+  """The joint probabilities of given answers at any temperature.
+
+  They equal the probabilities of a `SpanDecoder` with that temperature, but the
+  answers are not decoded again.
+
+  Args:
+    batches: list of `WindowLogits`.
+    predictions: list of `Prediction`, of the questions of all batches in order.
+    options: `DecoderOptions` that they were decoded with.
+  """
+
+  def __init__(self, batches, predictions, options):
+    self._batches = batches
+    self._options = options
+    # Traced once for batches of any size and any temperature.
+    self._partition = tf.function(
+      self._log_partition,
+      input_signature=(
+        WINDOW_SPECS,
+        *(_LOGITS, _LOGITS),
+        tf.TensorSpec([], tf.int32),
+        tf.TensorSpec([], tf.float64),
+      ),
+    )
+    _, null_logits = self._log_partitions(1.0)
+    self._logits = np.array(
+      [
+        _span_logit(prediction) if prediction.text else null_logit
+        for prediction, null_logit in zip(predictions, null_logits, strict=True)
+      ]
+    )
+
+  def __call__(self, temperature):
+    """The probability of each answer: float64 [questions]."""
+    log_z, _ = self._log_partitions(temperature)
+    return np.exp(self._logits / temperature - log_z)
+
+  def _log_partitions(self, temperature):
+    """Log Z and the null logit of all questions: float64 [questions]."""
+    columns = [
+      self._partition(
+        {name: batch.windows[name] for name in WINDOW_SPECS},
+        batch.logits["start_logits"],
+        batch.logits["end_logits"],
+        len(batch.examples),
+        tf.constant(temperature, tf.float64),
+      )
+      for batch in self._batches
+    ]
+    return [np.concatenate(column) for column in zip(*columns, strict=True)]
+
+  def _log_partition(self, windows, start, end, examples, temperature):
+    scores = [
+      position_scores(x, windows["input_mask"], self._options.span_score)
+      for x in (start, end)
+    ]
+    example_index = windows["example_index"]
+    of_windows = null_of_windows(start, end, *scores)
+    null = null_entry(example_index, of_windows, examples)
+    null_logits = null.logit_sum - self._options.null_shift
+    log_sums = span_log_sums(
+      windows, start, end, temperature, self._options.max_answer_length
+    )
+    log_z = log_partition(log_sums, example_index, null_logits / temperature)
+    return log_z, null_logits
+
+
+def _span_logit(prediction):
+  """Start + end logit of the best span of an n-best list."""
+  best = next(e for e in prediction.n_best if e.char_end > e.char_start)
+  return best.start_logit + best.end_logit

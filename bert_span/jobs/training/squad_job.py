@@ -8,9 +8,9 @@ import tensorflow as tf
 import tqdm
 
 from bert_span.answers.decoding.options import DecoderOptions
+from bert_span.answers.decoding.predictions import as_original_without_span
 from bert_span.answers.files import prediction_files
 from bert_span.answers.files.logits_file import LogitsWriter
-from bert_span.answers.files.original_no_span import as_original_without_span
 from bert_span.answers.files.prediction_reader import (
   read_na_probs,
   read_predictions,

@@ -8,9 +8,9 @@ their own, since TFLite has no Unicode, no float64 and no string operations.
 import tensorflow as tf
 
 from bert_span.answers.decoding import candidates as candidates_lib
-from bert_span.answers.decoding import n_best, probabilities
+from bert_span.answers.decoding import n_best
+from bert_span.answers.decoding.answer_columns import answer_columns
 from bert_span.answers.decoding.joint_probability import span_log_sums
-from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.text.windows import LENGTH_MULTIPLE
 from bert_span.tflite.text_graph import byte_entries
@@ -141,11 +141,6 @@ class TextGraph:
     null = byte_entries.null_entry(
       num_windows, n_best.null_of_windows(*logits, *scores)
     )
-    if options.version_2_with_negative:
-      entries = n_best.with_null_entry(spans, null)
-    else:
-      # As SpanDecoder: an empty list's padding becomes its entry, logits 0.
-      entries = spans._replace(count=tf.maximum(spans.count, 1))
     log_sums = None
     if options.temperature is not None:
       log_sums = span_log_sums(
@@ -155,52 +150,13 @@ class TextGraph:
         options.max_answer_length,
         tf.float32,
       )
-    probability_of = probabilities.of_options(
-      entries, spans, null, options, windows["example_index"], log_sums
+    columns = answer_columns(
+      spans, null, windows["example_index"], log_sums, options
     )
-    return _columns(options, spans, null, entries, probability_of)
-
-
-def _columns(options, spans, null, entries, probability_of):
-  """The outputs of a `TextGraph`.
-
-  Args:
-    options: `DecoderOptions`.
-    spans, entries: `Entries` without and with the null entry.
-    null: `NullEntry`.
-    probability_of: function of answers/decoding/probabilities.py.
-  """
-  has_span = spans.count > 0
-  null_odds = null.score - spans.start_score[:, 0] - spans.end_score[:, 0]
-  null_odds = tf.where(has_span, null_odds, NO_SPAN_NULL_ODDS)
-  is_answerable, null_score = has_span, tf.zeros_like(null_odds)
-  if options.version_2_with_negative:
-    is_answerable &= null_odds <= options.null_score_diff_threshold
-    null_score = null.score
-  score = tf.where(is_answerable, spans.score[:, 0], null_score)
-  probability = probability_of(
-    score[:, tf.newaxis], spans.logit_sum[:, :1], is_answerable[:, tf.newaxis]
-  )
-  is_span = entries.char_end > entries.char_start
-  return {
-    "byte_start": tf.where(is_answerable, spans.char_start[:, 0], 0),
-    "byte_end": tf.where(is_answerable, spans.char_end[:, 0], 0),
-    "score": score,
-    "probability": probability[:, 0],
-    "null_odds": null_odds,
-    "is_answerable": is_answerable,
-    "n_best_count": entries.count,
-    "n_best_byte_start": entries.char_start,
-    "n_best_byte_end": entries.char_end,
-    "n_best_start_logit": entries.start_logit,
-    "n_best_end_logit": entries.end_logit,
-    "n_best_score": entries.score,
-    "n_best_probability": tf.where(
-      entries.is_entry,
-      probability_of(entries.score, entries.logit_sum, is_span),
-      0.0,
-    ),
-  }
+    # What they call characters are bytes here.
+    return {
+      name.replace("char_", "byte_"): values for name, values in columns.items()
+    }
 
 
 def _one_more(values):

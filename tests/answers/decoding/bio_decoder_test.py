@@ -7,9 +7,9 @@ import pytest
 import tensorflow as tf
 
 from bert_span.answers.decoding import bio_paths
+from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.bio_decoder import BioDecoder
 from bert_span.answers.decoding.options import BioDecoderOptions
-from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
 from bert_span.data.bio_labels import B, I, O
 
 _PREFIX = 2  # positions before the passage: [CLS] [SEP]
@@ -101,7 +101,7 @@ def test_scores_by_hand():
   np.testing.assert_allclose(
     outputs["span_score"], [[np.sqrt(0.8 * 0.7), 0.6]], rtol=1e-6
   )
-  # c is no I by 0.9; behind d the passage ends.
+  # c is no I with 0.9; after d the passage ends.
   np.testing.assert_allclose(
     outputs["span_probability"], [[0.8 * 0.7 * 0.9, 0.6]], rtol=1e-6
   )
@@ -110,7 +110,7 @@ def test_scores_by_hand():
   np.testing.assert_allclose(outputs["null_odds"], [none - best], rtol=1e-6)
 
 
-def test_the_best_span_stands_apart():
+def test_the_best_span_has_columns_of_its_own():
   outputs = _answer(_TWO_SPANS)
   assert outputs["answer"].tolist() == [b"a b"]
   assert (outputs["char_start"][0], outputs["char_end"][0]) == (0, 3)
@@ -212,7 +212,7 @@ def test_characters_are_exact_beyond_ascii():
 def test_logits_must_be_finite():
   logits = _logits(_ALL_O)
   logits[0, 0, 0] = np.nan
-  with pytest.raises(tf.errors.InvalidArgumentError, match="tag_logits must"):
+  with pytest.raises(tf.errors.InvalidArgumentError, match="tag_logits"):
     _decode(["a b"], _one_window(2), logits)
 
 

@@ -6,11 +6,9 @@ import pytest
 import tensorflow as tf
 
 from bert_span.answers.decoding import span_text
+from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.decoding.span_decoder import (
-  NO_SPAN_NULL_ODDS,
-  SpanDecoder,
-)
+from bert_span.answers.decoding.span_decoder import SpanDecoder
 
 _OUTSIDE = ((-1, -1), False)
 
@@ -67,6 +65,12 @@ def _decode(contexts, windows, start_logits, end_logits, **options):
   return {name: value.numpy().tolist() for name, value in outputs.items()}
 
 
+def _decode_one(start_logits, end_logits, **options):
+  """Of one window with all of _CONTEXT."""
+  windows = _windows([_window(_CONTEXT)])
+  return _decode([_CONTEXT], windows, start_logits, end_logits, **options)
+
+
 def _texts(outputs, row=0):
   count = outputs["n_best_count"][row]
   texts = outputs["n_best_text"][row]
@@ -81,7 +85,7 @@ _CONTEXT = "a b c d"  # [CLS] q [SEP] a  b  c  d  [SEP] [PAD]
 def test_best_span_and_order_of_the_n_best():
   start = [0, 0, 0, 7, 3, 2, 0, 0, 0]
   end = [0, 0, 0, 2, 6, 5, 0, 0, 0]
-  outputs = _decode([_CONTEXT], _windows([_window(_CONTEXT)]), start, end)
+  outputs = _decode_one(start, end)
   # 7+6, 7+5, 3+6, 7+2, 3+5, ...: "b" and "a" tie at 9, start rank decides.
   assert _texts(outputs)[:5] == ["a b", "a b c", "a", "b", "b c"]
   assert outputs["answer"] == [b"a b"]
@@ -95,20 +99,11 @@ def test_best_span_and_order_of_the_n_best():
 def test_probability_is_the_softmax_over_the_n_best():
   start = [0, 0, 0, 2, 0, 0, 0, 0, 0]
   end = [0, 0, 0, 1, 0, 0, 0, 0, 0]
-  outputs = _decode(
-    [_CONTEXT], _windows([_window(_CONTEXT)]), start, end, n_best_size=2
-  )
+  outputs = _decode_one(start, end, n_best_size=2)
   # Positions 3 and 0 are the best starts and ends: "a" is the only span.
   assert _texts(outputs) == ["a"]
   assert outputs["probability"] == [1.0]
-  outputs = _decode(
-    [_CONTEXT],
-    _windows([_window(_CONTEXT)]),
-    start,
-    end,
-    n_best_size=9,
-    max_answer_length=1,
-  )
+  outputs = _decode_one(start, end, n_best_size=9, max_answer_length=1)
   weights = np.exp([3.0, 0.0, 0.0, 0.0])
   assert _texts(outputs) == ["a", "b", "c", "d"]
   np.testing.assert_allclose(
@@ -121,18 +116,15 @@ def test_probability_is_the_softmax_over_the_n_best():
 def test_top_positions_outside_the_context_take_a_place():
   start = [9, 8, 0, 7, 6, 0, 0, 0, 0]
   end = [9, 0, 0, 7, 6, 0, 0, 0, 8]
-  windows = _windows([_window(_CONTEXT)])
-  outputs = _decode([_CONTEXT], windows, start, end, n_best_size=3)
+  outputs = _decode_one(start, end, n_best_size=3)
   assert _texts(outputs) == ["a"]  # b is fourth among the starts and ends
-  outputs = _decode([_CONTEXT], windows, start, end, n_best_size=2)
+  outputs = _decode_one(start, end, n_best_size=2)
   assert outputs["answer"] == [b""]
 
 
 def test_equal_logits_go_to_the_lower_position():
   start = [-9, -9, -9, 1, 1, 1, 1, -9, -9]
-  outputs = _decode(
-    [_CONTEXT], _windows([_window(_CONTEXT)]), start, start, n_best_size=4
-  )
+  outputs = _decode_one(start, start, n_best_size=4)
   assert _texts(outputs) == ["a", "a b", "a b c", "a b c d"]
 
 
@@ -166,9 +158,8 @@ def test_the_end_need_not_be_max_context():
 def test_spans_are_no_longer_than_max_answer_length():
   start = [0, 0, 0, 9, 0, 0, 0, 0, 0]
   end = [0, 0, 0, 0, 3, 5, 9, 0, 0]
-  windows = _windows([_window(_CONTEXT)])
   for length, answer in ((4, b"a b c d"), (3, b"a b c"), (2, b"a b")):
-    outputs = _decode([_CONTEXT], windows, start, end, max_answer_length=length)
+    outputs = _decode_one(start, end, max_answer_length=length)
     assert outputs["answer"] == [answer]
 
 
@@ -224,14 +215,7 @@ def test_the_order_of_scores_is_decided_in_float64():
   end = [-99, -99, -99, -99, 1e-9, -99, 1.0 + 2e-7, -99, -99]
   end[3] = -99
   start[4], end[5] = 1.0, 2e-9
-  outputs = _decode(
-    [_CONTEXT],
-    _windows([_window(_CONTEXT)]),
-    start,
-    end,
-    n_best_size=9,
-    max_answer_length=2,
-  )
+  outputs = _decode_one(start, end, n_best_size=9, max_answer_length=2)
   # 1 + 2e-9 beats 1 + 1e-9, which are the same float32.
   assert _texts(outputs)[:3] == ["c d", "b c", "a b"]
 
@@ -250,14 +234,7 @@ _NO = [1, -9, -9, 4, 3, -9, -9, -9, -9]  # null score 2, best span "a" 8
 
 
 def _decode_null(logits, **options):
-  return _decode(
-    [_CONTEXT],
-    _windows([_window(_CONTEXT)]),
-    logits,
-    logits,
-    version_2_with_negative=True,
-    **options,
-  )
+  return _decode_one(logits, logits, version_2_with_negative=True, **options)
 
 
 def test_null_entry_stands_where_its_score_puts_it():
@@ -320,40 +297,32 @@ def test_n_best_of_one_keeps_the_span_and_the_null_entry():
   start = [3, -9, -9, 4, -9, -9, -9, -9, -9]
   end = [5, -9, -9, 5, -9, -9, -9, -9, -9]
   options = {"version_2_with_negative": True, "n_best_size": 1}
-  windows = _windows([_window(_CONTEXT)])
   # Equal ends: [CLS] comes first, so no pair is left. run_squad raises here.
-  outputs = _decode([_CONTEXT], windows, start, end, **options)
+  outputs = _decode_one(start, end, **options)
   assert _texts(outputs) == [""]
   assert outputs["null_odds"] == [NO_SPAN_NULL_ODDS]
   end[0] = 4
-  outputs = _decode([_CONTEXT], windows, start, end, **options)
+  outputs = _decode_one(start, end, **options)
   assert _texts(outputs) == ["a", ""]
   assert outputs["null_odds"] == [-2.0]
 
 
 def test_question_without_a_span_gets_no_answer_in_both_versions():
   logits = [3, 2, 2, -9, -9, -9, -9, 2, 2]
-  windows = _windows([_window(_CONTEXT)])
-  arguments = [_CONTEXT], windows, logits, logits
-  outputs = _decode(*arguments, n_best_size=5)
+  outputs = _decode_one(logits, logits, n_best_size=5)
   assert outputs["answer"] == [b""]
   assert outputs["n_best_count"] == [1]
   assert outputs["n_best_start_logit"][0][0] == 0.0
   assert outputs["n_best_probability"][0] == [1.0, 0.0, 0.0, 0.0, 0.0]
   assert outputs["probability"] == [1.0]
   assert outputs["score"] == [0.0]
-  outputs = _decode(*arguments, n_best_size=5, version_2_with_negative=True)
+  outputs = _decode_null(logits, n_best_size=5)
   assert outputs["answer"] == [b""]
   assert outputs["n_best_start_logit"][0][0] == 3.0
   assert outputs["probability"] == [1.0]
   assert outputs["score"] == [6.0]
   assert outputs["null_odds"] == [NO_SPAN_NULL_ODDS]
-  outputs = _decode(
-    *arguments,
-    n_best_size=5,
-    version_2_with_negative=True,
-    null_score_diff_threshold=1e9,
-  )
+  outputs = _decode_null(logits, n_best_size=5, null_score_diff_threshold=1e9)
   assert outputs["answer"] == [b""]
 
 
@@ -388,9 +357,7 @@ def test_batch_of_no_examples(version_2):
 def test_mean_probability_averages_softmaxes_over_real_tokens():
   start = [0, 0, 0, 2, 1, 0, 0, 0, 50]
   end = [0, 0, 0, 1, 3, 0, 0, 0, 60]
-  outputs = _decode(
-    [_CONTEXT],
-    _windows([_window(_CONTEXT)]),
+  outputs = _decode_one(
     start,
     end,
     span_score="mean_probability",
@@ -568,7 +535,7 @@ def test_dtype_policy_does_not_round_the_scores():
   keras.config.set_dtype_policy("mixed_bfloat16")
   try:
     logits = [-9, -9, -9, 1.0009765625, 1.0, -9, -9, -9, -9]
-    outputs = _decode([_CONTEXT], _windows([_window(_CONTEXT)]), logits, logits)
+    outputs = _decode_one(logits, logits)
   finally:
     keras.config.set_dtype_policy("float32")
   assert outputs["score"] == [2.001953125]
@@ -582,10 +549,8 @@ def test_layer_survives_keras_serialization():
 
 def test_logits_that_are_not_finite_are_an_error():
   logits = [0.0] * 8 + [float("nan")]
-  with pytest.raises(
-    tf.errors.InvalidArgumentError, match="start_logits must be finite"
-  ):
-    _decode([_CONTEXT], _windows([_window(_CONTEXT)]), logits, [0.0] * 9)
+  with pytest.raises(tf.errors.InvalidArgumentError, match="start_logits"):
+    _decode_one(logits, [0.0] * 9)
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,11 @@ _ROW = {
 }
 
 
-def test_a_row_has_the_answer_and_where_it_stands():
+def test_a_row_has_the_answer_and_its_offsets():
   assert answer_row(_EXAMPLE, _ANSWER, SPAN_HEAD) == _ROW
 
 
-def test_no_answer_stands_nowhere():
+def test_no_answer_has_no_offsets():
   row = answer_row(_EXAMPLE, _NOTHING, SPAN_HEAD)
   assert (row["answer"], row["char_start"], row["char_end"]) == ("", None, None)
 

@@ -1,3 +1,5 @@
+"""Decoded answers as rows and as files, of both heads."""
+
 import dataclasses
 import json
 
@@ -6,26 +8,36 @@ import pytest
 import tensorflow as tf
 
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.decoding.predictions import predictions_of
+from bert_span.answers.decoding.predictions import (
+  Answer,
+  NBestEntry,
+  Prediction,
+  as_original_without_span,
+  bio_predictions_of,
+  predictions_of,
+)
 from bert_span.answers.decoding.span_decoder import SpanDecoder
 from bert_span.answers.files.prediction_files import (
   json_entry,
+  write_bio_prediction_files,
   write_prediction_files,
+)
+from bert_span.answers.files.prediction_reader import (
+  ListedAnswer,
+  read_n_best,
 )
 from bert_span.squad.example import SquadExample
 
 _OPTIONS = DecoderOptions(n_best_size=2, version_2_with_negative=True)
+# "\ud800" is a lone surrogate, as a JSON escape can hold: U+FFFD for ops.
+_EXAMPLES = [
+  SquadExample("z", "Who?", "Al \ud800b saw."),
+  SquadExample("a", "Why?", ""),
+]
 
 
-def _examples():
-  # "\ud800" is a lone surrogate, as a JSON escape can hold: U+FFFD for ops.
-  return [
-    SquadExample("z", "Who?", "Al \ud800b saw."),
-    SquadExample("a", "Why?", ""),
-  ]
-
-
-def _predictions():
+@pytest.fixture(scope="module")
+def predictions():
   """One window [CLS] ? [SEP] al �b saw [SEP] for z; none for a."""
   windows = {
     "example_index": tf.constant([0]),
@@ -38,11 +50,31 @@ def _predictions():
   end = tf.constant([[2.0, -9, -9, -9, 5, -9, -9]])
   contexts = tf.constant(["Al \ufffdb saw.", ""])
   outputs = SpanDecoder(_OPTIONS)(contexts, windows, start, end)
-  return predictions_of(_examples(), outputs)
+  return predictions_of(_EXAMPLES, outputs)
 
 
-def test_predictions_hold_the_context_s_own_characters():
-  found, empty = _predictions()
+@pytest.fixture(scope="module")
+def bio_predictions():
+  """Two spans for z, none for a."""
+  return bio_predictions_of(
+    _EXAMPLES,
+    {
+      "span_char_start": tf.constant([[0, 3], [0, 0]]),
+      "span_char_end": tf.constant([[2, 5], [0, 0]]),
+      "span_score": tf.constant([[0.5, 0.75], [0.0, 0.0]], tf.float64),
+      "span_probability": tf.constant([[0.25, 0.5], [0.0, 0.0]], tf.float64),
+      "span_count": tf.constant([2, 0]),
+      "null_odds": tf.constant([-1.5, 1e6], tf.float64),
+      "char_start": tf.constant([3, 0]),
+      "char_end": tf.constant([5, 0]),
+      "score": tf.constant([0.75, 0.0], tf.float64),
+      "probability": tf.constant([0.5, 1.0], tf.float64),
+    },
+  )
+
+
+def test_predictions_hold_the_context_s_own_characters(predictions):
+  found, empty = predictions
   assert (found.qas_id, found.text) == ("z", "\ud800b")
   assert (found.char_start, found.char_end) == (3, 5)
   assert found.null_odds == 3.0 - 9.0
@@ -54,40 +86,64 @@ def test_predictions_hold_the_context_s_own_characters():
   assert len(empty.n_best) == 1
 
 
-def test_files_have_the_original_s_form(tmp_path):
-  paths = write_prediction_files(tmp_path, _predictions(), True)
+def test_predictions_of_a_bio_head_have_their_spans(bio_predictions):
+  first, second = bio_predictions
+  al = Answer("Al", 0, 2, 0.5, 0.25)
+  other = Answer("\ud800b", 3, 5, 0.75, 0.5)
+  assert first.spans == (al, other)
+  assert first.n_best == (other, al)
+  assert (first.text, first.char_start, first.char_end) == ("\ud800b", 3, 5)
+  assert (first.score, first.probability, first.null_odds) == (0.75, 0.5, -1.5)
+  assert second.spans == ()
+  assert (second.text, second.probability) == ("", 1.0)
+
+
+def _read(folder):
+  return {path.name: json.loads(path.read_text()) for path in folder.iterdir()}
+
+
+def test_files_have_the_original_s_format(tmp_path, predictions):
+  paths = write_prediction_files(tmp_path, predictions, True)
   names = ["predictions.json", "nbest_predictions.json", "null_odds.json"]
   assert paths == [str(tmp_path / name) for name in names]
-  assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+  files = _read(tmp_path)
+  assert sorted(files) == sorted(names)
   text = (tmp_path / "predictions.json").read_text()
   assert text == '{\n    "z": "\\ud800b",\n    "a": ""\n}\n'
-  n_best = json.loads((tmp_path / "nbest_predictions.json").read_text())
-  assert list(n_best) == ["z", "a"]
-  best, second, null = n_best["z"]
-  total = np.exp([9.0, 7.0, 3.0]).sum()
+  assert files["null_odds.json"] == {"z": -6.0, "a": 1e6}
+  assert list(files["nbest_predictions.json"]) == ["z", "a"]
+  best, second, null = files["nbest_predictions.json"]["z"]
   assert list(best) == [
-    "text",
-    "probability",
-    "start_logit",
-    "end_logit",
-    "char_start",
-    "char_end",
+    *("text", "probability", "start_logit", "end_logit"),
+    *("char_start", "char_end"),
   ]
+  total = np.exp([9.0, 7.0, 3.0]).sum()
   assert best["probability"] == pytest.approx(np.exp(9.0) / total)
   assert (second["start_logit"], second["end_logit"]) == (2.0, 5.0)
   assert (second["char_start"], second["char_end"]) == (0, 5)
-  assert (null["text"], null["char_start"], null["char_end"]) == (
-    "",
-    None,
-    None,
-  )
-  null_odds = json.loads((tmp_path / "null_odds.json").read_text())
-  assert null_odds == {"z": -6.0, "a": 1e6}
+  assert list(null.values())[0::4] == ["", None]
+  # Without version 2, other files only.
+  (tmp_path / "1").mkdir()
+  write_prediction_files(tmp_path / "1", predictions, False)
+  assert "null_odds.json" not in _read(tmp_path / "1")
+
+
+def test_written_n_best_lists_are_read_back(tmp_path, predictions):
+  write_prediction_files(tmp_path, predictions, False)
+  assert read_n_best(tmp_path / "nbest_predictions.json") == {
+    p.qas_id: tuple(
+      ListedAnswer(e.text, e.probability, *(e[1:3] if e.text else ()))
+      for e in p.n_best
+    )
+    for p in predictions
+  }
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_n_best_lists_are_written_as_json_dumps_does(tmp_path, count):
-  found, empty = _predictions()
+def test_n_best_lists_are_written_as_json_dumps_does(
+  tmp_path, predictions, count
+):
+  found, empty = predictions
   between = "},\n            {"  # what parts two entries while they are encoded
   odd = found.n_best[0]._replace(text=f'"{between}\u2028[{{ü\x00')
   odd = odd._replace(score=1e-9, start_logit=-0.0)
@@ -102,19 +158,39 @@ def test_n_best_lists_are_written_as_json_dumps_does(tmp_path, count):
   assert text == json.dumps(expected, indent=4) + "\n"
 
 
-def test_null_odds_are_written_for_version_2_only(tmp_path):
-  write_prediction_files(tmp_path, _predictions(), False)
-  assert not (tmp_path / "null_odds.json").exists()
+def test_files_of_a_bio_head_hold_the_best_span_and_all_spans(
+  tmp_path, bio_predictions
+):
+  write_bio_prediction_files(str(tmp_path), bio_predictions, False)
+  names = ["predictions.json", "span_predictions.json"]
+  assert sorted(_read(tmp_path)) == names
+  paths = write_bio_prediction_files(str(tmp_path), bio_predictions, True)
+  files = _read(tmp_path)
+  assert paths == [str(tmp_path / name) for name in [*names, "null_odds.json"]]
+  assert files["predictions.json"] == {"z": "\ud800b", "a": ""}
+  assert files["span_predictions.json"]["a"] == []
+  assert files["span_predictions.json"]["z"][0] == {
+    "text": "Al",
+    "char_start": 0,
+    "char_end": 2,
+    "score": 0.5,
+    "probability": 0.25,
+  }
+  assert files["null_odds.json"] == {"z": -1.5, "a": 1e6}
 
 
-def test_two_questions_of_one_id_are_an_error_and_leave_no_file(tmp_path):
-  first, second = _predictions()
-  second = dataclasses.replace(second, qas_id="z")
-  with pytest.raises(ValueError, match="question z: two questions"):
-    write_prediction_files(tmp_path, [first, second], False)
-  assert list(tmp_path.iterdir()) == []
-
-
-def test_examples_of_another_batch_are_an_error():
-  with pytest.raises(ValueError, match="1 examples, but answers for 2"):
-    predictions_of(_examples()[:1], {"char_start": np.zeros(2, np.int32)})
+def test_run_squad_s_answer_to_a_question_without_a_span():
+  span = NBestEntry("mill", 4, 8, 1.0, 2.0, 3.0, 0.9)
+  null = NBestEntry("", 0, 0, 0.0, 0.0, 0.0, 0.1)
+  found = Prediction("a", "mill", 4, 8, 3.0, 0.9, -1.0, (span, null))
+  none = Prediction("b", "", 0, 0, 0.0, 0.1, -1.0, (null,))
+  assert as_original_without_span([found, none], False) == [
+    found,
+    dataclasses.replace(
+      none, text="empty", n_best=(null._replace(text="empty"),)
+    ),
+  ]
+  # Version 2 ends where the original does.
+  assert as_original_without_span([found], True) == [found]
+  with pytest.raises(ValueError, match=r"1 of 2 questions \(first: b\)"):
+    as_original_without_span([found, none], True)

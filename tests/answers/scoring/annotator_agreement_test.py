@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 
 from bert_span.answers.scoring.annotator_agreement import (
-  AnnotatorAgreement,
+  AgreementWriter,
   TaggedPassage,
+  agreement_scores,
+  disagreement_rows,
   entropies,
+  read_agreement,
   tagged_passages,
 )
-from bert_span.answers.scoring.disagreement_report import DisagreementReport
 from bert_span.answers.window_logits import WindowLogits
 from bert_span.squad.example import Answer, SquadExample
+from bert_span.storage.files import read_json
 
 _EXAMPLE = SquadExample(
   "q1", "Who?", "ab cd", (Answer("ab cd", 0), Answer("cd", 3))
@@ -39,9 +42,7 @@ def test_entropies_by_hand():
 
 
 def test_scores_by_hand():
-  agreement = AnnotatorAgreement()
-  agreement.add(_passage(_SPLIT, _P))
-  scores = agreement.scores()
+  scores = agreement_scores([_passage(_SPLIT, _P)])
   ln2 = math.log(2)
   cross = (0.5 * 2 * ln2 + 0.5 * ln2) + 2 * ln2
   assert scores["tag_cross_entropy"] == pytest.approx(cross / 2)
@@ -55,17 +56,16 @@ def test_scores_by_hand():
 def test_correlation_is_that_of_all_tokens_together():
   rng = np.random.default_rng(5)
   labels, p = rng.dirichlet([1, 1, 1], size=(2, 40))
-  agreement = AnnotatorAgreement()
-  agreement.add(_passage(labels[:15], p[:15]))
-  agreement.add(_passage(labels[15:], p[15:]))
+  scores = agreement_scores(
+    [_passage(labels[:15], p[:15]), _passage(labels[15:], p[15:])]
+  )
   expected = np.corrcoef(entropies(labels), entropies(p))[0, 1]
-  assert agreement.scores()["entropy_correlation"] == pytest.approx(expected)
+  assert scores["entropy_correlation"] == pytest.approx(expected)
 
 
 def test_perfect_predictions_have_the_annotators_entropy():
-  agreement = AnnotatorAgreement()
-  agreement.add(_passage([*_SPLIT, [0, 0, 1]], [*_SPLIT, [0, 0, 1]]))
-  scores = agreement.scores()
+  tags = [*_SPLIT, [0, 0, 1]]
+  scores = agreement_scores([_passage(tags, tags)])
   assert scores["tag_cross_entropy"] == pytest.approx(
     scores["annotator_entropy"]
   )
@@ -73,8 +73,11 @@ def test_perfect_predictions_have_the_annotators_entropy():
   assert scores["tag_calibration_error"] == pytest.approx(0)
 
 
-def test_nothing_to_compare_gives_no_scores():
-  assert AnnotatorAgreement().scores() == {}
+def test_without_annotators_the_files_are_empty(tmp_path):
+  assert read_agreement(tmp_path) == {}
+  paths = AgreementWriter(3).write(tmp_path)
+  assert [read_json(path) for path in paths] == [{}, []]
+  assert read_agreement(tmp_path) == {}
 
 
 def test_passages_come_from_max_context_tokens():
@@ -102,13 +105,12 @@ def test_passages_come_from_max_context_tokens():
   assert passage.char_starts.tolist() == [0, 3]
 
 
-def test_the_report_shows_where_annotators_split():
-  report = DisagreementReport(2)
-  report.add(_passage([[0, 0, 1]], [[0.1, 0.1, 0.8]]))  # all agree
+def test_the_rows_show_where_annotators_split():
+  agreed = _passage([[0, 0, 1]], [[0.1, 0.1, 0.8]])
   other = SquadExample("q2", "Where?", "ab", (Answer("ab", 0),))
-  report.add(_passage([[0.5, 0, 0.5]], [_P[0]], other))
-  report.add(_passage(_SPLIT, _P))
-  first, second = report.rows()
+  less_split = _passage([[0.5, 0, 0.5]], [_P[0]], other)
+  passages = [agreed, less_split, _passage(_SPLIT, _P)]
+  first, second = disagreement_rows(passages, 3)
   assert (first["qas_id"], second["qas_id"]) == ("q1", "q2")
   assert first["split"] == pytest.approx(2 * math.log(2))
   assert first["annotators"] == [["ab cd"], ["cd"]]
@@ -119,14 +121,5 @@ def test_the_report_shows_where_annotators_split():
     "annotators": {"B": 0.5, "I": 0.5, "O": 0.0},
     "model": {"B": 0.25, "I": 0.25, "O": 0.5},
   }
-
-
-def test_the_report_keeps_the_most_split_questions():
-  report = DisagreementReport(1)
-  report.add(_passage(_SPLIT, _P))
-  report.add(_passage([[0.5, 0, 0.5]], [_P[0]]))
-  (row,) = report.rows()
-  assert len(row["tokens"]) == 2
-  empty = DisagreementReport(0)
-  empty.add(_passage(_SPLIT, _P))
-  assert empty.rows() == []
+  assert disagreement_rows(passages, 1) == [first]
+  assert disagreement_rows(passages, 0) == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
+from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.scoring.null_threshold import (
   best_f1_threshold,
   precision_threshold,

@@ -72,16 +72,6 @@ def test_soft_correctness_counts_as_a_share():
   assert bins.calibration_error == pytest.approx(0.125)
 
 
-def test_bins_of_parts_add_up_to_those_of_the_whole():
-  whole = equal_width_bins(_CONFIDENCE, _CORRECT, 4)
-  parts = equal_width_bins(_CONFIDENCE[:2], _CORRECT[:2], 4).plus(
-    equal_width_bins(_CONFIDENCE[2:], _CORRECT[2:], 4)
-  )
-  assert parts.as_dict() == whole.as_dict()
-  with pytest.raises(ValueError, match="same ranges"):
-    whole.plus(equal_width_bins(_CONFIDENCE, _CORRECT, 5))
-
-
 @pytest.mark.parametrize("bins_of", [equal_width_bins, equal_mass_bins])
 def test_no_predictions_have_no_calibration_error(bins_of):
   assert bins_of([], []).calibration_error == 0
@@ -129,28 +119,3 @@ def test_a_long_curve_is_thinned_to_its_ends_and_points_between():
 
 def test_any_score_orders_a_risk_coverage_curve():
   assert risk_coverage([-8.0, 12.5], [0, 1]).risk.tolist() == [0, 0.5]
-
-
-@pytest.mark.parametrize(
-  ("confidence", "correct", "message"),
-  [
-    ([0.5], [1, 0], "Received: 1 and 2"),
-    ([0.5, 1.5], [1, 0], r"confidence .* 0 to 1. Received: 1.5 at index 1"),
-    ([0.5, np.nan], [1, 0], "confidence .* Received: nan at index 1"),
-    ([0.5, 0.5], [1, -1], "correct .* Received: -1.0 at index 1"),
-    ([[0.5]], [1], r"confidence .* shape: \(1, 1\)"),
-  ],
-)
-def test_bad_input_is_named(confidence, correct, message):
-  for bins_of in (equal_width_bins, equal_mass_bins):
-    with pytest.raises(ValueError, match=message):
-      bins_of(confidence, correct)
-
-
-def test_a_curve_needs_a_prediction_and_bins_a_number():
-  with pytest.raises(ValueError, match="at least one prediction"):
-    risk_coverage([], [])
-  with pytest.raises(ValueError, match="finite"):
-    risk_coverage([np.inf], [1])
-  with pytest.raises(ValueError, match="num_bins must be at least 1"):
-    equal_width_bins([0.5], [1], 0)

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
-from bert_span.answers.decoding.span_decoder import NO_SPAN_NULL_ODDS
+from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.squad.example import SquadExample
 from bert_span.tflite.text_graph.graph import TextGraph
