@@ -158,11 +158,3 @@ def test_one_graph_takes_any_number_of_windows(wordpieces):
     found = first_ids(placed.question_ids, placed.context.ids)
     expected = [1000.0 * (i + 1) for i in range(count)]
     assert found.numpy().tolist() == expected
-
-
-@pytest.mark.parametrize(
-  "name", ["max_windows_per_step", "max_wordpieces_per_step"]
-)
-def test_a_step_has_at_least_one_window_and_wordpiece(name):
-  with pytest.raises(ValueError, match=name):
-    StepOptions(**{name: 0})

@@ -256,21 +256,6 @@ def test_decoding_in_a_graph_equals_eager():
     np.testing.assert_array_equal(graph[name], value)
 
 
-@pytest.mark.parametrize(
-  "options",
-  [
-    {"decoding": "beam"},
-    {"threshold": 1.5},
-    {"threshold": True},
-    {"version_2_with_negative": 1},
-    {"null_score_diff_threshold": float("nan")},
-  ],
-)
-def test_wrong_options_are_refused(options):
-  with pytest.raises(ValueError, match=r"must.*Received: "):
-    BioDecoderOptions(**options)
-
-
 def test_options_survive_the_config():
   decoder = BioDecoder(BioDecoderOptions("greedy", 0.25))
   assert BioDecoder.from_config(decoder.get_config()).options == decoder.options

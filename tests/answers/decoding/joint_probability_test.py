@@ -192,11 +192,3 @@ def test_without_a_listed_span_the_probability_is_that_of_no_answer(version_2):
   assert outputs["answer"].numpy().tolist() == [b""]
   assert outputs["probability"].numpy() == pytest.approx([expected])
   assert outputs["n_best_probability"].numpy()[0, 0] == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-  "temperature", [0, -1.0, math.nan, math.inf, "1", True]
-)
-def test_a_temperature_is_a_number_above_zero(temperature):
-  with pytest.raises(ValueError, match="temperature"):
-    DecoderOptions(temperature=temperature)
