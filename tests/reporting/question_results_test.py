@@ -77,7 +77,7 @@ def test_predictions_of_another_run_are_refused():
 
 def test_offsets_of_another_passage_are_refused():
   n_best = {"q": (ListedAnswer("Ada", 1.0, 8, 11),)}
-  with pytest.raises(ValueError, match="'q': .*'Ada'.* 8 to 11"):
+  with pytest.raises(ValueError, match=r"'q': .*'Ada'.* 8 to 11"):
     question_results(_file(_example("q", "Ada")), n_best)
 
 
