@@ -142,8 +142,8 @@ def _timed_run(path, length, threads):
   """A function that runs a file once and gives the seconds it took."""
   import numpy as np
 
+  from bert_span.tflite.file import read_vocabulary
   from bert_span.tflite.runner import TFLiteRunner
-  from bert_span.tflite.tflite_extractor import read_vocabulary
 
   runner = TFLiteRunner(path, threads, max_length=length)
   num_tokens = len(read_vocabulary(path))

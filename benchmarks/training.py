@@ -133,8 +133,8 @@ def _measure(shape, side, number):
 def _windows():
   """`PackedWindows` of the file."""
   import bert_span
-  from bert_span.data.labelled_windows import make_training_set
-  from bert_span.data.span_labels import SPAN_LABELS
+  from bert_span.data.labelled_windows import label_windows
+  from bert_span.data.window_labels import SPAN_LABELS
   from bert_span.presets import load_pretrained
   from bert_span.squad.reader import read_squad
   from bert_span.text.preprocessor import SpanPreprocessor
@@ -150,7 +150,7 @@ def _windows():
     model_flags.window_options(),
   )
   examples = read_squad(_DATA_FILE.value or sample).examples
-  return make_training_set(examples, preprocessor, SPAN_LABELS).windows
+  return label_windows(examples, preprocessor, SPAN_LABELS).windows
 
 
 def _batches(windows, side, number):

@@ -19,7 +19,7 @@ _PUBLIC_NAMES = {
   "SpanExtractor": "bert_span.extractor",
   "Answer": "bert_span.answers.decoding.predictions",
   "TFLiteSpanExtractor": "bert_span.tflite.tflite_extractor",
-  "TFLiteTextExtractor": "bert_span.tflite.tflite_text_extractor",
+  "TFLiteTextExtractor": "bert_span.tflite.tflite_extractor",
   "FineTuningOptions": "bert_span.fine_tuning.options",
   "SquadExample": "bert_span.squad.example",
   "WindowOptions": "bert_span.text.options",

@@ -5,10 +5,10 @@ r"""Exports a trained model as a TFLite file for devices.
   python -m export.export_tflite --model=DIR --output=model.tflite \
     --quantization=dynamic --evaluate_file=dev.json --max_f1_drop=1
 
-Writes the file and its report, model.tflite.json and model.tflite.txt. Before
-the file gets its name it is run: its ops must be TFLite's own (and
-tensorflow-text's, --with_tokenizer), its logits numbers, its answers those of
-the model. export/TFLITE.md tells how to call it.
+Writes the file and its report, model.tflite.json and model.tflite.txt. The file
+is run before it gets its name: its ops must be builtin ops (with
+--with_tokenizer also those of tensorflow-text), its logits finite, and its
+answers those of the model. export/TFLITE.md describes how to use it.
 """
 
 from absl import flags, logging
@@ -29,41 +29,34 @@ _OUTPUT = flags.DEFINE_string(
 _QUANTIZATION = flags.DEFINE_enum(
   "quantization",
   "none",
-  ["none", "float16", "dynamic", "int8"],
-  "Weights in float32, in float16, in 8 bits (dynamic), or weights and "
-  "activations in 8 bits (int8, experimental).",
+  ["none", "float16", "dynamic"],
+  "Weights in float32, in float16 or in 8 bits (dynamic).",
 )
 _DYNAMIC_LENGTH = flags.DEFINE_bool(
   "dynamic_length",
   False,
-  "Whether the file takes windows of any length up to --max_seq_length; the "
-  "Task Library does not.",
+  "Whether the file accepts windows of any length up to --max_seq_length. The "
+  "Task Library needs a fixed length.",
 )
 _WITH_TOKENIZER = flags.DEFINE_bool(
   "with_tokenizer",
   False,
-  "Whether the file takes a question and a passage as strings and gives the "
-  "answer's place in bytes, with tokenizer, windows and decoding inside; a "
-  "runtime needs three custom ops of tensorflow-text for it, and no Flex ops. "
-  "Span heads only, not with int8.",
-)
-_CALIBRATION_FILE = flags.DEFINE_string(
-  "calibration_file",
-  None,
-  "SQuAD JSON file whose first 64 windows set the ranges of --quantization="
-  "int8.",
+  "Whether the file accepts a question and a passage as strings and returns "
+  "byte offsets of the answer, with tokenizer, windows and decoding inside. "
+  "The runtime needs three custom ops of tensorflow-text, no Flex ops. Span "
+  "heads only.",
 )
 _EVALUATE_FILE = flags.DEFINE_string(
   "evaluate_file",
   None,
-  "SQuAD JSON file whose questions the model and the file answer, to be scored "
-  "with the official metrics.",
+  "SQuAD JSON file to score the model and the file on with the official "
+  "metrics.",
 )
 _MAX_F1_DROP = flags.DEFINE_float(
   "max_f1_drop",
   None,
-  "Points of F1 on --evaluate_file that the file may be below the model; "
-  "beyond it nothing is written.",
+  "Largest allowed drop of F1 on --evaluate_file, in points; beyond it no file "
+  "is written.",
   lower_bound=0.0,
 )
 _NAME = flags.DEFINE_string(
@@ -86,12 +79,12 @@ model_flags.bio_decoder_flags()
 
 
 def main(argv):
-  """Loads the model, exports it and says what was written."""
+  """Exports a model and prints the report."""
   program.refuse_arguments(argv)
   _check_flags()
-  # TensorFlow's notes on names and files would hide what matters.
+  # TensorFlow would log names and files.
   logging.set_verbosity(logging.WARNING)
-  # Seconds: only once the flags are known to be right.
+  # Takes seconds: only after the flags are checked.
   import_tensorflow()
   saved = model_flags.saved_config(_MODEL.value)
   head = model_flags.answer_head(saved["head"] if saved else "span")
@@ -115,7 +108,6 @@ def main(argv):
     model_flags.window_options(saved),
     model_flags.decoder_options(saved, head),
     _EVALUATE_FILE.value,
-    _CALIBRATION_FILE.value,
   )
 
 
@@ -139,25 +131,6 @@ def _check_flags():
   check(
     _MAX_F1_DROP.value is None or _EVALUATE_FILE.value,
     "--max_f1_drop needs --evaluate_file, the questions to measure F1 on.",
-  )
-  is_int8 = _QUANTIZATION.value == "int8"
-  check(
-    bool(_CALIBRATION_FILE.value) == is_int8,
-    "--calibration_file belongs to --quantization=int8, which needs it.",
-  )
-  check(
-    not is_int8 or _MAX_F1_DROP.value is not None,
-    "--quantization=int8 is experimental and may ruin the answers: give "
-    "--evaluate_file and --max_f1_drop.",
-  )
-  check(
-    not (is_int8 and _WITH_TOKENIZER.value),
-    "--with_tokenizer cannot be combined with --quantization=int8: take "
-    "dynamic, or leave the tokenizer out.",
-  )
-  check(
-    not (is_int8 and _DYNAMIC_LENGTH.value),
-    "--quantization=int8 needs a fixed length: leave out --dynamic_length.",
   )
 
 

@@ -4,8 +4,8 @@ import pytest
 import tensorflow as tf
 from programs import error_line, run_program
 
-from bert_span.data.span_labels import SPAN_LABELS
 from bert_span.data.training_records import MANIFEST_FILE, TrainingRecords
+from bert_span.data.window_labels import SPAN_LABELS
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 
@@ -52,7 +52,7 @@ def test_squad_records_hold_the_windows_of_create_squad_records(
   expected, found = windows_of(one), windows_of(other)
   assert found.windows.digest() == expected.windows.digest()
   assert found.num_examples == expected.num_examples
-  assert found.left_out == expected.left_out
+  assert found.skipped == expected.skipped
   assert len(list(other.glob("train-*-of-00003.tf_record"))) == 3
   assert not list(other.glob("train-*.tf_record.json"))  # notes
   assert (other / MANIFEST_FILE).is_file()

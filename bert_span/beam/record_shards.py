@@ -13,8 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.data import training_records
-from bert_span.data.labelled_windows import make_training_set
-from bert_span.data.packed_windows import LeftOut
+from bert_span.data.labelled_windows import Skipped, label_windows
 from bert_span.data.window_labels import WindowLabels
 from bert_span.data.window_records import write_window_records
 from bert_span.pretraining.corpus.records import masked_copies, write_records
@@ -42,7 +41,7 @@ class SquadRecordShards:
     do_lower_case: see `SpanPreprocessor`.
     window_options: `WindowOptions`.
     annotator_labels: see `tag_labels`.
-    drop_answerless: see `make_training_set`.
+    drop_answerless: see `label_windows`.
     padded_length: WordPieces that every record gets; None adds no padding.
   """
 
@@ -77,7 +76,7 @@ class SquadRecordShards:
     )
     slices = np.array_split(np.arange(len(examples)), self.count)
     own = [examples[i] for i in slices[shard]]
-    training_set = make_training_set(
+    training_set = label_windows(
       own,
       self.preprocessor(),
       self.labels,
@@ -98,7 +97,7 @@ class SquadRecordShards:
     )
     write_json_atomically(
       self._note_path(shard),
-      {"records": count, "left_out": training_set.left_out._asdict()},
+      {"records": count, "left_out": training_set.skipped._asdict()},
     )
     return count
 
@@ -128,7 +127,7 @@ class SquadRecordShards:
     """Writes the manifest of all shards, which makes them a set.
 
     Returns:
-      Path of the manifest, and `LeftOut` of all shards.
+      Path of the manifest, and `Skipped` of all shards.
 
     Raises:
       ValueError: there is no window to train on.
@@ -140,8 +139,8 @@ class SquadRecordShards:
         f"{self.train_file} gives no window to train on: its passages are "
         "empty, or hold no answer."
       )
-    left_out = LeftOut(
-      sum(note["left_out"]["num_answerless"] for note in notes),
+    skipped = Skipped(
+      sum(note["left_out"]["num_without_answer"] for note in notes),
       [i for note in notes for i in note["left_out"]["without_token"]],
     )
     examples = _training_examples(
@@ -155,11 +154,11 @@ class SquadRecordShards:
       self._source,
       self.padded_length,
       len(examples),
-      left_out,
+      skipped,
     )
     for shard in range(self.count):
       tf.io.gfile.remove(self._note_path(shard))
-    return path, left_out
+    return path, skipped
 
   def preprocessor(self):
     """The `SpanPreprocessor` of these windows."""

@@ -13,7 +13,7 @@ from bert_span.certificate.decoding_runs import (
   decoding_runs,
 )
 from bert_span.certificate.window_checks import is_mislabelled
-from bert_span.data.span_labels import SPAN_LABELS
+from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.data.window_rows import window_rows
 from bert_span.text.answer_positions import NO_TOKEN
 from bert_span.text.preprocessor import SpanPreprocessor

@@ -4,7 +4,7 @@ import hashlib
 import re
 
 from bert_span.certificate.check import Tally
-from bert_span.data.span_labels import SPAN_LABELS
+from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.data.window_rows import window_rows
 from bert_span.text.answer_positions import NO_TOKEN
 from bert_span.text.preprocessor import SpanPreprocessor

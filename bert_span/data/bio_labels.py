@@ -1,22 +1,19 @@
-"""What annotators marked as B/I/O labels of tokens, soft where they differ.
+"""B/I/O labels of tokens; soft labels where annotators disagree.
 
-A token belongs to a span if it shares a character with it; the first such
-token of the passage is B, the others are I, all tokens outside are O. Of three
-annotators
+A token belongs to a span if it shares a character with it. The first such
+token of the passage is B, the others are I, tokens outside are O:
 
     passage       the   old   mill   burned
     annotator 1    B     I     I      O       "the old mill"
     annotator 2    O     B     I      O       "old mill"
     annotator 3    O     B     I      O       "old mill"
 
-the labels are the shares of B, I, O: the (1/3, 0, 2/3), old (2/3, 1/3, 0),
+The soft labels are the shares of B, I, O: the (1/3, 0, 2/3), old (2/3, 1/3, 0),
 mill (0, 1, 0), burned (0, 0, 1).
 
-Labels are made of the whole passage, and a window gets those of its tokens. So
-a window that cuts a span is labelled with the part inside: its first token is
-I where the span's B stands in the window before, and tells the model what it
-is, the middle of an answer. Decoding takes every token from its max-context
-window, where as much as possible of what is around it can be seen.
+The whole passage is labelled, and a window gets the labels of its tokens. If it
+begins within a span, its first token is I: the middle of an answer. Decoding
+takes each token from its max-context window, which has the most context.
 """
 
 import numpy as np
@@ -25,7 +22,7 @@ from bert_span.data.window_labels import WindowLabels
 from bert_span.squad.answer_location import NOT_LOCATED
 
 ANNOTATOR_LABELS = ("soft", "majority", "first")
-# The order of the tags wherever there are three numbers a token.
+# The order of the tags in arrays of three values a token.
 TAGS = ("B", "I", "O")
 NUM_TAGS = len(TAGS)
 B, I, O = range(NUM_TAGS)  # noqa: E741 -- the tags' names
@@ -34,27 +31,24 @@ B, I, O = range(NUM_TAGS)  # noqa: E741 -- the tags' names
 def tag_labels(
   annotators, token_char_starts, token_char_ends, annotator_labels="soft"
 ):
-  """The labels of a passage's tokens.
+  """Returns the labels of the tokens of a passage.
 
-  Annotators whose answer was not located in the passage, or has no token in it
-  (a lone zero-width space), have nothing to say. One without any answer says O
-  everywhere.
+  Annotators are ignored if their answers are not located in the passage or
+  have no token in it. An annotator without an answer labels all tokens O.
 
   Args:
     annotators: for each annotator a tuple of `Answer`, () for no answer.
     token_char_starts, token_char_ends: int [tokens], half-open offsets into
       the passage in characters, ascending.
     annotator_labels: "soft", the shares of all annotators; "majority", 1 for
-      the tag most of them give (of equally many the one of the earliest
-      annotator; an I that comes to stand behind an O becomes B); "first", the
-      tags of the first annotator.
+      the most frequent tag (in a tie, the tag of the earliest annotator; an I
+      after an O becomes B); "first", the tags of the first annotator.
 
   Returns:
-    float32 [tokens, 3], the shares of B, I and O; None where no annotator has
-    anything to say.
+    float32 [tokens, 3], for B, I and O; None if all annotators are ignored.
 
   Raises:
-    ValueError: annotator_labels is none of these.
+    ValueError: there is no such annotator_labels.
   """
   if annotator_labels not in ANNOTATOR_LABELS:
     raise ValueError(
@@ -77,19 +71,12 @@ def tag_labels(
 
 
 def window_bio_labels(examples, windows, annotator_labels="soft"):
-  """The labels of all windows of some examples.
-
-  Args:
-    examples: sequence of `SquadExample`.
-    windows: dict of arrays, all windows of these examples, see
-      `SlidingWindows`.
-    annotator_labels: see `tag_labels`.
+  """Labels all windows of some examples, see `tag_labels`.
 
   Returns:
-    labels: float32 [windows, seq_length, 3]; all zero at positions that hold
-      no token of the passage.
-    is_labelled: bool [windows], False for the windows of examples whose
-      annotators have nothing to say; their labels are zero.
+    labels: float32 [windows, seq_length, 3]; zero outside the passage and for
+      examples without labels.
+    is_labelled: bool [windows], False for examples without labels.
   """
   shape = windows["input_ids"].shape
   labels = np.zeros([*shape, NUM_TAGS], np.float32)
@@ -105,43 +92,27 @@ def window_bio_labels(examples, windows, annotator_labels="soft"):
       continue
     is_labelled[rows] = True
     for row in rows:
-      in_window, in_passage = window_slices(windows, row)
+      in_window, in_passage = _window_slices(windows, row)
       labels[row, in_window] = of_passage[in_passage]
   return labels, is_labelled
 
 
 def passage_token_offsets(windows, rows):
-  """Where the tokens of a passage stand in it.
+  """Returns the character offsets of all tokens, from all windows of a passage.
 
-  Args:
-    windows: dict of arrays, see `SlidingWindows`.
-    rows: int [windows of the passage], all of them.
-
-  Returns:
-    char_starts, char_ends: int32 [tokens], half-open, in characters.
+  Both are int32 [tokens]; rows are the indices of the windows.
   """
-  num_tokens = int(
-    (windows["context_start"][rows] + windows["context_length"][rows]).max()
-  )
-  offsets = np.empty([2, num_tokens], np.int32)
+  ends = windows["context_start"][rows] + windows["context_length"][rows]
+  char_starts, char_ends = np.empty([2, ends.max()], np.int32)
   for row in rows:
-    in_window, in_passage = window_slices(windows, row)
-    offsets[0, in_passage] = windows["token_char_starts"][row, in_window]
-    offsets[1, in_passage] = windows["token_char_ends"][row, in_window]
-  return offsets[0], offsets[1]
+    in_window, in_passage = _window_slices(windows, row)
+    char_starts[in_passage] = windows["token_char_starts"][row, in_window]
+    char_ends[in_passage] = windows["token_char_ends"][row, in_window]
+  return char_starts, char_ends
 
 
-def window_slices(windows, row):
-  """Where the passage's tokens stand in a window, and which ones they are.
-
-  Args:
-    windows: dict of arrays, see `SlidingWindows`.
-    row: index of a window.
-
-  Returns:
-    Two slices of equal length: of the window's positions, and of the
-    passage's tokens.
-  """
+def _window_slices(windows, row):
+  """The positions of the passage in a window, and its tokens: two slices."""
   position = int(windows["first_context_position"][row])
   token = int(windows["context_start"][row])
   length = int(windows["context_length"][row])
@@ -149,17 +120,18 @@ def window_slices(windows, row):
 
 
 def _annotator_tags(spans, token_char_starts, token_char_ends):
-  """One annotator's tags, int [tokens]; None if there is nothing to say.
+  """The tags of one annotator, int [tokens]; None if no span has a token.
 
-  Spans that share a token are one span.
+  Spans that share a token are merged.
   """
   tags = np.full(len(token_char_starts), O)
+  located = [span for span in spans if span.char_start != NOT_LOCATED]
+  char_starts = np.array([span.char_start for span in located], int)
+  char_ends = char_starts + [len(span.text) for span in located]
+  firsts = np.searchsorted(token_char_ends, char_starts, side="right")
+  lasts = np.searchsorted(token_char_starts, char_ends, side="left") - 1
   reached = -1  # the last token of the spans so far
-  for first, last in sorted(
-    _token_span(span, token_char_starts, token_char_ends)
-    for span in spans
-    if span.char_start != NOT_LOCATED
-  ):
+  for first, last in sorted(zip(firsts, lasts, strict=True)):
     if first > last:  # no token
       continue
     tags[max(first, reached + 1) : last + 1] = I
@@ -169,21 +141,13 @@ def _annotator_tags(spans, token_char_starts, token_char_ends):
   return None if spans and reached < 0 else tags
 
 
-def _token_span(span, token_char_starts, token_char_ends):
-  """First and last token that share a character with an `Answer`."""
-  char_end = span.char_start + len(span.text)
-  first = np.searchsorted(token_char_ends, span.char_start, side="right")
-  last = np.searchsorted(token_char_starts, char_end, side="left") - 1
-  return int(first), int(last)
-
-
 def _majority(tags):
-  """What most annotators say, int [tokens]."""
+  """The most frequent tags, int [tokens]."""
   counts = np.sum(np.eye(NUM_TAGS, dtype=int)[np.stack(tags)], axis=0)
   most = counts.max(axis=1)
   tokens = np.arange(len(counts))
   chosen = np.full(len(counts), O)
-  for one in reversed(tags):  # the earliest annotator has the last word
+  for one in reversed(tags):  # the earliest annotator overwrites the others
     is_most = counts[tokens, one] == most
     chosen[is_most] = one[is_most]
   before = np.concatenate([[O], chosen[:-1]])
@@ -192,30 +156,23 @@ def _majority(tags):
 
 
 def _label(examples, windows, annotator_labels):
-  """See `WindowLabels`."""
   labels, is_labelled = window_bio_labels(examples, windows, annotator_labels)
   return {"tag_labels": labels}, is_labelled
 
 
 def _has_answer(windows):
-  """Whether an annotator marked a token of the window, bool [windows]."""
   (tags,) = windows.labels.values()  # [all tokens, tags], the last one is O
   marked = np.any(tags[:, :-1] > 0, axis=1).astype(np.int64)
   return np.add.reduceat(marked, windows.row_splits[:-1]) > 0
 
 
-def _is_answerable(example):
-  return any(example.annotators)
-
-
-# tag_labels: shares of B, I and O; zero at tokens of the question and at
-# special tokens.
+# tag_labels: shares of B, I and O; zero outside the passage.
 BIO_LABELS = WindowLabels(
   head="bio",
   window_labels=(),
   token_labels={"tag_labels": NUM_TAGS},
   label=_label,
   has_answer=_has_answer,
-  is_answerable=_is_answerable,
+  is_answerable=lambda example: any(example.annotators),
   every_annotator=True,
 )

@@ -1,32 +1,156 @@
-"""What a model is fine-tuned on: questions become labelled windows."""
+"""Labelled windows, which models are fine-tuned on."""
 
 import dataclasses
+import hashlib
+from typing import NamedTuple
 
 import numpy as np
 
-from bert_span.data.packed_windows import LeftOut, PackedWindows, row_splits
 from bert_span.data.window_batches import window_batches
+from bert_span.data.window_labels import WindowLabels
 
-# A position that no window has; its one-hot vector is zero.
-OUTSIDE = -2
+# A position outside every window: its one-hot vector is zero.
+_OUTSIDE = -2
 
 
 @dataclasses.dataclass(frozen=True)
-class TrainingSet:
-  """Labelled windows.
+class PackedWindows:
+  """Labelled windows, concatenated without padding.
+
+  A window takes 4 bytes a WordPiece: the 88,000 windows of SQuAD 1.1, 162
+  WordPieces on average, take 57 MB. B/I/O labels take 12 bytes more.
+
+  Attributes:
+    token_ids: int32 [all tokens].
+    row_splits: int64 [windows + 1], where the tokens of each window begin.
+    first_context_positions: int32 [windows], where segment 1 begins.
+    labels: dict of arrays by name, [windows] or [all tokens, values].
+    scheme: `WindowLabels` of the labels.
+  """
+
+  token_ids: np.ndarray
+  row_splits: np.ndarray
+  first_context_positions: np.ndarray
+  labels: dict[str, np.ndarray]
+  scheme: WindowLabels
+
+  def __len__(self):
+    return len(self.first_context_positions)
+
+  @property
+  def lengths(self):
+    """int64 [windows], WordPieces of each window."""
+    return np.diff(self.row_splits)
+
+  @property
+  def has_answer(self):
+    """Bool [windows], whether a window contains a part of an answer."""
+    return self.scheme.has_answer(self) if len(self) else np.zeros([0], bool)
+
+  @property
+  def num_without_answer(self):
+    """Number of windows that contain no part of an answer."""
+    return int(np.sum(~self.has_answer))
+
+  def digest(self):
+    """SHA-256 of all tokens and labels."""
+    digest = hashlib.sha256()
+    for values in (
+      self.token_ids,
+      self.row_splits,
+      self.first_context_positions,
+      *self.labels.values(),
+    ):
+      digest.update(np.ascontiguousarray(values))
+    return digest.hexdigest()
+
+  def select(self, keep):
+    """Returns the windows at which `keep`, bool [windows], is True."""
+    token_keep = np.repeat(keep, self.lengths)
+    return PackedWindows(
+      self.token_ids[token_keep],
+      row_splits(self.lengths[keep]),
+      self.first_context_positions[keep],
+      {
+        name: values[token_keep if name in self.scheme.token_labels else keep]
+        for name, values in self.labels.items()
+      },
+      self.scheme,
+    )
+
+  def batch(self, indices, seq_length):
+    """Returns some windows, padded.
+
+    Args:
+      indices: int [batch], which windows.
+      seq_length: WordPieces to pad to, at least those of the longest window.
+
+    Returns:
+      Dict of arrays: input_ids, input_mask, segment_ids int32 [batch,
+      seq_length], and the labels, [batch] or [batch, seq_length, values], zero
+      at padding.
+    """
+    positions = np.arange(seq_length)[np.newaxis]  # [1, seq_length]
+    mask = positions < self.lengths[indices, np.newaxis]
+    token = self.row_splits[indices, np.newaxis] + positions
+    token = np.where(mask, token, 0)  # [batch, seq_length]
+    first_context = self.first_context_positions[indices, np.newaxis]
+    return {
+      "input_ids": (self.token_ids[token] * mask).astype(np.int32),
+      "input_mask": mask.astype(np.int32),
+      "segment_ids": ((positions >= first_context) & mask).astype(np.int32),
+      **{
+        name: values[token] * mask[..., np.newaxis]
+        if name in self.scheme.token_labels
+        else values[indices]
+        for name, values in self.labels.items()
+      },
+    }
+
+
+class Skipped(NamedTuple):
+  """What is not trained on.
+
+  Attributes:
+    num_without_answer: windows of answerable questions without the answer,
+      skipped on request.
+    without_token: ids of questions whose answer has no token.
+  """
+
+  num_without_answer: int
+  without_token: list
+
+  def lines(self):
+    """Yields a line of text for each kind of skipped data."""
+    if self.num_without_answer:
+      yield (
+        f"Skipped {self.num_without_answer} windows without the answer to "
+        "their question (--drop_answerless_windows)."
+      )
+    if self.without_token:
+      named = ", ".join(self.without_token[:3])
+      yield (
+        f"Skipped {len(self.without_token)} questions whose answers have no "
+        f"WordPiece in the passage (first: {named}). Correct or remove them."
+      )
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelledWindows:
+  """The labelled windows of a training set.
 
   Attributes:
     windows: `PackedWindows`.
-    num_examples: questions they were made of, which steps are counted from.
-    left_out: `LeftOut`, what is not trained on.
+    num_examples: questions they come from; determines the number of steps.
+    skipped: `Skipped`.
   """
 
   windows: PackedWindows
   num_examples: int
-  left_out: LeftOut
+  skipped: Skipped
 
 
-def make_training_set(
+def label_windows(
   examples,
   preprocessor,
   labels,
@@ -35,26 +159,24 @@ def make_training_set(
   may_be_empty=False,
   keep_unlabelled=False,
 ):
-  """Makes the windows of questions, labelled for a head.
+  """Converts examples to windows and labels them for a head.
 
-  A question whose answer has no token (a lone zero-width space) is left out: it
-  can teach neither a span nor that there is none.
+  Questions whose answer has no token (a lone zero-width space) are skipped:
+  they are neither an example of a span nor of an unanswerable question.
 
   Args:
     examples: sequence of `SquadExample`.
     preprocessor: `SpanPreprocessor`.
     labels: `WindowLabels` of the head.
-    annotator_labels: see `tag_labels`; of no account for a span head.
-    drop_answerless: leave out windows of answerable questions that do not hold
-      the answer; the original trains them as null answers.
-    may_be_empty: take examples without any window to train on: they are a part
-      of a whole that has some.
-    keep_unlabelled: keep the windows of questions that have no answer and are
-      not is_impossible, with labels that count nothing in any loss: for
-      teachers to label.
+    annotator_labels: see `tag_labels`; ignored by span heads.
+    drop_answerless: skip windows of answerable questions without the answer;
+      run_squad trains on them as unanswerable.
+    may_be_empty: accept examples without windows: they are one shard of many.
+    keep_unlabelled: keep questions with neither an answer nor is_impossible,
+      with labels that do not contribute to the loss: teachers label them.
 
   Returns:
-    `TrainingSet`, its windows in the order of `examples`.
+    `LabelledWindows`, in the order of `examples`.
 
   Raises:
     ValueError: there is no window to train on.
@@ -70,7 +192,7 @@ def make_training_set(
       is_unlabelled = is_unlabelled[windows["example_index"]]
       values = _without_labels(values, is_unlabelled, labels)
       can_train = can_train | is_unlabelled
-    parts.append(_without_padding(windows, values, labels))
+    parts.append(_packed(windows, values, labels))
     indices.append(first + windows["example_index"])
     trainable.append(can_train)
     first += len(batch)
@@ -83,38 +205,32 @@ def make_training_set(
   if not (may_be_empty or keep.any()):
     raise ValueError(
       f"The {len(examples)} training examples give no window to train on: "
-      "their passages are empty, or hold no answer. Check --train_file."
+      "their passages are empty, or contain no answer. Check --train_file."
     )
   without_token = [examples[i].qas_id for i in np.unique(indices[~can_train])]
-  left_out = LeftOut(int(np.sum(can_train & ~keep)), without_token)
-  return TrainingSet(windows.select(keep), len(examples), left_out)
+  skipped = Skipped(int(np.sum(can_train & ~keep)), without_token)
+  return LabelledWindows(windows.select(keep), len(examples), skipped)
 
 
-def left_out_lines(left_out):
-  """Tells people what is not trained on.
-
-  Args:
-    left_out: `LeftOut`.
-
-  Yields:
-    Lines of text; none where nothing is left out.
-  """
-  if left_out.num_answerless:
-    yield (
-      f"{left_out.num_answerless} windows left out that do not hold the answer "
-      "to their question (--drop_answerless_windows)."
-    )
-  if left_out.without_token:
-    named = ", ".join(left_out.without_token[:3])
-    yield (
-      f"{len(left_out.without_token)} questions left out, since their answers "
-      f"have no WordPiece in the passage (first: {named}). Correct or remove "
-      "them."
-    )
+def row_splits(lengths):
+  """Returns int64 [rows + 1]: where rows of these lengths begin and end."""
+  return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def _without_padding(windows, values, labels):
-  """`PackedWindows` of a dict of windows and the dict of their labels."""
+def _without_labels(values, is_unlabelled, labels):
+  """Replaces labels of unlabelled windows by ones that give no loss."""
+  return {
+    name: np.where(
+      is_unlabelled.reshape(-1, *[1] * (array.ndim - 1)),
+      0 if name in labels.token_labels else _OUTSIDE,
+      array,
+    ).astype(array.dtype)
+    for name, array in values.items()
+  }
+
+
+def _packed(windows, values, labels):
+  """Packs the windows and labels of a batch, dicts of arrays."""
   mask = windows["input_mask"].astype(bool)
   return PackedWindows(
     windows["input_ids"][mask],
@@ -126,18 +242,6 @@ def _without_padding(windows, values, labels):
     },
     labels,
   )
-
-
-def _without_labels(values, is_unlabelled, labels):
-  """The labels with some windows' such that they count nothing in a loss."""
-  return {
-    name: np.where(
-      is_unlabelled.reshape(-1, *[1] * (array.ndim - 1)),
-      0 if name in labels.token_labels else OUTSIDE,
-      array,
-    ).astype(array.dtype)
-    for name, array in values.items()
-  }
 
 
 def _concatenated(parts, labels):

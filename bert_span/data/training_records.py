@@ -1,14 +1,13 @@
-"""Training windows on disk: shards, what they were made of, no stale use.
+"""Training windows on disk: sharded records and a manifest.
 
-A set of records is one folder:
+The records of a training set are a folder:
 
   train-<digest>-00000-of-00008.tf_record ..   the windows, in order
   train.tf_record.json                         the manifest, written last
 
-The manifest names the shards and says all that the windows depend on. Shards
-carry a digest of that in their names, so that writing another set into the
-folder never touches the shards of the one that stands there: it is whole until
-the new manifest takes its place.
+The manifest lists the shards and everything that the windows depend on. The
+names of shards contain a digest of that, so that writing other records to the
+folder does not touch the shards of the current manifest.
 """
 
 import dataclasses
@@ -19,8 +18,7 @@ import os
 import tensorflow as tf
 
 import bert_span
-from bert_span.data.labelled_windows import TrainingSet
-from bert_span.data.packed_windows import LeftOut
+from bert_span.data.labelled_windows import LabelledWindows, Skipped
 from bert_span.data.window_records import (
   read_window_records,
   write_window_records,
@@ -38,21 +36,12 @@ _WRITE_AGAIN = "Write them again with bert_span.create_squad_records"
 def window_fingerprint(
   preprocessor, labels, version_2, annotator_labels, drop_answerless
 ):
-  """What the windows of a source depend on.
+  """Returns a dict of the options that windows depend on, named as the flags.
 
-  Args:
-    preprocessor: `SpanPreprocessor`.
-    labels: `WindowLabels` of the head.
-    version_2: --version_2_with_negative, which decides what is trained on.
-    annotator_labels: see `tag_labels`.
-    drop_answerless: see `make_training_set`.
-
-  Returns:
-    Dict of JSON values, named as run_squad's flags. The version of this
-    package is one of them: another one may cut text differently.
+  It contains the version of this package, which may cut text differently.
   """
   tokenizer = preprocessor.tokenizer
-  return {
+  fingerprint = {
     "bert_span": bert_span.__version__,
     **dataclasses.asdict(preprocessor.options),
     "do_lower_case": tokenizer.do_lower_case,
@@ -60,40 +49,31 @@ def window_fingerprint(
     "version_2_with_negative": version_2,
     "drop_answerless_windows": drop_answerless,
     "head": labels.head,
-    **(
-      {"annotator_labels": annotator_labels} if labels.every_annotator else {}
-    ),
   }
+  if labels.every_annotator:
+    fingerprint["annotator_labels"] = annotator_labels
+  return fingerprint
 
 
 def source_fingerprint(path, dataset):
-  """What tells a file of questions, or a data set, from another one.
-
-  Args:
-    path: SQuAD JSON file, local or any path of tf.io.gfile; None for
-      `dataset`.
-    dataset: (TFDS name, split, data_dir), or None.
-
-  Returns:
-    Dict of JSON values; None where there is neither.
-  """
+  """Returns a dict that identifies a file, or (TFDS name, split, data_dir)."""
   if path:
     return {"train_file_sha256": file_sha256(path)}
   return {"dataset": f"{dataset[0]}:{dataset[1]}"} if dataset else None
 
 
 def write_training_records(
-  directory, training_set, fingerprint, source, num_shards, padded_length=None
+  directory, labelled, fingerprint, source, num_shards, padded_length=None
 ):
-  """Writes a training set as records; one that stands there is replaced.
+  """Writes labelled windows as records, replacing those in the folder.
 
   Args:
-    directory: folder, local or any path of tf.io.gfile; made when missing.
-    training_set: `TrainingSet`.
+    directory: folder, local or remote; created if missing.
+    labelled: `LabelledWindows`.
     fingerprint: dict of `window_fingerprint`.
     source: dict of `source_fingerprint`.
-    num_shards: files that the windows are dealt into.
-    padded_length: WordPieces that every record gets; None adds no padding.
+    num_shards: number of files.
+    padded_length: WordPieces of every record; None adds no padding.
 
   Returns:
     Path of the manifest.
@@ -103,7 +83,7 @@ def write_training_records(
   tf.io.gfile.makedirs(directory)
   counts = write_window_records(
     [os.path.join(directory, name) for name in names],
-    training_set.windows,
+    labelled.windows,
     padded_length,
   )
   return write_manifest(
@@ -113,8 +93,8 @@ def write_training_records(
     fingerprint,
     source,
     padded_length,
-    training_set.num_examples,
-    training_set.left_out,
+    labelled.num_examples,
+    labelled.skipped,
   )
 
 
@@ -126,22 +106,25 @@ def write_manifest(
   source,
   padded_length,
   num_examples,
-  left_out,
+  skipped,
 ):
-  """Makes shards that were written the set of a folder, and removes the old.
+  """Writes the manifest of finished shards, then removes the replaced shards.
 
   Args:
     directory: the folder.
     names: names of the shards, in order.
-    counts: how many records each holds.
+    counts: number of records of each shard.
     fingerprint, source, padded_length: see `write_training_records`.
     num_examples: questions they were made of.
-    left_out: `LeftOut`.
+    skipped: `Skipped`.
 
   Returns:
     Path of the manifest.
   """
-  before = _shards_in(directory)
+  try:
+    replaced = {shard["file"] for shard in _read_manifest(directory)["shards"]}
+  except ValueError:  # none, or one that cannot be read
+    replaced = set()
   path = os.path.join(directory, MANIFEST_FILE)
   write_json_atomically(
     path,
@@ -151,30 +134,42 @@ def write_manifest(
       "padded_length": padded_length,
       "num_examples": num_examples,
       "num_windows": sum(counts),
-      "left_out": left_out._asdict(),
+      "left_out": {
+        "num_answerless": skipped.num_without_answer,
+        "without_token": skipped.without_token,
+      },
       "shards": [
         {"file": name, "records": count}
         for name, count in zip(names, counts, strict=True)
       ],
     },
   )
-  for name in set(before) - set(names):
-    stale = os.path.join(directory, name)
-    if tf.io.gfile.exists(stale):
-      tf.io.gfile.remove(stale)
+  for name in replaced - set(names):
+    old = os.path.join(directory, name)
+    if tf.io.gfile.exists(old):
+      tf.io.gfile.remove(old)
   return path
 
 
+def shard_names(made_of, num_shards):
+  """Returns the names of shards, which contain a digest of `made_of`."""
+  text = json.dumps(made_of, sort_keys=True).encode("utf-8")
+  digest = hashlib.sha256(text).hexdigest()[:8]
+  return [
+    f"train-{digest}-{shard:05d}-of-{num_shards:05d}.tf_record"
+    for shard in range(num_shards)
+  ]
+
+
 class TrainingRecords:
-  """Training windows that `write_training_records` wrote.
+  """Records of `write_training_records`.
 
   Args:
     directory: the folder.
-    source: dict of `source_fingerprint` that they must have been made of; None
-      where that is not known here.
+    source: dict of `source_fingerprint` to compare; None skips the comparison.
 
   Raises:
-    ValueError: there are none, or they were made of something else.
+    ValueError: there are no records, or they were made of another source.
   """
 
   def __init__(self, directory, source=None):
@@ -184,61 +179,51 @@ class TrainingRecords:
       self._check("made_of", source)
 
   def read(self, fingerprint, labels):
-    """Reads the windows.
+    """Returns the `LabelledWindows` that were written.
 
     Args:
-      fingerprint: dict of `window_fingerprint` of now.
+      fingerprint: dict of `window_fingerprint` of the current options.
       labels: `WindowLabels` of the head.
 
-    Returns:
-      `TrainingSet`, equal to the one written.
-
     Raises:
-      ValueError: the records were made otherwise, or are damaged.
+      ValueError: the records were made with other options, or are damaged.
     """
     self._check("made_with", fingerprint)
-    shards = self._manifest["shards"]
+    shards, skipped = self._manifest["shards"], self._manifest["left_out"]
     windows = read_window_records(
       [os.path.join(self._directory, shard["file"]) for shard in shards],
       [shard["records"] for shard in shards],
       labels,
     )
-    return TrainingSet(
+    return LabelledWindows(
       windows,
       self._manifest["num_examples"],
-      LeftOut(**self._manifest["left_out"]),
+      Skipped(skipped["num_answerless"], skipped["without_token"]),
     )
 
   def _check(self, part, now):
-    """Refuses stale records and says what differs."""
     changes = differences(self._manifest[part], now)
     if changes:
       raise ValueError(
-        f"The records in {self._directory} are not of this run: "
-        f"{'; '.join(changes)}. {_WRITE_AGAIN} and these flags, or give the "
-        "flags and files of then."
+        f"The records in {self._directory} do not match this run: "
+        f"{'; '.join(changes)}. {_WRITE_AGAIN} and these flags, or use the "
+        "flags and files that they were made with."
       )
 
 
 def open_training_records(directory, path, dataset):
-  """Opens records, checked against their source where it is named.
+  """Returns `TrainingRecords`, compared with their source if it is given.
 
   Args:
     directory: folder of `write_training_records`.
     path: SQuAD JSON file that they must have been made of, or None.
     dataset: (TFDS name, split, data_dir) of the same, or None.
-
-  Returns:
-    `TrainingRecords`.
-
-  Raises:
-    ValueError: there are none, or they were made of something else.
   """
   source = source_fingerprint(path, dataset)
   if source is None:
     log_line(
-      f"Training on the records in {directory}; without --train_file nothing "
-      "tells whether the questions have changed since."
+      f"Training on the records in {directory}. Without --train_file it is not "
+      "checked whether the questions have changed since."
     )
   return TrainingRecords(directory, source)
 
@@ -247,53 +232,20 @@ def _read_manifest(directory):
   path = os.path.join(directory, MANIFEST_FILE)
   if not tf.io.gfile.exists(path):
     raise ValueError(
-      f"--train_records={directory} has no {MANIFEST_FILE}, so it is no folder "
-      "of bert_span.create_squad_records, or one that was never finished. "
+      f"--train_records={directory} has no {MANIFEST_FILE}: it is not a folder "
+      "of bert_span.create_squad_records, or the program did not finish. "
       f"{_WRITE_AGAIN}."
     )
   try:
-    return _checked_manifest(read_json(path))
+    manifest = read_json(path)
+    for name in ("made_with", "made_of", "num_examples"):
+      _ = manifest[name]
+    for name in ("num_answerless", "without_token"):
+      _ = manifest["left_out"][name]
+    for shard in manifest["shards"]:
+      _ = shard["file"], shard["records"]
   except (ValueError, KeyError, TypeError) as error:
     raise ValueError(
-      f"{path} is no manifest of records ({error!r}). {_WRITE_AGAIN}."
+      f"{path} is not a manifest of records ({error!r}). {_WRITE_AGAIN}."
     ) from error
-
-
-def _checked_manifest(manifest):
-  """The manifest, if it has what is read of it."""
-  for name in ("made_with", "made_of", "num_examples"):
-    _ = manifest[name]
-  LeftOut(**manifest["left_out"])
-  for shard in manifest["shards"]:
-    _ = shard["file"], shard["records"]
   return manifest
-
-
-def _shards_in(directory):
-  """Names of the shards of the set that stands in a folder.
-
-  [] for none, and for a manifest that nobody can read: it is to be replaced.
-  """
-  try:
-    return [shard["file"] for shard in _read_manifest(directory)["shards"]]
-  except ValueError:
-    return []
-
-
-def shard_names(made_of, num_shards):
-  """Names of the shards of a set.
-
-  Args:
-    made_of: dict of JSON values, all that the shards depend on; its digest is
-      part of the names.
-    num_shards: how many.
-
-  Returns:
-    List of str.
-  """
-  text = json.dumps(made_of, sort_keys=True).encode("utf-8")
-  digest = hashlib.sha256(text).hexdigest()[:8]
-  return [
-    f"train-{digest}-{shard:05d}-of-{num_shards:05d}.tf_record"
-    for shard in range(num_shards)
-  ]

@@ -1,4 +1,4 @@
-"""From examples to windows, batch by batch."""
+"""Examples to windows, batch by batch."""
 
 import collections
 import os
@@ -9,15 +9,14 @@ import tensorflow as tf
 
 from bert_span.storage.utf8 import encodable
 
-# Examples that one call of the preprocessor converts: enough to spread the
-# cost of a call.
+# Examples that one call of the preprocessor converts, to spread its overhead.
 EXAMPLES_PER_BATCH = 64
-# Characters of questions and passages that they have together, at most: 64
-# paragraphs stay below it, while each of 64 questions about one book stands
-# alone. A batch then takes some 100 MB at most, unless one passage takes more.
+# At most so many characters of questions and passages in a batch: 64 paragraphs
+# have fewer, while each of 64 questions about a book is a batch of its own. A
+# batch then takes some 100 MB, unless a single passage takes more.
 CHARACTERS_PER_BATCH = 1 << 18
 # Bounds the batches that wait in memory, however many processors there are.
-_MOST_THREADS = 8
+_MAX_THREADS = 8
 
 _INPUT_DTYPES = {"question": tf.string, "context": tf.string}
 _ANSWER_DTYPES = {
@@ -25,14 +24,14 @@ _ANSWER_DTYPES = {
   "answer_char_start": tf.int32,
   "answer_char_end": tf.int32,
 }
-# What `SpanPreprocessor` takes without answers.
+# The inputs of `SpanPreprocessor` without answers.
 INPUT_SPECS = {
   name: tf.TensorSpec([None], dtype) for name, dtype in _INPUT_DTYPES.items()
 }
 
 
 def example_arrays(examples, with_answers=False):
-  """Lays examples out as arrays, the inputs of `SpanPreprocessor`.
+  """Converts examples to arrays, the inputs of `SpanPreprocessor`.
 
   Args:
     examples: sequence of `SquadExample`.
@@ -48,27 +47,26 @@ def example_arrays(examples, with_answers=False):
     "context": _utf8([example.context for example in examples]),
   }
   if with_answers:
-    answers = [_first_answer(example) for example in examples]
-    texts, starts = [a[0] for a in answers], [a[1] for a in answers]
-    arrays["answer_text"] = _utf8(texts)
-    arrays["answer_char_start"] = np.array(starts, np.int32)
+    answers = [
+      ("", -1)
+      if example.is_impossible or not example.answers
+      else (example.answers[0].text, example.answers[0].char_start)
+      for example in examples
+    ]
+    arrays["answer_text"] = _utf8([text for text, _ in answers])
+    arrays["answer_char_start"] = np.array([s for _, s in answers], np.int32)
     arrays["answer_char_end"] = np.array(
-      [-1 if s < 0 else s + len(t) for t, s in answers], np.int32
+      [-1 if start < 0 else start + len(text) for text, start in answers],
+      np.int32,
     )
   return arrays
 
 
 def example_batches(examples):
-  """Cuts a sequence of examples into those that are converted together.
+  """Divides examples into lists that are converted together, in order.
 
-  A batch ends before its 65th example, and before the one that brings it over
-  CHARACTERS_PER_BATCH; a longer example is a batch of its own.
-
-  Args:
-    examples: sequence of `SquadExample`.
-
-  Returns:
-    List of lists of examples, in order; none is empty.
+  A batch has at most EXAMPLES_PER_BATCH examples, and at most
+  CHARACTERS_PER_BATCH characters unless a single example has more.
   """
   batches, room = [], 0
   for example in examples:
@@ -85,20 +83,18 @@ def example_batches(examples):
 def window_batches(examples, preprocessor, with_answers=False):
   """Converts examples to windows, batch by batch and in bounded memory.
 
-  Batches are converted in threads, one a processor up to _MOST_THREADS, at most
-  one batch more than threads ahead of the one that is asked for. (tf.data would
-  do the same, but takes half a second to be set up.)
+  Threads convert batches ahead of the consumer. (tf.data could do so, too, but
+  takes half a second to set up.)
 
   Args:
     examples: sequence of `SquadExample`.
-    preprocessor: `SpanPreprocessor`, or a tf.function of one: else every call
-      traces it, which takes a second.
+    preprocessor: `SpanPreprocessor`, or a tf.function of one: otherwise every
+      call traces it, which takes a second.
     with_answers: label the windows, for training.
 
   Yields:
-    (list of examples, dict of arrays): a batch of `example_batches` and what
-    the preprocessor makes of it, all windows of these examples.
-    `example_index` counts within the batch.
+    (list of examples, dict of arrays): a batch of `example_batches` and all
+    windows of these examples. `example_index` counts within the batch.
   """
   dtypes = {**_INPUT_DTYPES, **(_ANSWER_DTYPES if with_answers else {})}
   if not isinstance(preprocessor, tf.types.experimental.PolymorphicFunction):
@@ -110,41 +106,30 @@ def window_batches(examples, preprocessor, with_answers=False):
     windows = preprocessor(
       {n: tf.constant(arrays[n], dtypes[n]) for n in dtypes}
     )
-    # Without a copy, which .numpy() would make; read-only for that.
+    # np.asarray does not copy, .numpy() does; the arrays are read-only.
     return {name: np.asarray(values) for name, values in windows.items()}
 
-  batches = example_batches(examples)
-  # Several batches at a time, unless one alone takes as much memory.
+  # Several batches at a time, unless a single one takes as much memory.
   longest = max(map(_num_characters, examples), default=0)
   is_bounded = longest <= CHARACTERS_PER_BATCH
-  threads = min(os.cpu_count() or 1, _MOST_THREADS) if is_bounded else 1
-  yield from zip(batches, _mapped(convert, batches, threads), strict=True)
-
-
-def _mapped(function, values, num_threads):
-  """Results in the order of `values`, at most one more than threads ahead."""
+  num_threads = min(os.cpu_count() or 1, _MAX_THREADS) if is_bounded else 1
   with futures.ThreadPoolExecutor(num_threads) as pool:
     ahead = collections.deque()
-    for value in values:
-      ahead.append(pool.submit(function, value))
+    for batch in example_batches(examples):
+      ahead.append((batch, pool.submit(convert, batch)))
       if len(ahead) > num_threads:
-        yield ahead.popleft().result()
-    while ahead:
-      yield ahead.popleft().result()
+        done, windows = ahead.popleft()
+        yield done, windows.result()
+    for done, windows in ahead:
+      yield done, windows.result()
 
 
 def _num_characters(example):
   return len(example.question) + len(example.context)
 
 
-def _first_answer(example):
-  if example.is_impossible or not example.answers:
-    return "", -1
-  return example.answers[0].text, example.answers[0].char_start
-
-
 def _utf8(texts):
-  # dtype=object: NumPy would cut trailing zero bytes of its own string type.
+  # dtype=object: NumPy's own string type would cut trailing zero bytes.
   array = np.empty(len(texts), object)
   array[:] = [encodable(text).encode("utf-8") for text in texts]
   return array

@@ -1,26 +1,27 @@
-"""What the windows of a head are labelled with."""
+"""What the windows of a head are labelled with; the labels of a span head."""
 
 import dataclasses
 from collections.abc import Callable
 
+from bert_span.text.answer_positions import NO_TOKEN
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WindowLabels:
-  """The labels that a head learns from.
+  """The labels that a head is trained on.
 
   Attributes:
-    head: name of the head, by which records say whom they are for.
-    window_labels: names of the labels of a window, each int32 [windows].
-    token_labels: dict of the name of a token's labels, each float32
-      [windows, seq_length, values], to their number of values.
+    head: name of the head, which is saved with records.
+    window_labels: names of the labels that are int32 [windows].
+    token_labels: dict of name to number of values, of the labels that are
+      float32 [windows, seq_length, values].
     label: function of a list of `SquadExample`, all their windows (a dict of
-      arrays, see `SlidingWindows`) and annotator_labels. It gives the dict of
-      the labels, and bool [windows], False where a question cannot be trained
-      on, since its answer has no token.
-    has_answer: function of `PackedWindows` to bool [windows], whether a window
-      holds a part of an answer.
+      arrays, see `SlidingWindows`) and annotator_labels. Returns the dict of
+      labels, and bool [windows], False if the answer has no token.
+    has_answer: function of `PackedWindows` that returns bool [windows], whether
+      a window contains a part of an answer.
     is_answerable: function of a `SquadExample`.
-    every_annotator: learn from all annotators; else from the first answer,
+    every_annotator: train on all annotators; otherwise on the first answer,
       which the preprocessor locates in the windows.
   """
 
@@ -36,3 +37,26 @@ class WindowLabels:
   def names(self):
     """Names of all labels, those of windows first."""
     return (*self.window_labels, *self.token_labels)
+
+
+_POSITIONS = ("start_positions", "end_positions")
+
+
+def _label_spans(examples, windows, annotator_labels):
+  del examples, annotator_labels  # The preprocessor has located the answers.
+  labels = {name: windows[name] for name in _POSITIONS}
+  return labels, windows["end_positions"] != NO_TOKEN
+
+
+# start_positions, end_positions: see `AnswerPositions`.
+SPAN_LABELS = WindowLabels(
+  head="span",
+  window_labels=_POSITIONS,
+  token_labels={},
+  label=_label_spans,
+  has_answer=lambda windows: windows.labels["end_positions"] > 0,
+  is_answerable=lambda example: (
+    bool(example.answers) and not example.is_impossible
+  ),
+  every_annotator=False,
+)

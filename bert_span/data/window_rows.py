@@ -1,10 +1,10 @@
-"""Windows as rows for people and other programs: JSON values, no padding."""
+"""Windows as rows of JSON values, without padding."""
 
 from bert_span.data.window_batches import window_batches
 
 
 def window_rows(examples, preprocessor, labels=None, annotator_labels="soft"):
-  """Converts examples to one row a window, a batch of examples at a time.
+  """Converts examples to one row a window.
 
   Example: of a window "[CLS] who ? [SEP] ada [SEP]", in training, a row reads
 
@@ -15,22 +15,10 @@ def window_rows(examples, preprocessor, labels=None, annotator_labels="soft"):
        "token_char_spans": [null, null, null, null, [0, 3], null],
        "max_context": [0, 0, 0, 0, 1, 0]}
 
-  Args:
-    examples: sequence of `SquadExample`.
-    preprocessor: `SpanPreprocessor`.
-    labels: `WindowLabels` to label the windows with; None leaves start_position
-      and end_position None.
-    annotator_labels: see `tag_labels`.
-
-  Yields:
-    Dicts of what JSON holds, in the order of `examples`. Positions index the
-    window and are inclusive, (0, 0) where it does not hold the answer, (-1, -1)
-    where the answer has no token, which is not trained on; token_char_spans
-    are half-open offsets into the context in characters, None for what is no
-    token of it. B/I/O labels replace the positions by tag_labels: [share of B,
-    of I, of O] of every token of the passage, None for others, and None
-    everywhere where no annotator's answer has a token. A passage without
-    tokens has no row.
+  Without `WindowLabels` the positions are None. B/I/O labels replace them by
+  tag_labels, the shares of B, I and O of each token of the passage, None for
+  other tokens and for examples without labels. token_char_spans are half-open
+  offsets into the context in characters, None outside the passage.
   """
   with_answers = labels is not None and not labels.every_annotator
   for batch, windows in window_batches(examples, preprocessor, with_answers):

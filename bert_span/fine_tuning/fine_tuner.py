@@ -5,7 +5,7 @@ import os
 
 import keras
 
-from bert_span.data.labelled_windows import left_out_lines, make_training_set
+from bert_span.data.labelled_windows import label_windows
 from bert_span.data.length_buckets import BucketedBatches
 from bert_span.fine_tuning.distillation import (
   SOFT_LABELS_FILE,
@@ -66,9 +66,9 @@ def fine_tune(
 
 
 def training_set_of(extractor, examples, options, has_teachers=False):
-  """The `TrainingSet` that `fine_tune` makes of its examples."""
+  """The `LabelledWindows` that `fine_tune` makes of its examples."""
   options.num_train_steps(len(examples))  # Too few are told before the work.
-  return make_training_set(
+  return label_windows(
     examples,
     extractor.preprocessor,
     extractor.head.labels,
@@ -92,7 +92,7 @@ def fine_tune_on(
 
   Args:
     extractor: see `fine_tune`.
-    training_set: `TrainingSet` of the extractor's head and window options.
+    training_set: `LabelledWindows` of the extractor's head and window options.
     options: see `fine_tune`.
     output_dir: see `fine_tune`.
     callbacks: see `fine_tune`.
@@ -123,11 +123,11 @@ def fine_tune_on(
   num_train_steps = options.num_train_steps(training_set.num_examples)
   num_warmup_steps = options.num_warmup_steps(num_train_steps)
   batches = batches_of(extractor, training_set, options)
-  for line in left_out_lines(training_set.left_out):
+  for line in training_set.skipped.lines():
     log_line(line)
   log_line(
     f"{training_set.num_examples} examples, {len(windows)} windows "
-    f"({windows.num_answerless} without an answer), "
+    f"({windows.num_without_answer} without an answer), "
     f"{batches.mean_padded_length():.0f} WordPieces a window with padding, "
     f"{num_train_steps} steps of {options.train_batch_size} windows, "
     f"{num_warmup_steps} of them warm-up."
@@ -182,7 +182,7 @@ def _unsummed_embeddings(model, options):
 
 
 def _with_teachers(extractor, training_set, loss, options, teachers, path):
-  """The `TrainingSet` with soft labels, and the loss of both kinds."""
+  """The `LabelledWindows` with soft labels, and the loss of both kinds."""
   check_teachers(extractor, teachers)
   log_line(f"Learning also from {', '.join(teachers)}.")
   temperature = options.distillation_temperature

@@ -10,7 +10,7 @@ from bert_span.answers.files.prediction_files import (
   json_entry,
   write_prediction_files,
 )
-from bert_span.data.span_labels import SPAN_LABELS
+from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.heads.answer_head import (
   PLACE_GUIDE,
   AnswerHead,

@@ -17,7 +17,7 @@ from bert_span.reporting.terminal_passage import (
 )
 from bert_span.squad.example import SquadExample
 from bert_span.tflite.file import is_tflite
-from bert_span.tflite.tflite_text_extractor import open_tflite
+from bert_span.tflite.tflite_extractor import open_tflite
 
 # Characters of a passage up to which a single question is answered sooner op by
 # op than by a graph, which takes two seconds to trace.

@@ -1,4 +1,4 @@
-"""From a trained model to a checked TFLite file with its report."""
+"""Exports a trained model to a checked TFLite file with a report."""
 
 import dataclasses
 import hashlib
@@ -6,11 +6,8 @@ import importlib.metadata
 import os
 import sys
 
-import numpy as np
-
 import bert_span
 from bert_span.answers.scoring.official_scores import official_scores
-from bert_span.data.window_batches import example_arrays
 from bert_span.extractor import SpanExtractor
 from bert_span.jobs.saved_model_export import sample_examples
 from bert_span.presets.span_config import span_config
@@ -21,32 +18,36 @@ from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_text_atomically,
 )
-from bert_span.tflite import conversion as tflite_conversion
-from bert_span.tflite import tflite_verification
-from bert_span.tflite.conversion import ConversionOptions
+from bert_span.tflite.conversion import convert, convert_with_tokenizer
 from bert_span.tflite.metadata import ModelInfo, with_metadata
 from bert_span.tflite.runner import runtime_name
-from bert_span.tflite.summary import report_text
 from bert_span.tflite.text_graph.tokenizer_agreement import compare_tokenizers
-from bert_span.tflite.tflite_text_extractor import open_tflite
+from bert_span.tflite.tflite_extractor import open_tflite
+from bert_span.tflite.verification import verify
 
 _PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
-_CALIBRATION_WINDOWS = 64
+_QUANTIZATIONS = ("none", "float16", "dynamic")
+_MEGABYTE = 1e6
 
 
 @dataclasses.dataclass(frozen=True)
 class TFLiteOptions:
-  """What to write, and what must hold.
+  """What to write, and which checks it must pass.
 
   Attributes:
-    quantization: see `ConversionOptions`.
-    dynamic_length: take windows of any length up to max_seq_length, and not
-      only of that one.
-    max_f1_drop: refuse a file whose F1 on the evaluated questions is below the
-      model's by more than this, in points; None takes any.
-    info: `ModelInfo`; None has a name and a version only.
-    with_tokenizer: take strings and give places in bytes, with tokenizer and
-      windows inside; for span heads, by custom ops of tensorflow-text.
+    quantization: "none" for float32, "float16" for half the size, "dynamic" for
+      8-bit weights, a quarter of the size.
+    dynamic_length: accept windows of any length up to max_seq_length instead of
+      that length only.
+    max_f1_drop: write no file whose F1 on the evaluated questions is lower than
+      that of the model by more than this, in points; None for no limit.
+    info: `ModelInfo`; None for a name and a version only.
+    with_tokenizer: accept strings and return byte offsets: tokenizer, windows
+      and decoding are in the file. For span heads; needs custom ops of
+      tensorflow-text.
+
+  Raises:
+    ValueError: there is no such quantization.
   """
 
   quantization: str = "none"
@@ -54,6 +55,13 @@ class TFLiteOptions:
   max_f1_drop: float | None = None
   info: ModelInfo | None = None
   with_tokenizer: bool = False
+
+  def __post_init__(self):
+    if self.quantization not in _QUANTIZATIONS:
+      raise ValueError(
+        f"quantization must be one of {', '.join(_QUANTIZATIONS)}. "
+        f"Received: {self.quantization!r}."
+      )
 
 
 def export_model(
@@ -63,137 +71,96 @@ def export_model(
   window_options=None,
   decoder_options=None,
   evaluate_file=None,
-  calibration_file=None,
 ):
   """Exports a model directory and prints the report.
 
-  Args:
-    model: what `SpanExtractor.from_preset` takes.
-    path, options: see `export_tflite`.
-    window_options: `WindowOptions`; None for the model's.
-    decoder_options: those of the model's head; None for the model's.
-    evaluate_file: SQuAD file to score model and file on, or None.
-    calibration_file: SQuAD file whose first windows set the ranges of int8.
-
-  Raises:
-    OSError: a file cannot be read.
-    ValueError: see `export_tflite`; or there is no such model.
+  model, window_options and decoder_options are those of
+  `SpanExtractor.from_preset`, evaluate_file is a SQuAD file to score model and
+  file on, or None.
   """
   evaluated = read_squad(evaluate_file) if evaluate_file else None
-  calibration = None
-  if calibration_file:
-    examples = read_squad(calibration_file).examples
-    # Every question has a window at least.
-    calibration = list(examples[:_CALIBRATION_WINDOWS])
-  report = export_tflite(
-    SpanExtractor.from_preset(model, window_options, decoder_options),
-    path,
-    options,
-    evaluated,
-    calibration,
-    source=model,
-  )
+  extractor = SpanExtractor.from_preset(model, window_options, decoder_options)
+  report = export_tflite(extractor, path, options, evaluated, model)
   print(report_text(report), end="")
   print(f"Written: {path}", file=sys.stderr)
 
 
-def export_tflite(
-  extractor, path, options=None, evaluated=None, calibration=None, source=None
-):
-  """Writes a TFLite file that was checked under another name before.
-
-  Beside it are written its report, PATH.json and PATH.txt.
+def export_tflite(extractor, path, options=None, evaluated=None, source=None):
+  """Writes a TFLite file and its report, PATH.json and PATH.txt.
 
   Args:
-    extractor: the `SpanExtractor`, with the options that the file shall have.
-    path: the file to write, ending with .tflite; an old one is replaced.
+    extractor: the `SpanExtractor`, with the options that the file will have.
+    path: local file, ending with .tflite; an old one is replaced.
     options: `TFLiteOptions`.
-    evaluated: `SquadFile` whose questions model and file answer and are scored
-      on; None for none.
-    calibration: list of `SquadExample` whose windows set the ranges of int8.
-    source: directory the model was loaded from; the report tells what stands
-      there about its training. None where there is none.
+    evaluated: `SquadFile` that model and file are scored on, or None.
+    source: directory of the model, whose training the report describes, or
+      None.
 
   Returns:
     The report, a dict.
 
   Raises:
-    ValueError: the file fails a check; it is then not written, and an old one
-      and its report stay.
+    ValueError: the file fails a check. It is not written, and an old one
+      remains with its report.
   """
   options = options or TFLiteOptions()
-  content = tflite_content(extractor, options, calibration)
-  with open_atomically(path, binary=True) as file:
-    file.write(content)
-    file.flush()
-    verify = tflite_verification.verify
-    if options.with_tokenizer:
-      verify = tflite_verification.verify_with_tokenizer
-    samples = sample_examples()
-    verified = verify(file.name, extractor, samples, options.quantization)
-    scores = None
-    if evaluated is not None:
-      scores = _scores(file.name, extractor, evaluated)
-      check_f1_drop(scores, options.max_f1_drop)
+  content = tflite_content(extractor, options)
+  samples = sample_examples()
+  try:
+    with open_atomically(path, binary=True) as file:
+      file.write(content)
+      file.flush()
+      verified = verify(file.name, extractor, samples, options.quantization)
+      scores = None
+      if evaluated is not None:
+        scores = _scores(file.name, extractor, evaluated)
+        check_f1_drop(scores, options.max_f1_drop)
+  except ValueError as error:
+    raise ValueError(f"{path} is not written. {error}") from error
   report = {
     "file": os.path.basename(path),
     "sha256": hashlib.sha256(content).hexdigest(),
-    "options": {**dataclasses.asdict(options), **_text_options(extractor)},
+    "options": {
+      **dataclasses.asdict(options),
+      "head": extractor.head.name,
+      "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
+      **dataclasses.asdict(extractor.window_options),
+      **dataclasses.asdict(extractor.decoder_options),
+    },
     "verification": dataclasses.asdict(verified),
-    "tokenizer": _tokenizer_figures(extractor, options, samples, evaluated),
+    "tokenizer": _tokenizer_agreement(extractor, options, samples, evaluated),
     "evaluation": scores,
     "training": training_run(source) if source else {},
-    "versions": _versions(options),
+    "versions": {
+      "bert_span": bert_span.__version__,
+      **{name: importlib.metadata.version(name) for name in _PACKAGES},
+      "runtime": runtime_name(options.with_tokenizer),
+    },
   }
   write_json_atomically(f"{path}.json", report)
   write_text_atomically(f"{path}.txt", report_text(report))
   return report
 
 
-def check_f1_drop(scores, max_f1_drop):
-  """Refuses scores that are too far below the model's.
-
-  Args:
-    scores: dict with f1_drop, in points.
-    max_f1_drop: see `TFLiteOptions`.
-
-  Raises:
-    ValueError: the drop is larger, or not a number.
-  """
-  # The negation also refuses NaN.
-  if max_f1_drop is not None and not scores["f1_drop"] <= max_f1_drop:
-    raise ValueError(
-      f"The TFLite file's F1 is {scores['f1_drop']:.2f} points below the "
-      f"model's on {scores['num_questions']} questions, and at most "
-      f"{max_f1_drop:.2f} are allowed (--max_f1_drop). It is not written."
-    )
-
-
-def tflite_content(extractor, options, calibration=None):
-  """The bytes of a TFLite file, not yet checked.
-
-  Args:
-    extractor, options, calibration: see `export_tflite`.
-
-  Returns:
-    bytes.
-  """
-  windows = extractor.window_options
-  seq_length = None if options.dynamic_length else windows.max_seq_length
-  conversion = ConversionOptions(seq_length, options.quantization)
-  if options.with_tokenizer:
-    check_head(extractor)
-    content = tflite_conversion.convert_with_tokenizer(
+def tflite_content(extractor, options):
+  """Returns the bytes of a TFLite file, which is not checked yet."""
+  windows, served = extractor.window_options, extractor.head.served
+  if not options.with_tokenizer:
+    length = None if options.dynamic_length else windows.max_seq_length
+    content = convert(extractor.model, length, options.quantization)
+  elif extractor.head.scores_ends:
+    content = convert_with_tokenizer(
       extractor.model,
       extractor.preprocessor,
       extractor.decoder_options,
-      conversion,
+      options.dynamic_length,
+      options.quantization,
     )
   else:
-    content = tflite_conversion.convert(
-      extractor.model,
-      conversion,
-      _calibration_windows(extractor, calibration) if calibration else None,
+    raise ValueError(
+      "A TFLite file with a tokenizer decodes span heads only. Received a "
+      f"model with a {extractor.head.name} head. Omit --with_tokenizer, and "
+      "decode the logits as described in export/TFLITE.md."
     )
   tokenizer = extractor.preprocessor.tokenizer
   config = span_config(
@@ -214,46 +181,71 @@ def tflite_content(extractor, options, calibration=None):
     tokenizer.vocabulary,
     config,
     options.with_tokenizer,
-    extractor.head.served.logits_guide,
+    {**served.guide, **served.logits_guide},
   )
 
 
-def check_head(extractor):
-  """Refuses a model whose answers cannot be decoded within a TFLite file.
-
-  Args:
-    extractor: the `SpanExtractor`.
-
-  Raises:
-    ValueError: it has no span head.
-  """
-  if not extractor.head.scores_ends:
+def check_f1_drop(scores, max_f1_drop):
+  """Raises ValueError if f1_drop, in points, exceeds max_f1_drop or is NaN."""
+  if max_f1_drop is not None and not scores["f1_drop"] <= max_f1_drop:
     raise ValueError(
-      "A TFLite file with its tokenizer inside decodes span heads only. "
-      f"Received a model with a {extractor.head.name} head: leave out "
-      "--with_tokenizer, and decode its logits as export/TFLITE.md says."
+      f"Its F1 is {scores['f1_drop']:.2f} points below that of the model on "
+      f"{scores['num_questions']} questions. At most {max_f1_drop:.2f} points "
+      "are allowed (--max_f1_drop)."
     )
 
 
-def _calibration_windows(extractor, examples):
-  """A function that yields the first windows of some questions, padded."""
-  length = extractor.window_options.max_seq_length
-  windows = extractor.preprocessor(example_arrays(examples))
-  names = ("input_ids", "input_mask", "segment_ids")
+def report_text(report):
+  """Returns the report of `export_tflite` as a short text."""
+  options, checked = report["options"], report["verification"]
+  tokenizer, scores = report["tokenizer"], report["evaluation"]
+  length = options["max_seq_length"]
+  sample = (
+    "on a sample passage"
+    if options["with_tokenizer"]
+    else f"at {length} WordPieces"
+  )
+  lines = [
+    f"{report['file']}, sha256 {report['sha256']}",
+    "",
+    f"head:            {options['head']}",
+    f"quantization:    {options['quantization']}",
+    f"length:          {'1 to ' if options['dynamic_length'] else ''}{length} "
+    "WordPieces",
+    f"size:            {checked['size_bytes'] / _MEGABYTE:.1f} MB",
+    f"peak arena:      {checked['peak_arena_bytes'] / _MEGABYTE:.1f} MB "
+    f"{sample}, TFLite's own kernels",
+    f"equal answers:   {checked['num_equal']} of {checked['num_questions']} "
+    "sample questions",
+    f"largest difference of their scores: {checked['largest_difference']:.2g}",
+  ]
+  if tokenizer:
+    different = tokenizer["capital_sigma"] + tokenizer["other"]
+    lines.append(
+      f"tokenizer inside: {different} of {tokenizer['num_texts']} texts "
+      f"({tokenizer['num_tokens']} WordPieces) differ from bert_span's: "
+      f"{tokenizer['capital_sigma']} by a capital sigma at the end of a word, "
+      f"{tokenizer['other']} otherwise"
+    )
+  if scores:
+    lines.append(
+      f"F1 on {scores['data']}: {scores['file']['f1']:.2f}, the model "
+      f"{scores['model']['f1']:.2f} ({scores['num_questions']} questions, "
+      f"{scores['equal_answers']} equal answers)"
+    )
+  else:
+    lines.append("F1:              not measured (--evaluate_file)")
+  for title, values in (
+    ("ops:             ", checked["ops"]),
+    ("made with:       ", report["versions"]),
+  ):
+    pairs = (f"{name} {value}" for name, value in values.items())
+    lines.append(title + ", ".join(pairs))
+  return "\n".join(lines) + "\n"
 
-  def padded():
-    for row in range(min(len(windows["input_ids"]), _CALIBRATION_WINDOWS)):
-      values = np.zeros([len(names), 1, length], np.int32)
-      for value, name in zip(values, names, strict=True):
-        ids = windows[name][row].numpy()
-        value[0, : len(ids)] = ids
-      yield values
 
-  return padded
-
-
-def _tokenizer_figures(extractor, options, samples, evaluated):
-  """How the tokenizer inside agrees with ours; None where there is none."""
+def _tokenizer_agreement(extractor, options, samples, evaluated):
+  """Differences of the tokenizer in the file; None if there is none."""
   if not options.with_tokenizer:
     return None
   examples = [*samples, *(evaluated.examples if evaluated else ())]
@@ -273,34 +265,17 @@ def _scores(path, extractor, evaluated):
     extractor.decoder_options,
     head=extractor.head,
   )
-  texts = [
+  of_model, of_file = (
     {p.qas_id: p.text for p in answerer.predict(examples)}
     for answerer in (extractor, candidate)
-  ]
-  of_model, of_file = (official_scores(evaluated, answers) for answers in texts)
-  equal = sum(texts[0][name] == text for name, text in texts[1].items())
+  )
+  model_scores = official_scores(evaluated, of_model)
+  file_scores = official_scores(evaluated, of_file)
   return {
     "data": os.path.basename(evaluated.path),
     "num_questions": len(examples),
-    "equal_answers": equal,
-    "model": of_model,
-    "file": of_file,
-    "f1_drop": of_model["f1"] - of_file["f1"],
-  }
-
-
-def _text_options(extractor):
-  return {
-    "head": extractor.head.name,
-    "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
-    **dataclasses.asdict(extractor.window_options),
-    **dataclasses.asdict(extractor.decoder_options),
-  }
-
-
-def _versions(options):
-  return {
-    "bert_span": bert_span.__version__,
-    **{name: importlib.metadata.version(name) for name in _PACKAGES},
-    "runtime": runtime_name(options.with_tokenizer),
+    "equal_answers": sum(of_model[name] == of_file[name] for name in of_file),
+    "model": model_scores,
+    "file": file_scores,
+    "f1_drop": model_scores["f1"] - file_scores["f1"],
   }

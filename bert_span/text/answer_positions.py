@@ -1,31 +1,30 @@
-"""Where an answer given in characters stands in tokens and windows."""
+"""Character offsets of answers to positions in windows."""
 
 import keras
 import tensorflow as tf
 
-# As run_squad: what separates the words of a passage. Other white space, such
-# as a no-break space, stays inside a word.
+# As run_squad: only these separate the words of a passage. Other white space,
+# such as a no-break space, is part of a word.
 _WORD_SEPARATORS = (" ", "\t", "\r", "\n", "\u202f")
 
-# The label of every window of an answer that has no token in its passage.
+# The position of an answer that has no token in its passage.
 NO_TOKEN = -1
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class AnswerPositions(keras.layers.Layer):
-  """Finds the start and end position of answers in their windows.
+  """Finds the start and end positions of answers in their windows.
 
-  Annotators mark characters; the original first widens the answer to whole
-  words, then narrows it to the first run of tokens within them that equals the
-  answer's own tokens. With the context "The leader was John Smith (1895-1943)."
-  and the answer "1895", the word is "(1895-1943)." with the tokens
-  ( 1895 - 1943 ) . and the answer becomes the token 1895. Where no run equals
-  ("Japan" in "Japanese", one token) the whole words stay.
+  Annotators mark characters. As in run_squad, the answer is first widened to
+  whole words, then narrowed to the first run of tokens in them that equals the
+  tokens of the answer. In "The leader was John Smith (1895-1943)." the answer
+  "1895" is widened to "(1895-1943).", the tokens ( 1895 - 1943 ) . and narrowed
+  to 1895. If no run is equal ("Japan" in "Japanese", one token), the whole
+  words remain.
 
-  An answer that a window does not hold whole gets (0, 0), its [CLS]. An answer
-  whose words have no token at all (a lone zero-width space) gets (-1, -1)
-  everywhere: there is nothing to point at. The original labels it from the
-  token after it to the token before it.
+  A window that does not contain the whole answer gets (0, 0), its [CLS]. An
+  answer whose words have no token (a lone zero-width space) gets (-1, -1) in
+  all windows; run_squad labels it from the token after it to the one before.
 
   Source: google-research/bert, run_squad.py, read_squad_examples,
   convert_examples_to_features and _improve_answer_span.
@@ -39,17 +38,15 @@ class AnswerPositions(keras.layers.Layer):
     """Labels windows.
 
     Args:
-      windows: what `SlidingWindows` gives.
+      windows: output of `SlidingWindows`.
       context_texts: string [batch].
       context: `Tokens` of the passages.
-      answer_ids: int32 ragged [batch, tokens] of the answers' own texts.
+      answer_ids: int32 ragged [batch, tokens] of the answer texts.
       answers: dict of int32 [batch]: answer_char_start and answer_char_end,
-        half-open offsets into the passage in characters; both -1 where there
-        is no answer.
+        half-open offsets into the passage in characters, both -1 for no answer.
 
     Returns:
-      start_positions, end_positions: int32 [windows], inclusive; (0, 0) where
-      a window does not hold the answer, (-1, -1) where the answer has no token.
+      start_positions, end_positions: int32 [windows], inclusive.
     """
     has_answer = answers["answer_char_start"] >= 0
     first, last = _whole_words(context_texts, context, answers)
@@ -75,78 +72,62 @@ class AnswerPositions(keras.layers.Layer):
 
 
 def _whole_words(context_texts, context, answers):
-  """The tokens of the words that an answer touches.
+  """Returns the first and last token of the words that an answer overlaps.
 
-  Returns:
-    first, last: int32 [batch], tokens of each passage, inclusive. Where the
-    words have no tokens (a lone zero-width character) last is first - 1.
+  Both are int32 [batch], inclusive; last is first - 1 if there is no token.
   """
-  word_index = _word_index(context_texts)  # [batch, characters]
-  last_character = tf.maximum(answers["answer_char_end"] - 1, 0)
-  first_word = _char_gather(word_index, answers["answer_char_start"])
-  last_word = _char_gather(word_index, last_character)
+  words, text_starts = _words(context_texts)
   row = tf.cast(context.ids.value_rowids(), tf.int32)
-  text_start = tf.cast(word_index.row_starts(), tf.int32)
   token_word = tf.gather(
-    word_index.values, tf.gather(text_start, row) + context.char_starts.values
+    words, tf.gather(text_starts, row) + context.char_starts.values
   )
-  num_texts = tf.size(context_texts)
+  num_characters = tf.size(words)
+  words = tf.concat([words, [0]], 0)  # an empty passage may be the last one
+
+  def word_at(char_index):
+    index = text_starts + tf.maximum(char_index, 0)
+    return tf.gather(words, tf.minimum(index, num_characters))
 
   def count(tokens):
     return tf.math.unsorted_segment_sum(
-      tf.cast(tokens, tf.int32), row, num_texts
+      tf.cast(tokens, tf.int32), row, tf.size(context_texts)
     )
 
+  first_word = word_at(answers["answer_char_start"])
+  last_word = word_at(answers["answer_char_end"] - 1)
   first = count(token_word < tf.gather(first_word, row))
   last = count(token_word <= tf.gather(last_word, row)) - 1
   return first, last
 
 
-def _word_index(texts):
-  """int32 ragged [batch, characters]: the word each character belongs to.
+def _words(texts):
+  """Numbers the words of all texts; a separator belongs to the word before.
 
-  A separator belongs to the word before it, and to -1 at the beginning.
+  Returns:
+    words: int32 [characters of all texts], ascending.
+    text_starts: int32 [batch], the first character of each text.
   """
   code_points = tf.strings.unicode_decode(texts, "UTF-8")
   is_separator = tf.reduce_any(
     [code_points.values == ord(separator) for separator in _WORD_SEPARATORS],
     axis=0,
   )
-  lengths = code_points.row_lengths()
-  text_starts = tf.boolean_mask(code_points.row_starts(), lengths > 0)
-  num_characters = tf.size(is_separator, out_type=tf.int64)
-  is_first = tf.scatter_nd(
+  text_starts = tf.cast(code_points.row_starts(), tf.int32)
+  num_characters = tf.size(is_separator)
+  begins_text = tf.scatter_nd(
     text_starts[:, tf.newaxis],
-    tf.ones_like(text_starts, tf.bool),
-    [num_characters],
-  )
-  after = tf.concat([[True], is_separator[:-1]], 0)[:num_characters]
-  begins = tf.cast(~is_separator & (is_first | after), tf.int32)
-  words = tf.cumsum(begins)
-  before = tf.cumsum(begins, exclusive=True)
-  before = tf.repeat(tf.gather(before, text_starts), lengths[lengths > 0])
-  return code_points.with_values(words - before - 1)
-
-
-def _char_gather(ragged, char_index):
-  """ragged[i, char_index[i]], -1 where the text has no such character."""
-  lengths = tf.cast(ragged.row_lengths(), tf.int32)
-  valid = (char_index >= 0) & (char_index < lengths)
-  index = tf.cast(ragged.row_starts(), tf.int32) + char_index
-  values = tf.concat([ragged.values, [-1]], 0)
-  return tf.where(valid, tf.gather(values, tf.where(valid, index, 0)), -1)
+    tf.ones_like(text_starts),
+    [num_characters + 1],  # empty texts may begin at the end
+  )[:-1]
+  follows = tf.concat([[True], is_separator[:-1]], 0)[:num_characters]
+  begins = ~is_separator & ((begins_text > 0) | follows)
+  return tf.cumsum(tf.cast(begins, tf.int32)), text_starts
 
 
 def _improve_span(first, last, context_ids, answer_ids):
-  """Narrows spans to their first run of tokens that equals the answer's.
+  """Narrows spans to the first run of tokens that equals the answer.
 
-  Args:
-    first, last: int32 [batch], tokens of each passage, inclusive.
-    context_ids: int32 ragged [batch, tokens].
-    answer_ids: int32 ragged [batch, answer tokens].
-
-  Returns:
-    first, last: int32 [batch]; unchanged where nothing equals.
+  first, last, int32 [batch], remain as they are if no run is equal.
   """
   length = tf.cast(answer_ids.row_lengths(), tf.int32)
   num_starts = tf.where(
@@ -170,25 +151,18 @@ def _improve_span(first, last, context_ids, answer_ids):
 
 
 def _equal_runs(a_starts, b_starts, lengths, a_values, b_values):
-  """Which runs of `a_values` equal their run of `b_values`.
+  """Returns the pairs of runs whose tokens are equal.
 
-  Token by token, for all pairs of runs at once, and only for those that were
-  equal so far: a passage without blanks is one word of as many starts as it has
-  tokens, and a table of starts times tokens could take gigabytes.
-
-  Args:
-    a_starts, b_starts, lengths: int32 [pairs], lengths at least 1.
-    a_values, b_values: int32 [all tokens].
-
-  Returns:
-    int32 [equal pairs], ascending indices of pairs.
+  Compares the k-th tokens of all pairs that are equal so far, k = 0, 1, ... A
+  passage without spaces is one word with as many starts as tokens: a table of
+  starts times tokens could take gigabytes. lengths, [pairs], are at least 1.
   """
 
   def is_open(k, pair):
     return (k < tf.reduce_max(lengths)) & (tf.size(pair) > 0)
 
   def compare(k, pair):
-    # The last token again for those that end earlier.
+    # Shorter runs compare their last token again.
     at = tf.minimum(k, tf.gather(lengths, pair) - 1)
     equal = tf.equal(
       tf.gather(a_values, tf.gather(a_starts, pair) + at),
@@ -206,7 +180,7 @@ def _equal_runs(a_starts, b_starts, lengths, a_values, b_values):
 
 
 def _ranges(lengths):
-  """Concatenates range(n) for each n: which range, and the value in it.
+  """Concatenates range(n) for each n, and the index of each range.
 
   lengths [2, 0, 3] gives ([0, 0, 2, 2, 2], [0, 1, 0, 1, 2]).
   """

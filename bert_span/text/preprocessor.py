@@ -1,4 +1,4 @@
-"""From strings to the windows that the encoder reads."""
+"""Strings to windows: the preprocessing layer of a span model."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ from bert_span.text.windows import SlidingWindows
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class SpanPreprocessor(keras.layers.Layer):
-  """Questions and passages to windows, with labels where answers are given.
+  """Converts questions and passages to windows, labelled if answers are given.
 
   Example:
 
@@ -53,7 +53,7 @@ class SpanPreprocessor(keras.layers.Layer):
     self.answer_positions = AnswerPositions()
 
   def __call__(self, inputs):
-    # Keras takes tensors and arrays, and no lists of Python strings.
+    # Keras accepts tensors and arrays, not lists of Python strings.
     inputs = {
       name: tf.constant(values) if isinstance(values, list) else values
       for name, values in inputs.items()
@@ -61,14 +61,14 @@ class SpanPreprocessor(keras.layers.Layer):
     return super().__call__(inputs)
 
   def call(self, inputs):
-    """Makes the windows of a batch.
+    """Returns the windows of a batch.
 
     Args:
       inputs: dict of
         question, context: string [batch].
         answer_text: string [batch], optional, and with it
         answer_char_start, answer_char_end: int32 [batch], half-open offsets
-          into the context in characters, both -1 where there is no answer.
+          into the context in characters, both -1 for no answer.
 
     Returns:
       The dict of `SlidingWindows`; with answers also start_positions and
@@ -85,15 +85,8 @@ class SpanPreprocessor(keras.layers.Layer):
     return windows
 
   def place(self, questions, contexts):
-    """Tokenizes a batch and finds out where its windows stand.
-
-    Args:
-      questions, contexts: string [batch].
-
-    Returns:
-      `PlacedWindows`.
-    """
-    # Questions about the same passage share its tokens.
+    """Returns the `PlacedWindows` of questions and contexts, string [batch]."""
+    # Each distinct passage is tokenized once.
     distinct, index = tf.unique(tf.concat([questions, contexts], 0))
     tokens = self.tokenizer(distinct)
     num_questions = tf.size(questions)
@@ -103,7 +96,7 @@ class SpanPreprocessor(keras.layers.Layer):
     )
 
   def get_config(self):
-    """Arguments that rebuild the layer."""
+    """Returns the arguments that rebuild the layer."""
     return {
       **super().get_config(),
       "vocabulary": self.tokenizer.vocabulary,
@@ -114,5 +107,5 @@ class SpanPreprocessor(keras.layers.Layer):
 
   @classmethod
   def from_config(cls, config):
-    """The layer of a `get_config`."""
+    """Rebuilds the layer of a `get_config`."""
     return cls(**{**config, "options": WindowOptions(**config["options"])})

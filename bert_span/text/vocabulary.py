@@ -7,21 +7,15 @@ import tensorflow as tf
 UNKNOWN_TOKEN = "[UNK]"
 CLS_TOKEN = "[CLS]"
 SEP_TOKEN = "[SEP]"
-_REQUIRED_TOKENS = (UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN)
 
 
 def load_vocabulary(path):
-  """Reads a vocabulary file of BERT.
+  """Returns the list of tokens in a vocab.txt, local or remote.
 
-  Args:
-    path: local or any `tf.io.gfile` path of a vocab.txt.
-
-  Returns:
-    List of tokens; the index in the list is the id. Lines are stripped of
-    surrounding white space, as run_squad's load_vocab does.
+  Lines are stripped of surrounding white space, as in run_squad's load_vocab.
 
   Raises:
-    ValueError: the file is missing, not UTF-8, or no vocabulary of BERT.
+    ValueError: the file is missing, not UTF-8, or not a BERT vocabulary.
   """
   if not tf.io.gfile.exists(path):
     raise ValueError(
@@ -43,16 +37,12 @@ def load_vocabulary(path):
 
 
 def check_vocabulary(tokens, source="the vocabulary"):
-  """Refuses a list of tokens that BERT cannot be used with.
+  """Raises ValueError if a special token is missing or a token is repeated.
 
-  Args:
-    tokens: list of strings.
-    source: what to call it in the message, usually its path.
-
-  Raises:
-    ValueError: a special token is missing or a token stands there twice.
+  `source`, usually the path, is what the message calls the vocabulary.
   """
-  missing = [token for token in _REQUIRED_TOKENS if token not in tokens]
+  required = (UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN)
+  missing = [token for token in required if token not in tokens]
   if missing:
     raise ValueError(
       f"{source} lacks {', '.join(missing)} among its {len(tokens)} tokens. "
@@ -62,19 +52,12 @@ def check_vocabulary(tokens, source="the vocabulary"):
     seen = set()
     twice = next(t for t in tokens if t in seen or seen.add(t))
     raise ValueError(
-      f"{source} holds the token {twice!r} more than once, so its id is not "
-      "defined. Remove the repetition (and check that the file belongs to "
-      "the checkpoint)."
+      f"{source} contains the token {twice!r} more than once, so its id is "
+      "ambiguous. Remove the repetition, and check that the file belongs to "
+      "the checkpoint."
     )
 
 
 def vocabulary_sha256(tokens):
-  """What tells a vocabulary from another one, whatever its file.
-
-  Args:
-    tokens: list of strings.
-
-  Returns:
-    SHA-256 of the tokens, a line each, in hexadecimal digits.
-  """
+  """Returns the SHA-256 of the tokens, one a line, in hexadecimal digits."""
   return hashlib.sha256("\n".join(tokens).encode("utf-8")).hexdigest()

@@ -1,7 +1,7 @@
-"""What is in a TFLite file: ops, tensor names, and the files packed behind it.
+"""The contents of a TFLite file: ops, tensor names and packed files.
 
-A TFLite file is a FlatBuffer. Files that belong to it (the vocabulary) follow
-as a ZIP archive, which every ZIP program finds from the file's end.
+A TFLite file is a FlatBuffer. Files that belong to it, such as the vocabulary,
+follow as a ZIP archive, which ZIP programs find from the end of the file.
 """
 
 import collections
@@ -10,114 +10,69 @@ import io
 import os
 import zipfile
 
-import flatbuffers
-from tensorflow.lite.python import schema_py_generated as schema
+from tensorflow.lite.tools import flatbuffer_utils
 
 from bert_span.presets import span_config
 
-SUFFIX = ".tflite"
 VOCABULARY_FILE = "vocab.txt"
+_SUFFIX = ".tflite"
 _IDENTIFIER = b"TFL3"
-# A date that never changes, so that equal models give equal files.
+# A constant date, so that equal models give equal files.
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
-# A model whose variables were not frozen reads them from here.
-_VARIABLE_OPS = (
-  *("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"),
-)
-_OP_NAMES = {
-  value: name
-  for name, value in vars(schema.BuiltinOperator).items()
-  if isinstance(value, int)
-}
+# Ops of a model whose weights are not in the file.
+_VARIABLE_OPS = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
+_CUSTOM = "CUSTOM:"
+_EXPORT_AGAIN = "Export the model again with export.export_tflite."
+
+pack = flatbuffer_utils.convert_object_to_bytearray
 
 
 def is_tflite(path):
-  """Whether a path names a TFLite file, by its ending."""
-  return os.fspath(path).endswith(SUFFIX)
+  """Whether a path is one of a TFLite file, by its suffix."""
+  return os.fspath(path).endswith(_SUFFIX)
 
 
 def parse(content):
-  """The FlatBuffer as Python objects.
+  """Parses bytes to a `ModelT` of TensorFlow's schema. `pack` is the inverse.
 
-  Args:
-    content: bytes of a TFLite file.
-
-  Returns:
-    `schema.ModelT` of TensorFlow's own schema.
-
-  Raises:
-    ValueError: the bytes are no TFLite file.
+  Raises ValueError if they are not a TFLite file.
   """
-  if content[4:8] != _IDENTIFIER:
-    raise ValueError(
-      "This is no TFLite file: bytes 4 to 8 are not TFL3. Received: "
-      f"{bytes(content[4:8])!r}."
-    )
-  return schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(content, 0))
-
-
-def pack(model):
-  """The bytes of a `schema.ModelT`."""
-  builder = flatbuffers.Builder(1024)
-  builder.Finish(model.Pack(builder), _IDENTIFIER)
-  return bytes(builder.Output())
+  _check_identifier(content, "The content")
+  return flatbuffer_utils.convert_bytearray_to_object(content)
 
 
 def op_counts(model):
-  """How often each op stands in the model.
-
-  Args:
-    model: `schema.ModelT`.
-
-  Returns:
-    Dict of name to count, by name; custom ops as "CUSTOM:Name".
-  """
-  counts = collections.Counter(
-    _op_name(model.operatorCodes[operator.opcodeIndex])
-    for graph in model.subgraphs
-    for operator in graph.operators
-  )
+  """Counts the ops of a `ModelT` by name; custom ops are "CUSTOM:Name"."""
+  counts = collections.Counter()
+  for graph in model.subgraphs:
+    for operator in graph.operators:
+      name = flatbuffer_utils.opcode_to_name(model, operator.opcodeIndex)
+      if name == "CUSTOM":
+        custom = model.operatorCodes[operator.opcodeIndex].customCode
+        name = _CUSTOM + custom.decode()
+      counts[name] += 1
   return dict(sorted(counts.items()))
 
 
 def check_ops(counts, custom_ops=()):
-  """Refuses ops that a runtime with TFLite's builtin ops cannot run.
-
-  Args:
-    counts: dict of `op_counts`.
-    custom_ops: names of the custom ops that may be there.
-
-  Raises:
-    ValueError: the model reads resource variables, or has other custom ops.
-  """
+  """Raises ValueError for resource variables, and for other custom ops."""
   variables = [name for name in _VARIABLE_OPS if name in counts]
   if variables:
     raise ValueError(
       f"The TFLite file reads resource variables ({', '.join(variables)}): its "
-      "weights are not in it, and it would answer NaN."
+      "weights are not in the file, and it would return NaN."
     )
-  allowed = {f"CUSTOM:{name}" for name in custom_ops}
-  custom = [
-    name
-    for name in counts
-    if name.startswith("CUSTOM:") and name not in allowed
-  ]
+  allowed = {f"{_CUSTOM}{name}" for name in custom_ops}
+  custom = {name for name in counts if name.startswith(_CUSTOM)} - allowed
   if custom:
     raise ValueError(
-      f"The TFLite file needs the ops {', '.join(custom)}, which are no "
-      "builtin ops of TFLite."
+      f"The TFLite file needs the ops {', '.join(sorted(custom))}, which are "
+      "not builtin ops of TFLite."
     )
 
 
 def with_signature_names(content):
-  """Gives the tensors of the signature the names that the signature has.
-
-  Args:
-    content: bytes of a TFLite file with one signature.
-
-  Returns:
-    bytes; a runtime that knows no signatures finds the tensors by name.
-  """
+  """Names tensors as in the only signature of a file, for older runtimes."""
   model = parse(content)
   (signature,) = model.signatureDefs
   tensors = model.subgraphs[signature.subgraphIndex].tensors
@@ -127,42 +82,22 @@ def with_signature_names(content):
 
 
 def with_files(content, files):
-  """Packs files behind a TFLite file.
-
-  Args:
-    content: bytes of a TFLite file without an archive.
-    files: dict of name to bytes.
-
-  Returns:
-    bytes.
-  """
+  """Appends files, a dict of name to bytes, to a TFLite file without any."""
   stream = io.BytesIO(content)
   with zipfile.ZipFile(stream, "a") as archive:
     for name, data in files.items():
-      # Not compressed, as the Task Library wants it.
+      # Not compressed: the Task Library requires it.
       archive.writestr(zipfile.ZipInfo(name, _ZIP_DATE), data)
   return stream.getvalue()
 
 
 def read_files(path):
-  """The files packed behind a TFLite file.
+  """Returns the files that are appended to a local TFLite file, name to bytes.
 
-  Args:
-    path: local path.
-
-  Returns:
-    Dict of name to bytes; empty where there are none.
-
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: it is no TFLite file, or a packed file is damaged.
+  Raises ValueError if it is not a TFLite file, or an appended file is damaged.
   """
   with open(path, "rb") as file:
-    if file.read(8)[4:] != _IDENTIFIER:
-      raise ValueError(
-        f"{path} is no TFLite file: bytes 4 to 8 are not TFL3. Export the "
-        "model again with export.export_tflite."
-      )
+    _check_identifier(file.read(8), path)
   if not zipfile.is_zipfile(path):
     return {}
   try:
@@ -170,63 +105,46 @@ def read_files(path):
       return {name: archive.read(name) for name in archive.namelist()}
   except zipfile.BadZipFile as error:
     raise ValueError(
-      f"{path}: the files behind the model are damaged: {error}. Copy the file "
-      "again, or export the model again."
+      f"{path}: the appended files are damaged: {error}. Copy the file again. "
+      f"{_EXPORT_AGAIN}"
     ) from error
 
 
 def read_span_config(path):
-  """What a TFLite file says about text and answers.
+  """Returns the span_config.json of a local TFLite file, a dict.
 
-  Args:
-    path: local path.
-
-  Returns:
-    Dict of span_config.json, with the key "tflite" for the file's own length
-    and quantization.
-
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: it is no TFLite file of this package.
+  The options of the file itself are in "tflite". Raises ValueError if it is not
+  a TFLite file of this package.
   """
   files = read_files(path)
   missing = {span_config.CONFIG_FILE, VOCABULARY_FILE} - set(files)
   if missing:
     raise ValueError(
-      f"{path} has no {' and no '.join(sorted(missing))} behind the model, so "
-      "its text cannot be cut into tokens. Export the model with "
-      "export.export_tflite."
+      f"{path} contains no {' and no '.join(sorted(missing))}, which are "
+      f"needed to tokenize text. {_EXPORT_AGAIN}"
     )
   name = f"{path}, {span_config.CONFIG_FILE}"
   text = files[span_config.CONFIG_FILE].decode("utf-8", "replace")
   config = span_config.parse_span_config(text, name)
   if not isinstance(config.get("tflite"), dict):
-    raise ValueError(
-      f'{name}: "tflite" is missing. Export the model with '
-      "export.export_tflite."
-    )
+    raise ValueError(f'{name}: "tflite" is missing. {_EXPORT_AGAIN}')
   return config
 
 
-def has_tokenizer(config):
-  """Whether a file takes strings, with tokenizer and windows inside.
+def read_vocabulary(path):
+  """Reads the vocabulary of a TFLite file of this package, a list of tokens."""
+  text = read_files(path)[VOCABULARY_FILE].decode("utf-8")
+  return text.removesuffix("\n").split("\n")
 
-  Args:
-    config: dict of `read_span_config`.
-  """
-  # Files of older versions do not say: they have none.
+
+def has_tokenizer(config):
+  """Whether the file of a `read_span_config` takes strings."""
+  # Files of older versions have no such field.
   return bool(config["tflite"].get("with_tokenizer", False))
 
 
 def fingerprint(content):
-  """What tells whether a model is still the one that was written.
-
-  Args:
-    content: bytes of a TFLite file without an archive.
-
-  Returns:
-    Dict of model_bytes, their number, and model_sha256.
-  """
+  """Returns the number of bytes and the SHA-256 of a model, by name."""
   return {
     "model_bytes": len(content),
     "model_sha256": hashlib.sha256(content).hexdigest(),
@@ -234,28 +152,23 @@ def fingerprint(content):
 
 
 def check_unchanged(path, config):
-  """Refuses a damaged model, which would end the process: runtimes trust it.
+  """Raises ValueError if the model is not the one of its `read_span_config`.
 
-  Args:
-    path: local path of a TFLite file.
-    config: dict of `read_span_config`.
-
-  Raises:
-    ValueError: the model is not the one that was written.
+  Runtimes do not check the file: a damaged one would end the process.
   """
   written = config["tflite"]
   with open(path, "rb") as file:
     found = fingerprint(file.read(written["model_bytes"]))
   if found["model_sha256"] != written["model_sha256"]:
     raise ValueError(
-      f"{path} is damaged: its model is not the one that was exported. Copy "
-      "the file again, or export the model again."
+      f"{path} is damaged: its model is not the exported one. Copy the file "
+      f"again. {_EXPORT_AGAIN}"
     )
 
 
-def _op_name(code):
-  if code.builtinCode == schema.BuiltinOperator.CUSTOM:
-    name = code.customCode
-    return f"CUSTOM:{name.decode() if isinstance(name, bytes) else name}"
-  # Files of old converters have the number in the old field only.
-  return _OP_NAMES[max(code.builtinCode, code.deprecatedBuiltinCode)]
+def _check_identifier(content, name):
+  if content[4:8] != _IDENTIFIER:
+    raise ValueError(
+      f"{name} is not a TFLite file: bytes 4 to 8 are not TFL3. Received: "
+      f"{bytes(content[4:8])!r}. {_EXPORT_AGAIN}"
+    )

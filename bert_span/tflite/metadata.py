@@ -1,10 +1,10 @@
-"""TFLite metadata: what a model tells the runtimes and tools that read it.
+"""TFLite metadata: descriptions for the runtimes and tools that read a model.
 
-The metadata is a FlatBuffer of its own (TensorFlow Lite's metadata schema,
-identifier M001) in a buffer of the model. It is written here field by field,
-so that no package beside flatbuffers is needed:
+The metadata is a FlatBuffer (TensorFlow Lite's metadata schema, identifier
+M001) in a buffer of the model. It is written field by field, so that no package
+but flatbuffers is needed:
 
-    field numbers of the tables, as the schema orders them
+    field numbers of the tables, in the order of the schema
     ModelMetadata       name 0, description 1, version 2, subgraph_metadata 3,
                         author 4, license 5, associated_files 6,
                         min_parser_version 7
@@ -38,35 +38,18 @@ _UNKNOWN_FILE, _VOCABULARY_FILE = 0, 5
 
 _DESCRIPTIONS = {
   "ids": "Ids of the WordPieces of [CLS] question [SEP] passage [SEP], then 0.",
-  "mask": "1 where there is a WordPiece, 0 on padding.",
-  "segment_ids": "1 on the passage and the [SEP] behind it, else 0.",
+  "mask": "1 for WordPieces, 0 for padding.",
+  "segment_ids": "1 for the passage and the [SEP] after it, otherwise 0.",
   "question": "The question, UTF-8.",
   "context": "The passage, UTF-8.",
-  "byte_start": "Where the answer begins in the passage, in bytes.",
-  "byte_end": "Behind its last byte; 0, as byte_start, for no answer.",
-  "score": "What answers are compared by: start logit + end logit, or the mean "
-  "of their probabilities.",
-  "probability": "Of the answer, among those of the n-best list.",
-  "null_odds": "Score of no answer - score of the best span; 1e6 where no span "
-  "is possible.",
-  "is_answerable": "Whether the answer is a span.",
-  "n_best_count": "Entries of the n-best list; behind them is padding.",
-  "n_best_byte_start": "As byte_start, of each entry, the best one first.",
-  "n_best_byte_end": "As byte_end, of each entry.",
-  "n_best_start_logit": "Of each entry's first token, or of [CLS].",
-  "n_best_end_logit": "Of each entry's last token, or of [CLS].",
-  "n_best_score": "As score, of each entry.",
-  "n_best_probability": "As probability, of each entry.",
+  "n_best_start_logit": "start logit of the first token, or of [CLS]",
+  "n_best_end_logit": "end logit of the last token, or of [CLS]",
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class ModelInfo:
-  """What the metadata says about the model as a whole.
-
-  Attributes:
-    name, description, version, author, license: text.
-  """
+  """What the metadata says about the model as a whole."""
 
   name: str
   description: str
@@ -76,84 +59,78 @@ class ModelInfo:
 
 
 class _Byte(NamedTuple):
-  """A field of one byte: an enum value or the type of a union."""
+  """A field of one byte: an enum value, or the type of a union."""
 
   value: int
 
 
 class _Table(NamedTuple):
-  """A table: its field numbers with str, list, `_Byte` or `_Table`."""
+  """A table: field numbers with str, list, `_Byte` or `_Table`."""
 
   fields: dict[int, Any]
 
 
 def with_metadata(
-  content, info, vocabulary, config, has_tokenizer=False, logits_guide=None
+  content, info, vocabulary, config, has_tokenizer=False, output_guide=None
 ):
-  """Adds metadata, vocab.txt and span_config.json to a TFLite file.
+  """Adds metadata, vocab.txt and span_config.json to the bytes of a file.
 
   Args:
     content: bytes of a TFLite file without them.
     info: `ModelInfo`.
     vocabulary: list of tokens, the index is the id.
-    config: dict of span_config.json with the key "tflite"; the model's bytes
-      and their hash are added to what stands there.
-    has_tokenizer: whether the graph itself cuts text into tokens; else the
-      metadata tells its reader to do so with vocab.txt.
-    logits_guide: dict of the head's logits to what they are, see
-      `ServedAnswers`.
-
-  Returns:
-    bytes.
+    config: dict of span_config.json, to which the fingerprint is added.
+    has_tokenizer: whether the graph tokenizes text. Otherwise the metadata has
+      a process unit that does so.
+    output_guide: dict of output names to descriptions, see `ServedAnswers`.
   """
   model = tflite_file.parse(content)
   data = schema.BufferT()
   data.data = list(
-    _metadata(model, info, has_tokenizer, _DESCRIPTIONS | (logits_guide or {}))
+    _metadata(model, info, has_tokenizer, _DESCRIPTIONS | (output_guide or {}))
   )
   entry = schema.MetadataT()
   entry.name, entry.buffer = BUFFER_NAME, len(model.buffers)
   model.buffers.append(data)
   model.metadata = [*(model.metadata or []), entry]
   packed = tflite_file.pack(model)
-  config = {
-    **config,
-    "tflite": {**config["tflite"], **tflite_file.fingerprint(packed)},
-  }
+  own = {**config["tflite"], **tflite_file.fingerprint(packed)}
   lines = "".join(f"{token}\n" for token in vocabulary)
   files = {
-    tflite_file.VOCABULARY_FILE: lines.encode("utf-8"),
-    CONFIG_FILE: json.dumps(config, indent=2).encode("utf-8"),
+    tflite_file.VOCABULARY_FILE: lines,
+    CONFIG_FILE: json.dumps({**config, "tflite": own}, indent=2),
   }
-  return tflite_file.with_files(packed, files)
+  return tflite_file.with_files(
+    packed, {name: text.encode("utf-8") for name, text in files.items()}
+  )
 
 
 def _metadata(model, info, has_tokenizer, descriptions):
-  """The bytes of the metadata of a `schema.ModelT`."""
+  """The bytes of the metadata of a `ModelT`."""
   graph = model.subgraphs[0]
+  tensor_content = _Table({0: _Byte(_FEATURE_PROPERTIES), 1: _Table({})})
+  inputs, outputs = (
+    [
+      _Table({0: name, 1: descriptions[name], 3: tensor_content})
+      for name in (graph.tensors[index].name.decode() for index in indices)
+    ]
+    for indices in (graph.inputs, graph.outputs)
+  )
   vocabulary = _associated_file(
     tflite_file.VOCABULARY_FILE,
     "WordPieces, one a line; the line number from 0 is the id.",
     _VOCABULARY_FILE,
   )
-  process_units = []
+  config = _associated_file(
+    CONFIG_FILE,
+    "How text is divided into windows and answers are chosen, as JSON.",
+    _UNKNOWN_FILE,
+  )
+  subgraph = {0: info.name, 2: inputs, 3: outputs}
   if not has_tokenizer:
     options = _Table({0: [vocabulary]})
-    process_units = [_Table({0: _Byte(_BERT_TOKENIZER_OPTIONS), 1: options})]
-  subgraph = {
-    0: info.name,
-    2: [_tensor(graph.tensors[index], descriptions) for index in graph.inputs],
-    3: [_tensor(graph.tensors[index], descriptions) for index in graph.outputs],
-    **({5: process_units} if process_units else {}),
-  }
-  files = [
-    *([vocabulary] if has_tokenizer else []),
-    _associated_file(
-      CONFIG_FILE,
-      "How text is cut into windows and answers are chosen, as JSON.",
-      _UNKNOWN_FILE,
-    ),
-  ]
+    unit = _Table({0: _Byte(_BERT_TOKENIZER_OPTIONS), 1: options})
+    subgraph[5] = [unit]
   root = _Table(
     {
       0: info.name,
@@ -162,7 +139,7 @@ def _metadata(model, info, has_tokenizer, descriptions):
       3: [_Table(subgraph)],
       4: info.author,
       5: info.license,
-      6: files,
+      6: [vocabulary, config] if has_tokenizer else [config],
       7: _MIN_PARSER_VERSION,
     }
   )
@@ -171,19 +148,12 @@ def _metadata(model, info, has_tokenizer, descriptions):
   return bytes(builder.Output())
 
 
-def _tensor(tensor, descriptions):
-  """The TensorMetadata of a tensor of the model."""
-  name = tensor.name.decode() if isinstance(tensor.name, bytes) else tensor.name
-  content = _Table({0: _Byte(_FEATURE_PROPERTIES), 1: _Table({})})
-  return _Table({0: name, 1: descriptions[name], 3: content})
-
-
 def _associated_file(name, description, kind):
   return _Table({0: name, 1: description, 2: _Byte(kind)})
 
 
 def _write(builder, value):
-  """Writes a value, parts first, and returns its offset."""
+  """Writes a value after its parts, and returns its offset."""
   if isinstance(value, str):
     return builder.CreateString(value)
   if isinstance(value, list):

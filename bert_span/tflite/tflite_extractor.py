@@ -1,9 +1,12 @@
-"""TFLiteSpanExtractor: a TFLite file answers about passages of any length."""
+"""Answers of TFLite files to questions about passages of any length."""
+
+import dataclasses
 
 import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.answer_forms import AnswerForms
+from bert_span.answers.decoding.predictions import predictions_of
 from bert_span.answers.window_logits import (
   NO_LOGIT,
   WindowDecoder,
@@ -11,18 +14,37 @@ from bert_span.answers.window_logits import (
 )
 from bert_span.data.window_batches import INPUT_SPECS, window_batches
 from bert_span.heads.known import find_head
+from bert_span.storage.utf8 import encodable
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.tflite import file as tflite_file
-from bert_span.tflite.runner import TFLiteRunner
+from bert_span.tflite.runner import TFLiteRunner, make_interpreter
+
+
+def open_tflite(
+  path,
+  window_options=None,
+  decoder_options=None,
+  num_threads=None,
+  head=None,
+):
+  """Opens a TFLite file; arguments as of `TFLiteSpanExtractor`.
+
+  Returns:
+    `TFLiteTextExtractor` if the tokenizer is in the file, otherwise
+    `TFLiteSpanExtractor`.
+  """
+  config = tflite_file.read_span_config(path)
+  with_tokenizer = tflite_file.has_tokenizer(config)
+  kind = TFLiteTextExtractor if with_tokenizer else TFLiteSpanExtractor
+  return kind(path, window_options, decoder_options, num_threads, head)
 
 
 class TFLiteSpanExtractor(AnswerForms):
-  """Answers questions by a TFLite file, with this package's windows.
+  """Answers questions with a TFLite file.
 
-  Everything but the encoder is that of `SpanExtractor`: tokens, windows,
-  decoding, "no answer". So passages may be of any length, cased or uncased,
-  with accents.
+  Only the encoder runs in the file. Tokens, windows and decoding are those of
+  `SpanExtractor`: passages may have any length, case and accents.
 
   Example:
 
@@ -34,14 +56,14 @@ class TFLiteSpanExtractor(AnswerForms):
 
   Args:
     path: a file that export.export_tflite wrote, without --with_tokenizer.
-    window_options: `WindowOptions`; None takes those the file came with.
-    decoder_options: those of its head; None takes the file's.
-    num_threads: threads of the runtime; None leaves it to the runtime.
-    head: `AnswerHead` of the model; None finds the package's own by its name.
+    window_options: `WindowOptions`; None for those of the file.
+    decoder_options: those of its head; None for those of the file.
+    num_threads: threads of the runtime; None for its default.
+    head: `AnswerHead` of the model; None for the one named in the file.
 
   Raises:
     OSError: the file cannot be read.
-    ValueError: it is no such file, it is damaged, or its windows are shorter
+    ValueError: it is not such a file, it is damaged, or its windows are shorter
       than max_seq_length.
   """
 
@@ -53,26 +75,28 @@ class TFLiteSpanExtractor(AnswerForms):
     num_threads=None,
     head=None,
   ):
-    config = tflite_file.read_span_config(path)
-    tflite_file.check_unchanged(path, config)
-    if tflite_file.has_tokenizer(config):
-      raise ValueError(
-        f"{path} has its tokenizer inside: open it with TFLiteTextExtractor."
-      )
+    config = _checked_config(path, with_tokenizer=False)
     head = head or find_head(config["head"])
+    super().__init__(
+      head, decoder_options or head.options_type(**config["decoder"])
+    )
     self.window_options = window_options or WindowOptions(**config["window"])
     self.runner = TFLiteRunner(
       path, num_threads, config["tflite"]["max_length"]
     )
-    _check_length(path, self.runner, self.window_options.max_seq_length)
+    max_seq_length = self.window_options.max_seq_length
+    if max_seq_length > self.runner.max_length:
+      raise ValueError(
+        f"{path}: max_seq_length must be at most {self.runner.max_length}, the "
+        f"longest window of the file. Received: {max_seq_length}."
+      )
     self.preprocessor = SpanPreprocessor(
-      read_vocabulary(path), config["do_lower_case"], self.window_options
-    )
-    super().__init__(
-      head, decoder_options or head.options_type(**config["decoder"])
+      tflite_file.read_vocabulary(path),
+      config["do_lower_case"],
+      self.window_options,
     )
     self._decode = WindowDecoder(head, self.decoder_options)
-    # Traced once, and not at every call.
+    # Traced once, not in every call.
     self._make_windows = tf.function(
       self.preprocessor, input_signature=[INPUT_SPECS]
     )
@@ -88,20 +112,20 @@ class TFLiteSpanExtractor(AnswerForms):
       Predictions of the head, in the order of `examples`.
     """
     for batch, windows in window_batches(examples, self._make_windows):
-      logits = WindowLogits(batch, windows, self._score(windows))
+      logits = WindowLogits(batch, windows, self._logits(windows))
       if on_logits:
         on_logits(logits)
       yield from self._decode(logits)
 
-  def _score(self, windows):
-    """Logits of all windows; NO_LOGIT on padding."""
+  def _logits(self, windows):
+    """Logits of all windows; NO_LOGIT at padding."""
     mask = windows["input_mask"]
     lengths = mask.sum(axis=1)
     logits = {
       name: np.full([*mask.shape, *shape], NO_LOGIT, np.float32)
       for name, shape in self.head.logits.items()
     }
-    # By length, so that the runtime plans its memory once a length.
+    # By length, so that the runtime plans its memory once for each.
     for row in np.argsort(lengths, kind="stable"):
       length = lengths[row]
       outputs = self.runner(
@@ -115,16 +139,112 @@ class TFLiteSpanExtractor(AnswerForms):
     return logits
 
 
-def read_vocabulary(path):
-  """The vocabulary packed behind a TFLite file, as a list of tokens."""
-  files = tflite_file.read_files(path)
-  text = files[tflite_file.VOCABULARY_FILE].decode("utf-8")
-  return text.removesuffix("\n").split("\n")
+class TFLiteTextExtractor(AnswerForms):
+  """Answers questions with a TFLite file that contains its tokenizer.
 
+  The whole computation runs in the file. It has the methods `answer`, `answers`
+  and `predict` of `SpanExtractor`.
 
-def _check_length(path, runner, max_seq_length):
-  if max_seq_length > runner.max_length:
-    raise ValueError(
-      f"{path}: max_seq_length must be at most {runner.max_length}, the "
-      f"WordPieces that the file takes. Received: {max_seq_length}."
+  Args:
+    path: a file that export.export_tflite wrote, with --with_tokenizer.
+    window_options, decoder_options: None, or options equal to the file's.
+    num_threads, head: see `TFLiteSpanExtractor`.
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: it is not such a file, it is damaged, or has other options.
+  """
+
+  def __init__(
+    self,
+    path,
+    window_options=None,
+    decoder_options=None,
+    num_threads=None,
+    head=None,
+  ):
+    config = _checked_config(path, with_tokenizer=True)
+    head = head or find_head(config["head"])
+    super().__init__(head, head.options_type(**config["decoder"]))
+    self.window_options = WindowOptions(**config["window"])
+    _check_equal(path, window_options, self.window_options)
+    _check_equal(path, decoder_options, self.decoder_options)
+    interpreter = make_interpreter(path, num_threads, with_text_ops=True)
+    self._run = interpreter.get_signature_runner()
+
+  def predict(self, examples, batch_size=None, on_logits=None):
+    """Answers many questions, one at a time.
+
+    Args:
+      examples: sequence of `SquadExample`.
+      batch_size: not used: the file takes one question.
+      on_logits: must be None: the file returns no logits.
+
+    Yields:
+      `Prediction`, in the order of `examples`.
+    """
+    del batch_size
+    if on_logits is not None:
+      raise ValueError(
+        "A TFLite file with a tokenizer returns no logits (on_logits). Export "
+        "it without --with_tokenizer."
+      )
+    for example in examples:
+      columns = self.columns(example.question, example.context)
+      yield from predictions_of(
+        [example], _in_characters(columns, example.context)
+      )
+
+  def columns(self, question, context):
+    """Returns the outputs of the file, see `TextGraph`, for two strings."""
+    texts = {"question": question, "context": context}
+    return self._run(
+      **{
+        name: np.array([encodable(text).encode("utf-8")], object)
+        for name, text in texts.items()
+      }
     )
+
+
+def _checked_config(path, with_tokenizer):
+  """Reads the config of an undamaged file, with or without a tokenizer."""
+  config = tflite_file.read_span_config(path)
+  tflite_file.check_unchanged(path, config)
+  if tflite_file.has_tokenizer(config) != with_tokenizer:
+    found, other = (
+      ("no tokenizer", "TFLiteSpanExtractor")
+      if with_tokenizer
+      else ("a tokenizer", "TFLiteTextExtractor")
+    )
+    raise ValueError(f"{path} contains {found}. Open it with {other}.")
+  return config
+
+
+def _in_characters(columns, context):
+  """Converts the byte offsets of columns to character offsets."""
+  encoded = np.frombuffer(encodable(context).encode("utf-8"), np.uint8)
+  # UTF-8: bytes from 0x80 to 0xBF continue a character.
+  begins = (encoded & 0xC0) != 0x80
+  characters = np.concatenate([[0], np.cumsum(begins)])
+  return {
+    name.replace("byte_", "char_"): characters[values]
+    if "byte_" in name
+    else values
+    for name, values in columns.items()
+  }
+
+
+def _check_equal(path, wanted, found):
+  """Raises ValueError if options are not those of the file."""
+  if wanted is None or wanted == found:
+    return
+  found = dataclasses.asdict(found)
+  different = [
+    f"{name} is {found[name]!r} in the file, received {value!r}"
+    for name, value in dataclasses.asdict(wanted).items()
+    if value != found[name]
+  ]
+  raise ValueError(
+    f"{path} contains a tokenizer, so its options are fixed: "
+    f"{'; '.join(different)}. Export the model again with these options."
+  )

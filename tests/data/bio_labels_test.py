@@ -1,11 +1,10 @@
 """Soft B/I/O labels, by hand and against a direct count on SQuAD."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 from bert_span.data.bio_labels import (
+  TAGS,
   passage_token_offsets,
   tag_labels,
   window_bio_labels,
@@ -36,48 +35,37 @@ def test_labels_are_the_shares_of_the_annotators():
   np.testing.assert_allclose(labels, expected, rtol=1e-7)
 
 
-def test_two_of_three_say_b_and_one_o():
-  labels = _labels(_MILL, _MILL, (Answer("burned", 13),))
-  np.testing.assert_allclose(labels[2], [2 / 3, 0, 1 / 3], rtol=1e-7)
-
-
-def test_first_takes_the_first_annotator_who_has_something_to_say():
-  lost = (Answer("nowhere", -1),)
-  labels = _labels(lost, _OLD_MILL, _MILL, annotator_labels="first")
-  np.testing.assert_array_equal(labels, [_O, _B, _I, _O])
-
-
-def test_majority_takes_the_tag_of_most():
-  labels = _labels(_THE_OLD_MILL, _MILL, _MILL, annotator_labels="majority")
-  np.testing.assert_array_equal(labels, [_O, _O, _B, _O])
-
-
-def test_a_tie_goes_to_the_earliest_annotator():
-  for first, second in itertools.permutations([_OLD_MILL, _MILL]):
-    labels = _labels(first, second, annotator_labels="majority")
-    np.testing.assert_array_equal(
-      labels, _labels(first, annotator_labels="first")
-    )
-
-
-def test_a_majority_never_puts_an_i_behind_an_o():
-  """the: B O O, old: I B O, mill: I I B; most say O, then old ties to I."""
-  labels = _labels(_THE_OLD_MILL, _OLD_MILL, _MILL, annotator_labels="majority")
-  np.testing.assert_array_equal(labels, [_O, _B, _I, _O])
-
-
-def test_several_spans_of_one_annotator_each_begin_with_b():
-  spans = (Answer("burned", 13), Answer("the old", 0))  # in any order
-  np.testing.assert_array_equal(_labels(spans), [_B, _I, _O, _B])
-
-
-def test_spans_side_by_side_stay_apart_and_overlapping_ones_are_one():
-  beside = (Answer("the", 0), Answer("old mill", 4))
-  np.testing.assert_array_equal(_labels(beside), [_B, _B, _I, _O])
-  overlapping = (Answer("the old", 0), Answer("old mill", 4), Answer("old", 4))
-  np.testing.assert_array_equal(_labels(overlapping), [_B, _I, _I, _O])
-  within_a_token = (Answer("bu", 13), Answer("ed", 17))
-  np.testing.assert_array_equal(_labels(within_a_token), [_O, _O, _O, _B])
+@pytest.mark.parametrize(
+  ("annotator_labels", "annotators", "tags"),
+  [
+    # The first annotator whose answer is located.
+    ("first", [(Answer("nowhere", -1),), _OLD_MILL, _MILL], "OBIO"),
+    ("majority", [_THE_OLD_MILL, _MILL, _MILL], "OOBO"),
+    # A tie goes to the earliest annotator.
+    ("majority", [_OLD_MILL, _MILL], "OBIO"),
+    ("majority", [_MILL, _OLD_MILL], "OOBO"),
+    # the: B O O, old: I B O, mill: I I B. Most say O, then old ties to I: an I
+    # after an O becomes B.
+    ("majority", [_THE_OLD_MILL, _OLD_MILL, _MILL], "OBIO"),
+    # Several spans of an annotator, in any order.
+    ("soft", [(Answer("burned", 13), Answer("the old", 0))], "BIOB"),
+    ("soft", [(Answer("the", 0), Answer("old mill", 4))], "BBIO"),
+    # Spans that overlap, or share a token, are one.
+    (
+      "soft",
+      [(Answer("the old", 0), Answer("old mill", 4), Answer("old", 4))],
+      "BIIO",
+    ),
+    ("soft", [(Answer("bu", 13), Answer("ed", 17))], "OOOB"),
+    # A span labels every token that it overlaps.
+    ("soft", [(Answer("d mil", 6),)], "OBIO"),
+  ],
+)
+def test_tags_of_spans(annotator_labels, annotators, tags):
+  labels = _labels(*annotators, annotator_labels=annotator_labels)
+  np.testing.assert_array_equal(
+    labels, [np.eye(3)[TAGS.index(t)] for t in tags]
+  )
 
 
 def test_an_annotator_without_an_answer_says_o():
@@ -91,11 +79,6 @@ def test_annotators_with_nothing_to_say_do_not_count():
   np.testing.assert_array_equal(_labels(lost, blank, _MILL)[2], _B)
   assert _labels(lost, blank) is None
   assert _labels() is None
-
-
-def test_a_span_labels_every_token_it_touches():
-  labels = _labels((Answer("d mil", 6),))
-  np.testing.assert_array_equal(labels, [_O, _B, _I, _O])
 
 
 def test_unknown_names_are_refused():

@@ -1,39 +1,230 @@
-"""What a model is fine-tuned on, for each head."""
+"""Labelled windows of both heads, packed, by hand."""
 
+import dataclasses
+
+import numpy as np
 import pytest
+import tensorflow as tf
 
-from bert_span.data.labelled_windows import left_out_lines, make_training_set
-from bert_span.data.packed_windows import LeftOut
-from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.data.bio_labels import BIO_LABELS
+from bert_span.data.labelled_windows import Skipped, label_windows
+from bert_span.data.length_buckets import BucketedBatches
+from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "q", "a", "b", "c", "d", "e"]
+_CLS, _SEP, _Q, _A, _B, _C, _D, _E = range(2, 10)
+_BEGIN, _INSIDE, _OUTSIDE = np.eye(3)
+_NONE = np.zeros(3)
+
 # Three tokens of the passage in a window: "a b c", "c d e".
-_EXAMPLES = [
-  SquadExample("long", "q", "a b c d e", (Answer("d", 6),)),
-  SquadExample("zero", "q", "a \u200b b", (Answer("\u200b", 2),)),
-]
+_LONG = SquadExample("long", "q", "a b c d e", (Answer("d", 6),))
+_SHORT = SquadExample("short", "q", "b", (Answer("b", 0), Answer("none", -1)))
+_IMPOSSIBLE = SquadExample("no", "q", "a b c d", (), is_impossible=True)
+_WITHOUT_TOKEN = SquadExample("zero", "q", "a \u200b b", (Answer("\u200b", 2),))
+_of_both_heads = pytest.mark.parametrize("labels", [SPAN_LABELS, BIO_LABELS])
 
 
-@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
-def test_windows_are_labelled_for_the_head(head):
-  preprocessor = SpanPreprocessor(_VOCABULARY, options=WindowOptions(7, 2, 1))
-  whole = make_training_set(_EXAMPLES, preprocessor, head.labels, "soft", False)
-  assert whole.windows.scheme is head.labels
-  assert whole.num_examples == 2
-  assert len(whole.windows) == 2
-  assert whole.left_out == (0, ["zero"])
-  part = make_training_set(_EXAMPLES, preprocessor, head.labels, "soft", True)
-  assert len(part.windows) == 1
-  assert part.left_out == (1, ["zero"])
+@pytest.fixture(scope="module")
+def preprocessor():
+  layer = SpanPreprocessor(_VOCABULARY, options=WindowOptions(7, 2, 1))
+  return tf.function(layer, reduce_retracing=True)
 
 
-def test_what_is_left_out_is_told():
-  assert list(left_out_lines(LeftOut(0, []))) == []
-  windows, questions = left_out_lines(LeftOut(3, ["a", "b", "c", "d"]))
-  assert windows.startswith("3 windows left out")
-  assert questions.startswith("4 questions left out")
-  assert "first: a, b, c)" in questions
+@pytest.fixture(scope="module")
+def span_windows(preprocessor):
+  return label_windows([_LONG, _SHORT], preprocessor, SPAN_LABELS).windows
+
+
+@pytest.fixture(scope="module")
+def bio_windows(preprocessor):
+  return label_windows([_LONG, _SHORT], preprocessor, BIO_LABELS).windows
+
+
+@_of_both_heads
+def test_windows_are_packed_in_order(preprocessor, labels):
+  labelled = label_windows([_LONG, _SHORT], preprocessor, labels)
+  assert labelled.num_examples == 2
+  assert labelled.skipped == (0, [])
+  windows = labelled.windows
+  assert windows.scheme is labels
+  np.testing.assert_array_equal(windows.lengths, [7, 7, 5])
+  np.testing.assert_array_equal(
+    windows.token_ids,
+    [
+      *(_CLS, _Q, _SEP, _A, _B, _C, _SEP),
+      *(_CLS, _Q, _SEP, _C, _D, _E, _SEP),
+      *(_CLS, _Q, _SEP, _B, _SEP),
+    ],
+  )
+  np.testing.assert_array_equal(windows.first_context_positions, [3, 3, 3])
+  assert windows.has_answer.tolist() == [False, True, True]
+  assert windows.num_without_answer == 1
+
+
+def test_labels_are_packed_with_their_windows(span_windows, bio_windows):
+  for name in ("start_positions", "end_positions"):
+    np.testing.assert_array_equal(span_windows.labels[name], [0, 4, 3])
+  np.testing.assert_array_equal(
+    bio_windows.labels["tag_labels"],
+    [
+      *(_NONE, _NONE, _NONE, _OUTSIDE, _OUTSIDE, _OUTSIDE, _NONE),
+      *(_NONE, _NONE, _NONE, _OUTSIDE, _BEGIN, _OUTSIDE, _NONE),
+      *(_NONE, _NONE, _NONE, _BEGIN, _NONE),
+    ],
+  )
+
+
+def test_a_batch_is_padded_and_in_the_order_asked_for(
+  span_windows, bio_windows
+):
+  batch = span_windows.batch(np.array([2, 1]), 8)
+  expected = {
+    "input_ids": [
+      [_CLS, _Q, _SEP, _B, _SEP, 0, 0, 0],
+      [_CLS, _Q, _SEP, _C, _D, _E, _SEP, 0],
+    ],
+    "input_mask": [[1] * 5 + [0] * 3, [1] * 7 + [0]],
+    "segment_ids": [[0, 0, 0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1, 0]],
+    "start_positions": [3, 4],
+    "end_positions": [3, 4],
+  }
+  assert list(batch) == list(expected)
+  for name, values in expected.items():
+    assert batch[name].dtype == np.int32
+    np.testing.assert_array_equal(batch[name], values)
+  tags = bio_windows.batch(np.array([2, 1]), 8)["tag_labels"]
+  assert tags.dtype == np.float32
+  np.testing.assert_array_equal(
+    tags,
+    [
+      [*[_NONE] * 3, _BEGIN, *[_NONE] * 4],
+      [*[_NONE] * 3, _OUTSIDE, _BEGIN, _OUTSIDE, *[_NONE] * 2],
+    ],
+  )
+
+
+def test_select_keeps_windows_whole(span_windows, bio_windows):
+  for windows in (span_windows, bio_windows):
+    kept = windows.select(np.array([True, False, True]))
+    np.testing.assert_array_equal(kept.lengths, [7, 5])
+    for name, expected in windows.batch(np.array([0, 2]), 7).items():
+      np.testing.assert_array_equal(kept.batch(np.arange(2), 7)[name], expected)
+
+
+@_of_both_heads
+def test_windows_without_the_answer_are_dropped_of_answerable_questions_only(
+  preprocessor, labels
+):
+  found = label_windows(
+    [_LONG, _IMPOSSIBLE, _SHORT], preprocessor, labels, drop_answerless=True
+  )
+  assert found.skipped == (1, [])  # the first of _LONG
+  assert found.windows.has_answer.tolist() == [True, False, False, True]
+  assert found.windows.token_ids[3] == _C
+
+
+def test_answers_of_an_impossible_question_are_not_learned(preprocessor):
+  example = SquadExample("no", "q", "a b", (Answer("a", 0),), True)
+  found = label_windows(
+    [example], preprocessor, SPAN_LABELS, drop_answerless=True
+  )
+  np.testing.assert_array_equal(found.windows.labels["end_positions"], [0])
+  assert found.skipped == (0, [])
+
+
+@_of_both_heads
+@pytest.mark.parametrize("drop_answerless", [False, True])
+def test_a_question_whose_answer_has_no_token_is_skipped_and_named(
+  preprocessor, labels, drop_answerless
+):
+  found = label_windows(
+    [_SHORT, _WITHOUT_TOKEN, _IMPOSSIBLE],
+    preprocessor,
+    labels,
+    drop_answerless=drop_answerless,
+  )
+  assert found.skipped == (0, ["zero"])
+  assert found.windows.has_answer.tolist() == [True, False, False]
+
+
+def test_skipped_data_are_reported():
+  assert list(Skipped(0, []).lines()) == []
+  windows, questions = Skipped(3, ["a", "b", "c", "d"]).lines()
+  assert "3 windows" in windows and "--drop_answerless_windows" in windows
+  assert "4 questions" in questions and "first: a, b, c)" in questions
+
+
+@_of_both_heads
+def test_unlabelled_questions_can_be_kept_without_a_loss(preprocessor, labels):
+  unlabelled = SquadExample("new", "q", "a b c d e")
+  found = label_windows(
+    [unlabelled, _SHORT], preprocessor, labels, keep_unlabelled=True
+  )
+  assert len(found.windows) == 3
+  for values in found.windows.batch(np.arange(2), 7).values():
+    assert values.shape[:1] == (2,)
+  if labels is SPAN_LABELS:
+    starts = found.windows.labels["start_positions"]
+    np.testing.assert_array_equal(starts, [-2, -2, 3])
+  else:
+    assert not found.windows.batch(np.arange(2), 7)["tag_labels"].any()
+
+
+def test_batches_of_examples_are_joined_in_order(preprocessor):
+  """150 examples are three batches; padding differs from batch to batch."""
+  examples = [_SHORT] * 70 + [_LONG] * 80
+  windows = label_windows(
+    examples, preprocessor, SPAN_LABELS, drop_answerless=True
+  ).windows
+  assert windows.labels["start_positions"].tolist() == [3] * 70 + [4] * 80
+  assert windows.lengths.tolist() == [5] * 70 + [7] * 80
+
+
+@_of_both_heads
+@pytest.mark.parametrize("context", [" ", "\u200b", "a \u200b b"])
+def test_examples_without_a_window_to_train_on_are_an_error(
+  preprocessor, labels, context
+):
+  example = SquadExample("1", "q", context, (Answer("\u200b", 2),))
+  with pytest.raises(ValueError, match=r"1 training examples.*--train_file"):
+    label_windows([example], preprocessor, labels)
+
+
+def test_annotator_labels_are_passed_on(preprocessor):
+  example = SquadExample(
+    "1", "q", "a b", annotations=((Answer("a", 0),), (Answer("b", 2),))
+  )
+  for annotator_labels, expected in (
+    ("soft", [[0.5, 0, 0.5], [0.5, 0, 0.5]]),
+    ("first", [_BEGIN, _OUTSIDE]),
+  ):
+    found = label_windows([example], preprocessor, BIO_LABELS, annotator_labels)
+    np.testing.assert_array_equal(
+      found.windows.labels["tag_labels"][3:5], expected
+    )
+
+
+def test_length_buckets_batch_labels_of_tokens(bio_windows):
+  batches = BucketedBatches(bio_windows, 4, 8, 4, seed=1)
+  spec = batches.dataset(0).element_spec
+  assert spec["tag_labels"].shape.as_list() == [4, None, 3]
+  for batch in batches.dataset(0).take(3).as_numpy_iterator():
+    assert batch["tag_labels"].shape == (*batch["input_ids"].shape, 3)
+    assert batch["tag_labels"].sum() == (batch["input_ids"] >= _A).sum()
+
+
+def test_the_digest_depends_on_tokens_and_labels(span_windows):
+  windows = span_windows
+  digests = {windows.digest(), dataclasses.replace(windows).digest()}
+  assert len(digests) == 1
+  token_ids = windows.token_ids + (np.arange(len(windows.token_ids)) == 18)
+  labels = {
+    **windows.labels,
+    "start_positions": windows.labels["start_positions"] + 1,
+  }
+  for changes in ({"token_ids": token_ids}, {"labels": labels}):
+    digests.add(dataclasses.replace(windows, **changes).digest())
+  assert len(digests) == 3

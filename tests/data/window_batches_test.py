@@ -1,6 +1,7 @@
 """Examples as arrays and as batches of windows."""
 
 import numpy as np
+import pytest
 
 from bert_span.data import window_batches as batches_lib
 from bert_span.data.window_batches import (
@@ -23,30 +24,28 @@ def _example(context, *answers, is_impossible=False):
   return SquadExample("id", "a", context, answers, is_impossible)
 
 
-def test_only_the_first_answer_is_learned():
-  example = _example("b c", Answer("c", 2), Answer("b", 0))
+@pytest.mark.parametrize(
+  ("example", "text", "start", "end"),
+  [
+    # Only the first answer is learned.
+    (_example("b c", Answer("c", 2), Answer("b", 0)), "c", 2, 3),
+    # Offsets count characters, not bytes.
+    (
+      _example("中 é\U0001f600x", Answer("é\U0001f600", 2)),
+      "é\U0001f600",
+      2,
+      4,
+    ),
+    (_example("b"), "", -1, -1),
+    (_example("b", Answer("b", 0), is_impossible=True), "", -1, -1),
+    (_example("b", Answer("x", -1)), "x", -1, -1),
+  ],
+)
+def test_the_answer_that_is_learned(example, text, start, end):
   arrays = example_arrays([example], with_answers=True)
-  assert arrays["answer_text"].tolist() == [b"c"]
-  assert arrays["answer_char_start"].tolist() == [2]
-  assert arrays["answer_char_end"].tolist() == [3]
-
-
-def test_offsets_count_characters_and_not_bytes():
-  example = _example("中 é\U0001f600x", Answer("é\U0001f600", 2))
-  arrays = example_arrays([example], with_answers=True)
-  assert arrays["answer_char_start"].tolist() == [2]
-  assert arrays["answer_char_end"].tolist() == [4]
-
-
-def test_no_answer_is_minus_1():
-  examples = [
-    _example("b"),
-    _example("b", Answer("b", 0), is_impossible=True),
-    _example("b", Answer("x", -1)),
-  ]
-  arrays = example_arrays(examples, with_answers=True)
-  assert arrays["answer_char_start"].tolist() == [-1, -1, -1]
-  assert arrays["answer_char_end"].tolist() == [-1, -1, -1]
+  assert arrays["answer_text"].tolist() == [text.encode()]
+  assert arrays["answer_char_start"].tolist() == [start]
+  assert arrays["answer_char_end"].tolist() == [end]
 
 
 def test_without_answers_there_are_only_question_and_context():

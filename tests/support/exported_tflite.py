@@ -3,14 +3,19 @@
 import atexit
 import dataclasses
 import functools
+import json
 import os
 import shutil
 import tempfile
 
+import numpy as np
+from tensorflow.lite.python import schema_py_generated as schema
 from tiny_extractor import VOCABULARY, tiny_extractor
 
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs import tflite_export
+from bert_span.presets.span_config import CONFIG_FILE
+from bert_span.tflite import file as tflite_file
 
 
 @functools.cache
@@ -23,11 +28,11 @@ def exported_tflite(
 ):
   """The path of a TFLite file, and the SpanExtractor it was made of.
 
-  "No answer" is possible.
+  Questions may be unanswerable.
   """
   extractor = tiny_extractor(version_2=True, head=head)
   if temperature:
-    extractor = at_temperature(extractor, temperature)
+    extractor = with_decoder(extractor, temperature=temperature)
   folder = tempfile.mkdtemp()
   atexit.register(shutil.rmtree, folder, ignore_errors=True)
   path = os.path.join(folder, "tiny.tflite")
@@ -39,11 +44,53 @@ def exported_tflite(
   return path, extractor
 
 
-def at_temperature(extractor, temperature):
-  """A `SpanExtractor` like another one, as if it had been calibrated."""
-  options = dataclasses.replace(
-    extractor.decoder_options, temperature=temperature
-  )
+def with_decoder(extractor, **changes):
+  """The `SpanExtractor` with other decoding options."""
+  options = dataclasses.replace(extractor.decoder_options, **changes)
   return type(extractor)(
     extractor.model, VOCABULARY, True, extractor.window_options, options
   )
+
+
+def parsed(path):
+  """The model in a TFLite file."""
+  with open(path, "rb") as file:
+    return tflite_file.parse(file.read())
+
+
+def with_files_of(path, content):
+  """Another model with the files that are appended to a TFLite file."""
+  config = tflite_file.read_span_config(path)
+  config["tflite"].update(tflite_file.fingerprint(content))
+  files = tflite_file.read_files(path)
+  assert set(files) == {CONFIG_FILE, "vocab.txt"}
+  files[CONFIG_FILE] = json.dumps(config).encode("utf-8")
+  return tflite_file.with_files(content, files)
+
+
+def with_nan_weights(path):
+  """The bytes of a TFLite file whose largest matrix is NaN."""
+  model = parsed(path)
+  largest = max(
+    (
+      model.buffers[tensor.buffer]
+      for graph in model.subgraphs
+      for tensor in graph.tensors
+      if tensor.type == schema.TensorType.FLOAT32
+      and model.buffers[tensor.buffer].data is not None
+    ),
+    key=lambda buffer: len(buffer.data),
+  )
+  nan = np.full(len(largest.data) // 4, np.nan, np.float32)
+  largest.data = nan.view(np.uint8)
+  return with_files_of(path, tflite_file.pack(model))
+
+
+def damaged(path, folder):
+  """The path of a copy with zeros in the model."""
+  with open(path, "rb") as file:
+    content = bytearray(file.read())
+  content[100:140] = bytes(40)
+  copy = folder / "damaged.tflite"
+  copy.write_bytes(content)
+  return copy

@@ -43,29 +43,32 @@ def _labelled_tokens(context, answer, char_start):
   return tokens[start : end + 1]
 
 
-def test_a_part_of_a_word_is_found_in_it():
-  context = "The leader was John Smith (1895-1943)."
-  assert _labelled_tokens(context, "1895", 27) == ["1895"]
-  start, end, _ = _label(context, "1895", 27)
-  assert (start, end) == ([9], [9])  # [CLS] who [SEP] and six before it
-
-
-def test_a_part_of_a_token_becomes_the_whole_word():
-  assert _labelled_tokens("the Japanese food", "Japan", 4) == ["japanese"]
-
-
-def test_an_answer_of_whole_words_stays():
-  context = "The leader was John Smith."
-  assert _labelled_tokens(context, "John Smith", 15) == ["john", "smith"]
+@pytest.mark.parametrize(
+  ("context", "answer", "char_start", "tokens"),
+  [
+    # A part of a word is found in it, a part of a token is the whole word.
+    ("The leader was John Smith (1895-1943).", "1895", 27, ["1895"]),
+    ("the Japanese food", "Japan", 4, ["japanese"]),
+    ("The leader was John Smith.", "John Smith", 15, ["john", "smith"]),
+    # As run_squad: the narrow no-break space separates words, this one not.
+    ("Japanese\u202ffood", "Japan", 0, ["japanese"]),
+    ("Japanese\xa0food", "Japan", 0, ["japanese", "food"]),
+    # Spaces at the beginning are no word.
+    ("  Japanese food", "Japan", 2, ["japanese"]),
+    (" Japanese food", " Japan", 0, ["japanese"]),
+    # Accents do not shift the answer.
+    ("d\u0301 é\u0301 John a", "John", 6, ["john"]),
+  ],
+)
+def test_the_tokens_of_an_answer(context, answer, char_start, tokens):
+  assert _labelled_tokens(context, answer, char_start) == tokens
 
 
 def test_the_first_run_within_the_words_is_taken():
   """As run_squad: the second "a" of the word "a-b-a" is labelled the first."""
   assert _label("c a-b-a", "a", 6)[:2] == ([4], [4])
   assert _label("c a-b-a", "b-a", 4)[:2] == ([6], [8])
-
-
-def test_a_run_outside_the_answers_words_is_not_taken():
+  # Not outside the words of the answer.
   assert _label("a b a", "a", 4)[:2] == ([5], [5])
 
 
@@ -92,26 +95,12 @@ def test_no_answer_is_labelled_cls_in_every_window():
   assert starts == ends == [0, 0, 0]
 
 
-def test_a_narrow_no_break_space_separates_words_and_a_no_break_space_not():
-  """As run_squad: "Japan" is no token, so its whole word is labelled."""
-  assert _labelled_tokens("Japanese\u202ffood", "Japan", 0) == ["japanese"]
-  assert _labelled_tokens("Japanese\xa0food", "Japan", 0) == [
-    "japanese",
-    "food",
-  ]
-
-
 @pytest.mark.parametrize("separator", [" ", "\t", "\r", "\n", "\u202f"])
 def test_separators_belong_to_the_word_before_them(separator):
   context = f"Japanese{separator}food"
   # Neither is a token, so all words touched are labelled.
   assert _labelled_tokens(context, f"{separator}fo", 8) == ["japanese", "food"]
   assert _labelled_tokens(context, "foo", 9) == ["food"]
-
-
-def test_blanks_at_the_beginning_of_the_passage_are_no_word():
-  assert _labelled_tokens("  Japanese food", "Japan", 2) == ["japanese"]
-  assert _labelled_tokens(" Japanese food", " Japan", 0) == ["japanese"]
 
 
 def test_an_answer_without_a_token_has_no_position_in_any_window():
@@ -122,11 +111,6 @@ def test_an_answer_without_a_token_has_no_position_in_any_window():
     "a \u200b b c d", "\u200b", 2, WindowOptions(7, 1, 1)
   )
   assert starts == ends == [-1, -1]
-
-
-def test_accents_do_not_shift_the_answer():
-  context = "d\u0301 é\u0301 John a"
-  assert _labelled_tokens(context, "John", 6) == ["john"]
 
 
 def test_examples_of_a_batch_do_not_mix():

@@ -50,10 +50,6 @@ def test_example_of_the_docstring():
   np.testing.assert_array_equal(windows["context_start"], [0, 2, 4])
   np.testing.assert_array_equal(windows["context_length"], [5, 5, 4])
   np.testing.assert_array_equal(windows["first_context_position"], [4, 4, 4])
-
-
-def test_offsets_are_those_of_the_tokens_and_minus_1_elsewhere():
-  windows = _cut(_questions(2), _tokens(8))
   np.testing.assert_array_equal(
     windows["token_char_starts"][2], [-1, -1, -1, -1, 8, 10, 12, 14, -1, -1]
   )
@@ -146,9 +142,6 @@ def test_no_passage_with_tokens_gives_empty_tensors(lengths):
   for name, value in windows.items():
     assert len(value) == 0, name
   assert windows["input_ids"].shape == (0, 0)
-
-
-def test_no_example_padded_to_max_keeps_the_length():
   windows = _cut(_questions(), _tokens(), pad_to_max=True)
   assert windows["input_ids"].shape == (0, 10)
 
@@ -177,17 +170,15 @@ def test_defaults_are_those_of_run_squad():
 
 
 @pytest.mark.parametrize(
-  ("options", "message"),
+  "options",
   [
-    ({"doc_stride": 0}, "doc_stride must be at least 1 WordPieces.*: 0"),
-    ({"max_seq_length": 3}, "max_seq_length must be at least 4"),
-    ({"max_query_length": -1}, "max_query_length must be at least 0"),
-    (
-      {"max_seq_length": 67},
-      r"max_seq_length \(67\) must be greater than max_query_length \(64\)",
-    ),
+    {"doc_stride": 0},
+    {"max_seq_length": 3},
+    {"max_query_length": -1},
+    {"max_seq_length": 67},  # max_query_length 64 + 3
   ],
 )
-def test_options_that_leave_no_room_are_refused(options, message):
-  with pytest.raises(ValueError, match=message):
+def test_options_that_leave_no_room_are_refused(options):
+  ((name, value),) = options.items()
+  with pytest.raises(ValueError, match=rf"{name}\b.*{value}"):
     WindowOptions(**options)

@@ -4,7 +4,7 @@ import json
 
 import flatbuffers
 import pytest
-from exported_tflite import exported_tflite
+from exported_tflite import exported_tflite, parsed
 from flatbuffers.table import Table
 
 from bert_span.heads.bio import BIO_HEAD
@@ -52,8 +52,7 @@ class _Reader:
 
 
 def _root(path):
-  with open(path, "rb") as file:
-    model = tflite_file.parse(file.read())
+  model = parsed(path)
   (entry,) = [m for m in model.metadata if m.name == BUFFER_NAME.encode()]
   data = bytes(model.buffers[entry.buffer].data)
   assert data[4:8] == b"M001"
@@ -89,11 +88,10 @@ def test_tensors_are_named_and_the_tokenizer_has_its_vocabulary(head, outputs):
 
 
 @pytest.mark.large
-def test_the_order_of_names_is_that_of_the_graphs_tensors():
-  """Runtimes of before signatures match metadata to tensors by place."""
+def test_tensors_are_described_in_the_order_of_the_graph():
+  """Older runtimes match metadata to tensors by position."""
   path, _ = exported_tflite()
-  with open(path, "rb") as file:
-    graph = tflite_file.parse(file.read()).subgraphs[0]
+  graph = parsed(path).subgraphs[0]
   (described,) = _root(path).children(3)
   for field, indices in ((2, graph.inputs), (3, graph.outputs)):
     assert [t.text(0) for t in described.children(field)] == [
@@ -104,8 +102,7 @@ def test_the_order_of_names_is_that_of_the_graphs_tensors():
 @pytest.mark.large
 def test_model_information_and_files_are_packed(tmp_path):
   path, _ = exported_tflite()
-  with open(path, "rb") as file:
-    model = tflite_file.parse(file.read())
+  model = parsed(path)
   model.metadata = []
   info = ModelInfo("qa", "Finds answers.", "7", "The author", "Apache-2.0")
   other = tmp_path / "other.tflite"
@@ -116,7 +113,7 @@ def test_model_information_and_files_are_packed(tmp_path):
       info,
       ["[PAD]", "é"],
       config,
-      logits_guide=SPAN_HEAD.served.logits_guide,
+      output_guide=SPAN_HEAD.served.logits_guide,
     )
   )
   root = _root(other)

@@ -6,25 +6,20 @@ from tiny_extractor import tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.tflite.quantizable_model import CLIPPED_MASK, QuantizableModel
+from bert_span.tflite.quantizable_model import QuantizableModel
 
 
-def _inputs():
+@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
+def test_rescaling_does_not_change_the_logits(head):
+  model = tiny_extractor(head=head).model
   rng = np.random.default_rng(0)
-  return {
+  inputs = {
     "token_ids": rng.integers(0, 20, [3, 12]).astype(np.int32),
     "segment_ids": rng.integers(0, 2, [3, 12]).astype(np.int32),
     "padding_mask": np.array([[1] * 12, [1] * 7 + [0] * 5, [1] + [0] * 11]),
   }
-
-
-@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
-@pytest.mark.parametrize("masked_score", [None, CLIPPED_MASK])
-def test_rescaling_does_not_change_the_logits(head, masked_score):
-  model = tiny_extractor(head=head).model
-  inputs = _inputs()
   expected = model(inputs, training=False)
-  given = QuantizableModel(model, masked_score)(inputs)
+  given = QuantizableModel(model)(inputs)
   assert set(given) == set(model.logit_names)
   for name in model.logit_names:
     np.testing.assert_allclose(given[name], expected[name], atol=2e-5)

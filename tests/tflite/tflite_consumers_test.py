@@ -15,7 +15,7 @@ from bert_span.answers.window_logits import (
 )
 from bert_span.data.window_batches import example_arrays
 from bert_span.squad.example import SquadExample
-from bert_span.tflite.tflite_text_extractor import TFLiteTextExtractor
+from bert_span.tflite.tflite_extractor import TFLiteTextExtractor
 
 # The file's inputs, and what `SlidingWindows` calls them.
 _INPUTS = {

@@ -6,60 +6,95 @@ import shutil
 import zipfile
 
 import pytest
-from exported_tflite import exported_tflite
+from exported_tflite import damaged, exported_tflite, parsed
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
+import bert_span
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
 from bert_span.text.options import WindowOptions
-from bert_span.tflite import tflite_extractor
-from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite.text_graph.byte_tokenizer import CUSTOM_OPS
+from bert_span.tflite.tflite_extractor import (
+  TFLiteSpanExtractor,
+  TFLiteTextExtractor,
+  open_tflite,
+)
 
 _PASSAGES = [
   CONTEXT,
   # Many windows, and no two of the same words, whose logits would be equal.
   "É 🙂 " + " ".join(random.Random(0).choices(VOCABULARY[5:], k=150)),
-  "Café 日 was built by ANNA.",
+  "Cafe\u0301 日 was built by ANNA.",
   "mill",
   "",
   " \n\t ",
 ]
+_TEXT = {"dynamic_length": True, "with_tokenizer": True}
 
 
 @pytest.mark.large
 @pytest.mark.parametrize(
-  ("head", "dynamic_length"),
-  [(SPAN_HEAD, False), (SPAN_HEAD, True), (BIO_HEAD, True)],
+  "file",
+  [
+    {},
+    {"dynamic_length": True},
+    {"dynamic_length": True, "head": BIO_HEAD},
+    {"with_tokenizer": True},
+    _TEXT,
+    {**_TEXT, "temperature": 1.7},
+  ],
 )
-def test_answers_are_those_of_the_model(head, dynamic_length):
-  path, model = exported_tflite(head, dynamic_length=dynamic_length)
-  extractor = TFLiteSpanExtractor(path)
+def test_answers_are_those_of_the_model(file):
+  path, model = exported_tflite(**file)
+  extractor = open_tflite(path, num_threads=1)
+  is_text = "with_tokenizer" in file
+  assert isinstance(
+    extractor, TFLiteTextExtractor if is_text else TFLiteSpanExtractor
+  )
   assert extractor.decoder_options == model.decoder_options
   assert extractor.window_options == model.window_options
   questions = [QUESTION] * len(_PASSAGES)
   expected = model.answers(questions, _PASSAGES)
   given = extractor.answers(questions, _PASSAGES)
-  assert len(given) == len(_PASSAGES)
   assert any(expected)
-  for wanted, answers, passage in zip(expected, given, _PASSAGES, strict=True):
+  if model.head.scores_ends:
+    expected += model.answer(questions, _PASSAGES, n_best=4)
+    given += extractor.answer(questions, _PASSAGES, n_best=4)
+  for wanted, answers, passage in zip(
+    expected, given, _PASSAGES * (len(given) // len(_PASSAGES)), strict=True
+  ):
     assert [a[:3] for a in answers] == [w[:3] for w in wanted]
     for answer, other in zip(answers, wanted, strict=True):
       assert answer.text == passage[answer.char_start : answer.char_end]
       assert answer.score == pytest.approx(other.score, abs=1e-4)
+      assert answer.probability == pytest.approx(other.probability, abs=1e-4)
 
 
 @pytest.mark.large
-def test_the_n_best_list_is_that_of_the_model():
-  path, model = exported_tflite()
-  extractor = TFLiteSpanExtractor(path, num_threads=1)
-  expected = model.answer(QUESTION, CONTEXT, n_best=5)
-  given = extractor.answer(QUESTION, CONTEXT, n_best=5)
-  assert [a[:3] for a in given] == [a[:3] for a in expected]
+def test_a_text_file_has_only_builtin_ops_and_three_of_tensorflow_text():
+  path, _ = exported_tflite(**_TEXT)
+  ops = tflite_file.op_counts(parsed(path))
+  custom = {name for name in ops if name.startswith("CUSTOM:")}
+  assert custom == {f"CUSTOM:{name}" for name in CUSTOM_OPS}
 
 
 @pytest.mark.large
-def test_options_of_ones_own_replace_those_of_the_file():
+def test_any_text_gives_offsets_within_the_passage():
+  extractor = TFLiteTextExtractor(exported_tflite(**_TEXT)[0])
+  rng = random.Random(1)
+  characters = "ab .,?é日🙂\u0301\u200b\0\n\ufeff가ß\ud800Σ" + "mill "
+  for length in (0, 1, 2, 3, 5, 8, 13, 40, 100, 400, 1500):
+    question = "".join(rng.choices(characters, k=rng.randint(0, 30)))
+    context = "".join(rng.choices(characters, k=length))
+    answer = extractor.answer(question, context)
+    assert 0 <= answer.char_start <= answer.char_end <= len(context)
+    assert answer.text == context[answer.char_start : answer.char_end]
+    assert 0 <= answer.probability <= 1 + 1e-6
+
+
+@pytest.mark.large
+def test_options_replace_those_of_the_file():
   path, _ = exported_tflite()
   extractor = TFLiteSpanExtractor(
     path, WindowOptions(24, 4, 8), DecoderOptions(max_answer_length=1)
@@ -72,28 +107,40 @@ def test_options_of_ones_own_replace_those_of_the_file():
 
 
 @pytest.mark.large
-def test_the_packed_vocabulary_is_the_models():
+def test_options_of_a_text_file_are_fixed():
+  path, model = exported_tflite(**_TEXT)
+  bert_span.TFLiteTextExtractor(
+    path, model.window_options, model.decoder_options
+  )
+  with pytest.raises(ValueError, match=r"doc_stride is 8 .*received 4"):
+    TFLiteTextExtractor(path, WindowOptions(32, 4, 8))
+  with pytest.raises(ValueError, match="max_answer_length is 30"):
+    TFLiteTextExtractor(path, None, DecoderOptions(max_answer_length=1))
+  with pytest.raises(ValueError, match="on_logits"):
+    list(TFLiteTextExtractor(path).predict([], on_logits=print))
+
+
+@pytest.mark.large
+def test_the_vocabulary_is_that_of_the_model():
   path, model = exported_tflite()
-  vocabulary = tflite_extractor.read_vocabulary(path)
+  vocabulary = tflite_file.read_vocabulary(path)
   assert vocabulary == model.preprocessor.tokenizer.vocabulary
 
 
-def test_files_that_are_no_model_are_refused(tmp_path):
+def test_files_that_are_not_a_model_are_refused(tmp_path):
   path = tmp_path / "no.tflite"
   path.write_bytes(b"0123456789")
-  with pytest.raises(ValueError, match=r"no\.tflite is no TFLite file"):
+  with pytest.raises(ValueError, match=r"no\.tflite is not a TFLite file"):
     TFLiteSpanExtractor(path)
   path.write_bytes(b"0000TFL3")
-  with pytest.raises(
-    ValueError, match=r"has no span_config\.json and no vocab"
-  ):
+  with pytest.raises(ValueError, match=r"no span_config\.json and no vocab"):
     TFLiteSpanExtractor(path)
   with pytest.raises(OSError, match=r"missing\.tflite"):
     TFLiteSpanExtractor(tmp_path / "missing.tflite")
 
 
 @pytest.mark.large
-def test_a_config_without_the_files_own_part_is_refused(tmp_path):
+def test_a_config_without_the_options_of_the_file_is_refused(tmp_path):
   path = tmp_path / "other.tflite"
   shutil.copy(exported_tflite()[0], path)
   config = {"format": 1, "head": "span"}
@@ -102,16 +149,19 @@ def test_a_config_without_the_files_own_part_is_refused(tmp_path):
     zipfile.ZipFile(path, "a") as archive,
   ):
     archive.writestr("span_config.json", json.dumps(config))
-  with pytest.raises(ValueError, match='"tflite" is missing'):
+  with pytest.raises(ValueError, match=r'other\.tflite.*"tflite" is missing'):
     TFLiteSpanExtractor(path)
 
 
 @pytest.mark.large
-def test_a_damaged_model_is_refused_and_does_not_end_the_process(tmp_path):
-  path = tmp_path / "damaged.tflite"
-  with open(exported_tflite()[0], "rb") as file:
-    content = bytearray(file.read())
-  content[100:140] = bytes(40)
-  path.write_bytes(content)
-  with pytest.raises(ValueError, match=r"damaged\.tflite is damaged"):
-    TFLiteSpanExtractor(path)
+def test_a_damaged_or_another_kind_of_file_is_refused(tmp_path):
+  """A runtime would end the process on a damaged file."""
+  for kind, other, file in (
+    (TFLiteSpanExtractor, TFLiteTextExtractor, {}),
+    (TFLiteTextExtractor, TFLiteSpanExtractor, _TEXT),
+  ):
+    path, _ = exported_tflite(**file)
+    with pytest.raises(ValueError, match=r"damaged\.tflite is damaged"):
+      kind(damaged(path, tmp_path))
+    with pytest.raises(ValueError, match=kind.__name__):
+      other(path)

@@ -11,7 +11,6 @@ from bert_span.beam.record_shards import (
   PretrainingRecordShards,
   SquadRecordShards,
 )
-from bert_span.data.labelled_windows import left_out_lines
 from bert_span.pretraining.corpus.text_sources import (
   find_sources,
   sources_of_worker,
@@ -36,8 +35,8 @@ def make_squad_records(pipeline_options, vocab_file, **values):
   for line in shards.check():
     log_line(line)
   _run(shards, pipeline_options)
-  manifest, left_out = shards.finish()
-  for line in left_out_lines(left_out):
+  manifest, skipped = shards.finish()
+  for line in skipped.lines():
     log_line(line)
   log_line(f"The records are listed in {manifest}")
 

@@ -1,8 +1,8 @@
 """What create_squad_records does: writes training windows as records."""
 
 from bert_span.data import training_records
-from bert_span.data.labelled_windows import left_out_lines, make_training_set
-from bert_span.data.span_labels import SPAN_LABELS
+from bert_span.data.labelled_windows import label_windows
+from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.squad.rules import training_examples
 from bert_span.squad.tfds import read_questions
 from bert_span.storage.log import log_line
@@ -33,7 +33,7 @@ def write_squad_records(
     window_options: `WindowOptions`.
     version_2: whether questions may have no answer.
     labels: `WindowLabels` of the head.
-    annotator_labels: see `make_training_set`.
+    annotator_labels: see `label_windows`.
     drop_answerless: leave out windows without an answerable question's answer.
     num_shards: files that the windows are dealt into.
     pad_records: pad every record to max_seq_length.
@@ -53,8 +53,8 @@ def write_squad_records(
     log_line(line)
   preprocessor = _preprocessor(source, window_options)
   options = (annotator_labels, drop_answerless)
-  training_set = make_training_set(examples, preprocessor, labels, *options)
-  for line in left_out_lines(training_set.left_out):
+  training_set = label_windows(examples, preprocessor, labels, *options)
+  for line in training_set.skipped.lines():
     log_line(line)
   manifest = training_records.write_training_records(
     output_dir,

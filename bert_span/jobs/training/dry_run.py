@@ -8,7 +8,6 @@ import dataclasses
 
 import numpy as np
 
-from bert_span.data.labelled_windows import left_out_lines
 from bert_span.fine_tuning.fine_tuner import batches_of
 from bert_span.pretraining.pretrainer import sample_lengths
 from bert_span.squad.lint.length_summary import PERCENTILES, length_summary
@@ -60,9 +59,9 @@ def fine_tuning_lines(job, source, plan):
   yield from _model_lines(sizes, plan)
   yield (
     f"Windows: {len(windows):,} of {training_set.num_examples:,} questions, "
-    f"{windows.num_answerless:,} of them without an answer."
+    f"{windows.num_without_answer:,} of them without an answer."
   )
-  yield from left_out_lines(training_set.left_out)
+  yield from training_set.skipped.lines()
   yield _lengths_line(windows.lengths)
   yield _padding_line(windows.lengths, batches, options, job.window_options)
   yield from _steps_lines(

@@ -139,7 +139,7 @@ class SquadJob:
 
     Returns:
       (extractor, training_set, digest): a `SpanExtractor` to train, its new
-      weights drawn from the seed; a `TrainingSet`; and of the weights it came
+      weights drawn from the seed; `LabelledWindows`; and of the weights it came
       with what `EncoderSource.weights_digest` gives.
     """
     # Before the model is loaded, so that bad questions are reported first.

@@ -1,21 +1,21 @@
-"""A table of characters in the form that tensorflow-text's normalizer reads.
+"""Compiles a table of characters for tensorflow-text's normalizer.
 
-The op FastBertNormalize replaces every character of a text by what its model
-says, and runs in TFLite too. tensorflow-text makes two models only, which fold
-characters by NFKC and put blanks for control characters; here one is made of
-any table. It is a FlatBuffer,
+The op FastBertNormalize replaces characters by the table in its model, also in
+TFLite. tensorflow-text has two models only, which normalize by NFKC and replace
+control characters by spaces. This module makes a model of any table. It is a
+FlatBuffer,
 
     field  1  trie_array              uint32 [units]
            2  data_for_codepoint_zero int32
            3  normalized_string_pool  uint8 [bytes], all replacements
 
-whose trie maps the UTF-8 bytes of a character to where its replacement stands:
-bit 30 is set, then 24 bits of offset into the pool and 6 bits of length.
+whose trie maps the UTF-8 bytes of a character to its replacement: bit 30 is
+set, then 24 bits of offset into the pool and 6 bits of length.
 
 The trie is a double array as Darts-clone defines it. From a node at position p
 with base b the byte c leads to position b ^ c, whose unit has the label c; a
-unit holds p ^ b, not b. With the one key "A" (65), value v, and bases 256 and
-1:
+unit stores p ^ b, not b. With the only key "A" (65), value v, and bases 256
+and 1:
 
     position 0    (0 ^ 256) << 10                    the root
     position 321  (321 ^ 1) << 10 | HAS_VALUE | 65   321 = 256 ^ 65
@@ -31,26 +31,26 @@ _HAS_VALUE = 1 << 8
 _IS_VALUE = 1 << 31
 _OFFSET_SHIFT = 10
 _ROOT_BASE = 256
-# Bytes behind the first one of a UTF-8 character: 64 values, 0x80 to 0xBF.
+# Later bytes of a UTF-8 character have 64 values, 0x80 to 0xBF.
 _BLOCK = 64
 
 
 def normalizer_model(replacements):
-  """The model by which FastBertNormalize replaces characters.
+  """Compiles the `model_buffer` of `tensorflow_text.FastBertNormalizer`.
 
   Args:
-    replacements: dict of character to the text that stands for it, of at most
-      63 bytes; "" drops it. Characters that are not there stay as they are.
+    replacements: dict of character to its replacement, at most 63 bytes; ""
+      drops it. Other characters are not changed.
 
   Returns:
-    bytes, the `model_buffer` of `tensorflow_text.FastBertNormalizer`.
+    bytes.
   """
   pool, values = bytearray(), {}
   for text in dict.fromkeys(replacements.values()):
     encoded = text.encode("utf-8")
     values[text] = _IS_REPLACED | len(pool) << _LENGTH_BITS | len(encoded)
     pool += encoded
-  # The trie has no place for U+0000, whose only byte would end a key.
+  # The trie cannot contain U+0000, whose only byte would end a key.
   keys = {
     character.encode("utf-8"): values[text]
     for character, text in replacements.items()
@@ -58,7 +58,7 @@ def normalizer_model(replacements):
   }
   builder = flatbuffers.Builder(1024)
   trie = builder.CreateNumpyVector(double_array(keys))
-  # The reader takes the address of the first byte.
+  # At least one byte: the reader takes the address of the first one.
   strings = builder.CreateNumpyVector(np.frombuffer(pool or b" ", np.uint8))
   builder.StartObject(4)
   builder.PrependUOffsetTRelativeSlot(1, trie, 0)
@@ -69,14 +69,13 @@ def normalizer_model(replacements):
 
 
 def double_array(values):
-  """A trie of UTF-8 characters as the units of a double array.
+  """Builds the trie of UTF-8 characters as a double array.
 
   Args:
-    values: dict of bytes, each a character other than U+0000 in UTF-8, to int
-      from 0 to 2**31 - 1.
+    values: dict of characters except U+0000, bytes, to int below 2**31.
 
   Returns:
-    uint32 [units]; a multiple of 256, so that no byte leads outside.
+    uint32 [units], a multiple of 256, so that no byte leads outside.
   """
   units, ends = {}, []
   next_block = _ROOT_BASE + 256
@@ -104,7 +103,7 @@ def double_array(values):
 
 
 def _nested(values):
-  """The keys as a tree: dict of byte to dict, or to value at a key's end."""
+  """The keys as a tree: dict of byte to dict, or to the value of a key."""
   root = {}
   for key, value in values.items():
     node = root
@@ -115,10 +114,9 @@ def _nested(values):
 
 
 def _free_bases(units, size):
-  """Yields positions without a unit that are no node's base.
+  """Yields positions below and above `size` with neither a unit nor a base.
 
-  Bases of nodes are 256 and multiples of 64 behind; behind `size` there are
-  neither.
+  Bases of nodes are 256 and greater multiples of 64, all below `size`.
   """
   taken = set(units)
   position = 1

@@ -1,10 +1,11 @@
-"""Strings in, byte spans out: a span model as a graph that TFLite can hold.
+"""Strings in, byte spans out: a span model as a graph for TFLite.
 
-The steps are those of `AnswerGraph`, for one question. Windows and candidates
-are the very same code; tokens, context scores and n-best lists have forms of
-their own, since TFLite has no Unicode, no float64 and no string operations.
+The steps are those of `AnswerGraph`, for one question, with the same windows
+and candidates. Tokens, context scores and n-best lists are computed in another
+way, since TFLite has no Unicode, no float64 and no string operations.
 """
 
+import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.decoding import candidates as candidates_lib
@@ -12,10 +13,10 @@ from bert_span.answers.decoding import n_best
 from bert_span.answers.decoding.answer_columns import answer_columns
 from bert_span.answers.decoding.joint_probability import span_log_sums
 from bert_span.answers.window_logits import NO_LOGIT
-from bert_span.text.windows import LENGTH_MULTIPLE
+from bert_span.text.tokenizer import one_row
+from bert_span.text.windows import LENGTH_MULTIPLE, SlidingWindows
 from bert_span.tflite.text_graph import byte_entries
 from bert_span.tflite.text_graph.byte_tokenizer import ByteTokenizer
-from bert_span.tflite.text_graph.ranked_windows import RankedWindows
 
 _INPUTS = ("input_ids", "input_mask", "segment_ids")
 
@@ -23,26 +24,25 @@ _INPUTS = ("input_ids", "input_mask", "segment_ids")
 class TextGraph:
   """Answers one question about one passage.
 
-  It gives, with n entries, n_best_size, or one more with
-  version_2_with_negative:
+  The outputs, with n = n_best_size, plus 1 with version_2_with_negative:
     byte_start, byte_end: int32 [1], bytes of the context, half-open; 0, 0 for
       no answer.
     score, probability, null_odds: float32 [1], see `SpanDecoder`.
     is_answerable: bool [1], whether the answer is a span.
-    n_best_count: int32 [1], entries of the n-best list that are no padding.
+    n_best_count: int32 [1], entries of the n-best list without padding.
     n_best_byte_start, n_best_byte_end: int32 [1, n].
     n_best_start_logit, n_best_end_logit, n_best_score, n_best_probability:
       float32 [1, n].
-  As in `AnswerGraph` a question without a single WordPiece gets no answer.
-  Scores are sums in float32, where `SpanDecoder` takes float64.
+  As in `AnswerGraph` a question without a WordPiece gets no answer. Scores are
+  sums in float32, those of `SpanDecoder` in float64.
 
   Args:
     model: a function of token_ids, padding_mask and segment_ids to a dict of
       start_logits and end_logits, such as an `InferenceModel`.
     preprocessor: its `SpanPreprocessor`.
     decoder_options: `DecoderOptions`.
-    dynamic_length: pad windows no further than the longest one of a question
-      needs, and not to max_seq_length.
+    dynamic_length: pad the windows of a question to the longest one instead of
+      max_seq_length.
   """
 
   def __init__(
@@ -59,20 +59,16 @@ class TextGraph:
     self._dynamic_length = dynamic_length
 
   def __call__(self, question, context):
-    """Answers the question.
-
-    Args:
-      question, context: string [1], UTF-8.
-
-    Returns:
-      Dict of tensors, see the class.
-    """
+    """Returns the outputs as a dict; question, context: string [1], UTF-8."""
     question_ids = self._tokenizer(question).ids
     windows = self._windows(question_ids, self._tokenizer(context))
-    # Without a question nothing is asked.
-    asked = tf.cast(question_ids.row_splits[1] > 0, tf.int32)
-    num_windows = asked * tf.size(windows["example_index"])
-    windows = {name: _one_more(values) for name, values in windows.items()}
+    has_question = tf.cast(question_ids.row_splits[1] > 0, tf.int32)
+    num_windows = has_question * tf.size(windows["example_index"])
+    # One row of padding, since some ops of TFLite need at least one row.
+    windows = {
+      name: tf.pad(values, [[0, 1], *[[0, 0]] * (values.shape.rank - 1)])
+      for name, values in windows.items()
+    }
     is_window = tf.range(tf.size(windows["example_index"])) < num_windows
     windows["is_max_context"] &= is_window[:, tf.newaxis]
     logits = self._logits(windows, num_windows)
@@ -82,17 +78,26 @@ class TextGraph:
   def _logits(self, windows, num_windows):
     """Start and end logits, float32 [rows, max_seq_length].
 
-    One window at a time, which bounds the memory; NO_LOGIT on padding.
+    Runs one window at a time, which bounds the memory. NO_LOGIT at padding.
     """
-    length = self._length(windows)
+    length = self._max_seq_length
+    if self._dynamic_length:
+      longest = tf.reduce_max(tf.reduce_sum(windows["input_mask"], axis=1))
+      multiple = (longest + LENGTH_MULTIPLE - 1) // LENGTH_MULTIPLE
+      length = tf.minimum(multiple * LENGTH_MULTIPLE, self._max_seq_length)
+    missing = [[0, 0], [0, self._max_seq_length - length]]
     rows = tf.range(tf.size(windows["example_index"]))
 
     def run_window(index, *logits):
       inputs = [tf.gather(windows[name], index[tf.newaxis]) for name in _INPUTS]
-      found = self._run(inputs, length)
       is_real = tf.cast(inputs[1], tf.bool) & (rows == index)[:, tf.newaxis]
+      ids, mask, segments = (values[:, :length] for values in inputs)
+      outputs = self._model(
+        {"token_ids": ids, "padding_mask": mask, "segment_ids": segments}
+      )
+      found = (outputs["start_logits"], outputs["end_logits"])
       return index + 1, *(
-        tf.where(is_real, row, values)
+        tf.where(is_real, tf.pad(row, missing), values)
         for row, values in zip(found, logits, strict=True)
       )
 
@@ -104,29 +109,8 @@ class TextGraph:
     )
     return logits
 
-  def _length(self, windows):
-    """WordPieces that the encoder reads of each window."""
-    if not self._dynamic_length:
-      return self._max_seq_length
-    longest = tf.reduce_max(tf.reduce_sum(windows["input_mask"], axis=1))
-    length = (
-      (longest + LENGTH_MULTIPLE - 1) // LENGTH_MULTIPLE * LENGTH_MULTIPLE
-    )
-    return tf.minimum(length, self._max_seq_length)
-
-  def _run(self, inputs, length):
-    """Both logits of one window, float32 [1, max_seq_length]."""
-    ids, mask, segments = (values[:, :length] for values in inputs)
-    outputs = self._model(
-      {"token_ids": ids, "padding_mask": mask, "segment_ids": segments}
-    )
-    missing = [[0, 0], [0, self._max_seq_length - length]]
-    return [
-      tf.pad(outputs[name], missing) for name in ("start_logits", "end_logits")
-    ]
-
   def _answer(self, windows, num_windows, logits, context_bytes):
-    """The outputs; see the class."""
+    """The outputs, from logits of all windows."""
     options = self._options
     scores = [
       candidates_lib.position_scores(
@@ -153,13 +137,46 @@ class TextGraph:
     columns = answer_columns(
       spans, null, windows["example_index"], log_sums, options
     )
-    # What they call characters are bytes here.
+    # Offsets are in bytes here.
     return {
       name.replace("char_", "byte_"): values for name, values in columns.items()
     }
 
 
-def _one_more(values):
-  """A row of zeros behind the others: TFLite's ops want one at least."""
-  padding = [[0, 1], *[[0, 0]] * (values.shape.rank - 1)]
-  return tf.pad(values, padding)
+class RankedWindows(SlidingWindows):
+  """`SlidingWindows` of one passage, with ranks in place of context scores.
+
+  TFLite has no float64, in which context scores are compared. There are few
+  scores, one for each number of tokens beside a token and each length of a
+  window, so they are ranked here, in float64:
+
+      least      0     0     1     1
+      length     1     2     1     2
+      score   0.01  0.02  1.01  1.02
+      rank       0     1     2     3
+  """
+
+  def __init__(self, options, *args, **kwargs):
+    super().__init__(options, *args, **kwargs)
+    lengths = np.arange(options.max_seq_length + 1, dtype=np.int32)
+    self._most = options.max_seq_length // 2
+    least = np.arange(self._most + 1, dtype=np.int32)[:, np.newaxis]
+    scores = super().context_score(least, lengths[np.newaxis]).numpy()
+    _, ranks = np.unique(scores.ravel(), return_inverse=True)
+    self._ranks = ranks.astype(np.int32)  # [most + 1, lengths], flat
+
+  def context_score(self, least, length):
+    """Returns the int32 rank of the score."""
+    least = tf.clip_by_value(least, 0, self._most)
+    return tf.gather(
+      tf.constant(self._ranks),
+      least * (self.options.max_seq_length + 1) + length,
+    )
+
+  def shortened(self, question_ids):
+    """Shortens the only question."""
+    return one_row(question_ids.values[: self.options.max_query_length])
+
+  def window_examples(self, num_windows):
+    """All windows are of the only example."""
+    return tf.zeros(num_windows[:1], tf.int32)

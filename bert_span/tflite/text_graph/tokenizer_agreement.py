@@ -1,4 +1,4 @@
-"""How often the tokenizer within a TFLite file differs from ours, and why."""
+"""Counts differences between the tokenizer in a TFLite file and ours."""
 
 import dataclasses
 
@@ -9,24 +9,24 @@ from bert_span.serving.byte_offsets import byte_offsets
 from bert_span.storage.utf8 import encodable
 from bert_span.tflite.text_graph.byte_tokenizer import ByteTokenizer
 
-# Texts that are compared as one: lines are words' ends to both.
+# Texts that are joined by line breaks, which end words, and compared as one.
 _JOINED = 200
 _CAPITAL_SIGMA, _SIGMA = "\N{GREEK CAPITAL LETTER SIGMA}", "σ"
-_SHOWN = 5  # texts
+_MAX_SHOWN = 5  # texts
 
 
 @dataclasses.dataclass(frozen=True)
 class TokenizerAgreement:
-  """What a comparison found.
+  """Results of a comparison.
 
   Attributes:
-    num_texts: distinct texts that both tokenizers read.
-    num_tokens: WordPieces of them, by ours.
-    capital_sigma: texts that differ, but not with the small sigma in place of
-      every capital one: only ours writes the other small sigma at the end of a
-      word.
-    other: texts that differ otherwise.
-    shown: the first few that differ.
+    num_texts: distinct texts.
+    num_tokens: their WordPieces, by `WordPieceTokenizer`.
+    capital_sigma: texts that differ, but no longer once each capital sigma is
+      replaced by the small one: only `WordPieceTokenizer` lower-cases it to
+      the other small sigma at the end of a word.
+    other: other texts that differ.
+    shown: the first texts that differ.
   """
 
   num_texts: int
@@ -37,58 +37,48 @@ class TokenizerAgreement:
 
 
 def compare_tokenizers(tokenizer, texts):
-  """Compares WordPieces and their places in bytes, text by text.
+  """Compares a `WordPieceTokenizer` with its `ByteTokenizer`.
 
-  Args:
-    tokenizer: `WordPieceTokenizer`, compared with its `ByteTokenizer`.
-    texts: iterable of str; each counts once.
-
-  Returns:
-    `TokenizerAgreement`.
+  Returns the `TokenizerAgreement` on texts, of which each counts once.
   """
-  compared = _Comparison(tokenizer)
+  spec = [tf.TensorSpec([1], tf.string)]
+  of_strings = tf.function(tokenizer.__call__, input_signature=spec)
+  of_bytes = tf.function(
+    ByteTokenizer(tokenizer).__call__, input_signature=spec
+  )
+
+  def compare(text):
+    """Whether both agree, and the number of WordPieces."""
+    text = tf.constant([text])
+    tokens = of_strings(text)
+    expected = (
+      tokens.ids.values,
+      *(
+        byte_offsets(text, offsets.values[tf.newaxis])[0]
+        for offsets in (tokens.char_starts, tokens.char_ends)
+      ),
+    )
+    is_equal = all(
+      np.array_equal(a, b.values)
+      for a, b in zip(expected, of_bytes(text), strict=True)
+    )
+    return is_equal, int(tf.size(expected[0]))
+
   texts = list(dict.fromkeys(encodable(text) for text in texts))
   num_tokens, different = 0, []
   for begin in range(0, len(texts), _JOINED):
     part = texts[begin : begin + _JOINED]
-    is_equal, tokens = compared("\n".join(part))
+    is_equal, tokens = compare("\n".join(part))
     num_tokens += tokens
     if not is_equal:
-      different += [text for text in part if not compared(text)[0]]
+      different += [text for text in part if not compare(text)[0]]
   with_sigma = sum(
-    compared(text.replace(_CAPITAL_SIGMA, _SIGMA))[0] for text in different
+    compare(text.replace(_CAPITAL_SIGMA, _SIGMA))[0] for text in different
   )
   return TokenizerAgreement(
     len(texts),
     num_tokens,
     with_sigma,
     len(different) - with_sigma,
-    tuple(different[:_SHOWN]),
+    tuple(different[:_MAX_SHOWN]),
   )
-
-
-class _Comparison:
-  """Whether both tokenizers give the same tokens, and how many ours gives."""
-
-  def __init__(self, tokenizer):
-    spec = [tf.TensorSpec([1], tf.string)]
-    self._ours = tf.function(tokenizer.__call__, input_signature=spec)
-    self._other = tf.function(
-      ByteTokenizer(tokenizer).__call__, input_signature=spec
-    )
-
-  def __call__(self, text):
-    text = tf.constant([text])
-    ours, other = self._ours(text), self._other(text)
-    expected = (
-      ours.ids.values,
-      *(
-        byte_offsets(text, offsets.values[tf.newaxis])[0]
-        for offsets in (ours.char_starts, ours.char_ends)
-      ),
-    )
-    is_equal = all(
-      np.array_equal(a.numpy(), b.values.numpy())
-      for a, b in zip(expected, other, strict=True)
-    )
-    return is_equal, int(tf.size(ours.ids.values))

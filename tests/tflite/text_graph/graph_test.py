@@ -1,16 +1,20 @@
-"""The graph of strings in, byte spans out, beside the model's own answers."""
+"""Strings in, byte spans out: compared with the answers of the model."""
 
-import dataclasses
 import random
 
+import numpy as np
 import pytest
 import tensorflow as tf
+from exported_tflite import with_decoder
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.squad.example import SquadExample
-from bert_span.tflite.text_graph.graph import TextGraph
+from bert_span.text.options import WindowOptions
+from bert_span.text.tokenizer import Tokens, one_row
+from bert_span.text.windows import SlidingWindows
+from bert_span.tflite.text_graph.graph import RankedWindows, TextGraph
 
 _PASSAGES = [
   CONTEXT,
@@ -22,11 +26,11 @@ _PASSAGES = [
 ]
 
 
-def _answer_of(extractor, options, dynamic_length):
+def _answer_of(extractor, dynamic_length):
   graph = TextGraph(
     InferenceModel(extractor.model),
     extractor.preprocessor,
-    options,
+    extractor.decoder_options,
     dynamic_length,
   )
   spec = tf.TensorSpec([1], tf.string)
@@ -50,17 +54,13 @@ def _answer_of(extractor, options, dynamic_length):
 def test_answers_are_those_of_the_model(
   version_2, span_score, temperature, dynamic_length
 ):
-  extractor = tiny_extractor(version_2)
-  options = dataclasses.replace(
-    extractor.decoder_options,
+  extractor = with_decoder(
+    tiny_extractor(version_2),
     span_score=span_score,
     temperature=temperature,
     n_best_size=5,
   )
-  extractor = type(extractor)(
-    *(extractor.model, VOCABULARY, True, extractor.window_options, options)
-  )
-  answer = _answer_of(extractor, options, dynamic_length)
+  answer = _answer_of(extractor, dynamic_length)
   examples = [
     SquadExample(str(i), QUESTION, passage)
     for i, passage in enumerate(_PASSAGES)
@@ -90,10 +90,33 @@ def test_answers_are_those_of_the_model(
 @pytest.mark.large
 def test_a_question_without_a_wordpiece_gets_no_answer():
   extractor = tiny_extractor()
-  answer = _answer_of(extractor, extractor.decoder_options, False)
+  answer = _answer_of(extractor, False)
   for question in ("", " ", "\u200b"):
     given = answer(question, CONTEXT)
     assert (given["byte_start"], given["byte_end"]) == (0, 0)
     assert not given["is_answerable"]
     assert given["null_odds"] == NO_SPAN_NULL_ODDS
     assert given["probability"] == 1.0
+
+
+def test_ranks_are_in_the_order_of_the_scores():
+  windows = RankedWindows(WindowOptions(8, 4, 2), 1, 2)
+  least = tf.constant([[0], [1], [-5]])
+  ranks = windows.context_score(least, tf.constant([[1, 2]])).numpy()
+  assert ranks[0, 0] < ranks[0, 1] < ranks[1, 0] < ranks[1, 1]
+  assert ranks.dtype == np.int32
+
+
+@pytest.mark.parametrize("options", [(16, 4, 4), (384, 128, 64), (330, 15, 8)])
+def test_windows_without_float64_are_the_same(options):
+  """Some last windows are shorter by whole hundreds, where scores tie."""
+  options = WindowOptions(*options)
+  ranked = RankedWindows(options, 1, 2, pad_to_max=True)
+  plain = SlidingWindows(options, 1, 2, pad_to_max=True)
+  rng = np.random.default_rng(0)
+  for num_tokens in (0, 1, *rng.integers(2, 2000, 12)):
+    tokens = Tokens(*(one_row(tf.range(int(num_tokens))) for _ in range(3)))
+    question = one_row(tf.range(int(rng.integers(0, 9))))
+    expected, given = plain(question, tokens), ranked(question, tokens)
+    for name, values in expected.items():
+      np.testing.assert_array_equal(values, given[name], err_msg=name)

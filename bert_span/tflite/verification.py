@@ -1,0 +1,210 @@
+"""Checks that a TFLite file gives the answers of its model."""
+
+import dataclasses
+import math
+import os
+
+import numpy as np
+
+from bert_span.storage.utf8 import encodable
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite.conversion import INPUT_NAMES
+from bert_span.tflite.runner import make_interpreter
+from bert_span.tflite.text_graph.byte_tokenizer import CUSTOM_OPS
+from bert_span.tflite.tflite_extractor import open_tflite
+
+# Share of sample questions with the same answer, character for character.
+# Quantization changes some answers; a broken file changes nearly all.
+_LEAST_EQUAL = {"none": 1.0, "float16": 0.97, "dynamic": 0.6}
+# Of float32: sums are computed in another order.
+_TOLERANCE = 1e-3
+_MAX_SHOWN = 5  # differences
+
+
+@dataclasses.dataclass(frozen=True)
+class TFLiteVerification:
+  """Results of a verification.
+
+  Attributes:
+    num_questions: number of sample questions.
+    num_equal: questions with the answer of the model.
+    largest_difference: of the scores of equal answers.
+    ops: dict of op name to count.
+    size_bytes: of the file.
+    peak_arena_bytes: see `peak_arena_bytes`; for the longest window, or for the
+      first sample if the file takes strings.
+  """
+
+  num_questions: int
+  num_equal: int
+  largest_difference: float
+  ops: dict
+  size_bytes: int
+  peak_arena_bytes: int
+
+
+def verify(path, extractor, examples, quantization):
+  """Compares a TFLite file with the model it was made of.
+
+  Args:
+    path: local path of the file.
+    extractor: `SpanExtractor` of the model.
+    examples: list of `SquadExample`.
+    quantization: see `TFLiteOptions`.
+
+  Returns:
+    `TFLiteVerification`.
+
+  Raises:
+    ValueError: the file needs ops that runtimes lack, returns NaN or an
+      infinity, or has too few equal answers.
+  """
+  with_tokenizer = tflite_file.has_tokenizer(tflite_file.read_span_config(path))
+  with open(path, "rb") as file:
+    ops = tflite_file.op_counts(tflite_file.parse(file.read()))
+  tflite_file.check_ops(ops, CUSTOM_OPS if with_tokenizer else ())
+  candidate = open_tflite(
+    path,
+    extractor.window_options,
+    extractor.decoder_options,
+    head=extractor.head,
+  )
+  expected = list(extractor.predict(examples))
+  if with_tokenizer:
+    question, context = examples[0].question, examples[0].context
+    for texts in ((question, context), (question, ""), ("", context)):
+      _check_finite(candidate.columns(*texts), f"the texts {texts!r}")
+    given = list(candidate.predict(examples))
+    inputs = {
+      name: np.array([encodable(text).encode()], object)
+      for name, text in (("question", question), ("context", context))
+    }
+  else:
+    _check_windows(candidate.runner)
+    given = list(
+      candidate.predict(
+        examples,
+        on_logits=lambda found: _check_finite(found.logits, "sample questions"),
+      )
+    )
+    window = np.zeros([1, candidate.runner.max_length], np.int32)
+    inputs = dict.fromkeys(INPUT_NAMES, window)
+  num_equal, largest_difference = _compare(expected, given, quantization)
+  return TFLiteVerification(
+    len(examples),
+    num_equal,
+    largest_difference,
+    ops,
+    os.path.getsize(path),
+    peak_arena_bytes(path, inputs, with_tokenizer),
+  )
+
+
+def _check_windows(runner):
+  """Runs padding alone, a single WordPiece, and windows of several lengths."""
+  for length in sorted({1, 2, runner.max_length // 2, runner.max_length}):
+    for num_tokens in sorted({0, 1, length}):
+      mask = (np.arange(length) < num_tokens).astype(np.int32)
+      _check_finite(
+        runner(mask, mask, 0 * mask),
+        f"a window of {length} positions with {num_tokens} WordPieces",
+      )
+
+
+def _check_finite(outputs, inputs):
+  for name, values in outputs.items():
+    if not np.isfinite(values).all():
+      raise ValueError(
+        f"The TFLite file returns NaN or an infinity in {name} for {inputs}. "
+        "Its weights are damaged or were not saved."
+      )
+
+
+def _compare(expected, given, quantization):
+  """The number of equal answers, and the largest difference of their scores."""
+  largest, different = 0.0, []
+  for wanted, answer in zip(expected, given, strict=True):
+    name = f"question {wanted.qas_id}"
+    _check_finite({"the score": answer.score}, name)
+    if _spans(wanted) != _spans(answer):
+      different.append(
+        f"{name}: {wanted.text!r} at {wanted.char_start}, and the file "
+        f"{answer.text!r} at {answer.char_start}"
+      )
+      continue
+    largest = max(largest, abs(wanted.score - answer.score))
+    for field in ("score", "probability", "null_odds"):
+      numbers = getattr(wanted, field), getattr(answer, field)
+      if quantization == "none" and not math.isclose(
+        *numbers, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
+      ):
+        different.append(f"{name}: {field} {numbers[0]}, the file {numbers[1]}")
+        break
+  num_equal = len(expected) - len(different)
+  least = _LEAST_EQUAL[quantization]
+  if num_equal < least * len(expected):
+    raise ValueError(
+      f"{len(different)} of {len(expected)} answers of the TFLite file differ "
+      f"from those of the model; with quantization={quantization} at least "
+      f"{least:.0%} must be equal. " + "; ".join(different[:_MAX_SHOWN])
+    )
+  return num_equal, largest
+
+
+def _spans(prediction):
+  """All offsets of an answer; that of a B/I/O head may have several."""
+  spans = getattr(prediction, "spans", [prediction])
+  return [(span.char_start, span.char_end) for span in spans]
+
+
+def peak_arena_bytes(path, inputs, with_text_ops=False):
+  """Computes the peak of the bytes of all tensors that are live together.
+
+  The runtime allocates tensors in one arena and frees each after its last use:
+
+      op 0: a -> b     live: a, b
+      op 1: b -> c     live: b, c
+      op 2: c, b -> d  live: b, c, d  <- the peak, if all have the same size
+
+  The arena is at least as large as the peak. The peak of the graph of a loop
+  adds to that of the graph around it. This is the memory of TFLite's own
+  kernels: delegates such as XNNPACK allocate on their own. Constants and
+  strings are not counted. `inputs` are the arguments of the signature.
+  """
+  interpreter = make_interpreter(
+    path, plain_kernels=True, with_text_ops=with_text_ops
+  )
+  interpreter.get_signature_runner()(**inputs)
+  with open(path, "rb") as file:
+    model = tflite_file.parse(file.read())
+  return sum(
+    _peak(
+      graph,
+      model.buffers,
+      {
+        detail["index"]: math.prod(map(int, detail["shape"]))
+        * np.dtype(detail["dtype"]).itemsize
+        for detail in interpreter.get_tensor_details(index)
+      },
+    )
+    for index, graph in enumerate(model.subgraphs)
+  )
+
+
+def _peak(graph, buffers, sizes):
+  """The peak of one graph; sizes: dict of tensor index to bytes."""
+  first, last = dict.fromkeys(graph.inputs, 0), {}
+  for step, operator in enumerate(graph.operators):
+    for index in operator.outputs:
+      first.setdefault(index, step)
+    for index in (*operator.inputs, *operator.outputs):
+      last[index] = step
+  last.update({index: len(graph.operators) for index in graph.outputs})
+  changes = np.zeros(len(graph.operators) + 2, np.int64)
+  for index, begin in first.items():
+    is_constant = buffers[graph.tensors[index].buffer].data is not None
+    # Tensors of a loop that was not run have no size.
+    size = 0 if is_constant else sizes.get(index, 0)
+    changes[begin] += size
+    changes[last.get(index, begin) + 1] -= size
+  return int(np.cumsum(changes).max())
