@@ -26,53 +26,13 @@ _MODEL = flags.DEFINE_string(
 _OUTPUT = flags.DEFINE_string(
   "output", None, "File to write; its name ends with .tflite."
 )
-_QUANTIZATION = flags.DEFINE_enum(
-  "quantization",
-  "none",
-  ["none", "float16", "dynamic"],
-  "Weights in float32, in float16 or in 8 bits (dynamic).",
-)
-_DYNAMIC_LENGTH = flags.DEFINE_bool(
-  "dynamic_length",
-  False,
-  "Whether the file accepts windows of any length up to --max_seq_length. The "
-  "Task Library needs a fixed length.",
-)
-_WITH_TOKENIZER = flags.DEFINE_bool(
-  "with_tokenizer",
-  False,
-  "Whether the file accepts a question and a passage as strings and returns "
-  "byte offsets of the answer, with tokenizer, windows and decoding inside. "
-  "The runtime needs three custom ops of tensorflow-text, no Flex ops. Span "
-  "heads only.",
-)
 _EVALUATE_FILE = flags.DEFINE_string(
   "evaluate_file",
   None,
   "SQuAD JSON file to score the model and the file on with the official "
   "metrics.",
 )
-_MAX_F1_DROP = flags.DEFINE_float(
-  "max_f1_drop",
-  None,
-  "Largest allowed drop of F1 on --evaluate_file, in points; beyond it no file "
-  "is written.",
-  lower_bound=0.0,
-)
-_NAME = flags.DEFINE_string(
-  "name", "bert_span", "Name of the model in the file's metadata."
-)
-_DESCRIPTION = flags.DEFINE_string(
-  "description",
-  "Finds the answer to a question in a passage.",
-  "Description of the model in the file's metadata.",
-)
-_LICENSE = flags.DEFINE_string(
-  "license", "", "Licence of the model in the file's metadata."
-)
-_MODEL_VERSION = flags.DEFINE_string(
-  "model_version", "1", "Version of the model in the file's metadata."
-)
+_OPTIONS, _INFO = model_flags.tflite_flags()
 model_flags.window_flags()
 model_flags.decoder_flags()
 model_flags.bio_decoder_flags()
@@ -93,18 +53,7 @@ def main(argv):
   tflite_export.export_model(
     _MODEL.value,
     _OUTPUT.value,
-    tflite_export.TFLiteOptions(
-      _QUANTIZATION.value,
-      _DYNAMIC_LENGTH.value,
-      _MAX_F1_DROP.value,
-      tflite_export.ModelInfo(
-        name=_NAME.value,
-        description=_DESCRIPTION.value,
-        version=_MODEL_VERSION.value,
-        license=_LICENSE.value,
-      ),
-      _WITH_TOKENIZER.value,
-    ),
+    _OPTIONS.options(info=_INFO.options()),
     model_flags.window_options(saved),
     model_flags.decoder_options(saved, head),
     _EVALUATE_FILE.value,
@@ -129,7 +78,7 @@ def _check_flags():
     f"--output={_OUTPUT.value}: write to a local path, and copy the file.",
   )
   check(
-    _MAX_F1_DROP.value is None or _EVALUATE_FILE.value,
+    _OPTIONS.max_f1_drop.value is None or _EVALUATE_FILE.value,
     "--max_f1_drop needs --evaluate_file, the questions to measure F1 on.",
   )
 

@@ -17,6 +17,7 @@ from bert_span.answers.decoding.options import (
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.program import check
 from bert_span.text.options import WindowOptions
+from bert_span.tflite.options import ModelInfo, TFLiteOptions
 
 # --help lists them as flags of the program, not of this module.
 flags.disclaim_key_flags()
@@ -260,6 +261,12 @@ def output_dir_flag():
   return flags.DEFINE_string(
     "output_dir", None, "Folder that the outputs are written to."
   )
+
+
+@functools.cache
+def tflite_flags():
+  """The flags of `TFLiteOptions` and of `ModelInfo`."""
+  return OptionFlags(TFLiteOptions), OptionFlags(ModelInfo)
 
 
 @functools.cache

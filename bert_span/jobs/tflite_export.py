@@ -19,49 +19,15 @@ from bert_span.storage.atomic_file import (
   write_text_atomically,
 )
 from bert_span.tflite.conversion import convert, convert_with_tokenizer
-from bert_span.tflite.metadata import ModelInfo, with_metadata
+from bert_span.tflite.metadata import with_metadata
+from bert_span.tflite.options import ModelInfo, TFLiteOptions
 from bert_span.tflite.runner import runtime_name
 from bert_span.tflite.text_graph.tokenizer_agreement import compare_tokenizers
 from bert_span.tflite.tflite_extractor import open_tflite
 from bert_span.tflite.verification import verify
 
 _PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
-_QUANTIZATIONS = ("none", "float16", "dynamic")
 _MEGABYTE = 1e6
-
-
-@dataclasses.dataclass(frozen=True)
-class TFLiteOptions:
-  """What to write, and which checks it must pass.
-
-  Attributes:
-    quantization: "none" for float32, "float16" for half the size, "dynamic" for
-      8-bit weights, a quarter of the size.
-    dynamic_length: accept windows of any length up to max_seq_length instead of
-      that length only.
-    max_f1_drop: write no file whose F1 on the evaluated questions is lower than
-      that of the model by more than this, in points; None for no limit.
-    info: `ModelInfo`; None for a name and a version only.
-    with_tokenizer: accept strings and return byte offsets: tokenizer, windows
-      and decoding are in the file. For span heads; needs custom ops of
-      tensorflow-text.
-
-  Raises:
-    ValueError: there is no such quantization.
-  """
-
-  quantization: str = "none"
-  dynamic_length: bool = False
-  max_f1_drop: float | None = None
-  info: ModelInfo | None = None
-  with_tokenizer: bool = False
-
-  def __post_init__(self):
-    if self.quantization not in _QUANTIZATIONS:
-      raise ValueError(
-        f"quantization must be one of {', '.join(_QUANTIZATIONS)}. "
-        f"Received: {self.quantization!r}."
-      )
 
 
 def export_model(
@@ -177,7 +143,7 @@ def tflite_content(extractor, options):
   }
   return with_metadata(
     content,
-    options.info or ModelInfo("bert_span", "", bert_span.__version__),
+    options.info or ModelInfo(version=bert_span.__version__),
     tokenizer.vocabulary,
     config,
     options.with_tokenizer,

@@ -17,7 +17,6 @@ but flatbuffers is needed:
     AssociatedFile      name 0, description 1, type 2
 """
 
-import dataclasses
 import json
 from typing import Any, NamedTuple
 
@@ -45,17 +44,6 @@ _DESCRIPTIONS = {
   "n_best_start_logit": "start logit of the first token, or of [CLS]",
   "n_best_end_logit": "end logit of the last token, or of [CLS]",
 }
-
-
-@dataclasses.dataclass(frozen=True)
-class ModelInfo:
-  """What the metadata says about the model as a whole."""
-
-  name: str
-  description: str
-  version: str
-  author: str = ""
-  license: str = ""
 
 
 class _Byte(NamedTuple):

@@ -10,11 +10,8 @@ from flatbuffers.table import Table
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.tflite import file as tflite_file
-from bert_span.tflite.metadata import (
-  BUFFER_NAME,
-  ModelInfo,
-  with_metadata,
-)
+from bert_span.tflite.metadata import BUFFER_NAME, with_metadata
+from bert_span.tflite.options import ModelInfo
 
 _OFFSET = flatbuffers.number_types.UOffsetTFlags
 

@@ -33,7 +33,7 @@ class TokenizerAgreement:
   num_tokens: int
   capital_sigma: int
   other: int
-  shown: tuple[str, ...]
+  shown: list[str]
 
 
 def compare_tokenizers(tokenizer, texts):
@@ -80,5 +80,5 @@ def compare_tokenizers(tokenizer, texts):
     num_tokens,
     with_sigma,
     len(different) - with_sigma,
-    tuple(different[:_MAX_SHOWN]),
+    different[:_MAX_SHOWN],
   )

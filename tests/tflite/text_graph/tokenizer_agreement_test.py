@@ -17,7 +17,7 @@ def test_differences_are_counted_by_cause():
   assert (found.num_texts, found.capital_sigma, found.other) == (6, 2, 0)
   # a b | σ ##ς | b σ ##ς | [UNK] [UNK]
   assert found.num_tokens == 2 + 2 + 3 + 2
-  assert found.shown == ("ΣΣ", "b ΣΣ")
+  assert found.shown == ["ΣΣ", "b ΣΣ"]
 
 
 def test_cased_words_have_no_other_sigma():
@@ -27,11 +27,11 @@ def test_cased_words_have_no_other_sigma():
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("do_lower_case", [True, False])
+@pytest.mark.parametrize(("do_lower_case", "every"), [(True, 1), (False, 8)])
 def test_real_texts_have_the_same_tokens_at_the_same_places(
-  shared_data, uncased_vocab_file, do_lower_case
+  shared_data, uncased_vocab_file, do_lower_case, every
 ):
-  """What export/TFLITE.md states."""
+  """As export/TFLITE.md says; for cased text a part of it."""
   texts = set()
   for path in sorted(shared_data.glob("*.json")):
     for example in read_squad(str(path)).examples:
@@ -39,7 +39,7 @@ def test_real_texts_have_the_same_tokens_at_the_same_places(
   tokenizer = WordPieceTokenizer(
     load_vocabulary(uncased_vocab_file), do_lower_case
   )
-  found = compare_tokenizers(tokenizer, sorted(texts))
-  assert found.num_texts > 20_000
-  assert found.num_tokens > 1_000_000
+  found = compare_tokenizers(tokenizer, sorted(texts)[::every])
+  assert found.num_texts > 20_000 / every
+  assert found.num_tokens > 1_000_000 / every
   assert (found.capital_sigma, found.other) == (0, 0), found.shown
