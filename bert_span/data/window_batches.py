@@ -12,7 +12,7 @@ from bert_span.storage.utf8 import encodable
 # Examples that one call of the preprocessor converts, to spread its overhead.
 EXAMPLES_PER_BATCH = 64
 # At most so many characters of questions and passages in a batch: 64 paragraphs
-# have fewer, while each of 64 questions about a book is a batch of its own. A
+# have fewer, while each of 64 questions about a book is a separate batch. A
 # batch then takes some 100 MB, unless a single passage takes more.
 CHARACTERS_PER_BATCH = 1 << 18
 # Bounds the batches that wait in memory, however many processors there are.

@@ -56,7 +56,7 @@ class AnswerPositions(keras.layers.Layer):
     starts = tf.gather(first, example)
     ends = tf.gather(last, example)
     window_end = windows["context_start"] + windows["context_length"]
-    holds = (
+    is_inside = (
       tf.gather(has_answer, example)
       & (starts <= ends)
       & (starts >= windows["context_start"])
@@ -66,8 +66,8 @@ class AnswerPositions(keras.layers.Layer):
       tf.gather(has_answer, example) & (ends < starts), NO_TOKEN, 0
     )
     return (
-      tf.where(holds, starts + offset, other),
-      tf.where(holds, ends + offset, other),
+      tf.where(is_inside, starts + offset, other),
+      tf.where(is_inside, ends + offset, other),
     )
 
 
@@ -133,7 +133,11 @@ def _improve_span(first, last, context_ids, answer_ids):
   num_starts = tf.where(
     length > 0, tf.maximum(0, last - first + 1 - length + 1), 0
   )
-  example, shift = _ranges(num_starts)  # every (example, start) pair
+  # Every pair (example, start): num_starts [2, 0, 3] gives the examples
+  # [0, 0, 2, 2, 2] and the starts first + [0, 1, 0, 1, 2].
+  example = tf.repeat(tf.range(tf.size(num_starts)), num_starts)
+  begin = tf.gather(tf.cumsum(num_starts, exclusive=True), example)
+  shift = tf.range(tf.size(example)) - begin
   pair = _equal_runs(
     tf.gather(tf.cast(context_ids.row_starts(), tf.int32) + first, example)
     + shift,
@@ -177,13 +181,3 @@ def _equal_runs(a_starts, b_starts, lengths, a_values, b_values):
     shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
   )
   return pair
-
-
-def _ranges(lengths):
-  """Concatenates range(n) for each n, and the index of each range.
-
-  lengths [2, 0, 3] gives ([0, 0, 2, 2, 2], [0, 1, 0, 1, 2]).
-  """
-  which = tf.repeat(tf.range(tf.size(lengths)), lengths)
-  begin = tf.gather(tf.cumsum(lengths, exclusive=True), which)
-  return which, tf.range(tf.size(which)) - begin

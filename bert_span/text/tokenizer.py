@@ -238,13 +238,13 @@ def _bytes_to_characters(byte_starts, byte_ends, characters):
   end within the letter "e" + U+0301. Both results are int64 [all tokens].
   """
   byte_lengths = tf.strings.length(characters.normalized)
-  behind = tf.cumsum(tf.cast(byte_lengths, tf.int64))  # [characters]
-  before = tf.concat([[tf.constant(0, tf.int64)], behind], 0)
+  after = tf.cumsum(tf.cast(byte_lengths, tf.int64))  # [characters]
+  before = tf.concat([[tf.constant(0, tf.int64)], after], 0)
   row_ids = byte_starts.value_rowids()
   row_byte_start = tf.gather(tf.gather(before, characters.row_splits), row_ids)
   # The character of the first byte; the one after that of the last byte.
-  starts = _search(behind, byte_starts.values + row_byte_start, "right")
-  ends = _search(behind, byte_ends.values + row_byte_start, "left") + 1
+  starts = _search(after, byte_starts.values + row_byte_start, "right")
+  ends = _search(after, byte_ends.values + row_byte_start, "left") + 1
   not_marks = tf.concat(
     [tf.where(~characters.is_mark)[:, 0], characters.row_splits[-1:]], 0
   )

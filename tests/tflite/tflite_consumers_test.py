@@ -1,6 +1,4 @@
-"""Runtimes of others read the written file as tf.lite does."""
-
-import importlib.util
+"""Other runtimes compute the same logits and answers as tf.lite."""
 
 import numpy as np
 import pytest
@@ -17,7 +15,7 @@ from bert_span.data.window_batches import example_arrays
 from bert_span.squad.example import SquadExample
 from bert_span.tflite.tflite_extractor import TFLiteTextExtractor
 
-# The file's inputs, and what `SlidingWindows` calls them.
+# The inputs of the file, and their names in `SlidingWindows`.
 _INPUTS = {
   "ids": "input_ids",
   "mask": "input_mask",
@@ -37,78 +35,6 @@ _EXAMPLES = [SquadExample(str(i), QUESTION, c) for i, c in enumerate(_PASSAGES)]
 # with floats where TFLite's kernels round activations to 8 bits.
 _LITERT_TOLERANCE = 1e-5
 _OPENVINO_TOLERANCE = {"none": 1e-4, "float16": 1e-4, "dynamic": 0.5}
-_needs_litert = pytest.mark.skipif(
-  importlib.util.find_spec("ai_edge_litert") is None,
-  reason="ai-edge-litert is not installed",
-)
-
-
-def _windows(extractor):
-  """The windows of the examples, padded: dict of arrays."""
-  windows = extractor.preprocessor(example_arrays(_EXAMPLES))
-  windows = {name: values.numpy() for name, values in windows.items()}
-  missing = _LENGTH - windows["input_ids"].shape[1]
-  return {
-    name: np.pad(values, [(0, 0), (0, missing)]) if values.ndim == 2 else values
-    for name, values in windows.items()
-  }
-
-
-def _inputs(windows):
-  """Yields the inputs of each window, dict of int32 [1, length]."""
-  for row in range(len(windows["input_ids"])):
-    yield {name: windows[key][row : row + 1] for name, key in _INPUTS.items()}
-
-
-def _by_interpreter(interpreter, windows):
-  """Start and end logits [windows, length] of an interpreter like TFLite's."""
-  inputs = {d["name"]: d["index"] for d in interpreter.get_input_details()}
-  outputs = {d["name"]: d["index"] for d in interpreter.get_output_details()}
-  for index in inputs.values():
-    interpreter.resize_tensor_input(index, [1, _LENGTH])
-  interpreter.allocate_tensors()
-  logits = []
-  for values in _inputs(windows):
-    for name, index in inputs.items():
-      interpreter.set_tensor(index, values[name])
-    interpreter.invoke()
-    logits.append([interpreter.get_tensor(outputs[n])[0] for n in _LOGITS])
-  return np.stack(logits, axis=1)
-
-
-def _by_openvino(openvino, path, windows):
-  """Start and end logits [windows, length] of OpenVINO."""
-  compiled = openvino.Core().compile_model(
-    path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"}
-  )
-  logits = []
-  for values in _inputs(windows):
-    found = {
-      key.get_any_name(): output[0]
-      for key, output in compiled(values).to_dict().items()
-    }
-    logits.append([found[name] for name in _LOGITS])
-  return np.stack(logits, axis=1)
-
-
-def _spans(extractor, windows, logits):
-  """Places of the answers that the logits give."""
-  logits = np.where(windows["input_mask"] == 1, logits, NO_LOGIT)
-  named = dict(zip(_LOGITS, logits.astype(np.float32), strict=True))
-  found = WindowLogits(_EXAMPLES, windows, named)
-  decode = WindowDecoder(extractor.head, extractor.decoder_options)
-  return [(p.char_start, p.char_end) for p in decode(found)]
-
-
-def _check_equal(given, expected, extractor, windows, tolerance):
-  """Logits within a tolerance, and the same spans."""
-  assert (
-    given.shape == expected.shape == (2, len(windows["input_ids"]), _LENGTH)
-  )
-  np.testing.assert_allclose(given, expected, atol=tolerance, rtol=0)
-  spans = _spans(extractor, windows, given)
-  assert spans == _spans(extractor, windows, expected)
-  assert any(end > start for start, end in spans)
 
 
 @pytest.fixture(params=_FILES, ids=str)
@@ -118,29 +44,68 @@ def written(request):
   path, extractor = exported_tflite(
     quantization=quantization, dynamic_length=dynamic_length
   )
-  windows = _windows(extractor)
-  expected = _by_interpreter(Interpreter(path), windows)
-  return path, quantization, extractor, windows, expected
+  windows = extractor.preprocessor(example_arrays(_EXAMPLES))
+  windows = {name: values.numpy() for name, values in windows.items()}
+  missing = [(0, 0), (0, _LENGTH - windows["input_ids"].shape[1])]
+  windows = {
+    name: np.pad(values, missing) if values.ndim == 2 else values
+    for name, values in windows.items()
+  }
+  run = Interpreter(path).get_signature_runner()
+  return path, quantization, extractor, windows, _logits(run, windows)
+
+
+def _logits(run, windows):
+  """Start and end logits [2, windows, length] of a function of the inputs."""
+  found = [
+    run(**{name: windows[key][row : row + 1] for name, key in _INPUTS.items()})
+    for row in range(len(windows["input_ids"]))
+  ]
+  return np.array([[row[name][0] for row in found] for name in _LOGITS])
+
+
+def _check_equal(given, expected, extractor, windows, tolerance):
+  """Logits within a tolerance, and the same spans."""
+  assert expected.shape == (2, len(windows["input_ids"]), _LENGTH)
+  np.testing.assert_allclose(given, expected, atol=tolerance, rtol=0)
+  decode = WindowDecoder(extractor.head, extractor.decoder_options)
+  spans, expected_spans = (
+    [
+      (p.char_start, p.char_end)
+      for p in decode(
+        WindowLogits(
+          _EXAMPLES,
+          windows,
+          {
+            name: np.where(windows["input_mask"] == 1, values, NO_LOGIT).astype(
+              np.float32
+            )
+            for name, values in zip(_LOGITS, logits, strict=True)
+          },
+        )
+      )
+    ]
+    for logits in (given, expected)
+  )
+  assert spans == expected_spans
+  assert any(end > start for start, end in spans)
 
 
 @pytest.mark.large
-@_needs_litert
 def test_litert_gives_the_logits_of_tf_lite(written):
-  from ai_edge_litert.interpreter import Interpreter as LiteRTInterpreter
-
+  litert = pytest.importorskip("ai_edge_litert.interpreter")
   path, _, extractor, windows, expected = written
-  given = _by_interpreter(LiteRTInterpreter(path), windows)
+  given = _logits(litert.Interpreter(path).get_signature_runner(), windows)
   _check_equal(given, expected, extractor, windows, _LITERT_TOLERANCE)
 
 
 @pytest.mark.large
-@_needs_litert
 def test_litert_answers_from_strings_as_tf_lite():
-  from ai_edge_litert.interpreter import InterpreterWithCustomOps
+  litert = pytest.importorskip("ai_edge_litert.interpreter")
   from tensorflow_text import tflite_registrar
 
   path, _ = exported_tflite(dynamic_length=True, with_tokenizer=True)
-  run = InterpreterWithCustomOps(
+  run = litert.InterpreterWithCustomOps(
     tflite_registrar.SELECT_TFTEXT_OPS, model_path=path
   ).get_signature_runner()
   extractor = TFLiteTextExtractor(path)
@@ -156,14 +121,17 @@ def test_litert_answers_from_strings_as_tf_lite():
 
 
 @pytest.mark.large
-@pytest.mark.skipif(
-  importlib.util.find_spec("openvino") is None,
-  reason="openvino is not installed",
-)
 def test_openvino_gives_the_logits_of_tf_lite(written):
-  import openvino
-
+  openvino = pytest.importorskip("openvino")
   path, quantization, extractor, windows, expected = written
-  given = _by_openvino(openvino, path, windows)
+  compiled = openvino.Core().compile_model(
+    path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"}
+  )
+
+  def run(**inputs):
+    found = compiled(inputs).to_dict().items()
+    return {key.get_any_name(): values for key, values in found}
+
   tolerance = _OPENVINO_TOLERANCE[quantization]
+  given = _logits(run, windows)
   _check_equal(given, expected, extractor, windows, tolerance)

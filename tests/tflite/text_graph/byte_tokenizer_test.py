@@ -1,4 +1,4 @@
-"""WordPieces with byte offsets: by hand, and beside the tokenizer."""
+"""WordPieces with byte offsets, by hand."""
 
 import pytest
 import tensorflow as tf
@@ -12,15 +12,7 @@ from bert_span.tflite.text_graph.byte_tokenizer import (
 
 _VOCABULARY = [
   *VOCABULARY,
-  "e",
-  "t",
-  "et",
-  "##t",
-  "a",
-  "##a",
-  "!",
-  "σας",
-  "σασ",
+  *("e", "t", "et", "##t", "a", "##a", "!", "σας", "σασ", "\u1100", "##\u1161"),
 ]
 
 
@@ -42,8 +34,33 @@ def _pieces(tokenizer, text):
   return list(zip((_VOCABULARY[i] for i in ids), starts, ends, strict=True))
 
 
-def test_example_of_the_module(lower):
-  assert _pieces(lower, "Ét\u0301\u200b.") == [("et", 0, 5), (".", 8, 9)]
+@pytest.mark.parametrize(
+  ("text", "pieces"),
+  [
+    # The example of the module.
+    ("Ét\u0301\u200b.", [("et", 0, 5), (".", 8, 9)]),
+    # A mark after a dropped character belongs to no token.
+    ("e\u200b\u0301 a", [("e", 0, 1), ("a", 7, 8)]),
+    # A Hangul syllable becomes two letters, here two WordPieces.
+    ("가 a", [("\u1100", 0, 3), ("##\u1161", 0, 3), ("a", 4, 5)]),
+    # Words of over 200 characters, not bytes, are unknown.
+    (
+      "t " + "a" * 201 + " t",
+      [("t", 0, 1), ("[UNK]", 2, 203), ("t", 204, 205)],
+    ),
+    ("é" * 201, [("[UNK]", 0, 402)]),
+    ("a" * 801, [("[UNK]", 0, 801)]),
+    # A final capital sigma is the only difference to `WordPieceTokenizer`.
+    ("σας", [("σας", 0, 6)]),
+    ("ΣΑΣ", [("σασ", 0, 6)]),
+  ],
+)
+def test_words_and_their_offsets(lower, text, pieces):
+  assert _pieces(lower, text) == pieces
+
+
+def test_a_word_of_200_characters_is_split(lower):
+  assert len(_pieces(lower, "a" * 200)) == 200
 
 
 def test_cased_keeps_case_and_marks(cased):
@@ -53,29 +70,6 @@ def test_cased_keeps_case_and_marks(cased):
   ]
 
 
-def test_a_mark_behind_a_dropped_character_belongs_to_no_token(lower):
-  assert _pieces(lower, "e\u200b\u0301 a") == [("e", 0, 1), ("a", 7, 8)]
-
-
-def test_part_of_a_character_is_all_of_it():
-  """A Hangul syllable becomes two letters, which may be two WordPieces."""
-  vocabulary = [*_VOCABULARY, "\u1100", "##\u1161"]
-  tokenizer = ByteTokenizer(WordPieceTokenizer(vocabulary))
-  tokens = tokenizer(tf.constant(["가 a"]))
-  assert tokens.char_starts.to_list() == [[0, 0, 4]]
-  assert tokens.char_ends.to_list() == [[3, 3, 5]]
-
-
-def test_a_word_of_over_200_characters_is_unknown(lower):
-  assert len(_pieces(lower, "a" * 200)) == 200
-  assert _pieces(lower, "t " + "a" * 201 + " t") == [
-    *(("t", 0, 1), ("[UNK]", 2, 203), ("t", 204, 205))
-  ]
-  # Characters are counted, and not bytes.
-  assert _pieces(lower, "é" * 201) == [("[UNK]", 0, 402)]
-  assert _pieces(lower, "a" * 801) == [("[UNK]", 0, 801)]
-
-
 @pytest.mark.parametrize("text", ["", " \n\t", "\0", "\u200b\ufeff"])
 def test_texts_without_a_token(lower, cased, text):
   assert _pieces(lower, text) == []
@@ -83,12 +77,7 @@ def test_texts_without_a_token(lower, cased, text):
   assert _pieces(lower, text + "\u0301") == []
 
 
-def test_only_a_final_capital_sigma_is_another_token(lower):
-  assert _pieces(lower, "σας") == [("σας", 0, 6)]
-  assert _pieces(lower, "ΣΑΣ") == [("σασ", 0, 6)]
-
-
-def test_tables_tell_marks_from_what_is_dropped():
+def test_tables_distinguish_marks_from_dropped_characters():
   folded, dropped = character_tables(WordPieceTokenizer(_VOCABULARY))
   assert folded["É"] == "e"
   assert folded["İ"] == "i"
