@@ -77,7 +77,9 @@ def test_a_head_of_ones_own_trains_answers_and_is_exported(tmp_path):
     ),
     WindowOptions(32, 8, 12),
     BioDecoderOptions(),
-    FineTuningOptions(4, learning_rate=1e-2, num_train_epochs=60),
+    FineTuningOptions(
+      train_batch_size=4, learning_rate=1e-2, num_train_epochs=60
+    ),
     head=INSIDE_HEAD,
   )
   questions = read_squad(str(tmp_path / "v1.json"))
