@@ -84,6 +84,7 @@ def _job_and_dataset(folder):
   import dataclasses
 
   from bert_span.jobs.training.pretraining_job import PretrainingJob
+  from bert_span.jobs.training.pretraining_run import PretrainingRun
   from bert_span.presets.encoder_source import EncoderSource
   from bert_span.pretraining.corpus.text_sources import find_sources
   from bert_span.pretraining.input import TextInput
@@ -94,7 +95,7 @@ def _job_and_dataset(folder):
   )
 
   masking = MaskingOptions()
-  job = PretrainingJob(
+  run = PretrainingRun(
     folder,
     EncoderSource(preset=_PRESET.value),
     _MAX_SEQ_LENGTH.value,
@@ -103,6 +104,7 @@ def _job_and_dataset(folder):
     ),
     PretrainingOptions(train_batch_size=_BATCH_SIZE.value),
   )
+  job = PretrainingJob(run)
   text = TextInput(find_sources(TextLocation(_INPUT_FILE.value)))
   return job, job.training_batches(text).dataset(0)
 
@@ -115,12 +117,12 @@ def _update(job):
     pretraining_loss_fn,
     with_batch_weights,
   )
-  from bert_span.training.optimizer import create_optimizer
-  from bert_span.training.step import make_train_step
+  from bert_span.training.optimizer import BertAdamW
+  from bert_span.training.step import TrainStep
 
-  optimizer = create_optimizer(1e-4)
+  optimizer = BertAdamW(1e-4)
   optimizer.build(job.model.trainable_variables)
-  step = make_train_step(
+  step = TrainStep(
     job.model, pretraining_loss_fn(1.0), optimizer, _BATCH_SIZE.value, 1.0
   )
   return tf.function(lambda batch: step(with_batch_weights(batch)))

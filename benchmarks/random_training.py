@@ -15,7 +15,7 @@ from bert_span.modeling.span_model import SpanModel
 from bert_span.pretraining.heads.loss import pretraining_loss_fn
 from bert_span.pretraining.heads.model import PretrainingModel
 from bert_span.training.loop import Trainer
-from bert_span.training.optimizer import create_optimizer
+from bert_span.training.optimizer import BertAdamW
 from bert_span.training.options import TrainOptions
 
 # Layers, width, heads, width of the feed-forward part.
@@ -79,7 +79,7 @@ def train_on_random_windows(
     Trainer(
       model,
       pretraining_loss_fn(1.0) if targets else SPAN_HEAD.loss_fn(SpanLoss()),
-      create_optimizer(1e-5),
+      BertAdamW(1e-5),
       steps,
       TrainOptions(train_batch_size=batch_size, execution=execution),
       output_dir,

@@ -74,13 +74,13 @@ def tensorflow_update(side):
   from bert_span.heads.span import SPAN_HEAD
   from bert_span.modeling.encoder_modes import computing_in
   from bert_span.modeling.losses import SpanLoss
-  from bert_span.training.optimizer import create_optimizer
-  from bert_span.training.step import make_train_step
+  from bert_span.training.optimizer import BertAdamW
+  from bert_span.training.step import TrainStep
 
   model = _span_model(side.shape)
-  optimizer = create_optimizer(_LEARNING_RATE)
+  optimizer = BertAdamW(_LEARNING_RATE)
   optimizer.build(model.trainable_variables)
-  step = make_train_step(
+  step = TrainStep(
     model, SPAN_HEAD.loss_fn(SpanLoss()), optimizer, side.batch_size, _CLIP_NORM
   )
   # With XLA one function a length, as --jit_compile=on; else one for all.

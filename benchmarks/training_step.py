@@ -1,4 +1,4 @@
-r"""Peak memory and speed of training steps, beside what --dry_run estimates.
+r"""Peak memory and speed of training steps.
 
   python -m benchmarks.training_step --shapes=minilm --batch_sizes=8,16 \
     --lengths=128,384 [--precision=bfloat16] [--recompute]
@@ -6,13 +6,11 @@ r"""Peak memory and speed of training steps, beside what --dry_run estimates.
 Each case trains a random model of its shape for some steps, in a process of its
 own, on batches of one length, with the training loop of run_squad. Measured is
 the peak of that process: its resident memory, or on a GPU what TensorFlow had
-allocated there. Prints one JSON line a case: measured_mb, estimate_mb, and
-error, the share by which the estimate is too high (above 0) or too low; and
-windows a second without the first two steps. Run it once with and once without
-a flag to see what the flag does.
+allocated there. Prints one JSON line a case: peak_mb, and windows a second
+without the first two steps. Run it once with and once without a flag to see
+what the flag does.
 """
 
-import dataclasses
 import itertools
 import json
 import subprocess
@@ -87,39 +85,20 @@ def _line_of(case):
 def _measure(shape, batch_size, length):
   """Trains one case; the dict that is printed."""
   from benchmarks.random_training import random_model
-  from bert_span.jobs.training.dry_run import model_sizes
-  from bert_span.training.devices.device_memory import local_device, peak_bytes
-  from bert_span.training.devices.memory_estimate import (
-    StepOptions,
-    estimate_memory,
-  )
+  from bert_span.training.step_memory import peak_bytes
 
   model = random_model(shape, pretraining=_TARGETS.value > 0)
   seconds = _seconds_a_step(model, batch_size, length)
-  measured = peak_bytes()
-  sizes = dataclasses.replace(
-    model_sizes(model), vocabulary_targets=2 * _TARGETS.value
-  )
   execution = training_flags.execution_options()
-  how = {
-    "precision": execution.precision,
-    "accumulate_steps": execution.accumulate_steps,
-    "recompute": execution.recompute,
-  }
-  estimate = estimate_memory(
-    sizes,
-    StepOptions(batch_size, length, **how),
-    local_device().program_bytes,
-  )
   return {
     "shape": shape,
     "batch_size": batch_size,
     "length": length,
-    **how,
+    "precision": execution.precision,
+    "accumulate_steps": execution.accumulate_steps,
+    "recompute": execution.recompute,
     "targets": _TARGETS.value,
-    "estimate_mb": round(estimate.total / 1e6),
-    "measured_mb": round(measured / 1e6),
-    "error": round(estimate.total / measured - 1, 3),
+    "peak_mb": round(peak_bytes() / 1e6),
     "windows_a_second": round(batch_size / seconds, 2),
   }
 

@@ -23,7 +23,7 @@ _EVAL_FILE = flags.DEFINE_string(
   "eval_file",
   None,
   "Held-out text for --do_eval and --eval_steps, in the form of --input_file; "
-  "without --do_train --input_file stands for it.",
+  "by default, without --do_train, --input_file.",
 )
 _DO_TRAIN = flags.DEFINE_bool("do_train", False, "Whether to train.")
 _DO_EVAL = flags.DEFINE_bool(
@@ -117,7 +117,7 @@ def _check_flags():
     )
     check(
       _EVAL_FILE.value or not _DO_EVAL.value,
-      "--do_eval beside --do_train needs held-out text: give --eval_file.",
+      "--do_eval with --do_train needs held-out text: give --eval_file.",
     )
   elif not _EVAL_FILE.value:
     pretraining_flags.check_text_flags()

@@ -49,7 +49,7 @@ _PREDICT_BATCH_SIZE = flags.DEFINE_integer(
 _VERBOSE_LOGGING = flags.DEFINE_bool(
   "verbose_logging",
   False,
-  "Whether every place of a data problem is named, and not the first three.",
+  "Whether all places of a data problem are named, not only the first three.",
 )
 _DISAGREEMENT_QUESTIONS = flags.DEFINE_integer(
   "disagreement_questions",
@@ -68,8 +68,8 @@ _BEST_METRIC = flags.DEFINE_enum(
 _NUM_SEEDS = flags.DEFINE_integer(
   "num_seeds",
   1,
-  "Trainings by seeds --seed, --seed + 1, ..., each in a folder of its own, "
-  "with mean and deviation of their scores.",
+  "Number of trainings, with the seeds --seed, --seed + 1, ..., each in its "
+  "own folder; mean and standard deviation of their scores are printed.",
   lower_bound=1,
 )
 _WRITE_LOGITS = flags.DEFINE_bool(
@@ -100,9 +100,9 @@ _TEACHER = flags.DEFINE_list(
   "teacher",
   [],
   "Model directories, or names of models, separated by commas, whose outputs "
-  "are learned beside the labels (distillation), averaged over the models. "
-  "They need the same vocabulary, case, windows and head. Unanswerable "
-  "questions without is_impossible take part.",
+  "are learned in addition to the labels (distillation), averaged. "
+  "They need the same vocabulary, case, windows and head. Questions without "
+  "an answer or is_impossible are used too.",
 )
 _FINE_TUNING = training_flags.fine_tuning_flags()
 _DATA = training_flags.train_data_flags()
@@ -220,7 +220,7 @@ def _check_flags():
     not (
       _DATA.dataset.value and (_DATA.train_file.value or _PREDICT_FILE.value)
     ),
-    "--dataset stands for --train_file and --predict_file: give either.",
+    "--dataset replaces --train_file and --predict_file: give either.",
   )
   if _DO_TRAIN.value or _DO_PREDICT.value:
     training_flags.check_encoder_flags(needs_model=_DO_TRAIN.value)

@@ -16,8 +16,8 @@ from bert_span.modeling.span_model import SpanModel, assign_head
 from bert_span.presets.encoder_weights import original_names
 from bert_span.presets.tf1_checkpoint import load_tf1_checkpoint
 from bert_span.training.learning_rate import WarmupLinearDecay
-from bert_span.training.optimizer import create_optimizer
-from bert_span.training.step import make_train_step
+from bert_span.training.optimizer import BertAdamW
+from bert_span.training.step import TrainStep
 
 _WINDOWS_PER_BATCH = 16
 _LOGITS_LIMIT = 1e-4
@@ -143,7 +143,7 @@ def _check_trace(goldens, learning_rate_after_step):
 def _train(goldens, golden, model, num_steps, learning_rate_after_step):
   """Makes the steps; gives their losses and global norms."""
   windows = goldens.arrays("model_loss_b64.npz")
-  optimizer = create_optimizer(
+  optimizer = BertAdamW(
     WarmupLinearDecay(
       1e-3, num_steps, 4, steps_ahead=int(learning_rate_after_step)
     )
@@ -151,7 +151,7 @@ def _train(goldens, golden, model, num_steps, learning_rate_after_step):
   optimizer.build(model.trainable_variables)
   batches = golden["batches"]
   step = tf.function(
-    make_train_step(
+    TrainStep(
       model,
       SPAN_HEAD.loss_fn(SpanLoss()),
       optimizer,

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from bert_span.certificate.check import Tally
 from bert_span.training.learning_rate import WarmupLinearDecay
-from bert_span.training.optimizer import create_optimizer, is_decayed
+from bert_span.training.optimizer import BertAdamW, is_decayed
 
 _LIMIT = 1e-5
 
@@ -47,7 +47,7 @@ def _check_steps(goldens, name):
   paths = info["variable_order"]
   variables = {p: _variable(p, golden[f"init:{p}"]) for p in paths}
   schedule = WarmupLinearDecay(info["init_lr"], info["steps"], info["warmup"])
-  optimizer = create_optimizer(schedule)
+  optimizer = BertAdamW(schedule)
   optimizer.build(list(variables.values()))
   with_gradient = [p for p in paths if f"clipped_grad:{p}" in golden]
   tally = Tally(

@@ -1,7 +1,6 @@
 """Flags of the programs that train, and the checks of their relations."""
 
 import functools
-import os
 import sys
 import types
 
@@ -11,7 +10,6 @@ from bert_span.cli import model_flags
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.program import check
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.training.devices.cluster import read_cluster
 from bert_span.training.devices.strategy_options import (
   StrategyOptions,
   check_strategy,
@@ -144,7 +142,8 @@ def run_flags():
       "dry_run",
       False,
       "Whether only to report what would run: steps, windows, lengths, "
-      "parameters and an estimate of memory. Nothing is trained or written.",
+      "parameters, and the memory that one step takes here. Nothing is trained "
+      "or written.",
     ),
     memory_gb=flags.DEFINE_float(
       "memory_gb",
@@ -183,9 +182,7 @@ def selection_options(best_metric):
 def check_run_flags(does_train, train_batch_size, best_metric):
   """Checks the relations of `run_flags` with each other and with these."""
   values = run_flags()
-  check_strategy(
-    device_options(), execution_options(), read_cluster(os.environ)
-  )
+  check_strategy(device_options(), execution_options())
   parts = values.execution.accumulate_steps.value
   check(
     parts <= train_batch_size,

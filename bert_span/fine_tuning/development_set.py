@@ -1,4 +1,4 @@
-"""The official scores of answers, after prediction and during training."""
+"""The official scores of a model during its training."""
 
 import dataclasses
 import hashlib
@@ -7,7 +7,7 @@ from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.squad.reader import SquadFile
 from bert_span.training.options import SelectionOptions
 
-# What a training shows of the official scores, as far as they are there.
+# The official scores that a training shows, if the data have them.
 _SHOWN = ("exact_match", "exact", "f1", "HasAns_f1", "NoAns_f1")
 
 
@@ -18,8 +18,8 @@ class DevelopmentSet:
   Attributes:
     squad_file: `SquadFile` with the questions and their answers.
     batch_size: windows the model reads at once.
-    options: `SelectionOptions`; best_metric "exact_match" is SQuAD 2.0's
-      "exact" where the data are such.
+    options: `SelectionOptions`; best_metric "exact_match" means "exact" for
+      data of SQuAD 2.0.
   """
 
   squad_file: SquadFile
@@ -29,8 +29,8 @@ class DevelopmentSet:
   def selection_options(self, decoder_options, head):
     """The options with the metric's name in the scores of these data.
 
-    The data are scored once with empty answers: whatever is wrong with them
-    is told before hours of training.
+    The data are scored once with empty answers, so that an error in them is
+    reported before hours of training.
 
     Args:
       decoder_options: of the extractor.
@@ -61,14 +61,9 @@ class DevelopmentSet:
     return dataclasses.replace(self.options, best_metric=metric)
 
   def scores(self, extractor, interruptible):
-    """Answers the questions and scores the answers.
+    """Answers the questions; a dict of scores in percent.
 
-    Args:
-      extractor: `SpanExtractor`.
-      interruptible: see `TerminationRequest`.
-
-    Returns:
-      Dict of float, in percent.
+    For `interruptible` see `TerminationRequest`.
     """
     answers = extractor.predict(self.squad_file.examples, self.batch_size)
     predictions = list(interruptible(answers))
@@ -82,7 +77,7 @@ class DevelopmentSet:
     )
 
   def fingerprint(self, decoder_options):
-    """What the scores depend on beside the model, as JSON values."""
+    """What the scores depend on apart from the model, as JSON values."""
     decoder = dataclasses.asdict(decoder_options)
     decoder.pop("temperature", None)  # Changes probabilities, no answer.
     questions = hashlib.sha256()

@@ -3,9 +3,9 @@
     loss = (1 - w) loss(labels, logits) + w T^2 loss(soft labels, logits / T)
 
 The soft labels of a window are softmax(teacher logits / T), averaged over all
-teachers: distributions over positions for a span head, -sum_i t_i log p_i in
-the place of -log p of the one right position; over B, I and O for a B/I/O head.
-T^2 keeps the gradient's size where T is not 1.
+teachers. For a span head they are distributions over positions, and the loss is
+-sum_i t_i log p_i instead of -log p of the one right position; for a B/I/O head
+they are distributions over B, I and O. T^2 keeps the size of the gradient.
 
 Source: Hinton, Vinyals and Dean, "Distilling the Knowledge in a Neural Network"
 (2015).
@@ -41,36 +41,34 @@ def check_teachers(extractor, teachers):
   Raises:
     ValueError: one has another head, vocabulary, case or windows.
   """
+  compared = (
+    ("head", lambda e: e.head.name, "Give --head as the teacher's."),
+    (
+      "vocabulary",
+      lambda e: e.preprocessor.tokenizer.vocabulary,
+      "Its soft labels are of other tokens: start from an encoder with the "
+      "teacher's vocabulary.",
+    ),
+    (
+      "case",
+      lambda e: e.preprocessor.tokenizer.do_lower_case,
+      "Give --do_lower_case as the teacher's.",
+    ),
+    (
+      "window options",
+      lambda e: dataclasses.asdict(e.window_options),
+      "Give --max_seq_length, --doc_stride and --max_query_length as the "
+      "teacher's.",
+    ),
+  )
   for name, teacher in teachers.items():
-    for what, value_of, remedy in _COMPARED:
+    for what, value_of, remedy in compared:
       own, other = value_of(extractor), value_of(teacher)
       if own != other:
         difference = "" if isinstance(own, list) else f": {other}, not {own}"
         raise ValueError(
           f"The teacher {name} differs in its {what}{difference}. {remedy}"
         )
-
-
-_COMPARED = (
-  ("head", lambda e: e.head.name, "Give --head as the teacher's."),
-  (
-    "vocabulary",
-    lambda e: e.preprocessor.tokenizer.vocabulary,
-    "Its soft labels are of other tokens: start from an encoder with the "
-    "teacher's vocabulary.",
-  ),
-  (
-    "case",
-    lambda e: e.preprocessor.tokenizer.do_lower_case,
-    "Give --do_lower_case as the teacher's.",
-  ),
-  (
-    "window options",
-    lambda e: dataclasses.asdict(e.window_options),
-    "Give --max_seq_length, --doc_stride and --max_query_length as the "
-    "teacher's.",
-  ),
-)
 
 
 def with_soft_labels(windows, teachers, temperature, path):
@@ -80,18 +78,19 @@ def with_soft_labels(windows, teachers, temperature, path):
     windows: `PackedWindows`.
     teachers: sequence of `SpanExtractor`, see `check_teachers`; at least one.
     temperature: float, above 0.
-    path: file of the soft labels; a run that goes on reads them there, where
-      they are of the same windows, weights and temperature.
+    path: file of the soft labels. A continued run reads them from it if they
+      are of the same windows, weights and temperature.
 
   Returns:
     `PackedWindows`.
   """
   key = repr((windows.digest(), teachers_digest(teachers), temperature))
+  key = np.frombuffer(key.encode("utf-8"), np.uint8)
   soft = _read(path, key)
   if soft is None:
     soft = _soft_labels(windows, teachers, temperature)
     tf.io.gfile.makedirs(os.path.dirname(path))
-    write_tensors(path, {**soft, _KEY: _bytes(key)})
+    write_tensors(path, {**soft, _KEY: key})
   numbers = {name: values.shape[1] for name, values in soft.items()}
   return dataclasses.replace(
     windows,
@@ -103,11 +102,11 @@ def with_soft_labels(windows, teachers, temperature, path):
 
 
 def distillation_loss_fn(head, loss, temperature, weight):
-  """The loss of a batch of windows `with_soft_labels`, see the module.
+  """The loss of windows with soft labels, see the module.
 
   Args:
     head: `AnswerHead`.
-    loss: keras.losses.Loss of the head, whose `call` takes soft labels too.
+    loss: keras.losses.Loss of the head, whose `call` also takes soft labels.
     temperature: float, above 0.
     weight: float from 0 to 1, the share of the teachers in the loss.
 
@@ -132,7 +131,7 @@ def distillation_loss_fn(head, loss, temperature, weight):
 
 
 def teachers_digest(teachers):
-  """SHA-256 of all weights of some extractors, one a teacher."""
+  """SHA-256 of the weights of each of some extractors."""
   digests = []
   for teacher in teachers:
     digest = hashlib.sha256()
@@ -143,22 +142,17 @@ def teachers_digest(teachers):
 
 
 def _label(name):
-  """The soft label for a head's logits of this name."""
   return f"soft_{name}"
 
 
-def _bytes(text):
-  return np.frombuffer(text.encode("utf-8"), np.uint8)
-
-
 def _read(path, key):
-  """The soft labels of a file, a dict; None where they are of another key."""
+  """The soft labels of a file, a dict; None if they have another key."""
   if not tf.io.gfile.exists(path):
     return None
   try:
     with tf.io.gfile.GFile(path, "rb") as file:
       tensors = safetensors_numpy.load(file.read())
-    is_same = np.array_equal(tensors.pop(_KEY), _bytes(key))
+    is_same = np.array_equal(tensors.pop(_KEY), key)
   except (SafetensorError, KeyError) as error:
     raise ValueError(
       f"{path} is damaged ({error}). Delete it: the run makes it again."
@@ -181,8 +175,8 @@ def _soft_labels(windows, teachers, temperature):
   )
   with progress:
     for teacher in teachers:
-      for token, shares in _shares(windows, teacher, temperature):
-        for name, values in shares.items():
+      for token, probabilities in _outputs(windows, teacher, temperature):
+        for name, values in probabilities.items():
           sums[_label(name)][token] += values
         progress.update(len(token))
   return {
@@ -191,8 +185,8 @@ def _soft_labels(windows, teachers, temperature):
   }
 
 
-def _shares(windows, teacher, temperature):
-  """Yields tokens, indices, and a teacher's probabilities of them by name."""
+def _outputs(windows, teacher, temperature):
+  """Yields indices of tokens, and a teacher's probabilities of them by name."""
   order = np.argsort(windows.lengths, kind="stable")[::-1]
   first = 0
   while first < len(order):
@@ -203,23 +197,20 @@ def _shares(windows, teacher, temperature):
     names = ("input_ids", "input_mask", "segment_ids")
     logits = teacher.graph.encode(*(tf.constant(batch[n]) for n in names))
     is_real = batch["input_mask"] == 1
-    # Tags are of the passage: behind segment 0 and before the last [SEP].
+    # Tags are of the passage: after segment 0 and before the last [SEP].
     is_last = ~np.pad(is_real, [[0, 0], [0, 1]])[:, 1:]
     is_passage = (batch["segment_ids"] == 1) & ~is_last
     token = windows.row_splits[rows, np.newaxis] + np.arange(length)
-    yield (
-      token[is_real],
-      {
-        name: (
-          tf.nn.softmax(values / temperature).numpy()
-          * is_passage[:, :, np.newaxis]
-          if shape
-          else tf.nn.softmax(
-            tf.where(is_real, values / temperature, NO_LOGIT)
-          ).numpy()[:, :, np.newaxis]
-        )[is_real]
-        for (name, shape), values in zip(
-          teacher.head.logits.items(), logits, strict=True
-        )
-      },
-    )
+    probabilities = {}
+    for (name, shape), values in zip(
+      teacher.head.logits.items(), logits, strict=True
+    ):
+      values = values / temperature
+      if shape:  # [windows, length, tags]
+        values = tf.nn.softmax(values).numpy()
+        values = values * is_passage[:, :, np.newaxis]
+      else:  # [windows, length]
+        values = tf.nn.softmax(tf.where(is_real, values, NO_LOGIT))
+        values = values.numpy()[:, :, np.newaxis]
+      probabilities[name] = values[is_real]
+    yield token[is_real], probabilities

@@ -9,14 +9,14 @@ def keras_batches(extractor, examples, options):
   Example, on one device:
 
       batches = keras_batches(extractor, examples, options)
-      extractor.model.compile(create_optimizer(3e-5), loss=SpanLoss())
+      extractor.model.compile(BertAdamW(3e-5), loss=SpanLoss())
       steps = options.num_train_steps(len(examples))
       extractor.model.fit(batches, steps_per_epoch=steps)
 
   Args:
     extractor: `SpanExtractor`.
     examples: sequence of `SquadExample`, see `fine_tune`.
-    options: `FineTuningOptions`; those of the batches and labels count.
+    options: `FineTuningOptions`; only those of batches and labels are used.
 
   Returns:
     Endless tf.data.Dataset of pairs: the model's inputs, a dict of token_ids,

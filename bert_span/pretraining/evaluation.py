@@ -18,7 +18,6 @@ from bert_span.pretraining.masking.masked_arrays import KEYS
 from bert_span.training.options import SelectionOptions
 from bert_span.training.run.event_file import EventFile
 from bert_span.training.run.selection import ModelSelection
-from bert_span.training.step import dynamic_signature
 
 
 def evaluate(model, batches, max_steps=None, score=None):
@@ -81,7 +80,7 @@ def scoring_function(model):
     }
 
   spec = {key: tf.TensorSpec([None, None], tf.int32) for key in KEYS}
-  return tf.function(sums, input_signature=[dynamic_signature(spec)])
+  return tf.function(sums, input_signature=[spec])
 
 
 def write_scores(scores, output_dir, step):
@@ -107,12 +106,12 @@ class HeldOutText:
   fingerprint: dict
 
   def selection(
-    self, model, num_train_steps, keeper, output_dir, interruptible
+    self, model, num_train_steps, best_model, output_dir, interruptible
   ):
     """The `ModelSelection` that scores a model during its training.
 
-    `keeper` is a `BestModel`, used if there is a best_metric. `interruptible`
-    is that of `TerminationRequest`.
+    `best_model` is a `BestModel`, used if there is a best_metric;
+    `interruptible` is that of `TerminationRequest`.
     """
     score = scoring_function(model)
 
@@ -129,7 +128,7 @@ class HeldOutText:
       self.options,
       num_train_steps,
       scores,
-      keeper if self.options.best_metric else None,
+      best_model if self.options.best_metric else None,
       output_dir,
       {**self.fingerprint, "max_steps": self.max_steps},
     )

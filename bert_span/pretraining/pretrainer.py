@@ -14,7 +14,7 @@ from bert_span.storage.log import log_line
 from bert_span.training.devices.strategy import scope_of
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
-from bert_span.training.optimizer import create_optimizer
+from bert_span.training.optimizer import BertAdamW
 
 # Batches that the mean length of a sequence is taken from.
 _SAMPLED_BATCHES = 10
@@ -49,7 +49,7 @@ def pretrain(
     return batches.dataset(first_step).map(with_batch_weights)
 
   with scope_of(strategy):
-    optimizer = create_optimizer(
+    optimizer = BertAdamW(
       WarmupLinearDecay(
         options.learning_rate, options.num_train_steps, options.num_warmup_steps
       ),

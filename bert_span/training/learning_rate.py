@@ -23,11 +23,11 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
   of the warm-up. With learning_rate 1e-3, T = 40 and W = 10, step 9 has
   9.0e-4 and step 10 has 7.5e-4.
 
-  With steps_ahead = 1 step t has rate(t + 1), as when run_squad reads its step
-  count after it was raised: which of the two comes first is a race there.
+  With steps_ahead = 1 step t has rate(t + 1). run_squad does so on some runs,
+  since it reads and raises its step count in a race.
 
-  # As run_squad: the first update has rate 0 (when W > 0), no warm-up at all
-  # when W is 0, rate 0 after T, and a W beyond T goes on rising until W.
+  As run_squad: the first update has rate 0 (if W > 0), there is no warm-up if W
+  is 0, the rate is 0 after T, and with W beyond T it rises until W.
 
   Example:
       schedule = WarmupLinearDecay(1e-3, 40, num_warmup_steps=10)
@@ -71,14 +71,7 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
     self.steps_ahead = int(steps_ahead)
 
   def __call__(self, step):
-    """Gives the rate of the update that follows `step` updates.
-
-    Args:
-      step: integer scalar, updates made so far.
-
-    Returns:
-      float32 scalar.
-    """
+    """The rate of the update that follows `step` updates; float32 scalar."""
     # Exact up to 16.7 million steps.
     step = tf.cast(step + self.steps_ahead, tf.float32)
     peak = np.float32(self.learning_rate)

@@ -5,37 +5,38 @@ import contextlib
 import tensorflow as tf
 
 from bert_span.storage.log import log_line
-from bert_span.training.devices.strategy import is_chief, own_folder
-from bert_span.training.devices.worker_agreement import check_same_step
+from bert_span.training.devices.workers import (
+  check_same_step,
+  is_chief,
+  own_folder,
+)
 from bert_span.training.loss_scale import LossScale
 from bert_span.training.optimizer import check_optimizer, optimizer_options
 from bert_span.training.replica_dropout import seed_dropout, spread_dropout
 from bert_span.training.run.checkpoints import RunCheckpoints
-from bert_span.training.run.event_file import EventFile
-from bert_span.training.run.progress import TrainingProgress
-from bert_span.training.run.readings import Readings
-from bert_span.training.step import make_train_step
+from bert_span.training.run.metrics import TrainingMetrics
+from bert_span.training.step import TrainStep
 from bert_span.training.step_runner import (
+  StepRunner,
   compiles_steps,
-  make_runner,
   steps_per_call,
 )
 
-# The host reads the loss this often, and every second: seldom enough that an
-# accelerator is not kept waiting, often enough for a person.
-_STEPS_PER_READING = 20
+# The host reads the metrics this often, and every second: seldom enough not to
+# keep an accelerator waiting, often enough for a person.
+_STEPS_PER_REPORT = 20
 
 
 class Trainer:
   """Trains a model, and continues where an earlier call was stopped.
 
-  The loop is its own and not keras.Model.fit: one loss over the whole batch,
+  It is its own loop and not keras.Model.fit: one loss over the whole batch,
   one global norm over dense gradients, exact continuation. A run that was
-  killed and started again ends with the same weights, bit for bit, as one
+  killed and started again ends with the same weights, bit for bit, as a run
   that was not (on one CPU).
 
   Example:
-    trainer = Trainer(model, loss_fn, create_optimizer(1e-4),
+    trainer = Trainer(model, loss_fn, BertAdamW(1e-4),
                       100, TrainOptions(), "/tmp/run")
     trainer.train(dataset_fn)  # model now holds the trained weights
 
@@ -46,19 +47,18 @@ class Trainer:
 
   Args:
     model: built keras.Model.
-    loss_fn: see make_train_step; the means of what it gives beside the losses
-      get a curve of their own.
-    optimizer: keras optimizer, such as create_optimizer gives.
+    loss_fn: see `TrainStep`; its other metrics become curves too.
+    optimizer: keras optimizer, such as BertAdamW.
     num_train_steps: updates of the whole run.
     options: `TrainOptions`.
     output_dir: folder of the run, local or any path of tf.io.gfile.
     fingerprint: dict of JSON values that the data and the model depend on
-      (files, max_seq_length, ...): a run is not continued with other ones.
+      (files, max_seq_length, ...). A run is not continued with other values.
     log: function of one str, for the few lines a run prints; None for stderr.
-    callbacks: sequence of `Callback`, asked in this order between the steps.
+    callbacks: sequence of `Callback`, called in this order between the steps.
     strategy: tf.distribute.Strategy in whose scope model and optimizer were
       made; None for one device.
-    unsummed_embeddings: see `make_train_step`.
+    unsummed_embeddings: see `TrainStep`.
 
   Raises:
     ValueError: the model is not built, or the optimizer sums gradients over
@@ -89,8 +89,7 @@ class Trainer:
     self._optimizer = optimizer
     self._num_train_steps = num_train_steps
     self._options = options
-    self._unsummed_embeddings = tuple(unsummed_embeddings)
-    self._output_dir = str(output_dir)
+    self._unsummed_embeddings = list(unsummed_embeddings)
     self._log = log or log_line
     self._callbacks = tuple(callbacks)
     self._strategy = strategy or tf.distribute.get_strategy()
@@ -100,16 +99,16 @@ class Trainer:
       optimizer.build(model.trainable_variables)
       is_float16 = options.execution.precision == "float16"
       self._loss_scale = LossScale(optimizer) if is_float16 else None
-    # The chief's is the run's folder, the others write where nobody looks.
-    self._own_dir = own_folder(self._strategy, self._output_dir)
+    # Workers that are not the chief write to a temporary folder.
+    self._own_dir = own_folder(self._strategy, str(output_dir))
     self._step = tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
     seed_dropout(model, options.seed)
     self._checkpoints = RunCheckpoints(
       model,
       optimizer,
       self._step,
-      self._output_dir,
-      self._unchangeable_options(fingerprint),
+      str(output_dir),
+      self._fixed_options(fingerprint or {}),
       options.keep_checkpoint_max if is_chief(self._strategy) else 1,
       self._own_dir,
       {c.name: c.state for c in self._callbacks if c.state is not None},
@@ -119,7 +118,7 @@ class Trainer:
 
   @property
   def step(self):
-    """Steps made, those of earlier calls included."""
+    """Steps made, including those of earlier calls."""
     return int(self._step)
 
   @property
@@ -130,7 +129,7 @@ class Trainer:
   def train(self, dataset_fn):
     """Trains until num_train_steps steps are made, over all calls together.
 
-    Fewer are made where a callback has a reason to stop.
+    It stops earlier where a callback has a reason to.
 
     Args:
       dataset_fn: function first_step -> tf.data.Dataset of dicts of tensors
@@ -143,159 +142,136 @@ class Trainer:
       way the model holds the weights of the last step.
 
     Raises:
-      ValueError: the checkpoints in output_dir are not of this run; the
-        batches ended early; a loss or a norm is not finite.
+      ValueError: the checkpoints in output_dir are of another run, the
+        batches ended early, or a loss or a norm is not finite.
     """
-    self._restore()
+    path = self._checkpoints.restore_or_begin()
+    first_step, last_step = self.step, self._num_train_steps
+    check_same_step(self._strategy, first_step)
+    spread_dropout(self._model, self._strategy)
+    if path is not None:
+      self._log(
+        f"Continuing from {path}: {first_step} of {last_step} steps are made."
+      )
     with contextlib.ExitStack() as stack:
       for callback in self._callbacks:
         stack.enter_context(callback)
-      return self._train(dataset_fn)
-
-  def _train(self, dataset_fn):
-    first_step, last_step = self.step, self._num_train_steps
-    # What was due when an earlier call was killed.
-    self._call_back(first_step)
-    stops = self._stops()
-    if first_step >= last_step:
-      self._log(f"All {last_step} steps are made already: nothing to train.")
-      return 0
-    if stops:
-      self._tell_stop_reason()
-      return 0
-    dataset = dataset_fn(first_step)
-    self._runner = self._make_runner(dataset)
-    with (
-      EventFile(tf.io.gfile.join(self._own_dir, "train")) as events,
-      TrainingProgress(first_step, last_step, self._log) as progress,
-    ):
-      readings = Readings(first_step, events, progress)
-      self._run_steps(readings)
+      # What was due when an earlier call was killed.
+      stop_reasons = self._run_callbacks(first_step)
+      if first_step >= last_step:
+        self._log(f"All {last_step} steps are made already: nothing to train.")
+        return 0
+      if not stop_reasons:
+        stop_reasons = self._train(dataset_fn, first_step)
+      if stop_reasons:
+        reasons = "; ".join(stop_reasons)
+        self._log(f"Stopped after step {self.step}: {reasons}.")
     return self.step - first_step
 
-  def _run_steps(self, readings):
-    """Makes the steps, reads their numbers now and then, saves."""
-    step, last_step = self.step, self._num_train_steps
-    while step < last_step:
-      count = self._count_to_stop(step)
-      made = self._runner.run(count)
-      for numbers, num_windows in made:
-        readings.add(numbers, num_windows)
-      if len(made) < count:
-        raise ValueError(
-          f"The batches ended at step {self.step}, before the {last_step} "
-          "steps of the run: dataset_fn must give a batch for every step "
-          "(repeat the data over the epochs)."
-        )
-      step += count
-      acts, stops = self._acts(step), self._stops()
-      saves, summarizes = self._saves(step), self._summarizes(step)
-      if saves or stops or acts or summarizes or readings.is_due:
-        # Before a checkpoint in any case: what is saved is finite.
-        readings.read(summarizes)
-      if acts:
-        self._call_back(step)
-        stops = self._stops()
-      if saves or stops:
-        self._log(f"Saved {self._checkpoints.save()}")
-      if stops:
-        self._tell_stop_reason()
-        return
+  def _train(self, dataset_fn, step):
+    """The loop from `step` on; returns the reasons to stop."""
+    options, last_step = self._options, self._num_train_steps
+    report_steps = min(_STEPS_PER_REPORT, options.iterations_per_loop)
+    most_steps = steps_per_call(self._strategy, report_steps)
+    self._runner = self._make_runner(dataset_fn(step), most_steps)
 
-  def _acts(self, step):
-    return any(callback.is_due(step) for callback in self._callbacks)
+    def saves(step):
+      return step == last_step or step % options.save_checkpoints_steps == 0
 
-  def _call_back(self, step):
-    """Lets the callbacks do what is due."""
+    def reports(step):
+      return step == last_step or step % report_steps == 0
+
+    def calls_back(step):
+      return any(callback.is_due(step) for callback in self._callbacks)
+
+    stop_reasons = []
+    with TrainingMetrics(
+      step, last_step, options.train_batch_size, self._own_dir, self._log
+    ) as metrics:
+      while step < last_step and not stop_reasons:
+        # As many steps in one call as nothing is due in between.
+        count = 1
+        while count < most_steps and not (
+          saves(step + count)
+          or reports(step + count)
+          or calls_back(step + count)
+        ):
+          count += 1
+        made = self._runner.run(count)
+        metrics.add(made)
+        if len(made) < count:
+          raise ValueError(
+            f"The batches ended at step {self.step}, before the {last_step} "
+            "steps of the run: dataset_fn must give a batch for every step "
+            "(repeat the data over the epochs)."
+          )
+        step += count
+        stop_reasons = self._stop_reasons()
+        if (
+          saves(step)
+          or reports(step)
+          or calls_back(step)
+          or stop_reasons
+          or metrics.is_due
+        ):
+          # Before anything is saved: it refuses a loss that is not finite.
+          metrics.report(writes_event=reports(step))
+        if calls_back(step):
+          stop_reasons = self._run_callbacks(step)
+        if saves(step) or stop_reasons:
+          self._log(f"Saved {self._checkpoints.save()}")
+    return stop_reasons
+
+  def _run_callbacks(self, step):
+    """Lets the callbacks do what is due; returns their reasons to stop."""
     for callback in self._callbacks:
       if callback.is_due(step):
         callback.on_step(step)
-
-  def _stops(self):
-    """Whether a callback wants to stop; all workers must ask together."""
-    for callback in self._callbacks:
-      callback.agree()
-    return bool(self._stop_reasons())
+    return self._stop_reasons()
 
   def _stop_reasons(self):
+    """The callbacks' reasons to stop; all workers must ask together."""
+    for callback in self._callbacks:
+      callback.agree()
     return [c.stop_reason for c in self._callbacks if c.stop_reason]
 
-  def _tell_stop_reason(self):
-    reasons = "; ".join(self._stop_reasons())
-    self._log(f"Stopped after step {self.step}: {reasons}.")
-
-  def _saves(self, step):
-    is_last = step == self._num_train_steps
-    return is_last or step % self._options.save_checkpoints_steps == 0
-
-  def _summarizes(self, step):
-    interval = min(_STEPS_PER_READING, self._options.iterations_per_loop)
-    return step == self._num_train_steps or step % interval == 0
-
-  def _count_to_stop(self, step):
-    """Steps of the next call: up to where something is to be done between."""
-    most = self._steps_per_call()
-    for count in range(1, most):
-      next_step = step + count
-      if (
-        self._saves(next_step)
-        or self._summarizes(next_step)
-        or self._acts(next_step)
-      ):
-        return count
-    return most
-
-  def _steps_per_call(self):
-    options = self._options
-    most = min(_STEPS_PER_READING, options.iterations_per_loop)
-    return steps_per_call(self._strategy, most)
-
-  def _make_runner(self, dataset):
-    """Compiles the step, and gives it its batches."""
+  def _make_runner(self, dataset, most_steps):
     options, execution = self._options, self._options.execution
-    train_step = make_train_step(
+    train_step = TrainStep(
       self._model,
       self._loss_fn,
       self._optimizer,
       options.train_batch_size,
       options.clip_norm,
       self._unsummed_embeddings,
-      compiles_steps(execution, self._strategy, dataset.element_spec),
+      compiles_steps(
+        execution.jit_compile, self._strategy, dataset.element_spec
+      ),
       self._loss_scale,
       execution.all_reduce,
     )
-    return make_runner(
-      train_step,
+    return StepRunner(
       self._strategy,
+      train_step,
       self._step,
       dataset,
-      options.train_batch_size,
       execution.accumulate_steps,
-      self._steps_per_call(),
+      most_steps,
     )
 
-  def _restore(self):
-    path = self._checkpoints.restore_or_begin()
-    check_same_step(self._strategy, self.step)
-    spread_dropout(self._model, self._strategy)
-    if path is not None:
-      self._log(
-        f"Continuing from {path}: {self.step} of "
-        f"{self._num_train_steps} steps are made."
-      )
-
-  def _unchangeable_options(self, fingerprint):
-    options = self._options
-    precision = options.execution.precision
-    of_callbacks = [callback.fingerprint for callback in self._callbacks]
-    return {
-      **(fingerprint or {}),
-      **{name: v for part in of_callbacks for name, v in part.items()},
-      **({} if precision == "float32" else {"precision": precision}),
+  def _fixed_options(self, fingerprint):
+    """What must not change within the run, a dict of JSON values."""
+    options, precision = self._options, self._options.execution.precision
+    fixed = dict(fingerprint)
+    for callback in self._callbacks:
+      fixed |= callback.fingerprint
+    if precision != "float32":
+      fixed["precision"] = precision
+    return fixed | {
       "num_train_steps": self._num_train_steps,
       "train_batch_size": options.train_batch_size,
       "clip_norm": options.clip_norm,
-      "unsummed_embeddings": list(self._unsummed_embeddings),
+      "unsummed_embeddings": self._unsummed_embeddings,
       "seed": options.seed,
       "optimizer": optimizer_options(self._optimizer),
     }

@@ -1,4 +1,4 @@
-"""The factor that keeps gradients in float16 from vanishing."""
+"""The factor that keeps gradients in float16 from underflow."""
 
 import tensorflow as tf
 
@@ -10,16 +10,16 @@ _GROWTH_STEPS = 2000
 
 
 class LossScale:
-  """Multiplies the loss, and is lowered when a gradient overflows.
+  """Multiplies the loss, and is halved when a gradient overflows.
 
   float16 holds no number below 6e-8 and none above 65504. The loss is
-  multiplied by a scale before gradients are taken, the gradients are divided
-  by it. After a step with an infinite gradient the update is left out and the
-  scale halved; after 2000 updates in a row it is doubled.
+  multiplied by the scale before gradients are taken, and the gradients are
+  divided by it. After a step with an infinite gradient the update is skipped
+  and the scale halved. After 2000 updates in a row it is doubled.
 
-  Whether a step is left out is decided on the gradients summed over all
-  devices, so all devices decide the same. (Keras' LossScaleOptimizer asks the
-  first device only.)
+  Whether a step is skipped is decided on the gradients summed over all
+  replicas, so all replicas decide the same. (Keras' LossScaleOptimizer looks
+  at the first replica only.)
 
   Its two numbers are variables of the optimizer, so that a checkpoint of the
   optimizer holds them.
@@ -44,20 +44,20 @@ class LossScale:
 
   @property
   def is_lowest(self):
-    """Whether a gradient that is infinite now is no matter of scale; bool."""
+    """Whether the scale cannot be halved; bool."""
     return self._scale.value <= _LOWEST
 
   def adjust(self, is_finite):
-    """Moves the scale after a step, outside of the devices' own context.
+    """Adapts the scale after a step, in cross-replica context.
 
     Args:
-      is_finite: bool scalar, whether all gradients were.
+      is_finite: bool scalar, whether all gradients were finite.
     """
     scale, good_steps = self._scale.value, self._good_steps.value + 1.0
     grows = tf.logical_and(is_finite, good_steps >= _GROWTH_STEPS)
-    shrunk = tf.maximum(scale / _FACTOR, _LOWEST)
+    halved = tf.maximum(scale / _FACTOR, _LOWEST)
     kept = tf.where(grows, scale * _FACTOR, scale)
-    new_scale = tf.where(is_finite, kept, shrunk)
+    new_scale = tf.where(is_finite, kept, halved)
     restarts = tf.logical_or(grows, tf.logical_not(is_finite))
     self._good_steps.assign(tf.where(restarts, 0.0, good_steps))
     self._scale.assign(new_scale)

@@ -6,21 +6,16 @@ import keras
 import tensorflow as tf
 
 # As run_squad: searched anywhere in the name, so that `gamma` and `beta` are
-# spared for the layer they stand in and not for their own name. KerasHub's
-# layers are called ..._layer_norm too.
+# exempt because of their layer's name and not of their own. KerasHub's layers
+# are called ..._layer_norm too.
 _NOT_DECAYED = re.compile("LayerNorm|layer_norm|bias")
 
 
 def is_decayed(path):
   """Whether weight decay applies to the variable of this path.
 
-  Args:
-    path: a Keras variable's path, such as
-      "transformer_layer_0/self_attention_layer_norm/gamma" (not decayed) or
-      "transformer_layer_0/self_attention_layer/query/kernel" (decayed).
-
-  Returns:
-    bool.
+  Example: it does to "transformer_layer_0/self_attention_layer/query/kernel"
+  and does not to "transformer_layer_0/self_attention_layer_norm/gamma".
   """
   return _NOT_DECAYED.search(path) is None
 
@@ -35,22 +30,25 @@ class BertAdamW(keras.optimizers.AdamW):
       v = beta_2 * v + (1 - beta_2) * g^2
       x = x - r * (m / (sqrt(v) + epsilon) + d * x)
 
-  Two things differ from keras.optimizers.AdamW: m and v are used as they are,
-  not divided by 1 - beta^t (`bias_correction=True` gives Keras' update), and
-  LayerNorm and bias variables are told by their path, which holds the names
-  of the layers, and so need no list from the caller.
+  Two things differ from keras.optimizers.AdamW: m and v are not divided by
+  1 - beta^t (`bias_correction=True` gives Keras' update), and LayerNorm and
+  bias variables are recognized by their path, so the caller lists none.
 
-  A variable that gets no gradient is neither updated nor decayed.
+  A variable without a gradient is neither updated nor decayed. The gradients'
+  global norm is clipped by the training loop and not here.
 
   Args:
     learning_rate: float or keras LearningRateSchedule, per update; a schedule
-      is asked with the number of updates made before.
-    weight_decay: fraction of a weight taken off at rate 1.
-    beta_1: decay of the mean of gradients, per update.
-    beta_2: decay of the mean of squared gradients, per update.
-    epsilon: added to the root of v, outside of it.
+      is called with the number of updates made before.
+    weight_decay: share of a weight that is subtracted at rate 1, in [0, 1).
+    beta_1: decay of the mean of gradients, per update, in [0, 1).
+    beta_2: decay of the mean of squared gradients, per update, in [0, 1).
+    epsilon: added to the root of v; positive.
     bias_correction: divide m and v by 1 - beta^t as Adam was published.
     **kwargs: for keras.optimizers.AdamW, such as name.
+
+  Raises:
+    ValueError: an argument is out of its range.
 
   Source: google-research/bert, optimization.py, AdamWeightDecayOptimizer.
   """
@@ -65,6 +63,16 @@ class BertAdamW(keras.optimizers.AdamW):
     bias_correction=False,
     **kwargs,
   ):
+    for name, value, is_inside, allowed in (
+      ("weight_decay", weight_decay, 0.0 <= weight_decay < 1.0, "[0, 1)"),
+      ("beta_1", beta_1, 0.0 <= beta_1 < 1.0, "[0, 1)"),
+      ("beta_2", beta_2, 0.0 <= beta_2 < 1.0, "[0, 1)"),
+      ("epsilon", epsilon, epsilon > 0.0, "(0, infinity)"),
+    ):
+      if not is_inside:
+        raise ValueError(
+          f"{name} must be in {allowed}. Received: {name}={value}"
+        )
     super().__init__(
       learning_rate=learning_rate,
       weight_decay=weight_decay,
@@ -76,11 +84,7 @@ class BertAdamW(keras.optimizers.AdamW):
     self.bias_correction = bias_correction
 
   def build(self, variables):
-    """Creates m and v and notes which variables are not decayed.
-
-    Args:
-      variables: the trainable keras.Variables of a model.
-    """
+    """Creates m and v, and exempts LayerNorm and bias from the decay."""
     if self.built:
       return
     self.exclude_from_weight_decay(
@@ -89,20 +93,15 @@ class BertAdamW(keras.optimizers.AdamW):
     super().build(variables)
 
   def update_step(self, gradient, variable, learning_rate):
-    """Moves one variable; Keras has taken its weight decay off before.
+    """Updates one variable, from which Keras has subtracted its weight decay.
 
     The decay uses the weight from before the update, as the formula says,
     since m and v do not depend on it.
-
-    Args:
-      gradient: dense tensor of the variable's shape.
-      variable: the tf.Variable.
-      learning_rate: scalar, the rate of this update.
     """
     index = self._get_variable_index(variable)
     # One fused kernel: a fourth of the memory traffic of Keras' own ops.
-    # It multiplies the rate by sqrt(1 - beta_2^t) / (1 - beta_1^t); a power
-    # of 0 leaves it as it is.
+    # It multiplies the rate by sqrt(1 - beta_2^t) / (1 - beta_1^t), which is
+    # 1 with powers of 0.
     beta_1_power = beta_2_power = tf.zeros([], variable.dtype)
     if self.bias_correction:
       step = tf.cast(self.iterations + 1, variable.dtype)
@@ -124,8 +123,7 @@ class BertAdamW(keras.optimizers.AdamW):
   def _all_reduce_sum_gradients(self, grads_and_vars):
     """Leaves gradients as they are: the training loop has summed them.
 
-    Keras would send all of them between the devices a second time, and give
-    the number of devices times the gradient.
+    Keras would sum them over the devices once more.
     """
     return grads_and_vars
 
@@ -134,47 +132,8 @@ class BertAdamW(keras.optimizers.AdamW):
     return {**super().get_config(), "bias_correction": self.bias_correction}
 
 
-def create_optimizer(
-  learning_rate,
-  weight_decay=0.01,
-  beta_1=0.9,
-  beta_2=0.999,
-  epsilon=1e-6,
-  bias_correction=False,
-):
-  """Makes BERT's optimizer, with the defaults of the original.
-
-  The gradients' global norm is clipped by the training loop, once over all
-  variables and devices, and not here.
-
-  Args:
-    learning_rate: float or keras LearningRateSchedule, per update.
-    weight_decay: fraction of a weight taken off at rate 1; 0 for none.
-    beta_1: decay of the mean of gradients, per update, in [0, 1).
-    beta_2: decay of the mean of squared gradients, per update, in [0, 1).
-    epsilon: added to the root of the mean of squared gradients; positive.
-    bias_correction: True for Adam as published, False as run_squad.
-
-  Returns:
-    A BertAdamW, not yet built.
-
-  Raises:
-    ValueError: an argument is out of its range.
-  """
-  _check_range(
-    "weight_decay", weight_decay, 0.0 <= weight_decay < 1.0, "[0, 1)"
-  )
-  _check_range("beta_1", beta_1, 0.0 <= beta_1 < 1.0, "[0, 1)")
-  _check_range("beta_2", beta_2, 0.0 <= beta_2 < 1.0, "[0, 1)")
-  _check_range("epsilon", epsilon, epsilon > 0.0, "(0, infinity)")
-  return BertAdamW(
-    learning_rate=learning_rate,
-    weight_decay=weight_decay,
-    beta_1=beta_1,
-    beta_2=beta_2,
-    epsilon=epsilon,
-    bias_correction=bias_correction,
-  )
+# The name of older scripts.
+create_optimizer = BertAdamW
 
 
 def _handle(variable):
@@ -184,35 +143,21 @@ def _handle(variable):
   return variable.handle
 
 
-def _check_range(name, value, inside, allowed):
-  if not inside:
-    raise ValueError(f"{name} must lie in {allowed}. Received: {name}={value}")
-
-
 def check_optimizer(optimizer, strategy):
-  """Refuses an optimizer that would sum gradients over devices once more.
-
-  Raises:
-    ValueError: there are several devices, and it is one of Keras' own.
-  """
+  """Refuses Keras' own optimizers for several devices."""
   several = strategy.num_replicas_in_sync > 1
   if several and not isinstance(optimizer, BertAdamW):
     raise ValueError(
-      "Several devices need the optimizer of create_optimizer: others sum "
-      "gradients over the devices, which the training loop has done. "
+      "Several devices need the optimizer BertAdamW: others sum gradients over "
+      "the devices, which the training loop has done. "
       f"Received: {type(optimizer).__name__}"
     )
 
 
 def optimizer_options(optimizer):
-  """Gives what an optimizer was made with, as JSON values.
+  """The arguments of an optimizer, as a dict of JSON values.
 
-  Args:
-    optimizer: keras optimizer.
-
-  Returns:
-    Dict, without the name, which only counts the optimizers of a process. A
-    learning rate schedule is the dict of its arguments.
+  Its name is left out: it only counts the optimizers of a process.
   """
   options = optimizer.get_config()
   del options["name"]

@@ -1,33 +1,28 @@
-"""Dropout masks that differ from device to device."""
+"""Dropout masks that differ from replica to replica."""
 
 import numpy as np
 import tensorflow as tf
 
 from bert_span.training.run.checkpoints import random_states
 
-# Seeds lie below it, so no two devices share one.
+# Seeds are below it, so no two replicas share one.
 _SEED_RANGE = 2**31
 _STATE = "seed_generator_state"  # [seed, draws made]
 
 
 def seed_dropout(model, seed):
-  """Sets the model's random generators, so that a seed fixes the masks.
-
-  Args:
-    model: keras.Model.
-    seed: int; each generator gets a seed of its own that derives from it.
-  """
+  """Gives each random generator of the model a seed made from `seed`."""
   generator = np.random.default_rng(seed)
   for state in _dropout_states(model):
     state.assign([int(generator.integers(_SEED_RANGE)), 0])
 
 
 def spread_dropout(model, strategy):
-  """Gives every device masks of its own.
+  """Gives every replica its own masks.
 
-  Keras seeds all devices alike, so that device 1 would drop what device 0
-  drops. Here device r adds r * 2^31 to every seed. A checkpoint holds the
-  seeds of device 0: call it again after one was restored.
+  Keras seeds all replicas alike, so that replica 1 would drop what replica 0
+  drops. Here replica r adds r * 2^31 to every seed. A checkpoint holds the
+  seeds of replica 0: call this again after one was restored.
 
   Args:
     model: keras.Model, built in the scope of the strategy.
@@ -39,10 +34,11 @@ def spread_dropout(model, strategy):
 
   def offset():
     context = tf.distribute.get_replica_context()
-    device = tf.cast(context.replica_id_in_sync_group, tf.int64)
+    replica = tf.cast(context.replica_id_in_sync_group, tf.int64)
     for state in states:
       seed, draws = tf.unstack(tf.cast(state.value, tf.int64))
-      state.assign(tf.stack([seed % _SEED_RANGE + device * _SEED_RANGE, draws]))
+      seed = seed % _SEED_RANGE + replica * _SEED_RANGE
+      state.assign(tf.stack([seed, draws]))
 
   tf.function(lambda: strategy.run(offset))()
 

@@ -4,102 +4,90 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from bert_span.training.gradient_sums import ShareGradients
+
+class _GradientSums(NamedTuple):
+  """Sums over windows, which add up over micro-batches and replicas."""
+
+  loss: Any  # float32 scalar, divided by train_batch_size
+  metrics: dict  # name -> float32 scalar, divided by train_batch_size
+  gradients: list  # dense tensors
+  # Path of an embedding table -> half the squared norm of its gradient's rows,
+  # with repeated ids not summed.
+  unsummed: dict
 
 
 class PendingUpdate(NamedTuple):
-  """What an update is made of, the same on every device.
+  """Loss and gradients of the whole batch, the same on every replica."""
 
-  Attributes:
-    loss: float32 scalar, of the whole batch.
-    readings: dict of float32 scalars that loss_fn gave.
-    gradients: list of dense tensors, of the whole batch.
-    global_norm: float32 scalar, before clipping.
-  """
-
-  loss: Any
-  readings: dict
-  gradients: list
-  global_norm: Any
+  loss: Any  # float32 scalar
+  metrics: dict  # name -> float32 scalar
+  gradients: list  # dense tensors
+  global_norm: Any  # float32 scalar, before clipping
 
 
-def make_train_step(
-  model,
-  loss_fn,
-  optimizer,
-  train_batch_size,
-  clip_norm,
-  unsummed_embeddings=(),
-  compiles=False,
-  loss_scale=None,
-  all_reduce="auto",
-):
-  """Makes the function that turns one batch into one update.
+class TrainStep:
+  """Turns a batch into an update of the weights.
 
   loss = sum(loss of each window) / train_batch_size. The divisor is the
   constant and not the size of the batch at hand, so that a window weighs the
-  same in a shorter last batch, and in any share of a batch.
+  same in a shorter batch, in a micro-batch and on any number of replicas.
+
+  A step has two halves, `gradients` and `update`, so that the update can be
+  skipped where a gradient is not finite. Both run in replica context. The
+  replicas sum their gradients before the one global norm is taken, and all
+  apply the same update.
+
+  Example, on one device:
+    step = tf.function(TrainStep(model, loss_fn, optimizer, 32, clip_norm=1.0))
+    metrics = step(batch)
 
   Args:
     model: built keras.Model.
     loss_fn: function (model, batch) -> float32 [batch], a loss per window, or
-      a pair of it and a dict of float32 [batch] whose means are to be read
-      beside the loss; it calls the model with training=True.
+      a pair of it and a dict of float32 [batch] whose means are further
+      metrics; it calls the model with training=True.
     optimizer: keras optimizer, built with the model's trainable variables.
-      With several devices it must not sum gradients over them itself.
+      With several replicas it must not sum gradients over them itself.
     train_batch_size: windows of a full batch.
     clip_norm: largest global norm of all gradients together.
     unsummed_embeddings: paths of embedding tables whose gradient enters that
-      norm as rows in which repeated ids are not summed, as run_squad has it.
-    compiles: whether XLA compiles loss and gradients.
-    loss_scale: LossScale, or None.
-    all_reduce: see ExecutionOptions.
-
-  Returns:
-    A TrainStep: function batch -> dict of float32 scalars: loss, learning_rate
-    (the one used: that of the step count before the update), global_norm
-    (before clipping). It is plain Python over TensorFlow ops, to be wrapped in
-    tf.function.
-  """
-  return TrainStep(
-    ShareGradients(
-      model, loss_fn, train_batch_size, tuple(unsummed_embeddings), compiles
-    ),
-    optimizer,
-    clip_norm,
-    loss_scale,
-    _communication(all_reduce),
-  )
-
-
-class TrainStep:
-  """A step in two halves, with a place between them to leave the update out.
-
-  Both halves run on every device (in replica context). Between them stand the
-  gradients of the whole batch: every device sums over all devices, takes the
-  one global norm, clips by it and applies the same update to its weights.
-
-  Args:
-    gradients: ShareGradients.
-    optimizer: see `make_train_step`.
-    clip_norm: likewise.
-    loss_scale: likewise.
-    communication: tf.distribute.experimental.CommunicationOptions, or None.
+      norm as rows in which repeated ids are not summed, as in run_squad.
+    jit_compile: whether XLA compiles loss and gradients.
+    loss_scale: `LossScale`, or None.
+    all_reduce: see `ExecutionOptions`.
   """
 
   def __init__(
-    self, gradients, optimizer, clip_norm, loss_scale, communication
+    self,
+    model,
+    loss_fn,
+    optimizer,
+    train_batch_size,
+    clip_norm,
+    unsummed_embeddings=(),
+    jit_compile=False,
+    loss_scale=None,
+    all_reduce="auto",
   ):
-    self._gradients = gradients
+    self._model = model
+    self._loss_fn = loss_fn
     self._optimizer = optimizer
+    self._train_batch_size = train_batch_size
     self._clip_norm = clip_norm
-    self._loss_scale = loss_scale
-    self._communication = communication
-
-  @property
-  def loss_scale(self):
-    """LossScale, or None."""
-    return self._loss_scale
+    self._unsummed_embeddings = tuple(unsummed_embeddings)
+    self._function = tf.function(
+      self._micro_batch_sums, jit_compile=True if jit_compile else None
+    )
+    self._sums = self._function if jit_compile else self._micro_batch_sums
+    self.loss_scale = loss_scale
+    self._communication = None
+    if all_reduce != "auto":
+      options = tf.distribute.experimental
+      self._communication = options.CommunicationOptions(
+        implementation=options.CommunicationImplementation[all_reduce.upper()]
+      )
+    # The variables that the loss depends on, known once the step is traced.
+    self._variables = None
 
   def __call__(self, batch):
     """Makes one update from a whole batch, on one device.
@@ -108,24 +96,27 @@ class TrainStep:
       batch: dict of tensors [batch, ...].
 
     Returns:
-      See `make_train_step`.
+      Dict of float32 scalars: loss, learning_rate (that of this update),
+      global_norm (before clipping), and the metrics of loss_fn.
     """
-    return self.update(
-      self._pending(self._gradients(batch, self._scale_value()))
-    )
+    return self.update(self._pending(self._sums(batch, None)))
 
-  def gradients(self, parts, weights):
-    """The first half: loss and gradients of the whole batch.
+  def gradients(self, micro_batches, weights):
+    """Gives the loss and the gradients of the whole batch.
 
     Args:
-      parts: this device's share, see `split_batch`: dict of tensors [parts,
-        rows, ...].
-      weights: float32 [parts, rows].
+      micro_batches: this replica's part of it, see `split_batch`: dict of
+        tensors [micro_batches, rows, ...].
+      weights: float32 [micro_batches, rows].
 
     Returns:
       PendingUpdate.
     """
-    sums = self._gradients.of_parts(parts, weights, self._scale_value())
+    if weights.shape[0] == 1:
+      batch = tf.nest.map_structure(lambda x: x[0], micro_batches)
+      sums = self._sums(batch, weights[0])
+    else:
+      sums = self._accumulated(micro_batches, weights)
     context = tf.distribute.get_replica_context()
     if context.num_replicas_in_sync > 1:
       totals = context.all_reduce(
@@ -137,78 +128,143 @@ class TrainStep:
     return self._pending(sums)
 
   def update(self, pending):
-    """The second half: clips and applies.
-
-    Args:
-      pending: PendingUpdate.
-
-    Returns:
-      See `make_train_step`.
-    """
+    """Clips and applies the gradients; returns the metrics of the step."""
     # clip_norm * min(1 / norm, 1 / clip_norm), as run_squad.
     clipped, _ = tf.clip_by_global_norm(
       pending.gradients, self._clip_norm, use_norm=pending.global_norm
     )
     learning_rate = tf.identity(self._optimizer.learning_rate)
     with tf.control_dependencies([learning_rate]):
-      self._optimizer.apply(clipped, self._gradients.variables)
-    return self._numbers(pending, learning_rate)
+      self._optimizer.apply(clipped, self._variables)
+    return _metrics(pending, learning_rate)
 
-  def leave_out(self, pending):
-    """What `update` gives for a step whose update is left out."""
-    return self._numbers(pending, tf.identity(self._optimizer.learning_rate))
+  def skip(self, pending):
+    """Returns the metrics of a step whose update is skipped."""
+    return _metrics(pending, tf.identity(self._optimizer.learning_rate))
 
-  def _scale_value(self):
-    return None if self._loss_scale is None else self._loss_scale.value
+  def _accumulated(self, micro_batches, weights):
+    """Sums over the micro-batches, which are computed one after another."""
+
+    def inputs(index):
+      batch = tf.nest.map_structure(lambda x: x[index], micro_batches)
+      return batch, weights[index]
+
+    # A function, so that it is traced once: for the structure of its result,
+    # which the loop needs beforehand, and for the loop.
+    structure = self._function.get_concrete_function(
+      *inputs(0)
+    ).structured_outputs
+    zeros = [tf.zeros(x.shape, x.dtype) for x in tf.nest.flatten(structure)]
+
+    def add(index, *totals):
+      sums = tf.nest.flatten(self._function(*inputs(index)))
+      return index + 1, *[a + b for a, b in zip(totals, sums, strict=True)]
+
+    # Side by side, the micro-batches would need the memory of all of them.
+    num_micro_batches = weights.shape[0]
+    _, *totals = tf.while_loop(
+      lambda index, *unused_totals: index < num_micro_batches,
+      add,
+      [tf.constant(0), *zeros],
+      parallel_iterations=1,
+      maximum_iterations=num_micro_batches,
+    )
+    return tf.nest.pack_sequence_as(structure, totals)
+
+  def _micro_batch_sums(self, batch, weights):
+    def mean(values):
+      if weights is not None:  # Padding rows have weight 0.
+        values = tf.math.multiply_no_nan(values, weights)
+      return tf.reduce_sum(values) / self._train_batch_size
+
+    with tf.GradientTape() as tape:
+      losses = self._loss_fn(self._model, batch)
+      losses, values = losses if isinstance(losses, tuple) else (losses, {})
+      loss = mean(losses)
+      target = loss
+      if self.loss_scale is not None:
+        target = loss * self.loss_scale.value
+    gradients, self._variables = gradients_of(
+      tape, target, self._model.trainable_variables
+    )
+    return _GradientSums(
+      loss,
+      {name: mean(value) for name, value in values.items()},
+      [
+        _dense(gradient, variable)
+        for gradient, variable in zip(gradients, self._variables, strict=True)
+      ],
+      {
+        variable.path: tf.nn.l2_loss(gradient.values)
+        for gradient, variable in zip(gradients, self._variables, strict=True)
+        if variable.path in self._unsummed_embeddings
+      },
+    )
 
   def _pending(self, sums):
+    """Undoes the loss scale and takes the global norm."""
     gradients, unsummed = sums.gradients, sums.unsummed
-    if self._loss_scale is not None:
-      scale = self._loss_scale.value
+    if self.loss_scale is not None:
+      scale = self.loss_scale.value
       gradients = [gradient / scale for gradient in gradients]
       unsummed = {path: half / scale**2 for path, half in unsummed.items()}
     halves = [
       unsummed[variable.path]
       if variable.path in unsummed
       else tf.nn.l2_loss(gradient)
-      for gradient, variable in zip(
-        gradients, self._gradients.variables, strict=True
-      )
+      for gradient, variable in zip(gradients, self._variables, strict=True)
     ]
     norm = tf.sqrt(tf.reduce_sum(tf.stack(halves)) * 2.0)
-    return PendingUpdate(sums.loss, sums.readings, gradients, norm)
-
-  def _numbers(self, pending, learning_rate):
-    return {
-      "loss": pending.loss,
-      "learning_rate": tf.cast(learning_rate, tf.float32),
-      "global_norm": pending.global_norm,
-      **pending.readings,
-    }
+    return PendingUpdate(sums.loss, sums.metrics, gradients, norm)
 
 
-def dynamic_signature(element_spec):
-  """Frees every dimension of a batch's specification.
+def gradients_of(tape, loss, variables):
+  """Gives the gradients of the variables that the loss depends on.
 
-  One signature for all lengths means that the step is traced once; a length
-  of its own per trace would cost seconds per length.
+  The gradient of an embedding comes as rows with repeated ids. Its norm needs
+  the rows of one id summed first. run_squad clips by the norm of the unsummed
+  rows, which is some 1 % less.
+
+  Variables without a gradient, such as the pooler's, are dropped: they are
+  neither updated nor decayed.
 
   Args:
-    element_spec: nest of tf.TensorSpec, such as dataset.element_spec.
+    tape: tf.GradientTape that recorded the loss.
+    loss: scalar.
+    variables: keras.Variables.
 
   Returns:
-    The same nest; int32 [32, 128] becomes int32 [None, None].
+    (gradients, variables): lists of the same length; tensors, and
+    tf.IndexedSlices of embeddings.
+
+  Raises:
+    ValueError: the loss depends on none of the variables.
   """
-  return tf.nest.map_structure(
-    lambda spec: tf.TensorSpec([None] * spec.shape.rank, spec.dtype),
-    element_spec,
-  )
+  gradients = tape.gradient(loss, [variable.value for variable in variables])
+  pairs = [
+    (gradient, variable)
+    for gradient, variable in zip(gradients, variables, strict=True)
+    if gradient is not None
+  ]
+  if not pairs:
+    raise ValueError(
+      "The loss depends on no trainable weight of the model. Check that "
+      "loss_fn calls the model it is given and that the model is trainable "
+      f"({len(variables)} trainable variables)."
+    )
+  return tuple(map(list, zip(*pairs, strict=True)))
 
 
-def _communication(all_reduce):
-  if all_reduce == "auto":
-    return None
-  options = tf.distribute.experimental
-  return options.CommunicationOptions(
-    implementation=options.CommunicationImplementation[all_reduce.upper()]
-  )
+def _dense(gradient, variable):
+  dense = tf.convert_to_tensor(gradient)
+  dense.set_shape(variable.shape)
+  return dense
+
+
+def _metrics(pending, learning_rate):
+  return {
+    "loss": pending.loss,
+    "learning_rate": tf.cast(learning_rate, tf.float32),
+    "global_norm": pending.global_norm,
+    **pending.metrics,
+  }

@@ -93,7 +93,7 @@ def test_scores_in_training_are_those_of_a_model_with_its_weights(
     execution=ExecutionOptions(precision),
   )
   examples, callbacks = squad_file.examples, [Scorer()]
-  fine_tune(extractor, examples, options, tmp_path, callbacks)
+  fine_tune(extractor, examples, options, tmp_path, callbacks=callbacks)
   other = tiny_extractor()
   for weights, scores in seen:
     other.model.set_weights(weights)

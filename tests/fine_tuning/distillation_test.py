@@ -130,7 +130,7 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path):
       _examples(),
       options,
       str(tmp_path / folder),
-      callbacks,
+      callbacks=callbacks,
       teachers={"it": tiny_extractor(seed=3)},
     )
     return steps, [np.array(weight) for weight in student.model.weights]

@@ -1,5 +1,7 @@
 """compile and fit beside the package's own loop."""
 
+import dataclasses
+
 import keras
 import numpy as np
 import pytest
@@ -16,8 +18,7 @@ from bert_span.modeling.keras_internals import sublayers
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
-from bert_span.training.optimizer import create_optimizer
-from bert_span.training.options import TrainOptions
+from bert_span.training.optimizer import BertAdamW
 
 _STEPS, _BATCH_SIZE = 6, 4
 _OPTIONS = FineTuningOptions(train_batch_size=_BATCH_SIZE, length_bucket=8)
@@ -47,7 +48,7 @@ def _extractor(head):
 
 
 def _optimizer():
-  return create_optimizer(WarmupLinearDecay(1e-2, _STEPS, 1))
+  return BertAdamW(WarmupLinearDecay(1e-2, _STEPS, 1))
 
 
 def _weights(model):
@@ -69,9 +70,7 @@ def _loop(head, loss, folder):
     extractor.head.loss_fn(loss),
     _optimizer(),
     _STEPS,
-    TrainOptions(
-      train_batch_size=_BATCH_SIZE, clip_norm=1e9, iterations_per_loop=1
-    ),
+    dataclasses.replace(_OPTIONS, clip_norm=1e9, iterations_per_loop=1),
     folder,
     log=lambda line: None,
   )

@@ -67,7 +67,7 @@ def _batches():
 def test_held_out_figures_are_those_of_the_model_at_that_step(tmp_path, metric):
   options = PretrainingOptions(num_train_steps=5, **OPTIONS)
   (tmp_path / "text").mkdir()
-  model, keeper = new_model(), _Keeper()
+  model, best_model = new_model(), _Keeper()
   out = tmp_path / "run"
   held_out = HeldOutText(
     _batches,
@@ -75,7 +75,7 @@ def test_held_out_figures_are_those_of_the_model_at_that_step(tmp_path, metric):
     SelectionOptions(2, metric, smaller_is_better=True),
     {"input": [["held_out.txt", 5]]},
   )
-  selection = held_out.selection(model, 5, keeper, str(out), iter)
+  selection = held_out.selection(model, 5, best_model, str(out), iter)
   batches = batches_of(tmp_path / "text", out)
   pretrain(model, batches, options, str(out), {}, [selection])
   rows = json.loads((out / "evaluations.json").read_text())["evaluations"]
@@ -88,6 +88,6 @@ def test_held_out_figures_are_those_of_the_model_at_that_step(tmp_path, metric):
     assert value == pytest.approx(scores[name], rel=1e-6)
   losses = [row["scores"]["mlm_loss"] for row in rows]
   best = rows[losses.index(min(losses))]["step"]
-  assert (best in keeper.steps) == (metric is not None)
+  assert (best in best_model.steps) == (metric is not None)
   saved = json.loads((out / "training_options.json").read_text())
   assert saved["evaluation"]["input"] == [["held_out.txt", 5]]

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
-from bert_span.training.optimizer import create_optimizer
+from bert_span.training.optimizer import BertAdamW
 from bert_span.training.options import TrainOptions
 
 NUM_STEPS = 7
@@ -60,10 +60,15 @@ def dataset_fn(first_step, last_step=1000, make=make_batch):
 
 
 def make_trainer(
-  output_dir, model=None, rate=0.1, log=None, callbacks=(), **options
+  output_dir,
+  model=None,
+  rate=0.1,
+  log=None,
+  callbacks=(),
+  num_train_steps=NUM_STEPS,
+  **options,
 ):
   model = model or make_model()
-  num_train_steps = options.pop("num_train_steps", NUM_STEPS)
   options = {
     "train_batch_size": BATCH,
     "save_checkpoints_steps": 2,
@@ -74,7 +79,7 @@ def make_trainer(
   trainer = Trainer(
     model,
     loss_fn,
-    create_optimizer(schedule),
+    BertAdamW(schedule),
     num_train_steps,
     TrainOptions(**options),
     output_dir,

@@ -15,10 +15,10 @@ from distributed_checks import Run
 
 from bert_span.training.devices.strategy import (
   describe_strategy,
-  is_chief,
   make_strategy,
 )
 from bert_span.training.devices.strategy_options import StrategyOptions
+from bert_span.training.devices.workers import is_chief
 from bert_span.training.options import ExecutionOptions
 
 

@@ -1,55 +1,30 @@
 """The same command as several workers of tf.distribute on one machine."""
 
 import json
-import os
 import socket
-import subprocess
-import sys
+
+from programs import start_program
 
 
-def free_ports(count):
-  """Ports that were free a moment ago."""
+def start_workers(name, *arguments, count=2):
+  """Starts a program once for each worker; a list of `Program`."""
   sockets = [socket.socket() for _ in range(count)]
-  for sock in sockets:
-    sock.bind(("127.0.0.1", 0))
-  ports = [sock.getsockname()[1] for sock in sockets]
-  for sock in sockets:
-    sock.close()
-  return ports
-
-
-def start_workers(program, arguments, count=2):
-  """Starts the same command once for each worker.
-
-  Returns:
-    List of subprocess.Popen; standard error goes with standard output's pipe
-    of its own.
-  """
-  workers = [f"127.0.0.1:{port}" for port in free_ports(count)]
-  processes = []
+  for each in sockets:
+    each.bind(("127.0.0.1", 0))
+  # Ports that were free a moment ago.
+  workers = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
+  for each in sockets:
+    each.close()
+  programs = []
   for index in range(count):
     task = {"type": "worker", "index": index}
     config = {"cluster": {"worker": workers}, "task": task}
-    processes.append(
-      subprocess.Popen(
-        [sys.executable, *program, *arguments],
-        env={**os.environ, "TF_CONFIG": json.dumps(config)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-      )
+    programs.append(
+      start_program(name, *arguments, environ={"TF_CONFIG": json.dumps(config)})
     )
-  return processes
+  return programs
 
 
-def finish(processes):
-  """Waits for all; (status, output, errors) of each."""
-  try:
-    outputs = [process.communicate(timeout=1500) for process in processes]
-  finally:
-    for process in processes:
-      process.kill()
-  return [
-    (process.returncode, *output)
-    for process, output in zip(processes, outputs, strict=True)
-  ]
+def finish(programs):
+  """Waits for all; list of subprocess.CompletedProcess."""
+  return [program.finish() for program in programs]

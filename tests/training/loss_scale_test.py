@@ -2,11 +2,11 @@ import keras
 import pytest
 
 from bert_span.training.loss_scale import LossScale
-from bert_span.training.optimizer import create_optimizer
+from bert_span.training.optimizer import BertAdamW
 
 
 def make_loss_scale():
-  optimizer = create_optimizer(0.1)
+  optimizer = BertAdamW(0.1)
   optimizer.build([keras.Variable([1.0])])
   return LossScale(optimizer), optimizer
 
@@ -43,6 +43,6 @@ def test_a_checkpoint_of_the_optimizer_holds_the_scale():
   names = [variable.name for variable in optimizer.variables]
   assert names[-2:] == ["loss_scale", "good_steps"]
   with pytest.raises(StopIteration):
-    plain = create_optimizer(0.1)
+    plain = BertAdamW(0.1)
     plain.build([keras.Variable([1.0])])
     next(v for v in plain.variables if v.name == "loss_scale")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.training.optimizer import create_optimizer, is_decayed
+from bert_span.training.optimizer import BertAdamW, is_decayed
 
 
 def make_variable(path, value):
@@ -18,7 +18,7 @@ def make_variable(path, value):
 
 def test_first_two_updates_follow_the_formula_by_hand():
   kernel = make_variable("dense/kernel", [2.0])
-  optimizer = create_optimizer(0.1, epsilon=0.5)
+  optimizer = BertAdamW(0.1, epsilon=0.5)
   optimizer.build([kernel])
   optimizer.apply([tf.constant([4.0])], [kernel])
   # m = 0.1 * 4, v = 0.001 * 16, decay 0.01 * 2.
@@ -33,7 +33,7 @@ def test_first_two_updates_follow_the_formula_by_hand():
 
 def test_bias_correction_makes_the_first_update_as_large_as_the_rate():
   bias = make_variable("dense/bias", [2.0])
-  optimizer = create_optimizer(0.1, bias_correction=True)
+  optimizer = BertAdamW(0.1, bias_correction=True)
   optimizer.build([bias])
   optimizer.apply([tf.constant([4.0])], [bias])
   np.testing.assert_allclose(bias.numpy(), [1.9], rtol=1e-5)
@@ -42,7 +42,7 @@ def test_bias_correction_makes_the_first_update_as_large_as_the_rate():
 def test_bias_correction_equals_adamw_of_keras():
   ours = make_variable("dense/kernel", [2.0, -1.0])
   theirs = make_variable("dense/kernel", [2.0, -1.0])
-  optimizer = create_optimizer(0.1, bias_correction=True)
+  optimizer = BertAdamW(0.1, bias_correction=True)
   reference = keras.optimizers.AdamW(0.1, weight_decay=0.01, epsilon=1e-6)
   for gradient in ([0.5, 1.0], [-2.0, 0.25], [0.0, 3.0]):
     optimizer.apply([tf.constant(gradient)], [ours])
@@ -70,14 +70,14 @@ def test_layer_norm_and_bias_are_not_decayed(path, decayed):
 def test_only_decayed_variables_shrink_under_a_zero_gradient():
   kernel = make_variable("dense/kernel", [1.0])
   gamma = make_variable("feedforward_layer_norm/gamma", [1.0])
-  optimizer = create_optimizer(0.5)
+  optimizer = BertAdamW(0.5)
   optimizer.apply([tf.zeros([1]), tf.zeros([1])], [kernel, gamma])
   np.testing.assert_allclose(kernel.numpy(), [0.995], rtol=1e-6)
   np.testing.assert_array_equal(gamma.numpy(), [1.0])
 
 
 def test_the_configuration_rebuilds_the_optimizer():
-  optimizer = create_optimizer(0.1, weight_decay=0.2, bias_correction=True)
+  optimizer = BertAdamW(0.1, weight_decay=0.2, bias_correction=True)
   copy = type(optimizer).from_config(optimizer.get_config())
   assert copy.get_config() == optimizer.get_config()
   assert copy.bias_correction
@@ -89,4 +89,4 @@ def test_the_configuration_rebuilds_the_optimizer():
 )
 def test_an_argument_out_of_range_is_named(argument, value):
   with pytest.raises(ValueError, match=f"{argument}={value}"):
-    create_optimizer(0.1, **{argument: value})
+    BertAdamW(0.1, **{argument: value})

@@ -1,24 +1,24 @@
-"""What a training would do, found out without training.
+"""What a training would do, found without training.
 
 Everything is read and made that comes before the first step, so that what
-would stop a training stops the dry run, with the same message.
+would stop a training stops the dry run, with the same message. One step of the
+longest windows is made to measure its memory.
 """
 
-import dataclasses
-
 import numpy as np
+import tensorflow as tf
 
 from bert_span.fine_tuning.fine_tuner import batches_of
+from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
+from bert_span.pretraining.heads.loss import (
+  pretraining_loss_fn,
+  with_batch_weights,
+)
 from bert_span.pretraining.pretrainer import sample_lengths
 from bert_span.squad.lint.length_summary import PERCENTILES, length_summary
-from bert_span.training.devices.memory_estimate import (
-  ModelSizes,
-  StepOptions,
-  estimate_memory,
-)
-from bert_span.training.devices.memory_fit import largest_batch, ways_to_fit
 from bert_span.training.devices.plan import plan_devices
 from bert_span.training.run.checkpoints import steps_made
+from bert_span.training.step_memory import measure_step
 
 _ADAM_AVERAGES = 2
 _FLOAT_BYTES = 4
@@ -30,8 +30,7 @@ def planned_devices(devices, execution, memory_gb=None):
   Args:
     devices: `StrategyOptions`.
     execution: `ExecutionOptions`.
-    memory_gb: memory of a device in GB (10^9 bytes); None for that of this
-      machine's.
+    memory_gb: memory of a device in GB (10^9 bytes); None for this machine's.
   """
   plan = plan_devices(devices, execution)
   if memory_gb:
@@ -40,131 +39,125 @@ def planned_devices(devices, execution, memory_gb=None):
 
 
 def fine_tuning_lines(job, source, plan):
-  """Tells what `SquadJob.train` would do.
-
-  Args:
-    job: `SquadJob`.
-    source: what its `train` takes.
-    plan: `DevicePlan`, what would train.
-
-  Yields:
-    Lines of text.
-  """
+  """Yields lines of text on what `SquadJob.train(source)` would do."""
   extractor, training_set, _ = job.training_inputs(source)
   options, windows = job.fine_tuning_options, training_set.windows
   batches = batches_of(extractor, training_set, options)
   num_steps = options.num_train_steps(training_set.num_examples)
   num_warmup_steps = options.num_warmup_steps(num_steps)
-  sizes = model_sizes(extractor.model)
-  yield from _model_lines(sizes, plan)
+  model = extractor.model
+  yield from _model_lines(model, plan)
   yield (
     f"Windows: {len(windows):,} of {training_set.num_examples:,} questions, "
-    f"{windows.num_without_answer:,} of them without an answer."
+    f"{windows.num_without_answer:,} of them without the answer."
   )
   yield from training_set.skipped.lines()
   yield _lengths_line(windows.lengths)
   yield _padding_line(windows.lengths, batches, options, job.window_options)
   yield from _steps_lines(
-    num_steps, num_warmup_steps, options, sizes, job.output_dir
+    num_steps, num_warmup_steps, options, model, job.output_dir
   )
-  longest = batches.padded_length(np.argmax(windows.lengths)[np.newaxis])
-  yield from memory_lines(sizes, options, longest, plan)
+  rows = _rows_per_replica(options, plan)
+  longest = np.argsort(windows.lengths)[::-1][:rows]
+  batch = windows.batch(
+    np.resize(longest, rows), batches.padded_length(longest[:1])
+  )
+  loss_fn = extractor.head.loss_fn(extractor.head.make_loss(options))
+  yield from memory_lines(model, loss_fn, batch, options, plan)
 
 
 def pretraining_lines(job, text, plan):
-  """Tells what `PretrainingJob.train` would do.
-
-  Args:
-    job: `PretrainingJob`.
-    text: `TextInput`.
-    plan: `DevicePlan`, what would train.
-
-  Yields:
-    Lines of text.
-  """
-  options = job.options
-  objectives = 2 if options.span_boundary else 1
-  sizes = dataclasses.replace(
-    model_sizes(job.model),
-    vocabulary_targets=objectives * job.masking.max_predictions,
-  )
-  yield from _model_lines(sizes, plan)
+  """Yields lines of text on what `PretrainingJob.train(text)` would do."""
+  options, batches = job.options, job.training_batches(text)
+  yield from _model_lines(job.model, plan)
   yield (
     f"Text: {len(text.sources):,} "
     f"{'record files' if text.are_records else 'sources'}; sequences of "
     f"{job.max_seq_length} WordPieces with up to "
     f"{job.masking.max_predictions} masked."
   )
-  lengths = sample_lengths(job.training_batches(text))
+  lengths = sample_lengths(batches)
   yield f"{_lengths_line(lengths)} (the first {len(lengths):,} sequences)"
   yield from _steps_lines(
     options.num_train_steps,
     options.num_warmup_steps,
     options,
-    sizes,
+    job.model,
     job.output_dir,
   )
-  yield from memory_lines(sizes, options, job.max_seq_length, plan)
-
-
-def model_sizes(model):
-  """The `ModelSizes` of a built model with a `backbone`."""
-  backbone = model.backbone
-  return ModelSizes(
-    num_layers=backbone.num_layers,
-    hidden_dim=backbone.hidden_dim,
-    num_heads=backbone.num_heads,
-    intermediate_dim=backbone.intermediate_dim,
-    vocabulary_size=backbone.vocabulary_size,
-    num_parameters=model.count_params(),
+  rows = _rows_per_replica(options, plan)
+  first = next(iter(batches.dataset(0)))  # All batches have one length.
+  batch = {name: values[:rows] for name, values in first.items()}
+  yield from memory_lines(
+    job.model,
+    pretraining_loss_fn(options.sbo_weight),
+    with_batch_weights(batch),
+    options,
+    plan,
   )
 
 
-def memory_lines(sizes, options, seq_length, plan):
-  """Tells what memory a training takes and what would fit.
+def memory_lines(model, loss_fn, batch, options, plan):
+  """Yields lines of text on the memory of a step, and whether it fits.
 
   Args:
-    sizes: `ModelSizes`.
+    model: built keras.Model with a backbone.
+    loss_fn: see `TrainStep`.
+    batch: the largest per-replica batch, a dict of arrays [rows, ...].
     options: `FineTuningOptions` or `PretrainingOptions`.
-    seq_length: WordPieces of the longest batch, padding included.
     plan: `DevicePlan`, what would train.
-
-  Yields:
-    Lines of text.
   """
-  step = StepOptions(
-    # Rounded up.
-    batch_size=-(-options.train_batch_size // plan.num_replicas),
-    seq_length=seq_length,
-    precision=options.execution.precision,
-    accumulate_steps=options.execution.accumulate_steps,
-    recompute=options.execution.recompute,
-  )
-  estimate = estimate_memory(sizes, step, plan.program_bytes)
-  parts = ", ".join(
-    f"{name} {_gigabytes(size)}"
-    for name, size in dataclasses.asdict(estimate).items()
-    if size
-  )
-  yield (
-    f"Memory, estimated: {_gigabytes(estimate.total)} on each device for "
-    f"{_step_text(step)}: {parts}."
-  )
-  if plan.memory_bytes is None:
-    yield "Nobody tells the device's memory: give --memory_gb."
+  if not plan.is_local:
+    yield "Memory: not measured, there is no such device on this machine."
     return
-  yield from _fit_lines(sizes, step, plan)
+  execution = options.execution
+  rows, length = batch["input_ids"].shape
+  with (
+    computing_in(model.backbone, execution.precision),
+    recomputing_layers(model.backbone, execution.recompute),
+  ):
+    try:
+      peak = measure_step(model, loss_fn, batch, options)
+    except tf.errors.ResourceExhaustedError:
+      peak = None
+  flags = []
+  if execution.accumulate_steps > 1:
+    flags.append(f"--accumulate_steps={execution.accumulate_steps}")
+  if execution.recompute:
+    flags.append("--recompute")
+  step = " ".join(
+    [f"{rows} windows of {length} WordPieces in {execution.precision}", *flags]
+  )
+  if peak is not None:
+    yield (
+      f"Memory, measured: {_gigabytes(peak)} at the peak of one step on a "
+      f"device, with {step}."
+    )
+    if plan.memory_bytes is None or peak <= plan.memory_bytes:
+      yield "It fits."
+      return
+  size = _gigabytes(plan.memory_bytes)
+  yield (
+    f"It does not fit into {size}: {step}. Use a larger --accumulate_steps, "
+    "--recompute or --precision=bfloat16, or lower --max_seq_length."
+  )
 
 
-def _model_lines(sizes, plan):
+def _rows_per_replica(options, plan):
+  return -(-options.train_batch_size // plan.num_replicas)  # rounded up
+
+
+def _model_lines(model, plan):
   memory = ""
   if plan.memory_bytes:
     memory = f", {_gigabytes(plan.memory_bytes)} each"
   yield f"Devices: {plan.description}{memory}."
+  backbone = model.backbone
   yield (
-    f"Model: {sizes.num_parameters:,} parameters; {sizes.num_layers} layers, "
-    f"hidden size {sizes.hidden_dim}, {sizes.num_heads} heads, feed-forward "
-    f"size {sizes.intermediate_dim:,}, vocabulary {sizes.vocabulary_size:,}."
+    f"Model: {model.count_params():,} parameters; {backbone.num_layers} "
+    f"layers, hidden size {backbone.hidden_dim}, {backbone.num_heads} heads, "
+    f"feed-forward size {backbone.intermediate_dim:,}, vocabulary "
+    f"{backbone.vocabulary_size:,}."
   )
 
 
@@ -178,21 +171,26 @@ def _lengths_line(lengths):
 
 
 def _padding_line(lengths, batches, options, window_options):
-  """What padding costs, in buckets and without."""
+  """The share of padding, in buckets and at max_seq_length."""
   mean, most = float(np.mean(lengths)), window_options.max_seq_length
-  to_most = f"to {most}: {_padding(mean, most)}"
+
+  def padding(padded):
+    # The first epoch's batches may lack long windows.
+    return f"{100 * max(0.0, 1 - mean / padded):.0f} % of it padding"
+
+  to_most = f"to {most}: {padding(most)}"
   if options.length_bucket is None:
     return f"Padding: {to_most}."
   padded = batches.mean_padded_length()
   return (
     f"Padding: to multiples of {options.length_bucket}: {padded:.1f} "
-    f"WordPieces a window, {_padding(mean, padded)}; "
+    f"WordPieces a window, {padding(padded)}; "
     f"{to_most}, {most / padded:.1f} times as many WordPieces."
   )
 
 
-def _steps_lines(num_steps, num_warmup_steps, options, sizes, output_dir):
-  checkpoint = (1 + _ADAM_AVERAGES) * _FLOAT_BYTES * sizes.num_parameters
+def _steps_lines(num_steps, num_warmup_steps, options, model, output_dir):
+  checkpoint = (1 + _ADAM_AVERAGES) * _FLOAT_BYTES * model.count_params()
   yield (
     f"Steps: {num_steps:,} of {options.train_batch_size} windows, "
     f"{num_warmup_steps:,} of them warm-up; a checkpoint of "
@@ -202,58 +200,13 @@ def _steps_lines(num_steps, num_warmup_steps, options, sizes, output_dir):
   if made:
     yield (
       f"{output_dir} holds a checkpoint of step {made:,}: "
-      + ("nothing to train." if made >= num_steps else "it would go on there.")
+      + (
+        "nothing to train."
+        if made >= num_steps
+        else "the run would continue there."
+      )
     )
-
-
-def _fit_lines(sizes, step, plan):
-  """Whether it fits, the largest batch, and what to do."""
-  memory = plan.memory_bytes, plan.program_bytes
-  most = largest_batch(sizes, step, *memory)
-  yield (
-    f"Largest batch at this length in {_gigabytes(plan.memory_bytes)}: "
-    f"{most:,} windows on each device"
-    + (f", {_step_flags(step)}." if _step_flags(step) else ".")
-  )
-  if step.batch_size <= most:
-    yield (
-      "It fits: neither --accumulate_steps nor --recompute is needed."
-      if (not _step_flags(step))
-      else "It fits."
-    )
-    return
-  ways = [_step_flags(way) for way in ways_to_fit(sizes, step, *memory)]
-  if ways:
-    yield f"It does not fit. It would with {'; or with '.join(ways)}."
-  else:
-    yield (
-      "It does not fit, not even one window at a time: lower "
-      "--max_seq_length, or take a smaller model or more memory."
-    )
-
-
-def _step_text(step):
-  text = (
-    f"{step.batch_size} windows of {step.seq_length} WordPieces in "
-    f"{step.precision}"
-  )
-  return f"{text}, {_step_flags(step)}" if _step_flags(step) else text
-
-
-def _step_flags(step):
-  """The flags that save memory, as they are given; "" for none."""
-  flags = []
-  if step.accumulate_steps > 1:
-    flags.append(f"--accumulate_steps={step.accumulate_steps}")
-  if step.recompute:
-    flags.append("--recompute")
-  return " ".join(flags)
 
 
 def _gigabytes(size):
   return f"{size / 1e9:.2f} GB" if size < 1e10 else f"{size / 1e9:.1f} GB"
-
-
-def _padding(mean, padded):
-  """The share of padding; the first epoch's batches may lack long windows."""
-  return f"{100 * max(0.0, 1 - mean / padded):.0f} % of it padding"

@@ -1,14 +1,13 @@
 """What run_pretraining does, with plain arguments: train, evaluate, export."""
 
 import contextlib
-import dataclasses
 import json
 import os
 import tempfile
 
+import keras
 import tensorflow as tf
 
-from bert_span.fine_tuning.fine_tuner import seed_everything
 from bert_span.modeling import encoder
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.pretraining.evaluation import (
@@ -20,7 +19,6 @@ from bert_span.pretraining.heads import weights as pretraining_heads
 from bert_span.pretraining.heads.model import PretrainingModel
 from bert_span.pretraining.input import PretrainingInput
 from bert_span.pretraining.model_files import PretrainedModelFiles
-from bert_span.pretraining.options import MaskingOptions, PretrainingOptions
 from bert_span.pretraining.pretrainer import pretrain
 from bert_span.storage.atomic_file import (
   recover_directory,
@@ -29,12 +27,12 @@ from bert_span.storage.atomic_file import (
 )
 from bert_span.storage.files import copy_tree, is_remote, local_directory
 from bert_span.storage.log import log_line
-from bert_span.training.devices.strategy import (
+from bert_span.training.devices.strategy import scope_of
+from bert_span.training.devices.workers import (
+  WorkerVote,
   is_chief,
   own_folder,
-  scope_of,
 )
-from bert_span.training.devices.worker_agreement import WorkerVote
 from bert_span.training.run.best_model import (
   BestModel,
   selection_words,
@@ -50,43 +48,36 @@ _PLACES_FILE = "data_places.jsonl"
 _SCORES_FILE = "eval_results.json"
 
 
-@dataclasses.dataclass
 class PretrainingJob:
-  """A run of run_pretraining in one output directory.
+  """A run of run_pretraining with its model.
 
-  Attributes:
-    output_dir: folder of everything that is written, local or any path of
-      tf.io.gfile; models stand whole or not at all on a local disk, elsewhere
-      they are written file by file.
-    source: `EncoderSource`.
-    max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
-    masking: `MaskingOptions` with max_predictions.
-    options: `PretrainingOptions`.
+  New weights come from the seed. Models are written atomically on a local
+  disk, elsewhere file by file.
+
+  Args:
+    run: `PretrainingRun`.
     strategy: tf.distribute.Strategy to train with; None for one device.
   """
 
-  output_dir: str
-  source: EncoderSource
-  max_seq_length: int
-  masking: MaskingOptions
-  options: PretrainingOptions
-  strategy: tf.distribute.Strategy | None = None
-
-  def __post_init__(self):
-    """Loads the model; new weights come from the seed."""
-    seed_everything(self.options.seed)
-    with scope_of(self.strategy):
-      loaded = self.source.load()
-      self.model = PretrainingModel(loaded.backbone, self.options.span_boundary)
-    self._initial_weights = self.source.weights_digest(loaded)
-    vocabulary = self.source.vocabulary(loaded)
-    lower_case = self.source.lower_case(loaded)
-    _check_sizes(loaded.backbone, vocabulary, self.max_seq_length)
+  def __init__(self, run, strategy=None):
+    self.output_dir = run.output_dir
+    self.max_seq_length = run.max_seq_length
+    self.masking = run.masking
+    self.options = run.options
+    self.strategy = strategy
+    keras.utils.set_random_seed(run.options.seed)
+    with scope_of(strategy):
+      loaded = run.source.load()
+      self.model = PretrainingModel(loaded.backbone, run.options.span_boundary)
+    self._initial_weights = run.source.weights_digest(loaded)
+    vocabulary = run.source.vocabulary(loaded)
+    lower_case = run.source.lower_case(loaded)
+    _check_sizes(loaded.backbone, vocabulary, run.max_seq_length)
     self._input = PretrainingInput(
-      vocabulary, lower_case, self.max_seq_length, self.masking
+      vocabulary, lower_case, run.max_seq_length, run.masking
     )
     self._files = PretrainedModelFiles(self.model, vocabulary, lower_case)
-    heads, description = _stored_heads(self.source), loaded.description
+    heads, description = _stored_heads(run.source), loaded.description
     filled = pretraining_heads.assign_heads(self.model, heads, description)
     log_line(
       f"Starting from {description}, heads of it: "
@@ -98,16 +89,15 @@ class PretrainingJob:
 
     Args:
       text: `TextInput`.
-      held_out: `HeldOutText`, or None. With a best_metric the model that is
-        written, and that this job holds then, is the best by it; else that of
-        the last step.
+      held_out: `HeldOutText`, or None. With a best_metric the best model is
+        written, and taken over by this job; else the model of the last step.
 
     Raises:
       Preempted: SIGTERM came; the run is saved.
     """
     tf.io.gfile.makedirs(self.output_dir)
-    keeps = is_chief(self.strategy)
-    if keeps and not is_remote(self.output_dir):
+    is_writer = is_chief(self.strategy)
+    if is_writer and not is_remote(self.output_dir):
       for name in (MODEL_DIRECTORY, TF1_DIRECTORY, HUGGINGFACE_DIRECTORY):
         recover_directory(self._path(name))
     directory = self._path(MODEL_DIRECTORY)
@@ -118,17 +108,18 @@ class PretrainingJob:
         held_out.selection(
           self.model,
           self.options.num_train_steps,
-          # Every worker scores, since all must stop at the same step; one
-          # writes.
-          BestModel(directory, self._write_selected) if keeps else None,
+          # Every worker scores, since all must stop at the same step; only
+          # the chief writes.
+          BestModel(directory, self._write_selected) if is_writer else None,
           own_folder(self.strategy, self.output_dir),
           termination.interruptible,
         )
       )
     pretrain(
       self.model,
-      # One worker notes the places.
-      self.training_batches(text, self._path(_PLACES_FILE) if keeps else None),
+      self.training_batches(
+        text, self._path(_PLACES_FILE) if is_writer else None
+      ),
       self.options,
       self.output_dir,
       self._input.fingerprint(text)
@@ -137,21 +128,16 @@ class PretrainingJob:
       self.strategy,
     )
     termination.exit_if_received()
-    if not keeps:
+    if not is_writer:
       return
     if held_out and held_out.options.best_metric:
       self._take_weights(EncoderSource(preset=directory))
     else:
       self._write_selected(None)
-    log_line(f"The model stands in {directory}{selection_words(directory)}")
+    log_line(f"The model is in {directory}{selection_words(directory)}")
 
   def training_batches(self, text, places_path=None):
-    """The batches that `train` trains on.
-
-    Args:
-      text: `TextInput`.
-      places_path: see `PretrainingInput.training_batches`.
-    """
+    """The batches of `train`; see `PretrainingInput.training_batches`."""
     return self._input.training_batches(
       text, self.options.train_batch_size, places_path
     )
@@ -169,16 +155,7 @@ class PretrainingJob:
     )
 
   def evaluate(self, text, batch_size, max_steps=None):
-    """Scores the model on held-out text and writes eval_results.json.
-
-    Args:
-      text: `TextInput`.
-      batch_size: sequences the model reads at once.
-      max_steps: batches at most; None for all.
-
-    Returns:
-      Dict of `pretraining.evaluate`.
-    """
+    """Scores the model on a `TextInput` and writes eval_results.json."""
     scores = evaluate(
       self.model, self._input.evaluation_batches(text, batch_size), max_steps
     )
@@ -186,20 +163,9 @@ class PretrainingJob:
     write_json_atomically(self._path(_SCORES_FILE), scores)
     write_scores(scores, self.output_dir, steps_made(self.output_dir))
     print(json.dumps(scores))
-    return scores
 
   def held_out(self, text, batch_size, max_steps, options):
-    """Text to score the model on while it is trained.
-
-    Args:
-      text: `TextInput`.
-      batch_size: sequences the model reads at once.
-      max_steps: batches at most; None for all.
-      options: `SelectionOptions`.
-
-    Returns:
-      A `HeldOutText`.
-    """
+    """The `HeldOutText` of a `TextInput`, for scores during training."""
     return HeldOutText(
       lambda: self._input.evaluation_batches(text, batch_size),
       max_steps,
@@ -211,7 +177,7 @@ class PretrainingJob:
     )
 
   def _take_weights(self, source):
-    """Replaces the weights of encoder and heads by those of a model."""
+    """Replaces the weights of encoder and heads with those of a model."""
     best = source.load()
     for weight, other in zip(
       self.model.backbone.weights, best.backbone.weights, strict=True
@@ -222,12 +188,12 @@ class PretrainingJob:
     )
 
   def _write_selected(self, selection):
-    """Writes output_dir/model; `selection` as `write_selection` has it."""
+    """Writes output_dir/model, with a dict or None as selection.json."""
     directory = self._path(MODEL_DIRECTORY)
     if is_remote(directory):
       with _uploaded(directory) as local:
         self._files.write_model(local)
-      # Last: without it a best model that is not whole does not pass for one.
+      # Last: without it an incomplete model does not count as the best one.
       write_selection(directory, selection)
       return
     with unfinished_directory(directory) as unfinished:
@@ -238,14 +204,8 @@ class PretrainingJob:
     return os.path.join(self.output_dir, name)
 
 
-def trained_model(output_dir):
-  """The model directory that an earlier call has trained, or None."""
-  directory = os.path.join(output_dir, MODEL_DIRECTORY)
-  return directory if tf.io.gfile.isdir(directory) else None
-
-
 def _stored_heads(source):
-  """The heads that the source of the encoder has, {} for none."""
+  """The pre-training heads of the encoder's source, {} for none."""
   if source.preset:
     if not tf.io.gfile.isdir(source.preset):
       return {}

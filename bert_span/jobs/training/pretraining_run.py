@@ -1,13 +1,15 @@
 """What a call of run_pretraining does: its steps, in one output directory."""
 
 import dataclasses
+import os
+
+import tensorflow as tf
 
 from bert_span.jobs.training.dry_run import planned_devices, pretraining_lines
 from bert_span.jobs.training.pretraining_job import (
+  MODEL_DIRECTORY,
   PretrainingJob,
-  trained_model,
 )
-from bert_span.jobs.training.run_start import start_strategy, write_run_flags
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.pretraining.corpus.text_sources import find_sources
 from bert_span.pretraining.input import TextInput
@@ -16,27 +18,29 @@ from bert_span.pretraining.options import (
   PretrainingOptions,
   TextLocation,
 )
+from bert_span.storage.atomic_file import write_text_atomically
 from bert_span.storage.record_files import is_record_file
-from bert_span.training.devices.strategy import is_chief
+from bert_span.training.devices.strategy import start_strategy
 from bert_span.training.devices.strategy_options import StrategyOptions
+from bert_span.training.devices.workers import is_chief
 from bert_span.training.options import SelectionOptions
 
 
 @dataclasses.dataclass(frozen=True)
 class PretrainingRun:
-  """The steps of a run, in this order, and what they read.
+  """The steps of a run, in this order, and their inputs.
 
   Attributes:
-    output_dir, source, max_seq_length, masking, options: see `PretrainingJob`.
-    do_train: pre-train on `text`.
-    do_export: write the trained model in the other formats, too.
-    do_eval: score the model on `eval_text`.
-    text: `TextLocation`.
+    output_dir: folder of everything that is written, local or any path of
+      tf.io.gfile.
+    source: `EncoderSource` of the model to start from.
+    max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
+    masking: `MaskingOptions` with max_predictions.
+    do_export: also write the trained model in the other formats.
     eval_text: `TextLocation` of held-out text.
     eval_batch_size: sequences the model scores at once.
     max_eval_steps: batches of held-out text, at most.
     selection: `SelectionOptions` of evaluation during training, or None.
-    devices: `StrategyOptions`, what to train on.
     run_flags: text that repeats the run as --flagfile.
   """
 
@@ -56,23 +60,9 @@ class PretrainingRun:
   devices: StrategyOptions = dataclasses.field(default_factory=StrategyOptions)
   run_flags: str = ""
 
-  def make_job(self, strategy=None):
-    """Loads the model, as a `PretrainingJob`."""
-    return PretrainingJob(
-      self.output_dir,
-      self.source,
-      self.max_seq_length,
-      self.masking,
-      self.options,
-      strategy,
-    )
-
 
 def run_pretraining(run):
-  """Trains, exports and scores.
-
-  Args:
-    run: `PretrainingRun`.
+  """Does the steps of a `PretrainingRun`.
 
   Raises:
     OSError: a file cannot be read.
@@ -82,17 +72,19 @@ def run_pretraining(run):
   # First of all: TensorFlow joins workers before it has run anything.
   strategy = start_strategy(run.devices, run.options) if run.do_train else None
   if is_chief(strategy):
-    write_run_flags(run.output_dir, run.run_flags)
+    tf.io.gfile.makedirs(run.output_dir)
+    path = os.path.join(run.output_dir, "run.flags")
+    write_text_atomically(path, run.run_flags)
   text, eval_text = _texts(run)
   eval_limits = (run.eval_batch_size, run.max_eval_steps)
-  job = run.make_job(strategy)
+  job = PretrainingJob(run, strategy)
   if run.do_train:
     held_out = None
     if run.selection:
       held_out = job.held_out(eval_text, *eval_limits, run.selection)
     job.train(text, held_out)
   if not is_chief(strategy):
-    return  # One worker exports and scores.
+    return  # Only the chief exports and scores.
   if run.do_train and run.do_export:
     job.export()
   if run.do_eval:
@@ -100,19 +92,14 @@ def run_pretraining(run):
 
 
 def print_dry_run(run, memory_gb=None):
-  """Prints what `run_pretraining` would do, instead of doing it.
-
-  Args:
-    run: `PretrainingRun`.
-    memory_gb: memory of a device in GB; None for that of this machine.
-  """
+  """Prints what `run_pretraining` would do; memory_gb: `planned_devices`."""
   text, _ = _texts(run)
-  job = run.make_job()
+  job = PretrainingJob(run)
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
     plan = planned_devices(run.devices, run.options.execution, memory_gb)
     for line in pretraining_lines(job, text, plan):
-      print(line)
+      print(line, flush=True)
   if run.do_eval:
     print(
       f"Then up to {run.max_eval_steps:,} batches of {run.eval_batch_size} "
@@ -121,16 +108,18 @@ def print_dry_run(run, memory_gb=None):
 
 
 def trained_source(output_dir):
-  """The `EncoderSource` of what was trained there before, or None."""
-  directory = trained_model(output_dir)
-  return EncoderSource(preset=directory) if directory else None
+  """The `EncoderSource` of the model that an earlier call trained, or None."""
+  directory = os.path.join(output_dir, MODEL_DIRECTORY)
+  if not tf.io.gfile.isdir(directory):
+    return None
+  return EncoderSource(preset=directory)
 
 
 def _texts(run):
   """The `TextInput` to train on and the one to score on, None if not needed.
 
   They are found before the model is loaded, so that a wrong path is reported
-  without waiting for it.
+  at once.
   """
   needs_eval_text = run.do_eval or run.selection
   return (

@@ -1,4 +1,4 @@
-"""One training by several seeds: how much of a score is chance."""
+"""One training with several seeds: how much of a score is chance."""
 
 import gc
 import os
@@ -16,18 +16,17 @@ _RESULT_FILE = "seed_result.json"
 
 
 def run_seeds(seeds, output_dir, run_one, settings):
-  """Trains and scores one model a seed, then tells mean and deviation.
+  """Trains and scores one model a seed; reports mean and standard deviation.
 
-  Each run has a folder of its own, output_dir/seed_<seed>. A run that was
-  finished under the same settings is not made again, one that was stopped
-  goes on.
+  Each run has its own folder, output_dir/seed_<seed>. A run that was finished
+  with the same settings is skipped, one that was stopped continues.
 
   Args:
     seeds: list of int.
     output_dir: folder of all runs; seeds.json is written there.
-    run_one: function (seed, folder) that trains, predicts and gives a dict of
-      scores.
-    settings: JSON value that tells whether a finished run is of this command.
+    run_one: function (seed, folder) that trains, predicts and returns a dict
+      of scores.
+    settings: JSON value; a finished run counts if it has the same one.
 
   Returns:
     Dict of `summary`.
@@ -44,7 +43,7 @@ def run_seeds(seeds, output_dir, run_one, settings):
     else:
       log_line(f"Seed {seed} is finished: {folder}. Remove it to run it again.")
     runs.append({"seed": seed, "output_dir": folder, "scores": scores})
-    # The models of many seeds would not fit beside each other.
+    # The models of many seeds together would not fit in memory.
     keras.backend.clear_session()
     gc.collect()
   result = summary(runs)
@@ -54,13 +53,13 @@ def run_seeds(seeds, output_dir, run_one, settings):
 
 
 def summary(runs):
-  """Mean and deviation of several runs.
+  """Mean and sample standard deviation of at least two runs.
 
-  Example: f1 of 70, 72 and 77 has mean 73 and deviation 3.606, the sample
-  standard deviation sqrt(((70-73)^2 + (72-73)^2 + (77-73)^2) / (3 - 1)).
+  Example: f1 of 70, 72 and 77 has mean 73 and deviation 3.606, which is
+  sqrt(((70-73)^2 + (72-73)^2 + (77-73)^2) / (3 - 1)).
 
   Args:
-    runs: list, at least two, of dicts with seed and scores, a dict of float.
+    runs: list of dicts with seed and scores, a dict of float.
 
   Returns:
     Dict of runs, and of mean and deviation, each a dict by score.
@@ -79,21 +78,7 @@ def summary(runs):
 
 
 def format_summary(result, names=("exact_match", "exact", "f1")):
-  """Lays a summary out for reading, without a last newline.
-
-           seed  exact_match           f1
-          12345        61.54        72.27
-          12346        60.92        71.80
-           mean        61.23        72.04
-      deviation         0.44         0.33
-
-  Args:
-    result: dict of `summary`.
-    names: the scores shown, as far as they are there.
-
-  Returns:
-    The table, its lines joined by newlines.
-  """
+  """A summary as a table, its lines joined by newlines."""
   names = [name for name in names if name in result["mean"]]
   rows = [(str(run["seed"]), run["scores"]) for run in result["runs"]]
   rows += [(name, result[name]) for name in ("mean", "deviation")]
@@ -108,7 +93,7 @@ def _row(label, cells):
 
 
 def _finished_scores(folder, settings):
-  """The scores of a run that ended under these settings, or None."""
+  """The scores of a run that ended with these settings, or None."""
   path = os.path.join(folder, _RESULT_FILE)
   if not tf.io.gfile.exists(path):
     return None

@@ -1,42 +1,40 @@
-"""What a call of run_squad does: its steps, by one seed or by several."""
+"""What a call of run_squad does: its steps, for one seed or several."""
 
 import dataclasses
+import os
+
+import tensorflow as tf
 
 from bert_span.data.training_records import open_training_records
 from bert_span.fine_tuning.development_set import DevelopmentSet
 from bert_span.jobs.training.dry_run import fine_tuning_lines, planned_devices
-from bert_span.jobs.training.run_start import start_strategy, write_run_flags
 from bert_span.jobs.training.seed_runs import run_seeds
 from bert_span.jobs.training.squad_job import SquadJob
 from bert_span.squad.tfds import read_questions
-from bert_span.training.devices.strategy import is_chief, num_workers
+from bert_span.storage.atomic_file import write_text_atomically
+from bert_span.training.devices.strategy import start_strategy
 from bert_span.training.devices.strategy_options import StrategyOptions
+from bert_span.training.devices.workers import is_chief, num_workers
 from bert_span.training.options import SelectionOptions
 
 
 @dataclasses.dataclass(frozen=True)
 class SquadRun:
-  """The steps of a run, in this order, and what they read.
+  """The steps of a run, in this order, and their inputs.
 
   Attributes:
     job: `SquadJob` of the first seed, without a strategy.
-    do_train: fine-tune.
-    do_predict: answer the questions.
-    do_eval: score the answers.
     train_file: SQuAD file to train on; None for `train_dataset`.
     train_dataset: (TFDS name, split, data_dir), or None.
     train_records: folder of records to train on instead; they must be made of
-      `train_file` or `train_dataset` where one is given.
+      `train_file` or `train_dataset` if one is given.
     predict_file: SQuAD file with the questions; None for `predict_dataset`.
-    predict_dataset: (TFDS name, split, data_dir), or None.
     predict_batch_size: windows the model reads at once.
-    write_logits: write logits.npz with the answers.
     selection: `SelectionOptions` of evaluation during training, or None.
-    devices: `StrategyOptions`, what to train on.
-    num_seeds: trainings, by the job's seed and the next ones.
+    num_seeds: trainings, with the job's seed and the next ones.
     run_flags: text that repeats the run as --flagfile.
-    settings: of several seeds, JSON value that says what all of them share; a
-      run that was finished under the same one is not made again.
+    settings: JSON value, what several seeds share; a seed that was finished
+      with the same settings is not run again.
   """
 
   job: SquadJob
@@ -67,20 +65,9 @@ class SquadRun:
     """The `SquadFile` to answer and to score on."""
     return read_questions(self.predict_file, self.predict_dataset)
 
-  def development(self):
-    """The `DevelopmentSet` that scores the model in training, or None."""
-    if self.selection is None:
-      return None
-    return DevelopmentSet(
-      self.questions(), self.predict_batch_size, self.selection
-    )
-
 
 def run_squad(run):
-  """Trains, predicts and scores, once or by several seeds.
-
-  Args:
-    run: `SquadRun`.
+  """Does the steps of a `SquadRun`, for one seed or several.
 
   Raises:
     OSError: a file cannot be read.
@@ -91,7 +78,8 @@ def run_squad(run):
   # First of all: TensorFlow joins workers before it has run anything.
   strategy = start_strategy(run.devices, options) if run.do_train else None
   if is_chief(strategy):
-    write_run_flags(output_dir, run.run_flags)
+    tf.io.gfile.makedirs(output_dir)
+    write_text_atomically(os.path.join(output_dir, "run.flags"), run.run_flags)
   job = dataclasses.replace(run.job, strategy=strategy)
   if run.num_seeds == 1:
     _run_job(run, job)
@@ -99,7 +87,7 @@ def run_squad(run):
   if num_workers(strategy) > 1:
     raise ValueError(
       "--num_seeds trains on one machine: unset TF_CONFIG, or give every "
-      "machine a --seed and an --output_dir of its own."
+      "machine its own --seed and --output_dir."
     )
 
   def run_one(seed, folder):
@@ -114,18 +102,13 @@ def run_squad(run):
 
 
 def print_dry_run(run, memory_gb=None):
-  """Prints what `run_squad` would do, instead of doing it.
-
-  Args:
-    run: `SquadRun`.
-    memory_gb: memory of a device in GB; None for that of this machine.
-  """
+  """Prints what `run_squad` would do; for memory_gb see `planned_devices`."""
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
     execution = run.job.fine_tuning_options.execution
     plan = planned_devices(run.devices, execution, memory_gb)
     for line in fine_tuning_lines(run.job, run.train_source(), plan):
-      print(line)
+      print(line, flush=True)
   if run.do_predict or run.do_eval:
     questions = len(run.questions().examples)
     steps = [(run.do_predict, "answered"), (run.do_eval, "scored")]
@@ -134,11 +117,16 @@ def print_dry_run(run, memory_gb=None):
 
 
 def _run_job(run, job):
-  """The steps by one seed; gives the scores, None without do_eval."""
+  """The steps for one seed; gives the scores, None without do_eval."""
   if run.do_train:
-    job.train(run.train_source(), run.development())
+    development = None
+    if run.selection:
+      development = DevelopmentSet(
+        run.questions(), run.predict_batch_size, run.selection
+      )
+    job.train(run.train_source(), development)
   if not is_chief(job.strategy):
-    return None  # One worker predicts and scores.
+    return None  # Only the chief predicts and scores.
   if run.do_predict:
     job.predict(run.questions(), run.predict_batch_size, run.write_logits)
   return job.evaluate(run.questions()) if run.do_eval else None

@@ -1,13 +1,12 @@
-"""The devices that a training would have, found out without taking them."""
+"""The devices that a training would have, found without taking them."""
 
 import os
 from typing import NamedTuple
 
 import tensorflow as tf
+from tensorflow.python.client import device_lib
 
-from bert_span.training.devices.cluster import read_cluster
-from bert_span.training.devices.device_memory import local_device
-from bert_span.training.devices.strategy import choose_strategy
+from bert_span.training.devices.strategy import choose_strategy, named_workers
 from bert_span.training.devices.strategy_options import (
   MULTI_WORKER,
   ONE_DEVICE,
@@ -16,56 +15,71 @@ from bert_span.training.devices.strategy_options import (
 )
 
 _CORES_OF_A_TPU = 8
+# Where Linux says how much memory a container may use: version 2 and 1.
+_CONTAINER_LIMITS = (
+  "/sys/fs/cgroup/memory.max",
+  "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+)
 
 
 class DevicePlan(NamedTuple):
-  """What would train, and the memory that each device of it has.
+  """The devices of a training.
 
   Attributes:
     description: such as "2 x GPU (NVIDIA A100) (mirrored)".
     num_replicas: devices that share a batch.
-    memory_bytes: of each; None where nobody tells.
-    program_bytes: what the program itself takes of it.
+    memory_bytes: of each; None for a TPU, where it is not known.
+    is_local: whether this machine has such a device, on which a step can be
+      measured.
   """
 
   description: str
   num_replicas: int
   memory_bytes: int | None
-  program_bytes: int
+  is_local: bool = True
 
 
-def plan_devices(options, execution, environ=os.environ):
-  """Plans what `make_strategy` makes; no worker is waited for, no TPU taken.
+def plan_devices(options, execution):
+  """Plans what `make_strategy` makes, without waiting for workers or a TPU.
 
-  Workers are taken to have the devices of this machine, and a TPU to have
-  --num_tpu_cores, or 8, of a memory that is not known here.
-
-  Args:
-    options: StrategyOptions.
-    execution: ExecutionOptions.
-    environ: mapping that may hold TF_CONFIG.
-
-  Returns:
-    A DevicePlan.
+  Workers are assumed to have the devices of this machine, and a TPU to have
+  --num_tpu_cores, or 8.
 
   Raises:
-    ValueError: the devices cannot be had together.
+    ValueError: the devices cannot be used together.
   """
-  cluster = read_cluster(environ)
-  check_strategy(options, execution, cluster)
-  gpus = len(tf.config.list_physical_devices("GPU"))
-  name = choose_strategy(options, cluster, gpus)
+  check_strategy(options, execution)
+  gpus = tf.config.list_physical_devices("GPU")
+  name = choose_strategy(options, len(gpus))
   if name == TPU:
     cores = options.num_tpu_cores or _CORES_OF_A_TPU
-    return DevicePlan(f"{cores} TPU cores ({TPU})", cores, None, 0)
-  here = 1 if name == ONE_DEVICE else options.num_devices or max(gpus, 1)
-  workers = len(cluster.addresses) if name == MULTI_WORKER else 1
-  device = local_device()
-  # Parts of one CPU share its memory, and the program.
-  share = 1 if gpus else here
-  return DevicePlan(
-    f"{here * workers} x {device.description} ({name})",
-    here * workers,
-    device.memory_bytes and device.memory_bytes // share,
-    device.program_bytes // share,
-  )
+    return DevicePlan(f"{cores} TPU cores ({TPU})", cores, None, False)
+  here = 1 if name == ONE_DEVICE else options.num_devices or max(len(gpus), 1)
+  replicas = here * (named_workers() if name == MULTI_WORKER else 1)
+  if gpus:
+    details = tf.config.experimental.get_device_details(gpus[0])
+    device = f"GPU ({details.get('device_name', 'unknown')})"
+    # What TensorFlow may allocate on the first GPU.
+    memory_bytes = next(
+      device.memory_limit
+      for device in device_lib.list_local_devices()
+      if device.device_type == "GPU"
+    )
+  else:
+    device = f"CPU ({os.cpu_count()} cores)"
+    # The replicas of one CPU share its memory.
+    memory_bytes = _host_bytes() // here
+  return DevicePlan(f"{replicas} x {device} ({name})", replicas, memory_bytes)
+
+
+def _host_bytes():
+  """Memory of the machine, or of the container."""
+  machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+  limits = [machine]
+  for path in _CONTAINER_LIMITS:
+    if os.path.exists(path):
+      with open(path, encoding="ascii") as file:
+        text = file.read().strip()
+      if text.isdecimal():  # "max" is no limit.
+        limits.append(int(text))
+  return min(limits)

@@ -1,25 +1,27 @@
 """The devices that train: one, several, several machines, or a TPU."""
 
-import atexit
 import os
-import shutil
-import tempfile
 
 import tensorflow as tf
 
-from bert_span.training.devices.cluster import read_cluster
+from bert_span.storage.log import log_line
 from bert_span.training.devices.strategy_options import (
   MIRRORED,
   MULTI_WORKER,
   ONE_DEVICE,
   TPU,
-  check_strategy,
+  check_workers,
 )
+from bert_span.training.devices.workers import num_workers
 
 _LOCAL_TPU = "local"
+_TF_CONFIG_EXAMPLE = (
+  '{"cluster": {"worker": ["10.0.0.1:12345", "10.0.0.2:12345"]}, '
+  '"task": {"type": "worker", "index": 0}}'
+)
 
 
-def make_strategy(options, execution, environ=os.environ):
+def make_strategy(options, execution):
   """Makes the strategy that a model is built and trained in.
 
   It must be made before TensorFlow has run anything: afterwards neither
@@ -37,20 +39,17 @@ def make_strategy(options, execution, environ=os.environ):
     Trainer(model, ..., strategy=strategy)
 
   Args:
-    options: StrategyOptions.
-    execution: ExecutionOptions.
-    environ: mapping that may hold TF_CONFIG.
+    options: `StrategyOptions`.
+    execution: `ExecutionOptions`.
 
   Returns:
     A tf.distribute.Strategy; TensorFlow's default one for one device.
 
   Raises:
-    ValueError: the devices do not exist or cannot be had together.
+    ValueError: the devices do not exist or cannot be used together.
   """
-  cluster = read_cluster(environ)
-  check_strategy(options, execution, cluster)
   gpus = tf.config.list_physical_devices("GPU")
-  name = choose_strategy(options, cluster, len(gpus))
+  name = choose_strategy(options, len(gpus))
   if name == TPU:
     return _tpu_strategy(options)
   if execution.all_reduce == "nccl" and not gpus:
@@ -59,42 +58,50 @@ def make_strategy(options, execution, environ=os.environ):
     )
   devices = _devices(options.num_devices, gpus, name)
   if name == MULTI_WORKER:
-    return tf.distribute.MultiWorkerMirroredStrategy()
+    try:
+      return tf.distribute.MultiWorkerMirroredStrategy()
+    except (ValueError, TypeError, KeyError) as error:
+      raise _tf_config_error(error) from error
   if name == MIRRORED:
     return tf.distribute.MirroredStrategy(devices)
   return tf.distribute.get_strategy()
 
 
-def choose_strategy(options, cluster, num_gpus):
-  """Chooses the strategy.
+def choose_strategy(options, num_gpus):
+  """The name of the strategy, one of DISTRIBUTIONS without "auto".
 
-  Args:
-    options: StrategyOptions.
-    cluster: Cluster, or None.
-    num_gpus: GPUs of this machine.
-
-  Returns:
-    Its name, one of DISTRIBUTIONS without "auto".
+  Raises:
+    ValueError: the options do not fit the workers that TF_CONFIG names.
   """
+  workers = named_workers()
+  check_workers(options, workers)
   if options.is_tpu:
     return TPU
   if options.distribution != "auto":
     return options.distribution
-  if cluster and len(cluster.addresses) > 1:
+  if workers > 1:
     return MULTI_WORKER
-  wanted = options.num_devices or num_gpus
-  return MIRRORED if wanted > 1 else ONE_DEVICE
+  return MIRRORED if (options.num_devices or num_gpus) > 1 else ONE_DEVICE
+
+
+def named_workers():
+  """The number of workers that TF_CONFIG names; 0 without a cluster."""
+  if not os.environ.get("TF_CONFIG", "").strip():
+    return 0
+  try:
+    resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    cluster = resolver.cluster_spec().as_dict()
+  except (ValueError, TypeError, AttributeError) as error:
+    raise _tf_config_error(error) from error
+  if set(cluster) - {"chief", "worker"}:
+    raise _tf_config_error(
+      f"only chief and worker train here, not {', '.join(sorted(cluster))}"
+    )
+  return sum(map(len, cluster.values()))
 
 
 def describe_strategy(strategy):
-  """Says on what a strategy trains.
-
-  Args:
-    strategy: tf.distribute.Strategy.
-
-  Returns:
-    str, such as "8 GPUs (mirrored)".
-  """
+  """Says on what a strategy trains, such as "8 GPUs (mirrored)"."""
   if isinstance(strategy, tf.distribute.TPUStrategy):
     return f"{strategy.num_replicas_in_sync} TPU cores (tpu)"
   kind = "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
@@ -107,36 +114,20 @@ def describe_strategy(strategy):
   return f"1 {kind} ({ONE_DEVICE})"
 
 
-def num_workers(strategy):
-  """Processes that train together."""
-  resolver = strategy.cluster_resolver
-  if resolver is None or not is_multi_worker(strategy):
-    return 1
-  return sum(map(len, resolver.cluster_spec().as_dict().values()))
-
-
-def is_multi_worker(strategy):
-  """Whether several processes may train together."""
-  return isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
-
-
-def is_chief(strategy):
-  """Whether this process writes the model and what belongs to it.
-
-  Args:
-    strategy: tf.distribute.Strategy, or None for one device.
-  """
-  if strategy is None or not is_multi_worker(strategy):
-    return True
-  resolver = strategy.cluster_resolver
-  has_chief = "chief" in resolver.cluster_spec().jobs
-  return resolver.task_type == "chief" or (
-    not has_chief and resolver.task_id == 0
+def start_strategy(options, train_options):
+  """Makes the strategy of a training, and logs it; see `make_strategy`."""
+  strategy = make_strategy(options, train_options.execution)
+  batch_size = train_options.train_batch_size
+  per_replica = -(-batch_size // strategy.num_replicas_in_sync)  # rounded up
+  log_line(
+    f"Training on {describe_strategy(strategy)}, {per_replica} of a batch's "
+    f"{batch_size} on each."
   )
+  return strategy
 
 
 def scope_of(strategy):
-  """The scope in which variables are made; None for one device's."""
+  """The scope in which variables are made; None is one device's strategy."""
   return (strategy or tf.distribute.get_strategy()).scope()
 
 
@@ -145,24 +136,6 @@ def computes_on_accelerator(strategy):
   return isinstance(strategy, tf.distribute.TPUStrategy) or bool(
     tf.config.list_logical_devices("GPU")
   )
-
-
-def own_folder(strategy, output_dir):
-  """The folder that this process writes to.
-
-  Args:
-    strategy: tf.distribute.Strategy.
-    output_dir: folder of the run.
-
-  Returns:
-    output_dir; for a worker that is not the chief a new temporary folder,
-    which goes with the process.
-  """
-  if is_chief(strategy):
-    return output_dir
-  folder = tempfile.mkdtemp(prefix="bert_span_worker_")
-  atexit.register(shutil.rmtree, folder, ignore_errors=True)
-  return folder
 
 
 def _devices(num_devices, gpus, name):
@@ -213,7 +186,13 @@ def _tpu_strategy(options):
     strategy = tf.distribute.TPUStrategy(resolver)
   # The Cloud client raises RuntimeError and OSError, TensorFlow its own.
   except (tf.errors.OpError, RuntimeError, ValueError, OSError) as error:
-    raise ValueError(_no_tpu(name, error)) from error
+    reason = str(getattr(error, "message", error)).split("\n", 1)[0][:200]
+    where = "on this machine" if name == _LOCAL_TPU else f"of the name {name}"
+    raise ValueError(
+      f"There is no TPU {where} that TensorFlow can use ({reason}). On a TPU "
+      "VM install tensorflow-tpu instead of tensorflow and leave --tpu_name "
+      "out; elsewhere leave --use_tpu and --distribution=tpu out."
+    ) from error
   cores = strategy.num_replicas_in_sync
   if options.num_tpu_cores not in (None, cores):
     raise ValueError(
@@ -223,11 +202,9 @@ def _tpu_strategy(options):
   return strategy
 
 
-def _no_tpu(name, error):
-  first_line = str(getattr(error, "message", error)).split("\n", 1)[0][:200]
-  where = "on this machine" if name == _LOCAL_TPU else f"of the name {name}"
-  return (
-    f"There is no TPU {where} that TensorFlow can use ({first_line}). On a TPU "
-    "VM install tensorflow-tpu instead of tensorflow and leave --tpu_name out; "
-    "elsewhere leave --use_tpu and --distribution=tpu out."
+def _tf_config_error(problem):
+  return ValueError(
+    f"The environment variable TF_CONFIG cannot be used: {problem}. It looks "
+    f"like {_TF_CONFIG_EXAMPLE}, with its own index for every worker. Unset it "
+    f"to train on one machine. Received: {os.environ['TF_CONFIG']}"
   )

@@ -1,9 +1,8 @@
-"""On which devices a training runs, as asked for; TensorFlow is not needed."""
+"""The devices that a user asks for; TensorFlow is not needed."""
 
 import dataclasses
 
 from bert_span.storage.options import check_options, option
-from bert_span.training.devices.cluster import VARIABLE
 
 ONE_DEVICE, MIRRORED, MULTI_WORKER, TPU = (
   "one_device",
@@ -63,81 +62,66 @@ class StrategyOptions:
     return self.use_tpu or self.distribution == TPU
 
 
-def check_strategy(options, execution, cluster):
-  """Refuses what can be seen to be impossible without looking at devices.
-
-  Args:
-    options: StrategyOptions.
-    execution: ExecutionOptions.
-    cluster: Cluster, or None.
-
-  Raises:
-    ValueError: naming the flags and the remedy.
-  """
-  for wrong, message in (
-    *_cluster_rules(options, cluster),
-    *_tpu_rules(options, execution),
-    (
-      options.distribution == ONE_DEVICE and (options.num_devices or 1) > 1,
-      f"--distribution=one_device with --num_devices={options.num_devices}: "
-      "use --distribution=mirrored for several devices.",
-    ),
-    (
-      options.distribution == ONE_DEVICE and execution.all_reduce != "auto",
-      f"--all_reduce={execution.all_reduce} is for several devices: leave it "
-      "out with --distribution=one_device.",
-    ),
-  ):
-    if wrong:
-      raise ValueError(message)
-
-
-def _cluster_rules(options, cluster):
-  """Pairs of whether a rule is broken, and what to say."""
-  name = options.distribution
-  num_workers = len(cluster.addresses) if cluster else 1
-  yield (
-    name == MULTI_WORKER and cluster is None,
-    f"--distribution={MULTI_WORKER} needs the environment variable {VARIABLE}, "
-    "which names the workers (see BUILD.md). For the devices of this machine "
-    "use --distribution=mirrored.",
-  )
-  yield (
-    num_workers > 1 and name in (ONE_DEVICE, MIRRORED),
-    f"{VARIABLE} names {num_workers} workers, but --distribution={name} trains "
-    f"on this machine alone: use --distribution={MULTI_WORKER}, or unset "
-    f"{VARIABLE}.",
-  )
-  yield (
-    cluster is not None and options.is_tpu,
-    f"{VARIABLE} is for GPUs and CPUs: unset it to train on a TPU.",
-  )
-
-
-def _tpu_rules(options, execution):
-  """Pairs of whether a rule is broken, and what to say."""
-  yield (
-    options.use_tpu and options.distribution not in ("auto", TPU),
-    f"--use_tpu contradicts --distribution={options.distribution}: leave one "
-    "of them out.",
-  )
-  if not options.is_tpu:
+def check_strategy(options, execution):
+  """Refuses `StrategyOptions` that contradict themselves or the execution."""
+  if options.is_tpu:
+    _check_tpu(options, execution)
+  if options.distribution != ONE_DEVICE:
     return
-  yield (
-    options.num_devices is not None,
-    "A TPU is used whole: leave --num_devices out. --num_tpu_cores says how "
-    "many cores it must have.",
-  )
-  yield (
-    execution.precision == "float16",
-    "A TPU computes in bfloat16, not float16: use --precision=bfloat16.",
-  )
-  yield (
-    execution.jit_compile == "on",
-    "A TPU compiles every step as it is: leave --jit_compile out.",
-  )
-  yield (
-    execution.all_reduce != "auto",
-    f"--all_reduce={execution.all_reduce} is for GPUs and CPUs: a TPU has a "
-    "network of its own. Leave it out.",
-  )
+  if (options.num_devices or 1) > 1:
+    raise ValueError(
+      f"--distribution=one_device with --num_devices={options.num_devices}: "
+      "use --distribution=mirrored for several devices."
+    )
+  if execution.all_reduce != "auto":
+    raise ValueError(
+      f"--all_reduce={execution.all_reduce} is for several devices: leave it "
+      "out with --distribution=one_device."
+    )
+
+
+def check_workers(options, num_workers):
+  """Refuses options that do not fit the number of workers in TF_CONFIG."""
+  name = options.distribution
+  if name == MULTI_WORKER and not num_workers:
+    raise ValueError(
+      f"--distribution={MULTI_WORKER} needs the environment variable "
+      "TF_CONFIG, which names the workers (see BUILD.md). For the devices of "
+      "this machine use --distribution=mirrored."
+    )
+  if name in (ONE_DEVICE, MIRRORED) and num_workers > 1:
+    raise ValueError(
+      f"TF_CONFIG names {num_workers} workers, but --distribution={name} "
+      f"trains on this machine alone: use --distribution={MULTI_WORKER}, or "
+      "unset TF_CONFIG."
+    )
+  if options.is_tpu and num_workers:
+    raise ValueError(
+      "TF_CONFIG is for GPUs and CPUs: unset it to train on a TPU."
+    )
+
+
+def _check_tpu(options, execution):
+  if options.distribution not in ("auto", TPU):
+    raise ValueError(
+      f"--use_tpu contradicts --distribution={options.distribution}: leave one "
+      "of them out."
+    )
+  if options.num_devices is not None:
+    raise ValueError(
+      "A TPU is used whole: leave --num_devices out. --num_tpu_cores says how "
+      "many cores it must have."
+    )
+  if execution.precision == "float16":
+    raise ValueError(
+      "A TPU computes in bfloat16, not float16: use --precision=bfloat16."
+    )
+  if execution.jit_compile == "on":
+    raise ValueError(
+      "A TPU compiles every step in any case: leave --jit_compile out."
+    )
+  if execution.all_reduce != "auto":
+    raise ValueError(
+      f"--all_reduce={execution.all_reduce} is for GPUs and CPUs: a TPU has "
+      "its own network. Leave it out."
+    )

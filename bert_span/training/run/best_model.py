@@ -1,4 +1,4 @@
-"""The best model of a run, and what its directory says about the choice."""
+"""The best model of a run, and selection.json in its directory."""
 
 import json
 import os
@@ -16,9 +16,8 @@ class BestModel:
 
   Args:
     directory: the model directory.
-    write: function of a dict that writes the model as it is now to
-      `directory`, on a local disk whole or not at all, with the dict as
-      selection.json.
+    write: function of a dict that writes the current model to `directory`,
+      on a local disk atomically, with the dict as selection.json.
   """
 
   def __init__(self, directory, write):
@@ -26,26 +25,16 @@ class BestModel:
     self._write = write
 
   def save(self, step, metric, scores):
-    """Replaces the model that was kept by the one of now.
-
-    Args:
-      step: int, steps made.
-      metric: name of the score that decides.
-      scores: dict of float.
-    """
+    """Replaces the saved model with the current one, the best by `metric`."""
     self._write({"step": step, "metric": metric, "scores": scores})
 
   def check_kept(self):
-    """Refuses to continue a run whose best model is gone.
-
-    Raises:
-      ValueError: there is no model that was chosen by its score.
-    """
+    """Refuses to continue a run whose best model is gone."""
     if read_selection(self._directory) is None:
       raise ValueError(
-        f"The best model so far is gone from {self._directory}, but the run "
-        "has made the steps after it. Put it back, or use another "
-        "--output_dir to begin again."
+        f"The best model so far is gone from {self._directory}, and the run is "
+        "past its step. Put it back, or use another --output_dir to begin "
+        "again."
       )
 
 
@@ -54,8 +43,8 @@ def write_selection(directory, selection):
 
   Args:
     directory: the model directory, local or any path of tf.io.gfile.
-    selection: dict of step, metric and scores; None for a model that was not
-      chosen by a score: the file of an older one is removed.
+    selection: dict of step, metric and scores; None removes the file, for a
+      model that was not chosen by a score.
   """
   path = os.path.join(directory, SELECTION_FILE)
   if selection is not None:
@@ -65,18 +54,7 @@ def write_selection(directory, selection):
 
 
 def read_selection(directory):
-  """Reads a model directory's selection.json.
-
-  Args:
-    directory: any path of tf.io.gfile.
-
-  Returns:
-    Dict of step, metric and scores; None where the model was not chosen by a
-    score.
-
-  Raises:
-    ValueError: the file is damaged.
-  """
+  """Reads selection.json; None for a model not chosen by a score."""
   path = os.path.join(os.fspath(directory), SELECTION_FILE)
   if not tf.io.gfile.exists(path):
     return None
@@ -91,14 +69,7 @@ def read_selection(directory):
 
 
 def selection_words(directory):
-  """Says how a model was chosen, to follow its name.
-
-  Args:
-    directory: the model directory.
-
-  Returns:
-    Such as ", the best by f1: step 300, f1 72.27"; "" where it was not chosen.
-  """
+  """How a model was chosen: ", the best by f1: step 300, f1 72.27" or ""."""
   selection = read_selection(directory)
   if selection is None:
     return ""

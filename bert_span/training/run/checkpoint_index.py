@@ -6,22 +6,12 @@ import re
 
 import tensorflow as tf
 
-from bert_span.storage.atomic_file import write_text_atomically
-
-_INDEX_FILE = "checkpoint"
-
 
 def complete_checkpoints(output_dir):
-  """Lists the checkpoints of a run, the latest step first.
+  """Paths such as "run/model.ckpt-1000", the latest step first.
 
-  Not by the time they were saved: after a damaged one was passed over, the
+  They are not ordered by time: after a damaged checkpoint was skipped, the
   steps before it are saved anew.
-
-  Args:
-    output_dir: folder of the run, local or any path of tf.io.gfile.
-
-  Returns:
-    List of paths such as "run/model.ckpt-1000".
   """
   state = tf.train.get_checkpoint_state(output_dir)
   if state is None:
@@ -30,63 +20,49 @@ def complete_checkpoints(output_dir):
 
 
 def repair_index(output_dir, checkpoint_name, log):
-  """Writes the file "checkpoint" anew if a power cut has spoiled it.
+  """Writes the file "checkpoint" anew if a power cut has damaged it.
 
-  Without it the checkpoints would not be found, and hours of training be
-  begun again. The new one names all checkpoints whose files are there; one
-  that was not complete turns out to be unreadable, as a damaged one.
+  Without it the checkpoints would not be found, and hours of training would be
+  repeated. The new file names all checkpoints that have an index file; an
+  incomplete one among them is later skipped as damaged.
 
   Args:
     output_dir: folder of the run, local or any path of tf.io.gfile.
-    checkpoint_name: what the checkpoints' names begin with.
+    checkpoint_name: what the names of checkpoints begin with.
     log: function of one str.
   """
-  path = tf.io.gfile.join(output_dir, _INDEX_FILE)
-  if not tf.io.gfile.exists(path) or _is_readable(output_dir):
+  path = tf.io.gfile.join(output_dir, "checkpoint")
+  if not tf.io.gfile.exists(path):
     return
-  found = _checkpoints_with_files(output_dir, checkpoint_name)
+  with contextlib.suppress(ValueError):
+    if tf.train.get_checkpoint_state(output_dir) is not None:
+      return
+  pattern = re.compile(re.escape(checkpoint_name) + r"-\d+\.index")
+  names = filter(pattern.fullmatch, tf.io.gfile.listdir(output_dir))
+  found = sorted((os.path.splitext(name)[0] for name in names), key=_step_of)
   if not found:
     tf.io.gfile.remove(path)
     return
   log(f"{path} is damaged; it is written anew, with {len(found)} checkpoints.")
-  lines = [f'model_checkpoint_path: "{found[-1]}"']
-  for number, name in enumerate(found, start=1):
-    lines.append(f'all_model_checkpoint_paths: "{name}"')
+  tf.compat.v1.train.update_checkpoint_state(
+    output_dir,
+    found[-1],
+    all_model_checkpoint_paths=found,
     # CheckpointManager forgets a checkpoint without a time, in seconds.
-    lines.append(f"all_model_checkpoint_timestamps: {number}.0")
-  write_text_atomically(path, "\n".join(lines) + "\n")
+    all_model_checkpoint_timestamps=range(1, len(found) + 1),
+  )
 
 
 def remove_unfinished(output_dir, checkpoint_name):
-  """Removes what processes that were killed while saving have left.
+  """Removes the files of processes that were killed while saving.
 
-  A checkpoint's files are written in a folder of their own and then renamed;
-  without this every such kill would keep its size on the disk.
-
-  Args:
-    output_dir: folder of the run, local or any path of tf.io.gfile.
-    checkpoint_name: what the checkpoints' names begin with.
+  A checkpoint is written to a temporary folder, which such a kill leaves.
   """
   pattern = re.compile(re.escape(checkpoint_name) + r"-\d+_temp/?")
   for name in tf.io.gfile.listdir(output_dir):
     if pattern.fullmatch(name):
       with contextlib.suppress(tf.errors.NotFoundError):  # another worker did
         tf.io.gfile.rmtree(tf.io.gfile.join(output_dir, name))
-
-
-def _checkpoints_with_files(output_dir, checkpoint_name):
-  """Names of the checkpoints in a folder, the latest step last."""
-  pattern = re.compile(re.escape(checkpoint_name) + r"-\d+\.index")
-  names = tf.io.gfile.listdir(output_dir)
-  found = [os.path.splitext(n)[0] for n in names if pattern.fullmatch(n)]
-  return sorted(found, key=_step_of)
-
-
-def _is_readable(output_dir):
-  try:
-    return tf.train.get_checkpoint_state(output_dir) is not None
-  except ValueError:
-    return False
 
 
 def _step_of(path):

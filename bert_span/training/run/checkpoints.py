@@ -1,4 +1,4 @@
-"""Checkpoints that let a run go on exactly where it stopped."""
+"""Checkpoints from which a run continues exactly where it stopped."""
 
 import json
 
@@ -6,7 +6,6 @@ import tensorflow as tf
 
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.fingerprints import check_same_options
-from bert_span.storage.log import log_line
 from bert_span.training.run.checkpoint_index import (
   complete_checkpoints,
   remove_unfinished,
@@ -19,9 +18,9 @@ OPTIONS_FILE = "training_options.json"
 _OTHER_DIRECTORY = (
   "Use another --output_dir, or the model that the run was begun with."
 )
-# What reading raises when the store does not answer or the memory is full:
-# nothing is known of the checkpoint then. All else says that its files are
-# cut short, changed or gone.
+# What reading raises when the storage does not answer or the memory is full.
+# The checkpoint may be fine then. Any other error says that its files are cut
+# short, changed or gone.
 _NO_DAMAGE = (
   tf.errors.AbortedError,
   tf.errors.CancelledError,
@@ -38,25 +37,24 @@ class RunCheckpoints:
 
   A checkpoint holds the weights, the optimizer's variables, the number of
   steps made, the states of the model's random generators (dropout), which
-  Keras does not count among the weights, and those of the callbacks. Beside
-  the checkpoints stands training_options.json with all that must not change
+  Keras does not count among the weights, and those of the callbacks.
+  training_options.json beside the checkpoints holds all that must not change
   within a run.
 
-  A checkpoint counts once the file "checkpoint" names it, which is the last
-  thing a save writes: a process killed before leaves the one before it.
+  A checkpoint counts once the file "checkpoint" names it, which a save writes
+  last: a process killed before that leaves the previous checkpoint.
 
   Args:
     model: built keras.Model.
     optimizer: keras optimizer, built.
     step: int64 tf.Variable, steps made.
     output_dir: folder, local or any path of tf.io.gfile; made when missing.
-    options: dict of JSON values that must be the same for a checkpoint to be
-      continued: it would be another run otherwise.
-    max_to_keep: checkpoints that are kept; older ones are deleted.
-    write_dir: folder that is written to; None for output_dir. All workers
-      must save, but the files of all but the chief are of no use.
+    options: dict of JSON values; a run with other values is not continued.
+    max_to_keep: checkpoints that are kept, the latest.
+    write_dir: folder that is written to. All workers must save, but only the
+      chief's files are used.
     states: dict from a name to a tf.train.experimental.PythonState.
-    log: function of one str; None for stderr.
+    log: function of one str.
   """
 
   def __init__(
@@ -67,13 +65,13 @@ class RunCheckpoints:
     output_dir,
     options,
     max_to_keep,
-    write_dir=None,
-    states=None,
-    log=None,
+    write_dir,
+    states,
+    log,
   ):
     self._output_dir = output_dir
-    self._write_dir = write_dir or output_dir
-    self._log = log or log_line
+    self._write_dir = write_dir
+    self._log = log
     self._options_path = tf.io.gfile.join(output_dir, OPTIONS_FILE)
     self._options = json.loads(json.dumps(options))  # tuples become lists
     self._step = step
@@ -89,9 +87,7 @@ class RunCheckpoints:
       name: [variable.value for variable in variables]
       for name, variables in self._variables.items()
     }
-    self._checkpoint = tf.train.Checkpoint(
-      step=step, states=dict(states or {}), **values
-    )
+    self._checkpoint = tf.train.Checkpoint(step=step, states=states, **values)
     repair_index(self._write_dir, CHECKPOINT_NAME, self._log)
     self._manager = tf.train.CheckpointManager(
       self._checkpoint,
@@ -101,17 +97,13 @@ class RunCheckpoints:
     )
 
   def save(self):
-    """Writes a checkpoint of the current step.
-
-    Returns:
-      Its path, without the endings of its files.
-    """
+    """Writes a checkpoint; returns its path without the files' endings."""
     return self._manager.save(checkpoint_number=int(self._step))
 
   def restore_or_begin(self):
-    """Restores the latest checkpoint, or notes the options of a new run.
+    """Restores the latest checkpoint, or writes the options of a new run.
 
-    A damaged checkpoint is named, and the one before it restored: the run
+    A damaged checkpoint is logged, and the one before it restored: the run
     makes the steps between them again.
 
     Returns:
@@ -142,7 +134,7 @@ class RunCheckpoints:
     )
 
   def _restore(self, path):
-    """Restores a checkpoint; gives what is wrong if it is damaged."""
+    """Restores a checkpoint; returns the error if it is damaged."""
     try:
       self._check_shapes(path)
       status = self._checkpoint.restore(path)
@@ -155,7 +147,7 @@ class RunCheckpoints:
     return None
 
   def _check_options(self, path):
-    """Refuses a checkpoint that other options or programs have made."""
+    """Refuses a checkpoint of other options or another program."""
     if not tf.io.gfile.exists(self._options_path):
       raise ValueError(
         f"{path} is a checkpoint of another program: there is no "
@@ -188,14 +180,7 @@ class RunCheckpoints:
 
 
 def random_states(model):
-  """Lists the states of a model's random generators, which are no weights.
-
-  Args:
-    model: built keras.Model.
-
-  Returns:
-    List of keras.Variable, in the model's order.
-  """
+  """The states of a model's random generators, as a list of variables."""
   weights = {id(variable) for variable in model.weights}
   return [v for v in model.variables if id(v) not in weights]
 

@@ -11,24 +11,24 @@ EXIT_CODE = 42
 
 
 class Preempted(SystemExit):
-  """Ends the program with `EXIT_CODE`: the run is saved and can go on."""
+  """Ends the program with `EXIT_CODE`: the run is saved and can continue."""
 
   def __init__(self):
     super().__init__(EXIT_CODE)
 
 
 class EvaluationInterrupted(Exception):
-  """An evaluation was given up; it will be made when the run goes on."""
+  """An evaluation was stopped; it is made when the run continues."""
 
 
 class TerminationRequest(Callback):
-  """Turns SIGTERM into a saved checkpoint and an exit code of its own.
+  """Turns SIGTERM into a saved checkpoint and an exit code.
 
   Spot machines, Kubernetes and Slurm send SIGTERM some seconds before they
   take a machine away. While the training runs the signal is only noted: the
-  step at hand is finished, saved, and the loop returns. Before and after it
-  the signal ends the program at once, as always. Where several workers train,
-  one signal stops them all at the same step.
+  current step is finished and saved, and the loop returns. Before and after
+  it the signal ends the program at once, as always. Where several workers
+  train, one signal stops them all at the same step.
 
   Example:
     termination = TerminationRequest()
@@ -42,9 +42,9 @@ class TerminationRequest(Callback):
       `WorkerVote`; None where one process trains.
   """
 
-  def __init__(self, is_any=None):
+  def __init__(self, is_any=bool):
     self.stop_reason = None
-    self._is_any = is_any or bool
+    self._is_any = is_any
     self._is_received = False
     self._previous = None
 
@@ -66,12 +66,6 @@ class TerminationRequest(Callback):
   def interruptible(self, items):
     """Yields items until the signal comes, for long evaluations.
 
-    Args:
-      items: iterable.
-
-    Yields:
-      The items.
-
     Raises:
       EvaluationInterrupted: the signal has come.
     """
@@ -81,14 +75,7 @@ class TerminationRequest(Callback):
       yield item
 
   def exit_if_received(self, log=log_line):
-    """Ends the program with `EXIT_CODE` if the signal has come.
-
-    Args:
-      log: function of one str.
-
-    Raises:
-      Preempted: it has.
-    """
+    """Raises `Preempted` if the signal has come."""
     if self.stop_reason or self._is_received:
       log(
         f"Ending with status {EXIT_CODE}: the same command continues the run."

@@ -1,4 +1,4 @@
-"""What people see of a training run on the terminal or in its log."""
+"""The progress of a training on a terminal or in its log."""
 
 import sys
 import time
@@ -8,9 +8,9 @@ import tqdm
 from bert_span.storage.log import log_line
 
 # Seconds between two lines in a log file, where no bar can be drawn.
-SECONDS_PER_LINE = 60.0
-# The first line comes early: it tells whether the training moves at all.
-SECONDS_TO_FIRST_LINE = 10.0
+_SECONDS_PER_LINE = 60.0
+# The first line comes early: it shows whether the training moves.
+_SECONDS_TO_FIRST_LINE = 10.0
 
 
 class TrainingProgress:
@@ -18,11 +18,7 @@ class TrainingProgress:
 
   Both show loss, learning rate, examples/s (an example is a window here, as
   in run_squad) and the time left. Speed is the mean since the first step of
-  this call ended, which leaves out the seconds that tracing takes.
-
-  Example:
-    with TrainingProgress(first_step=0, last_step=100) as progress:
-      progress.update(10, 320, loss=2.5, learning_rate=1e-5)
+  this call ended, which excludes the seconds that tracing takes.
 
   Args:
     first_step: steps made before this call.
@@ -43,7 +39,7 @@ class TrainingProgress:
     self._last_step = last_step
     self._log = log or log_line
     self._clock = clock
-    self._next_line = clock() + SECONDS_TO_FIRST_LINE
+    self._next_line = clock() + _SECONDS_TO_FIRST_LINE
     self._origin = None
     if is_terminal is None:
       is_terminal = sys.stderr.isatty()
@@ -54,43 +50,34 @@ class TrainingProgress:
       file=sys.stderr,
       disable=not is_terminal,
       dynamic_ncols=True,
-      # The times are those of `_speed`, one truth for bar and lines.
+      # The times are those of `_speed`, in the bar and in the lines.
       bar_format="{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}"
       "{postfix}",
     )
 
-  def __enter__(self):
-    return self
-
-  def __exit__(self, *unused_exception):
+  def close(self):
+    """Ends the bar."""
     self._bar.close()
 
   def update(self, step, num_examples, loss, learning_rate):
-    """Shows where the training stands.
-
-    Args:
-      step: int, steps made.
-      num_examples: windows seen since this call began.
-      loss: float, mean over the latest steps.
-      learning_rate: float, of the latest step.
-    """
+    """Shows a step, with the windows seen since this call began."""
     now = self._clock()
     if self._origin is None:
       self._origin = (now, step, num_examples)
-    numbers = (
+    metrics = (
       f"loss {loss:.4f}, learning rate {learning_rate:.3g}"
       f"{self._speed(now, step, num_examples)}"
     )
     if not self._bar.disable:
       self._bar.n = step
-      self._bar.set_postfix_str(numbers)
+      self._bar.set_postfix_str(metrics)
     elif now >= self._next_line or step == self._last_step:
-      self._next_line = now + SECONDS_PER_LINE
+      self._next_line = now + _SECONDS_PER_LINE
       percent = 100 * step // self._last_step
-      self._log(f"Step {step} of {self._last_step} ({percent} %): {numbers}")
+      self._log(f"Step {step} of {self._last_step} ({percent} %): {metrics}")
 
   def _speed(self, now, step, num_examples):
-    """Tells speed and time left, once there is something to measure."""
+    """Speed and time left; "" before there is anything to measure."""
     begin, first_step, first_examples = self._origin
     seconds = now - begin
     if step == first_step or seconds <= 0:

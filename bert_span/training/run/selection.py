@@ -27,20 +27,12 @@ class Evaluations(tf.train.experimental.PythonState):
   """
 
   def __init__(self, metric=None, smaller_is_better=False):
-    self.rows = []
+    self.rows = []  # dicts of step and scores
     self._metric = metric
-    self._smaller_is_better = smaller_is_better
+    self._choose = min if smaller_is_better else max
 
   def add(self, step, scores):
-    """Adds an evaluation.
-
-    Args:
-      step: int, steps made.
-      scores: dict of float.
-
-    Returns:
-      Whether it is the best so far.
-    """
+    """Adds an evaluation; returns whether it is the best so far."""
     self.rows.append({"step": step, "scores": scores})
     return self.best is self.rows[-1]
 
@@ -49,18 +41,12 @@ class Evaluations(tf.train.experimental.PythonState):
     """The row with the best score, the first of equals; None for none."""
     if not self.rows or self._metric is None:
       return None
-    choose = min if self._smaller_is_better else max
-    return choose(self.rows, key=lambda row: row["scores"][self._metric])
+    return self._choose(self.rows, key=lambda row: row["scores"][self._metric])
 
   @property
   def num_since_best(self):
     """Evaluations after the best one."""
     return len(self.rows) - 1 - self.rows.index(self.best) if self.best else 0
-
-  @property
-  def last_step(self):
-    """The step of the last evaluation, 0 before the first."""
-    return self.rows[-1]["step"] if self.rows else 0
 
   def serialize(self):
     """The rows as bytes, for a checkpoint."""
@@ -74,17 +60,17 @@ class Evaluations(tf.train.experimental.PythonState):
 class ModelSelection(Callback):
   """Scores the model every eval_steps steps and keeps the best.
 
-  Its state is the list of all evaluations, in the checkpoints, so that a run
-  that was killed chooses and stops as one that was not. Every evaluation is a
-  line of a table in the log, a point of the curves in output_dir/eval (for
-  TensorBoard) and a row of output_dir/evaluations.json.
+  Its state is the list of all evaluations, saved in the checkpoints, so that
+  a run that was killed chooses and stops as one that was not. Every evaluation
+  is a line of a table in the log, a point of the curves in output_dir/eval
+  (for TensorBoard) and a row of output_dir/evaluations.json.
 
   Args:
     options: `SelectionOptions`.
     num_train_steps: steps of the whole run.
     score: function without arguments that gives a dict of float; it may raise
-      EvaluationInterrupted, and is then asked again when the run goes on.
-    keeper: `BestModel`, or None where no best model is kept.
+      EvaluationInterrupted, and is called again when the run continues.
+    best_model: `BestModel`, or None where no best model is kept.
     output_dir: folder of the run.
     fingerprint: dict of JSON values that the scores depend on.
     log: function of one str; None for stderr.
@@ -97,7 +83,7 @@ class ModelSelection(Callback):
     options,
     num_train_steps,
     score,
-    keeper,
+    best_model,
     output_dir,
     fingerprint=None,
     log=None,
@@ -109,20 +95,20 @@ class ModelSelection(Callback):
     self._options = options
     self._num_train_steps = num_train_steps
     self._score = score
-    self._keeper = keeper
+    self._best_model = best_model
     self._output_dir = output_dir
     self._log = log or log_line
     self._events = None
     self._has_header = False
 
   def __enter__(self):
-    if self.state.best and self._keeper:
-      self._keeper.check_kept()
+    if self.state.best and self._best_model:
+      self._best_model.check_kept()
     self._events = EventFile(tf.io.gfile.join(self._output_dir, "eval"))
     return self
 
-  def __exit__(self, *exception):
-    self._events.__exit__(*exception)
+  def __exit__(self, *unused_exception):
+    self._events.close()
 
   @property
   def stop_reason(self):
@@ -136,17 +122,15 @@ class ModelSelection(Callback):
     )
 
   def is_due(self, step):
-    """See `Callback`."""
-    is_reached = (
+    """See `Callback`; the last step is evaluated in any case."""
+    rows = self.state.rows
+    is_new = step > (rows[-1]["step"] if rows else 0)
+    return is_new and (
       step % self._options.eval_steps == 0 or step == self._num_train_steps
     )
-    return is_reached and step > self.state.last_step
 
   def on_step(self, step):
     """Scores the model and keeps it if it is the best.
-
-    Args:
-      step: int, steps made.
 
     Raises:
       ValueError: the score that decides is missing or not finite.
@@ -155,15 +139,11 @@ class ModelSelection(Callback):
       scores = self._score()
     except EvaluationInterrupted:
       return
-    _check_metric(self._options.best_metric, scores, step)
+    self._check_metric(scores, step)
     is_best = self.state.add(step, scores)
-    if is_best and self._keeper:
-      self._keeper.save(step, self._options.best_metric, scores)
+    if is_best and self._best_model:
+      self._best_model.save(step, self._options.best_metric, scores)
     self._events.write(scores, step)
-    self._write_table()
-    self._log_row(step, scores, is_best)
-
-  def _write_table(self):
     best = self.state.best
     write_json_atomically(
       tf.io.gfile.join(self._output_dir, EVALUATIONS_FILE),
@@ -173,31 +153,28 @@ class ModelSelection(Callback):
         "evaluations": self.state.rows,
       },
     )
-
-  def _log_row(self, step, scores, is_best):
     if not self._has_header:
-      self._log(_row("step", scores))
+      self._log(_table_row("step", scores))
       self._has_header = True
-    cells = [f"{value:.5g}" for value in scores.values()]
-    self._log(_row(str(step), cells) + ("  best so far" if is_best else ""))
+    row = _table_row(step, [f"{value:.5g}" for value in scores.values()])
+    self._log(row + ("  best so far" if is_best else ""))
+
+  def _check_metric(self, scores, step):
+    name = self._options.best_metric
+    if name is None:
+      return
+    if name not in scores:
+      raise ValueError(
+        f"--best_metric={name} is not among the scores: {', '.join(scores)}. "
+        "Choose one of these."
+      )
+    if not math.isfinite(scores[name]):
+      raise ValueError(
+        f"The {name} of the evaluation at step {step} is {scores[name]}, so no "
+        "best model can be chosen by it. Choose another --best_metric, or "
+        "other data to evaluate on."
+      )
 
 
-def _row(first, cells):
-  return first.rjust(8) + "".join(cell.rjust(16) for cell in cells)
-
-
-def _check_metric(name, scores, step):
-  """Refuses to choose by a score that there is not."""
-  if name is None:
-    return
-  if name not in scores:
-    raise ValueError(
-      f"--best_metric={name} is not among the scores: {', '.join(scores)}. "
-      "Choose one of these."
-    )
-  if not math.isfinite(scores[name]):
-    raise ValueError(
-      f"The {name} of the evaluation at step {step} is {scores[name]}, so no "
-      "best model can be chosen by it. Choose another --best_metric, or other "
-      "data to evaluate on."
-    )
+def _table_row(step, cells):
+  return f"{step:>8}" + "".join(f"{cell:>16}" for cell in cells)

@@ -1,85 +1,94 @@
 """What a dry run says of memory; the programs' own tests run it whole."""
 
-import dataclasses
-
+import numpy as np
+import pytest
+import tensorflow as tf
 from tiny_extractor import tiny_extractor
 
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.jobs.training.dry_run import memory_lines, model_sizes
-from bert_span.training.devices.memory_estimate import (
-  StepOptions,
-  estimate_memory,
-)
+from bert_span.heads.span import SPAN_HEAD
+from bert_span.jobs.training import dry_run
+from bert_span.modeling.losses import SpanLoss
 from bert_span.training.devices.plan import DevicePlan
 from bert_span.training.options import ExecutionOptions
+from bert_span.training.step_memory import measure_step, peak_bytes
 
-_SIZES = dataclasses.replace(
-  model_sizes(tiny_extractor().model), num_parameters=1_000_000
-)
-
-
-def lines(memory_bytes=None, num_replicas=1, **execution):
-  options = FineTuningOptions(
-    train_batch_size=64, execution=ExecutionOptions(**execution)
-  )
-  plan = DevicePlan("2 CPUs", num_replicas, memory_bytes, program_bytes=0)
-  return list(memory_lines(_SIZES, options, 512, plan))
+_ROWS, _LENGTH = 6, 16
+_LOSS_FN = SPAN_HEAD.loss_fn(SpanLoss())
 
 
-def bytes_of(batch_size, **options):
-  step = StepOptions(batch_size, 512, **options)
-  return estimate_memory(_SIZES, step).total
-
-
-def test_sizes_are_those_of_the_model():
-  model = tiny_extractor().model
-  sizes = dataclasses.asdict(model_sizes(model))
-  assert sizes == {
-    "num_layers": 1,
-    "hidden_dim": 16,
-    "num_heads": 2,
-    "intermediate_dim": 32,
-    "vocabulary_size": model.backbone.vocabulary_size,
-    "num_parameters": sum(weight.numpy().size for weight in model.weights),
-    "vocabulary_targets": 0,
+def _batch():
+  tokens, ends = np.ones([_ROWS, _LENGTH], np.int32), np.ones([_ROWS], np.int32)
+  return {
+    "input_ids": tokens,
+    "input_mask": tokens,
+    "segment_ids": tokens,
+    "start_positions": ends,
+    "end_positions": ends,
   }
 
 
-def test_a_batch_that_fits_needs_nothing():
-  text = lines(memory_bytes=bytes_of(64))
-  assert text[0].startswith(
-    f"Memory, estimated: {bytes_of(64) / 1e9:.2f} GB on each device for 64 "
-    "windows of 512 WordPieces in float32: weights 0.00 GB, optimizer 0.01 GB"
-  )
-  assert "64 windows on each device." in text[1]
-  assert text[2].startswith("It fits: neither")
+def _lines(peak, plan, **execution):
+  options = FineTuningOptions(execution=ExecutionOptions(**execution))
+  with pytest.MonkeyPatch.context() as patch:
+    patch.setattr(dry_run, "measure_step", peak)
+    return list(
+      dry_run.memory_lines(
+        tiny_extractor().model, _LOSS_FN, _batch(), options, plan
+      )
+    )
 
 
-def test_a_batch_that_does_not_fit_gets_the_flags_that_help():
-  memory = bytes_of(32, accumulate_steps=2)
-  text = lines(memory_bytes=memory)
-  assert text[-1].startswith("It does not fit. It would with --accumulate_step")
+@pytest.mark.large
+@pytest.mark.parametrize(
+  "execution",
+  [
+    ExecutionOptions(accumulate_steps=4),
+    ExecutionOptions(recompute=True, precision="bfloat16"),
+  ],
+)
+def test_a_measured_step_changes_no_weight(execution):
+  model = tiny_extractor().model
+  before = model.get_weights()
+  options = FineTuningOptions(train_batch_size=12, execution=execution)
+  plan = DevicePlan("2 x CPU", 2, 1 << 60)
+  lines = list(dry_run.memory_lines(model, _LOSS_FN, _batch(), options, plan))
+  assert lines[-1] == "It fits."
+  for weight, expected in zip(model.get_weights(), before, strict=True):
+    np.testing.assert_array_equal(weight, expected)
 
 
-def test_replicas_share_a_batch_and_the_flags_given_are_counted():
-  text = lines(
-    memory_bytes=10**12,
-    num_replicas=4,
-    accumulate_steps=2,
-    recompute=True,
-    precision="bfloat16",
-  )
-  assert (
-    "16 windows of 512 WordPieces in bfloat16, --accumulate_steps=2 "
-    "--recompute:" in text[0]
-  )
-  assert text[-1] == "It fits."
+@pytest.mark.skipif(
+  bool(tf.config.list_physical_devices("GPU")), reason="there is a GPU"
+)
+def test_the_peak_is_that_of_the_process():
+  before = peak_bytes()
+  array = np.ones(before + (64 << 20), np.uint8)  # More than ever before.
+  assert peak_bytes() >= before + (32 << 20)
+  del array
+  model, options = tiny_extractor().model, FineTuningOptions()
+  assert measure_step(model, _LOSS_FN, _batch(), options) >= before
 
 
-def test_a_model_that_is_too_large_is_told():
-  (*_, last) = lines(memory_bytes=10**6)
-  assert last.startswith("It does not fit, not even one window at a time")
+def test_the_peak_is_compared_with_the_memory_of_a_device():
+  plan = DevicePlan("1 x CPU", 1, 2 * 10**9)
+  first, last = _lines(lambda *_: 1_230_000_000, plan, accumulate_steps=2)
+  assert "1.23 GB" in first
+  assert "6 windows of 16 WordPieces in float32 --accumulate_steps=2" in first
+  assert last == "It fits."
+  *_, last = _lines(lambda *_: 2_000_000_001, plan)
+  assert "2.00 GB" in last and "--recompute" in last
 
 
-def test_without_a_memory_the_flag_is_named():
-  assert "--memory_gb" in lines()[-1]
+def test_a_step_without_enough_memory_does_not_fit():
+  def exhausted(*_):
+    raise tf.errors.ResourceExhaustedError(None, None, "out of memory")
+
+  plan = DevicePlan("1 x GPU", 1, 2 * 10**9)
+  (line,) = _lines(exhausted, plan)
+  assert "does not fit into 2.00 GB" in line and "--accumulate_steps" in line
+
+
+def test_without_the_device_nothing_is_measured():
+  (line,) = _lines(None, DevicePlan("8 TPU cores (tpu)", 8, None, False))
+  assert "not measured" in line

@@ -7,15 +7,15 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from programs import run_python
+from programs import run_program, run_python
 
 from bert_span.training.devices.strategy import (
   describe_strategy,
-  is_chief,
   make_strategy,
-  own_folder,
+  named_workers,
 )
 from bert_span.training.devices.strategy_options import StrategyOptions
+from bert_span.training.devices.workers import is_chief, own_folder
 from bert_span.training.optimizer import check_optimizer
 from bert_span.training.options import ExecutionOptions
 
@@ -24,7 +24,7 @@ from bert_span.training.options import ExecutionOptions
 def checks(tmp_path_factory):
   """What distributed_checks.py found."""
   folder = tmp_path_factory.mktemp("checks")
-  run = run_python(distributed_checks.__file__, folder)
+  run = run_program(distributed_checks.__file__, folder)
   assert run.returncode == 0, run.stderr[-3000:]
   return json.loads(run.stdout)
 
@@ -97,7 +97,7 @@ def test_the_loss_curve_in_half_precision_follows_that_in_float32(
 
 
 def test_one_device_is_the_plain_strategy():
-  strategy = make_strategy(StrategyOptions(), ExecutionOptions(), environ={})
+  strategy = make_strategy(StrategyOptions(), ExecutionOptions())
   assert strategy is tf.distribute.get_strategy()
   assert describe_strategy(strategy).startswith("1 ")
   assert is_chief(strategy)
@@ -109,9 +109,7 @@ def test_one_device_is_the_plain_strategy():
 )
 def test_nccl_without_a_gpu_is_refused():
   with pytest.raises(ValueError, match="--all_reduce=nccl is for GPUs"):
-    make_strategy(
-      StrategyOptions(), ExecutionOptions(all_reduce="nccl"), environ={}
-    )
+    make_strategy(StrategyOptions(), ExecutionOptions(all_reduce="nccl"))
 
 
 @pytest.mark.skipif(
@@ -121,7 +119,7 @@ def test_devices_are_chosen_before_tensorflow_has_run():
   tf.constant(1)
   with pytest.raises(ValueError, match="before TensorFlow has run anything"):
     make_strategy(
-      StrategyOptions("mirrored", num_devices=3), ExecutionOptions(), {}
+      StrategyOptions("mirrored", num_devices=3), ExecutionOptions()
     )
 
 
@@ -138,7 +136,7 @@ def test_a_tpu_that_is_not_there_is_told_in_a_line(name):
     f"options = StrategyOptions('tpu', tpu_name={name!r}, tpu_zone='z',"
     " gcp_project='p')\n"
     "try:\n"
-    "  make_strategy(options, ExecutionOptions(), {})\n"
+    "  make_strategy(options, ExecutionOptions())\n"
     "except ValueError as error:\n"
     "  print(error)\n"
   )
@@ -152,6 +150,44 @@ def test_an_optimizer_that_sums_over_devices_itself_is_refused():
   class TwoDevices:
     num_replicas_in_sync = 2
 
-  with pytest.raises(ValueError, match="create_optimizer"):
+  with pytest.raises(ValueError, match="BertAdamW"):
     check_optimizer(keras.optimizers.SGD(0.1), TwoDevices())
   check_optimizer(keras.optimizers.SGD(0.1), tf.distribute.get_strategy())
+
+
+def _tf_config(cluster, kind="worker", index=0):
+  task = {"type": kind, "index": index}
+  return json.dumps({"cluster": cluster, "task": task})
+
+
+@pytest.mark.parametrize(
+  ("config", "count"),
+  [
+    (" ", 0),
+    (_tf_config({}), 0),
+    (_tf_config({"worker": ["a:1"]}), 1),
+    (_tf_config({"worker": ["b:2"], "chief": ["a:1"]}, "chief"), 2),
+  ],
+)
+def test_the_workers_of_tf_config_are_counted(monkeypatch, config, count):
+  monkeypatch.setenv("TF_CONFIG", config)
+  assert named_workers() == count
+
+
+@pytest.mark.parametrize(
+  "config",
+  [
+    "{",
+    _tf_config({"ps": ["a:1"]}),
+    _tf_config({"worker": ["a:1", "b:1"]}, "evaluator"),
+    _tf_config({"worker": ["a:1", "b:1"]}, index=2),
+    _tf_config({"chief": ["a:1", "b:1"]}, "chief"),
+    '{"cluster": {"worker": ["a:1", "b:1"]}}',
+  ],
+)
+def test_a_damaged_tf_config_is_refused_with_an_example(monkeypatch, config):
+  monkeypatch.setenv("TF_CONFIG", config)
+  with pytest.raises(ValueError, match="TF_CONFIG") as error:
+    make_strategy(StrategyOptions(), ExecutionOptions())
+  assert config in str(error.value)
+  assert '"task": {"type": "worker", "index": 0}' in str(error.value)

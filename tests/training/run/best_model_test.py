@@ -13,13 +13,13 @@ _SELECTION = {"step": 300, "metric": "f1", "scores": {"f1": 72.268, "em": 6.0}}
 
 
 def test_a_model_says_how_it_was_chosen(tmp_path):
-  keeper = BestModel(
+  best_model = BestModel(
     str(tmp_path), lambda selection: write_selection(tmp_path, selection)
   )
-  keeper.save(300, "f1", _SELECTION["scores"])
+  best_model.save(300, "f1", _SELECTION["scores"])
   assert read_selection(tmp_path) == _SELECTION
   assert selection_words(tmp_path) == ", the best by f1: step 300, f1 72.268"
-  keeper.check_kept()
+  best_model.check_kept()
 
 
 def test_a_model_that_was_not_chosen_says_nothing(tmp_path):
@@ -32,9 +32,9 @@ def test_a_model_that_was_not_chosen_says_nothing(tmp_path):
 
 
 def test_a_best_model_that_is_gone_is_told(tmp_path):
-  keeper = BestModel(str(tmp_path / "model"), lambda selection: None)
+  best_model = BestModel(str(tmp_path / "model"), lambda selection: None)
   with pytest.raises(ValueError, match=r"gone from .*model.* --output_dir"):
-    keeper.check_kept()
+    best_model.check_kept()
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"step": 1}'])

@@ -7,12 +7,20 @@ import pytest
 from toy_trainer import NUM_STEPS, all_values, dataset_fn, make_trainer
 
 
-@pytest.fixture
-def finished(tmp_path):
-  """A finished run with the checkpoints 2, 4, 6, 7, and its weights."""
-  trainer, model = make_trainer(tmp_path)
+@pytest.fixture(scope="module")
+def finished_run(tmp_path_factory):
+  folder = tmp_path_factory.mktemp("finished")
+  trainer, model = make_trainer(folder)
   trainer.train(dataset_fn)
-  return tmp_path, all_values(model, trainer)
+  return folder, all_values(model, trainer)
+
+
+@pytest.fixture
+def finished(finished_run, tmp_path):
+  """A finished run with the checkpoints 2, 4, 6, 7, and its weights."""
+  folder, values = finished_run
+  shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+  return tmp_path, values
 
 
 def _cut_in_half(path):

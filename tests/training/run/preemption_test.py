@@ -2,15 +2,13 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import killed_run
 import numpy as np
 import pytest
 from killed_run import make_run
-from programs import run_python
+from programs import run_program, start_program
 from squad_runs import read, run_squad, squad_flags
 from toy_trainer import (
   NUM_STEPS,
@@ -29,13 +27,6 @@ from bert_span.training.run.preemption import (
 )
 
 
-def _killed_run(output_dir, point, step):
-  environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-  return run_python(
-    killed_run.__file__, output_dir, point, step, env=environment
-  )
-
-
 @pytest.mark.large
 def test_kills_within_saving_one_after_the_other_leave_the_same_weights(
   tmp_path,
@@ -51,7 +42,7 @@ def test_kills_within_saving_one_after_the_other_leave_the_same_weights(
     ("unnamed", 5),
     ("deleting", 6),
   ):
-    run = _killed_run(killed, point, step)
+    run = run_program(killed_run.__file__, killed, point, step)
     assert run.returncode == -signal.SIGKILL, run.stderr
     unfinished = [path.name for path in killed.glob("*_temp")]
     assert unfinished == ([f"model.ckpt-{step}_temp"] * (point == "writing"))
@@ -109,26 +100,6 @@ def test_a_long_evaluation_is_given_up_at_once():
   assert seen == [0, 1, 2]
 
 
-def _stopped_run(squad_folder, output_dir, flags, sent, is_time):
-  """Runs run_squad, sends it a signal when it is time, and waits."""
-  process = subprocess.Popen(
-    [
-      *(sys.executable, "-m", "bert_span.run_squad"),
-      *squad_flags(squad_folder, output_dir, *flags),
-    ],
-    stdout=subprocess.PIPE,
-    stderr=subprocess.PIPE,
-    text=True,
-  )
-  deadline = time.monotonic() + 900
-  while not is_time():
-    assert process.poll() is None, process.communicate()[1]
-    assert time.monotonic() < deadline
-    time.sleep(0.02)
-  process.send_signal(sent)
-  return process.communicate(timeout=900)[1], process.returncode
-
-
 @pytest.mark.large
 @pytest.mark.parametrize("devices", [1, 2])
 def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
@@ -141,33 +112,30 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
     *("--do_train", "--do_predict", "--do_eval"),
     f"--num_devices={devices}",
     *("--save_checkpoints_steps=3", "--keep_checkpoint_max=2"),
-    *("--eval_steps=7", "--early_stopping_patience=4"),
+    *("--num_train_epochs=8", "--eval_steps=5", "--early_stopping_patience=3"),
     "--learning_rate=2e-3",
   )
   whole, stopped = tmp_path / "whole", tmp_path / "stopped"
   run = run_squad(squad_folder, whole, *flags)
   assert run.returncode == 0, run.stderr
+
+  def stop(sent, is_time):
+    program = start_program(
+      "bert_span.run_squad", *squad_flags(squad_folder, stopped, *flags)
+    )
+    program.send_signal_when(is_time, sent)
+    return program.finish()
+
   # Written before the first step is traced, which takes longer than a signal.
-  errors, status = _stopped_run(
-    squad_folder,
-    stopped,
-    flags,
-    signal.SIGTERM,
-    lambda: list((stopped / "train").glob("events*")),
+  ended = stop(
+    signal.SIGTERM, lambda: list((stopped / "train").glob("events*"))
   )
-  assert status == EXIT_CODE, errors
-  assert "SIGTERM received" in errors and "same command" in errors
+  assert ended.returncode == EXIT_CODE, ended.stderr
+  assert "SIGTERM received" in ended.stderr and "same command" in ended.stderr
   assert not (stopped / "predictions.json").exists()
-  saved = len(list(stopped.glob("*.index")))
-  assert saved >= 1
-  _, status = _stopped_run(
-    squad_folder,
-    stopped,
-    flags,
-    signal.SIGKILL,
-    lambda: (stopped / "evaluations.json").exists(),
-  )
-  assert status == -signal.SIGKILL
+  assert list(stopped.glob("*.index"))
+  killed = stop(signal.SIGKILL, lambda: (stopped / "evaluations.json").exists())
+  assert killed.returncode == -signal.SIGKILL
   again = run_squad(squad_folder, stopped, *flags)
   assert again.returncode == 0, again.stderr
   assert "Continuing from" in again.stderr

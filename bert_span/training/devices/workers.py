@@ -1,0 +1,95 @@
+"""The processes that train together, and what they must agree on."""
+
+import atexit
+import shutil
+import tempfile
+
+import tensorflow as tf
+
+
+def num_workers(strategy):
+  """Processes that train together; `strategy` may be None for one device."""
+  if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+    return 1
+  cluster = strategy.cluster_resolver.cluster_spec().as_dict()
+  return sum(map(len, cluster.values())) or 1
+
+
+def is_chief(strategy):
+  """Whether this process writes the model and what belongs to it.
+
+  Args:
+    strategy: tf.distribute.Strategy, or None for one device.
+  """
+  if num_workers(strategy) == 1:
+    return True
+  resolver = strategy.cluster_resolver
+  has_chief = "chief" in resolver.cluster_spec().jobs
+  return resolver.task_type == "chief" or (
+    not has_chief and resolver.task_id == 0
+  )
+
+
+def own_folder(strategy, output_dir):
+  """The folder that this process writes to.
+
+  It is output_dir, and for a worker that is not the chief a new temporary
+  folder, which is removed when the process ends.
+  """
+  if is_chief(strategy):
+    return output_dir
+  folder = tempfile.mkdtemp(prefix="bert_span_worker_")
+  atexit.register(shutil.rmtree, folder, ignore_errors=True)
+  return folder
+
+
+class WorkerVote:
+  """Function of a bool: whether it is true on any worker.
+
+  All workers must call it together: each waits for the others.
+
+  Args:
+    strategy: tf.distribute.Strategy, or None for one device.
+  """
+
+  def __init__(self, strategy):
+    self._is_alone = num_workers(strategy) == 1
+    self._total = tf.function(lambda value: _sum(strategy, value))
+
+  def __call__(self, is_so):
+    if self._is_alone:
+      return bool(is_so)
+    return int(self._total(tf.constant(int(is_so)))) > 0
+
+
+def check_same_step(strategy, step):
+  """Refuses workers that have restored different checkpoints.
+
+  Args:
+    strategy: tf.distribute.Strategy.
+    step: int, steps that this worker has made.
+
+  Raises:
+    ValueError: they are not all at the same step.
+  """
+  if num_workers(strategy) == 1:
+    return
+  total = tf.function(lambda: _sum(strategy, tf.constant(step)))()
+  if int(total) != step * strategy.num_replicas_in_sync:
+    raise ValueError(
+      f"This worker is at step {step}, another one is not: they do not see "
+      "the same checkpoints. Give all workers the same --output_dir, on a file "
+      "system that all of them share."
+    )
+
+
+def _sum(strategy, value):
+  """The sum of an integer over all replicas."""
+
+  def of_replica():
+    context = tf.distribute.get_replica_context()
+    # The sum must know the value's device. An argument has none.
+    on_device = tf.identity(value)
+    return context.all_reduce(tf.distribute.ReduceOp.SUM, on_device)
+
+  return strategy.experimental_local_results(strategy.run(of_replica))[0]
