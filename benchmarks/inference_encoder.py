@@ -32,8 +32,8 @@ def main(unused_argv):
   """Measures all shapes."""
   from benchmarks.bare_products import BareProducts
   from bert_span.extractor import SpanExtractor
+  from bert_span.jobs.saved_model_export import cast_encoder
   from bert_span.modeling.inference_encoder import InferenceEncoder
-  from bert_span.serving.encoder_dtype import cast_encoder
 
   model = SpanExtractor.from_preset(_MODEL.value).model
   backbone, half = model.backbone, cast_encoder(model, "bfloat16").backbone

@@ -81,9 +81,9 @@ def main(argv):
     _STEPS.options(),
     _DTYPE.value,
     _WARMUP.value,
-    model_flags.window_options(saved),
-    model_flags.decoder_options(saved, head),
-    _FIXED_LENGTH.value,
+    window_options=model_flags.window_options(saved),
+    decoder_options=model_flags.decoder_options(saved, head),
+    fixed_length=_FIXED_LENGTH.value,
   )
 
 

@@ -6,8 +6,8 @@ import shutil
 
 import numpy as np
 import pytest
+from exported_model import ask
 from programs import error_line, run_program
-from server_requests import ask
 from tiny_extractor import CONTEXT, tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions

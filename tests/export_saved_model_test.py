@@ -31,7 +31,7 @@ def test_versions_are_exported_one_after_the_other(model, tmp_path):
   card = (tmp_path / "4" / "assets.extra" / "README.md").read_text()
   assert "| n_best_answer | string | [-1, 4] |" in card
   again = export(*flags, "--version=4")
-  assert "has a version 4 already" in error_line(again)
+  assert "already has a version 4" in error_line(again)
   assert os.listdir(tmp_path) == ["4"]
 
 

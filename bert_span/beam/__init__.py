@@ -1,5 +1,4 @@
-"""Work that is dealt out to many machines: shards, and Apache Beam over them.
+"""Work in shards, spread over many machines by Apache Beam.
 
-Only the two modules named pipeline import apache_beam; what a shard is and how
-it is worked on is plain Python.
+Only the modules named pipeline import apache_beam.
 """

@@ -2,10 +2,10 @@
 
   files -> questions -> shards -> RunInference -> two files a shard
 
-Questions are dealt to shards before they are answered, and a shard is written
-by the worker that answered it. So nothing waits for the last answer: whenever
-a run is stopped, the shards that are written need not be done again. The model
-is loaded once a worker process, by RunInference.
+Questions are assigned to shards before they are answered, and the worker that
+answered a shard writes it. So no shard waits for another, and a run that was
+stopped continues with the shards that are not written. RunInference loads the
+model once for each worker process.
 """
 
 import time
@@ -21,11 +21,11 @@ from apache_beam.ml.inference.base import (
 from bert_span.beam.question_files import read_questions
 from bert_span.beam.shard_answers import answer_shard
 
-NAMESPACE = "bert_span"
+_NAMESPACE = "bert_span"
 
 
 def add_prediction_steps(pipeline, files, shards, source, questions=()):
-  """Adds the steps that answer questions; shards that are done are left out.
+  """Adds the steps that answer the questions of the shards not done.
 
   Args:
     pipeline: apache_beam Pipeline.
@@ -33,9 +33,6 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
     shards: `AnswerShards`.
     source: `AnswerSource`.
     questions: see `read_questions`.
-
-  Returns:
-    PCollection of the numbers of the shards that were written.
   """
   done = shards.done()
   records = (
@@ -43,9 +40,10 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
     | "Files" >> beam.Create(files)
     # Each file may be read by another worker.
     | "Spread" >> beam.Reshuffle()
-    | "Read" >> beam.ParDo(_Read(shards, done, tuple(questions)))
+    | "Read" >> beam.FlatMap(_read, shards, done, tuple(questions))
   )
-  # A shard without questions is written, too: all files tell that all is done.
+  # A shard without questions is written as well: a run is done when all
+  # shards have files.
   empty = pipeline | "Shards" >> beam.Create(
     [(shard, None) for shard in range(shards.count) if shard not in done]
   )
@@ -55,41 +53,37 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
     | "Deal" >> beam.GroupByKey()
     | "Collect" >> beam.MapTuple(_records_of_shard)
     | "Answer" >> RunInference(KeyedModelHandler(ShardModelHandler(source)))
-    | "Write" >> beam.ParDo(_Write(shards))
+    | "Write" >> beam.MapTuple(_write, shards)
   )
 
 
 class ShardModelHandler(ModelHandler):
-  """Answers a shard at a time; batches are made within it, by length.
-
-  Args:
-    source: `AnswerSource`.
-  """
+  """Answers a shard at a time by an `AnswerSource`."""
 
   def __init__(self, source):
     super().__init__(min_batch_size=1, max_batch_size=1)
     self._source = source
 
   def load_model(self):
-    """Once a worker process: a function of examples to rows of answers."""
+    """Loads the model; see `AnswerSource.load`."""
     return self._source.load()
 
   def run_inference(self, batch, model, inference_args=None):
-    """Answers shards.
-
-    Args:
-      batch: sequence of lists of `PlacedQuestion` and `BadRecord`.
-      model: what `load_model` gave.
-      inference_args: none are known.
-
-    Returns:
-      List of `AnsweredShard`.
-    """
+    """The `AnsweredShard`s of lists of `LocatedQuestion` and `BadRecord`."""
     del inference_args
-    return [answer_shard(records, _counted(model)) for records in batch]
+
+    def answer_rows(examples):
+      start = time.monotonic()
+      for row in model(examples):
+        count("questions_answered")
+        yield row
+      seconds = time.monotonic() - start
+      count("answering_milliseconds", round(1000 * seconds))
+
+    return [answer_shard(records, answer_rows) for records in batch]
 
   def get_num_bytes(self, batch):
-    """Characters stand for bytes: the metric is not worth a serialization."""
+    """Characters, for Beam's metric: cheaper than serializing the batch."""
     return sum(
       len(record.example.question) + len(record.example.context)
       for records in batch
@@ -98,73 +92,40 @@ class ShardModelHandler(ModelHandler):
     )
 
 
-class _Read(beam.DoFn):
-  """`QuestionFile` -> (shard, question or bad record), of shards not done."""
-
-  def __init__(self, shards, done, questions):
-    self._shards, self._done, self._questions = shards, done, questions
-
-  def process(self, file):
-    for record in read_questions(file, self._questions):
-      _count("records_read")
-      shard = self._shards.shard_of(record)
-      if shard in self._done:
-        _count("records_done_before")
-      else:
-        yield shard, record
+def count(name, number=1):
+  """Adds to a counter of the pipeline, see `counters`."""
+  Metrics.counter(_NAMESPACE, name).inc(number)
 
 
-class _Write(beam.DoFn):
-  """(shard, `AnsweredShard`) -> shard, once its files are there."""
+def counters(result):
+  """The counters of a finished pipeline; some runners have none."""
+  query = beam.metrics.MetricsFilter().with_namespace(_NAMESPACE)
+  totals = {}
+  for metric in result.metrics().query(query)["counters"]:
+    name = metric.key.metric.name
+    totals[name] = totals.get(name, 0) + (
+      metric.committed or metric.attempted or 0
+    )
+  return totals
 
-  def __init__(self, shards):
-    self._shards = shards
 
-  def process(self, element):
-    shard, answered = element
-    self._shards.write(shard, answered.rows, answered.dead_letters)
-    _count("questions_written", len(answered.rows))
-    _count("dead_letters", len(answered.dead_letters))
-    _count("shards_written")
-    yield shard
+def _read(file, shards, done, questions):
+  """Yields (shard, question or bad record) of the shards not done."""
+  for record in read_questions(file, questions):
+    count("records_read")
+    shard = shards.shard_of(record)
+    if shard in done:
+      count("records_done_before")
+    else:
+      yield shard, record
 
 
 def _records_of_shard(shard, records):
   return shard, [record for record in records if record is not None]
 
 
-def _counted(answer_rows):
-  """The same function, its rows counted as they come."""
-
-  def counted(examples):
-    begun = time.monotonic()
-    for row in answer_rows(examples):
-      _count("questions_answered")
-      yield row
-    seconds = time.monotonic() - begun
-    _count("answering_milliseconds", round(1000 * seconds))
-
-  return counted
-
-
-def _count(name, number=1):
-  Metrics.counter(NAMESPACE, name).inc(number)
-
-
-def counters(result):
-  """The counters of a finished pipeline.
-
-  Args:
-    result: apache_beam PipelineResult.
-
-  Returns:
-    Dict of name to int; of attempts that counted, where the runner tells.
-  """
-  query = beam.metrics.MetricsFilter().with_namespace(NAMESPACE)
-  found = result.metrics().query(query)["counters"]
-  totals = {}
-  for metric in found:
-    name = metric.key.metric.name
-    value = metric.committed if metric.committed is not None else 0
-    totals[name] = totals.get(name, 0) + (value or metric.attempted or 0)
-  return totals
+def _write(shard, answered, shards):
+  shards.write(shard, answered.rows, answered.dead_letters)
+  count("questions_written", len(answered.rows))
+  count("dead_letters", len(answered.dead_letters))
+  count("shards_written")

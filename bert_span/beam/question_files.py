@@ -1,14 +1,13 @@
-"""Files of questions in four forms, read record by record.
+"""Files of questions in four formats, checked record by record.
 
   jsonl     a JSON object a line: id, question, context
   squad     SQuAD JSON, 1.1 or 2.0
   tfrecord  tf.train.Example with the bytes features id, question, context
   parquet   columns id, question, context
 
-The answers are what is wanted, so none are read. A record that cannot be read
-is given as a `BadRecord` with the reason, and the others go on; only a file
-that is not there at all is an error. Where every passage is asked the same, the
-records need no question.
+Answers in the files are ignored. A record that cannot be read becomes a
+`BadRecord` with the reason, and the others are read; only a file that cannot be
+opened is an error.
 """
 
 import dataclasses
@@ -18,8 +17,7 @@ from bert_span.beam import raw_question_records
 from bert_span.squad.example import SquadExample
 from bert_span.storage.files import find_files
 
-FORMS = ("jsonl", "squad", "tfrecord", "parquet")
-_FORM_OF_ENDING = {
+_FORMAT_OF_ENDING = {
   ".jsonl": "jsonl",
   ".ndjson": "jsonl",
   ".json": "squad",
@@ -30,79 +28,51 @@ _FORM_OF_ENDING = {
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class RecordPlace:
-  """Where a record stands; places of all files have an order.
-
-  Attributes:
-    path: the file.
-    number: of the record in its file, from 1; lines of JSON lines, questions
-      of SQuAD JSON.
-    question: number among the questions asked of a passage, from 0.
-  """
+class RecordLocation:
+  """The location of a record; locations have an order across files."""
 
   path: str
-  number: int
-  question: int = 0
+  number: int  # in the file, from 1: of the line, or the question
+  question: int = 0  # number among those asked about the passage
 
 
 @dataclasses.dataclass(frozen=True)
 class BadRecord:
-  """A record that is not answered.
+  """A record that is not answered."""
 
-  Attributes:
-    place: `RecordPlace`.
-    reason: what is wrong and what to do, a sentence.
-    content: the record as text, as far as there is one.
-    qas_id: its id; "" where it has none.
-  """
-
-  place: RecordPlace
-  reason: str
-  content: str = ""
+  location: RecordLocation
+  reason: str  # a sentence: what is wrong and what to do
+  content: str = ""  # the record as text, as far as there is one
   qas_id: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
-class PlacedQuestion:
-  """A question to answer.
+class LocatedQuestion:
+  """A question to answer: a `SquadExample` without answers."""
 
-  Attributes:
-    place: `RecordPlace`.
-    example: `SquadExample` without answers.
-  """
-
-  place: RecordPlace
+  location: RecordLocation
   example: SquadExample
 
 
 @dataclasses.dataclass(frozen=True)
 class QuestionFile:
-  """A file of questions.
-
-  Attributes:
-    path: local or any path of tf.io.gfile.
-    form: one of FORMS.
-  """
+  """A file of questions; its format is one of those above."""
 
   path: str
-  form: str
+  format: str
 
 
-def find_question_files(patterns, form=None):
-  """Expands paths and globs.
+def find_question_files(patterns, format=None):
+  """Expands paths and globs to `QuestionFile`s, each path once, sorted.
 
   Args:
-    patterns: str, paths and globs, separated by commas.
-    form: one of FORMS; None tells it by each file's ending.
-
-  Returns:
-    List of `QuestionFile`, each path once, sorted.
-
-  Raises:
-    ValueError: a pattern matches nothing, or an ending is not known.
+    patterns: see `find_files`.
+    format: of all files; None for the format of each file's ending.
   """
-  paths = sorted(find_files(patterns))
-  return [QuestionFile(path, form or _form_of(path)) for path in paths]
+  return [
+    QuestionFile(path, format or _format_of(path))
+    for path in sorted(find_files(patterns))
+  ]
 
 
 def read_questions(file, questions=()):
@@ -110,50 +80,19 @@ def read_questions(file, questions=()):
 
   Args:
     file: `QuestionFile`.
-    questions: asked of every passage, instead of the records' own. Of several
-      the ids are the record's with "#0", "#1", .. behind.
+    questions: asked about every passage, instead of the records' own. With
+      several, "#0", "#1", .. are appended to the ids of the records.
 
   Yields:
-    `PlacedQuestion` or `BadRecord`, in the file's order.
-
-  Raises:
-    OSError, tf.errors.OpError: the file cannot be read at all.
+    `LocatedQuestion` or `BadRecord`, in the file's order.
   """
-  reader = raw_question_records.READERS[file.form]
-  for number, record in reader(file.path):
-    place = RecordPlace(file.path, number)
+  read = raw_question_records.READERS[file.format]
+  for number, record in read(file.path):
+    location = RecordLocation(file.path, number)
     if isinstance(record, raw_question_records.Unreadable):
-      yield BadRecord(place, record.reason, record.content)
+      yield BadRecord(location, record.reason, record.content)
     else:
-      yield from questions_of(place, record, questions)
-
-
-def questions_of(place, record, questions=()):
-  """The questions of one record.
-
-  Args:
-    place: `RecordPlace`.
-    record: dict of id, question, context; anything else is a bad record.
-    questions: see `read_questions`.
-
-  Yields:
-    `PlacedQuestion`, or one `BadRecord`.
-  """
-  try:
-    qas_id, context = _id(record), _text(record, "context")
-    asked = list(questions) or [_text(record, "question")]
-  except ValueError as error:
-    found = record.get("id") if isinstance(record, dict) else None
-    yield BadRecord(
-      place, str(error), content_of(record), "" if found is None else str(found)
-    )
-    return
-  for number, question in enumerate(asked):
-    own_id = f"{qas_id}#{number}" if len(asked) > 1 else qas_id
-    yield PlacedQuestion(
-      dataclasses.replace(place, question=number),
-      SquadExample(own_id, question, context),
-    )
+      yield from _questions_of(location, record, questions)
 
 
 def content_of(record):
@@ -161,34 +100,55 @@ def content_of(record):
   return json.dumps(record, default=repr)
 
 
-def _form_of(path):
-  ending = path[path.rfind(".") :] if "." in path else ""
-  if ending not in _FORM_OF_ENDING:
-    raise ValueError(
-      f"{path}: the ending {ending!r} does not tell what is in the file. Name "
-      f"it with one of {', '.join(_FORM_OF_ENDING)}, or give the form: "
-      f"{', '.join(FORMS)}."
+def _questions_of(location, record, questions):
+  """Yields the questions of one record, or one `BadRecord`."""
+  try:
+    qas_id, context = _id(record), _text(record, "context")
+    asked = list(questions) or [_text(record, "question")]
+  except ValueError as error:
+    found = record.get("id") if isinstance(record, dict) else None
+    qas_id = "" if found is None else str(found)
+    yield BadRecord(location, str(error), content_of(record), qas_id)
+    return
+  for number, question in enumerate(asked):
+    own_id = f"{qas_id}#{number}" if len(asked) > 1 else qas_id
+    yield LocatedQuestion(
+      dataclasses.replace(location, question=number),
+      SquadExample(own_id, question, context),
     )
-  return _FORM_OF_ENDING[ending]
+
+
+def _format_of(path):
+  ending = path[path.rfind(".") :] if "." in path else ""
+  if ending not in _FORMAT_OF_ENDING:
+    raise ValueError(
+      f"{path}: the format of files that end with {ending!r} is unknown. Use "
+      f"one of {', '.join(_FORMAT_OF_ENDING)}, or give the format: "
+      f"{', '.join(raw_question_records.READERS)}."
+    )
+  return _FORMAT_OF_ENDING[ending]
 
 
 def _id(record):
   if not isinstance(record, dict):
     raise ValueError(
-      f"A record must be an object of id, question and context. Received: "
+      "A record must be an object of id, question and context. Received: "
       f"{type(record).__name__}."
     )
   value = record.get("id")
   if isinstance(value, int) and not isinstance(value, bool):
     return str(value)  # As in real SQuAD files.
-  return _text(record, "id")
+  text = _text(record, "id")
+  if not text:
+    raise ValueError("'id' is empty. Give each question its own id.")
+  return text
 
 
 def _text(record, name):
   value = record.get(name)
   if value is None:
     known = ", ".join(map(repr, list(record)[:8])) or "none"
-    raise ValueError(f"{name!r} is missing. Add it; there are: {known}.")
+    raise ValueError(f"{name!r} is missing. Add it; the keys are: {known}.")
   if isinstance(value, bytes):
     try:
       value = value.decode("utf-8")
@@ -202,6 +162,4 @@ def _text(record, name):
       f"{name!r} must be a string. Received: {type(value).__name__}. Correct "
       "its type."
     )
-  if name == "id" and not value:
-    raise ValueError("'id' is empty. Give each question an id of its own.")
   return value

@@ -1,92 +1,71 @@
-"""Answers the questions of one shard: each once, whatever some of them do."""
+"""Answers the questions of one shard, each once, whatever fails."""
 
 import dataclasses
 import logging
 
 from bert_span.beam.question_files import (
   BadRecord,
-  PlacedQuestion,
+  LocatedQuestion,
   content_of,
 )
 from bert_span.data.window_batches import example_batches
 from bert_span.squad.example import SquadExample
 
-# What every model that works can answer.
+# Every model that works can answer this.
 _PROBE = SquadExample("probe", "Who came?", "John Smith came.")
 
 
 @dataclasses.dataclass(frozen=True)
 class AnsweredShard:
-  """What became of the records of a shard, all of them.
+  """The outcome of all records of a shard, in the order of their locations."""
 
-  Attributes:
-    rows: list of answer rows, in the order of the questions' places.
-    dead_letters: list of `BadRecord`, likewise.
-  """
-
-  rows: list
-  dead_letters: list
+  rows: list  # of answers
+  dead_letters: list  # of `BadRecord`
 
 
 def answer_shard(records, answer_rows):
   """Answers the questions of a shard.
 
-  Questions are answered in order of length, so that those that share a batch
-  need little padding. Of several with one id the first one, by place, is
-  answered. A question that the model fails on is a dead letter; the others are
-  answered nonetheless.
+  Questions are answered in order of length, so that those of a batch need
+  little padding. Of several with one id the first one, by location, is
+  answered. A question that the model fails on becomes a dead letter, and the
+  others are answered.
 
   Args:
-    records: `PlacedQuestion` and `BadRecord`, in any order.
+    records: `LocatedQuestion` and `BadRecord`, in any order.
     answer_rows: function of a list of `SquadExample` that yields their rows,
       in order.
 
-  Returns:
-    `AnsweredShard`.
-
   Raises:
-    Exception: what answering raises when it is not a question's fault: the
-      model does not answer a plain question either.
+    Exception: the model fails on a plain question as well, with this error.
   """
-  records = sorted(records, key=lambda record: record.place)
-  bad = [record for record in records if isinstance(record, BadRecord)]
-  placed = [r for r in records if isinstance(r, PlacedQuestion)]
-  questions, repeated = _first_of_each_id(placed)
-  order = sorted(range(len(questions)), key=lambda i: _length(questions[i]))
-  examples = [questions[i].example for i in order]
-  outcomes = [None] * len(questions)
-  for i, outcome in zip(order, _outcomes(examples, answer_rows), strict=True):
-    outcomes[i] = outcome
-  failed = [
-    _failure(question, outcome)
-    for question, outcome in zip(questions, outcomes, strict=True)
-    if isinstance(outcome, Exception)
-  ]
-  rows = [row for row in outcomes if not isinstance(row, Exception)]
-  dead_letters = sorted([*bad, *repeated, *failed], key=lambda r: r.place)
-  if len(rows) + len(dead_letters) != len(records):
-    raise RuntimeError(
-      f"{len(records)} records became {len(rows)} answers and "
-      f"{len(dead_letters)} dead letters: one was lost or doubled."
-    )
-  return AnsweredShard(rows, dead_letters)
-
-
-def _first_of_each_id(placed):
-  """Questions with an id of their own, and dead letters of the others."""
-  first, repeated = {}, []
-  for question in placed:
+  dead_letters = [r for r in records if isinstance(r, BadRecord)]
+  first = {}
+  for question in sorted(
+    (r for r in records if isinstance(r, LocatedQuestion)),
+    key=lambda question: question.location,
+  ):
     earlier = first.setdefault(question.example.qas_id, question)
     if earlier is not question:
-      place = earlier.place
-      repeated.append(
-        _dead_letter(
-          question,
-          f"The id is used before, by record {place.number} of {place.path}, "
-          "whose question is answered. Give each question an id of its own.",
-        )
+      at = earlier.location
+      reason = (
+        f"The id is used before, by record {at.number} of {at.path}, whose "
+        "question is answered. Give each question its own id."
       )
-  return list(first.values()), repeated
+      dead_letters.append(_dead_letter(question, reason))
+  # WordPieces are not known yet: order by characters.
+  questions = sorted(first.values(), key=lambda q: _length(q.example))
+  outcomes = _outcomes([q.example for q in questions], answer_rows)
+  rows = []
+  for question, outcome in zip(questions, outcomes, strict=True):
+    if isinstance(outcome, Exception):
+      reason = f"Answering failed: {type(outcome).__name__}: {outcome}"
+      dead_letters.append(_dead_letter(question, reason))
+    else:
+      rows.append((question.location, outcome))
+  rows.sort(key=lambda row: row[0])
+  dead_letters.sort(key=lambda record: record.location)
+  return AnsweredShard([row for _, row in rows], dead_letters)
 
 
 def _outcomes(examples, answer_rows):
@@ -102,25 +81,18 @@ def _outcomes(examples, answer_rows):
       # The batch that failed: batches are cut from the beginning, and those
       # before it were answered.
       batch = example_batches(examples[position:])[0]
-      yield from _one_by_one(batch, answer_rows)
+      for example in batch:
+        yield _outcome(example, answer_rows)
       position += len(batch)
 
 
-def _one_by_one(examples, answer_rows):
-  """As `_outcomes`, each example by itself."""
-  for example in examples:
-    try:
-      (row,) = answer_rows([example])
-      yield row
-    except Exception as error:
-      list(answer_rows([_PROBE]))  # raises where the model is what fails
-      yield error
-
-
-def _failure(question, error):
-  return _dead_letter(
-    question, f"Answering failed: {type(error).__name__}: {error}"
-  )
+def _outcome(example, answer_rows):
+  try:
+    (row,) = answer_rows([example])
+    return row
+  except Exception as error:
+    list(answer_rows([_PROBE]))  # raises if the model is what fails
+    return error
 
 
 def _dead_letter(question, reason):
@@ -130,10 +102,10 @@ def _dead_letter(question, reason):
     "question": example.question,
     "context": example.context,
   }
-  return BadRecord(question.place, reason, content_of(record), example.qas_id)
+  return BadRecord(
+    question.location, reason, content_of(record), example.qas_id
+  )
 
 
-def _length(question):
-  """Characters of question and passage: WordPieces are not known yet."""
-  example = question.example
+def _length(example):
   return len(example.question) + len(example.context)

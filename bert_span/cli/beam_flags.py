@@ -19,27 +19,34 @@ def check_beam_installed():
 
 
 def pipeline_options(argv):
-  """Beam's options out of a command line.
+  """Beam's options on a command line.
 
   Args:
-    argv: what main was called with, see run_program's foreign_flags.
+    argv: list of str, see foreign_flags of `run_program`.
 
   Returns:
-    apache_beam PipelineOptions; the runner is DirectRunner where none is named,
-    which here never fetches a program of its own.
+    apache_beam PipelineOptions; the default runner is DirectRunner.
 
   Raises:
-    ValueError: something on the command line is known to nobody.
+    ValueError: neither the program nor Beam has one of the flags.
   """
-  from apache_beam.options.pipeline_options import StandardOptions
+  from apache_beam.options import pipeline_options as beam_options
 
-  from bert_span.beam.pipeline_options import beam_options
+  def refuse_unknown(parser):
+    _, unknown = parser.parse_known_args(argv[1:])
+    if unknown:
+      raise ValueError(
+        f"unknown flags {' '.join(unknown)}: neither this program nor Apache "
+        "Beam has them. See --help, and Beam's documentation of the runner."
+      )
 
-  options = beam_options(argv[1:])
-  standard = options.view_as(StandardOptions)
+  options = beam_options.PipelineOptions(argv[1:])
+  # Beam itself would only warn.
+  options.get_all_options(add_extra_args_fn=refuse_unknown)
+  standard = options.view_as(beam_options.StandardOptions)
   if standard.runner in (None, "DirectRunner"):
-    # What DirectRunner comes to where Prism, a program that Beam would
-    # download, is not at hand.
+    # DirectRunner would download Prism, a program, where it can, and is
+    # FnApiRunner where it cannot.
     standard.runner = "FnApiRunner"
   return options
 

@@ -1,8 +1,9 @@
-"""What beam_predict does: answers questions of many files on many machines."""
+"""The job of beam_predict: answers questions of many files on many machines."""
 
 import dataclasses
 
 import apache_beam as beam
+import tensorflow as tf
 
 from bert_span.beam import job_record
 from bert_span.beam.answer_source import AnswerSource
@@ -23,17 +24,17 @@ def answer_files(
   output_format="jsonl",
   **source_options,
 ):
-  """Answers what is not answered yet and says what became of the records.
+  """Answers the questions that have no answer yet, and logs the counts.
 
   Args:
     pipeline_options: apache_beam PipelineOptions.
     model: see `AnswerSource`.
     patterns: files of questions, as paths and globs separated by commas.
     output_dir: folder of the answers.
-    input_format: of the files; None for what each file's ending says.
-    questions: tuple of str that every passage is asked; the files then hold
+    input_format: of the files; None for the format of each file's ending.
+    questions: tuple of str asked about every passage; the files then hold
       passages.
-    num_shards: files that the answers are dealt into.
+    num_shards: number of files of answers.
     output_format: "jsonl" or "parquet".
     **source_options: the other values of `AnswerSource`.
 
@@ -43,52 +44,37 @@ def answer_files(
       run.
   """
   files = find_question_files(patterns, input_format)
-  squad = [file.path for file in files if file.form == "squad"]
+  squad = [file.path for file in files if file.format == "squad"]
   if questions and squad:
     raise ValueError(
-      f"--question is for passages, and {squad[0]} has questions of its own. "
+      f"--question is for passages, and {squad[0]} has its own questions. "
       "Leave the flag out, or give JSON lines of id and context."
     )
   source = AnswerSource(model, **source_options)
-  # What the run is made of; another one is not continued.
-  job_record.begin_or_continue(
+  job_record.start_or_continue(
     output_dir,
     {
       **dataclasses.asdict(source),
       "model_sha256": job_record.folder_sha256(source.model),
-      "input": job_record.input_options([file.path for file in files]),
-      "input_forms": sorted({file.form for file in files}),
+      # Sizes in bytes, as contents may be too large to hash.
+      "input": {f.path: tf.io.gfile.stat(f.path).length for f in files},
+      "input_forms": sorted({file.format for file in files}),
       "question": list(questions),
       "num_shards": num_shards,
       "output_format": output_format,
     },
   )
   shards = AnswerShards(output_dir, num_shards, output_format)
-  done_before = len(shards.done())
   log_line(
-    f"{len(files)} files, {shards.count} shards, {done_before} of them done."
+    f"{len(files)} files, {num_shards} shards, {len(shards.done())} of them "
+    "done."
   )
   pipeline = beam.Pipeline(options=pipeline_options)
   add_prediction_steps(pipeline, files, shards, source, questions)
   result = pipeline.run()
   result.wait_until_finish()
-  for line in _report(counters(result)):
-    log_line(line)
-  missing = shards.count - len(shards.done())
-  if missing:
-    raise RuntimeError(
-      f"{missing} of {shards.count} shards are not in {shards.directory}. Run "
-      "the same command again."
-    )
-
-
-def _report(numbers):
-  """Yields lines on what a run has done.
-
-  Args:
-    numbers: dict of counters; some runners have none.
-  """
-  yield (
+  numbers = counters(result)
+  log_line(
     f"{numbers.get('questions_written', 0)} questions answered, "
     f"{numbers.get('dead_letters', 0)} records in dead letters, "
     f"{numbers.get('records_done_before', 0)} done before; "
@@ -97,7 +83,13 @@ def _report(numbers):
   seconds = numbers.get("answering_milliseconds", 0) / 1000
   if seconds:
     rate = numbers.get("questions_answered", 0) / seconds
-    yield (
+    log_line(
       f"{seconds:.1f} s of answering on all workers together, without loading "
       f"models: {rate:.2f} questions/s a worker."
+    )
+  missing = num_shards - len(shards.done())
+  if missing:
+    raise RuntimeError(
+      f"{missing} of {num_shards} shards are not in {output_dir}. Run the same "
+      "command again."
     )

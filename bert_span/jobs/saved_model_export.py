@@ -1,27 +1,22 @@
 """From a trained model to a checked version that a server may load."""
 
-import dataclasses
-import importlib.metadata
 import importlib.resources
 import os
 import sys
 
-import bert_span
+import keras
+
 from bert_span.answers.window_steps import device_steps
 from bert_span.data.window_batches import example_batches
 from bert_span.extractor import SpanExtractor
+from bert_span.modeling.keras_internals import sublayers
 from bert_span.serving import model_card, verification, version_folder, warmup
-from bert_span.serving.encoder_dtype import cast_encoder
-from bert_span.serving.signature_guide import output_guide
 from bert_span.serving.signatures import ServedModel
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 
-_SAMPLE_FILE = "sample/dev.json"
-_PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
-
-# How far scores of the graph may be from those of the Python path. Both run
-# the same arithmetic; in which order sums are taken is up to the kernels.
+# How far scores of the graph may be from the extractor's. Both run the same
+# arithmetic; the kernels choose the order in which sums are taken.
 _TOLERANCE = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.05}
 
 
@@ -32,28 +27,19 @@ def export_model(
   steps=None,
   dtype="float32",
   with_warmup=None,
-  window_options=None,
-  decoder_options=None,
-  fixed_length=False,
+  **extractor_options,
 ):
   """Exports a model directory and prints what was written.
 
   Args:
     model: what `SpanExtractor.from_preset` takes.
     base, version, steps, dtype, with_warmup: see `export_saved_model`.
-    window_options: `WindowOptions`; None for the model's.
-    decoder_options: those of the model's head; None for the model's.
-    fixed_length: see `SpanExtractor`.
-
-  Raises:
-    ValueError: see `export_saved_model`; or there is no such model.
+    **extractor_options: the other arguments of `SpanExtractor.from_preset`.
   """
   # Before the model is loaded, so that a missing package is reported first.
   version_folder.check_version(base, version)
   with_warmup = warmup.are_written(with_warmup)
-  extractor = SpanExtractor.from_preset(
-    model, window_options, decoder_options, fixed_length
-  )
+  extractor = SpanExtractor.from_preset(model, **extractor_options)
   path, verified = export_saved_model(
     extractor, base, version, steps, dtype, with_warmup, source=model
   )
@@ -85,73 +71,100 @@ def export_saved_model(
     base: local folder of all versions of the model.
     version: int; None takes the next one.
     steps: `StepOptions`; None takes those of this machine.
-    dtype: of the encoder, see `encoder_dtype.DTYPES`; it is cast first, and
-      the graph must agree with the model in that precision.
+    dtype: of the encoder, see `cast_encoder`; the graph must agree with the
+      model in that precision.
     with_warmup: write warm-up requests, see `warmup.are_written`.
-    source: directory the model was loaded from; the card tells what stands
-      there about its training. None where there is none.
+    source: directory the model was loaded from, whose files about its training
+      go into the model card; None without.
 
   Returns:
     Path of the version, and its `Verification`.
 
   Raises:
     ValueError: the version exists, an answer differs, the graph has an op
-      that TensorFlow Serving does not have, or warm-up requests are insisted
-      on and cannot be written. Nothing is published then.
+      that TensorFlow Serving does not have, or warm-up requests are required
+      and cannot be written. Nothing is published then.
   """
   steps = device_steps(steps)
   with_warmup = warmup.are_written(with_warmup)
-  extractor = _with_dtype(extractor, dtype)
+  tokenizer = extractor.preprocessor.tokenizer
   head = extractor.head
+  if dtype != "float32":
+    extractor = SpanExtractor(
+      cast_encoder(extractor.model, dtype),
+      tokenizer.vocabulary,
+      tokenizer.do_lower_case,
+      extractor.window_options,
+      extractor.decoder_options,
+      extractor.preprocessor.sliding_windows.pad_to_max,
+      head,
+    )
   examples = sample_examples()
   name = os.path.basename(os.path.realpath(base))
   with version_folder.new_version(base, version) as target:
-    directory = target.directory
     version_folder.write_saved_model(
-      ServedModel(extractor, steps),
-      extractor.preprocessor.tokenizer.vocabulary,
-      directory,
+      ServedModel(extractor, steps), tokenizer.vocabulary, target.directory
     )
     predictions = extractor.predict(examples, steps.max_windows_per_step)
     verified = verification.verify(
-      directory,
-      # The extractor's own batches: in half precision a window's logits
-      # depend on how far those beside it are padded.
+      target.directory,
+      # The extractor's own batches: in half precision the logits of a window
+      # depend on the padding of its batch.
       example_batches(examples),
       list(map(head.served.expected_row, predictions)),
       _TOLERANCE[dtype],
     )
     if with_warmup:
+      pairs = [(example.question, example.context) for example in examples]
+      longest = max(pairs, key=lambda pair: len(pair[1]))
       warmup.write_warmup_requests(
-        directory,
+        target.directory,
         name,
-        _warmup_batches(examples),
+        [pairs[:1], pairs[:8], [longest]],
         extractor.window_options.max_seq_length,
       )
-    card = {
-      "name": name,
-      "signatures": model_card.signatures_of(directory, output_guide(head)),
-      "options": _all_options(extractor, steps, dtype),
-      "encoder": _encoder_sizes(extractor.model.backbone),
-      "training": model_card.training_run(source) if source else {},
-      "versions": _package_versions(),
-      "verification": _verification_figures(verified),
-      "text_ops": list(verified.text_ops),
-      "ops": list(verified.ops),
-    }
-    model_card.write_model_card(directory, card)
+    card = model_card.make_model_card(
+      target.directory, name, extractor, steps, dtype, verified, source
+    )
+    model_card.write_model_card(target.directory, card)
   return target.path, verified
 
 
+def cast_encoder(model, dtype):
+  """A copy of a `SpanModel` with its encoder in another precision.
+
+  The encoder's variables and matrix products have the dtype. Softmax and head
+  stay float32, as they sum over hundreds of positions, and LayerNorm computes
+  in float32 in any case.
+
+  Args:
+    model: it is not changed.
+    dtype: "bfloat16" or "float16".
+  """
+  if dtype not in _TOLERANCE:
+    raise ValueError(
+      f"dtype must be one of {', '.join(_TOLERANCE)}. Received: {dtype!r}."
+    )
+  settings = {**model.backbone.get_config(), "dtype": dtype}
+  backbone = type(model.backbone).from_config(settings)
+  backbone.set_weights(model.backbone.get_weights())
+  for softmax in sublayers(backbone, keras.layers.Softmax):
+    softmax.dtype_policy = keras.DTypePolicy("float32")
+  head = type(model.head).from_config(model.head.get_config())
+  cast = type(model)(backbone, head)
+  cast.head.set_weights(model.head.get_weights())
+  return cast
+
+
 def sample_examples():
-  """Questions to compare the graph and the Python path on.
+  """Questions to compare the graph and the extractor on.
 
   Returns:
     List of `SquadExample`: those of the embedded sample, one on a passage of
     many windows, and some on passages without a word or with several bytes a
     character.
   """
-  path = importlib.resources.files("bert_span") / _SAMPLE_FILE
+  path = importlib.resources.files("bert_span") / "sample/dev.json"
   examples = read_squad(str(path)).examples
   contexts = list(dict.fromkeys(example.context for example in examples))
   question = examples[0].question
@@ -162,65 +175,3 @@ def sample_examples():
     SquadExample("blank passage", question, " \n\t "),
     SquadExample("accents and emoji", question, "É 日本 🙂 " + contexts[0]),
   ]
-
-
-def _with_dtype(extractor, dtype):
-  """The extractor, or a copy of it with its encoder in another precision."""
-  model = cast_encoder(extractor.model, dtype)
-  if model is extractor.model:
-    return extractor
-  tokenizer = extractor.preprocessor.tokenizer
-  return SpanExtractor(
-    model,
-    tokenizer.vocabulary,
-    tokenizer.do_lower_case,
-    extractor.window_options,
-    extractor.decoder_options,
-    extractor.preprocessor.sliding_windows.pad_to_max,
-    extractor.head,
-  )
-
-
-def _warmup_batches(examples):
-  """Batches of pairs (question, context): one, eight, and a long passage."""
-  pairs = [(example.question, example.context) for example in examples]
-  longest = max(pairs, key=lambda pair: len(pair[1]))
-  return [pairs[:1], pairs[:8], [longest]]
-
-
-def _all_options(extractor, steps, dtype):
-  preprocessor = extractor.preprocessor
-  return {
-    "head": extractor.head.name,
-    **dataclasses.asdict(extractor.window_options),
-    **dataclasses.asdict(extractor.decoder_options),
-    **dataclasses.asdict(steps),
-    "do_lower_case": preprocessor.tokenizer.do_lower_case,
-    "fixed_length": preprocessor.sliding_windows.pad_to_max,
-    "dtype": dtype,
-  }
-
-
-def _encoder_sizes(backbone):
-  return {
-    "layers": backbone.num_layers,
-    "heads": backbone.num_heads,
-    "hidden": backbone.hidden_dim,
-    "vocabulary": backbone.vocabulary_size,
-    "parameters": backbone.count_params(),
-  }
-
-
-def _package_versions():
-  return {
-    "bert_span": bert_span.__version__,
-    **{name: importlib.metadata.version(name) for name in _PACKAGES},
-  }
-
-
-def _verification_figures(verified):
-  return {
-    "questions compared with the model": verified.num_questions,
-    "answers that differed": 0,
-    "largest difference of a score": verified.largest_difference,
-  }

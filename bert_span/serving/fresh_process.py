@@ -1,7 +1,7 @@
-"""Asks a SavedModel in a process that knows nothing but TensorFlow.
+"""Asks a SavedModel in a process that imports TensorFlow and its ops only.
 
-A program of its own, run by its path: what it imports is all that a server
-has. It reads a request file and writes a reply file, both JSON:
+verification.py runs it as a script, with a request file and a reply file in
+JSON:
 
   request: {"saved_model": DIR, "batches": [{"question": [..], ..}, ..]}
   reply: {"answers": [{"answer": [..], ..}, ..], "ops": [..],
@@ -26,10 +26,14 @@ def main(request_path, reply_path):
   custom_ops = [op for op in ops if op_def_registry.get(op) is None]
   import tensorflow_text  # noqa: F401 -- registers its ops
 
-  answer = tf.saved_model.load(request["saved_model"]).signatures[
-    "serving_default"
-  ]
-  answers = [_answers(answer, batch) for batch in request["batches"]]
+  model = tf.saved_model.load(request["saved_model"])
+  serve = model.signatures["serving_default"]
+  answers = []
+  for batch in request["batches"]:
+    columns = serve(**{n: tf.constant(x, tf.string) for n, x in batch.items()})
+    answers.append(
+      {name: _decoded(x.numpy().tolist()) for name, x in columns.items()}
+    )
   reply = {"answers": answers, "ops": ops, "custom_ops": custom_ops}
   with open(reply_path, "w", encoding="utf-8") as file:
     json.dump(reply, file)
@@ -37,9 +41,8 @@ def main(request_path, reply_path):
 
 def _ops(path):
   """Names of all ops in the graph and its functions, sorted."""
-  saved_model = saved_model_pb2.SavedModel()
   with open(path, "rb") as file:
-    saved_model.ParseFromString(file.read())
+    saved_model = saved_model_pb2.SavedModel.FromString(file.read())
   ops = set()
   for meta_graph in saved_model.meta_graphs:
     graph = meta_graph.graph_def
@@ -50,22 +53,10 @@ def _ops(path):
   return sorted(ops)
 
 
-def _answers(answer, batch):
-  """The columns of a batch's answers, as lists."""
-  columns = answer(
-    **{name: tf.constant(texts, tf.string) for name, texts in batch.items()}
-  )
-  return {name: _as_lists(values) for name, values in columns.items()}
-
-
-def _as_lists(values):
-  if values.dtype != tf.string:
-    return values.numpy().tolist()
-  flat = [text.decode("utf-8") for text in tf.reshape(values, [-1]).numpy()]
-  if values.shape.rank == 1:
-    return flat
-  width = values.shape[1]
-  return [flat[i : i + width] for i in range(0, len(flat), width)]
+def _decoded(value):
+  if isinstance(value, list):
+    return [_decoded(entry) for entry in value]
+  return value.decode("utf-8") if isinstance(value, bytes) else value
 
 
 if __name__ == "__main__":

@@ -1,94 +1,142 @@
 """The card of an exported model: what it is, and what a server needs."""
 
+import dataclasses
+import importlib.metadata
 import json
 import os
 
 import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
 
-from bert_span.serving import signature_guide
+import bert_span
+from bert_span.serving import signatures
 from bert_span.serving.version_folder import EXTRA_FOLDER
 from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_text_atomically,
 )
+from bert_span.storage.files import read_bytes, read_json
 
-JSON_FILE = "model_card.json"
-TEXT_FILE = "README.md"
-_SCORES_FILE = "eval_results.json"
-_OPTIONS_FILE = "training_options.json"
-_FLAGS_FILE = "run.flags"
-_MODEL_DIRECTORY = "model"  # run_squad's, within its --output_dir
+_PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
+_MODEL_DIRECTORY = "model"  # run_squad's, in its --output_dir
+_EXAMPLE = "serialized tf.Example with the bytes features question and context"
+_INPUTS = {
+  signatures.SERVING_DEFAULT: {
+    "question": "the question; without a WordPiece it gets no answer",
+    "context": "the passage, of any length; bytes that are not UTF-8 count as "
+    "U+FFFD, one character",
+  },
+  signatures.LOGITS: {
+    "input_ids": "vocabulary ids: [CLS] question [SEP] window [SEP]",
+    "input_mask": "1 for WordPieces, 0 for padding",
+    "segment_ids": "0 up to the first [SEP], 1 after it",
+  },
+  signatures.EXAMPLES: {"examples": _EXAMPLE},
+  signatures.CLASSIFY: {"inputs": _EXAMPLE},
+}
+
+
+def make_model_card(directory, name, extractor, steps, dtype, verified, source):
+  """The card as a dict of JSON values, see `export_saved_model`."""
+  backbone = extractor.model.backbone
+  preprocessor = extractor.preprocessor
+  return {
+    "name": name,
+    "signatures": signatures_of(directory, extractor.head.served),
+    "options": {
+      "head": extractor.head.name,
+      **dataclasses.asdict(extractor.window_options),
+      **dataclasses.asdict(extractor.decoder_options),
+      **dataclasses.asdict(steps),
+      "do_lower_case": preprocessor.tokenizer.do_lower_case,
+      "fixed_length": preprocessor.sliding_windows.pad_to_max,
+      "dtype": dtype,
+    },
+    "encoder": {
+      "layers": backbone.num_layers,
+      "heads": backbone.num_heads,
+      "hidden": backbone.hidden_dim,
+      "vocabulary": backbone.vocabulary_size,
+      "parameters": backbone.count_params(),
+    },
+    "training": training_run(source) if source else {},
+    "versions": {
+      "bert_span": bert_span.__version__,
+      **{package: importlib.metadata.version(package) for package in _PACKAGES},
+    },
+    "verification": {
+      "questions compared with the model": verified.num_questions,
+      "answers that differed": 0,
+      "largest difference of a score": verified.largest_difference,
+    },
+    "text_ops": list(verified.text_ops),
+    "ops": list(verified.ops),
+  }
 
 
 def training_run(model):
-  """What stands beside a trained model about its training.
+  """The contents of the files about a model's training, a dict.
 
   Args:
-    model: model directory; where it is run_squad's output_dir/model, the files
-      in output_dir count as well.
-
-  Returns:
-    Dict with what is there of "metadata" (KerasHub's, in the model), "options"
-    (training_options.json), "flags" (lines of run.flags) and "scores"
-    (eval_results.json).
+    model: model directory; if it is run_squad's output_dir/model, files in
+      output_dir count as well.
   """
-  beside = [model]
-  # A folder of another name may stand among strangers.
+  folders = [model]
   if os.path.basename(os.path.normpath(model)) == _MODEL_DIRECTORY:
-    beside.append(os.path.dirname(os.path.abspath(model)))
-  run = {
-    "metadata": _read_json([model], "metadata.json"),
-    "options": _read_json(beside, _OPTIONS_FILE),
-    "flags": (_read(beside, _FLAGS_FILE) or "").splitlines(),
-    "scores": _read_json(beside, _SCORES_FILE),
+    folders.append(os.path.dirname(os.path.abspath(model)))
+  names = {
+    "metadata": "metadata.json",
+    "options": "training_options.json",
+    "flags": "run.flags",
+    "scores": "eval_results.json",
   }
-  return {name: value for name, value in run.items() if value}
+  run = {}
+  for key, name in names.items():
+    paths = [os.path.join(folder, name) for folder in folders]
+    path = next(filter(tf.io.gfile.exists, paths), None)
+    if path and name.endswith(".json"):
+      run[key] = read_json(path)
+    elif path:
+      run[key] = read_bytes(path).decode("utf-8").splitlines()
+  return run
 
 
-def signatures_of(directory, output_guide):
-  """The signatures of a SavedModel as TensorFlow Serving sees them.
-
-  Args:
-    directory: of the SavedModel.
-    output_guide: descriptions of its outputs, see signature_guide.py.
+def signatures_of(directory, served):
+  """The signatures of a SavedModel, described by `ServedAnswers` of its head.
 
   Returns:
     Dict of name to dict of method, inputs and outputs; each of these a dict of
     name to dict of dtype, shape (-1: any) and description.
   """
-  from tensorflow.core.protobuf import saved_model_pb2
-
-  saved_model = saved_model_pb2.SavedModel()
+  outputs = {
+    signatures.SERVING_DEFAULT: served.guide,
+    signatures.LOGITS: served.logits_guide,
+    signatures.EXAMPLES: served.guide,
+    signatures.CLASSIFY: served.classes_guide,
+  }
   with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
-    saved_model.ParseFromString(file.read())
+    saved_model = saved_model_pb2.SavedModel.FromString(file.read())
   (meta_graph,) = saved_model.meta_graphs
   return {
     name: {
       "method": signature.method_name,
-      "inputs": _tensors(signature.inputs, signature_guide.INPUTS[name]),
-      "outputs": _tensors(signature.outputs, output_guide[name]),
+      "inputs": _tensors(signature.inputs, _INPUTS[name]),
+      "outputs": _tensors(signature.outputs, outputs[name]),
     }
     for name, signature in sorted(meta_graph.signature_def.items())
-    if name in signature_guide.INPUTS
+    if name in _INPUTS
   }
 
 
 def write_model_card(directory, card):
-  """Writes README.md and model_card.json into assets.extra.
-
-  Args:
-    directory: of the SavedModel.
-    card: dict of name, signatures (see `signatures_of`), options, encoder,
-      (see `training_run`), versions, text_ops, ops, verification.
-  """
+  """Writes README.md and model_card.json into a SavedModel's assets.extra."""
   folder = os.path.join(directory, EXTRA_FOLDER)
   os.makedirs(folder, exist_ok=True)
-  write_json_atomically(os.path.join(folder, JSON_FILE), card)
-  write_text_atomically(os.path.join(folder, TEXT_FILE), _text(card))
+  write_json_atomically(os.path.join(folder, "model_card.json"), card)
+  write_text_atomically(os.path.join(folder, "README.md"), _markdown(card))
 
 
 def _tensors(tensors, descriptions):
-  """Dict of a signature's tensors, in the order of their descriptions."""
   return {
     name: {
       "dtype": tf.as_dtype(tensors[name].dtype).name,
@@ -99,61 +147,38 @@ def _tensors(tensors, descriptions):
   }
 
 
-def _text(card):
-  """The card as Markdown."""
+def _markdown(card):
   parts = [
     f"# {card['name']}",
-    "BERT span extraction, exported by bert_span for TensorFlow Serving: a "
-    "question and a passage go in, the characters of the answer, one span or "
-    f"several by the head (here {card['options']['head']}), come out.",
+    "BERT span extraction, exported by bert_span for TensorFlow Serving. It "
+    "takes a question and a passage and gives the characters of the answer: "
+    "one span, or several with a bio head (here: "
+    f"{card['options']['head']}).",
     "## What the server must have",
-    "Beside TensorFlow's own ops the graph needs these of tensorflow-text: "
+    "Besides TensorFlow's own ops the graph needs these of tensorflow-text: "
     f"{', '.join(card['text_ops'])}. In Python, import tensorflow_text before "
     "the model is loaded.",
-    *(_signature_text(*item) for item in card["signatures"].items()),
-    "## Options",
-    _table(["option", "value"], card["options"].items()),
-    "## Encoder",
-    _table(["", ""], card["encoder"].items()),
-    "## Training",
-    _training_text(card["training"]),
-    "## Versions",
-    _table(["package", "version"], card["versions"].items()),
-    "## Verification",
-    _table(["", ""], card["verification"].items()),
-    "## Ops",
-    ", ".join(card["ops"]),
   ]
-  return "\n\n".join(parts) + "\n"
-
-
-def _signature_text(name, signature):
-  tables = [
-    _table(
-      [title, "type", "shape", ""],
-      [
-        (key, tensor["dtype"], tensor["shape"], tensor["description"])
-        for key, tensor in signature[title].items()
-      ],
-    )
-    for title in ("inputs", "outputs")
-  ]
-  return "\n\n".join(
-    [f"## Signature {name}", f"Method {signature['method']}.", *tables]
-  )
-
-
-def _training_text(training):
-  if not training:
-    return "Nothing is known: no file about it stands beside the model."
-  parts = []
-  for name, values in training.items():
-    parts.append(f"### {name}")
+  for name, signature in card["signatures"].items():
+    parts += [f"## Signature {name}", f"Method {signature['method']}."]
+    for title in ("inputs", "outputs"):
+      rows = [(key, *t.values()) for key, t in signature[title].items()]
+      parts.append(_table([title, "type", "shape", ""], rows))
+  for title in ("options", "encoder"):
+    parts += [f"## {title.capitalize()}", _table(["", ""], card[title].items())]
+  parts.append("## Training")
+  for name, values in card["training"].items():
     if isinstance(values, dict):
-      parts.append(_table(["", ""], values.items()))
+      text = _table(["", ""], values.items())
     else:
-      parts.append("\n".join(f"    {line}" for line in values))
-  return "\n\n".join(parts)
+      text = "\n".join(f"    {line}" for line in values)
+    parts += [f"### {name}", text]
+  if not card["training"]:
+    parts.append("Unknown: there is no file about it beside the model.")
+  for title in ("versions", "verification"):
+    parts += [f"## {title.capitalize()}", _table(["", ""], card[title].items())]
+  parts += ["## Ops", ", ".join(card["ops"])]
+  return "\n\n".join(parts) + "\n"
 
 
 def _table(titles, rows):
@@ -167,25 +192,3 @@ def _table(titles, rows):
 def _cell(value):
   text = value if isinstance(value, str) else json.dumps(value)
   return text.replace("|", "\\|").replace("\n", " ")
-
-
-def _read_json(folders, name):
-  text = _read(folders, name)
-  if text is None:
-    return None
-  try:
-    return json.loads(text)
-  except ValueError as error:
-    raise ValueError(
-      f"{name} beside the model is not JSON: {error}. Remove it or restore it."
-    ) from error
-
-
-def _read(folders, name):
-  """The text of a file in the first folder that has it, or None."""
-  for folder in folders:
-    path = os.path.join(folder, name)
-    if tf.io.gfile.exists(path):
-      with tf.io.gfile.GFile(path) as file:
-        return file.read()
-  return None

@@ -1,8 +1,6 @@
-"""The signatures that a SavedModel is served by."""
+"""The signatures of a served model."""
 
 import tensorflow as tf
-
-from bert_span.serving.byte_offsets import byte_offsets
 
 SERVING_DEFAULT = "serving_default"
 LOGITS = "logits"
@@ -19,20 +17,10 @@ class ServedModel(tf.Module):
   A served answer is the extractor's, with one exception: a question without a
   single WordPiece gets no answer here.
 
-  What it answers, `ServedAnswers.guide` of the head says: columns [batch] or
-  [batch, n], scores in float32. Of a span head n is n_best_size, and one more
-  with version_2_with_negative; of a B/I/O head the largest span_count of the
-  batch, and 1 at least. Padding is "", 0 and False.
-
-  Example:
-
-  ```python
-  served = ServedModel(extractor)
-  answers = served.functions["serving_default"](
-    tf.constant(["Who came?"]), tf.constant(["John Smith came."])
-  )
-  answers["answer"]  # string [1]
-  ```
+  `ServedAnswers.guide` of the head describes the outputs: columns [batch] or
+  [batch, n], scores in float32. With a span head n is n_best_size, and one
+  more with version_2_with_negative; with a B/I/O head it is the largest
+  span_count of the batch, and at least 1. Padding is "", 0 and False.
 
   Args:
     extractor: `SpanExtractor`.
@@ -40,7 +28,7 @@ class ServedModel(tf.Module):
 
   Attributes:
     model: the `InferenceModel`, which holds all variables.
-    functions: dict of the names of signatures to a tf.function of each.
+    functions: dict of signature to tf.function.
   """
 
   def __init__(self, extractor, steps=None):
@@ -53,51 +41,81 @@ class ServedModel(tf.Module):
       )
     head = extractor.head
     graph = extractor.make_graph(steps)
-    answer = _answer_function(graph, head, extractor.decoder_options)
+    options = extractor.decoder_options
+
+    @tf.function(input_signature=[_STRINGS, _STRINGS], autograph=False)
+    def answer(question, context):
+      most = tf.constant(graph.steps.max_windows_per_step)
+      columns = graph.columns(question, context, most, answer_blank=False)
+      return _with_bytes(head.served.columns(options, columns), context)
+
+    @tf.function(input_signature=[_ROWS] * 3, autograph=False)
+    def logits(input_ids, input_mask, segment_ids):
+      values = graph.encode(input_ids, input_mask, segment_ids)
+      return dict(zip(head.logits, values, strict=True))
+
+    @tf.function(input_signature=[_STRINGS], autograph=False)
+    def answer_examples(examples):
+      return answer(*_parsed(examples))
+
+    @tf.function(input_signature=[_STRINGS], autograph=False)
+    def classify(inputs):
+      classes, scores = head.served.classes(answer(*_parsed(inputs)))
+      # The names that TensorFlow Serving's classification service looks for.
+      return {"classes": classes, "scores": scores}
+
     self.model = graph.model
     self.functions = {
       SERVING_DEFAULT: answer,
-      LOGITS: _logits_function(graph.encode, tuple(head.logits)),
-      EXAMPLES: _examples_function(answer),
-      CLASSIFY: _classify_function(answer, head.served.classes),
+      LOGITS: logits,
+      EXAMPLES: answer_examples,
+      CLASSIFY: classify,
     }
 
 
-def _answer_function(graph, head, options):
-  @tf.function(input_signature=[_STRINGS, _STRINGS], autograph=False)
-  def answer(question, context):
-    most = tf.constant(graph.steps.max_windows_per_step)
-    columns = graph.columns(question, context, most, answer_blank=False)
-    return _with_bytes(head.served.columns(options, columns), context)
+def byte_offsets(texts, char_offsets):
+  r"""Turns offsets in characters into offsets in bytes.
 
-  return answer
+  They are offsets into the bytes as received, even if these are not UTF-8:
+  what decodes to one U+FFFD is one character.
+
+      text            h  é      l  \xff  o
+      characters      0  1      2  3     4  5
+      bytes           0  1      3  4     5  6
+
+  Args:
+    texts: string [batch].
+    char_offsets: list of int32 [batch] or [batch, n].
+
+  Returns:
+    List of int32 tensors of the same shapes.
+  """
+  _, starts = tf.strings.unicode_decode_with_offsets(texts, "UTF-8")
+  ends = tf.cast(tf.strings.length(texts), tf.int64)
+  # ragged int64 [batch, characters + 1]
+  table = tf.concat([starts, ends[:, tf.newaxis]], axis=1)
+  rows = table.row_starts()  # [batch]
+  found = []
+  for offsets in char_offsets:
+    row = rows if offsets.shape.rank == 1 else rows[:, tf.newaxis]
+    at = row + tf.cast(offsets, tf.int64)
+    found.append(tf.cast(tf.gather(table.flat_values, at), tf.int32))
+  return found
 
 
-def _logits_function(encode, names):
-  @tf.function(input_signature=[_ROWS] * 3, autograph=False)
-  def logits(input_ids, input_mask, segment_ids):
-    values = encode(input_ids, input_mask, segment_ids)
-    return dict(zip(names, values, strict=True))
-
-  return logits
-
-
-def _examples_function(answer):
-  @tf.function(input_signature=[_STRINGS], autograph=False)
-  def answer_examples(examples):
-    return answer(*_parsed(examples))
-
-  return answer_examples
-
-
-def _classify_function(answer, classes_of):
-  @tf.function(input_signature=[_STRINGS], autograph=False)
-  def classify(inputs):
-    classes, scores = classes_of(answer(*_parsed(inputs)))
-    # The names that TensorFlow Serving's classification service looks for.
-    return {"classes": classes, "scores": scores}
-
-  return classify
+def _with_bytes(columns, contexts):
+  """A head's columns with byte offsets, under their served types and shapes."""
+  names = [n for n in columns if n.endswith(("char_start", "char_end"))]
+  in_bytes = byte_offsets(contexts, [columns[name] for name in names])
+  served = dict(columns)
+  for name, values in zip(names, in_bytes, strict=True):
+    served[name.replace("char", "byte")] = values
+  for name, values in served.items():
+    if values.dtype == tf.float64:  # The decoder's; float32 suffices for users.
+      values = tf.cast(values, tf.float32)
+    # The batch is free, even where the decoder's ops would fix it.
+    served[name] = tf.ensure_shape(values, [None, *values.shape[1:]])
+  return served
 
 
 def _parsed(examples):
@@ -107,31 +125,3 @@ def _parsed(examples):
     examples, {"question": feature, "context": feature}
   )
   return parsed["question"], parsed["context"]
-
-
-def _with_bytes(columns, contexts):
-  """A head's columns with byte offsets, under their served types and shapes."""
-  served = {**columns, **_byte_columns(columns, contexts)}
-  for name, values in served.items():
-    if values.dtype == tf.float64:  # The decoder's; a sum fits float32.
-      values = tf.cast(values, tf.float32)
-    # The batch is free, whatever the decoder's ops could tell of it.
-    served[name] = tf.ensure_shape(values, [None, *values.shape[1:]])
-  return served
-
-
-def _byte_columns(columns, contexts):
-  """The columns of characters once more, in bytes."""
-  names = [n for n in columns if n.endswith(("char_start", "char_end"))]
-  places = [columns[name] for name in names]
-  tables = [x if x.shape.rank == 2 else x[:, tf.newaxis] for x in places]
-  widths = [tf.shape(table)[1] for table in tables]
-  in_bytes = tf.split(
-    byte_offsets(contexts, tf.concat(tables, axis=1)), widths, axis=1
-  )
-  return {
-    name.replace("char", "byte"): tf.ensure_shape(
-      tf.reshape(values, tf.shape(place)), place.shape
-    )
-    for name, place, values in zip(names, places, in_bytes, strict=True)
-  }

@@ -1,4 +1,4 @@
-"""Proves that a written SavedModel gives the answers of the Python path."""
+"""Proves that a written SavedModel gives the answers of the extractor."""
 
 import dataclasses
 import json
@@ -12,54 +12,41 @@ import tempfile
 import numpy as np
 
 from bert_span.serving import fresh_process
+from bert_span.serving.client.served_answer import rows_of_columns
 from bert_span.storage.utf8 import encodable
 
 # Ops of tensorflow-text that the graph may have. TensorFlow Serving links that
 # package's library of ops (ops_lib in tensorflow_serving/model_servers/BUILD).
-# Of the younger ops some releases lack some; both of these it has long had.
+# Some releases lack some of the younger ops; these two are old enough.
 TEXT_OPS = ("FastWordpieceTokenizeWithOffsets", "NormalizeUTF8")
 # TensorFlow's own, but a server has no Python to run them with.
 _PYTHON_OPS = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
-
 _SHOWN = 5  # differences
 
 
 @dataclasses.dataclass(frozen=True)
 class Verification:
-  """What a verification found; all answers were equal.
-
-  Attributes:
-    num_questions: questions that were asked.
-    largest_difference: of a score or a probability; of one above 1, in units
-      of it.
-    ops: names of all ops in the graph.
-    text_ops: those of tensorflow-text.
-  """
+  """What a verification found; all answers were equal."""
 
   num_questions: int
-  largest_difference: float
-  ops: tuple[str, ...]
-  text_ops: tuple[str, ...]
+  largest_difference: float  # of a score or a probability; relative above 1
+  ops: tuple[str, ...]  # of the graph
+  text_ops: tuple[str, ...]  # those of tensorflow-text
 
 
 def verify(saved_model, batches, expected_rows, tolerance):
   """Asks a SavedModel in a fresh process and compares with predictions.
 
-  The process imports tensorflow and tensorflow_text only. Texts, places,
-  counts and truth values must be equal; scores, probabilities and null odds
-  may differ by the tolerance, those above 1 by the tolerance times as much:
-  the null odds of a B/I/O head are a sum over a whole passage, and float32
-  holds some 7 digits.
+  The process imports tensorflow and tensorflow_text only. Texts, offsets,
+  counts and truth values must be equal. Scores, probabilities and null odds
+  may differ by the tolerance, relative for those above 1: the null odds of a
+  B/I/O head are a sum over a whole passage, and float32 holds some 7 digits.
 
   Args:
     saved_model: directory of the SavedModel.
     batches: list of lists of `SquadExample`; each question has a WordPiece.
-    expected_rows: list of `ServedAnswers.expected_row`, of all these examples
-      in their order.
+    expected_rows: `ServedAnswers.expected_row` of each of these examples.
     tolerance: largest difference between scores up to 1.
-
-  Returns:
-    `Verification`.
 
   Raises:
     ValueError: an answer differs, or the graph has an op that TensorFlow
@@ -68,21 +55,22 @@ def verify(saved_model, batches, expected_rows, tolerance):
   """
   reply = _ask(saved_model, [_inputs(batch) for batch in batches])
   check_ops(reply["ops"], reply["custom_ops"])
-  answers = [row for columns in reply["answers"] for row in _rows(columns)]
+  answers = [
+    a for columns in reply["answers"] for a in rows_of_columns(columns)
+  ]
   examples = [example for batch in batches for example in batch]
-  refused, largest = [], 0.0
+  wrong, largest = [], 0.0
   for example, expected, answer in zip(
     examples, expected_rows, answers, strict=True
   ):
     differing, difference = _compared(expected, answer, tolerance)
     if differing:
-      refused.append(f"question {example.qas_id}: {'; '.join(differing)}")
+      wrong.append(f"question {example.qas_id}: {'; '.join(differing)}")
     largest = max(largest, difference)
-  if refused:
+  if wrong:
     raise ValueError(
-      f"{len(refused)} of {len(answers)} answers of the SavedModel differ "
-      "from those of the model, so it is not published. "
-      + ". ".join(refused[:_SHOWN])
+      f"{len(wrong)} of {len(answers)} answers of the SavedModel differ from "
+      f"those of the model, so it is not published. {'. '.join(wrong[:_SHOWN])}"
     )
   return Verification(
     len(answers), largest, tuple(reply["ops"]), tuple(reply["custom_ops"])
@@ -90,22 +78,14 @@ def verify(saved_model, batches, expected_rows, tolerance):
 
 
 def check_ops(ops, custom_ops):
-  """Refuses ops that TensorFlow Serving's binaries do not have.
-
-  Args:
-    ops: names of the graph's ops.
-    custom_ops: those of them that are not TensorFlow's own.
-
-  Raises:
-    ValueError: there is such an op.
-  """
+  """Refuses ops that TensorFlow Serving's binaries do not have."""
   unknown = sorted(set(custom_ops) - set(TEXT_OPS))
   unknown += [op for op in ops if op in _PYTHON_OPS]
   if unknown:
     raise ValueError(
       f"The graph has the ops {', '.join(unknown)}, which TensorFlow Serving "
-      f"does not have. Beside TensorFlow's own only {', '.join(TEXT_OPS)} may "
-      "be in it."
+      f"does not have. Besides TensorFlow's own, only {', '.join(TEXT_OPS)} "
+      "may be in it."
     )
 
 
@@ -117,7 +97,8 @@ def _ask(saved_model, batches):
     request = {"saved_model": os.path.abspath(saved_model), "batches": batches}
     with open(request_path, "w", encoding="utf-8") as file:
       json.dump(request, file)
-    # A script's own folder is searched for modules: let it be this one.
+    # Python searches a script's folder for modules: copied here, the script
+    # does not see ours.
     script = shutil.copy(fresh_process.__file__, folder)
     done = subprocess.run(
       [sys.executable, script, request_path, reply_path],
@@ -143,25 +124,13 @@ def _inputs(examples):
   }
 
 
-def _rows(columns):
-  """Columns of a batch as one dict for each question."""
-  names = list(columns)
-  for values in zip(*columns.values(), strict=True):
-    yield dict(zip(names, values, strict=True))
-
-
 def _compared(expected, answer, tolerance):
-  """What differs between the expected row and the answer.
-
-  Returns:
-    List of the columns that do, each in words; and the largest difference of a
-    score, see `Verification`.
-  """
+  """The differences in words, and the largest difference of a score."""
   differing, largest = [], 0.0
   for name, value in expected.items():
     wanted = value if isinstance(value, list) else [value]
     given = answer[name] if isinstance(value, list) else [answer[name]]
-    given = given[: len(wanted)]  # behind them stands padding
+    given = given[: len(wanted)]  # padding follows
     if wanted and isinstance(wanted[0], float):
       difference = _largest_difference(wanted, given)
       is_equal = difference <= tolerance  # False for NaN

@@ -1,8 +1,8 @@
 """Writes a ServedModel as one version of a served model, whole or not at all.
 
-TensorFlow Serving watches a folder and loads whatever subfolder has a number
-for a name. So a version is written and checked under a name that is none, and
-only then renamed:
+TensorFlow Serving watches a folder and loads every subfolder that has a number
+for a name. So a version is written and checked under another name, and only
+then renamed:
 
     BASE/.unfinished.3f2a...tmp   while it is written and checked
     BASE/7                        a version
@@ -11,6 +11,7 @@ only then renamed:
 import contextlib
 import os
 import tempfile
+import types
 
 import tensorflow as tf
 
@@ -18,39 +19,9 @@ from bert_span.serving.signatures import CLASSIFY
 from bert_span.storage.atomic_file import unfinished_directory
 from bert_span.storage.files import is_remote
 
-VOCABULARY_FILE = "vocab.txt"
 EXTRA_FOLDER = "assets.extra"
-_UNFINISHED = ".unfinished"
 # TensorFlow Serving keeps versions in 64 bits.
 _MAX_VERSION = 2**63 - 1
-
-
-def write_saved_model(served, vocabulary, directory):
-  """Writes graph, variables and vocabulary.
-
-  Args:
-    served: a `ServedModel`.
-    vocabulary: list of its tokens; it becomes the asset vocab.txt, for
-      clients of the signature "logits".
-    directory: made if it does not exist.
-  """
-  with tempfile.TemporaryDirectory() as folder:
-    path = os.path.join(folder, VOCABULARY_FILE)
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-      file.writelines(f"{token}\n" for token in vocabulary)
-    served.vocabulary = tf.saved_model.Asset(path)
-    # A plain dict: tf.Module has made a tracked one of it.
-    signatures = dict(served.functions)
-    tf.saved_model.save(served, directory, signatures=signatures)
-  # tf.saved_model.save knows one method only, predict.
-  updater = tf.compat.v1.saved_model.signature_def_utils.MethodNameUpdater(
-    directory
-  )
-  updater.replace_method_name(
-    signature_key=CLASSIFY,
-    method_name=tf.saved_model.CLASSIFY_METHOD_NAME,
-  )
-  updater.save(directory)
 
 
 @contextlib.contextmanager
@@ -62,49 +33,36 @@ def new_version(base, version=None):
     version: int; None takes the next one, 1 + the highest there is.
 
   Yields:
-    `UnfinishedVersion`.
+    An object with the attributes directory, to write to, and path, the
+    version's path once the block has ended.
 
   Raises:
-    ValueError: the version exists, or `base` is not local.
+    ValueError: the version exists or is invalid, or `base` is not local.
   """
-  base = os.path.realpath(_local(base))
   check_version(base, version)
+  base = os.path.realpath(base)
   os.makedirs(base, exist_ok=True)
+  target = types.SimpleNamespace(directory=None, path=None)
 
   def publish(unfinished):
     target.path = _publish(unfinished, base, version)
 
-  with unfinished_directory(os.path.join(base, _UNFINISHED), publish) as path:
-    target = UnfinishedVersion(path)
+  with unfinished_directory(os.path.join(base, ".unfinished"), publish) as path:
+    target.directory = path
     yield target
 
 
-class UnfinishedVersion:
-  """A version that is being written.
-
-  Attributes:
-    directory: where to write it.
-    path: where it stands once it is finished, else None.
-  """
-
-  def __init__(self, directory):
-    self.directory = directory
-    self.path = None
-
-
 def check_version(base, version=None):
-  """Refuses a version that there is already.
-
-  Args:
-    base: local folder of all versions of the model.
-    version: int; None for the next one, which is always free.
-
-  Raises:
-    ValueError: the version exists or is no version, or `base` is not local.
-  """
-  base = _local(base)
+  """Refuses what `new_version` refuses."""
+  base = os.fspath(base)
+  if is_remote(base):
+    raise ValueError(
+      f"{base}: a folder on a remote file system cannot be renamed in one "
+      "step, and a server would see half a model. Export to a local folder "
+      "and copy the finished version."
+    )
   if os.path.lexists(base) and not os.path.isdir(base):
-    raise ValueError(f"{base} is no folder. Name a folder, or a new one.")
+    raise ValueError(f"{base} is not a folder. Name a folder, or a new one.")
   if version is None:
     return
   if not 1 <= version <= _MAX_VERSION:
@@ -113,24 +71,37 @@ def check_version(base, version=None):
     )
   if version in _versions(base):
     raise ValueError(
-      f"{base} has a version {version} already, and a server may be reading "
+      f"{base} already has a version {version}, and a server may be reading "
       "it. Give another --version, or leave the flag out for the next one."
     )
 
 
-def _local(base):
-  base = os.fspath(base)
-  if is_remote(base):
-    raise ValueError(
-      f"{base}: on a remote file system a folder cannot be renamed in one "
-      "step, and a server would see half a model. Export to a local folder "
-      "and copy the finished version."
-    )
-  return base
+def write_saved_model(served, vocabulary, directory):
+  """Writes a `ServedModel`, with its vocabulary as the asset vocab.txt.
+
+  Clients of the signature "logits" need the vocabulary, a list of tokens.
+  """
+  with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "vocab.txt")
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+      file.writelines(f"{token}\n" for token in vocabulary)
+    served.vocabulary = tf.saved_model.Asset(path)
+    # dict: tf.Module has replaced the attribute by a tracked one.
+    signatures = dict(served.functions)
+    tf.saved_model.save(served, directory, signatures=signatures)
+  # tf.saved_model.save gives every signature the method predict.
+  updater = tf.compat.v1.saved_model.signature_def_utils.MethodNameUpdater(
+    directory
+  )
+  updater.replace_method_name(
+    signature_key=CLASSIFY,
+    method_name=tf.saved_model.CLASSIFY_METHOD_NAME,
+  )
+  updater.save(directory)
 
 
 def _versions(base):
-  """The numbers that entries of the folder have for names, as a set."""
+  """The versions in a folder, a set of int."""
   if not os.path.isdir(base):
     return set()
   names = [name for name in os.listdir(base) if name.isascii()]
@@ -139,16 +110,14 @@ def _versions(base):
 
 def _publish(unfinished, base, version):
   """Renames a finished folder to its version, and returns the path."""
-  number = version
   while True:
-    if version is None:
-      number = 1 + max(_versions(base), default=0)
+    number = version or 1 + max(_versions(base), default=0)
     path = os.path.join(base, str(number))
     try:
-      # Fails where another export was faster: a version is never empty.
+      # Fails if another export was faster: a version is never empty.
       os.rename(unfinished, path)
       return path
     except OSError:
-      if not os.path.isdir(path) or version is not None:
+      if version or not os.path.isdir(path):
         check_version(base, version)
         raise

@@ -1,4 +1,4 @@
-"""What a run of many shards was begun with."""
+"""The options that a run of many shards was started with."""
 
 import json
 
@@ -9,18 +9,12 @@ from bert_span.beam import job_record
 
 def test_a_run_goes_on_with_the_options_of_its_start_only(tmp_path):
   out = str(tmp_path / "out")
-  job_record.begin_or_continue(out, {"num_shards": 4})
-  job_record.begin_or_continue(out, {"num_shards": 4})
+  job_record.start_or_continue(out, {"num_shards": 4, "copies": (1, 2)})
+  job_record.start_or_continue(out, {"num_shards": 4, "copies": (1, 2)})
   with pytest.raises(ValueError, match="num_shards was 4, is now 5"):
-    job_record.begin_or_continue(out, {"num_shards": 5})
-  path = tmp_path / "out" / job_record.JOB_FILE
-  assert json.loads(path.read_text()) == {"num_shards": 4}
-
-
-def test_inputs_are_told_apart_by_size(tmp_path):
-  path = tmp_path / "a.jsonl"
-  path.write_text("12345")
-  assert job_record.input_options([str(path)]) == {str(path): 5}
+    job_record.start_or_continue(out, {"num_shards": 5, "copies": (1, 2)})
+  path = tmp_path / "out" / "job.json"
+  assert json.loads(path.read_text()) == {"num_shards": 4, "copies": [1, 2]}
 
 
 def test_a_folder_is_told_apart_by_names_and_contents(tmp_path):
@@ -34,11 +28,3 @@ def test_a_folder_is_told_apart_by_names_and_contents(tmp_path):
   (tmp_path / "variables" / "a").rename(tmp_path / "variables" / "b")
   renamed = job_record.folder_sha256(str(tmp_path))
   assert len({before, changed, renamed}) == 3
-
-
-def test_long_lists_are_kept_as_a_digest():
-  values = job_record.as_json({"vocabulary": ("a",) * 500, "copies": (1, 2)})
-  assert values["copies"] == [1, 2]
-  assert len(values["vocabulary"]) == 64
-  other = job_record.as_json({"vocabulary": ("b",) * 500})
-  assert other["vocabulary"] != values["vocabulary"]

@@ -1,7 +1,6 @@
 """Answers of a Beam pipeline: those of the extractor, each once."""
 
 import json
-import os
 
 import pytest
 from tiny_extractor import CONTEXT, tiny_extractor
@@ -45,8 +44,7 @@ def write_json_lines(path, examples, more=()):
 
 def run(files, shards, source, questions=()):
   """Runs a pipeline in this process; returns its counters."""
-  options = PipelineOptions(["--runner=FnApiRunner"])
-  pipeline = beam.Pipeline(options=options)
+  pipeline = beam.Pipeline(options=PipelineOptions(["--runner=FnApiRunner"]))
   prediction_pipeline.add_prediction_steps(
     pipeline, files, shards, source, questions
   )
@@ -68,27 +66,23 @@ def contents_of(directory):
   return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
-@pytest.fixture(scope="module", params=[SPAN_HEAD, BIO_HEAD])
-def model(request, tmp_path_factory):
-  """A model directory and its extractor."""
-  directory = tmp_path_factory.mktemp("model") / "model"
-  extractor = tiny_extractor(version_2=True, head=request.param)
-  extractor.save_to_preset(directory)
-  return str(directory), extractor
-
-
 @pytest.mark.large
-def test_answers_are_those_of_the_extractor(model, tmp_path):
-  directory, extractor = model
-  examples = examples_of(100)
+@pytest.mark.parametrize("is_exported", [False, True])
+@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
+def test_answers_are_those_of_the_extractor(head, is_exported, tmp_path):
+  directory, extractor = exported_model(head)
+  if not is_exported:
+    directory = str(tmp_path / "model")
+    extractor.save_to_preset(directory)
+  examples = examples_of(70)  # two batches
   files = [
-    write_json_lines(tmp_path / "a.jsonl", examples[:60]),
-    write_json_lines(tmp_path / "b.jsonl", examples[60:]),
+    write_json_lines(tmp_path / "a.jsonl", examples[:30]),
+    write_json_lines(tmp_path / "b.jsonl", examples[30:]),
   ]
   out = tmp_path / "out"
   numbers = run(files, AnswerShards(str(out), 5), AnswerSource(directory, 3))
   found = {row["id"]: row for row in rows_in(out)}
-  assert len(rows_in(out)) == len(found) == 100
+  assert len(rows_in(out)) == len(found) == 70
   for example, answer in zip(
     examples, extractor.predict(examples), strict=True
   ):
@@ -99,22 +93,9 @@ def test_answers_are_those_of_the_extractor(model, tmp_path):
       assert row[name] == expected[name]
     for name in ("score", "probability", "null_odds"):
       assert row[name] == pytest.approx(expected[name], abs=1e-4)
-  assert numbers["questions_written"] == numbers["records_read"] == 100
+  assert numbers["questions_written"] == numbers["records_read"] == 70
   assert numbers["shards_written"] == 5
   assert not list(out.glob("dead_letters-*"))
-
-
-@pytest.mark.large
-@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
-def test_a_saved_model_answers_alike(head, tmp_path):
-  directory, extractor = exported_model(head)
-  examples = examples_of(12)
-  file = write_json_lines(tmp_path / "a.jsonl", examples)
-  out = tmp_path / "out"
-  run([file], AnswerShards(str(out), 2), AnswerSource(directory))
-  found = {row["id"]: row["answer"] for row in rows_in(out)}
-  predictions = extractor.predict(examples)
-  assert found == {p.qas_id: p.text for p in predictions}
 
 
 @pytest.fixture(scope="module")
@@ -183,9 +164,10 @@ def test_a_worker_that_dies_loses_nothing_and_doubles_nothing(
 def test_a_question_that_the_model_fails_on_is_a_dead_letter(
   span_model, tmp_path, monkeypatch
 ):
-  load = answer_source.AnswerSource.load
+  load, loads = answer_source.AnswerSource.load, []
 
   def load_with_a_fault(source):
+    loads.append(source)
     answer_rows = load(source)
 
     def faulty(examples):
@@ -205,22 +187,7 @@ def test_a_question_that_the_model_fails_on_is_a_dead_letter(
   assert letter["id"] == "q7"
   assert letter["reason"] == "Answering failed: FloatingPointError: seven"
   assert json.loads(letter["content"])["question"] == _QUESTIONS[1]
-
-
-@pytest.mark.large
-def test_a_model_is_loaded_once_for_all_shards(
-  span_model, tmp_path, monkeypatch
-):
-  load, loads = answer_source.AnswerSource.load, []
-
-  def noted(source):
-    loads.append(os.getpid())
-    return load(source)
-
-  monkeypatch.setattr(answer_source.AnswerSource, "load", noted)
-  file = write_json_lines(tmp_path / "a.jsonl", examples_of(20))
-  run([file], AnswerShards(str(tmp_path / "out"), 6), span_model)
-  assert len(loads) == 1
+  assert len(loads) == 1  # for all shards
 
 
 @pytest.mark.large

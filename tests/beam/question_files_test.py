@@ -7,9 +7,9 @@ import tensorflow as tf
 
 from bert_span.beam.question_files import (
   BadRecord,
-  PlacedQuestion,
+  LocatedQuestion,
   QuestionFile,
-  RecordPlace,
+  RecordLocation,
   find_question_files,
   read_questions,
 )
@@ -40,7 +40,7 @@ def squad_of(rows):
 
 
 def write(path, rows):
-  """Writes rows in the form that the path's ending tells."""
+  """Writes rows in the format of the path's ending."""
   if path.suffix == ".jsonl":
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
   elif path.suffix == ".json":
@@ -62,11 +62,11 @@ def read(path, questions=()):
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "json", "tfrecord", "parquet"])
-def test_every_form_gives_the_same_questions(tmp_path, ending):
+def test_every_format_gives_the_same_questions(tmp_path, ending):
   path = tmp_path / f"questions.{ending}"
   write(path, _ROWS)
   found = read(path)
-  assert [record.place.number for record in found] == [1, 2]
+  assert [record.location.number for record in found] == [1, 2]
   assert [
     {
       "id": record.example.qas_id,
@@ -85,10 +85,10 @@ def test_a_passage_is_asked_each_question(tmp_path, ending):
   assert (one.example.qas_id, one.example.question) == ("p", "Who?")
   two = read(path, ["Who?", "When?"])
   assert [r.example.qas_id for r in two] == ["p#0", "p#1"]
-  assert [r.place.question for r in two] == [0, 1]
+  assert [r.location.question for r in two] == [0, 1]
 
 
-def test_bad_lines_are_told_with_their_place_and_the_others_are_read(tmp_path):
+def test_bad_lines_are_located_and_the_others_are_read(tmp_path):
   path = tmp_path / "a.jsonl"
   good = json.dumps({"id": 7, "question": "q", "context": "c"})
   lines = [
@@ -102,10 +102,10 @@ def test_bad_lines_are_told_with_their_place_and_the_others_are_read(tmp_path):
   ]
   path.write_bytes("\n".join(lines).encode() + b'\n{"id": "\xff"}\n')
   first, *bad = read(path)
-  assert isinstance(first, PlacedQuestion)
+  assert isinstance(first, LocatedQuestion)
   assert first.example.qas_id == "7"
   assert all(isinstance(record, BadRecord) for record in bad)
-  assert [record.place.number for record in bad] == [2, 4, 5, 6, 7, 8]
+  assert [record.location.number for record in bad] == [2, 4, 5, 6, 7, 8]
   expected = ("Not JSON", "'context' is missing", "'question' must be a string")
   for record, reason in zip(bad, expected, strict=False):
     assert reason in record.reason
@@ -155,7 +155,7 @@ def test_a_cut_off_record_file_is_read_up_to_there(tmp_path):
   path.write_bytes(path.read_bytes()[:-4])
   good, bad = read(path)
   assert good.example.qas_id == "a"
-  assert bad.place == RecordPlace(str(path), 2)
+  assert bad.location == RecordLocation(str(path), 2)
   assert "damaged from here on" in bad.reason
 
 
@@ -181,6 +181,6 @@ def test_what_is_not_there_or_not_known_is_refused(tmp_path):
   with pytest.raises(ValueError, match="No file matches"):
     find_question_files(f"{tmp_path}/*.jsonl")
   (tmp_path / "a.csv").touch()
-  with pytest.raises(ValueError, match=r"'\.csv' does not tell"):
+  with pytest.raises(ValueError, match=r"a\.csv"):
     find_question_files(f"{tmp_path}/a.csv")
-  assert find_question_files(f"{tmp_path}/a.csv", "jsonl")[0].form == "jsonl"
+  assert find_question_files(f"{tmp_path}/a.csv", "jsonl")[0].format == "jsonl"

@@ -4,8 +4,8 @@ import pytest
 
 from bert_span.beam.question_files import (
   BadRecord,
-  PlacedQuestion,
-  RecordPlace,
+  LocatedQuestion,
+  RecordLocation,
 )
 from bert_span.beam.shard_answers import answer_shard
 from bert_span.squad.example import SquadExample
@@ -13,7 +13,7 @@ from bert_span.squad.example import SquadExample
 
 def question(number, qas_id=None, context="c"):
   example = SquadExample(qas_id or f"q{number}", "Who?", context)
-  return PlacedQuestion(RecordPlace("a.jsonl", number), example)
+  return LocatedQuestion(RecordLocation("a.jsonl", number), example)
 
 
 def ids_in_order(calls=None, poison=(), broken=False):
@@ -57,13 +57,13 @@ def test_of_two_questions_with_an_id_the_first_is_answered():
   answered = answer_shard(records, ids_in_order())
   assert ids(answered) == ["x"]
   (letter,) = answered.dead_letters
-  assert letter.place.number == 2
+  assert letter.location.number == 2
   assert "record 1 of a.jsonl" in letter.reason
   assert "second" in letter.content
 
 
 def test_a_bad_record_is_a_dead_letter_as_it_came():
-  bad = BadRecord(RecordPlace("a.jsonl", 2), "No JSON.", "{")
+  bad = BadRecord(RecordLocation("a.jsonl", 2), "No JSON.", "{")
   answered = answer_shard([question(1), bad], ids_in_order())
   assert answered.dead_letters == [bad]
   assert ids(answered) == ["q1"]

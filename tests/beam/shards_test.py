@@ -4,29 +4,29 @@ import json
 
 from bert_span.beam.question_files import (
   BadRecord,
-  PlacedQuestion,
-  RecordPlace,
+  LocatedQuestion,
+  RecordLocation,
 )
 from bert_span.beam.shards import AnswerShards
 from bert_span.squad.example import SquadExample
 
-_PLACE = RecordPlace("a.jsonl", 3)
+_LOCATION = RecordLocation("a.jsonl", 3)
 
 
 def test_the_id_alone_decides_the_shard():
   shards = AnswerShards("out", 7)
-  one = PlacedQuestion(_PLACE, SquadExample("q", "Who?", "Anna."))
-  other = PlacedQuestion(
-    RecordPlace("b", 9), SquadExample("q", "When?", "1895.")
+  one = LocatedQuestion(_LOCATION, SquadExample("q", "Who?", "Anna."))
+  other = LocatedQuestion(
+    RecordLocation("b", 9), SquadExample("q", "When?", "1895.")
   )
   assert shards.shard_of(one) == shards.shard_of(other)
-  bad = BadRecord(_PLACE, "No context.", qas_id="q")
+  bad = BadRecord(_LOCATION, "No context.", qas_id="q")
   assert shards.shard_of(bad) == shards.shard_of(one)
 
 
 def test_a_shard_is_the_same_in_every_process():
   # SHA-256 of "q0", first 8 bytes, modulo 1000, computed by hand.
-  question = PlacedQuestion(_PLACE, SquadExample("q0", "?", "c"))
+  question = LocatedQuestion(_LOCATION, SquadExample("q0", "?", "c"))
   import hashlib
 
   first = hashlib.sha256(b"q0").hexdigest()[:16]
@@ -36,16 +36,17 @@ def test_a_shard_is_the_same_in_every_process():
 def test_questions_are_dealt_to_all_shards():
   shards = AnswerShards("out", 8)
   dealt = [
-    shards.shard_of(PlacedQuestion(_PLACE, SquadExample(f"q{i}", "?", "c")))
+    shards.shard_of(LocatedQuestion(_LOCATION, SquadExample(f"q{i}", "?", "c")))
     for i in range(800)
   ]
   assert all(60 < dealt.count(shard) < 140 for shard in range(8))
 
 
-def test_records_without_an_id_go_by_their_place():
+def test_records_without_an_id_go_by_their_location():
   shards = AnswerShards("out", 1000)
   found = {
-    shards.shard_of(BadRecord(RecordPlace("a", n), "Bad.")) for n in range(50)
+    shards.shard_of(BadRecord(RecordLocation("a", n), "Bad."))
+    for n in range(50)
   }
   assert len(found) > 40
 
@@ -53,7 +54,7 @@ def test_records_without_an_id_go_by_their_place():
 def test_a_shard_is_done_once_its_answers_stand_there(tmp_path):
   shards = AnswerShards(str(tmp_path), 4)
   assert shards.done() == frozenset()
-  shards.write(2, [{"id": "q"}], [BadRecord(_PLACE, "No JSON.", "{")])
+  shards.write(2, [{"id": "q"}], [BadRecord(_LOCATION, "No JSON.", "{")])
   assert shards.done() == {2}
   answers = tmp_path / "answers-00002-of-00004.jsonl"
   assert answers.read_text() == '{"id": "q"}\n'

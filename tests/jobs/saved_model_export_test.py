@@ -1,18 +1,24 @@
 """The whole way from an extractor to a published version."""
 
-import dataclasses
 import importlib.util
 import json
 import math
 import os
 
+import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 from tiny_extractor import tiny_extractor
 
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs import saved_model_export
+from bert_span.jobs.saved_model_export import cast_encoder
+from bert_span.modeling.keras_internals import sublayers
+from bert_span.modeling.span_head import SpanHead
+from bert_span.modeling.span_model import SpanModel
 
 _HAS_SERVING_API = importlib.util.find_spec("tensorflow_serving") is not None
 
@@ -23,6 +29,11 @@ def _files(directory):
     for folder, _, names in os.walk(directory)
     for name in names
   }
+
+
+def _card(path):
+  with open(os.path.join(path, "assets.extra/model_card.json")) as file:
+    return json.load(file)
 
 
 @pytest.mark.large
@@ -51,27 +62,11 @@ def test_a_version_is_written_checked_and_described(tmp_path):
   if _HAS_SERVING_API:
     expected.add("assets.extra/tf_serving_warmup_requests")
   assert _files(path) == expected
-  with open(os.path.join(path, "assets.extra/model_card.json")) as file:
-    card = json.load(file)
+  card = _card(path)
   assert card["options"]["max_windows_per_step"] == 5
   assert card["training"]["scores"] == {"f1": 12.5}
   assert card["encoder"]["layers"] == 1
   assert card["text_ops"] == list(verified.text_ops)
-
-
-@pytest.mark.large
-def test_a_bio_head_is_exported_with_its_own_outputs(tmp_path):
-  path, verified = saved_model_export.export_saved_model(
-    tiny_extractor(head=BIO_HEAD), tmp_path, dtype="bfloat16"
-  )
-  assert verified.num_questions == 124
-  with open(os.path.join(path, "assets.extra/model_card.json")) as file:
-    card = json.load(file)
-  assert card["options"]["head"] == "bio"
-  assert card["options"]["decoding"] == "viterbi"
-  outputs = card["signatures"]["serving_default"]["outputs"]
-  assert outputs["span_text"]["shape"] == [-1, -1]
-  assert "n_best_answer" not in outputs
 
 
 @pytest.mark.large
@@ -94,9 +89,8 @@ def test_a_version_is_exported_without_tensorflow_serving_api(
 @pytest.mark.large
 def test_a_model_that_answers_otherwise_is_not_published(tmp_path, monkeypatch):
   extractor = tiny_extractor()
-  other = tiny_extractor(seed=8)
-  monkeypatch.setattr(extractor, "predict", other.predict)
-  with pytest.raises(ValueError, match="so it is not published"):
+  monkeypatch.setattr(extractor, "predict", tiny_extractor(seed=8).predict)
+  with pytest.raises(ValueError, match="not published"):
     saved_model_export.export_saved_model(
       extractor, tmp_path / "base", with_warmup=False
     )
@@ -104,13 +98,22 @@ def test_a_model_that_answers_otherwise_is_not_published(tmp_path, monkeypatch):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_half_precision_halves_the_variables(tmp_path, dtype):
-  extractor = tiny_extractor()
+@pytest.mark.parametrize(
+  ("head", "dtype"), [(BIO_HEAD, "bfloat16"), (SPAN_HEAD, "float16")]
+)
+def test_half_precision_halves_the_variables(tmp_path, head, dtype):
   path, verified = saved_model_export.export_saved_model(
-    extractor, tmp_path, dtype=dtype, with_warmup=False
+    tiny_extractor(head=head), tmp_path, dtype=dtype, with_warmup=False
   )
   assert verified.num_questions == 124
+  card = _card(path)
+  assert (card["options"]["head"], card["options"]["dtype"]) == (
+    head.name,
+    dtype,
+  )
+  outputs = card["signatures"]["serving_default"]["outputs"]
+  assert ("span_text" in outputs) == (head == BIO_HEAD)
+  assert ("n_best_answer" in outputs) == (head == SPAN_HEAD)
   reader = tf.train.load_checkpoint(os.path.join(path, "variables/variables"))
   dtypes = reader.get_variable_to_dtype_map()
   numbers = {
@@ -123,9 +126,47 @@ def test_half_precision_halves_the_variables(tmp_path, dtype):
   assert in_float32 / 2 < size < in_float32 * 0.55  # the head stays float32
 
 
+@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, head):
+  model = tiny_extractor(head=head).model
+  model.head.bias.assign_add(model.head.bias + 1)
+  cast = cast_encoder(model, dtype)
+  assert type(cast) is type(model)
+  assert {v.dtype for v in cast.backbone.trainable_variables} == {dtype}
+  assert {v.dtype for v in cast.head.variables} == {"float32"}
+  assert {v.dtype for v in model.weights} == {"float32"}  # left as it was
+  (softmax,) = sublayers(cast.backbone, keras.layers.Softmax)
+  assert softmax.compute_dtype == "float32"
+  ids = np.array([[2, 15, 12, 3, 5, 6, 7, 8, 9, 10, 3, 0]], np.int32)
+  inputs = {
+    "token_ids": ids,
+    "segment_ids": (np.arange(12) > 3).astype(np.int32)[np.newaxis],
+    "padding_mask": (ids > 0).astype(np.int32),
+  }
+  outputs = cast(inputs, training=False)
+  expected = model(inputs, training=False)
+  for name, logits in outputs.items():
+    assert logits.dtype == tf.float32
+    difference = np.abs(logits - expected[name])[0, :11].max()
+    assert 0 < difference < 0.5  # logits are up to 20
+
+
+def test_a_head_without_a_bias_stays_without():
+  backbone = tiny_extractor().model.backbone
+  model = SpanModel(backbone, SpanHead(use_bias=False))
+  cast = cast_encoder(model, "bfloat16")
+  assert cast.head.bias is None
+  np.testing.assert_array_equal(cast.head.kernel, model.head.kernel)
+
+
+def test_unknown_dtype_is_refused():
+  with pytest.raises(ValueError, match="'int8'"):
+    cast_encoder(tiny_extractor().model, "int8")
+
+
 def test_the_sample_has_a_passage_of_many_windows_and_blank_ones():
   examples = saved_model_export.sample_examples()
   assert len({example.qas_id for example in examples}) == len(examples) == 124
   assert max(len(example.context) for example in examples) > 10_000
   assert sum(not example.context.strip() for example in examples) == 2
-  assert all(dataclasses.is_dataclass(example) for example in examples)

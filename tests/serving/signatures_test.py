@@ -1,155 +1,195 @@
-"""The served graph answers as SpanExtractor does."""
-
-import functools
+"""The served graph answers as SpanExtractor does, with either head."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from server_requests import ask, serialized_example
+from exported_model import ask, served_model
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
+from bert_span import BioDecoderOptions, SpanExtractor, SquadExample
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import StepOptions
-from bert_span.serving.signatures import ServedModel
-from bert_span.squad.example import SquadExample
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
+from bert_span.serving.signatures import ServedModel, byte_offsets
 from bert_span.text.options import WindowOptions
 
-
-@functools.cache
-def _extractor_and_server():
-  extractor = tiny_extractor(version_2=True)
-  return extractor, ServedModel(extractor, StepOptions(2))
+_SCORES = ("score", "probability")
+_PLACES = ("char_start", "char_end", "byte_start", "byte_end")
+large = pytest.mark.large
 
 
-def _check_equal(columns, predictions, contexts):
-  """The served columns against `Prediction`s, n-best lists included."""
-  for i, (prediction, context) in enumerate(
-    zip(predictions, contexts, strict=True)
-  ):
-    assert columns["answer"][i].decode() == prediction.text
-    assert columns["char_start"][i] == prediction.char_start
-    assert columns["char_end"][i] == prediction.char_end
-    assert columns["is_answerable"][i] == bool(prediction.text)
-    in_bytes = context.encode()
-    start, end = columns["byte_start"][i], columns["byte_end"][i]
-    assert in_bytes[start:end] == prediction.text.encode()
-    for name in ("score", "probability", "null_odds"):
-      expected = getattr(prediction, name)
-      assert columns[name][i] == pytest.approx(expected, abs=1e-4)
-    count = columns["n_best_count"][i]
-    assert count == len(prediction.n_best)
-    for name in ("score", "probability"):
-      expected = [getattr(entry, name) for entry in prediction.n_best]
-      np.testing.assert_allclose(
-        columns[f"n_best_{name}"][i, :count], expected, atol=1e-4
-      )
-    for j in range(count):
-      text = columns["n_best_answer"][i, j].decode()
-      start = columns["n_best_char_start"][i, j]
-      end = columns["n_best_char_end"][i, j]
-      assert text == context[start:end]
-      assert columns["n_best_is_answerable"][i, j] == bool(text)
-      start = columns["n_best_byte_start"][i, j]
-      end = columns["n_best_byte_end"][i, j]
-      assert text.encode() == in_bytes[start:end]
-    for name, values in columns.items():
-      if name.startswith("n_best_") and name != "n_best_count":
-        padding = values[i, count:].tolist()
-        assert not any(padding)
+@pytest.fixture(params=[SPAN_HEAD, BIO_HEAD], ids=["span", "bio"])
+def head(request):
+  return request.param
 
 
-@pytest.mark.large
-def test_mixed_lengths_are_answered_as_by_the_extractor():
-  extractor, server = _extractor_and_server()
-  contexts = [
-    CONTEXT,
-    "É " + CONTEXT * 12,
-    " \n ",
-    "🙂 the café was built near the river.",
-    "",
-    CONTEXT * 3,
-    "mill",
-  ]
-  questions = [QUESTION, "Who?", QUESTION, "When was the café built?"]
-  questions += [QUESTION, "who " * 30, "mill"]
-  examples = [
-    SquadExample(str(i), *pair)
-    for i, pair in enumerate(zip(questions, contexts, strict=True))
-  ]
+def _serialized(question, context):
+  features = {
+    name: tf.train.Feature(bytes_list=tf.train.BytesList(value=[text.encode()]))
+    for name, text in (("question", question), ("context", context))
+  }
+  example = tf.train.Example(features=tf.train.Features(feature=features))
+  return example.SerializeToString()
+
+
+def _lists(columns):
+  """The prefix of the columns that are lists, and their names."""
+  prefix = "span_" if "span_count" in columns else "n_best_"
+  names = [n for n in columns if n.startswith(prefix)]
+  return prefix, [n for n in names if n != f"{prefix}count"]
+
+
+def _check_equal(server, extractor, questions, contexts):
+  """Served columns against predictions, lists included; returns both."""
   columns = ask(server, questions, contexts)
-  _check_equal(columns, list(extractor.predict(examples)), contexts)
-  assert columns["n_best_score"].shape == (7, 21)
+  examples = list(map(SquadExample, "abcdefgh", questions, contexts))
+  predictions = list(extractor.predict(examples))
+  assert len(columns["answer"]) == len(predictions)
+  prefix, lists = _lists(columns)
+  text_name = "span_text" if prefix == "span_" else "n_best_answer"
+  for i, prediction in enumerate(predictions):
+    row = {name: values[i] for name, values in columns.items()}
+    _check_span(row, "", row["answer"], prediction, contexts[i])
+    assert row["is_answerable"] == bool(prediction.text)
+    assert row["null_odds"] == pytest.approx(prediction.null_odds, abs=1e-4)
+    is_bio = prefix == "span_"
+    entries = prediction.spans if is_bio else prediction.n_best
+    count = row[f"{prefix}count"]
+    assert count == len(entries)
+    for j, entry in enumerate(entries):
+      cells = {name: row[name][j] for name in lists}
+      _check_span(cells, prefix, cells[text_name], entry, contexts[i])
+      if not is_bio:
+        assert cells["n_best_is_answerable"] == bool(entry.text)
+    for name in lists:
+      assert not any(row[name][count:].tolist())  # padding
+  return columns, predictions
 
 
-@pytest.mark.large
-def test_nothing_asked_or_nothing_to_read_is_no_answer_with_score_0():
-  _, server = _extractor_and_server()
+def _check_span(row, prefix, text, expected, context):
+  """A span's text, offsets and scores; entries of equal score may swap."""
+  start, end, byte_start, byte_end = (row[prefix + name] for name in _PLACES)
+  assert text.decode() == context[start:end]
+  assert text == context.encode()[byte_start:byte_end]
+  for name in _SCORES:
+    assert row[prefix + name] == pytest.approx(
+      getattr(expected, name), abs=1e-4
+    )
+  if prefix != "n_best_":
+    assert text.decode() == expected.text
+    assert (start, end) == (expected.char_start, expected.char_end)
+
+
+@large
+def test_mixed_lengths_are_answered_as_by_the_extractor(head):
+  server, extractor = served_model(head)
+  contexts = [
+    *(CONTEXT, "É " + CONTEXT * 12, " \n ", "", CONTEXT * 3, "mill"),
+    "🙂 the café was built near the river.",
+  ]
+  questions = [QUESTION, "Who?", QUESTION, QUESTION, "who " * 30, "mill"]
+  questions.append("When was the café built?")
+  columns, predictions = _check_equal(server, extractor, questions, contexts)
+  if head == SPAN_HEAD:
+    assert columns["n_best_score"].shape == (7, 21)
+    return
+  counts = [len(prediction.spans) for prediction in predictions]
+  assert max(counts) > 2
+  assert min(counts) == 0
+  assert columns["span_score"].shape == (7, max(counts))
+
+
+@large
+def test_nothing_asked_or_nothing_to_read_is_no_answer_with_score_0(head):
+  server, _ = served_model(head)
   questions = ["", "  \u200b", QUESTION, QUESTION, "\x00", QUESTION]
   contexts = [CONTEXT, CONTEXT, "", "\u3000\n", "", CONTEXT]
   columns = ask(server, questions, contexts)
   assert columns["answer"][:5].tolist() == [b""] * 5
   assert columns["is_answerable"].tolist() == [False] * 5 + [True]
-  for name in ("score", "char_start", "char_end", "byte_start", "byte_end"):
+  for name in ("score", *_PLACES):
     assert columns[name][:5].tolist() == [0] * 5
   assert columns["probability"][:5].tolist() == [1.0] * 5
   assert columns["null_odds"][:5].tolist() == [NO_SPAN_NULL_ODDS] * 5
-  assert columns["n_best_count"][:5].tolist() == [1] * 5
+  prefix, _ = _lists(columns)
+  none = 1 if head == SPAN_HEAD else 0  # "no answer" is an n-best entry
+  assert columns[f"{prefix}count"][:5].tolist() == [none] * 5
+
+
+@large
+def test_the_batch_changes_no_answer(head):
+  server, _ = served_model(head)
   alone = ask(server, [QUESTION], [CONTEXT])
-  assert columns["answer"][5] == alone["answer"][0]
+  among = ask(server, ["", QUESTION, "Who?"], [CONTEXT, CONTEXT, CONTEXT * 9])
+  _, lists = _lists(alone)
+  for name, values in alone.items():
+    row = among[name][1:2]
+    if name in lists:
+      row = row[:, : values.shape[1]]
+    if values.dtype.kind == "f":
+      np.testing.assert_allclose(row, values, atol=1e-5)
+    else:
+      assert row.tolist() == values.tolist()
 
 
-@pytest.mark.large
-def test_a_batch_of_zero_has_columns_of_zero_rows():
-  _, server = _extractor_and_server()
-  columns = ask(server, [], [])
+@large
+def test_a_batch_of_zero_has_columns_of_zero_rows(head):
+  columns = ask(served_model(head)[0], [], [])
+  _, lists = _lists(columns)
+  width = 21 if head == SPAN_HEAD else 1
   for name, values in columns.items():
-    is_list = name.startswith("n_best_") and name != "n_best_count"
-    assert values.shape == ((0, 21) if is_list else (0,))
+    assert values.shape == ((0, width) if name in lists else (0,))
 
 
-@pytest.mark.large
-def test_bytes_that_are_no_utf8_count_as_one_character_each():
-  _, server = _extractor_and_server()
+@large
+def test_bytes_that_are_no_utf8_count_as_one_character_each(head):
+  server, _ = served_model(head)
   context = b"\xff\xc3 the mill\xed was built by Anna\xf0\x9f in 1895."
   columns = ask(server, [QUESTION.encode() + b"\xfe"], [context])
   text = context.decode("utf-8", errors="replace")
-  (start,), (end,) = columns["char_start"], columns["char_end"]
+  start, end, byte_start, byte_end = (columns[name][0] for name in _PLACES)
   assert end > start
   answer = columns["answer"][0].decode()
   assert answer == text[start:end]
-  (start,), (end,) = columns["byte_start"], columns["byte_end"]
-  assert context[start:end].decode("utf-8", errors="replace") == answer
+  assert context[byte_start:byte_end].decode(errors="replace") == answer
 
 
-@pytest.mark.large
-def test_as_many_questions_as_passages_or_a_clear_error():
-  _, server = _extractor_and_server()
-  with pytest.raises(
-    tf.errors.InvalidArgumentError, match="must have the same batch size"
-  ):
-    ask(server, [QUESTION, QUESTION], [CONTEXT])
+@large
+def test_as_many_questions_as_passages_or_a_clear_error(head):
+  with pytest.raises(tf.errors.InvalidArgumentError, match="same batch size"):
+    ask(served_model(head)[0], [QUESTION, QUESTION], [CONTEXT])
 
 
-@pytest.mark.large
-def test_examples_and_classify_answer_as_serving_default():
-  _, server = _extractor_and_server()
+@large
+def test_examples_and_classify_answer_as_serving_default(head):
+  server, _ = served_model(head)
   pairs = [(QUESTION, CONTEXT), ("", CONTEXT), ("Who?", "É " + CONTEXT)]
-  serialized = [serialized_example(*pair) for pair in pairs]
+  serialized = tf.constant([_serialized(*pair) for pair in pairs])
   expected = ask(server, *zip(*pairs, strict=True))
-  columns = server.functions["examples"](tf.constant(serialized))
+  columns = server.functions["examples"](serialized)
   assert set(columns) == set(expected)
   for name, values in columns.items():
     assert values.numpy().tolist() == expected[name].tolist()
-  classes = server.functions["classify"](tf.constant(serialized))
-  assert set(classes) == {"classes", "scores"}
-  assert (classes["classes"].numpy() == expected["n_best_answer"]).all()
-  assert (classes["scores"].numpy() == expected["n_best_probability"]).all()
-  assert classes["scores"].dtype == tf.float32
+  found = server.functions["classify"](serialized)
+  assert set(found) == {"classes", "scores"}
+  classes, scores = found["classes"].numpy(), found["scores"].numpy()
+  assert scores.dtype == np.float32
+  if head == SPAN_HEAD:
+    assert (classes == expected["n_best_answer"]).all()
+    assert (scores == expected["n_best_probability"]).all()
+    return
+  assert (classes == expected["span_text"]).all()
+  probabilities = expected["span_probability"]
+  assert scores[[0, 2]].tolist() == probabilities[[0, 2]].tolist()
+  assert scores[1].tolist() == [1.0] + [0.0] * (scores.shape[1] - 1)
 
 
-@pytest.mark.large
-def test_logits_have_the_classic_names():
-  extractor, server = _extractor_and_server()
+@large
+def test_logits_are_the_models(head):
+  server, extractor = served_model(head)
   ids = tf.constant([[2, 15, 12, 3, 5, 6, 7, 3], [2, 16, 12, 3, 5, 3, 0, 0]])
   mask, segments = tf.cast(ids > 0, tf.int32), tf.zeros_like(ids)
   logits = server.functions["logits"](
@@ -158,31 +198,83 @@ def test_logits_have_the_classic_names():
   expected = extractor.model(
     {"token_ids": ids, "padding_mask": mask, "segment_ids": segments}
   )
-  assert set(logits) == {"start_logits", "end_logits"}
+  assert set(logits) == set(head.logits)
   for name, values in logits.items():
     np.testing.assert_allclose(values, expected[name], atol=1e-5)
 
 
-@pytest.mark.large
-def test_fixed_length_serves_what_a_fixed_length_extractor_answers():
-  extractor = tiny_extractor(version_2=True, fixed_length=True)
-  server = ServedModel(extractor)
-  example = SquadExample("0", "Who?", CONTEXT)
-  columns = ask(server, ["Who?"], [CONTEXT])
-  _check_equal(columns, list(extractor.predict([example])), [CONTEXT])
+@large
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_other_graphs_give_the_extractors_answers(is_compiled):
+  extractor = tiny_extractor(version_2=True, fixed_length=not is_compiled)
+  server = ServedModel(extractor, StepOptions(4, jit_compile=is_compiled))
+  _check_equal(server, extractor, [QUESTION] * 2, [CONTEXT * 3, CONTEXT])
 
 
-@pytest.mark.large
-def test_compiled_encoder_gives_the_same_answers():
-  extractor = tiny_extractor()
-  server = ServedModel(extractor, StepOptions(4, jit_compile=True))
-  questions, contexts = [QUESTION] * 2, [CONTEXT * 3, CONTEXT]
-  examples = [SquadExample("0", QUESTION, text) for text in contexts]
-  columns = ask(server, questions, contexts)
-  _check_equal(columns, list(extractor.predict(examples)), contexts)
+@large
+@pytest.mark.parametrize(
+  "options",
+  [
+    BioDecoderOptions("greedy"),
+    BioDecoderOptions(threshold=0.9),
+    BioDecoderOptions(
+      version_2_with_negative=True, null_score_diff_threshold=-1e9
+    ),
+  ],
+)
+def test_decoding_is_fixed_by_the_options(options):
+  _, tiny = served_model(BIO_HEAD)
+  extractor = SpanExtractor(
+    tiny.model,
+    tiny.preprocessor.tokenizer.vocabulary,
+    window_options=tiny.window_options,
+    decoder_options=options,
+    fixed_length=options.decoding == "greedy",
+  )
+  contexts = [CONTEXT, CONTEXT * 3]
+  columns, (_, second) = _check_equal(
+    ServedModel(extractor), extractor, [QUESTION, "When?"], contexts
+  )
+  if options.threshold:
+    assert 0 < len(second.spans) < len(tiny.answers("When?", contexts[1]))
+  if options.version_2_with_negative:
+    assert not columns["is_answerable"].any()
+    assert (columns["null_odds"] < NO_SPAN_NULL_ODDS).all()
 
 
 def test_questions_that_would_all_be_empty_are_refused():
   extractor = tiny_extractor(window_options=WindowOptions(32, 8, 0))
-  with pytest.raises(ValueError, match="max_query_length must be at least 1"):
+  with pytest.raises(ValueError, match="max_query_length"):
     ServedModel(extractor)
+
+
+def _offsets(texts, char_offsets):
+  return byte_offsets(
+    tf.constant(texts, tf.string, [len(texts)]),
+    [tf.constant(char_offsets, tf.int32)],
+  )[0].numpy()
+
+
+def test_rows_of_a_batch_do_not_mix():
+  texts = [text.encode() for text in ("日本", "", "a🙂b")]
+  offsets = _offsets(texts, [[1, 2], [0, 0], [2, 3]])
+  assert offsets.tolist() == [[3, 6], [0, 0], [5, 6]]
+  assert _offsets(texts, [2, 0, 2]).tolist() == [6, 0, 5]
+  assert _offsets([], np.zeros([0, 4])).shape == (0, 4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=12))
+@example(b"h\xc3\xa9l\xffo")
+@example(b"\xed\xa0\x80x")  # a surrogate
+@example(b"\xe6\x97z\xf0\x9f\x99")  # cut characters
+@example(b"\xc0\x80\xfe\xf8\x88\x80\x80\x80")
+@example("\ufeff\x00é".encode())
+def test_characters_are_counted_as_python_decodes_bytes(text):
+  decoded = text.decode("utf-8", errors="replace")
+  (ends,) = _offsets([text], [list(range(len(decoded) + 1))])
+  assert ends[0] == 0
+  assert ends[-1] == len(text)
+  for i, character in enumerate(decoded):
+    piece = text[ends[i] : ends[i + 1]]
+    assert piece.decode("utf-8", errors="replace") == character

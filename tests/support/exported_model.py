@@ -1,4 +1,4 @@
-"""SavedModels of tiny models, written once for all tests of a process."""
+"""Served and saved tiny models, made once for all tests of a process."""
 
 import atexit
 import functools
@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 
+import tensorflow as tf
 from tiny_extractor import tiny_extractor
 
 from bert_span.answers.decoding.options import StepOptions
@@ -14,8 +15,8 @@ from bert_span.serving.version_folder import write_saved_model
 
 
 @functools.cache
-def exported_model(head):
-  """The directory of a SavedModel, and the SpanExtractor it was made of.
+def served_model(head):
+  """A ServedModel, and the SpanExtractor it was made of.
 
   "No answer" is possible, and three windows run at once.
 
@@ -23,12 +24,26 @@ def exported_model(head):
     head: `AnswerHead`.
   """
   extractor = tiny_extractor(version_2=True, head=head)
+  return ServedModel(extractor, StepOptions(3)), extractor
+
+
+@functools.cache
+def exported_model(head):
+  """The directory of the SavedModel of `served_model`, and the extractor."""
+  served, extractor = served_model(head)
   folder = tempfile.mkdtemp()
   atexit.register(shutil.rmtree, folder, ignore_errors=True)
   directory = os.path.join(folder, "1")
   write_saved_model(
-    ServedModel(extractor, StepOptions(3)),
-    extractor.preprocessor.tokenizer.vocabulary,
-    directory,
+    served, extractor.preprocessor.tokenizer.vocabulary, directory
   )
   return directory, extractor
+
+
+def ask(server, questions, contexts):
+  """The columns of a batch, strings or bytes, as arrays."""
+  columns = server.functions["serving_default"](
+    tf.constant(questions, tf.string, [len(questions)]),
+    tf.constant(contexts, tf.string, [len(contexts)]),
+  )
+  return {name: values.numpy() for name, values in columns.items()}

@@ -24,12 +24,12 @@ _PADDING = {
 
 
 def output_row(context, spans, null_odds=-3.5, is_answerable=True):
-  """A row of outputs as the exported signature serving_default gives it.
+  """A row of outputs as the export of a span head gives it.
 
   Args:
     context: str.
-    spans: up to eight (text, probability), best first; a text must stand in
-      the context, "" is "no answer".
+    spans: up to eight (text, probability), best first; each text is in the
+      context, "" is "no answer".
     null_odds: float.
     is_answerable: whether the first span is the answer, or "no answer".
   """
@@ -46,14 +46,7 @@ def output_row(context, spans, null_odds=-3.5, is_answerable=True):
 
 
 def span_row(context, spans, null_odds=-3.5):
-  """A row of outputs as the export of a bio head gives it.
-
-  Args:
-    context: str.
-    spans: up to eight (text, probability) in order of position; none is "no
-      answer".
-    null_odds: float.
-  """
+  """As `output_row` of a bio head; spans in order of position."""
   entries = [_entry(context, text, odds) for text, odds in spans]
   best = max(entries, key=lambda row: row["score"], default=_PADDING)
   padded = entries + [_PADDING] * (_N_BEST - len(entries))
@@ -114,8 +107,8 @@ class ModelServer(http.server.ThreadingHTTPServer):
   versions = (1, 2)
   labels = ("stable", "canary")
 
-  def __init__(self):
-    super().__init__(("127.0.0.1", 0), _Handler)
+  def __init__(self, port=0):
+    super().__init__(("127.0.0.1", port), _Handler)
     self.answer = first_word
     self.script = []
     self.delay = 0.0

@@ -1,79 +1,98 @@
-"""What beam_create_records does: makes records on many machines."""
+"""The job of beam_create_records: masked text, made on many machines."""
 
 import dataclasses
+import os
 
 import apache_beam as beam
+import tensorflow as tf
 
 from bert_span.beam import job_record
-from bert_span.beam.prediction_pipeline import counters
-from bert_span.beam.record_pipeline import add_record_steps
-from bert_span.beam.record_shards import (
-  PretrainingRecordShards,
-  SquadRecordShards,
-)
+from bert_span.beam.prediction_pipeline import count, counters
+from bert_span.pretraining.corpus.masked_copies import masked_copies
+from bert_span.pretraining.corpus.records import write_records
 from bert_span.pretraining.corpus.text_sources import (
   find_sources,
   sources_of_worker,
 )
 from bert_span.storage.log import log_line
-from bert_span.text.vocabulary import load_vocabulary
+from bert_span.text.vocabulary import load_vocabulary, vocabulary_sha256
 
 
-def make_squad_records(pipeline_options, vocab_file, **values):
-  """Makes what create_squad_records makes.
+def write_shards_of_masked_text(
+  pipeline_options,
+  output_dir,
+  num_shards,
+  text,
+  vocab_file,
+  do_lower_case,
+  max_seq_length,
+  options,
+  dupe_factor,
+):
+  """Writes the missing shards; the other arguments are `write_masked_text`'s.
 
-  Args:
-    pipeline_options: apache_beam PipelineOptions.
-    vocab_file: vocab.txt of the model.
-    **values: of `SquadRecordShards`, but its vocabulary.
-
-  Raises:
-    ValueError: the folder has records that were made otherwise.
-  """
-  vocabulary = tuple(load_vocabulary(vocab_file))
-  shards = SquadRecordShards(vocabulary=vocabulary, **values)
-  for line in shards.check():
-    log_line(line)
-  _run(shards, pipeline_options)
-  manifest, skipped = shards.finish()
-  for line in skipped.lines():
-    log_line(line)
-  log_line(f"The records are listed in {manifest}")
-
-
-def make_pretraining_records(pipeline_options, vocab_file, text, **values):
-  """Makes what create_pretraining_data makes, a worker's part a shard.
+  Shard n has the records of create_pretraining_data with --worker=n and
+  --num_workers=num_shards.
 
   Args:
     pipeline_options: apache_beam PipelineOptions.
-    vocab_file: vocab.txt of the model.
-    text: `TextLocation`.
-    **values: of `PretrainingRecordShards`, but its vocabulary and sources.
+    output_dir: folder of the records, which every worker sees.
+    num_shards: record files; at most as many as files of text.
 
   Raises:
-    ValueError: there are fewer sources than shards, or the folder has records
-      that were made otherwise.
+    ValueError: there are fewer files of text than shards, or the folder has
+      records that were made with other options.
   """
-  vocabulary = tuple(load_vocabulary(vocab_file))
-  shards = PretrainingRecordShards(
-    vocabulary=vocabulary, sources=tuple(find_sources(text)), **values
+  sources = find_sources(text)
+  sources_of_worker(sources, num_shards, 0)  # enough files?
+  vocabulary = load_vocabulary(vocab_file)
+  job_record.start_or_continue(
+    output_dir,
+    {
+      "count": num_shards,
+      "sources": [dataclasses.asdict(source) for source in sources],
+      "vocabulary": vocabulary_sha256(vocabulary),
+      "do_lower_case": do_lower_case,
+      "max_seq_length": max_seq_length,
+      "options": dataclasses.asdict(options),
+      "copies": dupe_factor,
+    },
   )
-  sources_of_worker(shards.sources, shards.count, 0)  # enough files?
-  made_of = dataclasses.asdict(shards)
-  directory = made_of.pop("directory")
-  job_record.begin_or_continue(directory, job_record.as_json(made_of))
-  _run(shards, pipeline_options)
+  paths = [
+    os.path.join(output_dir, f"masked-{n:05d}-of-{num_shards:05d}.tfrecord")
+    for n in range(num_shards)
+  ]
+  missing = [n for n in range(num_shards) if not tf.io.gfile.exists(paths[n])]
 
+  def write(shard):
+    sequences = masked_copies(
+      sources,
+      vocabulary,
+      do_lower_case,
+      max_seq_length,
+      options,
+      dupe_factor,
+      num_shards,
+      shard,
+    )
+    number = write_records(
+      [paths[shard]],
+      sequences,
+      max_seq_length,
+      options.max_predictions,
+      options.max_boundary_targets,
+    )
+    count("records_written", number)
+    count("shards_written")
 
-def _run(shards, pipeline_options):
-  """Makes the shards that are missing."""
   pipeline = beam.Pipeline(options=pipeline_options)
-  add_record_steps(pipeline, shards)
+  # Reshuffle: each shard may be made by another worker.
+  pipeline | beam.Create(missing) | beam.Reshuffle() | beam.Map(write)
   result = pipeline.run()
   result.wait_until_finish()
   numbers = counters(result)
   log_line(
-    f"{numbers.get('shards_written', 0)} of {shards.count} shards written, "
-    f"with {numbers.get('records_written', 0)} records; the others stood in "
-    f"{shards.directory} already."
+    f"{numbers.get('shards_written', 0)} of {num_shards} shards written, with "
+    f"{numbers.get('records_written', 0)} records; the others were in "
+    f"{output_dir} already."
   )

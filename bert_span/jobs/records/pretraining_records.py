@@ -1,4 +1,4 @@
-"""What create_pretraining_data does: writes masked text as records."""
+"""The job of create_pretraining_data: writes masked text as records."""
 
 from bert_span.pretraining.corpus.records import masked_copies, write_records
 from bert_span.pretraining.corpus.text_sources import find_sources

@@ -39,10 +39,6 @@ class RestTransport:
 
   Threads may share it. It ignores the environment's proxy variables and does
   not follow redirections.
-
-  Args:
-    endpoint: `Endpoint` with the scheme http or https.
-    credentials: `Credentials`.
   """
 
   def __init__(self, endpoint, credentials):

@@ -8,6 +8,8 @@ import dataclasses
 import random
 import time
 
+from bert_span.storage.options import check_options, option
+
 
 class ServingError(Exception):
   """A server gave no answers; the message names the address and the remedy."""
@@ -48,38 +50,29 @@ class RetryOptions:
   so that many clients do not come back at the same moment, and at least as
   long as the server asks for.
 
-  Attributes:
-    timeout: seconds for one attempt.
-    deadline: seconds for a request with all its attempts and waits.
-    max_attempts: attempts, the first included; 1 never repeats.
-    first_wait: seconds, the longest wait before the second attempt.
-    longest_wait: seconds, the longest wait before any attempt.
+  Raises:
+    ValueError: a value breaks the rule of its field.
 
   Source: "full jitter" in Exponential Backoff And Jitter, AWS Architecture
   Blog, 2015.
   """
 
-  timeout: float = 30.0
-  deadline: float = 60.0
-  max_attempts: int = 5
-  first_wait: float = 0.2
-  longest_wait: float = 5.0
+  timeout: float = option(30.0, "Seconds for one attempt.", above=0)
+  deadline: float = option(
+    60.0, "Seconds for a request with all its attempts and waits.", above=0
+  )
+  max_attempts: int = option(
+    5, "Attempts, the first included; 1 never repeats.", minimum=1
+  )
+  first_wait: float = option(
+    0.2, "Seconds, the longest wait before the second attempt.", minimum=0
+  )
+  longest_wait: float = option(
+    5.0, "Seconds, the longest wait before any attempt.", minimum=0
+  )
 
   def __post_init__(self):
-    for name in ("timeout", "deadline"):
-      if not getattr(self, name) > 0:  # refuses NaN as well
-        raise ValueError(
-          f"{name} must be above 0 seconds. Received: {getattr(self, name)}."
-        )
-    for name in ("first_wait", "longest_wait"):
-      if not getattr(self, name) >= 0:
-        raise ValueError(
-          f"{name} must be at least 0 seconds. Received: {getattr(self, name)}."
-        )
-    if self.max_attempts < 1:
-      raise ValueError(
-        f"max_attempts must be at least 1. Received: {self.max_attempts}."
-      )
+    check_options(self)
 
 
 def call_with_retries(attempt, options):

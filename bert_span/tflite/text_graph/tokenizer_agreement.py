@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from bert_span.serving.byte_offsets import byte_offsets
+from bert_span.serving.signatures import byte_offsets
 from bert_span.storage.utf8 import encodable
 from bert_span.tflite.text_graph.byte_tokenizer import ByteTokenizer
 
@@ -51,13 +51,11 @@ def compare_tokenizers(tokenizer, texts):
     """Whether both agree, and the number of WordPieces."""
     text = tf.constant([text])
     tokens = of_strings(text)
-    expected = (
-      tokens.ids.values,
-      *(
-        byte_offsets(text, offsets.values[tf.newaxis])[0]
-        for offsets in (tokens.char_starts, tokens.char_ends)
-      ),
+    char_offsets = (tokens.char_starts, tokens.char_ends)
+    starts, ends = byte_offsets(
+      text, [offsets.values[tf.newaxis] for offsets in char_offsets]
     )
+    expected = (tokens.ids.values, starts[0], ends[0])
     is_equal = all(
       np.array_equal(a, b.values)
       for a, b in zip(expected, of_bytes(text), strict=True)

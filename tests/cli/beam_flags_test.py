@@ -6,12 +6,13 @@ pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 
 from apache_beam.options import pipeline_options as beam_lib
 
-from bert_span.beam.pipeline_options import beam_options
+from bert_span.cli.beam_flags import pipeline_options
 
 
 def test_options_of_all_runners_are_taken():
-  options = beam_options(
+  options = pipeline_options(
     [
+      "beam_predict",
       *("--runner=FlinkRunner", "--flink_master=host:8081"),
       *("--parallelism=4", "--environment_type=DOCKER"),
       *("--project=p", "--region=r", "--temp_location=gs://bucket/tmp"),
@@ -26,4 +27,4 @@ def test_options_of_all_runners_are_taken():
 @pytest.mark.parametrize("unknown", ["--runer=x", "--tmp_location=y", "word"])
 def test_what_beam_does_not_know_is_refused(unknown):
   with pytest.raises(ValueError, match=f"unknown flags {unknown}"):
-    beam_options(["--project=p", unknown])
+    pipeline_options(["beam_predict", "--project=p", unknown])
