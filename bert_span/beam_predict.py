@@ -3,15 +3,15 @@ r"""Answers questions of many files, as an Apache Beam pipeline.
   python -m bert_span.beam_predict --model=output/model \
     --input='questions/*.jsonl' --output_dir=answers --num_shards=16
 
-Runs on this machine; Beam's own options, such as --runner=FlinkRunner or
+It runs on this machine. Beam's own options, such as --runner=FlinkRunner or
 --runner=DataflowRunner --project=.., are given on the same command line.
 
-Records have id, question and context: JSON lines, SQuAD JSON, TFRecords of
-tf.train.Example or Parquet. With --question they are passages, each asked the
-same. --output_dir gets answers-00000-of-00016.jsonl and so on; what was not
-answered stands in dead_letters-*, with the reason. A run that was stopped is
-continued by the same command: shards whose answers are there are not done
-again.
+Records have id, question and context, as JSON lines, SQuAD JSON, TFRecords of
+tf.train.Example or Parquet. With --question they are passages, and each is
+asked the same. --output_dir gets answers-00000-of-00016.jsonl and so on, and
+dead_letters-* with the records that were not answered and the reasons. A run
+that was stopped continues with the same command: shards that have answers are
+not done again.
 """
 
 from absl import flags
@@ -33,24 +33,24 @@ _INPUT_FORMAT = flags.DEFINE_enum(
   "input_format",
   None,
   ["jsonl", "squad", "tfrecord", "parquet"],
-  "What --input holds; by default each file's ending tells it: .jsonl, .json "
+  "Format of --input; by default that of each file's ending: .jsonl, .json "
   "(SQuAD), .tfrecord, .parquet.",
 )
 _QUESTION = flags.DEFINE_multi_string(
   "question",
   None,
-  "Question that every passage of --input is asked; may be repeated, and the "
-  "ids of answers are then the record's with #0, #1, .. behind.",
+  "Question that is asked about every passage of --input. If it is repeated, "
+  "#0, #1, .. are appended to the ids of the records.",
 )
 _OUTPUT_DIR = model_flags.output_dir_flag()
 _OUTPUT_FORMAT = flags.DEFINE_enum(
-  "output_format", "jsonl", ["jsonl", "parquet"], "Form of the answers."
+  "output_format", "jsonl", ["jsonl", "parquet"], "Format of the answers."
 )
 _NUM_SHARDS = flags.DEFINE_integer(
   "num_shards",
   16,
-  "Files that the answers are dealt into; one worker answers a shard at a "
-  "time, holds its passages in memory, and a restart begins with a shard.",
+  "Files of answers. A worker answers one at a time with its passages in "
+  "memory, and a restart begins with a whole one.",
   lower_bound=1,
 )
 _N_BEST = flags.DEFINE_integer(
@@ -111,12 +111,12 @@ def _check_flags():
   check(_INPUT.value, "--input is required.")
   check(_OUTPUT_DIR.value, "--output_dir is required.")
   for question in _QUESTION.value or ():
-    check(question.strip(), "--question is empty: write the question there.")
+    check(question.strip(), "--question is empty. Write a question.")
   beam_flags.check_beam_installed()
 
 
 def _source_options():
-  """What the flags say of the `AnswerSource`; an exported model has its own."""
+  """Options of the `AnswerSource`; an exported model has its own."""
   if beam_flags.is_exported(_MODEL.value):
     _check_no_model_flags()
     return {}
@@ -133,7 +133,7 @@ def _source_options():
 
 
 def _check_no_model_flags():
-  """Refuses flags that an exported model has decided already."""
+  """Refuses flags of options that are fixed in an exported model."""
   groups = (
     model_flags.window_flags(),
     model_flags.decoder_flags(),

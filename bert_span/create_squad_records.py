@@ -6,13 +6,12 @@ r"""Writes the training windows of a SQuAD file as TFRecords.
     --train_records=gs://bucket/squad-384 ...
 
 Training on records gives the same batches and the same weights as training on
-the file. They save the time that tokens and windows take, once for all runs and
-all machines. Flags that decide what the windows hold are run_squad's; records
-that were made with other ones, of another vocabulary or of another file are
-refused there.
+the file, and saves the time of making tokens and windows, for all runs and all
+machines. The flags of the windows are run_squad's, which refuses records that
+were made with other flags, another vocabulary or another file.
 
-With --pad_records they are read by programs that read the original's
-train.tf_record, too.
+Programs that read the original's train.tf_record can read records that were
+written with --pad_records.
 """
 
 from absl import flags

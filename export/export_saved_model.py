@@ -8,8 +8,8 @@ r"""Exports a trained model for TensorFlow Serving.
 Writes BASE/<version>/, a SavedModel that takes questions and passages as
 strings and gives answers: one span each, or with a bio head any number of
 spans. Text and decoding options are the model's own unless a flag says
-otherwise; they are fixed in what is written. Before the version gets its name,
-a fresh process loads it and must give the answers of the model.
+otherwise, and are fixed in the SavedModel. Before the version gets its name, a
+fresh process loads it and must give the answers of the model.
 """
 
 from absl import flags, logging
@@ -61,7 +61,7 @@ model_flags.bio_decoder_flags()
 
 
 def main(argv):
-  """Loads the model, exports it and says what was written."""
+  """Loads the model and exports it."""
   program.refuse_arguments(argv)
   program.check(_MODEL.value, "--model is required.")
   program.check(_OUTPUT.value, "--output is required.")

@@ -53,7 +53,7 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
     | "Deal" >> beam.GroupByKey()
     | "Collect" >> beam.MapTuple(_records_of_shard)
     | "Answer" >> RunInference(KeyedModelHandler(ShardModelHandler(source)))
-    | "Write" >> beam.MapTuple(_write, shards)
+    | "Write" >> beam.Map(_write, shards)
   )
 
 
@@ -124,7 +124,8 @@ def _records_of_shard(shard, records):
   return shard, [record for record in records if record is not None]
 
 
-def _write(shard, answered, shards):
+def _write(element, shards):
+  shard, answered = element
   shards.write(shard, answered.rows, answered.dead_letters)
   count("questions_written", len(answered.rows))
   count("dead_letters", len(answered.dead_letters))

@@ -33,11 +33,8 @@ def answer_shard(records, answer_rows):
 
   Args:
     records: `LocatedQuestion` and `BadRecord`, in any order.
-    answer_rows: function of a list of `SquadExample` that yields their rows,
-      in order.
-
-  Raises:
-    Exception: the model fails on a plain question as well, with this error.
+    answer_rows: see `AnswerSource.load`. An error passes if it fails on a plain
+      question as well.
   """
   dead_letters = [r for r in records if isinstance(r, BadRecord)]
   first = {}

@@ -28,15 +28,10 @@ def answer_files(
 
   Args:
     pipeline_options: apache_beam PipelineOptions.
-    model: see `AnswerSource`.
-    patterns: files of questions, as paths and globs separated by commas.
-    output_dir: folder of the answers.
-    input_format: of the files; None for the format of each file's ending.
-    questions: tuple of str asked about every passage; the files then hold
-      passages.
-    num_shards: number of files of answers.
-    output_format: "jsonl" or "parquet".
-    **source_options: the other values of `AnswerSource`.
+    model, **source_options: see `AnswerSource`.
+    patterns, input_format: see `find_question_files`.
+    output_dir, num_shards, output_format: see `AnswerShards`.
+    questions: see `read_questions`.
 
   Raises:
     RuntimeError: some shards are still missing.

@@ -32,9 +32,8 @@ def export_model(
   """Exports a model directory and prints what was written.
 
   Args:
-    model: what `SpanExtractor.from_preset` takes.
+    model, **extractor_options: see `SpanExtractor.from_preset`.
     base, version, steps, dtype, with_warmup: see `export_saved_model`.
-    **extractor_options: the other arguments of `SpanExtractor.from_preset`.
   """
   # Before the model is loaded, so that a missing package is reported first.
   version_folder.check_version(base, version)
@@ -85,6 +84,10 @@ def export_saved_model(
       that TensorFlow Serving does not have, or warm-up requests are required
       and cannot be written. Nothing is published then.
   """
+  if dtype not in _TOLERANCE:
+    raise ValueError(
+      f"dtype must be one of {', '.join(_TOLERANCE)}. Received: {dtype!r}."
+    )
   steps = device_steps(steps)
   with_warmup = warmup.are_written(with_warmup)
   tokenizer = extractor.preprocessor.tokenizer
@@ -131,20 +134,11 @@ def export_saved_model(
 
 
 def cast_encoder(model, dtype):
-  """A copy of a `SpanModel` with its encoder in another precision.
+  """A copy of a `SpanModel` with its encoder in "bfloat16" or "float16".
 
-  The encoder's variables and matrix products have the dtype. Softmax and head
-  stay float32, as they sum over hundreds of positions, and LayerNorm computes
-  in float32 in any case.
-
-  Args:
-    model: it is not changed.
-    dtype: "bfloat16" or "float16".
+  Softmax and head stay float32, as they sum over hundreds of positions, and
+  LayerNorm computes in float32 in any case.
   """
-  if dtype not in _TOLERANCE:
-    raise ValueError(
-      f"dtype must be one of {', '.join(_TOLERANCE)}. Received: {dtype!r}."
-    )
   settings = {**model.backbone.get_config(), "dtype": dtype}
   backbone = type(model.backbone).from_config(settings)
   backbone.set_weights(model.backbone.get_weights())
@@ -159,10 +153,8 @@ def cast_encoder(model, dtype):
 def sample_examples():
   """Questions to compare the graph and the extractor on.
 
-  Returns:
-    List of `SquadExample`: those of the embedded sample, one on a passage of
-    many windows, and some on passages without a word or with several bytes a
-    character.
+  Those of the embedded sample, one on a passage of many windows, and some on
+  passages without a word or with several bytes a character.
   """
   path = importlib.resources.files("bert_span") / "sample/dev.json"
   examples = read_squad(str(path)).examples

@@ -18,12 +18,8 @@ from bert_span.storage.log import log_line
 def are_written(with_warmup):
   """Whether an export writes warm-up requests; logs why it does not.
 
-  Args:
-    with_warmup: None writes them if tensorflow-serving-api is installed, which
-      defines their format; True requires it; False writes none.
-
-  Raises:
-    ValueError: with_warmup is True and the package is not installed.
+  tensorflow-serving-api defines their format. None writes them if it is
+  installed, True requires it, False writes none.
   """
   if with_warmup is False:
     return False

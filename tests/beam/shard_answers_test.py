@@ -79,18 +79,15 @@ def test_a_question_the_model_fails_on_leaves_all_others_answered():
   assert letter.reason == "Answering failed: ArithmeticError: q70"
 
 
-def test_every_question_may_be_bad():
+def test_every_question_may_be_bad_and_there_may_be_none():
   records = [question(1), question(2)]
   answered = answer_shard(records, ids_in_order(poison={"q1", "q2"}))
   assert answered.rows == []
   assert [letter.qas_id for letter in answered.dead_letters] == ["q1", "q2"]
+  answered = answer_shard([], ids_in_order())
+  assert (answered.rows, answered.dead_letters) == ([], [])
 
 
 def test_a_model_that_answers_nothing_is_no_question_s_fault():
   with pytest.raises(ArithmeticError, match="probe"):
     answer_shard([question(1), question(2)], ids_in_order(broken=True))
-
-
-def test_a_shard_may_be_empty():
-  answered = answer_shard([], ids_in_order())
-  assert (answered.rows, answered.dead_letters) == ([], [])

@@ -1,5 +1,6 @@
 """Which question goes to which shard, and which shards are done."""
 
+import hashlib
 import json
 
 from bert_span.beam.question_files import (
@@ -13,42 +14,32 @@ from bert_span.squad.example import SquadExample
 _LOCATION = RecordLocation("a.jsonl", 3)
 
 
+def _question(qas_id, location=_LOCATION):
+  return LocatedQuestion(location, SquadExample(qas_id, "Who?", "Anna."))
+
+
 def test_the_id_alone_decides_the_shard():
-  shards = AnswerShards("out", 7)
-  one = LocatedQuestion(_LOCATION, SquadExample("q", "Who?", "Anna."))
-  other = LocatedQuestion(
-    RecordLocation("b", 9), SquadExample("q", "When?", "1895.")
-  )
-  assert shards.shard_of(one) == shards.shard_of(other)
-  bad = BadRecord(_LOCATION, "No context.", qas_id="q")
-  assert shards.shard_of(bad) == shards.shard_of(one)
-
-
-def test_a_shard_is_the_same_in_every_process():
-  # SHA-256 of "q0", first 8 bytes, modulo 1000, computed by hand.
-  question = LocatedQuestion(_LOCATION, SquadExample("q0", "?", "c"))
-  import hashlib
-
+  shards = AnswerShards("out", 1000)
+  # SHA-256 of the id, its first 8 bytes: the same in every process.
   first = hashlib.sha256(b"q0").hexdigest()[:16]
-  assert AnswerShards("out", 1000).shard_of(question) == int(first, 16) % 1000
+  for record in (
+    _question("q0"),
+    _question("q0", RecordLocation("b", 9)),
+    BadRecord(_LOCATION, "No context.", qas_id="q0"),
+  ):
+    assert shards.shard_of(record) == int(first, 16) % 1000
 
 
-def test_questions_are_dealt_to_all_shards():
+def test_questions_are_assigned_to_all_shards():
   shards = AnswerShards("out", 8)
-  dealt = [
-    shards.shard_of(LocatedQuestion(_LOCATION, SquadExample(f"q{i}", "?", "c")))
-    for i in range(800)
-  ]
-  assert all(60 < dealt.count(shard) < 140 for shard in range(8))
+  found = [shards.shard_of(_question(f"q{i}")) for i in range(800)]
+  assert all(60 < found.count(shard) < 140 for shard in range(8))
 
 
 def test_records_without_an_id_go_by_their_location():
   shards = AnswerShards("out", 1000)
-  found = {
-    shards.shard_of(BadRecord(RecordLocation("a", n), "Bad."))
-    for n in range(50)
-  }
-  assert len(found) > 40
+  records = [BadRecord(RecordLocation("a", n), "Bad.") for n in range(50)]
+  assert len(set(map(shards.shard_of, records))) > 40
 
 
 def test_a_shard_is_done_once_its_answers_stand_there(tmp_path):

@@ -160,9 +160,11 @@ def test_a_head_without_a_bias_stays_without():
   np.testing.assert_array_equal(cast.head.kernel, model.head.kernel)
 
 
-def test_unknown_dtype_is_refused():
+def test_unknown_dtype_is_refused(tmp_path):
   with pytest.raises(ValueError, match="'int8'"):
-    cast_encoder(tiny_extractor().model, "int8")
+    saved_model_export.export_saved_model(
+      tiny_extractor(), tmp_path, dtype="int8"
+    )
 
 
 def test_the_sample_has_a_passage_of_many_windows_and_blank_ones():

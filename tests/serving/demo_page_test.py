@@ -116,11 +116,19 @@ def test_all_spans_of_a_bio_model_are_marked(ask, server):
 
 
 @pytest.mark.large
-def test_a_bio_model_without_a_span_has_no_answer(ask, server):
-  server.answer = lambda q, c: {**span_row(c, [], 4.5), "probability": 0.875}
+@pytest.mark.parametrize(
+  "row",
+  [
+    {**span_row("Ada came.", [], 2.5), "probability": 0.75},
+    output_row("Ada came.", [("", 0.75), ("Ada", 0.25)], 2.5, False),
+  ],
+)
+def test_no_answer_is_shown_with_its_odds(ask, server, row):
+  server.answer = lambda q, c: row
   browser = ask(server=server.address, question="Who?", context="Ada came.")
   assert _text(browser, "decision") == "No answer in this passage"
-  assert "87.5 % probable" in _text(browser, "facts")
+  assert "75.0 % probable" in _text(browser, "facts")
+  assert "null odds 2.50" in _text(browser, "facts")
   assert browser.run("document.querySelector('mark')") is None
 
 
@@ -156,18 +164,6 @@ def test_the_whole_page_works_by_keyboard(browser, page, server):
   assert server.requests[-1][2]["instances"] == [
     {"question": "Who came?", "context": "Bea came."}
   ]
-
-
-@pytest.mark.large
-def test_no_answer_is_told_with_its_odds(ask, server):
-  server.answer = lambda q, c: output_row(
-    c, [("", 0.75), ("Ada", 0.25)], 2.5, is_answerable=False
-  )
-  browser = ask(server=server.address, question="Who?", context="Ada came.")
-  assert _text(browser, "decision") == "No answer in this passage"
-  assert "75.0 % probable" in _text(browser, "facts")
-  assert "null odds 2.50" in _text(browser, "facts")
-  assert browser.run("document.querySelector('mark')") is None
 
 
 @pytest.mark.large

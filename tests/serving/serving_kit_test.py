@@ -9,9 +9,10 @@ from google.protobuf import (
   descriptor_pb2,
   descriptor_pool,
   json_format,
-  message_factory,
   text_format,
 )
+
+from bert_span.serving.client.span_client import DEFAULT_MODEL, SpanClient
 
 _API = "needs the package tensorflow-serving-api (pip install .[serving])"
 
@@ -26,62 +27,20 @@ def readme(kit):
   return (kit / "README.md").read_text(encoding="utf-8")
 
 
-def _message_class(name, fields):
-  """A message made here, for files whose proto no package holds.
-
-  Args:
-    name: of the message.
-    fields: dict of field name to the type's name: "Int64Value" (wrapped),
-      "bool", "string", or "repeated int64".
-  """
-  file = descriptor_pb2.FileDescriptorProto(
-    name=f"{name}.proto", package="test", syntax="proto3"
-  )
-  file.dependency.append("google/protobuf/wrappers.proto")
-  message = file.message_type.add(name=name)
-  for number, (field_name, kind) in enumerate(fields.items(), 1):
-    field = message.field.add(name=field_name, number=number)
-    field.label = field.LABEL_OPTIONAL
-    if kind.endswith("Value"):
-      field.type = field.TYPE_MESSAGE
-      field.type_name = f".google.protobuf.{kind}"
-    else:
-      field.type = getattr(field, f"TYPE_{kind.split()[-1].upper()}")
-    if kind.startswith("repeated"):
-      field.label = field.LABEL_REPEATED
-  pool = descriptor_pool.DescriptorPool()
-  from google.protobuf import wrappers_pb2
-
-  pool.AddSerializedFile(wrappers_pb2.DESCRIPTOR.serialized_pb)
-  pool.Add(file)
-  return message_factory.GetMessageClass(
-    pool.FindMessageTypeByName(f"test.{name}")
-  )
-
-
-def test_batching_parameters_are_read_and_suit_the_client(kit):
-  # tensorflow_serving/servables/tensorflow/session_bundle_config.proto
-  parameters = text_format.Parse(
-    (kit / "batching_parameters.txt").read_text(encoding="utf-8"),
-    _message_class(
-      "BatchingParameters",
-      {
-        "max_batch_size": "Int64Value",
-        "batch_timeout_micros": "Int64Value",
-        "max_enqueued_batches": "Int64Value",
-        "num_batch_threads": "Int64Value",
-        "thread_pool_name": "StringValue",
-        "allowed_batch_sizes": "repeated int64",
-        "pad_variable_length_inputs": "bool",
-      },
-    )(),
-  )
-  from bert_span.serving.client.span_client import SpanClient
-
+def test_batching_parameters_are_known_and_suit_the_client(kit):
+  text = (kit / "batching_parameters.txt").read_text(encoding="utf-8")
+  text = re.sub("#.*", "", text)
+  entry = r"(\w+) \{ value: (\d+) \}"
+  assert not re.sub(entry, "", text).strip()
+  parameters = dict(re.findall(entry, text))
+  # tensorflow_serving/servables/tensorflow/session_bundle_config.proto; not
+  # allowed_batch_sizes and pad_variable_length_inputs.
+  assert set(parameters) <= {
+    *("max_batch_size", "batch_timeout_micros", "max_enqueued_batches"),
+    "num_batch_threads",
+  }
   default = SpanClient("http://localhost")._batch_size
-  assert parameters.max_batch_size.value >= default
-  assert not parameters.allowed_batch_sizes
-  assert not parameters.pad_variable_length_inputs
+  assert int(parameters["max_batch_size"]) >= default
 
 
 def test_monitoring_is_where_prometheus_looks(kit):
@@ -114,8 +73,6 @@ def test_models_config_labels_versions_that_it_serves(kit):
     model_server_config_pb2.ModelServerConfig(),
   )
   (model,) = config.model_config_list.config
-  from bert_span.serving.client.span_client import DEFAULT_MODEL
-
   assert model.name == DEFAULT_MODEL
   assert model.base_path == f"/models/{DEFAULT_MODEL}"
   versions = model.model_version_policy.specific.versions

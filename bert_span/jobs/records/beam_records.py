@@ -29,15 +29,10 @@ def write_shards_of_masked_text(
   options,
   dupe_factor,
 ):
-  """Writes the missing shards; the other arguments are `write_masked_text`'s.
+  """Writes the missing shards of a run; see `write_masked_text`.
 
   Shard n has the records of create_pretraining_data with --worker=n and
   --num_workers=num_shards.
-
-  Args:
-    pipeline_options: apache_beam PipelineOptions.
-    output_dir: folder of the records, which every worker sees.
-    num_shards: record files; at most as many as files of text.
 
   Raises:
     ValueError: there are fewer files of text than shards, or the folder has

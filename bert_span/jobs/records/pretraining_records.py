@@ -27,11 +27,8 @@ def write_masked_text(
     max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
     options: `MaskingOptions` with max_predictions.
     dupe_factor: copies of the text, each masked anew.
-    num_workers: processes that share the sources.
-    worker: number of this process among them, from 0.
-
-  Returns:
-    Number of sequences.
+    num_workers: processes that share the files of text.
+    worker: number of this process, from 0.
   """
   sequences = masked_copies(
     find_sources(text),
@@ -49,4 +46,3 @@ def write_masked_text(
     f"{', '.join(output_files)}; read them with --max_seq_length="
     f"{max_seq_length} --max_predictions={options.max_predictions}"
   )
-  return number

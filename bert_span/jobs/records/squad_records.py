@@ -1,4 +1,4 @@
-"""What create_squad_records does: writes training windows as records."""
+"""The job of create_squad_records: writes labelled windows as records."""
 
 from bert_span.data import training_records
 from bert_span.data.labelled_windows import label_windows
@@ -23,7 +23,7 @@ def write_squad_records(
   num_shards=8,
   pad_records=False,
 ):
-  """Makes the windows of questions and writes them.
+  """Writes the labelled windows of questions; returns the path of the manifest.
 
   Args:
     train_file: SQuAD JSON file; None for `dataset`.
@@ -31,19 +31,11 @@ def write_squad_records(
     output_dir: folder of the records.
     source: `EncoderSource`; without a model only its vocabulary counts.
     window_options: `WindowOptions`.
-    version_2: whether questions may have no answer.
+    version_2: whether questions may be unanswerable.
     labels: `WindowLabels` of the head.
-    annotator_labels: see `label_windows`.
-    drop_answerless: leave out windows without an answerable question's answer.
-    num_shards: files that the windows are dealt into.
+    annotator_labels, drop_answerless: see `label_windows`.
+    num_shards: number of record files.
     pad_records: pad every record to max_seq_length.
-
-  Returns:
-    Path of the list of the files.
-
-  Raises:
-    OSError: a file cannot be read.
-    ValueError: a file is malformed, or the model has no vocabulary.
   """
   squad_file = read_questions(train_file, dataset)
   examples = training_examples(

@@ -55,14 +55,11 @@ class RestTransport:
       self._headers["Authorization"] = f"Bearer {credentials.bearer_token}"
 
   def predict(self, rows, timeout):
-    """Asks for the outputs of some rows.
+    """The rows of outputs, dicts, of rows of inputs.
 
     Args:
       rows: list of dicts of input name to str.
       timeout: seconds.
-
-    Returns:
-      List of dicts of output name to value.
 
     Raises:
       ServingError: there are none; see retries.py for its kinds.

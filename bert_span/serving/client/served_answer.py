@@ -67,9 +67,6 @@ _SPANS = ("span_text", *(f"span_{name}" for name in _FIELDS))
 def answer_of_row(row):
   """The `ServedAnswer` in one row of outputs of serving_default.
 
-  Args:
-    row: dict of output name to a value, or to a list of values.
-
   Raises:
     ValueError: the row is not one of bert_span's exports.
   """
@@ -98,11 +95,7 @@ def answer_of_row(row):
 
 
 def rows_of_columns(columns):
-  """Yields the rows of a batch as dicts, bytes decoded as UTF-8.
-
-  Args:
-    columns: dict of output name to a list with an entry for each question.
-  """
+  """Yields the rows of a dict of columns, lists, as dicts; decodes bytes."""
   columns = {name: _decoded(values) for name, values in columns.items()}
   for values in zip(*columns.values(), strict=True):
     yield dict(zip(columns, values, strict=True))

@@ -121,25 +121,20 @@ def test_version_and_label_and_token_are_sent(service):
   assert "authorization" not in bare
 
 
-def test_unavailable_is_tried_again(service):
-  service.failures = [(grpc.StatusCode.UNAVAILABLE, "queue is full")] * 2
-  assert _client(service).answer("Who?", "Ada").text == "Ada"
-  assert len(service.requests) == 3
-
-
-def test_a_service_that_stays_away_is_given_up(service):
-  service.failures = [(grpc.StatusCode.UNAVAILABLE, "queue is full")] * 4
+def test_unavailable_is_tried_again_until_it_is_given_up(service):
+  service.failures = [(grpc.StatusCode.UNAVAILABLE, "queue is full")] * 6
   with pytest.raises(ServerUnavailableError) as caught:
     _client(service).answer("Who?", "Ada")
-  assert "queue is full" in str(caught.value)
-  assert service.address in str(caught.value)
-  assert "after 4 attempts" in str(caught.value)
+  for part in (service.address, "queue is full", "4 attempts"):
+    assert part in str(caught.value)
+  assert _client(service).answer("Who?", "Ada").text == "Ada"
+  assert len(service.requests) == 4 + 3
 
 
-def test_nobody_listening_is_told():
+def test_an_address_without_a_server_is_named():
   options = RetryOptions(max_attempts=2, first_wait=0.05)
   client = SpanClient("grpc://127.0.0.1:1", retry_options=options)
-  with pytest.raises(ServerUnavailableError, match="Is the server running"):
+  with pytest.raises(ServerUnavailableError, match=r"127\.0\.0\.1:1"):
     client.answer("Who?", "Ada")
 
 
@@ -147,7 +142,7 @@ def test_a_slow_service_is_a_timeout(service):
   service.delay = 2.0
   options = RetryOptions(timeout=0.3)
   client = SpanClient(service.address, retry_options=options)
-  with pytest.raises(ServerTimeoutError, match="Raise timeout"):
+  with pytest.raises(ServerTimeoutError, match="timeout"):
     client.answer("Who?", "Ada")
   assert len(service.requests) == 1
 
@@ -155,10 +150,8 @@ def test_a_slow_service_is_a_timeout(service):
 @pytest.mark.parametrize(
   ("code", "remedy"),
   [
-    ("NOT_FOUND", "models.config"),
-    ("INVALID_ARGUMENT", "serving_default"),
-    ("UNAUTHENTICATED", "bearer_token"),
-    ("INTERNAL", "log"),
+    *(("NOT_FOUND", "models.config"), ("INVALID_ARGUMENT", "serving_default")),
+    *(("UNAUTHENTICATED", "bearer_token"), ("INTERNAL", "log")),
   ],
 )
 def test_refusals_are_not_repeated(service, code, remedy):
