@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from bert_span.modeling.span_head import SpanHead
 from tiny_extractor import tiny_extractor
 
 from bert_span.answers.decoding.options import StepOptions
@@ -17,7 +18,6 @@ from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs import saved_model_export
 from bert_span.jobs.saved_model_export import cast_encoder
 from bert_span.modeling.keras_internals import sublayers
-from bert_span.modeling.span_head import SpanHead
 from bert_span.modeling.span_model import SpanModel
 
 _HAS_SERVING_API = importlib.util.find_spec("tensorflow_serving") is not None
