@@ -9,7 +9,6 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from bert_span.modeling.span_head import SpanHead
 from tiny_extractor import tiny_extractor
 
 from bert_span.answers.decoding.options import StepOptions
@@ -17,6 +16,7 @@ from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs import saved_model_export
 from bert_span.jobs.saved_model_export import cast_encoder
+from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.modeling.span_model import SpanModel
 
