@@ -156,7 +156,6 @@ def label_windows(
   labels,
   annotator_labels="soft",
   drop_answerless=False,
-  may_be_empty=False,
   keep_unlabelled=False,
 ):
   """Converts examples to windows and labels them for a head.
@@ -171,7 +170,6 @@ def label_windows(
     annotator_labels: see `tag_labels`; ignored by span heads.
     drop_answerless: skip windows of answerable questions without the answer;
       run_squad trains on them as unanswerable.
-    may_be_empty: accept examples without windows: they are one shard of many.
     keep_unlabelled: keep questions with neither an answer nor is_impossible,
       with labels that do not contribute to the loss: teachers label them.
 
@@ -202,7 +200,7 @@ def label_windows(
   if drop_answerless:
     answerable = np.array([labels.is_answerable(e) for e in examples], bool)
     keep = can_train & (windows.has_answer | ~answerable[indices])
-  if not (may_be_empty or keep.any()):
+  if not keep.any():
     raise ValueError(
       f"The {len(examples)} training examples give no window to train on: "
       "their passages are empty, or contain no answer. Check --train_file."

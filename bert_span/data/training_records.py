@@ -79,48 +79,20 @@ def write_training_records(
     Path of the manifest.
   """
   made_of = {**fingerprint, **source, "padded_length": padded_length}
-  names = shard_names(made_of, num_shards)
+  # The names contain a digest, so that old shards stay until the manifest is
+  # replaced.
+  text = json.dumps(made_of, sort_keys=True).encode("utf-8")
+  digest = hashlib.sha256(text).hexdigest()[:8]
+  names = [
+    f"train-{digest}-{shard:05d}-of-{num_shards:05d}.tf_record"
+    for shard in range(num_shards)
+  ]
   tf.io.gfile.makedirs(directory)
   counts = write_window_records(
     [os.path.join(directory, name) for name in names],
     labelled.windows,
     padded_length,
   )
-  return write_manifest(
-    directory,
-    names,
-    counts,
-    fingerprint,
-    source,
-    padded_length,
-    labelled.num_examples,
-    labelled.skipped,
-  )
-
-
-def write_manifest(
-  directory,
-  names,
-  counts,
-  fingerprint,
-  source,
-  padded_length,
-  num_examples,
-  skipped,
-):
-  """Writes the manifest of finished shards, then removes the replaced shards.
-
-  Args:
-    directory: the folder.
-    names: names of the shards, in order.
-    counts: number of records of each shard.
-    fingerprint, source, padded_length: see `write_training_records`.
-    num_examples: questions they were made of.
-    skipped: `Skipped`.
-
-  Returns:
-    Path of the manifest.
-  """
   try:
     replaced = {shard["file"] for shard in _read_manifest(directory)["shards"]}
   except ValueError:  # none, or one that cannot be read
@@ -132,11 +104,11 @@ def write_manifest(
       "made_with": fingerprint,
       "made_of": source,
       "padded_length": padded_length,
-      "num_examples": num_examples,
+      "num_examples": labelled.num_examples,
       "num_windows": sum(counts),
       "left_out": {
-        "num_answerless": skipped.num_without_answer,
-        "without_token": skipped.without_token,
+        "num_answerless": labelled.skipped.num_without_answer,
+        "without_token": labelled.skipped.without_token,
       },
       "shards": [
         {"file": name, "records": count}
@@ -149,16 +121,6 @@ def write_manifest(
     if tf.io.gfile.exists(old):
       tf.io.gfile.remove(old)
   return path
-
-
-def shard_names(made_of, num_shards):
-  """Returns the names of shards, which contain a digest of `made_of`."""
-  text = json.dumps(made_of, sort_keys=True).encode("utf-8")
-  digest = hashlib.sha256(text).hexdigest()[:8]
-  return [
-    f"train-{digest}-{shard:05d}-of-{num_shards:05d}.tf_record"
-    for shard in range(num_shards)
-  ]
 
 
 class TrainingRecords:

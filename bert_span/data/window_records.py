@@ -29,14 +29,13 @@ _RECORDS_PER_BATCH = 512
 _WRITE_AGAIN = "Write the records again with bert_span.create_squad_records."
 
 
-def write_window_records(paths, windows, padded_length=None, first_window=0):
+def write_window_records(paths, windows, padded_length=None):
   """Writes windows, an equal share to each file, in order.
 
   Args:
     paths: list of files to write, local or remote; each is written atomically.
     windows: `PackedWindows`.
     padded_length: WordPieces of every record; None adds no padding.
-    first_window: number of the first window, added to unique_ids.
 
   Returns:
     List of int, the number of records of each file.
@@ -46,7 +45,7 @@ def write_window_records(paths, windows, padded_length=None, first_window=0):
     with open_records(path) as writer:
       for first in range(0, len(share), _RECORDS_PER_BATCH):
         indices = share[first : first + _RECORDS_PER_BATCH]
-        for record in _records(windows, indices, padded_length, first_window):
+        for record in _records(windows, indices, padded_length):
           writer.write(record)
   return [len(share) for share in shares]
 
@@ -85,7 +84,7 @@ def read_window_records(paths, counts, labels):
   )
 
 
-def _records(windows, indices, padded_length, first_window):
+def _records(windows, indices, padded_length):
   """Yields the serialized records of some windows."""
   lengths, labels = windows.lengths[indices], windows.scheme
   batch = windows.batch(indices, padded_length or int(lengths.max()))
@@ -93,7 +92,7 @@ def _records(windows, indices, padded_length, first_window):
     cut = slice(padded_length or length)
     yield serialized_example(
       {
-        "unique_ids": [_FIRST_ID + first_window + indices[row]],
+        "unique_ids": [_FIRST_ID + indices[row]],
         **{name: batch[name][row, cut] for name in _TOKEN_FEATURES},
         **{name: [batch[name][row]] for name in labels.window_labels},
       },
