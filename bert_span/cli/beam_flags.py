@@ -6,11 +6,7 @@ from bert_span.cli import program
 
 
 def check_beam_installed():
-  """Refuses to run without Apache Beam.
-
-  Raises:
-    flags.IllegalFlagValueError: it is not installed.
-  """
+  """Refuses to run without Apache Beam."""
   program.check(
     importlib.util.find_spec("apache_beam"),
     "Apache Beam is not installed. Run pip install 'bert_span[beam]' (in a "
@@ -19,13 +15,10 @@ def check_beam_installed():
 
 
 def pipeline_options(argv):
-  """Beam's options on a command line.
+  """Returns the apache_beam PipelineOptions on a command line.
 
   Args:
     argv: list of str, see foreign_flags of `run_program`.
-
-  Returns:
-    apache_beam PipelineOptions; the default runner is DirectRunner.
 
   Raises:
     ValueError: neither the program nor Beam has one of the flags.
@@ -52,14 +45,7 @@ def pipeline_options(argv):
 
 
 def is_exported(model):
-  """Whether --model is what export_saved_model wrote, and no model directory.
-
-  Args:
-    model: path of a folder, or name of a model.
-
-  Raises:
-    flags.IllegalFlagValueError: it is neither.
-  """
+  """Whether --model is what export_saved_model wrote, not a model directory."""
   import tensorflow as tf
 
   from bert_span.beam.answer_source import is_saved_model
@@ -67,7 +53,7 @@ def is_exported(model):
 
   program.check(
     tf.io.gfile.isdir(find_embedded_model(model)),
-    f"--model={model} is no folder. Give one that run_squad or "
+    f"--model={model} is not a folder. Give one that run_squad or "
     "export_saved_model wrote, or minilm_squad.",
   )
   return is_saved_model(model)

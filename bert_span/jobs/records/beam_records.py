@@ -8,8 +8,7 @@ import tensorflow as tf
 
 from bert_span.beam import job_record
 from bert_span.beam.prediction_pipeline import count, counters
-from bert_span.pretraining.corpus.masked_copies import masked_copies
-from bert_span.pretraining.corpus.records import write_records
+from bert_span.pretraining.corpus.records import masked_copies, write_records
 from bert_span.pretraining.corpus.text_sources import (
   find_sources,
   sources_of_worker,
@@ -70,13 +69,7 @@ def write_shards_of_masked_text(
       num_shards,
       shard,
     )
-    number = write_records(
-      [paths[shard]],
-      sequences,
-      max_seq_length,
-      options.max_predictions,
-      options.max_boundary_targets,
-    )
+    number = write_records([paths[shard]], sequences, max_seq_length, options)
     count("records_written", number)
     count("shards_written")
 
