@@ -93,12 +93,18 @@ class ShardModelHandler(ModelHandler):
 
 
 def count(name, number=1):
-  """Adds to a counter of the pipeline, see `counters`."""
+  """Adds to a counter of the pipeline, see `run`."""
   Metrics.counter(_NAMESPACE, name).inc(number)
 
 
-def counters(result):
-  """The counters of a finished pipeline; some runners have none."""
+def run(pipeline):
+  """Runs a pipeline to its end and returns its counters, if the runner has any.
+
+  Returns:
+    Dict of the names of `count` to int.
+  """
+  result = pipeline.run()
+  result.wait_until_finish()
   query = beam.metrics.MetricsFilter().with_namespace(_NAMESPACE)
   totals = {}
   for metric in result.metrics().query(query)["counters"]:

@@ -1,4 +1,4 @@
-"""The shards of a run of beam_predict, and their files.
+"""The shards of a run of beam_predict, their files, and the run's options.
 
 A question's id decides its shard, so two questions with one id meet in the
 same shard. A shard has two files:
@@ -8,17 +8,25 @@ same shard. A shard has two files:
                                       reason; no file if there are none
 
 Each is written whole or not at all. A shard whose answers exist is done, and a
-restart skips it.
+restart skips it. The shards of a run may be made by several commands, one after
+the other: job.json has the options of the first one, and commands with other
+inputs, models or options are refused.
 """
 
 import dataclasses
 import hashlib
+import json
 import os
 import re
 
 import tensorflow as tf
 
 from bert_span.answers.files.answer_rows import write_json_lines, write_rows
+from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.files import open_file
+from bert_span.storage.fingerprints import check_same_options
+
+_BLOCK_BYTES = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +69,35 @@ class AnswerShards:
   def _path(self, kind, shard, ending):
     name = f"{kind}-{shard:05d}-of-{self.count:05d}.{ending}"
     return os.path.join(self.directory, name)
+
+
+def start_or_continue(directory, options):
+  """Writes the options of a new run, or compares them with those of its start.
+
+  Args:
+    directory: of the run, local or any path of tf.io.gfile; made if need be.
+    options: dict of JSON values.
+  """
+  path = os.path.join(directory, "job.json")
+  if tf.io.gfile.exists(path):
+    # As JSON gives them back: lists instead of tuples.
+    check_same_options(path, json.loads(json.dumps(options)))
+    return
+  tf.io.gfile.makedirs(directory)
+  write_json_atomically(path, options)
+
+
+def folder_sha256(directory):
+  """SHA-256 of the names and contents of all files of a folder."""
+  digest = hashlib.sha256()
+  for folder, _, names in sorted(tf.io.gfile.walk(directory)):
+    for name in sorted(names):
+      path = os.path.join(folder, name)
+      digest.update(os.path.relpath(path, directory).encode() + b"\0")
+      with open_file(path) as file:
+        while block := file.read(_BLOCK_BYTES):
+          digest.update(block)
+  return digest.hexdigest()
 
 
 def _dead_letter_row(record):

@@ -5,11 +5,14 @@ import dataclasses
 import apache_beam as beam
 import tensorflow as tf
 
-from bert_span.beam import job_record
 from bert_span.beam.answer_source import AnswerSource
-from bert_span.beam.prediction_pipeline import add_prediction_steps, counters
+from bert_span.beam.prediction_pipeline import add_prediction_steps, run
 from bert_span.beam.question_files import find_question_files
-from bert_span.beam.shards import AnswerShards
+from bert_span.beam.shards import (
+  AnswerShards,
+  folder_sha256,
+  start_or_continue,
+)
 from bert_span.storage.log import log_line
 
 
@@ -46,11 +49,11 @@ def answer_files(
       "Leave the flag out, or give JSON lines of id and context."
     )
   source = AnswerSource(model, **source_options)
-  job_record.start_or_continue(
+  start_or_continue(
     output_dir,
     {
       **dataclasses.asdict(source),
-      "model_sha256": job_record.folder_sha256(source.model),
+      "model_sha256": folder_sha256(source.model),
       # Sizes in bytes, as contents may be too large to hash.
       "input": {f.path: tf.io.gfile.stat(f.path).length for f in files},
       "input_forms": sorted({file.format for file in files}),
@@ -66,9 +69,7 @@ def answer_files(
   )
   pipeline = beam.Pipeline(options=pipeline_options)
   add_prediction_steps(pipeline, files, shards, source, questions)
-  result = pipeline.run()
-  result.wait_until_finish()
-  numbers = counters(result)
+  numbers = run(pipeline)
   log_line(
     f"{numbers.get('questions_written', 0)} questions answered, "
     f"{numbers.get('dead_letters', 0)} records in dead letters, "

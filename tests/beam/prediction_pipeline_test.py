@@ -48,9 +48,7 @@ def run(files, shards, source, questions=()):
   prediction_pipeline.add_prediction_steps(
     pipeline, files, shards, source, questions
   )
-  result = pipeline.run()
-  result.wait_until_finish()
-  return prediction_pipeline.counters(result)
+  return prediction_pipeline.run(pipeline)
 
 
 def rows_in(directory, kind="answers"):

@@ -3,12 +3,18 @@
 import hashlib
 import json
 
+import pytest
+
 from bert_span.beam.question_files import (
   BadRecord,
   LocatedQuestion,
   RecordLocation,
 )
-from bert_span.beam.shards import AnswerShards
+from bert_span.beam.shards import (
+  AnswerShards,
+  folder_sha256,
+  start_or_continue,
+)
 from bert_span.squad.example import SquadExample
 
 _LOCATION = RecordLocation("a.jsonl", 3)
@@ -76,3 +82,26 @@ def test_dead_letters_of_an_attempt_that_was_given_up_do_not_stay(tmp_path):
   stale.write_text("{}\n")
   AnswerShards(str(tmp_path), 1).write(0, [], [])
   assert not stale.exists()
+
+
+def test_a_run_goes_on_with_the_options_of_its_start_only(tmp_path):
+  out = str(tmp_path / "out")
+  start_or_continue(out, {"num_shards": 4, "copies": (1, 2)})
+  start_or_continue(out, {"num_shards": 4, "copies": (1, 2)})
+  with pytest.raises(ValueError, match="num_shards was 4, is now 5"):
+    start_or_continue(out, {"num_shards": 5, "copies": (1, 2)})
+  path = tmp_path / "out" / "job.json"
+  assert json.loads(path.read_text()) == {"num_shards": 4, "copies": [1, 2]}
+
+
+def test_a_folder_is_told_apart_by_names_and_contents(tmp_path):
+  (tmp_path / "variables").mkdir()
+  (tmp_path / "variables" / "a").write_text("1")
+  before = folder_sha256(str(tmp_path))
+  assert folder_sha256(str(tmp_path)) == before
+  (tmp_path / "variables" / "a").write_text("2")
+  changed = folder_sha256(str(tmp_path))
+  (tmp_path / "variables" / "a").write_text("1")
+  (tmp_path / "variables" / "a").rename(tmp_path / "variables" / "b")
+  renamed = folder_sha256(str(tmp_path))
+  assert len({before, changed, renamed}) == 3

@@ -19,8 +19,7 @@ from bert_span.jobs.saved_model_export import cast_encoder
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.modeling.span_model import SpanModel
-
-_HAS_SERVING_API = importlib.util.find_spec("tensorflow_serving") is not None
+from bert_span.serving import verification
 
 
 def _files(directory):
@@ -37,20 +36,24 @@ def _card(path):
 
 
 @pytest.mark.large
-def test_a_version_is_written_checked_and_described(tmp_path):
+def test_a_version_is_written_checked_and_described(
+  tmp_path, monkeypatch, capsys
+):
+  """Without tensorflow-serving-api, which only warm-up requests need."""
+  monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
   tiny_extractor().save_to_preset(tmp_path / "model")
   (tmp_path / "eval_results.json").write_text('{"f1": 12.5}')
-  path, verified = saved_model_export.export_saved_model(
-    tiny_extractor(),
-    tmp_path / "base",
-    steps=StepOptions(5),
-    source=str(tmp_path / "model"),
-  )
-  assert path == str(tmp_path / "base" / "1")
-  assert os.listdir(tmp_path / "base") == ["1"]
-  assert verified.num_questions == 124
-  assert verified.largest_difference < 1e-4
-  expected = {
+  model, base = str(tmp_path / "model"), str(tmp_path / "base")
+  with pytest.raises(ValueError, match="--warmup"):
+    saved_model_export.export_model(model, base, with_warmup=True)
+  saved_model_export.export_model(model, base, steps=StepOptions(5))
+  printed = capsys.readouterr()
+  path = os.path.join(base, "1")
+  assert os.listdir(base) == ["1"]
+  assert f"{path}\n" in printed.err
+  assert printed.err.count("tensorflow-serving-api") == 1
+  assert "124 answers" in printed.out
+  assert _files(path) == {
     "saved_model.pb",
     "fingerprint.pb",
     "variables/variables.index",
@@ -59,31 +62,13 @@ def test_a_version_is_written_checked_and_described(tmp_path):
     "assets.extra/README.md",
     "assets.extra/model_card.json",
   }
-  if _HAS_SERVING_API:
-    expected.add("assets.extra/tf_serving_warmup_requests")
-  assert _files(path) == expected
   card = _card(path)
   assert card["options"]["max_windows_per_step"] == 5
   assert card["training"]["scores"] == {"f1": 12.5}
   assert card["encoder"]["layers"] == 1
-  assert card["text_ops"] == list(verified.text_ops)
-
-
-@pytest.mark.large
-def test_a_version_is_exported_without_tensorflow_serving_api(
-  tmp_path, monkeypatch, capsys
-):
-  tiny_extractor().save_to_preset(tmp_path / "model")
-  monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-  model, base = str(tmp_path / "model"), str(tmp_path / "base")
-  with pytest.raises(ValueError, match="--warmup"):
-    saved_model_export.export_model(model, base, with_warmup=True)
-  saved_model_export.export_model(model, base)
-  assert _files(os.path.join(base, "1", "assets.extra")) == {
-    "README.md",
-    "model_card.json",
-  }
-  assert capsys.readouterr().err.count("tensorflow-serving-api") == 1
+  assert card["text_ops"] == list(verification.TEXT_OPS)
+  differences = card["verification"]["largest difference of a score"]
+  assert differences < 1e-4
 
 
 @pytest.mark.large

@@ -6,8 +6,8 @@ import os
 import apache_beam as beam
 import tensorflow as tf
 
-from bert_span.beam import job_record
-from bert_span.beam.prediction_pipeline import count, counters
+from bert_span.beam.prediction_pipeline import count, run
+from bert_span.beam.shards import start_or_continue
 from bert_span.pretraining.corpus.records import masked_copies, write_records
 from bert_span.pretraining.corpus.text_sources import (
   find_sources,
@@ -40,7 +40,7 @@ def write_shards_of_masked_text(
   sources = find_sources(text)
   sources_of_worker(sources, num_shards, 0)  # enough files?
   vocabulary = load_vocabulary(vocab_file)
-  job_record.start_or_continue(
+  start_or_continue(
     output_dir,
     {
       "count": num_shards,
@@ -76,9 +76,7 @@ def write_shards_of_masked_text(
   pipeline = beam.Pipeline(options=pipeline_options)
   # Reshuffle: each shard may be made by another worker.
   pipeline | beam.Create(missing) | beam.Reshuffle() | beam.Map(write)
-  result = pipeline.run()
-  result.wait_until_finish()
-  numbers = counters(result)
+  numbers = run(pipeline)
   log_line(
     f"{numbers.get('shards_written', 0)} of {num_shards} shards written, with "
     f"{numbers.get('records_written', 0)} records; the others were in "
