@@ -70,7 +70,7 @@ def _wrong_answers(first):
 def _wrong_spans(first):
   (span, *others) = first.spans
   assert others
-  replace = functools.partial(dataclasses.replace, span)
+  replace = span._replace
   wrong = [
     *((), first.spans[:-1], (*others, span)),
     (replace(text="x"), *others),
