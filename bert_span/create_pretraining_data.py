@@ -4,10 +4,10 @@ r"""Writes masked text as TFRecords, for pre-training on TPU pods.
     --vocab_file=vocab.txt --max_seq_length=512 --dupe_factor=10 \
     --output_file=gs://bucket/wiki-0.tfrecord,gs://bucket/wiki-1.tfrecord
 
-The masks are drawn here, anew for each of --dupe_factor copies. Several
-machines share the input files by --num_workers and --worker, each with output
-files of its own. On a CPU or GPU bert_span.run_pretraining reads text itself
-and needs no records.
+Each of the --dupe_factor copies of the text gets other masks. Several machines
+can share the input files by --num_workers and --worker, and each writes its own
+output files. On a CPU or GPU bert_span.run_pretraining reads text directly and
+needs no records.
 """
 
 from absl import flags
@@ -79,13 +79,14 @@ def _check_flags():
     _VOCABULARY.vocab_file.value,
     "--vocab_file is required: the vocab.txt of the model.",
   )
-  # As record_files.is_record_file, which loads TensorFlow.
+  # As record_files.is_record_file, whose module loads TensorFlow.
   endings = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
   wrong = [path for path in _output_files() if not path.endswith(endings)]
   check(
     not wrong,
-    f"--output_file must name files that end in .tfrecord or .tfrecord.gz, by "
-    f"which run_pretraining knows them. Received: {', '.join(wrong)}",
+    "--output_file must name files that end in .tfrecord or .tfrecord.gz, "
+    "the endings by which run_pretraining recognizes records. Received: "
+    f"{', '.join(wrong)}",
   )
   check(
     _WORKER.value < _NUM_WORKERS.value,

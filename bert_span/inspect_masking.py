@@ -3,12 +3,12 @@ r"""Shows how the text of a file is masked for pre-training.
   python -m bert_span.inspect_masking --input_file=text.txt \
     --vocab_file=vocab.txt --max_seq_length=128 --masking=span --seed=1
 
-shows every sequence, its spans and their boundaries to a person. With
---output_file it writes JSON lines instead, one a sequence: input_ids and
-masked_input_ids, before and after masking, and spans with span (positions,
-inclusive), word_count, drawn_word_counts, decision, left_boundary and
-right_boundary. Of one file these are the very masks that training draws from
-the same seed in that epoch.
+prints every sequence, its spans and their boundaries. With --output_file it
+writes JSON lines instead, one a sequence: input_ids and masked_input_ids,
+before and after masking, and spans with span (positions, inclusive),
+word_count, drawn_word_counts, decision, left_boundary and right_boundary. For
+one file these are the masks that training draws from the same seed in that
+epoch.
 """
 
 from absl import flags

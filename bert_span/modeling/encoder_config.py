@@ -27,7 +27,6 @@ class EncoderConfig:
     max_sequence_length: rows of the position table, in WordPieces.
     num_segments: rows of the segment table; the released files all say 2.
     initializer_range: standard deviation of random weights.
-    hidden_act: "gelu" in the tanh form, the only one BertBackbone computes.
   """
 
   vocabulary_size: int
@@ -40,7 +39,6 @@ class EncoderConfig:
   max_sequence_length: int = 512
   num_segments: int = 16
   initializer_range: float = 0.02
-  hidden_act: str = "gelu"
 
 
 # The keys of the configuration files.
@@ -105,14 +103,12 @@ def _to_config(values, path):
     deviation = fields[key] = values[key]
     is_deviation = type(deviation) in (int, float) and deviation > 0
     check(is_deviation, key, "a number above 0")
-  if (key := "hidden_act") in values:
-    fields[key] = values[key]
-    check(
-      values[key] in _GELU_NAMES,
-      key,
-      f"one of {', '.join(_GELU_NAMES)}, because the encoder computes the tanh "
-      "form of GELU as the original does",
-    )
+  check(
+    values.get("hidden_act", "gelu") in _GELU_NAMES,
+    "hidden_act",
+    f"one of {', '.join(_GELU_NAMES)}, because the encoder computes the tanh "
+    "form of GELU as the original does",
+  )
   config = EncoderConfig(**fields)
   if config.hidden_dim % config.num_heads:
     raise ValueError(

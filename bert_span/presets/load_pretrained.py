@@ -124,13 +124,12 @@ def _is_huggingface(local, directory):
 def _load_kerashub_directory(directory, dtype):
   heads = model_directory.read_heads(directory)
   kind = "model bert_span trained" if heads else "KerasHub preset"
-  vocabulary = os.path.join(directory, model_directory.VOCABULARY_FILE)
-  tokenizer = os.path.join(directory, model_directory.TOKENIZER_FILE)
+  vocabulary, lower_case = _kerashub_tokenizer(directory)
   return LoadedEncoder(
     backbone=model_directory.load_backbone(directory, dtype),
     head_weights=heads,
-    vocabulary_path=vocabulary if os.path.exists(vocabulary) else None,
-    lower_case=_lower_case(tokenizer) if os.path.exists(tokenizer) else None,
+    vocabulary_path=vocabulary,
+    lower_case=lower_case,
     description=f"the {kind} in {directory}",
   )
 
@@ -139,7 +138,9 @@ def _load_by_name(preset, dtype):
   """Loads what KerasHub downloads, or finds in its cache."""
   try:
     backbone = keras_hub.models.Backbone.from_preset(preset, dtype=dtype)
-    vocabulary, lower_case = _hub_tokenizer(preset)
+    vocabulary, lower_case = _kerashub_tokenizer(preset)
+    if vocabulary is None:  # A model in Hugging Face's format.
+      vocabulary, lower_case = huggingface.find_tokenizer(preset)
   # Each hub's client raises its own exceptions: network, login, no file.
   except Exception as error:
     raise ValueError(
@@ -157,26 +158,18 @@ def _load_by_name(preset, dtype):
   )
 
 
-def _hub_tokenizer(preset):
-  """The local path of a preset's vocabulary, and whether it is lower-cased."""
+def _kerashub_tokenizer(preset):
+  """The path of the vocabulary and whether it is lower-cased, None if unknown.
+
+  `preset` is a local directory, or a name or handle that KerasHub knows.
+  """
   vocabulary = preset_file(preset, model_directory.VOCABULARY_FILE)
-  if vocabulary is not None:
-    return vocabulary, _lower_case(
-      preset_file(preset, model_directory.TOKENIZER_FILE)
-    )
-  # A handle of a model in Hugging Face's own format.
-  vocabulary = preset_file(preset, "vocab.txt")
   if vocabulary is None:
-    raise ValueError("it has no vocabulary.")
-  return vocabulary, huggingface.reads_lower_case(
-    preset_file(preset, "tokenizer_config.json")
-  )
-
-
-def _lower_case(tokenizer_path):
-  """Whether a KerasHub tokenizer.json lower-cases; None if it does not say."""
-  settings = read_json_object(tokenizer_path).get("config")
-  return settings.get("lowercase") if isinstance(settings, dict) else None
+    return None, None
+  path = preset_file(preset, model_directory.TOKENIZER_FILE)
+  settings = read_json_object(path).get("config") if path else None
+  lower_case = settings.get("lowercase") if isinstance(settings, dict) else None
+  return vocabulary, lower_case
 
 
 def _unknown_preset_error(preset):

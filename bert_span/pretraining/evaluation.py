@@ -110,7 +110,7 @@ class HeldOutText:
   ):
     """The `ModelSelection` that scores a model during its training.
 
-    `best_model` is a `BestModel`, used if there is a best_metric;
+    `best_model`, a `BestModel`, is used if there is a best_metric.
     `interruptible` is that of `TerminationRequest`.
     """
     score = scoring_function(model)

@@ -3,11 +3,10 @@
 import importlib.util
 import json
 import pathlib
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from programs import run_program
 
 from bert_span import SpanExtractor
 from bert_span.jobs.calibration_job import calibrate
@@ -70,17 +69,14 @@ def test_it_answers_and_knows_when_there_is_no_answer(embedded):
 
 
 def test_programs_take_its_name():
-  answer = subprocess.run(
-    [
-      *(sys.executable, "-m", "bert_span.ask", "--model=minilm_squad"),
-      "--question=When was the mill built?",
-      "--context=The mill was built by Anna Berg in 1895.",
-      "--json",
-    ],
-    capture_output=True,
-    check=True,
-  ).stdout
-  assert json.loads(answer)["answer"] == "1895"
+  run = run_program(
+    "bert_span.ask",
+    "--model=minilm_squad",
+    "--question=When was the mill built?",
+    "--context=The mill was built by Anna Berg in 1895.",
+    "--json",
+  )
+  assert json.loads(run.stdout)["answer"] == "1895"
 
 
 def test_it_is_not_calibrated_in_place():

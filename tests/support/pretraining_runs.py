@@ -2,9 +2,8 @@
 
 import keras
 from corpus import VOCABULARY, stream_of, write_corpus
+from tiny_encoder import tiny_encoder
 
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.pretraining.corpus.batches import TextBatches
 from bert_span.pretraining.corpus.block_stream import ChunkPlaces
 from bert_span.pretraining.heads.model import PretrainingModel
@@ -27,16 +26,9 @@ OPTIONS = {
 
 def new_model(seed=1):
   keras.utils.set_random_seed(seed)
-  sizes = EncoderConfig(
-    vocabulary_size=len(VOCABULARY),
-    num_layers=1,
-    num_heads=2,
-    hidden_dim=16,
-    intermediate_dim=32,
-    max_sequence_length=LENGTH,
-    num_segments=2,
-  )
-  return PretrainingModel(build_encoder(sizes))
+  sizes = {"hidden_dim": 16, "intermediate_dim": 32}
+  sizes |= {"vocabulary_size": len(VOCABULARY), "max_sequence_length": LENGTH}
+  return PretrainingModel(tiny_encoder(**sizes))
 
 
 def batches_of(folder, output_dir):

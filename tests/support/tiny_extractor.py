@@ -2,11 +2,10 @@
 
 import keras
 import numpy as np
+from tiny_encoder import tiny_encoder
 
 from bert_span.extractor import SpanExtractor
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_model import SpanModel
 from bert_span.text.options import WindowOptions
 
@@ -39,16 +38,13 @@ def tiny_extractor(
     head: `AnswerHead`.
   """
   keras.utils.set_random_seed(seed)
-  sizes = EncoderConfig(
+  backbone = tiny_encoder(
     vocabulary_size=len(VOCABULARY),
-    num_layers=1,
-    num_heads=2,
     hidden_dim=16,
     intermediate_dim=32,
     max_sequence_length=window_options.max_seq_length,
-    num_segments=2,
   )
-  model = SpanModel(build_encoder(sizes), head.make_layer(True))
+  model = SpanModel(backbone, head.make_layer(True))
   rng = np.random.default_rng(seed)
   for weight in model.backbone.weights:
     if "embedding" in weight.path and len(weight.shape) == 2:

@@ -46,20 +46,15 @@ def test_the_stream_goes_on_from_any_chunk_as_it_did(tmp_path, seed):
   chunks = list(itertools.islice(stream_of(sources, seed).chunks(), 60))
   assert chunks[-1].place.epoch >= 2
   assert any(chunk.place.document_block for chunk in chunks)
+  sizes = [len(chunk.blocks) for chunk in chunks]
+  starts = [0, *itertools.accumulate(sizes[:-1])]
+  assert [chunk.place.stream_block for chunk in chunks] == starts
   for first in range(0, 50, 7):
     again = stream_of(sources, seed).chunks(chunks[first].place)
     again = list(itertools.islice(again, 10))
     expected = chunks[first : first + 10]
     assert [c.place for c in again] == [c.place for c in expected]
     assert flat(again) == flat(expected)
-
-
-def test_places_count_the_blocks_of_all_epochs(tmp_path):
-  sources = write_corpus(tmp_path)
-  counted = 0
-  for chunk in itertools.islice(stream_of(sources, 1).chunks(), 40):
-    assert chunk.place.stream_block == counted
-    counted += len(chunk.blocks)
 
 
 def test_every_epoch_has_an_order_of_files_of_its_own(tmp_path):
@@ -73,10 +68,9 @@ def test_every_epoch_has_an_order_of_files_of_its_own(tmp_path):
 def test_text_without_tokens_is_refused(tmp_path):
   (tmp_path / "a.txt").write_text("\n \n")
   stream = stream_of([TextFile(str(tmp_path / "a.txt"))])
-  with pytest.raises(ValueError, match=r"no text in .*a\.txt"):
-    next(stream.chunks())
-  with pytest.raises(ValueError, match=r"no text in .*a\.txt"):
-    next(stream.epoch_chunks(ChunkPlace()))
+  for chunks in (stream.chunks(), stream.epoch_chunks(ChunkPlace())):
+    with pytest.raises(ValueError, match=r"a\.txt"):
+      next(chunks)
 
 
 def test_noted_places_are_found_again(tmp_path):
