@@ -16,8 +16,8 @@ import tensorflow as tf
 from bert_span.pretraining.corpus.block_stream import ChunkPlace, ChunkPlaces
 from bert_span.pretraining.masking.masked_arrays import (
   KEYS,
-  SEQUENCE_KEYS,
   masked_arrays,
+  row_lengths,
 )
 
 
@@ -52,6 +52,9 @@ class TextBatches:
 
     Its elements are the dicts of `masked_arrays`, as tensors.
     """
+    lengths = row_lengths(
+      self._stream.max_seq_length, self._masker.options.max_predictions
+    )
 
     # Not Dataset.from_generator: see length_buckets.py.
     def batch_of(step):
@@ -60,15 +63,7 @@ class TextBatches:
       )
       batch = dict(zip(KEYS, values, strict=True))
       for key, value in batch.items():
-        is_sequence = key in SEQUENCE_KEYS
-        value.set_shape(
-          [
-            self._batch_size,
-            self._stream.max_seq_length
-            if is_sequence
-            else self._masker.options.max_predictions,
-          ]
-        )
+        value.set_shape([self._batch_size, lengths[key]])
       return batch
 
     dataset = tf.data.Dataset.counter(start=first_step, dtype=tf.int64)

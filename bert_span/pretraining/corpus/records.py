@@ -22,8 +22,8 @@ from bert_span.pretraining.corpus.block_stream import BlockStream
 from bert_span.pretraining.corpus.text_sources import sources_of_worker
 from bert_span.pretraining.masking.masked_arrays import (
   KEYS,
-  SEQUENCE_KEYS,
   masked_arrays,
+  row_lengths,
 )
 from bert_span.pretraining.masking.masked_sequence import SequenceMasker
 from bert_span.storage.record_files import (
@@ -107,10 +107,7 @@ class RecordBatches:
   ):
     self._paths = paths
     self._batch_size = batch_size
-    self._lengths = {
-      key: max_seq_length if key in SEQUENCE_KEYS else max_predictions
-      for key in KEYS
-    }
+    self._lengths = row_lengths(max_seq_length, max_predictions)
     self._seed = seed
     self._shuffle_records = shuffle_records
     for path in paths:

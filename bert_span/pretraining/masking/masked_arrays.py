@@ -17,15 +17,23 @@ and arrays [batch, targets], padded with 0:
 
 import numpy as np
 
-SEQUENCE_KEYS = ("input_ids", "input_mask")
-TARGET_KEYS = (
+_SEQUENCE_KEYS = ("input_ids", "input_mask")
+_TARGET_KEYS = (
   "masked_positions",
   "masked_ids",
   "sbo_lefts",
   "sbo_rights",
   "sbo_positions",
 )
-KEYS = (*SEQUENCE_KEYS, *TARGET_KEYS)
+KEYS = (*_SEQUENCE_KEYS, *_TARGET_KEYS)
+
+
+def row_lengths(max_seq_length, max_predictions):
+  """The length of a row of each array, a dict by KEYS."""
+  return {
+    **dict.fromkeys(_SEQUENCE_KEYS, max_seq_length),
+    **dict.fromkeys(_TARGET_KEYS, max_predictions),
+  }
 
 
 def masked_arrays(sequences, max_seq_length, options):
@@ -33,15 +41,10 @@ def masked_arrays(sequences, max_seq_length, options):
 
   The options' max_predictions is the number of targets in a row.
   """
+  lengths = row_lengths(max_seq_length, options.max_predictions)
   batch = {
-    key: np.zeros(
-      (
-        len(sequences),
-        max_seq_length if key in SEQUENCE_KEYS else options.max_predictions,
-      ),
-      np.int32,
-    )
-    for key in KEYS
+    key: np.zeros((len(sequences), length), np.int32)
+    for key, length in lengths.items()
   }
   for row, masked in enumerate(sequences):
     length = len(masked.input_ids)
@@ -54,7 +57,7 @@ def masked_arrays(sequences, max_seq_length, options):
 
 
 def prediction_targets(masked, max_boundary_targets):
-  """The targets of a `MaskedSequence`: dict by TARGET_KEYS of int32 [targets].
+  """The targets of a `MaskedSequence`: a dict of int32 [targets].
 
   For the masked tokens s..e the boundaries are s - 1 and e + 1, and target i
   has the position i - s + 1. The span boundary objective has no targets in a
@@ -76,4 +79,4 @@ def prediction_targets(masked, max_boundary_targets):
   table = np.array(rows, np.int32).reshape(-1, 4)  # [targets, 4]
   positions = table[:, 0]
   values = positions, masked.original_ids[positions], *table[:, 1:].T
-  return dict(zip(TARGET_KEYS, values, strict=True))
+  return dict(zip(_TARGET_KEYS, values, strict=True))
