@@ -1,6 +1,7 @@
 """SpanExtractor: a trained model that answers questions."""
 
 import contextlib
+import functools
 import os
 import tempfile
 
@@ -9,7 +10,7 @@ import tensorflow as tf
 
 from bert_span.answers.answer_forms import AnswerForms
 from bert_span.answers.answer_graph import AnswerGraph
-from bert_span.answers.window_logits import WindowLogits
+from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.fine_tuning.fine_tuner import fine_tune
 from bert_span.fine_tuning.options import FineTuningOptions
@@ -108,9 +109,9 @@ class SpanExtractor(AnswerForms):
         columns = self.graph.answer(*self._arguments(batch, batch_size))
         yield from self.head.predictions_of(batch, columns)
       return
-    for columns, logits in self._answer_with_logits(examples, batch_size):
+    for logits in self.window_logits(examples, batch_size):
       on_logits(logits)
-      yield from self.head.predictions_of(logits.examples, columns)
+      yield from self._decode(logits)
 
   def window_logits(self, examples, batch_size=None):
     """Runs the model on the windows of many questions.
@@ -122,8 +123,13 @@ class SpanExtractor(AnswerForms):
       `WindowLogits` of the examples of one `example_batches` at a time, in
       order.
     """
-    for _, logits in self._answer_with_logits(examples, batch_size):
-      yield logits
+    for batch in example_batches(examples):
+      found = self.graph.window_logits(*self._arguments(batch, batch_size))
+      windows, logits = (
+        {name: np.asarray(values) for name, values in tensors.items()}
+        for tensors in found
+      )
+      yield WindowLogits(batch, windows, logits)
 
   @classmethod
   def from_preset(
@@ -256,17 +262,9 @@ class SpanExtractor(AnswerForms):
       f"format must be tf_saved_model or litert. Received: {format!r}."
     )
 
-  def _answer_with_logits(self, examples, batch_size):
-    """Yields the columns and the `WindowLogits` of each `example_batches`."""
-    for batch in example_batches(examples):
-      columns, windows, logits = self.graph.answer_with_logits(
-        *self._arguments(batch, batch_size)
-      )
-      arrays = (
-        {name: np.asarray(values) for name, values in tensors.items()}
-        for tensors in (windows, logits)
-      )
-      yield columns, WindowLogits(batch, *arrays)
+  @functools.cached_property
+  def _decode(self):
+    return WindowDecoder(self.head, self.decoder_options)
 
   def _arguments(self, batch, batch_size):
     """The arguments of the graph's functions."""

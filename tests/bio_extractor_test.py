@@ -9,9 +9,7 @@ from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import FineTuningOptions, SpanExtractor, SquadExample
 from bert_span.answers.decoding.options import BioDecoderOptions, DecoderOptions
-from bert_span.answers.files.logits_file import LogitsWriter, SavedLogits
 from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
 from bert_span.presets.model_directory import save_span_model
 from bert_span.squad.example import Answer
 
@@ -107,13 +105,6 @@ def test_a_span_head_gives_one_span_at_most():
   assert extractor.answers([QUESTION], [""]) == [[]]
 
 
-def test_strings_and_lists_do_not_mix(extractor):
-  with pytest.raises(ValueError, match="both be strings or both be lists"):
-    extractor.answers(QUESTION, [CONTEXT])
-  with pytest.raises(ValueError, match=r"length\. Received: 1 and 2"):
-    extractor.answers([QUESTION], [CONTEXT, CONTEXT])
-
-
 def test_options_of_the_other_head_are_refused(extractor):
   with pytest.raises(ValueError, match="BioDecoderOptions"):
     SpanExtractor(
@@ -130,23 +121,6 @@ def test_every_token_is_scored_whatever_shares_its_batch(extractor):
   np.testing.assert_allclose(
     one.logits["tag_logits"], many.logits["tag_logits"], atol=1e-4
   )
-
-
-def test_saved_logits_are_read_back(tmp_path, extractor):
-  writer = LogitsWriter(BIO_HEAD.logits)
-  (logits,) = extractor.window_logits(_examples())
-  writer.add(logits)
-  writer.write(tmp_path / "logits.npz", 32)
-  saved = SavedLogits(tmp_path / "logits.npz", BIO_HEAD.logits)
-  mask = np.pad(logits.windows["input_mask"], [[0, 0], [0, 32]])[:, :32]
-  windows = {**logits.windows, "input_mask": mask}
-  taken = saved.take(_examples(), windows)["tag_logits"]
-  expected = logits.logits["tag_logits"]
-  length = expected.shape[1]
-  np.testing.assert_array_equal(taken[:, :length], expected)
-  saved.check_all_taken()
-  with pytest.raises(ValueError, match="start_logits"):
-    SavedLogits(tmp_path / "logits.npz", SPAN_HEAD.logits)
 
 
 @pytest.mark.large

@@ -38,7 +38,7 @@ class AnswerGraph:
 
   Attributes:
     model: `InferenceModel`, which holds all variables.
-    steps: the argument.
+    steps: `StepOptions` for this device.
     encode: tf.function of input_ids, input_mask and segment_ids, int32
       [windows, seq_length], to a tuple of the head's logits.
   """
@@ -64,8 +64,8 @@ class AnswerGraph:
     # Traced when they are first called, once for batches of any size.
     signature = {"input_signature": [_STRINGS, _STRINGS, _COUNT]}
     self.answer = tf.function(self._answer, autograph=False, **signature)
-    self.answer_with_logits = tf.function(
-      self._answer_with_logits, autograph=False, **signature
+    self.window_logits = tf.function(
+      self._window_logits, autograph=False, **signature
     )
 
   def columns(self, questions, contexts, max_windows, answer_blank=True):
@@ -95,8 +95,8 @@ class AnswerGraph:
     # The graph drops what is not asked for, such as n-best texts.
     return {name: columns[name] for name in self._head.prediction_columns}
 
-  def _answer_with_logits(self, questions, contexts, max_windows):
-    """The columns of `_answer`, and the windows and their logits, dicts."""
+  def _window_logits(self, questions, contexts, max_windows):
+    """The windows and their logits, two dicts."""
     placed = self._place(questions, contexts)
     rows = tf.range(tf.size(placed.lengths))
     longest = tf.reduce_max(tf.concat([[1], placed.lengths], 0))
@@ -117,13 +117,7 @@ class AnswerGraph:
     windows = self._preprocessor.sliding_windows.tables(
       placed, rows, seq_length
     )
-    parts = self._decoder.read(windows, *(logits[n] for n in self._head.logits))
-    columns = self._decoder.answers(contexts, parts)
-    return (
-      {name: columns[name] for name in self._head.prediction_columns},
-      {name: windows[name] for name in _WINDOW_COLUMNS},
-      logits,
-    )
+    return {name: windows[name] for name in _WINDOW_COLUMNS}, logits
 
   def _place(self, questions, contexts):
     tf.debugging.assert_equal(

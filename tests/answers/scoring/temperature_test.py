@@ -89,7 +89,7 @@ _EXAMPLES = [
 
 
 @pytest.mark.parametrize(
-  ("version_2", "threshold"), [(False, 5.0), (True, 0.0), (True, -3.5)]
+  ("version_2", "threshold"), [(False, 5.0), (True, -3.5)]
 )
 def test_confidence_is_the_probability_of_a_decoder_with_the_temperature(
   version_2, threshold
