@@ -10,7 +10,6 @@ from exported_model import ask
 from programs import error_line, run_program
 from tiny_extractor import CONTEXT, tiny_extractor
 
-from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.scoring.temperature import AnswerConfidence
 from bert_span.extractor import SpanExtractor
 from bert_span.jobs import asking, calibration_job, tflite_export
@@ -114,18 +113,6 @@ def test_the_null_threshold_raises_f1_or_reaches_the_precision(tmp_path):
   right = [p.text in golds[p.qas_id] for p in answers]
   assert np.mean(right) >= 0.7
   assert precise.null_score_diff_threshold != by_f1.null_score_diff_threshold
-
-
-def test_questions_must_be_labelled(tmp_path):
-  extractor = tiny_extractor()
-  squad_file = _write_labelled(tmp_path / "dev.json", extractor, 4, True)
-  unlabelled = tuple(
-    dataclasses.replace(e, answers=()) for e in squad_file.examples
-  )
-  with pytest.raises(ValueError, match=r"dev\.json"):
-    calibration_job.score_questions(
-      extractor, dataclasses.replace(squad_file, examples=unlabelled), 8
-    )
 
 
 @pytest.fixture(scope="module")
@@ -249,29 +236,25 @@ def test_served_and_tflite_probabilities_are_those_of_the_model(
 
 def test_mistakes_are_named_and_leave_the_model(tmp_path):
   model, dev = tmp_path / "model", tmp_path / "dev.json"
+  bare = tmp_path / "bare.json"
   tiny_extractor().save_to_preset(model)
   config = (model / "span_config.json").read_bytes()
   _write_labelled(dev, tiny_extractor(), 8, version_2=True)
-  for path, options, message in (
-    (model, {}, "14 of 40 questions"),
-    (model, {"target_precision": 0.9}, "--target_precision"),
-    (tmp_path, {}, r"span_config\.json"),
-    ("minilm_squad", {}, "minilm_squad"),
+  qas = [{"id": "q", "question": "Who?"}]
+  paragraphs = [{"context": CONTEXT, "qas": qas}]
+  bare.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
+  for path, questions, options, message in (
+    (model, dev, {}, "14 of 40 questions"),
+    (model, bare, {}, r"bare\.json"),
+    (model, dev, {"target_precision": 0.9}, "--target_precision"),
+    (tmp_path, dev, {}, r"span_config\.json"),
+    ("minilm_squad", dev, {}, "minilm_squad"),
   ):
     with pytest.raises(ValueError, match=message):
-      calibration_job.calibrate(str(path), str(dev), plots=False, **options)
+      calibration_job.calibrate(
+        str(path), str(questions), plots=False, **options
+      )
   assert (model / "span_config.json").read_bytes() == config
   assert not (model / "calibration").exists()
   run = run_program("bert_span.calibrate", f"--predict_file={dev}")
   assert "--model" in error_line(run)
-
-
-def test_without_a_temperature_probabilities_are_the_originals():
-  assert DecoderOptions().temperature is None
-  prediction = next(iter(tiny_extractor().predict(_examples(9, 1))))
-  weights = np.exp([entry.score for entry in prediction.n_best])
-  np.testing.assert_allclose(
-    [entry.probability for entry in prediction.n_best],
-    weights / weights.sum(),
-    rtol=1e-9,
-  )

@@ -1,6 +1,7 @@
 """What calibrate does, with plain arguments: answers, fits, measures."""
 
 import dataclasses
+import functools
 import os
 import sys
 
@@ -47,8 +48,14 @@ class ScoredQuestions:
 
   def decode(self, options):
     """List of `Prediction` with other `DecoderOptions`, of the same logits."""
-    decode = WindowDecoder(SPAN_HEAD, options)
+    decode = _decoder(options)
     return [p for batch in self.batches for p in decode(batch)]
+
+
+@functools.lru_cache(maxsize=2)
+def _decoder(options):
+  """The `WindowDecoder` of some options; tracing one takes seconds."""
+  return WindowDecoder(SPAN_HEAD, options)
 
 
 def calibrate(

@@ -177,7 +177,7 @@ class SavedLogits:
     self._used[rows] = True
     logits = {name: values[rows] for name, values in self.logits.items()}
     for values in logits.values():
-      is_none = (values <= NO_LOGIT).reshape([*is_token.shape, -1]).any(axis=-1)
+      is_none = (values <= NO_LOGIT).any(axis=tuple(range(2, values.ndim)))
       lacking = (is_token & is_none).any(axis=1)  # [windows]
       if lacking.any():
         self._refuse(

@@ -247,15 +247,6 @@ def test_viterbi_equals_the_best_of_all_labellings():
     assert float(path.odds[i]) == pytest.approx(odds, abs=1e-9)
 
 
-def test_decoding_in_a_graph_equals_eager():
-  decoder = BioDecoder()
-  windows = {n: tf.constant(v) for n, v in _one_window(4).items()}
-  args = (tf.constant(["a b c d"]), windows, tf.constant(_logits(_TWO_SPANS)))
-  graph = tf.function(decoder.__call__)(*args)
-  for name, value in decoder(*args).items():
-    np.testing.assert_array_equal(graph[name], value)
-
-
 def test_options_survive_the_config():
   decoder = BioDecoder(BioDecoderOptions("greedy", 0.25))
   assert BioDecoder.from_config(decoder.get_config()).options == decoder.options

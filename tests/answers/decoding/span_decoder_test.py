@@ -490,47 +490,6 @@ def test_random_batches_decode_as_nested_loops_do(seed):
     assert got == (spans or [("", 0, 0, 0.0)])
 
 
-@pytest.mark.parametrize("version_2", [False, True])
-def test_one_graph_serves_any_number_of_windows_and_examples(version_2):
-  decoder = SpanDecoder(DecoderOptions(version_2_with_negative=version_2))
-  table = tf.TensorSpec([None, None], tf.int32)
-  graph = tf.function(
-    decoder.__call__,
-    input_signature=[
-      tf.TensorSpec([None], tf.string),
-      {
-        "example_index": tf.TensorSpec([None], tf.int32),
-        "input_mask": table,
-        "token_char_starts": table,
-        "token_char_ends": table,
-        "is_max_context": tf.TensorSpec([None, None], tf.bool),
-      },
-      tf.TensorSpec([None, None], tf.float32),
-      tf.TensorSpec([None, None], tf.float32),
-    ],
-  )
-  batches = [
-    ([_CONTEXT, "", "x x"], [_window(_CONTEXT), _window("x x")], [0, 2]),
-    ([""], [], []),
-    ([], [], []),
-  ]
-  rng = np.random.default_rng(0)
-  for contexts, rows, example_index in batches:
-    windows = _windows(rows, example_index)
-    shape = windows["input_mask"].shape
-    start, end = rng.normal(size=(2, *shape)).astype(np.float32)
-    arguments = (
-      tf.constant(contexts, tf.string, [len(contexts)]),
-      windows,
-      tf.constant(start),
-      tf.constant(end),
-    )
-    got, expected = graph(*arguments), decoder(*arguments)
-    assert set(got) == set(expected)
-    for name in expected:
-      assert got[name].numpy().tolist() == expected[name].numpy().tolist()
-
-
 def test_dtype_policy_does_not_round_the_scores():
   keras.config.set_dtype_policy("mixed_bfloat16")
   try:

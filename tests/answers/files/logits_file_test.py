@@ -91,6 +91,9 @@ def test_written_logits_are_taken_in_any_order(tmp_path, remote):
   one = {name: value[:1] for name, value in _WINDOWS.items()}
   saved.take([SquadExample("b", "?", "x")], one)
   saved.check_all_taken()
+  # A batch of empty passages has no window.
+  none = {name: value[:0] for name, value in _WINDOWS.items()}
+  assert saved.take(_EXAMPLES, none)["start_logits"].shape == (0, 3)
 
 
 def test_no_window_at_all_is_a_file_too(tmp_path):
