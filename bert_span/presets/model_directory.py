@@ -104,21 +104,21 @@ def halve_weights(path):
   ):
 
     def copy(name, item):
-      if isinstance(item, h5py.Dataset):
-        values = item[()]
-        if values.dtype == np.float32:
-          if not np.all(np.abs(values) <= largest):
-            raise ValueError(
-              f"The weight {name} has values beyond {largest}, which float16 "
-              "cannot hold. Save the model in float32."
-            )
-          values = values.astype(np.float16)
-        packing = {"compression": "gzip", "shuffle": True}
-        copied = target.create_dataset(
-          name, data=values, **(packing if values.size > 1 else {})
-        )
-      else:
-        copied = target.require_group(name)
+      if not isinstance(item, h5py.Dataset):
+        target.require_group(name).attrs.update(item.attrs)
+        return
+      values = item[()]
+      if values.dtype == np.float32:
+        if not np.all(np.abs(values) <= largest):
+          raise ValueError(
+            f"The weight {name} has values beyond {largest}, which float16 "
+            "cannot hold. Save the model in float32."
+          )
+        values = values.astype(np.float16)
+      packing = {"compression": "gzip", "shuffle": True}
+      copied = target.create_dataset(
+        name, data=values, **(packing if values.size > 1 else {})
+      )
       copied.attrs.update(item.attrs)
 
     target.attrs.update(source.attrs)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from bert_span.pretraining.masking.masked_sequence import (
-  MaskedSpan,
   SequenceMasker,
   continuation_table,
   word_starts,
@@ -97,41 +96,39 @@ def test_decisions_are_80_10_10(masking):
   assert statistic < _LIMIT_2
 
 
-def scripted_spans(monkeypatch, drawn):
-  monkeypatch.setattr(
-    "bert_span.pretraining.masking.masked_sequence.draw_spans", lambda *_: drawn
-  )
-
-
-def spans_of(masker, num_tokens):
-  text = np.arange(5, 5 + num_tokens, dtype=np.int32)
-  return masker(text, 0, 0).spans
-
-
-def test_adjacent_spans_are_one_span(monkeypatch):
-  drawn = [DrawnSpan(5, 2, 2), DrawnSpan(9, 1, 1), DrawnSpan(3, 2, 4)]
-  scripted_spans(monkeypatch, drawn)
-  first, second = spans_of(SequenceMasker(VOCABULARY, MaskingOptions()), 12)
-  assert first == MaskedSpan(4, 7, 4, (4, 2), first.decision, 3, 8)
-  assert second == MaskedSpan(10, 10, 1, (1,), second.decision, 9, 11)
-
-
-def test_adjacent_words_decide_each_for_itself_but_share_boundaries(
-  monkeypatch,
+@pytest.mark.parametrize(
+  ("masking", "drawn", "expected"),
+  [
+    # Adjacent spans are one span.
+    (
+      "span",
+      [(5, 2, 2), (9, 1, 1), (3, 2, 4)],
+      [(4, 7, 4, (4, 2), 3, 8), (10, 10, 1, (1,), 9, 11)],
+    ),
+    # Adjacent words have their own decisions but share boundaries.
+    (
+      "word",
+      [(4, 1, 1), (3, 1, 1)],
+      [(4, 4, 1, (1,), 3, 6), (5, 5, 1, (1,), 3, 6)],
+    ),
+    # A span at an edge has no boundary there.
+    (
+      "span",
+      [(0, 2, 2), (10, 2, 2)],
+      [(1, 2, 2, (2,), None, 3), (11, 12, 2, (2,), 10, None)],
+    ),
+  ],
+)
+def test_drawn_spans_are_joined_and_get_boundaries(
+  monkeypatch, masking, drawn, expected
 ):
-  scripted_spans(monkeypatch, [DrawnSpan(4, 1, 1), DrawnSpan(3, 1, 1)])
-  masker = SequenceMasker(VOCABULARY, MaskingOptions(masking="word"))
-  spans = spans_of(masker, 12)
-  assert [(s.token_start, s.token_end) for s in spans] == [(4, 4), (5, 5)]
-  assert {(s.left_boundary, s.right_boundary) for s in spans} == {(3, 6)}
-
-
-def test_a_span_at_an_edge_has_no_boundary_there(monkeypatch):
-  drawn = [DrawnSpan(0, 2, 2), DrawnSpan(10, 2, 2)]
-  scripted_spans(monkeypatch, drawn)
-  first, last = spans_of(SequenceMasker(VOCABULARY, MaskingOptions()), 12)
-  assert (first.left_boundary, first.right_boundary) == (None, 3)
-  assert (last.left_boundary, last.right_boundary) == (10, None)
+  monkeypatch.setattr(
+    "bert_span.pretraining.masking.masked_sequence.draw_spans",
+    lambda *_: [DrawnSpan(*span) for span in drawn],
+  )
+  masker = SequenceMasker(VOCABULARY, MaskingOptions(masking=masking))
+  spans = masker(np.arange(5, 17, dtype=np.int32), 0, 0).spans
+  assert [(*span[:4], *span[5:]) for span in spans] == expected
 
 
 def test_the_mask_depends_on_seed_epoch_and_number_alone():

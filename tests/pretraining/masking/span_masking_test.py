@@ -9,7 +9,6 @@ import pytest
 
 from bert_span.pretraining.masking.masked_sequence import uniform_draws
 from bert_span.pretraining.masking.span_masking import (
-  DrawnSpan,
   draw_spans,
   length_thresholds,
   span_length_probabilities,
@@ -19,11 +18,6 @@ from bert_span.pretraining.options import MaskingOptions
 _THRESHOLDS = length_thresholds(MaskingOptions())
 # chi2.ppf(1 - 1e-3, degrees of freedom): P(above) = 0.1 % if all is right.
 _CHI_SQUARE_LIMIT = {9: 27.877, 11: 31.264}
-
-
-def scripted(*numbers):
-  """Uniform draws that come from a list."""
-  return iter(numbers).__next__
 
 
 def draw_of_length(num_words):
@@ -88,40 +82,45 @@ def test_the_first_start_is_uniform_over_the_starts_where_the_span_fits():
   assert statistic < _CHI_SQUARE_LIMIT[11]
 
 
-def test_the_module_s_example():
-  sizes = [1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1]
-  uniform = scripted(draw_of_length(4), 4.5 / 9)
-  assert draw_spans(
-    sizes, MaskingOptions().budget(13), _THRESHOLDS, uniform
-  ) == [DrawnSpan(first_word=4, num_words=2, drawn_words=4)]
-
-
-def test_a_start_that_touches_a_masked_word_is_drawn_again():
-  draws = [
-    *(draw_of_length(2), 2.5 / 9),  # words 2 and 3
-    *(draw_of_length(3), 1.5 / 8, 3.5 / 8, 4.5 / 8),  # 1 and 3 touch them
-  ]
-  assert draw_spans([1] * 10, 5, _THRESHOLDS, scripted(*draws)) == [
-    DrawnSpan(2, 2, 2),
-    DrawnSpan(4, 3, 3),
-  ]
-
-
-def test_a_span_longer_than_every_free_place_is_shortened():
-  draws = [
-    *(draw_of_length(1), 0.5),  # word 2 of 5
-    # Four words do not fit on either side, 8 blind tries later two do.
-    *(draw_of_length(4), *[0.1] * 8, 0.9),
-  ]
-  assert draw_spans([1] * 5, 3, _THRESHOLDS, scripted(*draws)) == [
-    DrawnSpan(2, 1, 1),
-    DrawnSpan(3, 2, 4),
-  ]
-
-
-def test_a_text_shorter_than_the_drawn_span_is_masked_up_to_the_budget():
-  uniform = scripted(draw_of_length(10), 0.0)
-  assert draw_spans([1, 1, 1], 1, _THRESHOLDS, uniform) == [DrawnSpan(0, 1, 10)]
+@pytest.mark.parametrize(
+  ("sizes", "budget", "draws", "spans"),
+  [
+    # The module's example.
+    (
+      [1] * 9 + [2, 1, 1],
+      2,
+      [draw_of_length(4), 4.5 / 9],
+      [(4, 2, 4)],
+    ),
+    # A start that touches a masked word is drawn again: words 2 and 3 are
+    # masked, and three words from 1 or 3 would touch them.
+    (
+      [1] * 10,
+      5,
+      [
+        draw_of_length(2),
+        2.5 / 9,
+        draw_of_length(3),
+        1.5 / 8,
+        3.5 / 8,
+        4.5 / 8,
+      ],
+      [(2, 2, 2), (4, 3, 3)],
+    ),
+    # A span longer than every free place is shortened: four words do not fit
+    # on either side of word 2, so after 8 blind tries two are taken.
+    (
+      [1] * 5,
+      3,
+      [draw_of_length(1), 0.5, draw_of_length(4), *[0.1] * 8, 0.9],
+      [(2, 1, 1), (3, 2, 4)],
+    ),
+    # A text shorter than the drawn span is masked up to the budget.
+    ([1, 1, 1], 1, [draw_of_length(10), 0.0], [(0, 1, 10)]),
+  ],
+)
+def test_spans_follow_the_draws(sizes, budget, draws, spans):
+  assert draw_spans(sizes, budget, _THRESHOLDS, iter(draws).__next__) == spans
 
 
 @pytest.mark.parametrize("masking", ["span", "word"])
@@ -157,8 +156,8 @@ def test_single_tokens_use_the_budget_exactly():
 
 def test_the_budget_is_rounded_up_without_an_error_of_floats():
   options = MaskingOptions()
-  assert [options.budget(n) for n in (1, 6, 7, 20, 40, 126, 510)] == [
-    *(1, 1, 2, 3, 6, 19, 77)
+  assert [options.budget(n) for n in (1, 6, 7, 13, 20, 40, 126, 510)] == [
+    *(1, 1, 2, 2, 3, 6, 19, 77)
   ]
   assert MaskingOptions(max_predictions=5).budget(510) == 5
 
