@@ -10,7 +10,12 @@ SAMPLE := bert_span/sample
 TOPICS := lighthouse dishwasher migration council
 TASK_LIBRARY := .venv-task-library
 
-.PHONY: quickstart test test-task-library lint format clean
+# What runs no training and writes no model: the tests for daily work.
+FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
+  $(addprefix tests/,answers cli pretraining/masking reporting serving/client \
+  squad storage text)
+
+.PHONY: quickstart test test-fast test-task-library lint format clean
 
 # The virtual environment, again whenever the requirements change.
 $(INSTALLED): setup.py
@@ -58,6 +63,9 @@ quickstart: $(INSTALLED)
 
 test: $(ENCODER) lint
 	$(BIN)/python -m pytest tests -n auto --maxprocesses=2 --dist=worksteal
+
+test-fast: $(ENCODER) lint
+	$(BIN)/python -m pytest $(FAST_TESTS) -m 'not large' -n auto --maxprocesses=2
 
 # TFLite files in the runtime of others, with the model of quickstart.
 test-task-library: $(TASK_LIBRARY)/installed $(OUTPUT)/model/span_config.json

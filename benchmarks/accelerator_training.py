@@ -76,7 +76,6 @@ _COLUMNS = (
 
 def main(argv):
   """Measures every case in a process of its own, or the one of --case."""
-  program.refuse_arguments(argv)
   for values, known in (
     (_SIDES.value, training_sides.SIDES),
     (_SHAPES.value, training_sides.SHAPES),

@@ -57,7 +57,6 @@ flags.adopt_module_key_flags(model_flags)
 
 def main(argv):
   """Measures every case in a process of its own, or the one of --case."""
-  program.refuse_arguments(argv)
   if _CASE.value:
     side, cores = _CASE.value.split(",")
     print(json.dumps(_measure(side, int(cores))))

@@ -42,7 +42,6 @@ model_flags.window_flags()
 
 def main(argv):
   """Measures both sides with and without "no answer"."""
-  program.refuse_arguments(argv)
   from bert_span.presets import load_pretrained
   from bert_span.text.vocabulary import load_vocabulary
 

@@ -51,7 +51,6 @@ _UNANSWERABLE = ("adversarial", "neighbouring", "across")
 
 def main(argv):
   """Answers the questions of all kinds, then prints the tables."""
-  program.refuse_arguments(argv)
   from bert_span.extractor import SpanExtractor
 
   extractor = SpanExtractor.from_preset(_MODEL.value)

@@ -36,7 +36,6 @@ _QUESTIONS = flags.DEFINE_integer(
 
 def main(argv):
   """Asks about one length after the other and prints what it took."""
-  program.refuse_arguments(argv)
   lengths = _lengths()
   from benchmarks.random_extractor import random_extractor
 

@@ -27,7 +27,6 @@ _NAMES = {"mlm_loss": "masked tokens", "sbo_loss": "span boundaries"}
 
 def main(argv):
   """Reads, draws, and prints the table."""
-  program.refuse_arguments(argv)
   program.check_matplotlib()
   runs = [run.partition(":") for run in _RUNS.value]
   program.check(

@@ -42,7 +42,6 @@ _REPETITIONS = flags.DEFINE_integer(
 
 def main(argv):
   """Measures both sides."""
-  program.refuse_arguments(argv)
   program.check(_INPUT_FILE.value, "--input_file is required.")
   with tempfile.TemporaryDirectory() as folder:
     job, dataset = _job_and_dataset(folder)

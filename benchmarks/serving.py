@@ -100,7 +100,6 @@ class SideFigures:
 
 def main(argv):
   """Prepares the sides, lets them take turns and prints the table."""
-  program.refuse_arguments(argv)
   program.check(_MODEL.value, "--model is required.")
   peers = _checked(_PEERS.value or _installed(), "--peers", PEERS)
   batch_sizes = [_batch_size(text) for text in _BATCH_SIZES.value]

@@ -145,7 +145,6 @@ def measure(ask, batches, clients, requests, seconds):
 
 def main(argv):
   """Measures each number of clients and prints a table."""
-  program.refuse_arguments(argv)
   clients = [_number_of_clients(text) for text in _CLIENTS.value]
   batches = _batches()
   with _client() as client:

@@ -50,7 +50,6 @@ _HEADER = (
 
 def main(argv):
   """Exports, scores and times, and prints one row a file."""
-  program.refuse_arguments(argv)
   program.check(_MODEL.value, "--model is required.")
   program.check(_PREDICT_FILE.value, "--predict_file is required.")
   logging.set_verbosity(logging.WARNING)

@@ -61,7 +61,6 @@ flags.adopt_module_key_flags(model_flags)
 
 def main(argv):
   """Measures every side in turns, or the turn of --case."""
-  program.refuse_arguments(argv)
   if _CASE.value:
     shape, side, number = _CASE.value.split(",")
     print(json.dumps(_measure(shape, side, int(number))))

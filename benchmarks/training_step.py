@@ -48,7 +48,6 @@ training_flags.execution_flags()
 
 def main(argv):
   """Measures every case in a process of its own, or the one of --case."""
-  program.refuse_arguments(argv)
   if _CASE.value:
     shape, batch_size, length = _CASE.value.split(",")
     print(json.dumps(_measure(shape, int(batch_size), int(length))))

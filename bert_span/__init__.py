@@ -1,8 +1,8 @@
 """BERT span extraction in Keras and TensorFlow.
 
-Public names are imported on first use, so that `import bert_span` stays quick
-and its small programs start without loading TensorFlow. Which backend Keras has
-matters from then on only: a client of served models needs none.
+Public names are imported on first use, so that `import bert_span` is quick and
+programs can refuse flags without loading TensorFlow. Only then is the backend
+of Keras checked: a client of served models needs none.
 """
 
 import importlib

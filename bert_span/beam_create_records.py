@@ -20,12 +20,13 @@ from bert_span.cli.tensorflow_import import import_tensorflow
 _OUTPUT_DIR = model_flags.output_dir_flag()
 _VOCABULARY = model_flags.vocabulary_flags()
 _NUM_SHARDS = flags.DEFINE_integer(
-  "num_shards", 8, "Record files; a worker makes one at a time.", lower_bound=1
+  "num_shards",
+  8,
+  "Number of record files; a worker writes one at a time.",
+  lower_bound=1,
 )
-_DUPE_FACTOR = flags.DEFINE_integer(
-  "dupe_factor", 10, "Copies of the text, each masked anew.", lower_bound=1
-)
-pretraining_flags.text_flags()
+_DUPE_FACTOR = pretraining_flags.dupe_factor_flag()
+_TEXT = pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
 
 
@@ -37,15 +38,10 @@ def main(argv):
     "The first word must be pretraining. For records of a SQuAD file run "
     "create_squad_records.",
   )
-  program.check(_OUTPUT_DIR.value, "--output_dir is required.")
-  program.check(
-    _VOCABULARY.vocab_file.value,
-    "--vocab_file is required: the vocab.txt of the model.",
-  )
+  program.require(_OUTPUT_DIR, _VOCABULARY.vocab_file)
   pretraining_flags.check_text_flags()
   beam_flags.check_beam_installed()
   options = beam_flags.pipeline_options([name, *words[1:]])
-  # Seconds: only once the flags are known to be right.
   import_tensorflow()
   from bert_span.jobs.records import beam_records
 
@@ -53,7 +49,7 @@ def main(argv):
     options,
     _OUTPUT_DIR.value,
     _NUM_SHARDS.value,
-    pretraining_flags.text_flags().options(),
+    _TEXT.options(),
     _VOCABULARY.vocab_file.value,
     _VOCABULARY.do_lower_case.value,
     _MASKING.max_seq_length.value,
@@ -62,10 +58,7 @@ def main(argv):
   )
 
 
-def run():
-  """Entry point of the installed command."""
-  program.run_program(main, foreign_flags=True)
-
+run = program.entry_point(main, foreign_flags=True)
 
 if __name__ == "__main__":
   run()

@@ -4,9 +4,9 @@ r"""Fits a model's probabilities and its null threshold to labelled questions.
     --evaluate_file=other_questions.json
 
 The temperature and the null threshold are written into the model's
-span_config.json, from where run_squad --do_predict, decode --model, ask,
-SpanExtractor and the exports take them. Use questions that the model was
-neither trained nor selected on.
+span_config.json. run_squad --do_predict, decode --model, ask, SpanExtractor and
+the exports read them there. Use questions on which the model was neither
+trained nor selected.
 """
 
 from absl import flags
@@ -19,49 +19,40 @@ _MODEL = flags.DEFINE_string(
   None,
   "Model directory that run_squad or save_to_preset wrote, with a span head.",
 )
+_PREDICT_FILE = model_flags.predict_file_flag()
+_VERSION_2 = model_flags.version_2_flag()
+_BATCH_SIZE = model_flags.predict_batch_size_flag()
 _EVALUATE_FILE = flags.DEFINE_string(
   "evaluate_file",
   None,
-  "SQuAD JSON file with other questions, to report on what was not fitted.",
+  "SQuAD JSON file with other questions, on which the fit is evaluated.",
 )
 _TARGET_PRECISION = flags.DEFINE_float(
   "target_precision",
   None,
-  "Share of the given answers that is to be right, by exact match, from 0 to "
-  "1; by default the null threshold is the one with the best F1.",
+  "Share of the given answers that must be exact matches, from 0 to 1; by "
+  "default the null threshold is the one with the best F1.",
   lower_bound=0.0,
   upper_bound=1.0,
-)
-_BATCH_SIZE = flags.DEFINE_integer(
-  "predict_batch_size",
-  8,
-  "Windows the model reads at once at most; a processor reads no more than "
-  "1,024 WordPieces at once, a GPU 16,384.",
-  lower_bound=1,
 )
 _OUTPUT_DIR = flags.DEFINE_string(
   "output_dir",
   None,
   "Folder for calibration.json and the plots; by default the folder "
-  "calibration in the model's.",
+  "calibration in the model directory.",
 )
 _PLOTS = flags.DEFINE_bool(
   "plots",
   True,
   "Whether to draw reliability.png and risk_coverage.png; needs matplotlib.",
 )
-_PREDICT_FILE = model_flags.predict_file_flag()
-_VERSION_2 = model_flags.version_2_flag()
 
 
 def main(argv):
   """Checks the flags and calibrates the model."""
-  program.refuse_arguments(argv)
-  program.check(_MODEL.value, "--model is required.")
-  program.check(_PREDICT_FILE.value, "--predict_file is required.")
+  program.require(_MODEL, _PREDICT_FILE)
   if _PLOTS.value:
     program.check_matplotlib(", or give --noplots")
-  # Seconds: only once the flags are known to be right.
   import_tensorflow()
   from bert_span.jobs import calibration_job
 
@@ -77,10 +68,7 @@ def main(argv):
   )
 
 
-def run():
-  """Entry point of the installed command."""
-  program.run_program(main)
-
+run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

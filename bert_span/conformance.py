@@ -1,10 +1,10 @@
-r"""Certifies that this package computes what the original run_squad computes.
+r"""Checks that this package computes what the original run_squad computes.
 
   python -m bert_span.conformance --goldens=DIR [--data=DIR] [--points=1,6]
 
 Compares tokens, windows, model, optimizer, decoding and metrics with saved
-outputs of the original, prints a table, and ends with status 1 if a point
-falls. All points take some ten minutes on two cores.
+outputs of the original and prints the conformance report. The exit status is 1
+if a check fails. All checks take some ten minutes on two cores.
 """
 
 from absl import flags
@@ -18,25 +18,20 @@ _GOLDENS = flags.DEFINE_string(
 _DATA = flags.DEFINE_string(
   "data",
   None,
-  "Folder with the SQuAD files they were made from; by default the folder "
-  "data beside --goldens.",
+  "Folder with the SQuAD files of these outputs; by default the folder data "
+  "beside --goldens.",
 )
 _POINTS = flags.DEFINE_list(
-  "points", None, "Numbers of the points to check; all by default."
+  "points", None, "Numbers of the checks to run; by default all."
 )
 _OUTPUT_FILE = flags.DEFINE_string(
-  "output_file", None, "File that gets the certificate as well."
+  "output_file", None, "File to which the report is also written."
 )
 
 
 def main(argv):
-  """Runs the points; returns the exit status."""
-  program.refuse_arguments(argv)
-  program.check(
-    _GOLDENS.value,
-    "--goldens is required: the folder with the original's saved outputs.",
-  )
-  # Seconds: only once the flags are known to be right.
+  """Runs the checks; returns the exit status."""
+  program.require(_GOLDENS)
   import_tensorflow()
   from bert_span.jobs import conformance_report
 
@@ -46,10 +41,7 @@ def main(argv):
   return int(not holds)
 
 
-def run():
-  """Entry point of the installed command."""
-  program.run_program(main)
-
+run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

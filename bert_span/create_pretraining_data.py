@@ -4,9 +4,9 @@ r"""Writes masked text as TFRecords, for pre-training on TPU pods.
     --vocab_file=vocab.txt --max_seq_length=512 --dupe_factor=10 \
     --output_file=gs://bucket/wiki-0.tfrecord,gs://bucket/wiki-1.tfrecord
 
-Each of the --dupe_factor copies of the text gets other masks. Several machines
-can share the input files by --num_workers and --worker, and each writes its own
-output files. On a CPU or GPU bert_span.run_pretraining reads text directly and
+The masks are drawn here, anew for each of --dupe_factor copies. Several
+machines share the input files by --num_workers and --worker, each with its own
+output files. On a CPU or GPU bert_span.run_pretraining reads text itself and
 needs no records.
 """
 
@@ -19,16 +19,14 @@ _OUTPUT_FILE = flags.DEFINE_string(
   "output_file",
   None,
   "Record files to write, separated by commas, named *.tfrecord or "
-  "*.tfrecord.gz; the sequences go to them in turn.",
+  "*.tfrecord.gz; the sequences are dealt to them in turn.",
 )
-_DUPE_FACTOR = flags.DEFINE_integer(
-  "dupe_factor",
-  10,
-  "Copies of the text, each masked anew.",
-  lower_bound=1,
-)
+_DUPE_FACTOR = pretraining_flags.dupe_factor_flag()
 _NUM_WORKERS = flags.DEFINE_integer(
-  "num_workers", 1, "Processes that share the input files.", lower_bound=1
+  "num_workers",
+  1,
+  "Number of processes that share the input files.",
+  lower_bound=1,
 )
 _WORKER = flags.DEFINE_integer(
   "worker",
@@ -37,21 +35,34 @@ _WORKER = flags.DEFINE_integer(
   lower_bound=0,
 )
 _VOCABULARY = model_flags.vocabulary_flags()
-pretraining_flags.text_flags()
+_TEXT = pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
+# As record_files.is_record_file, which loads TensorFlow.
+_ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 
 
 def main(argv):
   """Checks the flags and writes the records."""
-  program.refuse_arguments(argv)
-  _check_flags()
-  # Seconds: only once the flags are known to be right.
+  pretraining_flags.check_text_flags()
+  program.require(_OUTPUT_FILE, _VOCABULARY.vocab_file)
+  output_files = [path for path in _OUTPUT_FILE.value.split(",") if path]
+  wrong = [path for path in output_files if not path.endswith(_ENDINGS)]
+  program.check(
+    not wrong,
+    "--output_file must name files that end in .tfrecord or .tfrecord.gz, by "
+    f"which run_pretraining knows them. Received: {', '.join(wrong)}",
+  )
+  program.check(
+    _WORKER.value < _NUM_WORKERS.value,
+    f"--worker ({_WORKER.value}) must be below --num_workers "
+    f"({_NUM_WORKERS.value}).",
+  )
   import_tensorflow()
   from bert_span.jobs.records import pretraining_records
 
   pretraining_records.write_masked_text(
-    pretraining_flags.text_flags().options(),
-    _output_files(),
+    _TEXT.options(),
+    output_files,
     _VOCABULARY.vocab_file.value,
     _VOCABULARY.do_lower_case.value,
     _MASKING.max_seq_length.value,
@@ -62,38 +73,7 @@ def main(argv):
   )
 
 
-def run():
-  """Entry point of the installed command."""
-  program.run_program(main)
-
-
-def _output_files():
-  return [path for path in _OUTPUT_FILE.value.split(",") if path]
-
-
-def _check_flags():
-  check = program.check
-  pretraining_flags.check_text_flags()
-  check(_OUTPUT_FILE.value, "--output_file is required.")
-  check(
-    _VOCABULARY.vocab_file.value,
-    "--vocab_file is required: the vocab.txt of the model.",
-  )
-  # As record_files.is_record_file, whose module loads TensorFlow.
-  endings = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
-  wrong = [path for path in _output_files() if not path.endswith(endings)]
-  check(
-    not wrong,
-    "--output_file must name files that end in .tfrecord or .tfrecord.gz, "
-    "the endings by which run_pretraining recognizes records. Received: "
-    f"{', '.join(wrong)}",
-  )
-  check(
-    _WORKER.value < _NUM_WORKERS.value,
-    f"--worker ({_WORKER.value}) must be below --num_workers "
-    f"({_NUM_WORKERS.value}).",
-  )
-
+run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

@@ -1,4 +1,4 @@
-r"""Writes the training windows of a SQuAD file as TFRecords.
+r"""Writes the labelled windows of a SQuAD file as TFRecords.
 
   python -m bert_span.create_squad_records --train_file=train-v1.1.json \
     --vocab_file=$BERT/vocab.txt --output_dir=gs://bucket/squad-384
@@ -6,12 +6,12 @@ r"""Writes the training windows of a SQuAD file as TFRecords.
     --train_records=gs://bucket/squad-384 ...
 
 Training on records gives the same batches and the same weights as training on
-the file, and saves the time of making tokens and windows, for all runs and all
-machines. The flags of the windows are run_squad's, which refuses records that
-were made with other flags, another vocabulary or another file.
+the file. They save the time for tokens and windows, once for all runs and all
+machines. The flags on windows are those of run_squad, which refuses records
+made with other flags, another vocabulary or another file.
 
-Programs that read the original's train.tf_record can read records that were
-written with --pad_records.
+With --pad_records, programs that read train.tf_record of the original can also
+read them.
 """
 
 from absl import flags
@@ -22,14 +22,14 @@ from bert_span.cli.tensorflow_import import import_tensorflow
 _NUM_SHARDS = flags.DEFINE_integer(
   "num_shards",
   8,
-  "Files that the windows are dealt into.",
+  "Number of record files.",
   lower_bound=1,
   upper_bound=99_999,
 )
 _PAD_RECORDS = flags.DEFINE_bool(
   "pad_records",
   False,
-  "Whether every record is padded to --max_seq_length, as the original's.",
+  "Whether every record is padded to --max_seq_length, as in run_squad.",
 )
 _DATA = training_flags.train_data_flags()
 _OUTPUT_DIR = model_flags.output_dir_flag()
@@ -45,9 +45,13 @@ model_flags.window_flags()
 
 def main(argv):
   """Checks the flags and writes the records."""
-  program.refuse_arguments(argv)
-  _check_flags()
-  # Seconds: only once the flags are known to be right.
+  program.require(_OUTPUT_DIR)
+  program.require_one(_DATA.train_file, _DATA.dataset)
+  program.check(
+    _MODEL.preset.value or _VOCABULARY.vocab_file.value,
+    "A vocabulary is needed: --vocab_file, or --preset of the model to train.",
+  )
+  training_flags.check_encoder_flags(needs_model=False)
   import_tensorflow()
   from bert_span.jobs.records import squad_records
 
@@ -66,24 +70,7 @@ def main(argv):
   )
 
 
-def run():
-  """Entry point of the installed command."""
-  program.run_program(main)
-
-
-def _check_flags():
-  check = program.check
-  check(_OUTPUT_DIR.value, "--output_dir is required.")
-  check(
-    bool(_DATA.train_file.value) != bool(_DATA.dataset.value),
-    "Give the questions as --train_file or as --dataset, one of the two.",
-  )
-  check(
-    _MODEL.preset.value or _VOCABULARY.vocab_file.value,
-    "A vocabulary is needed: --vocab_file, or --preset of the model to train.",
-  )
-  training_flags.check_encoder_flags(needs_model=False)
-
+run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

@@ -3,7 +3,7 @@ r"""Scores a prediction file with the official SQuAD 1.1 or 2.0 metrics.
     python -m bert_span.evaluate --predict_file=dev.json \
       --predictions_file=predictions.json [--na_prob_file=null_odds.json]
 
-With --multi_span the metrics are those of MultiSpanQA, of sets of spans:
+With --multi_span the metrics are those of MultiSpanQA, for sets of spans:
 
     python -m bert_span.evaluate --multi_span --predict_file=dev.json \
       --predictions_file=span_predictions.json
@@ -27,19 +27,14 @@ _PREDICTIONS_FILE = flags.DEFINE_string(
 _NA_PROB_FILE = flags.DEFINE_string(
   "na_prob_file",
   None,
-  "JSON file with a no-answer score by question id, for instance "
-  "null_odds.json; adds the best thresholds to SQuAD 2.0 scores.",
+  "JSON file with a no-answer score by question id, such as null_odds.json; "
+  "adds the best thresholds to SQuAD 2.0 scores.",
 )
 _NA_PROB_THRESH = flags.DEFINE_float(
   "na_prob_thresh",
   1.0,
-  "No-answer score (of --na_prob_file, in its unit) above which a question "
+  "No-answer score, in the unit of --na_prob_file, above which a question "
   "counts as not answered.",
-)
-flags.register_validator(
-  _NA_PROB_THRESH,
-  lambda value: not math.isnan(value),
-  message="must be a number to compare with, not nan",
 )
 _MULTI_SPAN = flags.DEFINE_bool(
   "multi_span",
@@ -48,20 +43,21 @@ _MULTI_SPAN = flags.DEFINE_bool(
   "are then a list of spans or one text by question id.",
 )
 _OUTPUT_FILE = flags.DEFINE_string(
-  "output_file", None, "File that gets the JSON object as well."
+  "output_file", None, "File to which the JSON object is also written."
 )
 
 
 def main(argv):
   """Checks the flags and scores the files."""
-  program.refuse_arguments(argv)
-  program.check(_PREDICT_FILE.value, "--predict_file is required.")
-  program.check(_PREDICTIONS_FILE.value, "--predictions_file is required.")
+  program.require(_PREDICT_FILE, _PREDICTIONS_FILE)
+  program.check(
+    not math.isnan(_NA_PROB_THRESH.value),
+    "--na_prob_thresh must be a number to compare with. Received: nan",
+  )
   program.check(
     not (_MULTI_SPAN.value and _NA_PROB_FILE.value),
-    "--na_prob_file is not for --multi_span. Leave it out.",
+    "--na_prob_file has no use with --multi_span. Leave it out.",
   )
-  # Only once the flags are known to be right.
   from bert_span.jobs import evaluation
 
   evaluation.evaluate(
@@ -74,10 +70,7 @@ def main(argv):
   )
 
 
-def run():
-  """Entry point of the command bert_span_evaluate."""
-  program.run_program(main)
-
+run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

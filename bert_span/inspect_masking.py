@@ -3,12 +3,12 @@ r"""Shows how the text of a file is masked for pre-training.
   python -m bert_span.inspect_masking --input_file=text.txt \
     --vocab_file=vocab.txt --max_seq_length=128 --masking=span --seed=1
 
-prints every sequence, its spans and their boundaries. With --output_file it
-writes JSON lines instead, one a sequence: input_ids and masked_input_ids,
-before and after masking, and spans with span (positions, inclusive),
-word_count, drawn_word_counts, decision, left_boundary and right_boundary. For
-one file these are the masks that training draws from the same seed in that
-epoch.
+prints every sequence, its spans and their boundaries for people. With
+--output_file it writes JSON lines instead, one a sequence: input_ids and
+masked_input_ids, before and after masking, and spans with span (positions,
+inclusive), word_count, drawn_word_counts, decision, left_boundary and
+right_boundary. For one file these are exactly the masks that training draws
+from the same seed in that epoch.
 """
 
 from absl import flags
@@ -20,30 +20,25 @@ _EPOCH = flags.DEFINE_integer(
   "epoch", 0, "Epoch whose masks are shown, from 0.", lower_bound=0
 )
 _MAX_SEQUENCES = flags.DEFINE_integer(
-  "max_sequences", None, "Sequences that are shown, at most.", lower_bound=1
+  "max_sequences", None, "Most sequences to show; default all.", lower_bound=1
 )
 _OUTPUT_FILE = flags.DEFINE_string(
-  "output_file", None, "File that gets JSON lines; none shows text."
+  "output_file", None, "File for JSON lines; without it text is printed."
 )
 _VOCABULARY = model_flags.vocabulary_flags()
-pretraining_flags.text_flags()
+_TEXT = pretraining_flags.text_flags()
 _MASKING = pretraining_flags.masking_flags()
 
 
 def main(argv):
   """Checks the flags and shows the masks."""
-  program.refuse_arguments(argv)
   pretraining_flags.check_text_flags()
-  program.check(
-    _VOCABULARY.vocab_file.value,
-    "--vocab_file is required: the vocab.txt of the model.",
-  )
-  # Seconds: only once the flags are known to be right.
+  program.require(_VOCABULARY.vocab_file)
   import_tensorflow()
   from bert_span.jobs import masking_inspection
 
   masking_inspection.inspect_masking(
-    pretraining_flags.text_flags().options(),
+    _TEXT.options(),
     _VOCABULARY.vocab_file.value,
     _VOCABULARY.do_lower_case.value,
     _MASKING.max_seq_length.value,
@@ -54,10 +49,7 @@ def main(argv):
   )
 
 
-def run():
-  """Entry point of the installed command."""
-  program.run_program(main)
-
+run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

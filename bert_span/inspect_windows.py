@@ -1,13 +1,13 @@
-r"""Shows the windows that a SQuAD file becomes, one JSON line each.
+r"""Shows the windows of a SQuAD file, one JSON line each.
 
   python -m bert_span.inspect_windows --input_file=dev.json \
     --vocab_file=vocab.txt [--is_training] [--output_file=windows.jsonl]
 
 Every line has qas_id, doc_span_index, input_ids, segment_ids, start_position,
 end_position, token_char_spans and max_context, in the order of the file. With
---head=bio --is_training the labels are tag_labels, the shares of B, I and O of
-every token of the passage, and not positions. What was noticed while reading
-goes to standard error.
+--head=bio --is_training the labels are not positions but tag_labels, the shares
+of B, I and O of every token of the passage. Findings about the file go to
+standard error.
 """
 
 from absl import flags
@@ -16,17 +16,17 @@ from bert_span.cli import model_flags, program, training_flags
 from bert_span.cli.tensorflow_import import import_tensorflow
 
 _INPUT_FILE = flags.DEFINE_string(
-  "input_file", None, "SQuAD JSON file to make windows of."
+  "input_file", None, "SQuAD JSON file whose windows are shown."
 )
 _IS_TRAINING = flags.DEFINE_bool(
   "is_training",
   False,
   "Whether to label the windows with each question's first answer (with "
-  "--head=bio those of every annotator), and to leave out questions that "
-  "cannot be trained on.",
+  "--head=bio those of every annotator), and to skip questions that cannot be "
+  "trained on.",
 )
 _OUTPUT_FILE = flags.DEFINE_string(
-  "output_file", "-", "File that gets the JSON lines; - is standard output."
+  "output_file", "-", "File for the JSON lines; - is standard output."
 )
 _VOCABULARY = model_flags.vocabulary_flags()
 _VERSION_2 = model_flags.version_2_flag()
@@ -37,15 +37,9 @@ model_flags.window_flags()
 
 def main(argv):
   """Checks the flags and shows the windows."""
-  program.refuse_arguments(argv)
-  program.check(_INPUT_FILE.value, "--input_file is required.")
-  program.check(_OUTPUT_FILE.value, "--output_file must name a file.")
-  program.check(
-    _VOCABULARY.vocab_file.value,
-    "--vocab_file is required: the vocab.txt of the model.",
-  )
-  # Seconds: only once the flags are known to be right.
+  program.require(_INPUT_FILE, _OUTPUT_FILE, _VOCABULARY.vocab_file)
   import_tensorflow()
+  head = model_flags.answer_head(_HEAD.value)
   from bert_span.jobs import window_inspection
 
   window_inspection.inspect_windows(
@@ -54,23 +48,13 @@ def main(argv):
     _VOCABULARY.do_lower_case.value,
     model_flags.window_options(),
     version_2=_VERSION_2.value,
-    labels=_labels(),
+    labels=head.labels if _IS_TRAINING.value else None,
     annotator_labels=_LABELS.annotator_labels.value,
     output_file=None if _OUTPUT_FILE.value == "-" else _OUTPUT_FILE.value,
   )
 
 
-def _labels():
-  """What the windows are labelled with, or None."""
-  if not _IS_TRAINING.value:
-    return None
-  return model_flags.answer_head(_HEAD.value).labels
-
-
-def run():
-  """Entry point of the installed command."""
-  program.run_program(main)
-
+run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

@@ -1,9 +1,9 @@
-"""What must hold as soon as Keras is imported: its backend, and our classes.
+"""Keras' backend, and the names of our Keras classes.
 
-Keras finds a class such as "bert_span>SpanModel" in its files once the class's
-module is imported. `import bert_span` loads none of these modules, nor Keras
-itself. So when Keras is imported, each name gets a placeholder in its registry
-that imports the module when a file is loaded that needs it.
+Keras finds a class such as "bert_span>SpanModel" of a saved model only after
+the class's module is imported. `import bert_span` imports neither these modules
+nor Keras. So when Keras is imported, each name gets a placeholder in its
+registry, which imports the module when a saved model needs it.
 """
 
 import importlib
@@ -39,17 +39,14 @@ class BackendError(RuntimeError):
 
 
 def ensure_tensorflow_backend():
-  """Chooses Keras' TensorFlow backend, or says clearly why it cannot.
+  """Chooses Keras' TensorFlow backend; rooms call it before they import Keras.
 
   Keras reads its backend once, at its first import: from the environment
-  variable KERAS_BACKEND, else from keras.json, else TensorFlow. bert_span is
-  written in TensorFlow ops, so nothing else will do. The rooms that import
-  Keras call this before they do.
+  variable KERAS_BACKEND, or from keras.json, or else TensorFlow.
 
   Raises:
-    BackendError: another backend was asked for, or Keras is already loaded
-      with another one. The message says where the request stands and how to
-      change it.
+    BackendError: another backend is asked for, or Keras is already loaded with
+      another one. The message says where it is set and how to change it.
   """
   if "keras" in sys.modules and hasattr(sys.modules["keras"], "config"):
     backend = sys.modules["keras"].config.backend()
@@ -81,7 +78,7 @@ def ensure_tensorflow_backend():
 
 
 def _keras_config_path():
-  """Where Keras looks for keras.json (see keras/src/backend/config.py)."""
+  """Returns the path of keras.json, as keras/src/backend/config.py does."""
   home = os.environ.get("KERAS_HOME") or os.path.join(
     os.path.expanduser("~"), ".keras"
   )
@@ -89,7 +86,7 @@ def _keras_config_path():
 
 
 def _configured_backend(path):
-  """The "backend" of a keras.json, or None where there is none to read."""
+  """Returns the "backend" of a keras.json, or None."""
   try:
     with open(path, encoding="utf-8") as config_file:
       config = json.load(config_file)
@@ -108,7 +105,7 @@ def announce_classes():
 
 
 class _KerasFinder:
-  """Finds Keras as Python does, and registers the names once it is loaded."""
+  """Finds Keras as Python does, and registers the names when it is loaded."""
 
   def find_spec(self, name, path=None, target=None):
     if name != "keras":
@@ -127,7 +124,7 @@ class _KerasFinder:
 
 
 class _Placeholder:
-  """Stands for a class whose module need not be imported yet."""
+  """Imports a class when a saved model needs it."""
 
   def __init__(self, name):
     self._name = name

@@ -4,11 +4,12 @@ r"""Shows what a model gets right and wrong, as one HTML page.
     --nbest_file=nbest_predictions.json [--predictions_file=predictions.json] \
     [--model=DIR [--question_id=ID]] [--output_file=report.html]
 
-Scores overall and by question word, answer length, answerable or not and, with
---model, number of windows; "no answer" given and due; how far probabilities can
-be trusted; the worst errors in their passages; with --question_id how probable
-each token is as start and end of the answer. The page loads nothing and can be
-sent as it is. Standard output names the file.
+The page has scores overall and by question word, answer length, answerable or
+not and, with --model, number of windows; how often "no answer" is given and
+correct; how far probabilities can be trusted; the worst errors in their
+passages; with --question_id the probability of each token as start and end of
+the answer. The page loads nothing and can be sent as it is. Standard output
+names the file.
 """
 
 from absl import flags
@@ -18,22 +19,19 @@ from bert_span.cli.tensorflow_import import import_tensorflow
 
 _PREDICT_FILE = model_flags.predict_file_flag()
 _NBEST_FILE = flags.DEFINE_string(
-  "nbest_file",
-  None,
-  "n-best lists of a span head, as run_squad writes them: "
-  "nbest_predictions.json.",
+  "nbest_file", None, "File nbest_predictions.json of a span head."
 )
 _PREDICTIONS_FILE = flags.DEFINE_string(
   "predictions_file",
   None,
-  "predictions.json of the same run, whose threshold has decided on no answer; "
-  "none takes the first answer of each n-best list.",
+  "File predictions.json of the same run, whose threshold decided on no "
+  "answer; by default the first answer of each n-best list is taken.",
 )
 _MODEL = flags.DEFINE_string(
   "model",
   None,
-  "Model directory, or minilm_squad, that made the predictions: its windows "
-  "are counted, and --question_id is read by it.",
+  "Model directory, or minilm_squad, that made the predictions; its windows "
+  "are counted and --question_id is read by it.",
 )
 _QUESTION_ID = flags.DEFINE_string(
   "question_id",
@@ -44,20 +42,22 @@ _QUESTION_ID = flags.DEFINE_string(
 _NUM_ERRORS = flags.DEFINE_integer(
   "num_errors",
   50,
-  "Errors to show, the worst ones; fewer where the page would exceed 5 MB.",
+  "Number of errors to show, the worst ones; fewer if the page would exceed "
+  "5 MB.",
   lower_bound=0,
 )
 _OUTPUT_FILE = flags.DEFINE_string(
-  "output_file", "report.html", "HTML file that is written."
+  "output_file", "report.html", "HTML file to write."
 )
-model_flags.window_flags()
+_WINDOWS = model_flags.window_flags()
 
 
 def main(argv):
   """Checks the flags and writes the page."""
-  program.refuse_arguments(argv)
-  _check_flags()
-  # Seconds: only once the flags are known to be right.
+  program.require(_PREDICT_FILE, _NBEST_FILE, _OUTPUT_FILE)
+  if not _MODEL.value:
+    program.forbid([_QUESTION_ID, *_WINDOWS], "needs --model")
+  program.check_matplotlib()
   import_tensorflow()
   window_options = None
   if _MODEL.value:
@@ -77,28 +77,7 @@ def main(argv):
   )
 
 
-def run():
-  """Entry point of the command bert_span_report."""
-  program.run_program(main)
-
-
-def _check_flags():
-  check = program.check
-  check(_PREDICT_FILE.value, "--predict_file is required.")
-  check(_NBEST_FILE.value, "--nbest_file is required.")
-  check(_OUTPUT_FILE.value, "--output_file must name a file.")
-  check(
-    _MODEL.value or _QUESTION_ID.value is None,
-    "--question_id is read by a model: give --model, too.",
-  )
-  for holder in model_flags.window_flags():
-    check(
-      _MODEL.value or not holder.present,
-      f"--{holder.name} is for --model, whose windows are counted. Give the "
-      "model, too, or leave the flag out.",
-    )
-  program.check_matplotlib()
-
+run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

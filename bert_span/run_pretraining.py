@@ -6,7 +6,7 @@ r"""Pre-trains BERT on text with span masking and the span boundary objective.
     --do_eval --eval_file=held_out.txt --output_dir=/tmp/pretrained
 
 The model in output_dir/model is a --preset of bert_span.run_squad. Files that
-end in .tfrecord are read as what bert_span.create_pretraining_data has written.
+end in .tfrecord are read as records of bert_span.create_pretraining_data.
 """
 
 from absl import flags
@@ -22,8 +22,8 @@ from bert_span.cli.tensorflow_import import import_tensorflow
 _EVAL_FILE = flags.DEFINE_string(
   "eval_file",
   None,
-  "Held-out text for --do_eval and --eval_steps, in the form of --input_file; "
-  "by default, without --do_train, --input_file.",
+  "Held-out text for --do_eval and --eval_steps, in the format of "
+  "--input_file; without --do_train the default is --input_file.",
 )
 _DO_TRAIN = flags.DEFINE_bool("do_train", False, "Whether to train.")
 _DO_EVAL = flags.DEFINE_bool(
@@ -32,21 +32,21 @@ _DO_EVAL = flags.DEFINE_bool(
 _DO_EXPORT = flags.DEFINE_bool(
   "do_export",
   True,
-  "Whether a trained model is also written as a TensorFlow 1 checkpoint of "
-  "the original and as a Hugging Face directory.",
+  "Whether to write a trained model also as a TensorFlow 1 checkpoint and as a "
+  "Hugging Face directory.",
 )
 _EVAL_BATCH_SIZE = flags.DEFINE_integer(
-  "eval_batch_size", 8, "Sequences the model scores at once.", lower_bound=1
+  "eval_batch_size", 8, "Sequences that are scored at once.", lower_bound=1
 )
 _MAX_EVAL_STEPS = flags.DEFINE_integer(
-  "max_eval_steps", 100, "Batches of held-out text, at most.", lower_bound=1
+  "max_eval_steps", 100, "Most batches of held-out text.", lower_bound=1
 )
 _BEST_METRIC = flags.DEFINE_enum(
   "best_metric",
   None,
   ["mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy"],
-  "With --eval_steps: the score on --eval_file by which the best model is "
-  "kept; none keeps that of the last step.",
+  "With --eval_steps: the metric on --eval_file of the best checkpoint; by "
+  "default the last checkpoint is kept.",
 )
 _TRAINING = pretraining_flags.training_flags()
 _MASKING = pretraining_flags.masking_flags()
@@ -59,10 +59,8 @@ _RUN = training_flags.run_flags()
 
 def main(argv):
   """Turns flags into options and runs the job."""
-  program.refuse_arguments(argv)
   _check_flags()
   training_flags.report_unused_flags()
-  # Seconds: only once the flags are known to be right.
   import_tensorflow()
   from bert_span.jobs.training import pretraining_run
 
@@ -95,19 +93,14 @@ def main(argv):
     pretraining_run.run_pretraining(run_of_flags)
 
 
-def run():
-  """Entry point of the installed command."""
-  program.run_program(main)
-
-
 def _check_flags():
-  """Refuses flags that do not fit together, before anything is loaded."""
+  """Checks the relations of the flags, before anything is loaded."""
   check = program.check
   check(
     _DO_TRAIN.value or _DO_EVAL.value,
     "At least one of --do_train and --do_eval must be true.",
   )
-  check(_OUTPUT_DIR.value, "--output_dir is required.")
+  program.require(_OUTPUT_DIR)
   if _DO_TRAIN.value:
     pretraining_flags.check_text_flags()
     training_flags.check_encoder_flags(needs_model=True)
@@ -140,6 +133,8 @@ def _eval_text():
   files = _EVAL_FILE.value
   return _TEXT.options(files=files, dataset=None) if files else _TEXT.options()
 
+
+run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

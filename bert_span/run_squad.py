@@ -8,8 +8,8 @@ A command line of the original run_squad.py runs unchanged:
     --train_file=train-v1.1.json --do_predict=true \
     --predict_file=dev-v1.1.json --output_dir=/tmp/squad
 
-With --preset instead of the three files of a checkpoint it starts from a
-KerasHub preset, a Hugging Face directory or a model of this package.
+--preset replaces the three files of a checkpoint by a KerasHub preset, a
+Hugging Face directory or a model of this package.
 """
 
 import os
@@ -26,8 +26,8 @@ from bert_span.cli.tensorflow_import import import_tensorflow
 _TRAIN_RECORDS = flags.DEFINE_string(
   "train_records",
   None,
-  "Folder that bert_span.create_squad_records wrote, to train on; with "
-  "--train_file it is checked that they were made of that file.",
+  "Folder of bert_span.create_squad_records to train on; with --train_file the "
+  "records must be made from that file.",
 )
 _DO_TRAIN = flags.DEFINE_bool("do_train", False, "Whether to train.")
 _DO_PREDICT = flags.DEFINE_bool(
@@ -39,31 +39,25 @@ _DO_EVAL = flags.DEFINE_bool(
   "Whether to score predictions.json in --output_dir with the official "
   "metrics.",
 )
-_PREDICT_BATCH_SIZE = flags.DEFINE_integer(
-  "predict_batch_size",
-  8,
-  "Windows the model reads at once at most; a processor reads no more than "
-  "1,024 WordPieces at once, a GPU 16,384.",
-  lower_bound=1,
-)
+_PREDICT_BATCH_SIZE = model_flags.predict_batch_size_flag()
 _VERBOSE_LOGGING = flags.DEFINE_bool(
   "verbose_logging",
   False,
-  "Whether all places of a data problem are named, not only the first three.",
+  "Whether to name every place of a data problem instead of the first three.",
 )
 _DISAGREEMENT_QUESTIONS = flags.DEFINE_integer(
   "disagreement_questions",
   20,
-  "With --head=bio: questions that disagreement.json shows, those whose "
-  "annotators differ most.",
+  "With --head=bio: number of questions in disagreement.json, those on which "
+  "the annotators differ most.",
   lower_bound=0,
 )
 _BEST_METRIC = flags.DEFINE_enum(
   "best_metric",
   "f1",
   ["f1", "exact_match", "exact_match_f1", "overlap_f1"],
-  "With --eval_steps: the score on --predict_file by which the best model is "
-  "kept; the last two, of all spans of an answer, are for --head=bio.",
+  "With --eval_steps: the metric on --predict_file of the best checkpoint; the "
+  "last two, of all spans of an answer, are for --head=bio.",
 )
 _NUM_SEEDS = flags.DEFINE_integer(
   "num_seeds",
@@ -75,8 +69,8 @@ _NUM_SEEDS = flags.DEFINE_integer(
 _WRITE_LOGITS = flags.DEFINE_bool(
   "write_logits",
   False,
-  "Whether start and end logits of all windows are written to logits.npz in "
-  "--output_dir, for bert_span.decode.",
+  "Whether to write the logits of all windows to logits.npz in --output_dir, "
+  "for bert_span.decode.",
 )
 _SPAN_HEAD_BIAS = flags.DEFINE_bool(
   "span_head_bias",
@@ -109,21 +103,17 @@ _DATA = training_flags.train_data_flags()
 _OUTPUT_DIR = model_flags.output_dir_flag()
 _PREDICT_FILE = model_flags.predict_file_flag()
 model_flags.vocabulary_flags()
-_WINDOWS = model_flags.window_flags()
 _HEAD = model_flags.head_flag()
 _NO_SPAN = model_flags.no_span_flag()
-model_flags.decoder_flags()
-model_flags.bio_decoder_flags()
+model_flags.answer_flags()
 training_flags.encoder_flags()
 _RUN = training_flags.run_flags()
 
 
 def main(argv):
   """Turns flags into options and runs the job."""
-  program.refuse_arguments(argv)
-  _check_flags()
+  fine_tuning_options = _checked_options()
   training_flags.report_unused_flags()
-  # Seconds: only once the flags are known to be right.
   import_tensorflow()
   saved = _saved_config()
   is_saved_head = saved and not _HEAD.present
@@ -131,7 +121,12 @@ def main(argv):
     saved["head"] if is_saved_head else _HEAD.value
   )
   model_flags.check_no_span(head)
-  _check_best_metric(head)
+  metrics = ("f1", "exact_match", *head.development_metrics)
+  program.check(
+    not _RUN.selection.eval_steps.value or _BEST_METRIC.value in metrics,
+    f"--best_metric={_BEST_METRIC.value} is not a metric of a {head.name} "
+    f"head: choose one of {', '.join(metrics)}.",
+  )
   from bert_span.jobs.training import squad_run
 
   run_of_flags = squad_run.SquadRun(
@@ -141,7 +136,7 @@ def main(argv):
       head_bias=_SPAN_HEAD_BIAS.value,
       window_options=model_flags.window_options(),
       decoder_options=model_flags.decoder_options(_calibration(saved), head),
-      fine_tuning_options=_fine_tuning_options(),
+      fine_tuning_options=fine_tuning_options,
       no_span=_NO_SPAN.value,
       verbose=_VERBOSE_LOGGING.value,
       head=head,
@@ -170,103 +165,57 @@ def main(argv):
     squad_run.run_squad(run_of_flags)
 
 
-def run():
-  """Entry point of the installed command."""
-  program.run_program(main)
-
-
-def _saved_config():
-  """The dict of span_config.json of the model that predicts, or None."""
-  if _DO_TRAIN.value:
-    return None
-  trained = os.path.join(_OUTPUT_DIR.value, "model")
-  return model_flags.saved_config(
-    trained, training_flags.encoder_flags().preset.value
-  )
-
-
-def _calibration(saved):
-  """What bert_span.calibrate has fitted to the model that predicts, or None.
-
-  All else follows the flags alone, as in the original.
-  """
-  decoder = saved["decoder"] if saved else {}
-  if decoder.get("temperature") is None:
-    return None
-  names = ("temperature", "null_score_diff_threshold")
-  return {"decoder": {name: decoder[name] for name in names}}
-
-
-def _check_flags():
-  """Refuses flags that do not fit together, before anything is loaded."""
-  check = program.check
-  steps = [_DO_TRAIN.value, _DO_PREDICT.value, _DO_EVAL.value]
+def _checked_options():
+  """Checks the flags, before TensorFlow; returns the `FineTuningOptions`."""
+  check, does_train = program.check, _DO_TRAIN.value
+  steps = [does_train, _DO_PREDICT.value, _DO_EVAL.value]
+  has_questions = _PREDICT_FILE.value or _DATA.dataset.value
   check(
     any(steps),
     "At least one of --do_train, --do_predict and --do_eval must be true.",
   )
-  check(_OUTPUT_DIR.value, "--output_dir is required.")
-  if _DO_TRAIN.value:
-    check(
-      _DATA.train_file.value or _DATA.dataset.value or _TRAIN_RECORDS.value,
-      "--do_train needs --train_file or --dataset, or --train_records.",
-    )
-  if _DO_PREDICT.value or _DO_EVAL.value:
-    check(
-      _PREDICT_FILE.value or _DATA.dataset.value,
-      "--do_predict and --do_eval need --predict_file or --dataset.",
-    )
+  program.require(_OUTPUT_DIR)
   check(
-    not (
-      _DATA.dataset.value and (_DATA.train_file.value or _PREDICT_FILE.value)
-    ),
-    "--dataset replaces --train_file and --predict_file: give either.",
-  )
-  if _DO_TRAIN.value or _DO_PREDICT.value:
-    training_flags.check_encoder_flags(needs_model=_DO_TRAIN.value)
-  training_flags.check_run_flags(
-    _DO_TRAIN.value, _FINE_TUNING.train_batch_size.value, _BEST_METRIC.value
+    not does_train
+    or _DATA.train_file.value
+    or _DATA.dataset.value
+    or _TRAIN_RECORDS.value,
+    "--do_train needs --train_file or --dataset, or --train_records.",
   )
   check(
-    not _RUN.selection.eval_steps.value
-    or _PREDICT_FILE.value
-    or _DATA.dataset.value,
+    has_questions or not any(steps[1:]),
+    "--do_predict and --do_eval need --predict_file or --dataset.",
+  )
+  check(
+    has_questions or not _RUN.selection.eval_steps.value,
     "--eval_steps needs --predict_file or --dataset, to score the model on.",
+  )
+  if _DATA.dataset.value:
+    check(
+      not (_DATA.train_file.value or _PREDICT_FILE.value),
+      "--dataset replaces --train_file and --predict_file: give either.",
+    )
+  if does_train or _DO_PREDICT.value:
+    training_flags.check_encoder_flags(needs_model=does_train)
+  training_flags.check_run_flags(
+    does_train, _FINE_TUNING.train_batch_size.value, _BEST_METRIC.value
   )
   check(
     _NUM_SEEDS.value == 1 or all(steps),
     "--num_seeds needs --do_train, --do_predict and --do_eval: it compares "
     "scores.",
   )
-  model_flags.window_options()  # Checks the three lengths.
-  check(
-    not _DO_TRAIN.value
-    or (
-      _FINE_TUNING.learning_rate.value > 0
-      and _FINE_TUNING.num_train_epochs.value > 0
-    ),
-    "--do_train needs --learning_rate and --num_train_epochs above 0.",
-  )
-  _fine_tuning_options()  # Checks what is left.
-
-
-def _check_best_metric(head):
-  """Refuses a metric that is not measured of the answers of this head."""
-  metrics = ("f1", "exact_match", *head.development_metrics)
-  program.check(
-    not _RUN.selection.eval_steps.value or _BEST_METRIC.value in metrics,
-    f"--best_metric={_BEST_METRIC.value} is not a metric of a {head.name} "
-    f"head: choose one of {', '.join(metrics)}.",
-  )
-
-
-def _fine_tuning_options():
-  """Returns the `FineTuningOptions` of the flags."""
-  return _FINE_TUNING.options(
+  model_flags.window_options()  # Checks the lengths.
+  options = _FINE_TUNING.options(
     length_bucket=_length_bucket(),
     bio_class_weights=_class_weights(),
     execution=training_flags.execution_options(),
   )
+  check(
+    not does_train or (options.learning_rate and options.num_train_epochs),
+    "--do_train needs --learning_rate and --num_train_epochs above 0.",
+  )
+  return options
 
 
 def _length_bucket():
@@ -300,12 +249,36 @@ def _class_weights():
     ) from error
 
 
+def _saved_config():
+  """Returns the span_config.json of the model that predicts, or None."""
+  if _DO_TRAIN.value:
+    return None
+  trained = os.path.join(_OUTPUT_DIR.value, "model")
+  return model_flags.saved_config(
+    trained, training_flags.encoder_flags().preset.value
+  )
+
+
+def _calibration(saved):
+  """Returns what bert_span.calibrate fitted to the model, or None.
+
+  All other options follow the flags alone, as in run_squad.
+  """
+  decoder = saved["decoder"] if saved else {}
+  if decoder.get("temperature") is None:
+    return None
+  names = ("temperature", "null_score_diff_threshold")
+  return {"decoder": {name: decoder[name] for name in names}}
+
+
 def _settings():
   """Returns the flags that all seeds share, as lines of a flag file."""
   differing = ("--num_seeds=", "--seed=")
   lines = flags.FLAGS.flags_into_string().splitlines()
   return [line for line in lines if not line.startswith(differing)]
 
+
+run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

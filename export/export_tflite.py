@@ -16,13 +16,7 @@ from absl import flags, logging
 from bert_span.cli import model_flags, program
 from bert_span.cli.tensorflow_import import import_tensorflow
 
-_MODEL = flags.DEFINE_string(
-  "model",
-  None,
-  "Model directory that run_squad or save_to_preset wrote; minilm_squad, the "
-  "model that comes with the package; or a Hugging Face directory of a BERT "
-  "with a question-answering head.",
-)
+_MODEL = model_flags.model_flag()
 _OUTPUT = flags.DEFINE_string(
   "output", None, "File to write; its name ends with .tflite."
 )
@@ -33,55 +27,42 @@ _EVALUATE_FILE = flags.DEFINE_string(
   "metrics.",
 )
 _OPTIONS, _INFO = model_flags.tflite_flags()
-model_flags.window_flags()
-model_flags.decoder_flags()
-model_flags.bio_decoder_flags()
+model_flags.answer_flags()
 
 
 def main(argv):
   """Exports a model and prints the report."""
-  program.refuse_arguments(argv)
-  _check_flags()
-  # TensorFlow would log names and files.
+  program.require(_MODEL, _OUTPUT)
+  program.check(
+    _OUTPUT.value.endswith(".tflite"),
+    f"--output={_OUTPUT.value}: the name must end with .tflite.",
+  )
+  program.check(
+    "://" not in _OUTPUT.value,
+    f"--output={_OUTPUT.value}: write to a local path, and copy the file.",
+  )
+  program.check(
+    _OPTIONS.max_f1_drop.value is None or _EVALUATE_FILE.value,
+    "--max_f1_drop needs --evaluate_file, the questions to measure F1 on.",
+  )
+  # Hides TensorFlow's notes on names and files.
   logging.set_verbosity(logging.WARNING)
-  # Takes seconds: only after the flags are checked.
   import_tensorflow()
   saved = model_flags.saved_config(_MODEL.value)
-  head = model_flags.answer_head(saved["head"] if saved else "span")
+  answers = model_flags.answer_options(saved)
   from bert_span.jobs import tflite_export
 
   tflite_export.export_model(
     _MODEL.value,
     _OUTPUT.value,
     _OPTIONS.options(info=_INFO.options()),
-    model_flags.window_options(saved),
-    model_flags.decoder_options(saved, head),
+    answers.windows,
+    answers.decoder,
     _EVALUATE_FILE.value,
   )
 
 
-def run():
-  """Runs the program."""
-  program.run_program(main)
-
-
-def _check_flags():
-  check = program.check
-  check(_MODEL.value, "--model is required.")
-  check(_OUTPUT.value, "--output is required.")
-  check(
-    _OUTPUT.value.endswith(".tflite"),
-    f"--output={_OUTPUT.value}: the name must end with .tflite.",
-  )
-  check(
-    "://" not in _OUTPUT.value,
-    f"--output={_OUTPUT.value}: write to a local path, and copy the file.",
-  )
-  check(
-    _OPTIONS.max_f1_drop.value is None or _EVALUATE_FILE.value,
-    "--max_f1_drop needs --evaluate_file, the questions to measure F1 on.",
-  )
-
+run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

@@ -118,8 +118,8 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(
   ("flags", "message"),
   [
     (("--output_dir=",), "--output_dir is required"),
-    (("--dataset=squad/v1.1",), "--train_file or as --dataset"),
-    (("--train_file=",), "--train_file or as --dataset"),
+    (("--dataset=squad/v1.1",), "--train_file or --dataset"),
+    (("--train_file=",), "--train_file or --dataset"),
     (("--vocab_file=",), "--vocab_file, or --preset"),
     (("--num_shards=0",), "num_shards"),
   ],

@@ -4,14 +4,13 @@ import json
 
 import pytest
 from programs import error_line, run_program
-from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
+from tiny_extractor import CONTEXT, QUESTION, shared_model
 
 
 @pytest.mark.large
 @pytest.mark.parametrize("more", [[], ["--with_tokenizer"]])
 def test_ask_answers_from_the_file_as_from_the_model(tmp_path, more):
-  model, file = tmp_path / "model", tmp_path / "qa.tflite"
-  tiny_extractor(version_2=True).save_to_preset(model)
+  model, file = shared_model(version_2=True), tmp_path / "qa.tflite"
   done = run_program(
     "export.export_tflite",
     *(f"--model={model}", f"--output={file}", "--license=Apache-2.0", *more),

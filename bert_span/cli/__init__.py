@@ -1,5 +1,5 @@
 """Flags, and how programs run, print and refuse.
 
-What loads TensorFlow is imported inside the functions that need it: --help and
-the refusal of flags must not wait for it.
+--help and the refusal of flags must not wait for TensorFlow: what loads it is
+imported inside the functions that need it.
 """

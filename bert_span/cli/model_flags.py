@@ -1,11 +1,12 @@
-"""Flags that several programs share.
+"""Flags of models and their answers that several programs share.
 
-A group of flags is defined when a program asks for it, and only once when
-several programs are imported in one process.
+A flag is defined when a program asks for it. The functions that load TensorFlow
+are for programs that have checked their flags.
 """
 
 import functools
 import types
+from typing import Any, NamedTuple
 
 from absl import flags
 
@@ -19,119 +20,117 @@ from bert_span.cli.program import check
 from bert_span.text.options import WindowOptions
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
 
-# --help lists them as flags of the program, not of this module.
 flags.disclaim_key_flags()
 
 
 @functools.cache
-def window_flags():
-  """--max_seq_length, --doc_stride, --max_query_length."""
-  return OptionFlags(WindowOptions)
-
-
-def window_options(saved=None):
-  """The WindowOptions that the flags ask for.
-
-  Args:
-    saved: dict of a model's span_config.json, which gives what the command
-      line does not; None takes the flags' defaults.
-
-  Returns:
-    `WindowOptions`.
-  """
-  return window_flags().options((saved or {}).get("window"))
-
-
-@functools.cache
-def decoder_flags():
-  """run_squad's flags on how answers are chosen, and --span_score."""
-  return OptionFlags(DecoderOptions)
-
-
-def decoder_options(saved, head):
-  """The decoding options that the flags ask for.
-
-  Args:
-    saved: see `window_options`.
-    head: `AnswerHead`.
-
-  Returns:
-    The options of the head.
-  """
-  return _decoder_group(head).options((saved or {}).get("decoder"))
-
-
-def check_decoder_flags(head):
-  """Refuses flags on how answers are chosen that are of another head.
-
-  Args:
-    head: `AnswerHead`.
-
-  Raises:
-    flags.IllegalFlagValueError: one is given; it would do nothing.
-  """
-  # Loads TensorFlow, as all that knows a head.
-  from bert_span.heads.known import HEADS
-
-  own = {holder.name for holder in _decoder_group(head)}
-  for other in HEADS:
-    for holder in _decoder_group(other):
-      check(
-        holder.name in own or not holder.present,
-        f"--{holder.name} is for a {other.name} head, and the model has a "
-        f"{head.name} head. Leave the flag out.",
-      )
-
-
-def check_n_best(holder, options):
-  """Refuses more answers than the decoder keeps, where it keeps so many.
-
-  Args:
-    holder: the flag.
-    options: decoding options of a head.
-
-  Raises:
-    flags.IllegalFlagValueError: more are asked for.
-  """
-  kept = getattr(options, "n_best_size", None)
-  check(
-    kept is None or not holder.present or holder.value <= kept,
-    f"--{holder.name}={holder.value} is more than the {kept} answers that are "
-    "kept. Raise --n_best_size.",
+def model_flag(note=""):
+  """Returns --model; `note` ends its help."""
+  return flags.DEFINE_string(
+    "model",
+    None,
+    "Model directory that run_squad or save_to_preset wrote; minilm_squad, the "
+    "model that comes with the package; or a Hugging Face directory of a BERT "
+    f"with a question-answering head{note}.",
   )
 
 
-def _decoder_group(head):
-  """The flags of a head's decoding options."""
-  groups = {
-    DecoderOptions: decoder_flags,
-    BioDecoderOptions: bio_decoder_flags,
-  }
-  return groups[head.options_type]()
+@functools.cache
+def predict_file_flag():
+  """Returns --predict_file."""
+  return flags.DEFINE_string(
+    "predict_file",
+    None,
+    "SQuAD JSON file with the questions to answer or to score.",
+  )
+
+
+@functools.cache
+def predict_batch_size_flag():
+  """Returns --predict_batch_size."""
+  return flags.DEFINE_integer(
+    "predict_batch_size",
+    8,
+    "Most windows that the model reads at once; a processor reads at most "
+    "1,024 WordPieces at once, a GPU 16,384.",
+    lower_bound=1,
+  )
+
+
+@functools.cache
+def output_dir_flag():
+  """Returns --output_dir."""
+  return flags.DEFINE_string(
+    "output_dir", None, "Folder to which the output files are written."
+  )
+
+
+@functools.cache
+def fixed_length_flag():
+  """Returns --fixed_length."""
+  return flags.DEFINE_bool(
+    "fixed_length",
+    False,
+    "Whether every window is padded to --max_seq_length, as in run_squad with "
+    "--length_buckets=none.",
+  )
+
+
+@functools.cache
+def vocabulary_flags():
+  """Returns --vocab_file and --do_lower_case."""
+  return types.SimpleNamespace(
+    vocab_file=flags.DEFINE_string(
+      "vocab_file",
+      None,
+      "Vocabulary of the model: a text file with one WordPiece a line.",
+    ),
+    do_lower_case=flags.DEFINE_bool(
+      "do_lower_case",
+      True,
+      "Whether text is lower-cased and loses its accents; true for uncased "
+      "models.",
+    ),
+  )
+
+
+@functools.cache
+def span_flags(*names):
+  """Returns the flags of some options of a span head."""
+  return OptionFlags(DecoderOptions, names)
+
+
+def version_2_flag():
+  """Returns --version_2_with_negative."""
+  return span_flags("version_2_with_negative").version_2_with_negative
+
+
+@functools.cache
+def head_flag():
+  """Returns --head."""
+  return flags.DEFINE_enum(
+    "head",
+    "span",
+    ["span", "bio"],
+    "Head of the model: span scores starts and ends; bio tags every token B, I "
+    "or O, for answers of several spans. A model directory knows its head.",
+  )
 
 
 @functools.cache
 def no_span_flag():
-  """--no_span."""
+  """Returns --no_span."""
   return flags.DEFINE_enum(
     "no_span",
     "no_answer",
     ["no_answer", "original"],
-    "What becomes of a question for which no span is possible: no answer, or "
-    "as in the original the text 'empty', and with --version_2_with_negative "
-    "an error.",
+    "Answer to a question without any possible span: no answer, or as in "
+    "run_squad the text 'empty' and with --version_2_with_negative an error.",
   )
 
 
 def check_no_span(head):
-  """Refuses --no_span=original with a head that has no original.
-
-  Args:
-    head: `AnswerHead`.
-
-  Raises:
-    flags.IllegalFlagValueError: both are given.
-  """
+  """Checks that --no_span=original is for a head that run_squad has."""
   check(
     head.scores_ends or no_span_flag().value == "no_answer",
     "--no_span=original is for --head=span only. Leave it out.",
@@ -139,64 +138,72 @@ def check_no_span(head):
 
 
 @functools.cache
-def head_flag():
-  """--head."""
-  return flags.DEFINE_enum(
-    "head",
-    "span",
-    ["span", "bio"],
-    "span scores one start and one end; bio tags every token B, I or O, for "
-    "answers of several spans. A model directory knows its head.",
-  )
+def tflite_flags():
+  """Returns the flags of `TFLiteOptions` and those of `ModelInfo`."""
+  return OptionFlags(TFLiteOptions), OptionFlags(ModelInfo)
 
 
 @functools.cache
-def bio_decoder_flags():
-  """The flags on how answers of several spans are chosen."""
-  decoder_flags()
-  return OptionFlags(BioDecoderOptions)
+def step_flags():
+  """Returns the flags of `StepOptions`."""
+  return OptionFlags(StepOptions, max_wordpieces_per_step=1024)
 
 
-def saved_config(*models):
-  """What a model directory says about its head, text and answers.
+@functools.cache
+def window_flags():
+  """Returns the flags of `WindowOptions`."""
+  return OptionFlags(WindowOptions)
+
+
+@functools.cache
+def decoder_flags(options_type):
+  """Returns the flags of the decoding options of a head."""
+  return OptionFlags(options_type)
+
+
+def answer_flags():
+  """Returns all flags that an exported model fixes: windows, decoding, head."""
+  return [
+    *window_flags(),
+    *decoder_flags(DecoderOptions),
+    *decoder_flags(BioDecoderOptions),
+    head_flag(),
+  ]
+
+
+class AnswerOptions(NamedTuple):
+  """What a model and the flags say about its answers."""
+
+  head: Any  # AnswerHead
+  windows: WindowOptions
+  decoder: Any  # options of the head
+
+
+def answer_options(saved):
+  """Returns `AnswerOptions`.
 
   Args:
-    *models: directories or names of models, and None for what is not given;
-      the first that says something counts.
-
-  Returns:
-    Dict of its span_config.json; None where there is none.
-
-  Raises:
-    ValueError: the file is damaged, or of a later version.
+    saved: dict of the model's span_config.json, which has the options that are
+      not on the command line; None takes the defaults of the flags.
   """
-  from bert_span.presets.span_config import read_span_config
-
-  found = (read_span_config(model) for model in models if model)
-  return next(filter(None, found), None)
-
-
-def saved_config_or_tflite(model):
-  """What `saved_config` gives, for a .tflite file as well."""
-  from bert_span.tflite import file as tflite_file
-
-  if tflite_file.is_tflite(model):
-    return tflite_file.read_span_config(model)
-  return saved_config(model)
+  head = _head_of_model(saved)
+  decoder = decoder_options(saved, head)
+  return AnswerOptions(head, window_options(saved), decoder)
 
 
-def head_of_model(saved):
-  """The head of a model directory, which --head must not contradict.
+def window_options(saved=None):
+  """Returns `WindowOptions`; for `saved` see `answer_options`."""
+  return window_flags().options((saved or {}).get("window"))
 
-  Args:
-    saved: dict of its span_config.json, or None.
 
-  Returns:
-    `AnswerHead`; that of --head where there is no such file.
+def decoder_options(saved, head):
+  """Returns the decoding options of a head, see `answer_options`."""
+  flags_of_head = decoder_flags(head.options_type)
+  return flags_of_head.options((saved or {}).get("decoder"))
 
-  Raises:
-    flags.IllegalFlagValueError: --head is given and is another one.
-  """
+
+def _head_of_model(saved):
+  """Returns the head of a model, which --head must not contradict."""
   holder = head_flag()
   if saved is None:
     return answer_head(holder.value)
@@ -208,68 +215,58 @@ def head_of_model(saved):
   return answer_head(saved["head"])
 
 
-def answer_head(name):
-  """The `AnswerHead` of a name.
+def saved_config(*models):
+  """Returns the dict of the span_config.json of a model, or None.
 
-  Raises:
-    ValueError: there is none of this name.
+  Args:
+    *models: directories or names of models, or None; the first that has the
+      file counts.
   """
-  # Loads TensorFlow, as all that knows a head.
+  # Loads TensorFlow.
+  from bert_span.presets.span_config import read_span_config
+
+  configs = (read_span_config(model) for model in models if model)
+  return next(filter(None, configs), None)
+
+
+def saved_config_or_tflite(model):
+  """Returns the same for a model or a .tflite file."""
+  # Loads TensorFlow.
+  from bert_span.tflite import file as tflite_file
+
+  if tflite_file.is_tflite(model):
+    return tflite_file.read_span_config(model)
+  return saved_config(model)
+
+
+def answer_head(name):
+  """Returns the `AnswerHead` of a name."""
+  # Loads TensorFlow.
   from bert_span.heads.known import find_head
 
   return find_head(name)
 
 
-@functools.cache
-def version_2_flag():
-  """--version_2_with_negative."""
-  options = OptionFlags(DecoderOptions, ["version_2_with_negative"])
-  return options.version_2_with_negative
+def check_decoder_flags(head):
+  """Checks that no decoding flag of another head is given."""
+  # Loads TensorFlow.
+  from bert_span.heads.known import HEADS
+
+  own = {holder.name for holder in decoder_flags(head.options_type)}
+  for other in HEADS:
+    for holder in decoder_flags(other.options_type):
+      check(
+        holder.name in own or not holder.present,
+        f"--{holder.name} is for a {other.name} head, and the model has a "
+        f"{head.name} head. Leave the flag out.",
+      )
 
 
-@functools.cache
-def vocabulary_flags():
-  """--vocab_file and --do_lower_case."""
-  return types.SimpleNamespace(
-    vocab_file=flags.DEFINE_string(
-      "vocab_file",
-      None,
-      "Vocabulary of the model: a text file with one WordPiece a line.",
-    ),
-    do_lower_case=flags.DEFINE_bool(
-      "do_lower_case",
-      True,
-      "Whether to lower-case the text and strip accents; true for uncased "
-      "models.",
-    ),
+def check_n_best(holder, decoder_options):
+  """Checks that a flag asks for no more answers than the decoder keeps."""
+  kept = getattr(decoder_options, "n_best_size", None)
+  check(
+    kept is None or not holder.present or holder.value <= kept,
+    f"--{holder.name}={holder.value} is more than the {kept} answers that are "
+    "kept. Raise --n_best_size.",
   )
-
-
-@functools.cache
-def predict_file_flag():
-  """--predict_file."""
-  return flags.DEFINE_string(
-    "predict_file",
-    None,
-    "SQuAD JSON file with the questions to answer or to score.",
-  )
-
-
-@functools.cache
-def output_dir_flag():
-  """--output_dir."""
-  return flags.DEFINE_string(
-    "output_dir", None, "Folder that the outputs are written to."
-  )
-
-
-@functools.cache
-def tflite_flags():
-  """The flags of `TFLiteOptions` and of `ModelInfo`."""
-  return OptionFlags(TFLiteOptions), OptionFlags(ModelInfo)
-
-
-@functools.cache
-def step_flags():
-  """--max_windows_per_step, --max_wordpieces_per_step, --jit_compile."""
-  return OptionFlags(StepOptions, max_wordpieces_per_step=1024)

@@ -24,11 +24,19 @@ def text_flags():
 
 
 def check_text_flags():
-  """Checks that the text is named once."""
+  """Checks that the text is named, and once."""
   values = text_flags()
-  program.check(
-    bool(values.files.value) != bool(values.dataset.value),
-    "Give the text as --input_file or as --dataset, one of the two.",
+  program.require_one(values.files, values.dataset)
+
+
+@functools.cache
+def dupe_factor_flag():
+  """Returns --dupe_factor."""
+  return flags.DEFINE_integer(
+    "dupe_factor",
+    10,
+    "Number of copies of the text, each masked anew.",
+    lower_bound=1,
   )
 
 

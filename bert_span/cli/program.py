@@ -1,5 +1,6 @@
 """How every program is run, and how it refuses what it cannot do."""
 
+import functools
 import importlib.util
 import os
 import sys
@@ -9,28 +10,37 @@ from absl import app, flags
 from bert_span.keras_backend import BackendError, ensure_tensorflow_backend
 
 
-def run_program(main, foreign_flags=False, log_level="2"):
+def entry_point(main, **options):
+  """Returns `run_program` of a main function, without arguments."""
+  return functools.partial(run_program, main, **options)
+
+
+def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
   """Runs a program so that a user's mistake is one line, not a traceback.
 
-  TensorFlow's own notes on processors and plugins are left out, unless
-  TF_CPP_MIN_LOG_LEVEL asks for them. Its matrix products are oneDNN's, unless
-  TF_ENABLE_ONEDNN_OPTS=0: by itself TensorFlow takes them on x86 processors
-  with 8-bit products only, and others train a quarter slower without.
+  Sets TF_CPP_MIN_LOG_LEVEL, and TF_ENABLE_ONEDNN_OPTS=1, unless they are set:
+  TensorFlow uses oneDNN only on x86 processors with 8-bit products, and others
+  train a quarter slower without it.
 
   Args:
     main: function of argv.
-    foreign_flags: leave flags that are not the program's in argv, for main to
-      hand on.
-    log_level: what of TensorFlow's log is left out: "2", notes and warnings;
-      "3", also errors that it goes on after, such as a GPU that cannot be used.
+    arguments: whether the program takes words that are not flags.
+    foreign_flags: whether to leave flags that are not the program's in argv.
+    log_level: what TensorFlow does not log: "2" is notes and warnings, "3" also
+      errors that it recovers from, such as a GPU that cannot be used.
   """
 
   def guarded(argv):
     try:
+      check(
+        arguments or foreign_flags or len(argv) == 1,
+        f"unknown arguments {' '.join(argv[1:])}; a flag begins with --, and "
+        "its value follows = or a blank.",
+      )
       ensure_tensorflow_backend()
       return main(argv)
     except Exception as error:
-      if not _is_mistake_of_a_user(error):
+      if not _is_user_error(error):
         raise
       name = argv[0].rsplit("/", 1)[-1].removesuffix(".py")
       print(f"{name}: {error}", file=sys.stderr)
@@ -38,12 +48,12 @@ def run_program(main, foreign_flags=False, log_level="2"):
 
   os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", log_level)
   os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
-  parser = _own_flags if foreign_flags else app.parse_flags_with_usage
+  parser = _parse_own_flags if foreign_flags else app.parse_flags_with_usage
   app.run(guarded, flags_parser=parser)
 
 
-def _own_flags(argv):
-  """Parses the program's flags; gives what is left of the command line."""
+def _parse_own_flags(argv):
+  """Parses the program's flags; returns the rest of the command line."""
   try:
     return flags.FLAGS(argv, known_only=True)
   except flags.Error as error:
@@ -51,13 +61,13 @@ def _own_flags(argv):
     sys.exit(1)
 
 
-def _is_mistake_of_a_user(error):
-  """Whether an error tells all there is to tell by its message."""
+def _is_user_error(error):
+  """Whether the message of an error says all that the user needs."""
   if isinstance(error, (ValueError, OSError, flags.Error, BackendError)):
     return True
   if "tensorflow" not in sys.modules:
     return False
-  # What tf.io.gfile raises for files that are not there or not allowed.
+  # tf.io.gfile raises them for files that are missing or not allowed.
   errors = sys.modules["tensorflow"].errors
   return isinstance(
     error,
@@ -70,41 +80,38 @@ def _is_mistake_of_a_user(error):
   )
 
 
-def refuse_arguments(argv):
-  """Refuses words on the command line that are no flags.
-
-  Args:
-    argv: what main was called with.
-
-  Raises:
-    ValueError: there are some; a forgotten "--" would be ignored otherwise.
-  """
-  if len(argv) > 1:
-    raise ValueError(
-      f"unknown arguments {' '.join(argv[1:])}; flags begin with --, and a "
-      "value stands behind = or a blank."
-    )
-
-
 def check(condition, message):
-  """Refuses flags that do not fit together.
-
-  Args:
-    condition: whether all is well.
-    message: what is wrong and what to do, naming the flags.
-
-  Raises:
-    flags.IllegalFlagValueError: the condition is false.
-  """
+  """Raises IllegalFlagValueError with a message unless a condition holds."""
   if not condition:
     raise flags.IllegalFlagValueError(message)
 
 
+def require(*holders):
+  """Checks that each of some flags has a value."""
+  for holder in holders:
+    help_text = flags.FLAGS[holder.name].help
+    check(holder.value, f"--{holder.name} is required: {help_text}")
+
+
+def require_one(first, second):
+  """Checks that exactly one of two flags has a value."""
+  check(
+    bool(first.value) != bool(second.value),
+    f"Give either --{first.name} or --{second.name}.",
+  )
+
+
+def forbid(holders, reason):
+  """Checks that none of some flags is on the command line."""
+  for holder in holders:
+    check(not holder.present, f"--{holder.name} {reason}. Leave the flag out.")
+
+
 def check_matplotlib(otherwise=""):
-  """Refuses to plot where matplotlib is missing.
+  """Checks that matplotlib is installed.
 
   Args:
-    otherwise: what else can be done, the end of the message.
+    otherwise: the end of the message, another remedy.
   """
   check(
     importlib.util.find_spec("matplotlib"),

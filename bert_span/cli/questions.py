@@ -1,22 +1,26 @@
-"""Passages and questions that come from files, pipes and terminals."""
+"""Passages and questions from files, pipes and terminals."""
 
 import contextlib
 import sys
 
+from bert_span.cli.program import check
 from bert_span.storage.files import read_bytes
 
 _STDIN = "standard input"
 
 
+def check_questions(holder):
+  """Checks that no question of a flag is empty."""
+  for question in holder.value or ():
+    check(question.strip(), f"--{holder.name} is empty: write the question.")
+
+
 def read_passage(context, path):
-  """Reads the passage that is asked.
+  """Returns the passage.
 
   Args:
     context: the passage itself, or None.
-    path: UTF-8 file of it; - and None, without `context`, are standard input.
-
-  Returns:
-    str.
+    path: UTF-8 file with it; - and None, without `context`, are standard input.
 
   Raises:
     OSError: the file cannot be read.
@@ -30,13 +34,13 @@ def read_passage(context, path):
     source = "--context"
   if not context.strip():
     raise ValueError(
-      f"{source}: the passage is empty; there is no answer in it."
+      f"{source}: the passage is empty, so it has no answer. Give its text."
     )
   return context
 
 
 def read_questions():
-  """Yields the questions typed at a terminal, or those of a pipe's lines.
+  """Yields the questions typed at a terminal, or one from each line of a pipe.
 
   Raises:
     ValueError: a line of the pipe is empty, or not UTF-8.
@@ -48,12 +52,12 @@ def read_questions():
     source = f"{_STDIN}, line {number}"
     question = _decoded(line, source).strip()
     if not question:
-      raise ValueError(f"{source}: the question is empty.")
+      raise ValueError(f"{source}: the question is empty. Remove the line.")
     yield question
 
 
 def _typed_questions():
-  with contextlib.suppress(ImportError):  # Windows has none.
+  with contextlib.suppress(ImportError):  # Windows does not have it.
     import readline  # noqa: F401 -- gives input() history and cursor keys
 
   print("Ctrl-D ends.", file=sys.stderr)

@@ -9,16 +9,18 @@ import tempfile
 
 
 def import_tensorflow():
-  """Imports TensorFlow and Keras before the job that needs them.
+  """Imports TensorFlow and Keras, which takes seconds: check flags before.
 
-  Notes on processors and plugins, which no setting turns off, are not printed
-  unless the import fails. The garbage collector is off meanwhile, and ignores
-  the imported objects afterwards.
+  Notes on processors and plugins, which no setting turns off, are printed only
+  if the import fails. The garbage collector is off meanwhile, and ignores the
+  imported objects afterwards.
   """
+  if "keras" in sys.modules:
+    return
   gc.disable()
   try:
     with _stderr_kept_back(), _hidden("matplotlib"):
-      import keras  # noqa: F401 -- not before the flags are known to be right
+      import keras  # noqa: F401 -- not before the flags are checked
   finally:
     gc.enable()
   gc.freeze()

@@ -31,7 +31,6 @@ _SEQ_LENGTH = 384  # the only one that the library takes
 
 def main(argv):
   """Exports, asks both, and prints what they have in common."""
-  program.refuse_arguments(argv)
   logging.set_verbosity(logging.WARNING)
   from bert_span import SpanExtractor, TFLiteSpanExtractor, WindowOptions
 

@@ -1,5 +1,11 @@
 """A small random model that answers questions, for tests of programs."""
 
+import atexit
+import functools
+import pathlib
+import shutil
+import tempfile
+
 import keras
 import numpy as np
 from tiny_encoder import tiny_encoder
@@ -59,3 +65,21 @@ def tiny_extractor(
     fixed_length,
     head,
   )
+
+
+@functools.cache
+def shared_extractor(version_2=False, head=SPAN_HEAD):
+  """A `tiny_extractor` that tests share and do not change."""
+  return tiny_extractor(version_2, head=head)
+
+
+@functools.cache
+def shared_model(version_2=False, head=SPAN_HEAD):
+  """The path of the model directory of a `shared_extractor`; do not change it.
+
+  Its files are written once in a process.
+  """
+  folder = pathlib.Path(tempfile.mkdtemp())
+  atexit.register(shutil.rmtree, folder, ignore_errors=True)
+  shared_extractor(version_2, head).save_to_preset(folder / "model")
+  return folder / "model"
