@@ -33,7 +33,6 @@ _PAD_RECORDS = flags.DEFINE_bool(
 )
 _DATA = training_flags.train_data_flags()
 _OUTPUT_DIR = model_flags.output_dir_flag()
-_VOCABULARY = model_flags.vocabulary_flags()
 _VERSION_2 = model_flags.version_2_flag()
 _HEAD = model_flags.head_flag()
 _LABELS = training_flags.fine_tuning_flags(
@@ -48,7 +47,7 @@ def main(argv):
   program.require(_OUTPUT_DIR)
   program.require_one(_DATA.train_file, _DATA.dataset)
   program.check(
-    _MODEL.preset.value or _VOCABULARY.vocab_file.value,
+    _MODEL.preset.value or _MODEL.vocab_file.value,
     "A vocabulary is needed: --vocab_file, or --preset of the model to train.",
   )
   training_flags.check_encoder_flags(needs_model=False)

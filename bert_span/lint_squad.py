@@ -75,7 +75,7 @@ def main(argv):
     f"{' '.join(argv[1:]) or 'none'}",
   )
   if _PRESET.value:
-    known = (*vars(_VOCABULARY).values(), _HIDDEN_SIZE)
+    known = (*_VOCABULARY, _HIDDEN_SIZE)
     program.forbid(known, "is known from --preset")
   if not _FIX.value:
     program.forbid([_OUTPUT_FILE], "names the repaired copy and needs --fix")

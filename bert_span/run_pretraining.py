@@ -52,7 +52,6 @@ _TRAINING = pretraining_flags.training_flags()
 _MASKING = pretraining_flags.masking_flags()
 _TEXT = pretraining_flags.text_flags()
 _OUTPUT_DIR = model_flags.output_dir_flag()
-model_flags.vocabulary_flags()
 training_flags.encoder_flags()
 _RUN = training_flags.run_flags()
 

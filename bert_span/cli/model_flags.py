@@ -5,7 +5,6 @@ are for programs that have checked their flags.
 """
 
 import functools
-import types
 from typing import Any, NamedTuple
 
 from absl import flags
@@ -17,6 +16,7 @@ from bert_span.answers.decoding.options import (
 )
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.program import check
+from bert_span.presets.encoder_source import EncoderSource
 from bert_span.text.options import WindowOptions
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
 
@@ -79,19 +79,8 @@ def fixed_length_flag():
 @functools.cache
 def vocabulary_flags():
   """Returns --vocab_file and --do_lower_case."""
-  return types.SimpleNamespace(
-    vocab_file=flags.DEFINE_string(
-      "vocab_file",
-      None,
-      "Vocabulary of the model: a text file with one WordPiece a line.",
-    ),
-    do_lower_case=flags.DEFINE_bool(
-      "do_lower_case",
-      True,
-      "Whether text is lower-cased and loses its accents; true for uncased "
-      "models.",
-    ),
-  )
+  names = ("vocab_file", "do_lower_case")
+  return OptionFlags(EncoderSource, names, do_lower_case=True)
 
 
 @functools.cache

