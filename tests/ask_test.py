@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from programs import error_line, run_program
+from programs import run_program
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import DecoderOptions
@@ -112,7 +112,8 @@ def _ask(folder, *arguments, stdin="", model="model"):
     "bert_span.ask",
     f"--model={folder / model}",
     *arguments,
-    input=stdin,
+    input=stdin.encode() if isinstance(stdin, str) else stdin,
+    text=False,
   )
 
 
@@ -215,7 +216,15 @@ def test_a_terminal_without_colours_gets_brackets(ask, monkeypatch, plain):
 def test_flags_that_do_not_fit_end_at_once_in_one_line(
   folder, arguments, stdin, named
 ):
-  assert named in error_line(_ask(folder, *arguments, stdin=stdin))
+  assert named in _error(_ask(folder, *arguments, stdin=stdin))
+
+
+def _error(run):
+  assert run.returncode == 1
+  assert not run.stdout
+  text = run.stderr.decode()
+  assert "Traceback" not in text
+  return text.splitlines()[-1]
 
 
 @pytest.mark.large
@@ -231,4 +240,4 @@ def test_flags_that_do_not_fit_end_at_once_in_one_line(
 def test_what_the_model_refuses_ends_in_one_line(
   folder, model, flags, stdin, named
 ):
-  assert named in error_line(_ask(folder, *flags, stdin=stdin, model=model))
+  assert named in _error(_ask(folder, *flags, stdin=stdin, model=model))

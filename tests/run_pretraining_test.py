@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from corpus import VOCABULARY, write_corpus
-from programs import error_line, run_command, run_program
+from programs import error_line, run_program
 
 from bert_span.presets.load_pretrained import load_original, load_pretrained
 from bert_span.pretraining.heads.weights import read_heads
@@ -32,8 +32,8 @@ _TRAINING = (
 )
 
 
-def succeeds(program, *flags, run=run_program):
-  result = run(f"bert_span.{program}", *flags)
+def succeeds(program, *flags):
+  result = run_program(f"bert_span.{program}", *flags)
   assert result.returncode == 0, result.stderr
   return result
 
@@ -146,7 +146,6 @@ def test_the_model_continues_with_its_heads_on_records(trained, folder):
     "--nodo_export",
     *("--num_devices=2", "--accumulate_steps=2", "--precision=bfloat16"),
     f"--output_dir={folder / 'records_run'}",
-    run=run_command,  # TensorFlow cannot change its devices any more.
   )
   assert "heads of it: masked language model." in result.stderr
   assert "Training on 2 CPUs (mirrored)" in result.stderr

@@ -4,7 +4,7 @@ import collections
 import json
 
 import pytest
-from programs import run_command
+from programs import run_program
 from tiny_extractor import tiny_extractor
 
 _KINDS = ("squad1_train", "new_wiki", "reddit", "amazon", "squad2", "qamr")
@@ -36,7 +36,7 @@ def _paragraph(kind, name):
 
 
 def _make(sources, output_dir):
-  run = run_command(
+  run = run_program(
     "benchmarks.embedded_model_data",
     f"--data_dir={sources}",
     f"--output_dir={output_dir}",
@@ -113,7 +113,7 @@ def test_the_files_are_the_same_every_time(sources, made, tmp_path):
 def test_scores_have_a_row_for_each_kind(made, tmp_path):
   folder, _ = made
   tiny_extractor(version_2=True).save_to_preset(tmp_path / "model")
-  run = run_command(
+  run = run_program(
     "benchmarks.embedded_model_scores",
     f"--model={tmp_path / 'model'}",
     f"--data={folder}",

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import tensorflow as tf
-from programs import run_command
+from programs import run_program
 from tiny_extractor import VOCABULARY
 from window_rules import check_tokens, check_windows
 
@@ -37,7 +37,7 @@ def test_windows_of_a_million_characters_show_every_token():
 
 
 def test_memory_grows_by_less_than_1_kb_a_character():
-  result = run_command(
+  result = run_program(
     "benchmarks.long_document_memory", f"--characters=10000,{_MILLION}"
   )
   assert result.returncode == 0, result.stderr

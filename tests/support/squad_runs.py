@@ -73,8 +73,8 @@ def squad_flags(folder, output_dir, *flags, version_2=False):
   ]
 
 
-def run_squad(folder, output_dir, *flags, version_2=False, run=run_program):
-  return run(
+def run_squad(folder, output_dir, *flags, version_2=False):
+  return run_program(
     "bert_span.run_squad",
     *squad_flags(folder, output_dir, *flags, version_2=version_2),
   )
