@@ -362,7 +362,7 @@ def test_text_without_a_word_is_refused_and_nothing_written(
     (
       "run_pretraining",
       ["--do_train", "--output_dir=o"],
-      "--input_file or as --dataset",
+      "--input_file or --dataset",
     ),
     (
       "run_pretraining",
