@@ -16,6 +16,8 @@ from unittest import mock
 
 from absl import flags
 
+# absl knows modules by their id, which must not be that of a later one.
+_earlier_modules = []
 _REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 # Imported once a session. They must not make TensorFlow run anything: the
 # programs are forked afterwards.
@@ -75,7 +77,7 @@ def parse_flags(name, *arguments):
   """
   for module in list(sys.modules):
     if module == name or f"{module}.".startswith("bert_span.cli."):
-      del sys.modules[module]
+      _earlier_modules.append(sys.modules.pop(module))
   flags.FLAGS.unparse_flags()
   for flag in list(flags.FLAGS):
     definer = flags.FLAGS.find_module_defining_flag(flag) or ""
