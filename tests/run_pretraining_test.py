@@ -302,14 +302,14 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(folder, from_scratch):
     "--do_eval",
     f"--eval_file={folder}/2.txt",
     f"--output_dir={output_dir}",
-    *("--dry_run", "--memory_gb=0.9"),
+    *("--dry_run", "--memory_gb=4"),
   )
   assert not output_dir.exists()
   (first, devices, model, text, lengths, steps, memory, *_, fits, last) = (
     result.stdout.splitlines()
   )
   assert first == "Dry run: nothing is trained, nothing is written."
-  assert devices.endswith("0.90 GB each.")
+  assert devices.endswith("4.00 GB each.")
   assert "1 layers, hidden size 16, 2 heads" in model
   assert text.startswith("Text: 2 sources; sequences of 16 WordPieces")
   assert lengths.endswith("(the first 40 sequences)")

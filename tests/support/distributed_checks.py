@@ -156,10 +156,10 @@ def compared_weights(model):
   }
 
 
-def read_events(folder):
+def read_events(folder, name="train"):
   """Dict from a curve's name to its list of values."""
   curves = {}
-  for path in sorted((folder / "train").glob("events.out.tfevents.*")):
+  for path in sorted((folder / name).glob("events.out.tfevents.*")):
     for record in tf.data.TFRecordDataset(str(path)):
       event = tf.compat.v1.Event.FromString(record.numpy())
       for value in event.summary.value:
