@@ -56,7 +56,7 @@ def batches(batch_size, first_step, num_steps=STEPS):
 
   def batch(step):
     rng = np.random.default_rng(step)
-    length = LENGTH - step % 3
+    length = LENGTH - step % 2
     shape = (batch_size, length)
     ids = rng.integers(1, VOCAB // 3, shape)
     mask = np.arange(length) < rng.integers(4, length + 1, (batch_size, 1))
@@ -250,7 +250,7 @@ def dropout_masks(folder, two):
 
 
 def overflow(folder, strategy):
-  """Gradients infinite on the last device alone, in the second and fifth step.
+  """Gradients infinite on the last device alone, in the second and fourth step.
 
   Those are the steps of length LENGTH - 1.
   """
@@ -275,11 +275,11 @@ def overflow(folder, strategy):
   }
 
 
-def loss_curves(folder, one):
-  """Losses of eight steps in each precision, and dtypes afterwards."""
-  curves = {}
-  for precision in ("float32", "bfloat16", "float16"):
-    run = Run(folder, one, num_steps=8, precision=precision)
+def loss_curves(reference, folder, one):
+  """Losses of each step in each precision, and dtypes afterwards."""
+  curves = {"float32": reference.events["loss"]}
+  for precision in ("bfloat16", "float16"):
+    run = Run(folder, one, precision=precision)
     curves[precision] = run.events["loss"]
   dtypes = {layer.compute_dtype for layer in sublayers(run.model)}
   return {**curves, "dtypes_afterwards": sorted(dtypes)}
@@ -318,7 +318,7 @@ def main():
     "dropout": lambda: dropout_masks(folder, two),
     "overflow_of_two": lambda: overflow(folder, two),
     "overflow_of_one": lambda: overflow(folder, one),
-    "curves": lambda: loss_curves(folder, one),
+    "curves": lambda: loss_curves(reference(), folder, one),
   }
   for name, options in (
     ("even", {"all_reduce": "ring"}),
