@@ -37,9 +37,6 @@ def check_teachers(extractor, teachers):
   Args:
     extractor: the `SpanExtractor` to train.
     teachers: dict of the name of each teacher to its `SpanExtractor`.
-
-  Raises:
-    ValueError: one has another head, vocabulary, case or windows.
   """
   compared = (
     ("head", lambda e: e.head.name, "Give --head as the teacher's."),

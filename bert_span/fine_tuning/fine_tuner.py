@@ -79,20 +79,14 @@ def fine_tune_on(
 ):
   """Trains an extractor's model on labelled windows.
 
-  Args:
-    extractor: see `fine_tune`.
+  Args and returned value are those of `fine_tune`, but for:
+
     training_set: `LabelledWindows` of the extractor's head and window options.
-    options: see `fine_tune`.
-    output_dir: see `fine_tune`.
     callbacks: sequence of `Callback`.
     fingerprint: dict of JSON values that must not change within the run,
       in addition to those of options and windows.
     strategy: tf.distribute.Strategy in whose scope the extractor's model was
       made; None for one device.
-    teachers: see `fine_tune`.
-
-  Returns:
-    The number of steps made by this call.
   """
   model, head = extractor.model, extractor.head
   fingerprint = {

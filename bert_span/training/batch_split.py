@@ -13,11 +13,6 @@ def split_batch(batch, num_replicas, num_micro_batches=1):
       replica 0: a b c, weights 1 1 1
       replica 1: d e a, weights 1 1 0
 
-  Args:
-    batch: dict of tensors [batch, ...], with at least one row.
-    num_replicas: per-replica batches.
-    num_micro_batches: micro-batches of each, computed one after another.
-
   Returns:
     (batches, weights): the dict with tensors [num_replicas, num_micro_batches,
     rows, ...], and float32 [num_replicas, num_micro_batches, rows].
@@ -51,11 +46,6 @@ def distribute_batches(strategy, dataset, num_micro_batches=1):
   step, and takes its part of it. So the update of a step is the same on any
   number of devices and machines, and a run can continue on others.
 
-  Args:
-    strategy: tf.distribute.Strategy.
-    dataset: tf.data.Dataset of dicts of tensors [batch, ...].
-    num_micro_batches: see `split_batch`.
-
   Returns:
     tf.distribute.DistributedDataset of pairs (micro_batches, weights), see
     `TrainStep.gradients`.
@@ -77,6 +67,7 @@ def distribute_batches(strategy, dataset, num_micro_batches=1):
       batches = batches.apply(
         tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
       )
-    return batches.prefetch(2 * local)
+    # One replica takes its batches as fast as the dataset makes them.
+    return batches.prefetch(2 * local) if num_replicas > 1 else batches
 
   return strategy.distribute_datasets_from_function(worker_dataset)

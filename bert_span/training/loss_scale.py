@@ -21,11 +21,8 @@ class LossScale:
   replicas, so all replicas decide the same. (Keras' LossScaleOptimizer looks
   at the first replica only.)
 
-  Its two numbers are variables of the optimizer, so that a checkpoint of the
-  optimizer holds them.
-
-  Args:
-    optimizer: built keras optimizer.
+  Its two numbers are variables of the built optimizer, so that a checkpoint of
+  the optimizer holds them.
   """
 
   def __init__(self, optimizer):
@@ -48,11 +45,7 @@ class LossScale:
     return self._scale.value <= _LOWEST
 
   def adjust(self, is_finite):
-    """Adapts the scale after a step, in cross-replica context.
-
-    Args:
-      is_finite: bool scalar, whether all gradients were finite.
-    """
+    """Adapts the scale after a step, in cross-replica context."""
     scale, good_steps = self._scale.value, self._good_steps.value + 1.0
     grows = tf.logical_and(is_finite, good_steps >= _GROWTH_STEPS)
     halved = tf.maximum(scale / _FACTOR, _LOWEST)

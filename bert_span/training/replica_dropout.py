@@ -23,10 +23,6 @@ def spread_dropout(model, strategy):
   Keras seeds all replicas alike, so that replica 1 would drop what replica 0
   drops. Here replica r adds r * 2^31 to every seed. A checkpoint holds the
   seeds of replica 0: call this again after one was restored.
-
-  Args:
-    model: keras.Model, built in the scope of the strategy.
-    strategy: tf.distribute.Strategy.
   """
   states = _dropout_states(model)
   if strategy.num_replicas_in_sync == 1 or not states:

@@ -228,11 +228,6 @@ def gradients_of(tape, loss, variables):
   Variables without a gradient, such as the pooler's, are dropped: they are
   neither updated nor decayed.
 
-  Args:
-    tape: tf.GradientTape that recorded the loss.
-    loss: scalar.
-    variables: keras.Variables.
-
   Returns:
     (gradients, variables): lists of the same length; tensors, and
     tf.IndexedSlices of embeddings.

@@ -17,7 +17,7 @@ class StepRunner:
     train_step: `TrainStep`.
     step: int64 tf.Variable, raised after every step.
     dataset: tf.data.Dataset of dicts of tensors [batch, ...].
-    num_micro_batches: micro-batches of a per-replica batch.
+    num_micro_batches: see `split_batch`.
     most_steps: largest count of steps for `run`.
   """
 

@@ -27,10 +27,8 @@ _FLOAT_BYTES = 4
 def planned_devices(devices, execution, memory_gb=None):
   """The `DevicePlan` of a training.
 
-  Args:
-    devices: `StrategyOptions`.
-    execution: `ExecutionOptions`.
-    memory_gb: memory of a device in GB (10^9 bytes); None for this machine's.
+  `memory_gb` is the memory of a device in GB (10^9 bytes), or None for this
+  machine's.
   """
   plan = plan_devices(devices, execution)
   if memory_gb:

@@ -16,11 +16,7 @@ def num_workers(strategy):
 
 
 def is_chief(strategy):
-  """Whether this process writes the model and what belongs to it.
-
-  Args:
-    strategy: tf.distribute.Strategy, or None for one device.
-  """
+  """Whether this process writes the model; strategy may be None."""
   if num_workers(strategy) == 1:
     return True
   resolver = strategy.cluster_resolver
@@ -47,9 +43,6 @@ class WorkerVote:
   """Function of a bool: whether it is true on any worker.
 
   All workers must call it together: each waits for the others.
-
-  Args:
-    strategy: tf.distribute.Strategy, or None for one device.
   """
 
   def __init__(self, strategy):
@@ -63,15 +56,7 @@ class WorkerVote:
 
 
 def check_same_step(strategy, step):
-  """Refuses workers that have restored different checkpoints.
-
-  Args:
-    strategy: tf.distribute.Strategy.
-    step: int, steps that this worker has made.
-
-  Raises:
-    ValueError: they are not all at the same step.
-  """
+  """Refuses workers that have restored checkpoints of different steps."""
   if num_workers(strategy) == 1:
     return
   total = tf.function(lambda: _sum(strategy, tf.constant(step)))()

@@ -39,12 +39,9 @@ class BestModel:
 
 
 def write_selection(directory, selection):
-  """Writes selection.json into a model directory.
+  """Writes selection.json, a dict of step, metric and scores.
 
-  Args:
-    directory: the model directory, local or any path of tf.io.gfile.
-    selection: dict of step, metric and scores; None removes the file, for a
-      model that was not chosen by a score.
+  None removes the file, for a model that was not chosen by a score.
   """
   path = os.path.join(directory, SELECTION_FILE)
   if selection is not None:

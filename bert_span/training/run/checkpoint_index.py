@@ -24,12 +24,8 @@ def repair_index(output_dir, checkpoint_name, log):
 
   Without it the checkpoints would not be found, and hours of training would be
   repeated. The new file names all checkpoints that have an index file; an
-  incomplete one among them is later skipped as damaged.
-
-  Args:
-    output_dir: folder of the run, local or any path of tf.io.gfile.
-    checkpoint_name: what the names of checkpoints begin with.
-    log: function of one str.
+  incomplete one among them is later skipped as damaged. Names of checkpoints
+  begin with `checkpoint_name`.
   """
   path = tf.io.gfile.join(output_dir, "checkpoint")
   if not tf.io.gfile.exists(path):

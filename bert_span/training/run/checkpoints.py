@@ -51,8 +51,7 @@ class RunCheckpoints:
     output_dir: folder, local or any path of tf.io.gfile; made when missing.
     options: dict of JSON values; a run with other values is not continued.
     max_to_keep: checkpoints that are kept, the latest.
-    write_dir: folder that is written to. All workers must save, but only the
-      chief's files are used.
+    write_dir: folder that is written to, another one for all but the chief.
     states: dict from a name to a tf.train.experimental.PythonState.
     log: function of one str.
   """

@@ -12,11 +12,7 @@ _SCALAR = tf.compat.v1.SummaryMetadata(
 
 
 class EventFile(contextlib.AbstractContextManager):
-  """Writes scalars that `tensorboard --logdir` shows as curves.
-
-  Args:
-    folder: local or any path of tf.io.gfile; made when missing.
-  """
+  """Writes scalars that `tensorboard --logdir` shows as curves."""
 
   def __init__(self, folder):
     self._writer = tf.summary.create_file_writer(str(folder))

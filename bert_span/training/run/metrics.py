@@ -16,12 +16,7 @@ _SECONDS_PER_REPORT = 1.0
 class TrainingMetrics(contextlib.AbstractContextManager):
   """Checks the metrics of the steps; shows and writes them.
 
-  Args:
-    first_step: steps made before.
-    last_step: steps of the whole run.
-    batch_size: windows of a step.
-    output_dir: folder; event files are written to train/ in it.
-    log: function of one str.
+  Event files are written to output_dir/train. `log` takes lines of text.
   """
 
   def __init__(self, first_step, last_step, batch_size, output_dir, log):
@@ -51,9 +46,6 @@ class TrainingMetrics(contextlib.AbstractContextManager):
 
   def report(self, writes_event):
     """Checks and shows the metrics since the last report.
-
-    Args:
-      writes_event: whether an event for TensorBoard is written.
 
     Raises:
       ValueError: a loss or a norm is not finite.

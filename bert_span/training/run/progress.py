@@ -20,12 +20,8 @@ class TrainingProgress:
   in run_squad) and the time left. Speed is the mean since the first step of
   this call ended, which excludes the seconds that tracing takes.
 
-  Args:
-    first_step: steps made before this call.
-    last_step: steps of the whole run.
-    log: function of one str, for the lines; None for log_line.
-    is_terminal: draw a bar; None to ask stderr.
-    clock: function that gives seconds.
+  `log` takes the lines, and `is_terminal` says whether to draw a bar; by
+  default it depends on stderr.
   """
 
   def __init__(
