@@ -68,6 +68,12 @@ def distribute_batches(strategy, dataset, num_micro_batches=1):
         tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
       )
     # One replica takes its batches as fast as the dataset makes them.
-    return batches.prefetch(2 * local) if num_replicas > 1 else batches
+    if num_replicas > 1:
+      batches = batches.prefetch(2 * local)
+    # There is nothing to tune, and TensorFlow may wait up to a minute for the
+    # thread that tunes when it deletes an iterator.
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return batches.with_options(options)
 
   return strategy.distribute_datasets_from_function(worker_dataset)
