@@ -80,48 +80,31 @@ def test_stale_records_are_refused(
 
 
 @pytest.mark.large
-def test_a_dry_run_says_what_would_run_and_writes_nothing(
+def test_a_dry_run_reads_the_records_and_writes_nothing(
   squad_folder, records, tmp_path
 ):
   path, _ = records
-  out = tmp_path / "out"
   run = run_squad(
-    squad_folder,
-    out,
-    *("--dry_run", "--memory_gb=0.9", "--do_train", "--do_predict"),
-    *(f"--train_records={path}", "--length_buckets=8"),
+    *(squad_folder, tmp_path / "out", "--dry_run", "--do_train"),
+    *(f"--train_records={path}", "--length_buckets=8", "--do_predict"),
   )
   assert run.returncode == 0, run.stderr
-  assert not out.exists()
-  (first, devices, model, windows, lengths, padding, steps, *memory, last) = (
-    run.stdout.splitlines()
-  )
-  assert first == "Dry run: nothing is trained, nothing is written."
-  assert devices.endswith("0.90 GB each.")
-  assert "1 layers, hidden size 16, 2 heads" in model
-  num_windows = sum(
-    shard["records"]
-    for shard in json.loads((path / "train.tf_record.json").read_text())[
-      "shards"
-    ]
-  )
-  assert windows.startswith(f"Windows: {num_windows} of 8 questions")
-  assert lengths.endswith("longest 21.")
-  assert "to multiples of 8:" in padding and "to 32:" in padding
-  assert steps.startswith("Steps: 40 of 4 windows, 4 of them warm-up")
-  assert "4 windows of 24 WordPieces in float32" in memory[0]
-  assert memory[-1].startswith("It fits")
-  assert last == "Then 8 questions would be answered."
+  assert not (tmp_path / "out").exists()
+  shards = json.loads((path / "train.tf_record.json").read_text())["shards"]
+  num_windows = sum(shard["records"] for shard in shards)
+  for part in (
+    *("1 layers", f"Windows: {num_windows} of 8 questions", "longest 21"),
+    *("multiples of 8", "Steps: 40 of 4 windows", "Then 8 questions"),
+  ):
+    assert part in run.stdout
 
 
 @pytest.mark.parametrize(
   ("flags", "message"),
   [
-    (("--output_dir=",), "--output_dir is required"),
-    (("--dataset=squad/v1.1",), "--train_file or --dataset"),
-    (("--train_file=",), "--train_file or --dataset"),
-    (("--vocab_file=",), "--vocab_file, or --preset"),
-    (("--num_shards=0",), "num_shards"),
+    *((("--output_dir=",), "--output_dir"), (("--train_file=",), "--dataset")),
+    (("--dataset=squad/v1.1",), "--train_file"),
+    *((("--vocab_file=",), "--preset"), (("--num_shards=0",), "num_shards")),
   ],
 )
 def test_flags_that_do_not_fit_end_in_one_line(

@@ -170,29 +170,21 @@ def test_a_session_answers_as_the_extractor(head):
 
 
 @pytest.mark.large
-def test_saved_model_cli_shows_and_runs_it():
+def test_saved_model_cli_runs_it():
   directory, extractor = exported_model(SPAN_HEAD)
   program = (
-    "import sys, tensorflow_text\n"
+    "import tensorflow_text\n"
     "from tensorflow.python.tools import saved_model_cli\n"
-    "sys.exit(saved_model_cli.main())"
+    "saved_model_cli.main()"
   )
-  model = ["--dir", directory, "--tag_set", "serve", "--signature_def"]
-  commands = [
-    ["show", *model, "classify"],
-    [
-      *("run", *model, "serving_default", "--input_exprs"),
-      f"question=[{QUESTION!r}];context=[{CONTEXT!r}]",
-    ],
-  ]
-  shown, answered = [
-    run_python("-c", program, *command, check=True).stdout
-    for command in commands
-  ]
-  assert "Method name is: tensorflow/serving/classify" in shown
-  assert "inputs['inputs'] tensor_info" in shown
+  done = run_python(
+    *("-c", program, "run", "--dir", directory, "--tag_set", "serve"),
+    *("--signature_def", "serving_default", "--input_exprs"),
+    f"question=[{QUESTION!r}];context=[{CONTEXT!r}]",
+    check=True,
+  )
   answer = extractor.answer(QUESTION, CONTEXT)
-  assert f"output key answer:\n[{answer.text.encode()!r}]" in answered
+  assert f"output key answer:\n[{answer.text.encode()!r}]" in done.stdout
 
 
 @pytest.mark.large
