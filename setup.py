@@ -48,7 +48,7 @@ setuptools.setup(
       "pretrained/NOTICE",
       *("pretrained/*/*.*", "pretrained/*/assets/tokenizer/*"),
     ],
-    "bert_span.reporting": ["*.css", "*.html", "*.js"],
+    "bert_span.reporting": ["templates/*"],
   },
   install_requires=[
     "absl-py>=2.1",
@@ -58,6 +58,8 @@ setuptools.setup(
     "keras>=3.6,<3.16",
     # Today an alias that brings keras-hub of the same version.
     "keras-nlp>=0.20,<0.33",
+    # Keras asks for it, too.
+    "rich",
     "safetensors>=0.4.5",
     f"tensorflow{_TENSORFLOW}",
     "tensorflow-datasets>=4.9.7",
@@ -72,14 +74,15 @@ setuptools.setup(
     # What the benchmarks compare with.
     "bench": ["onnx", "onnxruntime", "openvino", "torch", "transformers>=5"],
     "gpu": [f"tensorflow[and-cuda]{_TENSORFLOW}"],
-    # What plots are drawn with.
-    "report": ["matplotlib>=3.8"],
+    # The HTML page and the plots.
+    "report": ["jinja2>=3.1", "matplotlib>=3.8"],
     "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
     "tests": [
       _BEAM,
       # The runtime of TFLite files that TFLiteSpanExtractor prefers.
       'ai-edge-litert; sys_platform=="linux" and platform_machine=="x86_64"',
       "hypothesis",
+      "jinja2>=3.1",
       "matplotlib>=3.8",
       "pytest>=8",
       "pytest-xdist",

@@ -6,12 +6,12 @@ r"""Training speed on an accelerator: this model in two runtimes, and a peer.
 
 Sides: `tensorflow`, the step of run_squad; `jax`, the same model and loss under
 Keras' JAX backend; `transformers`, BertForQuestionAnswering in PyTorch. Each
-trains the same random batches in a process of its own, one after the other on
-the same device, all windows of 384 WordPieces (`full`), or padded to multiples
-of 32 with SQuAD's lengths (`buckets`). Prints one row of a table for each:
-windows a second by the median update, and with --peak_tflops (of the device and
-precision, in 10^12 operations a second) the share of it that the matrix
-products reach. A side whose packages are not installed is named and left out.
+side trains on the same random batches, in its own process, one after the other
+on the same device. Windows have 384 WordPieces (`full`), or SQuAD's lengths
+padded to multiples of 32 (`buckets`). Prints a table with a row for each case:
+windows per second by the median update and, with --peak_tflops (of the device
+and precision, in 10^12 operations per second), the share of it that the matrix
+products reach. Sides whose packages are missing are named and skipped.
 """
 
 import dataclasses
@@ -37,22 +37,22 @@ _PRECISIONS = flags.DEFINE_list(
   "precisions", ["float32", "bfloat16"], "Precisions of matrix products."
 )
 _LENGTHS = flags.DEFINE_list(
-  "lengths", ["full", "buckets"], "full is --max_seq_length; buckets."
+  "lengths", ["full", "buckets"], "full (--max_seq_length) or buckets."
 )
 _MAX_SEQ_LENGTH = flags.DEFINE_integer(
   "max_seq_length", 384, "WordPieces of the longest windows.", lower_bound=32
 )
 _BATCH_SIZE = flags.DEFINE_integer(
-  "batch_size", 32, "Windows of a batch.", lower_bound=1
+  "batch_size", 32, "Windows per batch.", lower_bound=1
 )
 _STEPS = flags.DEFINE_integer(
-  "steps", 30, "Measured updates of each case.", lower_bound=1
+  "steps", 30, "Measured updates per case.", lower_bound=1
 )
 _PEAK_TFLOPS = flags.DEFINE_float(
-  "peak_tflops", None, "Peak of the device in 10^12 operations a second."
+  "peak_tflops", None, "Peak of the device in 10^12 operations per second."
 )
 _CASE = flags.DEFINE_string(
-  "case", None, "One case as side,shape,precision,lengths, measured here."
+  "case", None, "One case to measure: side,shape,precision,lengths."
 )
 # Share of windows by padded length: 44 articles of SQuAD 1.1 at 384/128/64.
 _SHARES = {
@@ -70,12 +70,12 @@ _SHARES = {
 }
 _COLUMNS = (
   *("model", "precision", "lengths", "side", "device"),
-  *("windows/s", "ms an update", "spread", "of peak"),
+  *("windows/s", "ms per update", "spread", "of peak"),
 )
 
 
 def main(argv):
-  """Measures every case in a process of its own, or the one of --case."""
+  """Measures each case in its own process, or the one of --case."""
   for values, known in (
     (_SIDES.value, training_sides.SIDES),
     (_SHAPES.value, training_sides.SHAPES),
@@ -83,7 +83,9 @@ def main(argv):
     (_LENGTHS.value, ("full", "buckets")),
   ):
     unknown = ", ".join(set(values) - set(known))
-    program.check(not unknown, f"There is no {unknown}: {list(known)}.")
+    program.check(
+      not unknown, f"Unknown: {unknown}. Choose from {list(known)}."
+    )
   if _CASE.value:
     print(json.dumps(_measure(*_CASE.value.split(","))))
     return
@@ -118,7 +120,7 @@ def _row(shape, precision, lengths, side):
 
 
 def _measure(name, shape, precision, lengths):
-  """Trains a case; the figures of its row."""
+  """Trains on a case; returns the cells of its row."""
   shape = training_sides.SHAPES[shape]
   side = training_sides.Side(shape, precision, _BATCH_SIZE.value)
   update = training_sides.SIDES[name](side)
@@ -126,16 +128,16 @@ def _measure(name, shape, precision, lengths):
     shares = {_MAX_SEQ_LENGTH.value: 1.0}
   else:
     shares = {k: v for k, v in _SHARES.items() if k <= _MAX_SEQ_LENGTH.value}
-  # A length at a time, weighed by its share: compiled once, then measured.
+  # One length after the other, each compiled once and weighted by its share.
   times = {length: _times(update, length) for length in shares}
-  seconds = _weighed(
+  seconds = _weighted(
     shares, {k: statistics.median(t) for k, t in times.items()}
   )
-  flops = _weighed(
+  flops = _weighted(
     shares, {k: shape.flops(_BATCH_SIZE.value, k) for k in shares}
   )
-  slow = _weighed(shares, {k: max(t) for k, t in times.items()})
-  fast = _weighed(shares, {k: min(t) for k, t in times.items()})
+  slow = _weighted(shares, {k: max(t) for k, t in times.items()})
+  fast = _weighted(shares, {k: min(t) for k, t in times.items()})
   share = "-"
   if _PEAK_TFLOPS.value:
     share = f"{flops / seconds / (_PEAK_TFLOPS.value * 1e12):.1%}"
@@ -155,19 +157,19 @@ class Figures:
   """The measured cells of a row, in the order of the columns."""
 
   device: str
-  windows_a_second: float
+  windows_per_second: float
   milliseconds: float
   spread: str
   share_of_peak: str
 
 
-def _weighed(shares, values):
-  """Mean by share; a batch has windows of one length."""
+def _weighted(shares, values):
+  """Mean over the lengths, weighted by their shares."""
   return sum(shares[k] * values[k] for k in shares) / sum(shares.values())
 
 
 def _times(update, length):
-  """Seconds of each update at a length, after three that do not count."""
+  """Seconds of each update at a length, after three to warm up."""
   import numpy as np
 
   rng = np.random.default_rng(length)

@@ -2,14 +2,14 @@
 
 strings       the exported SavedModel, signature serving_default
 logits        the same SavedModel, signature logits; the client makes windows
-              with transformers' fast tokenizer and answers as it documents
+              with transformers' fast tokenizer and decodes as its guide says
 transformers  that client with AutoModelForQuestionAnswering in PyTorch
 onnxruntime   that client with the same model as ONNX, float32
-openvino      the same ONNX file, float32
+openvino      that client with the same ONNX file, float32
 extractor     SpanExtractor on the model directory
-tflite        TFLiteSpanExtractor on a float32 file of any length, with as
-              many threads as there are cores
-products      no answers: the matrix products of the windows that strings reads
+tflite        TFLiteSpanExtractor on a float32 file of any length, with one
+              thread per core
+products      no answers: the matrix products of the windows of strings
 """
 
 import dataclasses
@@ -22,8 +22,7 @@ import time
 STRINGS, LOGITS, TRANSFORMERS = "strings", "logits", "transformers"
 ONNXRUNTIME, OPENVINO = "onnxruntime", "openvino"
 EXTRACTOR, TFLITE, PRODUCTS = "extractor", "tflite", "products"
-# What the sides around transformers' tokenizer need. PyTorch writes the weights
-# for all of them.
+# PyTorch writes the weights for all sides that use transformers' tokenizer.
 _CLIENT = ("torch", "transformers")
 _PACKAGES = {
   LOGITS: _CLIENT,
@@ -39,36 +38,23 @@ PEERS = (
 
 @dataclasses.dataclass(frozen=True)
 class SideSettings:
-  """All that the process of a side is told.
+  """What the process of a side needs."""
 
-  Attributes:
-    model: the model directory.
-    saved_model: directory of the exported version.
-    tflite: the exported file.
-    huggingface: directory of the same weights for transformers and as ONNX.
-    answerer: further arguments of `HuggingFaceAnswerer`.
-  """
-
-  model: str
-  saved_model: str
-  tflite: str
-  huggingface: str
-  answerer: dict
+  model: str  # The model directory.
+  saved_model: str  # Directory of the exported version.
+  tflite: str  # The exported file.
+  huggingface: str  # Directory of the weights for transformers and as ONNX.
+  answerer: dict  # More arguments of `HuggingFaceAnswerer`.
 
 
 def missing_packages(name):
-  """The packages that a side needs and that are not installed, a list."""
+  """The packages that a side needs and that are not installed."""
   packages = _PACKAGES.get(name, ())
   return [name for name in packages if not importlib.util.find_spec(name)]
 
 
 class Side:
-  """A way to answer, in a process of its own.
-
-  Args:
-    name: STRINGS or one of PEERS.
-    settings: `SideSettings`.
-  """
+  """The process of a side; `name` is STRINGS or one of PEERS."""
 
   def __init__(self, name, settings):
     context = multiprocessing.get_context("spawn")
@@ -80,14 +66,11 @@ class Side:
     other.close()
 
   def answer(self, batch):
-    """Answers a batch.
-
-    Args:
-      batch: questions and passages, two lists of str.
+    """Answers a batch, a pair of lists of questions and passages.
 
     Returns:
-      Seconds it took, list of str, and the windows that were read; None for
-      what the side does not tell.
+      Seconds, list of answers, and number of windows; None if the side does
+      not report it.
     """
     self._connection.send(batch)
     return self._connection.recv()
@@ -99,7 +82,7 @@ class Side:
 
 
 def _work(connection, name, settings):
-  """Answers batches until the other end is closed."""
+  """Answers batches until the connection is closed."""
   answer = _answer_function(name, settings)
   prepare = _shapes_function(settings) if name == PRODUCTS else lambda *b: b
   while True:
@@ -155,7 +138,7 @@ def _products_function(settings):
 
 
 def _shapes_function(settings):
-  """Function of a batch to the shapes that the encoder reads of it."""
+  """A function from a batch to the shapes of the encoder's inputs."""
   from benchmarks.bare_products import step_shapes
   from bert_span.answers.decoding.options import StepOptions
   from bert_span.extractor import SpanExtractor
@@ -197,9 +180,9 @@ def prepare_sides(
     model: the model directory.
     extractor: its `SpanExtractor`.
     questions: list of str, see `HuggingFaceAnswerer`.
-    max_windows_per_step: windows that are read at once.
-    folder: an existing folder that the exports are written to.
-    peers: names of the sides beside strings.
+    max_windows_per_step: windows per step of the encoder.
+    folder: an existing folder for the exports.
+    peers: names of the sides other than strings.
 
   Returns:
     `SideSettings`.

@@ -1,7 +1,7 @@
-"""The matrix products of a model alone: what no encoder can be faster than.
+"""Only the matrix products of a model: a lower bound for any encoder.
 
-Each product waits for the one before it, as in the model, and has its weights;
-there is no bias, softmax, GELU, normalization or transposition between them.
+Each product uses the model's weights and waits for the one before it. There is
+no bias, softmax, GELU, normalization or transposition between them.
 """
 
 import functools
@@ -12,13 +12,7 @@ from bert_span.answers.window_steps import WindowSteps
 
 
 def step_shapes(extractor, steps, questions, contexts):
-  """The shapes (windows, length) that an encoder reads of some questions.
-
-  Args:
-    extractor: `SpanExtractor`.
-    steps: `StepOptions`.
-    questions, contexts: lists of str.
-  """
+  """The shapes (windows, length) of the encoder's inputs for some questions."""
   shapes = []
 
   def note(input_ids, input_mask, segment_ids):
@@ -39,14 +33,7 @@ def step_shapes(extractor, steps, questions, contexts):
 
 
 class BareProducts:
-  """The products of one encoder.
-
-  Args:
-    backbone: a keras_hub.models.BertBackbone.
-
-  Call arguments:
-    rows, length: windows, and WordPieces of each.
-  """
+  """Runs the products of a BertBackbone on inputs of shape (rows, length)."""
 
   def __init__(self, backbone):
     self._heads = backbone.num_heads
@@ -64,7 +51,7 @@ class BareProducts:
   def __call__(self, rows, length):
     return self._run(*self._inputs(rows, length)).numpy()
 
-  @functools.cache  # noqa: B019 -- it lives as long as the benchmark
+  @functools.cache  # noqa: B019 -- lives as long as the benchmark
   def _inputs(self, rows, length):
     size = self._hidden // self._heads
     return (
@@ -73,7 +60,7 @@ class BareProducts:
     )
 
   def _products(self, vectors, heads):
-    """A sum of all results, so that none is left out."""
+    """A sum over all results, so that none is optimized away."""
     found = []
     for query, key, value, output, inner, outer in self._layers:
       parts = [tf.matmul(vectors, kernel) for kernel in (query, key, value)]
@@ -105,7 +92,7 @@ def _kernels(layer):
 
 
 def _matrix(kernel, hidden):
-  """A kernel with heads and head_size as one axis."""
+  """A kernel with heads and head_size merged into one axis."""
   from_hidden = kernel.shape[0] == hidden
   shape = [hidden, -1] if from_hidden else [-1, hidden]
   return tf.Variable(tf.reshape(kernel, shape))

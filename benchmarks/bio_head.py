@@ -4,7 +4,7 @@ r"""Trains both heads on answers of several spans and compares them.
     [--preset=MODEL] [--num_held_out=90] [--heads=span,bio] [--bio_flags=...]
 
 The last questions of the file are held out. Each head is trained on the others
-under flags/bio_multispan.flags, answers the held-out ones, and its answers are
+with flags/bio_multispan.flags and answers the held-out ones. Its answers are
 scored as sets of spans. Prints one line for each head.
 """
 
@@ -19,17 +19,17 @@ from bert_span.jobs.evaluation import score_files
 
 _DATA = flags.DEFINE_string("data", None, "MultiSpanQA file.", required=True)
 _WORK_DIR = flags.DEFINE_string(
-  "work_dir", None, "Folder of everything that is written.", required=True
+  "work_dir", None, "Folder for all outputs.", required=True
 )
 _PRESET = flags.DEFINE_string(
-  "preset", "all-minilm-l6-v2", "Model that both heads start from."
+  "preset", "all-minilm-l6-v2", "Model to start from."
 )
 _NUM_HELD_OUT = flags.DEFINE_integer(
-  "num_held_out", 90, "Questions that are not trained on.", lower_bound=1
+  "num_held_out", 90, "Questions to score, not trained on.", lower_bound=1
 )
 _HEADS = flags.DEFINE_list("heads", ["span", "bio"], "Heads to train.")
 _BIO_FLAGS = flags.DEFINE_string(
-  "bio_flags", "", "Further flags of run_squad, separated by blanks."
+  "bio_flags", "", "More flags of run_squad, separated by blanks."
 )
 
 
@@ -42,7 +42,7 @@ def main(argv):
   for head in _HEADS.value:
     output_dir = work_dir / head
     _run(head, train_file, held_out_file, output_dir)
-    # The span head has one answer a question, so its set has one span.
+    # The span head has one answer per question, so its set has one span.
     name = "span_predictions" if head == "bio" else "predictions"
     scores = score_files(
       str(held_out_file), str(output_dir / f"{name}.json"), multi_span=True
@@ -52,7 +52,7 @@ def main(argv):
 
 
 def _split(work_dir):
-  """Writes the questions to train on and those held out."""
+  """Writes the training and the held-out questions."""
   content = json.loads(pathlib.Path(_DATA.value).read_text(encoding="utf-8"))
   records = content["data"]
   parts = {

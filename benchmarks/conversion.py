@@ -1,19 +1,19 @@
-r"""SQuAD JSON to padded batches: windows a second.
+r"""SQuAD JSON to padded batches: windows per second.
 
   python -m benchmarks.conversion --data_file=dev.json
   python -m benchmarks.conversion --sides=bert_span,plain --cores=1
 
-Three sides, each in a process of its own that is held to so many cores:
+Three sides, each in its own process, which is limited to --cores:
 
-  bert_span     this package's reader and preprocessor, as run_squad has them
+  bert_span     this package's reader and preprocessor, as in run_squad
   transformers  the fast tokenizer with return_overflowing_tokens, a thousand
-                questions a call, as transformers' own run_qa example has it
-  plain         plain Python, for scale (first --plain_questions only)
+                questions per call, as in transformers' run_qa example
+  plain         plain Python, for scale (only the first --plain_questions)
 
-All pad every window to --max_seq_length, keep character offsets and read the
-JSON file anew each time. transformers cuts windows by their overlap, not by
-their step: it is chosen for a question of the median length, and windows are
-counted on each side. Needs `pip install -e '.[bench]'` for transformers.
+All sides pad every window to --max_seq_length, keep character offsets and read
+the JSON file again each time. transformers takes the overlap of windows instead
+of their step. The overlap is chosen for a question of the median length, and
+each side counts its windows. transformers needs `pip install -e '.[bench]'`.
 """
 
 import json
@@ -23,6 +23,7 @@ import statistics
 from absl import flags
 
 from benchmarks import repetitions
+from benchmarks.inputs import squad_path
 from benchmarks.machine import describe_machine
 from bert_span.cli import model_flags, program
 
@@ -30,7 +31,7 @@ _SIDES = flags.DEFINE_list(
   "sides", ["bert_span", "transformers", "plain"], "Sides to measure."
 )
 _CORES = flags.DEFINE_list(
-  "cores", ["1", "2"], "Numbers of cores that a side may use."
+  "cores", ["1", "2"], "Numbers of cores to measure with."
 )
 _DATA_FILE = flags.DEFINE_string(
   "data_file", None, "SQuAD JSON file; by default the embedded sample."
@@ -41,22 +42,17 @@ _PRESET = flags.DEFINE_string(
 _REPETITIONS = flags.DEFINE_integer(
   "repetitions", 5, "Measurements of each side.", lower_bound=1
 )
-_WARM_UP = flags.DEFINE_integer(
-  "warm_up", 1, "Runs before them that do not count.", lower_bound=0
-)
+_WARM_UP = flags.DEFINE_integer("warm_up", 1, "Runs to warm up.", lower_bound=0)
 _PLAIN_QUESTIONS = flags.DEFINE_integer(
   "plain_questions", 500, "Questions of the side plain.", lower_bound=1
 )
-_CASE = flags.DEFINE_string(
-  "case", None, "One case as side,cores, to be measured here."
-)
-_QUESTIONS_A_CALL = 1000
+_CASE = flags.DEFINE_string("case", None, "One case to measure: side,cores.")
+_QUESTIONS_PER_CALL = 1000
 model_flags.window_flags()
-flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
-  """Measures every case in a process of its own, or the one of --case."""
+  """Measures each case in its own process, or the one of --case."""
   if _CASE.value:
     side, cores = _CASE.value.split(",")
     print(json.dumps(_measure(side, int(cores))))
@@ -77,7 +73,7 @@ def main(argv):
       found = repetitions.measured_apart(
         "benchmarks.conversion", f"{side},{cores}", _threads(cores)
       )
-      own = own or found["windows_a_second"]["median"]
+      own = own or found["windows_per_second"]["median"]
       print(_line(cores, side, found, own), flush=True)
 
 
@@ -87,7 +83,7 @@ def run():
 
 
 def _threads(cores):
-  """What tells the libraries how many cores there are."""
+  """Environment variables that limit the libraries' threads."""
   return {
     "OMP_NUM_THREADS": cores,
     "RAYON_NUM_THREADS": cores,
@@ -97,7 +93,7 @@ def _threads(cores):
 
 
 def _line(cores, side, found, own):
-  rate = found["windows_a_second"]
+  rate = found["windows_per_second"]
   questions = rate["median"] * found["questions"] / found["windows"]
   return (
     f"| {cores} | {side} | {found['windows']:,} | {rate['median']:,.0f} | "
@@ -107,11 +103,11 @@ def _line(cores, side, found, own):
 
 
 def _measure(side, cores):
-  """Times one side; the dict that is printed."""
+  """Times one side; returns the dict to print."""
   available = sorted(os.sched_getaffinity(0))
   program.check(
     cores <= len(available),
-    f"--cores={cores}: this machine gives {len(available)}.",
+    f"--cores={cores}: this process may use {len(available)}.",
   )
   os.sched_setaffinity(0, available[:cores])  # before any thread is started
   convert = _CONVERTERS[side]()
@@ -121,12 +117,12 @@ def _measure(side, cores):
   return {
     "windows": windows,
     "questions": questions,
-    "windows_a_second": repetitions.rate_summary(windows, seconds),
+    "windows_per_second": repetitions.rate_summary(windows, seconds),
   }
 
 
 def _bert_span():
-  """A function without arguments that gives windows and questions."""
+  """A function that returns the numbers of windows and questions."""
   import tensorflow as tf
 
   from bert_span.data.window_batches import INPUT_SPECS, window_batches
@@ -140,7 +136,7 @@ def _bert_span():
   preprocessor = tf.function(layer, input_signature=[INPUT_SPECS])
 
   def convert():
-    examples = read_squad(_path()).examples
+    examples = read_squad(squad_path(_DATA_FILE.value)).examples
     batches = window_batches(examples, preprocessor)
     return sum(len(w["input_ids"]) for _, w in batches), len(examples)
 
@@ -148,7 +144,7 @@ def _bert_span():
 
 
 def _transformers():
-  """The same of the fast tokenizer."""
+  """The same with the fast tokenizer."""
   import tempfile
 
   import transformers
@@ -165,8 +161,8 @@ def _transformers():
 
   def convert():
     pairs, windows = _pairs(), 0
-    for first in range(0, len(pairs), _QUESTIONS_A_CALL):
-      several = pairs[first : first + _QUESTIONS_A_CALL]
+    for first in range(0, len(pairs), _QUESTIONS_PER_CALL):
+      several = pairs[first : first + _QUESTIONS_PER_CALL]
       batch = tokenizer(
         [question for question, _ in several],
         [context for _, context in several],
@@ -185,7 +181,7 @@ def _transformers():
 
 
 def _plain():
-  """The same of plain Python."""
+  """The same in plain Python."""
   from benchmarks.plain_conversion import PlainConverter
 
   options = model_flags.window_options()
@@ -213,8 +209,8 @@ _CONVERTERS = {
 
 
 def _pairs():
-  """Questions and passages, read as people read SQuAD files."""
-  with open(_path(), encoding="utf-8") as file:
+  """Questions and passages, read by a plain loop."""
+  with open(squad_path(_DATA_FILE.value), encoding="utf-8") as file:
     articles = json.load(file)["data"]
   return [
     (question["question"], paragraph["context"])
@@ -222,13 +218,6 @@ def _pairs():
     for paragraph in article["paragraphs"]
     for question in paragraph["qas"]
   ]
-
-
-def _path():
-  import bert_span
-
-  sample = os.path.join(os.path.dirname(bert_span.__file__), "sample/dev.json")
-  return _DATA_FILE.value or sample
 
 
 def _vocabulary():

@@ -1,12 +1,12 @@
-r"""Logits to prediction files: questions a second, against sorted lists.
+r"""Logits to prediction files: questions per second, against sorted lists.
 
   python -m benchmarks.decoding --data_file=dev.json
 
-The windows are those of the file; their logits are random with a peak, the same
-for both sides. Each side makes all answers and writes predictions.json and
-nbest_predictions.json, and for SQuAD 2.0 null_odds.json. Both run in one
-process, in turns. Their answers must be the same spans, or the program fails;
-their texts may differ where run_squad cannot align WordPieces with words.
+Both sides decode the windows of the file with the same random logits with
+peaks. They write predictions.json, nbest_predictions.json and, for SQuAD 2.0,
+null_odds.json. They run in one process, in turns. The program fails if their
+answers are not the same spans. The texts may differ where run_squad cannot
+align WordPieces with words.
 """
 
 import json
@@ -18,6 +18,7 @@ import time
 import numpy as np
 from absl import flags
 
+from benchmarks.inputs import squad_path
 from benchmarks.machine import describe_machine
 from bert_span.cli import model_flags, program
 
@@ -28,13 +29,13 @@ _PRESET = flags.DEFINE_string(
   "preset", "all-minilm-l6-v2", "Model whose vocabulary is used, uncased."
 )
 _QUESTIONS = flags.DEFINE_integer(
-  "questions", 2000, "Questions of the file at most.", lower_bound=1
+  "questions", 2000, "Maximum number of questions.", lower_bound=1
 )
 _REPETITIONS = flags.DEFINE_integer(
   "repetitions", 5, "Measurements of each side.", lower_bound=1
 )
 _WARM_UP = flags.DEFINE_integer(
-  "warm_up", 1, "Rounds before them that do not count.", lower_bound=1
+  "warm_up", 1, "Rounds to warm up.", lower_bound=1
 )
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the logits.")
 model_flags.window_flags()
@@ -75,11 +76,7 @@ def run():
 
 
 def _take_turns(parts, vocabulary, version_2):
-  """Times both sides, one after the other.
-
-  Returns:
-    Dict of "loops" and "bert_span" to lists of seconds.
-  """
+  """Times both sides in turns; returns a dict from side to seconds."""
   from benchmarks.slow_decoder import decode_slowly
   from bert_span.answers.decoding.options import DecoderOptions
   from bert_span.answers.files.prediction_files import write_prediction_files
@@ -114,7 +111,7 @@ def _take_turns(parts, vocabulary, version_2):
 
 
 def _check_equal(folder, parts, predictions):
-  """Fails where the loops chose another answer than our predictions."""
+  """Fails if the loops chose another answer than our predictions."""
   from bert_span.certificate.original_texts import is_text_of
 
   with open(os.path.join(folder, "predictions.json"), encoding="utf-8") as file:
@@ -133,14 +130,12 @@ def _check_equal(folder, parts, predictions):
 
 def _logits(vocabulary):
   """List of `WindowLogits` with random logits."""
-  import bert_span
   from bert_span.answers.window_logits import WindowLogits
   from bert_span.data.window_batches import window_batches
   from bert_span.squad.reader import read_squad
   from bert_span.text.preprocessor import SpanPreprocessor
 
-  sample = os.path.join(os.path.dirname(bert_span.__file__), "sample/dev.json")
-  examples = read_squad(_DATA_FILE.value or sample).examples
+  examples = read_squad(squad_path(_DATA_FILE.value)).examples
   preprocessor = SpanPreprocessor(
     vocabulary,
     True,
@@ -164,7 +159,7 @@ def _logits(vocabulary):
 
 
 def _peaky(rng, windows):
-  """Normal logits with one high peak a window, float32 [windows, length]."""
+  """Normal logits with one peak per window, float32 [windows, length]."""
   shape = windows["input_ids"].shape
   logits = rng.normal(0, 2, shape)
   lengths = windows["input_mask"].sum(axis=1)

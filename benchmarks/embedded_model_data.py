@@ -1,28 +1,27 @@
-r"""Makes the files that the embedded model is trained, chosen and scored on.
+r"""Makes the files to train, select and score the embedded model.
 
   python -m benchmarks.embedded_model_data --data_dir=../shared/data \
     --output_dir=DIR
 
 train.json            questions of all kinds
-select_KIND.json      articles of one kind, to choose settings by
-held_out_KIND.json    other articles of that kind, to report scores of
+select_KIND.json      articles of one kind, to select settings
+held_out_KIND.json    other articles of that kind, to report scores
 
-An article is in one of the three only. Articles of --data_dir's squad2_part
-whose titles squad1_dev_half has are never trained on: that file is for the
-final report. QAMR is in train.json only.
+An article is in only one of the three. Articles of squad2_part whose titles are
+in squad1_dev_half are not trained on, because that file is for the final
+report. QAMR is in train.json only.
 
-A question's id is KIND/SORT/ID, with its own kind, also where it is asked of
-another, and ID as in its source. The sorts are
+A question's id is KIND/SORT/ID: the kind and the ID of its source, and one of
+these sorts:
   answerable     as in the source
-  adversarial    written to look answerable, as SQuAD 2.0 has them
+  adversarial    unanswerable, written to look answerable, from SQuAD 2.0
   neighbouring   asked of another passage of the same article
   across         asked of a passage of another kind
-The last two are answerable questions that are asked a second time. Of the
-candidate passages that contain none of the question's answers, the question is
-asked of the one that shares most of its words, rare words counting more
-(inverse document frequency). "What did the author like?" has an answer in many
-passages, so a question is asked elsewhere only if it shares a word with its own
-passage that few passages have.
+The last two are answerable questions that are asked a second time. Candidates
+are passages without any of the question's answers. The question is asked of the
+candidate that shares most of its words, weighted by inverse document frequency.
+"What did the author like?" has an answer in many passages, so a question is
+asked elsewhere only if it shares a rare word with its own passage.
 """
 
 import collections
@@ -39,7 +38,7 @@ _DATA_DIR = flags.DEFINE_string(
   "data_dir", None, "Folder of the source files.", required=True
 )
 _OUTPUT_DIR = flags.DEFINE_string(
-  "output_dir", None, "Folder of the files made.", required=True
+  "output_dir", None, "Folder for the outputs.", required=True
 )
 _NEIGHBOURING_SHARE = flags.DEFINE_float(
   "neighbouring_share",
@@ -58,7 +57,7 @@ _ACROSS_SHARE = flags.DEFINE_float(
 _SQUAD2_COPIES = flags.DEFINE_integer(
   "squad2_copies",
   2,
-  "How often train.json has SQuAD 2.0's questions, the only adversarial ones.",
+  "Copies of SQuAD 2.0's questions, the only adversarial ones, in train.json.",
   lower_bound=1,
 )
 _QAMR_SHARE = flags.DEFINE_float(
@@ -78,12 +77,12 @@ _FILES = {
   "qamr": "qamr_part.json",
 }
 _FINAL_REPORT = "squad1_dev_half.json"
-# Every n-th article is not trained on. SQuAD 1.1's are those that the first
-# embedded model was not trained on, so that old and new can be compared.
+# Every n-th article is not trained on. For SQuAD 1.1 these are the articles
+# that the first embedded model was not trained on, to compare both.
 _KEPT_OUT = {"squad1": 10, "new_wiki": 5, "reddit": 5, "amazon": 5}
-# The same whatever the flags say, so that scores can be compared.
+# Independent of the flags, so that scores can be compared.
 _SCORED_SHARES = (0.25, 0.15)
-_RARE = 1 / 200  # Highest share of the passages that have a rare word.
+_RARE = 1 / 200  # Highest share of passages with a rare word.
 _ACROSS_CANDIDATES = 50
 _SORTS = ("answerable", "adversarial", "neighbouring", "across")
 
@@ -97,7 +96,7 @@ class _Passage(NamedTuple):
 
 
 def main(argv):
-  """Divides the articles, makes the unanswerable questions, writes."""
+  """Divides the articles, makes unanswerable questions, writes the files."""
   del argv
   final = {article["title"] for article in _read(_FINAL_REPORT)}
   parts = {"train": {}, "select": {}, "held_out": {}}
@@ -141,7 +140,7 @@ def _divide(kind, articles, final):
 
 
 def _copy(kind, article):
-  """An article with the ids that all files have, in SQuAD 2.0's format."""
+  """An article in SQuAD 2.0's format, with the new ids."""
 
   def copy(question):
     impossible = question.get("is_impossible", False)
@@ -161,7 +160,7 @@ def _copy(kind, article):
 
 
 def _add_unanswerable(kinds, neighbouring_share, across_share, chance):
-  """Asks some questions of a second passage, which does not answer them."""
+  """Asks some questions of a second passage that does not answer them."""
   passages = [
     _Passage(kind, a["title"], text, _words(text), paragraph["qas"])
     for kind, articles in kinds.items()
@@ -206,10 +205,10 @@ def _words(text):
 
 
 def _most_alike(question, own, candidates, weights):
-  """The passage most like a question but without its answers, or None."""
+  """The most similar passage without the question's answers, or None."""
   answers = [answer["text"].lower() for answer in question["answers"]]
   asked = _words(question["question"])
-  # fsum is exact: the order of a set differs from run to run.
+  # fsum is exact, so that the order of the set does not matter.
   return max(
     (
       passage
@@ -223,7 +222,7 @@ def _most_alike(question, own, candidates, weights):
 
 
 def _reduce(articles, share, chance):
-  """Leaves a share of the questions in articles."""
+  """Keeps a random share of the questions."""
   for article in articles:
     for paragraph in article["paragraphs"]:
       qas = paragraph["qas"]
@@ -231,7 +230,7 @@ def _reduce(articles, share, chance):
 
 
 def _repeat(articles, copies):
-  """Puts copies of every question into articles, with ids of their own."""
+  """Adds copies of every question, with their own ids."""
   for article in articles:
     for paragraph in article["paragraphs"]:
       paragraph["qas"] += [

@@ -1,12 +1,12 @@
-r"""Scores a model on each kind of question apart.
+r"""Scores a model on each kind of question.
 
   python -m benchmarks.embedded_model_scores --model=MODEL --data=DIR \
     [--part=held_out] [--answered=0.95]
 
-DIR is what embedded_model_data wrote. Columns of the table, in percent:
+DIR is the --output_dir of embedded_model_data. Columns, in percent:
   answered   share of the answerable questions that get an answer
-  EM, F1     of the answerable questions, "no answer" counting 0
-  forced     the same, "no answer" not being allowed
+  EM, F1     of the answerable questions; "no answer" counts 0
+  forced     the same without "no answer"
   the rest   share of unanswerable questions of that sort with "no answer"
 """
 
@@ -24,7 +24,7 @@ _MODEL = flags.DEFINE_string(
   "model", None, "Model directory, or minilm_squad.", required=True
 )
 _DATA = flags.DEFINE_string(
-  "data", None, "Folder that embedded_model_data wrote.", required=True
+  "data", None, "Output folder of embedded_model_data.", required=True
 )
 _PART = flags.DEFINE_enum(
   "part", "select", ["select", "held_out"], "Which articles to score on."
@@ -32,19 +32,19 @@ _PART = flags.DEFINE_enum(
 _QUESTIONS = flags.DEFINE_integer(
   "questions",
   600,
-  "Questions of each kind and sort at most, drawn with a fixed seed.",
+  "Maximum number of questions of each kind and sort, drawn at random.",
   lower_bound=1,
 )
 _ANSWERED = flags.DEFINE_float(
   "answered",
   None,
-  "Share of all answerable questions that is to get an answer, for a second "
-  "table, by the null threshold that gives it.",
+  "Share of the answerable questions that get an answer in a second table, "
+  "which uses the null threshold with that share.",
   lower_bound=0.0,
   upper_bound=1.0,
 )
 _BATCH_SIZE = flags.DEFINE_integer(
-  "batch_size", 32, "Windows the model reads at once.", lower_bound=1
+  "batch_size", 32, "Windows per step of the encoder.", lower_bound=1
 )
 _UNANSWERABLE = ("adversarial", "neighbouring", "across")
 
@@ -73,7 +73,7 @@ def run():
 
 
 def _read():
-  """The questions to ask by kind: lists of `SquadExample`."""
+  """Dict from kind to list of `SquadExample`."""
   from bert_span.squad.reader import read_squad
 
   prefix = os.path.join(_DATA.value, f"{_PART.value}_")
@@ -116,7 +116,7 @@ def _print_table(answers, name, threshold):
 
 
 def _row(pairs, threshold):
-  """The cells of a row of the table but the first."""
+  """The cells of a row after the first."""
   allowed, forced = [], []  # QuestionScores of the answerable questions
   right = collections.defaultdict(list)  # by sort of unanswerable question
   for example, prediction in pairs:
@@ -143,7 +143,7 @@ def _row(pairs, threshold):
 
 
 def _score(example, text):
-  """(exact, F1, whether there is an answer), each from 0 to 1."""
+  """(exact, F1, whether an answer is given), each from 0 to 1."""
   from bert_span.answers.scoring import squad2
 
   score = squad2.score_question(example, text)

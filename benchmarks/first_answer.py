@@ -2,9 +2,9 @@ r"""Seconds from the command to the first answer, and where they go.
 
   python -m benchmarks.first_answer [--model=minilm_squad] [--repetitions=5]
 
-Prints the medians, each of new processes: of `python -m bert_span.ask` with one
-question until its answer is printed, and until it has ended; and of a process
-that does the same part by part, without and with a graph.
+Prints medians over new processes: `python -m bert_span.ask` with one question,
+until its answer is printed and until it ends; and a process that does the same
+part by part, without and with a graph.
 """
 
 import os
@@ -16,7 +16,7 @@ import time
 from absl import app, flags
 
 _MODEL = flags.DEFINE_string(
-  "model", "minilm_squad", "Model directory, or a model of the package."
+  "model", "minilm_squad", "Model directory, or name of a model."
 )
 _REPETITIONS = flags.DEFINE_integer(
   "repetitions", 5, "Processes of each kind.", lower_bound=1
@@ -50,7 +50,7 @@ _NAMES = (
 
 
 def main(unused_argv):
-  """Starts the processes one after the other and prints the table."""
+  """Runs the processes one after the other and prints the table."""
   asked, parts = [], []
   for _ in range(_REPETITIONS.value):
     asked.append(_ask())
@@ -72,7 +72,7 @@ def _ask():
     command, stdout=subprocess.PIPE, env=environment
   ) as process:
     if not process.stdout.readline():
-      raise RuntimeError(f"{' '.join(command)} gave no answer.")
+      raise RuntimeError(f"{' '.join(command)} printed no answer.")
     answered = time.perf_counter() - begin
     process.stdout.read()
   return answered, time.perf_counter() - begin

@@ -3,14 +3,13 @@ r"""Time and peak memory against the number of questions and their length.
   python -m benchmarks.growth
   python -m benchmarks.growth --questions=1000,10000 --characters=
 
-Each case runs in a process of its own: so many questions about a passage of
-1,000 characters each, by repetition, or one question about a passage of so many
-characters. A warm-up question comes first. Told are the median and the spread
-of seconds, seconds a question or a thousand characters, and the peak of the
-process before and after. If time is linear the former stay; if memory is flat
-the latter does, passages and answers left aside. Passages are of Chinese
-characters, each a WordPiece of its own: the most windows that a passage of that
-length can give.
+Each case runs in its own process after one question to warm up: a number of
+questions about a passage of 1,000 characters, or one question about a passage
+of a number of characters. Prints the median and the spread of seconds,
+microseconds per character, and the peak memory of the process before and after.
+If time is linear, the microseconds are constant; if memory is flat, so is the
+peak, except for passages and answers. Each Chinese character of a passage is a
+WordPiece, so no passage of that length has more windows.
 """
 
 import json
@@ -20,14 +19,15 @@ import statistics
 from absl import flags
 
 from benchmarks import repetitions
+from benchmarks.inputs import whole_numbers
 from benchmarks.machine import describe_machine
 from bert_span.cli import program
 
 _PRESET = flags.DEFINE_string(
   "preset",
   None,
-  "Encoder, as in run_squad, on which a random span head is put; without it a "
-  "random encoder of one layer and 16 units.",
+  "Encoder, as in run_squad, with a random span head; by default a random "
+  "encoder with one layer and 16 units.",
 )
 _QUESTIONS = flags.DEFINE_list(
   "questions", ["1000", "10000", "100000"], "Numbers of questions to measure."
@@ -41,22 +41,22 @@ _REPETITIONS = flags.DEFINE_integer(
   "repetitions", 3, "Measurements of each case.", lower_bound=1
 )
 _CASE = flags.DEFINE_string(
-  "case", None, "One case as questions,characters, to be measured here."
+  "case", None, "One case to measure: questions,characters."
 )
 _PASSAGE_CHARACTERS = 1000
 
 
 def main(argv):
-  """Measures every case in a process of its own, or the one of --case."""
+  """Measures each case in its own process, or the one of --case."""
   if _CASE.value:
     print(json.dumps(_measure(*map(int, _CASE.value.split(",")))))
     return
-  cases = [(n, _PASSAGE_CHARACTERS) for n in _numbers(_QUESTIONS)]
-  cases += [(1, n) for n in _numbers(_CHARACTERS)]
+  cases = [(n, _PASSAGE_CHARACTERS) for n in whole_numbers(_QUESTIONS)]
+  cases += [(1, n) for n in whole_numbers(_CHARACTERS)]
   print(describe_machine("tensorflow"))
   print(
     "| questions | characters | windows | seconds | lowest to highest | "
-    "microseconds a character | MB before | MB at the peak |\n"
+    "microseconds per character | MB before | MB at the peak |\n"
     "|---:|---:|---:|---:|---|---:|---:|---:|"
   )
   for questions, characters in cases:
@@ -71,14 +71,6 @@ def run():
   program.run_program(main)
 
 
-def _numbers(holder):
-  program.check(
-    all(map(str.isdecimal, filter(None, holder.value))),
-    f"--{holder.name} must list whole numbers, as in 1000,10000.",
-  )
-  return [int(number) for number in holder.value if number]
-
-
 def _line(questions, characters, found):
   seconds = statistics.median(found["seconds"])
   low, high = min(found["seconds"]), max(found["seconds"])
@@ -91,11 +83,11 @@ def _line(questions, characters, found):
 
 
 def _measure(questions, characters):
-  """Answers the questions of a case; the dict that is printed."""
+  """Answers the questions of a case; returns the dict to print."""
   from benchmarks.random_extractor import random_extractor
 
   extractor = random_extractor(_PRESET.value)
-  _ask(extractor, 1, _PASSAGE_CHARACTERS)  # loads and traces everything
+  _ask(extractor, 1, _PASSAGE_CHARACTERS)  # Loads and traces everything.
   before = _peak_mb()
   seconds, windows = repetitions.repeated_seconds(
     lambda: _ask(extractor, questions, characters),
@@ -111,7 +103,7 @@ def _measure(questions, characters):
 
 
 def _ask(extractor, questions, characters):
-  """Answers questions, keeps no answer; returns how many windows there were."""
+  """Answers questions without keeping answers; returns the windows read."""
   from benchmarks.random_extractor import QUESTION, passage_of
   from bert_span import SquadExample
 
@@ -129,7 +121,7 @@ def _ask(extractor, questions, characters):
 
 
 def _peak_mb():
-  """Peak resident memory of this process; Linux counts it in KiB."""
+  """Peak resident memory of this process; Linux reports KiB."""
   peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
   return round(1024 * peak / 1e6)
 

@@ -1,9 +1,8 @@
-"""Span answers as transformers' users get them, on the same weights.
+"""Span answers in the way of transformers' guide, with the same weights.
 
-The fast tokenizer makes overlapping windows, a model gives their logits, and
-the logits are turned to text as transformers documents it: the best starts and
-ends of each window, all their pairs, and of these the best that is a span of
-the passage.
+The fast tokenizer makes overlapping windows, and a model computes their logits.
+The answer is the best pair of the best starts and ends of each window that is a
+span of the passage.
 
 Source: transformers, question-answering task guide and example scripts.
 """
@@ -26,11 +25,8 @@ def write_huggingface_model(extractor, directory, with_onnx=False):
 
   Args:
     extractor: a `SpanExtractor` with a span head.
-    directory: local, one that exists.
-    with_onnx: write model.onnx, too.
-
-  Raises:
-    RuntimeError: transformers could not write it; it has said why.
+    directory: an existing local directory.
+    with_onnx: also write model.onnx.
   """
   from bert_span.pretraining.model_files import export_huggingface
 
@@ -42,8 +38,7 @@ def write_huggingface_model(extractor, directory, with_onnx=False):
   vocab_file = os.path.join(directory, "vocab.txt")
   with open(vocab_file, "w", encoding="utf-8") as file:
     file.writelines(f"{token}\n" for token in tokenizer.vocabulary)
-  # PyTorch's compiler, loaded after TensorFlow, ends the process in some of
-  # their versions.
+  # With some versions, PyTorch's compiler crashes if TensorFlow is loaded.
   process = multiprocessing.get_context("spawn").Process(
     target=_add_head,
     args=(directory, kernel, bias, tokenizer.do_lower_case, with_onnx),
@@ -55,19 +50,11 @@ def write_huggingface_model(extractor, directory, with_onnx=False):
 
 
 def _add_head(directory, kernel, bias, do_lower_case, with_onnx):
-  """Gives an exported encoder the span head and its tokenizer.
-
-  Args:
-    directory: of the encoder and its vocab.txt.
-    kernel: float32 [hidden, 2].
-    bias: float32 [2].
-    do_lower_case: of the tokenizer.
-    with_onnx: write model.onnx, too.
-  """
+  """Adds the span head and the tokenizer to an exported encoder."""
   import torch
   import transformers
 
-  # That there is no head yet, and no use for the pooler, needs no warning.
+  # It would warn that there is no head yet and that the pooler is unused.
   transformers.logging.set_verbosity_error()
   model = transformers.AutoModelForQuestionAnswering.from_pretrained(directory)
   with torch.no_grad():
@@ -140,11 +127,11 @@ def torch_logits(directory):
   """The model in PyTorch.
 
   Args:
-    directory: what `write_huggingface_model` wrote.
+    directory: of `write_huggingface_model`.
 
   Returns:
-    Function of int64 arrays by their names in transformers
-    [windows, seq_length] to start_logits, end_logits [windows, seq_length].
+    A function from a dict of int64 arrays [windows, seq_length], with their
+    names in transformers, to start_logits and end_logits of that shape.
   """
   import torch
   import transformers
@@ -161,21 +148,14 @@ def torch_logits(directory):
 
 
 def served_logits(directory):
-  """The signature `logits` of an exported SavedModel.
-
-  Args:
-    directory: a version that export_saved_model wrote.
-
-  Returns:
-    See `torch_logits`.
-  """
+  """The signature `logits` of an exported SavedModel, see `torch_logits`."""
   import tensorflow as tf
   import tensorflow_text  # noqa: F401 -- registers its ops
 
   model = tf.saved_model.load(directory)
 
   def logits(batch):
-    # `model` is named here so that its variables live as long as this.
+    # This reference to `model` keeps its variables alive.
     output = model.signatures["logits"](
       **{
         name: tf.constant(batch[other].astype(np.int32))
@@ -188,19 +168,18 @@ def served_logits(directory):
 
 
 class HuggingFaceAnswerer:
-  """Questions and passages in, texts out, around a function of logits.
+  """Answers questions with a function of logits.
 
   Args:
     directory: of the tokenizer.
     logits: see `torch_logits`.
     max_seq_length: WordPieces of a window.
-    doc_stride: WordPieces from one window to the next. transformers wants the
-      overlap instead: it is chosen so that a question of the median length
-      gives windows as far apart.
-    questions: list of str that the median is taken of.
-    max_windows_per_step: windows that the model reads at once.
-    n_best_size: starts and ends of a window that are paired.
-    max_answer_length: WordPieces of an answer at most.
+    doc_stride: WordPieces from one window to the next. transformers takes the
+      overlap instead, which is chosen for a question of the median length.
+    questions: list of str, for the median.
+    max_windows_per_step: windows per step of the model.
+    n_best_size: starts and ends of a window to combine.
+    max_answer_length: maximum length of an answer in WordPieces.
   """
 
   def __init__(
@@ -220,7 +199,7 @@ class HuggingFaceAnswerer:
     self._logits = logits
     self._max_seq_length = max_seq_length
     lengths = [len(ids) for ids in self._tokenizer(questions)["input_ids"]]
-    # [CLS], question and [SEP] are counted in, the last [SEP] is not.
+    # The lengths include [CLS] and a [SEP], but not the last [SEP].
     room = max_seq_length - int(statistics.median(lengths)) - 1
     self._overlap = max(room - doc_stride, 0)
     self._step = max_windows_per_step
@@ -228,15 +207,7 @@ class HuggingFaceAnswerer:
     self._max_answer_length = max_answer_length
 
   def answer(self, questions, contexts):
-    """Answers each question on its passage.
-
-    Args:
-      questions: list of str.
-      contexts: list of str, as many.
-
-    Returns:
-      List of str, and the number of windows that were read.
-    """
+    """List of answers to the questions, and the number of windows."""
     windows = self._tokenizer(
       questions,
       contexts,
@@ -266,7 +237,7 @@ class HuggingFaceAnswerer:
     return [text for _, text in best], count
 
   def _spans(self, windows, window, start_logits, end_logits):
-    """Yields score, first and past-the-last character of a window's spans."""
+    """Yields (score, char_start, char_end) of a window's spans."""
     offsets = windows["offset_mapping"][window]
     in_passage = [i == 1 for i in windows.sequence_ids(window)]
     last_ones = slice(-1, -self._n_best_size - 1, -1)

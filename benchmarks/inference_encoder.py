@@ -2,10 +2,10 @@ r"""Measures the encoder that answers against KerasHub's, which trains.
 
   python -m benchmarks.inference_encoder [--model=minilm_squad] [--seconds=20]
 
-Both read the same weights and take turns, call by call, with the first in
-bfloat16 and with the matrix products of the model alone. Printed for each
-shape: medians in milliseconds, float32 over KerasHub, over bfloat16 and over
-the products, and the largest difference from KerasHub's output in float32.
+Both use the same weights. They take turns, call by call, with the first one in
+bfloat16 and with only the matrix products of the model. Prints for each shape
+the medians in milliseconds, the ratios of float32 to KerasHub, to bfloat16 and
+to the products, and the largest difference from KerasHub's output in float32.
 """
 
 import functools
@@ -16,10 +16,10 @@ import numpy as np
 from absl import app, flags
 
 _MODEL = flags.DEFINE_string(
-  "model", "minilm_squad", "Model directory, or a model of the package."
+  "model", "minilm_squad", "Model directory, or name of a model."
 )
 _SECONDS = flags.DEFINE_float(
-  "seconds", 20.0, "Seconds that a shape is measured.", lower_bound=0.1
+  "seconds", 20.0, "Seconds to measure each shape.", lower_bound=0.1
 )
 _COLUMNS = (
   *("windows x WordPieces", "float32", "KerasHub", "bfloat16", "products"),
@@ -79,7 +79,7 @@ def _inputs(vocabulary_size, shape):
 
 
 def _medians(calls):
-  """Milliseconds of each call, medians."""
+  """Median milliseconds of each call."""
   milliseconds = [[] for _ in calls]
   end = time.monotonic() + _SECONDS.value
   while time.monotonic() < end:

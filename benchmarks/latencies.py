@@ -1,15 +1,11 @@
-"""Latencies of requests, as figures that are compared."""
+"""Latencies of requests."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class Latencies:
-  """Seconds of each request, in any order.
-
-  Attributes:
-    seconds: list of floats.
-  """
+  """Seconds of each request, in any order."""
 
   seconds: list = dataclasses.field(default_factory=list)
 
@@ -18,19 +14,16 @@ class Latencies:
     return len(self.seconds)
 
   def add(self, seconds):
-    """Notes one more request."""
+    """Adds a request."""
     self.seconds.append(seconds)
 
   def percentile(self, percent):
-    """Seconds that `percent` of the requests do not exceed.
-
-    The nearest rank: of 100 latencies the 95th smallest is p95.
-    """
+    """The percentile by nearest rank: of 100, p95 is the 95th smallest."""
     if not self.seconds:
       return float("nan")
     rank = -(-len(self.seconds) * percent // 100)  # rounded up
     return sorted(self.seconds)[max(rank, 1) - 1]
 
   def milliseconds(self, *percents):
-    """List of percentiles in milliseconds, with one decimal."""
+    """List of percentiles in milliseconds, to one decimal."""
     return [round(1000 * self.percentile(p), 1) for p in percents]

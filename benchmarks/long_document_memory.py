@@ -4,11 +4,11 @@ r"""Peak memory of answering a question about long documents.
   python -m benchmarks.long_document_memory --preset=all-minilm-l6-v2 \
     --characters=10000,100000
 
-Prints one JSON line a length, in ascending order: the passage's characters, its
-windows, the process's memory before and its peak in MB, the difference in bytes
-a character, and the peak where the logits of all windows are asked for too. The
-passage is of Chinese characters, each a WordPiece of its own: the most windows
-that a passage of that length can give. For Linux: its /proc tells the peaks.
+Prints one JSON line for each length: characters and windows of the passage,
+the process's memory before and its peak in MB, the difference in bytes per
+character, and the peak if the logits of all windows are returned, too. Each
+Chinese character of the passage is a WordPiece, so no passage of that length
+has more windows. Needs Linux, which reports the peaks in /proc.
 """
 
 import json
@@ -16,13 +16,14 @@ import time
 
 from absl import flags
 
+from benchmarks.inputs import whole_numbers
 from bert_span.cli import program
 
 _PRESET = flags.DEFINE_string(
   "preset",
   None,
-  "Encoder, as in run_squad, on which a random span head is put; without it a "
-  "random encoder of one layer and 16 units.",
+  "Encoder, as in run_squad, with a random span head; by default a random "
+  "encoder with one layer and 16 units.",
 )
 _CHARACTERS = flags.DEFINE_list(
   "characters",
@@ -35,12 +36,14 @@ _QUESTIONS = flags.DEFINE_integer(
 
 
 def main(argv):
-  """Asks about one length after the other and prints what it took."""
+  """Measures one length after the other."""
   lengths = _lengths()
   from benchmarks.random_extractor import random_extractor
 
   extractor = random_extractor(_PRESET.value)
-  _measure(extractor, characters=100, questions=1)  # loads, traces everything
+  _measure(
+    extractor, characters=100, questions=1
+  )  # Loads and traces everything.
   for characters in lengths:
     print(
       json.dumps(_measure(extractor, characters, _QUESTIONS.value)), flush=True
@@ -53,20 +56,16 @@ def run():
 
 
 def _lengths():
-  program.check(
-    _CHARACTERS.value and all(map(str.isdecimal, _CHARACTERS.value)),
-    "--characters must list whole numbers, as in 10000,100000.",
-  )
-  lengths = [int(length) for length in _CHARACTERS.value]
+  lengths = whole_numbers(_CHARACTERS)
   program.check(
     lengths == sorted(lengths),
-    "--characters must be ascending: memory once taken is not given back.",
+    "--characters must be ascending, since memory is not given back.",
   )
   return lengths
 
 
 def _measure(extractor, characters, questions):
-  """Answers questions about a passage; the dict that is printed."""
+  """Answers questions about a passage; returns the dict to print."""
   from benchmarks.random_extractor import QUESTION, passage_of
   from bert_span import SquadExample
 
@@ -103,13 +102,13 @@ def _check(predictions, passage):
 
 
 def _forget_peak():
-  """Sets this process's peak memory to what it has now."""
+  """Resets this process's peak memory to its current memory."""
   with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
     file.write("5")
 
 
 def _memory(field):
-  """Bytes of a field of /proc/self/status, which counts in KiB."""
+  """Bytes of a field of /proc/self/status, which has KiB."""
   with open("/proc/self/status", encoding="ascii") as file:
     line = next(line for line in file if line.startswith(field))
   return 1024 * int(line.split()[1])

@@ -1,4 +1,4 @@
-"""What a figure was measured on."""
+"""The machine of a measurement."""
 
 import importlib.metadata
 import os
@@ -6,14 +6,7 @@ import platform
 
 
 def describe_machine(*packages):
-  """The machine and the versions, in a line each.
-
-  Args:
-    *packages: names of installed distributions, such as "tensorflow".
-
-  Returns:
-    str.
-  """
+  """Two lines: the processor; Python's and the packages' versions."""
   versions = [f"{name} {importlib.metadata.version(name)}" for name in packages]
   return "\n".join(
     [
@@ -24,11 +17,7 @@ def describe_machine(*packages):
 
 
 def vector_instructions():
-  """Which of the instructions that matter for products of 8 bits there are.
-
-  Returns:
-    Tuple of names as Linux has them; empty where the system does not tell.
-  """
+  """Linux' names of the processor's instructions for 8-bit products."""
   fields = _first_processor()
   present = fields.get("flags", fields.get("Features", "")).split()
   known = ("avx2", "avx512f", "avx_vnni", "avx512_vnni", "asimddp", "i8mm")
@@ -36,7 +25,7 @@ def vector_instructions():
 
 
 def _processor():
-  """Name of the processor, where the system tells it."""
+  """Name of the processor."""
   name = _first_processor().get("model name")
   return name or platform.processor() or platform.machine()
 

@@ -1,9 +1,9 @@
-r"""Measures how many sequences a second one core masks for pre-training.
+r"""Measures how many sequences per second one core masks for pre-training.
 
   python benchmarks/masking_speed.py --vocab_file=vocab.txt
 
-Random WordPieces stand for text: masking looks at nothing but where words
-begin. Process time is counted, so other work on the machine does no harm.
+The text is random WordPieces, since masking depends only on where words begin.
+Counts process time, which other work on the machine hardly changes.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from bert_span.text.vocabulary import load_vocabulary
 
 _VOCAB_FILE = flags.DEFINE_string("vocab_file", None, "Vocabulary, vocab.txt.")
 _NUM_SEQUENCES = flags.DEFINE_integer(
-  "num_sequences", 2000, "Sequences that are masked.", lower_bound=1
+  "num_sequences", 2000, "Sequences to mask.", lower_bound=1
 )
 _BATCH_SIZE = 32
 flags.mark_flag_as_required("vocab_file")
@@ -31,11 +31,11 @@ def main(unused_argv):
   for max_seq_length in (128, 512):
     for masking in MASKING_KINDS:
       speed = sequences_per_second(vocabulary, masking, max_seq_length)
-      print(f"{masking:8} {max_seq_length:4} {speed:8.0f} sequences/s a core")
+      print(f"{masking:8} {max_seq_length:4} {speed:8.0f} sequences/s per core")
 
 
 def sequences_per_second(vocabulary, masking, max_seq_length):
-  """Masks full sequences and lays them out as batches."""
+  """Masks full sequences and batches them."""
   num_tokens = max_seq_length - 2
   options = MaskingOptions(masking=masking)
   options = dataclasses.replace(

@@ -1,9 +1,8 @@
 """Conversion in plain Python, one character and one word at a time.
 
-It stands for what people write without a library: basic tokenization with
-character offsets, greedy WordPiece, overlapping windows, padding. It gives the
-very ids of `SpanPreprocessor` on text without rare characters, and is used for
-scale only.
+What one writes without a library: basic tokenization with character offsets,
+greedy WordPiece, overlapping windows, padding. On text without rare characters
+its ids are those of `SpanPreprocessor`. Only for comparison.
 """
 
 import unicodedata
@@ -12,12 +11,7 @@ _MAX_WORD = 100  # characters; longer words are [UNK]
 
 
 class PlainConverter:
-  """Questions and passages to padded windows.
-
-  Args:
-    vocabulary: list of tokens, the index is the id.
-    max_seq_length, doc_stride, max_query_length: see `WindowOptions`.
-  """
+  """Makes padded windows; see `WindowOptions` for the lengths."""
 
   def __init__(self, vocabulary, max_seq_length, doc_stride, max_query_length):
     self._ids = {token: index for index, token in enumerate(vocabulary)}
@@ -26,12 +20,7 @@ class PlainConverter:
     self._max_query_length = max_query_length
 
   def windows(self, question, context):
-    """Yields the windows of a question.
-
-    Yields:
-      Dict of input_ids, input_mask, segment_ids, lists [max_seq_length], and
-      token_char_starts, token_char_ends of the passage's tokens.
-    """
+    """Yields the windows of a question as dicts of lists."""
     asked = [i for i, _, _ in self._pieces(question)][: self._max_query_length]
     passage = list(self._pieces(context))
     head = [self._ids["[CLS]"], *asked, self._ids["[SEP]"]]
@@ -61,7 +50,7 @@ class PlainConverter:
       yield from self._pieces_of_word(word)
 
   def _pieces_of_word(self, word):
-    """Greedy: the longest piece that the vocabulary has, then the next."""
+    """Greedy: the longest piece in the vocabulary, then the next one."""
     letters = "".join(letter for letter, _ in word)
     whole = self._ids["[UNK]"], word[0][1], word[-1][1] + 1
     if len(letters) > _MAX_WORD:
@@ -83,11 +72,7 @@ class PlainConverter:
 
 
 def words_of(text):
-  """Words and punctuation, lower-cased and without accents.
-
-  Yields:
-    A word as a list of (letter, character offset).
-  """
+  """Yields lower-cased words without accents, as lists of (letter, offset)."""
   word = []
   for offset, character in enumerate(text):
     for letter in unicodedata.normalize("NFD", character.lower()):
@@ -98,7 +83,7 @@ def words_of(text):
         if word:
           yield word
         word = []
-      elif _stands_alone(letter, category):
+      elif _is_token(letter, category):
         if word:
           yield word
         yield [(letter, offset)]
@@ -109,8 +94,8 @@ def words_of(text):
     yield word
 
 
-def _stands_alone(letter, category):
-  """Whether it is a token of its own: punctuation, or a Chinese character."""
+def _is_token(letter, category):
+  """Whether a letter is a token: punctuation or a Chinese character."""
   code = ord(letter)
   if category.startswith("P"):
     return True

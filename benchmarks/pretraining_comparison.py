@@ -1,15 +1,16 @@
-r"""Does span masking help? Pre-trains in several ways, fine-tunes each alike.
+r"""Compares kinds of pre-training by fine-tuning after each.
 
   python -m benchmarks.pretraining_comparison --work_dir=DIR \
     --text=text/train.txt --held_out_text=text/held_out.txt \
     --train_file=squad1_train_part.json --predict_file=squad1_dev_half.json
 
-All ways start from --preset and take equal steps on the same text: masked
-pieces (subword), spans (span), spans and the span boundary objective (sbo);
-none is the preset as it is. Each is then fine-tuned on the same questions by
-the same seeds. Questions are drawn from the whole files, by a fixed seed.
-Prints a table of mean and deviation, and the F1 on the questions whose passage
-does not stand in the text; a run that was stopped goes on.
+All ways start from --preset and train for the same steps on the same text, with
+masked pieces (subword), masked spans (span), or masked spans and the span
+boundary objective (sbo); "none" is the preset itself. Each model is then
+fine-tuned on the same questions with the same seeds. The questions are drawn
+from the files with a fixed seed. Prints the mean and deviation of the scores,
+and the F1 on questions whose passage is not in the text. An interrupted run
+continues.
 """
 
 import json
@@ -29,22 +30,28 @@ _WAYS = {
 }
 
 _WORK_DIR = flags.DEFINE_string(
-  "work_dir", None, "Folder of everything that is written.", required=True
+  "work_dir", None, "Folder for all outputs.", required=True
 )
 _TEXT = flags.DEFINE_string(
   "text", None, "Text to pre-train on, one sentence a line.", required=True
 )
 _HELD_OUT_TEXT = flags.DEFINE_string(
-  "held_out_text", None, "Text that is scored on.", required=True
+  "held_out_text", None, "Text to score on.", required=True
 )
 _TRAIN_FILE = flags.DEFINE_string(
-  "train_file", None, "SQuAD file to draw from for training.", required=True
+  "train_file",
+  None,
+  "SQuAD file to draw training questions from.",
+  required=True,
 )
 _PREDICT_FILE = flags.DEFINE_string(
-  "predict_file", None, "SQuAD file to draw from for scoring.", required=True
+  "predict_file",
+  None,
+  "SQuAD file to draw scored questions from.",
+  required=True,
 )
 _PRESET = flags.DEFINE_string(
-  "preset", "all-minilm-l6-v2", "Model that all ways start from."
+  "preset", "all-minilm-l6-v2", "Model to start from."
 )
 _WAYS_FLAG = flags.DEFINE_multi_enum(
   "way", list(_WAYS), list(_WAYS), "Ways to compare."
@@ -56,7 +63,7 @@ _NUM_QUESTIONS = flags.DEFINE_integer(
   "num_questions", 400, "Questions to score.", lower_bound=1
 )
 _NUM_SEEDS = flags.DEFINE_integer(
-  "num_seeds", 3, "Fine-tunings of each model.", lower_bound=2
+  "num_seeds", 3, "Fine-tuning runs of each model.", lower_bound=2
 )
 _PRETRAINING = flags.DEFINE_string(
   "pretraining_flags",
@@ -100,13 +107,13 @@ def main(argv):
     cells.append(_mean_f1(unread, result["runs"]))
     print(way.ljust(9) + "".join(f"{cell:10.2f}" for cell in cells))
   print(
-    f"unread: {len(unread)} of {_NUM_QUESTIONS.value} questions, those whose "
-    "passages do not stand in the text"
+    f"unread: {len(unread)} of {_NUM_QUESTIONS.value} questions, with passages "
+    "that are not in the text"
   )
 
 
 def _draw(path, num_questions, drawn_path):
-  """Writes a SQuAD file of questions drawn from all of another."""
+  """Writes a SQuAD file with questions drawn from another one."""
   content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
   paragraphs = [
     (article["title"], paragraph)
@@ -145,7 +152,7 @@ def _pretrain(way, output_dir):
 
 
 def _fine_tune(preset, train_file, predict_file, work_dir):
-  """Mean and deviation of the scores, as run_squad's seeds.json holds them."""
+  """The content of run_squad's seeds.json: mean and deviation of scores."""
   output_dir = work_dir / "fine_tuned"
   _run(
     "run_squad",
@@ -162,7 +169,7 @@ def _fine_tune(preset, train_file, predict_file, work_dir):
 
 
 def _unread_questions(predict_file):
-  """The `SquadExample`s whose passage neither text for pre-training has."""
+  """The `SquadExample`s whose passage is in neither pre-training text."""
   from bert_span.squad.reader import read_squad
 
   texts = [
@@ -177,7 +184,7 @@ def _unread_questions(predict_file):
 
 
 def _mean_f1(examples, runs):
-  """F1 on some of the questions, the mean of the runs of seeds.json."""
+  """F1 on some of the questions, averaged over the runs of seeds.json."""
   from bert_span.answers.scoring.squad1 import evaluate_squad1
 
   scores = []

@@ -1,11 +1,11 @@
-r"""Draws the learning curves of pre-trainings, as TensorBoard shows them.
+r"""Draws the learning curves of pre-training runs, as in TensorBoard.
 
   python -m benchmarks.pretraining_curves --output=curves.svg \
     --run=minilm:/tmp/minilm_pretrained --run=small:/tmp/small_pretrained
 
-Each run is a name and an --output_dir of run_pretraining. One panel a run: the
-losses of both objectives in training, from its event files, and on held-out
-text, from its evaluations.json. Prints the held-out scores as a table, too.
+Each run is a name and an --output_dir of run_pretraining. Its panel has the
+losses of both objectives: in training, from its event files, and on held-out
+text, from its evaluations.json. Also prints a table of the held-out scores.
 """
 
 import json
@@ -19,7 +19,7 @@ _RUNS = flags.DEFINE_multi_string(
   "run", None, "NAME:FOLDER of a run.", required=True
 )
 _OUTPUT = flags.DEFINE_string(
-  "output", None, "Figure that is written, .svg or .png.", required=True
+  "output", None, "Figure to write, .svg or .png.", required=True
 )
 _COLOURS = {"mlm_loss": "tab:blue", "sbo_loss": "tab:orange"}
 _NAMES = {"mlm_loss": "masked tokens", "sbo_loss": "span boundaries"}
@@ -27,7 +27,7 @@ _NAMES = {"mlm_loss": "masked tokens", "sbo_loss": "span boundaries"}
 
 def main(argv):
   """Reads, draws, and prints the table."""
-  program.check_matplotlib()
+  program.check_report_extra("matplotlib")
   runs = [run.partition(":") for run in _RUNS.value]
   program.check(
     all(folder for _, _, folder in runs),
@@ -45,7 +45,7 @@ def run():
 
 
 def _training(folder):
-  """Dict of a loss to its steps and values in training."""
+  """Dict from loss to its steps and values in training."""
   import tensorflow as tf
 
   curves = {name: ([], []) for name in _NAMES}
@@ -61,7 +61,7 @@ def _training(folder):
 
 
 def _held_out(folder):
-  """List of dicts, step and scores."""
+  """List of dicts of step and scores."""
   content = (folder / "evaluations.json").read_text(encoding="utf-8")
   return json.loads(content)["evaluations"]
 
@@ -87,7 +87,7 @@ def _draw(runs):
           markersize=3,
           label=f"{_NAMES[loss]}, held out",
         )
-    axes.set(title=name, xlabel="step", ylabel="loss, nats a token")
+    axes.set(title=name, xlabel="step", ylabel="loss, nats per token")
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
   figure.savefig(_OUTPUT.value)

@@ -1,12 +1,12 @@
-r"""Masked sequences a second: what the input pipeline makes, a model takes.
+r"""Masked sequences per second: the input pipeline and a model.
 
   python -m benchmarks.pretraining_input --input_file='text/*.txt'
   python -m benchmarks.pretraining_input --input_file=... --max_seq_length=512
 
-`input`: files to masked batches by the pipeline of run_pretraining, tokenizer,
-packing and masking included, and nothing beside it. `model`: updates of
---preset on batches that are there already. Each has all cores to itself. Where
-`input` is many times `model`, the model never waits for text.
+`input`: files to masked batches by the pipeline of run_pretraining, including
+tokenizer, packing and masking. `model`: updates of --preset on batches in
+memory. They run one after the other with all cores. If `input` is much faster,
+the model does not wait for text.
 """
 
 import tempfile
@@ -20,20 +20,18 @@ from bert_span.cli import program
 _INPUT_FILE = flags.DEFINE_string(
   "input_file", None, "Text, one sentence a line; paths and globs."
 )
-_PRESET = flags.DEFINE_string(
-  "preset", "all-minilm-l6-v2", "Model that takes the batches."
-)
+_PRESET = flags.DEFINE_string("preset", "all-minilm-l6-v2", "Model to update.")
 _MAX_SEQ_LENGTH = flags.DEFINE_integer(
   "max_seq_length", 128, "WordPieces of a sequence.", lower_bound=8
 )
 _BATCH_SIZE = flags.DEFINE_integer(
-  "train_batch_size", 32, "Sequences of a batch.", lower_bound=1
+  "train_batch_size", 32, "Sequences per batch.", lower_bound=1
 )
 _BATCHES = flags.DEFINE_integer(
-  "batches", 100, "Batches of a repetition of the input.", lower_bound=1
+  "batches", 100, "Batches per measurement of the input.", lower_bound=1
 )
 _UPDATES = flags.DEFINE_integer(
-  "updates", 5, "Updates of a repetition of the model.", lower_bound=1
+  "updates", 5, "Updates per measurement of the model.", lower_bound=1
 )
 _REPETITIONS = flags.DEFINE_integer(
   "repetitions", 5, "Measurements of each side.", lower_bound=1
@@ -79,7 +77,7 @@ def run():
 
 
 def _job_and_dataset(folder):
-  """A `PretrainingJob` and the batches that it trains on."""
+  """A `PretrainingJob` and the dataset of its batches."""
   import dataclasses
 
   from bert_span.jobs.training.pretraining_job import PretrainingJob
@@ -109,7 +107,7 @@ def _job_and_dataset(folder):
 
 
 def _update(job):
-  """A function of a batch that updates the job's model."""
+  """A function that updates the job's model with a batch."""
   import tensorflow as tf
 
   from bert_span.pretraining.heads.loss import (

@@ -1,4 +1,4 @@
-"""An extractor with random weights, for figures that weights do not change."""
+"""An extractor with random weights, for measurements of time and memory."""
 
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder
@@ -17,7 +17,7 @@ def random_extractor(preset=None):
   """A SpanExtractor with run_squad's windows and a random head.
 
   Args:
-    preset: encoder, as in run_squad; None for a random one of one layer and 16
+    preset: encoder, as in run_squad; None is a random one with one layer and 16
       units.
   """
   if preset:
@@ -28,11 +28,7 @@ def random_extractor(preset=None):
 
 
 def passage_of(characters):
-  """Chinese characters, each a WordPiece of its own.
-
-  Args:
-    characters: length of the passage; no other gives more windows.
-  """
+  """A passage in which each character is a WordPiece."""
   return (_PASSAGE * (characters // len(_PASSAGE) + 1))[:characters]
 
 

@@ -1,4 +1,4 @@
-"""Training steps of random models on random windows, to be measured."""
+"""Training steps of random models on random windows, for measurements."""
 
 import contextlib
 import tempfile
@@ -31,15 +31,7 @@ _VOCABULARY_SIZE = 30522
 
 
 def random_model(shape, pretraining=False):
-  """A model with random weights.
-
-  Args:
-    shape: one of `SHAPES`.
-    pretraining: with the heads of pre-training instead of the span head.
-
-  Returns:
-    `keras.Model`.
-  """
+  """A `keras.Model` of one of `SHAPES`, with span or pre-training heads."""
   layers, hidden, heads, intermediate = _SIZES[shape]
   encoder = build_encoder(
     EncoderConfig(
@@ -59,7 +51,7 @@ def random_model(shape, pretraining=False):
 def train_on_random_windows(
   model, batch_size, length, steps, execution, callback, targets=0
 ):
-  """Trains by the loop of run_squad or run_pretraining.
+  """Trains with the loop of run_squad or run_pretraining.
 
   Args:
     model: of `random_model`.
@@ -88,9 +80,9 @@ def train_on_random_windows(
 
 
 def _batches(batch_size, length, num_targets):
-  """Endless batches of random numbers, in the form of the two programs."""
+  """Endless batches of random numbers, in the format of the programs."""
   tokens, targets = [batch_size, length], [batch_size, num_targets]
-  # Name -> shape and what its numbers stay below.
+  # Name -> shape and exclusive upper bound.
   numbers = {
     "input_ids": (tokens, _VOCABULARY_SIZE),
     "segment_ids": (tokens, 2),

@@ -1,4 +1,4 @@
-"""Repeated measurements, and cases measured in processes of their own."""
+"""Repeated measurements, and cases measured in their own processes."""
 
 import json
 import os
@@ -9,15 +9,10 @@ import time
 
 
 def repeated_seconds(work, repetitions, warm_up=1):
-  """Times some work again and again.
-
-  Args:
-    work: function without arguments.
-    repetitions: measurements.
-    warm_up: calls before them that do not count.
+  """Times a function after some calls to warm up.
 
   Returns:
-    List of float, seconds of each, and what the last call gave.
+    List of seconds of each call, and the result of the last one.
   """
   seconds, result = [], None
   for number in range(warm_up + repetitions):
@@ -29,15 +24,7 @@ def repeated_seconds(work, repetitions, warm_up=1):
 
 
 def rate_summary(count, seconds):
-  """How many a second, with the spread of the repetitions.
-
-  Args:
-    count: what each repetition has done.
-    seconds: list of float.
-
-  Returns:
-    Dict of median, lowest and highest number a second.
-  """
+  """Dict of the median, lowest and highest of count / seconds."""
   rates = [count / each for each in seconds]
   return {
     "median": statistics.median(rates),
@@ -52,21 +39,17 @@ def spread(summary):
 
 
 def measured_apart(module, case, environment=None):
-  """Runs a case of a benchmark in a process of its own.
+  """Runs a case of a benchmark in its own process.
 
-  The program is started with the flags of this one and --case; its last line
-  on standard output is JSON.
+  The process gets the flags of this one and --case.
 
   Args:
     module: such as "benchmarks.conversion".
     case: str for --case.
-    environment: dict of variables beside those of this process.
+    environment: dict of additional environment variables.
 
   Returns:
-    What the line holds.
-
-  Raises:
-    subprocess.CalledProcessError: the process failed.
+    The JSON value of its last line on standard output.
   """
   process = subprocess.run(
     [sys.executable, "-m", module, *sys.argv[1:], f"--case={case}"],

@@ -1,21 +1,20 @@
-r"""Answers from strings, against other ways to the same answers.
+r"""Latency of answers from strings, against other ways to the same answers.
 
   python -m benchmarks.serving --model=DIR --data_file=DEV.json
   python -m benchmarks.serving --model=DIR --batch_sizes=1 --peers=logits
 
-The sides of benchmarks/answering_sides.py: an exported SavedModel by its
-strings and by its logits, SpanExtractor, a TFLite file, and transformers in
+The sides of benchmarks/answering_sides.py: an exported SavedModel that takes
+strings or gives logits, SpanExtractor, a TFLite file, and transformers in
 PyTorch, ONNX Runtime and OpenVINO, with the same weights and the same length
-and step of windows; and the matrix products of the model alone. Each runs in a
-process of its own, with all cores. The sides take turns request by request, in
-changing order, so that all meet the same machine; only one works at a time, and
-no side has a network in between. The clock runs from strings to the answers'
-strings. Needs `pip install -e '.[bench]'`.
+and step of windows; and only the matrix products of the model. Each side runs
+in its own process, with all cores and without a network. They take turns
+request by request, in changing order, so that they run under the same
+conditions, one at a time. Times are from strings to the answers' strings. Needs
+`pip install -e '.[bench]'`.
 """
 
 import dataclasses
 import itertools
-import os
 import random
 import tempfile
 import time
@@ -33,6 +32,7 @@ from benchmarks.answering_sides import (
   missing_packages,
   prepare_sides,
 )
+from benchmarks.inputs import squad_path, whole_numbers
 from benchmarks.latencies import Latencies
 from benchmarks.machine import describe_machine
 from bert_span.cli import program
@@ -48,7 +48,7 @@ _DATA_FILE = flags.DEFINE_string(
 _PEERS = flags.DEFINE_list(
   "peers",
   None,
-  f"Sides to compare strings with, of {', '.join(PEERS)}; by default all whose "
+  f"Sides to compare with strings, of {', '.join(PEERS)}; by default all whose "
   "packages are installed.",
 )
 _BATCH_SIZES = flags.DEFINE_list(
@@ -62,19 +62,22 @@ _LONG_CHARACTERS = flags.DEFINE_integer(
   lower_bound=1,
 )
 _REQUESTS = flags.DEFINE_integer(
-  "requests", 200, "Requests to each side at most.", lower_bound=1
+  "requests", 200, "Maximum number of requests to each side.", lower_bound=1
 )
 _SECONDS = flags.DEFINE_float(
   "seconds",
   120.0,
-  "Seconds for all sides together at most, for each length and batch size.",
+  "Maximum seconds of all sides, for each length and batch size.",
   lower_bound=0.0,
 )
 _WARM_UP = flags.DEFINE_integer(
-  "warm_up", 3, "Requests to each side that do not count.", lower_bound=0
+  "warm_up", 3, "Requests to each side to warm up.", lower_bound=0
 )
 _MAX_WINDOWS_PER_STEP = flags.DEFINE_integer(
-  "max_windows_per_step", 16, "Windows read at once, on all sides.", 1
+  "max_windows_per_step",
+  16,
+  "Windows per step of the encoder, on all sides.",
+  1,
 )
 _COLUMNS = (
   *("passages", "batch", "side", "windows", "requests"),
@@ -85,25 +88,23 @@ _COLUMNS = (
 
 @dataclasses.dataclass
 class SideFigures:
-  """What was measured of a side.
-
-  Attributes:
-    latencies: `Latencies` of its requests.
-    windows: windows it read for them.
-    equal: answers that equal those of strings.
-  """
+  """What was measured of a side."""
 
   latencies: Latencies = dataclasses.field(default_factory=Latencies)
   windows: int = 0
-  equal: int = 0
+  equal: int = 0  # Answers equal to those of strings.
 
 
 def main(argv):
-  """Prepares the sides, lets them take turns and prints the table."""
+  """Prepares and measures the sides, and prints the table."""
   program.check(_MODEL.value, "--model is required.")
-  peers = _checked(_PEERS.value or _installed(), "--peers", PEERS)
-  batch_sizes = [_batch_size(text) for text in _BATCH_SIZES.value]
-  # TensorFlow's notes on names and files would hide the table.
+  peers = _PEERS.value or _installed()
+  unknown = ", ".join(set(peers) - set(PEERS))
+  program.check(
+    not unknown, f"--peers knows {', '.join(PEERS)}. Received: {unknown}."
+  )
+  batch_sizes = whole_numbers(_BATCH_SIZES)
+  # TensorFlow's notes on names and files would clutter the table.
   logging.set_verbosity(logging.WARNING)
   with tempfile.TemporaryDirectory() as folder:
     extractor, pairs = _load()
@@ -135,41 +136,21 @@ def run():
 
 
 def _installed():
-  """The sides whose packages are there; says which are left out."""
+  """The sides whose packages are installed; prints the others."""
   found = [name for name in PEERS if not missing_packages(name)]
   for name in PEERS:
     if name not in found:
       missing = ", ".join(missing_packages(name))
-      print(f"{name} is left out: not installed is {missing}.")
+      print(f"{name} is skipped: {missing} not installed.")
   return found
 
 
-def _checked(values, flag, known):
-  unknown = [value for value in values if value not in known]
-  if unknown:
-    raise ValueError(
-      f"{flag} knows {', '.join(known)}. Received: {', '.join(unknown)}."
-    )
-  return values
-
-
-def _batch_size(text):
-  if not text.strip().isdigit() or int(text) < 1:
-    raise ValueError(
-      "--batch_sizes must be whole numbers of at least 1, separated by commas. "
-      f"Received: {text!r}."
-    )
-  return int(text)
-
-
 def _load():
-  """The model, and pairs (question, passage), short and long ones."""
-  import bert_span
+  """The model, and pairs of question and passage, short and long ones."""
   from bert_span.extractor import SpanExtractor
   from bert_span.squad.reader import read_squad
 
-  sample = os.path.join(os.path.dirname(bert_span.__file__), "sample/dev.json")
-  examples = read_squad(_DATA_FILE.value or sample).examples
+  examples = read_squad(squad_path(_DATA_FILE.value)).examples
   passages = list(dict.fromkeys(example.context for example in examples))
   places = {passage: place for place, passage in enumerate(passages)}
   short = [(example.question, example.context) for example in examples]
@@ -200,26 +181,14 @@ def _batches(pairs, size):
 
 
 def _compare(sides, batches, extractor):
-  """Measures all sides on the same batches.
-
-  Args:
-    sides: dict from name to `Side`, strings among them.
-    batches: list of batches.
-    extractor: `SpanExtractor`, which counts the windows of strings.
-
-  Returns:
-    List of dicts, one a side, some of _COLUMNS.
-  """
+  """Measures all sides on the same batches; returns a dict for each."""
   for batch in itertools.islice(itertools.cycle(batches), _WARM_UP.value):
     for side in sides.values():
       side.answer(batch)
   figures, asked = _take_turns(sides, batches)
   windows = sum(_count_windows(extractor, batch) for batch in asked)
-  for name in {
-    STRINGS,
-    EXTRACTOR,
-    TFLITE,
-  } & figures.keys():  # They do not tell.
+  # These do not report their windows.
+  for name in {STRINGS, EXTRACTOR, TFLITE} & figures.keys():
     figures[name].windows = windows
   size = len(batches[0][0])
   return [
@@ -236,11 +205,7 @@ def _compare(sides, batches, extractor):
 
 
 def _take_turns(sides, batches):
-  """Asks all sides until --requests or --seconds are reached.
-
-  Returns:
-    dict from name to `SideFigures`, and the batches that were asked.
-  """
+  """Asks all sides; returns their `SideFigures` and the batches asked."""
   figures = {name: SideFigures() for name in sides}
   asked = []
   end = time.monotonic() + _SECONDS.value
@@ -266,7 +231,7 @@ def _count_windows(extractor, batch):
 
 
 def _ratio(figures, name, other):
-  """A median over another one's, "-" where that side does not take part."""
+  """The ratio of two medians, "-" if the other side is not measured."""
   if other not in figures:
     return "-"
   medians = [figures[side].latencies.percentile(50) for side in (name, other)]

@@ -1,26 +1,24 @@
-r"""Loads a model server and tells how long it takes and how much it answers.
+r"""Measures latency and throughput of a model server under load.
 
   python -m benchmarks.serving_load --address=http://localhost:8501 \
     --clients=1,2,4,8 --batch_size=1 --requests=200
 
-Each client is a thread that asks as soon as it has its answer (closed loop),
-for each number of clients anew. A failed request is counted and not repeated.
-The program ends by itself: after --requests, or after --seconds if that comes
-first.
+Each client is a thread that sends its next request when it has the answer
+(closed loop). There is a run for each number of clients, which ends after
+--requests or after --seconds. Failed requests are counted and not repeated.
 """
 
 import concurrent.futures
 import dataclasses
 import itertools
 import json
-import pathlib
 import random
 import threading
 import time
 
 from absl import flags
 
-import bert_span
+from benchmarks.inputs import squad_path, whole_numbers
 from benchmarks.latencies import Latencies
 from bert_span.cli import program
 
@@ -34,22 +32,22 @@ _MODEL = flags.DEFINE_string(
 )
 _LABEL = flags.DEFINE_string("label", None, "Label of the version to ask.")
 _CLIENTS = flags.DEFINE_list(
-  "clients", ["1", "2", "4", "8"], "Clients at the same time, one run for each."
+  "clients", ["1", "2", "4", "8"], "Numbers of clients; one run for each."
 )
 _BATCH_SIZE = flags.DEFINE_integer(
   "batch_size", 1, "Questions in a request.", lower_bound=1
 )
 _REQUESTS = flags.DEFINE_integer(
-  "requests", 100, "Requests of a run at most.", lower_bound=1
+  "requests", 100, "Maximum number of requests in a run.", lower_bound=1
 )
 _SECONDS = flags.DEFINE_float(
-  "seconds", 60.0, "Seconds of a run at most.", lower_bound=0.1
+  "seconds", 60.0, "Maximum seconds of a run.", lower_bound=0.1
 )
 _WARM_UP = flags.DEFINE_integer(
-  "warm_up", 3, "Requests before the first run that do not count.", 0
+  "warm_up", 3, "Requests to warm up before the first run.", 0
 )
 _TIMEOUT = flags.DEFINE_float(
-  "timeout", 60.0, "Seconds that a request may take.", lower_bound=0.1
+  "timeout", 60.0, "Timeout of a request in seconds.", lower_bound=0.1
 )
 _DATA_FILE = flags.DEFINE_string(
   "data_file",
@@ -59,12 +57,10 @@ _DATA_FILE = flags.DEFINE_string(
 _REPEAT_CONTEXT = flags.DEFINE_integer(
   "repeat_context",
   1,
-  "Times that each passage is repeated, for long passages.",
+  "Repetitions of each passage, to make it longer.",
   lower_bound=1,
 )
-_JSON = flags.DEFINE_bool(
-  "json", False, "Whether to print one JSON object a run, in a line."
-)
+_JSON = flags.DEFINE_bool("json", False, "Print a line of JSON for each run.")
 _COLUMNS = (
   *("clients", "batch", "requests", "failed", "questions/s"),
   *("p50 ms", "p95 ms", "p99 ms", "max ms"),
@@ -73,15 +69,7 @@ _COLUMNS = (
 
 @dataclasses.dataclass
 class LoadRun:
-  """What a run measured.
-
-  Attributes:
-    clients: threads that asked.
-    batch_size: questions in a request.
-    seconds: the run took, from its first request to its last answer.
-    latencies: `Latencies` of the answered requests.
-    failures: messages of the others.
-  """
+  """The result of a run: latencies of answers and messages of failures."""
 
   clients: int
   batch_size: int
@@ -109,11 +97,11 @@ def measure(ask, batches, clients, requests, seconds):
   """Sends requests from several threads.
 
   Args:
-    ask: function of one batch; an Exception counts as a failure.
-    batches: list of batches of equal size; each request takes the next one.
+    ask: function of a batch; an Exception counts as a failure.
+    batches: list of batches of equal size, one for each request in turn.
     clients: threads.
-    requests: requests at most.
-    seconds: no request begins after this many.
+    requests: maximum number of requests.
+    seconds: no request starts later than this.
 
   Returns:
     A `LoadRun`.
@@ -133,7 +121,7 @@ def measure(ask, batches, clients, requests, seconds):
       try:
         ask(batches[number % len(batches)])
         run.latencies.add(time.monotonic() - begin)
-      except Exception as error:  # counted and told; the run goes on
+      except Exception as error:  # Counted; the run continues.
         run.failures.append(f"{type(error).__name__}: {error}")
 
   with concurrent.futures.ThreadPoolExecutor(clients) as pool:
@@ -145,7 +133,7 @@ def measure(ask, batches, clients, requests, seconds):
 
 def main(argv):
   """Measures each number of clients and prints a table."""
-  clients = [_number_of_clients(text) for text in _CLIENTS.value]
+  clients = whole_numbers(_CLIENTS)
   batches = _batches()
   with _client() as client:
 
@@ -163,15 +151,6 @@ def main(argv):
 def run():
   """Entry point."""
   program.run_program(main)
-
-
-def _number_of_clients(text):
-  if not text.strip().isdigit() or int(text) < 1:
-    raise ValueError(
-      "--clients must be whole numbers of at least 1, separated by commas. "
-      f"Received: {text!r}."
-    )
-  return int(text)
 
 
 def _client():
@@ -193,8 +172,7 @@ def _batches():
   """Lists of questions and passages, in an order that mixes the passages."""
   from bert_span.squad.reader import read_squad
 
-  sample = pathlib.Path(bert_span.__file__).parent / "sample" / "dev.json"
-  examples = read_squad(_DATA_FILE.value or sample).examples
+  examples = read_squad(squad_path(_DATA_FILE.value)).examples
   pairs = [
     (example.question, example.context * _REPEAT_CONTEXT.value)
     for example in examples

@@ -1,11 +1,12 @@
-r"""Takes the passages out of SQuAD files as text for pre-training.
+r"""Writes the passages of SQuAD files as text for pre-training.
 
   python benchmarks/shared_contexts_text.py --output_dir=/tmp/text \
     ../shared/data/squad1_train_part.json ../shared/data/squad2_part.json
 
-writes train.txt and held_out.txt: one sentence a line, a blank line after each
-document. A document is an article, its passages in their order; a passage that
-stands in several files is written once. Every 20th article is held out.
+writes train.txt and held_out.txt with one sentence per line and a blank line
+after each document. A document has the passages of an article in order. A
+passage that is in several files is written once. Every 20th article is held
+out.
 """
 
 import hashlib
@@ -18,10 +19,10 @@ from absl import app, flags
 from bert_span.pretraining.corpus.sentences import split_sentences
 
 _OUTPUT_DIR = flags.DEFINE_string(
-  "output_dir", None, "Folder that gets train.txt and held_out.txt."
+  "output_dir", None, "Folder for train.txt and held_out.txt."
 )
 _HELD_OUT_EVERY = flags.DEFINE_integer(
-  "held_out_every", 20, "One of so many articles is held out.", lower_bound=2
+  "held_out_every", 20, "One of this many articles is held out.", lower_bound=2
 )
 
 
@@ -52,7 +53,7 @@ def _articles(path):
 
 
 def _part(title):
-  """Where an article goes: by its title, so that files agree on it."""
+  """The part of an article, by its title: the same in all files."""
   digest = hashlib.sha256(title.encode("utf-8")).digest()
   number = int.from_bytes(digest[:8], "big")
   return "train" if number % _HELD_OUT_EVERY.value else "held_out"

@@ -1,10 +1,9 @@
-"""run_squad's way of choosing answers, list by list and loop by loop.
+"""Decoding with lists and loops, as in run_squad, to compare its speed.
 
-It is kept for one purpose: to measure what decoding by TensorFlow ops saves.
-The rules are run_squad's: the n best starts and ends of a window by sorting all
-its logits, every pair of them, all pairs of a question sorted by score, their
-WordPieces aligned with the words of the passage one after the other, equal
-texts left out, probabilities by a softmax over the list.
+The rules are run_squad's: sort all logits of a window for the n best starts and
+ends, form all pairs, sort all pairs of a question by score, align the
+WordPieces of each with the words of the passage, drop equal texts, and compute
+probabilities by a softmax over the list.
 
 Source: google-research/bert, run_squad.py, write_predictions and
 get_final_text.
@@ -22,7 +21,7 @@ def decode_slowly(parts, vocabulary, options, output_dir):
 
   Args:
     parts: list of `WindowLogits`.
-    vocabulary: list of WordPieces, the index is the id.
+    vocabulary: list of WordPieces.
     options: `DecoderOptions` with span_score "logit_sum".
     output_dir: an existing folder.
   """
@@ -113,13 +112,7 @@ def _spans_of_window(windows, row, start_logits, end_logits, options):
 
 
 class _Aligner:
-  """The text of a span by way of its WordPieces, as run_squad makes it.
-
-  Args:
-    context: the passage.
-    input_ids: int [windows, seq_length].
-    vocabulary: list of WordPieces.
-  """
+  """Makes the text of a span from its WordPieces, as run_squad does."""
 
   def __init__(self, context, input_ids, vocabulary):
     self._input_ids = input_ids
@@ -134,13 +127,9 @@ class _Aligner:
       self._word_at.append(word)
 
   def text(self, row, start, end, first_char, last_char):
-    """Characters of the words that the pieces of a span stand for.
+    """The text of the positions start to end (inclusive) of a window.
 
-    Args:
-      row: of the window.
-      start, end: positions in it, inclusive.
-      first_char: where the first piece begins in the context.
-      last_char: where the last piece begins.
+    The first and the last piece begin at first_char and last_char.
     """
     ids = self._input_ids[row][start : end + 1]
     pieces = " ".join(self._vocabulary[i] for i in ids)
@@ -150,7 +139,7 @@ class _Aligner:
 
 
 def _aligned(pieces, words):
-  """The part of `words` that reads as `pieces`; all of it if none does."""
+  """The part of `words` that equals `pieces`; all of it if none does."""
   folded = " ".join(
     "".join(letter for letter, _ in word) for word in words_of(words)
   )
@@ -170,7 +159,7 @@ def _best_indexes(logits, n_best_size):
 
 
 def _with_probabilities(entries):
-  """Entries as run_squad writes them."""
+  """Entries in run_squad's format."""
   scores = [start + end for _, start, end in entries]
   highest = max(scores)
   exponentials = [math.exp(score - highest) for score in scores]

@@ -3,12 +3,12 @@ r"""Size, scores and latency of TFLite files of one model.
   python -m benchmarks.tflite --model=/tmp/minilm_squad1/model \
     --predict_file=squad1_dev_half.json
 
-Exports the model as none, float16 and dynamic, each for windows of
---max_seq_length and for any length. All six files answer the same questions,
-drawn with a fixed seed, and so does the Keras model. Then each is timed with 1
-and 2 threads, XNNPACK on: one round after the other runs every file once, so
-that what else the machine does falls on all alike. Prints the table of
-README.md and export/TFLITE.md.
+Exports the model without quantization (none), as float16 and as dynamic, each
+for windows of --max_seq_length and for any length. The six files and the Keras
+model answer the same questions, drawn with a fixed seed. Then each file is
+timed with 1 and 2 threads and XNNPACK. Each round runs every file once, so that
+other work on the machine affects all of them. Prints the table of README.md and
+export/TFLITE.md.
 """
 
 import os
@@ -30,12 +30,12 @@ _QUESTIONS = flags.DEFINE_integer(
   "questions", 500, "Questions to score, drawn at random.", lower_bound=1
 )
 _ROUNDS = flags.DEFINE_integer(
-  "rounds", 30, "Times that each file is run for its latency.", lower_bound=1
+  "rounds", 30, "Runs of each file for its latency.", lower_bound=1
 )
 _SHORT = flags.DEFINE_integer(
   "short",
   160,
-  "Length in WordPieces at which files of any length are timed as well.",
+  "Second length, in WordPieces, at which files of any length are timed.",
   lower_bound=1,
 )
 _QUANTIZATIONS = ("none", "float16", "dynamic")
@@ -49,7 +49,7 @@ _HEADER = (
 
 
 def main(argv):
-  """Exports, scores and times, and prints one row a file."""
+  """Exports, scores and times the files, and prints a row for each."""
   program.check(_MODEL.value, "--model is required.")
   program.check(_PREDICT_FILE.value, "--predict_file is required.")
   logging.set_verbosity(logging.WARNING)
@@ -87,7 +87,7 @@ def run():
 
 
 def _export(extractor, folder):
-  """Writes all files; a list of pairs (quantization, is_dynamic), path."""
+  """Writes all files; returns a list of (quantization, is_dynamic), path."""
   from bert_span.jobs import tflite_export
 
   files = []
@@ -104,7 +104,7 @@ def _export(extractor, folder):
 
 
 def _score(path, examples, expected):
-  """EM, F1, and the share of answers that are the model's own."""
+  """EM, F1, and the share of answers equal to the Keras model's."""
   from bert_span import TFLiteSpanExtractor
 
   given = list(TFLiteSpanExtractor(path, num_threads=2).predict(examples))
@@ -138,7 +138,7 @@ def _times(files, max_seq_length):
 
 
 def _timed_run(path, length, threads):
-  """A function that runs a file once and gives the seconds it took."""
+  """A function that runs a file once and returns the seconds."""
   import numpy as np
 
   from bert_span.tflite.file import read_vocabulary
@@ -148,7 +148,7 @@ def _timed_run(path, length, threads):
   num_tokens = len(read_vocabulary(path))
   ids = np.random.default_rng(_SEED).integers(0, num_tokens, length, np.int32)
   ones = np.ones(length, np.int32)
-  runner(ids, ones, ones)  # plans its memory
+  runner(ids, ones, ones)  # Allocates its memory.
 
   def timed_run():
     begin = time.perf_counter()
@@ -164,12 +164,12 @@ def _lengths(name, max_seq_length):
 
 
 def _row(name, length, path, scores, times):
-  """A row of the table; scores do not depend on the length that is timed."""
+  """A row of the table; scores do not depend on the timed length."""
   quantization, is_dynamic = name
   em, f1, equal = scores[name]
   p50 = [1e3 * statistics.median(times[name, length, t]) for t in _THREADS]
   plain = times[("none", is_dynamic), length, _THREADS[0]]
-  # Round by round: both sides saw the same machine.
+  # Ratios within a round, in which the machine was the same.
   speed = statistics.median(
     a / b for a, b in zip(plain, times[name, length, _THREADS[0]], strict=True)
   )

@@ -3,26 +3,25 @@ r"""Training speed on a processor: length buckets, fixed length, and a peer.
   python -m benchmarks.training --data_file=squad1_train_part.json
   python -m benchmarks.training --data_file=... --shapes=base --updates=4
 
-Sides: `buckets`, batches of similar length as run_squad makes them; `fixed`,
-run_squad with --length_buckets=none, all windows of --max_seq_length;
-`transformers`, BertForQuestionAnswering in PyTorch, batches in random order
-padded to their own longest window. The windows are made beforehand on all sides
-and are the same, as are the sizes (random weights), dropout, the loss, Adam
-with decoupled weight decay, the clipping and the batch size. Each side trains
-in a process of its own with all cores, in turns, --repetitions times --updates
-updates; a row tells windows a second, batches' making included, and the ratio
-to `fixed`.
+Sides: `buckets`, batches of similar length as in run_squad; `fixed`, run_squad
+with --length_buckets=none, all windows padded to --max_seq_length;
+`transformers`, BertForQuestionAnswering in PyTorch, random batches padded to
+their longest window. All sides have the same windows, made beforehand, the same
+sizes with random weights, dropout, loss, Adam with decoupled weight decay,
+clipping and batch size. Each side trains in its own process with all cores, in
+turns, --repetitions times --updates updates. A row has the windows per second,
+including the making of batches, and the ratio to `fixed`.
 """
 
 import itertools
 import json
-import os
 import statistics
 import time
 
 from absl import flags
 
 from benchmarks import training_sides
+from benchmarks.inputs import squad_path
 from benchmarks.machine import describe_machine
 from benchmarks.repetitions import measured_apart, rate_summary
 from bert_span.cli import model_flags, program
@@ -38,25 +37,24 @@ _SIDES = flags.DEFINE_list(
   "sides", ["fixed", "buckets", "transformers"], "Sides to measure."
 )
 _BATCH_SIZE = flags.DEFINE_integer(
-  "batch_size", 16, "Windows of a batch.", lower_bound=1
+  "batch_size", 16, "Windows per batch.", lower_bound=1
 )
 _BUCKET_WIDTH = flags.DEFINE_integer(
-  "bucket_width", 32, "Buckets' batches are padded to multiples of it."
+  "bucket_width", 32, "Batches of `buckets` are padded to multiples of this."
 )
 _UPDATES = flags.DEFINE_integer(
-  "updates", 12, "Updates of a repetition.", lower_bound=1
+  "updates", 12, "Updates per turn.", lower_bound=1
 )
 _REPETITIONS = flags.DEFINE_integer(
   "repetitions", 3, "Turns of each side.", lower_bound=1
 )
 _WARM_UP = flags.DEFINE_integer(
-  "warm_up", 3, "Updates before each turn that do not count.", lower_bound=1
+  "warm_up", 3, "Updates to warm up before each turn.", lower_bound=1
 )
 _CASE = flags.DEFINE_string(
-  "case", None, "One turn as shape,side,number, measured in this process."
+  "case", None, "One turn to measure: shape,side,number."
 )
 model_flags.window_flags()
-flags.adopt_module_key_flags(model_flags)
 
 
 def main(argv):
@@ -84,7 +82,7 @@ def run():
 
 
 def _rows(shape):
-  """Lines of the table for an encoder."""
+  """Yields the rows of an encoder."""
   turns = {side: [] for side in _SIDES.value}
   for number, side in itertools.product(
     range(_REPETITIONS.value), _SIDES.value
@@ -107,7 +105,7 @@ def _rows(shape):
 
 
 def _measure(shape, side, number):
-  """Seconds of the updates of a turn, and WordPieces of its windows."""
+  """Seconds of a turn's updates, and mean WordPieces of its windows."""
   batches = _batches(_windows(), side, number)
   name = "transformers" if side == "transformers" else "tensorflow"
   update = training_sides.SIDES[name](
@@ -131,7 +129,6 @@ def _measure(shape, side, number):
 
 def _windows():
   """`PackedWindows` of the file."""
-  import bert_span
   from bert_span.data.labelled_windows import label_windows
   from bert_span.data.window_labels import SPAN_LABELS
   from bert_span.presets import load_pretrained
@@ -139,21 +136,18 @@ def _windows():
   from bert_span.text.preprocessor import SpanPreprocessor
   from bert_span.text.vocabulary import load_vocabulary
 
-  sample = os.path.join(
-    os.path.dirname(bert_span.__file__), "sample/train.json"
-  )
   loaded = load_pretrained.load_pretrained(_PRESET.value)
   preprocessor = SpanPreprocessor(
     load_vocabulary(loaded.vocabulary_path),
     True,
     model_flags.window_options(),
   )
-  examples = read_squad(_DATA_FILE.value or sample).examples
+  examples = read_squad(squad_path(_DATA_FILE.value, "train.json")).examples
   return label_windows(examples, preprocessor, SPAN_LABELS).windows
 
 
 def _batches(windows, side, number):
-  """Endless iterator of the batches of a side, dicts of arrays."""
+  """Yields the batches of a side, without end, as dicts of arrays."""
   import numpy as np
 
   from bert_span.data.length_buckets import BucketedBatches

@@ -1,15 +1,15 @@
-r"""Where the time of a training step goes, by TensorFlow's profiler.
+r"""Time of a training step by type of op, with TensorFlow's profiler.
 
   python -m benchmarks.training_profile --shape=minilm --batch_size=16 \
     --length=192 [--precision=bfloat16] [--trace_dir=/tmp/trace]
 
-Trains a random model of the shape with the training loop of run_squad, some
-steps without the profiler, then --steps with it. Prints milliseconds a step on
-the clock and, for every type of op that takes more than a hundredth of the time
-in ops, its own milliseconds a step, without those of ops inside it. An op that
-is helped by other threads counts until they are done, and ops run side by side,
-so that the sum may exceed the clock's. --trace_dir keeps the trace for
-TensorBoard's Profile tab.
+Trains a random model of the shape with the training loop of run_squad, for
+--warm_up steps without and --steps with the profiler. Prints milliseconds per
+step on the clock and, for each type of op with more than 1 % of the time in
+ops, its own milliseconds per step, without those of ops inside it. The sum may
+exceed the clock's time: ops run side by side, and an op counts until the
+threads that help it are done. --trace_dir keeps the trace for TensorBoard's
+Profile tab.
 """
 
 import collections
@@ -26,28 +26,28 @@ _SHAPE = flags.DEFINE_string(
   "shape", "minilm", "Model to train: mini, small, minilm, base or large."
 )
 _BATCH_SIZE = flags.DEFINE_integer(
-  "batch_size", 16, "Windows in a batch.", lower_bound=1
+  "batch_size", 16, "Windows per batch.", lower_bound=1
 )
 _LENGTH = flags.DEFINE_integer(
   "length", 192, "WordPieces of a window.", lower_bound=8
 )
 _WARM_UP = flags.DEFINE_integer(
-  "warm_up", 3, "Steps before the profiler is started.", lower_bound=1
+  "warm_up", 3, "Steps without the profiler.", lower_bound=1
 )
 _STEPS = flags.DEFINE_integer(
-  "steps", 5, "Steps under the profiler.", lower_bound=1
+  "steps", 5, "Steps with the profiler.", lower_bound=1
 )
 _TRACE_DIR = flags.DEFINE_string(
-  "trace_dir", None, "Directory that keeps the trace; otherwise it is removed."
+  "trace_dir", None, "Directory for the trace; by default it is removed."
 )
 _LEAST_SHARE = 0.01
-# An event of an op, not of a method of the runtime (Class::Method).
+# Matches ops, not methods of the runtime (Class::Method).
 _OP = re.compile(r"[^:]+:(?P<type>\w+)")
 training_flags.execution_flags()
 
 
 def main(argv):
-  """Trains under the profiler and prints the table."""
+  """Trains with the profiler and prints the table."""
   from benchmarks import random_training
   from benchmarks.machine import describe_machine
 
@@ -76,10 +76,7 @@ def run():
 
 
 def _profiler(trace_dir):
-  """A `Callback` that profiles the steps after those of --warm_up.
-
-  Its attribute seconds is what they took on the clock.
-  """
+  """A `Callback` that profiles the steps; it has their seconds afterwards."""
   import tensorflow as tf
 
   from bert_span.training.run.callbacks import Callback
@@ -103,14 +100,7 @@ def _profiler(trace_dir):
 
 
 def read_trace(trace_dir):
-  """The newest trace in a directory.
-
-  Args:
-    trace_dir: what `tf.profiler.experimental.start` was given.
-
-  Returns:
-    `XSpace`.
-  """
+  """The newest trace in the profiler's directory, an `XSpace`."""
   import tensorflow as tf
   from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
@@ -120,14 +110,14 @@ def read_trace(trace_dir):
 
 
 def own_seconds(trace):
-  """Seconds in ops of each type, on all threads together.
+  """Seconds in ops of each type, summed over all threads.
 
   Args:
     trace: `XSpace`. Ops are events with the name "name:type".
 
   Returns:
-    Counter of float by type. What an op spends in ops inside it, such as those
-    of a function that it calls, counts for them.
+    Counter of seconds by type. The time of ops inside an op, such as those of a
+    function that it calls, counts only for them.
   """
   seconds = collections.Counter()
   for plane in trace.planes:
@@ -142,8 +132,8 @@ def own_seconds(trace):
 
 
 def _add_own_seconds(ops, seconds):
-  """Adds the ops of a thread, where those inside others begin after them."""
-  around = []  # End and type of the ops that the next may be inside of.
+  """Adds the ops of a thread; an op inside another begins after it."""
+  around = []  # End and type of the ops around the next one.
   for begin, duration, kind in sorted(ops, key=lambda op: (op[0], -op[1])):
     while around and around[-1][0] <= begin:
       around.pop()
@@ -154,26 +144,22 @@ def _add_own_seconds(ops, seconds):
 
 
 def print_table(seconds, clock_seconds):
-  """Prints the types of ops with the most time first.
-
-  Args:
-    seconds: Counter of `own_seconds`.
-    clock_seconds: what the steps took.
-  """
+  """Prints the `own_seconds` and the time of the steps on the clock."""
   total = sum(seconds.values())
 
-  def a_step(spent):
+  def per_step(spent):
     return f"{1e3 * spent / _STEPS.value:.0f}"
 
   print(
     f"{_SHAPE.value}, {_BATCH_SIZE.value} windows of {_LENGTH.value} "
-    f"WordPieces: {a_step(clock_seconds)} ms a step, {a_step(total)} ms in ops"
+    f"WordPieces: {per_step(clock_seconds)} ms per step, "
+    f"{per_step(total)} ms in ops"
   )
-  print("| op | ms a step | share |\n|---|---:|---:|")
+  print("| op | ms per step | share |\n|---|---:|---:|")
   for kind, spent in seconds.most_common():
     if spent < _LEAST_SHARE * total:
       break
-    print(f"| {kind} | {a_step(spent)} | {100 * spent / total:.0f} % |")
+    print(f"| {kind} | {per_step(spent)} | {100 * spent / total:.0f} % |")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Updates of a BERT span model in three runtimes, on one device.
 
-The same sizes with random weights, the same loss, dropout 0.1, Adam with
-decoupled weight decay after clipping by the global norm; whole updates. A side
-is a function of a `Side` that gives a function of a batch: it makes an update
-and returns the loss as a float, so the device has finished by then.
+All have the same sizes with random weights, loss, dropout 0.1, clipping by the
+global norm, and Adam with decoupled weight decay. Each function of SIDES maps a
+`Side` to a function that updates the model with a batch and returns the loss as
+a float, so that the device has finished.
 """
 
 import contextlib
@@ -18,23 +18,18 @@ _CLIP_NORM = 1.0
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-  """Sizes of an encoder; a feed-forward layer is 4 times as wide.
-
-  Attributes:
-    num_layers: transformer layers.
-    num_heads: attention heads in a layer.
-    hidden_dim: width of a token's vector.
-  """
+  """Sizes of an encoder; a feed-forward layer is 4 times as wide."""
 
   num_layers: int
   num_heads: int
   hidden_dim: int
 
   def flops(self, batch_size, seq_length):
-    """Floating-point operations of an update, matrix products alone.
+    """Floating-point operations of an update, only of its matrix products.
 
-    12 H^2 weights a layer, each multiplied and added once forwards and twice
-    backwards for every token; attention multiplies each pair of tokens by 2 H.
+    A layer has 12 H^2 weights. Each is multiplied and added once in the forward
+    and twice in the backward pass for every token. Attention multiplies each
+    pair of tokens by 2 H.
     """
     tokens = batch_size * seq_length
     width = self.hidden_dim
@@ -51,14 +46,13 @@ SHAPES = {
 
 @dataclasses.dataclass(frozen=True)
 class Side:
-  """What the process of a side is to train.
+  """What a side trains.
 
   Attributes:
     shape: `Shape`.
     precision: "float32" or "bfloat16", of the encoder's matrix products.
-    batch_size: windows of a batch.
-    is_compiled: whether TensorFlow's update is compiled by XLA, a length after
-      the other.
+    batch_size: windows per batch.
+    is_compiled: whether XLA compiles TensorFlow's update for each length.
   """
 
   shape: Shape
@@ -68,7 +62,7 @@ class Side:
 
 
 def tensorflow_update(side):
-  """The step that run_squad makes."""
+  """The training step of run_squad."""
   import tensorflow as tf
 
   from bert_span.heads.span import SPAN_HEAD
@@ -83,7 +77,7 @@ def tensorflow_update(side):
   step = TrainStep(
     model, SPAN_HEAD.loss_fn(SpanLoss()), optimizer, side.batch_size, _CLIP_NORM
   )
-  # With XLA one function a length, as --jit_compile=on; else one for all.
+  # With XLA one function per length, as --jit_compile=on; else one for all.
   step = tf.function(
     step,
     jit_compile=side.is_compiled or None,
@@ -98,7 +92,7 @@ def tensorflow_update(side):
 
 
 def jax_update(side):
-  """The same model and loss under Keras' JAX backend."""
+  """The same model and loss with Keras' JAX backend."""
   os.environ["KERAS_BACKEND"] = "jax"  # Keras is not loaded yet.
   import jax
   import keras
@@ -151,7 +145,7 @@ def jax_update(side):
 
 
 def transformers_update(side):
-  """BertForQuestionAnswering, its attention and AdamW fused, in autocast."""
+  """BertForQuestionAnswering with fused attention and AdamW, and autocast."""
   import torch
   import transformers
 
@@ -204,11 +198,7 @@ SIDES = {
 
 
 def device_name(name):
-  """Name of the device that a side computes on.
-
-  Args:
-    name: of the side.
-  """
+  """Name of the device of one of SIDES."""
   if name == "tensorflow":
     import tensorflow as tf
 

@@ -4,12 +4,11 @@ r"""Shows what a model gets right and wrong, as one HTML page.
     --nbest_file=nbest_predictions.json [--predictions_file=predictions.json] \
     [--model=DIR [--question_id=ID]] [--output_file=report.html]
 
-The page has scores overall and by question word, answer length, answerable or
-not and, with --model, number of windows; how often "no answer" is given and
-correct; how far probabilities can be trusted; the worst errors in their
-passages; with --question_id the probability of each token as start and end of
-the answer. The page loads nothing and can be sent as it is. Standard output
-names the file.
+Scores overall and by question word, answer length, answerability and, with
+--model, number of windows; precision and recall of "no answer"; calibration of
+the probabilities; the worst errors in their passages; with --question_id the
+probability of each token to start or end the answer. The page is one file that
+loads nothing. Needs the extra: pip install -e '.[report]'.
 """
 
 from absl import flags
@@ -36,8 +35,8 @@ _MODEL = flags.DEFINE_string(
 _QUESTION_ID = flags.DEFINE_string(
   "question_id",
   None,
-  "Question of --predict_file whose tokens are shown with their probabilities "
-  "as start and end; needs --model.",
+  "Id of a question whose tokens are shown with their start and end "
+  "probabilities; needs --model.",
 )
 _NUM_ERRORS = flags.DEFINE_integer(
   "num_errors",
@@ -57,7 +56,7 @@ def main(argv):
   program.require(_PREDICT_FILE, _NBEST_FILE, _OUTPUT_FILE)
   if not _MODEL.value:
     program.forbid([_QUESTION_ID, *_WINDOWS], "needs --model")
-  program.check_matplotlib()
+  program.check_report_extra("jinja2", "matplotlib")
   import_tensorflow()
   window_options = None
   if _MODEL.value:

@@ -1,18 +1,16 @@
-"""The program bert_span.conformance, run as users run it."""
-
-import functools
+"""The program bert_span.conformance."""
 
 import pytest
 from programs import run_program
 
-pytestmark = pytest.mark.large  # Every run loads TensorFlow.
-
-run_conformance = functools.partial(run_program, "bert_span.conformance")
+from bert_span.jobs.conformance_report import write_conformance_report
 
 
-def test_a_point_that_holds_gives_status_0(goldens, shared_data, tmp_path):
-  output = tmp_path / "certificate.txt"
-  result = run_conformance(
+@pytest.mark.large
+def test_a_check_that_passes_gives_status_0(goldens, shared_data, tmp_path):
+  output = tmp_path / "report.txt"
+  result = run_program(
+    "bert_span.conformance",
     f"--goldens={goldens}",
     f"--data={shared_data}",
     "--points=4",
@@ -20,20 +18,24 @@ def test_a_point_that_holds_gives_status_0(goldens, shared_data, tmp_path):
   )
   assert result.returncode == 0, result.stderr
   assert "Optimizer" in result.stdout
-  assert "FALLS" not in result.stdout
+  assert "FAILS" not in result.stdout
   assert "--learning_rate_after_step" in result.stdout
   assert output.read_text(encoding="utf-8") == result.stdout
 
 
-def test_a_folder_without_the_outputs_is_named(tmp_path):
-  result = run_conformance(f"--goldens={tmp_path}", "--points=6")
+def test_goldens_are_required():
+  result = run_program("bert_span.conformance")
   assert result.returncode == 1
-  assert "normalize_answer.json is not there. --goldens must" in result.stderr
+  assert "--goldens" in result.stderr
   assert "Traceback" not in result.stderr
 
 
-def test_an_unknown_point_and_a_missing_folder_are_refused(tmp_path):
-  result = run_conformance(f"--goldens={tmp_path}", "--points=9")
-  assert result.returncode == 1
-  assert "1, 2, 3, 4, 5, 6, 7, 8. Received: '9'" in result.stderr
-  assert "--goldens is required" in run_conformance().stderr
+def test_a_folder_without_the_outputs_is_named(tmp_path):
+  message = r"normalize_answer.json.*--goldens"
+  with pytest.raises(FileNotFoundError, match=message):
+    write_conformance_report(str(tmp_path), numbers=["6"])
+
+
+def test_an_unknown_check_is_refused(tmp_path):
+  with pytest.raises(ValueError, match=r"--points.* 8\. Received: '9'"):
+    write_conformance_report(str(tmp_path), numbers=["9"])

@@ -10,7 +10,7 @@ from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.files.logits_file import LogitsWriter
-from bert_span.certificate.golden_logits import window_logits
+from bert_span.certificate.decoding_runs import window_logits
 from bert_span.certificate.original_texts import is_text_of
 from bert_span.data.window_batches import window_batches
 from bert_span.heads.bio import BIO_HEAD
@@ -38,11 +38,7 @@ def _save_golden_logits(path, examples, preprocessor):
     ):
       ids.append(batch[i].qas_id)
       indexes.append(index)
-      rows.append(
-        window_logits(
-          "peaky", ids[-1], int(index), len(mask), int(first), int(mask.sum())
-        )
-      )
+      rows.append(window_logits("peaky", ids[-1], int(index), int(first), mask))
   start, end = np.array(rows, np.float32).swapaxes(0, 1)
   order = np.random.default_rng(0).permutation(len(ids))  # It must not matter.
   np.savez(

@@ -1,1 +1,1 @@
-"""Comparison with saved outputs of the original run_squad, point by point."""
+"""Comparison with saved outputs of the original run_squad."""

@@ -1,59 +1,51 @@
-"""Our predictions for the logits that the original's were recorded with."""
+"""Our predictions from the logits that the original's were recorded with.
+
+These logits are a function of the window's name, so they are not stored. The
+outputs hold hashes of them.
+"""
 
 import dataclasses
-import hashlib
+import zlib
 
 import numpy as np
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
-from bert_span.certificate.golden_logits import window_logits
+from bert_span.certificate.golden_files import Configuration
 from bert_span.data.window_batches import window_batches
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.text.preprocessor import SpanPreprocessor
 
 KINDS = ("random", "ties", "peaky")
-_PREDICTIONS = "predictions"
-_SHORT = (
-  "predictions_nbest5_maxlen8",
-  {"n_best_size": 5, "max_answer_length": 8},
-)
+_SHORT = ("nbest5_maxlen8", {"n_best_size": 5, "max_answer_length": 8})
 _THRESHOLDS = tuple(
-  (f"predictions_thr{threshold}", {"null_score_diff_threshold": threshold})
+  (f"thr{threshold}", {"null_score_diff_threshold": threshold})
   for threshold in (-3.0, 2.5)
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class DecodingRun:
-  """Some logits and options.
+  """Logits of one of the `KINDS`, decoded with some options.
 
-  Attributes:
-    configuration: `Configuration`.
-    kind: of `KINDS`.
-    suffix: in the name of the original's predictions.
-    options: dict of the DecoderOptions that are not the defaults.
+  N-best lists and null odds were saved only for the default options, whose
+  variant is "".
   """
 
-  configuration: object
+  configuration: Configuration
   kind: str
-  suffix: str = _PREDICTIONS
-  options: dict = dataclasses.field(default_factory=dict)
+  variant: str = ""  # In the names of its files.
+  options: dict = dataclasses.field(default_factory=dict)  # of DecoderOptions
 
   @property
   def prefix(self):
-    """What the names of its files begin with."""
+    """The beginning of its files' names."""
     return f"pred_{self.configuration.name}_{self.kind}"
 
   @property
-  def is_default(self):
-    """Whether n-best lists and null odds were saved for these options."""
-    return self.suffix == _PREDICTIONS
-
-  @property
-  def n_best_size(self):
-    """Entries of an n-best list."""
-    return self.decoder_options.n_best_size
+  def title(self):
+    """Its name in the report."""
+    parts = (self.configuration.name, self.kind, self.variant)
+    return ", ".join(filter(None, parts))
 
   @property
   def decoder_options(self):
@@ -62,16 +54,20 @@ class DecodingRun:
       version_2_with_negative=self.configuration.version_2, **self.options
     )
 
+  def golden_answers(self, goldens):
+    """Dict from question id to the original's answer."""
+    variant = f"_{self.variant}" if self.variant else ""
+    return goldens.read(f"{self.prefix}_predictions{variant}.json.gz")
+
+  def crashed_questions(self, goldens):
+    """Dict from the ids on which the original crashes to its exceptions."""
+    variant = f"_{self.variant}" if self.variant else ""
+    name = f"{self.prefix}{variant}_crashed.json"
+    return goldens.read(name) if goldens.has(name) else {}
+
 
 def decoding_runs(configuration):
-  """All runs of a configuration that the original's outputs hold.
-
-  Args:
-    configuration: `Configuration`.
-
-  Returns:
-    List of `DecodingRun`.
-  """
+  """All runs of a configuration that the outputs hold, as `DecodingRun`s."""
   variants = [_SHORT, *(_THRESHOLDS if configuration.version_2 else ())]
   return [
     *(DecodingRun(configuration, kind) for kind in KINDS),
@@ -79,93 +75,39 @@ def decoding_runs(configuration):
   ]
 
 
-def crashed_questions(goldens, run):
-  """Dict from the ids on which the original ends to its exceptions.
-
-  Args:
-    goldens: `GoldenFiles`.
-    run: `DecodingRun`.
-  """
-  short = (
-    "" if run.is_default else f"_{run.suffix.removeprefix('predictions_')}"
-  )
-  name = f"{run.prefix}{short}_crashed.json"
-  return goldens.read(name) if goldens.has(name) else {}
-
-
 class RecordedWindows:
-  """The windows of a configuration, kept for several runs.
-
-  Args:
-    goldens: `GoldenFiles`.
-    configuration: `Configuration`.
-
-  Attributes:
-    contexts: dict of passages by question id.
-  """
+  """The windows of a configuration, with their recorded logits."""
 
   def __init__(self, goldens, configuration):
-    self._configuration = configuration
-    examples = configuration.examples(goldens)
+    examples = goldens.examples(configuration)
     self.contexts = {e.qas_id: e.context for e in examples}
-    preprocessor = SpanPreprocessor(
-      goldens.vocabulary, options=configuration.options, pad_to_max=True
-    )
+    preprocessor = goldens.preprocessor(configuration, pad_to_max=True)
     self._batches = list(window_batches(examples, preprocessor))
 
   def logits(self, kind):
-    """Yields the `WindowLogits` of each batch.
-
-    Args:
-      kind: of `KINDS`.
-    """
-    length = self._configuration.options.max_seq_length
+    """Yields the `WindowLogits` of each batch; `kind` is one of `KINDS`."""
     for examples, windows in self._batches:
       pairs = [
         window_logits(
-          kind, examples[example].qas_id, int(index), length, int(first), int(n)
+          kind, examples[example].qas_id, int(index), int(first), mask
         )
-        for example, index, first, n in zip(
+        for example, index, first, mask in zip(
           windows["example_index"],
           windows["doc_span_index"],
           windows["first_context_position"],
-          windows["input_mask"].sum(axis=1),
+          windows["input_mask"],
           strict=True,
         )
       ]
+      length = windows["input_mask"].shape[1]
       pairs = np.array(pairs, np.float32).reshape(-1, 2, length)
       starts, ends = pairs[:, 0], pairs[:, 1]  # [windows, seq_length]
       yield WindowLogits(
         examples, windows, {"start_logits": starts, "end_logits": ends}
       )
 
-  def logits_hashes(self, kind):
-    """SHA-1 of the start and of the end logits, by window.
-
-    Args:
-      kind: of `KINDS`.
-
-    Returns:
-      Dict from (qas_id, doc_span_index) to two strings.
-    """
-    return {
-      (logits.examples[example].qas_id, int(index)): (_sha1(start), _sha1(end))
-      for logits in self.logits(kind)
-      for example, index, start, end in zip(
-        logits.windows["example_index"],
-        logits.windows["doc_span_index"],
-        logits.logits["start_logits"],
-        logits.logits["end_logits"],
-        strict=True,
-      )
-    }
-
   def predictions(self, run):
-    """Our predictions, by question id.
-
-    Args:
-      run: `DecodingRun` of this configuration.
-    """
+    """Dict from question id to our `Prediction` in a `DecodingRun`."""
     decode = WindowDecoder(SPAN_HEAD, run.decoder_options)
     return {
       prediction.qas_id: prediction
@@ -174,5 +116,38 @@ class RecordedWindows:
     }
 
 
-def _sha1(values):
-  return hashlib.sha1(values.astype("<f4").tobytes()).hexdigest()
+def window_logits(kind, qas_id, doc_span_index, first_context, input_mask):
+  """The recorded start and end logits of a window, float32 [seq_length] each.
+
+  `first_context` is the position of the first context token.
+  """
+  key = f"{qas_id}/{doc_span_index}"
+  length = len(input_mask)
+  if kind == "peaky":
+    return _peaky(
+      _generator(f"{key}/peaky"), length, first_context, int(np.sum(input_mask))
+    )
+  rng = _generator(key)
+  start = rng.standard_normal(length).astype(np.float32) * 4
+  end = rng.standard_normal(length).astype(np.float32) * 4
+  return (np.round(start), np.round(end)) if kind == "ties" else (start, end)
+
+
+def _generator(key):
+  return np.random.RandomState(zlib.crc32(key.encode("utf-8")) & 0xFFFFFFFF)
+
+
+def _peaky(rng, length, first_context, num_tokens):
+  low = np.float32(5)
+  start = rng.standard_normal(length).astype(np.float32) - low
+  end = rng.standard_normal(length).astype(np.float32) - low
+  for _ in range(6):
+    at = first_context + int(rng.randint(0, num_tokens - 1 - first_context))
+    span_length = int(rng.randint(0, 12))
+    height = np.float32(rng.uniform(4, 12))
+    start[at] += height
+    end[min(at + span_length, num_tokens - 2)] += height
+  null = np.float32(rng.uniform(4, 14))
+  start[0] += null
+  end[0] += null
+  return start, end

@@ -1,11 +1,11 @@
-"""Point 3: model function, loss, and twenty steps of training."""
+"""Check 3: model function, loss, and twenty steps of training."""
 
 import dataclasses
 
 import numpy as np
 import tensorflow as tf
 
-from bert_span.certificate.check import Tally
+from bert_span.certificate.comparison import Comparison
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import read_bert_config
@@ -23,35 +23,39 @@ _WINDOWS_PER_BATCH = 16
 _LOGITS_LIMIT = 1e-4
 _LOSS_LIMIT = 1e-5
 _TRACE_LIMIT = 1e-4
-# Not demanded; shows that twenty steps lead to the same place.
+# Not required, but shows that twenty steps lead to the same weights.
 _FINAL_WEIGHTS_LIMIT = 2e-4
 _NUM_LAYERS = 2
 
 
-def check_model(goldens):
-  """Compares outputs, losses and training of the tiny checkpoint.
-
-  Args:
-    goldens: `GoldenFiles`.
-
-  Returns:
-    List of `Check`.
-  """
+def compare_model(goldens):
+  """Compares outputs, losses and training of the tiny checkpoint."""
   return [
-    *_check_forward(goldens),
-    *_check_loss(goldens),
-    *_check_trace(goldens, learning_rate_after_step=False),
-    *_check_trace(goldens, learning_rate_after_step=True),
+    *_compare_forward(goldens),
+    compare_loss(goldens),
+    *_compare_training(goldens, learning_rate_after_step=False),
+    *_compare_training(goldens, learning_rate_after_step=True),
   ]
 
 
-def load_tiny_model(goldens, dropout=True):
-  """The original's tiny checkpoint as a `SpanModel`.
+def compare_loss(goldens):
+  """Compares the loss of our logits, and of the original's logits."""
+  golden = goldens.arrays("model_loss_b64.npz")
+  logits = _tiny_model(goldens).predict(
+    _inputs(golden), batch_size=_WINDOWS_PER_BATCH, verbose=0
+  )
+  comparison = Comparison("Loss of 64 windows", _LOSS_LIMIT)
+  for name, values in (("our logits", logits), ("its logits", golden)):
+    loss = sum(
+      SpanLoss()(golden[f"{end}_positions"], values[f"{end}_logits"])
+      for end in ("start", "end")
+    )
+    comparison.add_numbers(float(loss), golden["total_loss"], name)
+  return comparison
 
-  Args:
-    goldens: `GoldenFiles`.
-    dropout: whether it keeps its dropout rates; else they are 0.
-  """
+
+def _tiny_model(goldens, dropout=True):
+  """The original's tiny checkpoint as a `SpanModel`."""
   config = read_bert_config(goldens.path("tiny_ckpt/bert_config.json"))
   if not dropout:
     config = dataclasses.replace(config, dropout=0.0, attention_dropout=0.0)
@@ -63,85 +67,77 @@ def load_tiny_model(goldens, dropout=True):
   return model
 
 
-def _check_forward(goldens):
+def _inputs(arrays):
+  return {
+    "token_ids": arrays["input_ids"].astype(np.int32),
+    "segment_ids": arrays["segment_ids"].astype(np.int32),
+    "padding_mask": arrays["input_mask"].astype(np.int32),
+  }
+
+
+def _compare_forward(goldens):
+  """Compares both encoders: Keras' trains, the inference encoder answers."""
   golden = goldens.arrays("model_forward_a64.npz")
-  model = load_tiny_model(goldens)
+  model = _tiny_model(goldens)
   inputs = _inputs(golden)
   encoded = model.backbone.predict(
     inputs, batch_size=_WINDOWS_PER_BATCH, verbose=0
   )
   logits = model.predict(inputs, batch_size=_WINDOWS_PER_BATCH, verbose=0)
-  yield from _compare_outputs(
-    golden,
-    "Model",
-    {
-      "sequence_output_every16": encoded["sequence_output"][:, ::16],
-      "pooled_output": encoded["pooled_output"],
-      **logits,
-    },
-  )
-  # What trains is Keras' encoder, what answers is another one.
   answering = tf.function(InferenceModel(model), autograph=False)
-  yield from _compare_outputs(golden, "Answering", answering(inputs))
-
-
-def _compare_outputs(golden, title, outputs):
-  for name, values in outputs.items():
-    tally = Tally(f"{title}: {name}", _LOGITS_LIMIT)
-    for i, original in enumerate(golden[name]):
-      tally.add_numbers(np.asarray(values[i]), original, f"window {i}")
-    yield tally.check()
-
-
-def _check_loss(goldens):
-  golden = goldens.arrays("model_loss_b64.npz")
-  logits = load_tiny_model(goldens).predict(
-    _inputs(golden), batch_size=_WINDOWS_PER_BATCH, verbose=0
-  )
-  positions = golden["start_positions"], golden["end_positions"]
-  tally = Tally("Loss of 64 windows", _LOSS_LIMIT)
-  for name, starts, ends in (
-    ("from our logits", logits["start_logits"], logits["end_logits"]),
-    ("from its logits", golden["start_logits"], golden["end_logits"]),
+  for title, outputs in (
+    (
+      "Model",
+      {
+        "sequence_output_every16": encoded["sequence_output"][:, ::16],
+        "pooled_output": encoded["pooled_output"],
+        **logits,
+      },
+    ),
+    ("Answering", answering(inputs)),
   ):
-    loss = SpanLoss()(positions[0], starts) + SpanLoss()(positions[1], ends)
-    tally.add_numbers(float(loss), golden["total_loss"], name)
-  yield tally.check()
+    for name, values in outputs.items():
+      comparison = Comparison(f"{title}: {name}", _LOGITS_LIMIT)
+      for i, original in enumerate(golden[name]):
+        comparison.add_numbers(np.asarray(values[i]), original, f"window {i}")
+      yield comparison
 
 
-def _check_trace(goldens, learning_rate_after_step):
-  """Trains as the original did, its norm of unsummed rows included."""
+def _compare_training(goldens, learning_rate_after_step):
+  """Trains as the original does, also clipping by its norm."""
   steps = goldens.read("model_train_trace.json")["steps"]
   golden = goldens.arrays("model_train_trace.npz")
-  model = load_tiny_model(goldens, dropout=False)
-  losses, norms = _train(
-    goldens, golden, model, len(steps), learning_rate_after_step
-  )
-  if not learning_rate_after_step:
-    tally = Tally("Training: loss of each of 20 steps", _TRACE_LIMIT)
-    for i, step in enumerate(steps):
-      tally.add_numbers(losses[i], step["loss"], f"step {i}")
+  model = _tiny_model(goldens, dropout=False)
+  metrics = _train(goldens, golden, model, len(steps), learning_rate_after_step)
+  title, prefix = "Training: weights after 20 steps", "final:bert/"
+  if learning_rate_after_step:
+    title += ", --learning_rate_after_step"
+    prefix = "final_unsequenced:bert/"
+  else:
+    comparison = Comparison("Training: loss of each of 20 steps", _TRACE_LIMIT)
+    for i, (ours, step) in enumerate(zip(metrics, steps, strict=True)):
+      comparison.add_numbers(float(ours["loss"]), step["loss"], f"step {i}")
     largest = max(
-      abs(ours / step["global_norm"] - 1)
-      for ours, step in zip(norms, steps, strict=True)
+      abs(float(ours["global_norm"]) / step["global_norm"] - 1)
+      for ours, step in zip(metrics, steps, strict=True)
     )
-    tally.note(
-      "Training: with --clip_by_unsummed_embeddings; the global norms agree to "
-      f"a share of {largest:.1g}."
+    comparison.notes.append(
+      "Training: with --clip_by_unsummed_embeddings, the global norms differ "
+      f"by a factor of 1 +/- {largest:.1g} at most."
     )
-    yield tally.check()
-  ending = "_unsequenced" if learning_rate_after_step else ""
-  flag = ", --learning_rate_after_step" if learning_rate_after_step else ""
-  yield _check_weights(
-    model,
-    golden,
-    f"final{ending}:bert/",
-    f"Training: weights after 20 steps{flag}",
-  )
+    yield comparison
+  comparison = Comparison(title, _FINAL_WEIGHTS_LIMIT)
+  weights = {weight.path: weight for weight in model.backbone.weights}
+  for path, original in original_names(_NUM_LAYERS).items():
+    saved = golden.get(prefix + original)
+    if saved is not None:  # Only some were saved whole.
+      ours = weights[path].numpy().reshape(saved.shape)
+      comparison.add_numbers(ours, saved, original)
+  yield comparison
 
 
 def _train(goldens, golden, model, num_steps, learning_rate_after_step):
-  """Makes the steps; gives their losses and global norms."""
+  """Runs the steps; returns the metrics of each."""
   windows = goldens.arrays("model_loss_b64.npz")
   optimizer = BertAdamW(
     WarmupLinearDecay(
@@ -160,36 +156,13 @@ def _train(goldens, golden, model, num_steps, learning_rate_after_step):
       unsummed_embeddings=(model.backbone.token_embedding.embeddings.path,),
     )
   )
-  readings = []
+  metrics = []
   for rows in batches:
-    batch = {
-      name: windows[name][rows].astype(np.int32)
-      for name in ("input_ids", "segment_ids", "input_mask")
-    }
+    inputs = ("input_ids", "segment_ids", "input_mask")
+    batch = {name: windows[name][rows] for name in inputs}
     for name in ("start_positions", "end_positions"):
-      batch[name] = golden[name][rows].astype(np.int32)
-    readings.append(step({k: tf.constant(v) for k, v in batch.items()}))
-  return (
-    [float(reading["loss"]) for reading in readings],
-    [float(reading["global_norm"]) for reading in readings],
-  )
-
-
-def _check_weights(model, golden, prefix, name):
-  """Compares all weights that were saved whole."""
-  tally = Tally(name, _FINAL_WEIGHTS_LIMIT)
-  weights = {weight.path: weight for weight in model.backbone.weights}
-  for path, original in original_names(_NUM_LAYERS).items():
-    key = prefix + original
-    if key in golden:
-      ours = weights[path].numpy().reshape(golden[key].shape)
-      tally.add_numbers(ours, golden[key], original)
-  return tally.check()
-
-
-def _inputs(arrays):
-  return {
-    "token_ids": arrays["input_ids"].astype(np.int32),
-    "segment_ids": arrays["segment_ids"].astype(np.int32),
-    "padding_mask": arrays["input_mask"].astype(np.int32),
-  }
+      batch[name] = golden[name][rows]
+    metrics.append(
+      step({k: tf.constant(v.astype(np.int32)) for k, v in batch.items()})
+    )
+  return metrics

@@ -1,4 +1,4 @@
-"""Point 4: learning rates and updates."""
+"""Check 4: learning rates and updates."""
 
 import contextlib
 
@@ -6,41 +6,35 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from bert_span.certificate.check import Tally
+from bert_span.certificate.comparison import Comparison
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.optimizer import BertAdamW, is_decayed
 
 _LIMIT = 1e-5
 
 
-def check_optimizer(goldens):
-  """Compares learning-rate tables and forty steps of two sets of variables.
-
-  Args:
-    goldens: `GoldenFiles`.
-
-  Returns:
-    List of `Check`.
-  """
+def compare_optimizer(goldens):
+  """Compares learning rates, and forty steps of two sets of variables."""
   return [
-    _check_rates(goldens),
-    *(_check_steps(goldens, name) for name in ("dense", "with_embedding")),
+    _compare_rates(goldens),
+    _compare_steps(goldens, "dense"),
+    _compare_steps(goldens, "with_embedding"),
   ]
 
 
-def _check_rates(goldens):
+def _compare_rates(goldens):
   tables = goldens.read("learning_rate_tables.json")["tables"]
-  tally = Tally(f"Learning rates: {len(tables)} tables", limit=0.0)
+  comparison = Comparison(f"Learning rates: {len(tables)} tables", limit=0.0)
   for key, expected in tables.items():
     peak, steps, warmup = key.split("/")
     rate = tf.function(WarmupLinearDecay(float(peak), int(steps), int(warmup)))
     for step, original in enumerate(np.asarray(expected, np.float32)):
       ours = rate(tf.constant(step))
-      tally.add_numbers(ours, original, f"{key} at step {step}")
-  return tally.check()
+      comparison.add_numbers(ours, original, f"{key} at step {step}")
+  return comparison
 
 
-def _check_steps(goldens, name):
+def _compare_steps(goldens, name):
   """Updates with the original's clipped gradients, step by step."""
   info = goldens.read("optimizer_info.json")[name]
   golden = goldens.arrays(f"optimizer_{name}.npz")
@@ -50,24 +44,24 @@ def _check_steps(goldens, name):
   optimizer = BertAdamW(schedule)
   optimizer.build(list(variables.values()))
   with_gradient = [p for p in paths if f"clipped_grad:{p}" in golden]
-  tally = Tally(
+  comparison = Comparison(
     f"Updates, {name}: {len(paths)} variables, {info['steps']} steps", _LIMIT
   )
   for path, decays in info["weight_decay_applied"].items():
     if is_decayed(path) != decays:
-      tally.add(False, f"{path}: decayed or not")
+      comparison.add(False, f"{path}: weight decay")
   for step in range(info["steps"]):
     optimizer.apply(
       [tf.constant(golden[f"clipped_grad:{p}"][step]) for p in with_gradient],
       [variables[p] for p in with_gradient],
     )
     for path in paths:
-      tally.add_numbers(
+      comparison.add_numbers(
         variables[path].numpy(),
         golden[f"value:{path}"][step],
         f"{path} after step {step}",
       )
-  return tally.check()
+  return comparison
 
 
 def _variable(path, value):

@@ -1,38 +1,30 @@
-"""Point 6: the official metrics."""
+"""Check 6: the official metrics."""
 
 from bert_span.answers.scoring import squad1, squad2
 from bert_span.answers.scoring.answer_match import exact_match, normalize_answer
-from bert_span.certificate.check import Tally
+from bert_span.certificate.comparison import Comparison
 
 _LIMIT = 1e-9
-_VERSION_2 = "v2.0 evaluator"
 
 
-def check_scores(goldens):
-  """Compares all figures of both official evaluators.
-
-  Args:
-    goldens: `GoldenFiles`.
-
-  Returns:
-    List of `Check`.
-  """
+def compare_scores(goldens):
+  """Compares all metrics of both official evaluators."""
   return [
-    _check_normalization(goldens),
-    _check_pairs(goldens),
-    _check_files(goldens),
+    _compare_normalization(goldens),
+    _compare_pairs(goldens),
+    _compare_evaluations(goldens),
   ]
 
 
-def _check_normalization(goldens):
-  tally = Tally("Normalized answers")
+def _compare_normalization(goldens):
+  comparison = Comparison("Normalized answers")
   for text, normalized in goldens.read("normalize_answer.json"):
-    tally.add(normalize_answer(text) == normalized, f"{text[:60]!r}")
-  return tally.check()
+    comparison.add(normalize_answer(text) == normalized, f"{text[:60]!r}")
+  return comparison
 
 
-def _check_pairs(goldens):
-  tally = Tally("Exact match and F1 of pairs", _LIMIT)
+def _compare_pairs(goldens):
+  comparison = Comparison("Exact match and F1 of pairs", _LIMIT)
   for prediction, gold, *originals in goldens.read("answer_pair_scores.json"):
     exact = exact_match(prediction, gold)
     ours = [
@@ -41,44 +33,37 @@ def _check_pairs(goldens):
       exact,
       squad2.answer_f1(prediction, gold),
     ]
-    tally.add_numbers(ours, originals, f"{prediction!r}, {gold!r}")
-  return tally.check()
+    comparison.add_numbers(ours, originals, f"{prediction!r}, {gold!r}")
+  return comparison
 
 
-def _check_files(goldens):
-  results = goldens.read("eval_results.json")
-  tally = Tally(f"Scores of {len(results)} evaluations", _LIMIT)
-  examples = {
-    version_2: goldens.squad_file(name).examples
-    for version_2, name in (
-      (False, "squad1_dev_half.json"),
-      (True, "squad2_part.json"),
-    )
-  }
-  for key, expected in results.items():
-    scores = _evaluate(goldens, key, examples)
+def _compare_evaluations(goldens):
+  evaluations = goldens.read("eval_results.json")
+  comparison = Comparison(f"Scores of {len(evaluations)} evaluations", _LIMIT)
+  examples1 = goldens.squad_file("squad1_dev_half.json").examples
+  examples2 = goldens.squad_file("squad2_part.json").examples
+  for key, expected in evaluations.items():
+    # "predictions.json.gz | v2.0 evaluator[, na-prob NAME][, threshold T]"
+    file, evaluation = key.split(" | ")
+    evaluator, *options = evaluation.split(", ")
+    predictions = goldens.read(file)
+    if evaluator == "v2.0 evaluator":
+      options = dict(option.split() for option in options)
+      scores = _evaluate_squad2(goldens, examples2, predictions, options)
+    else:
+      scores = squad1.evaluate_squad1(examples1, predictions)
     if list(scores) != list(expected):
-      tally.add(False, f"{key}: other figures or another order")
+      comparison.add(False, f"{key}: other metrics, or in another order")
       continue
     for name, original in expected.items():
-      tally.add_numbers(scores[name], original, f"{key}: {name}")
-  return tally.check()
+      comparison.add_numbers(scores[name], original, f"{key}: {name}")
+  return comparison
 
 
-def _evaluate(goldens, key, examples):
-  """Runs what a key of eval_results.json says.
-
-  "predictions.json.gz | v2.0 evaluator[, na-prob NAME][, threshold T]"
-  """
-  predictions_name, evaluation = key.split(" | ")
-  evaluator, *options = evaluation.split(", ")
-  predictions = goldens.read(predictions_name)
-  if evaluator != _VERSION_2:
-    return squad1.evaluate_squad1(examples[False], predictions)
-  options = dict(option.split() for option in options)
+def _evaluate_squad2(goldens, examples, predictions, options):
   arguments = {}
   if "na-prob" in options:
     arguments["na_probs"] = goldens.read(f"{options['na-prob']}.json.gz")
   if "threshold" in options:
     arguments["na_prob_thresh"] = float(options["threshold"])
-  return squad2.evaluate_squad2(examples[True], predictions, **arguments)
+  return squad2.evaluate_squad2(examples, predictions, **arguments)

@@ -107,14 +107,16 @@ def forbid(holders, reason):
     check(not holder.present, f"--{holder.name} {reason}. Leave the flag out.")
 
 
-def check_matplotlib(otherwise=""):
-  """Checks that matplotlib is installed.
+def check_report_extra(*packages, otherwise=""):
+  """Checks that packages of the extra "report" are installed.
 
   Args:
-    otherwise: the end of the message, another remedy.
+    *packages: names to import.
+    otherwise: another remedy, the end of the message.
   """
+  missing = [name for name in packages if not importlib.util.find_spec(name)]
   check(
-    importlib.util.find_spec("matplotlib"),
-    "the plots need matplotlib, which is not installed. Install it: pip "
-    f"install matplotlib, or bert_span with its extra [report]{otherwise}.",
+    not missing,
+    f"{' and '.join(missing)} not installed. Install with pip install "
+    f"{' '.join(missing)}, or bert_span with its extra [report]{otherwise}.",
   )

@@ -1,4 +1,4 @@
-"""What report does: shows what a model gets right and wrong, as HTML."""
+"""What report does: writes an HTML page on a model's answers and errors."""
 
 import numpy as np
 
@@ -7,14 +7,11 @@ from bert_span.answers.files.prediction_reader import (
   read_predictions,
 )
 from bert_span.answers.scoring.official_scores import official_scores
+from bert_span.data.window_batches import window_batches
 from bert_span.extractor import SpanExtractor
-from bert_span.reporting import calibration_plots
-from bert_span.reporting.calibration_section import confidence_of
 from bert_span.reporting.question_results import first_texts, question_results
 from bert_span.reporting.report_page import Report, report_page
 from bert_span.reporting.token_probabilities import window_probabilities
-from bert_span.squad.lint.token_lengths import measure_tokens
-from bert_span.squad.lint.window_costs import place_windows
 from bert_span.squad.reader import read_squad
 from bert_span.storage.atomic_file import write_text_atomically
 
@@ -37,10 +34,10 @@ def write_report(
     output_file: HTML file to write.
     predictions_file: predicted text by question id; None takes the first
       answer of each n-best list.
-    model: model directory, or name of one, that made the predictions; None
+    model: model directory, or name of a model, that made the predictions; None
       leaves out the windows.
     window_options: `WindowOptions`; None for the model's.
-    question_id: question whose tokens are shown, by `model`; or None.
+    question_id: question whose tokens `model` shows, or None.
     num_errors: errors to show at most.
 
   Raises:
@@ -64,72 +61,49 @@ def write_report(
   try:
     scores = official_scores(squad_file, predictions)
     results = question_results(squad_file, n_best, predictions)
-    chosen = _chosen(results, question_id)
   except ValueError as error:
     raise ValueError(f"{', '.join(sources.values())}: {error}") from error
-  readings = {}
+  chosen = next(
+    (result for result in results if result.example.qas_id == question_id), None
+  )
+  if question_id is not None and chosen is None:
+    raise ValueError(
+      f"--question_id={question_id} is none of the {len(results):,} questions "
+      f"of {predict_file}. Give the id of one of them."
+    )
+  num_windows, windows = None, ()
   if model:
     extractor = SpanExtractor.from_preset(model, window_options)
-    readings = _readings_of_model(extractor, squad_file.examples, chosen)
-  confidence = confidence_of(results)
+    if chosen and not extractor.head.scores_ends:
+      raise ValueError(
+        f"--question_id: the model has a {extractor.head.name} head, which has "
+        "no start and end probabilities. Omit the flag."
+      )
+    num_windows = _num_windows(squad_file.examples, extractor.preprocessor)
+    if chosen:
+      (logits,) = extractor.window_logits([chosen.example])
+      windows = window_probabilities(logits)
   report = Report(
     sources=sources,
     version_2=squad_file.version_2,
     results=results,
     scores=scores,
-    num_errors=num_errors,
-    confidence=confidence,
-    plots=_plots(confidence) if confidence else (b"", b""),
-    chosen=chosen,
     notes=squad_file.report.lines(),
-    **readings,
+    num_windows=num_windows,
+    chosen=chosen,
+    windows=windows,
   )
-  text, num_shown = report_page(report)
+  text, num_shown = report_page(report, num_errors)
   write_text_atomically(output_file, text)
   size = len(text.encode("utf-8")) / 1e6
   print(f"{output_file}: {num_shown} errors shown, {size:.2f} MB")
 
 
-def _chosen(results, question_id):
-  """The result of a question, or None."""
-  if question_id is None:
-    return None
-  for result in results:
-    if result.example.qas_id == question_id:
-      return result
-  raise ValueError(
-    f"--question_id={question_id} is none of the {len(results):,} "
-    "questions. Give the id of one of them."
-  )
-
-
-def _plots(confidence):
-  return (
-    calibration_plots.reliability_png({"model": confidence.bins}),
-    calibration_plots.risk_coverage_png({"model": confidence.curve}),
-  )
-
-
-def _readings_of_model(extractor, examples, chosen):
-  """num_windows and windows of the `Report`."""
-  if chosen is not None and not extractor.head.scores_ends:
-    raise ValueError(
-      f"--question_id: the model has a {extractor.head.name} head, which has "
-      "no start and end probabilities. Leave the flag out."
-    )
-  readings = {"num_windows": _num_windows(examples, extractor)}
-  if chosen is not None:
-    (logits,) = extractor.window_logits([chosen.example])
-    readings["windows"] = window_probabilities(logits)
-  return readings
-
-
-def _num_windows(examples, extractor):
-  """How many windows the model reads of each question's passage."""
-  lengths = measure_tokens(
-    examples, extractor.preprocessor.tokenizer, lambda *tokens: None
-  )
-  places = place_windows(
-    lengths.question, lengths.context, extractor.window_options
-  )
-  return np.bincount(places.example_index, minlength=len(examples))
+def _num_windows(examples, preprocessor):
+  """List of the number of windows of each example."""
+  counts = []
+  for batch, windows in window_batches(examples, preprocessor):
+    counts += np.bincount(
+      windows["example_index"], minlength=len(batch)
+    ).tolist()
+  return counts

@@ -1,7 +1,6 @@
 """Reliability diagram and risk-coverage curve as PNG.
 
-Importing this needs matplotlib, which the extra "report" brings. Only programs
-that plot import it.
+Importing this needs matplotlib, which is in the extra "report".
 """
 
 import io
@@ -14,19 +13,13 @@ _BARS, _GAP, _TRUTH = "#4c78a8", "#e45756", "#555555"
 
 
 def reliability_png(bins_of):
-  """Draws how often answers of each confidence are right.
-
-  Each panel has a bar a bin, as high as its accuracy and as wide as its range;
-  what is missing to its mean confidence, or is too much, stands as an outlined
-  gap. On the diagonal confidence and accuracy are equal. Below it, the share
-  of the predictions that each bin holds.
+  """Draws the accuracy of each bin, its gap to the mean confidence, and size.
 
   Args:
-    bins_of: dict of a panel's title to its `ReliabilityBins`, from left to
-      right.
+    bins_of: dict from the title of a panel to its `ReliabilityBins`.
 
   Returns:
-    bytes, a PNG of 120 dots an inch, 4 by 4.6 inches a panel.
+    bytes, a PNG of 480 by 552 pixels per panel.
   """
   figure = Figure(figsize=(4 * len(bins_of), 4.6), layout="constrained")
   panels = figure.subplots(
@@ -42,18 +35,18 @@ def reliability_png(bins_of):
 
 
 def risk_coverage_png(curve_of):
-  """Draws which share of the surest answers is wrong.
+  """Draws the share of wrong answers among the most confident ones.
 
   Args:
-    curve_of: dict of a line's name to its `RiskCoverage`.
+    curve_of: dict from the name of a line to its `RiskCoverage`.
 
   Returns:
-    bytes, a PNG of 120 dots an inch, 5.4 by 4 inches.
+    bytes, a PNG of 648 by 480 pixels.
   """
   figure = Figure(figsize=(5.4, 4), layout="constrained")
   axes = figure.subplots()
   for name, curve in curve_of.items():
-    # Up to a point its own risk: so the area drawn is the area told.
+    # Steps up to each point: the area below the line is the reported area.
     axes.step(
       np.concatenate([[0.0], curve.coverage]),
       np.concatenate([curve.risk[:1], curve.risk]),
@@ -72,7 +65,6 @@ def risk_coverage_png(curve_of):
 
 
 def _draw_reliability(axes, bins):
-  """Accuracy of each bin that has predictions, and its gap."""
   used = bins.counts > 0
   left, width = bins.lower[used], _widths(bins)[used]
   accuracy = bins.accuracy[used]
@@ -84,7 +76,7 @@ def _draw_reliability(axes, bins):
     width,
     bottom=accuracy,
     align="edge",
-    facecolor=(*_rgb(_GAP), 0.25),
+    facecolor=(_GAP, 0.25),
     edgecolor=_GAP,
     label="to mean confidence",
   )
@@ -94,24 +86,18 @@ def _draw_reliability(axes, bins):
 
 
 def _draw_shares(axes, bins):
-  """The share of all predictions in each bin."""
   share = bins.counts / max(bins.counts.sum(), 1)
   axes.bar(bins.lower, share, _widths(bins), align="edge", color=_BARS)
   axes.set(ylim=(0, max(np.max(share, initial=0), 0.01)), xlabel="confidence")
 
 
 def _widths(bins):
-  """A bin of equal confidences is a line, which must be seen."""
+  """Widths of the bins; a bin of equal confidences is a visible line."""
   return np.maximum(bins.upper - bins.lower, 0.005)
-
-
-def _rgb(colour):
-  """Red, green and blue, from 0 to 1, of "#rrggbb"."""
-  return tuple(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
 
 
 def _png(figure):
   buffer = io.BytesIO()
-  # Without the version of matplotlib equal figures are equal bytes.
+  # Without matplotlib's version, equal figures have equal bytes.
   figure.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
   return buffer.getvalue()

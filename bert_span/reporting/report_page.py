@@ -1,177 +1,237 @@
-"""The report of a prediction file: one page, cut to a size that opens."""
+"""The report of a prediction file, as one HTML page that loads nothing.
 
+Importing this needs the packages of the extra "report": Jinja2 for the page and
+matplotlib for its plots. The templates escape every text.
+"""
+
+import base64
 import dataclasses
+import hashlib
+import re
 
-from bert_span.reporting.calibration_section import (
-  Confidence,
-  calibration_section,
+import jinja2
+import markupsafe
+import numpy as np
+
+from bert_span.answers.scoring.reliability import (
+  equal_width_bins,
+  risk_coverage,
 )
-from bert_span.reporting.error_cards import (
-  error_card,
-  error_table,
-  marked_passage,
-)
-from bert_span.reporting.markup import Section, cut, escaped, note
-from bert_span.reporting.page import page
+from bert_span.reporting import calibration_plots
+from bert_span.reporting.marked_passage import marked_passage
 from bert_span.reporting.question_results import QuestionResult
-from bert_span.reporting.score_groups import worst_errors
-from bert_span.reporting.score_sections import (
-  groups_section,
-  no_answer_section,
-  overview_section,
+from bert_span.reporting.score_groups import (
+  group_scores,
+  no_answer_confusion,
+  worst_errors,
 )
-from bert_span.reporting.token_probabilities import WindowProbabilities
-from bert_span.reporting.token_view import token_view
+from bert_span.reporting.token_probabilities import (
+  WindowProbabilities,
+  token_pieces,
+  token_rows,
+)
+from bert_span.storage.utf8 import encodable
 
 MAX_BYTES = 5_000_000
-_QUESTION_CHARACTERS = 600
-_TITLE = "Answers and errors"
+_NO_ANSWER = "(no answer)"
+_NUM_ANNOTATORS = 5  # distinct answers shown of a question
+# Key of the official scores -> its name on the page.
+_TILES = {
+  "exact_match": "EM",
+  "exact": "EM",
+  "f1": "F1",
+  "HasAns_exact": "EM, answerable",
+  "HasAns_f1": "F1, answerable",
+  "NoAns_f1": "F1, unanswerable",
+}
+_COVERAGES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)  # shares of the questions
+# HTML has no character references for these.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-  """What the page tells.
+  """What the page shows."""
 
-  Attributes:
-    sources: dict of what was read, name to path.
-    version_2: whether questions may have no answer.
-    results: list of `QuestionResult`.
-    scores: the official scores, see `score_predictions`.
-    num_errors: errors to show at most.
-    confidence: `Confidence` of the results, or None.
-    plots: (reliability diagram, risk-coverage curve) of it, bytes of PNG.
-    num_windows: int [questions], see `groups_section`.
-    chosen: the `QuestionResult` whose tokens are shown, or None.
-    windows: list of `WindowProbabilities` of that question.
-    notes: list of str, what was noticed while reading.
-  """
-
-  sources: dict[str, str]
-  version_2: bool
+  sources: dict[str, str]  # name -> path of what was read
+  version_2: bool  # whether questions may be unanswerable
   results: list[QuestionResult]
-  scores: dict
-  num_errors: int
-  confidence: Confidence | None = None
-  plots: tuple[bytes, bytes] = (b"", b"")
-  num_windows: list[int] | None = None
-  chosen: QuestionResult | None = None
-  windows: list[WindowProbabilities] = ()
-  notes: list[str] = ()
+  scores: dict  # official scores, in percent
+  notes: list[str] = ()  # on problems of the SQuAD file
+  num_windows: list[int] | None = None  # of each question
+  chosen: QuestionResult | None = None  # its tokens are shown
+  windows: list[WindowProbabilities] = ()  # of the chosen question
 
 
-def report_page(report, max_bytes=MAX_BYTES):
-  """Lays a report out as HTML.
+def report_page(report, num_errors=50, max_bytes=MAX_BYTES):
+  """Renders a report as HTML.
 
-  Where the page would be too large, half of the errors are left out, and again
-  until it is not; it says how many it shows.
+  If the page is too large, it shows half of the errors, and half of these, and
+  so on. It says how many it shows.
 
   Args:
     report: `Report`.
-    max_bytes: of the page as UTF-8; less than 5 MB opens everywhere.
+    num_errors: errors to show at most.
+    max_bytes: of the page in UTF-8. Pages below 5 MB open everywhere.
 
   Returns:
     (str of HTML, number of errors shown).
 
   Raises:
-    ValueError: even without errors it is larger.
+    ValueError: the page is too large even without errors.
   """
-  errors = worst_errors(report.results, report.num_errors)
-  other = _other_sections(report)
+  results = report.results
+  calibration = _calibration(results)
+  tiles = {
+    title: report.scores[key]
+    for key, title in _TILES.items()
+    if key in report.scores
+  }
+  tiles["Questions"] = len(results)
+  if calibration:
+    tiles["Calibration error"] = calibration["error"]
+  environment = _environment()
+  template = environment.get_template("report.html")
+  script = _file(environment, "report.js")
+  values = {
+    "report": report,
+    "tiles": tiles,
+    "num_missing": sum(result.prediction is None for result in results),
+    "groups": group_scores(results, report.num_windows),
+    "confusion": no_answer_confusion(results) if report.version_2 else None,
+    "calibration": calibration,
+    "num_wrong": sum(not result.exact for result in results),
+    "style": _file(environment, "report.css"),
+    "script": script,
+    "script_hash": base64.b64encode(
+      hashlib.sha256(script.encode("utf-8")).digest()
+    ).decode(),
+  }
+  errors = worst_errors(results, num_errors)
   while True:
-    text = page(
-      _TITLE, _header(report), _in_order(other, _errors(report, errors))
-    )
+    text = template.render(values, errors=errors)
     size = len(text.encode("utf-8"))
     if size <= max_bytes:
       return text, len(errors)
     if not errors:
       raise ValueError(
-        f"The report would have {size:,} bytes, more than {max_bytes:,}. Give "
-        "no --question_id, or one with a shorter passage."
+        f"The report would have {size:,} bytes, more than {max_bytes:,}. Omit "
+        "--question_id, or give one with a shorter passage."
       )
     errors = errors[: len(errors) // 2]
 
 
-def _other_sections(report):
-  """All sections but that of the errors, which may have to be shortened."""
-  confidence = report.confidence
-  error = confidence.bins.calibration_error if confidence else None
-  sections = [
-    overview_section(report.results, report.scores, error),
-    groups_section(report.results, report.num_windows),
+def _calibration(results):
+  """What the section on probabilities shows; None without predictions."""
+  pairs = [
+    (result.probability, result.exact)
+    for result in results
+    if result.probability is not None
   ]
-  if report.version_2:
-    sections.append(no_answer_section(report.results))
-  if confidence:
-    sections.append(calibration_section(confidence, *report.plots))
-  if report.chosen is not None:
-    sections.append(_tokens(report.chosen, report.windows))
-  return sections
+  if not pairs:
+    return None
+  probability, exact = zip(*pairs, strict=True)
+  bins = equal_width_bins(probability, exact)
+  curve = risk_coverage(probability, exact)
+  reliability_png = calibration_plots.reliability_png({"model": bins})
+  risk_png = calibration_plots.risk_coverage_png({"model": curve})
+  # The first point of the curve at each coverage or beyond. Sums of shares may
+  # be below 1 by a rounding error.
+  points = np.searchsorted(curve.coverage, np.array(_COVERAGES) - 1e-9)
+  return {
+    "error": 100.0 * bins.calibration_error,
+    "area": curve.area,
+    "reliability_png": base64.b64encode(reliability_png).decode(),
+    "risk_png": base64.b64encode(risk_png).decode(),
+    "bins": [
+      (
+        f"{100 * bins.lower[i]:.1f} to {100 * bins.upper[i]:.1f} %",
+        int(bins.counts[i]),
+        100.0 * bins.mean_confidence[i],
+        100.0 * bins.accuracy[i],
+      )
+      for i in np.flatnonzero(bins.counts)
+    ],
+    "coverage": [
+      (
+        f"{100 * curve.coverage[i]:.1f} %",
+        100.0 * curve.threshold[i],
+        100.0 * curve.risk[i],
+      )
+      for i in dict.fromkeys(points.tolist())
+    ],
+  }
 
 
-def _in_order(sections, errors):
-  """The errors before the tokens of the chosen question, else last."""
-  if sections[-1].anchor == "tokens":
-    return [*sections[:-1], errors, sections[-1]]
-  return [*sections, errors]
-
-
-def _header(report):
-  sources = "".join(
-    f"<dt>{escaped(name)}</dt><dd>{escaped(path)}</dd>"
-    for name, path in report.sources.items()
+def _environment():
+  environment = jinja2.Environment(
+    loader=jinja2.PackageLoader("bert_span.reporting"),
+    autoescape=True,
+    finalize=_shown,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
   )
-  notes = "".join(
-    f"<li>{escaped(cut(line, 600))}</li>" for line in report.notes
+  environment.filters["cut"] = _cut
+  environment.filters["percent"] = _percent
+  environment.globals.update(
+    annotators=_annotators,
+    error_rows=_error_rows,
+    marked_passage=marked_passage,
+    no_answer=_NO_ANSWER,
+    token_pieces=token_pieces,
+    token_rows=token_rows,
   )
-  if notes:
-    notes = (
-      f"<details><summary>Notes on the data</summary><ul>{notes}</ul></details>"
+  return environment
+
+
+def _shown(value):
+  """How the templates write a value, before it is escaped."""
+  if value is None:
+    return "\N{EN DASH}"
+  if isinstance(value, float):
+    return f"{value:.2f}"
+  if isinstance(value, int):
+    return f"{value:,}"
+  if isinstance(value, markupsafe.Markup):
+    return value
+  return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", encodable(str(value)))
+
+
+def _cut(text, num_characters):
+  """The beginning of a text, with an ellipsis if it is longer."""
+  if len(text) <= num_characters:
+    return text
+  return text[:num_characters] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _percent(share):
+  return "none" if share is None else f"{100 * share:.1f} %"
+
+
+def _annotators(result):
+  """The distinct answers of the annotators, the first few."""
+  texts = list(dict.fromkeys(answer.text for answer in result.example.answers))
+  num_more = len(texts) - _NUM_ANNOTATORS
+  if num_more > 0:
+    return [*texts[:_NUM_ANNOTATORS], f"and {num_more} more"]
+  return texts or [_NO_ANSWER]
+
+
+def _error_rows(errors):
+  return [
+    (
+      number,
+      _cut(error.example.question, 120),
+      _cut("; ".join(_annotators(error)), 120),
+      _cut(error.prediction or _NO_ANSWER, 120),
+      100.0 * error.f1,
+      100.0 * error.probability,
     )
-  return f"<dl>{sources}</dl>{notes}"
+    for number, error in enumerate(errors, start=1)
+  ]
 
 
-def _errors(report, errors):
-  wrong = sum(not result.exact for result in report.results)
-  told = note(
-    f"{len(errors):,} of {wrong:,} questions without an exact match, by "
-    "probability * (1 - F1): the surest and farthest off first. The others are "
-    "not shown (--num_errors), nor what stands far from the answers of a long "
-    "passage."
-  )
-  if not errors:
-    return Section("errors", "The worst errors", told)
-  legend = (
-    '<p class="quiet">Marks: <mark class="annotators">annotators</mark> '
-    '<mark class="model">model</mark> <mark class="both">both</mark></p>'
-  )
-  cards = [error_card(i, error) for i, error in enumerate(errors, start=1)]
-  return Section(
-    "errors",
-    "The worst errors",
-    "\n".join([told, error_table(errors), legend, *cards]),
-  )
-
-
-def _tokens(result, windows):
-  example = result.example
-  legend = (
-    '<p class="quiet"><span class="key-start"></span>start '
-    '<span class="key-end"></span>end: the probability that the answer starts '
-    "or ends with a token, among all positions of its window. Tokens below "
-    "0.5 % have no bars.</p>"
-  )
-  question = cut(example.question, _QUESTION_CHARACTERS)
-  return Section(
-    "tokens",
-    "Start and end, token by token",
-    "\n".join(
-      [
-        f'<h3 dir="auto">{escaped(question)}</h3>',
-        f'<p class="quiet">Question {escaped(cut(example.qas_id, 200))}</p>',
-        f'<p class="passage" dir="auto">{marked_passage(result)}</p>',
-        legend,
-        token_view(example.context, windows),
-      ]
-    ),
-  )
+def _file(environment, name):
+  """A file of ours that the page holds as it is."""
+  return markupsafe.Markup(environment.loader.get_source(environment, name)[0])

@@ -1,95 +1,133 @@
 """Scores of groups of questions: where a model is good and where it is not."""
 
-import dataclasses
+import collections
 import re
+from typing import NamedTuple
 
-# Sequences of two come first: "how many" is no "how".
-_QUESTION_WORDS = {
+_QUESTION_WORD = re.compile(
+  r"\b(how many|how much|whom?|whose|what|which|when|where|why|how)\b"
+)
+_SAME_GROUP = {
   "how many": "how many, how much",
   "how much": "how many, how much",
-  "who": "who",
   "whom": "who",
   "whose": "who",
-  "what": "what",
-  "which": "which",
-  "when": "when",
-  "where": "where",
-  "why": "why",
-  "how": "how",
 }
-_OTHER = "other"
-_QUESTION_WORD = re.compile(
-  r"\b(" + "|".join(_QUESTION_WORDS) + r")\b", re.IGNORECASE
-)
-_NO_ANSWER = "no answer"
-# Longest answer in words -> name of the group.
-_LENGTHS = (
-  (1, "1 word"),
-  (2, "2 words"),
-  (4, "3-4 words"),
-  (8, "5-8 words"),
-)
+# Words of the longest answer -> name of the group.
+_LENGTHS = {1: "1 word", 2: "2 words", 4: "3-4 words", 8: "5-8 words"}
 _LONGER = "9 words or more"
-_MOST_WINDOWS = 4  # apart; more are one group
+_NO_ANSWER = "no answer"
+_MANY_WINDOWS = 5  # and more are one group
 
 
-@dataclasses.dataclass(frozen=True)
-class GroupScore:
-  """What a group of questions comes to.
-
-  Attributes:
-    name: of the group.
-    questions: how many.
-    exact: exact matches, in percent of the questions.
-    f1: mean F1, in percent.
-    probability: mean probability of the predictions, in percent; None where
-      there is no prediction.
-  """
+class GroupScore(NamedTuple):
+  """Scores of a group; `probability` is None without any prediction."""
 
   name: str
   questions: int
-  exact: float
-  f1: float
-  probability: float | None
+  exact: float  # percent
+  f1: float  # mean, percent
+  probability: float | None  # mean, percent
 
 
-@dataclasses.dataclass(frozen=True)
-class NoAnswerConfusion:
-  """Questions by whether they have an answer and whether one is predicted.
+class NoAnswerConfusion(NamedTuple):
+  """Counts of questions by whether they have an answer and get one.
 
-  Attributes:
-    answered: questions with an answer and a prediction, right or wrong.
-    missed: questions with an answer, taken as unanswerable.
-    invented: unanswerable questions with a prediction.
-    refused: unanswerable questions, taken as such.
+  Precision and recall are those of "no answer"; None if undefined.
   """
 
-  answered: int
-  missed: int
-  invented: int
-  refused: int
-
-  @property
-  def precision(self):
-    """Share of unanswerable ones among predictions of none; None of none."""
-    return _share(self.refused, self.refused + self.missed)
-
-  @property
-  def recall(self):
-    """Share of the unanswerable ones that are taken as such, or None."""
-    return _share(self.refused, self.refused + self.invented)
+  answered: int  # answerable, with an answer, right or wrong
+  missed: int  # answerable, without
+  invented: int  # unanswerable, with an answer
+  refused: int  # unanswerable, without
+  precision: float | None
+  recall: float | None
 
 
-def score_group(name, results):
-  """The scores of some questions.
+def group_scores(results, num_windows=None):
+  """Scores by question word, answer length, answerability and windows.
 
   Args:
-    name: of the group.
-    results: list of `QuestionResult`, not empty.
+    results: list of `QuestionResult`.
+    num_windows: int [questions], windows of each; None leaves these out.
 
   Returns:
-    `GroupScore`.
+    Dict from the caption of a table to a list of `GroupScore`. Answerability
+    is left out if it is the same for all questions.
   """
+  words = [question_word(result.example.question) for result in results]
+  by_size = sorted(dict.fromkeys(words), key=lambda word: -words.count(word))
+  tables = {
+    "Question word": _grouped(results, words, by_size),
+    "Length of the answer": _grouped(
+      results,
+      map(_length_name, results),
+      [*_LENGTHS.values(), _LONGER, _NO_ANSWER],
+    ),
+  }
+  has_answer = [result.has_answer for result in results]
+  if len(set(has_answer)) > 1:
+    names = {True: "answerable", False: "unanswerable"}
+    tables["Answerable or not"] = _grouped(
+      results, map(names.get, has_answer), names.values()
+    )
+  if num_windows is not None:
+    tables["Windows of the passage"] = _grouped(
+      results,
+      map(_windows_name, num_windows),
+      map(_windows_name, range(_MANY_WINDOWS + 1)),
+    )
+  return tables
+
+
+def question_word(question):
+  """The group of a question: its first English question word, or "other"."""
+  found = _QUESTION_WORD.search(" ".join(question.lower().split()))
+  word = found.group() if found else "other"
+  return _SAME_GROUP.get(word, word)
+
+
+def no_answer_confusion(results):
+  """The `NoAnswerConfusion` of a list of `QuestionResult`."""
+  counts = collections.Counter(
+    (result.has_answer, bool(result.prediction)) for result in results
+  )
+  missed, invented = counts[True, False], counts[False, True]
+  refused = counts[False, False]
+  return NoAnswerConfusion(
+    answered=counts[True, True],
+    missed=missed,
+    invented=invented,
+    refused=refused,
+    precision=refused / (refused + missed) if refused + missed else None,
+    recall=refused / (refused + invented) if refused + invented else None,
+  )
+
+
+def worst_errors(results, num_errors):
+  """Predictions without an exact match, ordered by probability * (1 - F1).
+
+  A confident wrong answer is worse than a doubtful one, and another span is
+  worse than one that is too long.
+  """
+  errors = [
+    result
+    for result in results
+    if not result.exact and result.probability is not None
+  ]
+  errors.sort(key=lambda result: -result.probability * (1.0 - result.f1))
+  return errors[:num_errors]
+
+
+def _grouped(results, names, order):
+  """The `GroupScore` of each name that has questions, in order."""
+  groups = {name: [] for name in order}
+  for result, name in zip(results, names, strict=True):
+    groups[name].append(result)
+  return [_score(name, group) for name, group in groups.items() if group]
+
+
+def _score(name, results):
   total = len(results)
   probabilities = [
     result.probability for result in results if result.probability is not None
@@ -103,147 +141,17 @@ def score_group(name, results):
   )
 
 
-def by_answer_length(results):
-  """Scores by the words of the first annotator's answer.
-
-  Args:
-    results: list of `QuestionResult`.
-
-  Returns:
-    List of `GroupScore`, the shortest answers first, those without any last.
-  """
-  names = [name for _, name in _LENGTHS]
-  return _grouped(
-    results,
-    [_length_name(result) for result in results],
-    [*names, _LONGER, _NO_ANSWER],
-  )
-
-
-def by_question_word(results):
-  """Scores by the first English question word of each question.
-
-  Args:
-    results: list of `QuestionResult`.
-
-  Returns:
-    List of `GroupScore`, the largest group first.
-  """
-  names = [question_word(result.example.question) for result in results]
-  order = sorted(dict.fromkeys(names), key=lambda name: -names.count(name))
-  return _grouped(results, names, order)
-
-
-def by_answerability(results):
-  """Scores of the questions that have an answer and of those without.
-
-  Args:
-    results: list of `QuestionResult`.
-
-  Returns:
-    List of `GroupScore`.
-  """
-  names = [
-    "answerable" if result.has_answer else "unanswerable" for result in results
-  ]
-  return _grouped(results, names, ["answerable", "unanswerable"])
-
-
-def by_num_windows(results, num_windows):
-  """Scores by how many windows the model reads of the passage.
-
-  Args:
-    results: list of `QuestionResult`.
-    num_windows: int [questions], windows of each.
-
-  Returns:
-    List of `GroupScore`, the fewest windows first.
-  """
-  least = range(_MOST_WINDOWS + 1)
-  names = [_windows_name(int(number)) for number in num_windows]
-  order = [_windows_name(number) for number in (*least, _MOST_WINDOWS + 1)]
-  return _grouped(results, names, order)
-
-
-def question_word(question):
-  """The group of a question by its first English question word.
-
-  "In what year did whoever came leave?" is a "what": words count whole.
-
-  Args:
-    question: str.
-
-  Returns:
-    "who" (also whom, whose), "what", "which", "when", "where", "why", "how",
-    "how many, how much", or "other".
-  """
-  found = _QUESTION_WORD.search(" ".join(question.split()))
-  return _QUESTION_WORDS[found.group(1).lower()] if found else _OTHER
-
-
-def no_answer_confusion(results):
-  """Counts questions by whether they have an answer and one is predicted.
-
-  Args:
-    results: list of `QuestionResult`.
-
-  Returns:
-    `NoAnswerConfusion`.
-  """
-  counts = {(has, says): 0 for has in (True, False) for says in (True, False)}
-  for result in results:
-    counts[result.has_answer, bool(result.prediction)] += 1
-  return NoAnswerConfusion(
-    answered=counts[True, True],
-    missed=counts[True, False],
-    invented=counts[False, True],
-    refused=counts[False, False],
-  )
-
-
-def worst_errors(results, num_errors):
-  """The questions that are wrong, the surest and farthest off first.
-
-  An error weighs probability * (1 - F1): a model that is sure of a wrong
-  answer is worse than one that doubts it, and a span too long is better than
-  another one. Equal errors keep their order.
-
-  Args:
-    results: list of `QuestionResult`.
-    num_errors: how many to give at most.
-
-  Returns:
-    List of `QuestionResult` that are no exact match and have a prediction.
-  """
-  errors = [
-    result
-    for result in results
-    if not result.exact and result.probability is not None
-  ]
-  errors.sort(key=lambda result: -result.probability * (1.0 - result.f1))
-  return errors[:num_errors]
-
-
-def _grouped(results, names, order):
-  """The scores of each group that has questions, in that order."""
-  groups = {name: [] for name in order}
-  for result, name in zip(results, names, strict=True):
-    groups[name].append(result)
-  return [score_group(name, group) for name, group in groups.items() if group]
-
-
 def _length_name(result):
+  """The group of a question by the length of its first answer."""
   if not result.has_answer:
     return _NO_ANSWER
   words = len(result.example.answers[0].text.split())
-  return next((name for most, name in _LENGTHS if words <= most), _LONGER)
+  return next(
+    (name for most, name in _LENGTHS.items() if words <= most), _LONGER
+  )
 
 
 def _windows_name(number):
-  if number > _MOST_WINDOWS:
-    return f"{_MOST_WINDOWS + 1} windows or more"
+  if number >= _MANY_WINDOWS:
+    return f"{_MANY_WINDOWS} windows or more"
   return f"{number} window" + ("" if number == 1 else "s")
-
-
-def _share(part, whole):
-  return part / whole if whole else None

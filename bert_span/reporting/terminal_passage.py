@@ -1,4 +1,4 @@
-"""Answers and passages as people read them on a terminal."""
+"""Answers and passages for the terminal."""
 
 import re
 
@@ -12,40 +12,35 @@ def marked_passage(
 ):
   """The passage with an answer marked, shortened around it if it is long.
 
-  It is cut at blanks where there are any near, the answer itself never:
+  The passage is cut at blanks if there are any near. The answer is never cut.
 
     >>> marked_passage("One two three four five.", 8, 13, num_characters=15)
     '... two [[three]] four ...'
 
   Args:
     context: the passage.
-    char_start: where the answer begins, in characters of the passage.
-    char_end: where it ends, exclusive.
-    marks: what to put before and after the answer.
-    num_characters: about how much of the passage to show, in characters.
-
-  Returns:
-    str, without the white space at both ends of the part that is shown.
+    char_start, char_end: the answer's characters, half-open.
+    marks: texts before and after the answer.
+    num_characters: about how much of the passage to show.
   """
   room = max(0, num_characters - (char_end - char_start))
-  # What one side does not need is the other's.
+  # Each side gets what the other does not need.
   left = max(room // 2, room - (len(context) - char_end))
-  start = _first_shown(context, max(0, char_start - left), char_start)
+  start = max(0, char_start - left)
+  if start > 0 and not context[start - 1].isspace():
+    blank = re.search(r"\s", context[start:char_start])
+    start += blank.end() if blank else 0
   right = max(room // 2, room - char_start)
-  end = _last_shown(context, min(len(context), char_end + right), char_end)
-  before = _plain(context[start:char_start]).lstrip()
-  after = _plain(context[char_end:end]).rstrip()
-  return "".join(
-    (
-      f"{_ELLIPSIS} " if context[:start].strip() else "",
-      before,
-      marks[0],
-      _plain(context[char_start:char_end]),
-      marks[1],
-      after,
-      f" {_ELLIPSIS}" if context[end:].strip() else "",
-    )
+  end = min(len(context), char_end + right)
+  if end < len(context) and not context[end].isspace():
+    blank = re.search(r"\s\S*$", context[char_end:end])
+    end = char_end + blank.start() if blank else end
+  shown = marked_spans(
+    context[start:end], [(char_start - start, char_end - start)], marks
   )
+  before = f"{_ELLIPSIS} " if context[:start].strip() else ""
+  after = f" {_ELLIPSIS}" if context[end:].strip() else ""
+  return f"{before}{shown}{after}"
 
 
 def marked_spans(context, offsets, marks=("[[", "]]")):
@@ -56,11 +51,8 @@ def marked_spans(context, offsets, marks=("[[", "]]")):
 
   Args:
     context: the passage.
-    offsets: list of (char_start, char_end), in order, none overlapping.
-    marks: what to put before and after each span.
-
-  Returns:
-    str, without the white space at both ends.
+    offsets: list of (char_start, char_end), in order, without overlaps.
+    marks: texts before and after each span.
   """
   parts, reached = [], 0
   for char_start, char_end in offsets:
@@ -75,31 +67,8 @@ def marked_spans(context, offsets, marks=("[[", "]]")):
 
 
 def one_line(text):
-  """A text without line breaks and control characters.
-
-  Args:
-    text: str.
-
-  Returns:
-    str; any white space is one blank.
-  """
+  """A text with all white space as blanks, and without control characters."""
   return " ".join(_plain(text).split())
-
-
-def _first_shown(context, start, answer_start):
-  """The start of the first whole word from `start` on, else `start`."""
-  if start == 0 or context[start - 1].isspace():
-    return start
-  blank = re.search(r"\s", context[start:answer_start])
-  return start + blank.end() if blank else start
-
-
-def _last_shown(context, end, answer_end):
-  """The end of the last whole word up to `end`, else `end`."""
-  if end == len(context) or context[end].isspace():
-    return end
-  blank = re.search(r"\s\S*$", context[answer_end:end])
-  return answer_end + blank.start() if blank else end
 
 
 def _plain(text):

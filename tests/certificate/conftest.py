@@ -1,4 +1,4 @@
-"""The original's outputs, as the certificate reads them."""
+"""The original's outputs, as the conformance report reads them."""
 
 import pytest
 
@@ -13,6 +13,6 @@ def original(goldens, shared_data):
 
 @pytest.fixture(scope="session")
 def edge_cases(edge_cases_folder, uncased_vocab_file):
-  """Those of the edge cases, which ship with the tests."""
+  """Those of the edge cases, which come with the tests."""
   folder = str(edge_cases_folder)
   return GoldenFiles(folder, folder, uncased_vocab_file)

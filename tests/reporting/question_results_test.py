@@ -17,6 +17,10 @@ def _example(qas_id, *golds):
   return SquadExample(qas_id, "Who?", _CONTEXT, answers, not golds)
 
 
+def _results(file, n_best):
+  return question_results(file, n_best, first_texts(n_best))
+
+
 def _file(*examples, version_2=False):
   return SquadFile("dev.json", examples, version_2)
 
@@ -42,14 +46,14 @@ def test_a_result_has_the_probability_and_the_place_of_the_prediction():
 def test_without_predictions_the_first_entry_counts():
   n_best = {"q": (ListedAnswer("Ada", 0.6, 0, 3), ListedAnswer("Bea", 0.4))}
   assert first_texts(n_best) == {"q": "Ada"}
-  (result,) = question_results(_file(_example("q", "Ada")), n_best)
+  (result,) = _results(_file(_example("q", "Ada")), n_best)
   assert (result.prediction, result.exact, result.f1) == ("Ada", 1, 1.0)
 
 
 def test_an_answer_without_offsets_is_found_by_its_text():
   n_best = {"a": (ListedAnswer("Bea", 1.0),), "b": (ListedAnswer("Eve", 1.0),)}
   file = _file(_example("a", "Ada"), _example("b", "Ada"))
-  assert [r.span for r in question_results(file, n_best)] == [(8, 11), None]
+  assert [r.span for r in _results(file, n_best)] == [(8, 11), None]
 
 
 def test_no_answer_is_right_where_there_is_none():
@@ -58,13 +62,13 @@ def test_no_answer_is_right_where_there_is_none():
     "some": (ListedAnswer("", 0.7), ListedAnswer("Ada", 0.3, 0, 3)),
   }
   file = _file(_example("none"), _example("some", "Ada"), version_2=True)
-  right, wrong = question_results(file, n_best)
+  right, wrong = _results(file, n_best)
   assert (right.exact, right.f1, right.span) == (1, 1.0, None)
   assert (wrong.exact, wrong.f1, wrong.probability) == (0, 0.0, 0.7)
 
 
 def test_a_question_without_prediction_counts_0():
-  (result,) = question_results(_file(_example("q", "Ada")), {})
+  (result,) = _results(_file(_example("q", "Ada")), {})
   assert (result.prediction, result.exact, result.f1) == (None, 0, 0.0)
   assert result.probability is None
 
@@ -78,7 +82,7 @@ def test_predictions_of_another_run_are_refused():
 def test_offsets_of_another_passage_are_refused():
   n_best = {"q": (ListedAnswer("Ada", 1.0, 8, 11),)}
   with pytest.raises(ValueError, match=r"'q': .*'Ada'.* 8 to 11"):
-    question_results(_file(_example("q", "Ada")), n_best)
+    _results(_file(_example("q", "Ada")), n_best)
 
 
 @pytest.mark.parametrize("name", ["squad1_dev_half", "squad2_part"])
@@ -93,7 +97,7 @@ def test_the_mean_is_what_the_official_evaluator_gives(shared_data, name):
   }
   texts.update((e.qas_id, "") for e in examples[::7])
   n_best = {q: (ListedAnswer(text, 0.5),) for q, text in texts.items()}
-  results = question_results(file, n_best)
+  results = _results(file, n_best)
   scores = official_scores(file, texts)
   exact = scores["exact" if file.version_2 else "exact_match"]
   assert 20 < exact < 80

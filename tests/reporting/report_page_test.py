@@ -1,16 +1,41 @@
 """The report as one page."""
 
+import base64
 import dataclasses
+import hashlib
+import html
 import re
 
+import numpy as np
 import pytest
-from report_samples import CONTEXT
+from report_samples import CONTEXT, HOSTILE
 
 from bert_span.answers.files.prediction_reader import ListedAnswer
-from bert_span.reporting.calibration_section import confidence_of
 from bert_span.reporting.question_results import QuestionResult
-from bert_span.reporting.report_page import MAX_BYTES, Report, report_page
+from bert_span.reporting.token_probabilities import WindowProbabilities
 from bert_span.squad.example import Answer, SquadExample
+
+pytest.importorskip("jinja2", reason="pip install -e '.[report]'")
+pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
+from bert_span.reporting.report_page import MAX_BYTES, Report, report_page
+
+_CONTEXT = "Ada met Bea & Cleo."
+
+
+def _result(golds=("Bea",), prediction="Ada", probability=0.75, f1=0.4):
+  answers = tuple(Answer(text, _CONTEXT.find(text)) for text in golds)
+  example = SquadExample("q1", "Whom?", _CONTEXT, answers, not golds, "People")
+  n_best = (ListedAnswer(prediction, 0.75), ListedAnswer("Cleo", 0.25))
+  start = _CONTEXT.find(prediction) if prediction else -1
+  span = (start, start + len(prediction)) if start >= 0 else None
+  exact = int(prediction in golds or (not golds and not prediction))
+  return QuestionResult(
+    example, prediction, exact, f1, probability, span, n_best
+  )
+
+
+def _missing(golds=("Bea",)):
+  return QuestionResult(_result(golds).example, None, 0, 0.0)
 
 
 def _wrong(number, context=CONTEXT):
@@ -22,70 +47,301 @@ def _wrong(number, context=CONTEXT):
   )
 
 
-def _report(results, **fields):
+def _report(*results, **fields):
   fields = {
-    "sources": {"Questions": "dev.json"},
     "version_2": False,
-    "results": results,
     "scores": {"exact_match": 0.0, "f1": 50.0},
-    "num_errors": 50,
-    "confidence": confidence_of(results),
-    "plots": (b"one", b"two"),
     **fields,
   }
-  return Report(**fields)
+  return Report({"Questions": "dev.json"}, results=results, **fields)
 
 
-def _anchors(text):
-  return re.findall(r'<section id="(.*?)"', text)
+def _page(*results, **fields):
+  return report_page(_report(*results, **fields))[0]
 
 
-def test_sections_follow_what_is_known():
-  report = _report([_wrong(0)])
-  text, _ = report_page(report)
-  assert _anchors(text) == ["overview", "groups", "calibration", "errors"]
+def _sections(page):
+  return re.findall(r'<section id="(.*?)"', page)
+
+
+def _tiles(page):
+  return dict(re.findall(r"<div><dt>(.*?)</dt><dd>(.*?)</dd>", page))
+
+
+def _rows(page, caption):
+  """The texts of a table's cells, row by row."""
+  table = page.partition(f"<caption>{caption}</caption>")[2]
+  table = table.partition("</table>")[0]
+  rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)[1:]
+  return [
+    [
+      html.unescape(re.sub(r"<[^>]*>", "", cell))
+      for cell in re.findall(r"<t[hd] .*?</t[hd]>", row)
+    ]
+    for row in rows
+  ]
+
+
+def _paragraph(page, name):
+  (text,) = re.findall(f'<p class="{name}" dir="auto">(.*?)</p>', page)
+  return text
+
+
+def test_sections_depend_on_the_data():
+  report = _report(_wrong(0))
+  page, _ = report_page(report)
+  assert _sections(page) == ["overview", "groups", "calibration", "errors"]
+  assert re.findall(r'<a href="#(\w+)">[A-Z]', page) == _sections(page)
   report = dataclasses.replace(report, version_2=True, chosen=_wrong(1))
-  text, _ = report_page(report)
-  assert _anchors(text) == [
+  assert _sections(report_page(report)[0]) == [
     *("overview", "groups", "no-answer", "calibration", "errors", "tokens"),
   ]
-  missing = QuestionResult(_wrong(0).example, None, 0, 0.0)
-  text, shown = report_page(_report([missing]))
-  assert (_anchors(text), shown) == (["overview", "groups", "errors"], 0)
+  page, num_shown = report_page(_report(_missing()))
+  assert (_sections(page), num_shown) == (["overview", "groups", "errors"], 0)
 
 
-def test_the_worst_errors_are_shown_and_the_rest_counted():
+def test_the_official_scores_are_first():
+  page = _page(
+    *[_result(("Ada",))] * 1200, scores={"exact_match": 61.54, "f1": 72.268}
+  )
+  assert list(_tiles(page).items()) == [
+    ("EM", "61.54"),
+    ("F1", "72.27"),
+    ("Questions", "1,200"),
+    ("Calibration error", "25.00"),
+  ]
+  assert "without a prediction" not in page
+
+
+def test_scores_of_squad_2_are_by_answerability():
+  scores = {"exact": 50.0, "f1": 60.0, "total": 2, "NoAns_f1": 40.0}
+  scores |= {"HasAns_exact": 55.0, "HasAns_f1": 75.0, "NoAns_exact": 40.0}
+  page = _page(_missing(), scores=scores)
+  assert _tiles(page) == {
+    "EM": "50.00",
+    "F1": "60.00",
+    "EM, answerable": "55.00",
+    "F1, answerable": "75.00",
+    "F1, unanswerable": "40.00",
+    "Questions": "1",
+  }
+  assert re.search(r"1 question\s+without a prediction", page)
+
+
+def test_groups_have_tables():
+  page = _page(_result(), _result())
+  assert _rows(page, "Question word") == [
+    ["who", "2", "0.00", "40.00", "75.00"]
+  ]
+  assert "<caption>Answerable or not" not in page
+  assert "give --model" in page
+  page = _page(_result(()), _missing(), num_windows=[1, 3])
+  assert [row[0] for row in _rows(page, "Answerable or not")] == [
+    *("answerable", "unanswerable"),
+  ]
+  assert [row[-1] for row in _rows(page, "Windows of the passage")] == [
+    *("75.00", "–"),
+  ]
+  assert "give --model" not in page
+
+
+def test_numbers_sort_by_their_value_and_unknown_ones_have_none():
+  page = _page(*[_wrong(0)] * 1234, _missing(), num_windows=[1] * 1234 + [2])
+  assert 'data-value="1234">1,234</td>' in page
+  assert 'data-value="50.0" style="--share:50.0%">50.00</td>' in page
+  assert '<td data-label="Probability" class="number">–</td>' in page
+
+
+def test_the_confusion_of_no_answer_has_its_rates():
+  results = [
+    *[_result(("Ada",))] * 5,
+    *[_result(prediction="")] * 1,
+    *[_result(())] * 2,
+    *[_result((), "")] * 3,
+  ]
+  page = _page(*results, version_2=True)
+  assert _rows(page, "Questions by whether they have an answer") == [
+    ["answerable", "5", "1"],
+    ["unanswerable", "2", "3"],
+  ]
+  assert re.search(r"right in\s+75.0 % of the cases", page)
+  assert re.search(r"for\s+60.0 % of the unanswerable", page)
+  assert re.search(r"right in\s+none of", _page(*results[:5], version_2=True))
+
+
+def test_probabilities_are_compared_with_exact_matches():
+  page = _page(
+    _result(("Ada",), probability=0.9),
+    _result(probability=0.9),
+    _result(probability=0.5),
+    _result(probability=0.1),
+    _missing(),
+  )
+  assert page.count('src="data:image/png;base64,iVBOR') == 2
+  # 0.9 twice with one right, 0.5 and 0.1 with none:
+  # 2 / 4 * 0.4 + 1 / 4 * 0.5 + 1 / 4 * 0.1
+  assert _tiles(page)["Calibration error"] == "35.00"
+  assert ["86.7 to 93.3 %", "2", "90.00", "50.00"] in _rows(page, "Reliability")
+  # 10 and 25 % of the questions are reached with the first two.
+  assert _rows(page, "Risk and coverage") == [
+    ["50.0 %", "90.00", "50.00"],
+    ["75.0 %", "50.00", "66.67"],
+    ["100.0 %", "10.00", "75.00"],
+  ]
+
+
+def test_annotators_and_model_are_marked_in_the_passage():
+  assert _paragraph(_page(_result()), "passage") == (
+    '<mark class="model" data-label="model">Ada</mark> met '
+    '<mark class="annotators" data-label="annotators">Bea</mark> &amp; Cleo.'
+  )
+  page = _page(_result(("Eve",), ""))
+  assert _paragraph(page, "passage") == "Ada met Bea &amp; Cleo."
+
+
+def test_an_error_has_its_question_answers_and_n_best_list():
+  page = _page(_result(("Bea", "Bea", "Bea & Cleo")))
+  assert '<article id="error-1"' in page
+  assert "1. Whom?</h3>" in page
+  assert "People, question q1" in page
+  assert '<dd dir="auto">Bea; Bea &amp; Cleo</dd>' in page
+  assert "probability 75.0 %, F1 40" in page
+  assert re.findall(r'<li dir="auto">(.*?) <', page) == ["Ada", "Cleo"]
+  assert _rows(page, "List of errors") == [
+    ["1", "Whom?", "Bea; Bea & Cleo", "Ada", "40.00", "75.00"]
+  ]
+  assert '<a href="#error-1">1</a>' in page
+
+
+def test_no_answer_is_written_and_many_annotators_are_counted():
+  page = _page(_result(("Bea",), ""))
+  assert page.count("(no answer)") == 3  # table, model, its list
+  page = _page(_result([f"a{i}" for i in range(9)]))
+  assert "a4; and 4 more</dd>" in page
+
+
+def test_the_worst_errors_are_shown_and_the_rest_is_counted():
   results = [_wrong(i) for i in range(60)]
-  text, shown = report_page(_report(results, num_errors=7))
-  assert shown == text.count("<article") == 7
-  assert "7 of 60 questions without an exact match" in text
-  assert re.findall(r">(\d)\. Which (\d)\?", text)[:2] == [
+  page, shown = report_page(_report(*results), num_errors=7)
+  assert shown == page.count("<article") == 7
+  assert "7 of 60 questions" in page
+  assert re.findall(r">(\d)\. Which (\d)\?", page)[:2] == [
     ("1", "0"),
     ("2", "1"),
   ]
 
 
-def test_notes_on_the_data_are_told():
-  text, _ = report_page(_report([_wrong(0)], notes=["1 answer <was> moved."]))
-  assert "<li>1 answer &lt;was&gt; moved.</li>" in text
-
-
 def test_errors_are_left_out_until_the_page_is_small_enough():
-  results = [_wrong(i) for i in range(64)]
-  whole, shown = report_page(_report(results, num_errors=64))
+  report = _report(*[_wrong(i) for i in range(64)])
+  whole, shown = report_page(report, 64)
   assert shown == 64
-  text, shown = report_page(
-    _report(results, num_errors=64), len(whole.encode()) - 1
-  )
-  assert shown == text.count("<article") == 32
-  assert "32 of 64 questions without an exact match" in text
-  with pytest.raises(ValueError, match=r"more than 1,000.*--question_id"):
-    report_page(_report(results), 1000)
+  page, shown = report_page(report, 64, len(whole.encode()) - 1)
+  assert shown == page.count("<article") == 32
+  with pytest.raises(ValueError, match=r"1,000.*--question_id"):
+    report_page(report, 64, 1000)
 
 
 def test_long_texts_make_no_page_of_5_megabytes():
   context = "Ärger " * 200_000  # 1.4 MB each
-  results = [_wrong(i, context) for i in range(500)]
-  text, shown = report_page(_report(results, num_errors=500))
+  report = _report(*[_wrong(i, context) for i in range(500)])
+  page, shown = report_page(report, 500)
   assert shown == 500
-  assert len(text.encode()) < MAX_BYTES
+  assert "characters left out]" in page
+  assert len(page.encode()) < MAX_BYTES
+
+
+def _window(offsets, start, end, number=0):
+  char_starts, char_ends = np.array(offsets).T
+  start, end = np.array(start, np.float64), np.array(end, np.float64)
+  return WindowProbabilities(
+    number, char_starts, char_ends, start, end, 0.25, 0.125, 3.5 - number
+  )
+
+
+def _tokens_page(context, windows):
+  example = SquadExample("q", "Who?", context)
+  chosen = QuestionResult(example, "", 0, 0.0, 1.0)
+  return _page(_missing(), chosen=chosen, windows=windows)
+
+
+def _tokens(page):
+  return html.unescape(re.sub(r"<[^>]*>", "", _paragraph(page, "tokens")))
+
+
+def test_probable_tokens_have_bars_and_the_text_is_whole():
+  window = _window([(0, 3), (5, 9), (9, 10)], [0.5, 0, 0.001], [0.25, 0, 0])
+  page = _tokens_page("Ada  came.", [window])
+  assert _tokens(page) == "Ada  came."
+  assert page.count('class="token"') == 1
+  assert 'title="start 50.0 %, end 25.0 %"' in page
+  assert '<i class="start" style="height:50%">' in page
+  assert '<i class="end" style="height:25%">' in page
+  assert _rows(page, "Most probable starts and ends, in percent") == [
+    ["[CLS] (no answer)", "–", "25.00", "12.50"],
+    ["Ada", "0", "50.00", "25.00"],
+    [".", "9", "0.10", "0.00"],
+    ["came", "5", "0.00", "0.00"],
+  ]
+
+
+def test_tokens_that_share_a_character_show_it_once():
+  # "½" gives 1, ⁄ and 2, all of that character.
+  window = _window([(0, 1), *[(2, 3)] * 3, (4, 5)], *[[0.5] * 5] * 2)
+  assert _tokens(_tokens_page("a ½ b", [window])) == "a ½ b"
+
+
+def test_few_windows_are_shown_and_the_others_counted():
+  windows = [_window([(0, 3)], [0.5], [0.5], n) for n in range(1_200)]
+  page = _tokens_page("Ada", windows)
+  assert page.count("<summary>Window") == 3
+  assert page.count("<details open") == 1
+  assert "Window 1 of 1,200: best start + end logit 3.50" in page
+  assert "1,197 windows" in page
+  assert "has no token" in _tokens_page(" ", [])
+
+
+def test_no_text_is_html():
+  context = HOSTILE + "x" * 100_000
+  example = SquadExample(
+    HOSTILE * 999, HOSTILE * 999, context, (Answer(context, 0),), title=HOSTILE
+  )
+  n_best = tuple(ListedAnswer(f"{i}{context}", 0.1) for i in range(99))
+  result = QuestionResult(
+    example, context, 0, 0.0, 0.5, (0, len(context)), n_best
+  )
+  page = report_page(
+    Report(
+      {HOSTILE: HOSTILE},
+      False,
+      [result],
+      {"exact_match": 0.0, "f1": 0.0},
+      notes=[HOSTILE],
+      chosen=dataclasses.replace(
+        result, example=dataclasses.replace(example, context=HOSTILE), span=None
+      ),
+      windows=[_window([(0, len(HOSTILE))], [0.5], [0.5])],
+    )
+  )[0]
+  assert page.count("<script") == 1
+  assert page.count("<img") == 2  # the plots
+  assert not re.search(r"<[^>]*onerror", page)
+  assert _tokens(page) == HOSTILE
+  assert "&amp;lt;b&amp;gt;" in page  # An entity of the text is no entity.
+  # CSS, script, plots and 20,000 characters of texts.
+  assert len(page) < 150_000
+
+
+def test_characters_that_html_or_utf8_cannot_hold_are_replaced():
+  page = _page(_result(), notes=["a\0b\x1b\x85\ud800c\td\n"])
+  assert "<li>a\ufffdb\ufffd\ufffd\ufffdc\td\n</li>" in page
+  assert "<li>1 &lt;b&gt;</li>" in _page(_result(), notes=["1 <b>"])
+
+
+def test_only_the_page_s_own_script_may_run():
+  page = _page(_result())
+  (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+  digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+  assert f"script-src 'sha256-{digest}'" in page
+  assert "default-src 'none'" in page
+  for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "eval("):
+    assert way not in page

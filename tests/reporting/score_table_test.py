@@ -33,6 +33,8 @@ _SQUAD2 = {
 
 
 def test_squad2_scores_have_a_row_for_each_kind_of_question():
+  scores = {k: v for k, v in _SQUAD2.items() if not k.startswith("NoAns")}
+  assert "unanswerable" not in format_scores(scores)
   assert _rows(format_scores(_SQUAD2)) == [
     ["exact", "f1", "questions"],
     ["all", "66.67", "70.00", "3"],
@@ -41,12 +43,7 @@ def test_squad2_scores_have_a_row_for_each_kind_of_question():
   ]
 
 
-def test_a_kind_of_question_that_does_not_occur_has_no_row():
-  scores = {k: v for k, v in _SQUAD2.items() if not k.startswith("NoAns")}
-  assert "unanswerable" not in format_scores(scores)
-
-
-def test_best_scores_stand_above_their_thresholds():
+def test_best_scores_have_their_thresholds_below():
   best = {
     "best_exact": 67.0,
     "best_exact_thresh": -1.25,
@@ -65,12 +62,12 @@ def test_columns_line_up_and_fit_a_terminal():
   assert len(lines[0]) <= 80
 
 
-def test_a_dict_of_other_figures_is_an_error_that_names_its_keys():
+def test_another_dict_is_an_error_that_names_its_keys():
   with pytest.raises(ValueError, match=r"evaluate_squad1.*\['loss'\]"):
     format_scores({"loss": 1.0})
 
 
-def test_scores_of_several_spans_are_two_rows_and_what_is_known_of_the_tags():
+def test_scores_of_several_spans_are_two_rows_and_lines_on_the_tags():
   scores = {
     "exact_match_precision": 50,
     "exact_match_recall": 25,
@@ -89,7 +86,7 @@ def test_scores_of_several_spans_are_two_rows_and_what_is_known_of_the_tags():
   assert table.splitlines()[3].endswith(": 0.1235")
 
 
-def test_calibration_stands_before_and_after_in_two_columns():
+def test_calibration_has_columns_before_and_after():
   figures = {
     "exact": 61.2,
     "f1": 70.0,

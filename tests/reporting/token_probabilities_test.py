@@ -13,7 +13,7 @@ from bert_span.squad.example import SquadExample
 _EXAMPLE = SquadExample("q", "Who?", "Ada came.")
 
 
-def _logits(start_logits, end_logits, examples=(_EXAMPLE,)):
+def _logits(start_logits, end_logits):
   # [CLS] who [SEP] ada came [SEP] and a position of padding.
   starts = [-1, -1, -1, 0, 4, -1, -1]
   ends = [-1, -1, -1, 3, 8, -1, -1]
@@ -25,7 +25,7 @@ def _logits(start_logits, end_logits, examples=(_EXAMPLE,)):
     "token_char_ends": np.array([ends] * rows),
   }
   return WindowLogits(
-    list(examples),
+    [_EXAMPLE],
     windows,
     {
       "start_logits": np.array(start_logits, np.float32).reshape(rows, 7),
@@ -52,7 +52,7 @@ def test_probabilities_are_a_softmax_over_the_window():
 
 
 def test_the_window_with_the_best_start_and_end_comes_first():
-  low = [0, 9, 9, 1, 1, 9, 9]  # High outside the passage, which counts not.
+  low = [0, 9, 9, 1, 1, 9, 9]  # High outside the passage, which does not count.
   high = [0, 0, 0, 2, 1, 0, 0]
   windows = window_probabilities(_logits([low, high, high], [low, high, low]))
   assert [w.number for w in windows] == [1, 2, 0]
@@ -61,11 +61,6 @@ def test_the_window_with_the_best_start_and_end_comes_first():
 
 def test_a_passage_without_tokens_has_no_window():
   assert window_probabilities(_logits([], [])) == []
-
-
-def test_several_examples_are_refused():
-  with pytest.raises(ValueError, match=r"one example.*2 examples"):
-    window_probabilities(_logits([], [], [_EXAMPLE, _EXAMPLE]))
 
 
 def test_every_token_of_a_model_s_windows_has_its_probabilities():

@@ -1,29 +1,25 @@
-"""Outputs of which one is changed: a check that still holds checks nothing."""
+"""Golden files with one change: a check must fail on them."""
 
 import dataclasses
+from collections.abc import Callable
 
 from bert_span.certificate.golden_files import GoldenFiles
 
 
 @dataclasses.dataclass(frozen=True)
 class AlteredGoldens(GoldenFiles):
-  """Golden files of which one reads otherwise.
-
-  Attributes:
-    altered: the file's name.
-    change: function from its value to another.
-  """
+  """Golden files; the value of the file `altered` is change(value)."""
 
   altered: str = ""
-  change: object = None
+  change: Callable | None = None
 
   def read(self, name):
-    """As GoldenFiles, but for the one file."""
+    """As GoldenFiles, with the change."""
     value = super().read(name)
     return self.change(value) if name == self.altered else value
 
   def arrays(self, name):
-    """As GoldenFiles, but for the one file."""
+    """As GoldenFiles, with the change."""
     value = super().arrays(name)
     return self.change(value) if name == self.altered else value
 

@@ -11,9 +11,10 @@ import os
 import select
 import shutil
 import subprocess
+import time
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-_SECONDS = 120  # that a busy machine may need for one step
+_SECONDS = 120  # for one step on a busy machine
 _KEYS = {"Tab": 9, "Enter": 13, " ": 32}
 
 
@@ -24,17 +25,10 @@ def find_browser():
 
 @contextlib.contextmanager
 def open_browser(profile_dir):
-  """Runs a browser while the block lasts.
-
-  Args:
-    profile_dir: an empty directory for what it writes.
-
-  Yields:
-    A `Browser`.
-  """
+  """Runs a `Browser` in a block; `profile_dir` is an empty directory."""
   to_browser, commands = os.pipe()
   replies, from_browser = os.pipe()
-  # The child's descriptors 3 and 4, whatever numbers the pipes have here.
+  # The pipes get the descriptors 3 and 4 in the child.
   shell = f'exec 3<&{to_browser} 4>&{from_browser}; exec "$@"'
   process = subprocess.Popen(
     [
@@ -57,25 +51,16 @@ def open_browser(profile_dir):
     finally:
       with contextlib.suppress(OSError, EOFError):
         browser.send("Browser.close", session=False)
-      _end(process)
+      try:
+        process.wait(_SECONDS)
+      except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
       os.close(replies)
 
 
-def _end(process):
-  try:
-    process.wait(_SECONDS)
-  except subprocess.TimeoutExpired:
-    process.kill()
-    process.wait()
-
-
 class Browser:
-  """One tab of a running browser.
-
-  Args:
-    commands: binary file that takes commands.
-    replies: file descriptor that gives replies.
-  """
+  """One tab of a browser: a file for commands, a descriptor of replies."""
 
   def __init__(self, commands, replies):
     self._commands = commands
@@ -85,7 +70,7 @@ class Browser:
     self._number = 0
 
   def open_tab(self):
-    """Opens the tab that the other methods work in."""
+    """Opens the tab for the other methods."""
     target = self.send("Target.createTarget", session=False, url="about:blank")
     attached = self.send(
       "Target.attachToTarget",
@@ -96,7 +81,7 @@ class Browser:
     self._session = attached["sessionId"]
 
   def send(self, method, session=True, **parameters):
-    """Runs a command of the protocol and gives its result."""
+    """Runs a command of the protocol and returns its result."""
     self._number += 1
     command = {"id": self._number, "method": method, "params": parameters}
     if session:
@@ -109,7 +94,7 @@ class Browser:
     return reply["result"]
 
   def open(self, url, width=1280, height=900, dark=False):
-    """Opens a page in a window of that size and waits until it is loaded."""
+    """Loads a page in a window of that size."""
     self.send(
       "Emulation.setDeviceMetricsOverride",
       width=width,
@@ -126,7 +111,7 @@ class Browser:
     self.wait_for("document.readyState === 'complete'")
 
   def run(self, script):
-    """The value of a JavaScript expression; a promise is waited for."""
+    """The value of a JavaScript expression, or of its promise."""
     result = self.send(
       "Runtime.evaluate",
       expression=script,
@@ -138,17 +123,13 @@ class Browser:
     return result["result"].get("value")
 
   def wait_for(self, condition):
-    """Waits until a JavaScript expression is true, or fails."""
-    return self.run(
-      "new Promise((resolve, reject) => {"
-      f" const end = Date.now() + {500 * _SECONDS};"
-      " const look = () => {"
-      f"  const value = {condition};"
-      "  if (value) resolve(value);"
-      "  else if (Date.now() > end) reject(new Error('waited in vain'));"
-      "  else setTimeout(look, 20);"
-      " }; look(); })"
-    )
+    """Waits until a JavaScript expression is true."""
+    end = time.monotonic() + _SECONDS
+    while not (value := self.run(condition)):
+      if time.monotonic() > end:
+        raise TimeoutError(f"{condition} is false after {_SECONDS} s")
+      time.sleep(0.02)
+    return value
 
   def press(self, key, modifiers=0):
     """Presses a key: "Tab", "Enter" or " "; modifiers 2 is Ctrl, 8 Shift."""
@@ -176,7 +157,7 @@ class Browser:
       file.write(base64.b64decode(shot["data"]))
 
   def _reply_to(self, number):
-    """The reply to a command; events on the way are dropped."""
+    """The reply to a command; other messages are dropped."""
     while True:
       message = json.loads(self._next_message())
       if message.get("id") == number:
@@ -186,7 +167,7 @@ class Browser:
     while b"\0" not in self._unread:
       ready, _, _ = select.select([self._replies], [], [], _SECONDS)
       if not ready:
-        raise TimeoutError(f"the browser says nothing for {_SECONDS} s")
+        raise TimeoutError(f"no reply from the browser for {_SECONDS} s")
       content = os.read(self._replies, 1 << 16)
       if not content:
         raise EOFError("the browser has ended")

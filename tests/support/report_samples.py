@@ -22,12 +22,7 @@ def _question(qas_id, question, *golds, context=CONTEXT):
 
 
 def squad(*paragraphs, title="Mills"):
-  """A SQuAD 2.0 file.
-
-  Args:
-    *paragraphs: (context, list of questions).
-    title: of its only article.
-  """
+  """A SQuAD 2.0 file of one article; a paragraph is (context, questions)."""
   return {
     "version": "v2.0",
     "data": [
@@ -58,11 +53,7 @@ def entries(context, *pairs):
 
 
 def small_files():
-  """Six questions about the mill; four have an answer, three are right.
-
-  Returns:
-    (SQuAD file, n-best lists), as JSON values.
-  """
+  """A SQuAD file and n-best lists: six questions, three predicted right."""
   questions = [
     _question("who", "Who built the mill?", "Anna"),
     _question("when", "When was it built?", "1895", "in 1895"),
@@ -83,7 +74,7 @@ def small_files():
 
 
 def hostile_files():
-  """The same for one question all of whose texts try to be HTML."""
+  """The same for one question whose texts are all HTML."""
   context = f"Ada {HOSTILE} came to Bea."
   question = _question(HOSTILE, HOSTILE, "Bea", context=context)
   n_best = {HOSTILE: entries(context, (HOSTILE, 0.75), ("Ada", 0.25))}
@@ -91,18 +82,9 @@ def hostile_files():
 
 
 def write_files(folder, files):
-  """Writes a SQuAD file and n-best lists.
-
-  Args:
-    folder: where to.
-    files: what `small_files` gives.
-
-  Returns:
-    List of the flags that name them.
-  """
-  flags = []
+  """Writes a SQuAD file and n-best lists; returns their paths."""
+  paths = []
   for name, value in zip(("predict_file", "nbest_file"), files, strict=True):
-    path = folder / f"{name}.json"
-    path.write_text(json.dumps(value), encoding="utf-8")
-    flags.append(f"--{name}={path}")
-  return flags
+    paths.append(str(folder / f"{name}.json"))
+    (folder / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
+  return paths

@@ -1,8 +1,8 @@
 "use strict";
 
-/* Makes the columns of tables sortable: a button in each head, so that it
-   works by keyboard. Numbers stand in data-value; a cell without one is
-   unknown and stays at the end. Equal rows keep their order. */
+/* Makes the columns of tables sortable: each heading gets a button, so that
+   sorting works by keyboard. Numbers are in data-value. A cell without one is
+   unknown and stays last. Equal rows keep their order. */
 
 const order = new Intl.Collator(undefined, { numeric: true });
 

@@ -1,0 +1,101 @@
+"""The checks of the conformance report, and the report as text."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from bert_span.certificate.decoding_checks import (
+  compare_decoding,
+  compare_null_odds,
+)
+from bert_span.certificate.edge_checks import compare_edge_cases
+from bert_span.certificate.model_checks import compare_model
+from bert_span.certificate.optimizer_checks import compare_optimizer
+from bert_span.certificate.score_checks import compare_scores
+from bert_span.certificate.text_checks import compare_tokens, compare_windows
+from bert_span.reporting.score_table import text_table
+
+
+class Check(NamedTuple):
+  """One part of run_squad; `compare` maps `GoldenFiles` to `Comparison`s."""
+
+  number: int
+  title: str
+  compare: Callable
+
+
+CHECKS = (
+  Check(1, "Tokenization", compare_tokens),
+  Check(2, "Windows and labels", compare_windows),
+  Check(3, "Model function, loss, training", compare_model),
+  Check(4, "Optimizer", compare_optimizer),
+  Check(5, "Decoding", compare_decoding),
+  Check(6, "Metrics", compare_scores),
+  Check(7, "Null odds", compare_null_odds),
+  Check(8, "Edge cases", compare_edge_cases),
+)
+# What the original does, what is done here, and the flag that changes it.
+DIFFERENCES = (
+  'the word "empty" for a question without a possible span: here no answer; '
+  "--no_span=original",
+  "an exception for such a question with --version_2_with_negative: here no "
+  "answer, null odds 1e6; --no_span=original",
+  "windows without the answer trained as unanswerable, unlike its comment: "
+  "here the same; --drop_answerless_windows leaves them out",
+  "Adam without bias correction: here the same; --adam_bias_correction "
+  "corrects it",
+  "gradients clipped by a norm that does not sum the word embedding's rows of "
+  "a repeated token: here by the norm of the summed gradient; "
+  "--clip_by_unsummed_embeddings",
+  "the learning rate before or after the step is counted (a race): here always "
+  "before; --learning_rate_after_step",
+  "all windows padded to max_seq_length: here batches of similar length, "
+  "padded to a multiple of 32; --length_buckets=none",
+)
+
+
+def passes(comparisons):
+  """Whether there are comparisons and all of them pass."""
+  return bool(comparisons) and all(c.passes for c in comparisons)
+
+
+def format_report(results):
+  """The report as text, from a list of (`Check`, list of `Comparison`)."""
+  rows = [("", "cases", "equal", "largest difference", "limit", "result")]
+  for check, comparisons in results:
+    title = f"{check.number}  {check.title}"
+    rows.append((title, "", "", "", "", _result(passes(comparisons))))
+    rows += [_row(comparison) for comparison in comparisons]
+  lines = [text_table(rows)]
+  for check, comparisons in results:
+    remarks = [
+      f"  FAILS {c.name}: {failure}"
+      for c in comparisons
+      for failure in c.failures
+    ]
+    remarks += [f"  {note}" for c in comparisons for note in c.notes]
+    if remarks:
+      lines += ["", f"Check {check.number}", *remarks]
+  lines += ["", "Deliberate differences from the original, and their flags"]
+  lines += [f"  {difference}" for difference in DIFFERENCES]
+  return "\n".join(lines) + "\n"
+
+
+def _row(comparison):
+  difference = limit = ""
+  if comparison.limit is not None:
+    difference = f"{comparison.largest_difference:.1e}"
+    limit = f"{comparison.limit:g}"
+  elif comparison.max_unequal:
+    limit = f"{comparison.max_unequal:,} may differ"
+  return (
+    f"     {comparison.name}",
+    f"{comparison.cases:,}",
+    f"{comparison.equal:,}",
+    difference,
+    limit,
+    _result(comparison.passes),
+  )
+
+
+def _result(is_passed):
+  return "passes" if is_passed else "FAILS"

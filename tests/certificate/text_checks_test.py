@@ -1,0 +1,78 @@
+"""Checks 1 and 2: WordPieces, windows and labels."""
+
+import pytest
+from altered_goldens import altered
+
+from bert_span.certificate.golden_files import EDGE, REAL
+from bert_span.certificate.text_checks import compare_tokens, compare_windows
+
+_NUM_WINDOWS = {"a": 5147, "b": 12032, "c": 12924, "d": 27075, "e": 3542}
+_NUM_WINDOWS["f"] = _NUM_WINDOWS["e"]
+_EDGE = {configuration.name: configuration for configuration in EDGE}
+
+
+@pytest.mark.large
+def test_all_strings_have_the_originals_tokens(original):
+  comparisons = compare_tokens(original)
+  assert len(comparisons) == 4
+  for comparison in comparisons:
+    assert comparison.passes, comparison.failures
+    assert comparison.cases == comparison.equal > 1000
+
+
+@pytest.mark.large
+def test_one_other_token_fails(original):
+  def change(rows):
+    return [
+      [text, [*tokens, "x"] if i == 7 else tokens]
+      for i, (text, tokens) in enumerate(rows[:20])
+    ]
+
+  goldens = altered(original, "tokenization_lower.jsonl.gz", change)
+  wordpieces, *others = compare_tokens(goldens)
+  assert wordpieces.cases - wordpieces.equal == 1
+  assert not wordpieces.passes
+  assert all(comparison.passes for comparison in others)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("configuration", REAL, ids=lambda c: c.name)
+def test_every_window_is_the_originals(original, configuration):
+  (comparison,) = compare_windows(original, [configuration])
+  assert comparison.passes, comparison.failures
+  num_windows = _NUM_WINDOWS[configuration.name]
+  assert comparison.cases == comparison.equal == num_windows
+
+
+@pytest.mark.parametrize(
+  ("key", "value"),
+  [
+    ("sha1_input_ids", "0"),
+    ("sha1_segment_ids", "0"),
+    ("sha1_orig_map", "0"),
+    ("sha1_max_context", "0"),
+    ("start_position", 5),
+    ("end_position", 5),
+    ("n_real_tokens", 5),
+  ],
+)
+def test_one_other_value_of_a_window_fails(edge_cases, key, value):
+  def change(features):
+    return [{**features[0], key: value}, *features[1:]]
+
+  goldens = altered(edge_cases, "features_i.jsonl.gz", change)
+  (comparison,) = compare_windows(goldens, [_EDGE["i"]])
+  assert not comparison.passes
+  assert comparison.failures == ["('edge001', 0)"]
+
+
+def test_another_order_of_windows_fails(edge_cases):
+  goldens = altered(edge_cases, "features_h.jsonl.gz", lambda f: [f[1], f[0]])
+  (comparison,) = compare_windows(goldens, [_EDGE["h"]])
+  assert not comparison.passes
+
+
+def test_a_question_that_the_original_drops_does_not_fail(edge_cases):
+  goldens = altered(edge_cases, "features_i.jsonl.gz", lambda f: f[:1] + f[2:])
+  (comparison,) = compare_windows(goldens, [_EDGE["i"]])
+  assert comparison.passes
