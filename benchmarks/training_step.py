@@ -3,51 +3,49 @@ r"""Peak memory and speed of training steps.
   python -m benchmarks.training_step --shapes=minilm --batch_sizes=8,16 \
     --lengths=128,384 [--precision=bfloat16] [--recompute]
 
-Each case trains a random model of its shape for some steps, in a process of its
-own, on batches of one length, with the training loop of run_squad. Measured is
-the peak of that process: its resident memory, or on a GPU what TensorFlow had
-allocated there. Prints one JSON line a case: peak_mb, and windows a second
-without the first two steps. Run it once with and once without a flag to see
-what the flag does.
+Each case trains a random model of its shape for some steps in its own process,
+on batches of one length, with the training loop of run_squad. Prints one JSON
+line per case: the peak of resident memory or, on a GPU, of TensorFlow's
+allocations; and windows per second without the first two steps. Run it with and
+without a flag to see the flag's effect.
 """
 
 import itertools
 import json
-import subprocess
-import sys
 import time
 
 from absl import flags
 
+from benchmarks.repetitions import measured_apart
 from bert_span.cli import program, training_flags
 
 _SHAPES = flags.DEFINE_list(
   "shapes", ["minilm"], "Models to measure: mini, small, minilm, base, large."
 )
 _BATCH_SIZES = flags.DEFINE_list(
-  "batch_sizes", ["8", "16"], "Windows in a batch, each to be measured."
+  "batch_sizes", ["8", "16"], "Windows per batch, all to measure."
 )
 _LENGTHS = flags.DEFINE_list(
-  "lengths", ["128", "384"], "WordPieces of a window, each to be measured."
+  "lengths", ["128", "384"], "WordPieces of a window, all to measure."
 )
 _TARGETS = flags.DEFINE_integer(
   "targets",
   0,
-  "Masked WordPieces of a window: pre-training with the span boundary "
+  "Masked WordPieces of a window, for pre-training with the span boundary "
   "objective; 0 is fine-tuning.",
   lower_bound=0,
 )
 _STEPS = flags.DEFINE_integer(
-  "steps", 4, "Training steps of a case.", lower_bound=3
+  "steps", 4, "Training steps per case.", lower_bound=3
 )
 _CASE = flags.DEFINE_string(
-  "case", None, "One case as shape,batch,length, to be measured here."
+  "case", None, "One case to measure: shape,batch,length."
 )
 training_flags.execution_flags()
 
 
 def main(argv):
-  """Measures every case in a process of its own, or the one of --case."""
+  """Measures each case in its own process, or the one of --case."""
   if _CASE.value:
     shape, batch_size, length = _CASE.value.split(",")
     print(json.dumps(_measure(shape, int(batch_size), int(length))))
@@ -59,7 +57,8 @@ def main(argv):
   for case in itertools.product(
     _SHAPES.value, _BATCH_SIZES.value, _LENGTHS.value
   ):
-    print(_line_of(case), flush=True)
+    found = measured_apart("benchmarks.training_step", ",".join(case))
+    print(json.dumps(found), flush=True)
 
 
 def run():
@@ -67,27 +66,13 @@ def run():
   program.run_program(main)
 
 
-def _line_of(case):
-  """The last line that a process prints that measures a case."""
-  process = subprocess.run(
-    [
-      *(sys.executable, "-m", "benchmarks.training_step", *sys.argv[1:]),
-      f"--case={','.join(case)}",
-    ],
-    stdout=subprocess.PIPE,
-    text=True,
-    check=True,
-  )
-  return process.stdout.splitlines()[-1]
-
-
 def _measure(shape, batch_size, length):
-  """Trains one case; the dict that is printed."""
+  """Trains one case; returns the dict to print."""
   from benchmarks.random_training import random_model
   from bert_span.training.step_memory import peak_bytes
 
   model = random_model(shape, pretraining=_TARGETS.value > 0)
-  seconds = _seconds_a_step(model, batch_size, length)
+  seconds = _seconds_per_step(model, batch_size, length)
   execution = training_flags.execution_options()
   return {
     "shape": shape,
@@ -102,8 +87,8 @@ def _measure(shape, batch_size, length):
   }
 
 
-def _seconds_a_step(model, batch_size, length):
-  """Trains on random windows; seconds of a step, the first two left out."""
+def _seconds_per_step(model, batch_size, length):
+  """Mean seconds of a step on random windows, without the first two."""
   from benchmarks.random_training import train_on_random_windows
 
   clock = _step_clock()
@@ -121,7 +106,7 @@ def _seconds_a_step(model, batch_size, length):
 
 
 def _step_clock():
-  """A `Callback` with the attribute times, when each step had ended."""
+  """A `Callback` with the end of each step in its attribute times."""
   from bert_span.training.run.callbacks import Callback
 
   class StepClock(Callback):
