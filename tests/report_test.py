@@ -223,7 +223,7 @@ def test_files_that_do_not_fit_together_are_named(tmp_path):
     write_report(*files, page, model="none", question_id="whence")
   del n_best["cost"]
   files = report_samples.write_files(tmp_path, (squad, n_best))
-  with pytest.raises(ValueError, match=r"predict_file.json, .*: cost"):
+  with pytest.raises(ValueError, match=r"predict_file.json, .*: 'cost'"):
     write_report(*files, page)
   assert not page.exists()
 
