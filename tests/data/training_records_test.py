@@ -1,4 +1,4 @@
-"""Training records: equal to what they were made of, or refused."""
+"""Training records equal what they were made of, or are refused."""
 
 import functools
 
@@ -33,7 +33,7 @@ _OPTIONS = FineTuningOptions(
 _SOURCE = {"train_file_sha256": "0f"}
 
 
-def examples():
+def _examples():
   """Questions of which some passages take several windows."""
   passage = " ".join([CONTEXT] * 3)
   rows = []
@@ -47,10 +47,18 @@ def examples():
   return rows
 
 
-def fingerprint_of(extractor, **changes):
+@functools.cache
+def _made(head=SPAN_HEAD):
+  """An extractor of a head and its labelled windows, made once."""
+  extractor = tiny_extractor(head=head)
+  return extractor, training_set_of(extractor, _examples(), _OPTIONS)
+
+
+def _fingerprint(head=SPAN_HEAD, **changes):
+  extractor, _ = _made(head)
   options = {
     "preprocessor": extractor.preprocessor,
-    "labels": extractor.head.labels,
+    "labels": head.labels,
     "version_2": False,
     "annotator_labels": "soft",
     "drop_answerless": False,
@@ -58,34 +66,26 @@ def fingerprint_of(extractor, **changes):
   return window_fingerprint(**(options | changes))
 
 
-@functools.cache
-def made_of(head):
-  """An extractor of a head and its labelled windows, made once."""
-  extractor = tiny_extractor(head=head)
-  return extractor, training_set_of(extractor, examples(), _OPTIONS)
-
-
-def written(folder, extractor, num_shards=3, padded_length=None):
-  """Labelled windows, written to a folder."""
-  _, labelled = made_of(extractor.head)
+def _write(
+  folder, head=SPAN_HEAD, num_shards=3, padded_length=None, source=_SOURCE
+):
+  _, labelled = _made(head)
   write_training_records(
-    folder,
+    str(folder),
     labelled,
-    fingerprint_of(extractor),
-    _SOURCE,
+    _fingerprint(head),
+    source,
     num_shards,
     padded_length,
   )
-  return labelled
 
 
-def read(folder, extractor, **changes):
-  return TrainingRecords(folder).read(
-    fingerprint_of(extractor, **changes), extractor.head.labels
-  )
+def _read(folder, head=SPAN_HEAD, **changes):
+  fingerprint = _fingerprint(head, **changes)
+  return TrainingRecords(str(folder)).read(fingerprint, head.labels)
 
 
-def assert_same_batches(one, other, bucket):
+def _assert_same_batches(one, other, bucket):
   batches = [
     BucketedBatches(labelled.windows, 3, 32, bucket, seed=1)
     .dataset(0)
@@ -105,39 +105,34 @@ def assert_same_batches(one, other, bucket):
 def test_batches_of_records_are_those_of_the_questions(
   tmp_path, head, padded_length
 ):
-  extractor, _ = made_of(head)
-  made = written(str(tmp_path), extractor, padded_length=padded_length)
-  back = read(str(tmp_path), extractor)
-  assert (back.num_examples, back.skipped) == (9, made.skipped)
-  assert back.skipped.without_token == ["zero"]
+  _write(tmp_path, head, padded_length=padded_length)
+  found = _read(tmp_path, head)
+  _, made = _made(head)
+  assert (found.num_examples, found.skipped) == (9, made.skipped)
+  assert found.skipped.without_token == ["zero"]
   for bucket in (None, 8):
-    assert_same_batches(made, back, bucket)
+    _assert_same_batches(made, found, bucket)
 
 
 @pytest.mark.large
 def test_weights_trained_on_records_are_those_of_the_questions(tmp_path):
-  weights = []
-  for from_records in (False, True):
-    extractor = tiny_extractor()
-    out = str(tmp_path / f"{from_records}")
-    if from_records:
-      written(str(tmp_path / "records"), extractor)
-      labelled = read(str(tmp_path / "records"), extractor)
-      fine_tune_on(extractor, labelled, _OPTIONS, out)
-    else:
-      fine_tune(extractor, examples(), _OPTIONS, out)
-    weights.append(extractor.model.get_weights())
-  for one, other in zip(*weights, strict=True):
-    np.testing.assert_array_equal(one, other)
-  start = tiny_extractor().model.head.get_weights()
-  assert not np.array_equal(start[0], extractor.model.head.get_weights()[0])
+  _write(tmp_path / "records")
+  extractor, other = tiny_extractor(), tiny_extractor()
+  before = extractor.model.head.get_weights()[0]
+  fine_tune(extractor, _examples(), _OPTIONS, str(tmp_path / "questions"))
+  labelled = _read(tmp_path / "records")
+  fine_tune_on(other, labelled, _OPTIONS, str(tmp_path / "trained"))
+  for one, two in zip(
+    extractor.model.get_weights(), other.model.get_weights(), strict=True
+  ):
+    np.testing.assert_array_equal(one, two)
+  assert not np.array_equal(before, extractor.model.head.get_weights()[0])
 
 
 def test_records_are_read_and_written_wherever_tensorflow_can():
   """ram:// is a file system of TensorFlow's only, as gs:// is."""
-  extractor, made = made_of(SPAN_HEAD)
-  written("ram://records", extractor)
-  assert_same_batches(made, read("ram://records", extractor), 8)
+  _write("ram://records")
+  _assert_same_batches(_made()[1], _read("ram://records"), 8)
 
 
 def _preprocessor(vocabulary=VOCABULARY, lower=True, options=(32, 8, 8)):
@@ -168,53 +163,41 @@ def _preprocessor(vocabulary=VOCABULARY, lower=True, options=(32, 8, 8)):
 def test_records_made_with_other_options_are_refused(
   tmp_path, monkeypatch, changes, messages
 ):
-  extractor, _ = made_of(SPAN_HEAD)
-  written(str(tmp_path), extractor)
+  _write(tmp_path)
   if not changes:
     monkeypatch.setattr("bert_span.__version__", "99")
   with pytest.raises(ValueError) as error:
-    read(str(tmp_path), extractor, **changes)
+    _read(tmp_path, **changes)
   assert all(message in str(error.value) for message in messages)
 
 
-def test_records_of_a_file_that_has_changed_are_refused(tmp_path):
-  data = tmp_path / "train.json"
+def test_records_of_other_questions_are_refused(tmp_path, capsys):
+  data, folder = tmp_path / "train.json", str(tmp_path / "records")
   data.write_text("{}")
-  source = source_fingerprint(str(data), None)
-  extractor, labelled = made_of(SPAN_HEAD)
-  folder = str(tmp_path / "records")
-  write_training_records(folder, labelled, fingerprint_of(extractor), source, 1)
+  _write(folder, source=source_fingerprint(str(data), None))
   open_training_records(folder, str(data), None)
   data.write_text("{ }")
   with pytest.raises(ValueError, match="train_file_sha256 was"):
     open_training_records(folder, str(data), None)
   with pytest.raises(ValueError, match="dataset was 'absent', is now 'squad/v"):
     open_training_records(folder, None, ("squad/v1.1", "train", None))
-
-
-def test_without_its_source_a_set_of_records_is_read_and_that_is_said(
-  tmp_path, capsys
-):
-  extractor, _ = made_of(SPAN_HEAD)
-  made = written(str(tmp_path), extractor)
-  records = open_training_records(str(tmp_path), None, None)
-  back = records.read(fingerprint_of(extractor), SPAN_HEAD.labels)
-  assert len(back.windows) == len(made.windows)
+  assert "--train_file" not in capsys.readouterr().err
+  # Without its source nothing is compared, and a line says so.
+  records = open_training_records(folder, None, None)
   assert "--train_file" in capsys.readouterr().err
+  assert records.read(_fingerprint(), SPAN_HEAD.labels).num_examples == 9
 
 
 def test_a_new_set_replaces_the_shards_of_the_old_one(tmp_path):
-  extractor, _ = made_of(SPAN_HEAD)
-  written(str(tmp_path), extractor, num_shards=3)
+  _write(tmp_path, num_shards=3)
   assert len(list(tmp_path.glob("*.tf_record"))) == 3
-  written(str(tmp_path), extractor, num_shards=2, padded_length=32)
+  _write(tmp_path, num_shards=2, padded_length=32)
   assert len(list(tmp_path.iterdir())) == 3  # two shards and the manifest
-  read(str(tmp_path), extractor)
+  _read(tmp_path)
 
 
-def test_a_set_that_is_broken_off_leaves_the_old_one(tmp_path, monkeypatch):
-  extractor, _ = made_of(SPAN_HEAD)
-  written(str(tmp_path), extractor)
+def test_a_set_that_is_interrupted_leaves_the_old_one(tmp_path, monkeypatch):
+  _write(tmp_path)
 
   def power_cut(*unused):
     raise OSError("power cut")
@@ -223,23 +206,20 @@ def test_a_set_that_is_broken_off_leaves_the_old_one(tmp_path, monkeypatch):
     "bert_span.data.training_records.write_json_atomically", power_cut
   )
   with pytest.raises(OSError, match="power cut"):
-    written(str(tmp_path), extractor, num_shards=2)
+    _write(tmp_path, num_shards=2)
   monkeypatch.undo()
-  assert read(str(tmp_path), extractor).num_examples == 9
+  assert _read(tmp_path).num_examples == 9
 
 
 @pytest.mark.parametrize(
   "content", [None, "no JSON", "{}", '{"made_with": {}, "made_of": {}}']
 )
-def test_a_folder_without_a_manifest_is_refused(tmp_path, content):
+def test_a_folder_without_a_manifest_is_refused_and_can_be_written(
+  tmp_path, content
+):
   if content is not None:
     (tmp_path / MANIFEST_FILE).write_text(content)
   with pytest.raises(ValueError, match="create_squad_records"):
     TrainingRecords(str(tmp_path))
-
-
-def test_a_damaged_manifest_can_be_written_over(tmp_path):
-  (tmp_path / MANIFEST_FILE).write_text("no JSON")
-  extractor, _ = made_of(SPAN_HEAD)
-  written(str(tmp_path), extractor)
-  assert read(str(tmp_path), extractor).num_examples == 9
+  _write(tmp_path)
+  assert _read(tmp_path).num_examples == 9

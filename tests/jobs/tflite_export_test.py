@@ -29,7 +29,7 @@ _EVALUATED = SquadFile(
 @pytest.mark.large
 @pytest.mark.parametrize(
   ("quantization", "with_tokenizer"),
-  [("none", False), ("float16", True), ("dynamic", True)],
+  [("float16", False), ("dynamic", True)],
 )
 def test_a_file_is_written_with_its_report(
   tmp_path, quantization, with_tokenizer

@@ -40,9 +40,8 @@ _TEXT = {"dynamic_length": True, "with_tokenizer": True}
     {},
     {"dynamic_length": True},
     {"dynamic_length": True, "head": BIO_HEAD},
-    {"with_tokenizer": True},
     _TEXT,
-    {**_TEXT, "temperature": 1.7},
+    {"with_tokenizer": True, "temperature": 1.7},
   ],
 )
 def test_answers_are_those_of_the_model(file):
