@@ -73,7 +73,7 @@ def verify(path, extractor, examples, quantization):
   if with_tokenizer:
     question, context = examples[0].question, examples[0].context
     for texts in ((question, context), (question, ""), ("", context)):
-      _check_finite(candidate.columns(*texts), f"the texts {texts!r}")
+      _check_finite(candidate.columns(*texts), f"question {texts[0]!r}")
     given = list(candidate.predict(examples))
     inputs = {
       name: np.array([encodable(text).encode()], object)

@@ -1,10 +1,11 @@
-"""The metadata as the schema's field numbers give it back."""
+"""The metadata, read back by the field numbers of the schema."""
 
 import json
 
 import flatbuffers
 import pytest
 from exported_tflite import exported_tflite, parsed
+from flatbuffers.number_types import Uint8Flags, UOffsetTFlags
 from flatbuffers.table import Table
 
 from bert_span.heads.bio import BIO_HEAD
@@ -13,8 +14,6 @@ from bert_span.tflite import file as tflite_file
 from bert_span.tflite.metadata import BUFFER_NAME, with_metadata
 from bert_span.tflite.options import ModelInfo
 
-_OFFSET = flatbuffers.number_types.UOffsetTFlags
-
 
 class _Reader:
   """Reads fields of a FlatBuffer table by their numbers."""
@@ -22,25 +21,20 @@ class _Reader:
   def __init__(self, buffer, position):
     self.table = Table(buffer, position)
 
-  def _offset(self, field):
-    return self.table.Offset(4 + 2 * field)
+  def _at(self, field):
+    return self.table.Offset(4 + 2 * field) + self.table.Pos
 
   def text(self, field):
-    return self.table.String(self._offset(field) + self.table.Pos).decode()
+    return self.table.String(self._at(field)).decode()
 
   def byte(self, field):
-    return self.table.Get(
-      flatbuffers.number_types.Uint8Flags, self._offset(field) + self.table.Pos
-    )
+    return self.table.Get(Uint8Flags, self._at(field))
 
   def child(self, field):
-    at = self._offset(field) + self.table.Pos
-    return _Reader(self.table.Bytes, self.table.Indirect(at))
+    return _Reader(self.table.Bytes, self.table.Indirect(self._at(field)))
 
   def children(self, field):
-    offset = self._offset(field)
-    if not offset:
-      return []
+    offset = self.table.Offset(4 + 2 * field)
     begin = self.table.Vector(offset)
     return [
       _Reader(self.table.Bytes, self.table.Indirect(begin + 4 * i))
@@ -53,31 +47,30 @@ def _root(path):
   (entry,) = [m for m in model.metadata if m.name == BUFFER_NAME.encode()]
   data = bytes(model.buffers[entry.buffer].data)
   assert data[4:8] == b"M001"
-  position = flatbuffers.encode.Get(_OFFSET.packer_type, data, 0)
+  position = flatbuffers.encode.Get(UOffsetTFlags.packer_type, data, 0)
   return _Reader(data, position)
 
 
 @pytest.mark.large
-@pytest.mark.parametrize(
-  ("head", "outputs"),
-  [
-    (SPAN_HEAD, {"start_logits", "end_logits"}),
-    (BIO_HEAD, {"tag_logits"}),
-  ],
-)
-def test_tensors_are_named_and_the_tokenizer_has_its_vocabulary(head, outputs):
+@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
+def test_tensors_and_the_tokenizer_are_described(head):
   path, _ = exported_tflite(head, dynamic_length=head is BIO_HEAD)
   root = _root(path)
   assert root.text(0) == "bert_span"
   assert root.text(7) == "1.1.0"
-  (graph,) = root.children(3)
-  names = [tensor.text(0) for tensor in graph.children(2)]
-  assert set(names) == {"ids", "mask", "segment_ids"}
-  assert {tensor.text(0) for tensor in graph.children(3)} == outputs
-  guide = head.served.logits_guide
-  for tensor in graph.children(3):
-    assert tensor.text(1) == guide[tensor.text(0)]
-  (unit,) = graph.children(5)
+  (described,) = root.children(3)
+  graph = parsed(path).subgraphs[0]
+  # Older runtimes match metadata to tensors by position.
+  for field, indices, names in (
+    (2, graph.inputs, ["ids", "mask", "segment_ids"]),
+    (3, graph.outputs, head.logits),
+  ):
+    found = [tensor.text(0) for tensor in described.children(field)]
+    assert found == [graph.tensors[i].name.decode() for i in indices]
+    assert set(found) == set(names)
+  for tensor in described.children(3):
+    assert tensor.text(1) == head.served.logits_guide[tensor.text(0)]
+  (unit,) = described.children(5)
   assert unit.byte(0) == 4  # BertTokenizerOptions
   (vocabulary,) = unit.child(1).children(0)
   assert (vocabulary.text(0), vocabulary.byte(2)) == ("vocab.txt", 5)
@@ -85,31 +78,17 @@ def test_tensors_are_named_and_the_tokenizer_has_its_vocabulary(head, outputs):
 
 
 @pytest.mark.large
-def test_tensors_are_described_in_the_order_of_the_graph():
-  """Older runtimes match metadata to tensors by position."""
-  path, _ = exported_tflite()
-  graph = parsed(path).subgraphs[0]
-  (described,) = _root(path).children(3)
-  for field, indices in ((2, graph.inputs), (3, graph.outputs)):
-    assert [t.text(0) for t in described.children(field)] == [
-      graph.tensors[index].name.decode() for index in indices
-    ]
-
-
-@pytest.mark.large
-def test_model_information_and_files_are_packed(tmp_path):
-  path, _ = exported_tflite()
-  model = parsed(path)
+def test_model_information_and_files_are_written(tmp_path):
+  model = parsed(exported_tflite()[0])
   model.metadata = []
   info = ModelInfo("qa", "Finds answers.", "7", "The author", "Apache-2.0")
   other = tmp_path / "other.tflite"
-  config = {"a": 1, "tflite": {"max_length": 8}}
   other.write_bytes(
     with_metadata(
       tflite_file.pack(model),
       info,
       ["[PAD]", "é"],
-      config,
+      {"a": 1, "tflite": {"max_length": 8}},
       output_guide=SPAN_HEAD.served.logits_guide,
     )
   )
