@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from bert_span.data.bio_labels import BIO_LABELS
 from bert_span.data.labelled_windows import Skipped, label_windows
-from bert_span.data.length_buckets import BucketedBatches
 from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.options import WindowOptions
@@ -205,15 +204,6 @@ def test_annotator_labels_are_passed_on(preprocessor):
     np.testing.assert_array_equal(
       found.windows.labels["tag_labels"][3:5], expected
     )
-
-
-def test_length_buckets_batch_labels_of_tokens(bio_windows):
-  batches = BucketedBatches(bio_windows, 4, 8, 4, seed=1)
-  spec = batches.dataset(0).element_spec
-  assert spec["tag_labels"].shape.as_list() == [4, None, 3]
-  for batch in batches.dataset(0).take(3).as_numpy_iterator():
-    assert batch["tag_labels"].shape == (*batch["input_ids"].shape, 3)
-    assert batch["tag_labels"].sum() == (batch["input_ids"] >= _A).sum()
 
 
 def test_the_digest_depends_on_tokens_and_labels(span_windows):
