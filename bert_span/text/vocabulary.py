@@ -13,9 +13,7 @@ def load_vocabulary(path):
   """Returns the list of tokens in a vocab.txt, local or remote.
 
   Lines are stripped of surrounding white space, as in run_squad's load_vocab.
-
-  Raises:
-    ValueError: the file is missing, not UTF-8, or not a BERT vocabulary.
+  Raises ValueError if the file is missing, not UTF-8, or no BERT vocabulary.
   """
   if not tf.io.gfile.exists(path):
     raise ValueError(

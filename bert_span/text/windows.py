@@ -138,12 +138,9 @@ class SlidingWindows(keras.layers.Layer):
     )
 
   def tables(self, placed, rows, seq_length):
-    """Returns some windows of a `PlacedWindows`, the dict of `call`.
+    """Returns the windows `rows` of a `PlacedWindows`, the dict of `call`.
 
-    Args:
-      placed: `PlacedWindows`.
-      rows: int32 [windows], indices of the windows.
-      seq_length: int32 scalar, at least the longest of these windows.
+    None of them is longer than seq_length, int32 scalar.
     """
     windows = {n: tf.gather(x, rows) for n, x in placed.columns.items()}
     context = placed.context

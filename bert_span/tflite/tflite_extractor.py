@@ -102,15 +102,7 @@ class TFLiteSpanExtractor(AnswerForms):
     )
 
   def predict(self, examples, on_logits=None):
-    """Answers many questions.
-
-    Args:
-      examples: sequence of `SquadExample`.
-      on_logits: called with the `WindowLogits` of each `example_batches`.
-
-    Yields:
-      Predictions of the head, in the order of `examples`.
-    """
+    """Yields the predictions of examples, see `SpanExtractor.predict`."""
     for batch, windows in window_batches(examples, self._make_windows):
       logits = WindowLogits(batch, windows, self._logits(windows))
       if on_logits:
@@ -173,17 +165,11 @@ class TFLiteTextExtractor(AnswerForms):
     self._run = interpreter.get_signature_runner()
 
   def predict(self, examples, batch_size=None, on_logits=None):
-    """Answers many questions, one at a time.
+    """Yields the predictions of examples, see `SpanExtractor.predict`.
 
-    Args:
-      examples: sequence of `SquadExample`.
-      batch_size: not used: the file takes one question.
-      on_logits: must be None: the file returns no logits.
-
-    Yields:
-      `Prediction`, in the order of `examples`.
+    on_logits must be None: the file returns no logits.
     """
-    del batch_size
+    del batch_size  # The file answers one question at a time.
     if on_logits is not None:
       raise ValueError(
         "A TFLite file with a tokenizer returns no logits (on_logits). Export "

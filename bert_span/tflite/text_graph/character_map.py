@@ -36,14 +36,11 @@ _BLOCK = 64
 
 
 def normalizer_model(replacements):
-  """Compiles the `model_buffer` of `tensorflow_text.FastBertNormalizer`.
+  """Compiles the `model_buffer` of `tensorflow_text.FastBertNormalizer`, bytes.
 
   Args:
     replacements: dict of character to its replacement, at most 63 bytes; ""
       drops it. Other characters are not changed.
-
-  Returns:
-    bytes.
   """
   pool, values = bytearray(), {}
   for text in dict.fromkeys(replacements.values()):
@@ -69,13 +66,10 @@ def normalizer_model(replacements):
 
 
 def double_array(values):
-  """Builds the trie of UTF-8 characters as a double array.
+  """Builds the trie of a dict of characters, bytes, to int below 2**31.
 
-  Args:
-    values: dict of characters except U+0000, bytes, to int below 2**31.
-
-  Returns:
-    uint32 [units], a multiple of 256, so that no byte leads outside.
+  U+0000 must not be among them. The result, uint32 [units], is a multiple of
+  256 long, so that no byte leads outside.
   """
   units, ends = {}, []
   next_block = _ROOT_BASE + 256
