@@ -100,8 +100,8 @@ def _place(length, word_sizes, masked, left, uniform):
   length = min(length, num_words)
 
   def is_possible(first):
-    is_free = masked.find(1, first, first + length) < 0
-    return is_free and word_sizes[first] <= left
+    fits = word_sizes[first] <= left
+    return fits and masked.find(1, first, first + length) < 0
 
   for _ in range(_BLIND_TRIES):
     first = int(uniform() * (num_words - length + 1))
