@@ -1,4 +1,4 @@
-"""The program bert_span.run as users run it."""
+"""inspect_windows: the job in this process, the flags as a command."""
 
 import functools
 import json
@@ -7,46 +7,32 @@ import sys
 
 import pytest
 from programs import run_program
+from squad_content import spans, squad_content
 
-pytestmark = pytest.mark.large  # Every run loads TensorFlow.
+from bert_span.data.bio_labels import BIO_LABELS
+from bert_span.data.window_labels import SPAN_LABELS
+from bert_span.jobs.window_inspection import inspect_windows
+from bert_span.text.options import WindowOptions
 
-inspect_windows = functools.partial(run_program, "bert_span.inspect_windows")
-_WINDOW_FLAGS = (
-  "--max_seq_length=64",
-  "--doc_stride=16",
-  "--max_query_length=12",
+run_inspect_windows = functools.partial(
+  run_program, "bert_span.inspect_windows"
 )
+_OPTIONS = WindowOptions(64, 16, 12)
 
 
 @pytest.fixture
 def small_files(tmp_path):
-  """Flags that name a file of two questions and a tiny vocabulary."""
-  qas = [
-    {
-      "id": 7,
-      "question": "who",
-      "answers": [
-        {"text": "Ada", "answer_start": 4},
-        {"text": "came", "answer_start": 8},
-      ],
-    },
-    {
-      "id": "lost",
-      "question": "who",
-      "answers": [{"text": "Bob", "answer_start": 0}],
-    },
-  ]
-  paragraph = {"context": "Yes Ada came", "qas": qas}
-  (tmp_path / "input.json").write_text(
-    json.dumps({"version": "1.1", "data": [{"paragraphs": [paragraph]}]})
+  """Paths of a file of two questions and of a tiny vocabulary."""
+  squad = squad_content(
+    "Yes Ada came",
+    {"id": 7, "question": "who", "answers": spans(("Ada", 4), ("came", 8))},
+    {"id": "lost", "question": "who", "answers": spans(("Bob", 0))},
+    version="1.1",
   )
-  (tmp_path / "vocab.txt").write_text(
-    "[PAD]\n[UNK]\n[CLS]\n[SEP]\nwho\nada\ncame\n"
-  )
-  return (
-    f"--input_file={tmp_path / 'input.json'}",
-    f"--vocab_file={tmp_path / 'vocab.txt'}",
-  )
+  input_file, vocab_file = tmp_path / "input.json", tmp_path / "vocab.txt"
+  input_file.write_text(json.dumps(squad))
+  vocab_file.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nwho\nada\ncame\n")
+  return str(input_file), str(vocab_file)
 
 
 def _expected_row(feature):
@@ -65,17 +51,16 @@ def _expected_row(feature):
 
 
 def test_rows_equal_the_originals_features(
-  edge_cases_folder, uncased_vocab_file, read_json, tmp_path
+  edge_cases_folder, uncased_vocab_file, read_json, tmp_path, capsys
 ):
   output = tmp_path / "windows.jsonl"
-  result = inspect_windows(
-    f"--input_file={edge_cases_folder / 'edge.json'}",
-    f"--vocab_file={uncased_vocab_file}",
-    f"--output_file={output}",
-    *_WINDOW_FLAGS,
+  inspect_windows(
+    str(edge_cases_folder / "edge.json"),
+    str(uncased_vocab_file),
+    window_options=_OPTIONS,
+    output_file=str(output),
   )
-  assert result.returncode == 0, result.stderr
-  assert result.stdout == ""
+  assert capsys.readouterr().out == ""
   rows = [json.loads(line) for line in output.read_text().splitlines()]
   golden = read_json(edge_cases_folder / "features_h.jsonl.gz")
   assert [(row["qas_id"], row["doc_span_index"]) for row in rows] == [
@@ -89,10 +74,15 @@ def test_rows_equal_the_originals_features(
     assert held == sorted(map(int, feature["token_to_orig_map"]))
 
 
-def test_training_rows_hold_the_first_answer_and_notices_go_to_stderr(
+@pytest.mark.large  # Loads TensorFlow.
+def test_training_rows_hold_the_first_answer_and_findings_go_to_stderr(
   small_files,
 ):
-  result = inspect_windows(*small_files, "--is_training")
+  input_file, vocab_file = small_files
+  result = run_inspect_windows(
+    *(f"--input_file={input_file}", f"--vocab_file={vocab_file}"),
+    "--is_training",
+  )
   assert result.returncode == 0, result.stderr
   (line,) = result.stdout.splitlines()
   assert json.loads(line) == {
@@ -105,24 +95,21 @@ def test_training_rows_hold_the_first_answer_and_notices_go_to_stderr(
     "token_char_spans": [None, None, None, [0, 3], [4, 7], [8, 12], None],
     "max_context": [0, 0, 0, 1, 1, 1, 0],
   }
-  assert "1 question was left out of training" in result.stderr
+  assert "1 question: none of its answers" in result.stderr
   assert "'lost'" in result.stderr
 
 
-def test_a_version_2_flag_that_does_not_fit_the_file_is_one_line(
+def test_a_version_2_flag_that_does_not_fit_the_file_writes_nothing(
   small_files, tmp_path
 ):
   output = tmp_path / "windows.jsonl"
-  result = inspect_windows(
-    *small_files,
-    "--is_training",
-    "--version_2_with_negative",
-    f"--output_file={output}",
-  )
-  assert result.returncode == 1
-  assert "Traceback" not in result.stderr
-  assert result.stderr.splitlines()[-1].startswith("inspect_windows: ")
-  assert "--version_2_with_negative with a SQuAD 1.1 file" in result.stderr
+  with pytest.raises(ValueError, match="--version_2_with_negative"):
+    inspect_windows(
+      *small_files,
+      labels=SPAN_LABELS,
+      version_2=True,
+      output_file=str(output),
+    )
   assert not output.exists()
 
 
@@ -136,7 +123,7 @@ def test_a_version_2_flag_that_does_not_fit_the_file_is_one_line(
   ],
 )
 def test_a_bad_flag_ends_in_one_line(flags, message):
-  result = inspect_windows(*flags)
+  result = run_inspect_windows(*flags)
   assert result.returncode == 1
   assert result.stdout == ""
   (line,) = result.stderr.splitlines()
@@ -144,8 +131,11 @@ def test_a_bad_flag_ends_in_one_line(flags, message):
   assert message in line
 
 
+@pytest.mark.large  # Loads TensorFlow.
 def test_a_reader_that_stops_early_is_no_error(repository, small_files):
-  command = [sys.executable, "-m", "bert_span.inspect_windows", *small_files]
+  input_file, vocab_file = small_files
+  flags = (f"--input_file={input_file}", f"--vocab_file={vocab_file}")
+  command = [sys.executable, "-m", "bert_span.inspect_windows", *flags]
   process = subprocess.Popen(
     command, cwd=repository, stdout=subprocess.PIPE, stderr=subprocess.PIPE
   )
@@ -156,17 +146,20 @@ def test_a_reader_that_stops_early_is_no_error(repository, small_files):
   assert "BrokenPipe" not in errors
 
 
-def test_bio_labels_are_those_of_every_annotator(small_files):
-  flags = (*small_files, *_WINDOW_FLAGS, "--is_training", "--head=bio")
-  run = inspect_windows(*flags)
-  assert run.returncode == 0, run.stderr
-  (row,) = [json.loads(line) for line in run.stdout.splitlines()]
+def test_bio_labels_are_those_of_every_annotator(small_files, capsys):
+  inspect_windows(*small_files, window_options=_OPTIONS, labels=BIO_LABELS)
+  (row,) = map(json.loads, capsys.readouterr().out.splitlines())
   assert row["qas_id"] == "7"
   assert "start_position" not in row
   # [CLS] who [SEP] yes ada came [SEP]
   none, half, outside = None, [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]
   assert row["tag_labels"] == [none, none, none, outside, half, half, none]
-  run = inspect_windows(*flags, "--annotator_labels=first")
-  (row,) = [json.loads(line) for line in run.stdout.splitlines()]
+  inspect_windows(
+    *small_files,
+    window_options=_OPTIONS,
+    labels=BIO_LABELS,
+    annotator_labels="first",
+  )
+  (row,) = map(json.loads, capsys.readouterr().out.splitlines())
   begin = [1.0, 0.0, 0.0]
   assert row["tag_labels"][3:6] == [outside, begin, outside]

@@ -1,10 +1,15 @@
-"""The program bert_span.run as users run it."""
+"""lint_squad: the job in this process, the flags as a command."""
 
 import functools
 import json
 
 import pytest
 from programs import run_program
+from squad_content import spans, squad_content
+
+from bert_span.jobs.linting import lint
+from bert_span.squad.lint.options import LintSettings
+from bert_span.text.options import WindowOptions
 
 lint_squad = functools.partial(run_program, "bert_span.lint_squad")
 _VOCABULARY = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nwho\nada\ncame\n?\n"
@@ -15,16 +20,15 @@ def squad_file(tmp_path):
   """A function that writes questions about "Yes Ada came" as a file."""
 
   def write(*questions):
-    paragraph = {"context": "Yes Ada came", "qas": list(questions)}
     path = tmp_path / "ada.json"
-    path.write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}))
+    path.write_text(json.dumps(squad_content("Yes Ada came", *questions)))
     return path
 
   return write
 
 
 def _question(qas_id, answer_start=4, question="Who came?"):
-  answers = [{"text": "Ada", "answer_start": answer_start}]
+  answers = spans(("Ada", answer_start))
   return {"id": qas_id, "question": question, "answers": answers}
 
 
@@ -37,35 +41,36 @@ def test_a_good_file_passes_with_its_figures(squad_file):
   assert "Not checked without a vocabulary" in result.stdout
 
 
-def test_a_warning_fails_only_when_strict(squad_file):
-  path = squad_file(_question("q1", answer_start=3))
-  result = lint_squad(path)
-  assert result.returncode == 0
-  assert "WARNING: 1 answer is not at its answer_start" in result.stdout
-  assert lint_squad(path, "--strict").returncode == 1
+def test_a_warning_fails_only_when_strict(squad_file, capsys):
+  path = str(squad_file(_question("q1", answer_start=3)))
+  assert lint(path)
+  assert "WARNING: 1 answer: " in capsys.readouterr().out
+  assert not lint(path, strict=True)
 
 
-def test_an_error_fails_and_the_rest_is_checked_all_the_same(squad_file):
+def test_an_error_fails_and_the_rest_is_checked_all_the_same(
+  squad_file, capsys
+):
   path = squad_file(
     _question("q1"), _question("q1", question="X?"), _question("q2", 3, "Y?")
   )
-  result = lint_squad(path)
-  assert result.returncode == 1
-  assert "ERROR: 1 question has the id of an earlier one" in result.stdout
-  assert "WARNING: 1 answer is not at its answer_start" in result.stdout
+  assert not lint(str(path))
+  text = capsys.readouterr().out
+  assert "ERROR: 1 question: " in text
+  assert "WARNING: 1 answer: " in text
 
 
-@pytest.mark.parametrize("form", ["--json", "--nojson"])
-def test_damage_is_reported_in_the_form_asked_for(tmp_path, form):
+@pytest.mark.parametrize("as_json", [False, True])
+def test_damage_is_reported_in_the_format_asked_for(tmp_path, as_json, capsys):
   path = tmp_path / "cut.json"
   path.write_text('{"data": [')
-  result = lint_squad(path, form, "--fix")
-  assert result.returncode == 1
-  assert result.stderr == "lint_squad: no copy was written.\n"
-  assert "ends in the middle" in result.stdout
-  assert not list(tmp_path.glob("*.fixed.json"))
-  if form == "--json":
-    assert json.loads(result.stdout)["counts"]["error"] == 1
+  assert not lint(str(path), fix=True, as_json=as_json)
+  printed = capsys.readouterr()
+  assert "no copy was written" in printed.err
+  assert "ends in the middle" in printed.out
+  assert list(tmp_path.iterdir()) == [path]
+  if as_json:
+    assert json.loads(printed.out)["counts"]["error"] == 1
 
 
 @pytest.mark.parametrize(
@@ -88,15 +93,17 @@ def test_a_mistake_ends_in_one_line(arguments, message):
   assert message in line
 
 
-@pytest.mark.large  # Loads TensorFlow.
-def test_fix_writes_a_copy_that_passes_and_json_says_all(squad_file, tmp_path):
-  path = squad_file(_question(7, answer_start=3))
+def test_fix_writes_a_copy_that_passes_and_json_says_all(
+  squad_file, tmp_path, capsys
+):
+  path = str(squad_file(_question(7, answer_start=3)))
   (tmp_path / "vocab.txt").write_text(_VOCABULARY)
-  flags = (f"--vocab_file={tmp_path / 'vocab.txt'}", "--json", "--strict")
-  result = lint_squad(path, *flags, "--fix", "--max_seq_length=128")
-  # "Yes" is [UNK]: 1 of 6 WordPieces, which no repair mends.
-  assert result.returncode == 1, result.stderr
-  value = json.loads(result.stdout)
+  settings = LintSettings(
+    WindowOptions(max_seq_length=128), vocab_file=str(tmp_path / "vocab.txt")
+  )
+  # "Yes" is [UNK]: 1 of 6 WordPieces, which cannot be repaired.
+  assert not lint(path, settings, fix=True, as_json=True, strict=True)
+  value = json.loads(capsys.readouterr().out)
   assert [finding["kind"] for finding in value["findings"]] == [
     *("answer_moved", "many_unknown_words", "integer_id")
   ]
@@ -105,13 +112,31 @@ def test_fix_writes_a_copy_that_passes_and_json_says_all(squad_file, tmp_path):
     "log_file": str(tmp_path / "ada.fixed.changes.jsonl"),
     "changes": 2,
   }
-  assert value["settings"]["max_seq_length"] == 128
+  assert value["settings"] == {
+    "vocabulary": str(tmp_path / "vocab.txt"),
+    "do_lower_case": True,
+    "max_seq_length": 128,
+    "doc_stride": 128,
+    "max_query_length": 64,
+    "max_answer_length": 30,
+    "length_bucket": 32,
+    "hidden_size": 768,
+  }
   assert value["figures"]["windows_per_question"]["mean"] == 1.0
   assert value["figures"]["unknown"]["unknown_tokens"] == 1
   log = (tmp_path / "ada.fixed.changes.jsonl").read_text().splitlines()
   assert [json.loads(line)["kind"] for line in log] == [
     *("integer_id", "answer_moved")
   ]
-  again = lint_squad(tmp_path / "ada.fixed.json", "--strict")
-  assert again.returncode == 0, again.stdout
-  assert "0 errors, 0 warnings, 0 notes." in again.stdout
+  assert lint(str(tmp_path / "ada.fixed.json"), strict=True)
+  assert "0 errors, 0 warnings, 0 notes." in capsys.readouterr().out
+
+
+@pytest.mark.large  # Loads TensorFlow.
+def test_a_model_gives_vocabulary_sizes_and_windows(squad_file):
+  result = lint_squad(
+    squad_file(_question("q1")), "--preset=all-minilm-l6-v2", "--json"
+  )
+  value = json.loads(result.stdout)
+  assert value["settings"]["hidden_size"] == 384
+  assert value["figures"]["max_seq_lengths"][-1]["max_seq_length"] == 512

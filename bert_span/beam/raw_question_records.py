@@ -12,8 +12,7 @@ from typing import NamedTuple
 import tensorflow as tf
 from google.protobuf.message import DecodeError
 
-from bert_span.squad.json_file import load_squad_json
-from bert_span.squad.question_records import question_records
+from bert_span.squad.json_file import load_squad_json, question_records
 from bert_span.squad.reader import parse_squad
 from bert_span.storage.files import is_remote, open_file, read_bytes
 from bert_span.storage.json_fields import FieldErrors, shortened

@@ -17,6 +17,7 @@ from bert_span.answers.decoding.options import (
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.program import check
 from bert_span.presets.encoder_source import EncoderSource
+from bert_span.squad.lint.options import LintSettings
 from bert_span.text.options import WindowOptions
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
 
@@ -55,6 +56,12 @@ def predict_batch_size_flag():
     "1,024 WordPieces at once, a GPU 16,384.",
     lower_bound=1,
   )
+
+
+@functools.cache
+def lint_flags():
+  """Returns the flags of what lint_squad checks a file for."""
+  return OptionFlags(LintSettings)
 
 
 @functools.cache

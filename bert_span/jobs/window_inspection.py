@@ -1,4 +1,4 @@
-"""What inspect_windows does: shows the windows that a SQuAD file becomes."""
+"""What inspect_windows does: writes the windows of a SQuAD file."""
 
 import json
 
@@ -28,8 +28,8 @@ def inspect_windows(
     vocab_file: vocab.txt of the model.
     do_lower_case: lower-case the text and strip accents.
     window_options: `WindowOptions`; None for the defaults.
-    labels: `WindowLabels` to label the windows with, which leaves out questions
-      that cannot be trained on; None for no labels.
+    labels: `WindowLabels`, which also skips questions that cannot be trained
+      on; None for no labels.
     version_2: whether questions may have no answer.
     annotator_labels: see `tag_labels`.
     output_file: path that gets the lines; None prints them.

@@ -1,4 +1,4 @@
-"""Where an answer's text is in its passage."""
+"""Finds an answer's text in its passage."""
 
 from typing import NamedTuple
 
@@ -6,12 +6,12 @@ NOT_LOCATED = -1
 
 
 class Location(NamedTuple):
-  """Where an answer is, and what had to be done to find it.
+  """Where an answer is in its passage.
 
   Attributes:
-    char_start: offset in characters, NOT_LOCATED when there is no saying.
-    moved: whether this differs from the offset asked for.
-    detail: for reports: what was found instead; "" when all was well.
+    char_start: offset in characters, NOT_LOCATED when it is not clear.
+    moved: whether this differs from the stated offset.
+    detail: for reports: what was found instead; "" for the stated offset.
   """
 
   char_start: int
@@ -20,11 +20,11 @@ class Location(NamedTuple):
 
 
 def locate_answer(context: str, text: str, char_start: int) -> Location:
-  """Finds an answer at its offset, or at the one place it can be meant.
+  """Finds an answer at its stated offset, or at the only other place it fits.
 
-  The text is moved when it occurs exactly once in the passage, or else exactly
-  once within the words that the stated span touches. So a span that is off by
-  a character or two still counts, as it does in run_squad, which compares whole
+  The answer is moved when its text occurs exactly once in the passage, or else
+  exactly once within the words that the stated span touches. So a span that is
+  off by a character or two still counts, as in run_squad, which compares whole
   words:
 
     context "the plan and a plan", text "plan"
@@ -44,7 +44,7 @@ def locate_answer(context: str, text: str, char_start: int) -> Location:
     return Location(NOT_LOCATED, detail="the answer's text is blank")
   if char_start >= 0 and context.startswith(text, char_start):
     return Location(char_start)
-  stated = _stated(context, text, char_start)
+  stated = _describe_stated(context, text, char_start)
   starts = _occurrences(context, text)
   if not starts:
     return Location(NOT_LOCATED, detail=f"{stated}; the passage lacks it")
@@ -52,14 +52,16 @@ def locate_answer(context: str, text: str, char_start: int) -> Location:
     first, end = _touched_words(context, char_start, char_start + len(text))
     near = [first + start for start in _occurrences(context[first:end], text)]
     if len(near) != 1:
+      several = ", ".join(map(str, starts[:5]))
+      several += ", ..." if len(starts) > 5 else ""
       return Location(
-        NOT_LOCATED, detail=f"{stated}; it is at several: {_listed(starts)}"
+        NOT_LOCATED, detail=f"{stated}; it is at several: {several}"
       )
     starts = near
   return Location(starts[0], True, f"{stated}; it is at {starts[0]}")
 
 
-def _stated(context, text, char_start):
+def _describe_stated(context, text, char_start):
   excerpt = text if len(text) <= 40 else text[:37] + "..."
   if not 0 <= char_start < len(context):
     return (
@@ -71,7 +73,7 @@ def _stated(context, text, char_start):
 
 
 def _occurrences(context, text):
-  """All offsets of text, overlapping ones too."""
+  """All offsets of a text, overlapping ones too."""
   starts = []
   start = context.find(text)
   while start >= 0:
@@ -81,9 +83,9 @@ def _occurrences(context, text):
 
 
 def _touched_words(context, first, end):
-  """[first, end) widened to whole words, a leading blank to the word before.
+  """Widens [first, end) to whole words.
 
-  As run_squad, where a blank has the index of the word before it.
+  As run_squad: a blank has the index of the word before it.
   """
   if not 0 <= first < len(context):
     return 0, 0
@@ -97,8 +99,3 @@ def _touched_words(context, first, end):
   ):
     end += 1
   return first, end
-
-
-def _listed(starts):
-  listed = ", ".join(map(str, starts[:5]))
-  return listed + ", ..." if len(starts) > 5 else listed

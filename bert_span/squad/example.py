@@ -18,14 +18,14 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class SquadExample:
-  """A question, its passage and the answers annotators gave.
+  """A question, its passage and the annotators' answers.
 
   Attributes:
     qas_id: the question's id; integer ids of a file become strings.
     question: the question's text.
     context: the passage, exactly as in the file: character offsets index it.
     answers: one per annotator; empty when there is none or none is known.
-      Where a file gives annotations only, every distinct span of theirs.
+      Where a file gives annotations only, all their distinct spans.
     is_impossible: SQuAD 2.0's mark of an unanswerable question.
     title: the article's title, for reports.
     annotations: the spans of each annotator, any number of them, where the
@@ -42,15 +42,15 @@ class SquadExample:
 
   @property
   def is_unlabelled(self) -> bool:
-    """Whether nobody has said what the answer is, nor that there is none."""
+    """Whether there is neither an answer nor a mark of being unanswerable."""
     return not (self.answers or self.annotations or self.is_impossible)
 
   @property
   def annotators(self) -> tuple[tuple[Answer, ...], ...]:
-    """The spans each annotator marked.
+    """The spans of each annotator.
 
-    They are the annotations; without any, each answer is one annotator's, and
-    an impossible question has one annotator who found nothing.
+    Without annotations each answer counts as one annotator's, and an
+    unanswerable question as having one annotator without a span.
     """
     if self.annotations:
       return self.annotations

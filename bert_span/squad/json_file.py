@@ -1,10 +1,10 @@
-"""The bytes of a SQuAD file as JSON, or an error that says what they are."""
+"""Parses SQuAD files, and explains what is wrong at the top level."""
 
-import json
 import os
+from typing import NamedTuple
 
 from bert_span.squad import multispanqa
-from bert_span.storage.files import read_bytes
+from bert_span.storage.files import read_json
 from bert_span.storage.json_fields import shortened
 
 _GIVE_SQUAD = (
@@ -14,74 +14,63 @@ _GIVE_SQUAD = (
 
 
 def load_squad_json(path: str | os.PathLike) -> dict:
-  """The top level of a SQuAD file: a dict that holds the list "data".
-
-  A plain path is read without loading TensorFlow, so that small programs start
-  at once; a path with a scheme (gs://, hdfs://, file://) goes through
-  tf.io.gfile.
+  """Parses a SQuAD file.
 
   Args:
-    path: a local path, or any path that tf.io.gfile knows.
+    path: local or remote.
 
   Returns:
-    The parsed JSON object; "data" is a list, nothing below it is checked. The
-    questions of a MultiSpanQA file are turned into SQuAD's form.
+    The JSON object; "data" is a list, nothing below it is checked. A
+    MultiSpanQA file is converted to SQuAD's format.
 
   Raises:
     OSError: the file cannot be read.
     ValueError: it is not UTF-8, not JSON, cut off, or not SQuAD's top level.
   """
   path = os.fspath(path)
-  top = _checked_top_level(path, _parse(path, _decode(path, read_bytes(path))))
+  top = _parse(path)
+  _check_top_level(path, top)
   if multispanqa.is_multispanqa(top):
     return multispanqa.as_squad(path, top)
   return top
 
 
-def _decode(path, content):
-  if not content.strip():
-    raise ValueError(
-      f"{path}: the file is empty, not SQuAD JSON. Download it again."
-    )
-  if content.startswith(b"\x1f\x8b"):
-    raise ValueError(f"{path}: the file is gzip-compressed. Run gunzip on it.")
-  if b"\x00" in content:
-    raise ValueError(
-      f"{path}: not UTF-8 JSON: a zero byte at offset "
-      f"{content.index(0)} bytes, as UTF-16 has them. Convert the file with "
-      "iconv -f UTF-16 -t UTF-8, or download it again if it is damaged."
-    )
-  try:
-    return content.decode("utf-8-sig")  # Accepts a byte order mark.
-  except UnicodeDecodeError as error:
-    raise ValueError(
-      f"{path}: not UTF-8: byte 0x{content[error.start]:02x} at offset "
-      f"{error.start} bytes ({error.reason}). Convert the file, for instance "
-      "with iconv -t UTF-8."
-    ) from error
+class QuestionRecord(NamedTuple):
+  """A question of parsed JSON.
+
+  Attributes:
+    json_path: such as "data[0].paragraphs[2].qas[1]".
+    paragraph: the dict that holds it, and its context.
+    question: the dict of id, question, answers, is_impossible.
+  """
+
+  json_path: str
+  paragraph: dict
+  question: dict
 
 
-def _parse(path, text):
+def question_records(top):
+  """Yields a `QuestionRecord` per question of JSON of the right structure."""
+  for i, article in enumerate(top["data"]):
+    for j, paragraph in enumerate(article["paragraphs"]):
+      for k, question in enumerate(paragraph["qas"]):
+        json_path = f"data[{i}].paragraphs[{j}].qas[{k}]"
+        yield QuestionRecord(json_path, paragraph, question)
+
+
+def _parse(path):
+  """Reads JSON, and refuses repeated keys."""
   repeated = []
 
   def to_dict(pairs):
     result = dict(pairs)
     if len(result) < len(pairs):
-      repeated.append((_first_repeated(pairs), result))
+      seen = set()
+      key = next(key for key, _ in pairs if key in seen or seen.add(key))
+      repeated.append((key, result))
     return result
 
-  try:
-    value = json.loads(text, object_pairs_hook=to_dict)
-  except json.JSONDecodeError as error:
-    raise ValueError(
-      f"{path}: line {error.lineno}, column {error.colno} ({error.msg}): "
-      f"{_json_fault(text, error)}"
-    ) from error
-  except (ValueError, RecursionError) as error:
-    # An integer of thousands of digits, or brackets nested a thousand deep.
-    raise ValueError(
-      f"{path}: not JSON that can be read: {error}. {_GIVE_SQUAD}"
-    ) from error
+  value = read_json(path, to_dict)
   if repeated:
     key, record = repeated[0]
     raise ValueError(
@@ -92,47 +81,17 @@ def _parse(path, text):
   return value
 
 
-def _first_repeated(pairs):
-  """The first key of a JSON object that it has had before."""
-  seen = set()
-  return next(key for key, _ in pairs if key in seen or seen.add(key))
-
-
-def _json_fault(text, error):
-  """What a person would say about text that json refuses."""
-  if text.startswith("version https://git-lfs"):
-    return "a Git LFS pointer and not the file itself. Run git lfs pull."
-  if text.lstrip().startswith("<"):
-    return "HTML or XML, not JSON. Download the raw file."
-  if error.msg == "Extra data" and text[: error.pos].strip()[-1:] == "}":
-    return (
-      "more than one JSON value, as in JSON Lines. Expected one SQuAD object "
-      '{"data": [...]}; convert the rows to articles and paragraphs.'
-    )
-  unterminated = error.msg.startswith("Unterminated string")
-  if unterminated or error.pos >= len(text.rstrip()):
-    return "the JSON ends in the middle (truncated?). Download it again."
-  return "not JSON. Correct the file at that place."
-
-
-def _checked_top_level(path, top):
+def _check_top_level(path, top):
+  if isinstance(top, dict) and isinstance(top.get("data"), list):
+    return
   if isinstance(top, list):
-    raise ValueError(
-      f"{path}: the file is a bare list of {len(top)} values. Wrap a list of "
-      'SQuAD articles in {"data": ...}; convert lists of rows.'
-    )
-  if not isinstance(top, dict):
-    raise ValueError(
-      f"{path}: the file is a JSON {type(top).__name__}. {_GIVE_SQUAD}"
-    )
-  if "data" not in top:
+    problem = f"the file is a bare list of {len(top)} values"
+  elif not isinstance(top, dict):
+    problem = f"the file is a JSON {type(top).__name__}"
+  elif "data" not in top:
     keys = ", ".join(map(shortened, list(top)[:8])) or "none"
-    raise ValueError(
-      f"{path}: the key 'data' is missing. Received keys: {keys}. {_GIVE_SQUAD}"
-    )
-  if not isinstance(top["data"], list):
-    raise ValueError(
-      f"{path}: 'data' must be a list of articles, received "
-      f"{type(top['data']).__name__}. {_GIVE_SQUAD}"
-    )
-  return top
+    problem = f"the key 'data' is missing. Received keys: {keys}"
+  else:
+    received = type(top["data"]).__name__
+    problem = f"'data' must be a list of articles, received {received}"
+  raise ValueError(f"{path}: {problem}. {_GIVE_SQUAD}")

@@ -1,4 +1,4 @@
-"""MultiSpanQA's files in SQuAD's form.
+"""Converts MultiSpanQA's files to SQuAD's format.
 
 A question of MultiSpanQA has a passage of tokens with one label each; its
 answers are the runs "B I I .." of labels:
@@ -7,8 +7,8 @@ answers are the runs "B I I .." of labels:
     label    ["B",   "I",        "O",   "B",       "O"]
 
 Joined with blanks the passage is "Ada Lovelace met Babbage .", and the answers
-are its characters [0, 12) and [17, 24). Both lists may also stand in a string,
-as Python writes them. A file without labels is a test file.
+are its characters [0, 12) and [17, 24). Both lists may also be strings, as
+Python writes lists. A file without labels is a test file.
 
 Source: Li et al. 2022, MultiSpanQA: A Dataset for Multi-Span Question
 Answering, and the data and evaluator released with it.
@@ -16,17 +16,11 @@ Answering, and the data and evaluator released with it.
 
 import ast
 
-from bert_span.storage import json_fields
-
-_LABELS = ("B", "I", "O")
+from bert_span.storage.json_fields import FieldErrors, shortened
 
 
 def is_multispanqa(top: dict) -> bool:
-  """Whether a parsed file is in MultiSpanQA's format.
-
-  Args:
-    top: JSON object with the list "data".
-  """
+  """Whether a JSON object with the list "data" is in MultiSpanQA's format."""
   first = next(iter(top["data"]), None)
   return (
     isinstance(first, dict)
@@ -36,29 +30,26 @@ def is_multispanqa(top: dict) -> bool:
 
 
 def as_squad(path: str, top: dict) -> dict:
-  """Turns a MultiSpanQA file into a SQuAD file.
+  """Converts a MultiSpanQA file to SQuAD's format.
 
-  Every question becomes a paragraph of its own, its spans one annotator's
-  annotations. A question whose labels are all O is_impossible.
+  Every question becomes a paragraph, its spans the annotations of one
+  annotator. A question whose labels are all O is_impossible.
 
   Args:
     path: the file, for messages.
     top: JSON object with the list "data" of questions.
 
   Returns:
-    JSON object in SQuAD's form. What both formats know is left for SQuAD's
-    reader to check.
+    JSON object in SQuAD's format; SQuAD's reader checks the other fields.
 
   Raises:
-    ValueError: tokens or labels are not what they must be; names the file and
-      up to 10 errors with question id and remedy.
+    ValueError: tokens or labels are malformed; names the file and up to 10
+      errors with question id and remedy.
   """
-  errors = json_fields.FieldErrors(path)
+  errors = FieldErrors(path)
   articles = []
-  for index, record in json_fields.records(
-    top["data"], "question", "data", errors
-  ):
-    place = f"question {json_fields.shortened(record.get('id', index))}"
+  for index, record in errors.objects(top["data"], "question", "data"):
+    place = f"question {shortened(record.get('id', index))}"
     paragraph = _paragraph(record, place, errors)
     articles.append({"title": "", "paragraphs": [paragraph]})
   errors.raise_if_any()
@@ -66,16 +57,10 @@ def as_squad(path: str, top: dict) -> dict:
 
 
 def label_spans(labels: list[str]) -> list[tuple[int, int]]:
-  """The runs of labels that make an answer each.
+  """The answers of a list of labels: (first, end), half-open, in tokens.
 
-  An I with neither B nor I before it begins an answer too, as in the official
-  evaluator: ["I", "O", "B", "B", "I"] gives [(0, 1), (2, 3), (3, 5)].
-
-  Args:
-    labels: "B", "I" or "O" for each token.
-
-  Returns:
-    List of (first, end), half-open, in tokens.
+  An I after an O begins an answer too, as in the official evaluator:
+  ["I", "O", "B", "B", "I"] gives [(0, 1), (2, 3), (3, 5)].
   """
   spans = []
   for i, label in enumerate(labels):
@@ -94,11 +79,11 @@ def _paragraph(record, place, errors):
   if not isinstance(question["question"], str):
     question["question"] = " ".join(_strings(record, "question", place, errors))
   if record.get("label") is not None:
-    labels = _labels(record, len(tokens), place, errors)
-    spans = _answers(tokens, label_spans(labels))
-    question.update(
-      {"annotations": [spans]} if spans else {"is_impossible": True}
-    )
+    spans = label_spans(_labels(record, len(tokens), place, errors))
+    if spans:
+      question["annotations"] = [_answers(tokens, spans)]
+    else:
+      question["is_impossible"] = True
   return {"context": " ".join(tokens), "qas": [question]}
 
 
@@ -115,12 +100,12 @@ def _answers(tokens, spans):
 
 def _labels(record, num_tokens, place, errors):
   labels = _strings(record, "label", place, errors)
-  unknown = [label for label in labels if label not in _LABELS]
+  unknown = [label for label in labels if label not in ("B", "I", "O")]
   if unknown:
     errors.add(
       place,
-      f"'label' must hold {', '.join(_LABELS)} only, received "
-      f"{json_fields.shortened(unknown[0])}. Correct it.",
+      f"'label' must hold B, I, O only, received {shortened(unknown[0])}. "
+      "Correct it.",
     )
     return []
   if labels and len(labels) != num_tokens:
@@ -137,20 +122,15 @@ def _strings(record, key, place, errors):
   """The list of strings of a key, [] after an error."""
   value = record.get(key)
   if isinstance(value, str):
-    value = _parsed(value)
+    try:
+      value = ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+      value = None
   if isinstance(value, list) and all(isinstance(item, str) for item in value):
     return value
   errors.add(
     place,
     f"{key!r} must be a list of strings, or such a list as Python writes it, "
-    f"received {json_fields.shortened(record.get(key))}. Correct it.",
+    f"received {shortened(record.get(key))}. Correct it.",
   )
   return []
-
-
-def _parsed(text):
-  """The value of a Python literal, None if it is none."""
-  try:
-    return ast.literal_eval(text)
-  except (ValueError, SyntaxError, MemoryError, RecursionError):
-    return None

@@ -1,19 +1,18 @@
-"""SQuAD 1.1 and 2.0 files to examples.
+"""Reads SQuAD 1.1 and 2.0 files.
 
 What would make two people read a file differently (a missing key, a wrong type,
-an id used twice) is an error, and all such errors of a file are told at once.
-What leaves a question usable is counted in the report, with the first places.
+an id used twice) is an error, and all such errors of a file are reported
+together. What leaves a question usable is counted in the report.
 """
 
 import dataclasses
 import os
 
-from bert_span.squad import notices
 from bert_span.squad.answer_location import NOT_LOCATED, locate_answer
 from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.findings import Finding, FindingKind, ReadReport
 from bert_span.squad.json_file import load_squad_json
-from bert_span.squad.read_report import ReadReport
-from bert_span.storage import json_fields
+from bert_span.storage.json_fields import FieldErrors, is_kind, shortened
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,10 +21,10 @@ class SquadFile:
 
   Attributes:
     path: where they are from, for messages.
-    examples: every question, none left out.
-    version_2: whether this is SQuAD 2.0's format: some question says whether it
+    examples: all questions.
+    version_2: whether this is SQuAD 2.0's format: some question has the key
       is_impossible, or the file's version starts with "v2".
-    report: what was counted; preparing the examples adds to it.
+    report: the findings so far; preparing the examples adds to it.
   """
 
   path: str
@@ -43,12 +42,12 @@ def read_squad(path: str | os.PathLike) -> SquadFile:
   ignored. An answer that cannot be located keeps its text, for scoring, with
   char_start -1.
 
-  Where annotators marked several spans, a question says so by "annotations": a
-  list of annotators, each a list of spans like "answers", empty for an
-  annotator who found none. MultiSpanQA's files are read as they are.
+  A question may have several spans per annotator under the key "annotations":
+  a list of annotators, each a list of spans like "answers", empty for an
+  annotator who found none. MultiSpanQA's files are read too.
 
   Args:
-    path: a local path, or any path that tf.io.gfile knows.
+    path: local or remote.
 
   Returns:
     The file's questions, with the report of what was repaired.
@@ -59,64 +58,130 @@ def read_squad(path: str | os.PathLike) -> SquadFile:
       article, question id and remedy.
   """
   path = os.fspath(path)
-  errors = json_fields.FieldErrors(path)
+  errors = FieldErrors(path)
   examples, version_2 = parse_squad(load_squad_json(path), errors)
   errors.raise_if_any()
   return make_squad_file(path, examples, version_2)
 
 
-def parse_squad(
-  top: dict, errors: json_fields.FieldErrors
-) -> tuple[list[SquadExample], bool]:
-  """Reads the questions of a parsed file, answers as they stand there.
-
-  Args:
-    top: what `load_squad_json` gives.
-    errors: gets everything that is wrong with the structure; the examples are
-      whole only where nothing is.
-
-  Returns:
-    The examples, in the file's order, and whether this is SQuAD 2.0's format.
-  """
-  parser = _Parser(errors)
-  for index, article in json_fields.records(
-    top["data"], "article", "data", errors
-  ):
-    parser.read_article(index, article)
-  version = str(top.get("version"))
-  return parser.examples, parser.has_impossible_key or version.startswith("v2")
-
-
 def make_squad_file(
   path: str, examples: list[SquadExample], version_2: bool
 ) -> SquadFile:
-  """Checks and repairs examples from anywhere.
+  """Checks and repairs examples of any source.
 
   Args:
     path: their source, for messages.
-    examples: with answers wherever their source says they are.
+    examples: with answers at their stated offsets.
     version_2: whether the source is in SQuAD 2.0's format.
 
   Returns:
-    The SquadFile: answers located or marked char_start -1, notices counted.
+    The SquadFile: answers located or at char_start -1, findings counted.
 
   Raises:
     ValueError: there is no question, or an id occurs twice.
   """
   if not examples:
     raise ValueError(
-      f"{path}: there is no question in it. Check that 'data' has articles, "
-      "they have 'paragraphs' and those have 'qas'."
+      f"{path}: {FindingKind.NO_QUESTIONS.fact}. "
+      f"{FindingKind.NO_QUESTIONS.remedy}"
     )
   _check_unique_ids(path, examples)
-  report = ReadReport()
-  located = tuple(_located(path, example, report) for example in examples)
-  return SquadFile(path, located, version_2, report)
+  report, located = ReadReport(), []
+  for example in examples:
+    example, findings = check_question(example)
+    located.append(example)
+    for finding in findings:
+      report.add(finding.kind, f"{path}: {finding.place}", finding.detail)
+  return SquadFile(path, tuple(located), version_2, report)
 
 
-def place_of(path: str, example: SquadExample) -> str:
-  """File, article and question id of an example, for messages."""
-  return f"{path}: {place_in_file(example)}"
+def parse_squad(
+  top: dict, errors: FieldErrors
+) -> tuple[list[SquadExample], bool]:
+  """Reads the questions of a parsed file, answers at their stated offsets.
+
+  Args:
+    top: what `load_squad_json` returns.
+    errors: gets everything that is wrong with the structure. The examples are
+      valid only if nothing is.
+
+  Returns:
+    The examples, in the file's order, and whether this is SQuAD 2.0's format.
+  """
+  examples = []
+  version_2 = str(top.get("version")).startswith("v2")
+  for i, article in errors.objects(top["data"], "article", "data"):
+    title = errors.optional(article, "title", str, f"article {i}", "")
+    place = f"article {title!r}" if title else f"article {i}"
+    paragraphs = errors.required(article, "paragraphs", list, place)
+    for j, paragraph in errors.objects(paragraphs, "paragraph", place):
+      where = f"{place}, paragraph {j}"
+      context = errors.required(paragraph, "context", str, where)
+      qas = errors.required(paragraph, "qas", list, where)
+      for k, question in errors.objects(qas, "question", where):
+        named = f"{where}, question {shortened(question.get('id', k))}"
+        example = _parse_question(question, context, title, named, errors)
+        examples.append(example)
+        version_2 |= "is_impossible" in question
+  return examples, version_2
+
+
+def check_question(
+  example: SquadExample,
+) -> tuple[SquadExample, list[Finding]]:
+  """Locates the answers of a question and finds what is wrong with it.
+
+  Args:
+    example: with answers at their stated offsets.
+
+  Returns:
+    The example with its answers located or at NOT_LOCATED, and the findings.
+    Their json_path starts at the question: "" or such as ".answers[0]".
+  """
+  findings = []
+
+  def add(kind, where="", detail="", json_path="", repair=None):
+    place = place_in_file(example) + where
+    findings.append(
+      Finding(kind, place, detail, example.qas_id, json_path, repair)
+    )
+
+  def located(answer, where, json_path):
+    location = locate_answer(example.context, answer.text, answer.char_start)
+    start, detail = location.char_start, location.detail
+    if not answer.text.strip():
+      add(FindingKind.BLANK_ANSWER, where, json_path=json_path)
+    elif start == NOT_LOCATED:
+      add(FindingKind.ANSWER_NOT_LOCATED, where, detail, json_path)
+    elif location.moved:
+      add(FindingKind.ANSWER_MOVED, where, detail, json_path, repair=start)
+    return Answer(answer.text, start)
+
+  if not example.context.strip():
+    add(FindingKind.BLANK_CONTEXT)
+  if not example.question.strip():
+    add(FindingKind.BLANK_QUESTION)
+  if example.is_impossible and example.answers:
+    texts = ", ".join(shortened(a.text) for a in example.answers[:3])
+    add(FindingKind.IMPOSSIBLE_WITH_ANSWERS, detail=texts)
+  answers = tuple(
+    located(answer, f", answer {n}", f".answers[{n}]")
+    for n, answer in enumerate(example.answers)
+  )
+  annotations = tuple(
+    tuple(
+      located(span, f", annotator {n}, span {i}", f".annotations[{n}][{i}]")
+      for i, span in enumerate(spans)
+    )
+    for n, spans in enumerate(example.annotations)
+  )
+  if not answers:
+    distinct = dict.fromkeys(span for spans in annotations for span in spans)
+    answers = tuple(distinct)
+  return (
+    dataclasses.replace(example, answers=answers, annotations=annotations),
+    findings,
+  )
 
 
 def place_in_file(example: SquadExample) -> str:
@@ -125,170 +190,59 @@ def place_in_file(example: SquadExample) -> str:
   return f"{article}question {example.qas_id!r}"
 
 
-class _Parser:
-  """Walks articles, paragraphs and questions; collects examples and errors."""
+def _parse_question(question, context, title, place, errors):
+  """The `SquadExample` of a question's dict; invalid after an error."""
+  if is_kind(question.get("id"), int):
+    qas_id = str(question["id"])  # As found in real files.
+  else:
+    qas_id = errors.required(question, "id", str, place)
+  text = errors.required(question, "question", str, place)
+  is_impossible = errors.optional(question, "is_impossible", bool, place, False)
+  answers = errors.optional(question, "answers", list, place, [])
+  annotators = errors.optional(question, "annotations", list, place, [])
 
-  def __init__(self, errors):
-    self.errors = errors
-    self.examples = []
-    self.has_impossible_key = False
-
-  def read_article(self, index, article):
-    title = json_fields.optional(
-      article, "title", str, f"article {index}", self.errors, ""
-    )
-    place = f"article {title!r}" if title else f"article {index}"
-    paragraphs = json_fields.required(
-      article, "paragraphs", list, place, self.errors
-    )
-    for number, paragraph in json_fields.records(
-      paragraphs or [], "paragraph", place, self.errors
-    ):
-      where = f"{place}, paragraph {number}"
-      self._read_paragraph(paragraph, title or "", where)
-
-  def _read_paragraph(self, paragraph, title, place):
-    context = json_fields.required(
-      paragraph, "context", str, place, self.errors
-    )
-    qas = json_fields.required(paragraph, "qas", list, place, self.errors)
-    for number, question in json_fields.records(
-      qas or [], "question", place, self.errors
-    ):
-      where = f"{place}, question {number}"
-      if "id" in question:
-        shown_id = json_fields.shortened(question["id"])
-        where = f"{place}, question {shown_id}"
-      self._read_question(question, context or "", title, where)
-
-  def _read_question(self, question, context, title, place):
-    qas_id = self._read_id(question, place)
-    text = json_fields.required(question, "question", str, place, self.errors)
-    self.has_impossible_key |= "is_impossible" in question
-    is_impossible = json_fields.optional(
-      question, "is_impossible", bool, place, self.errors, False
-    )
-    answers = json_fields.optional(
-      question, "answers", list, place, self.errors, []
-    )
-    answers = [
-      self._read_answer(answer, f"{place}, answer {number}")
-      for number, answer in json_fields.records(
-        answers or [], "answer", place, self.errors
+  def spans(values, name, place):
+    return tuple(
+      Answer(
+        errors.required(span, "text", str, f"{place}, {name} {i}"),
+        errors.required(span, "answer_start", int, f"{place}, {name} {i}"),
       )
-    ]
-    annotations = self._read_annotations(question, place)
-    if not self.errors.count:
-      self.examples.append(
-        SquadExample(
-          qas_id,
-          text,
-          context,
-          tuple(answers),
-          is_impossible,
-          title,
-          annotations,
-        )
-      )
-
-  def _read_annotations(self, question, place):
-    """The spans of each annotator."""
-    annotators = json_fields.optional(
-      question, "annotations", list, place, self.errors, []
+      for i, span in errors.objects(values, name, place)
     )
-    annotations = []
-    for number, spans in enumerate(annotators or []):
-      where = f"{place}, annotator {number}"
-      if not isinstance(spans, list):
-        self.errors.add(
-          where,
-          "must be a list of spans, [] for no answer, received "
-          f"{json_fields.shortened(spans)}. Correct its type.",
-        )
-        continue
-      annotations.append(
-        tuple(
-          self._read_answer(span, f"{where}, span {index}")
-          for index, span in json_fields.records(
-            spans, "span", where, self.errors
-          )
-        )
+
+  annotations = []
+  for number, values in enumerate(annotators or ()):
+    where = f"{place}, annotator {number}"
+    if isinstance(values, list):
+      annotations.append(spans(values, "span", where))
+    else:
+      errors.add(
+        where,
+        "must be a list of spans, [] for no answer, received "
+        f"{shortened(values)}. Correct its type.",
       )
-    return tuple(annotations)
-
-  def _read_id(self, question, place):
-    if json_fields.is_kind(question.get("id"), int):
-      return str(question["id"])  # As found in real files.
-    return json_fields.required(question, "id", str, place, self.errors)
-
-  def _read_answer(self, answer, place):
-    text = json_fields.required(answer, "text", str, place, self.errors)
-    char_start = json_fields.required(
-      answer, "answer_start", int, place, self.errors
-    )
-    return Answer(text, char_start)
+  return SquadExample(
+    qas_id,
+    text,
+    context,
+    spans(answers, "answer", place),
+    is_impossible,
+    title,
+    tuple(annotations),
+  )
 
 
 def _check_unique_ids(path, examples):
   """Refuses ids used twice: predictions.json would lose one of the two."""
-  errors = json_fields.FieldErrors(path)
-  first = {}
+  errors, first = FieldErrors(path), {}
   for number, example in enumerate(examples):
-    if example.qas_id in first:
-      other = first[example.qas_id]
+    other = first.setdefault(example.qas_id, number)
+    if other != number:
       errors.add(
         f"question id {example.qas_id!r}",
         f"used twice, by question number {other} "
-        f"({_described(examples[other])}) and number {number} "
-        f"({_described(example)}), counted from 0. Predictions are keyed by "
-        "id: rename or remove one.",
+        f"({shortened(examples[other].question)}) and number {number} "
+        f"({shortened(example.question)}), counted from 0. "
+        f"{FindingKind.DUPLICATE_ID.remedy}",
       )
-    first.setdefault(example.qas_id, number)
   errors.raise_if_any()
-
-
-def _described(example):
-  article = f"article {example.title!r}, " if example.title else ""
-  return article + json_fields.shortened(example.question)
-
-
-def _located(path, example, report):
-  """The example with every answer located; counts what is odd about it."""
-  place = place_of(path, example)
-  if not example.context.strip():
-    report.add(notices.BLANK_CONTEXT, place)
-  if not example.question.strip():
-    report.add(notices.BLANK_QUESTION, place)
-  if example.is_impossible and example.answers:
-    report.add(notices.ANSWERED_IMPOSSIBLE, place)
-  answers = tuple(
-    _located_answer(example.context, answer, f"{place}, answer {n}", report)
-    for n, answer in enumerate(example.answers)
-  )
-  annotations = tuple(
-    tuple(
-      _located_answer(
-        example.context, span, f"{place}, annotator {n}, span {i}", report
-      )
-      for i, span in enumerate(spans)
-    )
-    for n, spans in enumerate(example.annotations)
-  )
-  if not answers:
-    answers = tuple(
-      dict.fromkeys(span for spans in annotations for span in spans)
-    )
-  if answers == example.answers and annotations == example.annotations:
-    return example
-  return dataclasses.replace(example, answers=answers, annotations=annotations)
-
-
-def _located_answer(context, answer, place, report):
-  location = locate_answer(context, answer.text, answer.char_start)
-  if location.char_start == NOT_LOCATED:
-    report.add(notices.ANSWER_NOT_LOCATED, place, location.detail)
-  elif location.moved:
-    report.add(notices.ANSWER_MOVED, place, location.detail)
-  if location.char_start == answer.char_start:
-    return answer
-  return Answer(answer.text, location.char_start)

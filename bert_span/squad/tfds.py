@@ -1,8 +1,8 @@
-"""SQuAD by its TensorFlow Datasets name to examples.
+"""Reads SQuAD by its TensorFlow Datasets name.
 
-TFDS tries a download for 205 seconds before it gives up without a network. So
-this looks for prepared data first, then for the official files in TFDS' folder
-for files fetched by hand, and asks whether the host answers before it starts.
+Without a network TFDS tries to download for 205 seconds. So this looks for
+prepared data first, then for the official files in TFDS' folder for manual
+downloads, and checks that the host answers before a download.
 """
 
 import urllib.error
@@ -17,15 +17,7 @@ _HOST = "https://rajpurkar.github.io/SQuAD-explorer/"
 
 
 def read_questions(path, dataset):
-  """Reads questions from a file, or from TensorFlow Datasets.
-
-  Args:
-    path: SQuAD JSON file; None for `dataset`.
-    dataset: (name, split, data_dir) as `read_tfds` takes them.
-
-  Returns:
-    A `SquadFile`.
-  """
+  """Reads a SQuAD file, or without one the `read_tfds` arguments `dataset`."""
   return read_squad(path) if path else read_tfds(*dataset)
 
 
@@ -37,10 +29,9 @@ def read_tfds(
 ) -> SquadFile:
   """Reads a split of SQuAD from TensorFlow Datasets.
 
-  Data prepared under data_dir is read as it is. Otherwise TFDS prepares it
-  from the official files in data_dir/downloads/manual when they are there,
-  else by a download. The questions come in TFDS' own order, shuffled once when
-  the data was prepared.
+  Data that is not yet prepared under data_dir is prepared from the official
+  files in data_dir/downloads/manual if they exist, else by a download. The
+  questions come in TFDS' own order, shuffled once during preparation.
 
   Args:
     name: "squad/v1.1" or "squad/v2.0".
@@ -54,18 +45,8 @@ def read_tfds(
   Raises:
     ValueError: an unknown name or split, or files that are not the official
       ones.
-    OSError: the data is not there and cannot be downloaded.
+    OSError: the data does not exist and cannot be downloaded.
   """
-  _check_names(name, split)
-  builder = _prepared_builder(name, data_dir, timeout_seconds)
-  source = f"{name}, split {split!r}"
-  rows = _rows(builder, split, source)
-  return make_squad_file(
-    source, [_example(row) for row in rows], name == "squad/v2.0"
-  )
-
-
-def _check_names(name, split):
   if name not in _VERSIONS:
     raise ValueError(
       f"--dataset must be one of {', '.join(_VERSIONS)}; received {name!r}. "
@@ -76,10 +57,23 @@ def _check_names(name, split):
       f"The split of {name} must be one of {', '.join(_SPLITS)}, or a part "
       f"such as train[:10%]; received {split!r}."
     )
+  import tensorflow_datasets as tfds  # Seconds: only where it is used.
+
+  builder = _prepared_builder(name, data_dir, timeout_seconds)
+  source = f"{name}, split {split!r}"
+  try:
+    rows = builder.as_dataset(split=split, shuffle_files=False)
+  except (ValueError, AssertionError) as error:
+    raise ValueError(
+      f"{source}: no such part. Use {', '.join(_SPLITS)} or a part such as "
+      f"train[:10%] or train[:100]. {error}"
+    ) from error
+  examples = [_example(row) for row in tfds.as_numpy(rows)]
+  return make_squad_file(source, examples, name == "squad/v2.0")
 
 
 def _prepared_builder(name, data_dir, timeout_seconds):
-  """TFDS' builder of the data set, its data on disk."""
+  """TFDS' builder of the data set, with its data on disk."""
   import tensorflow_datasets as tfds  # Seconds: only where it is used.
 
   builder = tfds.builder(name, data_dir=data_dir)
@@ -102,13 +96,13 @@ def _prepared_builder(name, data_dir, timeout_seconds):
 
 
 def _check_host(name, data_root, absent, timeout_seconds):
-  """Raises an OSError at once where TFDS would try for minutes."""
+  """Raises an OSError at once, where TFDS would try for minutes."""
   request = urllib.request.Request(_HOST, method="HEAD")
   try:
     with urllib.request.urlopen(request, timeout=timeout_seconds):
       return
   except urllib.error.HTTPError:
-    return  # It answers; TFDS will say what it thinks of the files.
+    return  # It answers; TFDS reports what is wrong with the files.
   except OSError as error:
     raise OSError(
       f"{name} is not prepared in {data_root} and cannot be downloaded: "
@@ -116,20 +110,6 @@ def _check_host(name, data_root, absent, timeout_seconds):
       f"{data_root / 'downloads' / 'manual'}, or point --data_dir at prepared "
       "data, or use --train_file and --predict_file."
     ) from error
-
-
-def _rows(builder, split, source):
-  """The rows of the split as dicts of NumPy values."""
-  import tensorflow_datasets as tfds
-
-  try:
-    dataset = builder.as_dataset(split=split, shuffle_files=False)
-  except (ValueError, AssertionError) as error:
-    raise ValueError(
-      f"{source}: no such part. Use {', '.join(_SPLITS)} or a part such as "
-      f"train[:10%] or train[:100]. {error}"
-    ) from error
-  return tfds.as_numpy(dataset)
 
 
 def _example(row):

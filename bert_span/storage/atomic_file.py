@@ -29,15 +29,10 @@ def write_text_atomically(path, text):
 
 
 def write_tensors(path, tensors, metadata=None):
-  """Writes a safetensors file with the permissions of any new file.
+  """Writes a safetensors file of a dict of NumPy arrays.
 
   safetensors' own save_file makes files that only their owner can read, so that
   a server under another user could not load the model.
-
-  Args:
-    path: local or remote.
-    tensors: dict of names to NumPy arrays.
-    metadata: dict of strings to strings for the file's header, or None.
   """
   with open_atomically(path, binary=True) as file:
     file.write(safetensors_numpy.save(tensors, metadata))
@@ -55,21 +50,14 @@ def open_atomically(path, binary=False):
 
 @contextlib.contextmanager
 def unfinished_file(path):
-  """Yields the path of a file to write, which is renamed when the block ends.
+  """Yields the path of a file to write, which replaces `path` at the end.
 
   A reader sees the old file or the new one, never a part, even after a crash.
   When the block raises, the old file stays. The new file gets the permissions
   of any new file.
 
-  Args:
-    path: a local path, or any path of tf.io.gfile (gs://...).
-
-  Yields:
-    A path beside `path`; no file is there yet.
-
   Raises:
-    OSError: the file cannot be written or renamed (local paths).
-    tf.errors.OpError: the same, for paths such as gs://...
+    OSError, or tf.errors.OpError for remote paths: the file cannot be written.
   """
   path = os.fspath(path)
   unfinished = f"{path}.{uuid.uuid4().hex}.tmp"
@@ -94,20 +82,10 @@ def unfinished_file(path):
 
 @contextlib.contextmanager
 def unfinished_directory(directory, publish=None):
-  """Yields a directory to fill, which is renamed when the block ends.
+  """Yields a local directory to fill, which replaces `directory` at the end.
 
-  When the block raises, the old directory stays.
-
-  Args:
-    directory: local.
-    publish: function of the path of the filled directory that renames it
-      instead, where an old directory must not be replaced.
-
-  Yields:
-    The path of an empty directory beside `directory`.
-
-  Raises:
-    OSError: the directory cannot be made or renamed.
+  When the block raises, the old directory stays. Where it must not be replaced,
+  `publish` is a function that renames the filled directory instead.
   """
   unfinished = f"{directory}.{uuid.uuid4().hex}.tmp"
   os.makedirs(unfinished)

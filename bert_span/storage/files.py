@@ -29,41 +29,35 @@ def read_bytes(path):
   if not is_remote(path):
     with open(path, "rb") as file:
       return file.read()
-  gfile, errors = _gfile(), _tensorflow().errors
+  import tensorflow as tf
+
   try:
-    with gfile.GFile(path, "rb") as file:
+    with tf.io.gfile.GFile(path, "rb") as file:
       return file.read()
-  except errors.OpError as error:
+  except tf.errors.OpError as error:
     raise OSError(f"{path}: cannot be read: {error.message}") from error
 
 
 def read_json(path, object_pairs_hook=None):
-  """Parses a JSON file.
-
-  Args:
-    path: local or remote.
-    object_pairs_hook: see `json.loads`.
-
-  Returns:
-    The value.
+  """Parses a JSON file; object_pairs_hook is that of `json.loads`.
 
   Raises:
     OSError: the file cannot be read.
-    ValueError: the file is not UTF-8 or not JSON.
+    ValueError: the file is not UTF-8 or not JSON; explains what it is instead.
   """
-  path, content = os.fspath(path), read_bytes(path)
+  path = os.fspath(path)
+  text = _decode(path, read_bytes(path))
   try:
-    # Accepts a byte order mark.
-    text = content.decode("utf-8-sig")
     return json.loads(text, object_pairs_hook=object_pairs_hook)
-  except UnicodeDecodeError as error:
+  except json.JSONDecodeError as error:
     raise ValueError(
-      f"{path}: not UTF-8 at offset {error.start} bytes. Convert the file, for "
-      "instance with iconv -t UTF-8."
+      f"{path}: not JSON, line {error.lineno}, column {error.colno} "
+      f"({error.msg}): {_json_fault(text, error)}"
     ) from error
   except (ValueError, RecursionError) as error:
+    # An integer of thousands of digits, or brackets nested a thousand deep.
     raise ValueError(
-      f"{path}: not JSON, or cut off: {error}. Write the file again."
+      f"{path}: not JSON that can be read: {error}. Correct the file."
     ) from error
 
 
@@ -79,10 +73,7 @@ def read_json_object(path, object_pairs_hook=None):
 
 
 def find_files(patterns):
-  """Lists the files that paths and globs name.
-
-  Args:
-    patterns: str, paths and globs, local or remote, separated by commas.
+  """Lists the files of paths and globs, local or remote, separated by commas.
 
   Returns:
     List of paths without duplicates, in the order of the patterns, sorted
@@ -133,11 +124,47 @@ def copy_tree(source, target):
       )
 
 
+def _decode(path, content):
+  if not content.strip():
+    raise ValueError(f"{path}: the file is empty. Write or download it again.")
+  if content.startswith(b"\x1f\x8b"):
+    raise ValueError(f"{path}: the file is gzip-compressed. Run gunzip on it.")
+  if b"\x00" in content:
+    raise ValueError(
+      f"{path}: not UTF-8: a zero byte at offset {content.index(0)} bytes, as "
+      "in UTF-16. Convert it with iconv -f UTF-16 -t UTF-8, or download it "
+      "again."
+    )
+  try:
+    return content.decode("utf-8-sig")  # Accepts a byte order mark.
+  except UnicodeDecodeError as error:
+    raise ValueError(
+      f"{path}: not UTF-8: byte 0x{content[error.start]:02x} at offset "
+      f"{error.start} bytes ({error.reason}). Convert it, for instance with "
+      "iconv -t UTF-8."
+    ) from error
+
+
+def _json_fault(text, error):
+  """Explains text that json refuses."""
+  if text.startswith("version https://git-lfs"):
+    return "a Git LFS pointer and not the file itself. Run git lfs pull."
+  if text.lstrip().startswith("<"):
+    return "HTML or XML. Download the raw file."
+  if error.msg == "Extra data" and text[: error.pos].strip()[-1:] == "}":
+    return (
+      "more than one JSON value, as in JSON Lines. Convert the lines to one "
+      "object."
+    )
+  unterminated = error.msg.startswith("Unterminated string")
+  if unterminated or error.pos >= len(text.rstrip()):
+    return (
+      "the JSON ends in the middle (truncated?). Write or download it again."
+    )
+  return "Correct the file at that place."
+
+
 def _gfile():
-  return _tensorflow().io.gfile
-
-
-def _tensorflow():
   import tensorflow as tf  # Seconds: only where a path needs it.
 
-  return tf
+  return tf.io.gfile

@@ -41,13 +41,7 @@ def check_same_options(path, options):
 def differences(before, now, prefix=""):
   """Lists the differences between two nested dicts of JSON values.
 
-  Args:
-    before: dict of JSON values.
-    now: dict of JSON values.
-    prefix: put before the names.
-
-  Returns:
-    List of str such as "optimizer.epsilon was 1e-06, is now 1e-08".
+  Each is a string such as "optimizer.epsilon was 1e-06, is now 1e-08".
   """
   changes = []
   for key in sorted({*before, *now}):

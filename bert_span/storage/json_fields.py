@@ -5,15 +5,29 @@ import reprlib
 _MISSING = object()
 _NAMES = {str: "string", int: "integer", bool: "boolean", list: "list"}
 
-# Neither spells out megabytes nor descends into deep nesting, as repr would.
+# Unlike repr, it writes out neither megabytes nor deep nesting.
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 2
 _SHORT.maxstring = _SHORT.maxother = 60
 _SHORT.maxlist = _SHORT.maxdict = 3
 
 
+def shortened(value) -> str:
+  """The repr of a value, cut to some 60 characters, for messages."""
+  return _SHORT.repr(value)
+
+
+def is_kind(value, kind: type) -> bool:
+  """Whether a value has a JSON type: True is no integer."""
+  if isinstance(value, bool):
+    return kind is bool
+  return isinstance(value, kind)
+
+
 class FieldErrors:
-  """Collects the errors of one file's structure.
+  """Reads the fields of a file's objects and collects its errors.
+
+  A place is a description such as "article 'Rome', question 'q1'".
 
   Attributes:
     path: the file, named in the error.
@@ -28,10 +42,10 @@ class FieldErrors:
     self._num_shown = num_shown
 
   def add(self, place: str, message: str) -> None:
-    """Adds an error at a place such as "article 'Rome', question 'q1'"."""
+    """Adds an error at a place."""
     self.count += 1
     if len(self.shown) < self._num_shown:
-      self.shown.append(f"{place}: {message}" if place else message)
+      self.shown.append(f"{place}: {message}")
 
   def raise_if_any(self) -> None:
     """Raises a ValueError with the first errors and the count of all."""
@@ -44,59 +58,42 @@ class FieldErrors:
     more = f"\n  and {hidden} more" if hidden else ""
     raise ValueError(f"{self.path}: {self.count} errors:{listed}{more}")
 
+  def required(self, record: dict, key: str, kind: type, place: str):
+    """record[key]; an error and None if it is missing or of another type."""
+    return self._field(record, key, kind, place, _MISSING)
 
-def is_kind(value, kind: type) -> bool:
-  """Whether a value has a JSON type: True is no integer."""
-  if isinstance(value, bool):
-    return kind is bool
-  return isinstance(value, kind)
+  def optional(self, record: dict, key: str, kind: type, place: str, default):
+    """As `required`, but the default for a key that is missing or null."""
+    if record.get(key) is None:
+      return default
+    return self._field(record, key, kind, place, default)
 
+  def objects(self, values: list | None, name: str, place: str):
+    """Yields (index, dict) per object of a list; other values are errors."""
+    for index, value in enumerate(values or ()):
+      if isinstance(value, dict):
+        yield index, value
+      else:
+        self.add(
+          place,
+          f"{name} {index} must be an object, received {shortened(value)}. "
+          "Correct or remove it.",
+        )
 
-def required(record: dict, key: str, kind: type, place, errors: FieldErrors):
-  """record[key]; an error and None if it is missing or of another type."""
-  return _field(record, key, kind, place, errors, _MISSING)
-
-
-def optional(
-  record: dict, key: str, kind: type, place, errors: FieldErrors, default
-):
-  """record[key], the default for null; an error and None for another type."""
-  if record.get(key) is None:
-    return default
-  return _field(record, key, kind, place, errors, default)
-
-
-def records(values: list, name: str, place, errors: FieldErrors):
-  """Yields (index, dict) for the objects of a list; adds errors for others."""
-  for index, value in enumerate(values):
-    if isinstance(value, dict):
-      yield index, value
-    else:
-      errors.add(
+  def _field(self, record, key, kind, place, default):
+    value = record.get(key, default)
+    if value is _MISSING:
+      known = ", ".join(shortened(key) for key in list(record)[:8]) or "none"
+      self.add(
         place,
-        f"{name} {index} must be an object, received {shortened(value)}. "
-        "Correct or remove it.",
+        f"the key {key!r} is missing. Add it; the keys here are: {known}.",
       )
-
-
-def shortened(value) -> str:
-  """The repr of a value, cut to some 60 characters, for messages."""
-  return _SHORT.repr(value)
-
-
-def _field(record, key, kind, place, errors, default):
-  value = record.get(key, default)
-  if value is _MISSING:
-    known = ", ".join(shortened(key) for key in list(record)[:8]) or "none"
-    errors.add(
-      place, f"the key {key!r} is missing. Add it; the keys here are: {known}."
-    )
-    return None
-  if not is_kind(value, kind):
-    errors.add(
-      place,
-      f"{key!r} must be a JSON {_NAMES[kind]}, received {shortened(value)}. "
-      "Correct its type.",
-    )
-    return None
-  return value
+      return None
+    if not is_kind(value, kind):
+      self.add(
+        place,
+        f"{key!r} must be a JSON {_NAMES[kind]}, received {shortened(value)}. "
+        "Correct its type.",
+      )
+      return None
+    return value

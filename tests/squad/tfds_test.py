@@ -8,8 +8,9 @@ from unittest import mock
 
 import pytest
 
-from bert_span.squad import notices, tfds
+from bert_span.squad import tfds
 from bert_span.squad.example import Answer
+from bert_span.squad.findings import FindingKind
 from bert_span.squad.reader import read_squad
 from bert_span.squad.tfds import read_tfds
 
@@ -110,7 +111,7 @@ def test_files_put_in_place_by_hand_are_prepared_and_read_back(
   assert example.context == "Élan Zürich, See."
   assert (example.question, example.title) == ("Où?", "Städte")
   assert example.answers == (Answer("Zürich", 5), Answer("See", 13))
-  assert train.report.count(notices.ANSWER_MOVED) == 1
+  assert train.report.count(FindingKind.ANSWER_MOVED) == 1
   if version == "v2.0":
     none = by_id.pop("train-none")
     assert (none.is_impossible, none.answers) == (True, ())

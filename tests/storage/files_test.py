@@ -28,13 +28,44 @@ def test_json_is_read_with_or_without_a_byte_order_mark(tmp_path, content):
 
 
 @pytest.mark.parametrize(
-  "content", [b"", b"{", b"\xff", b"[1]", b"[" * 100_000, b"1" * 10_000]
+  ("content", "words"),
+  [
+    (b"", ["is empty", "download it again"]),
+    (b" \n", ["is empty"]),
+    (b"hello", ["not JSON", "line 1, column 1"]),
+    (b'{"data": [}', ["not JSON", "line 1, column 11"]),
+    (b'{"data": [', ["ends in the middle"]),
+    (b'{"data": [{"title": "Be', ["ends in the middle"]),
+    (b'{"data": "\xff"}', ["not UTF-8", "0xff at offset 10", "iconv"]),
+    ('{"data": []}'.encode("utf-16"), ["not UTF-8", "iconv -f UTF-16"]),
+    (
+      '{"data": []}'.encode("utf-16-le"),
+      ["not UTF-8", "zero byte at offset 1"],
+    ),
+    (
+      '{"data": []}'.encode("utf-32-be"),
+      ["not UTF-8", "zero byte at offset 0"],
+    ),
+    (b"\x1f\x8b\x08rest", ["gzip", "gunzip"]),
+    (b"<!DOCTYPE html>", ["HTML", "Download the raw file"]),
+    (b"version https://git-lfs.github.com/spec/v1", ["git lfs pull"]),
+    (b'{"id": 1}\n{"id": 2}\n', ["JSON Lines"]),
+    (b"[" * 100_000, ["not JSON"]),
+    (b"9" * 5000, ["not JSON"]),
+    (b"[1]", ["one JSON object", "list"]),
+  ],
 )
-def test_a_file_without_a_json_object_is_named(tmp_path, content):
+def test_a_file_without_a_json_object_is_named_for_what_it_is(
+  tmp_path, content, words
+):
   path = tmp_path / "file.json"
   path.write_bytes(content)
-  with pytest.raises(ValueError, match=r"file\.json"):
+  with pytest.raises(ValueError) as caught:
     files.read_json_object(path)
+  message = str(caught.value)
+  assert message.startswith(f"{path}: ")
+  for word in words:
+    assert word in message
 
 
 def test_paths_and_globs_are_found_once_in_the_order_named(tmp_path):

@@ -13,6 +13,17 @@ _VALUES = (
   *("", "x", "a\nb", "\x00", "\ud83d", "é" * 300),
   *([], [[]], [None], ["x"], [7], {}, {"text": "x"}, {"\ud83d\n": [1, {}]}),
 )
+ANY_JSON = st.recursive(
+  st.none()
+  | st.booleans()
+  | st.integers()
+  | st.floats()
+  | st.text(st.characters(exclude_categories=())),
+  lambda inner: (
+    st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+  ),
+  max_leaves=6,
+)
 _KEYS = ("id", "context", "qas", "data", "answers", "zz", "a\nb", "\ud83d", "")
 _ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1", "cp1252")
 
@@ -33,7 +44,7 @@ def damaged_trees(draw, tree, max_changes=3):
   tree = copy.deepcopy(tree)
   for _ in range(draw(st.integers(0, max_changes))):
     place = draw(st.sampled_from(list(_places(tree))))
-    value = copy.deepcopy(draw(st.sampled_from(_VALUES)))
+    value = copy.deepcopy(draw(st.sampled_from(_VALUES) | ANY_JSON))
     if not place:
       if draw(st.booleans()):
         tree = value

@@ -1,4 +1,4 @@
-"""Lengths in a few figures: mean, percentiles, greatest."""
+"""Summarizes lengths: mean, percentiles, maximum."""
 
 import numpy as np
 
@@ -6,32 +6,23 @@ PERCENTILES = (50, 90, 95, 99)
 
 
 def length_summary(lengths):
-  """Sums lengths up.
+  """Dict of count, mean, p50, p90, p95, p99 and max of a sequence of integers.
 
-  Example: of 1, 2, .. 100 the mean is 50.5, p50 is 50, p95 is 95, max is 100.
-
-  Args:
-    lengths: sequence of integers, at least one.
-
-  Returns:
-    Dict of mean, p50, p90, p95, p99, max and count; a percentile p is the
-    least length that p % of all do not exceed.
+  Percentile p is the least length that p % of all do not exceed. Of 1, 2, ..
+  100 the mean is 50.5, p50 is 50, p95 is 95, max is 100.
   """
   lengths = np.asarray(lengths)
   levels = np.percentile(lengths, PERCENTILES, method="inverted_cdf")
   return {
     "count": len(lengths),
     "mean": round(float(lengths.mean()), 2),
-    **{
-      f"p{percentile}": int(level)
-      for percentile, level in zip(PERCENTILES, levels, strict=True)
-    },
+    **{f"p{p}": int(n) for p, n in zip(PERCENTILES, levels, strict=True)},
     "max": int(lengths.max()),
   }
 
 
 def summaries(**lengths):
-  """Dict of `length_summary` by name, without the names that have no length."""
+  """Dict of `length_summary` by name, without names that have no length."""
   return {
     name: length_summary(values)
     for name, values in lengths.items()

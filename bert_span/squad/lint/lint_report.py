@@ -1,63 +1,23 @@
-"""What lint_squad tells: a text for people, an object for programs."""
+"""The report of lint_squad: a JSON object, and the same as text."""
 
-import dataclasses
-
-from bert_span.squad.lint.findings import (
+from bert_span.squad.findings import (
   ERROR,
   NOTE,
   SEVERITIES,
   WARNING,
-  by_kind,
+  FindingKind,
+  counted,
 )
-from bert_span.squad.lint.linter import LintedFile
 from bert_span.squad.lint.tables import (
   cost_table,
-  counted,
   length_table,
   unknown_block,
   wrapped,
 )
 
-_WITHOUT_VOCABULARY = (
-  "Not checked without a vocabulary: lengths in WordPieces, windows, cut "
-  "answers, [UNK]. Give --preset (for instance --preset=all-minilm-l6-v2) or "
-  "--vocab_file."
-)
 
-
-@dataclasses.dataclass(frozen=True)
-class LintReport:
-  """All that is known of a file.
-
-  Attributes:
-    linted: `LintedFile`.
-    findings: all findings, those on windows included.
-    figures: dict, see `report_object`.
-    settings: dict of what windows were counted with; None without vocabulary.
-    repair: dict of output_file, log_file and changes; None without --fix.
-  """
-
-  linted: LintedFile
-  findings: list
-  figures: dict
-  settings: dict | None = None
-  repair: dict | None = None
-
-  def count(self, severity):
-    """How many findings of a severity there are."""
-    return sum(f.kind.severity == severity for f in self.findings)
-
-  def count_left(self, severity):
-    """How many of them the written copy still has; all without one."""
-    repaired = self.repair is not None
-    return sum(
-      f.kind.severity == severity and not (repaired and f.repair is not None)
-      for f in self.findings
-    )
-
-
-def report_object(report):
-  """The report as one object of JSON.
+def report_object(linted, findings, figures, settings=None, repair=None):
+  """Makes the report as one JSON object.
 
   Keys: file, format ("1.1" or "2.0"), articles, passages, questions,
   unanswerable; counts (severity -> findings); findings, by importance, each
@@ -65,25 +25,30 @@ def report_object(report):
   question_id, path, repair); settings; figures (characters, wordpieces,
   windows_per_question, max_seq_lengths, unknown); repair. Lengths have count,
   mean, p50, p90, p95, p99 and max; max_seq_lengths has the fields of
-  `WindowCost`, its costs relative to the chosen length with buckets. Settings,
+  `window_cost`, its costs relative to the chosen length with buckets. Settings,
   and all of figures but characters, need a vocabulary. Keys may be added, none
   is renamed.
-
-  Args:
-    report: `LintReport`.
-
-  Returns:
-    Dict.
   """
+  groups = {kind: [] for kind in FindingKind}
+  for finding in findings:
+    groups[finding.kind].append(finding)
   return {
-    **_file_counts(report.linted),
-    "counts": {severity: report.count(severity) for severity in SEVERITIES},
+    "file": linted.path,
+    "format": "2.0" if linted.version_2 else "1.1",
+    "articles": linted.num_articles,
+    "passages": linted.num_passages,
+    "questions": len(linted.examples),
+    "unanswerable": sum(e.is_impossible for e in linted.examples),
+    "counts": {
+      severity: sum(f.kind.severity == severity for f in findings)
+      for severity in SEVERITIES
+    },
     "findings": [
       {
-        "kind": kind.name,
+        "kind": kind.name.lower(),
         "severity": kind.severity,
         "count": len(group),
-        "message": _clause(kind, group),
+        "message": kind.summary(len(group)),
         "remedy": kind.remedy,
         "places": [
           {
@@ -96,92 +61,76 @@ def report_object(report):
           for finding in group
         ],
       }
-      for kind, group in by_kind(report.findings).items()
+      for kind, group in groups.items()
+      if group
     ],
-    "settings": report.settings,
-    "figures": report.figures,
-    "repair": report.repair,
+    "settings": settings,
+    "figures": figures,
+    "repair": repair,
   }
+
+
+def count_left(report, *severities):
+  """The number of findings that the repaired copy, if any, still has."""
+  return sum(
+    report["repair"] is None or place["repair"] is None
+    for finding in report["findings"]
+    for place in finding["places"]
+    if finding["severity"] in severities
+  )
 
 
 def report_text(report, num_places=3):
   """The report as text: findings by importance, then figures.
 
-  Args:
-    report: `LintReport`.
-    num_places: places named of each kind of warning; of errors all are, of
-      notes none.
-
-  Returns:
-    Lines of at most 80 columns, apart from places.
+  It names num_places places of each kind of warning, all of errors, none of
+  notes. Lines have at most 80 columns, except for places and tables.
   """
-  blocks = [_head(report)]
-  blocks += [
-    _finding_block(kind, group, num_places)
-    for kind, group in by_kind(report.findings).items()
-  ]
-  if report.figures:
-    blocks.append(length_table(report.figures))
-  if report.settings:
-    blocks.append(cost_table(report.figures, report.settings))
-    blocks.append(unknown_block(report.figures["unknown"]))
-  elif report.linted.examples:
-    blocks.append(wrapped(_WITHOUT_VOCABULARY))
-  if report.repair:
-    blocks.append(_repair_block(report))
+  head = report["file"]
+  if report["questions"]:
+    head += f": SQuAD {report['format']}"
+    for noun in ("article", "passage", "question"):
+      head += f", {counted(report[noun + 's'], noun)}"
+    if report["unanswerable"]:
+      head += f" ({report['unanswerable']:,} unanswerable)"
+  counts = [counted(count, name) for name, count in report["counts"].items()]
+  blocks = [f"{head}\n{', '.join(counts)}."]
+  blocks += [_finding_block(f, num_places) for f in report["findings"]]
+  if report["figures"]:
+    blocks.append(length_table(report["figures"]))
+  if report["settings"]:
+    blocks.append(cost_table(report["figures"], report["settings"]))
+    blocks.append(unknown_block(report["figures"]["unknown"]))
+  elif report["questions"]:
+    blocks.append(
+      wrapped(
+        "Not checked without a vocabulary: lengths in WordPieces, windows, cut "
+        "answers, [UNK]. Give --preset (for instance "
+        "--preset=all-minilm-l6-v2) or --vocab_file."
+      )
+    )
+  if report["repair"]:
+    repair = report["repair"]
+    blocks.append(
+      wrapped(
+        f"{counted(repair['changes'], 'change')} made in "
+        f"{repair['output_file']}, logged in {repair['log_file']}. Errors and "
+        "warnings left to correct by hand: "
+        f"{count_left(report, ERROR, WARNING):,}."
+      )
+    )
   return "\n\n".join(blocks)
 
 
-def _file_counts(linted):
-  return {
-    "file": linted.path,
-    "format": "2.0" if linted.version_2 else "1.1",
-    "articles": linted.num_articles,
-    "passages": linted.num_passages,
-    "questions": len(linted.examples),
-    "unanswerable": sum(e.is_impossible for e in linted.examples),
-  }
-
-
-def _head(report):
-  linted = report.linted
-  lines = [linted.path]
-  if linted.examples:
-    file = _file_counts(linted)
-    lines[0] += f": SQuAD {file['format']}"
-    for noun in ("article", "passage", "question"):
-      lines[0] += f", {counted(file[noun + 's'], noun)}"
-    if file["unanswerable"]:
-      lines[0] += f" ({file['unanswerable']:,} unanswerable)"
-  counts = [counted(report.count(name), name) for name in SEVERITIES]
-  lines.append(", ".join(counts) + ".")
-  return "\n".join(lines)
-
-
-def _clause(kind, group):
-  return f"{len(group):,} {kind.one if len(group) == 1 else kind.many}"
-
-
-def _finding_block(kind, group, num_places):
-  """A kind of finding: what, where first, what to do."""
-  named = {ERROR: len(group), WARNING: num_places, NOTE: 0}
-  shown = group[: named[kind.severity]]
-  lines = [f"{kind.severity.upper()}: {_clause(kind, group)}."]
-  for finding in shown:
-    parts = [part for part in (finding.place, finding.detail) if part]
+def _finding_block(finding, num_places):
+  """One kind of finding: what, the first places, what to do."""
+  severity, places = finding["severity"], finding["places"]
+  named = {ERROR: len(places), WARNING: num_places, NOTE: 0}[severity]
+  lines = [wrapped(f"{severity.upper()}: {finding['message']}.")]
+  for place in places[:named]:
+    parts = [part for part in (place["place"], place["detail"]) if part]
     if parts:
       lines.append("  " + ": ".join(parts))
-  if shown and len(shown) < len(group):
-    lines.append(f"  and {len(group) - len(shown):,} more")
-  lines = [wrapped(lines[0]), *lines[1:], wrapped("-> " + kind.remedy, "   ")]
-  return "\n".join(lines)
-
-
-def _repair_block(report):
-  repair = report.repair
-  left = report.count_left("error") + report.count_left("warning")
-  return wrapped(
-    f"{counted(repair['changes'], 'change')} made in {repair['output_file']}, "
-    f"logged in {repair['log_file']}. Errors and warnings that are left to "
-    f"people: {left:,}."
-  )
+  if 0 < named < len(places):
+    lines.append(f"  and {len(places) - named:,} more")
+  return "\n".join([*lines, wrapped("-> " + finding["remedy"], "   ")])

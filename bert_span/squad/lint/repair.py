@@ -1,102 +1,97 @@
 """Repairs a SQuAD file where no information can be lost by it.
 
-Two things are repaired: an answer_start whose answer `locate_answer` finds
-elsewhere, and an id that is an integer. Only these numbers are replaced, in the
+Two things are repaired: an answer_start whose answer is found elsewhere in the
+passage, and an id that is an integer. Only these numbers are replaced, in the
 text of the file itself. So every other byte stays: unknown keys, their order,
 white space, escapes.
 """
 
 import json
-import os
 import re
-from typing import NamedTuple
 
-from bert_span.squad.answer_location import NOT_LOCATED, locate_answer
-from bert_span.squad.lint import findings
-from bert_span.squad.question_records import question_records
-from bert_span.storage.atomic_file import (
-  open_atomically,
-  write_text_atomically,
-)
+from bert_span.squad.findings import FindingKind
+from bert_span.squad.multispanqa import is_multispanqa
+from bert_span.storage.atomic_file import open_atomically, write_text_atomically
 from bert_span.storage.files import read_bytes
-from bert_span.storage.json_fields import is_kind
 
+_REPAIRED_KEYS = {
+  FindingKind.ANSWER_MOVED: "answer_start",
+  FindingKind.INTEGER_ID: "id",
+}
 _BYTE_ORDER_MARK = "\ufeff"
-# A string as a whole, so that digits in it are no numbers; or a number.
+# A whole string, so that digits in it are no numbers; or a number.
 _STRING_OR_NUMBER = re.compile(
   r'"[^"\\]*(?:\\.[^"\\]*)*"|(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'
 )
 
 
-class Change(NamedTuple):
-  """One replaced value.
-
-  Attributes:
-    json_path: such as "data[0].paragraphs[2].qas[1].answers[0].answer_start".
-    qas_id: the question's id, as a string.
-    kind: name of the `FindingKind` that is repaired.
-    before, after: the values.
-  """
-
-  json_path: str
-  qas_id: str
-  kind: str
-  before: int
-  after: int | str
-
-
-def repair_squad_file(
-  path: str | os.PathLike,
-  output_file: str | os.PathLike,
-  log_file: str | os.PathLike,
-) -> list[Change]:
-  """Writes a repaired copy of a file, and what was changed.
+def repair_squad_file(linted, output_file, log_file):
+  """Writes a repaired copy of a file, and a log with one change a line.
 
   Args:
-    path: a SQuAD file whose structure is right.
-    output_file: gets the copy; may be `path`.
-    log_file: gets one JSON object a line: path, question_id, kind, before,
-      after.
+    linted: `LintedFile` whose structure is right.
+    output_file: may be the file itself.
+    log_file: the path of the log.
 
   Returns:
-    The changes, in the file's order.
+    The changes, see `repair_squad_text`.
 
   Raises:
     OSError: a file cannot be read or written.
+    ValueError: the file is in MultiSpanQA's format.
   """
-  text = read_bytes(os.fspath(path)).decode("utf-8")
-  repaired, changes = repair_squad_text(text)
+  text = read_bytes(linted.path).decode("utf-8")
+  try:
+    repaired, changes = repair_squad_text(text, linted.findings)
+  except ValueError as error:
+    raise ValueError(f"{linted.path}: {error}") from error
   with open_atomically(output_file, binary=True) as file:
     file.write(repaired.encode("utf-8"))
-  write_text_atomically(log_file, "".join(map(_log_line, changes)))
+  lines = (json.dumps(change) + "\n" for change in changes)
+  write_text_atomically(log_file, "".join(lines))
   return changes
 
 
-def repair_squad_text(text: str) -> tuple[str, list[Change]]:
-  """Repairs the text of a file.
+def repair_squad_text(text, findings):
+  """Returns the repaired text of a linted file, and a list of the changes.
 
-  Args:
-    text: JSON of the right structure, a byte order mark allowed.
-
-  Returns:
-    The repaired text and the changes, in the file's order.
+  A change is a dict of path, question_id, kind, before and after.
   """
   top = _parse_numbered(text)
+  if is_multispanqa(top):
+    raise ValueError(
+      "--fix repairs files in SQuAD's format, and this is MultiSpanQA's. Leave "
+      "--fix out."
+    )
   changes, replacements = [], {}
-  for number, change in _repairs(top):
-    changes.append(change._replace(before=int(number)))
-    replacements[number.ordinal] = json.dumps(change.after)
+  for finding in findings:
+    if finding.repair is None:
+      continue
+    key = _REPAIRED_KEYS[finding.kind]
+    record = top
+    for step in re.findall(r"[^.\[\]]+", finding.json_path):
+      record = record[int(step) if isinstance(record, list) else step]
+    changes.append(
+      {
+        "path": f"{finding.json_path}.{key}",
+        "question_id": finding.qas_id,
+        "kind": finding.kind.name.lower(),
+        "before": int(record[key]),
+        "after": finding.repair,
+      }
+    )
+    replacements[record[key].ordinal] = json.dumps(finding.repair)
   return _replace_integers(text, replacements), changes
 
 
 class _NumberedInteger(int):
-  """An integer that knows how many stand before it in the text."""
+  """An integer that knows how many integers precede it in the text."""
 
   ordinal: int
 
 
 def _parse_numbered(text):
-  """Parses JSON; json calls the hook once an integer, in the text's order."""
+  """Parses JSON; json calls the hook once per integer, in the text's order."""
   count = 0
 
   def numbered(digits):
@@ -107,39 +102,6 @@ def _parse_numbered(text):
     return value
 
   return json.loads(text.removeprefix(_BYTE_ORDER_MARK), parse_int=numbered)
-
-
-def _repairs(top):
-  """Yields (integer of the text, `Change`)."""
-  for record in question_records(top):
-    qas_id = record.question["id"]
-    if is_kind(qas_id, int):
-      yield (
-        qas_id,
-        Change(
-          f"{record.json_path}.id",
-          str(qas_id),
-          findings.INTEGER_ID.name,
-          qas_id,
-          str(qas_id),
-        ),
-      )
-    for json_path, answer in record.answers():
-      stated = answer["answer_start"]
-      location = locate_answer(
-        record.paragraph["context"], answer["text"], stated
-      )
-      if location.char_start != NOT_LOCATED and location.moved:
-        yield (
-          stated,
-          Change(
-            f"{json_path}.answer_start",
-            str(qas_id),
-            findings.ANSWER_MOVED.name,
-            stated,
-            location.char_start,
-          ),
-        )
 
 
 def _replace_integers(text, replacements):
@@ -155,14 +117,3 @@ def _replace_integers(text, replacements):
     return replacements.get(ordinal, match[0])
 
   return _STRING_OR_NUMBER.sub(replaced, text)
-
-
-def _log_line(change):
-  row = {
-    "path": change.json_path,
-    "question_id": change.qas_id,
-    "kind": change.kind,
-    "before": change.before,
-    "after": change.after,
-  }
-  return json.dumps(row) + "\n"

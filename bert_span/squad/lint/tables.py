@@ -1,100 +1,83 @@
-"""The figures of lint_squad as tables for people."""
+"""The figures of lint_squad as text."""
 
+import io
 import textwrap
 
-from bert_span.squad.lint.length_summary import PERCENTILES
+import rich.console
+import rich.table
 
-_WIDTH = 80
+from bert_span.squad.findings import counted
+from bert_span.squad.lint.length_summary import PERCENTILES
 
 
 def wrapped(text, indent=""):
-  """Text of several lines of at most 80 columns, all but one indented."""
+  """Breaks text into lines of at most 80 columns, all but one indented."""
   return textwrap.fill(
-    text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False
+    text,
+    80,
+    subsequent_indent=indent,
+    break_long_words=False,
+    break_on_hyphens=False,
   )
 
 
-def counted(count, noun):
-  """A count with its noun: "1 word", "1,204 words"."""
-  return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
 def length_table(figures):
-  """Lengths of questions, passages, answers and windows, a row each.
-
-  Args:
-    figures: dict; characters, and with a vocabulary wordpieces and
-      windows_per_question.
-
-  Returns:
-    Lines of text.
-  """
-  names = ("mean", *(f"p{p}" for p in PERCENTILES), "max")
-  titles = ("mean", *(f"{p} %" for p in PERCENTILES), "max")
-  rows = [["LENGTHS", "count", *titles]]
-  for unit, title in (
-    ("wordpieces", "WordPieces"),
-    ("characters", "characters"),
-  ):
-    for name, summary in figures.get(unit, {}).items():
-      rows.append([f"{name}, {title}", *_length_cells(summary, names)])
+  """A table of the lengths of questions, passages, answers and windows."""
+  summaries = {
+    f"{name}, {title}": summary
+    for unit, title in (
+      ("wordpieces", "WordPieces"),
+      ("characters", "characters"),
+    )
+    for name, summary in figures.get(unit, {}).items()
+  }
   if "windows_per_question" in figures:
-    summary = figures["windows_per_question"]
-    rows.append(["question, windows", *_length_cells(summary, names)])
-  explanation = "Column 95 %: of 100, 95 are no longer than this."
-  return f"{_table(rows)}\n{explanation}"
-
-
-def _length_cells(summary, names):
-  cells = [f"{summary['count']:,}", f"{summary['mean']:,.1f}"]
-  return cells + [f"{summary[name]:,}" for name in names[1:]]
+    summaries["question, windows"] = figures["windows_per_question"]
+  titles = [f"{p} %" for p in PERCENTILES]
+  names = [*(f"p{p}" for p in PERCENTILES), "max"]
+  rows = [
+    [
+      label,
+      f"{summary['count']:,}",
+      f"{summary['mean']:,.1f}",
+      *(f"{summary[name]:,}" for name in names),
+    ]
+    for label, summary in summaries.items()
+  ]
+  table = _table(["LENGTHS", "count", "mean", *titles, "max"], rows)
+  return f"{table}\nColumn 95 %: of 100, 95 are no longer than this."
 
 
 def cost_table(figures, settings):
-  """What each max_seq_length costs, a row each; the chosen one is marked.
-
-  Args:
-    figures: dict with max_seq_lengths.
-    settings: dict of what windows were counted with.
-
-  Returns:
-    Lines of text.
-  """
-  chosen = settings["max_seq_length"]
+  """A table of what each max_seq_length costs; the chosen one is marked."""
   to_bucket = f"to {settings['length_bucket']}s"
-  titles = ("windows", "without", "answers", "WordPieces,", "padded", "cost")
-  rows = [
-    ["MAX_SEQ", *titles, ""],
-    ["_LENGTH", "", "answer", "cut", *(to_bucket, "to max") * 2],
+  titles = [
+    "MAX_SEQ\n_LENGTH",
+    "windows",
+    "without\nanswer",
+    "answers\ncut",
+    f"WordPieces,\n{to_bucket}",
+    "padded\nto max",
+    f"cost\n{to_bucket}",
+    "\nto max",
   ]
-  rows += [_cost_cells(row, chosen) for row in figures["max_seq_lengths"]]
-  return f"{_table(rows)}\n{_cost_explanation(settings)}"
-
-
-def _cost_cells(row, chosen):
-  length = row["max_seq_length"]
-  return [
-    f"{length} <" if length == chosen else str(length),
-    f"{row['windows']:,}",
-    f"{row['answerless_windows']:,}",
-    f"{row['answers_cut']:,}",
-    _padded(row["wordpieces"], row["bucket_wordpieces"]),
-    _padded(row["wordpieces"], row["padded_wordpieces"]),
-    f"{row['bucket_cost']:.2f}",
-    f"{row['padded_cost']:.2f}",
-  ]
-
-
-def _padded(wordpieces, padded):
-  """Such as "1.21M 14 %": all WordPieces, and how many of them are padding."""
-  if not padded:
-    return "0"
-  total = f"{padded / 1e6:.2f}M" if padded >= 1e6 else f"{padded / 1e3:.1f}k"
-  return f"{total} {100 * (1 - wordpieces / padded):.0f} %"
-
-
-def _cost_explanation(settings):
-  return wrapped(
+  rows = []
+  for row in figures["max_seq_lengths"]:
+    length, wordpieces = row["max_seq_length"], row["wordpieces"]
+    is_chosen = length == settings["max_seq_length"]
+    rows.append(
+      [
+        f"{length} <" if is_chosen else str(length),
+        f"{row['windows']:,}",
+        f"{row['answerless_windows']:,}",
+        f"{row['answers_cut']:,}",
+        _padded(wordpieces, row["bucket_wordpieces"]),
+        _padded(wordpieces, row["padded_wordpieces"]),
+        f"{row['bucket_cost']:.2f}",
+        f"{row['padded_cost']:.2f}",
+      ]
+    )
+  explanation = wrapped(
     f"With --doc_stride={settings['doc_stride']} and --max_query_length="
     f"{settings['max_query_length']}. Without answer: windows of answerable "
     "questions that do not hold the answer; they train as null answers. "
@@ -105,22 +88,18 @@ def _cost_explanation(settings):
     f"{settings['hidden_size']})), relative to the row marked <, with length "
     "buckets."
   )
+  return f"{_table(titles, rows)}\n{explanation}"
 
 
 def unknown_block(unknown):
-  """How much is [UNK], with the most frequent characters and words.
-
-  Args:
-    unknown: dict, see `lint_windows`.
-
-  Returns:
-    Lines of text.
-  """
+  """The share of [UNK], with the most frequent characters and words."""
   lines = [
-    f"[UNK]: {_percent(unknown['token_share'])} of WordPieces "
-    f"({unknown['unknown_tokens']:,} of {unknown['tokens']:,}), "
-    f"{_percent(unknown['character_share'])} of characters "
-    f"({unknown['unknown_characters']:,} of {unknown['characters']:,})."
+    wrapped(
+      f"[UNK]: {_percent(unknown['token_share'])} of WordPieces "
+      f"({unknown['unknown_tokens']:,} of {unknown['tokens']:,}), "
+      f"{_percent(unknown['character_share'])} of characters "
+      f"({unknown['unknown_characters']:,} of {unknown['characters']:,})."
+    )
   ]
   for name, noun in (
     ("characters", "distinct unknown character"),
@@ -131,33 +110,39 @@ def unknown_block(unknown):
     if rows:
       most_frequent = ", the most frequent" if count > len(rows) else ""
       lines.append(f"{counted(count, noun)}{most_frequent}:")
-    lines += [
-      f"  {row['count']:>7,}  {_shown(row['text'])}, first in question "
-      f"{row['question_id']!r}"
-      for row in rows
-    ]
-  return "\n".join([wrapped(lines[0]), *lines[1:]])
+    for row in rows:
+      text = row["text"]
+      shown = repr(text if len(text) <= 40 else text[:37] + "...")
+      if len(text) == 1:
+        shown += f" U+{ord(text):04X}"  # It may be invisible.
+      where = f"first in question {row['question_id']!r}"
+      lines.append(f"  {row['count']:>7,}  {shown}, {where}")
+  return "\n".join(lines)
+
+
+def _padded(wordpieces, padded):
+  """Such as "1.21M 14 %": all WordPieces, and the share of padding."""
+  if not padded:
+    return "0"
+  total = f"{padded / 1e6:.2f}M" if padded >= 1e6 else f"{padded / 1e3:.1f}k"
+  return f"{total} {100 * (1 - wordpieces / padded):.0f} %"
 
 
 def _percent(share):
   return "under 0.01 %" if 0 < share < 0.0001 else f"{100 * share:.2f} %"
 
 
-def _shown(text):
-  """Text with the code point of a single character, which may be invisible."""
-  shown = repr(text if len(text) <= 40 else text[:37] + "...")
-  return f"{shown} U+{ord(text):04X}" if len(text) == 1 else shown
-
-
-def _table(rows):
-  """Aligned columns: the first one to the left, the others to the right."""
-  widths = [
-    max(len(cell) for cell in column) for column in zip(*rows, strict=True)
-  ]
-  return "\n".join(
-    "  ".join(
-      cell.ljust(width) if index == 0 else cell.rjust(width)
-      for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-    ).rstrip()
-    for row in rows
+def _table(titles, rows):
+  """Aligned columns, the first to the left; plain text that is never cut."""
+  table = rich.table.Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+  for index, title in enumerate(titles):
+    justify = "right" if index else "left"
+    table.add_column(title, justify=justify, no_wrap=True)
+  for row in rows:
+    table.add_row(*row)
+  console = rich.console.Console(
+    file=io.StringIO(), width=1000, color_system=None, markup=False
   )
+  console.print(table)
+  lines = console.file.getvalue().splitlines()
+  return "\n".join(line.rstrip() for line in lines)

@@ -1,7 +1,6 @@
-"""How long questions, passages and answers of a file are in WordPieces."""
+"""Measures questions, passages and answers of a file in WordPieces."""
 
 import dataclasses
-from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -9,17 +8,9 @@ import tensorflow as tf
 from bert_span.data.window_batches import example_arrays
 from bert_span.text.answer_positions import AnswerPositions
 
-# Characters that are tokenized at once; a passage of more goes alone.
-_CHARACTERS_PER_BATCH = 250_000
-# Characters of passages, each counted once a question, in one look for answers.
-_CHARACTERS_PER_LOOK = 2_000_000
-_COLUMNS = (
-  "question",
-  "context",
-  "answer_start",
-  "answer_end",
-  "without_token",
-)
+# Characters of passages that are tokenized together, each passage counted once
+# per question.
+_CHARACTERS_PER_BATCH = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,8 +21,8 @@ class TokenLengths:
     question: int32 [examples].
     context: int32 [examples].
     answer_start, answer_end: int32 [examples], tokens of the passage,
-      inclusive; -1 where there is no answer to learn.
-    without_token: bool [examples], whether there is an answer and no token of
+      inclusive; -1 without an answer to learn.
+    without_token: bool [examples], whether there is an answer, but no token of
       it.
     passage: int32 [passages], WordPieces of each distinct passage.
   """
@@ -50,82 +41,87 @@ class TokenLengths:
 
   @property
   def answer(self):
-    """int32 [examples], WordPieces of the answer, 0 where there is none."""
+    """int32 [examples], WordPieces of the answer, 0 without one."""
     return np.where(self.has_answer, self.answer_end - self.answer_start + 1, 0)
 
 
-class _Passages(NamedTuple):
-  """Distinct passages that are tokenized at once.
-
-  Attributes:
-    first_asking: for each passage the index of the first example that has it.
-    asking: for each passage the indices of all such examples.
-  """
-
-  first_asking: list
-  asking: list
-
-
-def measure_tokens(examples, tokenizer, on_tokens):
-  """Tokenizes a file, every distinct passage once.
+def measure_tokens(examples, tokenizer, on_tokens=None):
+  """Tokenizes a file.
 
   Args:
     examples: sequence of `SquadExample`, the first answer of each the one to
       learn.
     tokenizer: `WordPieceTokenizer`.
     on_tokens: called with texts, their `Tokens` and, for each text, the index
-      of the first example that has it; once for every passage and every
-      question.
+      of the first example that has it; once per question and distinct passage.
 
   Returns:
     `TokenLengths`.
   """
-  rows = np.zeros([len(examples), len(_COLUMNS)], np.int32)
-  passage_lengths = []
-  for passages in _batches(examples):
-    first_asking = [examples[i] for i in passages.first_asking]
-    tokens = tokenizer(example_arrays(first_asking)["context"])
-    passage_lengths += tokens.ids.row_lengths().numpy().tolist()
-    contexts = [example.context for example in first_asking]
-    on_tokens(contexts, tokens, passages.first_asking)
-    for indices, passage_rows in _looks(examples, passages):
-      asked = [examples[i] for i in indices]
-      texts = example_arrays(asked, with_answers=True)
-      questions = tokenizer(texts["question"])
-      on_tokens([e.question for e in asked], questions, indices)
-      context = tokens.gather(passage_rows)
-      rows[indices] = _rows(texts, questions, context, tokenizer)
-  columns = dict(zip(_COLUMNS, rows.T, strict=True))
-  columns["without_token"] = columns["without_token"].astype(bool)
-  return TokenLengths(**columns, passage=np.array(passage_lengths, np.int32))
-
-
-def _rows(texts, questions, context, tokenizer):
-  """The values of _COLUMNS, int [examples, columns]."""
-  starts, ends = _answer_tokens(tokenizer, context, texts)
-  has_token = (starts > 0) & (starts <= ends)
-  return np.stack(
-    [
-      questions.ids.row_lengths().numpy(),
-      context.ids.row_lengths().numpy(),
-      np.where(has_token, starts, 0) - 1,
-      np.where(has_token, ends, 0) - 1,
-      (texts["answer_char_start"] >= 0) & ~has_token,
-    ],
-    axis=1,
+  columns, passages, num_examples = [], {}, 0
+  for batch in _batches(examples):
+    texts = example_arrays(batch, with_answers=True)
+    # Each distinct passage is tokenized once: [passages], [examples].
+    _, first, passage_of = np.unique(
+      texts["context"], return_index=True, return_inverse=True
+    )
+    distinct = tokenizer(texts["context"][first])
+    lengths = distinct.ids.row_lengths().numpy()
+    new = [
+      row
+      for row, index in enumerate(first)
+      if batch[index].context not in passages
+    ]
+    passages |= {batch[first[row]].context: lengths[row] for row in new}
+    questions = tokenizer(texts["question"])
+    if on_tokens:
+      on_tokens(
+        [batch[first[row]].context for row in new],
+        distinct.gather(np.array(new, np.int32)),
+        [num_examples + first[row] for row in new],
+      )
+      asked = range(num_examples, num_examples + len(batch))
+      on_tokens([example.question for example in batch], questions, asked)
+    context = distinct.gather(passage_of.astype(np.int32))
+    start, end = _answer_tokens(tokenizer, context, texts)
+    has_token = (start >= 0) & (start <= end)
+    columns.append(
+      {
+        "question": questions.ids.row_lengths().numpy().astype(np.int32),
+        "context": lengths[passage_of].astype(np.int32),
+        "answer_start": np.where(has_token, start, -1),
+        "answer_end": np.where(has_token, end, -1),
+        "without_token": (texts["answer_char_start"] >= 0) & ~has_token,
+      }
+    )
+    num_examples += len(batch)
+  return TokenLengths(
+    **{n: np.concatenate([c[n] for c in columns]) for n in columns[0]},
+    passage=np.array(list(passages.values()), np.int32),
   )
 
 
-def _answer_tokens(tokenizer, context, texts):
-  """Where answers stand in their passages, counted from 1; int32 [examples].
+def _batches(examples):
+  """Yields lists of examples with at most _CHARACTERS_PER_BATCH, or one."""
+  batch, size = [], 0
+  for example in examples:
+    if batch and size + len(example.context) > _CHARACTERS_PER_BATCH:
+      yield batch
+      batch, size = [], 0
+    batch.append(example)
+    size += len(example.context)
+  yield batch
 
-  Each passage is given as one window with one token before it, so that a
-  position of 0 says that there is no answer.
+
+def _answer_tokens(tokenizer, context, texts):
+  """The first and last token of each answer; int32 [examples], -1 for none.
+
+  `AnswerPositions` gets each passage as one window with one token before it,
+  so that its position 0 means that there is no answer.
   """
-  num_examples = len(texts["context"])
-  zeros = tf.zeros(num_examples, tf.int32)
+  zeros = tf.zeros(len(texts["context"]), tf.int32)
   windows = {
-    "example_index": tf.range(num_examples),
+    "example_index": tf.range(len(texts["context"])),
     "context_start": zeros,
     "context_length": tf.cast(context.ids.row_lengths(), tf.int32),
     "first_context_position": zeros + 1,
@@ -137,42 +133,4 @@ def _answer_tokens(tokenizer, context, texts):
     tokenizer(texts["answer_text"]).ids,
     texts,
   )
-  return starts.numpy(), ends.numpy()
-
-
-def _batches(examples):
-  """Yields `_Passages`; questions about the same passage stay together."""
-  asking = {}
-  for index, example in enumerate(examples):
-    asking.setdefault(example.context, []).append(index)
-  groups = list(asking.values())
-  sizes = [len(examples[group[0]].context) for group in groups]
-  for first, end in _chunks(sizes, _CHARACTERS_PER_BATCH):
-    chosen = groups[first:end]
-    yield _Passages([group[0] for group in chosen], chosen)
-
-
-def _looks(examples, passages):
-  """Yields (example indices, row of each one's passage in the batch)."""
-  pairs = [
-    (index, row) for row, group in enumerate(passages.asking) for index in group
-  ]
-  sizes = [len(examples[index].context) for index, _ in pairs]
-  for first, end in _chunks(sizes, _CHARACTERS_PER_LOOK):
-    indices, rows = zip(*pairs[first:end], strict=True)
-    yield list(indices), np.array(rows, np.int32)
-
-
-def _chunks(sizes, limit):
-  """Yields (first, end) of runs whose sizes sum to the limit at most.
-
-  What is larger than the limit makes a run of its own.
-  """
-  first, total = 0, 0
-  for index, size in enumerate(sizes):
-    if index > first and total + size > limit:
-      yield first, index
-      first, total = index, 0
-    total += size
-  if first < len(sizes):
-    yield first, len(sizes)
+  return starts.numpy() - 1, ends.numpy() - 1

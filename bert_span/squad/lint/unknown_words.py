@@ -1,4 +1,4 @@
-"""What the vocabulary maps to [UNK]: how much, and which words."""
+"""Counts what the vocabulary maps to [UNK]."""
 
 import collections
 
@@ -13,15 +13,12 @@ class UnknownWords:
   WordPiece gives up on a word as a whole, mostly for one character that the
   vocabulary lacks: "5½" becomes [UNK] where "½" is no token.
 
-  Args:
-    tokenizer: `WordPieceTokenizer`.
-
   Attributes:
     num_tokens: tokens of all texts.
     num_unknown_tokens: those that are [UNK].
-    num_characters: characters that the tokens stand for; white space and what
-      the tokenizer drops are not among them.
-    num_unknown_characters: those that [UNK] stands for.
+    num_characters: characters of the tokens, without white space and what the
+      tokenizer drops.
+    num_unknown_characters: those that are part of an [UNK].
   """
 
   def __init__(self, tokenizer):
@@ -32,45 +29,31 @@ class UnknownWords:
     self._first = {}
 
   def add(self, texts, tokens, indices):
-    """Counts a batch.
-
-    Args:
-      texts: list of str.
-      tokens: their `Tokens`.
-      indices: for each text the index of the example that has it.
-    """
-    ids = tokens.ids.flat_values.numpy()
+    """Counts a batch of texts, their `Tokens` and the examples' indices."""
     starts = tokens.char_starts.flat_values.numpy()
     ends = tokens.char_ends.flat_values.numpy()
     rows = tokens.ids.value_rowids().numpy()
-    unknown = ids == self._tokenizer.unknown_id
-    self.num_tokens += len(ids)
+    unknown = tokens.ids.flat_values.numpy() == self._tokenizer.unknown_id
+    self.num_tokens += len(unknown)
     self.num_unknown_tokens += int(unknown.sum())
     self.num_characters += int((ends - starts).sum())
     self.num_unknown_characters += int((ends - starts)[unknown].sum())
     for row, start, end in zip(
       rows[unknown], starts[unknown], ends[unknown], strict=True
     ):
-      word = texts[row][start:end]
+      word, index = texts[row][start:end], int(indices[row])
       self._counts[word] += 1
-      self._first[word] = min(self._first.get(word, indices[row]), indices[row])
+      self._first[word] = min(self._first.get(word, index), index)
 
   def words(self):
-    """The words that become [UNK], the most frequent first.
-
-    Returns:
-      List of (word, count, index of the first example that has it).
-    """
-    return self._by_frequency(self._counts, self._first)
+    """[UNK] words, the most frequent first: (word, count, first index)."""
+    return _by_frequency(self._counts, self._first)
 
   def characters(self):
-    """The characters of these words that are [UNK] on their own.
+    """As `words`, their characters that are [UNK] by themselves.
 
     A word can be [UNK] without such a character: when it has over 200
     characters, or when a character is no token within words.
-
-    Returns:
-      List of (character, count in these words, index of the first example).
     """
     distinct = sorted({c for word in self._counts for c in word})
     if not distinct:
@@ -86,8 +69,9 @@ class UnknownWords:
         counts[character] += count * word.count(character)
         index = self._first[word]
         first[character] = min(first.get(character, index), index)
-    return self._by_frequency(counts, first)
+    return _by_frequency(counts, first)
 
-  def _by_frequency(self, counts, first):
-    order = sorted(counts, key=lambda key: (-counts[key], first[key], key))
-    return [(key, counts[key], first[key]) for key in order]
+
+def _by_frequency(counts, first):
+  order = sorted(counts, key=lambda key: (-counts[key], first[key], key))
+  return [(key, counts[key], first[key]) for key in order]

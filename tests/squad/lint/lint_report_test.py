@@ -1,22 +1,68 @@
 import json
 
 import pytest
-from lint_figures import FIGURES, SETTINGS
 
 from bert_span.squad.example import SquadExample
-from bert_span.squad.lint import findings as kinds
-from bert_span.squad.lint.findings import Finding
+from bert_span.squad.findings import Finding, FindingKind
+from bert_span.squad.lint.length_summary import length_summary
 from bert_span.squad.lint.lint_report import (
-  LintReport,
+  count_left,
   report_object,
   report_text,
 )
 from bert_span.squad.lint.linter import LintedFile
+from bert_span.squad.lint.tables import (
+  cost_table,
+  length_table,
+  unknown_block,
+)
+
+_COST = {
+  "max_seq_length": 384,
+  "windows": 12_032,
+  "answerless_windows": 105,
+  "answers_cut": 0,
+  "wordpieces": 1_900_000,
+  "bucket_wordpieces": 2_000_000,
+  "padded_wordpieces": 4_620_288,
+  "bucket_cost": 1.0,
+  "padded_cost": 2.31,
+}
+_UNKNOWN = {
+  "tokens": 1000,
+  "unknown_tokens": 12,
+  "token_share": 0.012,
+  "characters": 5000,
+  "unknown_characters": 20,
+  "character_share": 0.004,
+  "distinct_characters": 1,
+  "distinct_words": 7,
+  "most_frequent_characters": [
+    {"text": "\u0301", "count": 9, "question_id": "q1"}
+  ],
+  "most_frequent_words": [
+    {"text": "5½" * n, "count": 7 - n, "question_id": "q2"} for n in range(1, 7)
+  ],
+}
+_FIGURES = {
+  "characters": {"question": length_summary([10, 20, 3000])},
+  "wordpieces": {"question": length_summary([4])},
+  "windows_per_question": length_summary([1, 2]),
+  "max_seq_lengths": [_COST, {**_COST, "max_seq_length": 512}],
+  "unknown": _UNKNOWN,
+}
+_SETTINGS = {
+  "max_seq_length": 384,
+  "doc_stride": 128,
+  "max_query_length": 64,
+  "length_bucket": 32,
+  "hidden_size": 768,
+}
 
 
 def _moved(number):
   return Finding(
-    kinds.ANSWER_MOVED,
+    FindingKind.ANSWER_MOVED,
     f"question 'q{number}', answer 0",
     "'Bees' is not at answer_start 3",
     f"q{number}",
@@ -26,16 +72,16 @@ def _moved(number):
 
 
 def _duplicate(number):
-  return Finding(kinds.DUPLICATE_ID, f"question 'd{number}'")
+  return Finding(FindingKind.DUPLICATE_ID, f"question 'd{number}'")
 
 
-def _report(findings, figures=FIGURES, settings=SETTINGS, repair=None):
+def _report(findings, figures=_FIGURES, settings=_SETTINGS, repair=None):
   examples = (
     SquadExample("q1", "Who?", "Bees."),
     SquadExample("q2", "Who?", "Bees.", (), True),
   )
   linted = LintedFile("bees.json", [], examples, (), True, 1, 1)
-  return LintReport(linted, findings, figures, settings, repair)
+  return report_object(linted, findings, figures, settings, repair)
 
 
 def test_the_head_counts_file_and_findings():
@@ -48,21 +94,15 @@ def test_the_head_counts_file_and_findings():
 
 def test_errors_come_first_and_are_all_named_while_others_are_cut():
   findings = [_moved(n) for n in range(9)] + [_duplicate(n) for n in range(9)]
-  findings.append(Finding(kinds.INTEGER_ID, "question '7'"))
+  findings.append(Finding(FindingKind.INTEGER_ID, "question '7'"))
   text = report_text(_report(findings, {}, None), num_places=2)
-  assert text.index("ERROR: 9 questions have the id") < text.index("WARNING: 9")
+  assert text.index("ERROR: 9 questions: ") < text.index("WARNING: 9")
   assert "question 'd8'" in text
   assert "question 'q1', answer 0: 'Bees' is not at answer_start 3" in text
   assert "question 'q2'" not in text
   assert "  and 7 more\n" in text
-  assert "NOTE: 1 id is an integer.\n-> " in text
-  assert f"-> {kinds.DUPLICATE_ID.remedy[:30]}" in text
-
-
-def test_no_places_are_named_where_none_are_asked_for():
-  text = report_text(_report([_moved(1)], {}, None), num_places=0)
-  assert "q1" not in text
-  assert "1 answer is not at its answer_start" in text
+  assert "NOTE: 1 id: an integer.\n-> " in text
+  assert f"-> {FindingKind.DUPLICATE_ID.remedy[:30]}" in text
 
 
 def test_lines_but_places_fit_eighty_columns():
@@ -71,44 +111,37 @@ def test_lines_but_places_fit_eighty_columns():
   assert all(line.startswith("  question") for line in long)
 
 
-def test_without_a_vocabulary_the_text_says_what_was_not_checked():
-  figures = {"characters": FIGURES["characters"]}
-  text = report_text(_report([], figures, settings=None))
-  assert "Not checked without a vocabulary" in text
-  assert "--vocab_file" in text
-  assert "MAX_SEQ" not in text
-
-
 def test_a_file_that_cannot_be_read_has_its_error_and_nothing_more():
-  finding = Finding(kinds.UNREADABLE, "", "the file is empty.")
-  text = report_text(LintReport(LintedFile("a.json", [finding]), [finding], {}))
+  finding = Finding(FindingKind.UNREADABLE, "", "the file is empty.")
+  text = report_text(report_object(LintedFile("a.json", []), [finding], {}))
   assert text.splitlines() == [
     "a.json",
     "1 error, 0 warnings, 0 notes.",
     "",
-    "ERROR: 1 file cannot be read as SQuAD JSON.",
+    "ERROR: 1 file: not readable as SQuAD JSON.",
     "  the file is empty.",
     "-> Nothing else was checked.",
   ]
 
 
 def test_what_is_repaired_counts_no_more():
-  repair = {"output_file": "b.json", "log_file": "b.jsonl", "changes": 2}
+  copy = f"{'long' * 30}/b.json"  # Never broken.
+  repair = {"output_file": copy, "log_file": "b.jsonl", "changes": 2}
   findings = [_moved(1), _moved(2), _duplicate(1)]
   report = _report(findings)
-  assert (report.count_left("warning"), report.count_left("error")) == (2, 1)
+  assert (count_left(report, "warning"), count_left(report, "error")) == (2, 1)
   report = _report(findings, repair=repair)
-  assert (report.count_left("warning"), report.count_left("error")) == (0, 1)
-  assert report.count("warning") == 2
+  assert (count_left(report, "warning"), count_left(report, "error")) == (0, 1)
+  assert report["counts"]["warning"] == 2
   text = " ".join(report_text(report).split())
-  assert "2 changes made in b.json, logged in b.jsonl." in text
-  assert text.endswith("left to people: 1.")
+  assert f"2 changes made in {copy}, logged in b.jsonl." in text
+  assert text.endswith("by hand: 1.")
 
 
-@pytest.mark.parametrize("settings", [None, SETTINGS])
+@pytest.mark.parametrize("settings", [None, _SETTINGS])
 def test_the_object_has_its_documented_keys(settings):
   report = _report([_moved(1), _duplicate(1)], settings=settings)
-  value = json.loads(json.dumps(report_object(report)))
+  value = json.loads(json.dumps(report))
   assert list(value) == [
     *("file", "format", "articles", "passages", "questions", "unanswerable"),
     *("counts", "findings", "settings", "figures", "repair"),
@@ -119,7 +152,7 @@ def test_the_object_has_its_documented_keys(settings):
     *("duplicate_id", "answer_moved")
   ]
   moved = value["findings"][1]
-  assert moved["message"].startswith("1 answer is not at its answer_start")
+  assert moved["message"].startswith("1 answer: not at")
   assert moved["places"] == [
     {
       "place": "question 'q1', answer 0",
@@ -130,3 +163,52 @@ def test_the_object_has_its_documented_keys(settings):
     }
   ]
   assert value["settings"] == settings
+
+
+def _lines(text):
+  return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def test_lengths_have_a_row_each():
+  assert _lines(length_table(_FIGURES)) == [
+    "LENGTHS count mean 50 % 90 % 95 % 99 % max",
+    "question, WordPieces 1 4.0 4 4 4 4 4",
+    "question, characters 3 1,010.0 20 3,000 3,000 3,000 3,000",
+    "question, windows 2 1.5 1 2 2 2 2",
+    "Column 95 %: of 100, 95 are no longer than this.",
+  ]
+
+
+def test_costs_have_a_row_a_length_and_mark_the_chosen_one():
+  lines = _lines(cost_table(_FIGURES, _SETTINGS))
+  row = "12,032 105 0 2.00M 5 % 4.62M 59 % 1.00 2.31"
+  assert lines[2:4] == [f"384 < {row}", f"512 {row}"]
+  text = " ".join(lines)
+  for part in ("--doc_stride=128", "L (1 + L / (6 * 768))", "multiple of 32"):
+    assert part in text
+
+
+def test_a_file_without_windows_has_no_share_of_padding():
+  nothing = dict.fromkeys(_FIGURES["max_seq_lengths"][0], 0)
+  figures = {"max_seq_lengths": [{**nothing, "max_seq_length": 384}]}
+  assert "384 < 0 0 0 0 0 0.00 0.00" in _lines(cost_table(figures, _SETTINGS))
+
+
+def test_unknown_words_are_shown_with_their_first_question():
+  text = unknown_block(_FIGURES["unknown"])
+  assert "[UNK]: 1.20 % of WordPieces (12 of 1,000), 0.40 % of" in text
+  assert "1 distinct unknown character:\n        9  '\u0301' U+0301" in text
+  assert "7 longer unknown words, the most frequent:" in text
+  assert "      6  '5½', first in question 'q2'" in text
+  few = {**_FIGURES["unknown"], "token_share": 0.00004}
+  assert "[UNK]: under 0.01 % of WordPieces" in unknown_block(few)
+
+
+def test_tables_are_plain_text_that_is_never_cut():
+  summary = dict.fromkeys(_FIGURES["windows_per_question"], 10**12)
+  figures = {"characters": {"question" * 9: summary}}
+  lines = length_table(figures).splitlines()
+  assert lines[1].split(", characters")[0] == "question" * 9
+  assert lines[1].count("1,000,000,000,000") == 7
+  assert len(lines[0]) == len(lines[1]) > 80
+  assert all(line.isascii() and line.isprintable() for line in lines)

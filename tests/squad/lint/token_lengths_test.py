@@ -5,10 +5,10 @@ import tensorflow as tf
 from bert_span.data.window_batches import example_arrays
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.lint import token_lengths
-from bert_span.squad.lint.linter import examples_to_learn, lint_squad_file
+from bert_span.squad.lint.linter import lint_squad_file
 from bert_span.squad.lint.token_lengths import measure_tokens
-from bert_span.squad.lint.unknown_words import UnknownWords
 from bert_span.squad.lint.window_costs import holds_answer, place_windows
+from bert_span.squad.rules import with_answer_to_learn
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.tokenizer import WordPieceTokenizer
@@ -49,7 +49,6 @@ def test_lengths_and_answers_are_counted_in_tokens(
   tokenizer, monkeypatch, limit
 ):
   monkeypatch.setattr(token_lengths, "_CHARACTERS_PER_BATCH", limit)
-  monkeypatch.setattr(token_lengths, "_CHARACTERS_PER_LOOK", limit)
   lengths, seen = _measured(tokenizer)
   # "a bb. b" is the tokens a, b, ##b, ., b.
   assert lengths.question.tolist() == [2, 1, 0, 1, 1, 1]
@@ -74,11 +73,9 @@ def test_windows_and_held_answers_are_those_of_the_preprocessor(
   vocabulary = load_vocabulary(str(goldens / "tiny_ckpt" / "vocab.txt"))
   preprocessor = SpanPreprocessor(vocabulary, options=options)
   linted = lint_squad_file(goldens / "edge-v2.json")
-  examples = examples_to_learn(linted.examples)
-  lengths = measure_tokens(
-    examples, preprocessor.tokenizer, UnknownWords(preprocessor.tokenizer).add
-  )
-  places = place_windows(lengths.question, lengths.context, options)
+  examples = list(map(with_answer_to_learn, linted.examples))
+  lengths = measure_tokens(examples, preprocessor.tokenizer)
+  places = place_windows(lengths, options)
   windows = preprocessor(
     {
       name: tf.constant(array)
@@ -87,8 +84,8 @@ def test_windows_and_held_answers_are_those_of_the_preprocessor(
   )
   windows = {name: values.numpy() for name, values in windows.items()}
   for name in ("example_index", "context_start", "context_length"):
-    assert getattr(places, name).tolist() == windows[name].tolist()
-  assert places.lengths.tolist() == windows["input_mask"].sum(axis=1).tolist()
+    assert places[name].tolist() == windows[name].tolist()
+  assert places["length"].tolist() == windows["input_mask"].sum(axis=1).tolist()
   held = holds_answer(places, lengths)
   labelled = (windows["start_positions"] > 0) & (
     windows["start_positions"] <= windows["end_positions"]

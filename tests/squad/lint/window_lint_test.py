@@ -1,10 +1,11 @@
 import json
 
 import pytest
+from squad_content import spans, squad_content
 
-from bert_span.squad.lint.findings import by_kind
 from bert_span.squad.lint.linter import lint_squad_file
-from bert_span.squad.lint.window_lint import LintSettings, lint_windows
+from bert_span.squad.lint.options import LintSettings
+from bert_span.squad.lint.window_lint import lint_windows
 from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import WordPieceTokenizer
 
@@ -26,21 +27,19 @@ def lint(tokenizer, tmp_path):
       {
         "id": f"q{number}",
         "question": question,
-        "answers": [{"text": answer, "answer_start": context.find(answer)}],
+        "answers": spans((answer, context.find(answer))),
       }
       for number, (question, answer) in enumerate(questions)
     ]
     path = tmp_path / "letters.json"
-    squad = {"data": [{"paragraphs": [{"context": context, "qas": qas}]}]}
-    path.write_text(json.dumps(squad))
+    path.write_text(json.dumps(squad_content(context, *qas)))
     linted = lint_squad_file(path)
     findings, figures = lint_windows(
       linted, tokenizer, LintSettings(options, **settings)
     )
-    names = {
-      kind.name: [f.qas_id for f in group]
-      for kind, group in by_kind(findings).items()
-    }
+    names = {}
+    for finding in findings:
+      names.setdefault(finding.kind.name.lower(), []).append(finding.qas_id)
     return names, figures, findings
 
   return write_and_lint
