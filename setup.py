@@ -45,9 +45,11 @@ setuptools.setup(
   package_data={
     "bert_span": [
       *("sample/*.json", "sample/*.md", "sample/passages/*.txt"),
+      *("sample/goldens/*", "sample/goldens/tiny_ckpt/*"),
       "pretrained/NOTICE",
       *("pretrained/*/*.*", "pretrained/*/assets/tokenizer/*"),
     ],
+    "bert_span.certificate": ["squad.json"],
     "bert_span.reporting": ["templates/*"],
   },
   install_requires=[

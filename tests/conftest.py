@@ -42,7 +42,7 @@ def shared_data():
 @pytest.fixture(scope="session")
 def edge_cases_folder():
   """Folder with the edge-case files and the original's outputs for them."""
-  return _ROOT / "tests" / "testdata" / "edge_cases"
+  return _ROOT / "bert_span" / "sample" / "goldens"
 
 
 @pytest.fixture(scope="session")

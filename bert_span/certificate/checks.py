@@ -8,6 +8,7 @@ from bert_span.certificate.decoding_checks import (
   compare_null_odds,
 )
 from bert_span.certificate.edge_checks import compare_edge_cases
+from bert_span.certificate.fine_tuning_checks import compare_fine_tuning
 from bert_span.certificate.model_checks import compare_model
 from bert_span.certificate.optimizer_checks import compare_optimizer
 from bert_span.certificate.score_checks import compare_scores
@@ -16,40 +17,74 @@ from bert_span.reporting.score_table import text_table
 
 
 class Check(NamedTuple):
-  """One part of run_squad; `compare` maps `GoldenFiles` to `Comparison`s."""
+  """One part of run_squad.
+
+  Attributes:
+    number, title: in the report.
+    compare: function of `GoldenFiles` to a list of `Comparison`.
+    part: key of the configurations file without which there is nothing to
+      compare; None if there always is.
+  """
 
   number: int
   title: str
   compare: Callable
+  part: str | None = None
+
+  def has_outputs(self, goldens):
+    """Whether the check's outputs are among those of `GoldenFiles`."""
+    return self.part is None or self.part in goldens.plan
 
 
 CHECKS = (
   Check(1, "Tokenization", compare_tokens),
-  Check(2, "Windows and labels", compare_windows),
+  Check(2, "Windows and labels", lambda g: compare_windows(g, g.ordinary)),
   Check(3, "Model function, loss, training", compare_model),
   Check(4, "Optimizer", compare_optimizer),
-  Check(5, "Decoding", compare_decoding),
+  Check(5, "Decoding", lambda g: compare_decoding(g, g.ordinary)),
   Check(6, "Metrics", compare_scores),
-  Check(7, "Null odds", compare_null_odds),
-  Check(8, "Edge cases", compare_edge_cases),
+  Check(7, "Null odds", lambda g: compare_null_odds(g, g.ordinary)),
+  Check(8, "Edge cases", lambda g: compare_edge_cases(g, g.edge_cases)),
+  Check(9, "A fine-tuning run", compare_fine_tuning, "fine_tuning"),
 )
 # What the original does, what is done here, and the flag that changes it.
 DIFFERENCES = (
-  'the word "empty" for a question without a possible span: here no answer; '
-  "--no_span=original",
-  "an exception for such a question with --version_2_with_negative: here no "
-  "answer, null odds 1e6; --no_span=original",
-  "windows without the answer trained as unanswerable, unlike its comment: "
-  "here the same; --drop_answerless_windows leaves them out",
-  "Adam without bias correction: here the same; --adam_bias_correction "
-  "corrects it",
-  "gradients clipped by a norm that does not sum the word embedding's rows of "
-  "a repeated token: here by the norm of the summed gradient; "
-  "--clip_by_unsummed_embeddings",
-  "the learning rate before or after the step is counted (a race): here always "
-  "before; --learning_rate_after_step",
-  "all windows padded to max_seq_length: here batches of similar length, "
-  "padded to a multiple of 32; --length_buckets=none",
+  (
+    'the word "empty" for a question without a possible span',
+    "no answer",
+    "--no_span=original",
+  ),
+  (
+    "an exception for such a question with --version_2_with_negative",
+    "no answer, null odds 1e6",
+    "--no_span=original",
+  ),
+  (
+    "windows without the answer trained as unanswerable, unlike its comment",
+    "the same",
+    "--drop_answerless_windows leaves them out",
+  ),
+  (
+    "Adam without bias correction",
+    "the same",
+    "--adam_bias_correction corrects it",
+  ),
+  (
+    "gradients clipped by a norm that does not sum the word embedding's rows "
+    "of a repeated token",
+    "by the norm of the summed gradient",
+    "--clip_by_unsummed_embeddings",
+  ),
+  (
+    "the learning rate before or after the step is counted (a race)",
+    "always before",
+    "--learning_rate_after_step",
+  ),
+  (
+    "all windows padded to max_seq_length",
+    "batches of similar length, padded to a multiple of 32",
+    "--length_buckets=none",
+  ),
 )
 
 
@@ -58,14 +93,19 @@ def passes(comparisons):
   return bool(comparisons) and all(c.passes for c in comparisons)
 
 
-def format_report(results):
-  """The report as text, from a list of (`Check`, list of `Comparison`)."""
+def format_report(sources, results):
+  """The report as text.
+
+  Args:
+    sources: list of str, what is compared with what.
+    results: list of (`Check`, list of `Comparison`).
+  """
   rows = [("", "cases", "equal", "largest difference", "limit", "result")]
   for check, comparisons in results:
     title = f"{check.number}  {check.title}"
     rows.append((title, "", "", "", "", _result(passes(comparisons))))
     rows += [_row(comparison) for comparison in comparisons]
-  lines = [text_table(rows)]
+  lines = [*sources, "", text_table(rows)]
   for check, comparisons in results:
     remarks = [
       f"  FAILS {c.name}: {failure}"
@@ -76,7 +116,9 @@ def format_report(results):
     if remarks:
       lines += ["", f"Check {check.number}", *remarks]
   lines += ["", "Deliberate differences from the original, and their flags"]
-  lines += [f"  {difference}" for difference in DIFFERENCES]
+  lines += [
+    f"  {original}: here {here}; {flag}" for original, here, flag in DIFFERENCES
+  ]
   return "\n".join(lines) + "\n"
 
 

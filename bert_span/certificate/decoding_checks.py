@@ -16,7 +16,6 @@ from bert_span.certificate.decoding_runs import (
   RecordedWindows,
   decoding_runs,
 )
-from bert_span.certificate.golden_files import REAL
 from bert_span.certificate.original_texts import (
   is_text_of,
   one_blank,
@@ -26,13 +25,15 @@ from bert_span.certificate.original_texts import (
 
 EMPTY = "empty"  # The original's answer if no span is possible.
 _ODDS_LIMIT = 1e-4
-# Share of the questions whose texts may differ by the original's alignment.
+# Questions whose texts may differ by the original's alignment: a share of all,
+# and at least a few of a small file.
 _MAX_OTHER_TEXTS = 0.005
+_MIN_OTHER_TEXTS = 3
 _NUM_EXAMPLES = 2
 _MAX_LISTS = 4096
 
 
-def compare_decoding(goldens, configurations=REAL):
+def compare_decoding(goldens, configurations):
   """Compares all predictions of the configurations that do not train."""
   comparisons = []
   for configuration in configurations:
@@ -45,7 +46,7 @@ def compare_decoding(goldens, configurations=REAL):
   return comparisons
 
 
-def compare_null_odds(goldens, configurations=REAL):
+def compare_null_odds(goldens, configurations):
   """Compares the null odds of those whose questions may be unanswerable."""
   comparisons = []
   for configuration in configurations:
@@ -233,8 +234,9 @@ def _compare_answers(goldens, run, predictions, contexts):
 
 def _max_other_texts(run, golden):
   """Edge cases are made to be aligned otherwise, so any number of them may."""
-  share = _MAX_OTHER_TEXTS if run.configuration.is_real else 1.0
-  return int(len(golden) * share)
+  if run.configuration.is_edge_case:
+    return len(golden)
+  return max(_MIN_OTHER_TEXTS, int(len(golden) * _MAX_OTHER_TEXTS))
 
 
 def _compare_crashed(run, crashed, predictions):

@@ -11,7 +11,6 @@ from bert_span.certificate.decoding_checks import (
   compare_null_odds,
 )
 from bert_span.certificate.decoding_runs import RecordedWindows, decoding_runs
-from bert_span.certificate.golden_files import EDGE
 from bert_span.certificate.text_checks import compare_windows, is_mislabelled
 from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.data.window_rows import window_rows
@@ -49,7 +48,7 @@ _CRASH = (
 )
 
 
-def compare_edge_cases(goldens, configurations=EDGE):
+def compare_edge_cases(goldens, configurations):
   """Compares the edge cases, and the questions the original loses."""
   return [
     *compare_windows(goldens, configurations),

@@ -10,21 +10,34 @@ import numpy as np
 
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
+from bert_span.storage.files import read_json_object
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
 
-_VOCABULARY = os.path.join("tiny_ckpt", "vocab.txt")
-_LONG = WindowOptions(384, 128, 64)
-_SHORT = WindowOptions(128, 48, 24)
-_TINY = WindowOptions(64, 16, 12)
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_PACKAGE = os.path.dirname(_HERE)
+# The goldens that come with the package: of its sample and of edge cases.
+SAMPLE_GOLDENS = os.path.join(_PACKAGE, "sample", "goldens")
+_SAMPLE_VOCABULARY = os.path.join(
+  *(_PACKAGE, "pretrained", "minilm_squad", "assets", "tokenizer"),
+  "vocabulary.txt",
+)
+_PLAN_FILE = "configurations.json"
+# A string of JSON: repository, commit and versions of the original.
+_SOURCE_FILE = "source.json"
+_UNRECORDED = (
+  "google-research/bert run_squad (commit and versions not recorded)"
+)
+# What folders that have no configurations.json hold.
+_DEFAULT_PLAN = os.path.join(_HERE, "squad.json")
 
 
 @dataclasses.dataclass(frozen=True)
 class Configuration:
   """The settings of one run of the original."""
 
-  name: str  # The letter in the names of its outputs.
+  name: str  # Part of the names of its outputs.
   file: str  # Its SQuAD file.
   is_training: bool  # Whether windows are labelled.
   version_2: bool  # run_squad's --version_2_with_negative.
@@ -32,27 +45,9 @@ class Configuration:
   is_part: bool = False  # The original read a longer file in another order.
 
   @property
-  def is_real(self):
-    """Whether these are SQuAD's questions and not edge cases."""
-    return "edge" not in self.file
-
-
-REAL = (
-  Configuration("a", "squad1_dev_half.json", False, False, _LONG),
-  Configuration("b", "squad1_train_part.json", True, False, _LONG),
-  Configuration("c", "squad1_dev_half.json", False, False, _SHORT),
-  Configuration("d", "squad1_train_part.json", True, False, _SHORT),
-  Configuration("e", "squad2_part.json", True, True, _LONG, is_part=True),
-  Configuration("f", "squad2_part.json", False, True, _LONG, is_part=True),
-)
-EDGE = (
-  Configuration("g", "edge.json", True, False, _TINY),
-  Configuration("h", "edge.json", False, False, _TINY),
-  Configuration("i", "edge-v2.json", True, True, _LONG),
-  Configuration("j", "edge-v2.json", False, True, _LONG),
-  # A stride larger than the window.
-  Configuration("k", "edge.json", True, False, WindowOptions(40, 64, 20)),
-)
+  def is_edge_case(self):
+    """Whether its passages were written to be difficult."""
+    return self.file.startswith("edge")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +61,50 @@ class GoldenFiles:
   @functools.cached_property
   def vocabulary(self):
     """List of tokens."""
-    return load_vocabulary(self.vocab_file or self.path(_VOCABULARY))
+    return load_vocabulary(self.vocab_file or self.path("tiny_ckpt/vocab.txt"))
+
+  @functools.cached_property
+  def plan(self):
+    """What was recorded: a dict, see tests/original/README.md."""
+    path = os.path.join(self.folder, _PLAN_FILE)
+    return read_json_object(path if self.has(_PLAN_FILE) else _DEFAULT_PLAN)
+
+  @property
+  def source(self):
+    """A sentence: what wrote the outputs, and where they are."""
+    recorded = (
+      self.read(_SOURCE_FILE) if self.has(_SOURCE_FILE) else _UNRECORDED
+    )
+    is_sample = os.path.samefile(self.folder, SAMPLE_GOLDENS)
+    place = "that come with the package" if is_sample else f"in {self.folder}"
+    return f"The original: {recorded}; outputs {place}"
+
+  @functools.cached_property
+  def configurations(self):
+    """Dict from name to `Configuration`."""
+    return {
+      row["name"]: Configuration(
+        row["name"],
+        row["file"],
+        row["is_training"],
+        row["version_2"],
+        WindowOptions(
+          row["max_seq_length"], row["doc_stride"], row["max_query_length"]
+        ),
+        row.get("is_part", False),
+      )
+      for row in self.plan["configurations"]
+    }
+
+  @property
+  def ordinary(self):
+    """List of the configurations that are no edge cases."""
+    return [c for c in self.configurations.values() if not c.is_edge_case]
+
+  @property
+  def edge_cases(self):
+    """List of the configurations of edge cases."""
+    return [c for c in self.configurations.values() if c.is_edge_case]
 
   def path(self, name):
     """The path of an output; raises FileNotFoundError if it is missing."""
@@ -120,3 +158,10 @@ class GoldenFiles:
     return SpanPreprocessor(
       self.vocabulary, options=configuration.options, pad_to_max=pad_to_max
     )
+
+
+def sample_goldens():
+  """The `GoldenFiles` that come with the package."""
+  return GoldenFiles(
+    SAMPLE_GOLDENS, os.path.dirname(SAMPLE_GOLDENS), _SAMPLE_VOCABULARY
+  )

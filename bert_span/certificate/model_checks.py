@@ -1,20 +1,14 @@
 """Check 3: model function, loss, and twenty steps of training."""
 
-import dataclasses
-
 import numpy as np
 import tensorflow as tf
 
 from bert_span.certificate.comparison import Comparison
+from bert_span.certificate.tiny_model import tiny_model
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import read_bert_config
-from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.modeling.losses import SpanLoss
-from bert_span.modeling.span_model import SpanModel, assign_head
 from bert_span.presets.encoder_weights import original_names
-from bert_span.presets.tf1_checkpoint import load_tf1_checkpoint
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.optimizer import BertAdamW
 from bert_span.training.step import TrainStep
@@ -40,11 +34,12 @@ def compare_model(goldens):
 
 def compare_loss(goldens):
   """Compares the loss of our logits, and of the original's logits."""
-  golden = goldens.arrays("model_loss_b64.npz")
-  logits = _tiny_model(goldens).predict(
+  golden = _recorded(goldens, "loss")
+  logits = tiny_model(goldens).predict(
     _inputs(golden), batch_size=_WINDOWS_PER_BATCH, verbose=0
   )
-  comparison = Comparison("Loss of 64 windows", _LOSS_LIMIT)
+  num_windows = len(golden["input_ids"])
+  comparison = Comparison(f"Loss of {num_windows} windows", _LOSS_LIMIT)
   for name, values in (("our logits", logits), ("its logits", golden)):
     loss = sum(
       SpanLoss()(golden[f"{end}_positions"], values[f"{end}_logits"])
@@ -54,17 +49,12 @@ def compare_loss(goldens):
   return comparison
 
 
-def _tiny_model(goldens, dropout=True):
-  """The original's tiny checkpoint as a `SpanModel`."""
-  config = read_bert_config(goldens.path("tiny_ckpt/bert_config.json"))
-  if not dropout:
-    config = dataclasses.replace(config, dropout=0.0, attention_dropout=0.0)
-  backbone = build_encoder(config)
-  prefix = goldens.path("tiny_ckpt/bert_model.ckpt.index")
-  heads = load_tf1_checkpoint(backbone, prefix.removesuffix(".index"))
-  model = SpanModel(backbone, SpanHead())
-  assign_head(model, heads["span_head"])
-  return model
+def _recorded(goldens, kind):
+  """The arrays of model_forward_* or model_loss_*."""
+  plan = goldens.plan["model"]
+  configuration = plan["forward" if kind == "forward" else "training"]
+  name = f"model_{kind}_{configuration}{plan['num_features']}.npz"
+  return goldens.arrays(name)
 
 
 def _inputs(arrays):
@@ -77,8 +67,8 @@ def _inputs(arrays):
 
 def _compare_forward(goldens):
   """Compares both encoders: Keras' trains, the inference encoder answers."""
-  golden = goldens.arrays("model_forward_a64.npz")
-  model = _tiny_model(goldens)
+  golden = _recorded(goldens, "forward")
+  model = tiny_model(goldens)
   inputs = _inputs(golden)
   encoded = model.backbone.predict(
     inputs, batch_size=_WINDOWS_PER_BATCH, verbose=0
@@ -107,8 +97,14 @@ def _compare_training(goldens, learning_rate_after_step):
   """Trains as the original does, also clipping by its norm."""
   steps = goldens.read("model_train_trace.json")["steps"]
   golden = goldens.arrays("model_train_trace.npz")
-  model = _tiny_model(goldens, dropout=False)
-  metrics = _train(goldens, golden, model, len(steps), learning_rate_after_step)
+  model = tiny_model(goldens, dropout=False)
+  windows = _recorded(goldens, "loss") | {
+    name: golden[name] for name in ("start_positions", "end_positions")
+  }
+  schedule = WarmupLinearDecay(
+    1e-3, len(steps), 4, steps_ahead=int(learning_rate_after_step)
+  )
+  metrics = train(model, schedule, windows, golden["batches"])
   title, prefix = "Training: weights after 20 steps", "final:bert/"
   if learning_rate_after_step:
     title += ", --learning_rate_after_step"
@@ -127,25 +123,35 @@ def _compare_training(goldens, learning_rate_after_step):
     )
     yield comparison
   comparison = Comparison(title, _FINAL_WEIGHTS_LIMIT)
-  weights = {weight.path: weight for weight in model.backbone.weights}
-  for path, original in original_names(_NUM_LAYERS).items():
-    saved = golden.get(prefix + original)
-    if saved is not None:  # Only some were saved whole.
-      ours = weights[path].numpy().reshape(saved.shape)
-      comparison.add_numbers(ours, saved, original)
+  compare_weights(comparison, model, golden, prefix)
   yield comparison
 
 
-def _train(goldens, golden, model, num_steps, learning_rate_after_step):
-  """Runs the steps; returns the metrics of each."""
-  windows = goldens.arrays("model_loss_b64.npz")
-  optimizer = BertAdamW(
-    WarmupLinearDecay(
-      1e-3, num_steps, 4, steps_ahead=int(learning_rate_after_step)
-    )
-  )
+def compare_weights(comparison, model, golden, prefix):
+  """Adds the weights of the encoder that were saved whole, under a prefix."""
+  weights = {weight.path: weight for weight in model.backbone.weights}
+  for path, original in original_names(_NUM_LAYERS).items():
+    saved = golden.get(prefix + original)
+    if saved is not None:
+      ours = weights[path].numpy().reshape(saved.shape)
+      comparison.add_numbers(ours, saved, original)
+
+
+def train(model, schedule, windows, batches):
+  """Trains on batches in the given order, as the original does.
+
+  Args:
+    model: `SpanModel` without dropout.
+    schedule: `WarmupLinearDecay`.
+    windows: dict of input_ids, segment_ids, input_mask [windows, seq_length]
+      and start_positions, end_positions [windows].
+    batches: int [steps, batch], rows of `windows`.
+
+  Returns:
+    List of the metrics of each step.
+  """
+  optimizer = BertAdamW(schedule)
   optimizer.build(model.trainable_variables)
-  batches = golden["batches"]
   step = tf.function(
     TrainStep(
       model,
@@ -156,13 +162,11 @@ def _train(goldens, golden, model, num_steps, learning_rate_after_step):
       unsummed_embeddings=(model.backbone.token_embedding.embeddings.path,),
     )
   )
-  metrics = []
-  for rows in batches:
-    inputs = ("input_ids", "segment_ids", "input_mask")
-    batch = {name: windows[name][rows] for name in inputs}
-    for name in ("start_positions", "end_positions"):
-      batch[name] = golden[name][rows]
-    metrics.append(
-      step({k: tf.constant(v.astype(np.int32)) for k, v in batch.items()})
-    )
-  return metrics
+  names = (
+    *("input_ids", "segment_ids", "input_mask"),
+    *("start_positions", "end_positions"),
+  )
+  return [
+    step({n: tf.constant(windows[n][rows].astype(np.int32)) for n in names})
+    for rows in batches
+  ]

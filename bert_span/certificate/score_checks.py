@@ -40,8 +40,10 @@ def _compare_pairs(goldens):
 def _compare_evaluations(goldens):
   evaluations = goldens.read("eval_results.json")
   comparison = Comparison(f"Scores of {len(evaluations)} evaluations", _LIMIT)
-  examples1 = goldens.squad_file("squad1_dev_half.json").examples
-  examples2 = goldens.squad_file("squad2_part.json").examples
+  examples1, examples2 = (
+    goldens.squad_file(goldens.plan["scores"][version]["file"]).examples
+    for version in ("v1", "v2")
+  )
   for key, expected in evaluations.items():
     # "predictions.json.gz | v2.0 evaluator[, na-prob NAME][, threshold T]"
     file, evaluation = key.split(" | ")

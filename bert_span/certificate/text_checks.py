@@ -6,7 +6,6 @@ import re
 import tensorflow as tf
 
 from bert_span.certificate.comparison import Comparison
-from bert_span.certificate.golden_files import REAL
 from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.data.window_rows import window_rows
 from bert_span.text.answer_positions import NO_TOKEN
@@ -43,7 +42,7 @@ def compare_tokens(goldens):
   return comparisons
 
 
-def compare_windows(goldens, configurations=REAL):
+def compare_windows(goldens, configurations):
   """Compares all windows and labels; one `Comparison` a configuration."""
   return [_compare_windows(goldens, c) for c in configurations]
 

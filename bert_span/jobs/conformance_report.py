@@ -1,24 +1,32 @@
 """What conformance does: compares this package with the original's outputs."""
 
+import importlib.metadata
 import os
+import platform
+import subprocess
 import time
 
+from bert_span import __version__
 from bert_span.certificate import checks
-from bert_span.certificate.golden_files import GoldenFiles
+from bert_span.certificate.golden_files import GoldenFiles, sample_goldens
 from bert_span.storage.atomic_file import write_text_atomically
 from bert_span.storage.log import log_line
 
+_PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
+
 
 def write_conformance_report(
-  goldens, data=None, numbers=None, output_file=None
+  goldens=None, data=None, numbers=None, output_file=None
 ):
   """Runs the checks and prints the conformance report.
 
   Args:
-    goldens: folder with the original's saved outputs.
+    goldens: folder with the original's saved outputs; None is those that come
+      with the package.
     data: folder with the SQuAD files they were made from; None is the folder
       data beside `goldens`.
-    numbers: list of str, the numbers of the checks to run; None runs all.
+    numbers: list of str, the numbers of the checks to run; None runs all that
+      there are outputs for.
     output_file: path that gets the report as well, or None.
 
   Returns:
@@ -29,16 +37,18 @@ def write_conformance_report(
     FileNotFoundError: an output or a SQuAD file is missing.
   """
   by_number = {str(check.number): check for check in checks.CHECKS}
+  files = sample_goldens()
+  if goldens:
+    folder = os.path.abspath(goldens)
+    data = data or os.path.join(os.path.dirname(folder), "data")
+    files = GoldenFiles(folder, data)
   if numbers is None:
-    numbers = list(by_number)
+    numbers = [n for n, c in by_number.items() if c.has_outputs(files)]
   if not numbers or not by_number.keys() >= set(numbers):
     raise ValueError(
       f"--points must name some of {', '.join(by_number)}. Received: "
       f"{','.join(numbers)!r}"
     )
-  folder = os.path.abspath(goldens)
-  data = data or os.path.join(os.path.dirname(folder), "data")
-  files = GoldenFiles(folder, data)
   results = []
   for number in numbers:
     check = by_number[number]
@@ -46,8 +56,30 @@ def write_conformance_report(
     results.append((check, list(check.compare(files))))
     seconds = time.monotonic() - start
     log_line(f"Check {number}, {check.title}: {seconds:.0f} s")
-  text = checks.format_report(results)
+  text = checks.format_report([_our_source(), files.source], results)
   print(text, end="")
   if output_file:
     write_text_atomically(output_file, text)
   return all(checks.passes(comparisons) for _, comparisons in results)
+
+
+def _our_source():
+  """A sentence: what is compared with the original."""
+  versions = [
+    f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES
+  ]
+  return (
+    f"This package: bert_span {__version__}{_commit()}, "
+    f"{', '.join(versions)}, Python {platform.python_version()}"
+  )
+
+
+def _commit():
+  """The commit of the checkout that the package is in, if it is in one."""
+  folder = os.path.dirname(os.path.dirname(os.path.abspath(checks.__file__)))
+  command = ["git", "-C", folder, "rev-parse", "--short=12", "HEAD"]
+  try:
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+  except (OSError, subprocess.CalledProcessError):
+    return ""
+  return f" (commit {result.stdout.strip()})"

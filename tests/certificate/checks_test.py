@@ -20,7 +20,7 @@ _BAD = Comparison("pears", cases=3, equal=2, failures=["the third"])
 
 
 def test_checks_are_numbered_in_order():
-  assert [check.number for check in CHECKS] == list(range(1, 9))
+  assert [check.number for check in CHECKS] == list(range(1, 10))
 
 
 def test_a_check_passes_if_it_has_comparisons_and_all_pass():
@@ -31,8 +31,13 @@ def test_a_check_passes_if_it_has_comparisons_and_all_pass():
 
 def test_the_report_has_figures_results_notes_and_failures():
   text = format_report(
-    [(Check(1, "Fruit", None), [_GOOD]), (Check(2, "More fruit", None), [_BAD])]
+    ["Ours: 1", "Theirs: 2"],
+    [
+      (Check(1, "Fruit", None), [_GOOD]),
+      (Check(2, "More fruit", None), [_BAD]),
+    ],
   )
+  assert text.startswith("Ours: 1\nTheirs: 2\n")
   assert re.search(r"1 +Fruit +passes", text)
   assert re.search(r"apples +1,234 +1,234 +2\.0e-06 +1e-05 +passes", text)
   assert re.search(r"2 +More fruit +FAILS", text)
@@ -46,4 +51,10 @@ def test_every_difference_names_an_existing_flag(difference):
 
   import bert_span.run_squad  # noqa: F401 -- defines the flags
 
-  assert re.search(r"; --(\w+)", difference).group(1) in flags.FLAGS
+  assert re.match(r"--(\w+)", difference[2]).group(1) in flags.FLAGS
+
+
+def test_the_docs_list_every_difference(repository):
+  text = (repository / "docs" / "conformance.md").read_text(encoding="utf-8")
+  for original, here, _ in DIFFERENCES:
+    assert f"| {original} | {here} |" in text

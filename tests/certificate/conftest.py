@@ -2,17 +2,16 @@
 
 import pytest
 
-from bert_span.certificate.golden_files import GoldenFiles
+from bert_span.certificate.golden_files import GoldenFiles, sample_goldens
 
 
 @pytest.fixture(scope="session")
 def original(goldens, shared_data):
-  """All of the original's outputs, or a skip."""
+  """Outputs for SQuAD, or a skip."""
   return GoldenFiles(str(goldens), str(shared_data))
 
 
 @pytest.fixture(scope="session")
-def edge_cases(edge_cases_folder, uncased_vocab_file):
-  """Those of the edge cases, which come with the tests."""
-  folder = str(edge_cases_folder)
-  return GoldenFiles(folder, folder, uncased_vocab_file)
+def sample():
+  """Those that come with the package: for its sample and for edge cases."""
+  return sample_goldens()

@@ -7,30 +7,27 @@ from bert_span.certificate.decoding_checks import (
   compare_decoding,
   compare_null_odds,
 )
-from bert_span.certificate.golden_files import EDGE, REAL
 
-_REAL = [c for c in REAL if not c.is_training]
 _NUM_QUESTIONS = {"a": 4961, "c": 4961, "f": 3308}
-_J = [c for c in EDGE if c.name == "j"]
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("configuration", _REAL, ids=lambda c: c.name)
-def test_spans_order_and_texts_are_the_originals(original, configuration):
-  comparisons = compare_decoding(original, [configuration])
+@pytest.mark.parametrize("name", _NUM_QUESTIONS)
+def test_spans_order_and_texts_are_the_originals(original, name):
+  comparisons = compare_decoding(original, [original.configurations[name]])
   for comparison in comparisons:
     assert comparison.passes, (comparison.name, comparison.failures)
   by_name = {comparison.name: comparison for comparison in comparisons}
-  answers = by_name[f"Answers {configuration.name}, peaky"]
-  assert answers.cases == _NUM_QUESTIONS[configuration.name]
+  answers = by_name[f"Answers {name}, peaky"]
+  assert answers.cases == _NUM_QUESTIONS[name]
   assert answers.cases - answers.equal <= 0.005 * answers.cases
-  n_best = by_name[f"Best span and n-best order {configuration.name}, peaky"]
+  n_best = by_name[f"Best span and n-best order {name}, peaky"]
   assert n_best.cases == n_best.equal >= 792
 
 
 @pytest.mark.large
 def test_null_odds_are_the_originals(original):
-  comparisons = compare_null_odds(original, REAL)
+  comparisons = compare_null_odds(original, original.ordinary)
   assert len(comparisons) == 3
   for comparison in comparisons:
     assert comparison.passes, comparison.failures
@@ -63,18 +60,21 @@ def test_null_odds_are_the_originals(original):
   ],
   ids=["answer", "order", "crash"],
 )
-def test_one_difference_fails(edge_cases, name, change, failing):
-  comparisons = compare_decoding(altered(edge_cases, name, change), _J)
+def test_one_difference_fails(sample, name, change, failing):
+  goldens = altered(sample, name, change)
+  comparisons = compare_decoding(goldens, [goldens.configurations["j"]])
   assert [c.name for c in comparisons if not c.passes] == [failing]
 
 
 @pytest.mark.large
-def test_odds_that_differ_a_little_fail(edge_cases):
+def test_odds_that_differ_a_little_fail(sample):
   def change(odds):
     return {qas_id: value + 2e-4 for qas_id, value in odds.items()}
 
-  goldens = altered(edge_cases, "pred_j_peaky_null_odds.json.gz", change)
-  random, ties, peaky = compare_null_odds(goldens, _J)
+  goldens = altered(sample, "pred_j_peaky_null_odds.json.gz", change)
+  random, ties, peaky = compare_null_odds(
+    goldens, [goldens.configurations["j"]]
+  )
   assert random.passes
   assert ties.passes
   assert peaky.equal == 0

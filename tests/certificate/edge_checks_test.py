@@ -1,15 +1,14 @@
-"""Check 8, on the edge cases that come with the tests."""
+"""Check 8, on the edge cases that come with the package."""
 
 import pytest
 from altered_goldens import altered
 
 from bert_span.certificate.edge_checks import compare_edge_cases, compare_lost
-from bert_span.certificate.golden_files import EDGE
 
 
 @pytest.fixture(scope="module")
-def comparisons(edge_cases):
-  return {c.name: c for c in compare_edge_cases(edge_cases, EDGE)}
+def comparisons(sample):
+  return {c.name: c for c in compare_edge_cases(sample, sample.edge_cases)}
 
 
 @pytest.mark.large
@@ -40,12 +39,12 @@ def test_each_deviation_is_listed_with_its_questions(comparisons):
   assert find("j, ties, quirk 15:")
 
 
-def test_a_dropped_question_that_is_not_trained_on_here_fails(edge_cases):
+def test_a_dropped_question_that_is_not_trained_on_here_fails(sample):
   def change(summary):
     skipped = ["edge037", *summary["skipped_qas_ids"]]
     return {**summary, "skipped_qas_ids": skipped}
 
-  goldens = altered(edge_cases, "summary_g.json", change)
-  comparison = compare_lost(goldens, EDGE[0])
+  goldens = altered(sample, "summary_g.json", change)
+  comparison = compare_lost(goldens, goldens.configurations["g"])
   assert not comparison.passes
   assert comparison.failures == ["edge037: [None]"]

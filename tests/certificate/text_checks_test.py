@@ -3,12 +3,10 @@
 import pytest
 from altered_goldens import altered
 
-from bert_span.certificate.golden_files import EDGE, REAL
 from bert_span.certificate.text_checks import compare_tokens, compare_windows
 
 _NUM_WINDOWS = {"a": 5147, "b": 12032, "c": 12924, "d": 27075, "e": 3542}
 _NUM_WINDOWS["f"] = _NUM_WINDOWS["e"]
-_EDGE = {configuration.name: configuration for configuration in EDGE}
 
 
 @pytest.mark.large
@@ -36,12 +34,11 @@ def test_one_other_token_fails(original):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("configuration", REAL, ids=lambda c: c.name)
-def test_every_window_is_the_originals(original, configuration):
-  (comparison,) = compare_windows(original, [configuration])
+@pytest.mark.parametrize("name", _NUM_WINDOWS)
+def test_every_window_is_the_originals(original, name):
+  (comparison,) = compare_windows(original, [original.configurations[name]])
   assert comparison.passes, comparison.failures
-  num_windows = _NUM_WINDOWS[configuration.name]
-  assert comparison.cases == comparison.equal == num_windows
+  assert comparison.cases == comparison.equal == _NUM_WINDOWS[name]
 
 
 @pytest.mark.parametrize(
@@ -56,23 +53,23 @@ def test_every_window_is_the_originals(original, configuration):
     ("n_real_tokens", 5),
   ],
 )
-def test_one_other_value_of_a_window_fails(edge_cases, key, value):
+def test_one_other_value_of_a_window_fails(sample, key, value):
   def change(features):
     return [{**features[0], key: value}, *features[1:]]
 
-  goldens = altered(edge_cases, "features_i.jsonl.gz", change)
-  (comparison,) = compare_windows(goldens, [_EDGE["i"]])
+  goldens = altered(sample, "features_i.jsonl.gz", change)
+  (comparison,) = compare_windows(goldens, [goldens.configurations["i"]])
   assert not comparison.passes
   assert comparison.failures == ["('edge001', 0)"]
 
 
-def test_another_order_of_windows_fails(edge_cases):
-  goldens = altered(edge_cases, "features_h.jsonl.gz", lambda f: [f[1], f[0]])
-  (comparison,) = compare_windows(goldens, [_EDGE["h"]])
+def test_another_order_of_windows_fails(sample):
+  goldens = altered(sample, "features_h.jsonl.gz", lambda f: [f[1], f[0]])
+  (comparison,) = compare_windows(goldens, [goldens.configurations["h"]])
   assert not comparison.passes
 
 
-def test_a_question_that_the_original_drops_does_not_fail(edge_cases):
-  goldens = altered(edge_cases, "features_i.jsonl.gz", lambda f: f[:1] + f[2:])
-  (comparison,) = compare_windows(goldens, [_EDGE["i"]])
+def test_a_question_that_the_original_drops_does_not_fail(sample):
+  goldens = altered(sample, "features_i.jsonl.gz", lambda f: f[:1] + f[2:])
+  (comparison,) = compare_windows(goldens, [goldens.configurations["i"]])
   assert comparison.passes

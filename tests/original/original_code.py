@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,16 @@ def import_original(clone):
     ["run_squad", "--vocab_file=-", "--bert_config_file=-", "--output_dir=-"]
   )
   return run_squad
+
+
+def describe_original():
+  """What is imported: repository, commit, versions."""
+  import tensorflow as tf
+
+  return (
+    f"google-research/bert run_squad (commit {COMMIT[:12]}), TensorFlow "
+    f"{tf.__version__}, Python {platform.python_version()}"
+  )
 
 
 def read_examples(run_squad, configuration, path):

@@ -12,7 +12,7 @@ import json
 import os
 
 from golden_writer import GoldenWriter
-from original_code import import_original, read_examples
+from original_code import describe_original, import_original, read_examples
 from record_fine_tuning import record_fine_tuning
 from record_model import record_model
 from record_optimizer import record_optimizer
@@ -40,6 +40,7 @@ def main():
     if not arguments.only or c["name"] in arguments.only
   ]
   writer.write_json("configurations.json", plan, indent=1)
+  writer.write_json("source.json", describe_original())
   find = functools.partial(_find, arguments.data)
   recorded = {}
   for configuration in configurations:

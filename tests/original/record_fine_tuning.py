@@ -48,7 +48,12 @@ def record_fine_tuning(run_squad, writer, plan, recorded):
       use_tpu=False,
       model_fn=model_fn,
       config=tf.contrib.tpu.RunConfig(
-        model_dir=os.path.join(folder.name, "run"), tf_random_seed=12345
+        model_dir=os.path.join(folder.name, "run"),
+        tf_random_seed=12345,
+        # In one thread the race for the step count ends the same every time.
+        session_config=tf.ConfigProto(
+          inter_op_parallelism_threads=1, intra_op_parallelism_threads=1
+        ),
       ),
       train_batch_size=plan["train_batch_size"],
       predict_batch_size=plan["train_batch_size"],
