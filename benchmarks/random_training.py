@@ -88,17 +88,17 @@ def _batches(batch_size, length, num_targets):
     "segment_ids": (tokens, 2),
     "start_positions": ([batch_size], length),
     "end_positions": ([batch_size], length),
-    "masked_ids": (targets, _VOCABULARY_SIZE),
-    "masked_positions": (targets, length),
-    "sbo_lefts": (targets, length),
-    "sbo_rights": (targets, length),
-    "sbo_positions": (targets, 10),
   }
-  ones = {
-    "input_mask": tf.ones(tokens, tf.int32),
-    "mlm_weights": tf.ones(targets),
-    "sbo_weights": tf.ones(targets),
-  }
+  ones = {"input_mask": tf.ones(tokens, tf.int32)}
+  if num_targets:  # TensorFlow crashes when it unbatches empty tensors.
+    numbers |= {
+      "masked_ids": (targets, _VOCABULARY_SIZE),
+      "masked_positions": (targets, length),
+      "sbo_lefts": (targets, length),
+      "sbo_rights": (targets, length),
+      "sbo_positions": (targets, 10),
+    }
+    ones |= {"mlm_weights": tf.ones(targets), "sbo_weights": tf.ones(targets)}
 
   def batch_of(step):
     seed = tf.stack([tf.constant(1, tf.int64), step])
