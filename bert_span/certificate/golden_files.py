@@ -65,7 +65,7 @@ class GoldenFiles:
 
   @functools.cached_property
   def plan(self):
-    """What was recorded: a dict, see tests/original/README.md."""
+    """What was recorded: a dict, see docs/goldens.md."""
     path = os.path.join(self.folder, _PLAN_FILE)
     return read_json_object(path if self.has(_PLAN_FILE) else _DEFAULT_PLAN)
 

@@ -6,7 +6,7 @@ import platform
 import subprocess
 import time
 
-from bert_span import __version__
+import bert_span
 from bert_span.certificate import checks
 from bert_span.certificate.golden_files import GoldenFiles, sample_goldens
 from bert_span.storage.atomic_file import write_text_atomically
@@ -69,15 +69,18 @@ def _our_source():
     f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES
   ]
   return (
-    f"This package: bert_span {__version__}{_commit()}, "
+    f"This package: bert_span {bert_span.__version__}{_commit()}, "
     f"{', '.join(versions)}, Python {platform.python_version()}"
   )
 
 
 def _commit():
   """The commit of the checkout that the package is in, if it is in one."""
-  folder = os.path.dirname(os.path.dirname(os.path.abspath(checks.__file__)))
-  command = ["git", "-C", folder, "rev-parse", "--short=12", "HEAD"]
+  package = os.path.dirname(os.path.abspath(bert_span.__file__))
+  checkout = os.path.dirname(package)
+  if not os.path.exists(os.path.join(checkout, ".git")):
+    return ""
+  command = ["git", "-C", checkout, "rev-parse", "--short=12", "HEAD"]
   try:
     result = subprocess.run(command, capture_output=True, text=True, check=True)
   except (OSError, subprocess.CalledProcessError):

@@ -61,7 +61,7 @@ def read_examples(run_squad, configuration, path):
 
   Args:
     run_squad: the original.
-    configuration: dict, see README.md.
+    configuration: dict, see docs/goldens.md.
     path: SQuAD file.
 
   Returns:

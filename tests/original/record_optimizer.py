@@ -106,7 +106,7 @@ def _record(optimization, writer, name, shapes):
         if variable.name.split(":", 1)[0].endswith(("/adam_m", "/adam_v"))
       }
     )
-    # The update before the count: else the two race, see README.md.
+    # The update before the count: else the two race, see docs/goldens.md.
     parts = train_op.control_inputs
     count = [op for op in parts if op.type.startswith("Assign")]
     updates = [op for op in parts if op not in count]

@@ -23,7 +23,7 @@ def record_predictions(run_squad, writer, configuration, examples, features):
   Args:
     run_squad: the original.
     writer: `GoldenWriter`.
-    configuration: dict, see README.md.
+    configuration: dict, see docs/goldens.md.
     examples: the original's.
     features: the original's.
   """
@@ -136,7 +136,7 @@ def _logits_row(examples, feature, logits):
 
 
 def _logits(kind, qas_id, feature):
-  """Start and end logits: a function of the window's name, see README.md."""
+  """Logits as a function of the name of the window, see docs/goldens.md."""
   length = len(feature.input_ids)
   key = f"{qas_id}/{feature.doc_span_index}"
   if kind != "peaky":
