@@ -38,8 +38,18 @@ class BackendError(RuntimeError):
   """Keras would run on a backend that bert_span is not written for."""
 
 
+def ensure_backend_on_import():
+  """Runs `ensure_tensorflow_backend` when a room with Keras is imported.
+
+  Programs import the options of rooms for their flags. They check later, in
+  run_program: then --help works, and an error is one line.
+  """
+  if "bert_span.cli" not in sys.modules:
+    ensure_tensorflow_backend()
+
+
 def ensure_tensorflow_backend():
-  """Chooses Keras' TensorFlow backend; rooms call it before they import Keras.
+  """Chooses Keras' TensorFlow backend before Keras is imported.
 
   Keras reads its backend once, at its first import: from the environment
   variable KERAS_BACKEND, or from keras.json, or else TensorFlow.

@@ -1,5 +1,5 @@
 """Optimizer, schedule, training loop and checkpoints."""
 
-from bert_span.keras_backend import ensure_tensorflow_backend
+from bert_span.keras_backend import ensure_backend_on_import
 
-ensure_tensorflow_backend()
+ensure_backend_on_import()

@@ -81,7 +81,7 @@ def parse_flags(name, *arguments):
   flags.FLAGS.unparse_flags()
   for flag in list(flags.FLAGS):
     definer = flags.FLAGS.find_module_defining_flag(flag) or ""
-    if definer.startswith(("bert_span", "export")):
+    if definer.startswith(("bert_span", "benchmarks", "export")):
       delattr(flags.FLAGS, flag)
   importlib.import_module(name)
   flags.FLAGS([name, *map(str, arguments)])
