@@ -120,12 +120,15 @@ class AnswerGraph:
     return {name: windows[name] for name in _WINDOW_COLUMNS}, logits
 
   def _place(self, questions, contexts):
-    tf.debugging.assert_equal(
+    same_size = tf.debugging.assert_equal(
       tf.size(questions),
       tf.size(contexts),
       "question and context must have the same batch size, one passage for "
       "each question",
     )
+    # Else a session may fail at a gather before it checks this.
+    with tf.control_dependencies([same_size]):
+      questions = tf.identity(questions)
     return self._preprocessor.place(questions, contexts)
 
   def _encode(self, input_ids, input_mask, segment_ids):
