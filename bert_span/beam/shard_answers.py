@@ -74,6 +74,7 @@ def _outcomes(examples, answer_rows):
         yield row
         position += 1
     except Exception:
+      # Python's log, which Beam collects from the workers.
       logging.exception("Answering failed; its questions are asked one by one.")
       # The batch that failed: batches are cut from the beginning, and those
       # before it were answered.
