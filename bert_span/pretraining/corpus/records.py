@@ -123,7 +123,8 @@ class RecordBatches:
     records = epochs.flat_map(self._epoch)
     records = records.skip(first_step * self._batch_size)
     batches = records.batch(self._batch_size, drop_remainder=True)
-    return batches.map(self._parse).prefetch(tf.data.AUTOTUNE)
+    # A fixed number: the training loop turns TensorFlow's tuning off.
+    return batches.map(self._parse).prefetch(8)
 
   def evaluation_dataset(self):
     """Every record once, in the order of the files; the last batch is short."""
