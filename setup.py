@@ -68,8 +68,6 @@ setuptools.setup(
     # Its custom ops need the TensorFlow of the same minor version.
     f"tensorflow-text{_TENSORFLOW}",
     "tqdm",
-    # The REST client; tensorflow-datasets brings it as well.
-    "urllib3>=2.3",
   ],
   extras_require={
     "beam": [_BEAM],

@@ -14,6 +14,7 @@ from bert_span.serving.client.served_answer import (
   answer_of_row,
   rows_of_columns,
 )
+from bert_span.storage.utf8 import encodable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +99,7 @@ def _load_saved_model(path):
         context=tf.constant(arrays["context"], tf.string),
       )
       lists = {name: x.numpy().tolist() for name, x in columns.items()}
-      yield from map(answer_of_row, rows_of_columns(lists))
+      contexts = (encodable(example.context) for example in batch)
+      yield from map(answer_of_row, rows_of_columns(lists), contexts)
 
   return heads[0], answers

@@ -12,3 +12,8 @@ def encodable(text):
   stays, so offsets in characters stay true.
   """
   return _SURROGATES.sub("\ufffd", text)
+
+
+def printable(text):
+  r"""Escapes control characters, such as the "\x1b" that terminals obey."""
+  return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -89,7 +89,7 @@ class Endpoint:
   scheme: str
   host: str
   port: int
-  path: str  # of REST before /v1, "" or "/prefix"
+  prefix: str  # of the REST path before /v1, "" or "/prefix"
   model: str
   version: int | None = None
   label: str | None = None
@@ -113,17 +113,18 @@ class Endpoint:
   @property
   def address(self):
     """The address as users write it."""
-    return f"{self.scheme}://{self.host_and_port}{self.path}"
+    return f"{self.scheme}://{self.host_and_port}{self.prefix}"
 
   @property
-  def predict_url(self):
-    """URL of TensorFlow Serving's predict API."""
-    url = f"{self.address}/v1/models/{urllib.parse.quote(self.model, safe='')}"
+  def predict_path(self):
+    """Path of TensorFlow Serving's predict API."""
+    prefix = urllib.parse.quote(self.prefix, safe="/%")
+    path = f"{prefix}/v1/models/{urllib.parse.quote(self.model, safe='')}"
     if self.version is not None:
-      url += f"/versions/{self.version}"
+      path += f"/versions/{self.version}"
     if self.label is not None:
-      url += f"/labels/{urllib.parse.quote(self.label, safe='')}"
-    return f"{url}:predict"
+      path += f"/labels/{urllib.parse.quote(self.label, safe='')}"
+    return f"{path}:predict"
 
   @property
   def target(self):

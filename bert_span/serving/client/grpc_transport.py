@@ -13,6 +13,7 @@ from bert_span.serving.client.retries import (
   RequestRefusedError,
   ServerTimeoutError,
   ServerUnavailableError,
+  ServingError,
 )
 from bert_span.serving.client.served_answer import rows_of_columns
 
@@ -78,12 +79,17 @@ class GrpcTransport:
       )
     except grpc.RpcError as error:
       raise self._failure(error) from error
-    return rows_of_columns(
-      {
+    try:
+      columns = {
         name: tf.make_ndarray(tensor).tolist()
         for name, tensor in response.outputs.items()
       }
-    )
+      return list(rows_of_columns(columns))
+    except (ValueError, TypeError) as error:
+      raise ServingError(
+        f"{self._endpoint.address}: the reply is not columns of one length: "
+        f"{error}. Is this the address of a model server?"
+      ) from error
 
   def close(self):
     """Closes the channel."""

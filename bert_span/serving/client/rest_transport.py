@@ -1,11 +1,13 @@
 """Questions to a server over TensorFlow Serving's REST API."""
 
+import contextlib
+import email.utils
+import http.client
 import json
 import socket
 import ssl
+import threading
 import time
-
-import urllib3
 
 from bert_span.serving.client.retries import (
   RequestRefusedError,
@@ -15,10 +17,8 @@ from bert_span.serving.client.retries import (
 )
 
 _SIGNATURE = "serving_default"
-_CHUNK_BYTES = 1 << 16
+_MAX_REPLY_BYTES = 1 << 28
 _MESSAGE_CHARACTERS = 500
-# Connections that stay open; each thread that asks at the same time has one.
-_MAX_CONNECTIONS = 64
 # A server that is starting or full, and proxies in front of one.
 _TRY_AGAIN = (429, 502, 503)
 _REMEDIES = {
@@ -43,10 +43,8 @@ class RestTransport:
 
   def __init__(self, endpoint, credentials):
     self._endpoint = endpoint
-    tls = credentials.ssl_context() if endpoint.is_encrypted else None
-    self._connections = urllib3.PoolManager(
-      maxsize=_MAX_CONNECTIONS, ssl_context=tls
-    )
+    self._tls = credentials.ssl_context() if endpoint.is_encrypted else None
+    self._idle = []  # Open connections that no thread uses.
     self._headers = {
       "Content-Type": "application/json",
       "Accept": "application/json",
@@ -55,7 +53,7 @@ class RestTransport:
       self._headers["Authorization"] = f"Bearer {credentials.bearer_token}"
 
   def predict(self, rows, timeout):
-    """The rows of outputs, dicts, of rows of inputs.
+    """Returns the rows of outputs, dicts, for rows of inputs.
 
     Args:
       rows: list of dicts of input name to str.
@@ -67,84 +65,110 @@ class RestTransport:
     request = {"signature_name": _SIGNATURE, "instances": rows}
     body = json.dumps(request, ensure_ascii=False).encode("utf-8")
     try:
-      response, content = self._exchange(body, time.monotonic() + timeout)
-    except (urllib3.exceptions.HTTPError, OSError) as error:
+      response, content = self._post(body, time.monotonic() + timeout)
+    except (OSError, http.client.HTTPException, UnicodeError) as error:
       raise self._failure(error) from error
     if response.status != 200:
       raise self._refusal(response, content)
-    try:
-      predictions = json.loads(content)["predictions"]
-      if not isinstance(predictions, list):
-        raise TypeError("predictions is no list")
-    except (ValueError, LookupError, TypeError) as error:
+    predictions = _field(content, "predictions")
+    if not isinstance(predictions, list):
       raise ServingError(
-        f"{self._endpoint.address}: the reply is not TensorFlow Serving's "
-        f"({type(error).__name__}: {error}): {_excerpt(content)}. Is this the "
-        "address of a model server?"
-      ) from error
+        f"{self._endpoint.address}: the reply has no list of predictions, as "
+        f"TensorFlow Serving's has: {_excerpt(content)}. Is this the address "
+        "of a model server?"
+      )
     return predictions
 
   def close(self):
     """Closes the connections that are not in use."""
-    self._connections.clear()
+    while connection := self._idle_connection():
+      connection.close()
 
-  def _exchange(self, body, end):
+  def _post(self, body, end):
     """The response to one request and its content, before the time `end`."""
-    response = self._connections.request(
-      "POST",
-      self._endpoint.predict_url,
-      body=body,
-      headers=self._headers,
-      redirect=False,
-      retries=False,
-      timeout=urllib3.Timeout(total=_seconds_until(end)),
-      preload_content=False,
-    )
+    while connection := self._idle_connection():
+      # The server may have closed it meanwhile.
+      with contextlib.suppress(ConnectionError, ssl.SSLError):
+        return self._exchange(connection, body, end)
+    host, port = self._endpoint.host, self._endpoint.port
+    if self._tls:
+      connection = http.client.HTTPSConnection(host, port, context=self._tls)
+    else:
+      connection = http.client.HTTPConnection(host, port)
+    connection.timeout = _seconds_until(end)
+    connection.connect()
+    return self._exchange(connection, body, end)
+
+  def _idle_connection(self):
+    with contextlib.suppress(IndexError):
+      return self._idle.pop()
+
+  def _exchange(self, connection, body, end):
+    """One request over an open connection.
+
+    A timeout of the socket is for each piece that it reads, and a slow server
+    sends many. So a timer ends the connection when the time is over.
+    """
+    sock, is_late = connection.sock, threading.Event()
+
+    def hang_up():
+      is_late.set()
+      with contextlib.suppress(OSError):
+        # That of SSLSocket would confuse the thread that reads.
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+    sock.settimeout(None)
+    timer = threading.Timer(_seconds_until(end), hang_up)
+    timer.daemon = True
+    timer.start()
     try:
-      sock = response.connection.sock  # None if the server closes it
-      content = b""
-      while chunk := response.read1(_CHUNK_BYTES):
-        content += chunk
-        # urllib3's timeout is for one read; a slow reply has many.
-        left = _seconds_until(end)
-        if sock:
-          sock.settimeout(left)
-    except BaseException:
-      response.close()
+      connection.request(
+        "POST", self._endpoint.predict_path, body, self._headers
+      )
+      response = connection.getresponse()
+      content = response.read(_MAX_REPLY_BYTES)
+      if len(content) == _MAX_REPLY_BYTES:
+        raise OSError(f"the reply is longer than {_MAX_REPLY_BYTES:,} bytes")
+      if response.length:  # Bytes that did not come.
+        raise http.client.IncompleteRead(content, response.length)
+      if is_late.is_set():
+        raise TimeoutError
+    except BaseException as error:
+      connection.close()
+      if is_late.is_set():
+        raise TimeoutError from error
       raise
-    response.release_conn()
+    finally:
+      timer.cancel()
+    if connection.sock:  # None if the server closes the connection.
+      self._idle.append(connection)
     return response, content
 
   def _failure(self, error):
     """The ServingError of a request without a reply."""
     address = self._endpoint.address
-    cause = error.__cause__ or error.__context__ or error
-    if isinstance(cause, ssl.SSLCertVerificationError):
+    if isinstance(error, ssl.SSLCertVerificationError):
       return RequestRefusedError(
-        f"{address}: its certificate is not trusted: {cause.verify_message}. "
+        f"{address}: its certificate is not trusted: {error.verify_message}. "
         "Give the authority that signed it as ca_file, and use a name that "
         "the certificate contains."
       )
-    if isinstance(cause, ssl.SSLError):
+    if isinstance(error, ssl.SSLError):
       return RequestRefusedError(
-        f"{address}: TLS failed: {cause.reason or cause}. Is it a TLS port, "
+        f"{address}: TLS failed: {error.reason or error}. Is it a TLS port, "
         "and does the server ask for a client certificate (certificate_file)?"
       )
-    if isinstance(cause, socket.gaierror):
+    # UnicodeError: a name that is too long for DNS, for instance.
+    if isinstance(error, (socket.gaierror, UnicodeError)):
       return RequestRefusedError(
-        f"{address}: the host is unknown: {cause.strerror}. Check the address."
+        f"{address}: the host is unknown: {error}. Check the address."
       )
-    if isinstance(cause, ConnectionRefusedError):
+    if isinstance(error, ConnectionRefusedError):
       return ServerUnavailableError(
         f"{address}: connection refused. Is the server running, and is this "
         "its REST port (--rest_api_port, often 8501)?"
       )
-    is_timeout = isinstance(
-      error, (TimeoutError, urllib3.exceptions.TimeoutError)
-    )
-    if is_timeout and not isinstance(
-      error, urllib3.exceptions.NewConnectionError
-    ):
+    if isinstance(error, TimeoutError):
       return ServerTimeoutError(
         f"{address}: no answer in time. Raise timeout, lower batch_size, or "
         "send shorter passages."
@@ -164,7 +188,7 @@ class RestTransport:
     if status in _TRY_AGAIN:
       return ServerUnavailableError(
         f"{message} The server is starting or has too much to do.",
-        _retry_after(response),
+        _seconds_to_wait(response.headers.get("Retry-After", "")),
       )
     if 300 <= status < 400:
       location = response.headers.get("Location")
@@ -184,21 +208,31 @@ def _seconds_until(end):
   return left
 
 
-def _retry_after(response):
-  """Seconds that the server asks to wait; 0.0 without a valid Retry-After."""
+def _seconds_to_wait(retry_after):
+  """The seconds of a Retry-After header, a number or a date; else 0.0."""
   try:
-    return urllib3.Retry().get_retry_after(response) or 0.0
-  except urllib3.exceptions.InvalidHeader:
+    if retry_after.isdecimal():
+      return float(retry_after)
+    date = email.utils.parsedate_to_datetime(retry_after)
+    return max(0.0, date.timestamp() - time.time())
+  except (TypeError, ValueError):
     return 0.0
+
+
+def _field(content, name):
+  """A field of a JSON object; None where the content is something else."""
+  try:
+    return json.loads(content)[name]
+  except (ValueError, LookupError, TypeError, RecursionError):
+    return None
 
 
 def _server_message(content):
   """What the server says, as TensorFlow Serving ({"error": ..}) or in text."""
-  try:
-    text = json.loads(content)["error"]
-  except (ValueError, LookupError, TypeError):
-    return f": {_excerpt(content)}" if content.strip() else ""
-  return f": {str(text)[:_MESSAGE_CHARACTERS].rstrip('. ')}"
+  error = _field(content, "error")
+  if error is not None:
+    return f": {str(error)[:_MESSAGE_CHARACTERS].rstrip('. ')}"
+  return f": {_excerpt(content)}" if content.strip() else ""
 
 
 def _excerpt(content):

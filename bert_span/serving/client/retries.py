@@ -1,7 +1,7 @@
 """Requests that are repeated while a server is starting or busy.
 
-REST and gRPC share this loop. urllib3's Retry and gRPC's retry policy have no
-deadline over all attempts, and gRPC makes at most five.
+REST and gRPC share this loop: gRPC's retry policy makes at most five attempts
+and has no deadline over all of them.
 """
 
 import dataclasses
@@ -9,10 +9,18 @@ import random
 import time
 
 from bert_span.storage.options import check_options, option
+from bert_span.storage.utf8 import printable
 
 
 class ServingError(Exception):
-  """A server gave no answers; the message names the address and the remedy."""
+  """A server gave no answers; the message names the address and the remedy.
+
+  It repeats what the server said, with control characters escaped: a terminal
+  would obey them.
+  """
+
+  def __init__(self, message):
+    super().__init__(printable(message))
 
 
 class RequestRefusedError(ServingError):

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from bert_span.storage.json_fields import shortened
+
 
 class ServedSpan(NamedTuple):
   """A span of an answer, or an entry of an n-best list.
@@ -64,11 +66,12 @@ _N_BEST = tuple(f"n_best_{name}" for name in _BEST)
 _SPANS = ("span_text", *(f"span_{name}" for name in _FIELDS))
 
 
-def answer_of_row(row):
-  """The `ServedAnswer` in one row of outputs of serving_default.
+def answer_of_row(row, context):
+  """Returns the `ServedAnswer` in one row of outputs of serving_default.
 
   Raises:
-    ValueError: the row is not one of bert_span's exports.
+    ValueError: the row is not of an export of bert_span, or an answer is not
+      in the context.
   """
   if not isinstance(row, dict):
     raise ValueError(f"expected named outputs, found {type(row).__name__}")
@@ -82,16 +85,23 @@ def answer_of_row(row):
       f"outputs {', '.join(missing)} are missing; there are "
       f"{', '.join(sorted(row)) or 'none'}"
     )
-  best = ServedSpan(*(row[name] for name in _BEST))
+  best = ServedSpan(*(_checked(name, row[name]) for name in _BEST))
   columns = [_entries(row, name, count_name) for name in lists]
   if is_bio:
     columns.append([True] * row[count_name])
   entries = tuple(ServedSpan(*values) for values in zip(*columns, strict=True))
+  for span in (best, *entries):
+    if span.text != context[span.char_start : span.char_end]:
+      raise ValueError(
+        f"{shortened(span.text)} is not in the passage from character "
+        f"{span.char_start} to {span.char_end}"
+      )
+  null_odds = _checked("null_odds", row["null_odds"])
   if is_bio:
     n_best = tuple(sorted(entries, key=lambda span: -span.score))
-    return ServedAnswer(*best, row["null_odds"], n_best, entries)
+    return ServedAnswer(*best, null_odds, n_best, entries)
   spans = (best,) if best.is_answerable else ()
-  return ServedAnswer(*best, row["null_odds"], entries, spans)
+  return ServedAnswer(*best, null_odds, entries, spans)
 
 
 def rows_of_columns(columns):
@@ -103,13 +113,30 @@ def rows_of_columns(columns):
 
 def _entries(row, name, count_name):
   """The entries of a list without its padding."""
-  count = row[count_name]
+  count, values = row[count_name], row[name]
   if type(count) is not int or count < 0:
-    raise ValueError(f"{count_name} is {count!r} and no number of entries")
-  values = row[name]
+    raise ValueError(f"{count_name} is {shortened(count)}, not a count")
   if not isinstance(values, list) or len(values) < count:
     raise ValueError(f"{name} has fewer entries than {count_name}, {count}")
-  return values[:count]
+  return [_checked(name, value) for value in values[:count]]
+
+
+def _checked(name, value):
+  """The value of an output if it is one that the decoders return."""
+  if name.endswith(("answer", "text")):
+    is_valid = isinstance(value, str)
+  elif name.endswith("is_answerable"):
+    is_valid = isinstance(value, bool)
+  elif name.endswith(("_start", "_end")):
+    is_valid = type(value) is int and value >= 0
+  else:
+    is_valid = type(value) in (int, float) and value == value  # not NaN
+    if name.endswith("probability"):
+      # Above 1 by rounding.
+      is_valid = is_valid and 0 <= value <= 1.001
+  if not is_valid:
+    raise ValueError(f"{name} is {shortened(value)}")
+  return value
 
 
 def _decoded(value):

@@ -1,6 +1,6 @@
 """A client of served models, over REST or gRPC.
 
-REST needs nothing but urllib3. From a shell:
+REST needs no package beside this one. From a shell:
 
     python - <<'EOF'
     from bert_span.serving.client import SpanClient
@@ -148,10 +148,12 @@ class SpanClient:
       self._retry_options,
     )
     try:
-      answers = [answer_of_row(row) for row in outputs]
-      if len(answers) != len(rows):
-        raise ValueError(f"{len(answers)} rows for {len(rows)} questions")
-      return answers
+      if len(outputs) != len(rows):
+        raise ValueError(f"{len(outputs)} rows for {len(rows)} questions")
+      return [
+        answer_of_row(output, row["context"])
+        for output, row in zip(outputs, rows, strict=True)
+      ]
     except ValueError as error:
       raise ServingError(
         f"{self._endpoint.address}: {self._endpoint.target} does not answer "

@@ -19,21 +19,21 @@ from bert_span.serving.client.endpoint import Credentials, parse_endpoint
 )
 def test_addresses_and_their_default_ports(address, parts, full):
   found = parse_endpoint(address, "m")
-  assert (found.scheme, found.host, found.port, found.path) == parts
+  assert (found.scheme, found.host, found.port, found.prefix) == parts
   assert found.address == full
   assert found.is_rest == address.startswith("http")
   assert found.is_encrypted == (parts[0] in ("https", "grpcs"))
 
 
-def test_urls_of_versions_and_labels():
-  def url(*arguments):
-    return parse_endpoint("http://a/b", *arguments).predict_url
+def test_paths_of_versions_and_labels():
+  def path(*arguments):
+    return parse_endpoint("http://a/b é", *arguments).predict_path
 
-  models = "http://a:8501/b/v1/models"
-  assert url("m") == f"{models}/m:predict"
-  assert url("m x?", 3) == f"{models}/m%20x%3F/versions/3:predict"
-  assert url("m", 0) == f"{models}/m/versions/0:predict"
-  assert url("m", None, "a/ü") == f"{models}/m/labels/a%2F%C3%BC:predict"
+  models = "/b%20%C3%A9/v1/models"
+  assert path("m") == f"{models}/m:predict"
+  assert path("m x?", 3) == f"{models}/m%20x%3F/versions/3:predict"
+  assert path("m", 0) == f"{models}/m/versions/0:predict"
+  assert path("m", None, "a/ü") == f"{models}/m/labels/a%2F%C3%BC:predict"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import concurrent.futures
+import contextlib
 import json
 import socket
 import time
@@ -202,24 +203,32 @@ def test_a_slow_server_is_a_timeout_and_not_asked_again(server):
   assert len(server.requests) == 1
 
 
-def test_a_body_that_trickles_ends_with_the_timeout_too():
+@pytest.mark.parametrize(
+  ("beginning", "dripped"),
+  [
+    (b"", b"H"),
+    (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    (b"HTTP/1.1 200 OK\r\n", b"A"),
+    (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n", b" "),
+    (b"HTTP/1.1 200 OK\r\n\r\n", b" "),
+    (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"0"),
+  ],
+)
+def test_a_reply_that_drips_ends_with_the_timeout(beginning, dripped):
   with socket.create_server(("127.0.0.1", 0)) as listener:
-    options = RetryOptions(timeout=0.5, max_attempts=1)
+    options = RetryOptions(timeout=0.3)
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"
     client = SpanClient(address, retry_options=options)
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
       asked = pool.submit(client.answer, "Who?", "Ada")
       connection, _ = listener.accept()
-      with connection:
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n")
+      with connection, contextlib.suppress(OSError):
+        connection.sendall(beginning)
         while not asked.done():
-          try:
-            connection.sendall(b" ")
-          except OSError:
-            break
-          time.sleep(0.1)
+          connection.sendall(dripped)
+          time.sleep(0.05)
       with pytest.raises(ServerTimeoutError):
-        asked.result(10)
+        asked.result(1)
 
 
 def test_an_answer_cut_short_is_asked_for_again(server):
@@ -242,6 +251,14 @@ def test_refusals_are_not_repeated_and_name_the_remedy(server, status, remedy):
   for part in (server.address, str(status), ": what the server says. ", remedy):
     assert part in str(caught.value)
   assert len(server.requests) == 1
+
+
+def test_what_a_server_says_cannot_command_the_terminal(server):
+  said = json.dumps({"error": "\x1b[2J\x1b]0;gone\x07\u202e\nnext"})
+  server.script = [(500, {}, said)]
+  with pytest.raises(RequestRefusedError, match=r"\\x1b\[2J") as caught:
+    _client(server).answer("Who?", "Ada")
+  assert str(caught.value).isprintable()
 
 
 def test_the_servers_own_timeout_is_a_timeout(server):
@@ -283,7 +300,8 @@ def _reply(context, **changes):
     ("<html>Welcome to nginx</html>", "Welcome to nginx"),
     (b"\xff\xfe", r"\\xff"),
     *(('{"outputs": []}', "predictions"), ('{"predictions": 3}', "list")),
-    *(("[]", "TypeError"), ('{"predictions": []}', "0 rows")),
+    *(("[]", "predictions"), ('{"predictions": []}', "0 rows")),
+    ("[" * 100_000, "predictions"),
     *(
       ('{"predictions": [7]}', "int"),
       (_reply("a", n_best_count=None), "None"),
@@ -292,6 +310,14 @@ def _reply(context, **changes):
     (_reply("a", n_best_count=9), "n_best_count, 9"),
     (_reply("a", n_best_score=0.5), "n_best_score"),
     (_reply("a", span_count=1), "span_text, .*span_probability"),
+    (_reply("a", char_start="0"), "char_start is '0'"),
+    (_reply("a", byte_end=-1), "byte_end is -1"),
+    (_reply("a", char_end=True), "char_end is True"),
+    (_reply("a", char_end=7, answer="b"), "'b' .*from character 0 to 7"),
+    (_reply("a", answer=None), "answer is None"),
+    (_reply("a", probability=float("nan")), "probability is nan"),
+    (_reply("a", n_best_probability=[2] * 8), "n_best_probability is 2"),
+    (_reply("a", is_answerable="no"), "is_answerable is 'no'"),
   ],
 )
 def test_replies_of_something_else_are_explained(server, body, message):
