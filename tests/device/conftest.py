@@ -1,0 +1,217 @@
+"""What a port of the TFLite runner is compared with, built once a session.
+
+A port, in any language, is given the same files and the same texts as
+`TFLiteSpanExtractor`. Its tokens, answers and offsets must be equal, its scores
+within SCORE_TOLERANCE.
+"""
+
+import dataclasses
+import json
+import pathlib
+import time
+from typing import NamedTuple
+
+import pytest
+import tensorflow as tf
+from tiny_encoder import tiny_encoder
+
+from bert_span.answers.decoding.options import DecoderOptions
+from bert_span.answers.decoding.predictions import Prediction
+from bert_span.extractor import SpanExtractor
+from bert_span.heads.span import SPAN_HEAD
+from bert_span.jobs.tflite_export import tflite_content
+from bert_span.modeling.span_model import SpanModel
+from bert_span.presets.span_config import CONFIG_FILE
+from bert_span.squad.example import SquadExample
+from bert_span.squad.reader import read_squad
+from bert_span.storage.utf8 import encodable
+from bert_span.text.options import WindowOptions
+from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite.options import TFLiteOptions
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+
+SCORE_TOLERANCE = 1e-4
+# LiteRT.js runs files of a fixed length only. Short windows: more of them.
+_WINDOWS = WindowOptions(max_seq_length=128, doc_stride=64, max_query_length=32)
+_DECODER = DecoderOptions(version_2_with_negative=True)
+# Questions of each file of real data, by the model that answers them: a real
+# one takes seconds for an article of COVID-QA, a tiny one milliseconds.
+_REAL = {"squad2_part.json": 148, "covidqa_part.json": 2}
+_TINY = {"covidqa_part.json": 150, "xquad_ar.json": 20, "xquad_zh.json": 20}
+# Letters whose case depends on neighbours, words of over 200 characters, what
+# is not text, and every character of the first two planes.
+_HOSTILE = (
+  *("", " \t\n", "\0", "a\0b", "\ud83d", "a\udfff\ud800b", "\ufffd", "\ufeffa"),
+  *("ΑΣ ΑΣΑ Σ", "ΑΣ\u0301 ΑΣ\u00adΑ ʰΣ", "İstanbul I", "x" * 199, "x" * 200),
+  *("x" * 201 + " z", "\u0301" + "y" * 201 + "\u200b z", "é" * 200, "한" * 100),
+  *("e\u0301 \u0301 e", "日本語テスト", "1\ufe0f\u20e3", "[SEP] [UNK]"),
+)
+
+
+class DeviceFile(NamedTuple):
+  """A .tflite file, and the questions that are asked of it."""
+
+  path: str
+  examples: list[SquadExample]
+
+
+class Expected(NamedTuple):
+  """Answers of `TFLiteSpanExtractor`, and what they took."""
+
+  predictions: list[Prediction]
+  ms_per_question: float
+
+
+def hostile_texts():
+  """Texts of every character, and of what text should not contain."""
+  characters = [chr(code) for code in range(0x20000)]
+  rows = ["".join(characters[i : i + 64]) for i in range(0, 0x20000, 64)]
+  return [*_HOSTILE, *(f"a{row}b" for row in rows)]
+
+
+@pytest.fixture(scope="session")
+def real_texts(shared_data):
+  """Every distinct question and passage of ../shared/data."""
+  texts = {}
+
+  def collect(value, key=None):
+    if isinstance(value, dict):
+      for name, inner in value.items():
+        collect(inner, name)
+    elif isinstance(value, list) and value and isinstance(value[0], str):
+      # MultiSpanQA gives words.
+      collect(" ".join(value), key)
+    elif isinstance(value, list):
+      for inner in value:
+        collect(inner, key)
+    elif isinstance(value, str) and key in ("context", "question"):
+      texts[value] = None
+
+  for path in sorted(shared_data.glob("*.json")):
+    collect(json.loads(path.read_text("utf-8")))
+  return list(texts)
+
+
+@pytest.fixture(scope="session")
+def device_files(shared_data, tmp_path_factory):
+  """Dict of a name to its `DeviceFile`; float32 weights, fixed length.
+
+  The model that comes with the package answers SQuAD 2.0 questions, and tiny
+  random ones of its vocabulary, with other options, the long articles.
+  """
+  folder = tmp_path_factory.mktemp("device")
+  minilm = SpanExtractor.from_preset("minilm_squad", _WINDOWS, _DECODER)
+  vocabulary = minilm.preprocessor.tokenizer.vocabulary
+  tiny = folder / "uncased.tflite"
+  _write(_tiny_extractor(vocabulary), tiny)
+  paths = {
+    "minilm": _write(minilm, folder / "minilm.tflite"),
+    "uncased": str(tiny),
+    "cased": _with_config(
+      tiny,
+      "cased.tflite",
+      do_lower_case=False,
+      decoder=DecoderOptions(span_score="mean_probability", n_best_size=5),
+    ),
+    "temperature": _with_config(
+      tiny,
+      "temperature.tflite",
+      decoder=DecoderOptions(
+        version_2_with_negative=True,
+        null_score_diff_threshold=-1.5,
+        temperature=1.7,
+        max_answer_length=11,
+      ),
+    ),
+  }
+  examples = {"minilm": _examples(shared_data, _REAL)}
+  others = _examples(shared_data, _TINY) + _hostile_examples()
+  return {
+    name: DeviceFile(path, examples.get(name, others))
+    for name, path in paths.items()
+  }
+
+
+@pytest.fixture(scope="session")
+def expected_answers(device_files):
+  """Dict of a name of `device_files` to its `Expected`."""
+  expected = {}
+  for name, (path, examples) in device_files.items():
+    extractor = TFLiteSpanExtractor(path, num_threads=1)
+    list(extractor.predict(examples[:1]))  # traces the graphs
+    begin = time.perf_counter()
+    predictions = list(extractor.predict(examples))
+    seconds = time.perf_counter() - begin
+    expected[name] = Expected(predictions, 1000 * seconds / len(examples))
+  return expected
+
+
+@pytest.fixture(scope="session")
+def tokens_of(device_files):
+  """A function of texts and whether they are lower-cased: a row for each.
+
+  A row is [ids, char_starts, char_ends].
+  """
+  vocabulary = tflite_file.read_vocabulary(device_files["uncased"].path)
+
+  def tokenize(texts, do_lower_case):
+    tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
+    for begin in range(0, len(texts), 500):
+      batch = [
+        encodable(text).encode("utf-8") for text in texts[begin : begin + 500]
+      ]
+      tokens = tokenizer(tf.constant(batch))
+      yield from map(list, zip(*(x.to_list() for x in tokens), strict=True))
+
+  return tokenize
+
+
+def _write(extractor, path):
+  path.write_bytes(tflite_content(extractor, TFLiteOptions()))
+  return str(path)
+
+
+def _tiny_extractor(vocabulary):
+  """A random model of one layer whose logits differ clearly."""
+  tf.keras.utils.set_random_seed(7)
+  backbone = tiny_encoder(
+    vocabulary_size=len(vocabulary),
+    hidden_dim=16,
+    intermediate_dim=32,
+    max_sequence_length=_WINDOWS.max_seq_length,
+  )
+  model = SpanModel(backbone, SPAN_HEAD.make_layer(True))
+  for weight in (*model.backbone.weights, model.head.kernel):
+    if len(weight.shape) == 2:
+      weight.assign(tf.random.normal(weight.shape, stddev=2.0))
+  return SpanExtractor(model, vocabulary, True, _WINDOWS, _DECODER)
+
+
+def _with_config(path, name, decoder, do_lower_case=True):
+  """A copy of a TFLite file with other options."""
+  config = tflite_file.read_span_config(path)
+  config["decoder"] = dataclasses.asdict(decoder)
+  config["do_lower_case"] = do_lower_case
+  files = tflite_file.read_files(path)
+  files[CONFIG_FILE] = json.dumps(config).encode("utf-8")
+  model = path.read_bytes()[: config["tflite"]["model_bytes"]]
+  copy = path.with_name(name)
+  copy.write_bytes(tflite_file.with_files(model, files))
+  return str(copy)
+
+
+def _examples(folder, counts):
+  return [
+    example
+    for name, count in counts.items()
+    for example in read_squad(str(pathlib.Path(folder, name))).examples[:count]
+  ]
+
+
+def _hostile_examples():
+  texts = [*_HOSTILE, *(2 * text for text in _HOSTILE)]
+  return [
+    SquadExample(f"hostile {i}", texts[-1 - i], text)
+    for i, text in enumerate(texts)
+  ]
