@@ -84,6 +84,11 @@ def ensure_tensorflow_backend():
       "bert_span needs Keras on its TensorFlow backend, but "
       f"{where} {backend!r}. {remedy}"
     )
+  if os.environ.get("TF_USE_LEGACY_KERAS", "0").lower() not in ("0", "false"):
+    raise BackendError(
+      "bert_span needs Keras 3, but the environment variable "
+      "TF_USE_LEGACY_KERAS asks TensorFlow for Keras 2. Unset it."
+    )
   os.environ["KERAS_BACKEND"] = "tensorflow"
 
 

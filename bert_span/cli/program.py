@@ -1,6 +1,7 @@
 """How every program is run, and how it refuses what it cannot do."""
 
 import functools
+import glob
 import importlib.util
 import os
 import sys
@@ -8,6 +9,16 @@ import sys
 from absl import app, flags
 
 from bert_span.keras_backend import BackendError, ensure_tensorflow_backend
+from bert_span.training.run.preemption import Preempted
+
+# The errors of tf.errors that files, storage, memory or other machines cause.
+# Their messages say what a user needs; any other error is a bug.
+_USER_ERRORS = (
+  *("AbortedError", "AlreadyExistsError", "DataLossError"),
+  *("DeadlineExceededError", "FailedPreconditionError", "NotFoundError"),
+  *("PermissionDeniedError", "ResourceExhaustedError", "UnauthenticatedError"),
+  *("UnavailableError", "UnimplementedError"),
+)
 
 
 def entry_point(main, **options):
@@ -16,7 +27,7 @@ def entry_point(main, **options):
 
 
 def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
-  """Runs a program so that a user's mistake is one line, not a traceback.
+  """Runs a main function; its mistakes are one line and exit status 1.
 
   Sets TF_CPP_MIN_LOG_LEVEL, and TF_ENABLE_ONEDNN_OPTS=1, unless they are set:
   TensorFlow uses oneDNN only on x86 processors with 8-bit products, and others
@@ -37,47 +48,115 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
         f"unknown arguments {' '.join(argv[1:])}; a flag begins with --, and "
         "its value follows = or a blank.",
       )
+      _check_output_file(argv[1:])
       ensure_tensorflow_backend()
       return main(argv)
     except Exception as error:
       if not _is_user_error(error):
         raise
       name = argv[0].rsplit("/", 1)[-1].removesuffix(".py")
-      print(f"{name}: {error}", file=sys.stderr)
+      print(f"{name}: {_explanation(error)}", file=sys.stderr)
       return 1
 
+  def parse_flags(argv):
+    try:
+      return flags.FLAGS(argv, known_only=foreign_flags)
+    except (flags.Error, UnicodeError) as error:
+      if isinstance(error, UnicodeError):
+        error = f"the file of --flagfile is not UTF-8 ({error}). Convert it."
+      print(
+        f"FATAL Flags parsing error: {error}\n"
+        "Pass --helpshort or --helpfull to see help on flags.",
+        file=sys.stderr,
+      )
+      sys.exit(1)
+
+  _open_closed_streams()
   os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", log_level)
   os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
-  parser = _parse_own_flags if foreign_flags else app.parse_flags_with_usage
-  app.run(guarded, flags_parser=parser)
-
-
-def _parse_own_flags(argv):
-  """Parses the program's flags; returns the rest of the command line."""
   try:
-    return flags.FLAGS(argv, known_only=True)
-  except flags.Error as error:
-    print(f"FATAL Flags parsing error: {error}", file=sys.stderr)
-    sys.exit(1)
+    try:
+      app.run(guarded, flags_parser=parse_flags)
+    finally:
+      sys.stdout.flush()
+  except BrokenPipeError:
+    # `| head` has stopped reading. Python would fail again at its end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+  except Preempted as ended:
+    # The machine is about to go, and TensorFlow takes seconds to unload.
+    sys.stderr.flush()
+    os._exit(ended.code)
+
+
+def _open_closed_streams():
+  """Opens /dev/null for each closed standard stream.
+
+  Otherwise Python has None for it, and the next file gets its number.
+  """
+  for number, (name, mode) in enumerate(
+    (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+  ):
+    if getattr(sys, name) is None:
+      descriptor = os.open(os.devnull, os.O_RDWR)
+      if descriptor != number:
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+      stream = open(number, mode, encoding="utf-8")  # noqa: SIM115
+      setattr(sys, name, stream)
+
+
+def _check_output_file(words):
+  """Checks that --output_file is not also an input, which it would replace.
+
+  Args:
+    words: what is given beside the flags.
+  """
+  given = _given_paths()
+  outputs = set(map(os.path.realpath, given.pop("output_file", ())))
+  for name, paths in {**given, "": words}.items():
+    for path in (path for pattern in paths for path in glob.glob(pattern)):
+      check(
+        os.path.realpath(path) not in outputs,
+        f"--output_file={path} is also the input"
+        f"{f' --{name}' if name else ''}. Give another path.",
+      )
+
+
+def _given_paths():
+  """Returns the strings of each flag of the command line, by its name."""
+  given = {}
+  for name in flags.FLAGS:
+    flag = flags.FLAGS[name]
+    values = flag.value if isinstance(flag.value, list) else [flag.value]
+    if flag.present and name != "flagfile":
+      strings = (value for value in values if isinstance(value, str))
+      given[name] = [path for text in strings for path in text.split(",")]
+  return given
 
 
 def _is_user_error(error):
   """Whether the message of an error says all that the user needs."""
   if isinstance(error, (ValueError, OSError, flags.Error, BackendError)):
-    return True
+    return not isinstance(error, BrokenPipeError)
   if "tensorflow" not in sys.modules:
     return False
-  # tf.io.gfile raises them for files that are missing or not allowed.
   errors = sys.modules["tensorflow"].errors
   return isinstance(
-    error,
-    (
-      errors.NotFoundError,
-      errors.PermissionDeniedError,
-      errors.UnauthenticatedError,
-      errors.UnimplementedError,
-    ),
+    error, tuple(getattr(errors, name) for name in _USER_ERRORS)
   )
+
+
+def _explanation(error):
+  """Returns the message of an error, with the flag that names its file."""
+  text = str(error)
+  if hasattr(error, "message"):  # TensorFlow's, without the place in its graph.
+    text = error.message.split("\n")[0]
+  is_missing = "NotFound" in type(error).__name__
+  for name, paths in _given_paths().items():
+    if any(f"'{path}'" in text or f"{path};" in text for path in paths if path):
+      remedy = " Give an existing path." if is_missing else ""
+      return f"--{name}: {text}.{remedy}"
+  return text
 
 
 def check(condition, message):
@@ -110,9 +189,7 @@ def forbid(holders, reason):
 def check_report_extra(*packages, otherwise=""):
   """Checks that packages of the extra "report" are installed.
 
-  Args:
-    *packages: names to import.
-    otherwise: another remedy, the end of the message.
+  `otherwise` is another remedy, the end of the message.
   """
   missing = [name for name in packages if not importlib.util.find_spec(name)]
   check(

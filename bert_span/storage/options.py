@@ -18,6 +18,8 @@ import types
 import typing
 
 REQUIRED = dataclasses.MISSING
+# The greatest whole number of an option without a maximum: TensorFlow's sizes
+# and positions are int32.
 INT32_MAX = 2**31 - 1
 
 
@@ -41,6 +43,8 @@ def option(
     choices: the allowed strings.
     flag: name of its flag; None is the field's own name, False is no flag.
   """
+  if maximum is None and isinstance(minimum, int):
+    maximum = INT32_MAX
   metadata = {
     "help": help,
     "minimum": minimum,

@@ -1,10 +1,16 @@
 """How programs end."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 import tensorflow as tf
 from absl import flags
+from programs import error_line, parse_flags, run_program, run_python
 
 from bert_span.cli import program
+from bert_span.training.run.preemption import EXIT_CODE
 
 
 @pytest.fixture
@@ -32,6 +38,19 @@ def test_a_mistake_of_a_user_is_one_line(run_main, error):
   assert ended == (1, "qa: no such thing\n")
 
 
+@pytest.mark.parametrize(
+  "error",
+  [
+    tf.errors.DataLossError(None, None, "cut off\n[[node]]"),
+    tf.errors.FailedPreconditionError(None, None, "cut off"),
+    tf.errors.ResourceExhaustedError(None, None, "cut off\n[[node]]"),
+  ],
+)
+def test_what_storage_refuses_is_one_line(run_main, error):
+  ended = run_main(lambda argv: _raise(error))
+  assert ended == (1, "qa: cut off\n")
+
+
 def test_a_file_that_tensorflow_does_not_find_is_one_line(run_main, tmp_path):
   status, line = run_main(lambda _: tf.io.gfile.GFile(f"{tmp_path}/x").read())
   assert status == 1
@@ -47,3 +66,133 @@ def test_words_that_are_no_flags_are_refused(run_main):
   status, line = run_main(lambda argv: None, "do_train")
   assert status == 1
   assert "do_train" in line
+
+
+@pytest.mark.large
+def test_a_missing_file_is_named_with_its_flag(squad_folder, tmp_path):
+  run = run_program(
+    *("bert_span.run_squad", "--do_train", f"--output_dir={tmp_path}/out"),
+    f"--train_file={tmp_path}/missing.json",
+    f"--bert_config_file={squad_folder}/bert_config.json",
+    f"--vocab_file={squad_folder}/vocab.txt",
+  )
+  line = error_line(run)
+  assert (
+    f"--train_file: [Errno 2] No such file or directory: '{tmp_path}" in line
+  )
+  assert "Give an existing path" in line
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_an_output_that_is_an_input_is_refused(tmp_path, link):
+  squad, output = tmp_path / "squad.json", tmp_path / "squad.json"
+  squad.write_text("{}")
+  if link:
+    output = tmp_path / "link.json"
+    output.symlink_to(squad)
+  run = run_python(
+    *("-m", "bert_span.evaluate", f"--predict_file={squad}"),
+    *(f"--predictions_file={tmp_path}/other", f"--output_file={output}"),
+  )
+  line = error_line(run)
+  assert "--output_file=" in line and "--predict_file" in line
+  assert squad.read_text() == "{}"
+
+
+def test_a_file_to_lint_is_no_output_file(tmp_path):
+  squad = tmp_path / "squad.json"
+  squad.write_text("{}")
+  run = run_python(
+    "-m", "bert_span.lint_squad", squad, "--fix", f"--output_file={squad}"
+  )
+  assert f"--output_file={squad} is also the input" in error_line(run)
+
+
+def test_a_flag_file_in_utf_16_is_one_line(tmp_path):
+  path = tmp_path / "x.flags"
+  path.write_text("--do_train", encoding="utf-16")
+  run = run_python("-m", "bert_span.run_squad", f"--flagfile={path}")
+  assert run.returncode == 1
+  assert "--flagfile is not UTF-8" in run.stderr
+  assert "Traceback" not in run.stderr
+
+
+def test_keras_2_is_refused(monkeypatch, run_main):
+  monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
+  monkeypatch.delitem(sys.modules, "keras")
+  status, line = run_main(lambda argv: None)
+  assert status == 1
+  assert "TF_USE_LEGACY_KERAS" in line
+
+
+def test_a_reader_that_stops_is_no_error():
+  command = f"{sys.executable} -m bert_span.run_squad --helpfull | head -1"
+  run = subprocess.run(command, shell=True, capture_output=True, text=True)
+  assert run.stderr == ""
+
+
+_STREAMS = """
+import json, os, sys
+from bert_span.cli import program
+
+def main(argv):
+  with open(os.path.join({folder!r}, "x")) as file:
+    json.dump([file.fileno() > 2, sys.stdin.read(), sys.stdout.isatty()],
+              open(os.path.join({folder!r}, "found"), "w"))
+  print("lost")
+
+program.run_program(main)
+"""
+
+
+def test_closed_streams_are_empty_ones(tmp_path):
+  (tmp_path / "x").touch()
+  script = tmp_path / "main.py"
+  script.write_text(_STREAMS.format(folder=str(tmp_path)))
+  command = f"{sys.executable} {script} <&- >&- 2>&-"
+  assert subprocess.run(command, shell=True).returncode == 0
+  assert json.loads((tmp_path / "found").read_text()) == [True, "", False]
+
+
+def test_a_preempted_program_ends_at_once(tmp_path):
+  script = tmp_path / "main.py"
+  script.write_text(
+    "import atexit\n"
+    "from bert_span.cli import program\n"
+    "from bert_span.training.run.preemption import Preempted\n"
+    "def main(argv):\n"
+    "  atexit.register(print, 'slow')\n"
+    "  print('saved')\n"
+    "  raise Preempted\n"
+    "program.run_program(main)\n"
+  )
+  run = run_python(script)
+  assert (run.returncode, run.stdout) == (EXIT_CODE, "saved\n")
+
+
+@pytest.mark.parametrize(
+  ("name", "flag"),
+  [
+    ("run_squad", "--train_batch_size=0"),
+    ("run_squad", "--n_best_size=2147483648"),
+    ("run_squad", "--max_answer_length=1000000000000"),
+    ("run_squad", "--num_train_epochs=inf"),
+    ("run_squad", "--warmup_proportion=nan"),
+    ("run_squad", "--num_seeds=1000000000"),
+    ("run_squad", "--predict_batch_size=1000000000000"),
+    ("run_pretraining", "--max_seq_length=1000000000"),
+    ("beam_predict", "--num_shards=1000000000"),
+    ("beam_create_records", "--num_shards=1000000000"),
+    ("create_pretraining_data", "--dupe_factor=1000000000000"),
+  ],
+)
+def test_a_number_out_of_bounds_is_named_with_its_flag(name, flag):
+  with pytest.raises(flags.Error, match=flag[2:].split("=")[0]):
+    parse_flags(f"bert_span.{name}", flag)
+
+
+def test_the_bounds_of_exported_steps_are_those_of_int32():
+  with pytest.raises(flags.Error, match="max_windows_per_step"):
+    parse_flags(
+      "export.export_saved_model", "--max_windows_per_step=10000000000"
+    )

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_span.storage.options import INT32_MAX, check_options, option
+from bert_span.storage.options import check_options, option
 
 SPAN_SCORES = ("logit_sum", "mean_probability")
 BIO_DECODINGS = ("viterbi", "greedy")
@@ -21,13 +21,11 @@ class DecoderOptions:
     "Answers in a question's n-best list, and start and end positions tried "
     "in each window.",
     minimum=1,
-    maximum=INT32_MAX,
   )
   max_answer_length: int = option(
     30,
     "Length of the longest answer in WordPieces.",
     minimum=1,
-    maximum=INT32_MAX,
   )
   version_2_with_negative: bool = option(
     False, "Whether questions may be unanswerable, as in SQuAD 2.0."
