@@ -16,15 +16,16 @@ def file_sha256(path):
   return digest.hexdigest()
 
 
-def check_same_options(path, options):
+def check_same_options(path, options, saved=None):
   """Raises ValueError unless a run continues with the options of its start.
 
   Args:
     path: JSON file of the options that the run was started with.
     options: dict of JSON values, the current options.
+    saved: the options of the start, where they are in a file of another type.
   """
   try:
-    saved = read_json_object(path)
+    saved = saved or read_json_object(path)
   except ValueError as error:
     raise ValueError(
       f"{error} Use another --output_dir, or empty this one to start again."

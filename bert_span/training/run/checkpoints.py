@@ -1,20 +1,19 @@
 """Checkpoints from which a run continues exactly where it stopped."""
 
+import contextlib
 import json
+import os
+import re
 
 import tensorflow as tf
 
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.fingerprints import check_same_options
-from bert_span.training.run.checkpoint_index import (
-  complete_checkpoints,
-  remove_unfinished,
-  repair_index,
-)
 
 # As run_squad: Estimator's names, output_dir/model.ckpt-<step>.
 CHECKPOINT_NAME = "model.ckpt"
 OPTIONS_FILE = "training_options.json"
+_OPTIONS_KEY = "options/.ATTRIBUTES/py_state"
 _OTHER_DIRECTORY = (
   "Use another --output_dir, or the model that the run was begun with."
 )
@@ -37,20 +36,19 @@ class RunCheckpoints:
 
   A checkpoint holds the weights, the optimizer's variables, the number of
   steps made, the states of the model's random generators (dropout), which
-  Keras does not count among the weights, and those of the callbacks.
-  training_options.json beside the checkpoints holds all that must not change
-  within a run.
+  Keras does not count among the weights, those of the callbacks, and the
+  options that must not change within a run. training_options.json beside the
+  checkpoints has these options for people.
 
   A checkpoint counts once the file "checkpoint" names it, which a save writes
   last: a process killed before that leaves the previous checkpoint.
 
   Args:
-    model: built keras.Model.
-    optimizer: keras optimizer, built.
+    model, optimizer: built.
     step: int64 tf.Variable, steps made.
-    output_dir: folder, local or any path of tf.io.gfile; made when missing.
+    output_dir: folder of the run; made when missing.
     options: dict of JSON values; a run with other values is not continued.
-    max_to_keep: checkpoints that are kept, the latest.
+    max_to_keep: number of latest checkpoints that are kept.
     write_dir: folder that is written to, another one for all but the chief.
     states: dict from a name to a tf.train.experimental.PythonState.
     log: function of one str.
@@ -86,8 +84,10 @@ class RunCheckpoints:
       name: [variable.value for variable in variables]
       for name, variables in self._variables.items()
     }
-    self._checkpoint = tf.train.Checkpoint(step=step, states=states, **values)
-    repair_index(self._write_dir, CHECKPOINT_NAME, self._log)
+    self._checkpoint = tf.train.Checkpoint(
+      step=step, states=states, options=_Options(self._options), **values
+    )
+    _repair_index(self._write_dir, self._log)
     self._manager = tf.train.CheckpointManager(
       self._checkpoint,
       directory=self._write_dir,
@@ -100,28 +100,31 @@ class RunCheckpoints:
     return self._manager.save(checkpoint_number=int(self._step))
 
   def restore_or_begin(self):
-    """Restores the latest checkpoint, or writes the options of a new run.
+    """Restores the latest checkpoint; returns its path, None for a new run.
 
     A damaged checkpoint is logged, and the one before it restored: the run
     makes the steps between them again.
-
-    Returns:
-      Path of the checkpoint; None when the run is new.
 
     Raises:
       ValueError: the checkpoint belongs to another model, to a run with other
         options or to another program, or all are damaged.
     """
-    paths = complete_checkpoints(self._output_dir)
+    paths = _complete_checkpoints(self._output_dir)
     if not paths:
       tf.io.gfile.makedirs(self._write_dir)
       write_json_atomically(
         tf.io.gfile.join(self._write_dir, OPTIONS_FILE), self._options
       )
-      remove_unfinished(self._write_dir, CHECKPOINT_NAME)
+      _remove_unfinished(self._write_dir)
       return None
-    self._check_options(paths[0])
-    remove_unfinished(self._write_dir, CHECKPOINT_NAME)
+    if not tf.io.gfile.exists(self._options_path):
+      raise ValueError(
+        f"{paths[0]} is a checkpoint of another program: there is no "
+        f"{OPTIONS_FILE} beside it. Use another --output_dir; to begin from "
+        "the weights of that checkpoint, pass it as --init_checkpoint."
+      )
+    check_same_options(self._options_path, self._options)
+    _remove_unfinished(self._write_dir)
     for path in paths:
       damage = self._restore(path)
       if damage is None:
@@ -135,9 +138,15 @@ class RunCheckpoints:
   def _restore(self, path):
     """Restores a checkpoint; returns the error if it is damaged."""
     try:
-      self._check_shapes(path)
+      reader = tf.train.load_checkpoint(path)
+      self._check_shapes(path, reader.get_variable_to_shape_map())
+      has_options = reader.has_tensor(_OPTIONS_KEY)  # Version 0.1.0 had none.
+      if has_options:
+        saved = json.loads(reader.get_tensor(_OPTIONS_KEY))
+        check_same_options(path, self._options, saved)
       status = self._checkpoint.restore(path)
-      status.assert_existing_objects_matched()
+      if has_options:
+        status.assert_existing_objects_matched()
     except _NO_DAMAGE:
       raise
     except (tf.errors.OpError, IndexError) as error:
@@ -145,19 +154,8 @@ class RunCheckpoints:
       return " ".join(str(error).split())
     return None
 
-  def _check_options(self, path):
-    """Refuses a checkpoint of other options or another program."""
-    if not tf.io.gfile.exists(self._options_path):
-      raise ValueError(
-        f"{path} is a checkpoint of another program: there is no "
-        f"{OPTIONS_FILE} beside it. Use another --output_dir; to begin from "
-        "the weights of that checkpoint, pass it as --init_checkpoint."
-      )
-    check_same_options(self._options_path, self._options)
-
-  def _check_shapes(self, path):
+  def _check_shapes(self, path, saved):
     """Refuses a checkpoint of another model and names what differs."""
-    saved = tf.train.load_checkpoint(path).get_variable_to_shape_map()
     expected = {
       f"{name}/{index}/.ATTRIBUTES/VARIABLE_VALUE": variable
       for name, variables in self._variables.items()
@@ -178,6 +176,19 @@ class RunCheckpoints:
       )
 
 
+class _Options(tf.train.experimental.PythonState):
+  """The options of a run, in its checkpoints."""
+
+  def __init__(self, options):
+    self._options = options
+
+  def serialize(self):
+    return json.dumps(self._options).encode("utf-8")
+
+  def deserialize(self, string_value):
+    del string_value  # It was compared before.
+
+
 def random_states(model):
   """The states of a model's random generators, as a list of variables."""
   weights = {id(variable) for variable in model.weights}
@@ -187,4 +198,59 @@ def random_states(model):
 def steps_made(output_dir):
   """Steps of the latest checkpoint in a folder; 0 where there is none."""
   latest = tf.train.latest_checkpoint(output_dir)
-  return int(latest.rpartition("-")[2]) if latest else 0
+  return _step_of(latest) if latest else 0
+
+
+def _complete_checkpoints(output_dir):
+  """Paths such as "run/model.ckpt-1000", the latest step first.
+
+  They are not ordered by time: after a damaged checkpoint was skipped, the
+  steps before it are saved anew.
+  """
+  state = tf.train.get_checkpoint_state(output_dir)
+  if state is None:
+    return []
+  return sorted(state.all_model_checkpoint_paths, key=_step_of, reverse=True)
+
+
+def _repair_index(output_dir, log):
+  """Writes the file "checkpoint" anew if a power cut has damaged it.
+
+  Without it the checkpoints would not be found, and hours of training would be
+  repeated. The new file names all checkpoints that have an index file; an
+  incomplete one among them is later skipped as damaged.
+  """
+  path = tf.io.gfile.join(output_dir, "checkpoint")
+  if not tf.io.gfile.exists(path):
+    return
+  with contextlib.suppress(ValueError):
+    if tf.train.get_checkpoint_state(output_dir) is not None:
+      return
+  pattern = re.compile(re.escape(CHECKPOINT_NAME) + r"-\d+\.index")
+  names = filter(pattern.fullmatch, tf.io.gfile.listdir(output_dir))
+  found = sorted((os.path.splitext(name)[0] for name in names), key=_step_of)
+  if not found:
+    tf.io.gfile.remove(path)
+    return
+  log(f"{path} is damaged; it is written anew, with {len(found)} checkpoints.")
+  tf.compat.v1.train.update_checkpoint_state(
+    output_dir,
+    found[-1],
+    all_model_checkpoint_paths=found,
+    # CheckpointManager forgets a checkpoint without a time, in seconds.
+    all_model_checkpoint_timestamps=range(1, len(found) + 1),
+  )
+
+
+def _remove_unfinished(output_dir):
+  """Removes the temporary folders of processes that were killed in a save."""
+  pattern = re.compile(re.escape(CHECKPOINT_NAME) + r"-\d+_temp/?")
+  for name in filter(pattern.fullmatch, tf.io.gfile.listdir(output_dir)):
+    with contextlib.suppress(tf.errors.NotFoundError):  # another worker did
+      tf.io.gfile.rmtree(tf.io.gfile.join(output_dir, name))
+
+
+def _step_of(path):
+  """The step in a checkpoint's name; -1 for a name of another program."""
+  number = path.rpartition("-")[2]
+  return int(number) if number.isdecimal() else -1

@@ -25,10 +25,9 @@ class TerminationRequest(Callback):
   """Turns SIGTERM into a saved checkpoint and an exit code.
 
   Spot machines, Kubernetes and Slurm send SIGTERM some seconds before they
-  take a machine away. While the training runs the signal is only noted: the
-  current step is finished and saved, and the loop returns. Before and after
-  it the signal ends the program at once, as always. Where several workers
-  train, one signal stops them all at the same step.
+  take a machine away. While the training runs, the current step is finished
+  and saved, and the loop returns; otherwise the signal ends the program at
+  once. A signal to one worker stops all workers at the same step.
 
   Example:
     termination = TerminationRequest()
@@ -38,8 +37,7 @@ class TerminationRequest(Callback):
   Signals are Python's, so the training must run in the main thread.
 
   Args:
-    is_any: function of a bool that says whether it is true on any worker, see
-      `WorkerVote`; None where one process trains.
+    is_any: `WorkerVote`; bool where one process trains.
   """
 
   def __init__(self, is_any=bool):

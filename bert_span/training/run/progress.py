@@ -1,42 +1,65 @@
-"""The progress of a training on a terminal or in its log."""
+"""The metrics of a training: checked, shown to people, written as curves."""
 
+import contextlib
+import math
 import sys
 import time
 
+import numpy as np
+import tensorflow as tf
 import tqdm
 
-from bert_span.storage.log import log_line
+from bert_span.training.run.event_file import EventFile
 
+_SECONDS_PER_REPORT = 1.0
 # Seconds between two lines in a log file, where no bar can be drawn.
 _SECONDS_PER_LINE = 60.0
 # The first line comes early: it shows whether the training moves.
 _SECONDS_TO_FIRST_LINE = 10.0
 
 
-class TrainingProgress:
-  """A progress bar on a terminal, a line now and then in a log file.
+class TrainingProgress(contextlib.AbstractContextManager):
+  """Checks, shows and writes the metrics of the steps.
 
-  Both show loss, learning rate, examples/s (an example is a window here, as
-  in run_squad) and the time left. Speed is the mean since the first step of
-  this call ended, which excludes the seconds that tracing takes.
+  A terminal gets a progress bar, a log file a line now and then. Both show
+  loss, learning rate, examples/s (an example is a window here, as in run_squad)
+  and the time left. Speed is the mean since the first report, which excludes
+  the seconds that tracing takes.
 
-  `log` takes the lines, and `is_terminal` says whether to draw a bar; by
-  default it depends on stderr.
+  Args:
+    first_step: steps made before.
+    last_step: steps of the whole run.
+    batch_size: windows in a batch.
+    output_dir: folder of the run; event files are written to its folder train.
+    log: function of one str, for the lines.
+    is_terminal: whether to draw a bar; None looks at stderr.
+    clock: function that returns seconds.
   """
 
   def __init__(
     self,
     first_step,
     last_step,
-    log=None,
+    batch_size,
+    output_dir,
+    log,
     is_terminal=None,
     clock=time.monotonic,
   ):
+    self._step = self._first_step = first_step
     self._last_step = last_step
-    self._log = log or log_line
+    self._batch_size = batch_size
+    self._log = log
     self._clock = clock
-    self._next_line = clock() + _SECONDS_TO_FIRST_LINE
-    self._origin = None
+    self._events = EventFile(tf.io.gfile.join(output_dir, "train"))
+    self._unread = []
+    self._losses = []  # since the last event
+    self._loss = math.nan
+    self._num_skipped = 0
+    self._last_report = clock()
+    self._last_event = (self._last_report, first_step)
+    self._origin = None  # seconds and step of the first report
+    self._next_line = self._last_report + _SECONDS_TO_FIRST_LINE
     if is_terminal is None:
       is_terminal = sys.stderr.isatty()
     self._bar = tqdm.tqdm(
@@ -51,34 +74,77 @@ class TrainingProgress:
       "{postfix}",
     )
 
-  def close(self):
-    """Ends the bar."""
+  def __exit__(self, *unused_exception):
     self._bar.close()
+    self._events.close()
 
-  def update(self, step, num_examples, loss, learning_rate):
-    """Shows a step, with the windows seen since this call began."""
-    now = self._clock()
+  @property
+  def is_due(self):
+    """Whether a second has passed since the last report."""
+    return self._clock() - self._last_report >= _SECONDS_PER_REPORT
+
+  def add(self, steps):
+    """Adds the metrics of some steps, a list of dicts of scalars."""
+    self._unread += steps
+
+  def report(self, writes_event):
+    """Checks and shows the metrics since the last report.
+
+    Raises:
+      ValueError: a loss or a norm is not finite.
+    """
+    for metrics in self._unread:
+      self._step += 1
+      latest = {name: float(value) for name, value in metrics.items()}
+      is_skipped = latest.pop("skipped", None)
+      if is_skipped is not None:  # There is a loss scale.
+        self._num_skipped += is_skipped
+        latest["skipped_steps"] = self._num_skipped
+      if not is_skipped:
+        _check_finite(latest, self._step)
+        self._losses.append(latest["loss"])
+    self._unread = []
+    self._last_report = self._clock()
+    if self._losses:
+      self._loss = float(np.mean(self._losses))
+    self._show(latest["learning_rate"])
+    if writes_event:
+      seconds, step = self._last_event
+      self._last_event = (self._last_report, self._step)
+      windows = (self._step - step) * self._batch_size
+      speed = windows / max(self._last_report - seconds, 1e-9)
+      self._events.write(
+        {**latest, "loss": self._loss, "examples_per_second": speed},
+        self._step,
+      )
+      self._losses = []
+
+  def _show(self, learning_rate):
+    now, step, last_step = self._last_report, self._step, self._last_step
+    metrics = f"loss {self._loss:.4f}, learning rate {learning_rate:.3g}"
     if self._origin is None:
-      self._origin = (now, step, num_examples)
-    metrics = (
-      f"loss {loss:.4f}, learning rate {learning_rate:.3g}"
-      f"{self._speed(now, step, num_examples)}"
-    )
+      self._origin = (now, step)
+    begin, first_step = self._origin
+    seconds, steps = now - begin, step - first_step
+    if steps and seconds > 0:
+      speed = steps * self._batch_size / seconds
+      left = tqdm.tqdm.format_interval((last_step - step) * seconds / steps)
+      metrics += f", {speed:.1f} examples/s, {left} left"
     if not self._bar.disable:
       self._bar.n = step
       self._bar.set_postfix_str(metrics)
-    elif now >= self._next_line or step == self._last_step:
+    elif now >= self._next_line or step == last_step:
       self._next_line = now + _SECONDS_PER_LINE
-      percent = 100 * step // self._last_step
-      self._log(f"Step {step} of {self._last_step} ({percent} %): {metrics}")
+      percent = 100 * step // last_step
+      self._log(f"Step {step} of {last_step} ({percent} %): {metrics}")
 
-  def _speed(self, now, step, num_examples):
-    """Speed and time left; "" before there is anything to measure."""
-    begin, first_step, first_examples = self._origin
-    seconds = now - begin
-    if step == first_step or seconds <= 0:
-      return ""
-    speed = (num_examples - first_examples) / seconds
-    left = (self._last_step - step) * seconds / (step - first_step)
-    left = tqdm.tqdm.format_interval(left)
-    return f", {speed:.1f} examples/s, {left} left"
+
+def _check_finite(metrics, step):
+  for name in ("loss", "global_norm"):
+    if not math.isfinite(metrics[name]):
+      raise ValueError(
+        f"The {name} of step {step} is {metrics[name]}: the training has "
+        "diverged and was stopped; nothing was saved from that step on. Lower "
+        "--learning_rate or raise --warmup_proportion, and use another "
+        "--output_dir."
+      )

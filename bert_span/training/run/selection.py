@@ -3,58 +3,22 @@
 import dataclasses
 import json
 import math
+import os
 
 import tensorflow as tf
 
-from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.atomic_file import (
+  write_json_atomically,
+  write_text_atomically,
+)
+from bert_span.storage.files import read_json
 from bert_span.storage.log import log_line
 from bert_span.training.run.callbacks import Callback
 from bert_span.training.run.event_file import EventFile
 from bert_span.training.run.preemption import EvaluationInterrupted
 
 EVALUATIONS_FILE = "evaluations.json"
-
-
-class Evaluations(tf.train.experimental.PythonState):
-  """All evaluations of a run, part of its checkpoints.
-
-  Example: with the metric f1 and the scores 60, 70, 70, 65 the best is the
-  second, since equal is not better, and two have passed since.
-
-  Args:
-    metric: name of the score that decides; None for none.
-    smaller_is_better: whether it is a loss.
-  """
-
-  def __init__(self, metric=None, smaller_is_better=False):
-    self.rows = []  # dicts of step and scores
-    self._metric = metric
-    self._choose = min if smaller_is_better else max
-
-  def add(self, step, scores):
-    """Adds an evaluation; returns whether it is the best so far."""
-    self.rows.append({"step": step, "scores": scores})
-    return self.best is self.rows[-1]
-
-  @property
-  def best(self):
-    """The row with the best score, the first of equals; None for none."""
-    if not self.rows or self._metric is None:
-      return None
-    return self._choose(self.rows, key=lambda row: row["scores"][self._metric])
-
-  @property
-  def num_since_best(self):
-    """Evaluations after the best one."""
-    return len(self.rows) - 1 - self.rows.index(self.best) if self.best else 0
-
-  def serialize(self):
-    """The rows as bytes, for a checkpoint."""
-    return json.dumps(self.rows).encode("utf-8")
-
-  def deserialize(self, string_value):
-    """Takes the rows of a checkpoint."""
-    self.rows = json.loads(string_value)
+SELECTION_FILE = "selection.json"
 
 
 class ModelSelection(Callback):
@@ -130,25 +94,23 @@ class ModelSelection(Callback):
     )
 
   def on_step(self, step):
-    """Scores the model and keeps it if it is the best.
-
-    Raises:
-      ValueError: the score that decides is missing or not finite.
-    """
+    """Scores the model and keeps it if it is the best."""
     try:
       scores = self._score()
     except EvaluationInterrupted:
       return
-    self._check_metric(scores, step)
+    metric = self._options.best_metric
+    if metric is not None:
+      _check_metric(scores, metric, step)
     is_best = self.state.add(step, scores)
     if is_best and self._best_model:
-      self._best_model.save(step, self._options.best_metric, scores)
+      self._best_model.save(step, metric, scores)
     self._events.write(scores, step)
     best = self.state.best
     write_json_atomically(
       tf.io.gfile.join(self._output_dir, EVALUATIONS_FILE),
       {
-        "best_metric": self._options.best_metric,
+        "best_metric": metric,
         "best_step": best and best["step"],
         "evaluations": self.state.rows,
       },
@@ -159,21 +121,118 @@ class ModelSelection(Callback):
     row = _table_row(step, [f"{value:.5g}" for value in scores.values()])
     self._log(row + ("  best so far" if is_best else ""))
 
-  def _check_metric(self, scores, step):
-    name = self._options.best_metric
-    if name is None:
-      return
-    if name not in scores:
+
+class Evaluations(tf.train.experimental.PythonState):
+  """All evaluations of a run, part of its checkpoints.
+
+  Example: with the metric f1 and the scores 60, 70, 70, 65 the best is the
+  second, since equal is not better, and two have passed since.
+  """
+
+  def __init__(self, metric=None, smaller_is_better=False):
+    self.rows = []  # dicts of step and scores
+    self._metric = metric
+    self._choose = min if smaller_is_better else max
+
+  def add(self, step, scores):
+    """Adds an evaluation; returns whether it is the best so far."""
+    self.rows.append({"step": step, "scores": scores})
+    return self.best is self.rows[-1]
+
+  @property
+  def best(self):
+    """The row with the best score, the first of equals; None for none."""
+    if not self.rows or self._metric is None:
+      return None
+    return self._choose(self.rows, key=lambda row: row["scores"][self._metric])
+
+  @property
+  def num_since_best(self):
+    """Evaluations after the best one."""
+    return len(self.rows) - 1 - self.rows.index(self.best) if self.best else 0
+
+  def serialize(self):
+    """The rows as bytes, for a checkpoint."""
+    return json.dumps(self.rows).encode("utf-8")
+
+  def deserialize(self, string_value):
+    """Takes the rows of a checkpoint."""
+    self.rows = json.loads(string_value)
+
+
+class BestModel:
+  """Keeps the model with the best score in a run's model directory.
+
+  `write` is a function of a dict that writes the current model to the
+  directory, with the dict as selection.json.
+  """
+
+  def __init__(self, directory, write):
+    self._directory = directory
+    self._write = write
+
+  def save(self, step, metric, scores):
+    """Replaces the saved model with the current one, the best by `metric`."""
+    self._write({"step": step, "metric": metric, "scores": scores})
+
+  def check_kept(self):
+    """Refuses to continue a run whose best model is gone."""
+    if read_selection(self._directory) is None:
       raise ValueError(
-        f"--best_metric={name} is not among the scores: {', '.join(scores)}. "
-        "Choose one of these."
+        f"The best model so far is gone from {self._directory}, and the run is "
+        "past its step. Put it back, or use another --output_dir to begin "
+        "again."
       )
-    if not math.isfinite(scores[name]):
-      raise ValueError(
-        f"The {name} of the evaluation at step {step} is {scores[name]}, so no "
-        "best model can be chosen by it. Choose another --best_metric, or "
-        "other data to evaluate on."
-      )
+
+
+def write_selection(directory, selection):
+  """Writes selection.json, a dict of step, metric, scores; None removes it."""
+  path = os.path.join(directory, SELECTION_FILE)
+  if selection is not None:
+    write_text_atomically(path, json.dumps(selection, indent=2) + "\n")
+  elif tf.io.gfile.exists(path):
+    tf.io.gfile.remove(path)
+
+
+def read_selection(directory):
+  """Reads selection.json; None for a model not chosen by a score."""
+  path = os.path.join(os.fspath(directory), SELECTION_FILE)
+  if not tf.io.gfile.exists(path):
+    return None
+  try:
+    selection = read_json(path)
+    return {name: selection[name] for name in ("step", "metric", "scores")}
+  except (ValueError, KeyError, TypeError) as error:
+    raise ValueError(
+      f"{path}: not the selection.json of a model ({error}). Remove the file; "
+      "the model does not need it."
+    ) from error
+
+
+def selection_words(directory):
+  """How a model was chosen: ", the best by f1: step 300, f1 72.27" or ""."""
+  selection = read_selection(directory)
+  if selection is None:
+    return ""
+  metric = selection["metric"]
+  return (
+    f", the best by {metric}: step {selection['step']}, {metric} "
+    f"{selection['scores'][metric]:.5g}"
+  )
+
+
+def _check_metric(scores, name, step):
+  if name not in scores:
+    raise ValueError(
+      f"--best_metric={name} is not among the scores: {', '.join(scores)}. "
+      "Choose one of these."
+    )
+  if not math.isfinite(scores[name]):
+    raise ValueError(
+      f"The {name} of the evaluation at step {step} is {scores[name]}, so no "
+      "best model can be chosen by it. Choose another --best_metric, or other "
+      "data to evaluate on."
+    )
 
 
 def _table_row(step, cells):

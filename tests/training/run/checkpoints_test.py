@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from toy_trainer import NUM_STEPS, all_values, dataset_fn, make_trainer
 
+from bert_span.training.run import checkpoints
+
 
 @pytest.fixture(scope="module")
 def finished_run(tmp_path_factory):
@@ -120,3 +122,21 @@ def test_a_finished_run_keeps_what_was_asked_for(tmp_path):
   assert sorted(path.name for path in tmp_path.glob("*.index")) == [
     f"model.ckpt-{step}.index" for step in (4, 6, 7)
   ]
+
+
+def test_a_checkpoint_has_the_options_of_its_run(finished):
+  output_dir, _ = finished
+  path = output_dir / "training_options.json"
+  text = path.read_text()
+  path.write_text(text.replace('"seed": 0', '"seed": 1'))
+  with pytest.raises(ValueError, match=r"ckpt-7.*seed was 0, is now 1"):
+    make_trainer(output_dir, seed=1)[0].train(dataset_fn)
+
+
+def test_a_checkpoint_without_options_is_continued(finished, monkeypatch):
+  """As one that was saved before checkpoints had them."""
+  output_dir, expected = finished
+  monkeypatch.setattr(checkpoints, "_OPTIONS_KEY", "none")
+  again, model = make_trainer(output_dir)
+  assert again.train(dataset_fn) == 0
+  np.testing.assert_array_equal(all_values(model, again)[0], expected[0])

@@ -1,4 +1,7 @@
-import sys
+import math
+
+import pytest
+from distributed_checks import read_events
 
 from bert_span.training.run.progress import TrainingProgress
 
@@ -11,53 +14,98 @@ class Clock:
     return self.seconds
 
 
-def test_a_log_file_gets_a_line_a_minute_and_one_at_the_end():
-  clock, lines = Clock(), []
-  progress = TrainingProgress(
-    0, 300, log=lines.append, is_terminal=False, clock=clock
-  )
-  for step in range(1, 301):
+@pytest.fixture
+def make_progress(tmp_path):
+  """A function that makes a `TrainingProgress`, its clock and its lines."""
+
+  def make(first_step, last_step, is_terminal=False):
+    clock, lines = Clock(), []
+    progress = TrainingProgress(
+      *(first_step, last_step, 8, str(tmp_path), lines.append),
+      is_terminal=is_terminal,
+      clock=clock,
+    )
+    return progress, clock, lines
+
+  return make
+
+
+def step(loss, norm=1.0, **more):
+  return {"loss": loss, "global_norm": norm, "learning_rate": 0.1, **more}
+
+
+def test_a_log_file_gets_a_line_a_minute_and_one_at_the_end(make_progress):
+  progress, clock, lines = make_progress(0, 300)
+  for _ in range(300):
     clock.seconds += 1
-    progress.update(step, 8 * step, loss=2.0, learning_rate=1e-4)
+    assert progress.is_due
+    progress.add([step(2.0)])
+    progress.report(writes_event=False)
+  assert not progress.is_due
   # After 10 s, then every 60 s of 300, then the last step.
   steps = [line.split(" of ")[0] for line in lines]
   assert steps == [f"Step {s}" for s in (10, 70, 130, 190, 250, 300)]
   assert not any("\r" in line for line in lines)
 
 
-def test_a_line_tells_loss_rate_speed_and_time_left():
-  clock, lines = Clock(), []
-  progress = TrainingProgress(
-    40, 100, log=lines.append, is_terminal=False, clock=clock
-  )
+def _report_twice(progress, clock):
   clock.seconds += 30  # Tracing: no part of the speed.
-  progress.update(41, 8, loss=6.0, learning_rate=1e-5)
+  progress.add([step(6.0)])
+  progress.report(writes_event=True)
   clock.seconds += 60
+  progress.add([step(2.5)] * 10)
+  progress.report(writes_event=False)
+
+
+def test_a_line_has_loss_rate_speed_and_time_left(make_progress):
+  progress, clock, lines = make_progress(40, 100)
+  _report_twice(progress, clock)
   # 10 steps and 80 windows in 60 s: 49 more steps take 294 s.
-  progress.update(51, 88, loss=2.5, learning_rate=4.5e-5)
   assert lines == [
-    "Step 41 of 100 (41 %): loss 6.0000, learning rate 1e-05",
-    "Step 51 of 100 (51 %): loss 2.5000, learning rate 4.5e-05, "
+    "Step 41 of 100 (41 %): loss 6.0000, learning rate 0.1",
+    "Step 51 of 100 (51 %): loss 2.5000, learning rate 0.1, "
     "1.3 examples/s, 04:54 left",
   ]
 
 
-def test_a_terminal_gets_a_bar_that_starts_where_the_run_was(capsys):
-  clock = Clock()
-  progress = TrainingProgress(40, 100, is_terminal=True, clock=clock)
-  progress.update(41, 8, loss=6.0, learning_rate=1e-5)
-  clock.seconds += 60
-  progress.update(51, 88, loss=2.5, learning_rate=4.5e-5)
-  progress.close()
+def test_a_terminal_gets_a_bar_that_starts_where_the_run_was(
+  make_progress, capsys
+):
+  progress, clock, lines = make_progress(40, 100, is_terminal=True)
+  with progress:
+    _report_twice(progress, clock)
   shown = capsys.readouterr().err
   first, last = shown.split("\r")[1], shown.split("\r")[-1]
   assert "40/100" in first
   assert "51/100" in last and "51%" in last
   assert "loss 2.5000" in last and "1.3 examples/s" in last
+  assert lines == []
 
 
-def test_without_a_terminal_no_bar_is_drawn(capsys, monkeypatch):
-  monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-  progress = TrainingProgress(0, 10)
-  progress.update(5, 8, loss=6.0, learning_rate=1e-5)
-  assert capsys.readouterr().err == ""
+def test_a_skipped_step_is_counted_and_its_infinities_are_ignored(
+  make_progress, tmp_path
+):
+  progress, _, _ = make_progress(0, 9)
+  with progress:
+    progress.add(
+      [
+        step(2.0, loss_scale=8.0, skipped=0.0),
+        step(math.inf, math.nan, loss_scale=8.0, skipped=1.0),
+        step(4.0, loss_scale=4.0, skipped=0.0),
+      ]
+    )
+    progress.report(writes_event=True)
+    # The last loss is shown while all steps are skipped.
+    progress.add([step(math.inf, math.inf, loss_scale=2.0, skipped=1.0)])
+    progress.report(writes_event=True)
+  curves = read_events(tmp_path)
+  assert curves["loss"] == [3.0, 3.0]
+  assert curves["loss_scale"] == [4.0, 2.0]
+  assert curves["skipped_steps"] == [1.0, 2.0]
+
+
+def test_an_infinite_norm_without_a_lower_scale_stops_the_run(make_progress):
+  progress, _, _ = make_progress(0, 9)
+  progress.add([step(2.0, math.inf, skipped=0.0)])
+  with pytest.raises(ValueError, match="global_norm of step 1 is inf"):
+    progress.report(writes_event=True)

@@ -14,7 +14,14 @@ from toy_trainer import (
 
 from bert_span.training.options import SelectionOptions
 from bert_span.training.run.preemption import EvaluationInterrupted
-from bert_span.training.run.selection import Evaluations, ModelSelection
+from bert_span.training.run.selection import (
+  BestModel,
+  Evaluations,
+  ModelSelection,
+  read_selection,
+  selection_words,
+  write_selection,
+)
 
 
 class _BestModel:
@@ -212,17 +219,33 @@ def test_a_score_that_cannot_decide_is_told(tmp_path, scores, told):
     selection.on_step(2)
 
 
-@pytest.mark.parametrize(
-  ("options", "name"),
-  [
-    ({"eval_steps": 0}, "eval_steps"),
-    (
-      {"eval_steps": 1, "best_metric": "f1", "early_stopping_patience": 0},
-      "early_stopping_patience",
-    ),
-    ({"eval_steps": 1, "early_stopping_patience": 1}, "best_metric"),
-  ],
-)
-def test_impossible_options_are_refused(options, name):
-  with pytest.raises(ValueError, match=name):
-    SelectionOptions(**options)
+def test_patience_needs_a_metric():
+  with pytest.raises(ValueError, match="best_metric"):
+    SelectionOptions(1, early_stopping_patience=1)
+
+
+_SELECTION = {"step": 300, "metric": "f1", "scores": {"f1": 72.268, "em": 6.0}}
+
+
+def test_a_model_says_how_it_was_chosen(tmp_path):
+  best_model = BestModel(
+    str(tmp_path), lambda selection: write_selection(tmp_path, selection)
+  )
+  best_model.save(300, "f1", _SELECTION["scores"])
+  assert read_selection(tmp_path) == _SELECTION
+  assert selection_words(tmp_path) == ", the best by f1: step 300, f1 72.268"
+  best_model.check_kept()
+  # A model that was not chosen has no such file.
+  for _ in range(2):
+    write_selection(tmp_path, None)
+    assert list(tmp_path.iterdir()) == []
+  assert selection_words(tmp_path) == ""
+  with pytest.raises(ValueError, match=f"gone from {tmp_path}.*--output_dir"):
+    best_model.check_kept()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"step": 1}'])
+def test_a_damaged_selection_is_named(tmp_path, text):
+  (tmp_path / "selection.json").write_text(text)
+  with pytest.raises(ValueError, match=r"selection\.json: not the"):
+    read_selection(tmp_path)

@@ -1,0 +1,77 @@
+"""The folder of a training: locked against other trainings, with its flags."""
+
+import contextlib
+import fcntl
+import os
+import socket
+
+import tensorflow as tf
+
+from bert_span.storage.atomic_file import (
+  recover_directory,
+  write_text_atomically,
+)
+from bert_span.storage.files import is_remote
+from bert_span.training.devices.workers import is_chief
+from bert_span.training.run.callbacks import Callback
+
+FLAGS_FILE = "run.flags"
+LOCK_FILE = "run.lock"
+
+
+@contextlib.contextmanager
+def locked_folder(output_dir, strategy=None, directories=()):
+  """Makes a folder, and keeps other trainings out of it.
+
+  The operating system releases the lock when the process ends in any way, so
+  that a killed run can be continued at once, on any machine. Object storage
+  has no locks.
+
+  Args:
+    output_dir: the folder.
+    strategy: tf.distribute.Strategy that trains; workers other than the chief
+      do not lock.
+    directories: names of directories in it that are written whole, and that
+      `recover_directory` cleans up.
+
+  Raises:
+    ValueError: another process trains in the folder.
+  """
+  if not is_chief(strategy):
+    yield
+    return
+  tf.io.gfile.makedirs(output_dir)
+  if is_remote(output_dir):
+    yield
+    return
+  with open(
+    os.path.join(output_dir, LOCK_FILE), "a+", encoding="utf-8"
+  ) as lock:
+    try:
+      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+      lock.seek(0)
+      raise ValueError(
+        f"--output_dir={output_dir} is in use: {lock.read().strip()} trains "
+        "there. Wait until it has ended, or use another --output_dir."
+      ) from error
+    except OSError:
+      pass  # A file system without locks.
+    lock.truncate(0)
+    lock.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+    lock.flush()
+    for name in directories:
+      recover_directory(os.path.join(output_dir, name))
+    yield
+
+
+class RunFlags(Callback):
+  """Writes run.flags once the training has been accepted."""
+
+  def __init__(self, output_dir, text):
+    self._path = os.path.join(output_dir, FLAGS_FILE)
+    self._text = text
+
+  def __enter__(self):
+    write_text_atomically(self._path, self._text)
+    return self
