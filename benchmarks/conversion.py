@@ -26,6 +26,8 @@ from benchmarks import repetitions
 from benchmarks.inputs import squad_path
 from benchmarks.machine import describe_machine
 from bert_span.cli import model_flags, program
+from bert_span.cli.option_flags import OptionFlags
+from bert_span.text.options import WindowOptions
 
 _SIDES = flags.DEFINE_list(
   "sides", ["bert_span", "transformers", "plain"], "Sides to measure."
@@ -48,7 +50,7 @@ _PLAIN_QUESTIONS = flags.DEFINE_integer(
 )
 _CASE = flags.DEFINE_string("case", None, "One case to measure: side,cores.")
 _QUESTIONS_PER_CALL = 1000
-model_flags.window_flags()
+OptionFlags(WindowOptions)
 
 
 def main(argv):

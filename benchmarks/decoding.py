@@ -21,6 +21,8 @@ from absl import flags
 from benchmarks.inputs import squad_path
 from benchmarks.machine import describe_machine
 from bert_span.cli import model_flags, program
+from bert_span.cli.option_flags import OptionFlags
+from bert_span.text.options import WindowOptions
 
 _DATA_FILE = flags.DEFINE_string(
   "data_file", None, "SQuAD JSON file; by default the embedded sample."
@@ -38,7 +40,7 @@ _WARM_UP = flags.DEFINE_integer(
   "warm_up", 1, "Rounds to warm up.", lower_bound=1
 )
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the logits.")
-model_flags.window_flags()
+OptionFlags(WindowOptions)
 
 
 def main(argv):

@@ -80,8 +80,10 @@ def _job_and_dataset(folder):
   """A `PretrainingJob` and the dataset of its batches."""
   import dataclasses
 
-  from bert_span.jobs.training.pretraining_job import PretrainingJob
-  from bert_span.jobs.training.pretraining_run import PretrainingRun
+  from bert_span.jobs.training.pretraining_run import (
+    PretrainingJob,
+    PretrainingRun,
+  )
   from bert_span.presets.encoder_source import EncoderSource
   from bert_span.pretraining.corpus.text_sources import find_sources
   from bert_span.pretraining.input import TextInput
@@ -93,13 +95,13 @@ def _job_and_dataset(folder):
 
   masking = MaskingOptions()
   run = PretrainingRun(
-    folder,
-    EncoderSource(preset=_PRESET.value),
-    _MAX_SEQ_LENGTH.value,
-    dataclasses.replace(
+    output_dir=folder,
+    source=EncoderSource(preset=_PRESET.value),
+    max_seq_length=_MAX_SEQ_LENGTH.value,
+    masking=dataclasses.replace(
       masking, max_predictions=masking.budget(_MAX_SEQ_LENGTH.value - 2)
     ),
-    PretrainingOptions(train_batch_size=_BATCH_SIZE.value),
+    options=PretrainingOptions(train_batch_size=_BATCH_SIZE.value),
   )
   job = PretrainingJob(run)
   text = TextInput(find_sources(TextLocation(_INPUT_FILE.value)))

@@ -25,6 +25,8 @@ from benchmarks.inputs import squad_path
 from benchmarks.machine import describe_machine
 from benchmarks.repetitions import measured_apart, rate_summary
 from bert_span.cli import model_flags, program
+from bert_span.cli.option_flags import OptionFlags
+from bert_span.text.options import WindowOptions
 
 _DATA_FILE = flags.DEFINE_string(
   "data_file", None, "SQuAD JSON file; by default the embedded sample."
@@ -54,7 +56,7 @@ _WARM_UP = flags.DEFINE_integer(
 _CASE = flags.DEFINE_string(
   "case", None, "One turn to measure: shape,side,number."
 )
-model_flags.window_flags()
+OptionFlags(WindowOptions)
 
 
 def main(argv):

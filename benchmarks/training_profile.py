@@ -20,7 +20,9 @@ import time
 
 from absl import flags
 
-from bert_span.cli import program, training_flags
+from bert_span.cli import program
+from bert_span.cli.option_flags import OptionFlags
+from bert_span.training.options import ExecutionOptions
 
 _SHAPE = flags.DEFINE_string(
   "shape", "minilm", "Model to train: mini, small, minilm, base or large."
@@ -43,7 +45,7 @@ _TRACE_DIR = flags.DEFINE_string(
 _LEAST_SHARE = 0.01
 # Matches ops, not methods of the runtime (Class::Method).
 _OP = re.compile(r"[^:]+:(?P<type>\w+)")
-training_flags.execution_flags()
+OptionFlags(ExecutionOptions)
 
 
 def main(argv):
@@ -64,7 +66,7 @@ def main(argv):
       _BATCH_SIZE.value,
       _LENGTH.value,
       _WARM_UP.value + _STEPS.value,
-      training_flags.execution_options(),
+      OptionFlags(ExecutionOptions).options(),
       profiler,
     )
     print_table(own_seconds(read_trace(trace_dir)), profiler.seconds)

@@ -17,7 +17,9 @@ import time
 from absl import flags
 
 from benchmarks.repetitions import measured_apart
-from bert_span.cli import program, training_flags
+from bert_span.cli import program
+from bert_span.cli.option_flags import OptionFlags
+from bert_span.training.options import ExecutionOptions
 
 _SHAPES = flags.DEFINE_list(
   "shapes", ["minilm"], "Models to measure: mini, small, minilm, base, large."
@@ -41,7 +43,7 @@ _STEPS = flags.DEFINE_integer(
 _CASE = flags.DEFINE_string(
   "case", None, "One case to measure: shape,batch,length."
 )
-training_flags.execution_flags()
+OptionFlags(ExecutionOptions)
 
 
 def main(argv):
@@ -73,7 +75,7 @@ def _measure(shape, batch_size, length):
 
   model = random_model(shape, pretraining=_TARGETS.value > 0)
   seconds = _seconds_per_step(model, batch_size, length)
-  execution = training_flags.execution_options()
+  execution = OptionFlags(ExecutionOptions).options()
   return {
     "shape": shape,
     "batch_size": batch_size,
@@ -97,7 +99,7 @@ def _seconds_per_step(model, batch_size, length):
     batch_size,
     length,
     _STEPS.value,
-    training_flags.execution_options(),
+    OptionFlags(ExecutionOptions).options(),
     clock,
     targets=_TARGETS.value,
   )

@@ -12,22 +12,28 @@ that exist are not made again. create_squad_records makes records of SQuAD
 files.
 """
 
-from absl import flags
+import dataclasses
 
 from bert_span.cli import beam_flags, model_flags, pretraining_flags, program
+from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.tensorflow_import import import_tensorflow
+from bert_span.storage.options import option
 
-_OUTPUT_DIR = model_flags.output_dir_flag()
-_VOCABULARY = model_flags.vocabulary_flags()
-_NUM_SHARDS = flags.DEFINE_integer(
-  "num_shards",
-  8,
-  "Number of record files; a worker writes one at a time.",
-  lower_bound=1,
-)
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+  num_shards: int = option(
+    8,
+    "Number of record files; a worker writes one at a time.",
+    minimum=1,
+    maximum=99_999,
+  )
+
+
+(_NUM_SHARDS,) = OptionFlags(_Options)
+_OUTPUT_DIR = model_flags.shared_flag("output_dir")
 _DUPE_FACTOR = pretraining_flags.dupe_factor_flag()
-_TEXT = pretraining_flags.text_flags()
-_MASKING = pretraining_flags.masking_flags()
+pretraining_flags.define_masked_text_flags()
 
 
 def main(argv):
@@ -38,8 +44,8 @@ def main(argv):
     "The first word must be pretraining. For records of a SQuAD file run "
     "create_squad_records.",
   )
-  program.require(_OUTPUT_DIR, _VOCABULARY.vocab_file)
-  pretraining_flags.check_text_flags()
+  program.require(_OUTPUT_DIR)
+  masked_text = pretraining_flags.masked_text()
   beam_flags.check_beam_installed()
   options = beam_flags.pipeline_options([name, *words[1:]])
   import_tensorflow()
@@ -49,12 +55,8 @@ def main(argv):
     options,
     _OUTPUT_DIR.value,
     _NUM_SHARDS.value,
-    _TEXT.options(),
-    _VOCABULARY.vocab_file.value,
-    _VOCABULARY.do_lower_case.value,
-    _MASKING.max_seq_length.value,
-    pretraining_flags.masking_options(),
-    _DUPE_FACTOR.value,
+    **masked_text,
+    dupe_factor=_DUPE_FACTOR.value,
   )
 
 

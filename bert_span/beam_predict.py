@@ -13,23 +13,49 @@ dead_letters-* with each record that was not answered and the reason. The same
 command resumes a run that was stopped; it skips the shards with answers.
 """
 
+import dataclasses
+
 from absl import flags
 
 from bert_span.cli import beam_flags, model_flags, program, questions
+from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.tensorflow_import import import_tensorflow
+from bert_span.storage.options import option
 
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+  patterns: str | None = option(
+    None,
+    "Files of questions, as paths and globs separated by commas.",
+    flag="input",
+  )
+  input_format: str | None = option(
+    None,
+    "Format of --input; by default the ending of each file decides: .jsonl, "
+    ".json (SQuAD), .tfrecord, .parquet.",
+    choices=("jsonl", "squad", "tfrecord", "parquet"),
+  )
+  output_format: str = option(
+    "jsonl", "Format of the answers.", choices=("jsonl", "parquet")
+  )
+  num_shards: int = option(
+    16,
+    "Number of answer files. A worker answers one shard at a time and holds "
+    "its passages in memory; a restart begins with a shard.",
+    minimum=1,
+    maximum=99_999,
+  )
+  n_best: int = option(
+    1,
+    "Number of entries of each question's n-best list; 1 leaves the list out.",
+    minimum=1,
+  )
+
+
+_OPTIONS = OptionFlags(_Options)
 _MODEL = model_flags.model_flag(
   ", or a version that export_saved_model wrote; every worker must see the path"
-)
-_INPUT = flags.DEFINE_string(
-  "input", None, "Files of questions, as paths and globs separated by commas."
-)
-_INPUT_FORMAT = flags.DEFINE_enum(
-  "input_format",
-  None,
-  ["jsonl", "squad", "tfrecord", "parquet"],
-  "Format of --input; by default the ending of each file decides: .jsonl, "
-  ".json (SQuAD), .tfrecord, .parquet.",
 )
 _QUESTION = flags.DEFINE_multi_string(
   "question",
@@ -37,31 +63,15 @@ _QUESTION = flags.DEFINE_multi_string(
   "Question that every passage of --input is asked; may be repeated, and the "
   "ids of the answers are then the record's with #0, #1, .. appended.",
 )
-_OUTPUT_DIR = model_flags.output_dir_flag()
-_OUTPUT_FORMAT = flags.DEFINE_enum(
-  "output_format", "jsonl", ["jsonl", "parquet"], "Format of the answers."
-)
-_NUM_SHARDS = flags.DEFINE_integer(
-  "num_shards",
-  16,
-  "Number of answer files. A worker answers one shard at a time and holds its "
-  "passages in memory; a restart begins with a shard.",
-  lower_bound=1,
-)
-_N_BEST = flags.DEFINE_integer(
-  "n_best",
-  1,
-  "Number of entries of each question's n-best list; 1 leaves the list out.",
-  lower_bound=1,
-)
-_BATCH_SIZE = model_flags.predict_batch_size_flag()
-_FIXED_LENGTH = model_flags.fixed_length_flag()
+_OUTPUT_DIR = model_flags.shared_flag("output_dir")
+_BATCH_SIZE = model_flags.shared_flag("predict_batch_size")
+_FIXED_LENGTH = model_flags.shared_flag("fixed_length")
 _ANSWERS = model_flags.answer_flags()
 
 
 def main(argv):
   """Checks the flags and answers the questions."""
-  program.require(_MODEL, _INPUT, _OUTPUT_DIR)
+  program.require(_MODEL, _OPTIONS.patterns, _OUTPUT_DIR)
   questions.check_questions(_QUESTION)
   beam_flags.check_beam_installed()
   options = beam_flags.pipeline_options(argv)
@@ -72,13 +82,9 @@ def main(argv):
   beam_prediction.answer_files(
     options,
     _MODEL.value,
-    _INPUT.value,
-    _OUTPUT_DIR.value,
-    input_format=_INPUT_FORMAT.value,
+    output_dir=_OUTPUT_DIR.value,
     questions=tuple(_QUESTION.value or ()),
-    num_shards=_NUM_SHARDS.value,
-    output_format=_OUTPUT_FORMAT.value,
-    n_best=_N_BEST.value,
+    **_OPTIONS.values(),
     **source_options,
   )
 
@@ -93,7 +99,7 @@ def _source_options():
     return {}
   saved = model_flags.saved_config(_MODEL.value)
   options = model_flags.answer_options(saved)
-  model_flags.check_n_best(_N_BEST, options.decoder)
+  model_flags.check_n_best(_OPTIONS.n_best, options.decoder)
   return {
     "batch_size": _BATCH_SIZE.value,
     "window_options": options.windows,

@@ -19,9 +19,9 @@ _MODEL = flags.DEFINE_string(
   None,
   "Model directory that run_squad or save_to_preset wrote, with a span head.",
 )
-_PREDICT_FILE = model_flags.predict_file_flag()
+_PREDICT_FILE = model_flags.shared_flag("predict_file")
 _VERSION_2 = model_flags.version_2_flag()
-_BATCH_SIZE = model_flags.predict_batch_size_flag()
+_BATCH_SIZE = model_flags.shared_flag("predict_batch_size")
 _EVALUATE_FILE = flags.DEFINE_string(
   "evaluate_file",
   None,

@@ -8,46 +8,50 @@ with status 1 if a check fails. The outputs that come with the package take
 about a minute on two cores; tests/original says how to record others.
 """
 
-from absl import flags
+import dataclasses
 
 from bert_span.cli import program
+from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.tensorflow_import import import_tensorflow
+from bert_span.storage.options import option
 
-_GOLDENS = flags.DEFINE_string(
-  "goldens",
-  None,
-  "Folder with saved outputs of the original; by default those that come with "
-  "the package.",
-)
-_DATA = flags.DEFINE_string(
-  "data",
-  None,
-  "Folder with the SQuAD files of these outputs; by default the folder data "
-  "beside --goldens.",
-)
-_POINTS = flags.DEFINE_list(
-  "points",
-  None,
-  "Numbers of the checks to run; by default all that there are outputs for.",
-)
-_OUTPUT_FILE = flags.DEFINE_string(
-  "output_file", None, "File to which the report is also written."
-)
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+  goldens: str | None = option(
+    None,
+    "Folder with saved outputs of the original; by default those that come "
+    "with the package.",
+  )
+  data: str | None = option(
+    None,
+    "Folder with the SQuAD files of these outputs; by default the folder data "
+    "beside --goldens.",
+  )
+  numbers: tuple[str, ...] | None = option(
+    None,
+    "Numbers of the checks to run; by default all that there are outputs for.",
+    flag="points",
+  )
+  output_file: str | None = option(
+    None, "File to which the report is also written."
+  )
+
+
+_OPTIONS = OptionFlags(_Options)
 
 
 def main(argv):
   """Runs the checks; returns the exit status."""
   program.check(
-    _GOLDENS.value or not _DATA.value,
+    _OPTIONS.goldens.value or not _OPTIONS.data.value,
     "--data needs --goldens: the package's own outputs have their data.",
   )
   import_tensorflow()
   from bert_span.jobs import conformance_report
 
-  all_pass = conformance_report.write_conformance_report(
-    _GOLDENS.value, _DATA.value, _POINTS.value, _OUTPUT_FILE.value
-  )
-  return int(not all_pass)
+  passes = conformance_report.write_conformance_report(**_OPTIONS.values())
+  return int(not passes)
 
 
 run = program.entry_point(main)

@@ -10,66 +10,58 @@ output files. On a CPU or GPU bert_span.run_pretraining reads text itself and
 needs no records.
 """
 
-from absl import flags
+import dataclasses
 
-from bert_span.cli import model_flags, pretraining_flags, program
+from bert_span.cli import pretraining_flags, program
+from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.tensorflow_import import import_tensorflow
+from bert_span.storage.options import option
 
-_OUTPUT_FILE = flags.DEFINE_string(
-  "output_file",
-  None,
-  "Record files to write, separated by commas, named *.tfrecord or "
-  "*.tfrecord.gz; the sequences are dealt to them in turn.",
-)
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+  output_files: tuple[str, ...] = option(
+    (),
+    "Record files to write, separated by commas, named *.tfrecord or "
+    "*.tfrecord.gz; the sequences are dealt to them in turn.",
+    flag="output_file",
+  )
+  num_workers: int = option(
+    1, "Number of processes that share the input files.", minimum=1
+  )
+  worker: int = option(
+    0, "Number of this process among --num_workers, from 0.", minimum=0
+  )
+
+
+_OPTIONS = OptionFlags(_Options)
 _DUPE_FACTOR = pretraining_flags.dupe_factor_flag()
-_NUM_WORKERS = flags.DEFINE_integer(
-  "num_workers",
-  1,
-  "Number of processes that share the input files.",
-  lower_bound=1,
-)
-_WORKER = flags.DEFINE_integer(
-  "worker",
-  0,
-  "Number of this process among --num_workers, from 0.",
-  lower_bound=0,
-)
-_VOCABULARY = model_flags.vocabulary_flags()
-_TEXT = pretraining_flags.text_flags()
-_MASKING = pretraining_flags.masking_flags()
+pretraining_flags.define_masked_text_flags()
 # As record_files.is_record_file, which loads TensorFlow.
 _ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 
 
 def main(argv):
   """Checks the flags and writes the records."""
-  pretraining_flags.check_text_flags()
-  program.require(_OUTPUT_FILE, _VOCABULARY.vocab_file)
-  output_files = [path for path in _OUTPUT_FILE.value.split(",") if path]
-  wrong = [path for path in output_files if not path.endswith(_ENDINGS)]
+  program.require(_OPTIONS.output_files)
+  masked_text = pretraining_flags.masked_text()
+  values = _OPTIONS.values()
+  wrong = [p for p in values["output_files"] if not p.endswith(_ENDINGS)]
   program.check(
     not wrong,
     "--output_file must name files that end in .tfrecord or .tfrecord.gz, by "
     f"which run_pretraining knows them. Received: {', '.join(wrong)}",
   )
   program.check(
-    _WORKER.value < _NUM_WORKERS.value,
-    f"--worker ({_WORKER.value}) must be below --num_workers "
-    f"({_NUM_WORKERS.value}).",
+    values["worker"] < values["num_workers"],
+    f"--worker ({values['worker']}) must be below --num_workers "
+    f"({values['num_workers']}).",
   )
   import_tensorflow()
   from bert_span.jobs.records import pretraining_records
 
   pretraining_records.write_masked_text(
-    _TEXT.options(),
-    output_files,
-    _VOCABULARY.vocab_file.value,
-    _VOCABULARY.do_lower_case.value,
-    _MASKING.max_seq_length.value,
-    pretraining_flags.masking_options(),
-    _DUPE_FACTOR.value,
-    _NUM_WORKERS.value,
-    _WORKER.value,
+    **masked_text, **values, dupe_factor=_DUPE_FACTOR.value
   )
 
 

@@ -14,32 +14,37 @@ With --pad_records, programs that read train.tf_record of the original can also
 read them.
 """
 
-from absl import flags
+import dataclasses
 
 from bert_span.cli import model_flags, program, training_flags
+from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.tensorflow_import import import_tensorflow
+from bert_span.fine_tuning.options import FineTuningOptions
+from bert_span.storage.options import option
+from bert_span.text.options import WindowOptions
 
-_NUM_SHARDS = flags.DEFINE_integer(
-  "num_shards",
-  8,
-  "Number of record files.",
-  lower_bound=1,
-  upper_bound=99_999,
-)
-_PAD_RECORDS = flags.DEFINE_bool(
-  "pad_records",
-  False,
-  "Whether every record is padded to --max_seq_length, as in run_squad.",
-)
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+  num_shards: int = option(
+    8, "Number of record files.", minimum=1, maximum=99_999
+  )
+  pad_records: bool = option(
+    False,
+    "Whether every record is padded to --max_seq_length, as in run_squad.",
+  )
+
+
+_OPTIONS = OptionFlags(_Options)
 _DATA = training_flags.train_data_flags()
-_OUTPUT_DIR = model_flags.output_dir_flag()
+_OUTPUT_DIR = model_flags.shared_flag("output_dir")
 _VERSION_2 = model_flags.version_2_flag()
-_HEAD = model_flags.head_flag()
-_LABELS = training_flags.fine_tuning_flags(
-  "annotator_labels", "drop_answerless_windows"
+_HEAD = model_flags.shared_flag("head")
+_LABELS = OptionFlags(
+  FineTuningOptions, ["annotator_labels", "drop_answerless_windows"]
 )
 _MODEL = training_flags.encoder_flags()
-model_flags.window_flags()
+OptionFlags(WindowOptions)
 
 
 def main(argv):
@@ -62,10 +67,8 @@ def main(argv):
     model_flags.window_options(),
     version_2=_VERSION_2.value,
     labels=model_flags.answer_head(_HEAD.value).labels,
-    annotator_labels=_LABELS.annotator_labels.value,
-    drop_answerless=_LABELS.drop_answerless_windows.value,
-    num_shards=_NUM_SHARDS.value,
-    pad_records=_PAD_RECORDS.value,
+    **_LABELS.values(),
+    **_OPTIONS.values(),
   )
 
 

@@ -26,10 +26,10 @@ _MODEL = flags.DEFINE_string(
   "Model directory, or minilm_squad, with the vocabulary and with the options "
   "that are not on the command line; instead of --vocab_file.",
 )
-_PREDICT_FILE = model_flags.predict_file_flag()
-_OUTPUT_DIR = model_flags.output_dir_flag()
+_PREDICT_FILE = model_flags.shared_flag("predict_file")
+_OUTPUT_DIR = model_flags.shared_flag("output_dir")
 _VOCABULARY = model_flags.vocabulary_flags()
-_NO_SPAN = model_flags.no_span_flag()
+_NO_SPAN = model_flags.shared_flag("no_span")
 model_flags.answer_flags()
 
 

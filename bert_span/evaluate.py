@@ -18,7 +18,7 @@ from absl import flags
 
 from bert_span.cli import model_flags, program
 
-_PREDICT_FILE = model_flags.predict_file_flag()
+_PREDICT_FILE = model_flags.shared_flag("predict_file")
 _PREDICTIONS_FILE = flags.DEFINE_string(
   "predictions_file",
   None,

@@ -27,7 +27,7 @@ from bert_span.storage.files import is_remote
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
-from bert_span.training.run.best_model import write_selection
+from bert_span.training.run.selection import write_selection
 
 
 class SpanExtractor(AnswerForms):

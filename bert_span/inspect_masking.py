@@ -11,42 +11,36 @@ right_boundary. For one file these are exactly the masks that training draws
 from the same seed in that epoch.
 """
 
-from absl import flags
+import dataclasses
 
-from bert_span.cli import model_flags, pretraining_flags, program
+from bert_span.cli import pretraining_flags, program
+from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.tensorflow_import import import_tensorflow
+from bert_span.storage.options import option
 
-_EPOCH = flags.DEFINE_integer(
-  "epoch", 0, "Epoch whose masks are shown, from 0.", lower_bound=0
-)
-_MAX_SEQUENCES = flags.DEFINE_integer(
-  "max_sequences", None, "Most sequences to show; default all.", lower_bound=1
-)
-_OUTPUT_FILE = flags.DEFINE_string(
-  "output_file", None, "File for JSON lines; without it text is printed."
-)
-_VOCABULARY = model_flags.vocabulary_flags()
-_TEXT = pretraining_flags.text_flags()
-_MASKING = pretraining_flags.masking_flags()
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+  epoch: int = option(0, "Epoch whose masks are shown, from 0.", minimum=0)
+  max_sequences: int | None = option(
+    None, "Most sequences to show; default all.", minimum=1
+  )
+  output_file: str | None = option(
+    None, "File for JSON lines; without it text is printed."
+  )
+
+
+_OPTIONS = OptionFlags(_Options)
+pretraining_flags.define_masked_text_flags()
 
 
 def main(argv):
   """Checks the flags and shows the masks."""
-  pretraining_flags.check_text_flags()
-  program.require(_VOCABULARY.vocab_file)
+  masked_text = pretraining_flags.masked_text()
   import_tensorflow()
   from bert_span.jobs import masking_inspection
 
-  masking_inspection.inspect_masking(
-    _TEXT.options(),
-    _VOCABULARY.vocab_file.value,
-    _VOCABULARY.do_lower_case.value,
-    _MASKING.max_seq_length.value,
-    pretraining_flags.masking_options(),
-    _EPOCH.value,
-    _MAX_SEQUENCES.value,
-    _OUTPUT_FILE.value,
-  )
+  masking_inspection.inspect_masking(**masked_text, **_OPTIONS.values())
 
 
 run = program.entry_point(main)

@@ -10,29 +10,38 @@ of B, I and O of every token of the passage. Findings about the file go to
 standard error.
 """
 
-from absl import flags
+import dataclasses
 
-from bert_span.cli import model_flags, program, training_flags
+from bert_span.cli import model_flags, program
+from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.tensorflow_import import import_tensorflow
+from bert_span.fine_tuning.options import FineTuningOptions
+from bert_span.storage.options import option
+from bert_span.text.options import WindowOptions
 
-_INPUT_FILE = flags.DEFINE_string(
-  "input_file", None, "SQuAD JSON file whose windows are shown."
-)
-_IS_TRAINING = flags.DEFINE_bool(
-  "is_training",
-  False,
-  "Whether to label the windows with each question's first answer (with "
-  "--head=bio those of every annotator), and to skip questions that cannot be "
-  "trained on.",
-)
-_OUTPUT_FILE = flags.DEFINE_string(
-  "output_file", "-", "File for the JSON lines; - is standard output."
-)
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+  input_file: str | None = option(
+    None, "SQuAD JSON file whose windows are shown."
+  )
+  is_training: bool = option(
+    False,
+    "Whether to label the windows with each question's first answer (with "
+    "--head=bio those of every annotator), and to skip questions that cannot "
+    "be trained on.",
+  )
+  output_file: str = option(
+    "-", "File for the JSON lines; - is standard output."
+  )
+
+
+_INPUT_FILE, _IS_TRAINING, _OUTPUT_FILE = OptionFlags(_Options)
 _VOCABULARY = model_flags.vocabulary_flags()
 _VERSION_2 = model_flags.version_2_flag()
-_HEAD = model_flags.head_flag()
-_LABELS = training_flags.fine_tuning_flags("annotator_labels")
-model_flags.window_flags()
+_HEAD = model_flags.shared_flag("head")
+_LABELS = OptionFlags(FineTuningOptions, ["annotator_labels"])
+OptionFlags(WindowOptions)
 
 
 def main(argv):
@@ -44,12 +53,11 @@ def main(argv):
 
   window_inspection.inspect_windows(
     _INPUT_FILE.value,
-    _VOCABULARY.vocab_file.value,
-    _VOCABULARY.do_lower_case.value,
-    model_flags.window_options(),
+    **_VOCABULARY.values(),
+    window_options=model_flags.window_options(),
     version_2=_VERSION_2.value,
     labels=head.labels if _IS_TRAINING.value else None,
-    annotator_labels=_LABELS.annotator_labels.value,
+    **_LABELS.values(),
     output_file=None if _OUTPUT_FILE.value == "-" else _OUTPUT_FILE.value,
   )
 

@@ -16,36 +16,42 @@ Exit status: 1 for an error or an unreadable file, with --strict also for a
 warning; else 0. With --fix, repaired findings do not count.
 """
 
-from absl import flags
+import dataclasses
 
 from bert_span.cli import model_flags, program
+from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.tensorflow_import import import_tensorflow
+from bert_span.squad.lint.options import LintSettings
+from bert_span.storage.options import option
+from bert_span.text.options import WindowOptions
 
-_JSON = flags.DEFINE_bool(
-  "json", False, "Whether to print one JSON object instead of text."
-)
-_FIX = flags.DEFINE_bool(
-  "fix", False, "Whether to write a repaired copy and a log of each change."
-)
-_OUTPUT_FILE = flags.DEFINE_string(
-  "output_file",
-  None,
-  "File of the repaired copy; by default FILE with the ending .fixed.json. The "
-  "log is beside it, with the ending .changes.jsonl.",
-)
-_STRICT = flags.DEFINE_bool(
-  "strict", False, "Whether warnings also give the exit status 1."
-)
-_NUM_PLACES = flags.DEFINE_integer(
-  "num_places",
-  3,
-  "Number of places that the text names for each kind of warning; it names all "
-  "places of errors and none of notes.",
-  lower_bound=0,
-)
-_SETTINGS = model_flags.lint_flags()
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+  as_json: bool = option(
+    False, "Whether to print one JSON object instead of text.", flag="json"
+  )
+  fix: bool = option(
+    False, "Whether to write a repaired copy and a log of each change."
+  )
+  output_file: str | None = option(
+    None,
+    "File of the repaired copy; by default FILE with the ending .fixed.json. "
+    "The log is beside it, with the ending .changes.jsonl.",
+  )
+  strict: bool = option(False, "Whether warnings also give the exit status 1.")
+  num_places: int = option(
+    3,
+    "Number of places that the text names for each kind of warning; it names "
+    "all places of errors and none of notes.",
+    minimum=0,
+  )
+
+
+_OPTIONS = OptionFlags(_Options)
+_SETTINGS = OptionFlags(LintSettings)
 _VOCABULARY = model_flags.vocabulary_flags()
-model_flags.window_flags()
+OptionFlags(WindowOptions)
 
 
 def main(argv):
@@ -59,22 +65,16 @@ def main(argv):
     program.forbid(
       (*_VOCABULARY, _SETTINGS.hidden_size), "is known from --preset"
     )
-  if not _FIX.value:
-    program.forbid([_OUTPUT_FILE], "names the repaired copy and needs --fix")
+  if not _OPTIONS.fix.value:
+    program.forbid(
+      [_OPTIONS.output_file], "names the repaired copy and needs --fix"
+    )
   settings = None
   if _SETTINGS.preset.value or _VOCABULARY.vocab_file.value:
     settings = _settings()
   from bert_span.jobs import linting
 
-  passes = linting.lint(
-    argv[1],
-    settings,
-    fix=_FIX.value,
-    output_file=_OUTPUT_FILE.value,
-    strict=_STRICT.value,
-    num_places=_NUM_PLACES.value,
-    as_json=_JSON.value,
-  )
+  passes = linting.lint(argv[1], settings, **_OPTIONS.values())
   return int(not passes)
 
 

@@ -9,6 +9,8 @@ The model in output_dir/model is a --preset of bert_span.run_squad. Files that
 end in .tfrecord are read as records of bert_span.create_pretraining_data.
 """
 
+import dataclasses
+
 from absl import flags
 
 from bert_span.cli import (
@@ -17,43 +19,38 @@ from bert_span.cli import (
   program,
   training_flags,
 )
+from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.tensorflow_import import import_tensorflow
+from bert_span.jobs.training.options import PretrainingRunOptions
+from bert_span.pretraining.options import PretrainingOptions, TextLocation
+from bert_span.storage.options import option
+from bert_span.training.options import ExecutionOptions, SelectionOptions
 
-_EVAL_FILE = flags.DEFINE_string(
-  "eval_file",
-  None,
-  "Held-out text for --do_eval and --eval_steps, in the format of "
-  "--input_file; without --do_train the default is --input_file.",
-)
-_DO_TRAIN = flags.DEFINE_bool("do_train", False, "Whether to train.")
-_DO_EVAL = flags.DEFINE_bool(
-  "do_eval", False, "Whether to score the model on held-out text."
-)
-_DO_EXPORT = flags.DEFINE_bool(
-  "do_export",
-  True,
-  "Whether to write a trained model also as a TensorFlow 1 checkpoint and as a "
-  "Hugging Face directory.",
-)
-_EVAL_BATCH_SIZE = flags.DEFINE_integer(
-  "eval_batch_size", 8, "Sequences that are scored at once.", lower_bound=1
-)
-_MAX_EVAL_STEPS = flags.DEFINE_integer(
-  "max_eval_steps", 100, "Most batches of held-out text.", lower_bound=1
-)
-_BEST_METRIC = flags.DEFINE_enum(
-  "best_metric",
-  None,
-  ["mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy"],
-  "With --eval_steps: the metric on --eval_file of the best checkpoint; by "
-  "default the last checkpoint is kept.",
-)
-_TRAINING = pretraining_flags.training_flags()
-_MASKING = pretraining_flags.masking_flags()
-_TEXT = pretraining_flags.text_flags()
-_OUTPUT_DIR = model_flags.output_dir_flag()
-training_flags.encoder_flags()
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+  eval_file: str | None = option(
+    None,
+    "Held-out text for --do_eval and --eval_steps, in the format of "
+    "--input_file; without --do_train the default is --input_file.",
+  )
+  best_metric: str | None = option(
+    None,
+    "With --eval_steps: the metric on --eval_file of the best checkpoint; by "
+    "default the last checkpoint is kept.",
+    choices=("mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy"),
+  )
+
+
+_EVAL_FILE, _BEST_METRIC = OptionFlags(_Options)
+_STEPS = OptionFlags(PretrainingRunOptions)
+_TRAINING = OptionFlags(PretrainingOptions)
+_MAX_SEQ_LENGTH = pretraining_flags.max_seq_length_flag()
+_TEXT = OptionFlags(TextLocation)
+_OUTPUT_DIR = model_flags.shared_flag("output_dir")
 _RUN = training_flags.run_flags()
+training_flags.encoder_flags()
+pretraining_flags.masking_flags()
 
 
 def main(argv):
@@ -64,24 +61,25 @@ def main(argv):
   from bert_span.jobs.training import pretraining_run
 
   source = training_flags.encoder_source()
-  if not _DO_TRAIN.value:
+  if not _STEPS.do_train.value:
     trained = pretraining_run.trained_source(_OUTPUT_DIR.value)
     if not trained:
       training_flags.check_encoder_flags(needs_model=True)
     source = trained or source
+  eval_file = _EVAL_FILE.value
   run_of_flags = pretraining_run.PretrainingRun(
+    **_STEPS.values(),
     output_dir=_OUTPUT_DIR.value,
     source=source,
-    max_seq_length=_MASKING.max_seq_length.value,
+    max_seq_length=_MAX_SEQ_LENGTH.value,
     masking=pretraining_flags.masking_options(),
-    options=_TRAINING.options(execution=training_flags.execution_options()),
-    do_train=_DO_TRAIN.value,
-    do_export=_DO_EXPORT.value,
-    do_eval=_DO_EVAL.value,
+    options=_TRAINING.options(
+      execution=OptionFlags(ExecutionOptions).options()
+    ),
     text=_TEXT.options(),
-    eval_text=_eval_text(),
-    eval_batch_size=_EVAL_BATCH_SIZE.value,
-    max_eval_steps=_MAX_EVAL_STEPS.value,
+    eval_text=_TEXT.options(
+      **({"files": eval_file, "dataset": None} if eval_file else {})
+    ),
     selection=training_flags.selection_options(_BEST_METRIC.value),
     devices=training_flags.device_options(),
     run_flags=flags.FLAGS.flags_into_string(),
@@ -94,13 +92,13 @@ def main(argv):
 
 def _check_flags():
   """Checks the relations of the flags, before anything is loaded."""
-  check = program.check
+  check, steps = program.check, _STEPS.options()
   check(
-    _DO_TRAIN.value or _DO_EVAL.value,
+    steps.do_train or steps.do_eval,
     "At least one of --do_train and --do_eval must be true.",
   )
   program.require(_OUTPUT_DIR)
-  if _DO_TRAIN.value:
+  if steps.do_train:
     pretraining_flags.check_text_flags()
     training_flags.check_encoder_flags(needs_model=True)
     check(
@@ -108,29 +106,23 @@ def _check_flags():
       "--do_train needs --learning_rate above 0.",
     )
     check(
-      _EVAL_FILE.value or not _DO_EVAL.value,
+      _EVAL_FILE.value or not steps.do_eval,
       "--do_eval with --do_train needs held-out text: give --eval_file.",
     )
   elif not _EVAL_FILE.value:
     pretraining_flags.check_text_flags()
+  best_metric = _BEST_METRIC.value
   training_flags.check_run_flags(
-    _DO_TRAIN.value, _TRAINING.train_batch_size.value, _BEST_METRIC.value
+    steps.do_train, _TRAINING.train_batch_size.value, best_metric
   )
   check(
-    _EVAL_FILE.value or not _RUN.selection.eval_steps.value,
+    _EVAL_FILE.value or not OptionFlags(SelectionOptions).eval_steps.value,
     "--eval_steps needs held-out text: --eval_file.",
   )
   check(
-    _TRAINING.span_boundary.value
-    or not (_BEST_METRIC.value or "").startswith("sbo"),
-    f"--best_metric={_BEST_METRIC.value} needs --sbo.",
+    _TRAINING.span_boundary.value or not (best_metric or "").startswith("sbo"),
+    f"--best_metric={best_metric} needs --sbo.",
   )
-
-
-def _eval_text():
-  """Returns the `TextLocation` of the held-out text."""
-  files = _EVAL_FILE.value
-  return _TEXT.options(files=files, dataset=None) if files else _TEXT.options()
 
 
 run = program.entry_point(main)

@@ -12,101 +12,47 @@ A command line of the original run_squad.py runs unchanged:
 Hugging Face directory or a model of this package.
 """
 
+import dataclasses
 import os
 
 from absl import flags
 
-from bert_span.cli import (
-  model_flags,
-  program,
-  training_flags,
-)
+from bert_span.cli import model_flags, program, training_flags
+from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.tensorflow_import import import_tensorflow
+from bert_span.fine_tuning.options import FineTuningOptions
+from bert_span.jobs.training.options import SquadRunOptions
+from bert_span.storage.options import INT32_MAX, option
+from bert_span.training.options import ExecutionOptions, SelectionOptions
 
-_TRAIN_RECORDS = flags.DEFINE_string(
-  "train_records",
-  None,
-  "Folder of bert_span.create_squad_records to train on; with --train_file the "
-  "records must be made from that file.",
-)
-_DO_TRAIN = flags.DEFINE_bool("do_train", False, "Whether to train.")
-_DO_PREDICT = flags.DEFINE_bool(
-  "do_predict", False, "Whether to answer the questions of --predict_file."
-)
-_DO_EVAL = flags.DEFINE_bool(
-  "do_eval",
-  False,
-  "Whether to score predictions.json in --output_dir with the official "
-  "metrics.",
-)
-_PREDICT_BATCH_SIZE = model_flags.predict_batch_size_flag()
-_VERBOSE_LOGGING = flags.DEFINE_bool(
-  "verbose_logging",
-  False,
-  "Whether to name every place of a data problem instead of the first three.",
-)
-_DISAGREEMENT_QUESTIONS = flags.DEFINE_integer(
-  "disagreement_questions",
-  20,
-  "With --head=bio: number of questions in disagreement.json, those on which "
-  "the annotators differ most.",
-  lower_bound=0,
-)
-_BEST_METRIC = flags.DEFINE_enum(
-  "best_metric",
-  "f1",
-  ["f1", "exact_match", "exact_match_f1", "overlap_f1"],
-  "With --eval_steps: the metric on --predict_file of the best checkpoint; the "
-  "last two, of all spans of an answer, are for --head=bio.",
-)
-_NUM_SEEDS = flags.DEFINE_integer(
-  "num_seeds",
-  1,
-  "Number of trainings, with the seeds --seed, --seed + 1, ..., each in its "
-  "own folder; mean and standard deviation of their scores are printed.",
-  lower_bound=1,
-)
-_WRITE_LOGITS = flags.DEFINE_bool(
-  "write_logits",
-  False,
-  "Whether to write the logits of all windows to logits.npz in --output_dir, "
-  "for bert_span.decode.",
-)
-_SPAN_HEAD_BIAS = flags.DEFINE_bool(
-  "span_head_bias",
-  True,
-  "Whether start and end logits have a bias, as in run_squad; the paper has "
-  "none.",
-)
-_LENGTH_BUCKETS = flags.DEFINE_string(
-  "length_buckets",
-  "32",
-  "Batches hold windows of similar length and are padded to a multiple of "
-  "this, in WordPieces; none pads to --max_seq_length, as run_squad.",
-)
-_BIO_CLASS_WEIGHTS = flags.DEFINE_list(
-  "bio_class_weights",
-  None,
-  "With --head=bio: weights of B, I and O in the loss, three positive numbers "
-  "separated by commas; 1 each by default.",
-)
-_TEACHER = flags.DEFINE_list(
-  "teacher",
-  [],
-  "Model directories, or names of models, separated by commas, whose outputs "
-  "are learned in addition to the labels (distillation), averaged. "
-  "They need the same vocabulary, case, windows and head. Questions without "
-  "an answer or is_impossible are used too.",
-)
-_FINE_TUNING = training_flags.fine_tuning_flags()
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+  best_metric: str = option(
+    "f1",
+    "With --eval_steps: the metric on --predict_file of the best checkpoint; "
+    "the last two, of all spans of an answer, are for --head=bio.",
+    choices=("f1", "exact_match", "exact_match_f1", "overlap_f1"),
+  )
+  length_buckets: str = option(
+    "32",
+    "Batches hold windows of similar length and are padded to a multiple of "
+    "this, in WordPieces; none pads to --max_seq_length, as run_squad.",
+  )
+
+
+_BEST_METRIC, _LENGTH_BUCKETS = OptionFlags(_Options)
+_STEPS = OptionFlags(SquadRunOptions)
+_FINE_TUNING = OptionFlags(FineTuningOptions)
 _DATA = training_flags.train_data_flags()
-_OUTPUT_DIR = model_flags.output_dir_flag()
-_PREDICT_FILE = model_flags.predict_file_flag()
-_HEAD = model_flags.head_flag()
-_NO_SPAN = model_flags.no_span_flag()
+_OUTPUT_DIR = model_flags.shared_flag("output_dir")
+_PREDICT_FILE = model_flags.shared_flag("predict_file")
+_PREDICT_BATCH_SIZE = model_flags.shared_flag("predict_batch_size")
+_HEAD = model_flags.shared_flag("head")
+_NO_SPAN = model_flags.shared_flag("no_span")
+_RUN = training_flags.run_flags()
 model_flags.answer_flags()
 training_flags.encoder_flags()
-_RUN = training_flags.run_flags()
 
 
 def main(argv):
@@ -120,43 +66,32 @@ def main(argv):
     saved["head"] if is_saved_head else _HEAD.value
   )
   model_flags.check_no_span(head)
+  selection = training_flags.selection_options(_BEST_METRIC.value)
   metrics = ("f1", "exact_match", *head.development_metrics)
   program.check(
-    not _RUN.selection.eval_steps.value or _BEST_METRIC.value in metrics,
+    not selection or _BEST_METRIC.value in metrics,
     f"--best_metric={_BEST_METRIC.value} is not a metric of a {head.name} "
     f"head: choose one of {', '.join(metrics)}.",
   )
   from bert_span.jobs.training import squad_run
 
   run_of_flags = squad_run.SquadRun(
-    job=squad_run.SquadJob(
-      output_dir=_OUTPUT_DIR.value,
-      source=training_flags.encoder_source(),
-      head_bias=_SPAN_HEAD_BIAS.value,
-      window_options=model_flags.window_options(),
-      decoder_options=model_flags.decoder_options(_calibration(saved), head),
-      fine_tuning_options=fine_tuning_options,
-      no_span=_NO_SPAN.value,
-      verbose=_VERBOSE_LOGGING.value,
-      head=head,
-      disagreement_questions=_DISAGREEMENT_QUESTIONS.value,
-      teachers=tuple(_TEACHER.value),
-    ),
-    do_train=_DO_TRAIN.value,
-    do_predict=_DO_PREDICT.value,
-    do_eval=_DO_EVAL.value,
+    **_STEPS.values(),
+    output_dir=_OUTPUT_DIR.value,
+    source=training_flags.encoder_source(),
+    window_options=model_flags.window_options(),
+    decoder_options=model_flags.decoder_options(_calibration(saved), head),
+    fine_tuning_options=fine_tuning_options,
+    head=head,
     train_file=_DATA.train_file.value,
     train_dataset=training_flags.dataset_split("train"),
-    train_records=_TRAIN_RECORDS.value,
     predict_file=_PREDICT_FILE.value,
     predict_dataset=training_flags.dataset_split("validation"),
     predict_batch_size=_PREDICT_BATCH_SIZE.value,
-    write_logits=_WRITE_LOGITS.value,
-    selection=training_flags.selection_options(_BEST_METRIC.value),
+    no_span=_NO_SPAN.value,
+    selection=selection,
     devices=training_flags.device_options(),
-    num_seeds=_NUM_SEEDS.value,
     run_flags=flags.FLAGS.flags_into_string(),
-    settings=_settings(),
   )
   if _RUN.dry_run.value:
     squad_run.print_dry_run(run_of_flags, _RUN.memory_gb.value)
@@ -166,52 +101,49 @@ def main(argv):
 
 def _checked_options():
   """Checks the flags, before TensorFlow; returns the `FineTuningOptions`."""
-  check, does_train = program.check, _DO_TRAIN.value
-  steps = [does_train, _DO_PREDICT.value, _DO_EVAL.value]
-  has_questions = _PREDICT_FILE.value or _DATA.dataset.value
+  check, steps = program.check, _STEPS.options()
+  asks = steps.do_predict or steps.do_eval
+  dataset, train_file = _DATA.dataset.value, _DATA.train_file.value
+  has_questions = _PREDICT_FILE.value or dataset
   check(
-    any(steps),
+    steps.do_train or asks,
     "At least one of --do_train, --do_predict and --do_eval must be true.",
   )
   program.require(_OUTPUT_DIR)
   check(
-    not does_train
-    or _DATA.train_file.value
-    or _DATA.dataset.value
-    or _TRAIN_RECORDS.value,
+    not steps.do_train or train_file or dataset or steps.train_records,
     "--do_train needs --train_file or --dataset, or --train_records.",
   )
   check(
-    has_questions or not any(steps[1:]),
+    has_questions or not asks,
     "--do_predict and --do_eval need --predict_file or --dataset.",
   )
   check(
-    has_questions or not _RUN.selection.eval_steps.value,
+    has_questions or not OptionFlags(SelectionOptions).eval_steps.value,
     "--eval_steps needs --predict_file or --dataset, to score the model on.",
   )
-  if _DATA.dataset.value:
-    check(
-      not (_DATA.train_file.value or _PREDICT_FILE.value),
-      "--dataset replaces --train_file and --predict_file: give either.",
-    )
-  if does_train or _DO_PREDICT.value:
-    training_flags.check_encoder_flags(needs_model=does_train)
+  check(
+    not dataset or not (train_file or _PREDICT_FILE.value),
+    "--dataset replaces --train_file and --predict_file: give either.",
+  )
+  if steps.do_train or steps.do_predict:
+    training_flags.check_encoder_flags(needs_model=steps.do_train)
   training_flags.check_run_flags(
-    does_train, _FINE_TUNING.train_batch_size.value, _BEST_METRIC.value
+    steps.do_train, _FINE_TUNING.train_batch_size.value, _BEST_METRIC.value
   )
   check(
-    _NUM_SEEDS.value == 1 or all(steps),
+    steps.num_seeds == 1
+    or (steps.do_train and steps.do_predict and steps.do_eval),
     "--num_seeds needs --do_train, --do_predict and --do_eval: it compares "
     "scores.",
   )
   model_flags.window_options()  # Checks the lengths.
   options = _FINE_TUNING.options(
     length_bucket=_length_bucket(),
-    bio_class_weights=_class_weights(),
-    execution=training_flags.execution_options(),
+    execution=OptionFlags(ExecutionOptions).options(),
   )
   check(
-    not does_train or (options.learning_rate and options.num_train_epochs),
+    not steps.do_train or (options.learning_rate and options.num_train_epochs),
     "--do_train needs --learning_rate and --num_train_epochs above 0.",
   )
   return options
@@ -229,28 +161,16 @@ def _length_bucket():
     "--length_buckets=none, or leave it out.",
   )
   program.check(
-    value.isdecimal() and int(value) > 0,
+    value.isdecimal() and 0 < int(value) <= INT32_MAX,
     "--length_buckets must be none or a positive number of WordPieces. "
     f"Received: {value!r}",
   )
   return int(value)
 
 
-def _class_weights():
-  """Returns --bio_class_weights as floats, or None."""
-  given = _BIO_CLASS_WEIGHTS.value
-  try:
-    return tuple(map(float, given)) if given else None
-  except ValueError as error:
-    raise ValueError(
-      f"--bio_class_weights={','.join(given)}: {error}. Give three positive "
-      "numbers, of B, I and O."
-    ) from error
-
-
 def _saved_config():
   """Returns the span_config.json of the model that predicts, or None."""
-  if _DO_TRAIN.value:
+  if _STEPS.do_train.value:
     return None
   trained = os.path.join(_OUTPUT_DIR.value, "model")
   return model_flags.saved_config(
@@ -268,13 +188,6 @@ def _calibration(saved):
     return None
   names = ("temperature", "null_score_diff_threshold")
   return {"decoder": {name: decoder[name] for name in names}}
-
-
-def _settings():
-  """Returns the flags that all seeds share, as lines of a flag file."""
-  differing = ("--num_seeds=", "--seed=")
-  lines = flags.FLAGS.flags_into_string().splitlines()
-  return [line for line in lines if not line.startswith(differing)]
 
 
 run = program.entry_point(main)

@@ -42,7 +42,7 @@ _WARMUP = flags.DEFINE_bool(
   "installed.",
 )
 _STEPS = model_flags.step_flags()
-_FIXED_LENGTH = model_flags.fixed_length_flag()
+_FIXED_LENGTH = model_flags.shared_flag("fixed_length")
 model_flags.answer_flags()
 
 

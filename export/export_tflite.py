@@ -14,7 +14,9 @@ answers those of the model. export/TFLITE.md describes how to use it.
 from absl import flags, logging
 
 from bert_span.cli import model_flags, program
+from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.tensorflow_import import import_tensorflow
+from bert_span.tflite.options import ModelInfo, TFLiteOptions
 
 _MODEL = model_flags.model_flag()
 _OUTPUT = flags.DEFINE_string(
@@ -26,7 +28,7 @@ _EVALUATE_FILE = flags.DEFINE_string(
   "SQuAD JSON file to score the model and the file on with the official "
   "metrics.",
 )
-_OPTIONS, _INFO = model_flags.tflite_flags()
+_OPTIONS, _INFO = OptionFlags(TFLiteOptions), OptionFlags(ModelInfo)
 model_flags.answer_flags()
 
 

@@ -15,14 +15,7 @@ def check_beam_installed():
 
 
 def pipeline_options(argv):
-  """Returns the apache_beam PipelineOptions on a command line.
-
-  Args:
-    argv: list of str, see foreign_flags of `run_program`.
-
-  Raises:
-    ValueError: neither the program nor Beam has one of the flags.
-  """
+  """Returns the apache_beam PipelineOptions in argv; refuses unknown flags."""
   from apache_beam.options import pipeline_options as beam_options
 
   def refuse_unknown(parser):

@@ -4,7 +4,7 @@ A flag is defined when a program asks for it. The functions that load TensorFlow
 are for programs that have checked their flags.
 """
 
-import functools
+import dataclasses
 from typing import Any, NamedTuple
 
 from absl import flags
@@ -17,14 +17,51 @@ from bert_span.answers.decoding.options import (
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.program import check
 from bert_span.presets.encoder_source import EncoderSource
-from bert_span.squad.lint.options import LintSettings
+from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
-from bert_span.tflite.options import ModelInfo, TFLiteOptions
 
 flags.disclaim_key_flags()
 
 
-@functools.cache
+@dataclasses.dataclass(frozen=True)
+class _SharedOptions:
+  predict_file: str | None = option(
+    None, "SQuAD JSON file with the questions to answer or to score."
+  )
+  predict_batch_size: int = option(
+    8,
+    "Most windows that the model reads at once; a processor reads at most "
+    "1,024 WordPieces at once, a GPU 16,384.",
+    minimum=1,
+  )
+  output_dir: str | None = option(
+    None, "Folder to which the output files are written."
+  )
+  fixed_length: bool = option(
+    False,
+    "Whether every window is padded to --max_seq_length, as in run_squad with "
+    "--length_buckets=none.",
+  )
+  head: str = option(
+    "span",
+    "Head of the model: span scores starts and ends; bio tags every token B, I "
+    "or O, for answers of several spans. A model directory knows its head.",
+    choices=("span", "bio"),
+  )
+  no_span: str = option(
+    "no_answer",
+    "Answer to a question without any possible span: no answer, or as in "
+    "run_squad the text 'empty' and with --version_2_with_negative an error.",
+    choices=("no_answer", "original"),
+  )
+
+
+def shared_flag(name):
+  """Returns the flag of a field of `_SharedOptions`."""
+  (holder,) = OptionFlags(_SharedOptions, [name])
+  return holder
+
+
 def model_flag(note=""):
   """Returns --model; `note` ends its help."""
   return flags.DEFINE_string(
@@ -36,134 +73,38 @@ def model_flag(note=""):
   )
 
 
-@functools.cache
-def predict_file_flag():
-  """Returns --predict_file."""
-  return flags.DEFINE_string(
-    "predict_file",
-    None,
-    "SQuAD JSON file with the questions to answer or to score.",
-  )
-
-
-@functools.cache
-def predict_batch_size_flag():
-  """Returns --predict_batch_size."""
-  return flags.DEFINE_integer(
-    "predict_batch_size",
-    8,
-    "Most windows that the model reads at once; a processor reads at most "
-    "1,024 WordPieces at once, a GPU 16,384.",
-    lower_bound=1,
-  )
-
-
-@functools.cache
-def lint_flags():
-  """Returns the flags of what lint_squad checks a file for."""
-  return OptionFlags(LintSettings)
-
-
-@functools.cache
-def output_dir_flag():
-  """Returns --output_dir."""
-  return flags.DEFINE_string(
-    "output_dir", None, "Folder to which the output files are written."
-  )
-
-
-@functools.cache
-def fixed_length_flag():
-  """Returns --fixed_length."""
-  return flags.DEFINE_bool(
-    "fixed_length",
-    False,
-    "Whether every window is padded to --max_seq_length, as in run_squad with "
-    "--length_buckets=none.",
-  )
-
-
-@functools.cache
 def vocabulary_flags():
   """Returns --vocab_file and --do_lower_case."""
   names = ("vocab_file", "do_lower_case")
   return OptionFlags(EncoderSource, names, do_lower_case=True)
 
 
-@functools.cache
-def span_flags(*names):
-  """Returns the flags of some options of a span head."""
-  return OptionFlags(DecoderOptions, names)
-
-
 def version_2_flag():
   """Returns --version_2_with_negative."""
-  return span_flags("version_2_with_negative").version_2_with_negative
-
-
-@functools.cache
-def head_flag():
-  """Returns --head."""
-  return flags.DEFINE_enum(
-    "head",
-    "span",
-    ["span", "bio"],
-    "Head of the model: span scores starts and ends; bio tags every token B, I "
-    "or O, for answers of several spans. A model directory knows its head.",
-  )
-
-
-@functools.cache
-def no_span_flag():
-  """Returns --no_span."""
-  return flags.DEFINE_enum(
-    "no_span",
-    "no_answer",
-    ["no_answer", "original"],
-    "Answer to a question without any possible span: no answer, or as in "
-    "run_squad the text 'empty' and with --version_2_with_negative an error.",
-  )
+  (holder,) = OptionFlags(DecoderOptions, ["version_2_with_negative"])
+  return holder
 
 
 def check_no_span(head):
   """Checks that --no_span=original is for a head that run_squad has."""
   check(
-    head.scores_ends or no_span_flag().value == "no_answer",
+    head.scores_ends or shared_flag("no_span").value == "no_answer",
     "--no_span=original is for --head=span only. Leave it out.",
   )
 
 
-@functools.cache
-def tflite_flags():
-  """Returns the flags of `TFLiteOptions` and those of `ModelInfo`."""
-  return OptionFlags(TFLiteOptions), OptionFlags(ModelInfo)
-
-
-@functools.cache
 def step_flags():
   """Returns the flags of `StepOptions`."""
   return OptionFlags(StepOptions, max_wordpieces_per_step=1024)
 
 
-@functools.cache
-def window_flags():
-  """Returns the flags of `WindowOptions`."""
-  return OptionFlags(WindowOptions)
-
-
-@functools.cache
-def decoder_flags(options_type):
-  """Returns the flags of the decoding options of a head."""
-  return OptionFlags(options_type)
-
-
 def answer_flags():
   """Returns all flags that an exported model fixes: windows, decoding, head."""
   return [
-    *window_flags(),
-    *decoder_flags(DecoderOptions),
-    *decoder_flags(BioDecoderOptions),
-    head_flag(),
+    *OptionFlags(WindowOptions),
+    *OptionFlags(DecoderOptions),
+    *OptionFlags(BioDecoderOptions),
+    shared_flag("head"),
   ]
 
 
@@ -189,18 +130,18 @@ def answer_options(saved):
 
 def window_options(saved=None):
   """Returns `WindowOptions`; for `saved` see `answer_options`."""
-  return window_flags().options((saved or {}).get("window"))
+  return OptionFlags(WindowOptions).options((saved or {}).get("window"))
 
 
 def decoder_options(saved, head):
   """Returns the decoding options of a head, see `answer_options`."""
-  flags_of_head = decoder_flags(head.options_type)
-  return flags_of_head.options((saved or {}).get("decoder"))
+  saved_options = (saved or {}).get("decoder")
+  return OptionFlags(head.options_type).options(saved_options)
 
 
 def _head_of_model(saved):
   """Returns the head of a model, which --head must not contradict."""
-  holder = head_flag()
+  holder = shared_flag("head")
   if saved is None:
     return answer_head(holder.value)
   check(
@@ -218,7 +159,6 @@ def saved_config(*models):
     *models: directories or names of models, or None; the first that has the
       file counts.
   """
-  # Loads TensorFlow.
   from bert_span.presets.span_config import read_span_config
 
   configs = (read_span_config(model) for model in models if model)
@@ -227,7 +167,6 @@ def saved_config(*models):
 
 def saved_config_or_tflite(model):
   """Returns the same for a model or a .tflite file."""
-  # Loads TensorFlow.
   from bert_span.tflite import file as tflite_file
 
   if tflite_file.is_tflite(model):
@@ -237,7 +176,6 @@ def saved_config_or_tflite(model):
 
 def answer_head(name):
   """Returns the `AnswerHead` of a name."""
-  # Loads TensorFlow.
   from bert_span.heads.known import find_head
 
   return find_head(name)
@@ -245,12 +183,11 @@ def answer_head(name):
 
 def check_decoder_flags(head):
   """Checks that no decoding flag of another head is given."""
-  # Loads TensorFlow.
   from bert_span.heads.known import HEADS
 
-  own = {holder.name for holder in decoder_flags(head.options_type)}
+  own = {holder.name for holder in OptionFlags(head.options_type)}
   for other in HEADS:
-    for holder in decoder_flags(other.options_type):
+    for holder in OptionFlags(other.options_type):
       check(
         holder.name in own or not holder.present,
         f"--{holder.name} is for a {other.name} head, and the model has a "

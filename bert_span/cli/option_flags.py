@@ -1,5 +1,7 @@
 """absl flags of option dataclasses, see bert_span/storage/options.py."""
 
+import typing
+
 from absl import flags
 
 from bert_span.storage.options import (
@@ -52,11 +54,13 @@ class OptionFlags:
       saved: dict of the values of flags that are not on the command line, such
         as those in a model's span_config.json; others take their defaults.
     """
-    values = {name: holder.value for name, holder in self._holders.items()}
-    for name, holder in self._holders.items():
-      if name in (saved or {}) and not holder.present:
-        values[name] = saved[name]
-    return values
+    fields = {field.name: field for field in option_fields(self._type)}
+    return {
+      name: saved[name]
+      if name in (saved or {}) and not holder.present
+      else _converted(fields[name], holder.value)
+      for name, holder in self._holders.items()
+    }
 
   def options(self, saved=None, **others):
     """Returns the dataclass of `values`; `others` replace and add options."""
@@ -74,30 +78,36 @@ def _define(field, default):
 
 
 def _define_new(field, name, default):
-  rules = field.metadata
+  help_text, choices = field.metadata["help"], field.metadata["choices"]
   kind, _ = option_type(field)
-  if rules["choices"]:
-    return flags.DEFINE_enum(name, default, rules["choices"], rules["help"])
+  if choices:
+    return flags.DEFINE_enum(name, default, choices, help_text)
+  if typing.get_origin(kind) is tuple:
+    default = default and list(map(str, default))
+    return flags.DEFINE_list(name, default, help_text)
   if kind is bool:
-    return flags.DEFINE_bool(name, default, rules["help"])
+    return flags.DEFINE_bool(name, default, help_text)
   if kind is str:
-    return flags.DEFINE_string(name, default, rules["help"])
+    return flags.DEFINE_string(name, default, help_text)
   define = flags.DEFINE_integer if kind is int else flags.DEFINE_float
-  least, most = (
-    rules[bound] if rules[bound] is not None else rules[limit]
-    for bound, limit in (("minimum", "above"), ("maximum", "below"))
-  )
-  return define(
-    name, default, rules["help"], lower_bound=least, upper_bound=most
-  )
+  least, most = field.metadata["minimum"], field.metadata["maximum"]
+  return define(name, default, help_text, lower_bound=least, upper_bound=most)
+
+
+def _converted(field, value):
+  """Returns the value of a flag; the strings of a list as a tuple."""
+  kind, _ = option_type(field)
+  if value is None or typing.get_origin(kind) is not tuple:
+    return value
+  return tuple(map(typing.get_args(kind)[0], value)) or field.default
 
 
 def _checked(field, value):
-  """Checks what absl's bounds do not: excluded bounds, infinity and NaN."""
+  """Checks the bounds of an option, which absl only partly knows."""
   if value is None:
     return True  # The flag is not given.
   try:
-    check_option(field, value)
+    check_option(field, _converted(field, value))
   except ValueError as error:
     raise flags.ValidationError(str(error)) from error
   return True

@@ -1,72 +1,91 @@
 """Flags that the programs of pre-training share."""
 
 import dataclasses
-import functools
-import types
 
 from absl import flags
 
-from bert_span.cli import program
+from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.pretraining.options import (
   MaskingOptions,
-  PretrainingOptions,
   TextLocation,
 )
+from bert_span.storage.options import option
 
 flags.disclaim_key_flags()
 
 
-@functools.cache
-def text_flags():
-  """Returns --input_file, --dataset and how their text is read."""
-  return OptionFlags(TextLocation)
+@dataclasses.dataclass(frozen=True)
+class _SequenceOptions:
+  max_seq_length: int = option(
+    128,
+    "Length of a sequence in WordPieces, [CLS] and [SEP] included.",
+    minimum=3,
+    maximum=1_000_000,
+  )
+  dupe_factor: int = option(
+    10, "Number of copies of the text, each masked anew.", minimum=1
+  )
 
 
 def check_text_flags():
   """Checks that the text is named, and once."""
-  values = text_flags()
+  values = OptionFlags(TextLocation)
   program.require_one(values.files, values.dataset)
 
 
-@functools.cache
 def dupe_factor_flag():
   """Returns --dupe_factor."""
-  return flags.DEFINE_integer(
-    "dupe_factor",
-    10,
-    "Number of copies of the text, each masked anew.",
-    lower_bound=1,
-  )
+  (holder,) = OptionFlags(_SequenceOptions, ["dupe_factor"])
+  return holder
 
 
-@functools.cache
+def max_seq_length_flag():
+  """Returns --max_seq_length."""
+  (holder,) = OptionFlags(_SequenceOptions, ["max_seq_length"])
+  return holder
+
+
 def masking_flags():
-  """Returns --max_seq_length and the flags of `MaskingOptions`."""
-  max_seq_length = flags.DEFINE_integer(
-    "max_seq_length",
-    128,
-    "Length of a sequence in WordPieces, [CLS] and [SEP] included.",
-    lower_bound=3,
-  )
+  """Returns the flags of `MaskingOptions`."""
   options = OptionFlags(MaskingOptions)
-  flags.DEFINE_alias("max_predictions_per_seq", "max_predictions")
-  return types.SimpleNamespace(max_seq_length=max_seq_length, options=options)
+  if "max_predictions_per_seq" not in flags.FLAGS:
+    flags.DEFINE_alias("max_predictions_per_seq", "max_predictions")
+  return options
 
 
 def masking_options():
   """Returns the `MaskingOptions` of the flags, with max_predictions."""
-  values = masking_flags()
-  options = values.options.options()
+  options = masking_flags().options()
+  length = max_seq_length_flag().value
+  program.check(
+    (options.max_predictions or 0) <= length,
+    f"--max_predictions={options.max_predictions} is more than "
+    f"--max_seq_length={length}. Lower it.",
+  )
   # Without [CLS] and [SEP].
-  budget = options.budget(values.max_seq_length.value - 2)
+  budget = options.budget(length - 2)
   return dataclasses.replace(
     options, max_predictions=options.max_predictions or budget
   )
 
 
-@functools.cache
-def training_flags():
-  """Returns the flags of `PretrainingOptions`; --seed is also the masks'."""
+def define_masked_text_flags():
+  """Defines the flags of a text, its vocabulary and its masks."""
+  model_flags.vocabulary_flags()
+  OptionFlags(TextLocation)
+  max_seq_length_flag()
   masking_flags()
-  return OptionFlags(PretrainingOptions)
+
+
+def masked_text():
+  """Returns a dict of text, vocabulary and masks, as jobs take it."""
+  vocabulary = model_flags.vocabulary_flags()
+  check_text_flags()
+  program.require(vocabulary.vocab_file)
+  return {
+    "text": OptionFlags(TextLocation).options(),
+    **vocabulary.values(),
+    "max_seq_length": max_seq_length_flag().value,
+    "options": masking_options(),
+  }

@@ -16,15 +16,9 @@ def check_questions(holder):
 
 
 def read_passage(context, path):
-  """Returns the passage.
+  """Returns the passage: `context`, or that of a UTF-8 file or standard input.
 
-  Args:
-    context: the passage itself, or None.
-    path: UTF-8 file with it; - and None, without `context`, are standard input.
-
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: it is empty, or not UTF-8.
+  Without `context`, the path - or None is standard input.
   """
   if path not in (None, "-"):
     source, context = path, _decoded(read_bytes(path), path)
@@ -40,11 +34,7 @@ def read_passage(context, path):
 
 
 def read_questions():
-  """Yields the questions typed at a terminal, or one from each line of a pipe.
-
-  Raises:
-    ValueError: a line of the pipe is empty, or not UTF-8.
-  """
+  """Yields the questions typed at a terminal, or the lines of a pipe."""
   if sys.stdin.isatty():
     yield from _typed_questions()
     return

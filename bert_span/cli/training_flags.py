@@ -1,15 +1,14 @@
 """Flags of the programs that train, and the checks of their relations."""
 
-import functools
+import dataclasses
 import sys
-import types
 
 from absl import flags
 
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.program import check
-from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.presets.encoder_source import EncoderSource
+from bert_span.storage.options import option
 from bert_span.training.devices.strategy_options import (
   StrategyOptions,
   check_strategy,
@@ -19,7 +18,38 @@ from bert_span.training.options import ExecutionOptions, SelectionOptions
 flags.disclaim_key_flags()
 
 
-@functools.cache
+@dataclasses.dataclass(frozen=True)
+class _DataOptions:
+  train_file: str | None = option(None, "SQuAD JSON file to train on.")
+  dataset: str | None = option(
+    None,
+    "TensorFlow Datasets name, instead of files of questions.",
+    choices=("squad/v1.1", "squad/v2.0"),
+  )
+  data_dir: str | None = option(
+    None, "Folder of TensorFlow Datasets, for --dataset."
+  )
+
+
+@dataclasses.dataclass(frozen=True)
+class _RunOptions:
+  master: str | None = option(
+    None, "Unused: TensorFlow 2 has no sessions to connect."
+  )
+  dry_run: bool = option(
+    False,
+    "Whether only to report what would run: steps, windows, lengths, "
+    "parameters, and the memory that one step takes here. Nothing is trained "
+    "or written.",
+  )
+  memory_gb: float | None = option(
+    None,
+    "Memory of a device in GB (10^9 bytes), for --dry_run; by default that of "
+    "this machine's GPU, or else of the machine.",
+    minimum=0.0,
+  )
+
+
 def encoder_flags():
   """Returns the flags of `EncoderSource`, --do_lower_case with a default."""
   return OptionFlags(EncoderSource, do_lower_case=True)
@@ -56,23 +86,9 @@ def encoder_source():
   return values.options(**missing)
 
 
-@functools.cache
 def train_data_flags():
   """Returns --train_file, --dataset, --data_dir."""
-  return types.SimpleNamespace(
-    train_file=flags.DEFINE_string(
-      "train_file", None, "SQuAD JSON file to train on."
-    ),
-    dataset=flags.DEFINE_enum(
-      "dataset",
-      None,
-      ["squad/v1.1", "squad/v2.0"],
-      "TensorFlow Datasets name, instead of files of questions.",
-    ),
-    data_dir=flags.DEFINE_string(
-      "data_dir", None, "Folder of TensorFlow Datasets, for --dataset."
-    ),
-  )
+  return OptionFlags(_DataOptions)
 
 
 def dataset_split(split):
@@ -83,53 +99,22 @@ def dataset_split(split):
   return values.dataset.value, split, values.data_dir.value
 
 
-@functools.cache
-def fine_tuning_flags(*names):
-  """Returns the flags of `FineTuningOptions`, or those of some options."""
-  return OptionFlags(FineTuningOptions, names or None)
-
-
-@functools.cache
-def execution_flags():
-  """Returns the flags of `ExecutionOptions`."""
-  return OptionFlags(ExecutionOptions)
-
-
-def execution_options():
-  """Returns the `ExecutionOptions` of the flags."""
-  return execution_flags().options()
-
-
-@functools.cache
 def run_flags():
-  """Returns the flags on devices, precision, evaluation and the dry run."""
-  return types.SimpleNamespace(
-    execution=execution_flags(),
-    devices=OptionFlags(StrategyOptions, num_tpu_cores=8),
-    master=flags.DEFINE_string(
-      "master", None, "Unused: TensorFlow 2 has no sessions to connect."
-    ),
-    selection=OptionFlags(SelectionOptions),
-    dry_run=flags.DEFINE_bool(
-      "dry_run",
-      False,
-      "Whether only to report what would run: steps, windows, lengths, "
-      "parameters, and the memory that one step takes here. Nothing is trained "
-      "or written.",
-    ),
-    memory_gb=flags.DEFINE_float(
-      "memory_gb",
-      None,
-      "Memory of a device in GB (10^9 bytes), for --dry_run; by default that "
-      "of this machine's GPU, or else of the machine.",
-      lower_bound=0.0,
-    ),
-  )
+  """Returns --master, --dry_run, --memory_gb; defines those of the devices."""
+  OptionFlags(ExecutionOptions)
+  device_flags()
+  OptionFlags(SelectionOptions)
+  return OptionFlags(_RunOptions)
+
+
+def device_flags():
+  """Returns the flags of `StrategyOptions`."""
+  return OptionFlags(StrategyOptions, num_tpu_cores=8)
 
 
 def device_options():
   """Returns the `StrategyOptions` of the flags."""
-  devices = run_flags().devices
+  devices = device_flags()
   # Any number of cores will do unless run_squad's default is given.
   missing = {} if devices.num_tpu_cores.present else {"num_tpu_cores": None}
   return devices.options(**missing)
@@ -142,7 +127,7 @@ def selection_options(best_metric):
     best_metric: name of a metric, or None; smaller values of a metric whose
       name ends in "loss" are better.
   """
-  selection = run_flags().selection
+  selection = OptionFlags(SelectionOptions)
   if selection.eval_steps.value is None:
     return None
   return selection.options(
@@ -152,22 +137,22 @@ def selection_options(best_metric):
 
 
 def check_run_flags(does_train, train_batch_size, best_metric):
-  """Checks the relations of `run_flags` with each other and with these."""
-  values = run_flags()
-  check_strategy(device_options(), execution_options())
-  parts = values.execution.accumulate_steps.value
+  """Checks the relations of these flags with each other."""
+  values, selection = run_flags(), OptionFlags(SelectionOptions)
+  execution = OptionFlags(ExecutionOptions).options()
+  check_strategy(device_options(), execution)
   check(
-    parts <= train_batch_size,
-    f"--accumulate_steps={parts} divides a batch of {train_batch_size} into "
-    "micro-batches of less than one window. Lower it.",
+    execution.accumulate_steps <= train_batch_size,
+    f"--accumulate_steps={execution.accumulate_steps} divides a batch of "
+    f"{train_batch_size} into micro-batches of less than one window. Lower it.",
   )
   check(
     values.dry_run.value or not values.memory_gb.present,
     "--memory_gb is for --dry_run. Leave it out.",
   )
-  eval_steps = values.selection.eval_steps.value
+  eval_steps = selection.eval_steps.value
   check(
-    values.selection.early_stopping_patience.value is None
+    selection.early_stopping_patience.value is None
     or (eval_steps and best_metric),
     "--early_stopping_patience needs --eval_steps and --best_metric.",
   )
@@ -176,13 +161,11 @@ def check_run_flags(does_train, train_batch_size, best_metric):
 
 def report_unused_flags():
   """Prints each given flag that has no effect here to standard error."""
-  values = run_flags()
-  unused = [(values.master, "here")]
+  devices = device_flags()
+  unused = [(run_flags().master, "here")]
   if not device_options().is_tpu:
     names = ("tpu_name", "tpu_zone", "gcp_project", "num_tpu_cores")
-    unused += [
-      (getattr(values.devices, name), "without --use_tpu") for name in names
-    ]
+    unused += [(getattr(devices, name), "without --use_tpu") for name in names]
   for holder, where in unused:
     if holder.present:
       print(

@@ -31,16 +31,6 @@ class DevelopmentSet:
 
     The data are scored once with empty answers, so that an error in them is
     reported before hours of training.
-
-    Args:
-      decoder_options: of the extractor.
-      head: `AnswerHead`.
-
-    Returns:
-      `SelectionOptions`.
-
-    Raises:
-      ValueError: the data cannot be scored, or have no such metric.
     """
     examples = self.squad_file.examples
     version_2 = decoder_options.version_2_with_negative

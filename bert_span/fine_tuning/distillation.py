@@ -32,12 +32,7 @@ _WORDPIECES = 4096
 
 
 def check_teachers(extractor, teachers):
-  """Refuses teachers whose tokens or windows differ from the student's.
-
-  Args:
-    extractor: the `SpanExtractor` to train.
-    teachers: dict of the name of each teacher to its `SpanExtractor`.
-  """
+  """Refuses teachers, a dict by name, unlike the `SpanExtractor` to train."""
   compared = (
     ("head", lambda e: e.head.name, "Give --head as the teacher's."),
     (
@@ -69,17 +64,10 @@ def check_teachers(extractor, teachers):
 
 
 def with_soft_labels(windows, teachers, temperature, path):
-  """Adds the teachers' soft labels to windows.
+  """`PackedWindows` with the soft labels of a list of `SpanExtractor`.
 
-  Args:
-    windows: `PackedWindows`.
-    teachers: sequence of `SpanExtractor`, see `check_teachers`; at least one.
-    temperature: float, above 0.
-    path: file of the soft labels. A continued run reads them from it if they
-      are of the same windows, weights and temperature.
-
-  Returns:
-    `PackedWindows`.
+  A continued run reads them from the file `path` if they are of the same
+  windows, weights and temperature.
   """
   key = repr((windows.digest(), teachers_digest(teachers), temperature))
   key = np.frombuffer(key.encode("utf-8"), np.uint8)
@@ -99,16 +87,10 @@ def with_soft_labels(windows, teachers, temperature, path):
 
 
 def distillation_loss_fn(head, loss, temperature, weight):
-  """The loss of windows with soft labels, see the module.
+  """The `loss_fn` of windows with soft labels, see the module.
 
-  Args:
-    head: `AnswerHead`.
-    loss: keras.losses.Loss of the head, whose `call` also takes soft labels.
-    temperature: float, above 0.
-    weight: float from 0 to 1, the share of the teachers in the loss.
-
-  Returns:
-    Function of (model, batch) to float32 [batch].
+  `loss` is the keras.losses.Loss of the head, whose `call` also takes soft
+  labels; `weight` is the share of the teachers.
   """
 
   def window_losses(model, batch):

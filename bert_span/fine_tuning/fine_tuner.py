@@ -14,11 +14,9 @@ from bert_span.fine_tuning.distillation import (
 )
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.storage.log import log_line
-from bert_span.training.devices.strategy import scope_of
 from bert_span.training.devices.workers import own_folder
-from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
-from bert_span.training.optimizer import BertAdamW
+from bert_span.training.optimizer import make_optimizer
 
 
 def fine_tune(extractor, examples, options, output_dir, teachers=None, **run):
@@ -79,12 +77,12 @@ def fine_tune_on(
 ):
   """Trains an extractor's model on labelled windows.
 
-  Args and returned value are those of `fine_tune`, but for:
+  See `fine_tune`, but for:
 
     training_set: `LabelledWindows` of the extractor's head and window options.
     callbacks: sequence of `Callback`.
-    fingerprint: dict of JSON values that must not change within the run,
-      in addition to those of options and windows.
+    fingerprint: dict of further JSON values that must not change within the
+      run.
     strategy: tf.distribute.Strategy in whose scope the extractor's model was
       made; None for one device.
   """
@@ -123,17 +121,13 @@ def fine_tune_on(
     f"{num_train_steps} steps of {options.train_batch_size} windows, "
     f"{num_warmup_steps} of them warm-up."
   )
-  with scope_of(strategy):
-    optimizer = BertAdamW(
-      WarmupLinearDecay(
-        options.learning_rate,
-        num_train_steps,
-        num_warmup_steps,
-        steps_ahead=int(options.learning_rate_after_step),
-      ),
-      weight_decay=options.weight_decay,
-      bias_correction=options.adam_bias_correction,
-    )
+  optimizer = make_optimizer(
+    options,
+    num_train_steps,
+    num_warmup_steps,
+    strategy,
+    steps_ahead=int(options.learning_rate_after_step),
+  )
   unsummed_embeddings = []
   if options.clip_by_unsummed_embeddings:
     unsummed_embeddings = [model.backbone.token_embedding.embeddings.path]

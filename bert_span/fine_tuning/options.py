@@ -68,7 +68,6 @@ class FineTuningOptions(TrainOptions):
     None,
     "With --head=bio: weights of B, I and O in the loss, three positive "
     "numbers separated by commas; 1 each by default.",
-    flag=False,
   )
   distillation_temperature: float = option(
     1.0,

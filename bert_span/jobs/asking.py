@@ -56,12 +56,8 @@ def ask(
       .tflite file; it is loaded before the first question is read.
     context: the passage.
     questions: list of str, or an iterable of questions not known yet.
-    window_options: `WindowOptions`; None for the model's.
-    decoder_options: those of the model's head; None for the model's.
+    window_options, decoder_options: None for those of the model.
     layout: `AnswerLayout`.
-
-  Raises:
-    OSError, ValueError: there is no such model, or it is damaged.
   """
   load = open_tflite if is_tflite(model) else SpanExtractor.from_preset
   extractor = load(model, window_options, decoder_options)

@@ -29,12 +29,8 @@ def answer_files(
 ):
   """Answers the questions that have no answer yet, and logs the counts.
 
-  Args:
-    pipeline_options: apache_beam PipelineOptions.
-    model, **source_options: see `AnswerSource`.
-    patterns, input_format: see `find_question_files`.
-    output_dir, num_shards, output_format: see `AnswerShards`.
-    questions: see `read_questions`.
+  The arguments are the flags of bert_span.beam_predict, apache_beam's
+  PipelineOptions, and those of `AnswerSource`.
 
   Raises:
     RuntimeError: some shards are still missing.

@@ -70,17 +70,8 @@ def calibrate(
 ):
   """Fits a temperature and a null threshold and writes them into a model.
 
-  Args:
-    model: model directory with a span head.
-    predict_file: SQuAD file with the questions to fit to.
-    evaluate_file: SQuAD file with other questions to report on, or None.
-    version_2: whether questions may have no answer; None for the model's
-      option.
-    target_precision: see `fitted_options`.
-    batch_size: windows that the model reads at once.
-    output_dir: folder of calibration.json and the plots; None is the folder
-      calibration in the model's.
-    plots: draw reliability.png and risk_coverage.png; needs matplotlib.
+  The arguments are the flags of bert_span.calibrate; version_2 is None for the
+  model's option.
 
   Returns:
     Dict of the options that were changed in span_config.json.
@@ -145,15 +136,9 @@ def score_questions(extractor, squad_file, batch_size):
 def fitted_options(scored, options, target_precision=None):
   """Decoding options with a fitted temperature and null threshold.
 
-  Without version_2_with_negative there is no threshold to fit. With it, and
-  without a target, the threshold stays as it is if every question has an
-  answer: any threshold that answers all of them would then be best.
-
-  Args:
-    scored: `ScoredQuestions`.
-    options: `DecoderOptions` of the model.
-    target_precision: the share of the given answers that must be right; None
-      fits the threshold to the best F1.
+  The threshold is that of target_precision, the share of the given answers that
+  must be right, or else of the best F1. If every question has an answer, any
+  threshold that answers all of them would be best, and it stays as it is.
   """
   examples = scored.squad_file.examples
   best_spans = {
@@ -191,20 +176,10 @@ def correct_answers(examples, predictions):
 
 
 def calibration_figures(scored, options):
-  """How far probabilities can be trusted, before and with fitted options.
+  """How far probabilities can be trusted, before and after fitting.
 
-  Args:
-    scored: `ScoredQuestions`.
-    options: what `fitted_options` returns.
-
-  Returns:
-    Dict of data (the file's name), num_questions, before and after. Each of
-    the last two holds what `official_scores` returns, num_answered,
-    expected_calibration_error and, of bins of equal mass,
-    equal_mass_calibration_error, both over the probabilities of the answers
-    and their exact match, from 0 to 1; and, for plots, reliability,
-    equal_mass_reliability (`ReliabilityBins`) and risk_coverage
-    (`RiskCoverage`).
+  The errors compare the probabilities of the answers, from 0 to 1, with their
+  exact match; reliability and risk_coverage are for plots.
   """
   squad_file = scored.squad_file
   figures = {

@@ -20,21 +20,11 @@ def write_conformance_report(
 ):
   """Runs the checks and prints the conformance report.
 
-  Args:
-    goldens: folder with the original's saved outputs; None is those that come
-      with the package.
-    data: folder with the SQuAD files they were made from; None is the folder
-      data beside `goldens`.
-    numbers: list of str, the numbers of the checks to run; None runs all that
-      there are outputs for.
-    output_file: path that gets the report as well, or None.
+  The arguments are the flags of bert_span.conformance; `numbers` are those of
+  --points, as strings.
 
   Returns:
     Whether all checks pass.
-
-  Raises:
-    ValueError: there is no such check.
-    FileNotFoundError: an output or a SQuAD file is missing.
   """
   by_number = {str(check.number): check for check in checks.CHECKS}
   files = sample_goldens()

@@ -24,17 +24,9 @@ def evaluate(
   multi_span=False,
   output_file=None,
 ):
-  """Scores a file of predictions and prints the scores.
+  """Prints and returns `score_files`, and writes them to output_file.
 
   Standard output gets one JSON object, standard error the same as a table.
-
-  Args:
-    predict_file, predictions_file, na_prob_file, na_prob_thresh, multi_span:
-      see `score_files`.
-    output_file: path that gets the JSON object as well, or None.
-
-  Returns:
-    Dict of the scores.
   """
   scores = score_files(
     predict_file, predictions_file, na_prob_file, na_prob_thresh, multi_span
@@ -57,16 +49,8 @@ def score_files(
   """Scores a file of predictions as the official evaluator of its data.
 
   The SQuAD file decides which: that of 2.0 if the file says so or marks
-  questions with is_impossible, else that of 1.1.
-
-  Args:
-    predict_file: SQuAD or MultiSpanQA file with the annotators' answers.
-    predictions_file: JSON file with the predicted text by question id.
-    na_prob_file: JSON file with the no-answer score by question id, or None;
-      for SQuAD 2.0.
-    na_prob_thresh: scores above this mean "no answer".
-    multi_span: score sets of spans, as MultiSpanQA's evaluator;
-      predictions_file is then any that `read_span_predictions` takes.
+  questions with is_impossible, else that of 1.1. The arguments are the flags of
+  bert_span.evaluate.
 
   Returns:
     Dict of the scores, see `official_scores` and `evaluate_multi_span`.

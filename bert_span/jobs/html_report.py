@@ -28,17 +28,8 @@ def write_report(
 ):
   """Writes the page and prints its name and size.
 
-  Args:
-    predict_file: SQuAD file with the questions and their answers.
-    nbest_file: n-best lists of a span head, as run_squad writes them.
-    output_file: HTML file to write.
-    predictions_file: predicted text by question id; None takes the first
-      answer of each n-best list.
-    model: model directory, or name of a model, that made the predictions; None
-      leaves out the windows.
-    window_options: `WindowOptions`; None for the model's.
-    question_id: question whose tokens `model` shows, or None.
-    num_errors: errors to show at most.
+  The arguments are the flags of bert_span.report, and `WindowOptions`, None for
+  those of the model.
 
   Raises:
     OSError: a file cannot be read.

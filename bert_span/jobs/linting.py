@@ -31,22 +31,11 @@ def lint(
 ):
   """Checks a SQuAD file and prints the report.
 
-  Args:
-    path: of the file.
-    settings: `LintSettings`; None checks only what needs no vocabulary.
-    fix: write a repaired copy and a log of the changes.
-    output_file: path of the copy; None is the file's with .fixed.json at its
-      end. The log is beside it, with .changes.jsonl at its end.
-    strict: whether warnings fail the check too.
-    num_places: places that the text names of each kind of warning.
-    as_json: print one JSON object instead of text.
+  Without `LintSettings` only what needs no vocabulary is checked. The other
+  arguments are the flags of bert_span.lint_squad.
 
   Returns:
     Whether the file passes; with `fix`, whether the copy does.
-
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: the model has no vocabulary, or windows that are too long.
   """
   linted = lint_squad_file(path)
   findings, figures, shown, repair = linted.findings, {}, None, None

@@ -33,18 +33,8 @@ def decode_logits(
 ):
   """Writes the prediction files of run_squad, without running a model.
 
-  Args:
-    predict_file: SQuAD file with the questions.
-    logits_files: paths that run_squad --write_logits wrote; several models make
-      an ensemble: a window's logits are their mean.
-    output_dir: folder of the files.
-    decoder_options: those of the head.
-    head: `AnswerHead` of the logits.
-    model: model directory or name of a model, for its vocabulary.
-    vocab_file: path of the vocabulary, instead of `model`.
-    do_lower_case: lower-case the text and strip accents.
-    window_options: `WindowOptions` that the logits were saved with.
-    no_span: "no_answer", or "original", see `as_original_without_span`.
+  The logits of a window are the mean of those in all files. The arguments are
+  the flags of bert_span.decode as options.
 
   Returns:
     List of predictions, in the order of the questions.

@@ -24,15 +24,8 @@ def inspect_masking(
 ):
   """Shows every sequence of a text, its spans and their boundaries.
 
-  Args:
-    text: `TextLocation`.
-    vocab_file: vocab.txt of the model.
-    do_lower_case: lower-case the text and strip accents.
-    max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
-    options: `MaskingOptions`.
-    epoch: the epoch whose masks are shown, from 0.
-    max_sequences: maximum number of sequences; None for all.
-    output_file: path for JSON lines; None prints text.
+  `text` is a `TextLocation`, `options` are `MaskingOptions`. The other
+  arguments are the flags of bert_span.inspect_masking.
   """
   vocabulary = load_vocabulary(vocab_file)
   stream = BlockStream(

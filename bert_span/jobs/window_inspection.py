@@ -23,20 +23,9 @@ def inspect_windows(
 ):
   """Writes the windows of a SQuAD file as JSON lines.
 
-  Args:
-    input_file: SQuAD JSON file.
-    vocab_file: vocab.txt of the model.
-    do_lower_case: lower-case the text and strip accents.
-    window_options: `WindowOptions`; None for the defaults.
-    labels: `WindowLabels`, which also skips questions that cannot be trained
-      on; None for no labels.
-    version_2: whether questions may have no answer.
-    annotator_labels: see `tag_labels`.
-    output_file: path that gets the lines; None prints them.
-
-  Raises:
-    OSError: a file cannot be read.
-    ValueError: a file is malformed.
+  With labels, a `WindowLabels`, the windows are labelled and questions that
+  cannot be trained on are skipped. The other arguments are the flags of
+  bert_span.inspect_windows; without output_file the lines are printed.
   """
   preprocessor = SpanPreprocessor(
     load_vocabulary(vocab_file), do_lower_case, window_options

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_span.storage.options import INT32_MAX, check_options, option
+from bert_span.storage.options import check_options, option
 from bert_span.training.options import TrainOptions
 
 MASKING_KINDS = ("span", "word", "subword")
@@ -88,7 +88,6 @@ class MaskingOptions:
     "Seed of the masks, of the order of the text and, in training, of new "
     "weights and dropout.",
     minimum=0,
-    maximum=INT32_MAX,
   )
 
   def __post_init__(self):

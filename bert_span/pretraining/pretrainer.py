@@ -11,10 +11,8 @@ from bert_span.pretraining.heads.loss import (
   with_batch_weights,
 )
 from bert_span.storage.log import log_line
-from bert_span.training.devices.strategy import scope_of
-from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
-from bert_span.training.optimizer import BertAdamW
+from bert_span.training.optimizer import make_optimizer
 
 # Batches that the mean length of a sequence is taken from.
 _SAMPLED_BATCHES = 10
@@ -48,15 +46,13 @@ def pretrain(
   def dataset_fn(first_step):
     return batches.dataset(first_step).map(with_batch_weights)
 
-  with scope_of(strategy):
-    optimizer = BertAdamW(
-      WarmupLinearDecay(
-        options.learning_rate, options.num_train_steps, options.num_warmup_steps
-      ),
-      weight_decay=options.weight_decay,
-      epsilon=options.adam_epsilon,
-      bias_correction=options.adam_bias_correction,
-    )
+  optimizer = make_optimizer(
+    options,
+    options.num_train_steps,
+    options.num_warmup_steps,
+    strategy,
+    epsilon=options.adam_epsilon,
+  )
   trainer = Trainer(
     model,
     pretraining_loss_fn(options.sbo_weight),

@@ -14,7 +14,7 @@ from bert_span.training.loss_scale import LossScale
 from bert_span.training.optimizer import check_optimizer, optimizer_options
 from bert_span.training.replica_dropout import seed_dropout, spread_dropout
 from bert_span.training.run.checkpoints import RunCheckpoints
-from bert_span.training.run.metrics import TrainingMetrics
+from bert_span.training.run.progress import TrainingProgress
 from bert_span.training.step import TrainStep
 from bert_span.training.step_runner import (
   StepRunner,
@@ -30,20 +30,17 @@ _STEPS_PER_REPORT = 20
 class Trainer:
   """Trains a model, and continues where an earlier call was stopped.
 
-  It is its own loop and not keras.Model.fit: one loss over the whole batch,
-  one global norm over dense gradients, exact continuation. A run that was
-  killed and started again ends with the same weights, bit for bit, as a run
-  that was not (on one CPU).
+  Unlike keras.Model.fit it has one loss over the whole batch, one global norm
+  over dense gradients, and exact continuation: a run that was killed and
+  started again ends with the same weights, bit for bit (on one CPU).
 
   Example:
     trainer = Trainer(model, loss_fn, BertAdamW(1e-4),
                       100, TrainOptions(), "/tmp/run")
     trainer.train(dataset_fn)  # model now holds the trained weights
 
-  Files in output_dir: model.ckpt-<step>.* and checkpoint, as run_squad;
-  training_options.json, what must not change within the run; train/, event
-  files for TensorBoard (loss, learning_rate, global_norm,
-  examples_per_second).
+  output_dir gets model.ckpt-<step>.* and checkpoint, as run_squad writes them,
+  training_options.json, and train/, event files for TensorBoard.
 
   Args:
     model: built keras.Model.
@@ -51,10 +48,10 @@ class Trainer:
     optimizer: keras optimizer, such as BertAdamW.
     num_train_steps: updates of the whole run.
     options: `TrainOptions`.
-    output_dir: folder of the run, local or any path of tf.io.gfile.
-    fingerprint: dict of JSON values that the data and the model depend on
-      (files, max_seq_length, ...). A run is not continued with other values.
-    log: function of one str, for the few lines a run prints; None for stderr.
+    output_dir: folder of the run, local or remote.
+    fingerprint: dict of JSON values that the data and the model depend on; a
+      run is not continued with other values.
+    log: function of one str; None for stderr.
     callbacks: sequence of `Callback`, called in this order between the steps.
     strategy: tf.distribute.Strategy in whose scope model and optimizer were
       made; None for one device.
@@ -133,13 +130,11 @@ class Trainer:
 
     Args:
       dataset_fn: function first_step -> tf.data.Dataset of dicts of tensors
-        [batch, ...] that gives the batches of the steps first_step,
-        first_step + 1, ... The batch of a step must depend on nothing but
-        the number of the step.
+        [batch, ...], the batches of the steps from there on. The batch of a
+        step must depend on nothing but the number of the step.
 
     Returns:
-      Number of steps made by this call; 0 when the run was complete. Either
-      way the model holds the weights of the last step.
+      Number of steps made by this call; 0 when the run was complete.
 
     Raises:
       ValueError: the checkpoints in output_dir are of another run, the
@@ -157,7 +152,8 @@ class Trainer:
       for callback in self._callbacks:
         stack.enter_context(callback)
       # What was due when an earlier call was killed.
-      stop_reasons = self._run_callbacks(first_step)
+      self._call_back(first_step)
+      stop_reasons = self._stop_reasons()
       if first_step >= last_step:
         self._log(f"All {last_step} steps are made already: nothing to train.")
         return 0
@@ -181,24 +177,21 @@ class Trainer:
     def reports(step):
       return step == last_step or step % report_steps == 0
 
-    def calls_back(step):
-      return any(callback.is_due(step) for callback in self._callbacks)
+    def is_due(step):
+      is_called = any(callback.is_due(step) for callback in self._callbacks)
+      return is_called or saves(step) or reports(step)
 
     stop_reasons = []
-    with TrainingMetrics(
+    with TrainingProgress(
       step, last_step, options.train_batch_size, self._own_dir, self._log
-    ) as metrics:
+    ) as progress:
       while step < last_step and not stop_reasons:
         # As many steps in one call as nothing is due in between.
         count = 1
-        while count < most_steps and not (
-          saves(step + count)
-          or reports(step + count)
-          or calls_back(step + count)
-        ):
+        while count < most_steps and not is_due(step + count):
           count += 1
         made = self._runner.run(count)
-        metrics.add(made)
+        progress.add(made)
         if len(made) < count:
           raise ValueError(
             f"The batches ended at step {self.step}, before the {last_step} "
@@ -207,27 +200,21 @@ class Trainer:
           )
         step += count
         stop_reasons = self._stop_reasons()
-        if (
-          saves(step)
-          or reports(step)
-          or calls_back(step)
-          or stop_reasons
-          or metrics.is_due
-        ):
+        if is_due(step) or stop_reasons or progress.is_due:
           # Before anything is saved: it refuses a loss that is not finite.
-          metrics.report(writes_event=reports(step))
-        if calls_back(step):
-          stop_reasons = self._run_callbacks(step)
+          progress.report(writes_event=reports(step))
+        if self._call_back(step):
+          stop_reasons = self._stop_reasons()
         if saves(step) or stop_reasons:
           self._log(f"Saved {self._checkpoints.save()}")
     return stop_reasons
 
-  def _run_callbacks(self, step):
-    """Lets the callbacks do what is due; returns their reasons to stop."""
-    for callback in self._callbacks:
-      if callback.is_due(step):
-        callback.on_step(step)
-    return self._stop_reasons()
+  def _call_back(self, step):
+    """Calls the callbacks that are due; returns whether there are any."""
+    due = [callback for callback in self._callbacks if callback.is_due(step)]
+    for callback in due:
+      callback.on_step(step)
+    return bool(due)
 
   def _stop_reasons(self):
     """The callbacks' reasons to stop; all workers must ask together."""

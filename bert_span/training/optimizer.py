@@ -5,6 +5,9 @@ import re
 import keras
 import tensorflow as tf
 
+from bert_span.training.devices.strategy import scope_of
+from bert_span.training.learning_rate import WarmupLinearDecay
+
 # As run_squad: searched anywhere in the name, so that `gamma` and `beta` are
 # exempt because of their layer's name and not of their own. KerasHub's layers
 # are called ..._layer_norm too.
@@ -41,8 +44,8 @@ class BertAdamW(keras.optimizers.AdamW):
     learning_rate: float or keras LearningRateSchedule, per update; a schedule
       is called with the number of updates made before.
     weight_decay: share of a weight that is subtracted at rate 1, in [0, 1).
-    beta_1: decay of the mean of gradients, per update, in [0, 1).
-    beta_2: decay of the mean of squared gradients, per update, in [0, 1).
+    beta_1, beta_2: decay of the means of gradients and of their squares, per
+      update, in [0, 1).
     epsilon: added to the root of v; positive.
     bias_correction: divide m and v by 1 - beta^t as Adam was published.
     **kwargs: for keras.optimizers.AdamW, such as name.
@@ -132,8 +135,28 @@ class BertAdamW(keras.optimizers.AdamW):
     return {**super().get_config(), "bias_correction": self.bias_correction}
 
 
-# The name of older scripts.
-create_optimizer = BertAdamW
+def make_optimizer(
+  options, num_train_steps, num_warmup_steps, strategy=None, **choices
+):
+  """The optimizer of a training, which run_squad and run_pretraining share.
+
+  Args:
+    options: `TrainOptions`.
+    num_train_steps: steps of the whole run.
+    num_warmup_steps: steps of warm-up.
+    strategy: tf.distribute.Strategy to train with; None for one device.
+    **choices: steps_ahead of `WarmupLinearDecay`, epsilon of `BertAdamW`.
+  """
+  steps_ahead = choices.pop("steps_ahead", 0)
+  with scope_of(strategy):
+    return BertAdamW(
+      WarmupLinearDecay(
+        options.learning_rate, num_train_steps, num_warmup_steps, steps_ahead
+      ),
+      weight_decay=options.weight_decay,
+      bias_correction=options.adam_bias_correction,
+      **choices,
+    )
 
 
 def _handle(variable):
@@ -145,8 +168,8 @@ def _handle(variable):
 
 def check_optimizer(optimizer, strategy):
   """Refuses Keras' own optimizers for several devices."""
-  several = strategy.num_replicas_in_sync > 1
-  if several and not isinstance(optimizer, BertAdamW):
+  is_alone = strategy.num_replicas_in_sync == 1
+  if not (is_alone or isinstance(optimizer, BertAdamW)):
     raise ValueError(
       "Several devices need the optimizer BertAdamW: others sum gradients over "
       "the devices, which the training loop has done. "

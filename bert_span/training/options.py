@@ -3,7 +3,6 @@
 import dataclasses
 
 from bert_span.storage.options import (
-  INT32_MAX,
   REQUIRED,
   check_options,
   option,
@@ -16,11 +15,7 @@ ALL_REDUCE = ("auto", "ring", "nccl")
 
 @dataclasses.dataclass(frozen=True)
 class ExecutionOptions:
-  """How the arithmetic of a step is carried out; the update is the same.
-
-  Raises:
-    ValueError: a value breaks the rule of its field.
-  """
+  """How the arithmetic of a step is carried out; the update is the same."""
 
   precision: str = option(
     "float32",
@@ -58,11 +53,7 @@ class ExecutionOptions:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainOptions:
-  """The options that all trainings share.
-
-  Raises:
-    ValueError: a value breaks the rule of its field.
-  """
+  """The options that all trainings share."""
 
   train_batch_size: int = option(
     32,
@@ -108,7 +99,6 @@ class TrainOptions:
     12345,
     "Seed of initial weights, dropout and the order of batches.",
     minimum=0,
-    maximum=INT32_MAX,
   )
   execution: ExecutionOptions = dataclasses.field(
     default_factory=ExecutionOptions
@@ -120,12 +110,7 @@ class TrainOptions:
 
 @dataclasses.dataclass(frozen=True)
 class SelectionOptions:
-  """When a model is scored during training, and by which metric.
-
-  Raises:
-    ValueError: a value breaks the rule of its field, or patience is given
-      without a metric.
-  """
+  """When a model is scored during training, and by which metric."""
 
   eval_steps: int = option(
     REQUIRED,

@@ -28,14 +28,12 @@ class PendingUpdate(NamedTuple):
 class TrainStep:
   """Turns a batch into an update of the weights.
 
-  loss = sum(loss of each window) / train_batch_size. The divisor is the
-  constant and not the size of the batch at hand, so that a window weighs the
-  same in a shorter batch, in a micro-batch and on any number of replicas.
+  loss = sum(loss of each window) / train_batch_size: a window weighs the same
+  in a shorter batch, in a micro-batch and on any number of replicas.
 
   A step has two halves, `gradients` and `update`, so that the update can be
   skipped where a gradient is not finite. Both run in replica context. The
-  replicas sum their gradients before the one global norm is taken, and all
-  apply the same update.
+  replicas sum their gradients before the one global norm is taken.
 
   Example, on one device:
     step = tf.function(TrainStep(model, loss_fn, optimizer, 32, clip_norm=1.0))
@@ -46,8 +44,7 @@ class TrainStep:
     loss_fn: function (model, batch) -> float32 [batch], a loss per window, or
       a pair of it and a dict of float32 [batch] whose means are further
       metrics; it calls the model with training=True.
-    optimizer: keras optimizer, built with the model's trainable variables.
-      With several replicas it must not sum gradients over them itself.
+    optimizer: keras optimizer, built, see `check_optimizer`.
     train_batch_size: windows of a full batch.
     clip_norm: largest global norm of all gradients together.
     unsummed_embeddings: paths of embedding tables whose gradient enters that
@@ -90,10 +87,7 @@ class TrainStep:
     self._variables = None
 
   def __call__(self, batch):
-    """Makes one update from a whole batch, on one device.
-
-    Args:
-      batch: dict of tensors [batch, ...].
+    """Makes one update from a batch, a dict of [batch, ...], on one device.
 
     Returns:
       Dict of float32 scalars: loss, learning_rate (that of this update),
@@ -102,15 +96,10 @@ class TrainStep:
     return self.update(self._pending(self._sums(batch, None)))
 
   def gradients(self, micro_batches, weights):
-    """Gives the loss and the gradients of the whole batch.
+    """The `PendingUpdate` of the whole batch, from this replica's part of it.
 
-    Args:
-      micro_batches: this replica's part of it, see `split_batch`: dict of
-        tensors [micro_batches, rows, ...].
-      weights: float32 [micro_batches, rows].
-
-    Returns:
-      PendingUpdate.
+    The part is that of `split_batch`: a dict of tensors [micro_batches, rows,
+    ...], and weights, float32 [micro_batches, rows].
     """
     if weights.shape[0] == 1:
       batch = tf.nest.map_structure(lambda x: x[0], micro_batches)
@@ -219,7 +208,7 @@ class TrainStep:
 
 
 def gradients_of(tape, loss, variables):
-  """Gives the gradients of the variables that the loss depends on.
+  """The gradients of the variables that the loss depends on, and these.
 
   The gradient of an embedding comes as rows with repeated ids. Its norm needs
   the rows of one id summed first. run_squad clips by the norm of the unsummed
@@ -227,13 +216,6 @@ def gradients_of(tape, loss, variables):
 
   Variables without a gradient, such as the pooler's, are dropped: they are
   neither updated nor decayed.
-
-  Returns:
-    (gradients, variables): lists of the same length; tensors, and
-    tf.IndexedSlices of embeddings.
-
-  Raises:
-    ValueError: the loss depends on none of the variables.
   """
   gradients = tape.gradient(loss, [variable.value for variable in variables])
   pairs = [

@@ -4,26 +4,17 @@ import resource
 
 import tensorflow as tf
 
-from bert_span.training.batch_split import split_batch
 from bert_span.training.optimizer import BertAdamW
 from bert_span.training.step import TrainStep
-from bert_span.training.step_runner import compiles_steps
+from bert_span.training.step_runner import compiles_steps, split_batch
 
 
 def measure_step(model, loss_fn, batch, options):
   """Makes one step on this machine's device and reads the peak memory.
 
-  The weights do not change, since the learning rate is 0.
-
-  Args:
-    model: built keras.Model.
-    loss_fn: see `TrainStep`.
-    batch: dict of arrays [rows, ...], the largest per-replica batch.
-    options: `TrainOptions`.
-
-  Returns:
-    The peak in bytes: of what TensorFlow has allocated on the GPU, else of the
-    memory of this process.
+  The weights do not change, since the learning rate is 0. `batch` is a dict of
+  arrays [rows, ...], the largest per-replica batch; for `loss_fn` see
+  `TrainStep`, for the result `peak_bytes`.
 
   Raises:
     tf.errors.ResourceExhaustedError: the step does not fit.
@@ -57,7 +48,7 @@ def measure_step(model, loss_fn, batch, options):
 
 
 def peak_bytes():
-  """The peak memory of this process: on its GPU, or without one on the host."""
+  """Peak bytes of TensorFlow on the GPU, or without one of the process."""
   if tf.config.list_physical_devices("GPU"):
     return tf.config.experimental.get_memory_info("GPU:0")["peak"]
   # Linux counts in KiB.

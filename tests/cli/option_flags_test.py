@@ -10,9 +10,9 @@ from bert_span.answers.decoding.options import DecoderOptions
 def _decoder_flags(*arguments):
   """The decoding flags of ask; absl keeps the flags of one program."""
   parse_flags("bert_span.ask", *arguments)
-  from bert_span.cli import model_flags
+  from bert_span.cli.option_flags import OptionFlags
 
-  return model_flags.decoder_flags(DecoderOptions)
+  return OptionFlags(DecoderOptions)
 
 
 def test_flags_become_options():

@@ -169,12 +169,3 @@ def test_a_damaged_file_of_soft_labels_is_named(tmp_path):
     distillation.with_soft_labels(
       _windows(SPAN_HEAD, teacher), [teacher], 1.0, str(path)
     )
-
-
-@pytest.mark.parametrize(
-  "option", [{"distillation_temperature": 0}, {"distillation_weight": 1.5}]
-)
-def test_options_that_cannot_be_are_refused(option):
-  (name,) = option
-  with pytest.raises(ValueError, match=name):
-    FineTuningOptions(**option)

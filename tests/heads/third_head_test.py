@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from squad_runs import CONTEXT, write_squad_files
+from squad_runs import CONTEXT, read, write_squad_files
 
 from bert_span.answers.decoding.bio_decoder import BioDecoder
 from bert_span.answers.decoding.options import BioDecoderOptions
@@ -15,9 +15,8 @@ from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.jobs import saved_model_export, tflite_export
-from bert_span.jobs.training import squad_job
+from bert_span.jobs.training import squad_run
 from bert_span.presets.encoder_source import EncoderSource
-from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions
 
 
@@ -69,23 +68,28 @@ INSIDE_HEAD = dataclasses.replace(
 @pytest.mark.large
 def test_a_head_of_ones_own_trains_answers_and_is_exported(tmp_path):
   write_squad_files(tmp_path)
-  job = squad_job.SquadJob(
-    str(tmp_path / "run"),
-    EncoderSource(
-      bert_config_file=str(tmp_path / "bert_config.json"),
-      vocab_file=str(tmp_path / "vocab.txt"),
-    ),
-    WindowOptions(32, 8, 12),
-    BioDecoderOptions(),
-    FineTuningOptions(
-      train_batch_size=4, learning_rate=1e-2, num_train_epochs=60
-    ),
-    head=INSIDE_HEAD,
+  squad_run.run_squad(
+    squad_run.SquadRun(
+      do_train=True,
+      do_predict=True,
+      do_eval=True,
+      write_logits=True,
+      output_dir=str(tmp_path / "run"),
+      source=EncoderSource(
+        bert_config_file=str(tmp_path / "bert_config.json"),
+        vocab_file=str(tmp_path / "vocab.txt"),
+      ),
+      window_options=WindowOptions(32, 8, 12),
+      decoder_options=BioDecoderOptions(),
+      fine_tuning_options=FineTuningOptions(
+        train_batch_size=4, learning_rate=1e-2, num_train_epochs=60
+      ),
+      head=INSIDE_HEAD,
+      train_file=str(tmp_path / "v1.json"),
+      predict_file=str(tmp_path / "v1.json"),
+    )
   )
-  questions = read_squad(str(tmp_path / "v1.json"))
-  job.train(questions)
-  job.predict(questions, 8, write_logits=True)
-  assert job.evaluate(questions)["f1"] == 100
+  assert read(tmp_path / "run/eval_results.json")["f1"] == 100
   model = SpanExtractor.from_preset(tmp_path / "run/model", head=INSIDE_HEAD)
   assert model.answer("Who built the mill?", CONTEXT).text == "Anna"
   # Both exports compare their answers with the model's.

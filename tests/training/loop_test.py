@@ -349,18 +349,3 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_is_not_saved(tmp_path):
 def test_a_model_that_is_not_built_is_refused(tmp_path):
   with pytest.raises(ValueError, match="no trainable weights"):
     make_trainer(tmp_path, keras.Sequential([keras.layers.Dense(2)]))
-
-
-@pytest.mark.parametrize(
-  "wrong",
-  [
-    {"train_batch_size": -1},
-    {"save_checkpoints_steps": 0},
-    {"clip_norm": 0.0},
-    {"seed": -1},
-  ],
-)
-def test_an_impossible_option_is_named(wrong):
-  (name,) = wrong
-  with pytest.raises(ValueError, match=name):
-    TrainOptions(**wrong)

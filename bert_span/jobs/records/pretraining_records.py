@@ -19,16 +19,9 @@ def write_masked_text(
 ):
   """Masks text and writes its sequences, in turn to each of some files.
 
-  Args:
-    text: `TextLocation` of the text of all workers.
-    output_files: paths of record files.
-    vocab_file: vocab.txt of the model.
-    do_lower_case: lower-case the text and strip accents.
-    max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
-    options: `MaskingOptions` with max_predictions.
-    dupe_factor: copies of the text, each masked anew.
-    num_workers: processes that share the files of text.
-    worker: number of this process, from 0.
+  `text` is the `TextLocation` of the text of all workers, `options` are
+  `MaskingOptions` with max_predictions. The other arguments are the flags of
+  bert_span.create_pretraining_data.
   """
   sequences = masked_copies(
     find_sources(text),

@@ -19,23 +19,16 @@ def write_squad_records(
   version_2=False,
   labels=SPAN_LABELS,
   annotator_labels="soft",
-  drop_answerless=False,
+  drop_answerless_windows=False,
   num_shards=8,
   pad_records=False,
 ):
   """Writes the labelled windows of questions; returns the path of the manifest.
 
-  Args:
-    train_file: SQuAD JSON file; None for `dataset`.
-    dataset: (TFDS name, split, data_dir), or None.
-    output_dir: folder of the records.
-    source: `EncoderSource`; without a model only its vocabulary counts.
-    window_options: `WindowOptions`.
-    version_2: whether questions may be unanswerable.
-    labels: `WindowLabels` of the head.
-    annotator_labels, drop_answerless: see `label_windows`.
-    num_shards: number of record files.
-    pad_records: pad every record to max_seq_length.
+  `dataset` is (TFDS name, split, data_dir) or None, `labels` are the
+  `WindowLabels` of the head, and of `source`, an `EncoderSource` without a
+  model, only the vocabulary counts. The other arguments are the flags of
+  bert_span.create_squad_records.
   """
   squad_file = read_questions(train_file, dataset)
   examples = training_examples(
@@ -44,7 +37,7 @@ def write_squad_records(
   for line in squad_file.report.lines():
     log_line(line)
   preprocessor = _preprocessor(source, window_options)
-  options = (annotator_labels, drop_answerless)
+  options = (annotator_labels, drop_answerless_windows)
   training_set = label_windows(examples, preprocessor, labels, *options)
   for line in training_set.skipped.lines():
     log_line(line)

@@ -16,7 +16,6 @@ from bert_span.pretraining.heads.loss import (
 )
 from bert_span.pretraining.pretrainer import sample_lengths
 from bert_span.squad.lint.length_summary import PERCENTILES, length_summary
-from bert_span.training.devices.plan import plan_devices
 from bert_span.training.run.checkpoints import steps_made
 from bert_span.training.step_memory import measure_step
 
@@ -24,26 +23,12 @@ _ADAM_AVERAGES = 2
 _FLOAT_BYTES = 4
 
 
-def planned_devices(devices, execution, memory_gb=None):
-  """The `DevicePlan` of a training.
-
-  `memory_gb` is the memory of a device in GB (10^9 bytes), or None for this
-  machine's.
-  """
-  plan = plan_devices(devices, execution)
-  if memory_gb:
-    plan = plan._replace(memory_bytes=int(memory_gb * 1e9))
-  return plan
-
-
-def fine_tuning_lines(job, source, plan):
-  """Yields lines of text on what `SquadJob.train(source)` would do."""
-  extractor, training_set, _ = job.training_inputs(source)
-  options, windows = job.fine_tuning_options, training_set.windows
+def fine_tuning_lines(extractor, training_set, options, output_dir, plan):
+  """Yields lines of text on what `fine_tune_on` would do, on a `DevicePlan`."""
+  windows, model = training_set.windows, extractor.model
   batches = batches_of(extractor, training_set, options)
   num_steps = options.num_train_steps(training_set.num_examples)
   num_warmup_steps = options.num_warmup_steps(num_steps)
-  model = extractor.model
   yield from _model_lines(model, plan)
   yield (
     f"Windows: {len(windows):,} of {training_set.num_examples:,} questions, "
@@ -51,9 +36,10 @@ def fine_tuning_lines(job, source, plan):
   )
   yield from training_set.skipped.lines()
   yield _lengths_line(windows.lengths)
-  yield _padding_line(windows.lengths, batches, options, job.window_options)
+  max_seq_length = extractor.window_options.max_seq_length
+  yield _padding_line(windows.lengths, batches, options, max_seq_length)
   yield from _steps_lines(
-    num_steps, num_warmup_steps, options, model, job.output_dir
+    num_steps, num_warmup_steps, options, model, output_dir
   )
   rows = _rows_per_replica(options, plan)
   longest = np.argsort(windows.lengths)[::-1][:rows]
@@ -66,13 +52,14 @@ def fine_tuning_lines(job, source, plan):
 
 def pretraining_lines(job, text, plan):
   """Yields lines of text on what `PretrainingJob.train(text)` would do."""
-  options, batches = job.options, job.training_batches(text)
+  run, options = job.run, job.run.options
+  batches = job.training_batches(text)
   yield from _model_lines(job.model, plan)
   yield (
     f"Text: {len(text.sources):,} "
     f"{'record files' if text.are_records else 'sources'}; sequences of "
-    f"{job.max_seq_length} WordPieces with up to "
-    f"{job.masking.max_predictions} masked."
+    f"{run.max_seq_length} WordPieces with up to "
+    f"{run.masking.max_predictions} masked."
   )
   lengths = sample_lengths(batches)
   yield f"{_lengths_line(lengths)} (the first {len(lengths):,} sequences)"
@@ -81,7 +68,7 @@ def pretraining_lines(job, text, plan):
     options.num_warmup_steps,
     options,
     job.model,
-    job.output_dir,
+    run.output_dir,
   )
   rows = _rows_per_replica(options, plan)
   first = next(iter(batches.dataset(0)))  # All batches have one length.
@@ -168,9 +155,9 @@ def _lengths_line(lengths):
   )
 
 
-def _padding_line(lengths, batches, options, window_options):
+def _padding_line(lengths, batches, options, most):
   """The share of padding, in buckets and at max_seq_length."""
-  mean, most = float(np.mean(lengths)), window_options.max_seq_length
+  mean = float(np.mean(lengths))
 
   def padding(padded):
     # The first epoch's batches may lack long windows.

@@ -1,33 +1,68 @@
-"""What a call of run_pretraining does: its steps, in one output directory."""
+"""What run_pretraining does: trains, exports and scores."""
 
+import contextlib
 import dataclasses
+import json
 import os
+import tempfile
 
+import keras
 import tensorflow as tf
 
-from bert_span.jobs.training.dry_run import planned_devices, pretraining_lines
-from bert_span.jobs.training.pretraining_job import (
-  MODEL_DIRECTORY,
-  PretrainingJob,
-)
+from bert_span.jobs.training.dry_run import pretraining_lines
+from bert_span.jobs.training.options import PretrainingRunOptions
+from bert_span.modeling import encoder
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.pretraining.corpus.text_sources import find_sources
-from bert_span.pretraining.input import TextInput
+from bert_span.pretraining.evaluation import (
+  HeldOutText,
+  evaluate,
+  write_scores,
+)
+from bert_span.pretraining.heads import weights as pretraining_heads
+from bert_span.pretraining.heads.model import PretrainingModel
+from bert_span.pretraining.input import PretrainingInput, TextInput
+from bert_span.pretraining.model_files import PretrainedModelFiles
 from bert_span.pretraining.options import (
   MaskingOptions,
   PretrainingOptions,
   TextLocation,
 )
-from bert_span.storage.atomic_file import write_text_atomically
+from bert_span.pretraining.pretrainer import pretrain
+from bert_span.storage.atomic_file import (
+  unfinished_directory,
+  write_json_atomically,
+)
+from bert_span.storage.files import copy_tree, is_remote, local_directory
+from bert_span.storage.log import log_line
 from bert_span.storage.record_files import is_record_file
-from bert_span.training.devices.strategy import start_strategy
+from bert_span.training.devices.plan import plan_devices
+from bert_span.training.devices.strategy import scope_of, start_strategy
 from bert_span.training.devices.strategy_options import StrategyOptions
-from bert_span.training.devices.workers import is_chief
+from bert_span.training.devices.workers import (
+  WorkerVote,
+  is_chief,
+  own_folder,
+)
 from bert_span.training.options import SelectionOptions
+from bert_span.training.run.checkpoints import steps_made
+from bert_span.training.run.preemption import TerminationRequest
+from bert_span.training.run.run_folder import RunFlags, locked_folder
+from bert_span.training.run.selection import (
+  BestModel,
+  selection_words,
+  write_selection,
+)
+
+MODEL_DIRECTORY = "model"
+TF1_DIRECTORY = "tf1"
+HUGGINGFACE_DIRECTORY = "huggingface"
+_PLACES_FILE = "data_places.jsonl"
+_SCORES_FILE = "eval_results.json"
 
 
-@dataclasses.dataclass(frozen=True)
-class PretrainingRun:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PretrainingRun(PretrainingRunOptions):
   """The steps of a run, in this order, and their inputs.
 
   Attributes:
@@ -36,10 +71,9 @@ class PretrainingRun:
     source: `EncoderSource` of the model to start from.
     max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
     masking: `MaskingOptions` with max_predictions.
-    do_export: also write the trained model in the other formats.
+    options: `PretrainingOptions`.
+    text: `TextLocation` of the text to train on.
     eval_text: `TextLocation` of held-out text.
-    eval_batch_size: sequences the model scores at once.
-    max_eval_steps: batches of held-out text, at most.
     selection: `SelectionOptions` of evaluation during training, or None.
     run_flags: text that repeats the run as --flagfile.
   """
@@ -49,16 +83,23 @@ class PretrainingRun:
   max_seq_length: int
   masking: MaskingOptions
   options: PretrainingOptions
-  do_train: bool = False
-  do_export: bool = False
-  do_eval: bool = False
   text: TextLocation | None = None
   eval_text: TextLocation | None = None
-  eval_batch_size: int = 8
-  max_eval_steps: int = 100
   selection: SelectionOptions | None = None
   devices: StrategyOptions = dataclasses.field(default_factory=StrategyOptions)
   run_flags: str = ""
+
+  def texts(self):
+    """The `TextInput` to train on and the one to score on, None if not needed.
+
+    They are found before the model is loaded, so that a wrong path is reported
+    at once.
+    """
+    needs_eval_text = self.do_eval or self.selection
+    return (
+      _text_input(self.text) if self.do_train else None,
+      _text_input(self.eval_text) if needs_eval_text else None,
+    )
 
 
 def run_pretraining(run):
@@ -71,33 +112,25 @@ def run_pretraining(run):
   """
   # First of all: TensorFlow joins workers before it has run anything.
   strategy = start_strategy(run.devices, run.options) if run.do_train else None
-  if is_chief(strategy):
-    tf.io.gfile.makedirs(run.output_dir)
-    path = os.path.join(run.output_dir, "run.flags")
-    write_text_atomically(path, run.run_flags)
-  text, eval_text = _texts(run)
-  eval_limits = (run.eval_batch_size, run.max_eval_steps)
+  text, eval_text = run.texts()
   job = PretrainingJob(run, strategy)
   if run.do_train:
-    held_out = None
-    if run.selection:
-      held_out = job.held_out(eval_text, *eval_limits, run.selection)
-    job.train(text, held_out)
+    job.train(text, eval_text)
   if not is_chief(strategy):
     return  # Only the chief exports and scores.
   if run.do_train and run.do_export:
     job.export()
   if run.do_eval:
-    job.evaluate(eval_text, *eval_limits)
+    job.evaluate(eval_text)
 
 
 def print_dry_run(run, memory_gb=None):
-  """Prints what `run_pretraining` would do; memory_gb: `planned_devices`."""
-  text, _ = _texts(run)
+  """Prints what `run_pretraining` would do; memory_gb: `plan_devices`."""
+  text, _ = run.texts()
   job = PretrainingJob(run)
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
-    plan = planned_devices(run.devices, run.options.execution, memory_gb)
+    plan = plan_devices(run.devices, run.options.execution, memory_gb)
     for line in pretraining_lines(job, text, plan):
       print(line, flush=True)
   if run.do_eval:
@@ -115,17 +148,164 @@ def trained_source(output_dir):
   return EncoderSource(preset=directory)
 
 
-def _texts(run):
-  """The `TextInput` to train on and the one to score on, None if not needed.
+class PretrainingJob:
+  """A `PretrainingRun` with its model, whose new weights come from the seed.
 
-  They are found before the model is loaded, so that a wrong path is reported
-  at once.
+  Args:
+    run: `PretrainingRun`.
+    strategy: tf.distribute.Strategy to train with; None for one device.
   """
-  needs_eval_text = run.do_eval or run.selection
-  return (
-    _text_input(run.text) if run.do_train else None,
-    _text_input(run.eval_text) if needs_eval_text else None,
-  )
+
+  def __init__(self, run, strategy=None):
+    self.run = run
+    self._strategy = strategy
+    keras.utils.set_random_seed(run.options.seed)
+    with scope_of(strategy):
+      loaded = run.source.load()
+      self.model = PretrainingModel(loaded.backbone, run.options.span_boundary)
+    self._initial_weights = run.source.weights_digest(loaded)
+    vocabulary = run.source.vocabulary(loaded)
+    lower_case = run.source.lower_case(loaded)
+    encoder.check_sequence_length(loaded.backbone, run.max_seq_length)
+    rows = loaded.backbone.vocabulary_size
+    if len(vocabulary) > rows:
+      raise ValueError(
+        f"The vocabulary has {len(vocabulary)} tokens but the encoder only "
+        f"{rows} embeddings. Use the vocab.txt that belongs to the checkpoint."
+      )
+    self._input = PretrainingInput(
+      vocabulary, lower_case, run.max_seq_length, run.masking
+    )
+    self._files = PretrainedModelFiles(self.model, vocabulary, lower_case)
+    heads, description = _stored_heads(run.source), loaded.description
+    filled = pretraining_heads.assign_heads(self.model, heads, description)
+    log_line(
+      f"Starting from {description}, heads of it: "
+      f"{', '.join(filled) or 'none, they are new'}."
+    )
+
+  def train(self, text, eval_text=None):
+    """Trains and writes the model to output_dir/model.
+
+    Args:
+      text: `TextInput`.
+      eval_text: `TextInput` of held-out text; used with a selection. With its
+        best_metric the best model is written, and its weights are taken over;
+        else the model of the last step is written.
+    """
+    run, strategy = self.run, self._strategy
+    directory = self._path(MODEL_DIRECTORY)
+    termination = TerminationRequest(WorkerVote(strategy))
+    callbacks = [termination]
+    is_writer = is_chief(strategy)
+    if run.selection:
+      callbacks.append(
+        self._held_out(eval_text).selection(
+          self.model,
+          run.options.num_train_steps,
+          # Every worker scores, since all must stop at the same step; only
+          # the chief writes.
+          BestModel(directory, self._write_selected) if is_writer else None,
+          own_folder(strategy, run.output_dir),
+          termination.interruptible,
+        )
+      )
+    if is_writer:
+      callbacks.append(RunFlags(run.output_dir, run.run_flags))
+    with locked_folder(
+      run.output_dir,
+      strategy,
+      [MODEL_DIRECTORY, TF1_DIRECTORY, HUGGINGFACE_DIRECTORY],
+    ):
+      pretrain(
+        self.model,
+        self.training_batches(
+          text, self._path(_PLACES_FILE) if is_writer else None
+        ),
+        run.options,
+        run.output_dir,
+        self._input.fingerprint(text)
+        | {"initial_weights_sha256": self._initial_weights},
+        callbacks,
+        strategy,
+      )
+      termination.exit_if_received()
+      if not is_writer:
+        return
+      if run.selection and run.selection.best_metric:
+        self._take_weights(EncoderSource(preset=directory))
+      else:
+        self._write_selected(None)
+    log_line(f"The model is in {directory}{selection_words(directory)}")
+
+  def training_batches(self, text, places_path=None):
+    """The batches of `train`; see `PretrainingInput.training_batches`."""
+    return self._input.training_batches(
+      text, self.run.options.train_batch_size, places_path
+    )
+
+  def export(self):
+    """Writes the model for the original and for Hugging Face."""
+    is_local = not is_remote(self.run.output_dir)
+    new = unfinished_directory if is_local else _uploaded
+    with new(self._path(TF1_DIRECTORY)) as unfinished:
+      self._files.write_tf1(unfinished)
+    with new(self._path(HUGGINGFACE_DIRECTORY)) as unfinished:
+      self._files.write_huggingface(unfinished)
+    log_line(
+      f"Exported to {self._path(TF1_DIRECTORY)} and "
+      f"{self._path(HUGGINGFACE_DIRECTORY)}"
+    )
+
+  def evaluate(self, text):
+    """Scores the model on a `TextInput` and writes eval_results.json."""
+    run = self.run
+    batches = self._input.evaluation_batches(text, run.eval_batch_size)
+    scores = evaluate(self.model, batches, run.max_eval_steps)
+    tf.io.gfile.makedirs(run.output_dir)
+    write_json_atomically(self._path(_SCORES_FILE), scores)
+    write_scores(scores, run.output_dir, steps_made(run.output_dir))
+    print(json.dumps(scores))
+
+  def _held_out(self, text):
+    """The `HeldOutText` of a `TextInput`, for scores during training."""
+    run = self.run
+    return HeldOutText(
+      lambda: self._input.evaluation_batches(text, run.eval_batch_size),
+      run.max_eval_steps,
+      run.selection,
+      {
+        "input": self._input.fingerprint(text)["input"],
+        "batch_size": run.eval_batch_size,
+      },
+    )
+
+  def _take_weights(self, source):
+    """Replaces the weights of encoder and heads with those of a model."""
+    best = source.load()
+    for weight, other in zip(
+      self.model.backbone.weights, best.backbone.weights, strict=True
+    ):
+      weight.assign(other)
+    pretraining_heads.assign_heads(
+      self.model, _stored_heads(source), best.description
+    )
+
+  def _write_selected(self, selection):
+    """Writes output_dir/model, with a dict or None as selection.json."""
+    directory = self._path(MODEL_DIRECTORY)
+    if is_remote(directory):
+      with _uploaded(directory) as local:
+        self._files.write_model(local)
+      # Last: without it an incomplete model does not count as the best one.
+      write_selection(directory, selection)
+      return
+    with unfinished_directory(directory) as unfinished:
+      self._files.write_model(unfinished)
+      write_selection(unfinished, selection)
+
+  def _path(self, name):
+    return os.path.join(self.run.output_dir, name)
 
 
 def _text_input(location):
@@ -139,3 +319,25 @@ def _text_input(location):
   if are_records[0]:
     return TextInput([source.path for source in sources], are_records=True)
   return TextInput(sources)
+
+
+def _stored_heads(source):
+  """The pre-training heads of the encoder's source, {} for none."""
+  if source.preset:
+    if not tf.io.gfile.isdir(source.preset):
+      return {}
+    with local_directory(source.preset) as local:
+      return pretraining_heads.read_heads(local)
+  if source.init_checkpoint:
+    return pretraining_heads.read_original_heads(source.init_checkpoint)
+  return {}
+
+
+@contextlib.contextmanager
+def _uploaded(directory):
+  """Yields an empty local directory, which replaces a remote one at the end."""
+  with tempfile.TemporaryDirectory() as local:
+    yield local
+    if tf.io.gfile.isdir(directory):
+      tf.io.gfile.rmtree(directory)
+    copy_tree(local, directory)

@@ -34,14 +34,15 @@ def run_seeds(seeds, output_dir, run_one, settings):
   runs = []
   for seed in seeds:
     folder = os.path.join(output_dir, f"seed_{seed}")
-    scores = _finished_scores(folder, settings)
-    if scores is None:
-      log_line(f"Seed {seed}, {len(runs) + 1} of {len(seeds)}: {folder}")
-      scores = run_one(seed, folder)
-      result = {"settings": settings, "scores": scores}
-      write_json_atomically(os.path.join(folder, _RESULT_FILE), result)
-    else:
+    path = os.path.join(folder, _RESULT_FILE)
+    result = read_json(path) if tf.io.gfile.exists(path) else {}
+    if result.get("settings") == settings:
       log_line(f"Seed {seed} is finished: {folder}. Remove it to run it again.")
+    else:
+      log_line(f"Seed {seed}, {len(runs) + 1} of {len(seeds)}: {folder}")
+      result = {"settings": settings, "scores": run_one(seed, folder)}
+      write_json_atomically(path, result)
+    scores = result["scores"]
     runs.append({"seed": seed, "output_dir": folder, "scores": scores})
     # The models of many seeds together would not fit in memory.
     keras.backend.clear_session()
@@ -59,16 +60,13 @@ def summary(runs):
   sqrt(((70-73)^2 + (72-73)^2 + (77-73)^2) / (3 - 1)).
 
   Args:
-    runs: list of dicts with seed and scores, a dict of float.
+    runs: list of dicts with scores, a dict of float; of these, those that all
+      runs have count.
 
   Returns:
     Dict of runs, and of mean and deviation, each a dict by score.
   """
-  names = [
-    name
-    for name in runs[0]["scores"]
-    if all(name in run["scores"] for run in runs)
-  ]
+  names = [n for n in runs[0]["scores"] if all(n in r["scores"] for r in runs)]
   columns = {name: [run["scores"][name] for run in runs] for name in names}
   return {
     "runs": runs,
@@ -80,22 +78,10 @@ def summary(runs):
 def format_summary(result, names=("exact_match", "exact", "f1")):
   """A summary as a table, its lines joined by newlines."""
   names = [name for name in names if name in result["mean"]]
-  rows = [(str(run["seed"]), run["scores"]) for run in result["runs"]]
-  rows += [(name, result[name]) for name in ("mean", "deviation")]
-  lines = [_row("seed", names)]
+  rows = [(run["seed"], run["scores"]) for run in result["runs"]]
+  rows += [(label, result[label]) for label in ("mean", "deviation")]
+  lines = [f"{'seed':>9}" + "".join(f"{name:>13}" for name in names)]
   for label, scores in rows:
-    lines.append(_row(label, [f"{scores[name]:.2f}" for name in names]))
+    cells = "".join(f"{scores[name]:>13.2f}" for name in names)
+    lines.append(f"{label:>9}{cells}")
   return "\n".join(lines)
-
-
-def _row(label, cells):
-  return label.rjust(9) + "".join(cell.rjust(13) for cell in cells)
-
-
-def _finished_scores(folder, settings):
-  """The scores of a run that ended with these settings, or None."""
-  path = os.path.join(folder, _RESULT_FILE)
-  if not tf.io.gfile.exists(path):
-    return None
-  result = read_json(path)
-  return result["scores"] if result["settings"] == settings else None

@@ -1,65 +1,105 @@
-"""What a call of run_squad does: its steps, for one seed or several."""
+"""What run_squad does: trains, answers and scores, with one seed or several."""
 
 import dataclasses
 import os
+import sys
 
+import keras
 import tensorflow as tf
+import tqdm
 
-from bert_span.data.training_records import open_training_records
+from bert_span.answers.decoding.options import DecoderOptions
+from bert_span.answers.decoding.predictions import as_original_without_span
+from bert_span.answers.files import prediction_files
+from bert_span.answers.files.logits_file import LogitsWriter
+from bert_span.answers.files.prediction_reader import (
+  read_na_probs,
+  read_predictions,
+)
+from bert_span.answers.scoring.official_scores import official_scores
+from bert_span.data.training_records import (
+  open_training_records,
+  window_fingerprint,
+)
+from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning.development_set import DevelopmentSet
-from bert_span.jobs.training.dry_run import fine_tuning_lines, planned_devices
+from bert_span.fine_tuning.fine_tuner import fine_tune_on, training_set_of
+from bert_span.fine_tuning.options import FineTuningOptions
+from bert_span.heads.answer_head import AnswerHead
+from bert_span.heads.span import SPAN_HEAD
+from bert_span.jobs.training.dry_run import fine_tuning_lines
+from bert_span.jobs.training.options import SquadRunOptions
 from bert_span.jobs.training.seed_runs import run_seeds
-from bert_span.jobs.training.squad_job import SquadJob
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.presets.span_config import read_span_config
+from bert_span.reporting.score_table import format_bio_scores, format_scores
+from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.squad.tfds import read_questions
-from bert_span.storage.atomic_file import write_text_atomically
-from bert_span.training.devices.strategy import start_strategy
+from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.log import log_line
+from bert_span.text.options import WindowOptions
+from bert_span.training.devices.plan import plan_devices
+from bert_span.training.devices.strategy import scope_of, start_strategy
 from bert_span.training.devices.strategy_options import StrategyOptions
-from bert_span.training.devices.workers import is_chief, num_workers
+from bert_span.training.devices.workers import (
+  WorkerVote,
+  is_chief,
+  num_workers,
+  own_folder,
+)
 from bert_span.training.options import SelectionOptions
+from bert_span.training.run.preemption import TerminationRequest
+from bert_span.training.run.run_folder import RunFlags, locked_folder
+from bert_span.training.run.selection import (
+  BestModel,
+  ModelSelection,
+  selection_words,
+)
+
+MODEL_DIRECTORY = "model"
+_SCORES_FILE = "eval_results.json"
+_LOGITS_FILE = "logits.npz"
 
 
-@dataclasses.dataclass(frozen=True)
-class SquadRun:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SquadRun(SquadRunOptions):
   """The steps of a run, in this order, and their inputs.
 
   Attributes:
-    job: `SquadJob` of the first seed, without a strategy.
+    output_dir: folder of everything that is written.
+    source: `EncoderSource` of the model to start from.
+    window_options: `WindowOptions`.
+    decoder_options: those of the head.
+    fine_tuning_options: `FineTuningOptions`; several seeds begin with its seed.
+    head: `AnswerHead`.
     train_file: SQuAD file to train on; None for `train_dataset`.
     train_dataset: (TFDS name, split, data_dir), or None.
-    train_records: folder of records to train on instead; they must be made of
-      `train_file` or `train_dataset` if one is given.
     predict_file: SQuAD file with the questions; None for `predict_dataset`.
     predict_batch_size: windows the model reads at once.
+    no_span: "no_answer", or "original", see `as_original_without_span`.
     selection: `SelectionOptions` of evaluation during training, or None.
-    num_seeds: trainings, with the job's seed and the next ones.
     run_flags: text that repeats the run as --flagfile.
-    settings: JSON value, what several seeds share; a seed that was finished
-      with the same settings is not run again.
   """
 
-  job: SquadJob
-  do_train: bool = False
-  do_predict: bool = False
-  do_eval: bool = False
+  output_dir: str
+  source: EncoderSource
+  window_options: WindowOptions
+  decoder_options: DecoderOptions
+  fine_tuning_options: FineTuningOptions
+  head: AnswerHead = SPAN_HEAD
   train_file: str | None = None
   train_dataset: tuple | None = None
-  train_records: str | None = None
   predict_file: str | None = None
   predict_dataset: tuple | None = None
   predict_batch_size: int = 8
-  write_logits: bool = False
+  no_span: str = "no_answer"
   selection: SelectionOptions | None = None
   devices: StrategyOptions = dataclasses.field(default_factory=StrategyOptions)
-  num_seeds: int = 1
   run_flags: str = ""
-  settings: object = None
 
-  def train_source(self):
-    """The `SquadFile` to train on, or the `TrainingRecords` made of it."""
-    source = (self.train_file, self.train_dataset)
-    if self.train_records:
-      return open_training_records(self.train_records, *source)
-    return read_questions(*source)
+  def path(self, name):
+    """The path of a file in output_dir."""
+    return os.path.join(self.output_dir, name)
 
   def questions(self):
     """The `SquadFile` to answer and to score on."""
@@ -74,15 +114,11 @@ def run_squad(run):
     ValueError: the data, the model or the devices do not fit.
     Preempted: SIGTERM came; the run is saved.
   """
-  options, output_dir = run.job.fine_tuning_options, run.job.output_dir
+  options = run.fine_tuning_options
   # First of all: TensorFlow joins workers before it has run anything.
   strategy = start_strategy(run.devices, options) if run.do_train else None
-  if is_chief(strategy):
-    tf.io.gfile.makedirs(output_dir)
-    write_text_atomically(os.path.join(output_dir, "run.flags"), run.run_flags)
-  job = dataclasses.replace(run.job, strategy=strategy)
   if run.num_seeds == 1:
-    _run_job(run, job)
+    _run_one_seed(run, strategy)
     return
   if num_workers(strategy) > 1:
     raise ValueError(
@@ -90,24 +126,33 @@ def run_squad(run):
       "machine its own --seed and --output_dir."
     )
 
-  def run_one(seed, folder):
+  def run_seed(seed, folder):
     seeded = dataclasses.replace(options, seed=seed)
-    return _run_job(
-      run,
-      dataclasses.replace(job, output_dir=folder, fine_tuning_options=seeded),
+    return _run_one_seed(
+      dataclasses.replace(run, output_dir=folder, fine_tuning_options=seeded),
+      strategy,
     )
 
   seeds = list(range(options.seed, options.seed + run.num_seeds))
-  run_seeds(seeds, output_dir, run_one, run.settings)
+  # A seed that was finished with the same settings is not run again.
+  settings = [
+    line
+    for line in run.run_flags.splitlines()
+    if not line.startswith(("--num_seeds=", "--seed="))
+  ]
+  run_seeds(seeds, run.output_dir, run_seed, settings)
 
 
 def print_dry_run(run, memory_gb=None):
-  """Prints what `run_squad` would do; for memory_gb see `planned_devices`."""
+  """Prints what `run_squad` would do; for memory_gb see `plan_devices`."""
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
-    execution = run.job.fine_tuning_options.execution
-    plan = planned_devices(run.devices, execution, memory_gb)
-    for line in fine_tuning_lines(run.job, run.train_source(), plan):
+    options = run.fine_tuning_options
+    plan = plan_devices(run.devices, options.execution, memory_gb)
+    extractor, training_set, _ = _training_inputs(run)
+    for line in fine_tuning_lines(
+      extractor, training_set, options, run.output_dir, plan
+    ):
       print(line, flush=True)
   if run.do_predict or run.do_eval:
     questions = len(run.questions().examples)
@@ -116,17 +161,224 @@ def print_dry_run(run, memory_gb=None):
     print(f"Then {questions:,} questions would be {done}.")
 
 
-def _run_job(run, job):
-  """The steps for one seed; gives the scores, None without do_eval."""
+def _run_one_seed(run, strategy):
+  """Does the steps; returns the scores, None without do_eval."""
+  asks = run.do_predict or run.do_eval or run.selection
+  # Before the training, so that a wrong path is reported first.
+  questions = run.questions() if asks else None
   if run.do_train:
-    development = None
-    if run.selection:
-      development = DevelopmentSet(
-        run.questions(), run.predict_batch_size, run.selection
-      )
-    job.train(run.train_source(), development)
-  if not is_chief(job.strategy):
+    _train(run, questions, strategy)
+  if not is_chief(strategy):
     return None  # Only the chief predicts and scores.
   if run.do_predict:
-    job.predict(run.questions(), run.predict_batch_size, run.write_logits)
-  return job.evaluate(run.questions()) if run.do_eval else None
+    _predict(run, questions)
+  return _evaluate(run, questions) if run.do_eval else None
+
+
+def _train(run, questions, strategy):
+  """Fine-tunes and writes the model to output_dir/model."""
+  # Before the work on the data, so that a wrong path is reported first.
+  teachers = {path: SpanExtractor.from_preset(path) for path in run.teachers}
+  extractor, training_set, digest = _training_inputs(run, strategy)
+  directory, options = run.path(MODEL_DIRECTORY), run.fine_tuning_options
+  termination = TerminationRequest(WorkerVote(strategy))
+  callbacks = [termination]
+  is_writer = is_chief(strategy)
+  if run.selection:
+    development = DevelopmentSet(
+      questions, run.predict_batch_size, run.selection
+    )
+    best_model = BestModel(
+      directory,
+      lambda selection: extractor.save_to_preset(directory, selection),
+    )
+    callbacks.append(
+      ModelSelection(
+        development.selection_options(run.decoder_options, run.head),
+        options.num_train_steps(training_set.num_examples),
+        # Every worker scores, since all must stop at the same step; only the
+        # chief writes.
+        lambda: development.scores(extractor, termination.interruptible),
+        best_model if is_writer else None,
+        own_folder(strategy, run.output_dir),
+        development.fingerprint(run.decoder_options),
+      )
+    )
+  if is_writer:
+    callbacks.append(RunFlags(run.output_dir, run.run_flags))
+  with locked_folder(run.output_dir, strategy, [MODEL_DIRECTORY]):
+    fine_tune_on(
+      extractor,
+      training_set,
+      options,
+      run.output_dir,
+      callbacks,
+      {"initial_weights_sha256": digest},
+      strategy,
+      teachers,
+    )
+    termination.exit_if_received()
+    if is_writer and not run.selection:
+      extractor.save_to_preset(directory)
+  if is_writer:
+    log_line(f"The model is in {directory}{selection_words(directory)}")
+
+
+def _training_inputs(run, strategy=None):
+  """What a training begins with.
+
+  Returns:
+    (extractor, training_set, digest): a `SpanExtractor`, its new weights drawn
+    from the seed; `LabelledWindows`; and the `EncoderSource.weights_digest` of
+    the weights it came with.
+  """
+  options = run.fine_tuning_options
+  version_2 = run.decoder_options.version_2_with_negative
+  # Before the model is loaded, so that bad questions are reported first.
+  if run.train_records:
+    records = open_training_records(
+      run.train_records, run.train_file, run.train_dataset
+    )
+  else:
+    squad_file = read_questions(run.train_file, run.train_dataset)
+    examples = training_examples(
+      squad_file,
+      version_2,
+      every_annotator=run.head.labels.every_annotator,
+      keep_unlabelled=bool(run.teachers),
+    )
+    _log_problems(run, squad_file)
+  keras.utils.set_random_seed(options.seed)
+  with scope_of(strategy):
+    loaded = run.source.load()
+    digest = run.source.weights_digest(loaded)
+    extractor, _ = _extractor_of(run, loaded)
+  if run.train_records:
+    labels = run.head.labels
+    fingerprint = window_fingerprint(
+      extractor.preprocessor,
+      labels,
+      version_2,
+      options.annotator_labels,
+      options.drop_answerless_windows,
+    )
+    training_set = records.read(fingerprint, labels)
+  else:
+    training_set = training_set_of(
+      extractor, examples, options, bool(run.teachers)
+    )
+  return extractor, training_set, digest
+
+
+def _log_problems(run, squad_file):
+  for line in squad_file.report.lines(sys.maxsize if run.verbose else 3):
+    log_line(line)
+
+
+def _predict(run, squad_file):
+  """Answers the questions and writes the prediction files."""
+  version_2 = run.decoder_options.version_2_with_negative
+  examples = prediction_examples(squad_file, version_2)
+  _log_problems(run, squad_file)
+  extractor = _trained_extractor(run)
+  logits = LogitsWriter(run.head.logits) if run.write_logits else None
+  observer = run.head.make_observer(run.disagreement_questions)
+  observers = [each for each in (logits, observer) if each]
+  predictions = list(
+    tqdm.tqdm(
+      extractor.predict(
+        examples,
+        run.predict_batch_size,
+        on_logits=lambda batch: [each.add(batch) for each in observers],
+      ),
+      desc="Predicting",
+      total=len(examples),
+      unit="question",
+      disable=not sys.stderr.isatty(),
+    )
+  )
+  if run.no_span == "original":
+    predictions = as_original_without_span(predictions, version_2)
+  tf.io.gfile.makedirs(run.output_dir)
+  paths = run.head.write_predictions(run.output_dir, predictions, version_2)
+  if observer:
+    paths += observer.write(run.output_dir)
+  if logits:
+    paths.append(run.path(_LOGITS_FILE))
+    logits.write(paths[-1], run.window_options.max_seq_length)
+  num_empty = sum(not prediction.text for prediction in predictions)
+  log_line(
+    f"{len(predictions)} questions answered, {num_empty} of them with no "
+    f"answer: {', '.join(paths)}"
+  )
+
+
+def _evaluate(run, squad_file):
+  """Scores predictions.json; writes, prints and returns the scores."""
+  predictions = read_predictions(run.path(prediction_files.PREDICTIONS_FILE))
+  null_odds = None
+  if run.decoder_options.version_2_with_negative:
+    null_odds = read_na_probs(run.path(prediction_files.NULL_ODDS_FILE))
+  scores = official_scores(squad_file, predictions, null_odds)
+  table = format_scores(scores)
+  more = run.head.file_scores(run.output_dir, squad_file.examples)
+  if more:
+    table = f"{table}\n\n{format_bio_scores(more)}"
+  scores = {**scores, **more}
+  write_json_atomically(run.path(_SCORES_FILE), scores)
+  print(table)
+  return scores
+
+
+def _extractor_of(run, loaded):
+  """The extractor of a `LoadedEncoder`, and whether its head is new."""
+  has_head = run.head.weights_of(loaded) is not None
+  with_head = f", with its {run.head.name} head" if has_head else ""
+  log_line(f"Starting from {loaded.description}{with_head}.")
+  extractor = SpanExtractor(
+    run.head.model_of(loaded, run.head_bias),
+    run.source.vocabulary(loaded),
+    run.source.lower_case(loaded),
+    run.window_options,
+    run.decoder_options,
+    fixed_length=run.fine_tuning_options.length_bucket is None,
+    head=run.head,
+  )
+  return extractor, not has_head
+
+
+def _trained_extractor(run):
+  """The model of the output directory, else a fine-tuned source."""
+  directory = run.path(MODEL_DIRECTORY)
+  if tf.io.gfile.isdir(directory):
+    saved = (read_span_config(directory) or {}).get("head")
+    if saved not in (None, run.head.name):
+      raise ValueError(
+        f"{directory} has a {saved} head: give --head={saved}, or another "
+        "--output_dir."
+      )
+    log_line(f"Predicting with {directory}{selection_words(directory)}")
+    return SpanExtractor.from_preset(
+      directory,
+      run.window_options,
+      run.decoder_options,
+      run.fine_tuning_options.length_bucket is None,
+      run.head,
+    )
+  if tf.train.latest_checkpoint(run.output_dir):
+    raise ValueError(
+      f"{run.output_dir} holds checkpoints of a training that has not ended. "
+      "Run the same command with --do_train to finish it."
+    )
+  if not (run.source.preset or run.source.bert_config_file):
+    raise ValueError(
+      f"There is no model in {directory}. Train one with --do_train, or give "
+      "a fine-tuned one as --preset or --init_checkpoint."
+    )
+  extractor, head_is_new = _extractor_of(run, run.source.load())
+  if head_is_new:
+    raise ValueError(
+      f"The model has no {run.head.name} head, so its answers would be random. "
+      "Fine-tune it with --do_train first, or give a fine-tuned model."
+    )
+  return extractor

@@ -23,37 +23,28 @@ _CONTAINER_LIMITS = (
 
 
 class DevicePlan(NamedTuple):
-  """The devices of a training.
+  """The devices of a training."""
 
-  Attributes:
-    description: such as "2 x GPU (NVIDIA A100) (mirrored)".
-    num_replicas: devices that share a batch.
-    memory_bytes: of each; None for a TPU, where it is not known.
-    is_local: whether this machine has such a device, on which a step can be
-      measured.
-  """
-
-  description: str
-  num_replicas: int
-  memory_bytes: int | None
-  is_local: bool = True
+  description: str  # such as "2 x GPU (NVIDIA A100) (mirrored)"
+  num_replicas: int  # devices that share a batch
+  memory_bytes: int | None  # of each; None for a TPU, where it is not known
+  is_local: bool = True  # whether a step can be measured on this machine
 
 
-def plan_devices(options, execution):
+def plan_devices(options, execution, memory_gb=None):
   """Plans what `make_strategy` makes, without waiting for workers or a TPU.
 
   Workers are assumed to have the devices of this machine, and a TPU to have
-  --num_tpu_cores, or 8.
-
-  Raises:
-    ValueError: the devices cannot be used together.
+  --num_tpu_cores, or 8. `memory_gb` is the memory of a device, None for what it
+  has.
   """
   check_strategy(options, execution)
   gpus = tf.config.list_physical_devices("GPU")
   name = choose_strategy(options, len(gpus))
   if name == TPU:
     cores = options.num_tpu_cores or _CORES_OF_A_TPU
-    return DevicePlan(f"{cores} TPU cores ({TPU})", cores, None, False)
+    memory_bytes = int(memory_gb * 1e9) if memory_gb else None
+    return DevicePlan(f"{cores} TPU cores ({TPU})", cores, memory_bytes, False)
   here = 1 if name == ONE_DEVICE else options.num_devices or max(len(gpus), 1)
   replicas = here * (named_workers() if name == MULTI_WORKER else 1)
   if gpus:
@@ -69,6 +60,8 @@ def plan_devices(options, execution):
     device = f"CPU ({os.cpu_count()} cores)"
     # The replicas of one CPU share its memory.
     memory_bytes = _host_bytes() // here
+  if memory_gb:
+    memory_bytes = int(memory_gb * 1e9)
   return DevicePlan(f"{replicas} x {device} ({name})", replicas, memory_bytes)
 
 

@@ -27,20 +27,14 @@ def make_strategy(options, execution):
   It must be made before TensorFlow has run anything: afterwards neither
   workers can be joined nor a CPU be divided.
 
-  `auto` is a TPU if one is asked for, the workers if TF_CONFIG names several,
-  all GPUs if there are several (or --num_devices are asked for), else one
-  device. Several devices without any GPU are equal parts of the CPU: no
-  faster than the whole, but a rehearsal.
+  Several devices without any GPU are equal parts of the CPU: no faster than the
+  whole, but a rehearsal.
 
   Example:
     strategy = make_strategy(StrategyOptions("mirrored"), ExecutionOptions())
     with strategy.scope():
       model = ...
     Trainer(model, ..., strategy=strategy)
-
-  Args:
-    options: `StrategyOptions`.
-    execution: `ExecutionOptions`.
 
   Returns:
     A tf.distribute.Strategy; TensorFlow's default one for one device.

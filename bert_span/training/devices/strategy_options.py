@@ -15,11 +15,7 @@ DISTRIBUTIONS = ("auto", ONE_DEVICE, MIRRORED, MULTI_WORKER, TPU)
 
 @dataclasses.dataclass(frozen=True)
 class StrategyOptions:
-  """The devices to train on.
-
-  Raises:
-    ValueError: a value breaks the rule of its field.
-  """
+  """The devices to train on."""
 
   distribution: str = option(
     "auto",
@@ -64,20 +60,38 @@ class StrategyOptions:
 
 def check_strategy(options, execution):
   """Refuses `StrategyOptions` that contradict themselves or the execution."""
-  if options.is_tpu:
-    _check_tpu(options, execution)
-  if options.distribution != ONE_DEVICE:
-    return
-  if (options.num_devices or 1) > 1:
-    raise ValueError(
+  name, all_reduce = options.distribution, execution.all_reduce
+  is_one, is_tpu = name == ONE_DEVICE, options.is_tpu
+  for is_wrong, message in (
+    (
+      is_one and (options.num_devices or 1) > 1,
       f"--distribution=one_device with --num_devices={options.num_devices}: "
-      "use --distribution=mirrored for several devices."
-    )
-  if execution.all_reduce != "auto":
-    raise ValueError(
-      f"--all_reduce={execution.all_reduce} is for several devices: leave it "
-      "out with --distribution=one_device."
-    )
+      "use --distribution=mirrored for several devices.",
+    ),
+    (
+      is_tpu and name not in ("auto", TPU),
+      f"--use_tpu contradicts --distribution={name}: leave one of them out.",
+    ),
+    (
+      is_tpu and options.num_devices is not None,
+      "A TPU is used whole: leave --num_devices out. --num_tpu_cores says how "
+      "many cores it must have.",
+    ),
+    (
+      is_tpu and execution.precision == "float16",
+      "A TPU computes in bfloat16, not float16: use --precision=bfloat16.",
+    ),
+    (
+      is_tpu and execution.jit_compile == "on",
+      "A TPU compiles every step in any case: leave --jit_compile out.",
+    ),
+    (
+      all_reduce != "auto" and (is_one or is_tpu),
+      f"--all_reduce={all_reduce} is for several GPUs or workers: omit it.",
+    ),
+  ):
+    if is_wrong:
+      raise ValueError(message)
 
 
 def check_workers(options, num_workers):
@@ -98,30 +112,4 @@ def check_workers(options, num_workers):
   if options.is_tpu and num_workers:
     raise ValueError(
       "TF_CONFIG is for GPUs and CPUs: unset it to train on a TPU."
-    )
-
-
-def _check_tpu(options, execution):
-  if options.distribution not in ("auto", TPU):
-    raise ValueError(
-      f"--use_tpu contradicts --distribution={options.distribution}: leave one "
-      "of them out."
-    )
-  if options.num_devices is not None:
-    raise ValueError(
-      "A TPU is used whole: leave --num_devices out. --num_tpu_cores says how "
-      "many cores it must have."
-    )
-  if execution.precision == "float16":
-    raise ValueError(
-      "A TPU computes in bfloat16, not float16: use --precision=bfloat16."
-    )
-  if execution.jit_compile == "on":
-    raise ValueError(
-      "A TPU compiles every step in any case: leave --jit_compile out."
-    )
-  if execution.all_reduce != "auto":
-    raise ValueError(
-      f"--all_reduce={execution.all_reduce} is for GPUs and CPUs: a TPU has "
-      "its own network. Leave it out."
     )

@@ -62,18 +62,3 @@ def test_options_that_contradict_each_other_are_refused_with_the_remedy(
 def test_options_that_do_not_fit_the_workers_are_refused(options, num_workers):
   with pytest.raises(ValueError, match="TF_CONFIG"):
     check_workers(StrategyOptions(**options), num_workers)
-
-
-@pytest.mark.parametrize(
-  "wrong",
-  [
-    {"precision": "int8"},
-    {"jit_compile": "yes"},
-    {"all_reduce": "tree"},
-    {"accumulate_steps": 0},
-  ],
-)
-def test_an_unknown_way_to_execute_is_named(wrong):
-  (name,) = wrong
-  with pytest.raises(ValueError, match=name):
-    ExecutionOptions(**wrong)

@@ -1,0 +1,85 @@
+"""The steps of run_squad and run_pretraining; TensorFlow is not needed."""
+
+import dataclasses
+
+from bert_span.storage.options import check_options, option
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SquadRunOptions:
+  """What run_squad does, apart from how it trains and decodes."""
+
+  do_train: bool = option(False, "Whether to train.")
+  do_predict: bool = option(
+    False, "Whether to answer the questions of --predict_file."
+  )
+  do_eval: bool = option(
+    False,
+    "Whether to score predictions.json in --output_dir with the official "
+    "metrics.",
+  )
+  train_records: str | None = option(
+    None,
+    "Folder of bert_span.create_squad_records to train on; with --train_file "
+    "the records must be made from that file.",
+  )
+  teachers: tuple[str, ...] = option(
+    (),
+    "Model directories, or names of models, separated by commas, whose outputs "
+    "are learned in addition to the labels (distillation), averaged. "
+    "They need the same vocabulary, case, windows and head. Questions without "
+    "an answer or is_impossible are used too.",
+    flag="teacher",
+  )
+  head_bias: bool = option(
+    True,
+    "Whether start and end logits have a bias, as in run_squad; the paper has "
+    "none.",
+    flag="span_head_bias",
+  )
+  verbose: bool = option(
+    False,
+    "Whether to name every place of a data problem instead of the first three.",
+    flag="verbose_logging",
+  )
+  disagreement_questions: int = option(
+    20,
+    "With --head=bio: number of questions in disagreement.json, those on which "
+    "the annotators differ most.",
+    minimum=0,
+  )
+  write_logits: bool = option(
+    False,
+    "Whether to write the logits of all windows to logits.npz in --output_dir, "
+    "for bert_span.decode.",
+  )
+  num_seeds: int = option(
+    1,
+    "Number of trainings, with the seeds --seed, --seed + 1, ..., each in its "
+    "own folder; mean and standard deviation of their scores are printed.",
+    minimum=1,
+    maximum=10_000,
+  )
+
+  def __post_init__(self):
+    check_options(self)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PretrainingRunOptions:
+  """What run_pretraining does, apart from how it masks and trains."""
+
+  do_train: bool = option(False, "Whether to train.")
+  do_eval: bool = option(False, "Whether to score the model on held-out text.")
+  do_export: bool = option(
+    True,
+    "Whether to write a trained model also as a TensorFlow 1 checkpoint and as "
+    "a Hugging Face directory.",
+  )
+  eval_batch_size: int = option(
+    8, "Sequences that are scored at once.", minimum=1
+  )
+  max_eval_steps: int = option(100, "Most batches of held-out text.", minimum=1)
+
+  def __post_init__(self):
+    check_options(self)
