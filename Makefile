@@ -9,13 +9,15 @@ MODEL := minilm_squad
 SAMPLE := bert_span/sample
 TOPICS := lighthouse dishwasher migration council
 TASK_LIBRARY := .venv-task-library
+# Of make fuzz.
+SECONDS ?= 600
 
 # What runs no training and writes no model: the tests for daily work.
 FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
   $(addprefix tests/,answers cli pretraining/masking reporting serving/client \
   squad storage text)
 
-.PHONY: quickstart test test-fast test-task-library lint format clean
+.PHONY: quickstart test test-fast fuzz test-task-library lint format clean
 
 # The virtual environment, again whenever the requirements change.
 $(INSTALLED): setup.py
@@ -66,6 +68,11 @@ test: $(ENCODER) lint
 
 test-fast: $(ENCODER) lint
 	$(BIN)/python -m pytest $(FAST_TESTS) -m 'not large' -n auto --maxprocesses=2
+
+# Damaged inputs of every kind, for as long as wanted: docs/reliability.md.
+fuzz: $(ENCODER)
+	PYTHONPATH=.:tests/support $(BIN)/python tests/support/fuzz.py \
+	  --seconds=$(SECONDS)
 
 # TFLite files in the runtime of others, with the model of quickstart.
 test-task-library: $(TASK_LIBRARY)/installed $(OUTPUT)/model/span_config.json

@@ -190,8 +190,7 @@ def prepare_sides(
   from benchmarks.huggingface_peer import write_huggingface_model
   from bert_span.answers.decoding.options import StepOptions
   from bert_span.jobs.tflite_export import TFLiteOptions, tflite_content
-  from bert_span.serving.signatures import ServedModel
-  from bert_span.serving.version_folder import write_saved_model
+  from bert_span.serving.signatures import ServedModel, write_saved_model
 
   saved_model = os.path.join(folder, "saved_model")
   vocabulary = extractor.preprocessor.tokenizer.vocabulary

@@ -48,6 +48,7 @@ model_flags.answer_flags()
 
 def main(argv):
   """Loads the model, exports it and prints what was written."""
+  program.end_on_sigterm()
   program.require(_MODEL, _OUTPUT)
   # Hides TensorFlow's notes on names and files.
   logging.set_verbosity(logging.WARNING)

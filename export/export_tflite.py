@@ -34,6 +34,7 @@ model_flags.answer_flags()
 
 def main(argv):
   """Exports a model and prints the report."""
+  program.end_on_sigterm()
   program.require(_MODEL, _OUTPUT)
   program.check(
     _OUTPUT.value.endswith(".tflite"),

@@ -3,10 +3,13 @@
 import functools
 import importlib.util
 import os
+import signal
+import subprocess
+import time
 
 import pytest
-from programs import error_line, run_program
-from tiny_extractor import tiny_extractor
+from programs import error_line, run_program, start_program
+from tiny_extractor import shared_model, tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
 
@@ -36,6 +39,54 @@ def test_a_version_is_exported_with_the_options_of_the_flags(tmp_path):
   again = export(*flags, "--nowarmup")
   assert "version 4" in error_line(again)
   assert os.listdir(base) == ["4"]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+  """A folder with room for 16 kB."""
+  folder = tmp_path / "small"
+  folder.mkdir()
+  mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder]
+  if subprocess.run(mount, capture_output=True).returncode:
+    pytest.skip("needs the right to mount")
+  yield folder
+  subprocess.run(["umount", folder], check=True)
+
+
+_of_both_programs = pytest.mark.parametrize(
+  ("name", "output"),
+  [("export_saved_model", "base"), ("export_tflite", "qa.tflite")],
+)
+
+
+@pytest.mark.large
+@_of_both_programs
+def test_a_full_disk_is_one_line_and_nothing_is_left(small_disk, name, output):
+  done = run_program(
+    f"export.{name}",
+    *(f"--model={shared_model()}", f"--output={small_disk / output}"),
+  )
+  assert "No space left" in error_line(done)
+  assert not [path for path in small_disk.rglob("*") if path.is_file()]
+
+
+@pytest.mark.large
+@_of_both_programs
+def test_sigterm_ends_an_export_and_removes_what_is_unfinished(
+  tmp_path, name, output
+):
+  program = start_program(
+    *(f"export.{name}", f"--model={shared_model()}"),
+    f"--output={tmp_path / output}",
+  )
+  program.send_signal_when(
+    lambda: list(tmp_path.rglob("*.tmp/*")), signal.SIGTERM
+  )
+  start = time.monotonic()
+  done = program.finish()
+  assert done.returncode == 128 + signal.SIGTERM
+  assert time.monotonic() - start < 10
+  assert not list(tmp_path.rglob("*.tmp"))
 
 
 def test_help_lists_the_flags_that_are_shared():

@@ -4,6 +4,7 @@ import functools
 import glob
 import importlib.util
 import os
+import signal
 import sys
 
 from absl import app, flags
@@ -197,3 +198,8 @@ def check_report_extra(*packages, otherwise=""):
     f"{' and '.join(missing)} not installed. Install with pip install "
     f"{' '.join(missing)}, or bert_span with its extra [report]{otherwise}.",
   )
+
+
+def end_on_sigterm():
+  """Makes SIGTERM an exit by SystemExit, which removes unfinished files."""
+  signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))

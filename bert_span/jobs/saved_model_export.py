@@ -10,8 +10,8 @@ from bert_span.answers.window_steps import device_steps
 from bert_span.data.window_batches import example_batches
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.keras_internals import sublayers
-from bert_span.serving import model_card, verification, version_folder, warmup
-from bert_span.serving.signatures import ServedModel
+from bert_span.serving import assets_extra, verification, version_folder
+from bert_span.serving.signatures import ServedModel, write_saved_model
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 
@@ -37,7 +37,7 @@ def export_model(
   """
   # Before the model is loaded, so that a missing package is reported first.
   version_folder.check_version(base, version)
-  with_warmup = warmup.are_written(with_warmup)
+  with_warmup = assets_extra.check_warmup(with_warmup)
   extractor = SpanExtractor.from_preset(model, **extractor_options)
   path, verified = export_saved_model(
     extractor, base, version, steps, dtype, with_warmup, source=model
@@ -72,7 +72,7 @@ def export_saved_model(
     steps: `StepOptions`; None takes those of this machine.
     dtype: of the encoder, see `cast_encoder`; the graph must agree with the
       model in that precision.
-    with_warmup: write warm-up requests, see `warmup.are_written`.
+    with_warmup: write warm-up requests, see `assets_extra.check_warmup`.
     source: directory the model was loaded from, whose files about its training
       go into the model card; None without.
 
@@ -89,7 +89,7 @@ def export_saved_model(
       f"dtype must be one of {', '.join(_TOLERANCE)}. Received: {dtype!r}."
     )
   steps = device_steps(steps)
-  with_warmup = warmup.are_written(with_warmup)
+  with_warmup = assets_extra.check_warmup(with_warmup)
   tokenizer = extractor.preprocessor.tokenizer
   head = extractor.head
   if dtype != "float32":
@@ -105,7 +105,7 @@ def export_saved_model(
   examples = sample_examples()
   name = os.path.basename(os.path.realpath(base))
   with version_folder.new_version(base, version) as target:
-    version_folder.write_saved_model(
+    write_saved_model(
       ServedModel(extractor, steps), tokenizer.vocabulary, target.directory
     )
     predictions = extractor.predict(examples, steps.max_windows_per_step)
@@ -120,16 +120,16 @@ def export_saved_model(
     if with_warmup:
       pairs = [(example.question, example.context) for example in examples]
       longest = max(pairs, key=lambda pair: len(pair[1]))
-      warmup.write_warmup_requests(
+      assets_extra.write_warmup_requests(
         target.directory,
         name,
         [pairs[:1], pairs[:8], [longest]],
         extractor.window_options.max_seq_length,
       )
-    card = model_card.make_model_card(
+    card = assets_extra.make_model_card(
       target.directory, name, extractor, steps, dtype, verified, source
     )
-    model_card.write_model_card(target.directory, card)
+    assets_extra.write_model_card(target.directory, card)
   return target.path, verified
 
 

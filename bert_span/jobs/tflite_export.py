@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import importlib.metadata
 import os
 import sys
 
@@ -11,22 +10,21 @@ from bert_span.answers.scoring.official_scores import official_scores
 from bert_span.extractor import SpanExtractor
 from bert_span.jobs.saved_model_export import sample_examples
 from bert_span.presets.span_config import span_config
-from bert_span.serving.model_card import training_run
+from bert_span.serving.assets_extra import package_versions, training_run
 from bert_span.squad.reader import read_squad
 from bert_span.storage.atomic_file import (
-  open_atomically,
+  recover_directory,
+  unfinished_directory,
   write_json_atomically,
   write_text_atomically,
 )
-from bert_span.tflite.conversion import convert, convert_with_tokenizer
+from bert_span.tflite.conversion import convert
 from bert_span.tflite.metadata import with_metadata
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
 from bert_span.tflite.runner import runtime_name
-from bert_span.tflite.text_graph.tokenizer_agreement import compare_tokenizers
 from bert_span.tflite.tflite_extractor import open_tflite
-from bert_span.tflite.verification import verify
+from bert_span.tflite.verification import compare_tokenizers, verify
 
-_PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
 _MEGABYTE = 1e6
 
 
@@ -72,14 +70,21 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
   options = options or TFLiteOptions()
   content = tflite_content(extractor, options)
   samples = sample_examples()
+  path = os.path.realpath(path)
+
+  def publish(folder):
+    os.replace(os.path.join(folder, os.path.basename(path)), path)
+
+  recover_directory(path)
   try:
-    with open_atomically(path, binary=True) as file:
-      file.write(content)
-      file.flush()
-      verified = verify(file.name, extractor, samples, options.quantization)
+    with unfinished_directory(path, publish) as folder:
+      unfinished = os.path.join(folder, os.path.basename(path))
+      with open(unfinished, "wb") as file:
+        file.write(content)
+      verified = verify(unfinished, extractor, samples, options.quantization)
       scores = None
       if evaluated is not None:
-        scores = _scores(file.name, extractor, evaluated)
+        scores = _scores(unfinished, extractor, evaluated)
         check_f1_drop(scores, options.max_f1_drop)
   except ValueError as error:
     raise ValueError(f"{path} is not written. {error}") from error
@@ -98,8 +103,7 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
     "evaluation": scores,
     "training": training_run(source) if source else {},
     "versions": {
-      "bert_span": bert_span.__version__,
-      **{name: importlib.metadata.version(name) for name in _PACKAGES},
+      **package_versions(),
       "runtime": runtime_name(options.with_tokenizer),
     },
   }
@@ -111,23 +115,6 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
 def tflite_content(extractor, options):
   """Returns the bytes of a TFLite file, which is not checked yet."""
   windows, served = extractor.window_options, extractor.head.served
-  if not options.with_tokenizer:
-    length = None if options.dynamic_length else windows.max_seq_length
-    content = convert(extractor.model, length, options.quantization)
-  elif extractor.head.scores_ends:
-    content = convert_with_tokenizer(
-      extractor.model,
-      extractor.preprocessor,
-      extractor.decoder_options,
-      options.dynamic_length,
-      options.quantization,
-    )
-  else:
-    raise ValueError(
-      "A TFLite file with a tokenizer decodes span heads only. Received a "
-      f"model with a {extractor.head.name} head. Omit --with_tokenizer, and "
-      "decode the logits as described in export/TFLITE.md."
-    )
   tokenizer = extractor.preprocessor.tokenizer
   config = span_config(
     tokenizer.do_lower_case,
@@ -142,11 +129,10 @@ def tflite_content(extractor, options):
     "with_tokenizer": options.with_tokenizer,
   }
   return with_metadata(
-    content,
+    convert(extractor, options),
     options.info or ModelInfo(version=bert_span.__version__),
     tokenizer.vocabulary,
     config,
-    options.with_tokenizer,
     {**served.guide, **served.logits_guide},
   )
 

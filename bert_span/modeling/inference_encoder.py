@@ -124,13 +124,14 @@ class InferenceEncoder(tf.Module):
 class InferenceModel(tf.Module):
   """Computes the logits of a `SpanModel` that is not being trained.
 
-  Inputs and outputs are those of `SpanModel`.
+  Inputs and outputs are those of `SpanModel`. The encoder is an
+  `InferenceEncoder`; None makes one.
   """
 
-  def __init__(self, model):
+  def __init__(self, model, encoder=None):
     super().__init__(name="inference_model")
     self.logit_names = model.logit_names
-    self._encoder = InferenceEncoder(model.backbone)
+    self._encoder = encoder or InferenceEncoder(model.backbone)
     self._head_variables = [weight.value for weight in model.head.weights]
     # A function, so that the layer itself is not tracked.
     self._named_logits = lambda hidden: named_logits(model.head, hidden)

@@ -1,4 +1,7 @@
-"""The signatures of a served model."""
+"""The signatures of a served model, and how it is written."""
+
+import os
+import tempfile
 
 import tensorflow as tf
 
@@ -71,6 +74,30 @@ class ServedModel(tf.Module):
       EXAMPLES: answer_examples,
       CLASSIFY: classify,
     }
+
+
+def write_saved_model(served, vocabulary, directory):
+  """Writes a `ServedModel`, with its vocabulary as the asset vocab.txt.
+
+  Clients of the signature "logits" need the vocabulary, a list of tokens.
+  """
+  with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "vocab.txt")
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+      file.writelines(f"{token}\n" for token in vocabulary)
+    served.vocabulary = tf.saved_model.Asset(path)
+    # dict: tf.Module has replaced the attribute by a tracked one.
+    signatures = dict(served.functions)
+    tf.saved_model.save(served, directory, signatures=signatures)
+  # tf.saved_model.save gives every signature the method predict.
+  updater = tf.compat.v1.saved_model.signature_def_utils.MethodNameUpdater(
+    directory
+  )
+  updater.replace_method_name(
+    signature_key=CLASSIFY,
+    method_name=tf.saved_model.CLASSIFY_METHOD_NAME,
+  )
+  updater.save(directory)
 
 
 def byte_offsets(texts, char_offsets):

@@ -10,16 +10,14 @@ then renamed:
 
 import contextlib
 import os
-import tempfile
 import types
 
-import tensorflow as tf
-
-from bert_span.serving.signatures import CLASSIFY
-from bert_span.storage.atomic_file import unfinished_directory
+from bert_span.storage.atomic_file import (
+  recover_directory,
+  unfinished_directory,
+)
 from bert_span.storage.files import is_remote
 
-EXTRA_FOLDER = "assets.extra"
 # TensorFlow Serving keeps versions in 64 bits.
 _MAX_VERSION = 2**63 - 1
 
@@ -27,6 +25,8 @@ _MAX_VERSION = 2**63 - 1
 @contextlib.contextmanager
 def new_version(base, version=None):
   """A folder to fill, which becomes a version when the block ends.
+
+  What killed exports have left in `base` is removed.
 
   Args:
     base: local folder of all versions of the model; made if need be.
@@ -47,7 +47,9 @@ def new_version(base, version=None):
   def publish(unfinished):
     target.path = _publish(unfinished, base, version)
 
-  with unfinished_directory(os.path.join(base, ".unfinished"), publish) as path:
+  unfinished = os.path.join(base, ".unfinished")
+  recover_directory(unfinished)
+  with unfinished_directory(unfinished, publish) as path:
     target.directory = path
     yield target
 
@@ -64,6 +66,7 @@ def check_version(base, version=None):
   if os.path.lexists(base) and not os.path.isdir(base):
     raise ValueError(f"{base} is not a folder. Name a folder, or a new one.")
   if version is None:
+    _next_version(base)
     return
   if not 1 <= version <= _MAX_VERSION:
     raise ValueError(
@@ -76,28 +79,14 @@ def check_version(base, version=None):
     )
 
 
-def write_saved_model(served, vocabulary, directory):
-  """Writes a `ServedModel`, with its vocabulary as the asset vocab.txt.
-
-  Clients of the signature "logits" need the vocabulary, a list of tokens.
-  """
-  with tempfile.TemporaryDirectory() as folder:
-    path = os.path.join(folder, "vocab.txt")
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-      file.writelines(f"{token}\n" for token in vocabulary)
-    served.vocabulary = tf.saved_model.Asset(path)
-    # dict: tf.Module has replaced the attribute by a tracked one.
-    signatures = dict(served.functions)
-    tf.saved_model.save(served, directory, signatures=signatures)
-  # tf.saved_model.save gives every signature the method predict.
-  updater = tf.compat.v1.saved_model.signature_def_utils.MethodNameUpdater(
-    directory
-  )
-  updater.replace_method_name(
-    signature_key=CLASSIFY,
-    method_name=tf.saved_model.CLASSIFY_METHOD_NAME,
-  )
-  updater.save(directory)
+def _next_version(base):
+  version = 1 + max(_versions(base), default=0)
+  if version > _MAX_VERSION:
+    raise ValueError(
+      f"{base} has version {version - 1}, and TensorFlow Serving reads none "
+      f"above {_MAX_VERSION}. Give a free --version."
+    )
+  return version
 
 
 def _versions(base):
@@ -111,8 +100,7 @@ def _versions(base):
 def _publish(unfinished, base, version):
   """Renames a finished folder to its version, and returns the path."""
   while True:
-    number = version or 1 + max(_versions(base), default=0)
-    path = os.path.join(base, str(number))
+    path = os.path.join(base, str(version or _next_version(base)))
     try:
       # Fails if another export was faster: a version is never empty.
       os.rename(unfinished, path)

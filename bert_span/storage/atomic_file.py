@@ -1,6 +1,7 @@
 """Writes files and directories whole or not at all."""
 
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -88,7 +89,7 @@ def unfinished_directory(directory, publish=None):
   `publish` is a function that renames the filled directory instead.
   """
   unfinished = f"{directory}.{uuid.uuid4().hex}.tmp"
-  os.makedirs(unfinished)
+  lock = _locked_directory(unfinished)
   try:
     yield unfinished
     for folder, _, names in os.walk(unfinished):
@@ -100,13 +101,15 @@ def unfinished_directory(directory, publish=None):
       _replace_directory(unfinished, directory)
   finally:
     shutil.rmtree(unfinished, ignore_errors=True)
+    os.close(lock)
 
 
 def recover_directory(directory):
-  """Cleans up after a process that was killed in `unfinished_directory`.
+  """Cleans up after processes that were killed in `unfinished_directory`.
 
   Between its two renames neither directory has the name: then the old one gets
-  it back. Unfinished and retired directories are removed.
+  it back. Unfinished and retired directories are removed, but not those that
+  another process is writing.
   """
   parent, name = os.path.split(os.path.abspath(directory))
   if not os.path.isdir(parent):
@@ -116,8 +119,30 @@ def recover_directory(directory):
     path = os.path.join(parent, other)
     if other.endswith(".old") and not os.path.lexists(directory):
       os.rename(path, directory)
-    else:
-      shutil.rmtree(path)
+      continue
+    with contextlib.suppress(OSError):
+      lock = os.open(path, os.O_RDONLY)
+      try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(path)
+      finally:
+        os.close(lock)
+
+
+def _locked_directory(path):
+  """Makes a directory; the descriptor of its lock, which ends with the process.
+
+  Where the file system has no locks, `recover_directory` removes nothing.
+  """
+  while True:
+    os.makedirs(path, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+      lock = os.open(path, os.O_RDONLY)
+      with contextlib.suppress(OSError):
+        fcntl.flock(lock, fcntl.LOCK_EX)
+      if os.path.exists(path):
+        return lock
+      os.close(lock)  # `recover_directory` was faster.
 
 
 def _replace_directory(new, old):

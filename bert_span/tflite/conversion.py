@@ -8,11 +8,14 @@ module tracks the raw variables, and only a function refers to the model.
 
 import tempfile
 
+import numpy as np
 import tensorflow as tf
 
-from bert_span.modeling.inference_encoder import InferenceModel
+from bert_span.modeling.inference_encoder import (
+  InferenceEncoder,
+  InferenceModel,
+)
 from bert_span.tflite import file as tflite_file
-from bert_span.tflite.quantizable_model import QuantizableModel
 from bert_span.tflite.text_graph.graph import TextGraph
 
 INPUT_NAMES = ("ids", "mask", "segment_ids")
@@ -20,59 +23,61 @@ INPUT_NAMES = ("ids", "mask", "segment_ids")
 _ONE_SCALE_A_MATRIX = (
   "_experimental_disable_per_channel_quantization_for_dense_layers"
 )
+# The largest scale of a matrix in steps: finer than the rounding of float32.
+_STEPS = 1 << 24
 
 
-def convert(model, seq_length=384, quantization="none"):
-  """Converts a model to a TFLite file with one signature, serving_default.
+def convert(extractor, options):
+  """Converts a `SpanExtractor` to a TFLite file.
 
-  The inputs are ids, mask and segment_ids, int32 [1, seq_length]. The outputs
-  are the logits of the model, float32 [1, seq_length] or [1, seq_length, 3].
-  The tensors themselves have the same names.
+  The file has one signature, serving_default; the tensors themselves have the
+  same names. Its inputs are ids, mask and segment_ids, int32 [1, seq_length],
+  and its outputs the logits, float32 [1, seq_length] or [1, seq_length, 3].
+  With a tokenizer the inputs are question and context, string [1], and the
+  outputs those of `TextGraph`; the file then needs the custom ops of
+  `byte_tokenizer.CUSTOM_OPS`.
 
-  A seq_length of None accepts any length at run time. The quantization is that
-  of `TFLiteOptions`. Returns bytes.
+  Args:
+    extractor: `SpanExtractor`.
+    options: `TFLiteOptions`.
+
+  Returns:
+    Bytes of the file, without metadata.
+
+  Raises:
+    ValueError: a tokenizer is wanted for a head that is not a span head.
   """
-  model = _inference_model(model, quantization)
+  model = extractor.model
+  is_dynamic = options.quantization == "dynamic"
+  encoder = QuantizableEncoder(model.backbone) if is_dynamic else None
+  model = InferenceModel(model, encoder)
+  if options.with_tokenizer:
+    if not extractor.head.scores_ends:
+      raise ValueError(
+        "A TFLite file with a tokenizer decodes span heads only. Received a "
+        f"model with a {extractor.head.name} head. Omit --with_tokenizer, and "
+        "decode the logits as described in export/TFLITE.md."
+      )
+    function = TextGraph(
+      model,
+      extractor.preprocessor,
+      extractor.decoder_options,
+      options.dynamic_length,
+    ).__call__
+    specs = [
+      tf.TensorSpec([1], tf.string, name=name)
+      for name in ("question", "context")
+    ]
+  else:
 
-  def logits(ids, mask, segment_ids):
-    return model(
-      {"token_ids": ids, "padding_mask": mask, "segment_ids": segment_ids}
-    )
+    def function(ids, mask, segment_ids):
+      return model(
+        {"token_ids": ids, "padding_mask": mask, "segment_ids": segment_ids}
+      )
 
-  specs = [
-    tf.TensorSpec([1, seq_length], tf.int32, name=name) for name in INPUT_NAMES
-  ]
-  return _converted(logits, specs, model, quantization)
-
-
-def convert_with_tokenizer(
-  model,
-  preprocessor,
-  decoder_options,
-  dynamic_length=False,
-  quantization="none",
-):
-  """Converts a model with tokenizer, windows and decoding to a TFLite file.
-
-  The inputs are question and context, string [1], the outputs those of
-  `TextGraph`, which describes the arguments. The file needs the custom ops of
-  `byte_tokenizer.CUSTOM_OPS`. Returns bytes.
-  """
-  model = _inference_model(model, quantization)
-  graph = TextGraph(model, preprocessor, decoder_options, dynamic_length)
-  specs = [
-    tf.TensorSpec([1], tf.string, name=name) for name in ("question", "context")
-  ]
-  return _converted(graph.__call__, specs, model, quantization)
-
-
-def _inference_model(model, quantization):
-  is_dynamic = quantization == "dynamic"
-  return QuantizableModel(model) if is_dynamic else InferenceModel(model)
-
-
-def _converted(function, specs, model, quantization):
-  """Converts a function that reads the variables of a model."""
+    length = extractor.window_options.max_seq_length
+    shape = [1, None if options.dynamic_length else length]
+    specs = [tf.TensorSpec(shape, tf.int32, name=name) for name in INPUT_NAMES]
   module = tf.Module()
   module.raw_variables = model.variables
   traced = tf.function(function, input_signature=specs, autograph=False)
@@ -81,10 +86,72 @@ def _converted(function, specs, model, quantization):
     converter = tf.lite.TFLiteConverter.from_saved_model(folder)
     # The export checks which ones there are. Flex ops are not allowed.
     converter.allow_custom_ops = True
-    if quantization != "none":
+    if options.quantization != "none":
       converter.optimizations = [tf.lite.Optimize.DEFAULT]
-    if quantization == "float16":
+    if options.quantization == "float16":
       converter.target_spec.supported_types = [tf.float16]
-    if quantization == "dynamic":
+    if is_dynamic:
       setattr(converter, _ONE_SCALE_A_MATRIX, True)
     return tflite_file.with_signature_names(converter.convert())
+
+
+class QuantizableEncoder(InferenceEncoder):
+  """An encoder with rescaled weights, which lose little by 8-bit quantization.
+
+  Quantization with one scale a matrix rounds weights to 1/127 of the largest
+  one. One scale for each output would be finer, but the runtime of the Task
+  Library rejects it. So the scale of each output is taken out of the matrix and
+  multiplied afterwards, which computes the same function:
+
+      y_j = sum_i x_i W_ij + b_j = s_j * sum_i x_i (W_ij / s_j) + b_j,
+      s_j = max_i |W_ij|
+
+  and the same for the embedding of each token. All entries of the matrices are
+  then between -1 and 1, and one scale fits them all.
+  """
+
+  def __init__(self, backbone):
+    super().__init__(backbone)
+    self._steps, self._step = {}, {}
+    for name, weight in list(self._weights.items()):
+      if name.endswith("/kernel"):
+        bias = self._weights[name.replace("/kernel", "/bias")]
+        matrix = weight.numpy().reshape(-1, np.size(bias))  # [in, out]
+        self._rescale(name, matrix, axis=0)
+    name = "token_embedding/embeddings"
+    self._rescale(name, self._weights[name].numpy(), axis=1)
+
+  def __call__(self, inputs):
+    # Always True, which the converter cannot know: it would multiply a constant
+    # scale into the matrix.
+    self._is_run = inputs["padding_mask"][0, 0] >= 0
+    return super().__call__(inputs)
+
+  def _rescale(self, name, matrix, axis):
+    """Divides the entries along an axis by their largest.
+
+    The scales are integers times a step: the converter would round long vectors
+    of floats to 8 bits, too.
+    """
+    scale = np.abs(matrix).max(axis, keepdims=True)
+    step = float(scale.max()) / _STEPS or 1.0
+    # Rounded up, so that no entry exceeds 1.
+    steps = np.maximum(np.ceil(scale / step), 1)
+    matrix = matrix / (steps * step)
+    self._weights[name] = tf.Variable(matrix.astype(np.float32))
+    self._steps[name] = tf.Variable(steps.squeeze(axis).astype(np.int32))
+    self._step[name] = step
+
+  def _dense(self, name, inputs):
+    kernel = f"{name}/kernel"
+    steps = tf.where(self._is_run, self._steps[kernel], 0)
+    scale = tf.cast(steps, tf.float32) * self._step[kernel]
+    bias = tf.reshape(self._weights[f"{name}/bias"], [-1])
+    return tf.matmul(inputs, self._weights[kernel]) * scale + bias
+
+  def _rows(self, name, ids):
+    rows, table = super()._rows(name, ids), f"{name}/embeddings"
+    if table not in self._steps:
+      return rows
+    steps = tf.cast(tf.gather(self._steps[table], ids), tf.float32)
+    return rows * (steps * self._step[table])[..., tf.newaxis]

@@ -13,15 +13,24 @@ import zipfile
 from tensorflow.lite.tools import flatbuffer_utils
 
 from bert_span.presets import span_config
+from bert_span.storage.json_fields import is_kind
 
 VOCABULARY_FILE = "vocab.txt"
 _SUFFIX = ".tflite"
 _IDENTIFIER = b"TFL3"
 # A constant date, so that equal models give equal files.
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
+_MAX_FILE_BYTES = 1 << 26  # of a vocabulary
 # Ops of a model whose weights are not in the file.
 _VARIABLE_OPS = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
 _CUSTOM = "CUSTOM:"
+# What span_config.json says about the file itself.
+_OWN_FIELDS = {
+  "max_length": int,
+  "with_tokenizer": bool,
+  "model_bytes": int,
+  "model_sha256": str,
+}
 _EXPORT_AGAIN = "Export the model again with export.export_tflite."
 
 pack = flatbuffer_utils.convert_object_to_bytearray
@@ -92,22 +101,30 @@ def with_files(content, files):
 
 
 def read_files(path):
-  """Returns the files that are appended to a local TFLite file, name to bytes.
+  """Returns the files of this package in a local TFLite file, name to bytes.
 
-  Raises ValueError if it is not a TFLite file, or an appended file is damaged.
+  Raises ValueError if it is not a TFLite file, or one of them is missing,
+  damaged or not as `with_files` writes it.
   """
   with open(path, "rb") as file:
     _check_identifier(file.read(8), path)
-  if not zipfile.is_zipfile(path):
-    return {}
-  try:
-    with zipfile.ZipFile(path) as archive:
-      return {name: archive.read(name) for name in archive.namelist()}
-  except zipfile.BadZipFile as error:
-    raise ValueError(
-      f"{path}: the appended files are damaged: {error}. Copy the file again. "
-      f"{_EXPORT_AGAIN}"
-    ) from error
+  files = {}
+  for name in (span_config.CONFIG_FILE, VOCABULARY_FILE):
+    try:
+      with zipfile.ZipFile(path) as archive:
+        entry = archive.getinfo(name)
+        # A few compressed bytes may be gigabytes.
+        if entry.compress_type != zipfile.ZIP_STORED:
+          raise ValueError("it is compressed")
+        if entry.file_size > _MAX_FILE_BYTES:
+          raise ValueError(f"it has {entry.file_size:,} bytes")
+        files[name] = archive.read(entry)
+    except Exception as error:  # Many kinds, where an archive is damaged.
+      raise ValueError(
+        f"{path}: {name}, which follows the model, cannot be read: {error}. "
+        f"Copy the file again. {_EXPORT_AGAIN}"
+      ) from error
+  return files
 
 
 def read_span_config(path):
@@ -116,31 +133,28 @@ def read_span_config(path):
   The options of the file itself are in "tflite". Raises ValueError if it is not
   a TFLite file of this package.
   """
-  files = read_files(path)
-  missing = {span_config.CONFIG_FILE, VOCABULARY_FILE} - set(files)
-  if missing:
-    raise ValueError(
-      f"{path} contains no {' and no '.join(sorted(missing))}, which are "
-      f"needed to tokenize text. {_EXPORT_AGAIN}"
-    )
+  content = read_files(path)[span_config.CONFIG_FILE]
   name = f"{path}, {span_config.CONFIG_FILE}"
-  text = files[span_config.CONFIG_FILE].decode("utf-8", "replace")
-  config = span_config.parse_span_config(text, name)
-  if not isinstance(config.get("tflite"), dict):
-    raise ValueError(f'{name}: "tflite" is missing. {_EXPORT_AGAIN}')
-  return config
+  config = span_config.parse_span_config(content, name)
+  own = config.get("tflite")
+  own = {"with_tokenizer": False, **own} if isinstance(own, dict) else {}
+  wrong = [
+    field
+    for field, kind in _OWN_FIELDS.items()
+    if not is_kind(own.get(field), kind)
+  ]
+  if wrong:
+    raise ValueError(
+      f'{name}: {", ".join(wrong)} of "tflite" missing or of another type. '
+      f"{_EXPORT_AGAIN}"
+    )
+  return {**config, "tflite": own}
 
 
 def read_vocabulary(path):
   """Reads the vocabulary of a TFLite file of this package, a list of tokens."""
   text = read_files(path)[VOCABULARY_FILE].decode("utf-8")
   return text.removesuffix("\n").split("\n")
-
-
-def has_tokenizer(config):
-  """Whether the file of a `read_span_config` takes strings."""
-  # Files of older versions have no such field.
-  return bool(config["tflite"].get("with_tokenizer", False))
 
 
 def fingerprint(content):
@@ -158,7 +172,7 @@ def check_unchanged(path, config):
   """
   written = config["tflite"]
   with open(path, "rb") as file:
-    found = fingerprint(file.read(written["model_bytes"]))
+    found = fingerprint(file.read()[: written["model_bytes"]])
   if found["model_sha256"] != written["model_sha256"]:
     raise ValueError(
       f"{path} is damaged: its model is not the exported one. Copy the file "

@@ -58,9 +58,7 @@ class _Table(NamedTuple):
   fields: dict[int, Any]
 
 
-def with_metadata(
-  content, info, vocabulary, config, has_tokenizer=False, output_guide=None
-):
+def with_metadata(content, info, vocabulary, config, output_guide):
   """Adds metadata, vocab.txt and span_config.json to the bytes of a file.
 
   Args:
@@ -68,15 +66,13 @@ def with_metadata(
     info: `ModelInfo`.
     vocabulary: list of tokens, the index is the id.
     config: dict of span_config.json, to which the fingerprint is added.
-    has_tokenizer: whether the graph tokenizes text. Otherwise the metadata has
-      a process unit that does so.
     output_guide: dict of output names to descriptions, see `ServedAnswers`.
   """
   model = tflite_file.parse(content)
   data = schema.BufferT()
-  data.data = list(
-    _metadata(model, info, has_tokenizer, _DESCRIPTIONS | (output_guide or {}))
-  )
+  has_tokenizer = config["tflite"]["with_tokenizer"]
+  descriptions = _DESCRIPTIONS | output_guide
+  data.data = list(_metadata(model, info, has_tokenizer, descriptions))
   entry = schema.MetadataT()
   entry.name, entry.buffer = BUFFER_NAME, len(model.buffers)
   model.buffers.append(data)

@@ -21,26 +21,52 @@ from bert_span.tflite import file as tflite_file
 from bert_span.tflite.runner import TFLiteRunner, make_interpreter
 
 
-def open_tflite(
-  path,
-  window_options=None,
-  decoder_options=None,
-  num_threads=None,
-  head=None,
-):
+def open_tflite(path, *args, **kwargs):
   """Opens a TFLite file; arguments as of `TFLiteSpanExtractor`.
 
   Returns:
     `TFLiteTextExtractor` if the tokenizer is in the file, otherwise
     `TFLiteSpanExtractor`.
   """
-  config = tflite_file.read_span_config(path)
-  with_tokenizer = tflite_file.has_tokenizer(config)
-  kind = TFLiteTextExtractor if with_tokenizer else TFLiteSpanExtractor
-  return kind(path, window_options, decoder_options, num_threads, head)
+  own = tflite_file.read_span_config(path)["tflite"]
+  kind = TFLiteTextExtractor if own["with_tokenizer"] else TFLiteSpanExtractor
+  return kind(path, *args, **kwargs)
 
 
-class TFLiteSpanExtractor(AnswerForms):
+class _TFLiteExtractor(AnswerForms):
+  """What extractors with and without a tokenizer in the file share."""
+
+  _has_tokenizer: bool
+
+  def __init__(
+    self,
+    path,
+    window_options=None,
+    decoder_options=None,
+    num_threads=None,
+    head=None,
+  ):
+    config = tflite_file.read_span_config(path)
+    tflite_file.check_unchanged(path, config)
+    if config["tflite"]["with_tokenizer"] != self._has_tokenizer:
+      found, other = (
+        ("no tokenizer", "TFLiteSpanExtractor")
+        if self._has_tokenizer
+        else ("a tokenizer", "TFLiteTextExtractor")
+      )
+      raise ValueError(f"{path} contains {found}. Open it with {other}.")
+    head = head or find_head(config["head"])
+    window = WindowOptions(**config["window"])
+    decoder = head.options_type(**config["decoder"])
+    if self._has_tokenizer:
+      _check_equal(path, window_options, window)
+      _check_equal(path, decoder_options, decoder)
+    super().__init__(head, decoder_options or decoder)
+    self.window_options = window_options or window
+    self._open(path, config, num_threads)
+
+
+class TFLiteSpanExtractor(_TFLiteExtractor):
   """Answers questions with a TFLite file.
 
   Only the encoder runs in the file. Tokens, windows and decoding are those of
@@ -67,20 +93,9 @@ class TFLiteSpanExtractor(AnswerForms):
       than max_seq_length.
   """
 
-  def __init__(
-    self,
-    path,
-    window_options=None,
-    decoder_options=None,
-    num_threads=None,
-    head=None,
-  ):
-    config = _checked_config(path, with_tokenizer=False)
-    head = head or find_head(config["head"])
-    super().__init__(
-      head, decoder_options or head.options_type(**config["decoder"])
-    )
-    self.window_options = window_options or WindowOptions(**config["window"])
+  _has_tokenizer = False
+
+  def _open(self, path, config, num_threads):
     self.runner = TFLiteRunner(
       path, num_threads, config["tflite"]["max_length"]
     )
@@ -95,7 +110,7 @@ class TFLiteSpanExtractor(AnswerForms):
       config["do_lower_case"],
       self.window_options,
     )
-    self._decode = WindowDecoder(head, self.decoder_options)
+    self._decode = WindowDecoder(self.head, self.decoder_options)
     # Traced once, not in every call.
     self._make_windows = tf.function(
       self.preprocessor, input_signature=[INPUT_SPECS]
@@ -131,7 +146,7 @@ class TFLiteSpanExtractor(AnswerForms):
     return logits
 
 
-class TFLiteTextExtractor(AnswerForms):
+class TFLiteTextExtractor(_TFLiteExtractor):
   """Answers questions with a TFLite file that contains its tokenizer.
 
   The whole computation runs in the file. It has the methods `answer`, `answers`
@@ -147,20 +162,10 @@ class TFLiteTextExtractor(AnswerForms):
     ValueError: it is not such a file, it is damaged, or has other options.
   """
 
-  def __init__(
-    self,
-    path,
-    window_options=None,
-    decoder_options=None,
-    num_threads=None,
-    head=None,
-  ):
-    config = _checked_config(path, with_tokenizer=True)
-    head = head or find_head(config["head"])
-    super().__init__(head, head.options_type(**config["decoder"]))
-    self.window_options = WindowOptions(**config["window"])
-    _check_equal(path, window_options, self.window_options)
-    _check_equal(path, decoder_options, self.decoder_options)
+  _has_tokenizer = True
+
+  def _open(self, path, config, num_threads):
+    del config
     interpreter = make_interpreter(path, num_threads, with_text_ops=True)
     self._run = interpreter.get_signature_runner()
 
@@ -183,27 +188,14 @@ class TFLiteTextExtractor(AnswerForms):
 
   def columns(self, question, context):
     """Returns the outputs of the file, see `TextGraph`, for two strings."""
-    texts = {"question": question, "context": context}
-    return self._run(
-      **{
-        name: np.array([encodable(text).encode("utf-8")], object)
-        for name, text in texts.items()
-      }
-    )
+    return self._run(**self.inputs(question, context))
 
-
-def _checked_config(path, with_tokenizer):
-  """Reads the config of an undamaged file, with or without a tokenizer."""
-  config = tflite_file.read_span_config(path)
-  tflite_file.check_unchanged(path, config)
-  if tflite_file.has_tokenizer(config) != with_tokenizer:
-    found, other = (
-      ("no tokenizer", "TFLiteSpanExtractor")
-      if with_tokenizer
-      else ("a tokenizer", "TFLiteTextExtractor")
-    )
-    raise ValueError(f"{path} contains {found}. Open it with {other}.")
-  return config
+  def inputs(self, question, context):
+    """Returns the inputs of the file for two strings."""
+    return {
+      name: np.array([encodable(text).encode("utf-8")], object)
+      for name, text in (("question", question), ("context", context))
+    }
 
 
 def _in_characters(columns, context):

@@ -1,16 +1,18 @@
-"""Checks that a TFLite file gives the answers of its model."""
+"""Checks that a TFLite file gives the answers and tokens of its model."""
 
 import dataclasses
 import math
 import os
 
 import numpy as np
+import tensorflow as tf
 
+from bert_span.serving.signatures import byte_offsets
 from bert_span.storage.utf8 import encodable
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.conversion import INPUT_NAMES
 from bert_span.tflite.runner import make_interpreter
-from bert_span.tflite.text_graph.byte_tokenizer import CUSTOM_OPS
+from bert_span.tflite.text_graph.byte_tokenizer import CUSTOM_OPS, ByteTokenizer
 from bert_span.tflite.tflite_extractor import open_tflite
 
 # Share of sample questions with the same answer, character for character.
@@ -19,27 +21,21 @@ _LEAST_EQUAL = {"none": 1.0, "float16": 0.97, "dynamic": 0.6}
 # Of float32: sums are computed in another order.
 _TOLERANCE = 1e-3
 _MAX_SHOWN = 5  # differences
+# Texts that are joined by line breaks, which end words, and compared as one.
+_JOINED = 200
+_CAPITAL_SIGMA, _SIGMA = "\N{GREEK CAPITAL LETTER SIGMA}", "σ"
 
 
 @dataclasses.dataclass(frozen=True)
 class TFLiteVerification:
-  """Results of a verification.
-
-  Attributes:
-    num_questions: number of sample questions.
-    num_equal: questions with the answer of the model.
-    largest_difference: of the scores of equal answers.
-    ops: dict of op name to count.
-    size_bytes: of the file.
-    peak_arena_bytes: see `peak_arena_bytes`; for the longest window, or for the
-      first sample if the file takes strings.
-  """
+  """Results of a verification."""
 
   num_questions: int
-  num_equal: int
-  largest_difference: float
-  ops: dict
-  size_bytes: int
+  num_equal: int  # questions with the answer of the model
+  largest_difference: float  # of the scores of equal answers
+  ops: dict  # counts by name
+  size_bytes: int  # of the file
+  # For the longest window, or the first sample if the file takes strings.
   peak_arena_bytes: int
 
 
@@ -59,7 +55,8 @@ def verify(path, extractor, examples, quantization):
     ValueError: the file needs ops that runtimes lack, returns NaN or an
       infinity, or has too few equal answers.
   """
-  with_tokenizer = tflite_file.has_tokenizer(tflite_file.read_span_config(path))
+  own = tflite_file.read_span_config(path)["tflite"]
+  with_tokenizer = own["with_tokenizer"]
   with open(path, "rb") as file:
     ops = tflite_file.op_counts(tflite_file.parse(file.read()))
   tflite_file.check_ops(ops, CUSTOM_OPS if with_tokenizer else ())
@@ -69,16 +66,12 @@ def verify(path, extractor, examples, quantization):
     extractor.decoder_options,
     head=extractor.head,
   )
-  expected = list(extractor.predict(examples))
   if with_tokenizer:
     question, context = examples[0].question, examples[0].context
     for texts in ((question, context), (question, ""), ("", context)):
       _check_finite(candidate.columns(*texts), f"question {texts[0]!r}")
     given = list(candidate.predict(examples))
-    inputs = {
-      name: np.array([encodable(text).encode()], object)
-      for name, text in (("question", question), ("context", context))
-    }
+    inputs = candidate.inputs(question, context)
   else:
     _check_windows(candidate.runner)
     given = list(
@@ -89,6 +82,7 @@ def verify(path, extractor, examples, quantization):
     )
     window = np.zeros([1, candidate.runner.max_length], np.int32)
     inputs = dict.fromkeys(INPUT_NAMES, window)
+  expected = list(extractor.predict(examples))
   num_equal, largest_difference = _compare(expected, given, quantization)
   return TFLiteVerification(
     len(examples),
@@ -208,3 +202,63 @@ def _peak(graph, buffers, sizes):
     changes[begin] += size
     changes[last.get(index, begin) + 1] -= size
   return int(np.cumsum(changes).max())
+
+
+@dataclasses.dataclass(frozen=True)
+class TokenizerAgreement:
+  """Results of a comparison of tokenizers."""
+
+  num_texts: int  # distinct ones
+  num_tokens: int  # their WordPieces, by `WordPieceTokenizer`
+  # Texts that differ, but no longer once each capital sigma is replaced by the
+  # small one: only `WordPieceTokenizer` lower-cases it to the other small sigma
+  # at the end of a word.
+  capital_sigma: int
+  other: int  # other texts that differ
+  shown: list[str]  # the first texts that differ
+
+
+def compare_tokenizers(tokenizer, texts):
+  """Compares a `WordPieceTokenizer` with its `ByteTokenizer`.
+
+  Returns the `TokenizerAgreement` on texts, of which each counts once.
+  """
+  spec = [tf.TensorSpec([1], tf.string)]
+  of_strings = tf.function(tokenizer.__call__, input_signature=spec)
+  of_bytes = tf.function(
+    ByteTokenizer(tokenizer).__call__, input_signature=spec
+  )
+
+  def compare(text):
+    """Whether both agree, and the number of WordPieces."""
+    text = tf.constant([text])
+    tokens = of_strings(text)
+    char_offsets = (tokens.char_starts, tokens.char_ends)
+    starts, ends = byte_offsets(
+      text, [offsets.values[tf.newaxis] for offsets in char_offsets]
+    )
+    expected = (tokens.ids.values, starts[0], ends[0])
+    is_equal = all(
+      np.array_equal(a, b.values)
+      for a, b in zip(expected, of_bytes(text), strict=True)
+    )
+    return is_equal, int(tf.size(expected[0]))
+
+  texts = list(dict.fromkeys(encodable(text) for text in texts))
+  num_tokens, different = 0, []
+  for begin in range(0, len(texts), _JOINED):
+    part = texts[begin : begin + _JOINED]
+    is_equal, tokens = compare("\n".join(part))
+    num_tokens += tokens
+    if not is_equal:
+      different += [text for text in part if not compare(text)[0]]
+  with_sigma = sum(
+    compare(text.replace(_CAPITAL_SIGMA, _SIGMA))[0] for text in different
+  )
+  return TokenizerAgreement(
+    len(texts),
+    num_tokens,
+    with_sigma,
+    len(different) - with_sigma,
+    different[:_MAX_SHOWN],
+  )

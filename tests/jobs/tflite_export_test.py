@@ -50,7 +50,7 @@ def test_a_file_is_written_with_its_report(
   assert report["verification"]["num_equal"] >= 75
   config = tflite_file.read_span_config(path)
   assert config["tflite"]["quantization"] == quantization
-  assert tflite_file.has_tokenizer(config) == with_tokenizer
+  assert config["tflite"]["with_tokenizer"] == with_tokenizer
   text = (tmp_path / "qa.tflite.txt").read_text()
   assert f"quantization:    {quantization}" in text
   assert "1 to 32 WordPieces" in text

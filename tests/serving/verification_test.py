@@ -18,8 +18,7 @@ from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
 from bert_span.modeling.span_model import SpanModel
 from bert_span.serving import verification
-from bert_span.serving.signatures import ServedModel
-from bert_span.serving.version_folder import write_saved_model
+from bert_span.serving.signatures import ServedModel, write_saved_model
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.text.vocabulary import load_vocabulary

@@ -50,6 +50,25 @@ def test_no_number_is_seen_before_the_version_is_whole(tmp_path):
   assert os.path.isfile(tmp_path / "7" / "saved_model.pb")
 
 
+def test_what_a_killed_export_left_is_removed(tmp_path):
+  leftover = tmp_path / f".unfinished.{'0' * 32}.tmp"
+  (leftover / "variables").mkdir(parents=True)
+  with version_folder.new_version(tmp_path) as first:
+    assert not leftover.exists()
+    # That of another export is kept: it holds a lock.
+    with version_folder.new_version(tmp_path) as second:
+      _fill(second)
+    _fill(first)
+  assert sorted(os.listdir(tmp_path)) == ["1", "2"]
+
+
+def test_no_version_follows_the_last_one(tmp_path):
+  (tmp_path / str(2**63 - 1)).mkdir()
+  with pytest.raises(ValueError, match=str(2**63 - 1)):
+    version_folder.check_version(tmp_path)
+  version_folder.check_version(tmp_path, 1)
+
+
 def test_an_existing_version_is_refused(tmp_path):
   (tmp_path / "007").mkdir()
   with pytest.raises(ValueError, match="already has a version 7"):

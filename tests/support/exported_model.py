@@ -10,8 +10,7 @@ import tensorflow as tf
 from tiny_extractor import tiny_extractor
 
 from bert_span.answers.decoding.options import StepOptions
-from bert_span.serving.signatures import ServedModel
-from bert_span.serving.version_folder import write_saved_model
+from bert_span.serving.signatures import ServedModel, write_saved_model
 
 
 @functools.cache

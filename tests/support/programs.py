@@ -66,15 +66,14 @@ def run_python(*arguments, **options):
 
 
 def parse_flags(name, *arguments):
-  """Parses a command line in this process.
+  """Parses a command line in this process; returns absl's FLAGS."""
+  define_flags(name)
+  flags.FLAGS([name, *map(str, arguments)])
+  return flags.FLAGS
 
-  Args:
-    name: of a program's module, whose flags are defined anew.
-    *arguments: the command line; paths become strings.
 
-  Returns:
-    absl's FLAGS.
-  """
+def define_flags(name):
+  """Defines the flags of a program's module anew; returns their names."""
   for module in list(sys.modules):
     if module == name or f"{module}.".startswith("bert_span.cli."):
       _earlier_modules.append(sys.modules.pop(module))
@@ -83,9 +82,9 @@ def parse_flags(name, *arguments):
     definer = flags.FLAGS.find_module_defining_flag(flag) or ""
     if definer.startswith(("bert_span", "benchmarks", "export")):
       delattr(flags.FLAGS, flag)
+  others = set(flags.FLAGS)
   importlib.import_module(name)
-  flags.FLAGS([name, *map(str, arguments)])
-  return flags.FLAGS
+  return sorted(set(flags.FLAGS) - others)
 
 
 def start_program(name, *arguments, environ=()):

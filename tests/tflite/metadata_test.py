@@ -88,8 +88,8 @@ def test_model_information_and_files_are_written(tmp_path):
       tflite_file.pack(model),
       info,
       ["[PAD]", "é"],
-      {"a": 1, "tflite": {"max_length": 8}},
-      output_guide=SPAN_HEAD.served.logits_guide,
+      {"a": 1, "tflite": {"max_length": 8, "with_tokenizer": False}},
+      SPAN_HEAD.served.logits_guide,
     )
   )
   root = _root(other)

@@ -1,6 +1,7 @@
 """A TFLite file answers as the model does, whatever the passage."""
 
 import json
+import pathlib
 import random
 import shutil
 import zipfile
@@ -132,7 +133,7 @@ def test_files_that_are_not_a_model_are_refused(tmp_path):
   with pytest.raises(ValueError, match=r"no\.tflite is not a TFLite file"):
     TFLiteSpanExtractor(path)
   path.write_bytes(b"0000TFL3")
-  with pytest.raises(ValueError, match=r"no span_config\.json and no vocab"):
+  with pytest.raises(ValueError, match=r"no\.tflite: span_config\.json"):
     TFLiteSpanExtractor(path)
   with pytest.raises(OSError, match=r"missing\.tflite"):
     TFLiteSpanExtractor(tmp_path / "missing.tflite")
@@ -148,8 +149,47 @@ def test_a_config_without_the_options_of_the_file_is_refused(tmp_path):
     zipfile.ZipFile(path, "a") as archive,
   ):
     archive.writestr("span_config.json", json.dumps(config))
-  with pytest.raises(ValueError, match=r'other\.tflite.*"tflite" is missing'):
+  with pytest.raises(ValueError, match=r"other\.tflite, span_config\.json"):
     TFLiteSpanExtractor(path)
+
+
+@pytest.mark.large
+def test_packed_files_are_refused_unless_they_are_stored_and_small(tmp_path):
+  """A few compressed bytes may be gigabytes, or raise errors of zlib."""
+  content = pathlib.Path(exported_tflite()[0]).read_bytes()
+  model = content[: content.index(b"PK\x03\x04")]
+  path = tmp_path / "bomb.tflite"
+  for compression, size in (
+    (zipfile.ZIP_DEFLATED, 10**9),
+    (zipfile.ZIP_LZMA, 10),
+    (zipfile.ZIP_STORED, 10**8),
+  ):
+    path.write_bytes(model)
+    with zipfile.ZipFile(path, "a", compression) as archive:
+      archive.writestr("foreign", bytes(100))
+      with archive.open("span_config.json", "w") as file:
+        for _ in range(0, size, 10**6):
+          file.write(bytes(min(size, 10**6)))
+    with pytest.raises(ValueError, match=r"bomb\.tflite: span_config\.json"):
+      open_tflite(path)
+
+
+@pytest.mark.large
+def test_flipped_bits_of_the_packed_files_are_refused(tmp_path):
+  content = pathlib.Path(exported_tflite()[0]).read_bytes()
+  begin = content.index(b"PK\x03\x04")
+  path = tmp_path / "flipped.tflite"
+  rng = random.Random(0)
+  for _ in range(200):
+    flipped = bytearray(content)
+    flipped[rng.randrange(begin, len(content))] ^= 1 << rng.randrange(8)
+    path.write_bytes(flipped)
+    try:
+      config = tflite_file.read_span_config(path)
+      assert len(tflite_file.read_vocabulary(path)) == len(VOCABULARY)
+      assert config["tflite"]["max_length"] == 32
+    except ValueError as error:
+      assert str(path) in str(error)
 
 
 @pytest.mark.large

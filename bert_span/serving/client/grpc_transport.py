@@ -9,12 +9,7 @@ import grpc
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
-from bert_span.serving.client.retries import (
-  RequestRefusedError,
-  ServerTimeoutError,
-  ServerUnavailableError,
-  ServingError,
-)
+from bert_span.serving.client.retries import ServingError, serving_error
 from bert_span.serving.client.served_answer import rows_of_columns
 
 _SIGNATURE = "serving_default"
@@ -27,19 +22,6 @@ _CHANNEL_OPTIONS = (
   ("grpc.min_reconnect_backoff_ms", 100),
   ("grpc.max_reconnect_backoff_ms", 2000),
 )
-_REMEDIES = {
-  "NOT_FOUND": "Check the names of model, version and label against the "
-  "server's models.config.",
-  "INVALID_ARGUMENT": "The request does not fit the model's signature "
-  "serving_default, or it has more questions than max_batch_size of the "
-  "server's batching parameters.",
-  "UNAUTHENTICATED": "Give a valid bearer_token.",
-  "PERMISSION_DENIED": "This bearer_token or client certificate may not ask "
-  "this model.",
-  "UNIMPLEMENTED": "This is no gRPC port of TensorFlow Serving.",
-  "RESOURCE_EXHAUSTED": "Lower batch_size; the server has no memory for it or "
-  "takes no message of this size.",
-}
 
 
 class GrpcTransport:
@@ -114,21 +96,9 @@ class GrpcTransport:
     """The ServingError of an RpcError."""
     code = error.code().name
     details = (error.details() or "no details").rstrip(". ")
-    message = (
-      f"{self._endpoint.address}: {self._endpoint.target}: {code}: {details}."
-    )
-    if code == "UNAVAILABLE":
-      return ServerUnavailableError(
-        f"{message} Is the server running, is this its gRPC port (--port, "
-        "often 8500), and is its certificate trusted (ca_file) where it uses "
-        "TLS?"
-      )
-    if code == "DEADLINE_EXCEEDED":
-      return ServerTimeoutError(
-        f"{message} Raise timeout, lower batch_size, or send shorter passages."
-      )
-    return RequestRefusedError(
-      f"{message} {_REMEDIES.get(code, 'See the server log.')}"
+    return serving_error(
+      code,
+      f"{self._endpoint.address}: {self._endpoint.target}: {code}: {details}",
     )
 
 

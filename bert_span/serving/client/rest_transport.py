@@ -11,26 +11,22 @@ import time
 
 from bert_span.serving.client.retries import (
   RequestRefusedError,
-  ServerTimeoutError,
-  ServerUnavailableError,
   ServingError,
+  serving_error,
 )
 
 _SIGNATURE = "serving_default"
 _MAX_REPLY_BYTES = 1 << 28
 _MESSAGE_CHARACTERS = 500
-# A server that is starting or full, and proxies in front of one.
-_TRY_AGAIN = (429, 502, 503)
-_REMEDIES = {
-  400: "The request does not fit the model's signature serving_default, or it "
-  "has more questions than max_batch_size of the server's batching parameters.",
-  401: "Give a valid bearer_token.",
-  403: "This bearer_token or client certificate may not ask this model.",
-  404: "Check the names of model, version and label against the server's "
-  "models.config; GET /v1/models/NAME lists what it has loaded.",
-  413: "A proxy finds the request too large: lower batch_size or raise its "
-  "limit.",
-  504: "Lower batch_size, or raise --rest_api_timeout_in_ms of the server.",
+# The codes of gRPC for the status codes of servers, and of proxies before them.
+_CODES = {
+  400: "INVALID_ARGUMENT",
+  401: "UNAUTHENTICATED",
+  403: "PERMISSION_DENIED",
+  404: "NOT_FOUND",
+  413: "RESOURCE_EXHAUSTED",
+  **dict.fromkeys((429, 502, 503), "UNAVAILABLE"),
+  504: "DEADLINE_EXCEEDED",
 }
 
 
@@ -163,42 +159,25 @@ class RestTransport:
       return RequestRefusedError(
         f"{address}: the host is unknown: {error}. Check the address."
       )
-    if isinstance(error, ConnectionRefusedError):
-      return ServerUnavailableError(
-        f"{address}: connection refused. Is the server running, and is this "
-        "its REST port (--rest_api_port, often 8501)?"
-      )
     if isinstance(error, TimeoutError):
-      return ServerTimeoutError(
-        f"{address}: no answer in time. Raise timeout, lower batch_size, or "
-        "send shorter passages."
-      )
-    return ServerUnavailableError(
-      f"{address}: the connection broke off: {error or type(error).__name__}. "
-      "Is this a REST port, and not that of gRPC?"
-    )
+      return serving_error("DEADLINE_EXCEEDED", f"{address}: no answer in time")
+    reason = str(error) or type(error).__name__
+    return serving_error("UNAVAILABLE", f"{address}: no connection: {reason}")
 
   def _refusal(self, response, content):
     """The ServingError of a reply that is no success."""
     status = response.status
     message = (
       f"{self._endpoint.address}: {self._endpoint.target}: HTTP {status} "
-      f"({response.reason}){_server_message(content)}."
+      f"({response.reason}){_server_message(content)}"
     )
-    if status in _TRY_AGAIN:
-      return ServerUnavailableError(
-        f"{message} The server is starting or has too much to do.",
-        _seconds_to_wait(response.headers.get("Retry-After", "")),
-      )
     if 300 <= status < 400:
       location = response.headers.get("Location")
       return RequestRefusedError(
-        f"{message} It redirects to {location!r}: ask there."
+        f"{message}. It redirects to {location!r}: ask there."
       )
-    message = f"{message} {_REMEDIES.get(status, 'See the server log.')}"
-    if status == 504:
-      return ServerTimeoutError(message)
-    return RequestRefusedError(message)
+    wait = _seconds_to_wait(response.headers.get("Retry-After", ""))
+    return serving_error(_CODES.get(status), message, wait)
 
 
 def _seconds_until(end):
@@ -215,7 +194,7 @@ def _seconds_to_wait(retry_after):
       return float(retry_after)
     date = email.utils.parsedate_to_datetime(retry_after)
     return max(0.0, date.timestamp() - time.time())
-  except (TypeError, ValueError):
+  except (TypeError, ValueError, OverflowError):
     return 0.0
 
 
@@ -230,8 +209,8 @@ def _field(content, name):
 def _server_message(content):
   """What the server says, as TensorFlow Serving ({"error": ..}) or in text."""
   error = _field(content, "error")
-  if error is not None:
-    return f": {str(error)[:_MESSAGE_CHARACTERS].rstrip('. ')}"
+  if isinstance(error, str):
+    return f": {error[:_MESSAGE_CHARACTERS].rstrip('. ')}"
   return f": {_excerpt(content)}" if content.strip() else ""
 
 

@@ -47,6 +47,37 @@ class ServerUnavailableError(ServingError):
     self.retry_after = retry_after
 
 
+# By the code of gRPC; REST's status codes are translated.
+_REMEDIES = {
+  "NOT_FOUND": "Check the names of model, version and label against the "
+  "server's models.config; GET /v1/models/NAME lists what it has loaded.",
+  "INVALID_ARGUMENT": "The request does not fit the model's signature "
+  "serving_default, or it has more questions than max_batch_size of the "
+  "server's batching parameters.",
+  "UNAUTHENTICATED": "Give a valid bearer_token.",
+  "PERMISSION_DENIED": "This bearer_token or client certificate may not ask "
+  "this model.",
+  "UNIMPLEMENTED": "This is no port of TensorFlow Serving.",
+  "RESOURCE_EXHAUSTED": "Lower batch_size; the server, or a proxy before it, "
+  "has no memory for it or takes no message of this size.",
+  "UNAVAILABLE": "Is the server running and not too busy, is this its port "
+  "(--rest_api_port, often 8501; for gRPC --port, often 8500), and is its "
+  "certificate trusted (ca_file) where it uses TLS?",
+  "DEADLINE_EXCEEDED": "Raise timeout (and --rest_api_timeout_in_ms of the "
+  "server), lower batch_size, or send shorter passages.",
+}
+
+
+def serving_error(code, message, retry_after=0.0):
+  """Returns the `ServingError` of a code of gRPC, with a remedy."""
+  message = f"{message}. {_REMEDIES.get(code, 'See the server log.')}"
+  if code == "UNAVAILABLE":
+    return ServerUnavailableError(message, retry_after)
+  if code == "DEADLINE_EXCEEDED":
+    return ServerTimeoutError(message)
+  return RequestRefusedError(message)
+
+
 @dataclasses.dataclass(frozen=True)
 class RetryOptions:
   """How long a client waits for a request, and how often it repeats one.

@@ -45,16 +45,24 @@ def _away(retry_after=0.0):
   return ServerUnavailableError("Away.", retry_after)
 
 
-def test_success_at_once_waits_for_nothing(call):
-  assert call(["a"], RetryOptions(timeout=7.0)) == ("a", [], [7.0])
-
-
-def test_waits_double_up_to_the_longest(call):
-  options = RetryOptions(
-    max_attempts=6, first_wait=0.5, longest_wait=3.0, deadline=100.0
-  )
-  _, waits, _ = call([_away()] * 5 + ["a"], options)
-  assert waits == [0.5, 1.0, 2.0, 3.0, 3.0]
+@pytest.mark.parametrize(
+  ("options", "outcomes", "waits"),
+  [
+    ({}, ["a"], []),
+    (
+      {"max_attempts": 6, "first_wait": 0.5, "longest_wait": 3.0},
+      [*[_away()] * 5, "a"],
+      [0.5, 1.0, 2.0, 3.0, 3.0],
+    ),
+    # What the server asks for is the least wait.
+    ({"first_wait": 1.0}, [_away(9.0), "a"], [9.0]),
+  ],
+)
+def test_waits_double_up_to_the_longest(call, options, outcomes, waits):
+  options = RetryOptions(**options, timeout=7.0, deadline=100.0)
+  result, waited, timeouts = call(outcomes, options)
+  assert (result, waited) == ("a", waits)
+  assert timeouts == [7.0] * len(outcomes)
 
 
 def test_waits_are_drawn_from_zero_to_the_bound(call):
@@ -68,11 +76,6 @@ def test_waits_are_drawn_from_zero_to_the_bound(call):
   _, waits, _ = call([_away(), _away(), "a"], options, draw)
   assert drawn == [(0.0, 1.0), (0.0, 2.0)]
   assert waits == [0.25, 0.5]
-
-
-def test_what_the_server_asks_for_is_the_least_wait(call):
-  _, waits, _ = call([_away(9.0), "a"], RetryOptions(first_wait=1.0))
-  assert waits == [9.0]
 
 
 def test_attempts_get_what_the_deadline_leaves(call):

@@ -3,7 +3,6 @@ import pathlib
 import tempfile
 
 import pytest
-from damaged_json import ANY_JSON
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from squad_content import spans, squad_content
@@ -14,6 +13,17 @@ from bert_span.squad.lint.repair import (
   repair_squad_text,
 )
 
+_ANY_JSON = st.recursive(
+  st.none()
+  | st.booleans()
+  | st.integers()
+  | st.floats()
+  | st.text(st.characters(exclude_categories=())),
+  lambda inner: (
+    st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+  ),
+  max_leaves=6,
+)
 _TEXT = """{"version": 1.10, "note": "id: 7, \\"answer_start\\": 3", "data": [
   {"paragraphs": [{"qas": [
     {"answers": [{"text": "Zoë", "answer_start":  4, "score": 1e2},
@@ -144,21 +154,21 @@ def _any_squad(draw):
                 "answer_start": st.integers(-3, 15),
                 "text": st.text("ab é", max_size=2),
               },
-              optional={"x": ANY_JSON},
+              optional={"x": _ANY_JSON},
             ),
             max_size=3,
           ),
           "id": st.integers() | st.text(max_size=2),
           "question": st.text(max_size=2),
         },
-        optional={"is_impossible": st.booleans(), "x": ANY_JSON},
+        optional={"is_impossible": st.booleans(), "x": _ANY_JSON},
       ),
       min_size=1,
       max_size=3,
     )
   )
-  paragraph = {"x": draw(ANY_JSON), "qas": questions, "context": context}
-  squad = {"x": draw(ANY_JSON), "data": [{"paragraphs": [paragraph]}]}
+  paragraph = {"x": draw(_ANY_JSON), "qas": questions, "context": context}
+  squad = {"x": draw(_ANY_JSON), "data": [{"paragraphs": [paragraph]}]}
   return json.dumps(squad, ensure_ascii=True)
 
 

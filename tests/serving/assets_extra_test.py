@@ -1,14 +1,18 @@
-"""The model card tells what is in the SavedModel and beside the model."""
+"""The model card and the warm-up requests of a SavedModel."""
 
 import json
 import os
 
 import pytest
+import tensorflow as tf
 from exported_model import exported_model
+from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.serving import model_card
+from bert_span.serving import assets_extra
+
+_PAIRS = [(QUESTION, CONTEXT), ("When?", "É " + CONTEXT * 5), ("Who?", "")]
 
 
 @pytest.mark.large
@@ -23,7 +27,7 @@ def test_every_tensor_of_every_signature_is_described(
   head, list_output, width, logits, logits_shape
 ):
   directory, _ = exported_model(head)
-  signatures = model_card.signatures_of(directory, head.served)
+  signatures = assets_extra.signatures_of(directory, head.served)
   default = signatures["serving_default"]
   assert default["method"] == "tensorflow/serving/predict"
   assert default["inputs"]["question"]["dtype"] == "string"
@@ -67,7 +71,7 @@ def test_what_stands_beside_a_model_of_run_squad_is_told(tmp_path):
   (model / "metadata.json").write_text('{"keras_version": "3"}')
   (tmp_path / "run.flags").write_text("--do_train\n--seed=7\n")
   (tmp_path / "eval_results.json").write_text('{"exact": 80.5}')
-  assert model_card.training_run(f"{model}/") == {
+  assert assets_extra.training_run(f"{model}/") == {
     "metadata": {"keras_version": "3"},
     "flags": ["--do_train", "--seed=7"],
     "scores": {"exact": 80.5},
@@ -77,13 +81,13 @@ def test_what_stands_beside_a_model_of_run_squad_is_told(tmp_path):
 def test_files_beside_a_folder_of_another_name_are_not_its_own(tmp_path):
   (tmp_path / "bert").mkdir()
   (tmp_path / "eval_results.json").write_text('{"exact": 80.5}')
-  assert model_card.training_run(str(tmp_path / "bert")) == {}
+  assert assets_extra.training_run(str(tmp_path / "bert")) == {}
 
 
 def test_a_damaged_file_is_named(tmp_path):
   (tmp_path / "eval_results.json").write_text("{")
   with pytest.raises(ValueError, match=r"eval_results.json.*not JSON"):
-    model_card.training_run(str(tmp_path))
+    assets_extra.training_run(str(tmp_path))
 
 
 def test_card_is_written_as_json_and_as_text(tmp_path):
@@ -105,7 +109,7 @@ def test_card_is_written_as_json_and_as_text(tmp_path):
     "text_ops": ["NormalizeUTF8"],
     "ops": ["MatMul", "NormalizeUTF8"],
   }
-  model_card.write_model_card(tmp_path, card)
+  assets_extra.write_model_card(tmp_path, card)
   folder = tmp_path / "assets.extra"
   assert json.loads((folder / "model_card.json").read_text()) == card
   text = (folder / "README.md").read_text()
@@ -119,3 +123,84 @@ def test_card_is_written_as_json_and_as_text(tmp_path):
     "MatMul, NormalizeUTF8",
   ):
     assert line in text.splitlines()
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
+def test_the_requests_of_every_signature_are_answered(head, tmp_path):
+  prediction_log_pb2 = pytest.importorskip(
+    "tensorflow_serving.apis.prediction_log_pb2",
+    reason="needs tensorflow-serving-api",
+  )
+  count = assets_extra.write_warmup_requests(
+    tmp_path, "span", [_PAIRS[:1], _PAIRS], 24
+  )
+  path = os.path.join(tmp_path, "assets.extra", "tf_serving_warmup_requests")
+  logs = [
+    prediction_log_pb2.PredictionLog.FromString(record.numpy())
+    for record in tf.data.TFRecordDataset(path)
+  ]
+  assert len(logs) == count == 8
+  directory, extractor = exported_model(head)
+  model = tf.saved_model.load(directory)
+  pairs = list(map(list, zip(*_PAIRS, strict=True)))
+  expected = extractor.answer(*pairs)
+  first_class = expected[0].text
+  if head == BIO_HEAD:  # by position
+    first_class = extractor.answers(*pairs)[0][0].text
+  seen = set()
+  for log in logs:
+    is_classify = log.WhichOneof("log_type") == "classify_log"
+    request = (log.classify_log if is_classify else log.predict_log).request
+    if is_classify:
+      examples = request.input.example_list.examples
+      inputs = {"inputs": [e.SerializeToString() for e in examples]}
+    else:
+      inputs = {n: tf.make_ndarray(x) for n, x in request.inputs.items()}
+    name = request.model_spec.signature_name
+    outputs = model.signatures[name](
+      **{n: tf.constant(values) for n, values in inputs.items()}
+    )
+    outputs = {n: values.numpy() for n, values in outputs.items()}
+    assert request.model_spec.name == "span"
+    seen.add(name)
+    if is_classify:
+      assert outputs["classes"][0, 0].decode() == first_class
+    elif name == "logits":
+      assert outputs[next(iter(head.logits))].shape[1] == 24
+    else:
+      answers = [text.decode() for text in outputs["answer"]]
+      assert answers == [e.text for e in expected[: len(answers)]]
+  assert seen == {"serving_default", "logits", "examples", "classify"}
+
+
+@pytest.fixture(params=[True, False])
+def is_installed(request, monkeypatch):
+  """Whether tensorflow-serving-api is, as far as the package can see."""
+  spec = object() if request.param else None
+  util = assets_extra.importlib.util
+  monkeypatch.setattr(util, "find_spec", lambda name: spec)
+  return request.param
+
+
+def test_by_default_requests_are_written_where_they_can_be(
+  is_installed, capsys
+):
+  assert assets_extra.check_warmup(None) == is_installed
+  lines = capsys.readouterr().err.splitlines()
+  assert len(lines) == (0 if is_installed else 1)
+  assert is_installed or "bert_span[serving]" in lines[0]
+
+
+def test_requests_that_are_insisted_on_are_written_or_refused(is_installed):
+  if is_installed:
+    assert assets_extra.check_warmup(True)
+    return
+  remedy = r"--warmup: .*bert_span\[serving\].*--nowarmup"
+  with pytest.raises(ValueError, match=remedy):
+    assets_extra.check_warmup(True)
+
+
+def test_requests_that_are_not_wanted_are_left_out(is_installed, capsys):
+  assert not assets_extra.check_warmup(False)
+  assert not capsys.readouterr().err

@@ -1,7 +1,8 @@
-"""The card of an exported model: what it is, and what a server needs."""
+"""assets.extra of a SavedModel: its model card, and warm-up requests."""
 
 import dataclasses
 import importlib.metadata
+import importlib.util
 import json
 import os
 
@@ -10,15 +11,23 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 import bert_span
 from bert_span.serving import signatures
-from bert_span.serving.version_folder import EXTRA_FOLDER
 from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_text_atomically,
 )
 from bert_span.storage.files import read_bytes, read_json
+from bert_span.storage.log import log_line
 
+_FOLDER = "assets.extra"
+_WARMUP_FILE = "tf_serving_warmup_requests"
 _PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
 _MODEL_DIRECTORY = "model"  # run_squad's, in its --output_dir
+_TRAINING_FILES = {
+  "metadata": "metadata.json",
+  "options": "training_options.json",
+  "flags": "run.flags",
+  "scores": "eval_results.json",
+}
 _EXAMPLE = "serialized tf.Example with the bytes features question and context"
 _INPUTS = {
   signatures.SERVING_DEFAULT: {
@@ -60,10 +69,7 @@ def make_model_card(directory, name, extractor, steps, dtype, verified, source):
       "parameters": backbone.count_params(),
     },
     "training": training_run(source) if source else {},
-    "versions": {
-      "bert_span": bert_span.__version__,
-      **{package: importlib.metadata.version(package) for package in _PACKAGES},
-    },
+    "versions": package_versions(),
     "verification": {
       "questions compared with the model": verified.num_questions,
       "answers that differed": 0,
@@ -71,6 +77,14 @@ def make_model_card(directory, name, extractor, steps, dtype, verified, source):
     },
     "text_ops": list(verified.text_ops),
     "ops": list(verified.ops),
+  }
+
+
+def package_versions():
+  """The versions of this package and of those that an export depends on."""
+  return {
+    "bert_span": bert_span.__version__,
+    **{package: importlib.metadata.version(package) for package in _PACKAGES},
   }
 
 
@@ -84,20 +98,14 @@ def training_run(model):
   folders = [model]
   if os.path.basename(os.path.normpath(model)) == _MODEL_DIRECTORY:
     folders.append(os.path.dirname(os.path.abspath(model)))
-  names = {
-    "metadata": "metadata.json",
-    "options": "training_options.json",
-    "flags": "run.flags",
-    "scores": "eval_results.json",
-  }
   run = {}
-  for key, name in names.items():
+  for key, name in _TRAINING_FILES.items():
     paths = [os.path.join(folder, name) for folder in folders]
     path = next(filter(tf.io.gfile.exists, paths), None)
     if path and name.endswith(".json"):
       run[key] = read_json(path)
     elif path:
-      run[key] = read_bytes(path).decode("utf-8").splitlines()
+      run[key] = read_bytes(path).decode("utf-8", "replace").splitlines()
   return run
 
 
@@ -130,10 +138,88 @@ def signatures_of(directory, served):
 
 def write_model_card(directory, card):
   """Writes README.md and model_card.json into a SavedModel's assets.extra."""
-  folder = os.path.join(directory, EXTRA_FOLDER)
+  write_json_atomically(_path(directory, "model_card.json"), card)
+  write_text_atomically(_path(directory, "README.md"), _markdown(card))
+
+
+def check_warmup(is_wanted):
+  """Whether an export writes warm-up requests; logs why it does not.
+
+  tensorflow-serving-api defines their format. None writes them if it is
+  installed, True requires it, False writes none.
+  """
+  if is_wanted is False:
+    return False
+  if importlib.util.find_spec("tensorflow_serving") is not None:
+    return True
+  need = "need the package tensorflow-serving-api, which is not installed"
+  install = "`pip install 'bert_span[serving]'`"
+  if is_wanted:
+    raise ValueError(
+      f"--warmup: warm-up requests {need}. Install it with {install}, or leave "
+      "them out with --nowarmup."
+    )
+  log_line(f"Without warm-up requests: they {need} ({install}).")
+  return False
+
+
+def write_warmup_requests(directory, model_name, batches, max_seq_length):
+  """Writes requests that TensorFlow Serving replays while it loads a version.
+
+  The first request to a graph is slow: kernels are chosen, memory is allocated.
+  So no client waits for that. Returns the number of requests: each batch asks
+  each of the four signatures.
+
+  Args:
+    directory: of the SavedModel.
+    model_name: of the served model.
+    batches: list of lists of pairs (question, context).
+    max_seq_length: WordPieces of the requests to "logits".
+  """
+  # Only those who write requests need the package.
+  from tensorflow_serving.apis import prediction_log_pb2
+
+  logs = []
+
+  def new_request(kind, signature):
+    log = prediction_log_pb2.PredictionLog()
+    logs.append(log)
+    request = getattr(log, kind).request
+    request.model_spec.name = model_name
+    request.model_spec.signature_name = signature
+    return request
+
+  for batch in batches:
+    questions, contexts = zip(*batch, strict=True)
+    examples = [_example(*pair) for pair in batch]
+    rows = tf.ones([len(batch), max_seq_length], tf.int32)
+    for signature, inputs in {
+      signatures.SERVING_DEFAULT: {"question": questions, "context": contexts},
+      signatures.EXAMPLES: {
+        "examples": [example.SerializeToString() for example in examples]
+      },
+      signatures.LOGITS: {
+        "input_ids": rows,
+        "input_mask": rows,
+        "segment_ids": tf.zeros_like(rows),
+      },
+    }.items():
+      request = new_request("predict_log", signature)
+      for name, values in inputs.items():
+        request.inputs[name].CopyFrom(tf.make_tensor_proto(values))
+    request = new_request("classify_log", signatures.CLASSIFY)
+    request.input.example_list.examples.extend(examples)
+  with tf.io.TFRecordWriter(_path(directory, _WARMUP_FILE)) as writer:
+    for log in logs:
+      writer.write(log.SerializeToString())
+  return len(logs)
+
+
+def _path(directory, name):
+  """The path of a file in assets.extra, which is made."""
+  folder = os.path.join(directory, _FOLDER)
   os.makedirs(folder, exist_ok=True)
-  write_json_atomically(os.path.join(folder, "model_card.json"), card)
-  write_text_atomically(os.path.join(folder, "README.md"), _markdown(card))
+  return os.path.join(folder, name)
 
 
 def _tensors(tensors, descriptions):
@@ -145,6 +231,15 @@ def _tensors(tensors, descriptions):
     }
     for name, description in descriptions.items()
   }
+
+
+def _example(question, context):
+  """The tf.Example of the signatures "examples" and "classify"."""
+  features = {
+    name: tf.train.Feature(bytes_list=tf.train.BytesList(value=[text.encode()]))
+    for name, text in (("question", question), ("context", context))
+  }
+  return tf.train.Example(features=tf.train.Features(feature=features))
 
 
 def _markdown(card):

@@ -1,4 +1,4 @@
-"""The rescaled model is the model; its matrices suit 8 bits."""
+"""The rescaled encoder computes the same; its matrices suit 8 bits."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ from tiny_extractor import tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.tflite.quantizable_model import QuantizableModel
+from bert_span.modeling.inference_encoder import InferenceModel
+from bert_span.tflite.conversion import QuantizableEncoder
 
 
 @pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
@@ -19,7 +20,7 @@ def test_rescaling_does_not_change_the_logits(head):
     "padding_mask": np.array([[1] * 12, [1] * 7 + [0] * 5, [1] + [0] * 11]),
   }
   expected = model(inputs, training=False)
-  given = QuantizableModel(model)(inputs)
+  given = InferenceModel(model, QuantizableEncoder(model.backbone))(inputs)
   assert set(given) == set(model.logit_names)
   for name in model.logit_names:
     np.testing.assert_allclose(given[name], expected[name], atol=2e-5)
@@ -27,11 +28,9 @@ def test_rescaling_does_not_change_the_logits(head):
 
 def test_every_output_of_a_matrix_reaches_one():
   """So that 1/127, the step of 8 bits, is as fine as it can be for each."""
-  model = QuantizableModel(tiny_extractor().model)
-  assert len(model._dense_layers) == 6
-  for dense in model._dense_layers:
-    matrix = np.abs(dense.weights.matrix.numpy())
-    largest = matrix.reshape(-1, dense._bias.size).max(0)
+  encoder = QuantizableEncoder(tiny_extractor().model.backbone)
+  assert len(encoder._steps) == 6 + 1
+  for name in encoder._steps:
+    axis = 1 if name == "token_embedding/embeddings" else 0
+    largest = np.abs(encoder._weights[name].numpy()).max(axis)
     np.testing.assert_allclose(largest, 1, atol=1e-4)
-  tokens = np.abs(model._tokens.matrix.numpy()).max(1)
-  np.testing.assert_allclose(tokens, 1, atol=1e-4)

@@ -1,0 +1,526 @@
+"""Damages every kind of input at random, and gives it to the programs.
+
+  PYTHONPATH=.:tests/support python tests/support/fuzz.py --seconds=600
+
+Every outcome must be an answer and status 0, or a few lines without a traceback
+and another status, within a minute and a gigabyte. The programs run in this
+process. A failure prints the command that repeats it:
+
+  ... fuzz.py --target=squad --seed=17 --first=1234 --seconds=1
+"""
+
+import argparse
+import contextlib
+import importlib
+import io
+import itertools
+import json
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+
+import model_server
+import mutations
+import numpy as np
+import programs
+import tensorflow as tf
+from exported_tflite import exported_tflite
+from squad_runs import squad_flags, write_squad_files
+from tiny_extractor import CONTEXT, QUESTION, shared_model
+
+from bert_span.answers.files.prediction_reader import (
+  read_na_probs,
+  read_predictions,
+)
+from bert_span.beam import question_files
+from bert_span.jobs.evaluation import score_files
+from bert_span.serving.client import RetryOptions, SpanClient
+from bert_span.serving.client.retries import ServingError
+from bert_span.squad.reader import read_squad
+from bert_span.storage.record_files import open_records
+
+_MAX_SECONDS = 60
+_MAX_KILOBYTES = 1 << 20
+_MAX_MESSAGE = 6000  # characters: ten errors, and no file's content
+
+
+# What a remedy tells people to do.
+_REMEDY = re.compile(
+  r"\b(add|check|convert|correct|download|fill|give|join|mark|predict|put|"
+  r"remove|rename|run|wrap|write)\b",
+  re.IGNORECASE,
+)
+
+
+class Failure(Exception):
+  """An outcome that is neither an answer nor a refusal."""
+
+
+class _Late(BaseException):
+  pass
+
+
+def run(name, *arguments):
+  """Runs a program in this process; returns whether it answers.
+
+  Raises:
+    Failure: it refuses in another way than by a message of a few lines.
+    Exception: what ends the program with a traceback.
+  """
+  programs.define_flags(name)
+  errors = io.StringIO()
+  argv, sys.argv = sys.argv, [name, *map(str, arguments)]
+  status = 0
+  try:
+    with (
+      contextlib.redirect_stdout(io.StringIO()),
+      contextlib.redirect_stderr(errors),
+    ):
+      importlib.import_module(name).run()
+  except SystemExit as ended:
+    status = ended.code or 0
+  finally:
+    sys.argv = argv
+  message = errors.getvalue()
+  if "Traceback" in message:
+    raise Failure(message[-_MAX_MESSAGE:])
+  if status:
+    begins = (f"{name.rsplit('.', 1)[-1]}: ", "FATAL Flags parsing error")
+    lines = message.splitlines()
+    first = max(
+      (i for i, line in enumerate(lines) if line.startswith(begins)), default=-1
+    )
+    said = "\n".join(lines[first:])
+    if first < 0 or len(said) > _MAX_MESSAGE or len(lines) - first > 14:
+      raise Failure(f"status {status} with the message {message[:2000]!r}")
+  return not status
+
+
+def result_or_clear_error(read, *paths):
+  """What read(*paths) returns; an error must name a file and end in a remedy.
+
+  Any other exception, and a subclass such as UnicodeDecodeError, is a failure.
+  """
+  try:
+    return read(*map(str, paths))
+  except ValueError as error:
+    assert type(error) is ValueError
+    message = str(error)
+  assert any(str(path) in message for path in paths)
+  assert len(message) < _MAX_MESSAGE
+  first, *others = message.splitlines()
+  assert others or _REMEDY.search(first[-200:]), message
+  for line in others:
+    assert line.startswith("  ")
+    assert _REMEDY.search(line[-200:]) or line.startswith("  and "), line
+  return None
+
+
+class Fuzz:
+  """Targets: methods of a random generator that return whether they answer.
+
+  Args:
+    folder: path of a folder for files.
+  """
+
+  def __init__(self, folder):
+    self._folder = folder
+    write_squad_files(folder)
+    self._squad = folder / "v2.json"
+    self._cache = {}
+
+  def readers(self, rng):
+    """SQuAD JSON, predictions and probabilities, read without a program."""
+    squad = self._made("questions.json", json.dumps(_SQUAD).encode())
+    squad = self._damaged(rng, squad, mutations.damaged_json)
+    found = result_or_clear_error(read_squad, squad)
+    if found:
+      assert found.examples
+      assert all(line.isprintable() for line in found.report.lines())
+      for example in found.examples:
+        assert isinstance(example.qas_id, str)
+        for answer in example.answers:
+          if answer.char_start >= 0:
+            assert example.context.startswith(answer.text, answer.char_start)
+    paths = []
+    for name, tree, read, kind in (
+      ("ids.json", {"q1": "Ada", "3": "Ada", "q2": ""}, read_predictions, str),
+      ("odds.json", {"q1": -2.5, "3": 0, "q2": 3}, read_na_probs, (int, float)),
+    ):
+      path = self._made(name, json.dumps(tree).encode())
+      paths.append(self._damaged(rng, path, mutations.damaged_json))
+      values = result_or_clear_error(read, paths[-1])
+      for qas_id, value in (values or {}).items():
+        assert isinstance(qas_id, str)
+        assert isinstance(value, kind)
+    scores = result_or_clear_error(score_files, squad, *paths)
+    assert scores is None or 0 <= scores["f1"] <= 100
+    return scores is not None
+
+  def squad(self, rng):
+    path = self._damaged(rng, self._squad, mutations.damaged_json)
+    vocabulary = f"--vocab_file={self._folder / 'vocab.txt'}"
+    program = rng.choice(("lint", "fix", "evaluate", "windows"))
+    if program == "windows":
+      flags = [f"--input_file={path}", vocabulary]
+      return run("bert_span.inspect_windows", *flags, f"--output_file={path}.o")
+    if program == "evaluate":
+      predictions = self._made(
+        "predictions.json", b'{"q0": "Anna", "q1": "", "q3": ""}'
+      )
+      flags = [f"--predict_file={path}", f"--predictions_file={predictions}"]
+      return run("bert_span.evaluate", *flags)
+    fix = f"--fix={program == 'fix'}"
+    flags = [path, fix, f"--output_file={path}.fixed", vocabulary]
+    return run("bert_span.lint_squad", *flags)
+
+  def predictions(self, rng):
+    tree = {f"q{i}": rng.choice(("Anna", "", "1895")) for i in range(8)}
+    flags = [f"--predict_file={self._squad}"]
+    for flag, values in (
+      ("predictions_file", tree),
+      ("na_prob_file", dict.fromkeys(tree, 0.5)),
+    ):
+      path = self._made(f"{flag}.json", json.dumps(values).encode())
+      if rng.random() < 0.6:
+        path = self._damaged(rng, path, mutations.damaged_json)
+      flags.append(f"--{flag}={path}")
+    return run("bert_span.evaluate", *flags)
+
+  def model(self, rng):
+    copy = self._folder / "model"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(shared_model(version_2=True), copy)
+    paths = sorted(path for path in copy.rglob("*") if path.is_file())
+    path = rng.choice(paths)
+    if rng.random() < 0.05:
+      path.unlink()
+    else:
+      is_json = path.suffix == ".json"
+      damage = mutations.damaged_json if is_json else mutations.damaged_bytes
+      path.write_bytes(damage(rng, path.read_bytes()))
+    return run("bert_span.ask", f"--model={copy}", *self._asked())
+
+  def tflite(self, rng):
+    content = pathlib.Path(exported_tflite()[0]).read_bytes()
+    begin = content.index(b"PK\x03\x04")
+    if rng.random() < 0.9:
+      end = mutations.damaged_bytes(rng, content[begin:])
+      content = content[:begin] + end
+    else:
+      content = mutations.damaged_bytes(rng, content)
+    path = self._folder / "damaged.tflite"
+    path.write_bytes(content)
+    return run("bert_span.ask", f"--model={path}", *self._asked())
+
+  def encoder(self, rng):
+    """bert_config.json and the vocabulary of a model to train."""
+    folder = self._folder / "encoder"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    write_squad_files(folder)
+    path = folder / rng.choice(("bert_config.json", "vocab.txt"))
+    is_json = path.suffix == ".json"
+    damage = mutations.damaged_json if is_json else mutations.damaged_bytes
+    path.write_bytes(damage(rng, path.read_bytes()))
+    return run(
+      "bert_span.create_squad_records",
+      *(f"--train_file={self._squad}", "--version_2_with_negative"),
+      *(f"--bert_config_file={folder / 'bert_config.json'}", *_SHORT),
+      f"--vocab_file={folder / 'vocab.txt'}",
+      f"--output_dir={self._folder / 'records'}",
+    )
+
+  def logits(self, rng):
+    if "logits" not in self._cache:
+      folder = self._folder / "predicted"
+      flags = ["--do_predict", "--write_logits"]
+      flags += [f"--preset={shared_model(version_2=True)}"]
+      flags += [f"--predict_file={self._squad}", "--version_2_with_negative"]
+      assert run("bert_span.run_squad", *flags, f"--output_dir={folder}")
+      self._cache["logits"] = folder / "logits.npz"
+    path = self._damaged(rng, self._cache["logits"], mutations.damaged_bytes)
+    return run(
+      "bert_span.decode",
+      *(f"--logits_file={path}", f"--predict_file={self._squad}"),
+      f"--model={shared_model(version_2=True)}",
+      f"--output_dir={self._folder / 'decoded'}",
+    )
+
+  def records(self, rng):
+    """TFRecords of questions, of labelled windows and of masked text."""
+    kind = rng.choice(("questions", "windows", "text"))
+    if kind == "questions":
+      path = self._question_records()
+      path = self._damaged(rng, path, mutations.damaged_bytes)
+      file = question_files.QuestionFile(str(path), "tfrecord")
+      found = list(question_files.read_questions(file))
+      return not any(isinstance(x, question_files.BadRecord) for x in found)
+    if kind == "windows":
+      return self._damaged_windows(rng)
+    path = self._damaged(rng, self._masked_text(), mutations.damaged_bytes)
+    return run(
+      "bert_span.run_pretraining",
+      *("--do_eval", "--max_eval_steps=1", "--eval_batch_size=2"),
+      *(f"--eval_file={path}", f"--output_dir={self._folder / 'pretraining'}"),
+      *(f"--bert_config_file={self._folder / 'bert_config.json'}", *_MASKING),
+      f"--vocab_file={self._folder / 'vocab.txt'}",
+    )
+
+  def flags(self, rng):
+    """Flags of programs that read and write little."""
+    name, flags = rng.choice(self._programs())
+    flags = [str(flag) for flag in flags]
+    for _ in range(rng.randint(1, 2)):
+      defined = programs.define_flags(f"bert_span.{name}")
+      flag = rng.choice(defined)
+      value = rng.choice(_FLAG_VALUES)
+      if flag not in ("output_dir", "output_file", "flagfile", "undefok"):
+        flags.append(f"--{flag}={value}")
+    if rng.random() < 0.1:
+      path = self._made(
+        "flags", mutations.damaged_bytes(rng, b"--seed=1\n" * 9)
+      )
+      flags.append(f"--flagfile={path}")
+    return run(f"bert_span.{name}", *flags)
+
+  def replies(self, rng):
+    """Replies of a server that is another, damaged or hostile."""
+    server = self._cache.get("server")
+    if server is None:
+      server = self._stack.enter_context(
+        model_server.running(model_server.ModelServer())
+      )
+      self._cache["server"] = server
+    row = rng.choice(
+      (
+        model_server.output_row(CONTEXT, [("Anna", 0.5), ("", 0.25)]),
+        model_server.span_row(CONTEXT, [("mill", 0.5), ("Anna", 0.25)]),
+      )
+    )
+    content = json.dumps({"predictions": [row]}).encode()
+    content = mutations.damaged_json(rng, content)
+    status = rng.choice((200, 200, 200, 200, 400, 503, 302, 999))
+    headers = {"Retry-After": "0"}
+    if rng.random() < 0.1:
+      headers["Content-Length"] = rng.choice(("0", "-1", "x", "10", "1e9"))
+      headers["Connection"] = "close"
+    server.script = [(status, headers, content)]
+    options = RetryOptions(timeout=2, deadline=2, max_attempts=1)
+    try:
+      with SpanClient(server.address, retry_options=options) as client:
+        answer = client.answer(QUESTION, CONTEXT)
+    except ServingError as error:
+      assert str(error).isprintable()
+      assert len(str(error)) < _MAX_MESSAGE
+      return False
+    for span in (answer, *answer.n_best, *answer.spans):
+      assert span.text == CONTEXT[span.char_start : span.char_end]
+      assert 0 <= span.probability <= 1.001
+    return True
+
+  def __enter__(self):
+    self._stack = contextlib.ExitStack()
+    return self
+
+  def __exit__(self, *exception):
+    self._stack.close()
+
+  def _made(self, name, content):
+    path = self._folder / name
+    path.write_bytes(content)
+    return path
+
+  def _damaged(self, rng, path, damage):
+    """The path of a damaged copy of a file."""
+    return self._made(f"damaged_{path.name}", damage(rng, path.read_bytes()))
+
+  def _asked(self):
+    return [f"--question={QUESTION}", f"--context={CONTEXT}", "--json"]
+
+  def _question_records(self):
+    path = self._folder / "questions.tfrecord"
+    if not path.exists():
+      with open_records(str(path)) as writer:
+        for i in range(5):
+          texts = {"id": f"q{i}", "question": QUESTION, "context": CONTEXT}
+          feature = {
+            name: tf.train.Feature(
+              bytes_list=tf.train.BytesList(value=[text.encode()])
+            )
+            for name, text in texts.items()
+          }
+          features = tf.train.Features(feature=feature)
+          example = tf.train.Example(features=features)
+          writer.write(example.SerializeToString())
+    return path
+
+  def _damaged_windows(self, rng):
+    if "windows" not in self._cache:
+      folder = self._folder / "windows"
+      flags = [f"--train_file={self._squad}", "--version_2_with_negative"]
+      flags += [f"--vocab_file={self._folder / 'vocab.txt'}", *_SHORT]
+      assert run(
+        "bert_span.create_squad_records", *flags, f"--output_dir={folder}"
+      )
+      self._cache["windows"] = folder
+    copy = self._folder / "damaged_windows"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(self._cache["windows"], copy)
+    path = rng.choice(sorted(copy.iterdir()))
+    is_json = path.suffix == ".json"
+    damage = mutations.damaged_json if is_json else mutations.damaged_bytes
+    path.write_bytes(damage(rng, path.read_bytes()))
+    flags = squad_flags(
+      *(self._folder, self._folder / "dry", "--do_train", "--dry_run"),
+      *(f"--train_records={copy}", *_SHORT),
+      version_2=True,
+    )
+    return run("bert_span.run_squad", *flags)
+
+  def _masked_text(self):
+    path = self._folder / "masked.tf_record"
+    if not path.exists():
+      text = self._made("text.txt", (CONTEXT + "\n").encode() * 40)
+      assert run(
+        "bert_span.create_pretraining_data",
+        *(f"--input_file={text}", f"--output_file={path}", *_MASKING),
+        f"--vocab_file={self._folder / 'vocab.txt'}",
+      )
+    return path
+
+  def _programs(self):
+    """Programs that end soon, with flags that they accept."""
+    squad = self._squad
+    vocabulary = f"--vocab_file={self._folder / 'vocab.txt'}"
+    predictions = self._made("p.json", json.dumps(_PREDICTIONS).encode())
+    text = self._made("text.txt", (CONTEXT + "\n").encode() * 40)
+    records = [f"--train_file={squad}", f"--output_dir={self._folder / 'out'}"]
+    return (
+      (
+        "evaluate",
+        [f"--predict_file={squad}", f"--predictions_file={predictions}"],
+      ),
+      ("lint_squad", [squad, vocabulary]),
+      ("inspect_windows", [f"--input_file={squad}", vocabulary]),
+      ("inspect_masking", [f"--input_file={text}", vocabulary, *_MASKING]),
+      ("create_squad_records", [*records, vocabulary, *_SHORT]),
+      ("ask", [f"--model={shared_model(version_2=True)}", *self._asked()]),
+    )
+
+
+_MOVED = {"text": "Ada", "answer_start": 3}
+_SQUAD = {
+  "version": "v2.0",
+  "data": [
+    {
+      "title": "Ada",
+      "paragraphs": [
+        {
+          "context": "Yes Ada came é 🙂 by herself.",
+          "qas": [
+            {
+              "id": "q1",
+              "question": "who",
+              "answers": [_MOVED, {"text": "🙂", "answer_start": 15}],
+              "is_impossible": False,
+            },
+            {"id": 3, "question": "?", "annotations": [[_MOVED], []]},
+            {"id": "q2", "question": "when", "answers": []},
+          ],
+        }
+      ],
+    },
+    {"title": "None", "paragraphs": []},
+  ],
+}
+_PREDICTIONS = {f"q{i}": "Anna" for i in range(8)}
+_SHORT = ("--max_seq_length=32", "--doc_stride=8", "--max_query_length=12")
+_MASKING = ("--max_seq_length=32", "--max_predictions_per_seq=4")
+_FLAG_VALUES = (
+  *("", "0", "-1", "1", "1.5", "nan", "inf", "-inf", "1e309", "10**9", "true"),
+  *("2147483647", "2147483648", "1000000000000", "9" * 30, "-" + "9" * 30),
+  *(
+    "x",
+    "../..",
+    "/",
+    "/dev/null",
+    "a,b",
+    "0,0,0",
+    "1,1",
+    "é\udcff",
+    "\x1b[2J",
+  ),
+)
+TARGETS = (
+  *("readers", "squad", "predictions", "flags", "replies", "tflite", "model"),
+  *("encoder", "logits", "records"),
+)
+
+
+def fuzz(targets, seconds, seed, first=0, report=print):
+  """Runs targets in turn for some seconds; returns the number of failures."""
+  counts = {name: [0, 0, 0] for name in targets}  # answers, refusals, failures
+  end = time.monotonic() + seconds
+  signal.signal(signal.SIGALRM, _raise_late)
+  with (
+    tempfile.TemporaryDirectory() as folder,
+    Fuzz(pathlib.Path(folder)) as fuzzed,
+  ):
+    for number in itertools.count(first):
+      name = targets[number % len(targets)]
+      if number - first >= len(targets) and time.monotonic() >= end:
+        break
+      rng = random.Random(f"{seed}/{name}/{number // len(targets)}")
+      memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+      signal.alarm(_MAX_SECONDS)
+      try:
+        answers = getattr(fuzzed, name)(rng)
+        counts[name][0 if answers else 1] += 1
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
+        if grown > _MAX_KILOBYTES:
+          raise Failure(f"memory grew by {grown:,} kB")
+      except (Exception, _Late):
+        counts[name][2] += 1
+        command = (
+          f"--target={name} --seed={seed} --first={number // len(targets)}"
+        )
+        report(f"{command}\n{traceback.format_exc()}")
+      finally:
+        signal.alarm(0)
+  for name, (answers, refusals, failures) in counts.items():
+    report(
+      f"{name}: {answers} answers, {refusals} refusals, {failures} failures"
+    )
+  return sum(failures for _, _, failures in counts.values())
+
+
+def _raise_late(*_):
+  raise _Late(f"not ended after {_MAX_SECONDS} s")
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument("--seconds", type=float, default=60)
+  parser.add_argument("--seed", type=int, default=0)
+  parser.add_argument("--first", type=int, default=0)
+  parser.add_argument("--target", choices=TARGETS, action="append")
+  given = parser.parse_args()
+  np.random.seed(0)
+  targets = given.target or TARGETS
+  return bool(fuzz(targets, given.seconds, given.seed, given.first))
+
+
+if __name__ == "__main__":
+  sys.exit(main())
