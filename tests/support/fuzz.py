@@ -3,7 +3,7 @@
   PYTHONPATH=.:tests/support python tests/support/fuzz.py --seconds=600
 
 Every outcome must be an answer and status 0, or a few lines without a traceback
-and another status, within a minute and a gigabyte. The programs run in this
+and another status, within two minutes and a gigabyte. The programs run in this
 process. A failure prints the command that repeats it:
 
   ... fuzz.py --target=squad --seed=17 --first=1234 --seconds=1
@@ -50,7 +50,7 @@ from bert_span.serving.client.retries import ServingError
 from bert_span.squad.reader import read_squad
 from bert_span.storage.record_files import open_records
 
-_MAX_SECONDS = 60
+_MAX_SECONDS = 120
 _MAX_KILOBYTES = 1 << 20
 _MAX_MESSAGE = 6000  # characters: ten errors, and no file's content
 
@@ -71,7 +71,7 @@ class _Late(BaseException):
   pass
 
 
-def run(name, *arguments):
+def run(name, *arguments, must_answer=False):
   """Runs a program in this process; returns whether it answers.
 
   Raises:
@@ -80,7 +80,9 @@ def run(name, *arguments):
   """
   programs.define_flags(name)
   errors = io.StringIO()
-  argv, sys.argv = sys.argv, [name, *map(str, arguments)]
+  program = name.rsplit(".", 1)[-1]
+  argv, sys.argv = sys.argv, [program, *map(str, arguments)]
+  stdin, sys.stdin = sys.stdin, io.StringIO()
   status = 0
   try:
     with (
@@ -91,12 +93,12 @@ def run(name, *arguments):
   except SystemExit as ended:
     status = ended.code or 0
   finally:
-    sys.argv = argv
+    sys.argv, sys.stdin = argv, stdin
   message = errors.getvalue()
-  if "Traceback" in message:
+  if "Traceback" in message or status and must_answer:
     raise Failure(message[-_MAX_MESSAGE:])
   if status:
-    begins = (f"{name.rsplit('.', 1)[-1]}: ", "FATAL Flags parsing error")
+    begins = (f"{program}: ", "FATAL Flags parsing error")
     lines = message.splitlines()
     first = max(
       (i for i, line in enumerate(lines) if line.startswith(begins)), default=-1
@@ -245,10 +247,15 @@ class Fuzz:
   def logits(self, rng):
     if "logits" not in self._cache:
       folder = self._folder / "predicted"
-      flags = ["--do_predict", "--write_logits"]
+      flags = ["--do_predict", "--write_logits", *_SHORT]
       flags += [f"--preset={shared_model(version_2=True)}"]
       flags += [f"--predict_file={self._squad}", "--version_2_with_negative"]
-      assert run("bert_span.run_squad", *flags, f"--output_dir={folder}")
+      run(
+        "bert_span.run_squad",
+        *flags,
+        f"--output_dir={folder}",
+        must_answer=True,
+      )
       self._cache["logits"] = folder / "logits.npz"
     path = self._damaged(rng, self._cache["logits"], mutations.damaged_bytes)
     return run(
@@ -371,8 +378,11 @@ class Fuzz:
       folder = self._folder / "windows"
       flags = [f"--train_file={self._squad}", "--version_2_with_negative"]
       flags += [f"--vocab_file={self._folder / 'vocab.txt'}", *_SHORT]
-      assert run(
-        "bert_span.create_squad_records", *flags, f"--output_dir={folder}"
+      run(
+        "bert_span.create_squad_records",
+        *flags,
+        f"--output_dir={folder}",
+        must_answer=True,
       )
       self._cache["windows"] = folder
     copy = self._folder / "damaged_windows"
@@ -393,10 +403,11 @@ class Fuzz:
     path = self._folder / "masked.tf_record"
     if not path.exists():
       text = self._made("text.txt", (CONTEXT + "\n").encode() * 40)
-      assert run(
+      run(
         "bert_span.create_pretraining_data",
         *(f"--input_file={text}", f"--output_file={path}", *_MASKING),
         f"--vocab_file={self._folder / 'vocab.txt'}",
+        must_answer=True,
       )
     return path
 
@@ -486,7 +497,8 @@ def fuzz(targets, seconds, seed, first=0, report=print):
       memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
       signal.alarm(_MAX_SECONDS)
       try:
-        answers = getattr(fuzzed, name)(rng)
+        with contextlib.redirect_stderr(io.StringIO()):
+          answers = getattr(fuzzed, name)(rng)
         counts[name][0 if answers else 1] += 1
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
         if grown > _MAX_KILOBYTES:
