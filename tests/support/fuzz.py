@@ -95,7 +95,7 @@ def run(name, *arguments, must_answer=False):
   finally:
     sys.argv, sys.stdin = argv, stdin
   message = errors.getvalue()
-  if "Traceback" in message or status and must_answer:
+  if "Traceback" in message or (status and must_answer):
     raise Failure(message[-_MAX_MESSAGE:])
   if status:
     begins = (f"{program}: ", "FATAL Flags parsing error")
@@ -160,8 +160,9 @@ class Fuzz:
       ("ids.json", {"q1": "Ada", "3": "Ada", "q2": ""}, read_predictions, str),
       ("odds.json", {"q1": -2.5, "3": 0, "q2": 3}, read_na_probs, (int, float)),
     ):
-      path = self._made(name, json.dumps(tree).encode())
-      paths.append(self._damaged(rng, path, mutations.damaged_json))
+      paths.append(self._made(name, json.dumps(tree).encode()))
+      if rng.random() < 0.5:
+        paths[-1] = self._damaged(rng, paths[-1], mutations.damaged_json)
       values = result_or_clear_error(read, paths[-1])
       for qas_id, value in (values or {}).items():
         assert isinstance(qas_id, str)
@@ -178,9 +179,7 @@ class Fuzz:
       flags = [f"--input_file={path}", vocabulary]
       return run("bert_span.inspect_windows", *flags, f"--output_file={path}.o")
     if program == "evaluate":
-      predictions = self._made(
-        "predictions.json", b'{"q0": "Anna", "q1": "", "q3": ""}'
-      )
+      predictions = self._made("p.json", json.dumps(_PREDICTIONS).encode())
       flags = [f"--predict_file={path}", f"--predictions_file={predictions}"]
       return run("bert_span.evaluate", *flags)
     fix = f"--fix={program == 'fix'}"
@@ -400,7 +399,7 @@ class Fuzz:
     return run("bert_span.run_squad", *flags)
 
   def _masked_text(self):
-    path = self._folder / "masked.tf_record"
+    path = self._folder / "masked.tfrecord"
     if not path.exists():
       text = self._made("text.txt", (CONTEXT + "\n").encode() * 40)
       run(
