@@ -85,13 +85,12 @@ def _job_and_dataset(folder):
     PretrainingRun,
   )
   from bert_span.presets.encoder_source import EncoderSource
-  from bert_span.pretraining.corpus.text_sources import find_sources
-  from bert_span.pretraining.input import TextInput
   from bert_span.pretraining.options import (
     MaskingOptions,
     PretrainingOptions,
     TextLocation,
   )
+  from bert_span.pretraining.text_sources import find_sources
 
   masking = MaskingOptions()
   run = PretrainingRun(
@@ -104,7 +103,7 @@ def _job_and_dataset(folder):
     options=PretrainingOptions(train_batch_size=_BATCH_SIZE.value),
   )
   job = PretrainingJob(run)
-  text = TextInput(find_sources(TextLocation(_INPUT_FILE.value)))
+  text = find_sources(TextLocation(_INPUT_FILE.value))
   return job, job.training_batches(text).dataset(0)
 
 
@@ -112,7 +111,7 @@ def _update(job):
   """A function that updates the job's model with a batch."""
   import tensorflow as tf
 
-  from bert_span.pretraining.heads.loss import (
+  from bert_span.pretraining.loss import (
     pretraining_loss_fn,
     with_batch_weights,
   )

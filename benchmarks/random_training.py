@@ -12,8 +12,8 @@ from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.losses import SpanLoss
 from bert_span.modeling.span_model import SpanModel
-from bert_span.pretraining.heads.loss import pretraining_loss_fn
-from bert_span.pretraining.heads.model import PretrainingModel
+from bert_span.pretraining.loss import pretraining_loss_fn
+from bert_span.pretraining.model import PretrainingModel
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import BertAdamW
 from bert_span.training.options import TrainOptions

@@ -16,7 +16,7 @@ import sys
 
 from absl import app, flags
 
-from bert_span.pretraining.corpus.sentences import split_sentences
+from bert_span.pretraining.text_sources import split_sentences
 
 _OUTPUT_DIR = flags.DEFINE_string(
   "output_dir", None, "Folder for train.txt and held_out.txt."

@@ -26,11 +26,11 @@ KERAS_CLASSES = {
   "BioDecoder": "bert_span.answers.decoding.bio_decoder",
   "BertAdamW": "bert_span.training.optimizer",
   "WarmupLinearDecay": "bert_span.training.learning_rate",
-  "PretrainingModel": "bert_span.pretraining.heads.model",
-  "MaskedLmHead": "bert_span.pretraining.heads.token_heads",
-  "SpanBoundaryHead": "bert_span.pretraining.heads.token_heads",
-  "PredictionTransform": "bert_span.pretraining.heads.token_heads",
-  "TiedOutput": "bert_span.pretraining.heads.token_heads",
+  "PretrainingModel": "bert_span.pretraining.model",
+  "MaskedLmHead": "bert_span.pretraining.model",
+  "SpanBoundaryHead": "bert_span.pretraining.model",
+  "PredictionTransform": "bert_span.pretraining.model",
+  "TiedOutput": "bert_span.pretraining.model",
 }
 
 

@@ -15,7 +15,7 @@ from bert_span.heads.known import HEADS
 from bert_span.keras_backend import KERAS_CLASSES
 from bert_span.modeling.encoder import attention_dropout, build_encoder
 from bert_span.modeling.encoder_config import EncoderConfig
-from bert_span.pretraining.heads.model import PretrainingModel
+from bert_span.pretraining.model import PretrainingModel
 from bert_span.text.options import WindowOptions
 
 _IDS = np.array([[2, 11, 8, 3, 5, 6, 7, 3, 0]], "int32")

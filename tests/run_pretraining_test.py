@@ -8,7 +8,7 @@ from corpus import VOCABULARY, write_corpus
 from programs import error_line, run_program
 
 from bert_span.presets.load_pretrained import load_original, load_pretrained
-from bert_span.pretraining.heads.weights import read_heads
+from bert_span.pretraining.model_files import read_heads
 
 pytestmark = pytest.mark.large  # Every run loads TensorFlow.
 

@@ -18,8 +18,8 @@ from apache_beam.ml.inference.base import (
   RunInference,
 )
 
+from bert_span.beam.answering import answer_shard
 from bert_span.beam.question_files import read_questions
-from bert_span.beam.shard_answers import answer_shard
 
 _NAMESPACE = "bert_span"
 
@@ -51,7 +51,8 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
     (records, empty)
     | beam.Flatten()
     | "Deal" >> beam.GroupByKey()
-    | "Collect" >> beam.MapTuple(_records_of_shard)
+    # Without the None of "Shards".
+    | "Collect" >> beam.MapTuple(lambda s, found: (s, [*filter(None, found)]))
     | "Answer" >> RunInference(KeyedModelHandler(ShardModelHandler(source)))
     | "Write" >> beam.Map(_write, shards)
   )
@@ -69,7 +70,7 @@ class ShardModelHandler(ModelHandler):
     return self._source.load()
 
   def run_inference(self, batch, model, inference_args=None):
-    """The `AnsweredShard`s of lists of `LocatedQuestion` and `BadRecord`."""
+    """The results of `answer_shard` for each shard's records."""
     del inference_args
 
     def answer_rows(examples):
@@ -98,11 +99,7 @@ def count(name, number=1):
 
 
 def run(pipeline):
-  """Runs a pipeline to its end and returns its counters, if the runner has any.
-
-  Returns:
-    Dict of the names of `count` to int.
-  """
+  """Runs a pipeline; returns its counters, {} if the runner has none."""
   result = pipeline.run()
   result.wait_until_finish()
   query = beam.metrics.MetricsFilter().with_namespace(_NAMESPACE)
@@ -126,13 +123,9 @@ def _read(file, shards, done, questions):
       yield shard, record
 
 
-def _records_of_shard(shard, records):
-  return shard, [record for record in records if record is not None]
-
-
 def _write(element, shards):
-  shard, answered = element
-  shards.write(shard, answered.rows, answered.dead_letters)
-  count("questions_written", len(answered.rows))
-  count("dead_letters", len(answered.dead_letters))
+  shard, (rows, dead_letters) = element
+  shards.write(shard, rows, dead_letters)
+  count("questions_written", len(rows))
+  count("dead_letters", len(dead_letters))
   count("shards_written")

@@ -7,16 +7,29 @@
 
 Answers in the files are ignored. A record that cannot be read becomes a
 `BadRecord` with the reason, and the others are read; only a file that cannot be
-opened is an error.
+opened is an error. Most files are read as a stream; SQuAD JSON, and Parquet on
+a remote disk, are read whole.
 """
 
 import dataclasses
 import json
 
-from bert_span.beam import raw_question_records
-from bert_span.squad.example import SquadExample
-from bert_span.storage.files import find_files
+import tensorflow as tf
+from google.protobuf.message import DecodeError
 
+from bert_span.squad.example import SquadExample
+from bert_span.squad.json_file import load_squad_json, question_records
+from bert_span.squad.reader import parse_squad
+from bert_span.storage.files import (
+  find_files,
+  is_remote,
+  open_file,
+  read_bytes,
+)
+from bert_span.storage.json_fields import FieldErrors, shortened
+
+_NAMES = ("id", "question", "context")
+_ROWS_AT_ONCE = 256
 _FORMAT_OF_ENDING = {
   ".jsonl": "jsonl",
   ".ndjson": "jsonl",
@@ -86,36 +99,30 @@ def read_questions(file, questions=()):
   Yields:
     `LocatedQuestion` or `BadRecord`, in the file's order.
   """
-  read = raw_question_records.READERS[file.format]
-  for number, record in read(file.path):
+  for number, record in _READERS[file.format](file.path):
     location = RecordLocation(file.path, number)
-    if isinstance(record, raw_question_records.Unreadable):
-      yield BadRecord(location, record.reason, record.content)
-    else:
-      yield from _questions_of(location, record, questions)
+    if isinstance(record, _Unreadable):
+      yield BadRecord(location, *record.args)
+      continue
+    try:
+      qas_id, context = _id(record), _text(record, "context")
+      asked = list(questions) or [_text(record, "question")]
+    except ValueError as error:
+      found = record.get("id") if isinstance(record, dict) else None
+      qas_id = "" if found is None else str(found)
+      yield BadRecord(location, str(error), content_of(record), qas_id)
+      continue
+    for index, question in enumerate(asked):
+      own_id = f"{qas_id}#{index}" if len(asked) > 1 else qas_id
+      yield LocatedQuestion(
+        dataclasses.replace(location, question=index),
+        SquadExample(own_id, question, context),
+      )
 
 
 def content_of(record):
   """A record as JSON text; bytes and the like as Python shows them."""
   return json.dumps(record, default=repr)
-
-
-def _questions_of(location, record, questions):
-  """Yields the questions of one record, or one `BadRecord`."""
-  try:
-    qas_id, context = _id(record), _text(record, "context")
-    asked = list(questions) or [_text(record, "question")]
-  except ValueError as error:
-    found = record.get("id") if isinstance(record, dict) else None
-    qas_id = "" if found is None else str(found)
-    yield BadRecord(location, str(error), content_of(record), qas_id)
-    return
-  for number, question in enumerate(asked):
-    own_id = f"{qas_id}#{number}" if len(asked) > 1 else qas_id
-    yield LocatedQuestion(
-      dataclasses.replace(location, question=number),
-      SquadExample(own_id, question, context),
-    )
 
 
 def _format_of(path):
@@ -124,7 +131,7 @@ def _format_of(path):
     raise ValueError(
       f"{path}: the format of files that end with {ending!r} is unknown. Use "
       f"one of {', '.join(_FORMAT_OF_ENDING)}, or give the format: "
-      f"{', '.join(raw_question_records.READERS)}."
+      f"{', '.join(_READERS)}."
     )
   return _FORMAT_OF_ENDING[ending]
 
@@ -163,3 +170,144 @@ def _text(record, name):
       "its type."
     )
   return value
+
+
+# The readers yield (number, record): a dict of id, question and context that
+# is not checked, or `_Unreadable`.
+
+
+class _Unreadable(Exception):
+  """Reason and content of a record, or of a part of a file."""
+
+
+def _damaged(error, what="the rest of the file"):
+  return _Unreadable(f"Damaged: {what} ({error}). Write the file again.")
+
+
+def _read_json_lines(path):
+  with open_file(path) as file:
+    for number, line in enumerate(file, 1):
+      if not line.strip():
+        continue
+      try:
+        yield number, json.loads(line.decode("utf-8-sig"))
+      except (ValueError, RecursionError) as error:
+        yield (
+          number,
+          _Unreadable(
+            f"Not JSON in UTF-8: {error}. Write one object a line.",
+            line.decode("utf-8", "backslashreplace").rstrip("\r\n"),
+          ),
+        )
+
+
+def _read_squad(path):
+  try:
+    top = load_squad_json(path)
+  except ValueError as error:
+    yield 1, _Unreadable(f"The file cannot be read: {error}")
+    return
+  parts = (part for article in top["data"] for part in _split(article))
+  for number, part in enumerate(parts, 1):
+    # Each part is checked alone, so that an error costs one question.
+    errors = FieldErrors(path)
+    examples, _ = parse_squad({"data": [part]}, errors)
+    if errors.count:
+      yield number, _Unreadable(" ".join(errors.shown), json.dumps(part))
+      continue
+    (example,) = examples
+    values = example.qas_id, example.question, example.context
+    yield number, dict(zip(_NAMES, values, strict=True))
+
+
+def _split(article):
+  """Articles of one question each; paragraphs without any stay whole."""
+  try:
+    parts = [
+      {
+        **article,
+        "paragraphs": [{**record.paragraph, "qas": [record.question]}],
+      }
+      for record in question_records({"data": [article]})
+    ]
+  except (KeyError, TypeError):
+    paragraphs = article.get("paragraphs") if isinstance(article, dict) else 0
+    if isinstance(paragraphs, list) and len(paragraphs) > 1:
+      for paragraph in paragraphs:
+        yield from _split({**article, "paragraphs": [paragraph]})
+      return
+    parts = [article]
+  yield from parts
+
+
+def _read_tfrecord(path):
+  compression = "GZIP" if path.endswith(".gz") else ""
+  dataset = tf.data.TFRecordDataset(path, compression, buffer_size=1 << 20)
+  number = 0
+  try:
+    for number, serialized in enumerate(dataset.as_numpy_iterator(), 1):
+      yield number, _parsed_example(serialized)
+  except tf.errors.DataLossError as error:
+    yield number + 1, _damaged(error.message)
+
+
+def _parsed_example(serialized):
+  try:
+    example = tf.train.Example.FromString(serialized)
+  except DecodeError as error:
+    return _Unreadable(
+      f"Not a tf.train.Example: {error}.", shortened(serialized)
+    )
+  features = example.features.feature
+  return {
+    name: _feature_value(features[name]) for name in _NAMES if name in features
+  }
+
+
+def _feature_value(feature):
+  """The single value of a feature, or a list of any other number."""
+  for kind in (feature.bytes_list, feature.int64_list, feature.float_list):
+    if len(kind.value) == 1:
+      return kind.value[0]
+  return list(feature.bytes_list.value)
+
+
+def _read_parquet(path):
+  # Apache Beam brings it; the other formats do not need it.
+  import pyarrow
+  from pyarrow import parquet
+
+  # pyarrow raises an OSError for a damaged page, too.
+  damage = (pyarrow.ArrowException, OSError, UnicodeDecodeError)
+  open_file(path).close()  # raises if there is no such file
+  source = pyarrow.BufferReader(read_bytes(path)) if is_remote(path) else path
+  number = 0
+  try:
+    file = parquet.ParquetFile(source)
+    names = [name for name in _NAMES if name in file.schema_arrow.names]
+    sizes = [
+      file.metadata.row_group(group).num_rows
+      for group in range(file.num_row_groups)
+    ]
+  except damage as error:
+    yield 1, _damaged(error)
+    return
+  for group, size in enumerate(sizes):
+    end = number + size
+    try:
+      for batch in file.iter_batches(_ROWS_AT_ONCE, [group], names):
+        for row in batch.to_pylist():
+          number += 1
+          yield number, row
+    except damage as error:
+      rows = f"the rows {number + 1} to {end}"
+      yield number + 1, _damaged(error, rows)
+    number = end
+
+
+_READERS = {
+  "jsonl": _read_json_lines,
+  "squad": _read_squad,
+  "tfrecord": _read_tfrecord,
+  "parquet": _read_parquet,
+}

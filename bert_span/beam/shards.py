@@ -23,10 +23,7 @@ import tensorflow as tf
 
 from bert_span.answers.files.answer_rows import write_json_lines, write_rows
 from bert_span.storage.atomic_file import write_json_atomically
-from bert_span.storage.files import open_file
-from bert_span.storage.fingerprints import check_same_options
-
-_BLOCK_BYTES = 1 << 20
+from bert_span.storage.fingerprints import check_same_options, file_sha256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +72,7 @@ def start_or_continue(directory, options):
   """Writes the options of a new run, or compares them with those of its start.
 
   Args:
-    directory: of the run, local or any path of tf.io.gfile; made if need be.
+    directory: folder of the run, created if missing.
     options: dict of JSON values.
   """
   path = os.path.join(directory, "job.json")
@@ -94,9 +91,7 @@ def folder_sha256(directory):
     for name in sorted(names):
       path = os.path.join(folder, name)
       digest.update(os.path.relpath(path, directory).encode() + b"\0")
-      with open_file(path) as file:
-        while block := file.read(_BLOCK_BYTES):
-          digest.update(block)
+      digest.update(file_sha256(path).encode())
   return digest.hexdigest()
 
 

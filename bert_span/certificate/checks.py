@@ -8,11 +8,13 @@ from bert_span.certificate.decoding_checks import (
   compare_null_odds,
 )
 from bert_span.certificate.edge_checks import compare_edge_cases
-from bert_span.certificate.fine_tuning_checks import compare_fine_tuning
 from bert_span.certificate.model_checks import compare_model
-from bert_span.certificate.optimizer_checks import compare_optimizer
 from bert_span.certificate.score_checks import compare_scores
 from bert_span.certificate.text_checks import compare_tokens, compare_windows
+from bert_span.certificate.training_checks import (
+  compare_fine_tuning,
+  compare_optimizer,
+)
 from bert_span.reporting.score_table import text_table
 
 

@@ -10,17 +10,17 @@ import itertools
 import os
 
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
-from bert_span.certificate.comparison import Comparison
-from bert_span.certificate.decoding_runs import (
-  KINDS,
-  RecordedWindows,
-  decoding_runs,
-)
-from bert_span.certificate.original_texts import (
+from bert_span.certificate.comparison import (
+  Comparison,
   is_text_of,
   one_blank,
   reason_for,
   whole_words,
+)
+from bert_span.certificate.decoding_runs import (
+  KINDS,
+  RecordedWindows,
+  decoding_runs,
 )
 
 EMPTY = "empty"  # The original's answer if no span is possible.

@@ -96,9 +96,8 @@ def compare_lost(goldens, configuration):
 def _labelled_texts(goldens, configuration, examples):
   """The texts that the labels of each question's windows mark.
 
-  Returns:
-    Dict from id to a list with the labelled text of each window, None for the
-    label (NO_TOKEN, NO_TOKEN), and nothing for the label (0, 0).
+  A dict from id to a list with the labelled text of each window, None for the
+  label (NO_TOKEN, NO_TOKEN), and nothing for the label (0, 0).
   """
   texts = {qas_id: [] for qas_id in examples}
   for row in window_rows(

@@ -41,7 +41,7 @@ def is_exported(model):
   """Whether --model is what export_saved_model wrote, not a model directory."""
   import tensorflow as tf
 
-  from bert_span.beam.answer_source import is_saved_model
+  from bert_span.beam.answering import is_saved_model
   from bert_span.presets.installed_models import find_embedded_model
 
   program.check(

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from bert_span.extractor import SpanExtractor
 from bert_span.jobs.lines import print_lines
-from bert_span.reporting.terminal_passage import (
+from bert_span.reporting.passages import (
   marked_passage,
   marked_spans,
   one_line,

@@ -5,7 +5,7 @@ import dataclasses
 import apache_beam as beam
 import tensorflow as tf
 
-from bert_span.beam.answer_source import AnswerSource
+from bert_span.beam.answering import AnswerSource
 from bert_span.beam.prediction_pipeline import add_prediction_steps, run
 from bert_span.beam.question_files import find_question_files
 from bert_span.beam.shards import (

@@ -4,11 +4,8 @@ import itertools
 import json
 
 from bert_span.jobs.lines import print_lines, write_lines
-from bert_span.pretraining.corpus.batches import masked_sequences
-from bert_span.pretraining.corpus.block_stream import BlockStream
-from bert_span.pretraining.corpus.text_sources import find_sources
-from bert_span.pretraining.masking.masked_sequence import SequenceMasker
-from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.pretraining.batches import PretrainingInput
+from bert_span.pretraining.text_sources import find_sources
 from bert_span.text.vocabulary import load_vocabulary
 
 
@@ -28,15 +25,9 @@ def inspect_masking(
   arguments are the flags of bert_span.inspect_masking.
   """
   vocabulary = load_vocabulary(vocab_file)
-  stream = BlockStream(
-    find_sources(text),
-    WordPieceTokenizer(vocabulary, do_lower_case),
-    max_seq_length,
-  )
-  masker = SequenceMasker(vocabulary, options)
-  sequences = itertools.islice(
-    masked_sequences(stream, masker, epoch), max_sequences
-  )
+  making = PretrainingInput(vocabulary, do_lower_case, max_seq_length, options)
+  sequences = making.sequences(find_sources(text), epoch)
+  sequences = itertools.islice(sequences, max_sequences)
   if output_file:
     write_lines(output_file, (json.dumps(masked_row(s)) for s in sequences))
   else:

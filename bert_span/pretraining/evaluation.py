@@ -1,23 +1,19 @@
 """Scores of a pre-trained model on held-out text, also during training."""
 
-import dataclasses
 import math
 import os
 import time
-from collections.abc import Callable, Iterable
 
 import tensorflow as tf
 
-from bert_span.pretraining.heads.loss import (
+from bert_span.pretraining.loss import (
   WEIGHTS,
   model_inputs,
   prediction_sums,
   with_weights,
 )
-from bert_span.pretraining.masking.masked_arrays import KEYS
-from bert_span.training.options import SelectionOptions
+from bert_span.pretraining.masked_arrays import KEYS
 from bert_span.training.run.event_file import EventFile
-from bert_span.training.run.selection import ModelSelection
 
 
 def evaluate(model, batches, max_steps=None, score=None):
@@ -65,7 +61,7 @@ def evaluate(model, batches, max_steps=None, score=None):
 
 
 def scoring_function(model):
-  """The compiled function from a batch to sums that `evaluate` calls.
+  """Returns the compiled function from a batch to sums that `evaluate` calls.
 
   Each call uses the model's current weights.
   """
@@ -83,52 +79,31 @@ def scoring_function(model):
   return tf.function(sums, input_signature=[spec])
 
 
+def metrics_function(model, batches, max_steps):
+  """Returns a function that scores the model on its current weights.
+
+  Args:
+    model: `PretrainingModel`.
+    batches: function that returns the same batches at every call.
+    max_steps: maximum number of batches; None for all.
+
+  Returns:
+    Function to the losses and accuracies of `evaluate`, a dict.
+  """
+  score = scoring_function(model)
+
+  def metrics():
+    scores = evaluate(model, batches(), max_steps, score)
+    return {
+      name: value
+      for name, value in scores.items()
+      if name.endswith(("_loss", "_accuracy"))
+    }
+
+  return metrics
+
+
 def write_scores(scores, output_dir, step):
   """Writes the scores of a step for TensorBoard, below output_dir/eval."""
   with EventFile(os.path.join(output_dir, "eval")) as events:
     events.write(scores, step)
-
-
-@dataclasses.dataclass(frozen=True)
-class HeldOutText:
-  """Text to score the model on during training.
-
-  Attributes:
-    batches: function that returns the same batches at every call.
-    max_steps: maximum number of batches; None for all.
-    options: `SelectionOptions`.
-    fingerprint: dict of JSON values that the batches depend on.
-  """
-
-  batches: Callable[[], Iterable]
-  max_steps: int | None
-  options: SelectionOptions
-  fingerprint: dict
-
-  def selection(
-    self, model, num_train_steps, best_model, output_dir, interruptible
-  ):
-    """The `ModelSelection` that scores a model during its training.
-
-    `best_model`, a `BestModel`, is used if there is a best_metric.
-    `interruptible` is that of `TerminationRequest`.
-    """
-    score = scoring_function(model)
-
-    def scores():
-      batches = interruptible(self.batches())
-      found = evaluate(model, batches, self.max_steps, score)
-      return {
-        name: value
-        for name, value in found.items()
-        if name.endswith(("_loss", "_accuracy"))
-      }
-
-    return ModelSelection(
-      self.options,
-      num_train_steps,
-      scores,
-      best_model if self.options.best_metric else None,
-      output_dir,
-      {**self.fingerprint, "max_steps": self.max_steps},
-    )

@@ -1,28 +1,30 @@
-"""A pre-trained model as files: our model directory and two other formats.
+"""A pre-trained model as files, encoder and heads.
 
-TensorFlow 1   bert_model.ckpt.index, bert_model.ckpt.data-..., and
-bert_config.json; read by --init_checkpoint and the original
-Hugging Face   model.safetensors, config.json; read by --preset and
-transformers' BertModel and BertForMaskedLM
+  model directory   pretraining_heads.safetensors beside the encoder; read by
+                    --preset
+  TensorFlow 1      bert_model.ckpt and bert_config.json; read by
+                    --init_checkpoint and the original
+  Hugging Face      model.safetensors, config.json; read by --preset and
+                    transformers' BertModel and BertForMaskedLM
+
+The heads have the original's names: cls/predictions/... for the masked language
+model, and cls/span_boundary/... for the span boundary objective, which the
+original and Hugging Face lack.
 """
 
 import dataclasses
 import json
 import os
 
+import safetensors
 import tensorflow as tf
+from safetensors import numpy as safetensors_numpy
 
 from bert_span.modeling.encoder import attention_dropout
 from bert_span.presets import huggingface
 from bert_span.presets.encoder_weights import original_tensors
 from bert_span.presets.model_directory import save_tokenizer
-from bert_span.pretraining.heads.model import PretrainingModel
-from bert_span.pretraining.heads.weights import (
-  head_tensors,
-  huggingface_head_name,
-  is_masked_lm,
-  save_heads,
-)
+from bert_span.pretraining.model import PretrainingModel
 from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_tensors,
@@ -30,19 +32,17 @@ from bert_span.storage.atomic_file import (
 )
 from bert_span.storage.log import log_line
 
+HEADS_FILE = "pretraining_heads.safetensors"
 CHECKPOINT_NAME = "bert_model.ckpt"
 BERT_CONFIG_FILE = "bert_config.json"
+_MLM = "cls/predictions/"
+_SBO = "cls/span_boundary/"
+_HEADS = {_MLM: "masked language model", _SBO: "span boundary"}
 
 
 @dataclasses.dataclass(frozen=True)
 class PretrainedModelFiles:
-  """Writes a pre-trained model into an empty local directory.
-
-  Attributes:
-    model: `PretrainingModel`.
-    vocabulary: list of str, the index is the id.
-    lower_case: whether text is lower-cased.
-  """
+  """Writes a pre-trained model into an empty local directory."""
 
   model: PretrainingModel
   vocabulary: list
@@ -101,7 +101,7 @@ def export_tf1(backbone, directory, heads=None):
     shape_and_slices=[""] * len(names),
     tensors=[tensors[name] for name in names],
   )
-  _write_json(directory, BERT_CONFIG_FILE, _original_config(backbone))
+  _write_config(directory, BERT_CONFIG_FILE, _original_config(backbone))
 
 
 def export_huggingface(backbone, directory, heads=None):
@@ -116,7 +116,7 @@ def export_huggingface(backbone, directory, heads=None):
   } | {
     huggingface_head_name(name): _linear(name, tensor)
     for name, tensor in (heads or {}).items()
-    if is_masked_lm(name)
+    if name.startswith(_MLM)
   }
   write_tensors(
     os.path.join(directory, huggingface.WEIGHTS_FILE),
@@ -134,7 +134,7 @@ def export_huggingface(backbone, directory, heads=None):
     "pad_token_id": 0,
     "position_embedding_type": "absolute",
   }
-  _write_json(directory, huggingface.CONFIG_FILE, config)
+  _write_config(directory, huggingface.CONFIG_FILE, config)
 
 
 def _original_config(backbone):
@@ -159,7 +159,138 @@ def _linear(name, tensor):
   return tensor.T.copy() if name.endswith("/kernel") else tensor
 
 
-def _write_json(directory, name, values):
-  write_text_atomically(
-    os.path.join(directory, name), json.dumps(values, indent=2) + "\n"
-  )
+def _write_config(directory, name, values):
+  text = json.dumps(values, indent=2) + "\n"
+  write_text_atomically(os.path.join(directory, name), text)
+
+
+def head_variables(model):
+  """The variables of a `PretrainingModel`'s heads, a dict by their names."""
+  head = model.masked_lm_head
+  variables = {
+    **_transform(f"{_MLM}transform", head.transform),
+    f"{_MLM}output_bias": head.output_layer.bias,
+  }
+  head = model.span_boundary_head
+  if head is not None:
+    variables |= {
+      f"{_SBO}position_embeddings": head.position_embeddings,
+      **_transform(f"{_SBO}transform_1", head.transform_1),
+      **_transform(f"{_SBO}transform_2", head.transform_2),
+      f"{_SBO}output_bias": head.output_layer.bias,
+    }
+  return variables
+
+
+def head_tensors(model):
+  """The same as a dict of NumPy arrays."""
+  variables = head_variables(model)
+  return {name: variable.numpy() for name, variable in variables.items()}
+
+
+def _transform(prefix, layer):
+  return {
+    f"{prefix}/dense/kernel": layer.dense.kernel,
+    f"{prefix}/dense/bias": layer.dense.bias,
+    f"{prefix}/LayerNorm/gamma": layer.layer_norm.gamma,
+    f"{prefix}/LayerNorm/beta": layer.layer_norm.beta,
+  }
+
+
+def huggingface_head_name(name):
+  """Hugging Face's name of a weight of the masked language model's head.
+
+  cls/predictions/transform/dense/kernel
+    -> cls.predictions.transform.dense.weight
+  """
+  if name == f"{_MLM}output_bias":
+    return "cls.predictions.bias"
+  return huggingface.huggingface_name(name)
+
+
+def save_heads(model, directory):
+  """Writes the heads of a `PretrainingModel` into a local directory."""
+  write_tensors(os.path.join(directory, HEADS_FILE), head_tensors(model))
+
+
+def read_heads(directory):
+  """Reads the heads of a local model directory or Hugging Face directory.
+
+  Returns:
+    dict from name, as in `head_variables`, to float32 array; {} if the
+    directory has no such head.
+
+  Raises:
+    ValueError: a file is damaged.
+  """
+  path = os.path.join(directory, HEADS_FILE)
+  try:
+    if os.path.isfile(path):
+      return safetensors_numpy.load_file(path)
+    path = os.path.join(directory, huggingface.WEIGHTS_FILE)
+    if os.path.isfile(path):
+      return _read_huggingface_head(path)
+  except (OSError, TypeError, safetensors.SafetensorError) as error:
+    raise ValueError(f"Cannot read {path}: {error}") from error
+  return {}
+
+
+def _read_huggingface_head(path):
+  parts = "dense/kernel", "dense/bias", "LayerNorm/gamma", "LayerNorm/beta"
+  names = [f"{_MLM}transform/{part}" for part in parts]
+  tensors = {}
+  with safetensors.safe_open(path, framework="numpy") as file:
+    stored_names = set(file.keys())
+    for name in (*names, f"{_MLM}output_bias"):
+      stored = huggingface_head_name(name)
+      if stored in stored_names:
+        tensor = file.get_tensor(stored).astype("float32")
+        # torch.nn.Linear keeps [outputs, inputs].
+        tensors[name] = tensor.T if name.endswith("/kernel") else tensor
+  return tensors
+
+
+def read_original_heads(checkpoint):
+  """Reads the heads of a TensorFlow 1 checkpoint, as `read_heads`."""
+  reader = tf.train.load_checkpoint(checkpoint)
+  return {
+    name: reader.get_tensor(name)
+    for name in reader.get_variable_to_shape_map()
+    if name.startswith((_MLM, _SBO))
+    and not name.endswith(("/adam_m", "/adam_v"))
+  }
+
+
+def assign_heads(model, tensors, source):
+  """Fills those heads that have stored weights.
+
+  Args:
+    model: a `PretrainingModel`.
+    tensors: dict of `read_heads`.
+    source: their origin, for messages.
+
+  Returns:
+    List of str, the heads filled: "masked language model", "span boundary".
+  """
+  filled = []
+  for prefix, head in _HEADS.items():
+    variables = {
+      name: variable
+      for name, variable in head_variables(model).items()
+      if name.startswith(prefix)
+    }
+    if not variables.keys() & tensors.keys():
+      continue
+    for name, variable in variables.items():
+      shape = tensors[name].shape if name in tensors else None
+      if shape != tuple(variable.shape):
+        found = "is missing" if shape is None else f"has shape {list(shape)}"
+        raise ValueError(
+          f"{source}: {name} {found}, but the model needs "
+          f"{list(variable.shape)}. Use weights that belong to this encoder "
+          "and vocabulary."
+        )
+    for name, variable in variables.items():
+      variable.assign(tensors[name])
+    filled.append(head)
+  return filled

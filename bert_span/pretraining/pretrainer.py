@@ -1,12 +1,13 @@
 """Pre-trains an encoder on batches of masked text."""
 
+import contextlib
 import time
 
 import numpy as np
 import tensorflow as tf
 
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
-from bert_span.pretraining.heads.loss import (
+from bert_span.pretraining.loss import (
   pretraining_loss_fn,
   with_batch_weights,
 )
@@ -68,26 +69,20 @@ def pretrain(
     callbacks=callbacks,
     strategy=strategy,
   )
-  try:
-    tokens = float(np.mean(sample_lengths(batches)))
-    log_line(
-      f"{tokens:.0f} WordPieces a sequence, {options.num_train_steps} steps of "
-      f"{options.train_batch_size} sequences, {options.num_warmup_steps} of "
-      "them warm-up; trained on masked tokens"
-      f"{' and span boundaries' if options.span_boundary else ''}."
-    )
-    started = time.monotonic()
-    with (
-      computing_in(model.backbone, options.execution.precision),
-      recomputing_layers(model.backbone, options.execution.recompute),
-    ):
-      steps = trainer.train(dataset_fn)
-  except tf.errors.OpError:
-    # TensorFlow wraps what Python raised while it read the text.
-    failure = getattr(batches, "failure", None)
-    if failure is None:
-      raise
-    raise failure from None
+  tokens = float(np.mean(sample_lengths(batches)))
+  log_line(
+    f"{tokens:.0f} WordPieces a sequence, {options.num_train_steps} steps of "
+    f"{options.train_batch_size} sequences, {options.num_warmup_steps} of "
+    "them warm-up; trained on masked tokens"
+    f"{' and span boundaries' if options.span_boundary else ''}."
+  )
+  started = time.monotonic()
+  with (
+    _naming_causes(batches),
+    computing_in(model.backbone, options.execution.precision),
+    recomputing_layers(model.backbone, options.execution.recompute),
+  ):
+    steps = trainer.train(dataset_fn)
   if steps:
     seconds = max(time.monotonic() - started, 1e-9)
     sequences = steps * options.train_batch_size / seconds
@@ -101,6 +96,16 @@ def pretrain(
 def sample_lengths(batches):
   """WordPieces of the sequences in the first batches, padding not counted."""
   sample = batches.dataset(0).take(_SAMPLED_BATCHES)
-  return np.concatenate(
-    [np.sum(batch["input_mask"], axis=-1) for batch in sample]
-  )
+  with _naming_causes(batches):
+    return np.concatenate(
+      [np.sum(batch["input_mask"], axis=-1) for batch in sample]
+    )
+
+
+@contextlib.contextmanager
+def _naming_causes(batches):
+  """Replaces errors that TensorFlow raises for damaged text or records."""
+  try:
+    yield
+  except tf.errors.OpError as error:
+    raise batches.cause_of(error) from None

@@ -37,11 +37,8 @@ def reliability_png(bins_of):
 def risk_coverage_png(curve_of):
   """Draws the share of wrong answers among the most confident ones.
 
-  Args:
-    curve_of: dict from the name of a line to its `RiskCoverage`.
-
-  Returns:
-    bytes, a PNG of 648 by 480 pixels.
+  `curve_of` is a dict from the name of a line to its `RiskCoverage`. The PNG
+  has 648 by 480 pixels.
   """
   figure = Figure(figsize=(5.4, 4), layout="constrained")
   axes = figure.subplots()

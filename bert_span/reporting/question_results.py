@@ -1,11 +1,29 @@
-"""Each question with its prediction, confidence and score."""
+"""Each question with its prediction and score, and scores of groups."""
 
+import collections
 import dataclasses
+import re
+from typing import NamedTuple
 
 from bert_span.answers.files.prediction_reader import ListedAnswer
 from bert_span.answers.scoring.official_scores import question_scores
 from bert_span.squad.example import SquadExample
 from bert_span.storage.json_fields import shortened
+
+_QUESTION_WORD = re.compile(
+  r"\b(how many|how much|whom?|whose|what|which|when|where|why|how)\b"
+)
+_SAME_GROUP = {
+  "how many": "how many, how much",
+  "how much": "how many, how much",
+  "whom": "who",
+  "whose": "who",
+}
+# Words of the longest answer -> name of the group.
+_LENGTHS = {1: "1 word", 2: "2 words", 4: "3-4 words", 8: "5-8 words"}
+_LONGER = "9 words or more"
+_NO_ANSWER = "no answer"
+_MANY_WINDOWS = 5  # and more are one group
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,15 +52,14 @@ def question_results(squad_file, n_best, predictions):
   Args:
     squad_file: `SquadFile` with the annotators' answers.
     n_best: the result of `read_n_best`.
-    predictions: dict from question id to predicted text, which may be any
-      entry of the question's list.
+    predictions: dict from question id to predicted text, which may be any entry
+      of the question's list.
 
   Returns:
     List of `QuestionResult`, in the order of the file.
 
   Raises:
-    ValueError: a prediction is not in its question's n-best list, or its
-      offsets are of another passage.
+    ValueError: the files are not of the same run and questions.
   """
   results = []
   for example in squad_file.examples:
@@ -87,3 +104,139 @@ def _span_of(entry, example):
       "n-best list. Give the SQuAD file that was predicted."
     )
   return None if start < 0 else (start, start + len(text))
+
+
+class GroupScore(NamedTuple):
+  """Scores of a group; `probability` is None without any prediction."""
+
+  name: str
+  questions: int
+  exact: float  # percent
+  f1: float  # mean, percent
+  probability: float | None  # mean, percent
+
+
+class NoAnswerConfusion(NamedTuple):
+  """Counts of questions by whether they have an answer and get one.
+
+  Precision and recall are those of "no answer"; None if undefined.
+  """
+
+  answered: int  # answerable, with an answer, right or wrong
+  missed: int  # answerable, without
+  invented: int  # unanswerable, with an answer
+  refused: int  # unanswerable, without
+  precision: float | None
+  recall: float | None
+
+
+def group_scores(results, num_windows=None):
+  """Scores by question word, answer length, answerability and windows.
+
+  Args:
+    results: list of `QuestionResult`.
+    num_windows: int [questions], windows of each; None leaves these out.
+
+  Returns:
+    Dict from the caption of a table to a list of `GroupScore`.
+  """
+  words = [question_word(result.example.question) for result in results]
+  by_size = sorted(dict.fromkeys(words), key=lambda word: -words.count(word))
+  tables = {
+    "Question word": _grouped(results, words, by_size),
+    "Length of the answer": _grouped(
+      results,
+      map(_length_name, results),
+      [*_LENGTHS.values(), _LONGER, _NO_ANSWER],
+    ),
+  }
+  has_answer = [result.has_answer for result in results]
+  if len(set(has_answer)) > 1:
+    names = {True: "answerable", False: "unanswerable"}
+    tables["Answerable or not"] = _grouped(
+      results, map(names.get, has_answer), names.values()
+    )
+  if num_windows is not None:
+    tables["Windows of the passage"] = _grouped(
+      results,
+      map(_windows_name, num_windows),
+      map(_windows_name, range(_MANY_WINDOWS + 1)),
+    )
+  return tables
+
+
+def question_word(question):
+  """The group of a question: its first English question word, or "other"."""
+  found = _QUESTION_WORD.search(" ".join(question.lower().split()))
+  word = found.group() if found else "other"
+  return _SAME_GROUP.get(word, word)
+
+
+def no_answer_confusion(results):
+  """The `NoAnswerConfusion` of a list of `QuestionResult`."""
+  counts = collections.Counter(
+    (result.has_answer, bool(result.prediction)) for result in results
+  )
+  missed, invented = counts[True, False], counts[False, True]
+  refused = counts[False, False]
+  return NoAnswerConfusion(
+    answered=counts[True, True],
+    missed=missed,
+    invented=invented,
+    refused=refused,
+    precision=refused / (refused + missed) if refused + missed else None,
+    recall=refused / (refused + invented) if refused + invented else None,
+  )
+
+
+def worst_errors(results, num_errors):
+  """Predictions without an exact match, ordered by probability * (1 - F1).
+
+  A confident wrong answer is worse than a doubtful one, and another span is
+  worse than one that is too long.
+  """
+  errors = [
+    result
+    for result in results
+    if not result.exact and result.probability is not None
+  ]
+  errors.sort(key=lambda result: -result.probability * (1.0 - result.f1))
+  return errors[:num_errors]
+
+
+def _grouped(results, names, order):
+  """The `GroupScore` of each name that has questions, in order."""
+  groups = {name: [] for name in order}
+  for result, name in zip(results, names, strict=True):
+    groups[name].append(result)
+  return [_score(name, group) for name, group in groups.items() if group]
+
+
+def _score(name, results):
+  total = len(results)
+  probabilities = [
+    result.probability for result in results if result.probability is not None
+  ]
+  return GroupScore(
+    name,
+    total,
+    100.0 * sum(result.exact for result in results) / total,
+    100.0 * sum(result.f1 for result in results) / total,
+    100.0 * sum(probabilities) / len(probabilities) if probabilities else None,
+  )
+
+
+def _length_name(result):
+  """The group of a question by the length of its first answer."""
+  if not result.has_answer:
+    return _NO_ANSWER
+  words = len(result.example.answers[0].text.split())
+  return next(
+    (name for most, name in _LENGTHS.items() if words <= most), _LONGER
+  )
+
+
+def _windows_name(number):
+  if number >= _MANY_WINDOWS:
+    return f"{_MANY_WINDOWS} windows or more"
+  return f"{number} window" + ("" if number == 1 else "s")

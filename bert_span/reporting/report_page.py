@@ -7,7 +7,6 @@ matplotlib for its plots. The templates escape every text.
 import base64
 import dataclasses
 import hashlib
-import re
 
 import jinja2
 import markupsafe
@@ -18,9 +17,9 @@ from bert_span.answers.scoring.reliability import (
   risk_coverage,
 )
 from bert_span.reporting import calibration_plots
-from bert_span.reporting.marked_passage import marked_passage
-from bert_span.reporting.question_results import QuestionResult
-from bert_span.reporting.score_groups import (
+from bert_span.reporting.passages import CONTROL, result_segments
+from bert_span.reporting.question_results import (
+  QuestionResult,
   group_scores,
   no_answer_confusion,
   worst_errors,
@@ -45,8 +44,6 @@ _TILES = {
   "NoAns_f1": "F1, unanswerable",
 }
 _COVERAGES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)  # shares of the questions
-# HTML has no character references for these.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +61,7 @@ class Report:
 
 
 def report_page(report, num_errors=50, max_bytes=MAX_BYTES):
-  """Renders a report as HTML.
+  """Renders a report as HTML: (str, number of errors shown).
 
   If the page is too large, it shows half of the errors, and half of these, and
   so on. It says how many it shows.
@@ -73,9 +70,6 @@ def report_page(report, num_errors=50, max_bytes=MAX_BYTES):
     report: `Report`.
     num_errors: errors to show at most.
     max_bytes: of the page in UTF-8. Pages below 5 MB open everywhere.
-
-  Returns:
-    (str of HTML, number of errors shown).
 
   Raises:
     ValueError: the page is too large even without errors.
@@ -177,7 +171,7 @@ def _environment():
   environment.globals.update(
     annotators=_annotators,
     error_rows=_error_rows,
-    marked_passage=marked_passage,
+    result_segments=result_segments,
     no_answer=_NO_ANSWER,
     token_pieces=token_pieces,
     token_rows=token_rows,
@@ -195,7 +189,7 @@ def _shown(value):
     return f"{value:,}"
   if isinstance(value, markupsafe.Markup):
     return value
-  return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", encodable(str(value)))
+  return CONTROL.sub("\N{REPLACEMENT CHARACTER}", encodable(str(value)))
 
 
 def _cut(text, num_characters):

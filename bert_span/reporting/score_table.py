@@ -5,17 +5,17 @@ import io
 from rich.console import Console
 from rich.table import Table
 
-_SQUAD2_ROWS = (
-  ("", "all"),
-  ("HasAns_", "answerable"),
-  ("NoAns_", "unanswerable"),
-)
-_BIO_ROWS = (
-  ("tag_cross_entropy", "cross-entropy of the tags, in nats per token:"),
-  ("annotator_entropy", "  entropy of the annotators' tags alone:"),
-  ("entropy_correlation", "correlation of both entropies:"),
-  ("tag_calibration_error", "calibration error of being in an answer:"),
-)
+_SQUAD2_ROWS = {
+  "": "all",
+  "HasAns_": "answerable",
+  "NoAns_": "unanswerable",
+}
+_BIO_LINES = {
+  "tag_cross_entropy": "cross-entropy of the tags, in nats per token:",
+  "annotator_entropy": "  entropy of the annotators' tags alone:",
+  "entropy_correlation": "correlation of both entropies:",
+  "tag_calibration_error": "calibration error of being in an answer:",
+}
 
 
 def format_scores(scores):
@@ -36,37 +36,28 @@ def format_scores(scores):
   Raises:
     ValueError: the dict is from neither.
   """
+
+  def percents(*names):
+    return [f"{scores[name]:.2f}" for name in names]
+
   if "exact_match" in scores:
-    return text_table(
-      [
-        ("", "exact match", "f1"),
-        ("all", _percent(scores["exact_match"]), _percent(scores["f1"])),
-      ]
-    )
+    rows = [["", "exact match", "f1"], ["all", *percents("exact_match", "f1")]]
+    return text_table(rows)
   if "exact" not in scores:
     raise ValueError(
       'scores must come from evaluate_squad1 (key "exact_match") or '
       f'evaluate_squad2 (key "exact"). Received keys: {sorted(scores)}.'
     )
-  rows = [("", "exact", "f1", "questions")]
-  for prefix, label in _SQUAD2_ROWS:
+  rows = [["", "exact", "f1", "questions"]]
+  for prefix, label in _SQUAD2_ROWS.items():
     if f"{prefix}exact" in scores:
-      rows.append(
-        (
-          label,
-          _percent(scores[f"{prefix}exact"]),
-          _percent(scores[f"{prefix}f1"]),
-          str(scores[f"{prefix}total"]),
-        )
-      )
+      cells = percents(f"{prefix}exact", f"{prefix}f1")
+      rows.append([label, *cells, str(scores[f"{prefix}total"])])
   if "best_exact" in scores:
+    names = ("best_exact_thresh", "best_f1_thresh")
     rows += [
-      ("best", _percent(scores["best_exact"]), _percent(scores["best_f1"])),
-      (
-        "best threshold",
-        f"{scores['best_exact_thresh']:.3f}",
-        f"{scores['best_f1_thresh']:.3f}",
-      ),
+      ["best", *percents("best_exact", "best_f1")],
+      ["best threshold", *(f"{scores[name]:.3f}" for name in names)],
     ]
   return text_table(rows)
 
@@ -84,33 +75,27 @@ def format_bio_scores(scores):
       AnnotatorAgreement.
   """
   parts = ("precision", "recall", "f1")
-  rows = [("", *parts)]
+  rows = [["", *parts]]
   for name, label in (
     ("exact_match", "exact match"),
     ("overlap", "partial match"),
   ):
-    rows.append((label, *(_percent(scores[f"{name}_{p}"]) for p in parts)))
+    rows.append([label, *(f"{scores[f'{name}_{p}']:.2f}" for p in parts)])
   lines = [
-    f"{label} {scores[name]:.4f}" for name, label in _BIO_ROWS if name in scores
+    f"{label} {scores[name]:.4f}"
+    for name, label in _BIO_LINES.items()
+    if name in scores
   ]
   return "\n".join([text_table(rows), *lines])
 
 
 def format_calibration(before, after):
-  """Lays out how well probabilities are calibrated, before and after the fit.
-
-                         before   after
-    exact match           61.20   61.20
-    ECE, equal ranges    0.1034  0.0321
-
-  Args:
-    before, after: dicts of `calibration_figures`.
-  """
+  """Lays out two dicts of `calibration_figures`, before and after the fit."""
   exact = "exact_match" if "exact_match" in before else "exact"
   columns = [
     (
-      _percent(figures[exact]),
-      _percent(figures["f1"]),
+      f"{figures[exact]:.2f}",
+      f"{figures['f1']:.2f}",
       str(figures["num_answered"]),
       f"{figures['expected_calibration_error']:.4f}",
       f"{figures['equal_mass_calibration_error']:.4f}",
@@ -147,7 +132,3 @@ def text_table(rows):
   console.print(table)
   lines = console.file.getvalue().splitlines()
   return "\n".join(line.rstrip() for line in lines)
-
-
-def _percent(value):
-  return f"{value:.2f}"

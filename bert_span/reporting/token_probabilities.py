@@ -26,13 +26,8 @@ def window_probabilities(logits):
   """The probabilities of every window of one question, the best score first.
 
   p_start[i] = exp(start_logit[i]) / sum over the window, and so for ends. The
-  question and [SEP] have the rest of the probability.
-
-  Args:
-    logits: `WindowLogits` of a single example.
-
-  Returns:
-    List of `WindowProbabilities`, empty for a passage without tokens.
+  question and [SEP] have the rest of the probability. `logits` are the
+  `WindowLogits` of a single example.
   """
   windows = []
   for row, char_starts in enumerate(logits.windows["token_char_starts"]):

@@ -12,8 +12,8 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from exported_model import exported_model
 
 from bert_span.answers.files.answer_rows import answer_row
-from bert_span.beam import answer_source, prediction_pipeline
-from bert_span.beam.answer_source import AnswerSource
+from bert_span.beam import prediction_pipeline
+from bert_span.beam.answering import AnswerSource
 from bert_span.beam.question_files import QuestionFile
 from bert_span.beam.shards import AnswerShards
 from bert_span.heads.bio import BIO_HEAD
@@ -162,7 +162,7 @@ def test_a_worker_that_dies_loses_nothing_and_doubles_nothing(
 def test_a_question_that_the_model_fails_on_is_a_dead_letter(
   span_model, tmp_path, monkeypatch
 ):
-  load, loads = answer_source.AnswerSource.load, []
+  load, loads = AnswerSource.load, []
 
   def load_with_a_fault(source):
     loads.append(source)
@@ -176,7 +176,7 @@ def test_a_question_that_the_model_fails_on_is_a_dead_letter(
 
     return faulty
 
-  monkeypatch.setattr(answer_source.AnswerSource, "load", load_with_a_fault)
+  monkeypatch.setattr(AnswerSource, "load", load_with_a_fault)
   file = write_json_lines(tmp_path / "a.jsonl", examples_of(20))
   out = tmp_path / "out"
   run([file], AnswerShards(str(out), 2), span_model)

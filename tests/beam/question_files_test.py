@@ -150,7 +150,7 @@ def test_a_cut_off_record_file_is_read_up_to_there(tmp_path):
   good, bad = read(path)
   assert good.example.qas_id == "a"
   assert bad.location == RecordLocation(str(path), 2)
-  assert "damaged from here on" in bad.reason
+  assert "Damaged" in bad.reason
 
 
 def test_a_damaged_parquet_file_is_a_bad_record(tmp_path):
@@ -158,7 +158,33 @@ def test_a_damaged_parquet_file_is_a_bad_record(tmp_path):
   write(path, _ROWS)
   path.write_bytes(path.read_bytes()[:-4])
   (bad,) = read(path)
-  assert "damaged" in bad.reason
+  assert "Damaged" in bad.reason
+
+
+def test_a_damaged_page_of_a_parquet_file_costs_its_row_group(tmp_path):
+  import pyarrow as pa
+  from pyarrow import parquet
+
+  path = tmp_path / "a.parquet"
+  rows = [
+    {"id": f"q{i}", "question": "Who?", "context": f"Anna {i} " * 40}
+    for i in range(9)
+  ]
+  table = pa.Table.from_pylist(rows)
+  parquet.write_table(table, path, row_group_size=3, use_dictionary=False)
+  column = parquet.ParquetFile(path).metadata.row_group(1).column(2)
+  content = bytearray(path.read_bytes())
+  first = column.data_page_offset + column.total_compressed_size // 2
+  content[first : first + 30] = b"\xff" * 30
+  path.write_bytes(content)
+  found = read(path)
+  (bad,) = [record for record in found if isinstance(record, BadRecord)]
+  assert bad.location.number == 4 and "the rows 4 to 6" in bad.reason
+  assert [
+    (record.location.number, record.example.qas_id)
+    for record in found
+    if record is not bad
+  ] == [(n, f"q{n - 1}") for n in (1, 2, 3, 7, 8, 9)]
 
 
 def test_files_are_found_once_and_in_order(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bert_span.jobs.masking_inspection import masked_row, masked_text
-from bert_span.pretraining.masking.masked_sequence import (
+from bert_span.pretraining.masking import (
   MaskedSequence,
   MaskedSpan,
 )

@@ -6,8 +6,8 @@ import pytest
 from pretraining_runs import OPTIONS, batches_of, new_model
 from tiny_pretraining import tiny_batch, tiny_model
 
-from bert_span.pretraining.evaluation import HeldOutText, evaluate
-from bert_span.pretraining.heads.loss import (
+from bert_span.pretraining.evaluation import evaluate, metrics_function
+from bert_span.pretraining.loss import (
   model_inputs,
   prediction_sums,
   with_weights,
@@ -15,6 +15,7 @@ from bert_span.pretraining.heads.loss import (
 from bert_span.pretraining.options import PretrainingOptions
 from bert_span.pretraining.pretrainer import pretrain
 from bert_span.training.options import SelectionOptions
+from bert_span.training.run.selection import ModelSelection
 
 
 def test_scores_are_means_over_targets_of_all_batches():
@@ -68,13 +69,13 @@ def test_held_out_scores_are_those_of_the_model_at_that_step(tmp_path):
   (tmp_path / "text").mkdir()
   model, best_model = new_model(), _Keeper()
   out = tmp_path / "run"
-  held_out = HeldOutText(
-    _batches,
-    None,
+  selection = ModelSelection(
     SelectionOptions(2, "mlm_loss", smaller_is_better=True),
-    {"input": [["held_out.txt", 5]]},
+    5,
+    metrics_function(model, _batches, None),
+    best_model,
+    str(out),
   )
-  selection = held_out.selection(model, 5, best_model, str(out), iter)
   batches = batches_of(tmp_path / "text", out)
   pretrain(model, batches, options, str(out), {}, [selection])
   rows = json.loads((out / "evaluations.json").read_text())["evaluations"]
@@ -88,5 +89,3 @@ def test_held_out_scores_are_those_of_the_model_at_that_step(tmp_path):
   losses = [row["scores"]["mlm_loss"] for row in rows]
   best = rows[losses.index(min(losses))]["step"]
   assert best in best_model.steps
-  saved = json.loads((out / "training_options.json").read_text())
-  assert saved["evaluation"]["input"] == [["held_out.txt", 5]]

@@ -5,23 +5,21 @@ import math
 import numpy as np
 import pytest
 from corpus import VOCABULARY, stream_of
-from pretraining_runs import MASKING, OPTIONS, batches_of, new_model
+from pretraining_runs import LENGTH, MASKING, OPTIONS, batches_of, new_model
 
-from bert_span.pretraining.corpus.batches import (
+from bert_span.pretraining.batches import (
+  PretrainingInput,
   TextBatches,
-  evaluation_batches,
 )
-from bert_span.pretraining.corpus.text_sources import TextFile
 from bert_span.pretraining.evaluation import evaluate
-from bert_span.pretraining.masking.masked_sequence import SequenceMasker
+from bert_span.pretraining.masking import SequenceMasker
 from bert_span.pretraining.options import PretrainingOptions
 from bert_span.pretraining.pretrainer import pretrain
+from bert_span.pretraining.text_sources import TextFile
 
 
 class _StopsBefore:
   """Batches that end in an error, as a killed run does."""
-
-  failure = None
 
   def __init__(self, batches, step):
     self._batches = batches
@@ -57,7 +55,8 @@ def test_it_learns(tmp_path):
   text.write_text("\n\n".join(map(" ".join, words)))
   stream = stream_of([TextFile(str(text))])
   masker = SequenceMasker(VOCABULARY, MASKING)
-  held_out = list(evaluation_batches(stream, masker, 8))
+  making = PretrainingInput(VOCABULARY, True, LENGTH, MASKING)
+  held_out = list(making.evaluation_batches([TextFile(str(text))], 8))
   batches = TextBatches(stream, masker, 4)
   model = new_model()
   before = evaluate(model, held_out)

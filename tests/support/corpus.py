@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bert_span.pretraining.corpus.block_stream import BlockStream
-from bert_span.pretraining.corpus.text_sources import TextFile
+from bert_span.pretraining.block_stream import BlockStream
+from bert_span.pretraining.text_sources import TextFile
 from bert_span.text.tokenizer import WordPieceTokenizer
 
 WORDS = [f"{a}{b}" for a in "abcdefgh" for b in "klmnopqr"]

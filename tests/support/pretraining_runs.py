@@ -4,10 +4,10 @@ import keras
 from corpus import VOCABULARY, stream_of, write_corpus
 from tiny_encoder import tiny_encoder
 
-from bert_span.pretraining.corpus.batches import TextBatches
-from bert_span.pretraining.corpus.block_stream import ChunkPlaces
-from bert_span.pretraining.heads.model import PretrainingModel
-from bert_span.pretraining.masking.masked_sequence import SequenceMasker
+from bert_span.pretraining.batches import TextBatches
+from bert_span.pretraining.block_stream import ChunkPlaces
+from bert_span.pretraining.masking import SequenceMasker
+from bert_span.pretraining.model import PretrainingModel
 from bert_span.pretraining.options import MaskingOptions
 
 LENGTH = 12

@@ -7,7 +7,7 @@ import numpy as np
 from tiny_encoder import tiny_config
 
 from bert_span.modeling.encoder import build_encoder
-from bert_span.pretraining.heads.model import PretrainingModel
+from bert_span.pretraining.model import PretrainingModel
 
 VOCABULARY_SIZE = 23
 SIZES = tiny_config(

@@ -8,8 +8,9 @@ import tensorflow as tf
 
 from bert_span.beam.prediction_pipeline import count, run
 from bert_span.beam.shards import start_or_continue
-from bert_span.pretraining.corpus.records import masked_copies, write_records
-from bert_span.pretraining.corpus.text_sources import (
+from bert_span.pretraining.batches import PretrainingInput
+from bert_span.pretraining.records import masked_copies, write_records
+from bert_span.pretraining.text_sources import (
   find_sources,
   sources_of_worker,
 )
@@ -39,13 +40,15 @@ def write_shards_of_masked_text(
   """
   sources = find_sources(text)
   sources_of_worker(sources, num_shards, 0)  # enough files?
-  vocabulary = load_vocabulary(vocab_file)
+  making = PretrainingInput(
+    load_vocabulary(vocab_file), do_lower_case, max_seq_length, options
+  )
   start_or_continue(
     output_dir,
     {
       "count": num_shards,
       "sources": [dataclasses.asdict(source) for source in sources],
-      "vocabulary": vocabulary_sha256(vocabulary),
+      "vocabulary": vocabulary_sha256(making.vocabulary),
       "do_lower_case": do_lower_case,
       "max_seq_length": max_seq_length,
       "options": dataclasses.asdict(options),
@@ -59,17 +62,8 @@ def write_shards_of_masked_text(
   missing = [n for n in range(num_shards) if not tf.io.gfile.exists(paths[n])]
 
   def write(shard):
-    sequences = masked_copies(
-      sources,
-      vocabulary,
-      do_lower_case,
-      max_seq_length,
-      options,
-      dupe_factor,
-      num_shards,
-      shard,
-    )
-    number = write_records([paths[shard]], sequences, max_seq_length, options)
+    copies = masked_copies(making, sources, dupe_factor, num_shards, shard)
+    number = write_records([paths[shard]], copies, making)
     count("records_written", number)
     count("shards_written")
 

@@ -1,7 +1,8 @@
 """The job of create_pretraining_data: writes masked text as records."""
 
-from bert_span.pretraining.corpus.records import masked_copies, write_records
-from bert_span.pretraining.corpus.text_sources import find_sources
+from bert_span.pretraining.batches import PretrainingInput
+from bert_span.pretraining.records import masked_copies, write_records
+from bert_span.pretraining.text_sources import find_sources
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import load_vocabulary
 
@@ -23,17 +24,13 @@ def write_masked_text(
   `MaskingOptions` with max_predictions. The other arguments are the flags of
   bert_span.create_pretraining_data.
   """
-  sequences = masked_copies(
-    find_sources(text),
-    load_vocabulary(vocab_file),
-    do_lower_case,
-    max_seq_length,
-    options,
-    dupe_factor,
-    num_workers,
-    worker,
+  making = PretrainingInput(
+    load_vocabulary(vocab_file), do_lower_case, max_seq_length, options
   )
-  number = write_records(output_files, sequences, max_seq_length, options)
+  sequences = masked_copies(
+    making, find_sources(text), dupe_factor, num_workers, worker
+  )
+  number = write_records(output_files, sequences, making)
   log_line(
     f"{number} sequences ({dupe_factor} copies of each) in "
     f"{', '.join(output_files)}; read them with --max_seq_length="

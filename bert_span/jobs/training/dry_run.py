@@ -10,7 +10,8 @@ import tensorflow as tf
 
 from bert_span.fine_tuning.fine_tuner import batches_of
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
-from bert_span.pretraining.heads.loss import (
+from bert_span.pretraining.batches import are_records
+from bert_span.pretraining.loss import (
   pretraining_loss_fn,
   with_batch_weights,
 )
@@ -56,8 +57,8 @@ def pretraining_lines(job, text, plan):
   batches = job.training_batches(text)
   yield from _model_lines(job.model, plan)
   yield (
-    f"Text: {len(text.sources):,} "
-    f"{'record files' if text.are_records else 'sources'}; sequences of "
+    f"Text: {len(text):,} "
+    f"{'record files' if are_records(text) else 'sources'}; sequences of "
     f"{run.max_seq_length} WordPieces with up to "
     f"{run.masking.max_predictions} masked."
   )

@@ -13,29 +13,32 @@ from bert_span.jobs.training.dry_run import pretraining_lines
 from bert_span.jobs.training.options import PretrainingRunOptions
 from bert_span.modeling import encoder
 from bert_span.presets.encoder_source import EncoderSource
-from bert_span.pretraining.corpus.text_sources import find_sources
+from bert_span.pretraining.batches import PretrainingInput, are_records
 from bert_span.pretraining.evaluation import (
-  HeldOutText,
   evaluate,
+  metrics_function,
   write_scores,
 )
-from bert_span.pretraining.heads import weights as pretraining_heads
-from bert_span.pretraining.heads.model import PretrainingModel
-from bert_span.pretraining.input import PretrainingInput, TextInput
-from bert_span.pretraining.model_files import PretrainedModelFiles
+from bert_span.pretraining.model import PretrainingModel
+from bert_span.pretraining.model_files import (
+  PretrainedModelFiles,
+  assign_heads,
+  read_heads,
+  read_original_heads,
+)
 from bert_span.pretraining.options import (
   MaskingOptions,
   PretrainingOptions,
   TextLocation,
 )
 from bert_span.pretraining.pretrainer import pretrain
+from bert_span.pretraining.text_sources import find_sources
 from bert_span.storage.atomic_file import (
   unfinished_directory,
   write_json_atomically,
 )
 from bert_span.storage.files import copy_tree, is_remote, local_directory
 from bert_span.storage.log import log_line
-from bert_span.storage.record_files import is_record_file
 from bert_span.training.devices.plan import plan_devices
 from bert_span.training.devices.strategy import scope_of, start_strategy
 from bert_span.training.devices.strategy_options import StrategyOptions
@@ -50,6 +53,7 @@ from bert_span.training.run.preemption import TerminationRequest
 from bert_span.training.run.run_folder import RunFlags, locked_folder
 from bert_span.training.run.selection import (
   BestModel,
+  ModelSelection,
   selection_words,
   write_selection,
 )
@@ -90,16 +94,17 @@ class PretrainingRun(PretrainingRunOptions):
   run_flags: str = ""
 
   def texts(self):
-    """The `TextInput` to train on and the one to score on, None if not needed.
+    """The sources to train on and those to score on, [] if not needed.
 
     They are found before the model is loaded, so that a wrong path is reported
     at once.
     """
+    text = find_sources(self.text) if self.do_train else []
     needs_eval_text = self.do_eval or self.selection
-    return (
-      _text_input(self.text) if self.do_train else None,
-      _text_input(self.eval_text) if needs_eval_text else None,
-    )
+    eval_text = find_sources(self.eval_text) if needs_eval_text else []
+    for sources in (text, eval_text):
+      are_records(sources)  # Refuses a mixture.
+    return text, eval_text
 
 
 def run_pretraining(run):
@@ -178,18 +183,18 @@ class PretrainingJob:
     )
     self._files = PretrainedModelFiles(self.model, vocabulary, lower_case)
     heads, description = _stored_heads(run.source), loaded.description
-    filled = pretraining_heads.assign_heads(self.model, heads, description)
+    filled = assign_heads(self.model, heads, description)
     log_line(
       f"Starting from {description}, heads of it: "
       f"{', '.join(filled) or 'none, they are new'}."
     )
 
-  def train(self, text, eval_text=None):
+  def train(self, text, eval_text=()):
     """Trains and writes the model to output_dir/model.
 
     Args:
-      text: `TextInput`.
-      eval_text: `TextInput` of held-out text; used with a selection. With its
+      text: list of `find_sources`.
+      eval_text: the same of held-out text; used with a selection. With its
         best_metric the best model is written, and its weights are taken over;
         else the model of the last step is written.
     """
@@ -199,17 +204,7 @@ class PretrainingJob:
     callbacks = [termination]
     is_writer = is_chief(strategy)
     if run.selection:
-      callbacks.append(
-        self._held_out(eval_text).selection(
-          self.model,
-          run.options.num_train_steps,
-          # Every worker scores, since all must stop at the same step; only
-          # the chief writes.
-          BestModel(directory, self._write_selected) if is_writer else None,
-          own_folder(strategy, run.output_dir),
-          termination.interruptible,
-        )
-      )
+      callbacks.append(self._selection(eval_text, termination))
     if is_writer:
       callbacks.append(RunFlags(run.output_dir, run.run_flags))
     with locked_folder(
@@ -258,7 +253,7 @@ class PretrainingJob:
     )
 
   def evaluate(self, text):
-    """Scores the model on a `TextInput` and writes eval_results.json."""
+    """Scores the model on held-out text and writes eval_results.json."""
     run = self.run
     batches = self._input.evaluation_batches(text, run.eval_batch_size)
     scores = evaluate(self.model, batches, run.max_eval_steps)
@@ -267,16 +262,28 @@ class PretrainingJob:
     write_scores(scores, run.output_dir, steps_made(run.output_dir))
     print(json.dumps(scores))
 
-  def _held_out(self, text):
-    """The `HeldOutText` of a `TextInput`, for scores during training."""
-    run = self.run
-    return HeldOutText(
-      lambda: self._input.evaluation_batches(text, run.eval_batch_size),
-      run.max_eval_steps,
+  def _selection(self, text, termination):
+    """The `ModelSelection` that scores the model during its training."""
+    run, best_model = self.run, None
+    # Every worker scores, since all must stop at the same step; only the chief
+    # writes.
+    if run.selection.best_metric and is_chief(self._strategy):
+      best_model = BestModel(self._path(MODEL_DIRECTORY), self._write_selected)
+
+    def batches():
+      found = self._input.evaluation_batches(text, run.eval_batch_size)
+      return termination.interruptible(found)
+
+    return ModelSelection(
       run.selection,
+      run.options.num_train_steps,
+      metrics_function(self.model, batches, run.max_eval_steps),
+      best_model,
+      own_folder(self._strategy, run.output_dir),
       {
         "input": self._input.fingerprint(text)["input"],
         "batch_size": run.eval_batch_size,
+        "max_steps": run.max_eval_steps,
       },
     )
 
@@ -287,9 +294,7 @@ class PretrainingJob:
       self.model.backbone.weights, best.backbone.weights, strict=True
     ):
       weight.assign(other)
-    pretraining_heads.assign_heads(
-      self.model, _stored_heads(source), best.description
-    )
+    assign_heads(self.model, _stored_heads(source), best.description)
 
   def _write_selected(self, selection):
     """Writes output_dir/model, with a dict or None as selection.json."""
@@ -308,28 +313,15 @@ class PretrainingJob:
     return os.path.join(self.run.output_dir, name)
 
 
-def _text_input(location):
-  """What is read: text, or records that hold masked text."""
-  sources = find_sources(location)
-  are_records = [is_record_file(source.path) for source in sources]
-  if any(are_records) and not all(are_records):
-    raise ValueError(
-      "Text files and record files (.tfrecord) cannot be mixed: give either."
-    )
-  if are_records[0]:
-    return TextInput([source.path for source in sources], are_records=True)
-  return TextInput(sources)
-
-
 def _stored_heads(source):
   """The pre-training heads of the encoder's source, {} for none."""
   if source.preset:
     if not tf.io.gfile.isdir(source.preset):
       return {}
     with local_directory(source.preset) as local:
-      return pretraining_heads.read_heads(local)
+      return read_heads(local)
   if source.init_checkpoint:
-    return pretraining_heads.read_original_heads(source.init_checkpoint)
+    return read_original_heads(source.init_checkpoint)
   return {}
 
 

@@ -1,0 +1,196 @@
+"""A model that every worker loads, and its answers to a shard's questions."""
+
+import dataclasses
+import logging
+import os
+import threading
+
+import tensorflow as tf
+
+from bert_span.answers.files.answer_rows import answer_row
+from bert_span.beam.question_files import (
+  BadRecord,
+  LocatedQuestion,
+  content_of,
+)
+from bert_span.data.window_batches import example_arrays, example_batches
+from bert_span.extractor import SpanExtractor
+from bert_span.heads.known import HEADS
+from bert_span.serving.client.served_answer import (
+  answer_of_row,
+  rows_of_columns,
+)
+from bert_span.squad.example import SquadExample
+from bert_span.storage.utf8 import encodable
+
+# Every model that works can answer this.
+_PROBE = SquadExample("probe", "Who came?", "John Smith came.")
+
+
+@dataclasses.dataclass(frozen=True)
+class AnswerSource:
+  """A model and its options, sent to every worker.
+
+  The options are None for a SavedModel, which has its own.
+  """
+
+  model: str  # model directory or exported version; every worker sees the path
+  n_best: int = 1  # entries of a span head's n-best list; 1 for no list
+  batch_size: int = 8  # windows that the model reads at once
+  window_options: object = None  # `WindowOptions`; None for the model's
+  decoder_options: object = None  # those of the head; None for the model's
+  fixed_length: bool = False  # see `SpanExtractor`
+
+  def load(self):
+    """Loads the model.
+
+    Returns:
+      Function of a list of `SquadExample` that yields their rows, see
+      `answer_row`, in order. Threads take turns.
+    """
+    if is_saved_model(self.model):
+      head, answers = _load_saved_model(self.model)
+    else:
+      extractor = SpanExtractor.from_preset(
+        self.model,
+        self.window_options,
+        self.decoder_options,
+        self.fixed_length,
+      )
+      head = extractor.head
+
+      def answers(examples):
+        return extractor.predict(examples, self.batch_size)
+
+    lock = threading.Lock()
+
+    def answer_rows(examples):
+      # TensorFlow uses all cores for one; two would take twice the memory.
+      with lock:
+        for example, answer in zip(examples, answers(examples), strict=True):
+          yield answer_row(example, answer, head, self.n_best)
+
+    return answer_rows
+
+
+def is_saved_model(path):
+  """Whether a path is an exported SavedModel, and not a model directory."""
+  return tf.io.gfile.exists(os.path.join(path, "saved_model.pb"))
+
+
+def _load_saved_model(path):
+  """Its head, and a function of examples to `ServedAnswer`s."""
+  import tensorflow_text  # noqa: F401 -- registers its ops
+
+  model = tf.saved_model.load(path)
+  answered = set(model.signatures["serving_default"].structured_outputs)
+  heads = [head for head in HEADS if set(head.served.guide) <= answered]
+  if not heads:
+    raise ValueError(
+      f"{path} answers with {', '.join(sorted(answered))}, which no head of "
+      "bert_span does. Export the model with export_saved_model."
+    )
+
+  def answers(examples):
+    # From `model`, which keeps the variables alive.
+    serve = model.signatures["serving_default"]
+    for batch in example_batches(examples):
+      arrays = example_arrays(batch)
+      columns = serve(
+        question=tf.constant(arrays["question"], tf.string),
+        context=tf.constant(arrays["context"], tf.string),
+      )
+      lists = {name: x.numpy().tolist() for name, x in columns.items()}
+      contexts = (encodable(example.context) for example in batch)
+      yield from map(answer_of_row, rows_of_columns(lists), contexts)
+
+  return heads[0], answers
+
+
+def answer_shard(records, answer_rows):
+  """Answers the questions of a shard, each once, whatever fails.
+
+  Questions are answered in order of length, so that those of a batch need
+  little padding. Of several with one id the first one, by location, is
+  answered. A question that the model fails on becomes a dead letter, and the
+  others are answered.
+
+  Args:
+    records: `LocatedQuestion` and `BadRecord`, in any order.
+    answer_rows: see `AnswerSource.load`. An error passes if it fails on a plain
+      question as well.
+
+  Returns:
+    (rows of answers, list of `BadRecord`), in the order of their locations.
+  """
+  dead_letters = [r for r in records if isinstance(r, BadRecord)]
+  first = {}
+  for question in sorted(
+    (r for r in records if isinstance(r, LocatedQuestion)),
+    key=lambda question: question.location,
+  ):
+    earlier = first.setdefault(question.example.qas_id, question)
+    if earlier is not question:
+      at = earlier.location
+      reason = (
+        f"The id is used before, by record {at.number} of {at.path}, whose "
+        "question is answered. Give each question its own id."
+      )
+      dead_letters.append(_dead_letter(question, reason))
+  # WordPieces are not known yet: order by characters.
+  questions = sorted(first.values(), key=lambda q: _length(q.example))
+  outcomes = _outcomes([q.example for q in questions], answer_rows)
+  rows = []
+  for question, outcome in zip(questions, outcomes, strict=True):
+    if isinstance(outcome, Exception):
+      reason = f"Answering failed: {type(outcome).__name__}: {outcome}"
+      dead_letters.append(_dead_letter(question, reason))
+    else:
+      rows.append((question.location, outcome))
+  rows.sort(key=lambda row: row[0])
+  dead_letters.sort(key=lambda record: record.location)
+  return [row for _, row in rows], dead_letters
+
+
+def _outcomes(examples, answer_rows):
+  """Yields a row or an exception for each example, in order."""
+  position = 0
+  while position < len(examples):
+    try:
+      for row in answer_rows(examples[position:]):
+        yield row
+        position += 1
+    except Exception:
+      # Python's log, which Beam collects from the workers.
+      logging.exception("Answering failed; its questions are asked one by one.")
+      # The batch that failed: batches are cut from the beginning, and those
+      # before it were answered.
+      batch = example_batches(examples[position:])[0]
+      for example in batch:
+        yield _outcome(example, answer_rows)
+      position += len(batch)
+
+
+def _outcome(example, answer_rows):
+  try:
+    (row,) = answer_rows([example])
+    return row
+  except Exception as error:
+    list(answer_rows([_PROBE]))  # raises if the model is what fails
+    return error
+
+
+def _dead_letter(question, reason):
+  example = question.example
+  record = {
+    "id": example.qas_id,
+    "question": example.question,
+    "context": example.context,
+  }
+  return BadRecord(
+    question.location, reason, content_of(record), example.qas_id
+  )
+
+
+def _length(example):
+  return len(example.question) + len(example.context)

@@ -1,1 +1,0 @@
-"""Text -> blocks -> batches of masked sequences."""

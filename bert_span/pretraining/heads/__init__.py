@@ -1,1 +1,0 @@
-"""Masked LM and span boundary heads, and their loss."""

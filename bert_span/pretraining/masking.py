@@ -1,0 +1,297 @@
+"""Masks a sequence: draws spans, replaces their tokens, records boundaries.
+
+    position   0     1     2    3   4      5      6      7    8
+    before     [CLS] super bowl 50  was    the    big    game [SEP]
+    spans                      |----------|      |-----------|
+    after      [CLS] super bowl [MASK] [MASK] the lamp   tree [SEP]
+
+The first span is masked, the second replaced by random tokens. The first has
+the boundaries 2 and 5. The second touches the edge of the text, so it has no
+right boundary and nothing is predicted from its boundaries.
+
+A budget of 15 % of the tokens, rounded up, is spent on spans of whole words.
+The length of a span in words is drawn from a geometric distribution that is cut
+at 10 and renormalized. Its start is drawn uniformly from the word starts where
+a span of that length stays within the text and overlaps no masked word.
+
+"super bowl 50 was an american football game to deter ##mine the champion" has
+13 tokens, 12 words and a budget of ceil(1.95) = 2 tokens. A first draw of 4
+words may start at word 0 to 8. At word 4 it is "an american football game". The
+budget holds two of its words, so "an american" is masked.
+
+Source: Joshi et al. 2020 (SpanBERT), section 3.1.
+"""
+
+import bisect
+import dataclasses
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from bert_span.text.vocabulary import CLS_TOKEN, SEP_TOKEN, UNKNOWN_TOKEN
+
+MASK_TOKEN = "[MASK]"
+MASK = "mask"
+RANDOM = "random"
+KEEP = "keep"
+# As BERT: 80 % [MASK], 10 % random tokens, 10 % kept.
+_DECISIONS = (MASK, RANDOM, KEEP)
+_DECIDED_BELOW = (0.8, 0.9)
+_SPECIAL_TOKENS = ("[PAD]", UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN, MASK_TOKEN)
+_CONTINUATION = "##"
+# Random starts to try before the possible ones are listed. Either way a start
+# is uniform over the possible ones.
+_BLIND_TRIES = 8
+
+
+class MaskedSpan(NamedTuple):
+  """Tokens that share one decision.
+
+  With masking "span" a span is all words drawn without a gap between them, with
+  "word" it is a word, with "subword" a token. Positions count from [CLS] and
+  are inclusive.
+  """
+
+  token_start: int
+  token_end: int
+  word_count: int  # tokens with masking "subword"
+  drawn_word_counts: tuple  # lengths drawn for its parts; the last may be cut
+  decision: str  # "mask", "random" or "keep"
+  # Positions of the nearest tokens of the text that are not masked; None at the
+  # edge of the text.
+  left_boundary: int | None
+  right_boundary: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class MaskedSequence:
+  """A sequence [CLS] text [SEP] before and after masking."""
+
+  original_ids: np.ndarray  # int32 [seq_length]
+  input_ids: np.ndarray  # int32 [seq_length], after masking
+  spans: tuple  # of `MaskedSpan`, by position
+
+
+class SequenceMasker:
+  """Masks texts, as a pure function of seed, epoch and the text's number.
+
+  Example:
+
+      masker = SequenceMasker(vocabulary, MaskingOptions(seed=1))
+      masked = masker(token_ids, epoch=0, number=17)
+      masked.input_ids  # [CLS], token_ids with 15 % replaced, [SEP]
+
+  Args:
+    vocabulary: list of tokens, the index is the id; it must have [MASK].
+    options: `MaskingOptions`.
+  """
+
+  def __init__(self, vocabulary, options):
+    if MASK_TOKEN not in vocabulary:
+      raise ValueError(
+        f"The vocabulary of {len(vocabulary)} tokens lacks {MASK_TOKEN}, so "
+        "nothing can be masked with it. Use the vocab.txt of a BERT model."
+      )
+    self.options = options
+    self._cls_id = vocabulary.index(CLS_TOKEN)
+    self._sep_id = vocabulary.index(SEP_TOKEN)
+    self._mask_id = vocabulary.index(MASK_TOKEN)
+    self._continues = continuation_table(vocabulary)
+    self._thresholds = length_thresholds(options)
+    # Random tokens are drawn from these.
+    self._ordinary_ids = np.array(
+      [i for i, t in enumerate(vocabulary) if t not in _SPECIAL_TOKENS],
+      np.int32,
+    )
+    if not len(self._ordinary_ids):
+      raise ValueError("The vocabulary has special tokens only.")
+
+  def __call__(self, token_ids, epoch, number):
+    """Returns the `MaskedSequence` of a text.
+
+    Args:
+      token_ids: int32 [tokens], without special tokens; at least one.
+      epoch: pass over the corpus, from 0.
+      number: of the text within the epoch, from 0.
+    """
+    uniform = uniform_draws([self.options.seed, epoch, number])
+    # Where words (or tokens) start, and the end of the text.
+    starts = np.arange(len(token_ids) + 1)
+    if self.options.masking != "subword":
+      starts = word_starts(token_ids, self._continues)
+      starts = np.append(starts, len(token_ids))
+    budget = self.options.budget(len(token_ids))
+    sizes = np.diff(starts).tolist()
+    drawn = draw_spans(sizes, budget, self._thresholds, uniform)
+    spans = self._decide(drawn, starts.tolist(), uniform)
+    original = np.empty(len(token_ids) + 2, np.int32)
+    original[0], original[-1] = self._cls_id, self._sep_id
+    original[1:-1] = token_ids
+    ids = original.copy()
+    for span in spans:
+      part = slice(span.token_start, span.token_end + 1)
+      if span.decision == MASK:
+        ids[part] = self._mask_id
+      elif span.decision == RANDOM:
+        ids[part] = [
+          self._ordinary_ids[int(uniform() * len(self._ordinary_ids))]
+          for _ in range(span.token_start, span.token_end + 1)
+        ]
+    return MaskedSequence(original, ids, spans)
+
+  def _decide(self, drawn, starts, uniform):
+    """Joins adjacent `DrawnSpan`s and decides what each span becomes."""
+    runs = []
+    for span in sorted(drawn, key=lambda span: span.first_word):
+      if runs and span.first_word == runs[-1][-1].end_word:
+        runs[-1].append(span)
+      else:
+        runs.append([span])
+    spans = []
+    for run in runs:
+      # The text has the positions 1 to starts[-1].
+      left, right = starts[run[0].first_word], starts[run[-1].end_word] + 1
+      boundaries = left or None, right if right <= starts[-1] else None
+      parts = [run] if self.options.masking == "span" else [[s] for s in run]
+      for part in parts:
+        first, end = part[0].first_word, part[-1].end_word
+        drawn_words = tuple(span.drawn_words for span in part)
+        decision = _DECISIONS[bisect.bisect_right(_DECIDED_BELOW, uniform())]
+        tokens = starts[first] + 1, starts[end]
+        spans.append(
+          MaskedSpan(*tokens, end - first, drawn_words, decision, *boundaries)
+        )
+    return tuple(spans)
+
+
+def uniform_draws(entropy, at_once=64):
+  """Returns a function whose calls give uniform numbers in [0, 1).
+
+  The list of ints `entropy` determines the numbers. Only PCG64 and its
+  conversion to floats are used, which NumPy does not change between versions.
+  """
+  generator = np.random.Generator(np.random.PCG64(entropy))
+
+  def draws():
+    while True:
+      yield from generator.random(at_once).tolist()
+
+  return draws().__next__
+
+
+def continuation_table(vocabulary):
+  """Whether each id continues a word, as "##ing" does: bool [vocab]."""
+  return np.array(
+    [
+      token.startswith(_CONTINUATION) and token != _CONTINUATION
+      for token in vocabulary
+    ],
+    bool,
+  )
+
+
+def word_starts(token_ids, continues):
+  """Indices where words start, int64 [words].
+
+  As in the original's whole word masking, punctuation marks are words. If a
+  text is cut within a word, the rest of the word counts as a word.
+
+  Example: "The mill ##er left ." has the word starts 0, 1, 3, 4.
+
+  Args:
+    token_ids: int [tokens], without special tokens.
+    continues: bool [vocab], see `continuation_table`.
+  """
+  starts = ~continues[token_ids]
+  starts[:1] = True
+  return np.flatnonzero(starts)
+
+
+class DrawnSpan(NamedTuple):
+  """Consecutive words that one draw has masked."""
+
+  first_word: int
+  num_words: int  # fewer than drawn if the budget or the free place ended
+  drawn_words: int
+
+  @property
+  def end_word(self):
+    """Index of the word after it."""
+    return self.first_word + self.num_words
+
+
+def span_length_probabilities(p=0.2, max_words=10):
+  """Distribution of span lengths: P(l) ~ p (1 - p)^(l - 1), l <= max.
+
+  Example: 0.2 and 10 give .2241 .1792 .1434 .1147 .0918 .0734 .0587 .0470
+  .0376 .0301, with mean 3.80.
+  """
+  weights = [p * (1 - p) ** i for i in range(max_words)]
+  return [weight / sum(weights) for weight in weights]
+
+
+def length_thresholds(options):
+  """Cumulative distribution of span lengths; [] if every length is 1."""
+  if options.masking != "span":
+    return []
+  probabilities = span_length_probabilities(
+    options.geometric_p, options.max_span_words
+  )
+  return list(itertools.accumulate(probabilities[:-1]))
+
+
+def draw_spans(word_sizes, budget, thresholds, uniform):
+  """Draws words to mask until the budget is used: a list of `DrawnSpan`.
+
+  The budget is never exceeded: the last span is cut to the whole words that
+  fit. It is not used up only if no free word is short enough for the rest.
+  Spans share no word but may be adjacent.
+
+  Args:
+    word_sizes: list of ints, tokens of each word.
+    budget: tokens to mask.
+    thresholds: ascending floats; a draw of u means 1 + (the number of
+      thresholds <= u) words.
+    uniform: function without arguments to a float in [0, 1).
+  """
+  masked = bytearray(len(word_sizes))
+  spans = []
+  left = budget
+  while left > 0:
+    drawn = 1 + bisect.bisect_right(thresholds, uniform())
+    first, length = _place(drawn, word_sizes, masked, left, uniform)
+    if not length:
+      break
+    word = first
+    while word < first + length and word_sizes[word] <= left:
+      masked[word] = 1
+      left -= word_sizes[word]
+      word += 1
+    spans.append(DrawnSpan(first, word - first, drawn))
+  return spans
+
+
+def _place(length, word_sizes, masked, left, uniform):
+  """Draws a start uniformly from the possible ones: (first word, words).
+
+  The first word must fit into the `left` tokens of the budget. There are fewer
+  words than `length` if no free place is as long, and 0 if no free word fits.
+  """
+  num_words = len(word_sizes)
+  length = min(length, num_words)
+
+  def is_possible(first):
+    fits = word_sizes[first] <= left
+    return fits and masked.find(1, first, first + length) < 0
+
+  for _ in range(_BLIND_TRIES):
+    first = int(uniform() * (num_words - length + 1))
+    if is_possible(first):
+      return first, length
+  while length:
+    possible = list(filter(is_possible, range(num_words - length + 1)))
+    if possible:
+      return possible[int(uniform() * len(possible))], length
+    length -= 1
+  return 0, 0

@@ -1,1 +1,0 @@
-"""Contiguous span masking and its targets."""

@@ -1,0 +1,265 @@
+"""The encoder with the two heads of pre-training.
+
+Both heads score tokens by the encoder's word embeddings and always compute in
+float32. KerasHub's MaskedLMHead computes the same numbers as `MaskedLmHead`. It
+is not used because its variables have other names, so that checkpoints of
+earlier runs could not be read, and because the span boundary head needs the
+same parts.
+"""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="bert_span")
+class PretrainingModel(keras.Model):
+  """Scores of all tokens at masked positions.
+
+  Args:
+    backbone: a keras_hub.models.BertBackbone.
+    span_boundary: whether it has the head of the span boundary objective.
+    **kwargs: passed to keras.Model.
+
+  Attributes:
+    backbone: the encoder.
+    masked_lm_head: a MaskedLmHead.
+    span_boundary_head: a SpanBoundaryHead, or None.
+
+  Call arguments:
+    inputs: dict of int32 tensors: token_ids and padding_mask [batch,
+      seq_length], masked_positions [batch, targets], and for the span
+      boundary objective sbo_lefts, sbo_rights and sbo_positions [batch,
+      targets]. Sequences are single, so all segment ids are 0.
+
+  Returns:
+    dict of mlm_logits and, if it has that head, sbo_logits, each float32
+    [batch, targets, vocab].
+  """
+
+  def __init__(
+    self, backbone, span_boundary=True, name="pretraining_model", **kwargs
+  ):
+    # float32, so that the heads get the word embeddings unrounded. The encoder
+    # keeps its own policy.
+    super().__init__(name=name, **{**kwargs, "dtype": "float32"})
+    self.backbone = backbone
+    sizes = (backbone.hidden_dim, backbone.vocabulary_size)
+    shape = (None, None, backbone.hidden_dim)
+    self.masked_lm_head = MaskedLmHead(*sizes)
+    self.masked_lm_head.build(shape)
+    self.span_boundary_head = None
+    if span_boundary:
+      self.span_boundary_head = SpanBoundaryHead(*sizes)
+      self.span_boundary_head.build(shape)
+    self.built = True
+
+  def call(self, inputs, training=None):
+    sequence_output = self.backbone(
+      {
+        "token_ids": inputs["token_ids"],
+        "segment_ids": ops.zeros_like(inputs["token_ids"]),
+        "padding_mask": inputs["padding_mask"],
+      },
+      training=training,
+    )["sequence_output"]
+    embeddings = ops.convert_to_tensor(self.backbone.token_embedding.embeddings)
+    logits = {
+      "mlm_logits": self.masked_lm_head(
+        sequence_output, inputs["masked_positions"], embeddings
+      )
+    }
+    if self.span_boundary_head is not None:
+      logits["sbo_logits"] = self.span_boundary_head(
+        sequence_output,
+        inputs["sbo_lefts"],
+        inputs["sbo_rights"],
+        inputs["sbo_positions"],
+        embeddings,
+      )
+    return logits
+
+  def get_config(self):
+    return {
+      "name": self.name,
+      "trainable": self.trainable,
+      "backbone": keras.saving.serialize_keras_object(self.backbone),
+      "span_boundary": self.span_boundary_head is not None,
+    }
+
+  @classmethod
+  def from_config(cls, config, custom_objects=None):
+    backbone = keras.saving.deserialize_keras_object(config["backbone"])
+    return cls(**{**config, "backbone": backbone})
+
+
+@keras.saving.register_keras_serializable(package="bert_span")
+class MaskedLmHead(keras.layers.Layer):
+  """The masked language model: P(token at i | vector x_i).
+
+  logits_i = E LayerNorm(GELU(W x_i + b)) + c with the encoder's word embeddings
+  E and a separate bias c.
+
+  Args:
+    hidden_dim: width of the encoder's vectors.
+    vocabulary_size: WordPieces in the vocabulary.
+
+  Call arguments:
+    sequence_output: float [batch, seq_length, hidden].
+    positions: int32 [batch, targets].
+    embeddings: float [vocab, hidden], the encoder's word embeddings.
+
+  Returns:
+    float32 [batch, targets, vocab], unnormalized.
+
+  Source: Devlin et al. 2019, section 3.1.
+  """
+
+  def __init__(
+    self, hidden_dim, vocabulary_size, name="masked_lm_head", **kwargs
+  ):
+    super().__init__(name=name, **{**kwargs, "dtype": "float32"})
+    self.transform = PredictionTransform(hidden_dim, name="transform")
+    self.output_layer = TiedOutput(vocabulary_size, name="output")
+
+  def build(self, sequence_shape, *unused_shapes):
+    self.transform.build((None, None, sequence_shape[-1]))
+    self.output_layer.build()
+
+  def call(self, sequence_output, positions, embeddings):
+    vectors = _gather(sequence_output, positions)
+    return self.output_layer(self.transform(vectors), embeddings)
+
+
+@keras.saving.register_keras_serializable(package="bert_span")
+class SpanBoundaryHead(keras.layers.Layer):
+  """The span boundary objective: P(token at i | x_{s-1}, x_{e+1}, i - s + 1).
+
+  For a masked span x_s..x_e and a token i of it,
+
+      h0 = [x_{s-1}; x_{e+1}; p_{i-s+1}]
+      h1 = LayerNorm(GELU(W1 h0 + b1))
+      y_i = LayerNorm(GELU(W2 h1 + b2))
+      logits_i = E y_i + c
+
+  with the encoder's last vectors x, position embeddings p, the encoder's word
+  embeddings E and a separate bias c.
+
+  Args:
+    hidden_dim: width of the encoder's vectors, of h1 and of y.
+    vocabulary_size: WordPieces in the vocabulary.
+    max_positions: position embeddings; positions count from 1 to this.
+    position_dim: width of a position embedding.
+    **kwargs: passed to keras.layers.Layer.
+
+  Call arguments:
+    sequence_output: float [batch, seq_length, hidden].
+    lefts, rights: int32 [batch, targets], positions of the boundary tokens.
+    positions: int32 [batch, targets], i - s + 1; 0 for no target.
+    embeddings: float [vocab, hidden], the encoder's word embeddings.
+
+  Returns:
+    float32 [batch, targets, vocab], unnormalized; without meaning where the
+    position is 0.
+
+  Source: Joshi et al. 2020 (SpanBERT), section 3.2 and appendix B.
+  """
+
+  def __init__(
+    self,
+    hidden_dim,
+    vocabulary_size,
+    max_positions=20,
+    position_dim=200,
+    name="span_boundary_head",
+    **kwargs,
+  ):
+    super().__init__(name=name, **{**kwargs, "dtype": "float32"})
+    self.max_positions = max_positions
+    self.position_dim = position_dim
+    self.position_embeddings = None
+    self.transform_1 = PredictionTransform(hidden_dim, name="transform_1")
+    self.transform_2 = PredictionTransform(hidden_dim, name="transform_2")
+    self.output_layer = TiedOutput(vocabulary_size, name="output")
+
+  def build(self, sequence_shape, *unused_shapes):
+    hidden_dim = self.transform_1.dense.units
+    self.position_embeddings = self.add_weight(
+      name="position_embeddings",
+      shape=(self.max_positions, self.position_dim),
+      initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+    )
+    width = 2 * sequence_shape[-1] + self.position_dim
+    self.transform_1.build((None, None, width))
+    self.transform_2.build((None, None, hidden_dim))
+    self.output_layer.build()
+
+  def call(self, sequence_output, lefts, rights, positions, embeddings):
+    h0 = self.boundary_vectors(sequence_output, lefts, rights, positions)
+    vectors = self.transform_2(self.transform_1(h0))
+    return self.output_layer(vectors, embeddings)
+
+  def boundary_vectors(self, sequence_output, lefts, rights, positions):
+    """The vectors h0, float [batch, targets, 2 * hidden + position_dim]."""
+    rows = ops.maximum(positions - 1, 0)  # Position 1 is the first row.
+    return ops.concatenate(
+      [
+        _gather(sequence_output, lefts),
+        _gather(sequence_output, rights),
+        ops.take(self.position_embeddings, rows, axis=0),
+      ],
+      axis=-1,
+    )
+
+
+@keras.saving.register_keras_serializable(package="bert_span")
+class PredictionTransform(keras.layers.Layer):
+  """LayerNorm(GELU(W x + b)), from any width to float32 [..., hidden_dim].
+
+  Source: google-research/bert, run_pretraining.py, get_masked_lm_output.
+  """
+
+  def __init__(self, hidden_dim, **kwargs):
+    super().__init__(**{**kwargs, "dtype": "float32"})
+    self.dense = keras.layers.Dense(
+      hidden_dim,
+      kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+      dtype="float32",
+      name="dense",
+    )
+    # Epsilon as in the encoder.
+    self.layer_norm = keras.layers.LayerNormalization(
+      epsilon=1e-12, dtype="float32", name="layer_norm"
+    )
+
+  def build(self, input_shape):
+    self.dense.build(input_shape)
+    self.layer_norm.build((*input_shape[:-1], self.dense.units))
+
+  def call(self, vectors):
+    # GELU in the tanh form, as in the encoder.
+    return self.layer_norm(ops.gelu(self.dense(vectors), approximate=True))
+
+
+@keras.saving.register_keras_serializable(package="bert_span")
+class TiedOutput(keras.layers.Layer):
+  """Scores every token by the encoder's word embeddings, plus a bias."""
+
+  def __init__(self, vocabulary_size, **kwargs):
+    super().__init__(**{**kwargs, "dtype": "float32"})
+    self.vocabulary_size = vocabulary_size
+    self.bias = None
+
+  def build(self, *unused_shapes):
+    self.bias = self.add_weight(
+      name="bias", shape=(self.vocabulary_size,), initializer="zeros"
+    )
+
+  def call(self, vectors, embeddings):
+    # [batch, targets, hidden] and [vocab, hidden] -> [batch, targets, vocab].
+    embeddings = ops.cast(embeddings, "float32")
+    return ops.matmul(vectors, ops.transpose(embeddings)) + self.bias
+
+
+def _gather(sequence_output, positions):
+  """The vectors at [batch, targets] positions: [batch, targets, hidden]."""
+  return ops.take_along_axis(sequence_output, positions[..., None], axis=1)

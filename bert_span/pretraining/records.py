@@ -1,0 +1,238 @@
+"""Masked sequences as TFRecords, for accelerators without Python beside them.
+
+A record holds the features of the original's create_pretraining_data, without
+the pair task, and the targets of the span boundary objective:
+
+  input_ids, input_mask, segment_ids                       [max_seq_length]
+  masked_lm_positions, masked_lm_ids, masked_lm_weights    [max_predictions]
+  sbo_lefts, sbo_rights, sbo_positions                     [max_predictions]
+
+The masks are in the records. Several copies of the text, each masked anew,
+replace as many epochs. x.tfrecord.json holds the number of records of
+x.tfrecord, so that a file that was cut off is noticed.
+"""
+
+import contextlib
+
+import numpy as np
+import tensorflow as tf
+
+from bert_span.pretraining.masked_arrays import (
+  KEYS,
+  masked_arrays,
+  row_lengths,
+)
+from bert_span.pretraining.text_sources import sources_of_worker
+from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.files import read_json_object
+from bert_span.storage.log import log_line
+from bert_span.storage.record_files import (
+  open_records,
+  serialized_example,
+  serialized_records,
+)
+
+# Key of a batch -> feature of a record.
+_FEATURES = {
+  **{key: key for key in KEYS},
+  "masked_positions": "masked_lm_positions",
+  "masked_ids": "masked_lm_ids",
+}
+_COUNT_ENDING = ".json"
+_WRITE_AGAIN = "Write it again with bert_span.create_pretraining_data."
+# What TensorFlow raises for damaged bytes, too few records, other features.
+_DAMAGE = (
+  tf.errors.DataLossError,
+  tf.errors.FailedPreconditionError,
+  tf.errors.InvalidArgumentError,
+)
+
+
+def masked_copies(making, sources, copies, num_workers=1, worker=0):
+  """Yields the `MaskedSequence`s of a worker's part of some text.
+
+  Args:
+    making: `PretrainingInput`.
+    sources: list of `TextFile` or `TfdsShard`, the same for every worker.
+    copies: of the text, each masked anew.
+    num_workers, worker: the number of workers, and of this one, from 0.
+  """
+  own = sources_of_worker(sources, num_workers, worker)
+  for copy in range(copies):
+    # Every worker draws other masks.
+    yield from making.sequences(own, copy * num_workers + worker)
+
+
+def write_records(paths, sequences, making):
+  """Writes `MaskedSequence`s to record files in turn.
+
+  Args:
+    paths: of the files.
+    sequences: iterable of `MaskedSequence`.
+    making: `PretrainingInput` that they are of.
+
+  Returns:
+    The number of records.
+  """
+  counts = [0] * len(paths)
+  with contextlib.ExitStack() as stack:
+    writers = [stack.enter_context(open_records(path)) for path in paths]
+    for number, masked in enumerate(sequences, 1):
+      arrays = masked_arrays([masked], making.max_seq_length, making.masking)
+      row = {_FEATURES[key]: values[0] for key, values in arrays.items()}
+      row["segment_ids"] = np.zeros_like(row["input_ids"])
+      weights = (row["masked_lm_positions"] > 0).astype(np.float32)
+      record = serialized_example(row, {"masked_lm_weights": weights})
+      writers[number % len(paths)].write(record)
+      counts[number % len(paths)] += 1
+    # Before the records get their names: a file that exists has its count.
+    for path, count in zip(paths, counts, strict=True):
+      write_json_atomically(f"{path}{_COUNT_ENDING}", {"records": count})
+  return sum(counts)
+
+
+class RecordBatches:
+  """Batches out of record files, made of TensorFlow ops only.
+
+  Args:
+    paths: list of record files.
+    batch_size: sequences in a batch.
+    max_seq_length: length that every record must have.
+    options: `MaskingOptions`, with the max_predictions that every record must
+      have and the seed of the order of files and records.
+    shuffle_records: records in the shuffle buffer.
+
+  Raises:
+    ValueError: there are no records, or records of other lengths.
+  """
+
+  def __init__(
+    self, paths, batch_size, max_seq_length, options, shuffle_records=8192
+  ):
+    self._paths = paths
+    self._batch_size = batch_size
+    self._lengths = row_lengths(max_seq_length, options.max_predictions)
+    self._seed = options.seed
+    self._shuffle_records = shuffle_records
+    counts = [_stored_count(path) for path in paths]
+    self._counts = None if None in counts else counts
+    if self._counts is None:
+      log_line(
+        f"{paths[counts.index(None)]} has no count of its records beside it "
+        f"({_COUNT_ENDING}), so a file that was cut off is not noticed."
+      )
+    if not sum([self._check_first_record(path) for path in paths]):
+      raise ValueError(f"There are no records in {', '.join(paths[:3])}.")
+
+  def dataset(self, first_step):
+    """The batches from one step on, a pure function of seed and step.
+
+    Records before it are skipped without parsing. The endless tf.data.Dataset
+    holds the dicts of `masked_arrays`, as tensors.
+    """
+    epochs = tf.data.Dataset.counter(dtype=tf.int64)
+    records = epochs.flat_map(self._epoch)
+    records = records.skip(first_step * self._batch_size)
+    batches = records.batch(self._batch_size, drop_remainder=True)
+    # A fixed number: the training loop turns TensorFlow's tuning off.
+    return batches.map(self._parse).prefetch(8)
+
+  def evaluation_batches(self):
+    """Yields every record once, in the order of the files.
+
+    The last batch may be smaller.
+    """
+    records = self._records(tf.range(len(self._paths)))
+    try:
+      yield from records.batch(self._batch_size).map(self._parse)
+    except tf.errors.OpError as error:
+      raise self.cause_of(error) from error
+
+  def cause_of(self, error):
+    """The error that names the damaged file, if one is TensorFlow's reason."""
+    for number in range(len(self._paths) if isinstance(error, _DAMAGE) else 0):
+      try:
+        read = 0
+        for batch in self._records([number]).batch(1024).map(self._parse):
+          read += len(batch["input_ids"])
+      except _DAMAGE as damage:
+        return ValueError(
+          f"{self._paths[number]} is damaged after some {read:,} records, or "
+          f"not all of it is there ({damage.message}). {_WRITE_AGAIN}"
+        )
+    return error
+
+  def _epoch(self, epoch):
+    """The serialized records of an epoch, shuffled."""
+    seeds = tf.stack([tf.cast(self._seed, tf.int64), epoch])
+    order = tf.random.experimental.stateless_shuffle(
+      tf.range(len(self._paths)), seed=seeds
+    )
+    # One number out of two: shuffle takes no pair.
+    return self._records(order).shuffle(
+      self._shuffle_records,
+      seed=self._seed * 1_000_003 + epoch,
+      reshuffle_each_iteration=False,
+    )
+
+  def _records(self, order):
+    """The serialized records of files, given by their numbers."""
+
+    def records_of(number):
+      path = tf.data.Dataset.from_tensors(tf.gather(self._paths, number))
+      records = serialized_records(path)
+      if self._counts is None:
+        return records
+      count = tf.gather(tf.constant(self._counts, tf.int64), number)
+      return records.apply(tf.data.experimental.assert_cardinality(count))
+
+    return tf.data.Dataset.from_tensor_slices(order).flat_map(records_of)
+
+  def _parse(self, serialized):
+    features = {
+      _FEATURES[key]: tf.io.FixedLenFeature([length], tf.int64)
+      for key, length in self._lengths.items()
+    }
+    parsed = tf.io.parse_example(serialized, features)
+    # TPUs know int32 only.
+    return {key: tf.cast(parsed[_FEATURES[key]], tf.int32) for key in KEYS}
+
+  def _check_first_record(self, path):
+    """Refuses records of other lengths; returns whether there is a record."""
+    records = serialized_records(tf.data.Dataset.from_tensors(path)).take(1)
+    try:
+      serialized = next(records.as_numpy_iterator(), None)
+    except tf.errors.DataLossError as error:
+      raise ValueError(
+        f"{path} is damaged, or no file of records ({error.message}). "
+        f"{_WRITE_AGAIN}"
+      ) from error
+    if serialized is None:
+      return False
+    features = tf.train.Example.FromString(serialized).features.feature
+    for name, flag in (
+      ("input_ids", "--max_seq_length"),
+      ("sbo_positions", "--max_predictions"),
+    ):
+      if name not in features:
+        raise ValueError(f"{path} has records without {name!r}. {_WRITE_AGAIN}")
+      length = len(features[name].int64_list.value)
+      if length != self._lengths[name]:
+        raise ValueError(
+          f"{path} was written with {flag}={length}, but {flag} is "
+          f"{self._lengths[name]} now. Give the same number."
+        )
+    return True
+
+
+def _stored_count(path):
+  """The number of records that a file was written with; None if unknown."""
+  path = f"{path}{_COUNT_ENDING}"
+  if not tf.io.gfile.exists(path):
+    return None
+  count = read_json_object(path).get("records")
+  if not isinstance(count, int):
+    raise ValueError(
+      f"{path} must hold the number of records. Received: {count!r}. Remove it."
+    )
+  return count

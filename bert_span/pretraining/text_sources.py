@@ -1,0 +1,250 @@
+"""Sources of running text, read sentence by sentence.
+
+Three formats: one sentence a line with a blank line between documents (as the
+original BERT), one document a line, and JSON lines with a document in one
+field. Any file may be compressed (.gz). TensorFlow Datasets give documents.
+
+Sentences only decide where a training sequence may start and end. So a wrong
+end at an abbreviation does no harm, and a missed one little.
+
+At most a document's line is in memory. Bytes that are not UTF-8 become U+FFFD,
+with one warning a file: a stray byte should not end a run of weeks.
+"""
+
+import dataclasses
+import gzip
+import itertools
+import json
+import re
+import zlib
+
+from bert_span.storage.files import find_files, open_file
+from bert_span.storage.json_fields import shortened
+from bert_span.storage.log import log_line
+from bert_span.storage.record_files import is_record_file
+
+_MAX_LINE_BYTES = 1 << 26
+_SENTENCE_END = re.compile(
+  # A line break,
+  r"\s*\n\s*"
+  # or marks with closing quotes, then white space and no lower-case letter,
+  r"""|(?<=[.!?…])["'”’»)\]]*\s+(?=["'“‘«(\[]*[^\W_])(?![^\w]*[a-zß-öø-ÿ])"""
+  # or the full stops of Chinese and Japanese, which no space follows.
+  r"|(?<=[。！？])[”’」』）]*"
+)
+
+
+def find_sources(location):
+  """The `TextFile`s or `TfdsShard`s of a `TextLocation`."""
+  if location.files or not location.dataset:
+    return [
+      TextFile(path, location.form, location.text_field)
+      for path in find_files(location.files)
+      # A glob may match the counts of records, too.
+      if not (path.endswith(".json") and is_record_file(path[:-5]))
+    ]
+  dataset, split = location.dataset, location.split
+  splits = _tfds_builder(dataset, location.data_dir).info.splits
+  if split not in splits:
+    raise ValueError(
+      f"{dataset} has no split {split!r}. Give one of {', '.join(splits)}."
+    )
+  return [
+    TfdsShard(
+      dataset,
+      f"{split}[{i}shard]",
+      location.data_dir,
+      location.text_field or "text",
+    )
+    for i in range(splits[split].num_shards)
+  ]
+
+
+@dataclasses.dataclass(frozen=True)
+class TextFile:
+  """A file of text."""
+
+  path: str  # local or any path of tf.io.gfile; .gz is decompressed
+  form: str = "sentences"  # see `TextLocation`
+  text_field: str | None = None
+
+  def sentences(self, first_document=0):
+    """Yields (number of the document, sentence) from a document on.
+
+    Earlier documents are skipped quickly.
+
+    Raises:
+      ValueError: a line is no JSON object with that field or too long, or a
+        .gz file is damaged or not compressed.
+      OSError, tf.errors.OpError: the file cannot be read.
+    """
+    if self.form == "sentences" and self.text_field is None:
+      for document, sentence in self._plain_sentences():
+        if document >= first_document:
+          yield document, sentence
+      return
+    lines = itertools.islice(enumerate(self._lines()), first_document, None)
+    for document, line in lines:
+      for sentence in split_sentences(self._text(line, document)):
+        yield document, sentence
+
+  def _plain_sentences(self):
+    document, has_sentences = 0, False
+    for line in self._lines():
+      sentence = line.strip()
+      if sentence:
+        has_sentences = True
+        yield document, sentence
+      elif has_sentences:
+        document, has_sentences = document + 1, False
+
+  def _lines(self):
+    with open_file(self.path) as file:
+      if self.path.endswith(".gz"):
+        file = gzip.GzipFile(fileobj=file)
+      try:
+        lines = _bounded_lines(file, self.path)
+        yield from _decoded(lines, self.path, "line", 1)
+      except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(
+          f"{self.path} is not a whole gzip file ({error}). Compress or copy "
+          "it again; text that is not compressed must not be named .gz."
+        ) from error
+
+  def _text(self, line, document):
+    """The text of a line that holds a document."""
+    if self.text_field is None or not line.strip():
+      return line
+    location = f"{self.path}, line {document + 1}"
+    try:
+      values = json.loads(line)
+    except (ValueError, RecursionError) as error:
+      raise ValueError(
+        f"{location} is not JSON ({error}). With --text_field every line must "
+        "be a JSON object."
+      ) from error
+    is_object = isinstance(values, dict)
+    text = values.get(self.text_field) if is_object else None
+    if not isinstance(text, str):
+      keys = ", ".join(map(shortened, values)) if is_object else ""
+      raise ValueError(
+        f"{location} has no text under {self.text_field!r}. Give the key of "
+        f"the text as --text_field. Received: {keys or shortened(values)}"
+      )
+    return text
+
+
+@dataclasses.dataclass(frozen=True)
+class TfdsShard:
+  """A shard of a prepared data set of TensorFlow Datasets."""
+
+  name: str  # such as "wikipedia/20230601.en"
+  split: str  # such as "train[3shard]"
+  data_dir: str | None = None  # None for the default of TensorFlow Datasets
+  text_field: str = "text"  # feature that holds a document
+
+  @property
+  def path(self):
+    """Its name in messages."""
+    return f"{self.name}, split {self.split}"
+
+  def sentences(self, first_document=0):
+    """See `TextFile.sentences`."""
+    dataset = _tfds_builder(self.name, self.data_dir).as_dataset(
+      split=self.split, shuffle_files=False
+    )
+    if self.text_field not in dataset.element_spec:
+      raise ValueError(
+        f"{self.name} has no feature {self.text_field!r}. Give one of "
+        f"{', '.join(dataset.element_spec)} as --text_field."
+      )
+    documents = dataset.skip(first_document).as_numpy_iterator()
+    texts = (row[self.text_field] for row in documents)
+    texts = _decoded(texts, self.path, "document", first_document)
+    for document, text in enumerate(texts, first_document):
+      for sentence in split_sentences(text):
+        yield document, sentence
+
+
+def split_sentences(document):
+  """Splits a document at the ends of its sentences, in any language.
+
+  Example: 'He came at 5 p.m. on Monday. "Why?" Nobody knew.' gives
+  'He came at 5 p.m. on Monday.', '"Why?"', 'Nobody knew.' Only white space is
+  lost.
+  """
+  ends = (match.end() for match in _SENTENCE_END.finditer(document))
+  parts = (
+    document[start:end].strip()
+    for start, end in itertools.pairwise([0, *ends, len(document)])
+  )
+  return [part for part in parts if part]
+
+
+def sources_of_worker(sources, num_workers, worker):
+  """The sources that one of several workers reads: every num_workers-th."""
+  if not 0 <= worker < num_workers:
+    raise ValueError(
+      f"The number of a worker must lie between 0 and {num_workers - 1}. "
+      f"Received: {worker}"
+    )
+  if len(sources) < num_workers:
+    raise ValueError(
+      f"{num_workers} workers cannot share {len(sources)} files, because each "
+      "worker reads whole files. Split the text into more files."
+    )
+  return sources[worker::num_workers]
+
+
+def _bounded_lines(file, path):
+  """Yields the lines of a binary file, none of which may fill the memory."""
+  lines = iter(file)
+  if hasattr(file, "peek"):  # A GFile cannot limit a line.
+    lines = iter(lambda: file.readline(_MAX_LINE_BYTES + 1), b"")
+  for number, line in enumerate(lines, 1):
+    if len(line) > _MAX_LINE_BYTES:
+      raise ValueError(
+        f"{path}, line {number} has more than {_MAX_LINE_BYTES:,} bytes. Write "
+        "a document, or a sentence, a line."
+      )
+    yield line
+
+
+def _decoded(rows, path, unit, first):
+  """Decodes rows of UTF-8, and warns of the first one that is not.
+
+  The warning calls a row `unit` and numbers the rows from `first`.
+  """
+  has_warned = False
+  for number, row in enumerate(rows, first):
+    try:
+      text = row.decode("utf-8")
+    except UnicodeDecodeError as error:
+      text = row.decode("utf-8", "replace")
+      if not has_warned:
+        log_line(
+          f"{path}, {unit} {number}: not UTF-8 (byte "
+          f"0x{row[error.start]:02x}). Such bytes become U+FFFD, which the "
+          "tokenizer drops; later ones in it are not reported. Convert the "
+          "text, for instance with iconv -t UTF-8."
+        )
+        has_warned = True
+    yield text
+
+
+def _tfds_builder(name, data_dir):
+  import tensorflow_datasets as tfds  # Seconds: only where it is used.
+
+  try:
+    builder = tfds.builder(name, data_dir=data_dir)
+  except (tfds.core.DatasetNotFoundError, AssertionError, ValueError) as error:
+    raise ValueError(
+      f"TensorFlow Datasets knows no {name!r}. Check --dataset and --data_dir. "
+      f"{str(error).splitlines()[0]}"
+    ) from error
+  if not builder.is_prepared():
+    raise ValueError(
+      f"{name} is not prepared in {builder.data_dir_root}. Prepare it with "
+      f"`tfds build {name} --data_dir=...` and give that folder as --data_dir."
+    )
+  return builder

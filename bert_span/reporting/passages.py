@@ -1,0 +1,152 @@
+"""Passages with their answers marked, for the page and for the terminal."""
+
+import itertools
+import re
+from typing import NamedTuple
+
+from bert_span.squad.answer_location import NOT_LOCATED
+
+_ELLIPSIS = "..."
+# Control characters of a file must not command the terminal, and HTML has no
+# character references for them.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class Segment(NamedTuple):
+  """A part of a passage, or the number of characters that are left out."""
+
+  text: str
+  mark: str = ""  # or "annotators", "model", "both"
+  left_out: int = 0
+
+
+def result_segments(result):
+  """The `Segment`s of a `QuestionResult`'s passage."""
+  gold = [
+    (answer.char_start, answer.char_start + len(answer.text))
+    for answer in result.example.answers
+    if answer.char_start != NOT_LOCATED
+  ]
+  predicted = [result.span] if result.span else []
+  return marked_segments(result.example.context, gold, predicted)
+
+
+def marked_segments(context, gold, predicted, num_characters=500):
+  """Cuts a passage at its answers, and leaves out text far from them.
+
+    marked_segments("One two three.", [(4, 7)], [(4, 13)])
+    # "One ", "two" by both, " three" by the model, "."
+
+  Args:
+    context: the passage.
+    gold, predicted: lists of (char_start, char_end), half-open, in any order;
+      they may overlap.
+    num_characters: how much to keep before and after each answer, and of either
+      end of an answer longer than twice that. A rest of an eighth more is kept.
+
+  Returns:
+    List of `Segment`s whose texts and left_out make up the passage.
+  """
+  offsets = {0, len(context)}
+  for span in (*gold, *predicted):
+    offsets.update(span)
+  pieces = [
+    (context[start:end], _mark(gold, predicted, start))
+    for start, end in itertools.pairwise(sorted(offsets))
+  ]
+  segments = [
+    Segment("".join(text for text, _ in group), mark)
+    for mark, group in itertools.groupby(pieces, key=lambda piece: piece[1])
+  ]
+  last = len(segments) - 1
+  shown = []
+  for index, segment in enumerate(segments):
+    is_inner = bool(segment.mark) or last == 0
+    head = num_characters if index > 0 or is_inner else 0
+    tail = num_characters if index < last or is_inner else 0
+    shown += _shortened(segment, head, tail)
+  return shown
+
+
+def _mark(gold, predicted, offset):
+  is_gold, is_predicted = (
+    any(start <= offset < end for start, end in spans)
+    for spans in (gold, predicted)
+  )
+  if is_gold and is_predicted:
+    return "both"
+  return "annotators" if is_gold else "model" if is_predicted else ""
+
+
+def _shortened(segment, head, tail):
+  """The segment without its middle, if it is longer than head and tail."""
+  text, mark, _ = segment
+  if len(text) - head - tail <= (head + tail) // 8:
+    return [segment]
+  # Whole words, if there is a blank near.
+  start = text.rfind(" ", max(0, head - 30), head) + 1 or head
+  end = text.find(" ", len(text) - tail, len(text) - tail + 30)
+  end = len(text) - tail if end < 0 else end
+  parts = (
+    Segment(text[:start], mark),
+    Segment("", mark, end - start),
+    Segment(text[end:], mark),
+  )
+  return [part for part in parts if part.text or part.left_out]
+
+
+def marked_passage(
+  context, char_start, char_end, marks=("[[", "]]"), num_characters=400
+):
+  """The passage with an answer marked, shortened around it if it is long.
+
+  The passage is cut at blanks if there are any near. The answer is never cut.
+
+    >>> marked_passage("One two three four five.", 8, 13, num_characters=15)
+    '... two [[three]] four ...'
+  """
+  room = max(0, num_characters - (char_end - char_start))
+  # Each side gets what the other does not need.
+  left = max(room // 2, room - (len(context) - char_end))
+  start = max(0, char_start - left)
+  if start > 0 and not context[start - 1].isspace():
+    blank = re.search(r"\s", context[start:char_start])
+    start += blank.end() if blank else 0
+  right = max(room // 2, room - char_start)
+  end = min(len(context), char_end + right)
+  if end < len(context) and not context[end].isspace():
+    blank = re.search(r"\s\S*$", context[char_end:end])
+    end = char_end + blank.start() if blank else end
+  shown = marked_spans(
+    context[start:end], [(char_start - start, char_end - start)], marks
+  )
+  before = f"{_ELLIPSIS} " if context[:start].strip() else ""
+  after = f" {_ELLIPSIS}" if context[end:].strip() else ""
+  return f"{before}{shown}{after}"
+
+
+def marked_spans(context, offsets, marks=("[[", "]]")):
+  """The whole passage with every span marked; they are in order.
+
+  >>> marked_spans("One two three.", [(0, 3), (8, 13)])
+  '[[One]] two [[three]].'
+  """
+  parts, reached = [], 0
+  for char_start, char_end in offsets:
+    parts += [
+      _plain(context[reached:char_start]),
+      marks[0],
+      _plain(context[char_start:char_end]),
+      marks[1],
+    ]
+    reached = char_end
+  return "".join([*parts, _plain(context[reached:])]).strip()
+
+
+def one_line(text):
+  """A text with all white space as blanks, and without control characters."""
+  return " ".join(_plain(text).split())
+
+
+def _plain(text):
+  return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))

@@ -1,0 +1,176 @@
+"""Text as blocks, and finding a place in it again."""
+
+import itertools
+
+import numpy as np
+import pytest
+from corpus import VOCABULARY, stream_of, write_corpus
+
+from bert_span.pretraining.block_stream import (
+  ChunkPlace,
+  ChunkPlaces,
+  SentencePacker,
+)
+from bert_span.pretraining.text_sources import TextFile
+
+
+def flat(chunks):
+  return [block.tolist() for chunk in chunks for block in chunk.blocks]
+
+
+def text_of(source):
+  return [sentence for _, sentence in source.sentences()]
+
+
+def test_blocks_hold_whole_sentences_of_one_document(tmp_path):
+  path = tmp_path / "a.txt"
+  path.write_text("ak al\nam\nan ao ap\n\naq\n\n\nar bk bl bm bn\n")
+  (chunk,) = stream_of([TextFile(str(path))], max_seq_length=6).epoch_chunks(
+    ChunkPlace()
+  )
+  words = [[VOCABULARY[i] for i in block] for block in chunk.blocks]
+  assert words == [
+    ["ak", "al", "am"],
+    ["an", "ao", "ap"],
+    ["aq"],
+    ["ar", "bk", "bl", "bm"],
+    ["bn"],
+  ]
+
+
+def test_an_epoch_holds_every_token_of_every_file(tmp_path):
+  sources = write_corpus(tmp_path)
+  blocks = flat(stream_of(sources).epoch_chunks(ChunkPlace()))
+  words = " ".join(" ".join(text_of(source)) for source in sources).split()
+  assert [VOCABULARY[i] for block in blocks for i in block] == words
+
+
+@pytest.mark.parametrize("seed", [None, 4])
+def test_the_stream_goes_on_from_any_chunk_as_it_did(tmp_path, seed):
+  sources = write_corpus(tmp_path)
+  chunks = list(itertools.islice(stream_of(sources, seed).chunks(), 60))
+  assert chunks[-1].place.epoch >= 2
+  assert any(chunk.place.document_block for chunk in chunks)
+  sizes = [len(chunk.blocks) for chunk in chunks]
+  starts = [0, *itertools.accumulate(sizes[:-1])]
+  assert [chunk.place.stream_block for chunk in chunks] == starts
+  for first in range(0, 50, 7):
+    again = stream_of(sources, seed).chunks(chunks[first].place)
+    again = list(itertools.islice(again, 10))
+    expected = chunks[first : first + 10]
+    assert [c.place for c in again] == [c.place for c in expected]
+    assert flat(again) == flat(expected)
+
+
+def test_every_epoch_has_an_order_of_files_of_its_own(tmp_path):
+  sources = write_corpus(tmp_path, num_files=6, documents=2)
+  chunks = stream_of(sources, seed=3, chunk_blocks=1000).chunks()
+  epochs = [flat([chunk]) for chunk in itertools.islice(chunks, 4)]
+  assert len({str(blocks) for blocks in epochs}) > 1
+  assert all(sorted(blocks) == sorted(epochs[0]) for blocks in epochs)
+
+
+def test_text_without_tokens_is_refused(tmp_path):
+  (tmp_path / "a.txt").write_text("\n \n")
+  stream = stream_of([TextFile(str(tmp_path / "a.txt"))])
+  for chunks in (stream.chunks(), stream.epoch_chunks(ChunkPlace())):
+    with pytest.raises(ValueError, match=r"a\.txt"):
+      next(chunks)
+
+
+def test_noted_places_are_found_again(tmp_path):
+  path = str(tmp_path / "places.jsonl")
+  places = ChunkPlaces(path, {"seed": 1})
+  noted = [ChunkPlace(10 * i, 0, 10 * i, 0, i, 1) for i in range(1, 4)]
+  for place in noted:
+    places.note(place)
+  places.note(noted[0])  # read again: nothing new
+  again = ChunkPlaces(path, {"seed": 1})
+  assert again.last_before(5) == ChunkPlace()
+  assert again.last_before(10) == noted[0]
+  assert again.last_before(29) == noted[1]
+  assert again.last_before(10_000) == noted[2]
+  assert len((tmp_path / "places.jsonl").read_text().splitlines()) == 4
+
+
+def test_a_half_written_note_is_passed_over(tmp_path):
+  path = tmp_path / "places.jsonl"
+  places = ChunkPlaces(str(path), "key")
+  place = ChunkPlace(10, 0, 10, 0, 1, 1)
+  places.note(place)
+  with path.open("a") as file:
+    file.write("[20, 0, 2")
+  assert ChunkPlaces(str(path), "key").last_before(99) == place
+
+
+def test_notes_of_something_else_are_not_used_and_written_anew(tmp_path):
+  path = str(tmp_path / "places.jsonl")
+  ChunkPlaces(path, {"seed": 1}).note(ChunkPlace(10))
+  other = ChunkPlaces(path, {"seed": 2})
+  assert other.last_before(99) == ChunkPlace()
+  other.note(ChunkPlace(7))
+  assert ChunkPlaces(path, {"seed": 2}).last_before(99) == ChunkPlace(7)
+  assert ChunkPlaces(path, {"seed": 1}).last_before(99) == ChunkPlace()
+
+
+# Id 9 continues a word.
+_CONTINUES = np.array([False] * 9 + [True])
+
+
+def pack(room, *sentences):
+  packer = SentencePacker(room, _CONTINUES)
+  blocks = []
+  for sentence in sentences:
+    blocks += packer.add(np.array(sentence, np.int32))
+  return [block.tolist() for block in [*blocks, *packer.end_document()]]
+
+
+@pytest.mark.parametrize(
+  ("room", "sentences", "sequences"),
+  [
+    # The class's example.
+    (
+      6,
+      [[1] * 3, [2] * 2, [3] * 4, [4] * 8],
+      [[1, 1, 1, 2, 2], [3, 3, 3, 3], [4] * 6, [4, 4]],
+    ),
+    # Sentences fill a sequence to the last token.
+    (4, [[1, 1], [2, 2], [3]], [[1, 1, 2, 2], [3]]),
+    # The next sentences join the rest of a split one.
+    (3, [[1, 1, 1, 1], [2, 2], [3]], [[1, 1, 1], [1, 2, 2], [3]]),
+    # A split is between words, unless a word is longer than the room.
+    (3, [[1, 1, 2, 9, 3]], [[1, 1], [2, 9, 3]]),
+    (3, [[1, 9, 9, 9, 9, 2]], [[1, 9, 9], [9, 9, 2]]),
+    # Sentences without tokens add nothing.
+    (4, [[], [1], []], [[1]]),
+    (4, [[]], []),
+  ],
+)
+def test_sentences_are_packed_into_sequences(room, sentences, sequences):
+  assert pack(room, *sentences) == sequences
+
+
+def test_no_sequence_reaches_over_the_end_of_a_document():
+  packer = SentencePacker(10, _CONTINUES)
+  assert packer.add(np.array([1, 1], np.int32)) == []
+  (first,) = packer.end_document()
+  assert packer.add(np.array([2], np.int32)) == []
+  (second,) = packer.end_document()
+  assert (first.tolist(), second.tolist()) == ([1, 1], [2])
+  assert packer.end_document() == []
+
+
+@pytest.mark.parametrize("room", [1, 2, 5, 7])
+def test_every_token_comes_out_once_and_in_order(room):
+  rng = np.random.default_rng(room)
+  sentences = [rng.integers(0, 10, rng.integers(0, 20)) for _ in range(50)]
+  blocks = pack(room, *sentences)
+  assert [token for block in blocks for token in block] == (
+    np.concatenate(sentences).tolist()
+  )
+  assert all(1 <= len(block) <= room for block in blocks)
+
+
+def test_no_room_is_refused():
+  with pytest.raises(ValueError, match="room=0"):
+    SentencePacker(0, _CONTINUES)

@@ -1,0 +1,344 @@
+"""Which tokens are masked, and how; the same masks for ever."""
+
+import bisect
+import collections
+import math
+
+import numpy as np
+import pytest
+
+from bert_span.pretraining.masking import (
+  DrawnSpan,
+  SequenceMasker,
+  continuation_table,
+  draw_spans,
+  length_thresholds,
+  span_length_probabilities,
+  uniform_draws,
+  word_starts,
+)
+from bert_span.pretraining.options import MaskingOptions
+
+_SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+_WORDS = [f"w{i}" for i in range(60)] + [f"##s{i}" for i in range(30)]
+VOCABULARY = _SPECIALS + _WORDS
+_MASK_ID = 4
+_FIRST_CONTINUATION = VOCABULARY.index("##s0")
+_LIMIT_2 = 13.816  # chi2.ppf(1 - 1e-3, 2)
+
+
+def texts(count, seed=0, longest=124):
+  rng = np.random.default_rng(seed)
+  for number in range(count):
+    length = int(rng.integers(1, longest))
+    yield number, rng.integers(5, len(VOCABULARY), length).astype(np.int32)
+
+
+def masked_positions(masked):
+  return [
+    position
+    for span in masked.spans
+    for position in range(span.token_start, span.token_end + 1)
+  ]
+
+
+@pytest.mark.parametrize("masking", ["span", "word", "subword"])
+def test_specials_are_never_masked_nor_drawn(masking):
+  masker = SequenceMasker(VOCABULARY, MaskingOptions(masking=masking))
+  for number, text in texts(200):
+    masked = masker(text, 0, number)
+    assert masked.original_ids.tolist() == [2, *text.tolist(), 3]
+    assert masked.input_ids[0] == 2 and masked.input_ids[-1] == 3
+    changed = masked.input_ids != masked.original_ids
+    assert set(masked.input_ids[changed]) <= {_MASK_ID, *range(5, 95)}
+    assert set(np.flatnonzero(changed)) <= set(masked_positions(masked))
+
+
+@pytest.mark.parametrize("masking", ["span", "word"])
+def test_only_whole_words_are_masked(masking):
+  masker = SequenceMasker(VOCABULARY, MaskingOptions(masking=masking))
+  for number, text in texts(200, seed=1):
+    masked = masker(text, 0, number)
+    ids = masked.original_ids
+    for span in masked.spans:
+      starts_text = span.token_start == 1
+      assert starts_text or ids[span.token_start] < _FIRST_CONTINUATION
+      assert ids[span.token_end + 1] < _FIRST_CONTINUATION
+      begun = ids[span.token_start : span.token_end + 1] < _FIRST_CONTINUATION
+      assert span.word_count == begun[1:].sum() + 1
+
+
+def test_a_span_has_one_decision_and_its_tokens_follow_it():
+  masker = SequenceMasker(VOCABULARY, MaskingOptions())
+  seen = collections.Counter()
+  for number, text in texts(300, seed=2):
+    masked = masker(text, 0, number)
+    for span in masked.spans:
+      part = slice(span.token_start, span.token_end + 1)
+      after, before = masked.input_ids[part], masked.original_ids[part]
+      seen[span.decision] += 1
+      if span.decision == "mask":
+        assert (after == _MASK_ID).all()
+      elif span.decision == "keep":
+        assert (after == before).all()
+      else:
+        assert (after != _MASK_ID).all()
+        if len(after) > 4:  # drawn for every position: never all the same
+          assert len(set(after.tolist())) > 1
+  assert set(seen) == {"mask", "random", "keep"}
+
+
+@pytest.mark.parametrize("masking", ["span", "word", "subword"])
+def test_decisions_are_80_10_10(masking):
+  """Chi-square, 2 degrees of freedom, level 0.001, seed 3."""
+  masker = SequenceMasker(VOCABULARY, MaskingOptions(masking=masking, seed=3))
+  counts = collections.Counter()
+  for number, text in texts(1500, seed=3):
+    counts.update(span.decision for span in masker(text, 0, number).spans)
+  total = sum(counts.values())
+  expected = {"mask": 0.8 * total, "random": 0.1 * total, "keep": 0.1 * total}
+  statistic = sum((counts[d] - e) ** 2 / e for d, e in expected.items())
+  assert total > 3000
+  assert statistic < _LIMIT_2
+
+
+@pytest.mark.parametrize(
+  ("masking", "drawn", "expected"),
+  [
+    # Adjacent spans are one span.
+    (
+      "span",
+      [(5, 2, 2), (9, 1, 1), (3, 2, 4)],
+      [(4, 7, 4, (4, 2), 3, 8), (10, 10, 1, (1,), 9, 11)],
+    ),
+    # Adjacent words have their own decisions but share boundaries.
+    (
+      "word",
+      [(4, 1, 1), (3, 1, 1)],
+      [(4, 4, 1, (1,), 3, 6), (5, 5, 1, (1,), 3, 6)],
+    ),
+    # A span at an edge has no boundary there.
+    (
+      "span",
+      [(0, 2, 2), (10, 2, 2)],
+      [(1, 2, 2, (2,), None, 3), (11, 12, 2, (2,), 10, None)],
+    ),
+  ],
+)
+def test_drawn_spans_are_joined_and_get_boundaries(
+  monkeypatch, masking, drawn, expected
+):
+  monkeypatch.setattr(
+    "bert_span.pretraining.masking.draw_spans",
+    lambda *_: [DrawnSpan(*span) for span in drawn],
+  )
+  masker = SequenceMasker(VOCABULARY, MaskingOptions(masking=masking))
+  spans = masker(np.arange(5, 17, dtype=np.int32), 0, 0).spans
+  assert [(*span[:4], *span[5:]) for span in spans] == expected
+
+
+def test_the_mask_depends_on_seed_epoch_and_number_alone():
+  text = np.arange(5, 65, dtype=np.int32)
+
+  def mask(seed=1, epoch=2, number=3, other_call=False):
+    masker = SequenceMasker(VOCABULARY, MaskingOptions(seed=seed))
+    if other_call:
+      masker(text, 0, 0)
+    return masker(text, epoch, number).input_ids.tolist()
+
+  assert mask() == mask() == mask(other_call=True)
+  different = [mask(), mask(seed=2), mask(epoch=3), mask(number=4)]
+  assert len({tuple(ids) for ids in different}) == 4
+
+
+def test_a_mask_of_a_seed_stays_what_it_was():
+  """Written down once: masks must not change from version to version."""
+  masker = SequenceMasker(VOCABULARY, MaskingOptions(seed=7))
+  masked = masker(np.arange(5, 45, dtype=np.int32), 0, 0)
+  assert [
+    (s.token_start, s.token_end, s.drawn_word_counts, s.decision)
+    for s in masked.spans
+  ] == [(8, 9, (6,), "mask"), (34, 37, (4,), "random")]
+  assert masked.input_ids[8:10].tolist() == [4, 4]
+  assert masked.input_ids[34:38].tolist() == [5, 78, 76, 47]
+
+
+def test_a_vocabulary_without_mask_is_refused():
+  with pytest.raises(ValueError, match=r"lacks \[MASK\]"):
+    SequenceMasker(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a"], MaskingOptions())
+
+
+@pytest.mark.parametrize(
+  ("ids", "starts"),
+  [
+    ([1, 2, 3, 4, 5, 2], [0, 1, 4, 5]),  # the mill ##er ##s . mill
+    ([3, 4, 1], [0, 2]),  # The rest of a cut word is a word.
+    ([], []),
+  ],
+)
+def test_a_word_starts_at_every_piece_that_does_not_continue_one(ids, starts):
+  table = continuation_table(["[PAD]", "the", "mill", "##er", "##s", ".", "##"])
+  assert table.tolist() == [False, False, False, True, True, False, False]
+  assert word_starts(np.array(ids, np.int64), table).tolist() == starts
+
+
+_THRESHOLDS = length_thresholds(MaskingOptions())
+# chi2.ppf(1 - 1e-3, degrees of freedom): P(above) = 0.1 % if all is right.
+_CHI_SQUARE_LIMIT = {9: 27.877, 11: 31.264}
+
+
+def draw_of_length(num_words):
+  """A number in [0, 1) that draws so many words."""
+  return ([0.0, *_THRESHOLDS])[num_words - 1] + 1e-9
+
+
+def chi_square(counts, probabilities):
+  total = sum(counts)
+  return sum(
+    (count - total * p) ** 2 / (total * p)
+    for count, p in zip(counts, probabilities, strict=True)
+  )
+
+
+def masked_words(spans):
+  return [
+    word
+    for span in spans
+    for word in range(span.first_word, span.first_word + span.num_words)
+  ]
+
+
+def test_the_length_distribution_is_the_published_one():
+  probabilities = span_length_probabilities()
+  assert [round(p, 4) for p in probabilities] == [
+    *(0.2241, 0.1792, 0.1434, 0.1147, 0.0918),
+    *(0.0734, 0.0587, 0.0470, 0.0376, 0.0301),
+  ]
+  mean = sum((i + 1) * p for i, p in enumerate(probabilities))
+  assert round(mean, 2) == 3.80
+  assert math.isclose(sum(probabilities), 1.0)
+
+
+def test_lengths_of_100_000_drawn_spans_follow_the_formula():
+  """Chi-square, 9 degrees of freedom, level 0.001, seed 8."""
+  counts = collections.Counter()
+  number = 0
+  while sum(counts.values()) < 100_000:
+    uniform = uniform_draws([8, 0, number])
+    spans = draw_spans([1] * 510, 77, _THRESHOLDS, uniform)
+    counts.update(span.drawn_words for span in spans)
+    # Only the last span may be cut.
+    *others, last = spans
+    assert all(span.num_words == span.drawn_words for span in others)
+    assert 1 <= last.num_words <= last.drawn_words
+    number += 1
+  statistic = chi_square(
+    [counts[length] for length in range(1, 11)], span_length_probabilities()
+  )
+  assert statistic < _CHI_SQUARE_LIMIT[9]
+
+
+def test_the_first_start_is_uniform_over_the_starts_where_the_span_fits():
+  """Chi-square, 11 degrees of freedom, level 0.001, seed 9."""
+  counts = collections.Counter()
+  for number in range(24_000):
+    uniform = uniform_draws([9, number])
+    (span,) = draw_spans([1] * 12, 1, [], uniform)
+    counts[span.first_word] += 1
+  statistic = chi_square([counts[i] for i in range(12)], [1 / 12] * 12)
+  assert statistic < _CHI_SQUARE_LIMIT[11]
+
+
+@pytest.mark.parametrize(
+  ("sizes", "budget", "draws", "spans"),
+  [
+    # The module's example.
+    (
+      [1] * 9 + [2, 1, 1],
+      2,
+      [draw_of_length(4), 4.5 / 9],
+      [(4, 2, 4)],
+    ),
+    # A start that touches a masked word is drawn again: words 2 and 3 are
+    # masked, and three words from 1 or 3 would touch them.
+    (
+      [1] * 10,
+      5,
+      [
+        draw_of_length(2),
+        2.5 / 9,
+        draw_of_length(3),
+        1.5 / 8,
+        3.5 / 8,
+        4.5 / 8,
+      ],
+      [(2, 2, 2), (4, 3, 3)],
+    ),
+    # A span longer than every free place is shortened: four words do not fit
+    # on either side of word 2, so after 8 blind tries two are taken.
+    (
+      [1] * 5,
+      3,
+      [draw_of_length(1), 0.5, draw_of_length(4), *[0.1] * 8, 0.9],
+      [(2, 1, 1), (3, 2, 4)],
+    ),
+    # A text shorter than the drawn span is masked up to the budget.
+    ([1, 1, 1], 1, [draw_of_length(10), 0.0], [(0, 1, 10)]),
+  ],
+)
+def test_spans_follow_the_draws(sizes, budget, draws, spans):
+  assert draw_spans(sizes, budget, _THRESHOLDS, iter(draws).__next__) == spans
+
+
+@pytest.mark.parametrize("masking", ["span", "word"])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_budget_is_met_in_every_sequence(masking, seed):
+  """Never above it; below it only where no free word fits what is left."""
+  rng = np.random.default_rng(seed)
+  options = MaskingOptions(masking=masking)
+  thresholds = length_thresholds(options)
+  exact = 0
+  for number in range(300):
+    sizes = rng.integers(1, 5, rng.integers(1, 120)).tolist()
+    budget = options.budget(sum(sizes))
+    spans = draw_spans(sizes, budget, thresholds, uniform_draws([seed, number]))
+    words = masked_words(spans)
+    assert len(words) == len(set(words))
+    left = budget - sum(sizes[word] for word in words)
+    assert left >= 0
+    free = [size for i, size in enumerate(sizes) if i not in set(words)]
+    assert left == 0 or not [size for size in free if size <= left]
+    exact += left == 0
+  assert exact > 250
+
+
+def test_the_budget_is_rounded_up_without_an_error_of_floats():
+  options = MaskingOptions()
+  assert [options.budget(n) for n in (1, 6, 7, 13, 20, 40, 126, 510)] == [
+    *(1, 1, 2, 2, 3, 6, 19, 77)
+  ]
+  assert MaskingOptions(max_predictions=5).budget(510) == 5
+
+
+def test_only_spans_have_lengths_above_one():
+  assert length_thresholds(MaskingOptions(masking="word")) == []
+  assert length_thresholds(MaskingOptions(masking="subword")) == []
+  thresholds = length_thresholds(MaskingOptions())
+  assert 1 + bisect.bisect_right(thresholds, 0.0) == 1
+  assert 1 + bisect.bisect_right(thresholds, 1 - 1e-12) == 10
+
+
+@pytest.mark.parametrize(
+  ("name", "value"),
+  [
+    ("masking", "phrase"),
+    ("masked_percent", 0),
+    ("max_predictions", 0),
+    ("geometric_p", 1.0),
+    ("max_span_words", 0),
+    ("seed", -1),
+  ],
+)
+def test_options_that_mask_nothing_are_refused(name, value):
+  with pytest.raises(ValueError, match=rf"{name}.*{value}"):
+    MaskingOptions(**{name: value})

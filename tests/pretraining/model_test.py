@@ -1,0 +1,237 @@
+"""The model that is pre-trained, and its heads, computed by hand in NumPy."""
+
+import keras
+import keras_hub
+import numpy as np
+import pytest
+import tensorflow as tf
+from tiny_pretraining import SIZES, tiny_batch, tiny_model
+
+from bert_span.modeling.encoder import build_encoder
+from bert_span.pretraining.loss import model_inputs
+from bert_span.pretraining.model import (
+  MaskedLmHead,
+  PretrainingModel,
+  SpanBoundaryHead,
+)
+from bert_span.training.optimizer import is_decayed
+
+
+def test_the_heads_read_the_encoders_vectors_of_segment_0():
+  model, batch = tiny_model(), tiny_batch()
+  sequence = model.backbone(
+    {
+      "token_ids": batch["input_ids"],
+      "segment_ids": np.zeros_like(batch["input_ids"]),
+      "padding_mask": batch["input_mask"],
+    }
+  )["sequence_output"]
+  embeddings = model.backbone.token_embedding.embeddings
+  logits = model(model_inputs(batch))
+  assert tuple(logits["mlm_logits"].shape) == (3, 5, 23)
+  np.testing.assert_allclose(
+    logits["mlm_logits"],
+    model.masked_lm_head(sequence, batch["masked_positions"], embeddings),
+    atol=1e-5,
+  )
+  np.testing.assert_allclose(
+    logits["sbo_logits"],
+    model.span_boundary_head(
+      sequence,
+      batch["sbo_lefts"],
+      batch["sbo_rights"],
+      batch["sbo_positions"],
+      embeddings,
+    ),
+    atol=1e-5,
+  )
+
+
+def test_the_output_matrix_is_the_word_embeddings():
+  model, batch = tiny_model(), tiny_batch()
+  shapes = [tuple(weight.shape) for weight in model.weights]
+  assert shapes.count((23, 8)) == 1
+  with tf.GradientTape() as tape:
+    logits = model(model_inputs(batch))
+    # Of a token that no input holds: only the output reaches its embedding.
+    total = tf.reduce_sum(logits["sbo_logits"][..., 0])
+  table = model.backbone.token_embedding.embeddings
+  gradient = tf.convert_to_tensor(tape.gradient(total, table.value))
+  assert np.abs(gradient[0]).max() > 0
+
+
+def test_all_variables_exist_before_the_first_call():
+  keras.utils.set_random_seed(0)
+  model = PretrainingModel(build_encoder(SIZES))
+  before = [variable.path for variable in model.variables]
+  model(model_inputs(tiny_batch()))
+  assert [variable.path for variable in model.variables] == before
+  assert len(set(map(id, model.weights))) == len(model.weights)
+
+
+def test_biases_and_layer_norms_are_spared_from_weight_decay():
+  model = tiny_model()
+  heads = [
+    *model.masked_lm_head.weights,
+    *model.span_boundary_head.weights,
+  ]
+  decayed = [tuple(w.shape) for w in heads if is_decayed(w.path)]
+  assert decayed == [(8, 8), (20, 200), (216, 8), (8, 8)]
+
+
+@pytest.mark.large
+def test_heads_are_float32_under_mixed_precision():
+  keras.utils.set_random_seed(0)
+  model = PretrainingModel(build_encoder(SIZES, dtype="mixed_bfloat16"))
+  logits = model(model_inputs(tiny_batch()))
+  assert {value.dtype for value in logits.values()} == {tf.float32}
+  assert model.backbone.compute_dtype == "bfloat16"
+
+
+def test_it_is_rebuilt_from_its_configuration():
+  model = tiny_model(span_boundary=False)
+  copy = PretrainingModel.from_config(model.get_config())
+  assert copy.span_boundary_head is model.span_boundary_head is None
+  copy.set_weights(model.get_weights())
+  inputs = model_inputs(tiny_batch())
+  (logits,), (expected,) = copy(inputs).items(), model(inputs).items()
+  assert logits[0] == expected[0] == "mlm_logits"
+  np.testing.assert_array_equal(logits[1], expected[1])
+
+
+_HIDDEN = 6
+_VOCAB = 11
+
+
+def layer_norm(x, gamma, beta):
+  mean = x.mean(-1, keepdims=True)
+  variance = ((x - mean) ** 2).mean(-1, keepdims=True)
+  return (x - mean) / np.sqrt(variance + 1e-12) * gamma + beta
+
+
+def gelu(x):
+  return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def random_head(head_type):
+  head = head_type(_HIDDEN, _VOCAB)
+  head.build((None, None, _HIDDEN))
+  rng = np.random.default_rng(3)
+  for weight in head.weights:
+    weight.assign(rng.normal(0.0, 0.7, weight.shape))
+  return head
+
+
+def test_the_masked_lm_head_equals_one_computed_by_hand():
+  head = random_head(MaskedLmHead)
+  rng = np.random.default_rng(0)
+  sequence = rng.normal(size=(2, 5, _HIDDEN)).astype("float32")
+  embeddings = rng.normal(size=(_VOCAB, _HIDDEN)).astype("float32")
+  positions = np.array([[3, 1], [4, 0]], np.int32)
+  logits = head(sequence, positions, embeddings).numpy()
+  kernel, bias, gamma, beta = map(np.float64, head.transform.get_weights())
+  picked = np.stack([sequence[0, [3, 1]], sequence[1, [4, 0]]])
+  vectors = layer_norm(gelu(picked @ kernel + bias), gamma, beta)
+  expected = vectors @ embeddings.T + np.float64(head.output_layer.bias.numpy())
+  np.testing.assert_allclose(logits, expected, atol=1e-5)
+  # There is no output matrix.
+  shapes = sorted(tuple(weight.shape) for weight in head.weights)
+  assert shapes == [(6,), (6,), (6,), (6, 6), (11,)]
+
+
+def test_keras_hubs_masked_lm_head_computes_the_same():
+  head = random_head(MaskedLmHead)
+  rng = np.random.default_rng(0)
+  sequence = rng.normal(size=(2, 5, _HIDDEN)).astype("float32")
+  positions = np.array([[3, 1], [4, 0]], np.int32)
+  table = keras_hub.layers.ReversibleEmbedding(_VOCAB, _HIDDEN)
+  table.build()
+  theirs = keras_hub.layers.MaskedLMHead(
+    token_embedding=table,
+    intermediate_activation=lambda x: keras.ops.gelu(x, approximate=True),
+    layer_norm_epsilon=1e-12,
+  )
+  theirs.build(sequence.shape)
+  values = {
+    "intermediate_dense/kernel": head.transform.dense.kernel,
+    "intermediate_dense/bias": head.transform.dense.bias,
+    "intermediate_layer_norm/gamma": head.transform.layer_norm.gamma,
+    "intermediate_layer_norm/beta": head.transform.layer_norm.beta,
+    "output_bias": head.output_layer.bias,
+  }
+  for weight in theirs.weights:
+    if weight is not table.embeddings:
+      weight.assign(values[weight.path.partition("/")[2]])
+  np.testing.assert_allclose(
+    head(sequence, positions, table.embeddings),
+    theirs(sequence, positions),
+    atol=1e-5,
+  )
+
+
+def span_by_hand(head, left, right, position, embeddings):
+  """The logits of one target in float64, by the formula."""
+  p = np.float64(head.position_embeddings.numpy())[position - 1]
+  vector = np.concatenate([left, right, p])  # h0
+  for layer in (head.transform_1, head.transform_2):
+    kernel, bias, gamma, beta = map(np.float64, layer.get_weights())
+    vector = layer_norm(gelu(vector @ kernel + bias), gamma, beta)
+  return embeddings @ vector + np.float64(head.output_layer.bias.numpy())
+
+
+def test_the_span_boundary_head_equals_one_computed_by_hand():
+  head = random_head(SpanBoundaryHead)
+  rng = np.random.default_rng(4)
+  sequence = rng.normal(size=(2, 13, _HIDDEN))
+  embeddings = rng.normal(size=(_VOCAB, _HIDDEN))
+  # A span x5..x8 with the boundaries 4 and 9, and one x2..x2.
+  lefts = np.array([[4, 4, 4, 4], [1, 0, 0, 0]], np.int32)
+  rights = np.array([[9, 9, 9, 9], [3, 0, 0, 0]], np.int32)
+  positions = np.array([[1, 2, 3, 4], [1, 0, 0, 0]], np.int32)
+  logits = head(
+    sequence.astype("float32"),
+    lefts,
+    rights,
+    positions,
+    embeddings.astype("float32"),
+  ).numpy()
+  assert logits.shape == (2, 4, _VOCAB)
+  for row, target in [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0)]:
+    expected = span_by_hand(
+      head,
+      sequence[row, lefts[row, target]],
+      sequence[row, rights[row, target]],
+      positions[row, target],
+      embeddings,
+    )
+    np.testing.assert_allclose(logits[row, target], expected, atol=1e-5)
+
+
+def test_the_input_is_exactly_boundaries_and_position():
+  """Super Bowl 50 was [a football championship tournament] to determine."""
+  head = random_head(SpanBoundaryHead)
+  sequence = np.random.default_rng(5).normal(size=(1, 12, _HIDDEN))
+  sequence = sequence.astype("float32")
+  four, nine, two = (np.array([[i]], np.int32) for i in (4, 9, 2))
+  h0 = head.boundary_vectors(sequence, four, nine, two).numpy()
+  assert h0.shape == (1, 1, 2 * _HIDDEN + 200)
+  np.testing.assert_array_equal(
+    h0[0, 0],
+    np.concatenate(
+      [
+        sequence[0, 4],
+        sequence[0, 9],
+        head.position_embeddings.numpy()[1],  # positions count from 1
+      ]
+    ),
+  )
+
+
+def test_there_are_20_positions_of_200_dimensions():
+  head = random_head(SpanBoundaryHead)
+  assert tuple(head.position_embeddings.shape) == (20, 200)
+  assert tuple(head.transform_1.dense.kernel.shape) == (
+    2 * _HIDDEN + 200,
+    _HIDDEN,
+  )
+  assert tuple(head.transform_2.dense.kernel.shape) == (_HIDDEN, _HIDDEN)

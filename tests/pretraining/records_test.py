@@ -1,0 +1,191 @@
+"""Masked text as TFRecords."""
+
+import dataclasses
+import pathlib
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from corpus import VOCABULARY, write_corpus
+
+from bert_span.pretraining.batches import PretrainingInput
+from bert_span.pretraining.masked_arrays import KEYS, masked_arrays
+from bert_span.pretraining.options import MaskingOptions
+from bert_span.pretraining.records import (
+  RecordBatches,
+  masked_copies,
+  write_records,
+)
+
+_LENGTH = 12
+_TARGETS = 2
+_OPTIONS = MaskingOptions(max_predictions=_TARGETS, seed=3)
+_MAKING = PretrainingInput(VOCABULARY, True, _LENGTH, _OPTIONS)
+
+
+@pytest.fixture(scope="module")
+def sequences(tmp_path_factory):
+  return list(_MAKING.sequences(write_corpus(tmp_path_factory.mktemp("text"))))
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory, sequences):
+  folder = tmp_path_factory.mktemp("records")
+  paths = [str(folder / "a.tfrecord"), str(folder / "b.tfrecord.gz")]
+  written = write_records(paths, sequences, _MAKING)
+  assert written == len(sequences)
+  assert sorted(p.name for p in folder.iterdir()) == [
+    *("a.tfrecord", "a.tfrecord.json"),
+    *("b.tfrecord.gz", "b.tfrecord.gz.json"),
+  ]
+  return paths
+
+
+def batches_of(paths, batch_size=4, **options):
+  options = dataclasses.replace(_OPTIONS, **options)
+  return RecordBatches(paths, batch_size, _LENGTH, options, 16)
+
+
+def arrays(batches, first_step, count):
+  return list(batches.dataset(first_step).take(count).as_numpy_iterator())
+
+
+def rows(batches):
+  return [
+    tuple(tuple(batch[key][row].tolist()) for key in KEYS)
+    for batch in batches
+    for row in range(len(batch["input_ids"]))
+  ]
+
+
+def rows_of_tensors(batches):
+  batches = batches.evaluation_batches()
+  return rows([{k: v.numpy() for k, v in b.items()} for b in batches])
+
+
+def test_records_hold_what_was_masked(paths, sequences):
+  read = rows_of_tensors(batches_of(paths))
+  arrays = masked_arrays(sequences, _LENGTH, _OPTIONS)
+  assert sorted(read) == sorted(rows([arrays]))
+
+
+def test_a_record_has_the_originals_features_without_the_pair_task(paths):
+  serialized = next(iter(tf.data.TFRecordDataset(paths[0]))).numpy()
+  features = tf.train.Example.FromString(serialized).features.feature
+  assert set(features) == {
+    *("input_ids", "input_mask", "segment_ids"),
+    *("masked_lm_positions", "masked_lm_ids", "masked_lm_weights"),
+    *("sbo_lefts", "sbo_rights", "sbo_positions"),
+  }
+  assert list(features["segment_ids"].int64_list.value) == [0] * _LENGTH
+  positions = np.array(features["masked_lm_positions"].int64_list.value)
+  weights = list(features["masked_lm_weights"].float_list.value)
+  assert weights == (positions > 0).astype(float).tolist()
+
+
+def test_epochs_are_shuffled_and_whole(paths, sequences):
+  total = len(sequences)
+  read = rows(arrays(batches_of(paths, batch_size=1), 0, 2 * total))
+  assert sorted(read[:total]) == sorted(read[total:])
+  assert read[:total] != read[total:]
+
+
+def test_a_later_start_gives_the_same_batches(paths):
+  whole = arrays(batches_of(paths), 0, 40)
+  for first in (1, 17, 33):
+    again = arrays(batches_of(paths), first, 3)
+    assert rows(again) == rows(whole[first : first + 3])
+  assert rows(arrays(batches_of(paths, seed=4), 0, 40)) != rows(whole)
+
+
+def test_records_of_other_lengths_are_refused(paths):
+  with pytest.raises(ValueError, match=r"--max_seq_length=12.* 13"):
+    RecordBatches(paths, 4, 13, _OPTIONS)
+  with pytest.raises(ValueError, match=r"--max_predictions=2.* 3"):
+    batches_of(paths, max_predictions=3)
+
+
+def test_records_of_the_original_are_refused(tmp_path):
+  path = str(tmp_path / "old.tfrecord")
+  with tf.io.TFRecordWriter(path) as writer:
+    writer.write(tf.train.Example().SerializeToString())
+  with pytest.raises(ValueError, match=r"old\.tfrecord.*'input_ids'"):
+    batches_of([path])
+
+
+def damaged(source, folder, damage):
+  """A copy of a record file and its count, damaged."""
+  path = pathlib.Path(shutil.copy(source, folder / "damaged.tfrecord"))
+  shutil.copy(f"{source}.json", f"{path}.json")
+  content = path.read_bytes()
+  # A record is 8 bytes of length, 4 of checksum, the data, 4 of checksum.
+  size = 16 + int.from_bytes(content[:8], "little")
+  path.write_bytes(damage(content, size))
+  return str(path)
+
+
+@pytest.mark.parametrize(
+  "damage",
+  [
+    lambda content, size: content[: len(content) - 5],
+    lambda content, size: content[:size],  # cut at a record's end
+    lambda content, size: content[:90] + b"?" + content[91:],
+    lambda content, size: content[:-90] + b"?" + content[-89:],
+    lambda content, size: content * 2,
+    lambda content, size: b"",
+  ],
+)
+def test_a_damaged_file_is_named(paths, tmp_path, damage):
+  files = [paths[1], damaged(paths[0], tmp_path, damage)]
+  with pytest.raises(ValueError, match=r"damaged\.tfrecord"):
+    rows_of_tensors(batches_of(files))
+  with pytest.raises((ValueError, tf.errors.OpError)) as raised:
+    batches = batches_of(files)
+    arrays(batches, 0, 60)
+  if not isinstance(raised.value, ValueError):
+    assert "damaged.tfrecord" in str(batches.cause_of(raised.value))
+
+
+def test_files_without_a_record_are_refused(tmp_path):
+  """An endless dataset of nothing would never end."""
+  (tmp_path / "empty.tfrecord").touch()
+  with pytest.raises(ValueError, match=r"no records in .*empty\.tfrecord"):
+    batches_of([str(tmp_path / "empty.tfrecord")])
+
+
+def test_records_without_a_count_are_read_with_a_note(paths, tmp_path, capsys):
+  path = shutil.copy(paths[0], tmp_path)
+  assert len(rows_of_tensors(batches_of([path]))) > 5
+  assert "a.tfrecord has no count" in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_finished_has_no_name(tmp_path, sequences):
+  def broken():
+    yield sequences[0]
+    raise RuntimeError("power cut")
+
+  path = tmp_path / "a.tfrecord"
+  with pytest.raises(RuntimeError):
+    write_records([str(path)], broken(), _MAKING)
+  assert list(tmp_path.iterdir()) == []
+
+
+def copies_of(sources, copies, num_workers=1, worker=0):
+  return list(masked_copies(_MAKING, sources, copies, num_workers, worker))
+
+
+def test_every_copy_is_masked_anew_and_workers_share_the_files(tmp_path):
+  sources = write_corpus(tmp_path, num_files=2)
+  once, twice = copies_of(sources, 1), copies_of(sources, 2)
+  assert len(twice) == 2 * len(once) > 4
+  second = twice[len(once) :]
+  same = [
+    np.array_equal(a.input_ids, b.input_ids)
+    for a, b in zip(once, second, strict=True)
+  ]
+  assert not all(same)
+  shares = [copies_of(sources, 1, 2, worker) for worker in range(2)]
+  assert sum(map(len, shares)) == len(once)
+  with pytest.raises(ValueError, match="3 workers"):
+    copies_of(sources, 1, 3)
