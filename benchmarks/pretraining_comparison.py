@@ -96,18 +96,18 @@ def main(argv):
     rows.append(
       (way, _fine_tune(preset, train_file, predict_file, work_dir / way))
     )
-  unread = _unread_questions(predict_file)
-  print("way         EM mean  deviation   F1 mean  deviation F1 unread")
+  unseen = _unseen_questions(predict_file)
+  print("way         EM mean  deviation   F1 mean  deviation F1 unseen")
   for way, result in rows:
     cells = [
       result[kind][name]
       for name in ("exact_match", "f1")
       for kind in ("mean", "deviation")
     ]
-    cells.append(_mean_f1(unread, result["runs"]))
+    cells.append(_mean_f1(unseen, result["runs"]))
     print(way.ljust(9) + "".join(f"{cell:10.2f}" for cell in cells))
   print(
-    f"unread: {len(unread)} of {_NUM_QUESTIONS.value} questions, with passages "
+    f"unseen: {len(unseen)} of {_NUM_QUESTIONS.value} questions, with passages "
     "that are not in the text"
   )
 
@@ -168,7 +168,7 @@ def _fine_tune(preset, train_file, predict_file, work_dir):
   return json.loads(seeds)
 
 
-def _unread_questions(predict_file):
+def _unseen_questions(predict_file):
   """The `SquadExample`s whose passage is in neither pre-training text."""
   from bert_span.squad.reader import read_squad
 

@@ -38,6 +38,13 @@ def succeeds(program, *flags):
   return result
 
 
+def assert_same_encoder(ours, theirs):
+  for weight, other in zip(
+    ours.backbone.weights, theirs.backbone.weights, strict=True
+  ):
+    np.testing.assert_array_equal(weight.numpy(), other.numpy())
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
   folder = tmp_path_factory.mktemp("pretraining")
@@ -93,10 +100,7 @@ def test_the_model_and_its_exports_hold_one_encoder(trained):
   )
   huggingface = load_pretrained(str(output_dir / "huggingface"))
   for loaded in (tf1, huggingface):
-    for ours, theirs in zip(
-      model.backbone.weights, loaded.backbone.weights, strict=True
-    ):
-      np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+    assert_same_encoder(model, loaded)
   assert model.lower_case is True and huggingface.lower_case is True
   vocabularies = {
     path.read_text()
@@ -152,10 +156,12 @@ def test_the_model_continues_with_its_heads_on_records(trained, folder):
   assert not (folder / "records_run" / "tf1").exists()
 
 
+@pytest.mark.parametrize("prefix", ["", "file://"])
 def test_the_best_model_by_held_out_text_is_written_scored_and_exported(
-  folder, from_scratch
+  folder, from_scratch, prefix
 ):
-  output_dir = folder / "selected_run"
+  """file:// is one of TensorFlow's file systems only, as gs:// is."""
+  output_dir = folder / f"selected_run{len(prefix)}"
   flags = (
     *_TRAINING,
     *from_scratch,
@@ -163,7 +169,7 @@ def test_the_best_model_by_held_out_text_is_written_scored_and_exported(
     # So high that the model gets worse.
     *("--learning_rate=0.5", "--eval_steps=2", "--best_metric=mlm_loss"),
     *("--do_eval", f"--eval_file={folder}/2.txt"),
-    f"--output_dir={output_dir}",
+    f"--output_dir={prefix}{output_dir}",
   )
   result = succeeds("run_pretraining", *flags)
   rows = json.loads((output_dir / "evaluations.json").read_text())
@@ -179,50 +185,16 @@ def test_the_best_model_by_held_out_text_is_written_scored_and_exported(
   # Of the job after training: encoder and heads are the best ones.
   scores = json.loads((output_dir / "eval_results.json").read_text())
   assert scores["mlm_loss"] == pytest.approx(losses[best], rel=1e-5)
-  model = load_pretrained(str(output_dir / "model"))
-  exported = load_pretrained(str(output_dir / "huggingface"))
-  for ours, theirs in zip(
-    model.backbone.weights, exported.backbone.weights, strict=True
-  ):
-    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
-
-
-def test_a_folder_of_another_file_system_takes_the_whole_run(
-  folder, from_scratch
-):
-  """file:// is one of TensorFlow's file systems only, as gs:// is."""
-  local = folder / "remote_run"
-  flags = (
-    *_LENGTHS,
-    *("--do_train", "--train_batch_size=4", "--num_warmup_steps=2"),
-    *("--save_checkpoints_steps=2", "--num_train_steps=6"),
-    *from_scratch,
-    f"--input_file={folder}/[01].txt",
-    # So high that the model gets worse after it has got better.
-    *("--learning_rate=0.1", "--eval_steps=1", "--best_metric=mlm_loss"),
-    *("--do_eval", f"--eval_file={folder}/2.txt"),
-    f"--output_dir=file://{local}",
+  assert_same_encoder(
+    load_pretrained(f"{prefix}{output_dir}/model"),
+    load_pretrained(f"{prefix}{output_dir}/huggingface"),
   )
-  succeeds("run_pretraining", *flags)
-  rows = json.loads((local / "evaluations.json").read_text())
-  selection = json.loads((local / "model/selection.json").read_text())
-  assert selection["step"] == rows["best_step"]
-  assert (local / "data_places.jsonl").exists()
-  model = load_pretrained(f"file://{local}/model")
-  exported = load_pretrained(f"file://{local}/huggingface")
-  for ours, theirs in zip(
-    model.backbone.weights, exported.backbone.weights, strict=True
-  ):
-    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
-  scores = (local / "eval_results.json").read_text()
   again = succeeds("run_pretraining", *flags)  # Nothing is left to train.
-  assert (local / "eval_results.json").exists()
   for name in ("mlm_loss", "sbo_loss"):
-    assert json.loads(again.stdout.splitlines()[-1])[name] == pytest.approx(
-      json.loads(scores)[name], rel=1e-5
-    )
-  # What an interrupted write has left is told, not passed over.
-  (local / "model" / "selection.json").unlink()
+    again_scores = json.loads(again.stdout.splitlines()[-1])
+    assert again_scores[name] == pytest.approx(scores[name], rel=1e-5)
+  # What an interrupted write has left is an error.
+  (output_dir / "model" / "selection.json").unlink()
   result = run_program("bert_span.run_pretraining", *flags)
   assert "best model so far is gone" in error_line(result)
 
@@ -333,24 +305,16 @@ def test_inspect_masking_shows_text(folder):
   assert "between" in result.stdout and "->" in result.stdout
 
 
-@pytest.mark.parametrize(
-  "program", ["inspect_masking", "create_pretraining_data"]
-)
-def test_text_without_a_word_is_refused_and_nothing_written(
-  program, folder, tmp_path
-):
+def test_text_without_a_word_is_refused_and_nothing_written(folder, tmp_path):
   (tmp_path / "empty.txt").write_text("\n")
   output = tmp_path / "o.tfrecord"
   result = run_program(
-    f"bert_span.{program}",
+    "bert_span.create_pretraining_data",
     f"--input_file={tmp_path}/empty.txt",
     f"--vocab_file={folder / 'vocab.txt'}",
     f"--output_file={output}",
   )
-  assert result.returncode == 1
-  message = result.stderr.splitlines()[-1]
-  assert message.startswith(f"{program}: There is no text in ")
-  assert "empty.txt" in message
+  assert "empty.txt" in error_line(result)
   assert sorted(tmp_path.iterdir()) == [tmp_path / "empty.txt"]
 
 

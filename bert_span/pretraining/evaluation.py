@@ -80,15 +80,10 @@ def scoring_function(model):
 
 
 def metrics_function(model, batches, max_steps):
-  """Returns a function that scores the model on its current weights.
+  """Returns a function to the losses and accuracies of the current weights.
 
-  Args:
-    model: `PretrainingModel`.
-    batches: function that returns the same batches at every call.
-    max_steps: maximum number of batches; None for all.
-
-  Returns:
-    Function to the losses and accuracies of `evaluate`, a dict.
+  `batches` is a function that returns the same batches at every call. The other
+  arguments are those of `evaluate`.
   """
   score = scoring_function(model)
 

@@ -72,13 +72,9 @@ def with_batch_weights(batch):
 def objective_losses(logits, batch):
   """The part of every sequence in each objective's loss, in nats.
 
-  Args:
-    logits: dict of mlm_logits and perhaps sbo_logits, float32 [batch,
-      targets, vocab].
-    batch: dict with masked_ids and the weights of `with_batch_weights`.
-
-  Returns:
-    Dict of float32 [batch]: "mlm" and, with such logits, "sbo".
+  `logits` are those of `PretrainingModel`, `batch` has the weights of
+  `with_batch_weights`. The result is a dict of float32 [batch]: "mlm" and, with
+  such logits, "sbo".
   """
   return {
     name: ops.sum(
@@ -92,9 +88,8 @@ def objective_losses(logits, batch):
 def prediction_sums(logits, batch):
   """Sums over a batch of `with_weights`, for means over many batches.
 
-  Returns:
-    Dict of scalars <name>_loss, <name>_correct and <name>_targets for "mlm"
-    and, with such logits, "sbo".
+  A dict of scalars <name>_loss, <name>_correct and <name>_targets for "mlm"
+  and, with such logits, "sbo".
   """
   sums = {}
   for name, key in WEIGHTS.items():

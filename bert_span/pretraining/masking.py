@@ -251,7 +251,7 @@ def draw_spans(word_sizes, budget, thresholds, uniform):
   Args:
     word_sizes: list of ints, tokens of each word.
     budget: tokens to mask.
-    thresholds: ascending floats; a draw of u means 1 + (the number of
+    thresholds: see `length_thresholds`; a draw of u means 1 + (the number of
       thresholds <= u) words.
     uniform: function without arguments to a float in [0, 1).
   """

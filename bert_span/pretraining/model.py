@@ -15,21 +15,14 @@ from keras import ops
 class PretrainingModel(keras.Model):
   """Scores of all tokens at masked positions.
 
-  Args:
-    backbone: a keras_hub.models.BertBackbone.
-    span_boundary: whether it has the head of the span boundary objective.
-    **kwargs: passed to keras.Model.
-
-  Attributes:
-    backbone: the encoder.
-    masked_lm_head: a MaskedLmHead.
-    span_boundary_head: a SpanBoundaryHead, or None.
+  `backbone` is a keras_hub.models.BertBackbone. `span_boundary_head` is None
+  without `span_boundary`.
 
   Call arguments:
     inputs: dict of int32 tensors: token_ids and padding_mask [batch,
-      seq_length], masked_positions [batch, targets], and for the span
-      boundary objective sbo_lefts, sbo_rights and sbo_positions [batch,
-      targets]. Sequences are single, so all segment ids are 0.
+      seq_length], masked_positions [batch, targets], and for the span boundary
+      objective sbo_lefts, sbo_rights and sbo_positions [batch, targets].
+      Sequences are single, so all segment ids are 0.
 
   Returns:
     dict of mlm_logits and, if it has that head, sbo_logits, each float32
@@ -99,10 +92,6 @@ class MaskedLmHead(keras.layers.Layer):
   logits_i = E LayerNorm(GELU(W x_i + b)) + c with the encoder's word embeddings
   E and a separate bias c.
 
-  Args:
-    hidden_dim: width of the encoder's vectors.
-    vocabulary_size: WordPieces in the vocabulary.
-
   Call arguments:
     sequence_output: float [batch, seq_length, hidden].
     positions: int32 [batch, targets].
@@ -143,13 +132,6 @@ class SpanBoundaryHead(keras.layers.Layer):
 
   with the encoder's last vectors x, position embeddings p, the encoder's word
   embeddings E and a separate bias c.
-
-  Args:
-    hidden_dim: width of the encoder's vectors, of h1 and of y.
-    vocabulary_size: WordPieces in the vocabulary.
-    max_positions: position embeddings; positions count from 1 to this.
-    position_dim: width of a position embedding.
-    **kwargs: passed to keras.layers.Layer.
 
   Call arguments:
     sequence_output: float [batch, seq_length, hidden].
@@ -194,21 +176,17 @@ class SpanBoundaryHead(keras.layers.Layer):
     self.output_layer.build()
 
   def call(self, sequence_output, lefts, rights, positions, embeddings):
-    h0 = self.boundary_vectors(sequence_output, lefts, rights, positions)
-    vectors = self.transform_2(self.transform_1(h0))
-    return self.output_layer(vectors, embeddings)
-
-  def boundary_vectors(self, sequence_output, lefts, rights, positions):
-    """The vectors h0, float [batch, targets, 2 * hidden + position_dim]."""
     rows = ops.maximum(positions - 1, 0)  # Position 1 is the first row.
-    return ops.concatenate(
+    h0 = ops.concatenate(
       [
         _gather(sequence_output, lefts),
         _gather(sequence_output, rights),
         ops.take(self.position_embeddings, rows, axis=0),
       ],
       axis=-1,
-    )
+    )  # [batch, targets, 2 * hidden + position_dim]
+    vectors = self.transform_2(self.transform_1(h0))
+    return self.output_layer(vectors, embeddings)
 
 
 @keras.saving.register_keras_serializable(package="bert_span")

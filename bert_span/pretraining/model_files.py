@@ -216,12 +216,8 @@ def save_heads(model, directory):
 def read_heads(directory):
   """Reads the heads of a local model directory or Hugging Face directory.
 
-  Returns:
-    dict from name, as in `head_variables`, to float32 array; {} if the
-    directory has no such head.
-
-  Raises:
-    ValueError: a file is damaged.
+  Returns a dict from name, as in `head_variables`, to float32 array; {} if the
+  directory has no such head. Raises ValueError if a file is damaged.
   """
   path = os.path.join(directory, HEADS_FILE)
   try:

@@ -150,16 +150,6 @@ def test_sentences_are_packed_into_sequences(room, sentences, sequences):
   assert pack(room, *sentences) == sequences
 
 
-def test_no_sequence_reaches_over_the_end_of_a_document():
-  packer = SentencePacker(10, _CONTINUES)
-  assert packer.add(np.array([1, 1], np.int32)) == []
-  (first,) = packer.end_document()
-  assert packer.add(np.array([2], np.int32)) == []
-  (second,) = packer.end_document()
-  assert (first.tolist(), second.tolist()) == ([1, 1], [2])
-  assert packer.end_document() == []
-
-
 @pytest.mark.parametrize("room", [1, 2, 5, 7])
 def test_every_token_comes_out_once_and_in_order(room):
   rng = np.random.default_rng(room)

@@ -23,21 +23,6 @@ def targets_of(*spans, max_boundary_targets=15):
   return {key: values.tolist() for key, values in targets.items()}
 
 
-def test_the_figure_of_the_paper():
-  """Super Bowl 50 was [a football championship tournament] to determine.
-
-  The text's tokens are x1 .. : Super=1, Bowl=2, 50=3, was=4, a=5, football=6,
-  championship=7, tournament=8, to=9, determine=10.
-  """
-  assert targets_of(MaskedSpan(5, 8, 4, (4,), "mask", 4, 9)) == {
-    "masked_positions": [5, 6, 7, 8],
-    "masked_ids": [105, 106, 107, 108],
-    "sbo_lefts": [4, 4, 4, 4],
-    "sbo_rights": [9, 9, 9, 9],
-    "sbo_positions": [1, 2, 3, 4],
-  }
-
-
 def test_a_span_at_an_edge_is_predicted_by_the_masked_language_model_alone():
   assert targets_of(
     MaskedSpan(1, 2, 2, (2,), "mask", None, 3),
@@ -65,10 +50,6 @@ def test_adjacent_words_count_from_the_start_of_both():
     MaskedSpan(6, 7, 1, (1,), "keep", 4, 8),
   )
   assert targets["sbo_positions"] == [1, 2, 3]
-
-
-def test_a_sequence_without_masked_tokens_has_no_targets():
-  assert set(map(tuple, targets_of().values())) == {()}
 
 
 def test_the_figure_of_the_paper_as_a_padded_batch():

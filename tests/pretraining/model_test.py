@@ -207,26 +207,6 @@ def test_the_span_boundary_head_equals_one_computed_by_hand():
     np.testing.assert_allclose(logits[row, target], expected, atol=1e-5)
 
 
-def test_the_input_is_exactly_boundaries_and_position():
-  """Super Bowl 50 was [a football championship tournament] to determine."""
-  head = random_head(SpanBoundaryHead)
-  sequence = np.random.default_rng(5).normal(size=(1, 12, _HIDDEN))
-  sequence = sequence.astype("float32")
-  four, nine, two = (np.array([[i]], np.int32) for i in (4, 9, 2))
-  h0 = head.boundary_vectors(sequence, four, nine, two).numpy()
-  assert h0.shape == (1, 1, 2 * _HIDDEN + 200)
-  np.testing.assert_array_equal(
-    h0[0, 0],
-    np.concatenate(
-      [
-        sequence[0, 4],
-        sequence[0, 9],
-        head.position_embeddings.numpy()[1],  # positions count from 1
-      ]
-    ),
-  )
-
-
 def test_there_are_20_positions_of_200_dimensions():
   head = random_head(SpanBoundaryHead)
   assert tuple(head.position_embeddings.shape) == (20, 200)
