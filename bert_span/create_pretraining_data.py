@@ -6,8 +6,9 @@ r"""Writes masked text as TFRecords, for pre-training on TPU pods.
 
 The masks are drawn here, anew for each of --dupe_factor copies. Several
 machines share the input files by --num_workers and --worker, each with its own
-output files. On a CPU or GPU bert_span.run_pretraining reads text itself and
-needs no records.
+output files. x.tfrecord.json, beside x.tfrecord, has the number of its records,
+by which run_pretraining notices a file that was cut off; copy both. On a CPU or
+GPU bert_span.run_pretraining reads text itself and needs no records.
 """
 
 import dataclasses

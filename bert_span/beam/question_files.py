@@ -283,7 +283,7 @@ def _read_parquet(path):
   source = pyarrow.BufferReader(read_bytes(path)) if is_remote(path) else path
   number = 0
   try:
-    file = parquet.ParquetFile(source)
+    file = parquet.ParquetFile(source, page_checksum_verification=True)
     names = [name for name in _NAMES if name in file.schema_arrow.names]
     sizes = [
       file.metadata.row_group(group).num_rows

@@ -171,7 +171,13 @@ def test_a_damaged_page_of_a_parquet_file_costs_its_row_group(tmp_path):
     for i in range(9)
   ]
   table = pa.Table.from_pylist(rows)
-  parquet.write_table(table, path, row_group_size=3, use_dictionary=False)
+  parquet.write_table(
+    table,
+    path,
+    row_group_size=3,
+    use_dictionary=False,
+    write_page_checksum=True,
+  )
   column = parquet.ParquetFile(path).metadata.row_group(1).column(2)
   content = bytearray(path.read_bytes())
   first = column.data_page_offset + column.total_compressed_size // 2
