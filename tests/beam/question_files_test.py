@@ -180,8 +180,8 @@ def test_a_damaged_page_of_a_parquet_file_costs_its_row_group(tmp_path):
   )
   column = parquet.ParquetFile(path).metadata.row_group(1).column(2)
   content = bytearray(path.read_bytes())
-  first = column.data_page_offset + column.total_compressed_size // 2
-  content[first : first + 30] = b"\xff" * 30
+  end = column.data_page_offset + column.total_compressed_size
+  content[end - 9 : end - 3] = b"\xff" * 6
   path.write_bytes(content)
   found = read(path)
   (bad,) = [record for record in found if isinstance(record, BadRecord)]
