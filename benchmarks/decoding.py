@@ -81,7 +81,7 @@ def _take_turns(parts, vocabulary, version_2):
   """Times both sides in turns; returns a dict from side to seconds."""
   from benchmarks.slow_decoder import decode_slowly
   from bert_span.answers.decoding.options import DecoderOptions
-  from bert_span.answers.files.prediction_files import write_prediction_files
+  from bert_span.answers.prediction_files import write_predictions
   from bert_span.answers.window_logits import WindowDecoder
   from bert_span.heads.span import SPAN_HEAD
 
@@ -90,7 +90,7 @@ def _take_turns(parts, vocabulary, version_2):
 
   def bert_span(folder):
     predictions = [p for part in parts for p in decode(part)]
-    write_prediction_files(folder, predictions, version_2)
+    write_predictions(folder, SPAN_HEAD, predictions, version_2)
     return predictions
 
   def loops(folder):

@@ -144,9 +144,9 @@ def _row(pairs, threshold):
 
 def _score(example, text):
   """(exact, F1, whether an answer is given), each from 0 to 1."""
-  from bert_span.answers.scoring import squad2
+  from bert_span.answers.scoring.squad_scores import score_question
 
-  score = squad2.score_question(example, text)
+  score = score_question(example, text)
   return score.exact, score.f1, score.predicts_answer
 
 

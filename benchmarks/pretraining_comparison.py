@@ -185,7 +185,7 @@ def _unseen_questions(predict_file):
 
 def _mean_f1(examples, runs):
   """F1 on some of the questions, averaged over the runs of seeds.json."""
-  from bert_span.answers.scoring.squad1 import evaluate_squad1
+  from bert_span.answers.scoring.squad_scores import evaluate_squad1
 
   scores = []
   for run in runs:

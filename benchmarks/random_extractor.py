@@ -1,8 +1,7 @@
 """An extractor with random weights, for measurements of time and memory."""
 
 from bert_span.extractor import SpanExtractor
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.encoder import EncoderConfig, build_encoder
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.span_model import SpanModel
 from bert_span.presets import load_pretrained

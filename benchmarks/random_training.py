@@ -6,8 +6,7 @@ import tempfile
 import tensorflow as tf
 
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.encoder import EncoderConfig, build_encoder
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.losses import SpanLoss

@@ -117,7 +117,7 @@ def _score(path, examples, expected):
 
 
 def _scores(examples, predictions):
-  from bert_span.answers.scoring.squad1 import evaluate_squad1
+  from bert_span.answers.scoring.squad_scores import evaluate_squad1
 
   scores = evaluate_squad1(examples, {p.qas_id: p.text for p in predictions})
   return scores["exact_match"], scores["f1"]

@@ -216,8 +216,7 @@ def device_name(name):
 
 
 def _span_model(shape):
-  from bert_span.modeling.encoder import build_encoder
-  from bert_span.modeling.encoder_config import EncoderConfig
+  from bert_span.modeling.encoder import EncoderConfig, build_encoder
   from bert_span.modeling.heads import SpanHead
   from bert_span.modeling.span_model import SpanModel
 

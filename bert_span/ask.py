@@ -40,6 +40,7 @@ _N_BEST = flags.DEFINE_integer(
 _JSON = flags.DEFINE_bool(
   "json", False, "Whether to print one JSON object a line for each question."
 )
+_VERIFY = model_flags.verify_flag()
 model_flags.answer_flags()
 
 
@@ -67,6 +68,7 @@ def main(argv):
       blank_lines=several,
       show_questions=several and not is_typed,
     ),
+    _VERIFY.value,
   )
 
 

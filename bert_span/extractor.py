@@ -14,20 +14,23 @@ from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.fine_tuning.fine_tuner import fine_tune
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.heads.known import find_head, head_of_layer
+from bert_span.heads import find_head, head_of_layer
 from bert_span.modeling.encoder import check_sequence_length
 from bert_span.presets import load_pretrained, model_directory
 from bert_span.presets.span_config import (
   CONFIG_FILE,
   read_span_config,
+  span_config,
   write_span_config,
 )
+from bert_span.squad.answer_location import NOT_LOCATED
 from bert_span.storage.atomic_file import unfinished_directory
 from bert_span.storage.files import is_remote
+from bert_span.storage.json_fields import shortened
+from bert_span.storage.options import options_from_json
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
-from bert_span.text.vocabulary import load_vocabulary
-from bert_span.training.run.selection import write_selection
+from bert_span.training.run.selection import SELECTION_FILE, write_selection
 
 
 class SpanExtractor(AnswerForms):
@@ -82,14 +85,20 @@ class SpanExtractor(AnswerForms):
     super().__init__(head, decoder_options or head.options_type())
     self.graph = self.make_graph()
 
-  def make_graph(self, steps=None):
+  def make_graph(self, steps=None, on_windows=None):
     """The `AnswerGraph` of this extractor.
 
     Args:
       steps: `StepOptions`; None takes those of this machine.
+      on_windows: called after each step, see `WindowSteps`.
     """
     return AnswerGraph(
-      self.model, self.preprocessor, self.head, self.decoder_options, steps
+      self.model,
+      self.preprocessor,
+      self.head,
+      self.decoder_options,
+      steps,
+      on_windows,
     )
 
   def predict(self, examples, batch_size=None, on_logits=None):
@@ -139,6 +148,7 @@ class SpanExtractor(AnswerForms):
     decoder_options=None,
     fixed_length=False,
     head=None,
+    verify=True,
   ):
     """Loads a trained model.
 
@@ -151,14 +161,16 @@ class SpanExtractor(AnswerForms):
       fixed_length: see the class.
       head: `AnswerHead` that the model was saved with; None finds the
         package's own by its saved name.
+      verify: compare the files with the checksums they were saved with.
 
     Returns:
       A `SpanExtractor`.
 
     Raises:
-      ValueError: there is no such model, or it has no trained head.
+      ValueError: there is no such model, it has no trained head, or it is
+        damaged.
     """
-    loaded = load_pretrained.load_pretrained(preset)
+    loaded = load_pretrained.load_pretrained(preset, verify=verify)
     config = read_span_config(preset) or {}
     head = head or find_head(config.get("head", "span"))
     if not head.weights_of(loaded):
@@ -167,12 +179,16 @@ class SpanExtractor(AnswerForms):
         "answer questions yet. Fine-tune it with bert_span.run_squad --preset "
         "first."
       )
+    source = f"{preset}/{CONFIG_FILE}, decoder"
+    saved = options_from_json(
+      head.options_type, config.get("decoder", {}), source
+    )
     return cls(
       head.model_of(loaded),
-      load_vocabulary(loaded.vocabulary_path),
+      loaded.vocabulary(),
       config.get("do_lower_case", loaded.lower_case),
       window_options or WindowOptions(**config.get("window", {})),
-      decoder_options or head.options_type(**config.get("decoder", {})),
+      decoder_options or saved,
       fixed_length,
       head,
     )
@@ -180,9 +196,10 @@ class SpanExtractor(AnswerForms):
   def save_to_preset(self, directory, selection=None, half_precision=False):
     """Writes the model as one directory, on a local disk whole or not at all.
 
-    It holds KerasHub's preset of the encoder, the head, the vocabulary
-    and span_config.json. An old model of that name is replaced; on a remote
-    file system (gs://...) file by file, span_config.json last.
+    It holds KerasHub's preset of the encoder, the head, the vocabulary,
+    span_config.json and checksums.json. An old model of that name is replaced;
+    other files in its directory stay. On a remote file system (gs://...) files
+    are replaced one by one, span_config.json last.
 
     Args:
       directory: a local path or one of tf.io.gfile.
@@ -195,13 +212,29 @@ class SpanExtractor(AnswerForms):
         large for float16.
     """
     directory = os.fspath(directory)
+    tokenizer = self.preprocessor.tokenizer
+    config = span_config(
+      tokenizer.do_lower_case,
+      self.window_options,
+      self.decoder_options,
+      self.head.name,
+    )
     if is_remote(directory):
-      self._write_files(directory, selection, half_precision)
+      with tempfile.TemporaryDirectory() as local:
+        self._write_weights(local, half_precision)
+        model_directory.copy_to_remote(local, directory)
+      write_selection(directory, selection)
+      write_span_config(directory, config)
       return
     directory = os.path.realpath(directory)
     _check_may_replace(directory)
     with unfinished_directory(directory) as unfinished:
-      self._write_files(unfinished, selection, half_precision)
+      self._write_weights(unfinished, half_precision)
+      write_selection(unfinished, selection)
+      write_span_config(unfinished, config)
+      model_directory.copy_other_files(
+        directory, unfinished, own=(SELECTION_FILE,)
+      )
 
   def fit(self, examples, options=None, output_dir=None, teachers=None):
     """Trains the model with the package's own training loop.
@@ -223,6 +256,7 @@ class SpanExtractor(AnswerForms):
       ValueError: the examples, options or teachers do not fit the model.
     """
     options = options or FineTuningOptions()
+    _check_places(examples, self.head.labels.every_annotator)
     with contextlib.ExitStack() as stack:
       if output_dir is None:
         output_dir = stack.enter_context(tempfile.TemporaryDirectory())
@@ -279,20 +313,32 @@ class SpanExtractor(AnswerForms):
       tf.constant(batch_size),
     )
 
-  def _write_files(self, directory, selection, half_precision):
+  def _write_weights(self, directory, half_precision):
     tokenizer = self.preprocessor.tokenizer
-    write_selection(directory, selection)
     model_directory.save_span_model(self.model, directory, half_precision)
     model_directory.save_tokenizer(
       directory, tokenizer.vocabulary, tokenizer.do_lower_case
     )
-    write_span_config(
-      directory,
-      tokenizer.do_lower_case,
-      self.window_options,
-      self.decoder_options,
-      self.head.name,
-    )
+    model_directory.write_checksums(directory)
+
+
+def _check_places(examples, every_annotator):
+  """Refuses answers to learn that are not at their place in the passage."""
+  for example in examples:
+    if every_annotator:
+      learned = [span for spans in example.annotators for span in spans]
+      # Labels leave out the spans that a reader could not locate.
+      learned = [span for span in learned if span.char_start != NOT_LOCATED]
+    else:
+      learned = () if example.is_impossible else example.answers[:1]
+    for span in learned:
+      is_there = example.context.startswith(span.text, max(span.char_start, 0))
+      if span.char_start < 0 or not span.text or not is_there:
+        raise ValueError(
+          f"question {example.qas_id}: the answer {shortened(span.text)} is "
+          f"not in the passage at char_start {span.char_start}. Correct the "
+          "offset, in characters, or remove the question."
+        )
 
 
 def _check_may_replace(directory):

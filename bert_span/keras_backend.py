@@ -52,38 +52,30 @@ def ensure_tensorflow_backend():
   """Chooses Keras' TensorFlow backend before Keras is imported.
 
   Keras reads its backend once, at its first import: from the environment
-  variable KERAS_BACKEND, or from keras.json, or else TensorFlow.
+  variable KERAS_BACKEND, or from keras.json, or else TensorFlow. The type of
+  its weights, floatx, is in keras.json only.
 
   Raises:
-    BackendError: another backend is asked for, or Keras is already loaded with
-      another one. The message says where it is set and how to change it.
+    BackendError: another backend or type is asked for, or Keras is already
+      loaded with one. The message says where it is set and how to change it.
   """
-  if "keras" in sys.modules and hasattr(sys.modules["keras"], "config"):
-    backend = sys.modules["keras"].config.backend()
-    if backend != "tensorflow":
-      raise BackendError(
-        "bert_span needs Keras on its TensorFlow backend, but keras was "
-        f"imported before bert_span with the backend {backend!r}. Set "
-        "KERAS_BACKEND=tensorflow before the first import of keras."
-      )
+  keras = sys.modules.get("keras")
+  if hasattr(keras, "config"):
+    where = "keras was imported before bert_span with"
+    remedy = "Change it before the first import of keras."
+    _check("backend", keras.config.backend(), where, remedy)
+    _check("floatx", keras.config.floatx(), where, remedy)
     return
-  backend = os.environ.get("KERAS_BACKEND")
-  if backend:
+  path, settings = _keras_json()
+  where, remedy = f"{path} asks for", "Change it there."
+  _check("floatx", settings.get("floatx"), where, remedy)
+  variable = os.environ.get("KERAS_BACKEND")
+  if variable:
     where = "the environment variable KERAS_BACKEND asks for"
-    remedy = "Unset it or set KERAS_BACKEND=tensorflow."
-  else:
-    path = _keras_config_path()
-    backend = _configured_backend(path)
-    where = f"{path} asks for"
-    remedy = (
-      'Change "backend" there to "tensorflow", or set '
-      "KERAS_BACKEND=tensorflow, which takes precedence."
-    )
-  if backend and backend != "tensorflow":
-    raise BackendError(
-      "bert_span needs Keras on its TensorFlow backend, but "
-      f"{where} {backend!r}. {remedy}"
-    )
+    remedy = "Unset it."
+  backend = variable or settings.get("backend")
+  remedy += " KERAS_BACKEND=tensorflow takes precedence over keras.json."
+  _check("backend", backend, where, remedy)
   if os.environ.get("TF_USE_LEGACY_KERAS", "0").lower() not in ("0", "false"):
     raise BackendError(
       "bert_span needs Keras 3, but the environment variable "
@@ -92,22 +84,28 @@ def ensure_tensorflow_backend():
   os.environ["KERAS_BACKEND"] = "tensorflow"
 
 
-def _keras_config_path():
-  """Returns the path of keras.json, as keras/src/backend/config.py does."""
+def _check(name, value, where, remedy):
+  wanted = {"backend": "tensorflow", "floatx": "float32"}[name]
+  if value and value != wanted:
+    raise BackendError(
+      f"bert_span needs Keras with the {name} {wanted}, but {where} the "
+      f"{name} {value!r}. {remedy}"
+    )
+
+
+def _keras_json():
+  """The path of keras.json, as in keras/src/backend/config.py, and its dict."""
   home = os.environ.get("KERAS_HOME") or os.path.join(
     os.path.expanduser("~"), ".keras"
   )
-  return os.path.join(home, "keras.json")
-
-
-def _configured_backend(path):
-  """Returns the "backend" of a keras.json, or None."""
+  path = os.path.join(home, "keras.json")
   try:
     with open(path, encoding="utf-8") as config_file:
-      config = json.load(config_file)
-  except (OSError, ValueError):  # Keras ignores an unreadable file as well.
-    return None
-  return config.get("backend") if isinstance(config, dict) else None
+      settings = json.load(config_file)
+  # Keras ignores an unreadable file as well.
+  except (OSError, ValueError, RecursionError):
+    settings = None
+  return path, settings if isinstance(settings, dict) else {}
 
 
 def announce_classes():

@@ -43,6 +43,7 @@ _WARMUP = flags.DEFINE_bool(
 )
 _STEPS = model_flags.step_flags()
 _FIXED_LENGTH = model_flags.shared_flag("fixed_length")
+_VERIFY = model_flags.verify_flag()
 model_flags.answer_flags()
 
 
@@ -68,6 +69,7 @@ def main(argv):
     window_options=options.windows,
     decoder_options=options.decoder,
     fixed_length=_FIXED_LENGTH.value,
+    verify=_VERIFY.value,
   )
 
 

@@ -29,6 +29,7 @@ _EVALUATE_FILE = flags.DEFINE_string(
   "metrics.",
 )
 _OPTIONS, _INFO = OptionFlags(TFLiteOptions), OptionFlags(ModelInfo)
+_VERIFY = model_flags.verify_flag()
 model_flags.answer_flags()
 
 
@@ -62,6 +63,7 @@ def main(argv):
     answers.windows,
     answers.decoder,
     _EVALUATE_FILE.value,
+    _VERIFY.value,
   )
 
 

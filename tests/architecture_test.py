@@ -17,7 +17,6 @@ _ORDER = (
   "presets",
   "answers/decoding",
   "answers",
-  "answers/files",
   "answers/scoring",
   "heads",
   "training/devices",
@@ -141,7 +140,7 @@ def test_every_folder_with_modules_has_its_place(repository):
     # Rooms within rooms.
     ("answers/x.py", "import bert_span.answers.decoding.n_best", []),
     ("answers/decoding/x.py", "from .. import x", ["answers.x"]),
-    ("answers/x.py", "from .files import y", ["answers.files.y"]),
+    ("answers/x.py", "from .scoring import y", ["answers.scoring.y"]),
     ("squad/lint/x.py", "from bert_span.data import y", []),
     ("squad/x.py", "from bert_span.squad import lint", ["squad.lint"]),
     # Above the library.

@@ -107,6 +107,23 @@ def test_every_span_of_a_bio_head_is_marked_and_listed(ask, extractors):
   ]
 
 
+def test_a_long_passage_is_announced_and_its_windows_are_counted(
+  ask, monkeypatch
+):
+  shown = []
+
+  class Bar(asking._WindowsBar):
+    def __call__(self, done, total):
+      shown.append((int(done), int(total)))
+      super().__call__(done, total)
+
+  short = ask(QUESTION)
+  monkeypatch.setattr(asking, "_LONG_PASSAGE", len(CONTEXT) - 1)
+  monkeypatch.setattr(asking, "_WindowsBar", Bar)
+  assert ask(QUESTION) == short
+  assert shown and shown[-1][0] == shown[-1][1]
+
+
 def _ask(folder, *arguments, stdin="", model="model"):
   return run_program(
     "bert_span.ask",

@@ -10,7 +10,7 @@ from exported_model import ask
 from programs import error_line, run_program
 from tiny_extractor import CONTEXT, tiny_extractor
 
-from bert_span.answers.scoring.temperature import AnswerConfidence
+from bert_span.answers.scoring.calibration import AnswerConfidence
 from bert_span.extractor import SpanExtractor
 from bert_span.jobs import asking, calibration_job, tflite_export
 from bert_span.presets.span_config import read_span_config

@@ -14,7 +14,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 from browser import find_browser, open_browser
 from squad_runs import write_squad_files
 
-from bert_span.presets.installed_models import find_packaged_minilm
+from bert_span.presets.huggingface import find_packaged_minilm
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _SHARED = _ROOT.parent / "shared"

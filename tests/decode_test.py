@@ -9,7 +9,8 @@ from programs import error_line, run_program
 from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.files.logits_file import LogitsWriter
+from bert_span.answers.logits_file import LogitsWriter
+from bert_span.answers.prediction_files import write_predictions
 from bert_span.certificate.comparison import is_text_of
 from bert_span.certificate.decoding_runs import window_logits
 from bert_span.data.window_batches import window_batches
@@ -113,11 +114,8 @@ def _save(extractor, folder, version_2):
   examples = read_squad(str(folder / "dev.json")).examples
   writer = LogitsWriter(extractor.head.logits)
   predictions = list(extractor.predict(examples, on_logits=writer.add))
-  writer.write(folder / "logits.npz", 32)
-  (folder / "expected").mkdir()
-  extractor.head.write_predictions(
-    str(folder / "expected"), predictions, version_2
-  )
+  (folder / "logits.npz").write_bytes(writer.content(32))
+  write_predictions(folder / "expected", extractor.head, predictions, version_2)
 
 
 @pytest.fixture(scope="module")

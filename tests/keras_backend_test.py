@@ -32,20 +32,26 @@ def test_tensorflow_is_kept_when_it_is_set(tmp_path):
   assert run.stdout == "tensorflow\n"
 
 
-def test_another_backend_in_the_environment_is_refused(tmp_path):
-  run = import_bert_span(tmp_path, "jax")
+@pytest.mark.parametrize(
+  ("backend", "keras_json", "named"),
+  [
+    ("jax", None, "KERAS_BACKEND asks for the backend 'jax'"),
+    (None, {"backend": "torch"}, "keras.json asks for the backend 'torch'"),
+    # It would change the scores.
+    (None, {"floatx": "float16"}, "keras.json asks for the floatx 'float16'"),
+    ("tensorflow", {"floatx": "bfloat16"}, "the floatx 'bfloat16'"),
+  ],
+)
+def test_other_settings_are_refused(tmp_path, backend, keras_json, named):
+  run = import_bert_span(tmp_path, backend, keras_json)
   assert run.returncode == 1
-  assert "KERAS_BACKEND asks for 'jax'" in run.stderr
+  assert named in run.stderr
 
 
-def test_another_backend_in_keras_json_is_refused(tmp_path):
-  run = import_bert_span(tmp_path, keras_json={"backend": "torch"})
-  assert run.returncode == 1
-  assert f"{tmp_path / 'keras.json'} asks for 'torch'" in run.stderr
-
-
-@pytest.mark.parametrize("content", [{}, [], {"backend": "tensorflow"}])
-def test_a_keras_json_without_another_backend_is_fine(tmp_path, content):
+@pytest.mark.parametrize(
+  "content", [{}, [], {"backend": "tensorflow", "floatx": "float32"}]
+)
+def test_a_keras_json_with_our_settings_is_fine(tmp_path, content):
   assert import_bert_span(tmp_path, keras_json=content).returncode == 0
 
 
@@ -63,14 +69,14 @@ def test_a_keras_loaded_with_another_backend_is_refused(tmp_path):
 @pytest.mark.parametrize("room", ["text", "answers", "training"])
 def test_every_room_with_keras_refuses_another_backend(tmp_path, room):
   run = run_with(tmp_path, f"import bert_span.{room}", "jax")
-  assert "KERAS_BACKEND asks for 'jax'" in run.stderr
+  assert "KERAS_BACKEND asks for the backend 'jax'" in run.stderr
 
 
 def test_a_public_name_is_refused_and_not_the_package_alone(tmp_path):
   code = "import bert_span; print('imported'); bert_span.SpanExtractor"
   run = run_with(tmp_path, code, keras_json={"backend": "torch"})
   assert run.stdout == "imported\n"
-  assert f"{tmp_path / 'keras.json'} asks for 'torch'" in run.stderr
+  assert f"{tmp_path / 'keras.json'} asks for the backend 'torch'" in run.stderr
 
 
 def test_a_client_of_served_models_works_with_any_backend(tmp_path):
@@ -89,7 +95,7 @@ def test_a_program_ends_with_one_line(tmp_path):
   run = run_with(tmp_path, code, "jax")
   assert run.returncode == 1
   (line,) = run.stderr.splitlines()
-  assert "KERAS_BACKEND asks for 'jax'" in line
+  assert "KERAS_BACKEND asks for the backend 'jax'" in line
 
 
 def test_public_names_load_on_first_use_only(tmp_path):

@@ -11,10 +11,13 @@ import pytest
 from tiny_extractor import VOCABULARY, tiny_extractor
 
 import bert_span
-from bert_span.heads.known import HEADS
+from bert_span.heads import HEADS
 from bert_span.keras_backend import KERAS_CLASSES
-from bert_span.modeling.encoder import attention_dropout, build_encoder
-from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.encoder import (
+  EncoderConfig,
+  attention_dropout,
+  build_encoder,
+)
 from bert_span.pretraining.model import PretrainingModel
 from bert_span.text.options import WindowOptions
 

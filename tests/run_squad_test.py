@@ -10,8 +10,7 @@ from programs import error_line, parse_flags
 from squad_runs import CONTEXT, read, run_squad
 
 from bert_span.extractor import SpanExtractor
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import read_bert_config
+from bert_span.modeling.encoder import build_encoder, read_bert_config
 
 # What the original defines, with its defaults.
 _ORIGINAL_FLAGS = {
@@ -314,18 +313,14 @@ def test_every_recipe_is_read_and_has_its_header(repository, recipe):
 
 def write_original_checkpoint(squad_folder, path):
   """A TensorFlow 1 checkpoint with the original's names, and a span head."""
-  from bert_span.presets.encoder_weights import original_names
+  from bert_span.presets.encoder_weights import original_tensors
 
   config = read_bert_config(str(squad_folder / "bert_config.json"))
   backbone = build_encoder(config)
-  weights = {weight.path: weight for weight in backbone.weights}
   hidden = config.hidden_dim
-  tensors = {}
-  for ours, theirs in original_names(config.num_layers).items():
-    value = weights[ours].numpy()
-    if "/self_attention_layer/" in ours:
-      value = value.reshape((hidden, hidden)[: 2 if "kernel" in ours else 1])
-    tensors[f"bert/{theirs}"] = value
+  tensors = {
+    f"bert/{name}": value for name, value in original_tensors(backbone).items()
+  }
   rng = np.random.default_rng(0)
   tensors["cls/squad/output_weights"] = rng.normal(size=[2, hidden])
   tensors["cls/squad/output_bias"] = np.zeros([2])

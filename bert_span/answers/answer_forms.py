@@ -54,22 +54,17 @@ class AnswerForms:
     A B/I/O head finds any number of spans, a span head one at most.
 
     Args:
-      question: str, or a list of str.
-      context: str, or a list of as many str.
+      question, context: see `answer`.
 
     Returns:
       For one question a list of `Answer` in order of position, [] for "no
       answer"; for a list of questions a list of these.
-
-    Raises:
-      ValueError: questions and passages do not match.
     """
     return self._ask(
       question, context, lambda p: [_answer(s) for s in self.head.spans_of(p)]
     )
 
   def _ask(self, question, context, answer_of):
-    """answer_of(prediction) of one question, or a list of these."""
     if isinstance(question, str) != isinstance(context, str):
       raise ValueError(
         "question and context must both be strings or both be lists. "

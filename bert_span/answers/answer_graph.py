@@ -35,6 +35,7 @@ class AnswerGraph:
     head: `AnswerHead` of the model.
     options: its decoding options.
     steps: `StepOptions`.
+    on_windows: see `WindowSteps`.
 
   Attributes:
     model: `InferenceModel`, which holds all variables.
@@ -43,7 +44,9 @@ class AnswerGraph:
       [windows, seq_length], to a tuple of the head's logits.
   """
 
-  def __init__(self, model, preprocessor, head, options, steps=None):
+  def __init__(
+    self, model, preprocessor, head, options, steps=None, on_windows=None
+  ):
     self.model = InferenceModel(model)
     self.steps = device_steps(steps)
     self.encode = tf.function(
@@ -60,6 +63,7 @@ class AnswerGraph:
       list(head.logits.values()),
       preprocessor.sliding_windows,
       self.steps,
+      on_windows,
     )
     # Traced when they are first called, once for batches of any size.
     signature = {"input_signature": [_STRINGS, _STRINGS, _COUNT]}
@@ -73,13 +77,10 @@ class AnswerGraph:
 
     Args:
       questions, contexts: string [batch], any bytes; those that are not UTF-8
-        count as U+FFFD.
+        count as U+FFFD. InvalidArgumentError if they differ in number.
       max_windows: int32 scalar, windows that are read at once at most.
       answer_blank: also answer a question without a single WordPiece, as
         run_squad does.
-
-    Raises:
-      tf.errors.InvalidArgumentError: questions and contexts differ in number.
     """
     placed = self._place(questions, contexts)
     # [CLS] question [SEP] passage: without a question the passage begins at 2.

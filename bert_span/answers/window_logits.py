@@ -24,32 +24,17 @@ WINDOW_SPECS = {
 
 
 class WindowLogits(NamedTuple):
-  """Logits of the windows of some examples.
+  """Logits of the windows of some examples."""
 
-  Attributes:
-    examples: sequence of `SquadExample`.
-    windows: dict of arrays, see `SlidingWindows`.
-    logits: dict of the head's logits, such as start_logits, float32 [windows,
-      seq_length, ..].
-  """
-
-  examples: list
-  windows: dict
-  logits: dict[str, np.ndarray]
+  examples: list  # `SquadExample`
+  windows: dict  # of arrays, see `SlidingWindows`
+  logits: dict[str, np.ndarray]  # the head's, [windows, seq_length, ..]
 
 
 class WindowDecoder:
   """Turns `WindowLogits` into predictions; traced once for all batches.
 
-  Args:
-    head: `AnswerHead`.
-    options: its decoding options.
-
-  Call arguments:
-    logits: `WindowLogits` with all windows of each of its examples.
-
-  Returns:
-    List of predictions, one per example.
+  They must hold all windows of each of their examples.
   """
 
   def __init__(self, head, options):

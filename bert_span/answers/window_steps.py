@@ -44,6 +44,9 @@ class WindowSteps:
       encoder runs on every position, padding included, and its logits there
       are kept, as in the original.
     options: `StepOptions`.
+    on_windows: function of two int32 scalars, called after each step with the
+      windows read so far and all windows; None for no calls. A graph with such
+      calls cannot be exported.
 
   Call arguments:
     placed: `PlacedWindows`.
@@ -58,11 +61,14 @@ class WindowSteps:
     in `placed`.
   """
 
-  def __init__(self, encode, logit_shapes, sliding_windows, options):
+  def __init__(
+    self, encode, logit_shapes, sliding_windows, options, on_windows=None
+  ):
     self._encode = encode
     self._logit_shapes = logit_shapes
     self._sliding_windows = sliding_windows
     self._options = device_steps(options)
+    self._on_windows = on_windows
 
   def __call__(self, placed, rows, max_windows, read):
     order = tf.argsort(
@@ -79,6 +85,9 @@ class WindowSteps:
       arrays = tf.nest.map_structure(
         lambda array, part: array.write(step, part), arrays, found
       )
+      if self._on_windows:
+        read_so_far = tf.minimum(end, tf.size(rows))
+        tf.py_function(self._on_windows, [read_so_far, tf.size(rows)], [])
       return step + 1, end, arrays
 
     *_, parts = tf.while_loop(

@@ -7,7 +7,7 @@ import threading
 
 import tensorflow as tf
 
-from bert_span.answers.files.answer_rows import answer_row
+from bert_span.answers.prediction_files import answer_row
 from bert_span.beam.question_files import (
   BadRecord,
   LocatedQuestion,
@@ -15,7 +15,7 @@ from bert_span.beam.question_files import (
 )
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.extractor import SpanExtractor
-from bert_span.heads.known import HEADS
+from bert_span.heads import HEADS
 from bert_span.serving.client.served_answer import (
   answer_of_row,
   rows_of_columns,

@@ -21,7 +21,7 @@ import re
 
 import tensorflow as tf
 
-from bert_span.answers.files.answer_rows import write_json_lines, write_rows
+from bert_span.answers.prediction_files import write_json_lines, write_rows
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.fingerprints import check_same_options, file_sha256
 

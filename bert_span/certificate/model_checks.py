@@ -11,14 +11,15 @@ import tensorflow as tf
 
 from bert_span.certificate.comparison import Comparison
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import read_bert_config
+from bert_span.modeling.encoder import read_bert_config
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.modeling.losses import SpanLoss
 from bert_span.modeling.span_model import SpanModel, assign_head
-from bert_span.presets.encoder_weights import original_names
-from bert_span.presets.tf1_checkpoint import load_tf1_checkpoint
+from bert_span.presets.encoder_weights import (
+  load_tf1_checkpoint,
+  original_weights,
+)
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.optimizer import BertAdamW
 from bert_span.training.step import TrainStep
@@ -141,7 +142,7 @@ def _compare_training(goldens, learning_rate_after_step):
 def compare_weights(comparison, model, golden, prefix):
   """Adds the weights of the encoder that were saved whole, under a prefix."""
   weights = {weight.path: weight for weight in model.backbone.weights}
-  for path, original in original_names(_NUM_LAYERS).items():
+  for path, (original, _) in original_weights(model.backbone).items():
     saved = golden.get(prefix + original)
     if saved is not None:
       ours = weights[path].numpy().reshape(saved.shape)
@@ -188,11 +189,10 @@ def tiny_model(goldens, dropout=True):
   config = read_bert_config(goldens.path("tiny_ckpt/bert_config.json"))
   if not dropout:
     config = dataclasses.replace(config, dropout=0.0, attention_dropout=0.0)
-  backbone = build_encoder(config)
   with _checkpoint(goldens, config) as prefix:
-    heads = load_tf1_checkpoint(backbone, prefix)
-  model = SpanModel(backbone, SpanHead())
-  assign_head(model, heads["span_head"])
+    loaded = load_tf1_checkpoint(config, prefix)
+  model = SpanModel(loaded.backbone, SpanHead())
+  assign_head(model, loaded.head_weights["span_head"])
   return model
 
 
@@ -206,12 +206,10 @@ def _checkpoint(goldens, config):
   if goldens.has(f"{_CHECKPOINT}.index"):
     yield goldens.path(f"{_CHECKPOINT}.index").removesuffix(".index")
     return
-  hidden = config.hidden_dim
   shapes = {
-    f"bert/{name}": _shape(name, config)
-    for name in original_names(config.num_layers).values()
+    f"bert/{name}": shape for name, shape in original_weights(config).values()
   }
-  shapes["cls/squad/output_weights"] = (2, hidden)
+  shapes["cls/squad/output_weights"] = (2, config.hidden_dim)
   shapes["cls/squad/output_bias"] = (2,)
   with tempfile.TemporaryDirectory() as folder:
     prefix = os.path.join(folder, "bert_model.ckpt")
@@ -229,20 +227,3 @@ def _weight(name, shape):
   generator = np.random.RandomState(zlib.crc32(name.encode("utf-8")))
   values = generator.standard_normal(shape) * 0.2
   return (values + (1 if name.endswith("gamma") else 0)).astype(np.float32)
-
-
-def _shape(name, config):
-  hidden, inner = config.hidden_dim, config.intermediate_dim
-  for ending, shape in (
-    ("word_embeddings", (config.vocabulary_size, hidden)),
-    ("position_embeddings", (config.max_sequence_length, hidden)),
-    ("token_type_embeddings", (config.num_segments, hidden)),
-    ("intermediate/dense/kernel", (hidden, inner)),
-    ("intermediate/dense/bias", (inner,)),
-    ("attention/output/dense/kernel", (hidden, hidden)),
-    ("output/dense/kernel", (inner, hidden)),
-    ("kernel", (hidden, hidden)),
-  ):
-    if name.endswith(ending):
-      return shape
-  return (hidden,)  # A bias, beta or gamma.

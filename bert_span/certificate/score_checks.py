@@ -1,7 +1,12 @@
 """Check 6: the official metrics."""
 
-from bert_span.answers.scoring import squad1, squad2
-from bert_span.answers.scoring.answer_match import exact_match, normalize_answer
+from bert_span.answers.scoring.squad_scores import (
+  answer_f1,
+  evaluate_squad1,
+  evaluate_squad2,
+  exact_match,
+  normalize_answer,
+)
 from bert_span.certificate.comparison import Comparison
 
 _LIMIT = 1e-9
@@ -29,9 +34,9 @@ def _compare_pairs(goldens):
     exact = exact_match(prediction, gold)
     ours = [
       exact,
-      squad1.answer_f1(prediction, gold),
+      answer_f1(prediction, gold, version_2=False),
       exact,
-      squad2.answer_f1(prediction, gold),
+      answer_f1(prediction, gold, version_2=True),
     ]
     comparison.add_numbers(ours, originals, f"{prediction!r}, {gold!r}")
   return comparison
@@ -53,7 +58,7 @@ def _compare_evaluations(goldens):
       options = dict(option.split() for option in options)
       scores = _evaluate_squad2(goldens, examples2, predictions, options)
     else:
-      scores = squad1.evaluate_squad1(examples1, predictions)
+      scores = evaluate_squad1(examples1, predictions)
     if list(scores) != list(expected):
       comparison.add(False, f"{key}: other metrics, or in another order")
       continue
@@ -68,4 +73,4 @@ def _evaluate_squad2(goldens, examples, predictions, options):
     arguments["na_probs"] = goldens.read(f"{options['na-prob']}.json.gz")
   if "threshold" in options:
     arguments["na_prob_thresh"] = float(options["threshold"])
-  return squad2.evaluate_squad2(examples, predictions, **arguments)
+  return evaluate_squad2(examples, predictions, **arguments)

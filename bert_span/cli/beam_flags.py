@@ -42,7 +42,7 @@ def is_exported(model):
   import tensorflow as tf
 
   from bert_span.beam.answering import is_saved_model
-  from bert_span.presets.installed_models import find_embedded_model
+  from bert_span.presets.span_config import find_embedded_model
 
   program.check(
     tf.io.gfile.isdir(find_embedded_model(model)),

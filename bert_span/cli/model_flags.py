@@ -79,6 +79,12 @@ def vocabulary_flags():
   return OptionFlags(EncoderSource, names, do_lower_case=True)
 
 
+def verify_flag():
+  """Returns --verify."""
+  (holder,) = OptionFlags(EncoderSource, ["verify"])
+  return holder
+
+
 def version_2_flag():
   """Returns --version_2_with_negative."""
   (holder,) = OptionFlags(DecoderOptions, ["version_2_with_negative"])
@@ -176,14 +182,14 @@ def saved_config_or_tflite(model):
 
 def answer_head(name):
   """Returns the `AnswerHead` of a name."""
-  from bert_span.heads.known import find_head
+  from bert_span.heads import find_head
 
   return find_head(name)
 
 
 def check_decoder_flags(head):
   """Checks that no decoding flag of another head is given."""
-  from bert_span.heads.known import HEADS
+  from bert_span.heads import HEADS
 
   own = {holder.name for holder in OptionFlags(head.options_type)}
   for other in HEADS:

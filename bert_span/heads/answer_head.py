@@ -35,7 +35,15 @@ class ServedAnswers:
   classes_guide: dict[str, str]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+def _nothing(*unused):
+  return {}
+
+
+def _no_observer(num_questions):
+  del num_questions
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class AnswerHead:
   """A kind of head: its layer, loss, labels, decoder, answers and files.
 
@@ -51,9 +59,6 @@ class AnswerHead:
     make_loss: function of `FineTuningOptions` to a keras.losses.Loss. It is
       applied to each of the logits with the label at the same place, and the
       results are added up; its `call` returns float32 [batch].
-    fingerprint: function of `FineTuningOptions` to a dict of JSON values: the
-      options that its labels and loss depend on, and the head's name unless it
-      is the original's.
     options_type: dataclass of its decoding options.
     make_decoder: function of these options to an object with two methods of
       TensorFlow ops. read(windows, *logits), of a dict of `SlidingWindows`,
@@ -69,24 +74,26 @@ class AnswerHead:
       their name in rows of answers.
     json_fields: function of a prediction and n_best to the answer as ask --json
       prints it.
-    write_predictions: function of output_dir, predictions and
-      version_2_with_negative; writes files and returns their paths.
+    prediction_files: function of predictions and version_2_with_negative to a
+      dict of the texts of files by their names.
+    served: `ServedAnswers`.
+    fingerprint: function of `FineTuningOptions` to a dict of JSON values: the
+      options that its labels and loss depend on, and the head's name unless it
+      is the original's.
     make_observer: function of how many questions to show to an object with
-      add(`WindowLogits`) and write(output_dir) -> paths, or None.
+      add(`WindowLogits`) and files(), as prediction_files, or None.
     file_scores: function of output_dir and a list of `SquadExample` to scores
       beyond the official ones, read from the files of a prediction.
     development_scores: function of a list of `SquadExample` and a dict of the
       texts of each answer's spans by question id to scores beyond the official
       ones, shown during training.
     development_metrics: names of these, which can select a model.
-    served: `ServedAnswers`.
   """
 
   make_layer: Callable
   logits: dict[str, tuple[int, ...]]
   labels: WindowLabels
   make_loss: Callable
-  fingerprint: Callable
   options_type: type
   make_decoder: Callable
   prediction_columns: tuple[str, ...]
@@ -94,12 +101,13 @@ class AnswerHead:
   spans_of: Callable
   lists_of: Callable
   json_fields: Callable
-  write_predictions: Callable
-  make_observer: Callable
-  file_scores: Callable
-  development_scores: Callable
-  development_metrics: tuple[str, ...]
+  prediction_files: Callable
   served: ServedAnswers
+  fingerprint: Callable = _nothing
+  make_observer: Callable = _no_observer
+  file_scores: Callable = _nothing
+  development_scores: Callable = _nothing
+  development_metrics: tuple[str, ...] = ()
 
   @property
   def name(self):
@@ -123,9 +131,7 @@ class AnswerHead:
   def inputs_and_labels(self, batch):
     """Splits a `PackedWindows.batch` as keras.Model.fit takes it.
 
-    Returns:
-      (inputs, labels): dicts of the model's inputs, and of the labels by the
-      names of the model's outputs.
+    The labels are a dict by the names of the model's outputs.
     """
     inputs = {
       "token_ids": batch["input_ids"],
@@ -136,11 +142,7 @@ class AnswerHead:
     return inputs, {logits: batch[name] for logits, name in labels}
 
   def loss_fn(self, loss):
-    """A function of (model, batch) to the losses, float32 [batch].
-
-    Args:
-      loss: keras.losses.Loss, see make_loss.
-    """
+    """A function of (model, batch) to the losses of make_loss, [batch]."""
 
     def window_losses(model, batch):
       inputs, labels = self.inputs_and_labels(batch)
@@ -156,9 +158,7 @@ class AnswerHead:
   def model_of(self, loaded, head_bias=True):
     """A `SpanModel` of a `LoadedEncoder`, with its trained head if it has one.
 
-    Args:
-      loaded: `LoadedEncoder`.
-      head_bias: whether a new head has a bias.
+    `head_bias` is whether a new head has a bias.
     """
     weights = self.weights_of(loaded)
     if weights:

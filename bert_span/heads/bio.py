@@ -10,13 +10,13 @@ from bert_span.answers.decoding.predictions import (
   BIO_PREDICTION_COLUMNS,
   bio_predictions_of,
 )
-from bert_span.answers.files.prediction_files import (
+from bert_span.answers.prediction_files import (
   SPANS_FILE,
-  write_bio_prediction_files,
+  bio_prediction_files,
+  read_span_predictions,
 )
-from bert_span.answers.files.prediction_reader import read_span_predictions
 from bert_span.answers.scoring.annotator_agreement import (
-  AgreementWriter,
+  AgreementReport,
   read_agreement,
 )
 from bert_span.answers.scoring.multi_span import evaluate_multi_span
@@ -155,8 +155,8 @@ BIO_HEAD = AnswerHead(
   spans_of=_spans_of,
   lists_of=_lists_of,
   json_fields=_json_fields,
-  write_predictions=write_bio_prediction_files,
-  make_observer=AgreementWriter,
+  prediction_files=bio_prediction_files,
+  make_observer=AgreementReport,
   file_scores=_file_scores,
   development_scores=_development_scores,
   development_metrics=_DEVELOPMENT_METRICS,

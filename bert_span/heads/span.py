@@ -6,9 +6,9 @@ from bert_span.answers.decoding.predictions import (
   predictions_of,
 )
 from bert_span.answers.decoding.span_decoder import SpanDecoder
-from bert_span.answers.files.prediction_files import (
+from bert_span.answers.prediction_files import (
   json_entry,
-  write_prediction_files,
+  span_prediction_files,
 )
 from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.heads.answer_head import (
@@ -28,14 +28,6 @@ def _make_layer(head_bias):
 
 def _make_loss(options):
   return SpanLoss(options.loss_reduction)
-
-
-def _nothing(*unused):
-  return {}
-
-
-def _no_observer(num_questions):
-  del num_questions
 
 
 def _spans_of(prediction):
@@ -129,7 +121,6 @@ SPAN_HEAD = AnswerHead(
   logits={"start_logits": (), "end_logits": ()},
   labels=SPAN_LABELS,
   make_loss=_make_loss,
-  fingerprint=_nothing,
   options_type=DecoderOptions,
   make_decoder=SpanDecoder,
   prediction_columns=PREDICTION_COLUMNS,
@@ -137,10 +128,6 @@ SPAN_HEAD = AnswerHead(
   spans_of=_spans_of,
   lists_of=_lists_of,
   json_fields=_json_fields,
-  write_predictions=write_prediction_files,
-  make_observer=_no_observer,
-  file_scores=_nothing,
-  development_scores=_nothing,
-  development_metrics=(),
+  prediction_files=span_prediction_files,
   served=_SERVED,
 )

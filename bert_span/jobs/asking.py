@@ -7,6 +7,7 @@ import os
 import sys
 
 import tensorflow as tf
+import tqdm
 
 from bert_span.extractor import SpanExtractor
 from bert_span.jobs.lines import print_lines
@@ -16,12 +17,15 @@ from bert_span.reporting.passages import (
   one_line,
 )
 from bert_span.squad.example import SquadExample
+from bert_span.storage.log import log_line
 from bert_span.tflite.file import is_tflite
 from bert_span.tflite.tflite_extractor import open_tflite
 
 # Characters of a passage up to which a single question is answered sooner op by
 # op than by a graph, which takes two seconds to trace.
 _SHORT_PASSAGE = 10_000
+# Characters above which reading takes long enough for a progress bar.
+_LONG_PASSAGE = 100_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +52,7 @@ def ask(
   window_options=None,
   decoder_options=None,
   layout=None,
+  verify=True,
 ):
   """Prints the answers to questions on a passage, each as soon as it is known.
 
@@ -58,17 +63,48 @@ def ask(
     questions: list of str, or an iterable of questions not known yet.
     window_options, decoder_options: None for those of the model.
     layout: `AnswerLayout`.
+    verify: see `SpanExtractor.from_preset`.
   """
-  load = open_tflite if is_tflite(model) else SpanExtractor.from_preset
-  extractor = load(model, window_options, decoder_options)
+  if is_tflite(model):
+    extractor = open_tflite(model, window_options, decoder_options)
+  else:
+    extractor = SpanExtractor.from_preset(
+      model, window_options, decoder_options, verify=verify
+    )
   layout = layout or AnswerLayout()
   is_single = isinstance(questions, list) and len(questions) == 1
   is_brief = is_single and len(context) <= _SHORT_PASSAGE
+  if len(context) > _LONG_PASSAGE:
+    log_line(f"Reading a passage of {len(context):,} characters ...")
+    if isinstance(extractor, SpanExtractor):
+      extractor.graph = extractor.make_graph(on_windows=_WindowsBar())
   with _op_by_op() if is_brief else contextlib.nullcontext():
     print_lines(
       _answer_text(extractor, question, context, layout)
       for question in questions
     )
+
+
+class _WindowsBar:
+  """A progress bar of the windows that were read, one for each question."""
+
+  def __init__(self):
+    self._bar = None
+
+  def __call__(self, done, total):
+    done, total = int(done), int(total)
+    if self._bar is None:
+      self._bar = tqdm.tqdm(
+        total=total,
+        desc="Reading",
+        unit="window",
+        leave=False,
+        disable=not sys.stderr.isatty(),
+      )
+    self._bar.update(done - self._bar.n)
+    if done == total:
+      self._bar.close()
+      self._bar = None
 
 
 @contextlib.contextmanager

@@ -9,25 +9,28 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.scoring import null_threshold
-from bert_span.answers.scoring.official_scores import official_scores
+from bert_span.answers.scoring.calibration import (
+  AnswerConfidence,
+  best_f1_threshold,
+  fit_temperature,
+  precision_threshold,
+)
 from bert_span.answers.scoring.reliability import (
   equal_mass_bins,
   equal_width_bins,
   risk_coverage,
 )
-from bert_span.answers.scoring.squad2 import score_question
-from bert_span.answers.scoring.temperature import (
-  AnswerConfidence,
-  fit_temperature,
+from bert_span.answers.scoring.squad_scores import (
+  official_scores,
+  score_question,
 )
 from bert_span.answers.window_logits import WINDOW_SPECS, WindowDecoder
 from bert_span.extractor import SpanExtractor
-from bert_span.heads.known import find_head
+from bert_span.heads import find_head
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.presets.installed_models import find_embedded_model
 from bert_span.presets.span_config import (
   CONFIG_FILE,
+  find_embedded_model,
   read_span_config,
   update_decoder,
 )
@@ -148,13 +151,11 @@ def fitted_options(scored, options, target_precision=None):
   null_odds = {p.qas_id: p.null_odds for p in scored.predictions}
   threshold = options.null_score_diff_threshold
   if target_precision is not None:
-    threshold = null_threshold.precision_threshold(
+    threshold = precision_threshold(
       examples, best_spans, null_odds, target_precision
     )
   elif options.version_2_with_negative and not all(e.answers for e in examples):
-    threshold = null_threshold.best_f1_threshold(
-      examples, best_spans, null_odds
-    )
+    threshold = best_f1_threshold(examples, best_spans, null_odds)
   options = dataclasses.replace(options, null_score_diff_threshold=threshold)
   predictions = scored.decode(options)
   temperature = fit_temperature(

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from bert_span.answers.files.prediction_reader import (
+from bert_span.answers.prediction_files import (
   read_n_best,
   read_predictions,
 )
-from bert_span.answers.scoring.official_scores import official_scores
+from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.data.window_batches import window_batches
 from bert_span.extractor import SpanExtractor
 from bert_span.reporting.question_results import first_texts, question_results

@@ -3,15 +3,14 @@
 import os
 
 import numpy as np
-import tensorflow as tf
 
-from bert_span.answers.decoding.predictions import as_original_without_span
-from bert_span.answers.files.logits_file import SavedLogits
+from bert_span.answers.logits_file import SavedLogits
+from bert_span.answers.prediction_files import write_predictions
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.window_batches import window_batches
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.presets.installed_models import find_embedded_model
 from bert_span.presets.model_directory import VOCABULARY_FILE
+from bert_span.presets.span_config import find_embedded_model
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import prediction_examples
 from bert_span.storage.log import log_line
@@ -66,13 +65,4 @@ def decode_logits(
     predictions += decode(WindowLogits(batch, windows, means))
   for file in saved:
     file.check_all_taken()
-  if no_span == "original":
-    predictions = as_original_without_span(predictions, version_2)
-  tf.io.gfile.makedirs(output_dir)
-  paths = head.write_predictions(output_dir, predictions, version_2)
-  num_empty = sum(not prediction.text for prediction in predictions)
-  log_line(
-    f"{len(predictions)} questions answered, {num_empty} of them with no "
-    f"answer: {', '.join(paths)}"
-  )
-  return predictions
+  return write_predictions(output_dir, head, predictions, version_2, no_span)

@@ -6,7 +6,7 @@ import os
 import sys
 
 import bert_span
-from bert_span.answers.scoring.official_scores import official_scores
+from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.extractor import SpanExtractor
 from bert_span.jobs.saved_model_export import sample_examples
 from bert_span.presets.span_config import span_config
@@ -35,15 +35,18 @@ def export_model(
   window_options=None,
   decoder_options=None,
   evaluate_file=None,
+  verify=True,
 ):
   """Exports a model directory and prints the report.
 
-  model, window_options and decoder_options are those of
+  model, window_options, decoder_options and verify are those of
   `SpanExtractor.from_preset`, evaluate_file is a SQuAD file to score model and
   file on, or None.
   """
   evaluated = read_squad(evaluate_file) if evaluate_file else None
-  extractor = SpanExtractor.from_preset(model, window_options, decoder_options)
+  extractor = SpanExtractor.from_preset(
+    model, window_options, decoder_options, verify=verify
+  )
   report = export_tflite(extractor, path, options, evaluated, model)
   print(report_text(report), end="")
   print(f"Written: {path}", file=sys.stderr)

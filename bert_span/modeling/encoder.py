@@ -1,21 +1,138 @@
-"""KerasHub's BertBackbone, set up to compute what the original computes."""
+"""The sizes of a BERT encoder, and KerasHub's BertBackbone with these sizes."""
+
+import dataclasses
 
 import keras
 import keras_hub
 
 from bert_span.modeling.keras_internals import sublayers
+from bert_span.storage.files import read_json_object
+from bert_span.storage.options import (
+  REQUIRED,
+  check_option,
+  check_options,
+  option,
+)
 
+# All are computed in the tanh form, which is what the original calls "gelu".
+_ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh")
+# The fields of EncoderConfig that bert_config.json has under other names.
+_BERT_KEYS = {
+  "vocabulary_size": "vocab_size",
+  "num_layers": "num_hidden_layers",
+  "num_heads": "num_attention_heads",
+  "hidden_dim": "hidden_size",
+  "intermediate_dim": "intermediate_size",
+  "dropout": "hidden_dropout_prob",
+  "attention_dropout": "attention_probs_dropout_prob",
+  "max_sequence_length": "max_position_embeddings",
+  "num_segments": "type_vocab_size",
+  "activation": "hidden_act",
+}
+# The defaults of Hugging Face's BertConfig that differ from the original's.
+_HUGGINGFACE_DEFAULTS = {"type_vocab_size": 2, "vocab_size": 30522}
 # The standard deviation that BertBackbone initializes with.
 _KERASHUB_INITIALIZER_RANGE = 0.02
+
+
+def _size(default, help, maximum=2**24):
+  return option(default, help, minimum=1, maximum=maximum)
+
+
+def _dropout(help):
+  return option(0.1, help, minimum=0.0, below=1.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class EncoderConfig:
+  """The architecture of a BERT encoder under KerasHub's names.
+
+  The defaults are those of the original's BertConfig.
+
+  Raises:
+    ValueError: a value breaks the rule of its field.
+  """
+
+  vocabulary_size: int = _size(REQUIRED, "WordPieces in the vocabulary.")
+  num_layers: int = _size(12, "Transformer layers.", maximum=1000)
+  num_heads: int = _size(12, "Attention heads in a layer.")
+  hidden_dim: int = _size(768, "Width of a token's vector.")
+  intermediate_dim: int = _size(3072, "Width inside the feed-forward part.")
+  dropout: float = _dropout("Rate after embeddings, attention, feed-forward.")
+  attention_dropout: float = _dropout("Rate on the attention probabilities.")
+  max_sequence_length: int = _size(512, "Rows of the position table.")
+  # The released files all say 2.
+  num_segments: int = _size(16, "Rows of the segment table.")
+  initializer_range: float = option(
+    0.02, "Standard deviation of random weights.", above=0.0
+  )
+  activation: str = option(
+    "gelu",
+    "Activation of the feed-forward part, computed in the tanh form of GELU.",
+    choices=_ACTIVATIONS,
+  )
+
+  def __post_init__(self):
+    check_options(self)
+    if self.hidden_dim % self.num_heads:
+      raise ValueError(
+        "the hidden size must be a multiple of the number of attention heads. "
+        f"Received: {self.hidden_dim} and {self.num_heads}"
+      )
+
+
+def read_bert_config(path):
+  """Reads the original's bert_config.json as an `EncoderConfig`.
+
+  As the original does, missing keys take the defaults of its class and unknown
+  keys are ignored. ValueError if the encoder cannot be built.
+
+  Source: google-research/bert, modeling.py, BertConfig.
+  """
+  return parse_config(read_json_object(path), path, _BERT_KEYS)
+
+
+def huggingface_config(values, path):
+  """The `EncoderConfig` of the values in a Hugging Face config.json."""
+  return parse_config({**_HUGGINGFACE_DEFAULTS, **values}, path, _BERT_KEYS)
+
+
+def parse_config(values, path, keys=None):
+  """The `EncoderConfig` of a JSON object of a file.
+
+  `keys` has the keys of the fields that do not have the field's name.
+  ValueError with path and key if a value is impossible.
+  """
+  found = {}
+  for field in dataclasses.fields(EncoderConfig):
+    key = (keys or {}).get(field.name, field.name)
+    if key in values:
+      value = values[key]
+      if value is None and field.name.endswith("dropout"):
+        value = 0.0  # As the original's dropout().
+      try:
+        check_option(field, value)
+      except ValueError as error:
+        raise ValueError(f"{path}: {key}: {error}") from error
+      found[field.name] = value
+    elif field.name == "vocabulary_size":
+      raise ValueError(
+        f'{path} lacks the key "{key}". Is it a BERT configuration? '
+        f"Received the keys: {', '.join(sorted(values))}"
+      )
+  try:
+    return EncoderConfig(**found)
+  except ValueError as error:
+    raise ValueError(f"{path}: {error}") from error
 
 
 def build_encoder(config, dtype=None):
   """Builds an encoder with random weights.
 
   BertBackbone has the original's arithmetic: GELU in the tanh form, LayerNorm
-  epsilon 1e-12 and normalization after each residual. It does not take two of
-  the original's settings, a separate dropout rate for the attention
-  probabilities and initializer_range. They are applied afterwards.
+  epsilon 1e-12 and normalization after each residual. It does not take a
+  separate dropout rate for the attention probabilities or an
+  initializer_range. They are applied afterwards.
 
   Args:
     config: an EncoderConfig.
@@ -69,7 +186,7 @@ def attention_dropout(backbone):
 
 
 def with_attention_dropout(backbone, rate):
-  """Returns the encoder with another rate on the attention probabilities.
+  """The encoder with another rate on the attention probabilities.
 
   It is a copy with the same weights, unless the rate is right already.
   """

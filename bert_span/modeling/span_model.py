@@ -94,13 +94,9 @@ def named_logits(head, sequence_output):
 
 
 def assign_head(model, tensors):
-  """Fills the head of a SpanModel with trained weights.
+  """Fills the head of a SpanModel with a dict of arrays, such as "kernel".
 
-  Args:
-    model: a SpanModel.
-    tensors: dict from the names of the head's weights, such as "kernel", to
-      arrays. A SpanHead's bias becomes 0 if it is missing. ValueError if they
-      do not fit.
+  A SpanHead's bias becomes 0 if it is missing. ValueError if they do not fit.
   """
   head = model.head
   weights = {weight.name: weight for weight in head.weights}

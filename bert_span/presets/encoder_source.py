@@ -42,6 +42,12 @@ class EncoderSource:
     "models.",
   )
 
+  verify: bool = option(
+    True,
+    "Whether the files of a model directory are compared with the checksums "
+    "they were saved with.",
+  )
+
   def load(self, dtype=None):
     """Loads the encoder as a LoadedEncoder; ValueError if there is none.
 
@@ -53,7 +59,7 @@ class EncoderSource:
 
     self._check_case()
     if self.preset:
-      return load_pretrained.load_pretrained(self.preset, dtype)
+      return load_pretrained.load_pretrained(self.preset, dtype, self.verify)
     return load_pretrained.load_original(
       self.bert_config_file, self.init_checkpoint or "", dtype
     )
@@ -74,17 +80,6 @@ class EncoderSource:
       for name in sorted(tensors, reverse=True):
         digest.update(np.ascontiguousarray(tensors[name]))
     return digest.hexdigest()
-
-  def vocabulary(self, loaded):
-    """The vocabulary of a LoadedEncoder, a list of tokens."""
-    from bert_span.text.vocabulary import load_vocabulary  # As in `load`.
-
-    vocab_file = self.vocab_file or loaded.vocabulary_path
-    if not vocab_file:
-      raise ValueError(
-        f"{loaded.description} has no vocabulary. Give its --vocab_file."
-      )
-    return load_vocabulary(vocab_file)
 
   def lower_case(self, loaded):
     """Whether text is lower-cased for a LoadedEncoder."""

@@ -1,27 +1,23 @@
-"""What the sources of an encoder share: its result, and the weights' names.
+"""Encoders from stored tensors, and the original's TensorFlow 1 checkpoints.
 
 Every format holds the same matrices under its own names:
 
   BertBackbone   transformer_layer_0/self_attention_layer/query/kernel
   original       bert/encoder/layer_0/attention/self/query/kernel
   Hugging Face   encoder.layer.0.attention.self.query.weight  (transposed)
-
-The tables give the original's names. huggingface.py derives its names by rule.
 """
 
 import dataclasses
+import math
 
 import keras_hub
 import numpy as np
+import tensorflow as tf
 
+from bert_span.modeling.encoder import build_encoder
 from bert_span.storage.log import log_line
+from bert_span.text.vocabulary import load_vocabulary
 
-_EMBEDDINGS = {
-  "token_embedding/embeddings": "embeddings/word_embeddings",
-  "position_embedding/embeddings": "embeddings/position_embeddings",
-  "segment_embedding/embeddings": "embeddings/token_type_embeddings",
-  "embeddings_layer_norm": "embeddings/LayerNorm",
-}
 _LAYER = {
   "self_attention_layer/query": "attention/self/query",
   "self_attention_layer/key": "attention/self/key",
@@ -32,10 +28,11 @@ _LAYER = {
   "feedforward_output_dense": "output/dense",
   "feedforward_layer_norm": "output/LayerNorm",
 }
-_POOLER = {
-  "pooled_dense/kernel": "pooler/dense/kernel",
-  "pooled_dense/bias": "pooler/dense/bias",
-}
+_HEAD_KERNEL = "cls/squad/output_weights"
+_HEAD_BIAS = "cls/squad/output_bias"
+_OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
+# Some vocabularies are padded to a multiple of up to 128 rows.
+_PADDING_ROWS = 128
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,11 +43,14 @@ class LoadedEncoder:
     backbone: the encoder, with the source's weights.
     head_weights: the trained heads, as a dict from the name of a head's layer
       ("span_head", "tag_head") to a dict from the names of its weights
-      ("kernel", "bias") to float32 arrays.
+      ("kernel", "bias") to float arrays.
     vocabulary_path: the vocabulary file beside the weights, or None.
     lower_case: whether text was lower-cased in training, or None if the
       source does not say.
     description: the source in words, for the log.
+
+  Raises:
+    ValueError: a weight is infinite or not a number.
   """
 
   backbone: keras_hub.models.BertBackbone
@@ -61,94 +61,214 @@ class LoadedEncoder:
   lower_case: bool | None = None
   description: str = ""
 
+  def __post_init__(self):
+    tensors = {w.path: w.numpy() for w in self.backbone.weights}
+    for head, weights in self.head_weights.items():
+      tensors |= {f"{head}/{name}": value for name, value in weights.items()}
+    for name, values in tensors.items():
+      if not np.isfinite(values).all():
+        raise ValueError(
+          f"{self.description}: the weight {name} holds a number that is "
+          "infinite or NaN, so every answer would be meaningless. Use another "
+          "copy of the model, or train it again."
+        )
 
-def original_names(num_layers):
-  """The original's name, without "bert/", of every weight by its Keras path."""
-  prefixes = dict(_EMBEDDINGS)
-  for i in range(num_layers):
+  def vocabulary(self, vocab_file=None):
+    """Its vocabulary, or that of another file, as a list of tokens."""
+    path = vocab_file or self.vocabulary_path
+    if not path:
+      raise ValueError(
+        f"{self.description} has no vocabulary (vocab.txt, or a tokenizer.json "
+        "with one). Put it beside the weights, or give its --vocab_file."
+      )
+    tokens, rows = load_vocabulary(path), self.backbone.vocabulary_size
+    if not rows - _PADDING_ROWS < len(tokens) <= rows:
+      raise ValueError(
+        f"{path} has {len(tokens)} tokens, but the encoder has {rows} "
+        "embeddings. Use the vocabulary that belongs to the weights."
+      )
+    return tokens
+
+
+def original_weights(config):
+  """The original's names and shapes of all weights of an encoder.
+
+  Args:
+    config: `EncoderConfig`, or a BertBackbone.
+
+  Returns:
+    Dict from each weight's path in BertBackbone to (name without "bert/",
+    shape). The original keeps an attention matrix as [hidden, hidden], with
+    the heads' columns (rows, for the output) side by side. BertBackbone keeps
+    [hidden, heads, size] and [heads, size, hidden]. The order in memory is the
+    same, so a plain reshape converts one to the other.
+  """
+  hidden, inner = config.hidden_dim, config.intermediate_dim
+  weights = {
+    f"{ours}_embedding/embeddings": (f"embeddings/{theirs}", (rows, hidden))
+    for ours, theirs, rows in (
+      ("token", "word_embeddings", config.vocabulary_size),
+      ("position", "position_embeddings", config.max_sequence_length),
+      ("segment", "token_type_embeddings", config.num_segments),
+    )
+  }
+  layers = {
+    "embeddings_layer_norm": "embeddings/LayerNorm",
+    "pooled_dense": "pooler/dense",
+  }
+  for i in range(config.num_layers):
     for ours, theirs in _LAYER.items():
-      prefixes[f"transformer_layer_{i}/{ours}"] = f"encoder/layer_{i}/{theirs}"
-  names = {}
-  for ours, theirs in prefixes.items():
-    endings = ("/kernel", "/bias")
-    if ours.endswith("/embeddings"):
-      endings = ("",)
-    elif ours.endswith("layer_norm"):
-      endings = ("/gamma", "/beta")
-    for ending in endings:
-      names[ours + ending] = theirs + ending
-  return {**names, **_POOLER}
+      layers[f"transformer_layer_{i}/{ours}"] = f"encoder/layer_{i}/{theirs}"
+  for ours, theirs in layers.items():
+    if ours.endswith("layer_norm"):
+      parts = {"gamma": (hidden,), "beta": (hidden,)}
+    else:
+      inputs = inner if ours.endswith("feedforward_output_dense") else hidden
+      outputs = inner if ours.endswith("intermediate_dense") else hidden
+      parts = {"kernel": (inputs, outputs), "bias": (outputs,)}
+    for part, shape in parts.items():
+      weights[f"{ours}/{part}"] = f"{theirs}/{part}", shape
+  return weights
+
+
+def count_parameters(config):
+  """Numbers in the weights of an encoder."""
+  shapes = (shape for _, shape in original_weights(config).values())
+  return sum(map(math.prod, shapes))
 
 
 def original_tensors(backbone):
   """The weights as float32 arrays in the original's layout, by its names."""
   weights = {weight.path: weight for weight in backbone.weights}
   return {
-    name: weights[path]
-    .numpy()
-    .astype("float32")
-    .reshape(_original_shape(weights[path], backbone.hidden_dim))
-    for path, name in original_names(backbone.num_layers).items()
+    name: weights[path].numpy().astype("float32").reshape(shape)
+    for path, (name, shape) in original_weights(backbone).items()
   }
 
 
-def fill_encoder(backbone, stored, read_tensor, possible_names, source):
-  """Fills an encoder from stored tensors; ValueError if they do not fit.
+def load_encoder(
+  config, shapes, read_tensor, possible_names, source, dtype=None
+):
+  """Builds the encoder of a config and fills it with stored tensors.
 
-  The pooler may be missing, because span extraction does not use it.
+  The stored shapes are compared before anything is built. The pooler may be
+  missing, because span extraction does not use it.
 
   Args:
-    backbone: the BertBackbone to fill.
-    stored: collection of the stored tensors' names.
-    read_tensor: function from a stored name to its np.ndarray in the original's
-      layout (kernels [inputs, outputs]).
+    config: `EncoderConfig`.
+    shapes: dict of the stored tensors' names to their shapes, in the
+      original's layout (kernels [inputs, outputs]).
+    read_tensor: function from a stored name to its np.ndarray, in that layout.
     possible_names: function from the original's name of a weight to the names
       that it may be stored under.
     source: the file's name, for messages.
+    dtype: a Keras dtype policy or its name; None is Keras' current one.
+
+  Raises:
+    ValueError: the tensors are not those of the config.
   """
-  names, missing = {}, []
-  for path, original in original_names(backbone.num_layers).items():
-    possible = possible_names(original)
-    found = next((name for name in possible if name in stored), None)
-    if found is not None:
-      names[path] = found
-    elif path not in _POOLER:
+  wanted = original_weights(config)
+  found, missing = {}, []
+  for path, (name, shape) in wanted.items():
+    possible = possible_names(name)
+    stored = next((other for other in possible if other in shapes), None)
+    if stored is None:
       missing.append(possible[0])
+      continue
+    found[path] = stored
+    if tuple(shapes[stored]) != shape:
+      raise ValueError(
+        f"{source}: {stored} has shape {list(shapes[stored])}, but the "
+        f"configuration asks for {list(shape)}. Use the configuration file "
+        "that came with these weights."
+      )
+  has_pooler = not any("pooler" in name for name in missing)
+  missing = [name for name in missing if "pooler" not in name]
   if missing:
     raise ValueError(
       f"{source} does not hold the encoder that the configuration describes: "
-      f"it lacks {_abridged(missing)}. It holds {_abridged(sorted(stored))}. "
+      f"it lacks {_abridged(missing)}. It holds {_abridged(sorted(shapes))}. "
       "Use a BERT checkpoint and the configuration file that came with it."
     )
-  if not _POOLER.keys() <= names.keys():
+  next_layer = possible_names(
+    f"encoder/layer_{config.num_layers}/attention/self/query/kernel"
+  )
+  if any(name in shapes for name in next_layer):
+    raise ValueError(
+      f"{source} holds more layers than the {config.num_layers} of the "
+      "configuration. Use the configuration file that came with these weights."
+    )
+  if not has_pooler:
     log_line(
       f"{source} has no pooler, so it gets random weights. Span extraction "
       "does not use it."
     )
+  backbone = build_encoder(config, dtype)
   weights = {weight.path: weight for weight in backbone.weights}
-  for path, name in names.items():
-    tensor = np.asarray(read_tensor(name), dtype=np.float32)
-    expected = _original_shape(weights[path], backbone.hidden_dim)
-    if tensor.shape != expected:
-      raise ValueError(
-        f"{source}: {name} has shape {list(tensor.shape)}, but the "
-        f"configuration asks for {list(expected)}. Use the configuration "
-        "file that came with these weights."
-      )
+  for path, stored in found.items():
+    tensor = np.asarray(read_tensor(stored), np.float32)
     weights[path].assign(tensor.reshape(weights[path].shape))
+  return backbone
 
 
-def _original_shape(weight, hidden_dim):
-  """The shape of a weight in the original.
+def load_tf1_checkpoint(config, checkpoint, dtype=None):
+  """Loads a checkpoint of the original code as a `LoadedEncoder`.
 
-  The original keeps an attention matrix as [hidden, hidden], with the heads'
-  columns (rows, for the output) side by side. BertBackbone keeps [hidden,
-  heads, size] and [heads, size, hidden]. The order in memory is the same, so a
-  plain reshape converts one to the other.
+  `checkpoint` is a path prefix such as .../bert_model.ckpt, or a directory,
+  whose latest checkpoint is taken. Tensors of the optimizer and of
+  cls/predictions are ignored.
   """
-  if "/self_attention_layer/" not in weight.path:
-    return tuple(weight.shape)
-  return (hidden_dim,) * (2 if weight.path.endswith("/kernel") else 1)
+  reader = _open_checkpoint(checkpoint)
+  shapes = reader.get_variable_to_shape_map()
+  if _OBJECT_GRAPH in shapes:
+    raise ValueError(
+      f"{checkpoint} is a TensorFlow 2 object checkpoint. Give one of the "
+      "original code, with names such as bert/embeddings/word_embeddings."
+    )
+  head = {}
+  if _HEAD_KERNEL in shapes:
+    if shapes[_HEAD_KERNEL] != [2, config.hidden_dim]:
+      raise ValueError(
+        f"{checkpoint}: {_HEAD_KERNEL} must have the shape "
+        f"[2, {config.hidden_dim}]. Received: {shapes[_HEAD_KERNEL]}"
+      )
+    head["kernel"] = reader.get_tensor(_HEAD_KERNEL).T  # [hidden, 2]
+    if _HEAD_BIAS in shapes:
+      head["bias"] = reader.get_tensor(_HEAD_BIAS)
+  return LoadedEncoder(
+    load_encoder(
+      config,
+      shapes,
+      reader.get_tensor,
+      lambda name: [f"bert/{name}"],
+      checkpoint,
+      dtype,
+    ),
+    {"span_head": head} if head else {},
+    description=f"the TensorFlow 1 checkpoint {checkpoint}",
+  )
+
+
+def _open_checkpoint(checkpoint):
+  for ending in (".index", ".meta", ".data-00000-of-00001"):
+    if checkpoint.endswith(ending):
+      raise ValueError(
+        "init_checkpoint must be the common prefix of a checkpoint's files: "
+        f"{checkpoint[: -len(ending)]}. Received: {checkpoint}"
+      )
+  if checkpoint.endswith((".bin", ".pt", ".pth", ".pkl", ".safetensors")):
+    raise ValueError(
+      "init_checkpoint must be a TensorFlow 1 checkpoint. Hugging Face weights "
+      "are read as safetensors: give their directory as --preset. Pickled "
+      f"weights are not read. Received: {checkpoint}"
+    )
+  try:
+    return tf.train.load_checkpoint(checkpoint)
+  except (ValueError, RuntimeError, tf.errors.OpError) as error:
+    raise ValueError(
+      f"Cannot read the checkpoint {checkpoint}: {error} Its files should be "
+      f"{checkpoint}.index and {checkpoint}.data-00000-of-00001."
+    ) from error
 
 
 def _abridged(names, most=5):

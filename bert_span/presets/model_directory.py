@@ -12,52 +12,51 @@
                                                  dropout; named after the
                                                  head's layer, so tag_head for
                                                  B/I/O
+  checksums.json                                 SHA-256 of all of these
 
 KerasHub reads encoder and tokenizer from it without this package.
 """
 
 import json
 import os
-import tempfile
+import shutil
 
 import h5py
 import keras
 import keras_hub
 import numpy as np
-import safetensors
 import tensorflow as tf
 
 from bert_span.modeling import encoder
-from bert_span.modeling.keras_internals import weights_undrawn
-from bert_span.storage.atomic_file import unfinished_file, write_tensors
-from bert_span.storage.files import (
-  copy_tree,
-  is_remote,
-  open_file,
-  read_json_object,
+from bert_span.modeling.keras_internals import preset_file, weights_undrawn
+from bert_span.presets.encoder_weights import count_parameters
+from bert_span.presets.huggingface import open_safetensors, read_tensor
+from bert_span.storage.atomic_file import (
+  unfinished_file,
+  write_json_atomically,
+  write_tensors,
 )
+from bert_span.storage.files import copy_tree, open_file, read_json_object
+from bert_span.storage.fingerprints import file_sha256
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
 TOKENIZER_FILE = "tokenizer.json"
 VOCABULARY_FILE = "assets/tokenizer/vocabulary.txt"
+CHECKSUMS_FILE = "checksums.json"
+_METADATA_FILE = "metadata.json"
 _EXTENSION = ".safetensors"
 _HEAD_ENDING = f"_head{_EXTENSION}"
+_REGISTERED_NAME = "keras_hub>BertBackbone"
 # KerasHub keeps one dropout rate an encoder; the original has two.
 _ATTENTION_DROPOUT = "attention_dropout"
 
 
 def save_span_model(model, directory, half_precision=False):
-  """Writes the encoder and the head into a directory, local or remote.
+  """Writes the encoder and the head of a SpanModel into a local directory.
 
-  Files of the same names are replaced one by one. A reader must not see half a
-  model, so write to a new directory and rename it.
-
-  Args:
-    model: a SpanModel whose head has a name that ends in "_head".
-    directory: made if it does not exist.
-    half_precision: write the encoder's weights as float16. ValueError if a
-      weight is too large for it.
+  With half_precision the encoder's weights are float16; ValueError if one is
+  too large for it.
   """
   if not model.head.name.endswith("_head"):
     raise ValueError(
@@ -65,19 +64,7 @@ def save_span_model(model, directory, half_precision=False):
       f"Received: {model.head.name!r}"
     )
   directory = os.fspath(directory)
-  tf.io.gfile.makedirs(directory)
-  if is_remote(directory):
-    with tempfile.TemporaryDirectory() as local:
-      _write_files(model, local, half_precision)
-      copy_tree(local, directory)
-  else:
-    _write_files(model, directory, half_precision)
-  for name in _head_files(directory):
-    if name != model.head.name + _EXTENSION:  # of the model before this one
-      tf.io.gfile.remove(os.path.join(directory, name))
-
-
-def _write_files(model, directory, half_precision):
+  os.makedirs(directory, exist_ok=True)
   model.backbone.save_to_preset(directory)
   if half_precision:
     halve_weights(os.path.join(directory, WEIGHTS_FILE))
@@ -128,7 +115,7 @@ def halve_weights(path):
 def save_tokenizer(directory, vocabulary, do_lower_case):
   """Writes tokenizer.json and the vocabulary, a list of tokens by id."""
   path = os.path.join(os.fspath(directory), VOCABULARY_FILE)
-  tf.io.gfile.makedirs(os.path.dirname(path))
+  os.makedirs(os.path.dirname(path), exist_ok=True)
   with open_file(path, "w") as file:
     file.write("".join(f"{token}\n" for token in vocabulary))
   # Given a vocabulary, KerasHub would refuse one without [MASK], which
@@ -143,51 +130,154 @@ def save_tokenizer(directory, vocabulary, do_lower_case):
     file.write(json.dumps(settings, indent=4) + "\n")
 
 
+def write_checksums(directory):
+  """Writes checksums.json: the SHA-256 of the model's files."""
+  names = [CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE, VOCABULARY_FILE]
+  names += _head_files(directory)
+  write_json_atomically(
+    os.path.join(directory, CHECKSUMS_FILE),
+    {name: file_sha256(os.path.join(directory, name)) for name in names},
+  )
+
+
+def check_checksums(directory):
+  """Refuses a local directory whose files differ from its checksums.json.
+
+  Older models and those of KerasHub have no such file.
+  """
+  path = os.path.join(directory, CHECKSUMS_FILE)
+  if not os.path.exists(path):
+    return
+  for name, expected in read_json_object(path).items():
+    file = os.path.join(directory, name)
+    if not os.path.isfile(file) or file_sha256(file) != expected:
+      raise ValueError(
+        f"{file} is missing or differs from its SHA-256 in {path}: it is "
+        "damaged, or was changed after the model was saved. Copy the model "
+        "again; if the change is wanted, remove "
+        f"{CHECKSUMS_FILE} or give --noverify."
+      )
+
+
+def copy_to_remote(local, directory):
+  """Copies a model's files over those of a remote directory, one by one."""
+  copy_tree(local, directory)
+  for name in tf.io.gfile.listdir(directory):
+    path = os.path.join(local, name)
+    if name.endswith(_HEAD_ENDING) and not os.path.exists(path):
+      tf.io.gfile.remove(os.path.join(directory, name))  # of another model
+
+
+def copy_other_files(old, new, own=()):
+  """Copies what is not part of a model from one local directory to another.
+
+  Examples are notes of users and the reports of calibrate. `own` are names of
+  more files of the model.
+  """
+  heads = _head_files(old) if os.path.isdir(old) else []
+  own = {_METADATA_FILE, *heads, *own}
+  for folder, _, names in os.walk(old):
+    for name in names:
+      source = os.path.join(folder, name)
+      relative = os.path.relpath(source, old)
+      target = os.path.join(new, relative)
+      if relative not in own and not os.path.lexists(target):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copy2(source, target, follow_symlinks=False)
+
+
 def load_backbone(directory, dtype=None):
   """The BertBackbone of a local KerasHub preset directory."""
-  read_json_object(os.path.join(directory, CONFIG_FILE))
+  path = os.path.join(directory, CONFIG_FILE)
+  values = read_json_object(path)
+  if values.get("registered_name") != _REGISTERED_NAME:
+    raise ValueError(
+      f"{path} must hold a BertBackbone. Received: {values.get('class_name')}"
+    )
+  settings = values.get("config")
+  if not isinstance(settings, dict):
+    raise ValueError(f'{path} lacks the object "config". Save the model again.')
+  # One rate for all, unless a head of ours knows better.
+  settings = {_ATTENTION_DROPOUT: settings.get("dropout", 0.1), **settings}
+  for name in _head_files(directory):
+    with open_safetensors(os.path.join(directory, name)) as file:
+      rate = (file.metadata() or {}).get(_ATTENTION_DROPOUT)
+      if rate is not None:
+        settings[_ATTENTION_DROPOUT] = float(rate)
+  config = encoder.parse_config(settings, path)
+  weights_path = os.path.join(directory, WEIGHTS_FILE)
+  _check_size(weights_path, count_parameters(config), path)
   try:
     with weights_undrawn():
-      backbone = keras_hub.models.Backbone.from_preset(directory, dtype=dtype)
-  except (OSError, KeyError, TypeError, ValueError) as error:
+      backbone = encoder.build_encoder(config, dtype)
+    backbone.load_weights(weights_path)
+  # h5py and Keras raise many types for damaged files.
+  except Exception as error:
     raise ValueError(
-      f"Cannot load the KerasHub preset in {directory}: {error}"
+      f"Cannot load {weights_path} into the encoder of {path}: {error}. Use "
+      "the files of one model."
     ) from error
-  check_is_bert(backbone, directory)
-  for name in _head_files(directory):
-    _, metadata = _tensors_and_metadata(directory, name)
-    if _ATTENTION_DROPOUT in metadata:
-      rate = float(metadata[_ATTENTION_DROPOUT])
-      return encoder.with_attention_dropout(backbone, rate)
   return backbone
 
 
-def check_is_bert(backbone, preset):
-  """Refuses presets of other architectures."""
-  if not isinstance(backbone, keras_hub.models.BertBackbone):
+def _check_size(weights_path, expected, config_path):
+  """Compares the numbers in a .weights.h5 file with those of a config.
+
+  They are compared before memory is taken for them, and Keras does not notice
+  layers that only the file has.
+  """
+  found = 0
+
+  def count(_, item):
+    nonlocal found
+    if isinstance(item, h5py.Dataset) and item.dtype.kind == "f":
+      found += item.size
+
+  try:
+    with h5py.File(weights_path) as file:
+      file.visititems(count)
+  except Exception as error:  # As above.
     raise ValueError(
-      f"{preset} must hold a BertBackbone. Received: {type(backbone).__name__}"
+      f"Cannot read {weights_path}: {error}. Copy the model again."
+    ) from error
+  if found != expected:
+    raise ValueError(
+      f"{weights_path} holds {found:,} floating-point numbers, but the encoder "
+      f"of {config_path} has {expected:,}. Use the files of one model."
     )
 
 
 def read_heads(directory):
   """The trained heads in a local directory, as `LoadedEncoder` has them."""
-  return {
-    name.removesuffix(_EXTENSION): _tensors_and_metadata(directory, name)[0]
-    for name in _head_files(directory)
-  }
+  heads = {}
+  for name in _head_files(directory):
+    path = os.path.join(directory, name)
+    with open_safetensors(path) as file:
+      names = list(file.keys())
+    heads[name.removesuffix(_EXTENSION)] = {
+      tensor: read_tensor(path, tensor) for tensor in names
+    }
+  return heads
+
+
+def find_tokenizer(preset):
+  """The path of the vocabulary and whether it is lower-cased, None if unknown.
+
+  `preset` is a local directory, or a name or handle that KerasHub knows.
+  """
+  vocabulary = preset_file(preset, VOCABULARY_FILE)
+  if vocabulary is None:
+    return None, None
+  path = preset_file(preset, TOKENIZER_FILE)
+  settings = read_json_object(path).get("config") if path else None
+  lower_case = settings.get("lowercase") if isinstance(settings, dict) else None
+  if not isinstance(lower_case, bool | None):
+    raise ValueError(
+      f"{path}: lowercase must be true or false. Received: {lower_case!r}."
+    )
+  return vocabulary, lower_case
 
 
 def _head_files(directory):
-  names = tf.io.gfile.listdir(directory)
-  return sorted(name for name in names if name.endswith(_HEAD_ENDING))
-
-
-def _tensors_and_metadata(directory, name):
-  path = os.path.join(directory, name)
-  try:
-    with safetensors.safe_open(path, framework="numpy") as file:
-      tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-      return tensors, file.metadata() or {}
-  except (OSError, safetensors.SafetensorError) as error:
-    raise ValueError(f"Cannot read the head {path}: {error}") from error
+  names = sorted(os.listdir(directory))
+  return [name for name in names if name.endswith(_HEAD_ENDING)]

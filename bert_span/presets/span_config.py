@@ -6,11 +6,39 @@ import os
 
 import tensorflow as tf
 
-from bert_span.presets.installed_models import find_embedded_model
 from bert_span.storage.atomic_file import write_text_atomically
+from bert_span.storage.files import parse_json_object, read_bytes
+from bert_span.storage.json_fields import NAMES, shortened
+from bert_span.storage.options import options_from_json
+from bert_span.text.options import WindowOptions
 
 CONFIG_FILE = "span_config.json"
 _FORMAT_VERSION = 1
+_TYPES = {"head": str, "do_lower_case": bool, "window": dict, "decoder": dict}
+# The trained models that come with this package.
+EMBEDDED_NAMES = ("minilm_squad",)
+_FOLDER = os.path.join(
+  os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pretrained"
+)
+
+
+def find_embedded_model(preset):
+  """The directory of a model that comes with this package.
+
+  Other names, and a name that is a directory here, are returned unchanged.
+  ValueError if the installation lacks the model's files.
+  """
+  preset = os.fspath(preset)
+  if preset not in EMBEDDED_NAMES or tf.io.gfile.isdir(preset):
+    return preset
+  directory = os.path.join(_FOLDER, preset)
+  if not os.path.isdir(directory):
+    raise ValueError(
+      f"This installation of bert_span lacks the model {preset}: there is no "
+      f"{directory}. Install the package again, from its wheel or a full "
+      "checkout."
+    )
+  return directory
 
 
 def span_config(do_lower_case, window_options, decoder_options, head):
@@ -28,13 +56,10 @@ def span_config(do_lower_case, window_options, decoder_options, head):
   }
 
 
-def write_span_config(
-  directory, do_lower_case, window_options, decoder_options, head
-):
+def write_span_config(directory, config):
   """Writes a `span_config` into a model directory."""
-  _write(
-    directory,
-    span_config(do_lower_case, window_options, decoder_options, head),
+  write_text_atomically(
+    os.path.join(directory, CONFIG_FILE), json.dumps(config, indent=2) + "\n"
   )
 
 
@@ -42,7 +67,7 @@ def update_decoder(directory, values):
   """Changes some decoding options in a model directory's span_config.json."""
   config = read_span_config(directory)
   config["decoder"] = {**config["decoder"], **values}
-  _write(directory, config)
+  write_span_config(directory, config)
 
 
 def read_span_config(directory):
@@ -57,30 +82,26 @@ def read_span_config(directory):
       return None
   except tf.errors.UnimplementedError:  # A handle such as hf://, no file.
     return None
-  with tf.io.gfile.GFile(path) as file:
-    return parse_span_config(file.read(), path)
+  return parse_span_config(read_bytes(path), path)
 
 
-def parse_span_config(text, path):
-  """The `span_config` in a text; `path` is its location, for messages."""
-  try:
-    config = json.loads(text)
-  except ValueError as error:
-    raise ValueError(f"{path}: not JSON: {error}. Save the model again.") from (
-      error
-    )
-  if not isinstance(config, dict):
-    config = {}
+def parse_span_config(content, path):
+  """The `span_config` in the bytes of a file; `path` is for messages.
+
+  Its decoder is not checked, because the options depend on the head.
+  """
+  config = parse_json_object(content, path)
   if config.get("format") != _FORMAT_VERSION or "head" not in config:
     raise ValueError(
       f"{path}: this version of bert_span reads format {_FORMAT_VERSION} with "
       f"a head. Received: format {config.get('format')!r} with head "
       f"{config.get('head')!r}. Update bert_span."
     )
+  for key, kind in _TYPES.items():
+    if not isinstance(config.get(key), kind):
+      raise ValueError(
+        f"{path}: {key} must be a JSON {NAMES[kind]}. Received: "
+        f"{shortened(config.get(key))}. Correct it, or save the model again."
+      )
+  options_from_json(WindowOptions, config["window"], f"{path}, window")
   return config
-
-
-def _write(directory, config):
-  write_text_atomically(
-    os.path.join(directory, CONFIG_FILE), json.dumps(config, indent=2) + "\n"
-  )

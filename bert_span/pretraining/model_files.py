@@ -23,7 +23,10 @@ from safetensors import numpy as safetensors_numpy
 from bert_span.modeling.encoder import attention_dropout
 from bert_span.presets import huggingface
 from bert_span.presets.encoder_weights import original_tensors
-from bert_span.presets.model_directory import save_tokenizer
+from bert_span.presets.model_directory import (
+  save_tokenizer,
+  write_checksums,
+)
 from bert_span.pretraining.model import PretrainingModel
 from bert_span.storage.atomic_file import (
   write_json_atomically,
@@ -60,6 +63,7 @@ class PretrainedModelFiles:
     backbone.save_to_preset(directory)
     save_tokenizer(directory, self.vocabulary, self.lower_case)
     save_heads(self.model, directory)
+    write_checksums(directory)
 
   def write_tf1(self, directory):
     """Writes a TensorFlow 1 checkpoint with the original's names."""

@@ -5,8 +5,8 @@ import dataclasses
 import re
 from typing import NamedTuple
 
-from bert_span.answers.files.prediction_reader import ListedAnswer
-from bert_span.answers.scoring.official_scores import question_scores
+from bert_span.answers.prediction_files import ListedAnswer
+from bert_span.answers.scoring.squad_scores import question_scores
 from bert_span.squad.example import SquadExample
 from bert_span.storage.json_fields import shortened
 

@@ -10,7 +10,7 @@ import uuid
 
 from safetensors import numpy as safetensors_numpy
 
-from bert_span.storage.files import is_remote, open_file
+from bert_span.storage.files import is_remote, make_directory, open_file
 
 
 def json_text(value):
@@ -37,6 +37,34 @@ def write_tensors(path, tensors, metadata=None):
   """
   with open_atomically(path, binary=True) as file:
     file.write(safetensors_numpy.save(tensors, metadata))
+
+
+def write_files(directory, contents):
+  """Writes several files into a directory: all of them, or none.
+
+  Every file is complete on the disk before the first replaces an old one.
+
+  Args:
+    directory: local or remote; made if it does not exist.
+    contents: dict of texts or bytes by file name.
+
+  Returns:
+    List of the paths.
+  """
+  directory = os.fspath(directory)
+  make_directory(directory)
+  paths = []
+  with contextlib.ExitStack() as stack:
+    for name, content in contents.items():
+      paths.append(os.path.join(directory, name))
+      unfinished = stack.enter_context(unfinished_file(paths[-1]))
+      if isinstance(content, str):
+        content = content.encode("utf-8")
+      with open_file(unfinished, "wb") as file:
+        file.write(content)
+      if not is_remote(directory):
+        _sync(unfinished)
+  return paths
 
 
 @contextlib.contextmanager

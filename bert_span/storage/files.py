@@ -24,6 +24,14 @@ def open_file(path, mode="rb"):
   return open(path, mode, **text)
 
 
+def make_directory(path):
+  """Makes a local or remote directory and its parents, if there is none."""
+  if is_remote(path):
+    _gfile().makedirs(path)
+  else:
+    os.makedirs(path, exist_ok=True)
+
+
 def read_bytes(path):
   """Reads a whole file; raises OSError if that fails."""
   if not is_remote(path):
@@ -46,7 +54,12 @@ def read_json(path, object_pairs_hook=None):
     ValueError: the file is not UTF-8 or not JSON; explains what it is instead.
   """
   path = os.fspath(path)
-  text = _decode(path, read_bytes(path))
+  return parse_json(read_bytes(path), path, object_pairs_hook)
+
+
+def parse_json(content, path, object_pairs_hook=None):
+  """`read_json` of the bytes of a file; `path` is for messages."""
+  text = _decode(path, content)
   try:
     return json.loads(text, object_pairs_hook=object_pairs_hook)
   except json.JSONDecodeError as error:
@@ -63,7 +76,13 @@ def read_json(path, object_pairs_hook=None):
 
 def read_json_object(path, object_pairs_hook=None):
   """`read_json`, which raises ValueError for any value but an object."""
-  value = read_json(path, object_pairs_hook)
+  path = os.fspath(path)
+  return parse_json_object(read_bytes(path), path, object_pairs_hook)
+
+
+def parse_json_object(content, path, object_pairs_hook=None):
+  """`read_json_object` of the bytes of a file; `path` is for messages."""
+  value = parse_json(content, path, object_pairs_hook)
   if not isinstance(value, dict):
     raise ValueError(
       f"{path}: must be one JSON object. Received: {type(value).__name__}. "

@@ -3,7 +3,13 @@
 import reprlib
 
 _MISSING = object()
-_NAMES = {str: "string", int: "integer", bool: "boolean", list: "list"}
+NAMES = {
+  str: "string",
+  int: "integer",
+  bool: "boolean",
+  list: "list",
+  dict: "object",
+}
 
 # Unlike repr, it writes out neither megabytes nor deep nesting.
 _SHORT = reprlib.Repr()
@@ -92,7 +98,7 @@ class FieldErrors:
     if not is_kind(value, kind):
       self.add(
         place,
-        f"{key!r} must be a JSON {_NAMES[kind]}, received {shortened(value)}. "
+        f"{key!r} must be a JSON {NAMES[kind]}, received {shortened(value)}. "
         "Correct its type.",
       )
       return None

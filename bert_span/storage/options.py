@@ -72,6 +72,25 @@ def check_options(options):
     check_option(field, getattr(options, field.name))
 
 
+def options_from_json(options_type, values, source):
+  """Makes options of the values in a JSON object.
+
+  Raises:
+    ValueError: a name is unknown, or a value breaks the rule of its field. The
+      message begins with `source`.
+  """
+  unknown = values.keys() - {f.name for f in dataclasses.fields(options_type)}
+  if unknown:
+    raise ValueError(
+      f"{source}: there is no option {', '.join(sorted(unknown))}. Remove it, "
+      "or update bert_span."
+    )
+  try:
+    return options_type(**values)
+  except (TypeError, ValueError) as error:
+    raise ValueError(f"{source}: {error}") from error
+
+
 def check_option(field, value):
   """Raises ValueError if a value breaks a rule of its field."""
   kind, is_optional = option_type(field)

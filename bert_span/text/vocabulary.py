@@ -4,6 +4,8 @@ import hashlib
 
 import tensorflow as tf
 
+from bert_span.storage.files import read_json_object
+
 UNKNOWN_TOKEN = "[UNK]"
 CLS_TOKEN = "[CLS]"
 SEP_TOKEN = "[SEP]"
@@ -13,6 +15,7 @@ def load_vocabulary(path):
   """Returns the list of tokens in a vocab.txt, local or remote.
 
   Lines are stripped of surrounding white space, as in run_squad's load_vocab.
+  The path may also be the tokenizer.json of a Hugging Face directory.
   Raises ValueError if the file is missing, not UTF-8, or no BERT vocabulary.
   """
   if not tf.io.gfile.exists(path):
@@ -20,6 +23,10 @@ def load_vocabulary(path):
       f"The vocabulary file {path} does not exist. Pass the vocab.txt that "
       "belongs to the checkpoint as --vocab_file."
     )
+  if path.endswith(".json"):
+    tokens = _wordpieces_of_json(path)
+    check_vocabulary(tokens, path)
+    return tokens
   with tf.io.gfile.GFile(path, "rb") as file:
     data = file.read()
   try:
@@ -32,6 +39,23 @@ def load_vocabulary(path):
   tokens = [line.strip() for line in text.rstrip("\n").split("\n")]
   check_vocabulary(tokens, path)
   return tokens
+
+
+def _wordpieces_of_json(path):
+  """The tokens in a tokenizer.json of the tokenizers library, by id."""
+  model = read_json_object(path).get("model")
+  model = model if isinstance(model, dict) else {}
+  ids = model.get("vocab")
+  if (
+    model.get("type") != "WordPiece"
+    or not isinstance(ids, dict)
+    or sorted(ids.values(), key=str) != sorted(range(len(ids)), key=str)
+  ):
+    raise ValueError(
+      f"{path}: its model must be of the type WordPiece, with a vocabulary of "
+      f"the ids 0, 1, .. Received: {model.get('type')!r}. Give a vocab.txt."
+    )
+  return sorted(ids, key=ids.get)
 
 
 def check_vocabulary(tokens, source="the vocabulary"):

@@ -13,7 +13,7 @@ from bert_span.answers.window_logits import (
   WindowLogits,
 )
 from bert_span.data.window_batches import INPUT_SPECS, window_batches
-from bert_span.heads.known import find_head
+from bert_span.heads import find_head
 from bert_span.storage.utf8 import encodable
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor

@@ -11,7 +11,7 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 from exported_model import exported_model
 
-from bert_span.answers.files.answer_rows import answer_row
+from bert_span.answers.prediction_files import answer_row
 from bert_span.beam import prediction_pipeline
 from bert_span.beam.answering import AnswerSource
 from bert_span.beam.question_files import QuestionFile

@@ -5,8 +5,10 @@ from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.scoring.multi_span import evaluate_multi_span
-from bert_span.answers.scoring.squad1 import evaluate_squad1
-from bert_span.answers.scoring.squad2 import evaluate_squad2
+from bert_span.answers.scoring.squad_scores import (
+  evaluate_squad1,
+  evaluate_squad2,
+)
 from bert_span.fine_tuning.development_set import DevelopmentSet
 from bert_span.fine_tuning.fine_tuner import fine_tune
 from bert_span.fine_tuning.options import FineTuningOptions

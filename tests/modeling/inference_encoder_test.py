@@ -69,7 +69,7 @@ def _assert_equal(backbone, inputs, atol=1e-5):
   [
     {},
     {"num_layers": 1, "num_heads": 1},
-    {"hidden_dim": 30},  # 4 heads of 7
+    {"hidden_dim": 30, "num_heads": 3},
     {"dropout": 0.0, "attention_dropout": 0.0},  # KerasHub's other attention
     {"dropout": 0.0, "attention_dropout": 0.2},
     {"dropout": 0.2, "attention_dropout": 0.0},

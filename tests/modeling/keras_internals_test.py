@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from bert_span.modeling import keras_internals
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.encoder import EncoderConfig, build_encoder
 from bert_span.modeling.keras_internals import sublayers, weights_undrawn
 
 

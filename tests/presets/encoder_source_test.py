@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from tiny_encoder import tiny_encoder
 from tiny_extractor import tiny_extractor
 
 from bert_span.presets.encoder_source import EncoderSource
@@ -12,7 +13,7 @@ from bert_span.presets.encoder_weights import LoadedEncoder
 
 def loaded(lower_case=None, vocabulary_path=None):
   return LoadedEncoder(
-    None,
+    tiny_encoder(),
     lower_case=lower_case,
     vocabulary_path=vocabulary_path,
     description="the encoder",
@@ -54,15 +55,19 @@ def test_a_flag_that_contradicts_the_checkpoint_s_name_is_refused(name, flag):
     source.load()
 
 
-def test_a_vocabulary_is_needed(tmp_path):
+def test_the_vocabulary_must_be_that_of_the_weights(tmp_path):
   path = tmp_path / "vocab.txt"
   path.write_text("[UNK]\n[CLS]\n[SEP]\na\n")
-  source = EncoderSource(preset="p")
-  assert source.vocabulary(loaded(vocabulary_path=str(path)))[-1] == "a"
-  given = EncoderSource(preset="p", vocab_file=str(path))
-  assert given.vocabulary(loaded(vocabulary_path="elsewhere"))[-1] == "a"
+  beside, lacking = loaded(vocabulary_path=str(path)), loaded()
+  assert beside.vocabulary()[-1] == lacking.vocabulary(str(path))[-1] == "a"
   with pytest.raises(ValueError, match="--vocab_file"):
-    source.vocabulary(loaded())
+    lacking.vocabulary()
+  for rows in (3, 4 + 128):
+    other = dataclasses.replace(
+      beside, backbone=tiny_encoder(vocabulary_size=rows)
+    )
+    with pytest.raises(ValueError, match=rf"vocab\.txt has 4 .* {rows} emb"):
+      other.vocabulary()
 
 
 def test_weights_have_one_digest_wherever_they_lie():

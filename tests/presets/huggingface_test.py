@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from bert_span.modeling import encoder
-from bert_span.modeling.encoder_config import huggingface_config
+from bert_span.modeling.encoder import build_encoder, huggingface_config
 from bert_span.presets.huggingface import load_huggingface
 
 _CONFIG = {
@@ -66,7 +65,7 @@ def _huggingface_tensors(backbone):
 @pytest.fixture(name="backbone", scope="module")
 def _backbone():
   """An encoder with random values in every weight, biases included."""
-  backbone = encoder.build_encoder(huggingface_config(_CONFIG, "config.json"))
+  backbone = build_encoder(huggingface_config(_CONFIG, "config.json"))
   random = np.random.default_rng(5)
   for weight in backbone.weights:
     weight.assign(random.normal(size=weight.shape))
@@ -118,22 +117,65 @@ def test_half_precision_becomes_float32(tmp_path, backbone, stored, precision):
   assert {weight.dtype for weight in loaded.backbone.weights} == {"float32"}
 
 
+def _write_index(tmp_path, weight_map):
+  (tmp_path / "model.safetensors.index.json").write_text(
+    json.dumps({"weight_map": weight_map}), encoding="utf-8"
+  )
+  (tmp_path / "config.json").write_text(json.dumps(_CONFIG), encoding="utf-8")
+
+
 def test_shards_are_read_and_a_missing_one_is_named(tmp_path, backbone):
   tensors = _huggingface_tensors(backbone)
   names = sorted(tensors)
   shards = {"a.safetensors": names[:9], "b.safetensors": names[9:]}
   for shard, held in shards.items():
     save_file({name: tensors[name] for name in held}, tmp_path / shard)
-  weight_map = {name: s for s, held in shards.items() for name in held}
-  (tmp_path / "model.safetensors.index.json").write_text(
-    json.dumps({"weight_map": weight_map}), encoding="utf-8"
-  )
-  (tmp_path / "config.json").write_text(json.dumps(_CONFIG), encoding="utf-8")
+  _write_index(tmp_path, {n: s for s, held in shards.items() for n in held})
   loaded = load_huggingface(str(tmp_path))
   _assert_same_weights(loaded.backbone, backbone, rtol=0)
   (tmp_path / "b.safetensors").unlink()
   with pytest.raises(ValueError, match=r"b\.safetensors"):
     load_huggingface(str(tmp_path))
+
+
+@pytest.mark.parametrize("shard", ["../a.safetensors", "/etc/passwd", 7, None])
+def test_an_index_stays_in_its_directory(tmp_path, shard):
+  _write_index(tmp_path, {"pooler.dense.bias": shard})
+  with pytest.raises(ValueError, match=r"index\.json: .*pooler\.dense\.bias"):
+    load_huggingface(str(tmp_path))
+
+
+@pytest.mark.parametrize("stored", [np.int64, ml_dtypes.float8_e4m3fn])
+@pytest.mark.parametrize("name", ["pooler.dense.bias", "qa_outputs.bias"])
+def test_other_types_than_floats_are_refused(tmp_path, backbone, name, stored):
+  tensors = _huggingface_tensors(backbone)
+  tensors["qa_outputs.weight"] = np.ones([2, 4], "float32")
+  tensors[name] = np.ones(4 if "pooler" in name else 2, stored)
+  with pytest.raises(ValueError, match=rf"model\.safetensors.*{name}"):
+    load_huggingface(_write(tmp_path, tensors))
+
+
+def test_more_layers_than_configured_are_refused(tmp_path, backbone):
+  tensors = _huggingface_tensors(backbone)
+  second = "encoder.layer.1.attention.self.query.weight"
+  tensors[second] = np.ones([4, 4], "float32")
+  with pytest.raises(ValueError, match="more layers than the 1"):
+    load_huggingface(_write(tmp_path, tensors))
+
+
+def test_the_vocabulary_is_read_from_tokenizer_json(tmp_path, backbone):
+  tokens = ["[UNK]", "[CLS]", "[SEP]", *"abcdefgh"]
+  model = {"type": "WordPiece", "vocab": {t: i for i, t in enumerate(tokens)}}
+  path = tmp_path / "tokenizer.json"
+  values = {"model": model, "normalizer": {"lowercase": False}}
+  path.write_text(json.dumps(values), encoding="utf-8")
+  loaded = load_huggingface(_write(tmp_path, _huggingface_tensors(backbone)))
+  assert loaded.vocabulary() == tokens
+  assert loaded.lower_case is False
+  for changes in ({"type": "BPE"}, {"vocab": {"a": 1}}, {"vocab": None}):
+    path.write_text(json.dumps({"model": {**model, **changes}}))
+    with pytest.raises(ValueError, match=r"tokenizer\.json.*WordPiece"):
+      loaded.vocabulary()
 
 
 def test_keras_hubs_own_converter_reads_the_same_weights(tmp_path, backbone):
@@ -172,6 +214,9 @@ def test_head_vocabulary_and_lower_case_are_read(tmp_path, backbone):
   np.testing.assert_array_equal(head["bias"], [5.0, 6.0])
   assert loaded.vocabulary_path == str(tmp_path / "vocab.txt")
   assert loaded.lower_case is False
+  (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": "false"}')
+  with pytest.raises(ValueError, match=r"do_lower_case.*'false'"):
+    load_huggingface(str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -181,6 +226,10 @@ def test_head_vocabulary_and_lower_case_are_read(tmp_path, backbone):
     ({"model_type": None}, "model_type.*None"),
     ({"position_embedding_type": "relative_key"}, "relative_key"),
     ({"vocab_size": 12}, r"\[11, 4\].*\[12, 4\]"),
+    ({"vocab_size": 2**24}, r"\[11, 4\].*\[16777216, 4\]"),
+    ({"num_hidden_layers": 2}, r"lacks encoder\.layer\.1"),
+    ({"num_hidden_layers": 10**7}, "num_hidden_layers.*10000000"),
+    ({"num_attention_heads": 0}, "num_attention_heads.* 0"),
   ],
 )
 def test_other_architectures_are_refused(tmp_path, backbone, changes, message):

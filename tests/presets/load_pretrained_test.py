@@ -67,10 +67,11 @@ def test_keras_hub_preset_brings_its_vocabulary(tmp_path, lowercase):
     assert file.read().split() == _VOCABULARY
 
 
-def test_paths_of_another_file_system_stay_in_it():
+def test_paths_of_another_file_system_stay_in_it(tmp_path):
   directory = "ram://initialization_test/model"
   model = SpanModel(tiny_encoder(), SpanHead())
-  model_directory.save_span_model(model, directory)
+  model_directory.save_span_model(model, tmp_path)
+  model_directory.copy_to_remote(str(tmp_path), directory)
   loaded = load_pretrained.load_pretrained(directory)
   assert _same_weights(loaded.backbone, model.backbone)
   assert loaded.description == f"the model bert_span trained in {directory}"

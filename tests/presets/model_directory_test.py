@@ -9,6 +9,7 @@ import keras_hub
 import numpy as np
 import pytest
 import tensorflow as tf
+from safetensors.numpy import save_file
 from tiny_encoder import INPUTS, tiny_encoder
 
 from bert_span.heads.span import SPAN_HEAD
@@ -44,9 +45,8 @@ def _load(directory, dtype=None):
 
 
 @pytest.mark.parametrize("head_bias", [True, False])
-@pytest.mark.parametrize("remote", [True, False])
-def test_saved_model_gives_the_same_logits(tmp_path, head_bias, remote):
-  directory = f"ram://model_directory/{head_bias}" if remote else tmp_path / "m"
+def test_saved_model_gives_the_same_logits(tmp_path, head_bias):
+  directory = tmp_path / "m"
   model = _model(head_bias)
   model_directory.save_span_model(model, directory)
   loaded = _load(directory)
@@ -85,7 +85,6 @@ def test_keras_hub_reads_the_encoder_alone(tmp_path):
 
 @pytest.mark.parametrize("head_type", [SpanHead, BioHead])
 def test_attention_dropout_survives_saving_again(tmp_path, head_type):
-  model_directory.save_span_model(_model(), tmp_path)
   model = _model(dropout=0.0, attention_dropout=0.3)
   model = SpanModel(model.backbone, head_type())
   model_directory.save_span_model(model, tmp_path)
@@ -109,10 +108,8 @@ def test_a_head_of_any_name_and_weights_is_written_and_read(tmp_path):
     def call(self, sequence_output):
       return keras.ops.matmul(sequence_output, self.vector)
 
-  span_model = _model()
-  model_directory.save_span_model(span_model, str(tmp_path))
   head = PointHead(name="point_head", dtype="float32")
-  model = SpanModel(span_model.backbone, head)
+  model = SpanModel(_model().backbone, head)
   model_directory.save_span_model(model, str(tmp_path))
   (tmp_path / "pretraining_heads.safetensors").touch()  # not a head's file
   weights = model_directory.read_heads(str(tmp_path))
@@ -121,7 +118,7 @@ def test_a_head_of_any_name_and_weights_is_written_and_read(tmp_path):
   head.vector.assign(head.vector * 0)
   assign_head(model, weights["point_head"])
   np.testing.assert_array_equal(model(INPUTS)["point_logits"], expected)
-  model = SpanModel(span_model.backbone, PointHead(name="point"))
+  model = SpanModel(model.backbone, PointHead(name="point"))
   with pytest.raises(ValueError, match=r"_head.*Received: 'point'"):
     model_directory.save_span_model(model, str(tmp_path))
 
@@ -131,7 +128,10 @@ def test_a_head_of_any_name_and_weights_is_written_and_read(tmp_path):
   [
     ("span_head.safetensors", b"damaged"),
     ("model.weights.h5", b"damaged"),
+    ("model.weights.h5", b"\x89HDF\r\n\x1a\n" + bytes(range(256))),
     ("model.weights.h5", None),
+    ("config.json", b"[" * 100_000),
+    ("config.json", b'{"registered_name": "keras_hub>BertBackbone"}'),
   ],
 )
 def test_damaged_or_missing_file_is_one_clear_error(tmp_path, name, content):
@@ -141,6 +141,62 @@ def test_damaged_or_missing_file_is_one_clear_error(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
   with pytest.raises(ValueError, match=str(tmp_path)):
     _load(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+  ("changes", "message"),
+  [
+    # Keras would read the first layers and ignore the others.
+    ({"num_layers": 1}, "floating-point numbers"),
+    ({"num_layers": 10**7}, "num_layers.*10000000"),
+    ({"hidden_dim": 10**9}, "hidden_dim.*1000000000"),
+    ({"hidden_dim": 2**20}, "floating-point numbers"),
+    ({"num_heads": 0}, "num_heads.* 0"),
+    ({"num_heads": 1}, "could not be loaded"),
+    ({"vocabulary_size": None}, "vocabulary_size.*None"),
+  ],
+)
+def test_a_config_of_other_weights_is_refused(tmp_path, changes, message):
+  model_directory.save_span_model(_model(num_layers=2), str(tmp_path))
+  path = tmp_path / "config.json"
+  config = json.loads(path.read_text())
+  config["config"] |= changes
+  path.write_text(json.dumps(config))
+  with pytest.raises(ValueError, match=message) as error:
+    _load(str(tmp_path))
+  assert str(tmp_path) in str(error.value)
+
+
+def test_a_head_of_integers_is_refused(tmp_path):
+  model_directory.save_span_model(_model(), str(tmp_path))
+  kernel = np.ones([8, 2], np.int64)
+  save_file({"kernel": kernel}, tmp_path / "span_head.safetensors")
+  with pytest.raises(ValueError, match=r"span_head\.safetensors.*I64"):
+    _load(str(tmp_path))
+
+
+def test_changed_files_are_refused_unless_not_verified(tmp_path):
+  model_directory.save_span_model(_model(), str(tmp_path))
+  model_directory.save_tokenizer(tmp_path, _VOCABULARY, True)
+  model_directory.write_checksums(str(tmp_path))
+  load_pretrained(tmp_path)
+  checksums = json.loads((tmp_path / "checksums.json").read_text())
+  assert set(checksums) == {
+    *("config.json", "model.weights.h5", "tokenizer.json"),
+    *("assets/tokenizer/vocabulary.txt", "span_head.safetensors"),
+  }
+  for name in checksums:
+    path = tmp_path / name
+    before = path.read_bytes()
+    path.write_bytes(before + b"\n")
+    with pytest.raises(ValueError, match=f"{name}.*checksums"):
+      load_pretrained(tmp_path)
+    if name == "config.json":
+      load_pretrained(tmp_path, verify=False)
+    path.write_bytes(before)
+  (tmp_path / "span_head.safetensors").unlink()
+  with pytest.raises(ValueError, match=r"span_head.*checksums"):
+    load_pretrained(tmp_path)
 
 
 def test_preset_of_another_architecture_is_refused(tmp_path):

@@ -1,42 +1,57 @@
-"""span_config.json: what is changed in it, and older files."""
+"""span_config.json: what is changed in it, older files, damaged files."""
 
 import json
+
+import pytest
 
 from bert_span import DecoderOptions, WindowOptions
 from bert_span.presets.span_config import (
   CONFIG_FILE,
   read_span_config,
+  span_config,
   update_decoder,
   write_span_config,
 )
 
+_CONFIG = span_config(
+  False, WindowOptions(64, 16, 12), DecoderOptions(n_best_size=7), "span"
+)
+
 
 def test_updating_the_decoder_leaves_all_else(tmp_path):
-  write_span_config(
-    tmp_path,
-    False,
-    WindowOptions(64, 16, 12),
-    DecoderOptions(n_best_size=7),
-    "span",
-  )
-  before = read_span_config(tmp_path)
+  write_span_config(tmp_path, _CONFIG)
   update_decoder(
     tmp_path, {"temperature": 1.5, "null_score_diff_threshold": -2.25}
   )
   after = read_span_config(tmp_path)
-  assert DecoderOptions(**after.pop("decoder")) == DecoderOptions(
+  assert DecoderOptions(**after["decoder"]) == DecoderOptions(
     n_best_size=7, temperature=1.5, null_score_diff_threshold=-2.25
   )
-  del before["decoder"]
-  assert after == before
+  assert {**after, "decoder": _CONFIG["decoder"]} == _CONFIG
   assert [path.name for path in tmp_path.iterdir()] == [CONFIG_FILE]
 
 
-def test_a_file_from_before_there_was_a_temperature_has_none(tmp_path):
-  write_span_config(tmp_path, True, WindowOptions(), DecoderOptions(), "span")
-  config = json.loads((tmp_path / CONFIG_FILE).read_text())
-  del config["decoder"]["temperature"]
-  (tmp_path / CONFIG_FILE).write_text(json.dumps(config))
-  options = DecoderOptions(**read_span_config(tmp_path)["decoder"])
-  assert options == DecoderOptions()
-  assert options.temperature is None
+@pytest.mark.parametrize(
+  ("changes", "message"),
+  [
+    ({"format": 2}, "format 2"),
+    ({"head": 7}, "head.*7"),
+    ({"do_lower_case": None}, "do_lower_case.*None"),
+    ({"do_lower_case": "false"}, "do_lower_case.*'false'"),
+    ({"decoder": None}, "decoder.*None"),
+    ({"window": []}, r"window.*\[\]"),
+    ({"window": {"max_seq_length": "384"}}, "max_seq_length.*'384'"),
+    ({"window": {"stride": 3}}, "stride"),
+  ],
+)
+def test_values_of_other_types_are_refused(tmp_path, changes, message):
+  (tmp_path / CONFIG_FILE).write_text(json.dumps({**_CONFIG, **changes}))
+  with pytest.raises(ValueError, match=rf"{CONFIG_FILE}.*{message}"):
+    read_span_config(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "[" * 100_000, '{"format": 1'])
+def test_what_is_no_json_object_is_refused(tmp_path, text):
+  (tmp_path / CONFIG_FILE).write_text(text)
+  with pytest.raises(ValueError, match=CONFIG_FILE):
+    read_span_config(tmp_path)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bert_span.answers.files.prediction_reader import ListedAnswer
-from bert_span.answers.scoring.official_scores import official_scores
+from bert_span.answers.prediction_files import ListedAnswer
+from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.reporting.question_results import (
   QuestionResult,
   first_texts,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from report_samples import CONTEXT, HOSTILE
 
-from bert_span.answers.files.prediction_reader import ListedAnswer
+from bert_span.answers.prediction_files import ListedAnswer
 from bert_span.reporting.question_results import QuestionResult
 from bert_span.reporting.token_probabilities import WindowProbabilities
 from bert_span.squad.example import Answer, SquadExample

@@ -5,7 +5,7 @@ import json
 import pytest
 from fuzz import result_or_clear_error
 
-from bert_span.answers.files.prediction_reader import read_predictions
+from bert_span.answers.prediction_files import read_predictions
 from bert_span.jobs.evaluation import score_files
 from bert_span.squad.reader import read_squad
 

@@ -7,8 +7,7 @@ import pytest
 from programs import run_program
 
 from bert_span.extractor import SpanExtractor
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.encoder import EncoderConfig, build_encoder
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.span_model import SpanModel
 from bert_span.squad.reader import read_squad

@@ -14,8 +14,7 @@ from tiny_extractor import CONTEXT, QUESTION
 from bert_span.extractor import SpanExtractor
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.encoder import EncoderConfig, build_encoder
 from bert_span.modeling.span_model import SpanModel
 from bert_span.serving import verification
 from bert_span.serving.signatures import ServedModel, write_saved_model

@@ -17,8 +17,7 @@ import tensorflow as tf
 
 import bert_span  # noqa: F401 -- chooses Keras' backend before keras loads
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.encoder import EncoderConfig, build_encoder
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.keras_internals import sublayers

@@ -39,7 +39,7 @@ from exported_tflite import exported_tflite
 from squad_runs import squad_flags, write_squad_files
 from tiny_extractor import CONTEXT, QUESTION, shared_model
 
-from bert_span.answers.files.prediction_reader import (
+from bert_span.answers.prediction_files import (
   read_na_probs,
   read_predictions,
 )

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import EncoderConfig
+from bert_span.modeling.encoder import EncoderConfig, build_encoder
 
 IDS = np.array([[1, 2, 3, 4, 0, 0], [5, 6, 7, 8, 9, 10]], "int32")
 INPUTS = {

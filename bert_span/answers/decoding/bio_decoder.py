@@ -3,10 +3,13 @@
 import keras
 import tensorflow as tf
 
-from bert_span.answers.decoding import bio_paths, n_best, span_text
+from bert_span.answers.decoding import bio_paths, n_best
 from bert_span.answers.decoding.answer_decoder import (
   NO_SPAN_NULL_ODDS,
   AnswerDecoder,
+  context_characters,
+  span_texts,
+  text_ids,
 )
 from bert_span.answers.decoding.options import BioDecoderOptions
 
@@ -79,7 +82,7 @@ class BioDecoder(AnswerDecoder):
 
   def answers(self, contexts, parts):
     """The answers of a batch of examples, see `SpanDecoder.answers`."""
-    characters = span_text.context_characters(contexts)
+    characters = context_characters(contexts)
     num_examples = tf.cast(characters.nrows(), tf.int32)
     tokens = bio_paths.passage_tokens(parts["tokens"], num_examples)
     path = bio_paths.best_span_path(tokens)
@@ -116,10 +119,8 @@ class BioDecoder(AnswerDecoder):
 def _spans(tokens, tags, log_p):
   """Every span of a labelling as columns [spans], by example and position.
 
-  Args:
-    tokens: `PassageTokens`.
-    tags: int32 [examples, tokens].
-    log_p: float64 [examples, tokens, 3], log-probabilities of the tags.
+  `tags` are int32 [examples, tokens], `log_p` their log-probabilities, float64
+  [examples, tokens, 3].
   """
   is_inside = tags != bio_paths.O
   is_i = tags == bio_paths.I
@@ -149,7 +150,7 @@ def _spans(tokens, tags, log_p):
 
 def _best_of_each_text(spans, characters):
   """Of the spans of an example with equal text the one with the best score."""
-  text_id, count = span_text.text_ids(
+  text_id, count = text_ids(
     characters, spans["example_index"], spans["char_start"], spans["char_end"]
   )
   row = tf.range(tf.size(text_id))
@@ -172,7 +173,7 @@ def _table(spans, characters, num_examples):
     for name, values in spans.items()
     if name != "example_index"
   }
-  texts = span_text.span_texts(
+  texts = span_texts(
     characters,
     tf.repeat(tf.range(shape[0]), shape[1]),
     tf.reshape(table["span_char_start"], [-1]),

@@ -19,6 +19,11 @@ from typing import NamedTuple
 import tensorflow as tf
 
 
+def total_score(columns):
+  """What orders spans: the sum of their start and end scores, float64."""
+  return columns.start_score + columns.end_score
+
+
 class Candidates(NamedTuple):
   """Spans of a batch of examples, one a row."""
 
@@ -31,10 +36,7 @@ class Candidates(NamedTuple):
   start_score: tf.Tensor  # float64 [candidates], see position_scores
   end_score: tf.Tensor  # float64 [candidates]
 
-  @property
-  def score(self):
-    """What orders the candidates: float64 [candidates]."""
-    return self.start_score + self.end_score
+  score = property(total_score)
 
 
 def position_scores(logits, input_mask, span_score, dtype=tf.float64):

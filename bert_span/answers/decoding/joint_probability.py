@@ -49,12 +49,8 @@ def span_log_sums(
 ):
   """Log of the sum over the spans that begin in each window, in nats.
 
-  Args:
-    windows: dict of tensors of text/windows.py.
-    start_logits, end_logits: float32 [windows, seq_length].
-    temperature: float or `dtype` scalar, above 0.
-    max_answer_length: int, in WordPieces.
-    dtype: float type of the result, [windows]; TFLite has float32 only.
+  Logits are float32 [windows, seq_length]; the result is [windows] of `dtype`,
+  since TFLite has float32 only.
   """
   # Not tf.cast, which would round a Python number to float32 first.
   temperature = tf.convert_to_tensor(temperature, dtype)
@@ -74,12 +70,9 @@ def span_log_sums(
 
 
 def log_partition(log_sums, example_index, null):
-  """Log Z of each example, in nats: float [examples].
+  """Log Z of each example, in nats, from the `span_log_sums` of its windows.
 
-  Args:
-    log_sums: float [windows], `span_log_sums`.
-    example_index: int32 [windows].
-    null: float [examples], null_logit / T; 0 for an example without a window.
+  `null` is null_logit / T, float [examples]; 0 for an example without a window.
   """
   examples = tf.size(null)
   # An example without a window has the lowest number as its maximum.

@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from bert_span.answers.decoding import span_text
+from bert_span.answers.decoding.answer_decoder import text_ids
+from bert_span.answers.decoding.candidates import total_score
+
+
+def _logit_sum(entries):
+  """Start + end logit of each entry, in the type of the scores."""
+  dtype = entries.start_score.dtype
+  start = tf.cast(entries.start_logit, dtype)
+  return start + tf.cast(entries.end_logit, dtype)
 
 
 class Entries(NamedTuple):
@@ -22,15 +30,8 @@ class Entries(NamedTuple):
   end_score: tf.Tensor  # float64 [examples, entries]
   count: tf.Tensor  # int32 [examples], entries without padding
 
-  @property
-  def score(self):
-    """Total score of each entry: float64 [examples, entries]."""
-    return self.start_score + self.end_score
-
-  @property
-  def logit_sum(self):
-    """Start + end logit of each entry, in the type of the scores."""
-    return _logit_sum(self)
+  score = property(total_score)
+  logit_sum = property(_logit_sum)
 
   @property
   def is_entry(self):
@@ -46,15 +47,8 @@ class NullEntry(NamedTuple):
   start_score: tf.Tensor  # float64 [examples]
   end_score: tf.Tensor  # float64 [examples]
 
-  @property
-  def score(self):
-    """Total score of the entry: float64 [examples]."""
-    return self.start_score + self.end_score
-
-  @property
-  def logit_sum(self):
-    """Start + end logit of the entry, in the type of the scores."""
-    return _logit_sum(self)
+  score = property(total_score)
+  logit_sum = property(_logit_sum)
 
 
 def null_of_windows(start_logits, end_logits, start_scores, end_scores):
@@ -72,12 +66,8 @@ def null_entry(example_index, of_windows, examples):
   """The NullEntry of each example: that of its window with the lowest score.
 
   A question is unanswerable only if every window says so: hence the minimum.
-  Of equal windows the first counts, as in run_squad.
-
-  Args:
-    example_index: int32 [windows].
-    of_windows: `null_of_windows`.
-    examples: int32 scalar, the number of examples.
+  Of equal windows the first counts, as in run_squad. `example_index` is int32
+  [windows], `of_windows` is `null_of_windows`, and `examples` their number.
   """
   scores = of_windows.score
   lowest = tf.math.unsorted_segment_min(scores, example_index, examples)
@@ -95,16 +85,8 @@ def distinct_entries(candidates, characters, examples, n_best_size):
 
   Texts are compared only as deep into the ranking as necessary: first among
   the best 2 * n_best_size candidates of each example, then twice as deep, until
-  every list is full or has all its candidates.
-
-  Args:
-    candidates: `Candidates`, best first.
-    characters: `context_characters`.
-    examples: int32 scalar, the number of examples.
-    n_best_size: int.
-
-  Returns:
-    `Entries` [examples, n_best_size], without null entries.
+  every list is full or has all its candidates. The `Candidates` come best
+  first; the `Entries` are [examples, n_best_size], without null entries.
   """
   rank, available = ranks(candidates.example_index, examples)
 
@@ -165,9 +147,9 @@ def with_null_entry(entries, null):
 
 
 def _first_of_each_text(candidates, characters, is_considered):
-  """Rows, int64 [kept], of considered candidates whose text is new."""
+  """Rows, int64, of considered candidates whose text is new."""
   row = tf.where(is_considered)[:, 0]
-  ids, count = span_text.text_ids(
+  ids, count = text_ids(
     characters, *(tf.gather(column, row) for column in candidates[1:4])
   )
   first = tf.math.unsorted_segment_min(tf.range(tf.size(ids)), ids, count)
@@ -177,9 +159,7 @@ def _first_of_each_text(candidates, characters, is_considered):
 def ranks(example_index, examples):
   """Ranks of rows within their example, and rows of each example: int32.
 
-  Args:
-    example_index: int32 [rows], ascending.
-    examples: int32 scalar, the number of examples.
+  `example_index` is int32 [rows], ascending.
   """
   rows = tf.math.unsorted_segment_sum(
     tf.ones_like(example_index), example_index, examples
@@ -187,12 +167,6 @@ def ranks(example_index, examples):
   first = tf.cumsum(rows, exclusive=True)
   rank = tf.range(tf.size(example_index)) - tf.gather(first, example_index)
   return rank, rows
-
-
-def _logit_sum(entries):
-  dtype = entries.start_score.dtype
-  start = tf.cast(entries.start_logit, dtype)
-  return start + tf.cast(entries.end_logit, dtype)
 
 
 def _with_zero(values):

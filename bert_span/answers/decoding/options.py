@@ -21,6 +21,8 @@ class DecoderOptions:
     "Answers in a question's n-best list, and start and end positions tried "
     "in each window.",
     minimum=1,
+    # Tables of answers have so many columns.
+    maximum=10_000,
   )
   max_answer_length: int = option(
     30,

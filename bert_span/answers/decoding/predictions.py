@@ -26,10 +26,10 @@ _EMPTY = "empty"  # run_squad's answer where no span is possible
 
 
 class Answer(NamedTuple):
-  """An answer: `context[char_start:char_end]`.
+  """An answer: `context[char_start:char_end]`; "" and 0, 0 for "no answer".
 
   Attributes:
-    text: the answer's characters; "" for "no answer".
+    text: the answer's characters.
     char_start, char_end: half-open offsets into the context, in characters.
     score: what answers are compared by, see `SpanDecoder` and `BioDecoder`.
     probability: see `SpanDecoder` and `BioDecoder`.
@@ -43,15 +43,10 @@ class Answer(NamedTuple):
 
 
 class NBestEntry(NamedTuple):
-  """One entry of a question's n-best list; "" and 0, 0 for "no answer".
+  """One entry of a question's n-best list, see `Answer`.
 
-  Attributes:
-    text: context[char_start:char_end].
-    char_start, char_end: half-open offsets into the context, in characters.
-    start_logit: of the span's first token, or of [CLS] for "no answer".
-    end_logit: of the span's last token, or of [CLS].
-    score: logit sum or mean probability, whichever ordered the list.
-    probability: see `SpanDecoder`.
+  Its logits are those of the span's first and last token, or of [CLS] for "no
+  answer".
   """
 
   text: str
@@ -65,14 +60,7 @@ class NBestEntry(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class _BestAnswer:
-  """The best answer to one question; "" and 0, 0 for "no answer".
-
-  Attributes:
-    qas_id: the question's id.
-    text: context[char_start:char_end].
-    char_start, char_end: half-open offsets into the context, in characters.
-    score, probability, null_odds: see `SpanDecoder` and `BioDecoder`.
-  """
+  """The best answer to the question of an id, see `Answer`."""
 
   qas_id: str
   text: str
@@ -106,14 +94,9 @@ class BioPrediction(_BestAnswer):
 
 
 def predictions_of(examples, outputs):
-  """The predictions of a batch.
+  """The list of `Prediction` of a batch.
 
-  Args:
-    examples: list of `SquadExample`.
-    outputs: dict of PREDICTION_COLUMNS, tensors or arrays.
-
-  Returns:
-    List of `Prediction`.
+  `outputs` is a dict of PREDICTION_COLUMNS, tensors or arrays.
   """
   rows = _rows(examples, outputs, PREDICTION_COLUMNS, "n_best", NBestEntry)
   return [Prediction(**answer, n_best=entries) for answer, entries in rows]
@@ -145,21 +128,11 @@ def _rows(examples, outputs, columns, table, entry_type):
 
 
 def as_original_without_span(predictions, version_2_with_negative):
-  """Gives questions without a possible span the answers of run_squad.
+  """Gives each `Prediction` without a possible span the answer of run_squad.
 
   The n-best candidates of such a question all touch the question or the
   padding, or its passage has no token. run_squad answers with the word "empty";
-  with version_2_with_negative it ends in an exception.
-
-  Args:
-    predictions: list of `Prediction`.
-    version_2_with_negative: run_squad's flag of this name.
-
-  Returns:
-    List of `Prediction`.
-
-  Raises:
-    ValueError: version_2_with_negative, and there is such a question.
+  with version_2_with_negative it ends in an exception, here a ValueError.
 
   Source: google-research/bert, run_squad.py, write_predictions.
   """

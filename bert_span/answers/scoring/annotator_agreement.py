@@ -10,7 +10,7 @@ from bert_span.answers.decoding.bio_paths import passage_tokens, read_tokens
 from bert_span.answers.scoring.reliability import equal_width_bins
 from bert_span.data.bio_labels import O, tag_labels
 from bert_span.squad.example import SquadExample
-from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.atomic_file import json_text
 from bert_span.storage.files import read_json
 
 AGREEMENT_FILE = "tag_agreement.json"
@@ -37,7 +37,7 @@ class TaggedPassage(NamedTuple):
     return float(np.sum(entropies(self.labels)))
 
 
-class AgreementWriter:
+class AgreementReport:
   """Compares the tags of all passages with those of their annotators.
 
   Args:
@@ -53,19 +53,17 @@ class AgreementWriter:
     """Adds a `WindowLogits` of a B/I/O head."""
     self._passages += tagged_passages(logits)
 
-  def write(self, output_dir):
-    """Writes tag_agreement.json and disagreement.json; returns their paths.
+  def files(self):
+    """The texts of tag_agreement.json and disagreement.json, by name.
 
-    Both are written in any case, so that neither remains from another run;
+    There are both in any case, so that neither remains from another run;
     without annotators they are empty.
     """
-    files = {
-      AGREEMENT_FILE: agreement_scores(self._passages),
-      DISAGREEMENT_FILE: disagreement_rows(self._passages, self._num_questions),
+    rows = disagreement_rows(self._passages, self._num_questions)
+    return {
+      AGREEMENT_FILE: json_text(agreement_scores(self._passages)),
+      DISAGREEMENT_FILE: json_text(rows),
     }
-    for name, value in files.items():
-      write_json_atomically(os.path.join(output_dir, name), value)
-    return [os.path.join(output_dir, name) for name in files]
 
 
 def read_agreement(output_dir):
@@ -79,9 +77,8 @@ def read_agreement(output_dir):
 def tagged_passages(logits):
   """Yields a `TaggedPassage` for each passage of a batch with annotators.
 
-  Args:
-    logits: `WindowLogits` of a B/I/O head, all windows of its examples. Each
-      token is read in its max-context window.
+  `logits` are the `WindowLogits` of all windows of its examples. Each token is
+  read in its max-context window.
   """
   tokens = passage_tokens(
     read_tokens(logits.windows, logits.logits["tag_logits"]),
@@ -100,9 +97,6 @@ def tagged_passages(logits):
 
 def agreement_scores(passages):
   """How predicted tags agree with soft labels, over all tokens.
-
-  Args:
-    passages: list of `TaggedPassage`.
 
   Returns:
     Dict, {} without passages:
@@ -137,10 +131,6 @@ def agreement_scores(passages):
 def disagreement_rows(passages, num_questions):
   """The questions whose annotators differ most, the most split first.
 
-  Args:
-    passages: list of `TaggedPassage`.
-    num_questions: int, questions at most.
-
   Returns:
     List of dicts of JSON values: qas_id, question, split in nats, annotators
     (a list of texts each), and tokens: those that the annotators differ on,
@@ -167,11 +157,7 @@ def disagreement_rows(passages, num_questions):
 
 
 def entropies(distributions):
-  """-sum_j p_j log p_j of each row, in nats: float64 [rows].
-
-  Args:
-    distributions: float [rows, classes].
-  """
+  """-sum_j p_j log p_j of each row of [rows, classes], in nats."""
   p = np.asarray(distributions, np.float64)
   return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
 

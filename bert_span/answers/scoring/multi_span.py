@@ -4,7 +4,7 @@ import difflib
 
 import numpy as np
 
-from bert_span.answers.scoring.answer_match import (
+from bert_span.answers.scoring.squad_scores import (
   missing_ids,
   normalize_answer,
   shorten_ids,
@@ -75,21 +75,18 @@ def _best_counts(example, texts):
       _f1(overlaps[0] / num_predicted, overlaps[1] / num_gold),
     )
 
-  return max(
-    (
-      _counts({normalize_answer(span.text) for span in spans}, predicted)
-      for spans in example.annotators
-    ),
-    key=f1_scores,
+  golds = (
+    {normalize_answer(span.text) for span in spans}
+    for spans in example.annotators
   )
+  return max((_counts(gold, predicted) for gold in golds), key=f1_scores)
 
 
 def _counts(gold, predicted):
-  """What one question adds to the sums.
+  """What one question adds to the sums of `evaluate_multi_span`.
 
-  Returns:
-    (predicted spans, gold spans, exact matches, summed best shares of the
-    predicted spans, and of the gold spans).
+  The predicted spans, the gold spans, the exact matches, and the summed best
+  shares of the predicted spans and of the gold spans.
   """
   exact = len(gold & predicted) if gold or predicted else 1
   # As the official evaluator: for overlaps an empty text alone is no answer.

@@ -27,12 +27,12 @@ class ReliabilityBins:
 
   @property
   def mean_confidence(self):
-    """Of each bin: float64 [bins], NaN where it is empty."""
+    """Of each bin, NaN where it is empty."""
     return self._means(self.confidence_sums)
 
   @property
   def accuracy(self):
-    """Mean of "correct" in each bin: float64 [bins], NaN where it is empty."""
+    """Mean of "correct" in each bin, NaN where it is empty."""
     return self._means(self.correct_sums)
 
   @property
@@ -71,11 +71,7 @@ def equal_width_bins(confidence, correct, num_bins=NUM_BINS):
   """`ReliabilityBins` that divide the confidences from 0 to 1 equally.
 
   Bin b holds b / num_bins <= confidence < (b + 1) / num_bins, the last one
-  also 1.
-
-  Args:
-    confidence, correct: float [predictions], from 0 to 1.
-    num_bins: int, at least 1.
+  also 1. `confidence` and `correct` are float [predictions], from 0 to 1.
   """
   # Quotients, not np.linspace, whose 0.3 is 0.30000000000000004.
   edges = np.arange(num_bins + 1) / num_bins
@@ -96,9 +92,6 @@ def equal_mass_bins(confidence, correct, num_bins=NUM_BINS):
 
   A bin's range goes from its lowest to its highest confidence.
 
-  Args:
-    confidence, correct, num_bins: see `equal_width_bins`.
-
   Source: Nguyen and O'Connor, Posterior calibration and exploratory analysis
   for natural language processing models, 2015.
   """
@@ -114,7 +107,6 @@ def equal_mass_bins(confidence, correct, num_bins=NUM_BINS):
 
 
 def _bins(lower, upper, index, confidence, correct):
-  """Sums up predictions by the index of their bin."""
   n = len(lower)
   return ReliabilityBins(
     lower,
@@ -131,21 +123,14 @@ class RiskCoverage:
 
   Each point is a threshold: answers of at least that confidence are given.
   Equal confidences are given together, so there are as many points as
-  different confidences.
-
-  Attributes:
-    threshold: float64 [points], falling.
-    coverage: float64 [points], share of the questions that are answered; the
-      last is 1.
-    risk: float64 [points], mean of 1 - correct over those answered.
-    area: float, the area under the risk over the coverage: each answer's
-      risk at its own threshold, on average. Lower is better; confidences that
-      say nothing give about the last risk.
+  different confidences. The area is that under the risk over the coverage:
+  each answer's risk at its own threshold, on average. Lower is better;
+  confidences that say nothing give about the last risk.
   """
 
-  threshold: np.ndarray
-  coverage: np.ndarray
-  risk: np.ndarray
+  threshold: np.ndarray  # float64 [points], falling
+  coverage: np.ndarray  # share of the questions answered; the last is 1
+  risk: np.ndarray  # mean of 1 - correct over those answered
   area: float
 
   def as_dict(self, max_points=200):
@@ -170,9 +155,8 @@ def risk_coverage(confidence, correct):
       coverage    0.25      0.75    1
       risk           0       1/3  1/2     area = (1*0 + 2*1/3 + 1*1/2) / 4
 
-  Args:
-    confidence: float [predictions], one at least; any score that orders them.
-    correct: float [predictions], from 0 to 1.
+  `confidence` is any score that orders the predictions, of which there is at
+  least one.
 
   Source: El-Yaniv and Wiener, On the Foundations of Noise-free Selective
   Classification, 2010; the area as in Geifman et al., Bias-Reduced Uncertainty

@@ -62,7 +62,7 @@ def _preprocessor(source, window_options):
   """The `SpanPreprocessor` that run_squad has with the same source."""
   if source.preset:
     loaded = source.load()
-    vocabulary = source.vocabulary(loaded)
+    vocabulary = loaded.vocabulary(source.vocab_file)
     lower_case = source.lower_case(loaded)
   else:
     vocabulary = load_vocabulary(source.vocab_file)

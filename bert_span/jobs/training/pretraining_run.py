@@ -169,15 +169,9 @@ class PretrainingJob:
       loaded = run.source.load()
       self.model = PretrainingModel(loaded.backbone, run.options.span_boundary)
     self._initial_weights = run.source.weights_digest(loaded)
-    vocabulary = run.source.vocabulary(loaded)
+    vocabulary = loaded.vocabulary(run.source.vocab_file)
     lower_case = run.source.lower_case(loaded)
     encoder.check_sequence_length(loaded.backbone, run.max_seq_length)
-    rows = loaded.backbone.vocabulary_size
-    if len(vocabulary) > rows:
-      raise ValueError(
-        f"The vocabulary has {len(vocabulary)} tokens but the encoder only "
-        f"{rows} embeddings. Use the vocab.txt that belongs to the checkpoint."
-      )
     self._input = PretrainingInput(
       vocabulary, lower_case, run.max_seq_length, run.masking
     )

@@ -9,14 +9,15 @@ import tensorflow as tf
 import tqdm
 
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.decoding.predictions import as_original_without_span
-from bert_span.answers.files import prediction_files
-from bert_span.answers.files.logits_file import LogitsWriter
-from bert_span.answers.files.prediction_reader import (
+from bert_span.answers.logits_file import LogitsWriter
+from bert_span.answers.prediction_files import (
+  NULL_ODDS_FILE,
+  PREDICTIONS_FILE,
   read_na_probs,
   read_predictions,
+  write_predictions,
 )
-from bert_span.answers.scoring.official_scores import official_scores
+from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.data.training_records import (
   open_training_records,
   window_fingerprint,
@@ -297,28 +298,20 @@ def _predict(run, squad_file):
       disable=not sys.stderr.isatty(),
     )
   )
-  if run.no_span == "original":
-    predictions = as_original_without_span(predictions, version_2)
-  tf.io.gfile.makedirs(run.output_dir)
-  paths = run.head.write_predictions(run.output_dir, predictions, version_2)
-  if observer:
-    paths += observer.write(run.output_dir)
+  others = observer.files() if observer else {}
   if logits:
-    paths.append(run.path(_LOGITS_FILE))
-    logits.write(paths[-1], run.window_options.max_seq_length)
-  num_empty = sum(not prediction.text for prediction in predictions)
-  log_line(
-    f"{len(predictions)} questions answered, {num_empty} of them with no "
-    f"answer: {', '.join(paths)}"
+    others[_LOGITS_FILE] = logits.content(run.window_options.max_seq_length)
+  write_predictions(
+    run.output_dir, run.head, predictions, version_2, run.no_span, others
   )
 
 
 def _evaluate(run, squad_file):
   """Scores predictions.json; writes, prints and returns the scores."""
-  predictions = read_predictions(run.path(prediction_files.PREDICTIONS_FILE))
+  predictions = read_predictions(run.path(PREDICTIONS_FILE))
   null_odds = None
   if run.decoder_options.version_2_with_negative:
-    null_odds = read_na_probs(run.path(prediction_files.NULL_ODDS_FILE))
+    null_odds = read_na_probs(run.path(NULL_ODDS_FILE))
   scores = official_scores(squad_file, predictions, null_odds)
   table = format_scores(scores)
   more = run.head.file_scores(run.output_dir, squad_file.examples)
@@ -337,7 +330,7 @@ def _extractor_of(run, loaded):
   log_line(f"Starting from {loaded.description}{with_head}.")
   extractor = SpanExtractor(
     run.head.model_of(loaded, run.head_bias),
-    run.source.vocabulary(loaded),
+    loaded.vocabulary(run.source.vocab_file),
     run.source.lower_case(loaded),
     run.window_options,
     run.decoder_options,
@@ -364,6 +357,7 @@ def _trained_extractor(run):
       run.decoder_options,
       run.fine_tuning_options.length_bucket is None,
       run.head,
+      run.source.verify,
     )
   if tf.train.latest_checkpoint(run.output_dir):
     raise ValueError(

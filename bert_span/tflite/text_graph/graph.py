@@ -8,7 +8,6 @@ way, since TFLite has no Unicode, no float64 and no string operations.
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.decoding.answer_columns import answer_columns
 from bert_span.answers.decoding.candidates import (
   position_scores,
   span_candidates,
@@ -19,6 +18,7 @@ from bert_span.answers.decoding.n_best import (
   NullEntry,
   null_of_windows,
 )
+from bert_span.answers.decoding.span_decoder import answer_columns
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.text.tokenizer import one_row
 from bert_span.text.windows import LENGTH_MULTIPLE, SlidingWindows

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import tensorflow as tf
+from hand_windows import OUTSIDE, hand_windows
 
 from bert_span.answers.decoding import bio_paths
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
@@ -21,28 +22,17 @@ def _windows(*rows):
   Args:
     rows: (example_index, context_start, context_length, max-context tokens).
   """
-  seq_length = _PREFIX + max(row[2] for row in rows) + 1
-  columns = {
-    name: np.array([row[i] for row in rows], np.int32)
-    for i, name in enumerate(
-      ("example_index", "context_start", "context_length")
-    )
-  }
-  shape = [len(rows), seq_length]
-  starts = np.full(shape, -1, np.int32)
-  ends, best = starts.copy(), np.zeros(shape, bool)
-  for i, (_, start, length, max_context) in enumerate(rows):
-    tokens = np.arange(start, start + length)
-    starts[i, _PREFIX : _PREFIX + length] = 2 * tokens
-    ends[i, _PREFIX : _PREFIX + length] = 2 * tokens + 1
-    best[i, _PREFIX : _PREFIX + length] = np.isin(tokens, max_context)
-  return {
-    **columns,
-    "first_context_position": np.full(len(rows), _PREFIX, np.int32),
-    "token_char_starts": starts,
-    "token_char_ends": ends,
-    "is_max_context": best,
-  }
+  return hand_windows(
+    [
+      [OUTSIDE] * _PREFIX
+      + [(2 * i, 2 * i + 1, i in best) for i in range(start, start + length)]
+      + [OUTSIDE]
+      for _, start, length, best in rows
+    ],
+    [row[0] for row in rows],
+    [row[1] for row in rows],
+    _PREFIX,
+  )
 
 
 def _one_window(num_tokens):
@@ -60,7 +50,7 @@ def _decode(contexts, windows, logits, **options):
   decoder = BioDecoder(BioDecoderOptions(**options))
   outputs = decoder(
     tf.constant(contexts),
-    {name: tf.constant(value) for name, value in windows.items()},
+    windows,
     tf.constant(logits),
   )
   return {name: value.numpy() for name, value in outputs.items()}

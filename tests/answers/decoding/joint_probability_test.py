@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import tensorflow as tf
+from hand_windows import hand_windows
 
 from bert_span.answers.decoding.joint_probability import (
   log_partition,
@@ -16,15 +17,14 @@ from bert_span.answers.decoding.span_decoder import SpanDecoder
 
 def _windows(example_index, may_start, may_end):
   """Windows whose tokens of the passage are one character each."""
-  may_end = np.asarray(may_end, bool)
-  places = np.broadcast_to(np.arange(may_end.shape[1]), may_end.shape)
-  return {
-    "example_index": tf.constant(example_index, tf.int32),
-    "input_mask": tf.ones(may_end.shape, tf.int32),
-    "token_char_starts": tf.constant(np.where(may_end, places, -1), tf.int32),
-    "token_char_ends": tf.constant(np.where(may_end, places + 1, -1), tf.int32),
-    "is_max_context": tf.constant(may_start, tf.bool),
-  }
+  rows = [
+    [
+      (i, i + 1, is_start) if is_end else (-1, -1, is_start)
+      for i, (is_start, is_end) in enumerate(zip(*flags, strict=True))
+    ]
+    for flags in zip(may_start, may_end, strict=True)
+  ]
+  return hand_windows(rows, example_index)
 
 
 def _log_z(windows, start, end, null, temperature, max_answer_length):

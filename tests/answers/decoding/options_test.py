@@ -14,8 +14,8 @@ from bert_span.answers.decoding.options import (
 @pytest.mark.parametrize(
   ("options_type", "name", "values"),
   [
-    (DecoderOptions, "n_best_size", (0, 2.5, True)),
-    (DecoderOptions, "max_answer_length", (-1,)),
+    (DecoderOptions, "n_best_size", (0, 2.5, True, 10_001)),
+    (DecoderOptions, "max_answer_length", (-1, 2**31, 10**12)),
     (DecoderOptions, "version_2_with_negative", (1,)),
     (DecoderOptions, "null_score_diff_threshold", (math.nan, "0")),
     (DecoderOptions, "span_score", ("sum",)),

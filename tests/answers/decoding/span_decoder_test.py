@@ -4,53 +4,28 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from hand_windows import OUTSIDE, hand_windows
 
-from bert_span.answers.decoding import span_text
+from bert_span.answers.decoding import answer_decoder as span_text
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.decoding.span_decoder import SpanDecoder
 
-_OUTSIDE = ((-1, -1), False)
 
-
-def _word_spans(context):
-  """[char_start, char_end) of each blank-separated word."""
+def _window(context, first_word=0, words=None, max_context=None):
+  """Tokens of [CLS] q [SEP] words [SEP] [PAD]; words are parted by blanks."""
   spans, start = [], 0
   for word in context.split(" "):
     spans.append((start, start + len(word)))
     start += len(word) + 1
-  return spans
-
-
-def _window(context, first_word=0, words=None, max_context=None):
-  """Tokens of [CLS] q [SEP] words [SEP] [PAD]: (char span, max-context)."""
-  spans = _word_spans(context)[first_word:]
-  spans = spans[: len(spans) if words is None else words]
+  spans = spans[first_word:][:words]
   flags = max_context or [True] * len(spans)
-  inside = list(zip(spans, flags, strict=True))
-  return [_OUTSIDE] * 3 + inside + [_OUTSIDE] * 2
+  inside = [(*span, flag) for span, flag in zip(spans, flags, strict=True)]
+  return [OUTSIDE] * 3 + inside + [OUTSIDE] * 2
 
 
 def _windows(rows, example_index=None):
-  """The tensors that text/windows.py gives, padded to the longest row."""
-  length = max((len(row) for row in rows), default=0)
-  real = [len(row) - 1 for row in rows]
-  rows = [row + [_OUTSIDE] * (length - len(row)) for row in rows]
-  shape = [len(rows), length]
-  starts = [token[0][0] for row in rows for token in row]
-  ends = [token[0][1] for row in rows for token in row]
-  flags = [token[1] for row in rows for token in row]
-  if example_index is None:
-    example_index = range(len(rows))
-  return {
-    "example_index": tf.constant(list(example_index), tf.int32, [len(rows)]),
-    "input_mask": tf.sequence_mask(real, length, tf.int32)
-    if rows
-    else tf.zeros(shape, tf.int32),
-    "token_char_starts": tf.constant(starts, tf.int32, shape),
-    "token_char_ends": tf.constant(ends, tf.int32, shape),
-    "is_max_context": tf.constant(flags, tf.bool, shape),
-  }
+  return hand_windows(rows, example_index, pads=1)
 
 
 def _decode(contexts, windows, start_logits, end_logits, **options):
@@ -158,7 +133,11 @@ def test_the_end_need_not_be_max_context():
 def test_spans_are_no_longer_than_max_answer_length():
   start = [0, 0, 0, 9, 0, 0, 0, 0, 0]
   end = [0, 0, 0, 0, 3, 5, 9, 0, 0]
-  for length, answer in ((4, b"a b c d"), (3, b"a b c"), (2, b"a b")):
+  all_words = b"a b c d"
+  for length, answer in (
+    *((2**31 - 1, all_words), (4, all_words)),
+    *((3, b"a b c"), (2, b"a b")),
+  ):
     outputs = _decode_one(start, end, max_answer_length=length)
     assert outputs["answer"] == [answer]
 

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from hand_windows import OUTSIDE, hand_windows
 
 from bert_span.answers.scoring.annotator_agreement import (
-  AgreementWriter,
+  AgreementReport,
   TaggedPassage,
   agreement_scores,
   disagreement_rows,
@@ -16,6 +17,7 @@ from bert_span.answers.scoring.annotator_agreement import (
 )
 from bert_span.answers.window_logits import WindowLogits
 from bert_span.squad.example import Answer, SquadExample
+from bert_span.storage.atomic_file import write_files
 from bert_span.storage.files import read_json
 
 _EXAMPLE = SquadExample(
@@ -75,22 +77,15 @@ def test_perfect_predictions_have_the_annotators_entropy():
 
 def test_without_annotators_the_files_are_empty(tmp_path):
   assert read_agreement(tmp_path) == {}
-  paths = AgreementWriter(3).write(tmp_path)
+  paths = write_files(tmp_path, AgreementReport(3).files())
   assert [read_json(path) for path in paths] == [{}, []]
   assert read_agreement(tmp_path) == {}
 
 
 def test_passages_come_from_max_context_tokens():
   """Position 1 is the first token; unlabelled examples give nothing."""
-  windows = {
-    "example_index": np.array([0, 1], np.int32),
-    "context_start": np.zeros(2, np.int32),
-    "context_length": np.array([2, 2], np.int32),
-    "first_context_position": np.ones(2, np.int32),
-    "token_char_starts": np.array([[-1, 0, 3, -1]] * 2, np.int32),
-    "token_char_ends": np.array([[-1, 2, 5, -1]] * 2, np.int32),
-    "is_max_context": np.array([[False, True, True, False]] * 2),
-  }
+  row = [OUTSIDE, (0, 2, True), (3, 5, True), OUTSIDE]
+  windows = hand_windows([row, row], prefix=1)
   logits = np.log(np.array([[[1, 1, 1], _P[0], [0.5, 0.3, 0.2], [1, 1, 1]]]))
   logits = np.repeat(logits, 2, axis=0).astype(np.float32)
   examples = [_EXAMPLE, SquadExample("q2", "?", "ab cd")]

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
-from bert_span.answers.scoring.null_threshold import (
+from bert_span.answers.scoring.calibration import (
   best_f1_threshold,
   precision_threshold,
 )

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bert_span.answers.decoding.predictions import NBestEntry, Prediction
-from bert_span.answers.files.answer_rows import answer_row, write_rows
+from bert_span.answers.prediction_files import answer_row, write_rows
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import SquadExample
 

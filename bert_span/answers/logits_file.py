@@ -11,16 +11,16 @@ or, of a B/I/O head, instead of the last two
 
 Positions that the encoder was not run on hold NO_LOGIT. Any program may write
 such a file: nothing in it is pickled, and the order of the windows is free.
+NumPy drops the characters U+0000 at the end of an id, so ids that differ in
+these alone are one id here.
 """
 
 import io
 import os
-import zipfile
 
 import numpy as np
 
 from bert_span.answers.window_logits import NO_LOGIT
-from bert_span.storage.atomic_file import open_atomically
 from bert_span.storage.files import read_bytes
 
 _OTHER_WINDOWS = (
@@ -31,7 +31,7 @@ _OTHER_WINDOWS = (
 
 
 class LogitsWriter:
-  """Gathers the logits of many batches of windows and writes them.
+  """Gathers the logits of many batches of windows, to be written as one file.
 
   Example:
 
@@ -39,7 +39,7 @@ class LogitsWriter:
   writer = LogitsWriter(extractor.head.logits)
   for logits in extractor.window_logits(examples):
     writer.add(logits)
-  writer.write("logits.npz", max_seq_length=384)
+  pathlib.Path("logits.npz").write_bytes(writer.content(max_seq_length=384))
   ```
 
   Args:
@@ -61,11 +61,8 @@ class LogitsWriter:
       {name: np.array(logits.logits[name], np.float32) for name in self._shapes}
     )
 
-  def write(self, path, max_seq_length):
-    """Writes all batches as one file, whole or not at all.
-
-    Every window is padded to max_seq_length WordPieces.
-    """
+  def content(self, max_seq_length):
+    """The bytes of the file; windows are padded to so many WordPieces."""
     arrays = {
       "qas_id": np.array(self._ids, np.str_),
       "doc_span_index": np.array(self._indexes, np.int32),
@@ -80,21 +77,16 @@ class LogitsWriter:
         padded[row : row + len(values), : values.shape[1]] = values
         row += len(values)
       arrays[name] = padded
-    content = io.BytesIO()
-    np.savez_compressed(content, **arrays)
-    with open_atomically(path, binary=True) as file:
-      file.write(content.getvalue())
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
 
 
 class SavedLogits:
   """The logits of a file, which is checked as it is read.
 
-  Args:
-    path: any path of tf.io.gfile; `LogitsWriter` or another program wrote it.
-    shapes: `AnswerHead.logits` of their head.
-
-  Attributes:
-    logits: dict of name to float32 [windows, max_seq_length, ..].
+  `shapes` is `AnswerHead.logits`; the attribute `logits` is a dict of name to
+  float32 [windows, max_seq_length, ..].
 
   Raises:
     OSError: the file cannot be read.
@@ -104,58 +96,31 @@ class SavedLogits:
   def __init__(self, path, shapes):
     self._path = os.fspath(path)
     arrays = _load_arrays(self._path, ("qas_id", "doc_span_index", *shapes))
+    _check_arrays(self._path, arrays, shapes)
     ids, indexes = arrays.pop("qas_id"), arrays.pop("doc_span_index")
-    if ids.dtype.kind == "S":
-      ids = np.char.decode(ids, "utf-8")
-    self._check("qas_id", ids, "USiu", "strings", [None])
-    self._check("doc_span_index", indexes, "iu", "integers", [None])
-    for name, shape in shapes.items():
-      self._check(name, arrays[name], "fiu", "numbers", [None, None, *shape])
-    lengths = {values.shape[1] for values in arrays.values()}
-    if len({len(ids), len(indexes), *map(len, arrays.values())}) > 1 or (
-      len(lengths) > 1
-    ):
-      shapes = ", ".join(f"{n} {values.shape}" for n, values in arrays.items())
-      raise ValueError(
-        f"{self._path}: its arrays must agree in the number of windows and in "
-        f"max_seq_length. Received: qas_id {ids.shape}, doc_span_index "
-        f"{indexes.shape}, {shapes}. {_OTHER_WINDOWS}"
-      )
-    self._length = lengths.pop()
-    # Integers become strings, as in SQuAD files.
-    keys = list(zip(map(str, ids.tolist()), indexes.tolist(), strict=True))
-    self._row_of = {key: row for row, key in enumerate(keys)}
-    if len(self._row_of) < len(keys):
-      self._refuse(
-        next(k for i, k in enumerate(keys) if self._row_of[k] != i),
-        "is in the file twice. Keep one of them.",
-      )
     self.logits = {
       name: values.astype(np.float32, copy=False)
       for name, values in arrays.items()
     }
+    self._length = arrays[next(iter(shapes))].shape[1]
+    keys = list(zip(map(_key_id, ids.tolist()), indexes.tolist(), strict=True))
+    self._row_of = {key: row for row, key in enumerate(keys)}
+    self._used = np.zeros(len(keys), bool)
     for row, key in enumerate(keys):
+      if self._row_of[key] != row:
+        self._refuse(key, "is in the file twice. Keep one of them.")
       if not all(np.isfinite(v[row]).all() for v in self.logits.values()):
         self._refuse(
           key,
           "has a logit that is infinite or not a number. Write "
           f"{NO_LOGIT:g} where there is none.",
         )
-    self._used = np.zeros(len(keys), bool)
 
   def take(self, examples, windows):
-    """The logits of some windows, in their order.
+    """The dict of logits of some windows of examples, in their order.
 
-    Args:
-      examples: sequence of `SquadExample`.
-      windows: their windows, a dict of arrays padded to max_seq_length, see
-        `SlidingWindows`.
-
-    Returns:
-      Dict of the arrays of `logits` for these windows.
-
-    Raises:
-      ValueError: a window is not in the file, or has another length there.
+    The windows are a dict of arrays padded to max_seq_length. ValueError if one
+    is not in the file, or has another length there.
     """
     is_token = np.asarray(windows["input_mask"]) > 0  # [windows, length]
     if self._length != is_token.shape[1]:
@@ -165,7 +130,7 @@ class SavedLogits:
         f"{_OTHER_WINDOWS}"
       )
     keys = [
-      (examples[i].qas_id, int(index))
+      (_key_id(examples[i].qas_id), int(index))
       for i, index in zip(
         windows["example_index"], windows["doc_span_index"], strict=True
       )
@@ -197,28 +162,21 @@ class SavedLogits:
         f"of question {qas_id}. {_OTHER_WINDOWS}"
       )
 
-  def _check(self, name, values, kinds, expected, shape):
-    """Refuses an array of another type or shape; None is any length."""
-    fits = values.ndim == len(shape) and all(
-      wanted in (None, found)
-      for wanted, found in zip(shape, values.shape, strict=True)
-    )
-    if not fits or values.dtype.kind not in kinds:
-      axes = ", ".join(map(str, ["windows", "max_seq_length", *shape[2:]]))
-      raise ValueError(
-        f"{self._path}: {name} must be {expected} "
-        f"[{axes if len(shape) > 1 else 'windows'}]. Received: "
-        f"{values.dtype} {list(values.shape)}. Write the file again."
-      )
-
   def _refuse(self, key, fault):
     raise ValueError(
       f"{self._path}: window {key[1]} of question {key[0]} {fault}"
     )
 
 
+def _key_id(qas_id):
+  """An id as NumPy keeps it; integers become strings, as in SQuAD files."""
+  if isinstance(qas_id, bytes):
+    qas_id = qas_id.decode("utf-8", "replace")
+  return str(qas_id).rstrip("\0")
+
+
 def _load_arrays(path, names):
-  """Dict of the file's arrays."""
+  """Dict of the file's arrays; only these are unpacked."""
   content = io.BytesIO(read_bytes(path))
   try:
     with np.load(content, allow_pickle=False) as file:
@@ -228,20 +186,36 @@ def _load_arrays(path, names):
           f"it lacks {', '.join(missing)} and holds "
           f"{', '.join(file.files) or 'nothing'}"
         )
-      return {name: file[name] for name in names}
-  # NumPy raises all of these for damaged files; an .npy file is an array,
-  # which is no context manager.
-  except (
-    OSError,
-    EOFError,
-    ValueError,
-    KeyError,
-    AttributeError,
-    TypeError,
-    zipfile.BadZipFile,
-  ) as error:
+      arrays = {name: file[name] for name in names}
+      arrays["qas_id"].tolist()  # Fails for what is no code point.
+      return arrays
+  # For damaged files, zipfile, zlib and NumPy raise a dozen types.
+  except Exception as error:
     raise ValueError(
       f"{path}: not a file of logits as run_squad --write_logits saves it, an "
       f".npz with the arrays {', '.join(names)}: "
       f"{str(error) or type(error).__name__}. Save the logits again."
     ) from error
+
+
+def _check_arrays(path, arrays, shapes):
+  """Refuses arrays of other types, or of shapes that do not agree."""
+  ids, first = arrays["qas_id"], arrays[next(iter(shapes))]
+  windows, length = ids.shape[:1], first.shape[1:2]
+  wanted = {
+    "qas_id": ("USiu", windows),
+    "doc_span_index": ("iu", windows),
+    **{name: ("fiu", windows + length + s) for name, s in shapes.items()},
+  }
+  for name, (kinds, shape) in wanted.items():
+    found = arrays[name]
+    if found.dtype.kind not in kinds or found.shape != shape or not length:
+      received = ", ".join(
+        f"{n} {values.dtype} {list(values.shape)}"
+        for n, values in arrays.items()
+      )
+      raise ValueError(
+        f"{path}: {name} does not fit. qas_id must be strings [windows], "
+        "doc_span_index integers [windows], and the others numbers [windows, "
+        f"max_seq_length, ..]. Received: {received}. {_OTHER_WINDOWS}"
+      )

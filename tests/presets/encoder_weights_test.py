@@ -5,36 +5,24 @@ import dataclasses
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_encoder import tiny_encoder
+from tiny_encoder import tiny_config
 
-from bert_span.modeling.encoder import build_encoder
-from bert_span.modeling.encoder_config import read_bert_config
-from bert_span.presets.encoder_weights import original_names
-from bert_span.presets.tf1_checkpoint import load_tf1_checkpoint
+from bert_span.modeling.encoder import read_bert_config
+from bert_span.presets.encoder_weights import (
+  load_tf1_checkpoint,
+  original_weights,
+)
 
-_SIZES = {"hidden_dim": 4, "intermediate_dim": 6, "max_sequence_length": 5}
-
-
-def _encoder():
-  return tiny_encoder(**_SIZES)
+_CONFIG = tiny_config(hidden_dim=4, intermediate_dim=6, max_sequence_length=5)
 
 
 def _original_tensors(seed=0):
   """Random tensors with the original's names and shapes."""
   random = np.random.default_rng(seed)
-  wide = {"intermediate/dense/kernel": (4, 6), "intermediate/dense/bias": (6,)}
-  special = {
-    "embeddings/word_embeddings": (11, 4),
-    "embeddings/position_embeddings": (5, 4),
-    "embeddings/token_type_embeddings": (2, 4),
-    "encoder/layer_0/output/dense/kernel": (6, 4),
-    **{f"encoder/layer_0/{name}": shape for name, shape in wide.items()},
+  return {
+    f"bert/{name}": random.normal(size=shape).astype("float32")
+    for name, shape in original_weights(_CONFIG).values()
   }
-  tensors = {}
-  for name in original_names(1).values():
-    shape = special.get(name, (4, 4) if name.endswith("kernel") else (4,))
-    tensors[f"bert/{name}"] = random.normal(size=shape).astype("float32")
-  return tensors
 
 
 def _write(tmp_path, tensors):
@@ -52,14 +40,34 @@ def _write(tmp_path, tensors):
   return prefix
 
 
+def test_names_and_shapes_are_the_originals():
+  weights = {
+    "embeddings/word_embeddings": (11, 4),
+    "embeddings/position_embeddings": (5, 4),
+    "embeddings/token_type_embeddings": (2, 4),
+    "embeddings/LayerNorm/gamma": (4,),
+    "encoder/layer_0/attention/self/query/kernel": (4, 4),
+    "encoder/layer_0/attention/output/dense/bias": (4,),
+    "encoder/layer_0/intermediate/dense/kernel": (4, 6),
+    "encoder/layer_0/intermediate/dense/bias": (6,),
+    "encoder/layer_0/output/dense/kernel": (6, 4),
+    "encoder/layer_0/output/LayerNorm/beta": (4,),
+    "pooler/dense/kernel": (4, 4),
+  }
+  found = dict(original_weights(_CONFIG).values())
+  assert {name: found[name] for name in weights} == weights
+  assert len(found) == 3 + 2 + 16 + 2
+
+
 def test_every_weight_is_filled_and_heads_are_split_in_order(tmp_path):
   tensors = _original_tensors()
-  backbone = _encoder()
-  assert load_tf1_checkpoint(backbone, _write(tmp_path, tensors)) == {}
-  names = original_names(1)
+  loaded = load_tf1_checkpoint(_CONFIG, _write(tmp_path, tensors))
+  assert loaded.head_weights == {}
+  backbone = loaded.backbone
+  names = original_weights(backbone)
   assert {weight.path for weight in backbone.weights} == names.keys()
   for weight in backbone.weights:
-    stored = tensors[f"bert/{names[weight.path]}"]
+    stored = tensors[f"bert/{names[weight.path][0]}"]
     np.testing.assert_array_equal(weight.numpy().ravel(), stored.ravel())
   query = tensors["bert/encoder/layer_0/attention/self/query/kernel"]
   attention = "transformer_layer_0/self_attention_layer"
@@ -81,8 +89,8 @@ def test_fine_tuned_head_is_returned_transposed(tmp_path):
     2, 4
   )
   tensors["cls/squad/output_bias"] = np.array([1.0, 2.0], "float32")
-  heads = load_tf1_checkpoint(_encoder(), _write(tmp_path, tensors))
-  head = heads["span_head"]
+  loaded = load_tf1_checkpoint(_CONFIG, _write(tmp_path, tensors))
+  head = loaded.head_weights["span_head"]
   np.testing.assert_array_equal(
     head["kernel"], [[0, 4], [1, 5], [2, 6], [3, 7]]
   )
@@ -101,8 +109,7 @@ def test_other_names_are_ignored_and_the_pooler_may_be_missing(
   tensors[f"{table}/adam_m"] = tensors[table] * 0
   tensors["cls/predictions/output_bias"] = np.zeros(11, "float32")
   tensors["global_step"] = np.array(7, "int64")
-  backbone = _encoder()
-  load_tf1_checkpoint(backbone, _write(tmp_path, tensors))
+  backbone = load_tf1_checkpoint(_CONFIG, _write(tmp_path, tensors)).backbone
   np.testing.assert_array_equal(
     backbone.token_embedding.embeddings, tensors[table]
   )
@@ -114,7 +121,7 @@ def test_missing_weights_are_named(tmp_path):
   missing = "bert/encoder/layer_0/attention/self/key/bias"
   del tensors[missing]
   with pytest.raises(ValueError, match=f"lacks {missing}"):
-    load_tf1_checkpoint(_encoder(), _write(tmp_path, tensors))
+    load_tf1_checkpoint(_CONFIG, _write(tmp_path, tensors))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +138,7 @@ def test_missing_weights_are_named(tmp_path):
 def test_another_shape_is_refused(tmp_path, name, shape, message):
   tensors = {**_original_tensors(), name: np.zeros(shape, "float32")}
   with pytest.raises(ValueError, match=message):
-    load_tf1_checkpoint(_encoder(), _write(tmp_path, tensors))
+    load_tf1_checkpoint(_CONFIG, _write(tmp_path, tensors))
 
 
 @pytest.mark.parametrize(
@@ -146,18 +153,36 @@ def test_another_shape_is_refused(tmp_path, name, shape, message):
 )
 def test_what_is_no_checkpoint_is_refused(path, message):
   with pytest.raises(ValueError, match=message):
-    load_tf1_checkpoint(_encoder(), path)
+    load_tf1_checkpoint(_CONFIG, path)
 
 
 def test_object_checkpoint_of_tensorflow_2_is_refused(tmp_path):
   path = tf.train.Checkpoint(x=tf.Variable(1.0)).save(str(tmp_path / "two"))
   with pytest.raises(ValueError, match="TensorFlow 2 object checkpoint"):
-    load_tf1_checkpoint(_encoder(), path)
+    load_tf1_checkpoint(_CONFIG, path)
 
 
-def test_checkpoint_of_another_config_is_refused(goldens):
+@pytest.mark.parametrize(
+  ("changes", "message"),
+  [
+    ({"num_layers": 3}, r"lacks .*layer_2.*and 11 more"),
+    ({"num_layers": 1}, "more layers than the 1"),
+    # Refused before memory is taken for them.
+    ({"num_layers": 1000}, "lacks .*layer_2"),
+    ({"hidden_dim": 2**24}, "16777216"),
+    ({"vocabulary_size": 2**24}, "16777216"),
+  ],
+)
+def test_checkpoint_of_another_config_is_refused(goldens, changes, message):
   folder = goldens / "tiny_ckpt"
   config = read_bert_config(str(folder / "bert_config.json"))
-  config = dataclasses.replace(config, num_layers=3)
-  with pytest.raises(ValueError, match=r"lacks .*layer_2.*and 11 more"):
-    load_tf1_checkpoint(build_encoder(config), str(folder / "bert_model.ckpt"))
+  config = dataclasses.replace(config, **changes)
+  with pytest.raises(ValueError, match=message):
+    load_tf1_checkpoint(config, str(folder / "bert_model.ckpt"))
+
+
+def test_weights_that_are_not_numbers_are_refused(tmp_path):
+  tensors = _original_tensors()
+  tensors["bert/encoder/layer_0/output/dense/bias"][2] = np.nan
+  with pytest.raises(ValueError, match="feedforward_output_dense/bias"):
+    load_tf1_checkpoint(_CONFIG, _write(tmp_path, tensors))

@@ -8,7 +8,7 @@ import pytest
 from tiny_encoder import INPUTS, tiny_encoder
 
 from bert_span.modeling import encoder
-from bert_span.modeling.encoder_config import (
+from bert_span.modeling.encoder import (
   EncoderConfig,
   huggingface_config,
   read_bert_config,
@@ -68,7 +68,7 @@ def test_missing_keys_take_the_originals_defaults(tmp_path):
 @pytest.mark.parametrize(
   ("changes", "message"),
   [
-    ({"hidden_size": 9}, "hidden_size=9, num_attention_heads=2"),
+    ({"hidden_size": 9}, "Received: 9 and 2"),
     ({"hidden_act": "relu"}, "hidden_act.*'relu'"),
     ({"vocab_size": "many"}, "vocab_size.*'many'"),
     ({"num_hidden_layers": 0}, "num_hidden_layers.* 0"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
-from bert_span.answers.scoring.temperature import (
+from bert_span.answers.scoring.calibration import (
   HIGHEST,
   LOWEST,
   AnswerConfidence,

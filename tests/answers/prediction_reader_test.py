@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bert_span.answers.files.prediction_reader import (
+from bert_span.answers.prediction_files import (
   ListedAnswer,
   read_n_best,
   read_na_probs,

@@ -1,9 +1,13 @@
-"""The temperature at which confidences fit how often answers are right.
+"""What calibrate fits: a temperature and a null threshold.
 
-The likelihood is that of right and wrong answers and not of the gold spans: a
-user reads the probability as the chance that the answer is right, and an answer
+The temperature makes confidences fit how often answers are right. Its
+likelihood is that of right and wrong answers and not of the gold spans: a user
+reads the probability as the chance that the answer is right, and an answer
 is also right if it is another annotator's, is elsewhere in the passage or
 differs from the gold span by an article.
+
+A null threshold is halfway between the null odds of two questions, so that a
+score that differs in its last digits, as on another machine, decides alike.
 
 Sources: Guo et al., On Calibration of Modern Neural Networks, 2017, for one
 temperature by the negative log-likelihood of held-out data; Kamath et al.,
@@ -14,12 +18,18 @@ what the confidence of an extractive answer predicts.
 import numpy as np
 import tensorflow as tf
 
+from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.candidates import position_scores
 from bert_span.answers.decoding.joint_probability import (
   log_partition,
   span_log_sums,
 )
 from bert_span.answers.decoding.n_best import null_entry, null_of_windows
+from bert_span.answers.scoring.reliability import risk_coverage
+from bert_span.answers.scoring.squad_scores import (
+  evaluate_squad2,
+  score_question,
+)
 from bert_span.answers.window_logits import WINDOW_SPECS
 
 LOWEST, HIGHEST = 0.05, 20.0
@@ -42,14 +52,11 @@ def fit_temperature(confidence_at, correct):
   Args:
     confidence_at: function of a temperature to the confidences of the answers,
       float [questions].
-    correct: float [questions], from 0 to 1.
+    correct: float [questions], from 0 to 1. ValueError if all answers are
+      right, or all are wrong: then no temperature is the best one.
 
   Returns:
     float, to 0.1 %.
-
-  Raises:
-    ValueError: all answers are right, or all are wrong: then no temperature is
-      the best one.
   """
   correct = np.asarray(correct, np.float64)
   if np.all(correct == 1) or np.all(correct == 0):
@@ -76,11 +83,7 @@ def fit_temperature(confidence_at, correct):
 
 
 def negative_log_likelihood(confidence, correct):
-  """Mean of -(correct * log p + (1 - correct) * log(1 - p)), in nats.
-
-  Args:
-    confidence, correct: float [questions], from 0 to 1.
-  """
+  """Mean of -(correct * log p + (1 - correct) * log(1 - p)), in nats."""
   p = np.clip(confidence, _SMALLEST, 1 - _SMALLEST)
   correct = np.asarray(correct, np.float64)
   return float(-np.mean(correct * np.log(p) + (1 - correct) * np.log1p(-p)))
@@ -158,3 +161,54 @@ def _span_logit(prediction):
   """Start + end logit of the best span of an n-best list."""
   best = next(e for e in prediction.n_best if e.char_end > e.char_start)
   return best.start_logit + best.end_logit
+
+
+def best_f1_threshold(examples, best_spans, null_odds):
+  """The null threshold with the best F1 of SQuAD 2.0.
+
+  It is below all null odds where "no answer" to everything is best. The dicts
+  have, by question id, the text of the best span, whether or not it is the
+  answer ("" where no span is possible), and the null odds.
+  """
+  scores = evaluate_squad2(examples, best_spans, null_odds)
+  odds = np.array(list(null_odds.values()))
+  without_answers = 100 * sum(not e.answers for e in examples) / len(examples)
+  if scores["best_f1"] <= without_answers + 1e-9:
+    # The official search then gives 0.0, meant for probabilities.
+    return float(odds.min()) - 1
+  return _above(scores["best_f1_thresh"], odds)
+
+
+def precision_threshold(examples, best_spans, null_odds, target):
+  """The null threshold that answers most while enough answers are right.
+
+  `target` is the share of the given answers that must be exact matches; an
+  answer to an unanswerable question is wrong. ValueError if no threshold
+  reaches it. The other arguments are those of `best_f1_threshold`.
+  """
+  answered = [e for e in examples if null_odds[e.qas_id] < NO_SPAN_NULL_ODDS]
+  if not answered:
+    raise ValueError(
+      f"No span is possible in any of the {len(examples)} questions, so that "
+      "no threshold gives an answer. Check the passages."
+    )
+  odds = np.array([null_odds[e.qas_id] for e in answered])
+  exact = [score_question(e, best_spans[e.qas_id]).exact for e in answered]
+  curve = risk_coverage(-odds, exact)
+  precision = 1 - curve.risk
+  reaches = np.flatnonzero(precision >= target)
+  if not len(reaches):
+    raise ValueError(
+      f"No threshold reaches a precision of {target:g} on {len(examples)} "
+      f"questions: the highest is {precision.max():.4f}. Give a lower "
+      "--target_precision."
+    )
+  return _above(-curve.threshold[reaches[-1]], odds)
+
+
+def _above(threshold, null_odds):
+  """Halfway to the next higher null odds of a question with a span."""
+  higher = null_odds[(null_odds > threshold) & (null_odds < NO_SPAN_NULL_ODDS)]
+  if not higher.size:
+    return float(threshold)
+  return float((threshold + higher.min()) / 2)

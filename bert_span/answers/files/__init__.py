@@ -1,1 +1,0 @@
-"""Predictions, n-best lists and logits in files."""
