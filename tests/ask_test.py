@@ -8,38 +8,37 @@ import sys
 
 import pytest
 from programs import run_program
-from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
+from tiny_extractor import CONTEXT, QUESTION, shared_extractor, shared_model
 
 from bert_span import DecoderOptions
-from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads import BIO_HEAD, SPAN_HEAD
 from bert_span.jobs import asking
 
 _OTHER = "When was the cafe built?"
 _COMMAND = [sys.executable, "-m", "bert_span.ask"]
 
 
-@pytest.fixture(scope="module")
-def extractors():
-  return {"model": tiny_extractor(), "bio": tiny_extractor(head=BIO_HEAD)}
+def _path(model):
+  """The path of a model: "model", "bio", or one that does not exist."""
+  heads = {"model": SPAN_HEAD, "bio": BIO_HEAD}
+  return shared_model(head=heads[model]) if model in heads else model
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, extractors):
-  """Both models, and a passage in a file."""
-  path = tmp_path_factory.mktemp("ask")
-  for name, extractor in extractors.items():
-    extractor.save_to_preset(path / name)
-  (path / "passage.txt").write_text(CONTEXT, "utf-8-sig")
+def passage(tmp_path_factory):
+  """A passage in a file."""
+  path = tmp_path_factory.mktemp("ask") / "passage.txt"
+  path.write_text(CONTEXT, "utf-8-sig")
   return path
 
 
 @pytest.fixture
-def ask(folder, capsys):
+def ask(capsys):
   """A function of questions that returns the printed lines."""
 
   def ask_in_process(*questions, model="model", options=None, **layout):
     asking.ask(
-      str(folder / model),
+      str(_path(model)),
       CONTEXT,
       list(questions),
       decoder_options=options,
@@ -50,8 +49,8 @@ def ask(folder, capsys):
   return ask_in_process
 
 
-def test_answer_is_marked_and_followed_by_its_n_best_list(ask, extractors):
-  expected = extractors["model"].answer(QUESTION, CONTEXT, n_best=3)
+def test_answer_is_marked_and_followed_by_its_n_best_list(ask):
+  expected = shared_extractor().answer(QUESTION, CONTEXT, n_best=3)
   best = expected[0]
   lines = ask(QUESTION)
   assert lines[0] == f"Answer: {best.text}"
@@ -91,8 +90,8 @@ def test_json_says_no_answer_above_the_null_threshold(ask):
   assert ask(QUESTION, options=options)[0].startswith("Answer: ")
 
 
-def test_every_span_of_a_bio_head_is_marked_and_listed(ask, extractors):
-  spans = extractors["bio"].answers(QUESTION, CONTEXT)
+def test_every_span_of_a_bio_head_is_marked_and_listed(ask):
+  spans = shared_extractor(head=BIO_HEAD).answers(QUESTION, CONTEXT)
   assert len(spans) > 1
   lines = ask(QUESTION, model="bio")
   assert lines[0] == f"Answer: {'; '.join(span.text for span in spans)}"
@@ -124,10 +123,10 @@ def test_a_long_passage_is_announced_and_its_windows_are_counted(
   assert shown and shown[-1][0] == shown[-1][1]
 
 
-def _ask(folder, *arguments, stdin="", model="model"):
+def _ask(*arguments, stdin="", model="model"):
   return run_program(
     "bert_span.ask",
-    f"--model={folder / model}",
+    f"--model={_path(model)}",
     *arguments,
     input=stdin.encode() if isinstance(stdin, str) else stdin,
     text=False,
@@ -135,10 +134,9 @@ def _ask(folder, *arguments, stdin="", model="model"):
 
 
 @pytest.mark.large
-def test_a_pipe_of_questions_gives_a_json_object_a_line(folder):
+def test_a_pipe_of_questions_gives_a_json_object_a_line(passage):
   run = _ask(
-    folder,
-    f"--context_file={folder / 'passage.txt'}",
+    f"--context_file={passage}",
     *("--json", "--n_best=2"),
     stdin=f"{QUESTION}\r\n{_OTHER}",
   )
@@ -154,9 +152,9 @@ def test_a_pipe_of_questions_gives_a_json_object_a_line(folder):
 
 
 @pytest.mark.large
-def test_a_reader_that_stops_reading_is_no_error(folder):
+def test_a_reader_that_stops_reading_is_no_error():
   with subprocess.Popen(
-    [*_COMMAND, f"--model={folder / 'model'}", f"--question={QUESTION}"],
+    [*_COMMAND, f"--model={_path('model')}", f"--question={QUESTION}"],
     stdin=subprocess.PIPE,
     stdout=subprocess.PIPE,
     stderr=subprocess.PIPE,
@@ -186,11 +184,11 @@ def _talk(terminal, inputs):
 
 
 @pytest.mark.large
-def test_a_terminal_is_prompted_and_gets_colour(folder):
+def test_a_terminal_is_prompted_and_gets_colour():
   environment = {**os.environ, "TERM": "xterm", "NO_COLOR": ""}
   ours, theirs = pty.openpty()
   with subprocess.Popen(
-    [*_COMMAND, f"--model={folder / 'model'}", f"--context={CONTEXT}"],
+    [*_COMMAND, f"--model={_path('model')}", f"--context={CONTEXT}"],
     stdin=theirs,
     stdout=theirs,
     stderr=subprocess.DEVNULL,
@@ -230,10 +228,8 @@ def test_a_terminal_without_colours_gets_brackets(ask, monkeypatch, plain):
     (("--question=Q", "word"), "C", "word"),
   ],
 )
-def test_flags_that_do_not_fit_end_at_once_in_one_line(
-  folder, arguments, stdin, named
-):
-  assert named in _error(_ask(folder, *arguments, stdin=stdin))
+def test_flags_that_do_not_fit_end_at_once_in_one_line(arguments, stdin, named):
+  assert named in _error(_ask(*arguments, stdin=stdin))
 
 
 def _error(run):
@@ -254,7 +250,5 @@ def _error(run):
     ("bio", (f"--question={QUESTION}", "--head=span"), CONTEXT, "--head"),
   ],
 )
-def test_what_the_model_refuses_ends_in_one_line(
-  folder, model, flags, stdin, named
-):
-  assert named in _error(_ask(folder, *flags, stdin=stdin, model=model))
+def test_what_the_model_refuses_ends_in_one_line(model, flags, stdin, named):
+  assert named in _error(_ask(*flags, stdin=stdin, model=model))

@@ -35,11 +35,8 @@ class WindowSteps:
   padding get the logit NO_LOGIT.
 
   Args:
-    encode: function of input_ids, input_mask and segment_ids, int32
-      [windows, seq_length], that returns a tuple of logits, each float32
-      [windows, seq_length, *shape].
-    logit_shapes: list of these shapes after seq_length: [(), ()] for start
-      and end logits, [(3,)] for those of three tags.
+    encode: `AnswerGraph.encode`.
+    logit_shapes: list of the logits' shapes after [windows, seq_length].
     sliding_windows: `SlidingWindows`. Where it pads to max_seq_length, the
       encoder runs on every position, padding included, and its logits there
       are kept, as in the original.
@@ -53,8 +50,7 @@ class WindowSteps:
     rows: int32 [rows], the windows to read.
     max_windows: int32 scalar, windows of a step at most.
     read: function of the windows of a step and each of their logits, that
-      returns a dict of parts. A part is a dict of columns of the same length;
-      among them "window", int32, the row within the step that it is from.
+      returns a dict of parts as `SpanDecoder.read`.
 
   Returns:
     The parts of all windows, in the order of windows; "window" is now the row

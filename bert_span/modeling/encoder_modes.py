@@ -19,10 +19,6 @@ def computing_in(backbone, precision):
   Matrix products and the operations between them use `precision`. Weights and
   gradients stay float32. Softmax stays float32 because it sums over hundreds of
   positions, and LayerNorm always computes in float32.
-
-  Args:
-    backbone: a keras_hub.models.BertBackbone.
-    precision: "float32", "bfloat16" or "float16".
   """
   if precision == "float32":
     yield

@@ -93,15 +93,13 @@ class LoadedEncoder:
 def original_weights(config):
   """The original's names and shapes of all weights of an encoder.
 
-  Args:
-    config: `EncoderConfig`, or a BertBackbone.
+  `config` is an `EncoderConfig`, or a BertBackbone. Returns a dict from each
+  weight's path in BertBackbone to (name without "bert/", shape).
 
-  Returns:
-    Dict from each weight's path in BertBackbone to (name without "bert/",
-    shape). The original keeps an attention matrix as [hidden, hidden], with
-    the heads' columns (rows, for the output) side by side. BertBackbone keeps
-    [hidden, heads, size] and [heads, size, hidden]. The order in memory is the
-    same, so a plain reshape converts one to the other.
+  The original keeps an attention matrix as [hidden, hidden], with the heads'
+  columns (rows, for the output) side by side. BertBackbone keeps [hidden,
+  heads, size] and [heads, size, hidden]. The order in memory is the same, so a
+  plain reshape converts one to the other.
   """
   hidden, inner = config.hidden_dim, config.intermediate_dim
   weights = {

@@ -39,10 +39,7 @@ class BioDecoder(AnswerDecoder):
   in its passage is answered: by the best labelling with a span where the
   labelling has none, and by the span with the best score at least.
 
-  All windows of a question must come in the same call, in their order. The
-  layer has no weights; everything in it is a TensorFlow op, so it runs
-  eagerly, in tf.data and in a SavedModel. Logits must be finite: anything else
-  is an InvalidArgumentError.
+  What holds for the calls of a `SpanDecoder` holds here, too.
 
   Args:
     options: BioDecoderOptions.
@@ -54,10 +51,8 @@ class BioDecoder(AnswerDecoder):
     """Answers of a batch of examples.
 
     Args:
-      contexts: string [examples], valid UTF-8.
-      windows: dict of text/windows.py; used are example_index, context_start,
-        first_context_position int32 [windows], token_char_starts,
-        token_char_ends int32 and is_max_context bool [windows, seq_length].
+      contexts, windows: see `SpanDecoder.call`; of the windows context_start
+        and first_context_position are used, too.
       tag_logits: float32 [windows, seq_length, 3], of B, I and O.
 
     Returns:

@@ -131,11 +131,8 @@ def agreement_scores(passages):
 def disagreement_rows(passages, num_questions):
   """The questions whose annotators differ most, the most split first.
 
-  Returns:
-    List of dicts of JSON values: qas_id, question, split in nats, annotators
-    (a list of texts each), and tokens: those that the annotators differ on,
-    each with text, char_start, char_end, and the shares of B, I and O of the
-    annotators and of the model.
+  The tokens of a row are those that the annotators differ on, each with the
+  shares of B, I and O of the annotators and of the model.
   """
   split = [passage for passage in passages if passage.split > 0]
   split.sort(key=lambda passage: -passage.split)
