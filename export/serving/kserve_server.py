@@ -6,11 +6,12 @@ r"""Serves an exported model with KServe instead of TensorFlow Serving.
 
 KServe's REST paths and row format are those of TensorFlow Serving, so the
 client and the demo page ask it in the same way; it knows no /versions/ and no
-/labels/. The SavedModel stands alone: bert_span is not imported.
+/labels/. The SavedModel is self-contained: bert_span is not imported.
 """
 
 import argparse
 import asyncio
+import re
 
 import kserve
 import tensorflow as tf
@@ -63,7 +64,11 @@ def _inputs(payload):
       raise InvalidInput("each row needs question and context, nothing else")
     if not all(isinstance(text, str) for text in row.values()):
       raise InvalidInput("question and context must be strings")
-  return {name: [row[name] for row in rows] for name in names}
+  # As the client does: UTF-8 cannot hold a lone surrogate.
+  return {
+    name: [re.sub("[\ud800-\udfff]", "\ufffd", row[name]) for row in rows]
+    for name in names
+  }
 
 
 def _decoded(value):

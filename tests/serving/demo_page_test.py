@@ -1,4 +1,4 @@
-"""The demo page: what stands in it, and what it does in a browser."""
+"""The demo page: what is in it, and what it does in a browser."""
 
 import re
 import urllib.parse

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 
 import pytest
@@ -148,6 +149,20 @@ def test_the_client_gets_the_spans_of_a_bio_model(repository, tmp_path):
 def test_a_model_that_is_not_there_is_named(address):
   with pytest.raises(RequestRefusedError, match=r"model 'other'.*HTTP 404"):
     _client(address, model="other").answer(QUESTION, CONTEXT)
+
+
+def test_a_lone_surrogate_is_no_error_of_the_server(address):
+  body = rb'{"instances": [{"question": "Who \ud83d?", "context": "Anna"}]}'
+  request = urllib.request.Request(
+    f"{address}/v1/models/bert_span:predict",
+    body,
+    {"Content-Type": "application/json"},
+  )
+  try:
+    with urllib.request.urlopen(request, timeout=120) as response:
+      assert response.status == 200
+  except urllib.error.HTTPError as error:
+    assert error.code == 400
 
 
 @pytest.mark.parametrize("width", [1280, 375])

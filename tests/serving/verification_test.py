@@ -179,7 +179,7 @@ def mixed_batches(examples):
 def _random_extractor(vocab_file, head):
   """Two random layers with the vocabulary of the uncased models.
 
-  Its logits differ clearly, so that answers stand in all places.
+  Its logits differ clearly, so that answers are in all places.
   """
   vocabulary = load_vocabulary(vocab_file)
   keras.utils.set_random_seed(3)

@@ -12,7 +12,7 @@ from bert_span.serving.client.retries import (
 
 @pytest.fixture
 def call(monkeypatch):
-  """A function that runs scripted outcomes on a clock of its own.
+  """A function that runs scripted outcomes on its own clock.
 
   It returns the result, the waits, and the timeouts of the attempts.
   """
