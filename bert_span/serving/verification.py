@@ -51,7 +51,7 @@ def verify(saved_model, batches, expected_rows, tolerance):
   Raises:
     ValueError: an answer differs, or the graph has an op that TensorFlow
       Serving does not have.
-    RuntimeError: the SavedModel cannot be loaded or asked.
+    ChildProcessError: the SavedModel cannot be loaded or asked.
   """
   reply = _ask(saved_model, [_inputs(batch) for batch in batches])
   check_ops(reply["ops"], reply["custom_ops"])
@@ -108,7 +108,7 @@ def _ask(saved_model, batches):
       errors="replace",
     )
     if done.returncode:
-      raise RuntimeError(
+      raise ChildProcessError(
         "The SavedModel that was written cannot be asked in a fresh process "
         f"(exit status {done.returncode}):\n{done.stderr[-4000:]}"
       )

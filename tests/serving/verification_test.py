@@ -101,7 +101,7 @@ def test_every_kind_of_difference_is_refused(head, wrong_of, column):
 
 @pytest.mark.large
 def test_a_folder_without_a_model_is_an_error(tmp_path):
-  with pytest.raises(RuntimeError, match="fresh process"):
+  with pytest.raises(ChildProcessError, match="fresh process"):
     verification.verify(str(tmp_path), [_EXAMPLES[:1]], [{}], 1e-4)
 
 
