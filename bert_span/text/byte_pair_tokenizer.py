@@ -1,0 +1,300 @@
+"""Byte-level BPE tokens with character offsets, as GPT-2 and RoBERTa use them.
+
+A text is cut into words first. A word is a contraction's end ('s, 't, 're, 've,
+'m, 'll, 'd), letters, numbers or other characters, each with one space before
+it, or white space. The bytes of a word are its first tokens, and the merge of
+the lowest rank is applied to neighbouring tokens until none applies:
+
+    text     It's low  tide
+    words    It 's _low _ _tide         (_ is a space)
+    bytes    _ t i d e
+    merges   _t i d e -> _t id e -> _t ide -> _tide
+
+tensorflow-text's SentencePiece op applies the merges. It merges two neighbours
+if their joined bytes are a token, in the order of the tokens' scores. With one
+merge a token and scores by rank, this gives the same tokens.
+"""
+
+import struct
+
+import keras
+import numpy as np
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from bert_span.text.tokenizer import Tokens
+
+# Unicode's White_Space, which is more than RE2's \s.
+_SPACE = r"[\t-\r\x{85}\p{Z}]"
+_LETTER, _NUMBER, _OTHER, _WHITE_SPACE = range(4)
+# Types of tokens in a SentencePiece model.
+_NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
+
+
+@keras.saving.register_keras_serializable(package="bert_span")
+class BytePairTokenizer(keras.layers.Layer):
+  """Splits texts into byte-level BPE tokens with offsets, as RoBERTa does.
+
+  The layer uses TensorFlow ops only, so it runs eagerly, in tf.data and in an
+  exported graph. Invalid UTF-8 counts as U+FFFD. Special tokens such as <s> are
+  ordinary characters in a text.
+
+  The offsets leave out the space that a token starts with. A token that is a
+  part of a character has the offsets of the character.
+
+  Example:
+
+  ```python
+  tokens = BytePairTokenizer(vocabulary, merges)(tf.constant(["It's low tide"]))
+  # tokens "It 's Ġlow Ġtide" as ids, and
+  # tokens.char_starts  [[0, 2, 5, 9]]
+  # tokens.char_ends    [[2, 4, 8, 13]]
+  ```
+
+  Args:
+    vocabulary: list of tokens in the byte alphabet of GPT-2, where "Ġ" is a
+      space; the index is the id.
+    merges: list of str, two tokens with a space between them, by rank.
+    add_prefix_space: begin each text with a space, so that its first word has
+      the same tokens as elsewhere.
+
+  Raises:
+    ValueError: the vocabulary lacks a byte or the result of a merge.
+
+  Source: Radford et al. 2019 (GPT-2), section 2.2; Liu et al. 2019 (RoBERTa).
+  """
+
+  def __init__(self, vocabulary, merges, add_prefix_space=False, **kwargs):
+    super().__init__(**kwargs)
+    self.built = True  # nothing to build
+    # Arrays: Keras would look for layers among the strings of a list.
+    self._vocabulary = np.array(list(vocabulary), object)
+    self._merges = np.array(list(merges), object)
+    self.add_prefix_space = add_prefix_space
+    ranks = _ranks(self.vocabulary, self._merges)
+    characters = [
+      _to_bytes(token) if token in ranks else "" for token in vocabulary
+    ]
+    self._num_bytes = np.array([len(c) for c in characters], np.int64)
+    self._leading = np.array(
+      [len(c) - len(c.lstrip(" ")) for c in characters], np.int64
+    )
+    self._trailing = np.array(
+      [len(c) - len(c.rstrip(" ")) for c in characters], np.int64
+    )
+    self._merge = tf_text.SentencepieceTokenizer(
+      _sentencepiece_model(self.vocabulary, characters, ranks)
+    )
+
+  @property
+  def vocabulary(self):
+    """List of tokens; the index is the id."""
+    return self._vocabulary.tolist()
+
+  def __call__(self, texts):
+    # Keras accepts tensors and arrays, not lists of Python strings.
+    if isinstance(texts, list):
+      texts = tf.constant(texts, tf.string)
+    return super().__call__(texts)
+
+  def call(self, texts):
+    """Returns the `Tokens` of texts, string [batch], UTF-8."""
+    prefixes = tf.zeros_like(texts, tf.int64)
+    if self.add_prefix_space:
+      lacks_space = ~tf.strings.regex_full_match(texts, r"(?s) .*")
+      texts = tf.where(lacks_space, tf.strings.join([" ", texts]), texts)
+      prefixes = tf.cast(lacks_space, tf.int64)
+    characters = tf.strings.unicode_decode(texts, "UTF-8")
+    word_starts = tf.where(_begins_word(characters))[:, 0]
+    words = tf.strings.unicode_encode(
+      tf.RaggedTensor.from_row_starts(
+        characters.values, word_starts, validate=False
+      ),
+      "UTF-8",
+    )
+    # Each byte becomes the character of its number.
+    words = tf.strings.unicode_transcode(words, "ISO-8859-1", "UTF-8")
+    ids = self._merge.tokenize(words).values  # [tokens]
+
+    byte_ends = tf.cumsum(tf.gather(self._num_bytes, ids))
+    byte_starts = byte_ends - tf.gather(self._num_bytes, ids)
+    # The characters of the first and of the last byte; [characters].
+    after = tf.cumsum(_num_bytes(characters.values))
+    starts = tf.searchsorted(after, byte_starts, "right", tf.int64)
+    ends = tf.searchsorted(after, byte_ends, "left", tf.int64) + 1
+    rows = tf.gather(characters.value_rowids(), starts)
+    # Without the spaces around the token, and before the first character.
+    starts = tf.minimum(starts + tf.gather(self._leading, ids), ends)
+    ends = tf.maximum(ends - tf.gather(self._trailing, ids), starts)
+    first = tf.gather(characters.row_splits, rows) + tf.gather(prefixes, rows)
+
+    def ragged(values):
+      return tf.RaggedTensor.from_value_rowids(
+        tf.cast(values, tf.int32),
+        rows,
+        nrows=characters.nrows(),
+        validate=False,
+      )
+
+    return Tokens(
+      ragged(ids),
+      ragged(tf.maximum(starts - first, 0)),
+      ragged(tf.maximum(ends - first, 0)),
+    )
+
+  def get_config(self):
+    """Returns the arguments that rebuild the layer."""
+    return {
+      **super().get_config(),
+      "vocabulary": self.vocabulary,
+      "merges": self._merges.tolist(),
+      "add_prefix_space": self.add_prefix_space,
+    }
+
+
+def _begins_word(characters):
+  r"""Returns whether a word begins at each character: bool [characters].
+
+  `characters` is an int32 ragged tensor [batch, characters] of code points.
+  Only a single space before a word belongs to it: "a\n\n b" has the words "a",
+  "\n\n" and " b".
+  """
+  code_points = characters.values
+  rows = characters.value_rowids()
+  kinds = _kinds(code_points)
+
+  def neighbour(values, step, fill):
+    """The value `step` characters further on; `fill` outside the text."""
+    row = tf.roll(rows, -step, 0)
+    index = tf.range(tf.size(rows)) + step
+    inside = (index >= 0) & (index < tf.size(rows)) & (row == rows)
+    return tf.where(inside, tf.roll(values, -step, 0), fill)
+
+  previous_kind = neighbour(kinds, -1, -1)
+  is_space = tf.equal(kinds, _WHITE_SPACE)
+  after_space = tf.equal(neighbour(code_points, -1, -1), ord(" "))
+  after_white_space = tf.equal(previous_kind, _WHITE_SPACE)
+  # The last white space of several, if a word follows.
+  next_kind = neighbour(kinds, 1, _WHITE_SPACE)
+  is_last_space = tf.not_equal(next_kind, _WHITE_SPACE)
+  begins = tf.where(
+    after_white_space,
+    tf.where(is_space, is_last_space, ~after_space),
+    tf.not_equal(kinds, previous_kind),
+  )
+
+  # "'" at the start of a word, and the length of the contraction's end.
+  opens = (
+    tf.equal(code_points, ord("'"))
+    & tf.not_equal(previous_kind, _OTHER)
+    & ~after_space
+  )
+  second, third = (neighbour(code_points, step, -1) for step in (1, 2))
+
+  def follow(letters):
+    """Whether these one or two letters follow."""
+    found = opens & tf.equal(second, ord(letters[0]))
+    return found & tf.equal(third, ord(letters[1])) if letters[1:] else found
+
+  short = tf.reduce_any([follow(letter) for letter in "stmd"], 0)
+  long = tf.reduce_any([follow(letters) for letters in ("re", "ve", "ll")], 0)
+  begins &= ~neighbour(short | long, -1, False)
+  return begins | neighbour(short, -2, False) | neighbour(long, -3, False)
+
+
+def _kinds(code_points):
+  """int32 [characters]: letter, number, other or white space.
+
+  The expressions run once for each distinct character, some hundred.
+  """
+  distinct, index = tf.unique(code_points)
+  distinct = tf.strings.unicode_encode(distinct[:, tf.newaxis], "UTF-8")
+  kinds = tf.fill(tf.shape(distinct), _OTHER)
+  for kind, expression in (
+    (_LETTER, r"\p{L}"),
+    (_NUMBER, r"\p{N}"),
+    (_WHITE_SPACE, _SPACE),
+  ):
+    matches = tf.strings.regex_full_match(distinct, expression)
+    kinds = tf.where(matches, kind, kinds)
+  return tf.gather(kinds, index)
+
+
+def _num_bytes(code_points):
+  """int64 [characters]: bytes of the characters in UTF-8."""
+  limits = tf.constant([0x80, 0x800, 0x10000], code_points.dtype)
+  return 1 + tf.searchsorted(limits, code_points, "right", tf.int64)
+
+
+def _byte_alphabet():
+  """Dict from GPT-2's 256 printable characters to the bytes they stand for."""
+  printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+  others = [byte for byte in range(256) if byte not in printable]
+  return {chr(byte): byte for byte in printable} | {
+    chr(256 + i): byte for i, byte in enumerate(others)
+  }
+
+
+_BYTES = _byte_alphabet()
+
+
+def _to_bytes(token):
+  """A token's bytes, each as the character of its number."""
+  return "".join(chr(_BYTES[character]) for character in token)
+
+
+def _ranks(vocabulary, merges):
+  """Dict from each token that a text can have to its rank; bytes have -1."""
+  ranks = dict.fromkeys(_BYTES, -1)
+  for rank, merge in enumerate(merges):
+    ranks.setdefault(merge.replace(" ", ""), rank)
+  missing = sorted(ranks.keys() - set(vocabulary), key=ranks.get)
+  if missing:
+    raise ValueError(
+      f"The vocabulary of {len(vocabulary)} tokens lacks {len(missing)} bytes "
+      f"or results of merges, such as {missing[0]!r}. Use the vocab.json and "
+      "merges.txt of one model."
+    )
+  return ranks
+
+
+def _sentencepiece_model(vocabulary, characters, ranks):
+  """A serialized SentencePiece model that applies the merges to bytes.
+
+  Tokens that no merge results in, such as <s>, are never found in a text.
+
+  Source: google/sentencepiece, sentencepiece_model.proto. Its Python module is
+  not used: each version of it needs its own version of protobuf.
+  """
+  pieces = [
+    _piece(character, -1.0 - ranks[token], _NORMAL)
+    if token in ranks
+    else _piece(f"\u2581{token}", 0.0, _CONTROL)
+    for token, character in zip(vocabulary, characters, strict=True)
+  ]
+  # SentencePiece asks for an unknown token, which is never found either.
+  pieces.append(_piece("\u2581", 0.0, _UNKNOWN))
+  trainer = b"\x18\x02"  # model_type = BPE
+  # add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces = false
+  normalizer = _message(1, b"identity") + b"\x18\x00\x20\x00\x28\x00"
+  return b"".join([*pieces, _message(2, trainer), _message(3, normalizer)])
+
+
+def _piece(text, score, kind):
+  """A token of a SentencePiece model: text = 1, score = 2, type = 3."""
+  return _message(
+    1,
+    _message(1, text.encode())
+    + b"\x15"
+    + struct.pack("<f", score)
+    + bytes([0x18, kind]),
+  )
+
+
+def _message(field, data):
+  """A field of a protocol buffer that holds bytes."""
+  length, size = len(data), bytearray()
+  while length > 0x7F:
+    size.append(length & 0x7F | 0x80)
+    length >>= 7
+  return bytes([field << 3 | 2, *size, length]) + data

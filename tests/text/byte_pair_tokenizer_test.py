@@ -1,0 +1,162 @@
+"""BytePairTokenizer: words, merges, and offsets as the tokenizers package."""
+
+import json
+import random
+
+import pytest
+import tensorflow as tf
+import tokenizers
+
+from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
+
+# Every byte, then the results of these merges, then tokens of no merge.
+_BYTES = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+_MERGES = ["i d", "id e", "Ġ t", "Ġt ide", "l o", "lo w", "Ġ low", "â Ĥ"]
+_VOCABULARY = [
+  "<s>",
+  *sorted(_BYTES),
+  *(merge.replace(" ", "") for merge in _MERGES),
+  "tide",
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+  return BytePairTokenizer(_VOCABULARY, _MERGES)
+
+
+def _tokens(tokenizer, text):
+  """[(token, char_start, char_end)] of a text."""
+  ids, starts, ends = (x.to_list()[0] for x in tokenizer([text]))
+  tokens = [tokenizer.vocabulary[i] for i in ids]
+  return list(zip(tokens, starts, ends, strict=True))
+
+
+def test_merges_by_rank(tokenizer):
+  assert _tokens(tokenizer, "low tide") == [("low", 0, 3), ("Ġtide", 4, 8)]
+
+
+def test_a_token_that_no_merge_makes_is_not_found(tokenizer):
+  assert _tokens(tokenizer, "tide") == [("t", 0, 1), ("ide", 1, 4)]
+
+
+def test_special_tokens_are_characters_in_a_text(tokenizer):
+  assert [t for t, *_ in _tokens(tokenizer, "<s>")] == ["<", "s", ">"]
+
+
+def test_parts_of_a_character_have_its_offsets(tokenizer):
+  # The euro sign is the bytes e2 82 ac; a merge joins the first two.
+  assert _tokens(tokenizer, "1€") == [("1", 0, 1), ("âĤ", 1, 2), ("¬", 1, 2)]
+
+
+def test_white_space_before_a_word_is_apart_but_for_one_space(tokenizer):
+  assert _tokens(tokenizer, "o  low\n") == [
+    ("o", 0, 1),
+    ("Ġ", 2, 2),
+    ("Ġlow", 3, 6),
+    ("Ċ", 6, 7),
+  ]
+
+
+def test_a_prefix_space_makes_the_first_word_like_others():
+  layer = BytePairTokenizer(_VOCABULARY, _MERGES, add_prefix_space=True)
+  assert _tokens(layer, "tide") == [("Ġtide", 0, 4)]
+  assert _tokens(layer, " tide") == [("Ġtide", 1, 5)]
+
+
+def test_a_batch_may_have_empty_texts_or_none(tokenizer):
+  assert tokenizer(["", "low", ""]).ids.row_lengths().numpy().tolist() == [
+    *(0, 1, 0)
+  ]
+  empty = tokenizer(tf.zeros([0], tf.string))
+  assert empty.char_ends.to_list() == []
+
+
+def test_invalid_utf8_counts_as_replacement_characters(tokenizer):
+  (ids,) = tokenizer(tf.constant([b"a\xff"])).ids.to_list()
+  assert [_VOCABULARY[i] for i in ids] == ["a", *("ï", "¿", "½")]
+
+
+def test_a_vocabulary_of_another_model_is_refused():
+  with pytest.raises(ValueError, match="'Ġtide'"):
+    BytePairTokenizer([t for t in _VOCABULARY if t != "Ġtide"], _MERGES)
+
+
+def test_a_saved_graph_has_the_same_tokens(tokenizer, tmp_path):
+  module = tf.Module()
+  module.tokenizer = tokenizer
+
+  @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+  def tokens(texts):
+    return tokenizer(texts).ids.values
+
+  module.tokens = tokens
+  tf.saved_model.save(module, str(tmp_path))
+  loaded = tf.saved_model.load(str(tmp_path))
+  texts = tf.constant(["low tide", "It's low"])
+  assert loaded.tokens(texts).numpy().tolist() == tokens(texts).numpy().tolist()
+
+
+def test_config_rebuilds_the_layer(tokenizer):
+  copy = BytePairTokenizer.from_config(tokenizer.get_config())
+  assert _tokens(copy, "low tide") == _tokens(tokenizer, "low tide")
+
+
+def _real_texts(folder):
+  """The questions and passages of all files."""
+  texts = {}
+
+  def collect(value):
+    if isinstance(value, dict):
+      for key in ("question", "context"):
+        if isinstance(value.get(key), str):
+          texts[value[key]] = None
+      value = list(value.values())
+    if isinstance(value, list):
+      for item in value:
+        collect(item)
+
+  for path in sorted(folder.glob("*.json")):
+    collect(json.loads(path.read_text(encoding="utf-8")))
+  return list(texts)
+
+
+@pytest.mark.large
+def test_tokens_of_real_texts_are_those_of_the_tokenizers_package(
+  shared_data, tmp_path
+):
+  generator = random.Random(1)
+  alphabet = (
+    " \t\n\r'\"stmdrevlabXY019.,!?-_éßœ中文عر\u00a0\u2003\u3000\u200b\u0301"
+    "\U0001f600\U0001f468½²٣Ⅷ\x00\x1c\x85\ufeff"
+  )
+  texts = _real_texts(shared_data)[::5] + [
+    "".join(generator.choices(alphabet, k=generator.randint(0, 40)))
+    for _ in range(2_000)
+  ]
+  reference = tokenizers.ByteLevelBPETokenizer(trim_offsets=True)
+  reference.train_from_iterator(
+    texts[::10], vocab_size=8_000, show_progress=False
+  )
+  reference.post_processor = tokenizers.processors.ByteLevel(
+    add_prefix_space=False, trim_offsets=True
+  )
+  vocabulary_path, merges_path = reference.save_model(str(tmp_path))
+  with open(vocabulary_path, encoding="utf-8") as file:
+    ids = json.load(file)
+  with open(merges_path, encoding="utf-8") as file:
+    merges = file.read().split("\n")[1:-1]
+  layer = BytePairTokenizer(sorted(ids, key=ids.get), merges)
+  tokenize = tf.function(
+    layer.call, input_signature=[tf.TensorSpec([None], tf.string)]
+  )
+  for i in range(0, len(texts), 256):
+    batch = texts[i : i + 256]
+    found = tokenize(tf.constant([text.encode() for text in batch]))
+    expected = reference.encode_batch(batch)
+    columns = [column.to_list() for column in found]
+    for text, row, encoding in zip(
+      batch, zip(*columns, strict=True), expected, strict=True
+    ):
+      assert row[0] == encoding.ids, text
+      assert list(zip(*row[1:], strict=True)) == encoding.offsets, text
