@@ -1,0 +1,86 @@
+"""Answers for engines that call a function with batches of columns.
+
+Spark, whose workers each load the model once:
+
+    from pyspark.ml.functions import predict_batch_udf
+    from pyspark.sql.types import StructType
+
+    answer = predict_batch_udf(
+      functools.partial(make_predict_fn, "minilm_squad"),
+      return_type=StructType.fromDDL(ANSWER_TYPE),
+      batch_size=256,
+    )
+    frame = frame.withColumn("answer", answer("question", "context"))
+
+Ray Data, whose batches are dicts of arrays, and Dask, whose partitions are data
+frames:
+
+    def with_answers(batch):
+      predict = make_predict_fn("minilm_squad")
+      return {**batch, **predict(batch["question"], batch["context"])}
+
+    dataset.map_batches(with_answers)
+
+    def with_answers(part):
+      predict = make_predict_fn("minilm_squad")
+      return part.assign(**predict(part.question, part.context))
+
+    frame.map_partitions(with_answers)
+"""
+
+import functools
+
+import numpy as np
+
+from bert_span.extractor import SpanExtractor
+
+# The columns of an answer and their types in Spark.
+ANSWER_TYPE = (
+  "answer string, char_start int, char_end int, score double, "
+  "probability double, error string"
+)
+_COLUMNS = ("answer", "char_start", "char_end", "score", "probability", "error")
+
+
+@functools.lru_cache(maxsize=1)
+def make_predict_fn(model):
+  """Loads a model, once in a process.
+
+  Args:
+    model: see `SpanExtractor.from_preset`; a path that every worker sees.
+
+  Returns:
+    A function of two columns of str, questions and contexts, of one length. It
+    returns a dict of object arrays of that length: answer ("" for "no answer"),
+    char_start and char_end (half-open, in characters), score and probability,
+    see `Answer`; and error. A row whose question or context is no text, such as
+    None, has an error and None in the other columns.
+
+  Raises:
+    ValueError: there is no such model.
+  """
+  extractor = SpanExtractor.from_preset(model)
+
+  def predict(questions, contexts):
+    errors = [_error(*row) for row in zip(questions, contexts, strict=True)]
+    columns = {name: np.full(len(errors), None, object) for name in _COLUMNS}
+    columns["error"][:] = errors
+    answered = [i for i, error in enumerate(errors) if error is None]
+    found = extractor.answer(
+      [list(questions)[i] for i in answered],
+      [list(contexts)[i] for i in answered],
+    )
+    for index, answer in zip(answered, found, strict=True):
+      for name, value in zip(_COLUMNS, answer, strict=False):
+        columns[name][index] = value
+    return columns
+
+  return predict
+
+
+def _error(question, context):
+  """What is wrong with a row; None if nothing is."""
+  for name, value in (("question", question), ("context", context)):
+    if not isinstance(value, str):
+      return f"The {name} must be text. Received: {value!r}."
+  return None
