@@ -76,11 +76,14 @@ setuptools.setup(
     "gpu": [f"tensorflow[and-cuda]{_TENSORFLOW}"],
     # The HTML page and the plots.
     "report": ["jinja2>=3.1", "matplotlib>=3.8"],
+    # ask --context_glob: BM25, and the text of HTML.
+    "search": ["beautifulsoup4", "bm25s"],
     "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
     "tests": [
       _BEAM,
       # The runtime of TFLite files that TFLiteSpanExtractor prefers.
       'ai-edge-litert; sys_platform=="linux" and platform_machine=="x86_64"',
+      *("beautifulsoup4", "bm25s"),
       "hypothesis",
       "jinja2>=3.1",
       "matplotlib>=3.8",

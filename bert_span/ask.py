@@ -7,6 +7,9 @@ r"""Asks a passage questions.
   python -m bert_span.ask --model=DIR --context_file=passage.txt --json \
     <one_question_a_line.txt
 
+  python -m bert_span.ask --model=DIR --question="Who built the mill?" \
+    --context_glob='notes/**/*.md'
+
 Without --question the questions are typed at a terminal, one after the other,
 or read from a pipe, one a line; the model is loaded once. Without --context and
 --context_file a pipe holds the passage.
@@ -17,7 +20,9 @@ import sys
 from absl import flags
 
 from bert_span.cli import model_flags, program, questions
+from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.tensorflow_import import import_tensorflow
+from bert_span.search.options import SearchOptions
 
 _MODEL = model_flags.model_flag(", or a .tflite file of export_tflite")
 _QUESTION = flags.DEFINE_multi_string(
@@ -41,13 +46,16 @@ _JSON = flags.DEFINE_bool(
   "json", False, "Whether to print one JSON object a line for each question."
 )
 _VERIFY = model_flags.verify_flag()
+_SEARCH = OptionFlags(SearchOptions)
 model_flags.answer_flags()
 
 
 def main(argv):
   """Reads the passage and answers every question."""
   _check_flags()
-  context = questions.read_passage(_CONTEXT.value, _CONTEXT_FILE.value)
+  is_search = _SEARCH.context_glob.value is not None
+  if not is_search:
+    context = questions.read_passage(_CONTEXT.value, _CONTEXT_FILE.value)
   import_tensorflow()
   saved = model_flags.saved_config_or_tflite(_MODEL.value)
   options = model_flags.answer_options(saved)
@@ -56,28 +64,41 @@ def main(argv):
 
   several = len(_QUESTION.value or ()) != 1
   is_typed = not _QUESTION.value and sys.stdin.isatty()
-  asking.ask(
-    _MODEL.value,
-    context,
-    _QUESTION.value or questions.read_questions(),
-    options.windows,
-    options.decoder,
-    asking.AnswerLayout(
-      _N_BEST.value,
-      _JSON.value,
-      blank_lines=several,
-      show_questions=several and not is_typed,
-    ),
-    _VERIFY.value,
+  asked = _QUESTION.value or questions.read_questions()
+  layout = asking.AnswerLayout(
+    _N_BEST.value,
+    _JSON.value,
+    blank_lines=several,
+    show_questions=several and not is_typed,
   )
+  if is_search:
+    asking.ask_folder(
+      _MODEL.value,
+      _SEARCH.options(),
+      asked,
+      *options[1:],
+      layout,
+      _VERIFY.value,
+    )
+  else:
+    asking.ask(
+      _MODEL.value, context, asked, *options[1:], layout, _VERIFY.value
+    )
 
 
 def _check_flags():
   program.require(_MODEL)
   program.check(
-    _CONTEXT.value is None or _CONTEXT_FILE.value is None,
-    "Give either --context or --context_file.",
+    [_CONTEXT.value, _CONTEXT_FILE.value, _SEARCH.context_glob.value].count(
+      None
+    )
+    >= 2,
+    "Give one of --context, --context_file and --context_glob.",
   )
+  questions.check_questions(_QUESTION)
+  if _SEARCH.context_glob.value is not None:
+    program.check_extra("search", "bm25s", "bs4")
+    return
   is_piped = _CONTEXT.value is None and _CONTEXT_FILE.value in (None, "-")
   program.check(
     not is_piped or _CONTEXT_FILE.value or not sys.stdin.isatty(),
@@ -87,7 +108,6 @@ def _check_flags():
     not is_piped or _QUESTION.value,
     "--question is required when standard input holds the passage.",
   )
-  questions.check_questions(_QUESTION)
 
 
 # Nothing but answers is printed at a terminal.

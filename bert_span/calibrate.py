@@ -52,7 +52,7 @@ def main(argv):
   """Checks the flags and calibrates the model."""
   program.require(_MODEL, _PREDICT_FILE)
   if _PLOTS.value:
-    program.check_report_extra("matplotlib", otherwise=", or give --noplots")
+    program.check_extra("report", "matplotlib", otherwise=", or give --noplots")
   import_tensorflow()
   from bert_span.jobs import calibration_job
 

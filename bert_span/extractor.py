@@ -23,6 +23,7 @@ from bert_span.presets.span_config import (
   span_config,
   write_span_config,
 )
+from bert_span.search.answer_over import answer_over
 from bert_span.squad.answer_location import NOT_LOCATED
 from bert_span.storage.atomic_file import unfinished_directory
 from bert_span.storage.files import is_remote
@@ -121,6 +122,21 @@ class SpanExtractor(AnswerForms):
     for logits in self.window_logits(examples, batch_size):
       on_logits(logits)
       yield from self._decode(logits)
+
+  def answer_over(self, question, contexts, top_k=None):
+    """Answers a question from several passages.
+
+    Args:
+      question: str.
+      contexts: list of str.
+      top_k: read only so many passages, those that BM25 finds (extra
+        "search"); None reads all.
+
+    Returns:
+      List of `PassageAnswer`, best first: the answer of each passage that has
+      one. [] is "no answer".
+    """
+    return answer_over(self, question, contexts, top_k)
 
   def window_logits(self, examples, batch_size=None):
     """Runs the model on the windows of many questions.

@@ -60,7 +60,7 @@ def main(argv):
   model = _OPTIONS.model.value
   if not model:
     program.forbid([_OPTIONS.question_id, *_WINDOWS], "needs --model")
-  program.check_report_extra("jinja2", "matplotlib")
+  program.check_extra("report", "jinja2", "matplotlib")
   import_tensorflow()
   window_options = None
   if model:

@@ -23,6 +23,7 @@ _ORDER = (
   "training/run",
   "training",
   "fine_tuning",
+  "search",
   "extractor",
   "pretraining",
   "serving/client",

@@ -252,3 +252,35 @@ def _error(run):
 )
 def test_what_the_model_refuses_ends_in_one_line(model, flags, stdin, named):
   assert named in _error(_ask(*flags, stdin=stdin, model=model))
+
+
+def test_a_folder_of_documents_is_asked(tmp_path):
+  (tmp_path / "mill.md").write_text(f"# Notes\n\n{CONTEXT}\n", "utf-8")
+  (tmp_path / "other.txt").write_text("Nothing of that kind.", "utf-8")
+  command = [
+    f"--model={_path('model')}",
+    f"--question={QUESTION}",
+    f"--context_glob={tmp_path}/*.*",
+    "--top_k=1",
+    f"--search_index={tmp_path / 'index'}",
+  ]
+  done = run_program("bert_span.ask", *command, "--json")
+  (answer,) = json.loads(done.stdout)["answers"]
+  expected = shared_extractor().answer(QUESTION, f"# Notes\n\n{CONTEXT}")
+  assert answer["document"] == str(tmp_path / "mill.md")
+  assert answer["char_start"] == expected.char_start
+  assert answer["text"] == expected.text
+  shown = run_program("bert_span.ask", *command).stdout
+  assert f"Answer: {expected.text}" in shown
+  assert "mill.md" in shown
+
+
+def test_a_passage_and_a_folder_are_refused_together():
+  done = run_program(
+    "bert_span.ask",
+    f"--model={_path('model')}",
+    "--context=x",
+    "--context_glob=*.md",
+  )
+  assert done.returncode
+  assert "--context_glob" in done.stderr

@@ -187,8 +187,8 @@ def forbid(holders, reason):
     check(not holder.present, f"--{holder.name} {reason}. Leave the flag out.")
 
 
-def check_report_extra(*packages, otherwise=""):
-  """Checks that packages of the extra "report" are installed.
+def check_extra(extra, *packages, otherwise=""):
+  """Checks that packages of an extra of bert_span are installed.
 
   `otherwise` is another remedy, the end of the message.
   """
@@ -196,7 +196,7 @@ def check_report_extra(*packages, otherwise=""):
   check(
     not missing,
     f"{' and '.join(missing)} not installed. Install with pip install "
-    f"{' '.join(missing)}, or bert_span with its extra [report]{otherwise}.",
+    f"{' '.join(missing)}, or bert_span with its extra [{extra}]{otherwise}.",
   )
 
 

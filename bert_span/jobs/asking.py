@@ -16,6 +16,9 @@ from bert_span.reporting.passages import (
   marked_spans,
   one_line,
 )
+from bert_span.search.answer_over import answer_over
+from bert_span.search.documents import read_passages
+from bert_span.search.passage_index import PassageIndex
 from bert_span.squad.example import SquadExample
 from bert_span.storage.log import log_line
 from bert_span.tflite.file import is_tflite
@@ -83,6 +86,49 @@ def ask(
       _answer_text(extractor, question, context, layout)
       for question in questions
     )
+
+
+def ask_folder(
+  model,
+  search,
+  questions,
+  window_options=None,
+  decoder_options=None,
+  layout=None,
+  verify=True,
+):
+  """Prints the best answers to questions over many documents.
+
+  Args:
+    model, verify: see `SpanExtractor.from_preset`; with a span head.
+    search: `SearchOptions`.
+    questions: iterable of str.
+    window_options, decoder_options: None for those of the model.
+    layout: `AnswerLayout`.
+  """
+  layout = layout or AnswerLayout()
+  passages = read_passages(search.context_glob, search.context_field)
+  texts = [passage.text for passage in passages]
+  index = PassageIndex(texts, search.search_index)
+  extractor = SpanExtractor.from_preset(
+    model, window_options, decoder_options, verify=verify
+  )
+  if not extractor.head.scores_ends:
+    raise ValueError(
+      f"{model} has a {extractor.head.name} head, whose answers cannot be "
+      "compared over passages. Use a model with a span head."
+    )
+
+  def printed(question):
+    found = answer_over(extractor, question, texts, search.top_k, index)
+    answers = [
+      _located(passages[item.passage], item) for item in found[: layout.n_best]
+    ]
+    if layout.is_json:
+      return json.dumps({"question": question, "answers": answers})
+    return _ranked_text(question, answers, texts, found, layout)
+
+  print_lines(map(printed, questions))
 
 
 class _WindowsBar:
@@ -171,8 +217,45 @@ def _spans_answer(spans, null_odds, context):
   return f"Answer: {texts}\n\n{marked_spans(context, offsets, _marks())}\n"
 
 
+def _located(passage, found):
+  """An answer as JSON fields, with offsets into its document."""
+  answer = found.answer
+  return {
+    "text": answer.text,
+    "document": passage.document,
+    "char_start": passage.char_start + answer.char_start,
+    "char_end": passage.char_start + answer.char_end,
+    "margin": found.margin,
+    "score": answer.score,
+    "probability": answer.probability,
+  }
+
+
+def _ranked_text(question, answers, texts, found, layout):
+  """The printed answers to a question, the best one in its passage."""
+  lines = [f"Question: {one_line(question)}"] if layout.show_questions else []
+  if not answers:
+    lines.append("No answer: no passage that was read answers the question.")
+  for number, answer in enumerate(answers):
+    place = "{document}, characters {char_start}-{char_end}".format(**answer)
+    if number == 0:
+      marked = marked_passage(
+        texts[found[0].passage],
+        found[0].answer.char_start,
+        found[0].answer.char_end,
+        _marks(),
+      )
+      lines += [f"Answer: {one_line(answer['text'])}", "", marked, ""]
+      lines.append(f"{'margin':>9} {'probability':>12}  text (place)")
+    lines.append(
+      f"{answer['margin']:9.3f} {answer['probability']:12.4f}  "
+      f"{one_line(answer['text'])} ({one_line(place)})"
+    )
+  return "\n".join([*lines, ""] if layout.blank_lines else lines)
+
+
 def _marks():
-  """Bold green on a terminal with colours (no-color.org), else [[ ]]."""
+  """What an answer is marked with: bold green (see no-color.org) or [[ ]]."""
   colour = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
   if colour and not os.environ.get("NO_COLOR"):
     return "\033[1;32m", "\033[0m"

@@ -46,6 +46,12 @@ def read_bytes(path):
     raise OSError(f"{path}: cannot be read: {error.message}") from error
 
 
+def read_text(path):
+  """Reads a whole UTF-8 file; ValueError if it is empty or something else."""
+  path = os.fspath(path)
+  return _decode(path, read_bytes(path))
+
+
 def read_json(path, object_pairs_hook=None):
   """Parses a JSON file; object_pairs_hook is that of `json.loads`.
 

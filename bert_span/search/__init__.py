@@ -1,0 +1,1 @@
+"""Finds the passages of many documents that may answer a question."""

@@ -1,0 +1,57 @@
+"""The best answers to a question over many passages.
+
+Answers of two passages are not compared by probability or score: each passage
+has its own softmax and its own level of logits. They are compared by how far
+the score is above that of "no answer" in the same passage, see
+benchmarks/RESULTS.md.
+"""
+
+from typing import NamedTuple
+
+from bert_span.answers.decoding.predictions import Answer
+from bert_span.search.passage_index import PassageIndex
+from bert_span.squad.example import SquadExample
+
+
+class PassageAnswer(NamedTuple):
+  """An answer in one of several passages.
+
+  Attributes:
+    passage: number of the passage.
+    answer: `Answer` with offsets into the passage.
+    margin: its score minus that of "no answer" in the same passage, in logits.
+  """
+
+  passage: int
+  answer: Answer
+  margin: float
+
+
+def answer_over(extractor, question, contexts, top_k=None, index=None):
+  """Answers a question from several passages.
+
+  Args:
+    extractor: `SpanExtractor` with a span head.
+    question: str.
+    contexts: list of str.
+    top_k: read only so many passages, those that BM25 finds; None reads all.
+    index: `PassageIndex` of the contexts, if there are several questions.
+
+  Returns:
+    List of `PassageAnswer` by margin, best first: the answer of each passage
+    that has one. [] is "no answer".
+  """
+  numbers = range(len(contexts))
+  if top_k is not None and top_k < len(contexts):
+    numbers = (index or PassageIndex(contexts)).search(question, top_k)
+  examples = [SquadExample(str(i), question, contexts[i]) for i in numbers]
+  found = [
+    PassageAnswer(
+      i,
+      Answer(*(getattr(prediction, name) for name in Answer._fields)),
+      -prediction.null_odds,
+    )
+    for i, prediction in zip(numbers, extractor.predict(examples), strict=True)
+    if prediction.text
+  ]
+  return sorted(found, key=lambda item: item.margin, reverse=True)

@@ -1,0 +1,125 @@
+"""Documents cut into passages: text, Markdown, HTML and lines of JSON."""
+
+import glob
+import json
+import os
+import re
+from typing import NamedTuple
+
+from bert_span.storage.files import read_text
+
+# A passage ends with the paragraph that reaches this many characters.
+_PASSAGE_CHARACTERS = 1_000
+_EMPTY_LINES = re.compile(r"\s*\n\s*\n\s*")
+
+_BLOCKS = (
+  *("p", "li", "dt", "dd", "tr", "pre", "blockquote", "div", "section"),
+  *("h1", "h2", "h3", "h4", "h5", "h6", "table", "ul", "ol", "title"),
+)
+
+
+class Passage(NamedTuple):
+  """Consecutive paragraphs of a document.
+
+  Attributes:
+    document: path of the file; of a .jsonl file with ":" and the line's number.
+    char_start: where the passage begins in the document's text, in characters.
+    text: the passage.
+  """
+
+  document: str
+  char_start: int
+  text: str
+
+
+def read_passages(pattern, text_field="text"):
+  """Reads all documents that a glob finds.
+
+  .txt and .md files are read as they are, of .html files the text, of .jsonl
+  files one document a line. Offsets count in that text.
+
+  Args:
+    pattern: glob; ** stands for any folders.
+    text_field: key of the text in a line of a .jsonl file.
+
+  Returns:
+    List of `Passage`, by document and position.
+
+  Raises:
+    ValueError: nothing is found, or a file is of another kind or damaged.
+  """
+  paths = sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True)))
+  passages = [
+    passage
+    for path in paths
+    for document, text in _documents(path, text_field)
+    for passage in cut_passages(document, text)
+  ]
+  if not passages:
+    raise ValueError(
+      f"{pattern} matches {len(paths)} files and no text. Give a glob of .txt, "
+      ".md, .html or .jsonl files, such as 'notes/**/*.md'."
+    )
+  return passages
+
+
+def cut_passages(document, text):
+  """Yields the `Passage`s of a document's text.
+
+  Paragraphs end at empty lines. A passage holds whole paragraphs, as many as
+  are needed for 1,000 characters.
+  """
+  start = len(text) - len(text.lstrip())
+  for gap in _EMPTY_LINES.finditer(text, start):
+    end = gap.start()
+    if end - start >= _PASSAGE_CHARACTERS:
+      yield Passage(document, start, text[start:end])
+      start = gap.end()
+  if text[start:].strip():
+    yield Passage(document, start, text[start:].rstrip())
+
+
+def _documents(path, text_field):
+  """Yields (name, text) of the documents in a file."""
+  kind = os.path.splitext(path)[1].lower()
+  if kind in (".txt", ".md"):
+    yield path, read_text(path)
+  elif kind in (".html", ".htm"):
+    yield path, _html_text(read_text(path))
+  elif kind == ".jsonl":
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+      if line.strip():
+        yield f"{path}:{number}", _line_text(line, text_field, path, number)
+  else:
+    raise ValueError(
+      f"{path} is none of .txt, .md, .html and .jsonl. Narrow the glob, for "
+      "example to 'notes/**/*.md'."
+    )
+
+
+def _html_text(html):
+  """The text of an HTML page, block by block."""
+  # Of the extra "search".
+  import bs4
+
+  page = bs4.BeautifulSoup(html, "html.parser")
+  for tag in page(["script", "style", "template"]):
+    tag.decompose()
+  for tag in page(_BLOCKS):
+    tag.insert_before("\n\n")
+    tag.insert_after("\n\n")
+  return page.get_text().strip()
+
+
+def _line_text(line, text_field, path, number):
+  """The text in a line of a .jsonl file."""
+  try:
+    text = json.loads(line)[text_field]
+  except (ValueError, KeyError, TypeError, RecursionError):
+    text = None
+  if not isinstance(text, str):
+    raise ValueError(
+      f"{path}, line {number}: must be a JSON object with text in "
+      f"{text_field!r}. Correct the line, or name another field."
+    )
+  return text

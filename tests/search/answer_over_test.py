@@ -1,0 +1,59 @@
+"""Passages found for a question, and the order of their answers."""
+
+import pytest
+from tiny_extractor import tiny_extractor
+
+from bert_span.search.answer_over import answer_over
+from bert_span.search.passage_index import PassageIndex
+
+_TEXTS = [
+  "A bridge fell into the river.",
+  "The mill was built by Anna in 1895.",
+  "The cafe near the mill was built in 1903.",
+]
+_QUESTION = "Who built the mill?"
+
+
+def test_passages_with_more_words_of_the_question_come_first():
+  assert PassageIndex(_TEXTS).search(_QUESTION, 2) == [1, 2]
+
+
+def test_passages_without_a_word_of_the_question_are_not_found():
+  index = PassageIndex(_TEXTS)
+  assert index.search("bridge", 3) == [0]
+  assert index.search("zebra", 3) == []
+
+
+def test_a_stored_index_is_read_while_its_texts_are_the_same(
+  tmp_path, monkeypatch
+):
+  folder = tmp_path / "index"
+  PassageIndex(_TEXTS, folder)
+  monkeypatch.setattr("bm25s.BM25.index", None)  # Making one would fail.
+  assert PassageIndex(_TEXTS, folder).search("bridge", 1) == [0]
+  monkeypatch.undo()
+  assert PassageIndex(_TEXTS[1:], folder).search("cafe", 1) == [1]
+
+
+def test_an_index_does_not_replace_a_folder_of_something_else(tmp_path):
+  (tmp_path / "note.txt").write_text("keep", "utf-8")
+  with pytest.raises(ValueError, match=tmp_path.name):
+    PassageIndex(_TEXTS, tmp_path)
+  assert (tmp_path / "note.txt").read_text("utf-8") == "keep"
+
+
+def test_answers_are_ordered_by_their_margin_over_no_answer():
+  extractor = tiny_extractor()
+  found = extractor.answer_over(_QUESTION, _TEXTS)
+  assert sorted(item.passage for item in found) == [0, 1, 2]
+  for item in found:
+    text = _TEXTS[item.passage]
+    assert item.answer == extractor.answer(_QUESTION, text)
+    assert (
+      text[item.answer.char_start : item.answer.char_end] == item.answer.text
+    )
+  margins = [item.margin for item in found]
+  assert margins == sorted(margins, reverse=True)
+  assert answer_over(extractor, _QUESTION, _TEXTS, top_k=1) == [
+    next(item for item in found if item.passage == 1)
+  ]
