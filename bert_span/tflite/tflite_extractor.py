@@ -14,6 +14,7 @@ from bert_span.answers.window_logits import (
 )
 from bert_span.data.window_batches import INPUT_SPECS, window_batches
 from bert_span.heads import find_head
+from bert_span.storage.options import options_from_json
 from bert_span.storage.utf8 import encodable
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
@@ -57,7 +58,9 @@ class _TFLiteExtractor(AnswerForms):
       raise ValueError(f"{path} contains {found}. Open it with {other}.")
     head = head or find_head(config["head"])
     window = WindowOptions(**config["window"])
-    decoder = head.options_type(**config["decoder"])
+    decoder = options_from_json(
+      head.options_type, config["decoder"], f"{path}, decoder"
+    )
     if self._has_tokenizer:
       _check_equal(path, window_options, window)
       _check_equal(path, decoder_options, decoder)
