@@ -43,6 +43,11 @@ class PretrainingInput:
 
   def sequences(self, sources, epoch=0):
     """See `masked_sequences`."""
+    if are_records(sources):
+      raise ValueError(
+        f"{sources[0].path} is named as a file of records, which hold masked "
+        "text. Give files of text."
+      )
     masker = SequenceMasker(self.vocabulary, self.masking)
     return masked_sequences(self._stream(sources), masker, epoch)
 

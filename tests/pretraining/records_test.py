@@ -17,6 +17,7 @@ from bert_span.pretraining.records import (
   masked_copies,
   write_records,
 )
+from bert_span.pretraining.text_sources import TextFile
 
 _LENGTH = 12
 _TARGETS = 2
@@ -152,6 +153,11 @@ def test_files_without_a_record_are_refused(tmp_path):
   (tmp_path / "empty.tfrecord").touch()
   with pytest.raises(ValueError, match=r"no records in .*empty\.tfrecord"):
     batches_of([str(tmp_path / "empty.tfrecord")])
+
+
+def test_records_are_not_text(paths):
+  with pytest.raises(ValueError, match=r"a\.tfrecord"):
+    _MAKING.sequences([TextFile(path) for path in paths])
 
 
 def test_records_without_a_count_are_read_with_a_note(paths, tmp_path, capsys):
