@@ -129,7 +129,8 @@ def _given_paths():
   for name in flags.FLAGS:
     flag = flags.FLAGS[name]
     values = flag.value if isinstance(flag.value, list) else [flag.value]
-    if flag.present and name != "flagfile":
+    # The default of --output_file is replaced, too.
+    if (flag.present or name == "output_file") and name != "flagfile":
       strings = (value for value in values if isinstance(value, str))
       given[name] = [path for text in strings for path in text.split(",")]
   return given
