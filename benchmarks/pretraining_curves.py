@@ -27,7 +27,7 @@ _NAMES = {"mlm_loss": "masked tokens", "sbo_loss": "span boundaries"}
 
 def main(argv):
   """Reads, draws, and prints the table."""
-  program.check_report_extra("matplotlib")
+  program.check_extra("report", "matplotlib")
   runs = [run.partition(":") for run in _RUNS.value]
   program.check(
     all(folder for _, _, folder in runs),
