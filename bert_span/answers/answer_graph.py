@@ -41,7 +41,8 @@ class AnswerGraph:
     model: `InferenceModel`, which holds all variables.
     steps: `StepOptions` for this device.
     encode: tf.function of input_ids, input_mask and segment_ids, int32
-      [windows, seq_length], to a tuple of the head's logits.
+      [windows, seq_length], to a tuple of the head's logits, float32 [windows,
+      seq_length, ..].
   """
 
   def __init__(

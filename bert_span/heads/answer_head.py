@@ -172,11 +172,8 @@ class AnswerHead:
 def with_shapes(columns, table, entries=None):
   """Served columns with their static shapes.
 
-  Args:
-    columns: dict of tensors.
-    table: beginning of the names of columns [batch, entries]; the others, and
-      the count of entries, are [batch].
-    entries: int, or None if it depends on the batch.
+  Names of columns [batch, entries] begin with `table`; the others, and the
+  count of entries, are [batch].
   """
 
   def shape_of(name):

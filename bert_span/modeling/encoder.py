@@ -113,7 +113,7 @@ def parse_config(values, path, keys=None):
       try:
         check_option(field, value)
       except ValueError as error:
-        raise ValueError(f"{path}: {key}: {error}") from error
+        raise ValueError(f"{path}: {key}: {error}. Correct it.") from error
       found[field.name] = value
     elif field.name == "vocabulary_size":
       raise ValueError(
@@ -123,7 +123,7 @@ def parse_config(values, path, keys=None):
   try:
     return EncoderConfig(**found)
   except ValueError as error:
-    raise ValueError(f"{path}: {error}") from error
+    raise ValueError(f"{path}: {error}. Correct it.") from error
 
 
 def build_encoder(config, dtype=None):

@@ -152,18 +152,10 @@ def load_encoder(
   The stored shapes are compared before anything is built. The pooler may be
   missing, because span extraction does not use it.
 
-  Args:
-    config: `EncoderConfig`.
-    shapes: dict of the stored tensors' names to their shapes, in the
-      original's layout (kernels [inputs, outputs]).
-    read_tensor: function from a stored name to its np.ndarray, in that layout.
-    possible_names: function from the original's name of a weight to the names
-      that it may be stored under.
-    source: the file's name, for messages.
-    dtype: a Keras dtype policy or its name; None is Keras' current one.
-
-  Raises:
-    ValueError: the tensors are not those of the config.
+  `shapes` has the shapes of the stored tensors, and `read_tensor` reads one, in
+  the original's layout (kernels [inputs, outputs]). `possible_names` gives the
+  names that a weight of the original may be stored under. ValueError if the
+  tensors are not those of the config.
   """
   wanted = original_weights(config)
   found, missing = {}, []

@@ -25,10 +25,7 @@ _KINDS = (
 
 
 def load_original(bert_config_file, init_checkpoint="", dtype=None):
-  """Loads an encoder as the original does, as a LoadedEncoder.
-
-  Without an init_checkpoint, a path prefix, it has random weights.
-  """
+  """Loads a LoadedEncoder as the original; random weights by default."""
   config = read_bert_config(bert_config_file)
   if init_checkpoint:
     return load_tf1_checkpoint(config, init_checkpoint, dtype)

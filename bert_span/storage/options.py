@@ -88,7 +88,7 @@ def options_from_json(options_type, values, source):
   try:
     return options_type(**values)
   except (TypeError, ValueError) as error:
-    raise ValueError(f"{source}: {error}") from error
+    raise ValueError(f"{source}: {error}. Correct it.") from error
 
 
 def check_option(field, value):

@@ -48,7 +48,7 @@ class ReliabilityBins:
     return float(differences.sum() / max(self.counts.sum(), 1))
 
   def as_dict(self):
-    """Lists for JSON, one value a bin, None for empty bins, and the error."""
+    """Lists for JSON, one value a bin; None for empty bins."""
 
     def with_none(values):
       return [None if np.isnan(value) else float(value) for value in values]
