@@ -38,8 +38,7 @@ _SCORES = {
 
 def main(argv):
   """Asks all questions and prints a table."""
-  from bert_span.answers.scoring.squad1 import score_question
-
+  from bert_span.answers.scoring.squad_scores import score_question
   from bert_span.extractor import SpanExtractor
   from bert_span.search.passage_index import PassageIndex
   from bert_span.squad.reader import read_squad
