@@ -14,6 +14,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 
 import tensorflow as tf
 
@@ -24,12 +25,14 @@ from bert_span.data.window_records import (
   write_window_records,
 )
 from bert_span.storage.atomic_file import write_json_atomically
-from bert_span.storage.files import read_json
+from bert_span.storage.files import read_json_object
 from bert_span.storage.fingerprints import differences, file_sha256
+from bert_span.storage.json_fields import FieldErrors, shortened
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import vocabulary_sha256
 
 MANIFEST_FILE = "train.tf_record.json"
+_SHARD_NAME = re.compile(r"train-[0-9a-f]{8}-\d{5}-of-\d{5}\.tf_record")
 _WRITE_AGAIN = "Write them again with bert_span.create_squad_records"
 
 
@@ -198,16 +201,26 @@ def _read_manifest(directory):
       "of bert_span.create_squad_records, or the program did not finish. "
       f"{_WRITE_AGAIN}."
     )
+  errors = FieldErrors(path)
   try:
-    manifest = read_json(path)
-    for name in ("made_with", "made_of", "num_examples"):
-      _ = manifest[name]
-    for name in ("num_answerless", "without_token"):
-      _ = manifest["left_out"][name]
-    for shard in manifest["shards"]:
-      _ = shard["file"], shard["records"]
-  except (ValueError, KeyError, TypeError) as error:
+    manifest = read_json_object(path)
+    errors.required(manifest, "made_with", dict, "manifest")
+    errors.required(manifest, "made_of", dict, "manifest")
+    errors.required(manifest, "num_examples", int, "manifest")
+    skipped = errors.required(manifest, "left_out", dict, "manifest") or {}
+    errors.required(skipped, "num_answerless", int, "left_out")
+    errors.required(skipped, "without_token", list, "left_out")
+    shards = errors.required(manifest, "shards", list, "manifest")
+    for index, shard in errors.objects(shards, "shard", "manifest"):
+      place = f"shard {index}"
+      errors.required(shard, "records", int, place)
+      file = errors.required(shard, "file", str, place)
+      # A path could lead out of the folder, and old shards are deleted.
+      if file is not None and not _SHARD_NAME.fullmatch(file):
+        errors.add(place, f"{shortened(file)} is not the name of a shard.")
+    errors.raise_if_any()
+  except ValueError as error:
     raise ValueError(
-      f"{path} is not a manifest of records ({error!r}). {_WRITE_AGAIN}."
+      f"{error} It is not a manifest of records. {_WRITE_AGAIN}."
     ) from error
   return manifest

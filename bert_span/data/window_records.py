@@ -71,9 +71,17 @@ def read_window_records(paths, counts, labels):
         f"{_WRITE_AGAIN}"
       )
     parts += batches
+  if not parts:
+    raise ValueError(f"The records {paths} contain no window. {_WRITE_AGAIN}")
   joined = {
     name: np.concatenate([part[name] for part in parts]) for name in parts[0]
   }
+  context_lengths = joined["context_lengths"]
+  if np.any((context_lengths < 1) | (context_lengths >= joined["lengths"])):
+    raise ValueError(
+      f"{paths[0]}, or a file beside it, contains a window without a passage. "
+      f"{_WRITE_AGAIN}"
+    )
   return PackedWindows(
     joined["token_ids"],
     row_splits(joined["lengths"]),

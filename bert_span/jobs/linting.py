@@ -8,11 +8,11 @@ import json
 
 from bert_span.jobs.lines import print_lines
 from bert_span.squad.findings import ERROR, WARNING
-from bert_span.squad.lint.length_summary import summaries
 from bert_span.squad.lint.lint_report import (
   count_left,
   report_object,
   report_text,
+  summaries,
 )
 from bert_span.squad.lint.linter import lint_squad_file
 from bert_span.squad.lint.repair import repair_squad_file

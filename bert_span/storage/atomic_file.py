@@ -1,6 +1,7 @@
 """Writes files and directories whole or not at all."""
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -83,29 +84,50 @@ def unfinished_file(path):
 
   A reader sees the old file or the new one, never a part, even after a crash.
   When the block raises, the old file stays. The new file gets the permissions
-  of any new file.
+  of any new file. A symbolic link stays: its target is replaced. A device or a
+  pipe is yielded itself.
 
   Raises:
     OSError, or tf.errors.OpError for remote paths: the file cannot be written.
   """
   path = os.fspath(path)
-  unfinished = f"{path}.{uuid.uuid4().hex}.tmp"
   if is_remote(path):
     from tensorflow.io import gfile  # Seconds: only for remote paths.
 
     exists, remove = gfile.exists, gfile.remove
   else:
     exists, remove = os.path.exists, os.remove
+    if os.path.isdir(path):
+      raise IsADirectoryError(f"{path} is a folder. Give the name of a file.")
+    if exists(path) and not os.path.isfile(path):
+      with _full_disk_named(path):
+        yield path
+      return
+    path = os.path.realpath(path)
+  unfinished = f"{path}.{uuid.uuid4().hex}.tmp"
   try:
-    yield unfinished
-    if is_remote(path):
-      gfile.rename(unfinished, path, overwrite=True)
-    else:
-      _sync(unfinished)
-      os.replace(unfinished, path)
+    with _full_disk_named(path):
+      yield unfinished
+      if is_remote(path):
+        gfile.rename(unfinished, path, overwrite=True)
+      else:
+        _sync(unfinished)
+        os.replace(unfinished, path)
   except BaseException:
     if exists(unfinished):
       remove(unfinished)
+    raise
+
+
+@contextlib.contextmanager
+def _full_disk_named(path):
+  """Adds the path to errors of a full disk, in which Python names no file."""
+  try:
+    yield
+  except OSError as error:
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    if is_full and error.filename is None:
+      raise OSError(error.errno, error.strerror, path) from error
     raise
 
 
@@ -116,13 +138,15 @@ def unfinished_directory(directory, publish=None):
   When the block raises, the old directory stays. Where it must not be replaced,
   `publish` is a function that renames the filled directory instead.
   """
+  directory = os.path.realpath(directory)  # A symbolic link stays.
   unfinished = f"{directory}.{uuid.uuid4().hex}.tmp"
   lock = _locked_directory(unfinished)
   try:
-    yield unfinished
-    for folder, _, names in os.walk(unfinished):
-      for name in names:
-        _sync(os.path.join(folder, name))
+    with _full_disk_named(directory):
+      yield unfinished
+      for folder, _, names in os.walk(unfinished):
+        for name in names:
+          _sync(os.path.join(folder, name))
     if publish:
       publish(unfinished)
     else:
@@ -139,7 +163,7 @@ def recover_directory(directory):
   it back. Unfinished and retired directories are removed, but not those that
   another process is writing.
   """
-  parent, name = os.path.split(os.path.abspath(directory))
+  parent, name = os.path.split(os.path.realpath(directory))
   if not os.path.isdir(parent):
     return
   leftover = re.compile(re.escape(name) + r"\.[0-9a-f]{32}\.(tmp|old)")

@@ -6,9 +6,19 @@ replacement: it has no hdfs:// and no file://.
 """
 
 import contextlib
+import gzip
 import json
+import math
 import os
 import tempfile
+import zlib
+
+# JSON is parsed in memory, and the code that walks it may recurse.
+MAX_JSON_BYTES = 1 << 31
+MAX_JSON_DEPTH = 100
+MAX_LINE_BYTES = 1 << 26
+_BLOCK_BYTES = 1 << 24
+_LINES_BLOCK_BYTES = 1 << 20
 
 
 def is_remote(path):
@@ -32,16 +42,19 @@ def make_directory(path):
     os.makedirs(path, exist_ok=True)
 
 
-def read_bytes(path):
-  """Reads a whole file; raises OSError if that fails."""
+def read_bytes(path, max_bytes=math.inf):
+  """Reads a whole file.
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: the file is larger than max_bytes.
+  """
   if not is_remote(path):
-    with open(path, "rb") as file:
-      return file.read()
+    return _read_blocks(path, max_bytes)
   import tensorflow as tf
 
   try:
-    with tf.io.gfile.GFile(path, "rb") as file:
-      return file.read()
+    return _read_blocks(path, max_bytes)
   except tf.errors.OpError as error:
     raise OSError(f"{path}: cannot be read: {error.message}") from error
 
@@ -52,29 +65,62 @@ def read_text(path):
   return _decode(path, read_bytes(path))
 
 
+def read_lines(path):
+  """Yields the lines of a local or remote file as bytes; .gz is decompressed.
+
+  Raises:
+    ValueError: a line is longer than MAX_LINE_BYTES, or the file is no whole
+      gzip file.
+  """
+  number, rest = 0, b""
+  with open_file(path) as raw:
+    file = gzip.GzipFile(fileobj=raw) if path.endswith(".gz") else raw
+    try:
+      while block := file.read(_LINES_BLOCK_BYTES):
+        *lines, rest = (rest + block).split(b"\n")
+        number += len(lines)
+        for line in lines:
+          yield line + b"\n"
+        if len(rest) > MAX_LINE_BYTES:
+          raise ValueError(
+            f"{path}: line {number + 1} is longer than "
+            f"{MAX_LINE_BYTES >> 20} MiB. Break it into lines."
+          )
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+      raise ValueError(
+        f"{path} is not a whole gzip file ({error}). Compress or copy it "
+        "again; text that is not compressed must not be named .gz."
+      ) from error
+  if rest:
+    yield rest
+
+
 def read_json(path, object_pairs_hook=None):
   """Parses a JSON file; object_pairs_hook is that of `json.loads`.
 
   Raises:
     OSError: the file cannot be read.
     ValueError: the file is not UTF-8 or not JSON; explains what it is instead.
+      Or it is larger than MAX_JSON_BYTES, or nested deeper than MAX_JSON_DEPTH.
   """
   path = os.fspath(path)
-  return parse_json(read_bytes(path), path, object_pairs_hook)
+  return parse_json(read_bytes(path, MAX_JSON_BYTES), path, object_pairs_hook)
 
 
 def parse_json(content, path, object_pairs_hook=None):
   """`read_json` of the bytes of a file; `path` is for messages."""
   text = _decode(path, content)
   try:
-    return json.loads(text, object_pairs_hook=object_pairs_hook)
+    value = json.loads(text, object_pairs_hook=object_pairs_hook)
+    _check_depth(value)
+    return value
   except json.JSONDecodeError as error:
     raise ValueError(
       f"{path}: not JSON, line {error.lineno}, column {error.colno} "
       f"({error.msg}): {_json_fault(text, error)}"
     ) from error
   except (ValueError, RecursionError) as error:
-    # An integer of thousands of digits, or brackets nested a thousand deep.
+    # An integer of thousands of digits, or brackets nested too deep.
     raise ValueError(
       f"{path}: not JSON that can be read: {error}. Correct the file."
     ) from error
@@ -83,7 +129,8 @@ def parse_json(content, path, object_pairs_hook=None):
 def read_json_object(path, object_pairs_hook=None):
   """`read_json`, which raises ValueError for any value but an object."""
   path = os.fspath(path)
-  return parse_json_object(read_bytes(path), path, object_pairs_hook)
+  content = read_bytes(path, MAX_JSON_BYTES)
+  return parse_json_object(content, path, object_pairs_hook)
 
 
 def parse_json_object(content, path, object_pairs_hook=None):
@@ -147,6 +194,35 @@ def copy_tree(source, target):
       gfile.copy(
         os.path.join(folder, name), os.path.join(into, name), overwrite=True
       )
+
+
+def _read_blocks(path, max_bytes):
+  blocks, size = [], 0
+  with open_file(path) as file:
+    while block := file.read(_BLOCK_BYTES):
+      blocks.append(block)
+      size += len(block)
+      if size > max_bytes:
+        raise ValueError(
+          f"{path}: larger than {max_bytes:,} bytes. Divide the file."
+        )
+  return b"".join(blocks)
+
+
+def _check_depth(value):
+  """Raises RecursionError if a JSON value is nested too deep."""
+  level = [value]
+  for _ in range(MAX_JSON_DEPTH):
+    children = []
+    for parent in level:
+      if isinstance(parent, dict):
+        parent = parent.values()
+      elif not isinstance(parent, list):
+        continue
+      children += [x for x in parent if isinstance(x, (dict, list))]
+    level = children
+  if level:
+    raise RecursionError(f"more than {MAX_JSON_DEPTH} levels of nesting")
 
 
 def _decode(path, content):

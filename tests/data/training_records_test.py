@@ -1,6 +1,7 @@
 """Training records equal what they were made of, or are refused."""
 
 import functools
+import json
 
 import numpy as np
 import pytest
@@ -223,3 +224,23 @@ def test_a_folder_without_a_manifest_is_refused_and_can_be_written(
     TrainingRecords(str(tmp_path))
   _write(tmp_path)
   assert _read(tmp_path).num_examples == 9
+
+
+@pytest.mark.parametrize(
+  "file", ["../mine", "mine", "{folder}/mine", "train-0-of-1.tf_record", 7]
+)
+def test_a_manifest_names_files_of_its_own_folder_only(tmp_path, file):
+  folder = tmp_path / "records"
+  for mine in (tmp_path / "mine", folder / "mine"):
+    _write(folder)
+    mine.write_text("mine")
+    path = folder / MANIFEST_FILE
+    manifest = json.loads(path.read_text())
+    name = file.format(folder=mine.parent) if isinstance(file, str) else file
+    manifest["shards"][0]["file"] = name
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(ValueError, match=r"tf_record\.json.*shard 0"):
+      _read(folder)
+    _write(folder, num_shards=2)
+    assert mine.read_text() == "mine"
+    assert _read(folder).num_examples == 9

@@ -11,6 +11,7 @@ from bert_span.data.window_records import (
   read_window_records,
   write_window_records,
 )
+from bert_span.storage.record_files import serialized_example
 
 _TOKENS = {
   "token_ids": np.array(
@@ -93,6 +94,52 @@ def test_without_padding_a_record_is_as_long_as_its_window(tmp_path):
   assert [len(r["input_ids"].int64_list.value) for r in records_of(path)] == [
     *(6, 4, 5)
   ]
+
+
+def _example(**changes):
+  features = {
+    "input_ids": [2, 7, 3, 9, 3],
+    "input_mask": [1] * 5,
+    "segment_ids": [0, 0, 0, 1, 1],
+    "start_positions": [3],
+    "end_positions": [3],
+  }
+  return serialized_example(features | changes)
+
+
+@pytest.mark.parametrize(
+  "record",
+  [
+    b"no example",
+    serialized_example({}),
+    serialized_example({}, {"input_ids": [0.5]}),
+    _example(start_positions=[]),
+    _example(input_mask=[1, 1]),
+    _example(input_mask=[0] * 5),
+    _example(segment_ids=[0] * 5),
+    _example(segment_ids=[1] * 5),
+    _example(segment_ids=[1, 9]),
+  ],
+)
+def test_a_record_that_is_no_window_is_refused(tmp_path, record):
+  (path,) = paths_of(tmp_path, 1)
+  for content in (_example(), record):
+    with tf.io.TFRecordWriter(path) as writer:
+      writer.write(_example())
+      writer.write(content)
+    if content is record:
+      with pytest.raises(ValueError, match=r"0\.tf_record"):
+        read_window_records([path], [2], SPAN_LABELS)
+    else:
+      read_window_records([path], [2], SPAN_LABELS)
+
+
+def test_no_record_is_an_error(tmp_path):
+  (path,) = paths_of(tmp_path, 1)
+  tf.io.TFRecordWriter(path).close()
+  for paths in ([path], []):
+    with pytest.raises(ValueError, match="no window"):
+      read_window_records(paths, [0] * len(paths), SPAN_LABELS)
 
 
 @pytest.mark.parametrize(

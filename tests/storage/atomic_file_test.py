@@ -1,7 +1,9 @@
 """Files that are whole or not there."""
 
+import errno
 import os
 import pathlib
+import subprocess
 
 import numpy as np
 import pytest
@@ -74,6 +76,39 @@ def test_text_that_utf8_cannot_hold_leaves_the_old_file(tmp_path):
 def test_a_missing_folder_is_an_oserror_that_names_the_file(tmp_path):
   with pytest.raises(OSError, match="none"):
     write_text_atomically(tmp_path / "none" / "file.txt", "")
+
+
+def test_a_full_disk_names_the_file():
+  with pytest.raises(OSError, match="/dev/full") as caught:
+    write_text_atomically("/dev/full", "text")
+  assert caught.value.errno == errno.ENOSPC
+
+
+def test_a_symbolic_link_stays_and_its_target_is_replaced(tmp_path):
+  (tmp_path / "target").write_text("old")
+  (tmp_path / "link").symlink_to("target")
+  write_text_atomically(tmp_path / "link", "new")
+  assert (tmp_path / "link").is_symlink()
+  assert (tmp_path / "target").read_text() == "new"
+  (tmp_path / "folder").mkdir()
+  (tmp_path / "model").symlink_to("folder")
+  _write(tmp_path / "model")
+  assert (tmp_path / "model").is_symlink()
+  assert (tmp_path / "folder" / "weights").read_text() == "2"
+
+
+def test_devices_and_pipes_are_written_through(tmp_path):
+  write_text_atomically(os.devnull, "gone")
+  assert pathlib.Path(os.devnull).is_char_device()
+  os.mkfifo(tmp_path / "pipe")
+  with subprocess.Popen(
+    ["cat", tmp_path / "pipe"], stdout=subprocess.PIPE
+  ) as reader:
+    write_text_atomically(tmp_path / "pipe", "text")
+    assert reader.stdout.read() == b"text"
+  assert (tmp_path / "pipe").is_fifo()
+  with pytest.raises(IsADirectoryError, match=str(tmp_path)):
+    write_text_atomically(tmp_path, "text")
 
 
 def test_remote_paths_are_written_by_tf_io_gfile_and_renamed():

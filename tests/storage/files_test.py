@@ -1,5 +1,6 @@
 """Files that are read from the local disk and from other file systems."""
 
+import gzip
 import subprocess
 import sys
 
@@ -51,6 +52,7 @@ def test_json_is_read_with_or_without_a_byte_order_mark(tmp_path, content):
     (b"version https://git-lfs.github.com/spec/v1", ["git lfs pull"]),
     (b'{"id": 1}\n{"id": 2}\n', ["JSON Lines"]),
     (b"[" * 100_000, ["not JSON"]),
+    (b'{"a":' * 101 + b"1" + b"}" * 101, ["100 levels"]),
     (b"9" * 5000, ["not JSON"]),
     (b"[1]", ["one JSON object", "list"]),
   ],
@@ -66,6 +68,43 @@ def test_a_file_without_a_json_object_is_named_for_what_it_is(
   assert message.startswith(f"{path}: ")
   for word in words:
     assert word in message
+
+
+def test_json_of_a_hundred_levels_is_read(tmp_path):
+  (tmp_path / "file").write_bytes(b"[" * 100 + b"]" * 100)
+  assert files.read_json(tmp_path / "file")
+
+
+def test_a_file_without_an_end_is_refused(monkeypatch):
+  monkeypatch.setattr(files, "MAX_JSON_BYTES", 1000)
+  with pytest.raises(ValueError, match=r"/dev/zero.* 1,000 bytes"):
+    files.read_json("/dev/zero")
+
+
+@pytest.mark.parametrize("prefix", ["", "file://"])
+def test_lines_are_read_from_plain_and_compressed_files(tmp_path, prefix):
+  content = b"one\n\n" + b"x" * (1 << 21) + b"\nlast"
+  (tmp_path / "text").write_bytes(content)
+  (tmp_path / "text.gz").write_bytes(gzip.compress(content))
+  for name in ("text", "text.gz"):
+    lines = list(files.read_lines(f"{prefix}{tmp_path}/{name}"))
+    assert lines == content.splitlines(keepends=True)
+
+
+def test_a_line_that_does_not_end_is_refused(tmp_path, monkeypatch):
+  monkeypatch.setattr(files, "MAX_LINE_BYTES", 1 << 20)
+  bomb = gzip.compress(b"short\n" + bytes(1 << 23))
+  (tmp_path / "text.gz").write_bytes(bomb)
+  lines = files.read_lines(f"{tmp_path}/text.gz")
+  assert next(lines) == b"short\n"
+  with pytest.raises(ValueError, match=r"text\.gz: line 2 .* 1 MiB"):
+    next(lines)
+
+
+def test_damaged_gzip_is_refused(tmp_path):
+  (tmp_path / "text.gz").write_bytes(gzip.compress(b"text\n" * 99)[:-9])
+  with pytest.raises(ValueError, match=r"text\.gz is not a whole gzip file"):
+    list(files.read_lines(f"{tmp_path}/text.gz"))
 
 
 def test_paths_and_globs_are_found_once_in_the_order_named(tmp_path):

@@ -16,7 +16,7 @@ from bert_span.pretraining.loss import (
   with_batch_weights,
 )
 from bert_span.pretraining.pretrainer import sample_lengths
-from bert_span.squad.lint.length_summary import PERCENTILES, length_summary
+from bert_span.squad.lint.lint_report import PERCENTILES, length_summary
 from bert_span.training.run.checkpoints import steps_made
 from bert_span.training.step_memory import measure_step
 

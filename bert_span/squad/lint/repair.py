@@ -7,11 +7,15 @@ white space, escapes.
 """
 
 import json
+import os
 import re
 
 from bert_span.squad.findings import FindingKind
 from bert_span.squad.multispanqa import is_multispanqa
-from bert_span.storage.atomic_file import open_atomically, write_text_atomically
+from bert_span.storage.atomic_file import (
+  open_atomically,
+  write_text_atomically,
+)
 from bert_span.storage.files import read_bytes
 
 _REPAIRED_KEYS = {
@@ -30,16 +34,21 @@ def repair_squad_file(linted, output_file, log_file):
 
   Args:
     linted: `LintedFile` whose structure is right.
-    output_file: may be the file itself.
-    log_file: the path of the log.
+    output_file, log_file: paths of the copy and of the log.
 
   Returns:
     The changes, see `repair_squad_text`.
 
   Raises:
     OSError: a file cannot be read or written.
-    ValueError: the file is in MultiSpanQA's format.
+    ValueError: the file is in MultiSpanQA's format, or would be replaced.
   """
+  for path in (output_file, log_file):
+    if os.path.realpath(path) == os.path.realpath(linted.path):
+      raise ValueError(
+        f"{path} is the input, which would be replaced. Give another "
+        "--output_file."
+      )
   text = read_bytes(linted.path).decode("utf-8")
   try:
     repaired, changes = repair_squad_text(text, linted.findings)

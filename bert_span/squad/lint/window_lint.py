@@ -1,25 +1,23 @@
-"""Finds what windows cut and what the vocabulary lacks in a linted file."""
+"""Finds what windows cut and what the vocabulary lacks in a linted file.
+
+Windows follow from token counts, so many lengths are compared without making
+windows of any.
+"""
 
 import dataclasses
 
 import numpy as np
 
 from bert_span.squad.findings import Finding, FindingKind
-from bert_span.squad.lint.length_summary import length_summary, summaries
+from bert_span.squad.lint.lint_report import length_summary, summaries
 from bert_span.squad.lint.token_lengths import measure_tokens
-from bert_span.squad.lint.unknown_words import UnknownWords
-from bert_span.squad.lint.window_costs import (
-  answers_cut,
-  place_windows,
-  window_cost,
-)
 from bert_span.squad.rules import with_answer_to_learn
 from bert_span.storage.json_fields import shortened
+from bert_span.text.windows import PlacedWindows, SlidingWindows
 
 _COMPARED_LENGTHS = (128, 192, 256, 320, 384, 448, 512)
 # Of SQuAD's WordPieces 0.02 % are [UNK] with an English vocabulary.
 _MANY_UNKNOWN = 0.01
-_NUM_EXAMPLES = 10
 
 
 def lint_windows(linted, tokenizer, settings):
@@ -34,9 +32,8 @@ def lint_windows(linted, tokenizer, settings):
     List of `Finding`, and a dict of figures that JSON can hold: wordpieces,
     windows_per_question, max_seq_lengths, unknown.
   """
-  unknown = UnknownWords(tokenizer)
   examples = list(map(with_answer_to_learn, linted.examples))
-  lengths = measure_tokens(examples, tokenizer, unknown.add)
+  lengths, unknown = measure_tokens(examples, tokenizer)
   windows = place_windows(lengths, settings.window_options)
   figures = {
     "wordpieces": summaries(
@@ -48,7 +45,7 @@ def lint_windows(linted, tokenizer, settings):
       np.bincount(windows["example_index"], minlength=len(examples))
     ),
     "max_seq_lengths": _compared(lengths, settings),
-    "unknown": _unknown_figures(unknown, examples),
+    "unknown": unknown.figures(examples),
   }
   findings = []
 
@@ -58,6 +55,9 @@ def lint_windows(linted, tokenizer, settings):
 
   def answer_text(index):
     return examples[index].answers[0].text
+
+  def excerpt(text):
+    return ascii(text[:20])  # What BERT drops is mostly invisible.
 
   def answer(index):
     text = shortened(answer_text(index))
@@ -69,25 +69,24 @@ def lint_windows(linted, tokenizer, settings):
 
   is_blank = np.array([not example.context.strip() for example in examples])
   is_empty = lengths.context == 0
-  # In escapes: what BERT drops is mostly invisible.
   add(
     FindingKind.NO_WINDOW,
     is_empty & ~is_blank,
-    lambda index: ascii(examples[index].context[:20]),
+    lambda index: excerpt(examples[index].context),
   )
   add(
     FindingKind.ANSWER_WITHOUT_TOKEN,
     lengths.without_token & ~is_empty,
-    lambda index: ascii(answer_text(index)[:20]),
+    lambda index: excerpt(answer_text(index)),
   )
   add(FindingKind.ANSWER_CUT, answers_cut(windows, lengths), answer)
   too_long = lengths.answer > settings.max_answer_length
   add(FindingKind.ANSWER_TOO_LONG, too_long, answer)
   too_long = lengths.question > settings.window_options.max_query_length
   add(FindingKind.QUESTION_CUT, too_long, question)
-  share = figures["unknown"]["token_share"]
-  if share >= _MANY_UNKNOWN:
-    detail = f"{100 * share:.1f} % of the WordPieces are [UNK], see below"
+  if unknown.token_share >= _MANY_UNKNOWN:
+    share = f"{100 * unknown.token_share:.1f} %"
+    detail = f"{share} of the WordPieces are [UNK], see below"
     findings.append(
       Finding(FindingKind.MANY_UNKNOWN_WORDS, "all texts", detail)
     )
@@ -120,30 +119,84 @@ def _compared(lengths, settings):
   return list(costs.values())
 
 
-def _unknown_figures(unknown, examples):
-  def rows(found):
-    return [
-      {"text": text, "count": count, "question_id": examples[index].qas_id}
-      for text, count, index in found[:_NUM_EXAMPLES]
-    ]
+def place_windows(lengths, options):
+  """Places the windows of all examples.
 
-  def share(part, whole):
-    return round(part / whole, 6) if whole else 0.0
+  Args:
+    lengths: `TokenLengths`.
+    options: `WindowOptions`.
 
-  # A word of one character is listed as a character.
-  words = [row for row in unknown.words() if len(row[0]) > 1]
-  characters = unknown.characters()
+  Returns:
+    Dict of the arrays [windows] of `SlidingWindows.columns`, and of length,
+    the WordPieces of each window with question and special tokens.
+  """
+  columns = SlidingWindows(options, cls_id=0, sep_id=0).columns(
+    np.minimum(lengths.question, options.max_query_length), lengths.context
+  )
+  columns["length"] = PlacedWindows(None, None, columns).lengths
+  return {name: values.numpy() for name, values in columns.items()}
+
+
+def holds_answer(windows, lengths):
+  """Bool [windows], whether each holds its question's answer whole."""
+  example = windows["example_index"]
+  end = windows["context_start"] + windows["context_length"]
+  return (
+    lengths.has_answer[example]
+    & (lengths.answer_start[example] >= windows["context_start"])
+    & (lengths.answer_end[example] < end)
+  )
+
+
+def answers_cut(windows, lengths):
+  """Bool [examples], whether there is an answer and no window holds it."""
+  held = np.zeros(len(lengths.context), bool)
+  held[windows["example_index"][holds_answer(windows, lengths)]] = True
+  return lengths.has_answer & ~held
+
+
+def window_cost(lengths, options, bucket_width, hidden_size):
+  """Sums up the windows of one setting.
+
+  Returns:
+    Dict of
+      max_seq_length: WordPieces.
+      windows: how many.
+      answerless_windows: windows of answerable questions without the answer.
+      answers_cut: answers that no window holds whole.
+      wordpieces: of all windows, without padding.
+      bucket_wordpieces: of all windows, each padded to a multiple of the bucket
+        width; batches that mix two buckets, a few an epoch, add a little.
+      padded_wordpieces: of all windows, each padded to max_seq_length.
+      bucket_cost, padded_cost: see `computation`, with the same padding.
+  """
+  windows = place_windows(lengths, options)
+  longest = options.max_seq_length
+  padded = np.full_like(windows["length"], longest)
+  bucketed = -(-windows["length"] // bucket_width) * bucket_width  # rounded up
+  bucketed = np.minimum(bucketed, longest)
+  has_answer = lengths.has_answer[windows["example_index"]]
+  lacks_answer = has_answer & ~holds_answer(windows, lengths)
   return {
-    "tokens": unknown.num_tokens,
-    "unknown_tokens": unknown.num_unknown_tokens,
-    "token_share": share(unknown.num_unknown_tokens, unknown.num_tokens),
-    "characters": unknown.num_characters,
-    "unknown_characters": unknown.num_unknown_characters,
-    "character_share": share(
-      unknown.num_unknown_characters, unknown.num_characters
-    ),
-    "distinct_words": len(words),
-    "distinct_characters": len(characters),
-    "most_frequent_words": rows(words),
-    "most_frequent_characters": rows(characters),
+    "max_seq_length": longest,
+    "windows": len(padded),
+    "answerless_windows": int(lacks_answer.sum()),
+    "answers_cut": int(answers_cut(windows, lengths).sum()),
+    "wordpieces": int(windows["length"].sum(dtype=np.int64)),
+    "bucket_wordpieces": int(bucketed.sum(dtype=np.int64)),
+    "padded_wordpieces": int(padded.sum(dtype=np.int64)),
+    "bucket_cost": computation(bucketed, hidden_size),
+    "padded_cost": computation(padded, hidden_size),
   }
+
+
+def computation(lengths, hidden_size):
+  """The work of an encoder on windows, in WordPieces of a very short window.
+
+  A layer of hidden size H multiplies, for a window of L WordPieces, 12 H^2 L
+  times in its dense parts (4 H^2 in attention, 8 H^2 in the feed-forward part
+  of size 4 H) and 2 H L^2 times between positions. Divided by 12 H^2 that is
+  L (1 + L / (6 H)): with H 768, the quadratic part is 8 % at 384 WordPieces.
+  """
+  lengths = np.asarray(lengths, np.float64)
+  return float(np.sum(lengths * (1 + lengths / (6 * hidden_size))))

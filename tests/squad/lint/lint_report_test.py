@@ -4,18 +4,17 @@ import pytest
 
 from bert_span.squad.example import SquadExample
 from bert_span.squad.findings import Finding, FindingKind
-from bert_span.squad.lint.length_summary import length_summary
 from bert_span.squad.lint.lint_report import (
+  cost_table,
   count_left,
+  length_summary,
+  length_table,
   report_object,
   report_text,
-)
-from bert_span.squad.lint.linter import LintedFile
-from bert_span.squad.lint.tables import (
-  cost_table,
-  length_table,
+  summaries,
   unknown_block,
 )
+from bert_span.squad.lint.linter import LintedFile
 
 _COST = {
   "max_seq_length": 384,
@@ -212,3 +211,24 @@ def test_tables_are_plain_text_that_is_never_cut():
   assert lines[1].count("1,000,000,000,000") == 7
   assert len(lines[0]) == len(lines[1]) > 80
   assert all(line.isascii() and line.isprintable() for line in lines)
+
+
+def test_a_percentile_is_the_least_length_that_so_many_do_not_exceed():
+  assert length_summary(range(1, 101)) == {
+    "count": 100,
+    "mean": 50.5,
+    "p50": 50,
+    "p90": 90,
+    "p95": 95,
+    "p99": 99,
+    "max": 100,
+  }
+
+
+def test_percentiles_are_lengths_that_occur():
+  summary = length_summary([2, 10, 1000])
+  assert (summary["p50"], summary["p90"], summary["max"]) == (10, 1000, 1000)
+
+
+def test_what_has_no_length_is_left_out():
+  assert list(summaries(question=[3], answer=[])) == ["question"]

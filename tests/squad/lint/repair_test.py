@@ -61,15 +61,14 @@ _CHANGES = [
 def repair(tmp_path):
   """A function that writes bytes or text as a file and repairs it."""
 
-  def write_and_repair(content, in_place=False):
+  def write_and_repair(content, copy="b.json", log="log.jsonl"):
     path = tmp_path / "a.json"
     content = content if isinstance(content, bytes) else content.encode()
     path.write_bytes(content)
-    copy = path if in_place else tmp_path / "b.json"
     changes = repair_squad_file(
-      lint_squad_file(path), copy, tmp_path / "log.jsonl"
+      lint_squad_file(path), tmp_path / copy, tmp_path / log
     )
-    return copy.read_bytes(), changes
+    return (tmp_path / copy).read_bytes(), changes
 
   return write_and_repair
 
@@ -96,8 +95,11 @@ def test_a_byte_order_mark_and_line_ends_stay(repair):
   assert repair(before) == (after, _CHANGES)
 
 
-def test_a_file_may_be_repaired_in_place(repair):
-  assert repair(_TEXT, in_place=True) == (_REPAIRED.encode(), _CHANGES)
+@pytest.mark.parametrize("names", [("a.json", "log"), ("b.json", "a.json")])
+def test_the_file_itself_is_not_replaced(repair, tmp_path, names):
+  with pytest.raises(ValueError, match=r"a\.json is the input"):
+    repair(_TEXT, *names)
+  assert (tmp_path / "a.json").read_bytes() == _TEXT.encode()
 
 
 def test_a_multispanqa_file_is_not_repaired(repair):
