@@ -9,8 +9,7 @@ import pytest
 from programs import run_program
 from squad_content import spans, squad_content
 
-from bert_span.data.bio_labels import BIO_LABELS
-from bert_span.data.window_labels import SPAN_LABELS
+from bert_span.data.window_labels import BIO_LABELS, SPAN_LABELS
 from bert_span.jobs.window_inspection import inspect_windows
 from bert_span.text.options import WindowOptions
 

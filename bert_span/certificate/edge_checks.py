@@ -12,8 +12,8 @@ from bert_span.certificate.decoding_checks import (
 )
 from bert_span.certificate.decoding_runs import RecordedWindows, decoding_runs
 from bert_span.certificate.text_checks import compare_windows, is_mislabelled
+from bert_span.data.window_batches import window_rows
 from bert_span.data.window_labels import SPAN_LABELS
-from bert_span.data.window_rows import window_rows
 from bert_span.text.answer_positions import NO_TOKEN
 
 # Sentences of the report on what the original does to some questions. "Quirk"

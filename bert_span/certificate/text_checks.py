@@ -6,8 +6,8 @@ import re
 import tensorflow as tf
 
 from bert_span.certificate.comparison import Comparison
+from bert_span.data.window_batches import window_rows
 from bert_span.data.window_labels import SPAN_LABELS
-from bert_span.data.window_rows import window_rows
 from bert_span.text.answer_positions import NO_TOKEN
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import CLS_TOKEN, SEP_TOKEN, UNKNOWN_TOKEN

@@ -1,9 +1,36 @@
-"""What the windows of a head are labelled with; the labels of a span head."""
+"""What windows are labelled with: positions of a span, or B/I/O tags.
+
+B/I/O labels of tokens; soft labels where annotators disagree.
+
+A token belongs to a span if it shares a character with it. The first such
+token of the passage is B, the others are I, tokens outside are O:
+
+    passage       the   old   mill   burned
+    annotator 1    B     I     I      O       "the old mill"
+    annotator 2    O     B     I      O       "old mill"
+    annotator 3    O     B     I      O       "old mill"
+
+The soft labels are the shares of B, I, O: the (1/3, 0, 2/3), old (2/3, 1/3, 0),
+mill (0, 1, 0), burned (0, 0, 1).
+
+The whole passage is labelled, and a window gets the labels of its tokens. If it
+begins within a span, its first token is I: the middle of an answer. Decoding
+takes each token from its max-context window, which has the most context.
+"""
 
 import dataclasses
 from collections.abc import Callable
 
+import numpy as np
+
+from bert_span.squad.example import NOT_LOCATED
 from bert_span.text.answer_positions import NO_TOKEN
+
+ANNOTATOR_LABELS = ("soft", "majority", "first")
+# The order of the tags in arrays of three values a token.
+TAGS = ("B", "I", "O")
+NUM_TAGS = len(TAGS)
+B, I, O = range(NUM_TAGS)  # noqa: E741 -- the tags' names
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,4 +86,154 @@ SPAN_LABELS = WindowLabels(
     bool(example.answers) and not example.is_impossible
   ),
   every_annotator=False,
+)
+
+
+def tag_labels(
+  annotators, token_char_starts, token_char_ends, annotator_labels="soft"
+):
+  """Returns the labels of the tokens of a passage.
+
+  Annotators are ignored if their answers are not located in the passage or
+  have no token in it. An annotator without an answer labels all tokens O.
+
+  Args:
+    annotators: for each annotator a tuple of `Answer`, () for no answer.
+    token_char_starts, token_char_ends: int [tokens], half-open offsets into
+      the passage in characters, ascending.
+    annotator_labels: "soft", the shares of all annotators; "majority", 1 for
+      the most frequent tag (in a tie, the tag of the earliest annotator; an I
+      after an O becomes B); "first", the tags of the first annotator.
+
+  Returns:
+    float32 [tokens, 3], for B, I and O; None if all annotators are ignored.
+
+  Raises:
+    ValueError: there is no such annotator_labels.
+  """
+  if annotator_labels not in ANNOTATOR_LABELS:
+    raise ValueError(
+      f"annotator_labels must be one of {', '.join(ANNOTATOR_LABELS)}. "
+      f"Received: {annotator_labels!r}"
+    )
+  tags = [
+    tags
+    for spans in annotators
+    if (tags := _annotator_tags(spans, token_char_starts, token_char_ends))
+    is not None
+  ]
+  if not tags:
+    return None
+  one_hot = np.eye(NUM_TAGS)
+  if annotator_labels == "soft":
+    return np.mean(one_hot[np.stack(tags)], axis=0).astype(np.float32)
+  chosen = tags[0] if annotator_labels == "first" else _majority(tags)
+  return one_hot[chosen].astype(np.float32)
+
+
+def window_bio_labels(examples, windows, annotator_labels="soft"):
+  """Labels all windows of some examples, see `tag_labels`.
+
+  Returns:
+    labels: float32 [windows, seq_length, 3]; zero outside the passage and for
+      examples without labels.
+    is_labelled: bool [windows], False for examples without labels.
+  """
+  shape = windows["input_ids"].shape
+  labels = np.zeros([*shape, NUM_TAGS], np.float32)
+  is_labelled = np.zeros(shape[0], bool)
+  for example_index in np.unique(windows["example_index"]):
+    rows = np.flatnonzero(windows["example_index"] == example_index)
+    of_passage = tag_labels(
+      examples[example_index].annotators,
+      *passage_token_offsets(windows, rows),
+      annotator_labels,
+    )
+    if of_passage is None:
+      continue
+    is_labelled[rows] = True
+    for row in rows:
+      in_window, in_passage = _window_slices(windows, row)
+      labels[row, in_window] = of_passage[in_passage]
+  return labels, is_labelled
+
+
+def passage_token_offsets(windows, rows):
+  """Returns the character offsets of all tokens, from all windows of a passage.
+
+  Both are int32 [tokens]; rows are the indices of the windows.
+  """
+  ends = windows["context_start"][rows] + windows["context_length"][rows]
+  char_starts, char_ends = np.empty([2, ends.max()], np.int32)
+  for row in rows:
+    in_window, in_passage = _window_slices(windows, row)
+    char_starts[in_passage] = windows["token_char_starts"][row, in_window]
+    char_ends[in_passage] = windows["token_char_ends"][row, in_window]
+  return char_starts, char_ends
+
+
+def _window_slices(windows, row):
+  """The positions of the passage in a window, and its tokens: two slices."""
+  position = int(windows["first_context_position"][row])
+  token = int(windows["context_start"][row])
+  length = int(windows["context_length"][row])
+  return slice(position, position + length), slice(token, token + length)
+
+
+def _annotator_tags(spans, token_char_starts, token_char_ends):
+  """The tags of one annotator, int [tokens]; None if no span has a token.
+
+  Spans that share a token are merged.
+  """
+  tags = np.full(len(token_char_starts), O)
+  located = [span for span in spans if span.char_start != NOT_LOCATED]
+  char_starts = np.array([span.char_start for span in located], int)
+  char_ends = char_starts + [len(span.text) for span in located]
+  firsts = np.searchsorted(token_char_ends, char_starts, side="right")
+  lasts = np.searchsorted(token_char_starts, char_ends, side="left") - 1
+  reached = -1  # the last token of the spans so far
+  for first, last in sorted(zip(firsts, lasts, strict=True)):
+    if first > last:  # no token
+      continue
+    tags[max(first, reached + 1) : last + 1] = I
+    if first > reached:
+      tags[first] = B
+    reached = max(reached, last)
+  return None if spans and reached < 0 else tags
+
+
+def _majority(tags):
+  """The most frequent tags, int [tokens]."""
+  counts = np.sum(np.eye(NUM_TAGS, dtype=int)[np.stack(tags)], axis=0)
+  most = counts.max(axis=1)
+  tokens = np.arange(len(counts))
+  chosen = np.full(len(counts), O)
+  for one in reversed(tags):  # the earliest annotator overwrites the others
+    is_most = counts[tokens, one] == most
+    chosen[is_most] = one[is_most]
+  before = np.concatenate([[O], chosen[:-1]])
+  chosen[(chosen == I) & (before == O)] = B
+  return chosen
+
+
+def _label(examples, windows, annotator_labels):
+  labels, is_labelled = window_bio_labels(examples, windows, annotator_labels)
+  return {"tag_labels": labels}, is_labelled
+
+
+def _has_answer(windows):
+  (tags,) = windows.labels.values()  # [all tokens, tags], the last one is O
+  marked = np.any(tags[:, :-1] > 0, axis=1).astype(np.int64)
+  return np.add.reduceat(marked, windows.row_splits[:-1]) > 0
+
+
+# tag_labels: shares of B, I and O; zero outside the passage.
+BIO_LABELS = WindowLabels(
+  head="bio",
+  window_labels=(),
+  token_labels={"tag_labels": NUM_TAGS},
+  label=_label,
+  has_answer=_has_answer,
+  is_answerable=lambda example: any(example.annotators),
+  every_annotator=True,
 )

@@ -20,7 +20,7 @@ from bert_span.answers.scoring.annotator_agreement import (
   read_agreement,
 )
 from bert_span.answers.scoring.multi_span import evaluate_multi_span
-from bert_span.data.bio_labels import BIO_LABELS, NUM_TAGS
+from bert_span.data.window_labels import BIO_LABELS, NUM_TAGS
 from bert_span.heads.answer_head import (
   PLACE_GUIDE,
   AnswerHead,

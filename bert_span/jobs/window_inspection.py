@@ -2,7 +2,7 @@
 
 import json
 
-from bert_span.data.window_rows import window_rows
+from bert_span.data.window_batches import window_rows
 from bert_span.jobs.lines import print_lines, write_lines
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import prediction_examples, training_examples

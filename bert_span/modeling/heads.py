@@ -2,7 +2,7 @@
 
 import keras
 
-from bert_span.data.bio_labels import NUM_TAGS
+from bert_span.data.window_labels import NUM_TAGS
 
 
 @keras.saving.register_keras_serializable(package="bert_span")

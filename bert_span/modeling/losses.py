@@ -5,7 +5,7 @@ import math
 import keras
 from keras import ops
 
-from bert_span.data.bio_labels import TAGS
+from bert_span.data.window_labels import TAGS
 
 # The weight of each end in the span loss.
 _END_WEIGHTS = {"mean": 0.5, "sum": 1.0}

@@ -4,7 +4,7 @@ import itertools
 import re
 from typing import NamedTuple
 
-from bert_span.squad.answer_location import NOT_LOCATED
+from bert_span.squad.example import NOT_LOCATED
 
 _ELLIPSIS = "..."
 # Control characters of a file must not command the terminal, and HTML has no

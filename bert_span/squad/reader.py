@@ -8,8 +8,12 @@ together. What leaves a question usable is counted in the report.
 import dataclasses
 import os
 
-from bert_span.squad.answer_location import NOT_LOCATED, locate_answer
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import (
+  NOT_LOCATED,
+  Answer,
+  SquadExample,
+  locate_answer,
+)
 from bert_span.squad.findings import Finding, FindingKind, ReadReport
 from bert_span.squad.json_file import load_squad_json
 from bert_span.storage.json_fields import FieldErrors, is_kind, shortened

@@ -2,8 +2,7 @@
 
 import dataclasses
 
-from bert_span.squad.answer_location import NOT_LOCATED
-from bert_span.squad.example import SquadExample
+from bert_span.squad.example import NOT_LOCATED, SquadExample
 from bert_span.squad.findings import FindingKind
 from bert_span.squad.reader import SquadFile, place_in_file
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.data.bio_labels import BIO_LABELS
 from bert_span.data.labelled_windows import Skipped, label_windows
-from bert_span.data.window_labels import SPAN_LABELS
+from bert_span.data.window_labels import BIO_LABELS, SPAN_LABELS
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor

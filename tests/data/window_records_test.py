@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.data.bio_labels import BIO_LABELS
 from bert_span.data.labelled_windows import PackedWindows
-from bert_span.data.window_labels import SPAN_LABELS
-from bert_span.data.window_records import (
+from bert_span.data.training_records import (
   read_window_records,
   write_window_records,
 )
+from bert_span.data.window_labels import BIO_LABELS, SPAN_LABELS
 from bert_span.storage.record_files import serialized_example
 
 _TOKENS = {

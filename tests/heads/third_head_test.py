@@ -10,7 +10,7 @@ from squad_runs import CONTEXT, read, write_squad_files
 
 from bert_span.answers.decoding.bio_decoder import BioDecoder
 from bert_span.answers.decoding.options import BioDecoderOptions
-from bert_span.data.bio_labels import BIO_LABELS, window_bio_labels
+from bert_span.data.window_labels import BIO_LABELS, window_bio_labels
 from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.bio import BIO_HEAD

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from tiny_encoder import INPUTS, tiny_encoder
 
-from bert_span.data.bio_labels import TAGS
+from bert_span.data.window_labels import TAGS
 from bert_span.modeling.heads import BioHead, SpanHead
 from bert_span.modeling.span_model import SpanModel, assign_head
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from bert_span.data.bio_labels import NUM_TAGS, B, I, O
+from bert_span.data.window_labels import NUM_TAGS, B, I, O
 
 # States of a labelling: before its first span, B, I, and O after a span.
 _STATE_TAGS = (O, B, I, O)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from bert_span.answers.decoding.bio_paths import passage_tokens, read_tokens
 from bert_span.answers.scoring.reliability import equal_width_bins
-from bert_span.data.bio_labels import O, tag_labels
+from bert_span.data.window_labels import O, tag_labels
 from bert_span.squad.example import SquadExample
 from bert_span.storage.atomic_file import json_text
 from bert_span.storage.files import read_json

@@ -11,7 +11,7 @@ from bert_span.answers.decoding import bio_paths
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.bio_decoder import BioDecoder
 from bert_span.answers.decoding.options import BioDecoderOptions
-from bert_span.data.bio_labels import B, I, O
+from bert_span.data.window_labels import B, I, O
 
 _PREFIX = 2  # positions before the passage: [CLS] [SEP]
 

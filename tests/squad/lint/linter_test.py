@@ -3,7 +3,7 @@ import json
 import pytest
 from squad_content import spans, squad_content
 
-from bert_span.squad.answer_location import NOT_LOCATED
+from bert_span.squad.example import NOT_LOCATED
 from bert_span.squad.findings import FindingKind
 from bert_span.squad.lint.linter import lint_squad_file
 from bert_span.squad.reader import read_squad

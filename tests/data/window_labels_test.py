@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from bert_span.data.bio_labels import (
+from bert_span.data.window_batches import window_batches
+from bert_span.data.window_labels import (
   TAGS,
   passage_token_offsets,
   tag_labels,
   window_bio_labels,
 )
-from bert_span.data.window_batches import window_batches
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions

@@ -1,6 +1,6 @@
 import pytest
 
-from bert_span.squad.answer_location import NOT_LOCATED, locate_answer
+from bert_span.squad.example import NOT_LOCATED, locate_answer
 
 #          0         1
 #          0123456789012345678
