@@ -81,7 +81,7 @@ def window_fingerprint(
 
 
 def source_fingerprint(path, dataset):
-  """Returns a dict that identifies a file, or (TFDS name, split, data_dir)."""
+  """A dict that identifies a file, or (TFDS name, split, data_dir)."""
   if path:
     return {"train_file_sha256": file_sha256(path)}
   return {"dataset": f"{dataset[0]}:{dataset[1]}"} if dataset else None
@@ -104,8 +104,6 @@ def write_training_records(
     Path of the manifest.
   """
   made_of = {**fingerprint, **source, "padded_length": padded_length}
-  # The names contain a digest, so that old shards stay until the manifest is
-  # replaced.
   text = json.dumps(made_of, sort_keys=True).encode("utf-8")
   digest = hashlib.sha256(text).hexdigest()[:8]
   names = [
@@ -149,20 +147,27 @@ def write_training_records(
 
 
 class TrainingRecords:
-  """Records of `write_training_records`.
+  """Records of `write_training_records`, compared with their source.
 
   Args:
     directory: the folder.
-    source: dict of `source_fingerprint` to compare; None skips the comparison.
+    path: SQuAD JSON file that they must have been made of, or None.
+    dataset: (TFDS name, split, data_dir) of the same, or None.
 
   Raises:
     ValueError: there are no records, or they were made of another source.
   """
 
-  def __init__(self, directory, source=None):
+  def __init__(self, directory, path=None, dataset=None):
     self._directory = os.fspath(directory)
     self._manifest = _read_manifest(self._directory)
-    if source is not None:
+    source = source_fingerprint(path, dataset)
+    if source is None:
+      log_line(
+        f"Training on the records in {directory}. Without --train_file it is "
+        "not checked whether the questions have changed since."
+      )
+    else:
       self._check("made_of", source)
 
   def read(self, fingerprint, labels):
@@ -198,34 +203,8 @@ class TrainingRecords:
       )
 
 
-def open_training_records(directory, path, dataset):
-  """Returns `TrainingRecords`, compared with their source if it is given.
-
-  Args:
-    directory: folder of `write_training_records`.
-    path: SQuAD JSON file that they must have been made of, or None.
-    dataset: (TFDS name, split, data_dir) of the same, or None.
-  """
-  source = source_fingerprint(path, dataset)
-  if source is None:
-    log_line(
-      f"Training on the records in {directory}. Without --train_file it is not "
-      "checked whether the questions have changed since."
-    )
-  return TrainingRecords(directory, source)
-
-
 def write_window_records(paths, windows, padded_length=None):
-  """Writes windows, an equal share to each file, in order.
-
-  Args:
-    paths: list of files to write, local or remote; each is written atomically.
-    windows: `PackedWindows`.
-    padded_length: WordPieces of every record; None adds no padding.
-
-  Returns:
-    List of int, the number of records of each file.
-  """
+  """Writes `PackedWindows`, an equal share to each file; returns their counts."""
   shares = np.array_split(np.arange(len(windows)), len(paths))
   for path, share in zip(paths, shares, strict=True):
     with open_records(path) as writer:

@@ -1,7 +1,5 @@
 """What windows are labelled with: positions of a span, or B/I/O tags.
 
-B/I/O labels of tokens; soft labels where annotators disagree.
-
 A token belongs to a span if it shares a character with it. The first such
 token of the passage is B, the others are I, tokens outside are O:
 
@@ -135,8 +133,8 @@ def window_bio_labels(examples, windows, annotator_labels="soft"):
   """Labels all windows of some examples, see `tag_labels`.
 
   Returns:
-    labels: float32 [windows, seq_length, 3]; zero outside the passage and for
-      examples without labels.
+    labels: dict of tag_labels, float32 [windows, seq_length, 3]; zero outside
+      the passage and for examples without labels.
     is_labelled: bool [windows], False for examples without labels.
   """
   shape = windows["input_ids"].shape
@@ -155,7 +153,7 @@ def window_bio_labels(examples, windows, annotator_labels="soft"):
     for row in rows:
       in_window, in_passage = _window_slices(windows, row)
       labels[row, in_window] = of_passage[in_passage]
-  return labels, is_labelled
+  return {"tag_labels": labels}, is_labelled
 
 
 def passage_token_offsets(windows, rows):
@@ -216,11 +214,6 @@ def _majority(tags):
   return chosen
 
 
-def _label(examples, windows, annotator_labels):
-  labels, is_labelled = window_bio_labels(examples, windows, annotator_labels)
-  return {"tag_labels": labels}, is_labelled
-
-
 def _has_answer(windows):
   (tags,) = windows.labels.values()  # [all tokens, tags], the last one is O
   marked = np.any(tags[:, :-1] > 0, axis=1).astype(np.int64)
@@ -232,7 +225,7 @@ BIO_LABELS = WindowLabels(
   head="bio",
   window_labels=(),
   token_labels={"tag_labels": NUM_TAGS},
-  label=_label,
+  label=window_bio_labels,
   has_answer=_has_answer,
   is_answerable=lambda example: any(example.annotators),
   every_annotator=True,

@@ -89,13 +89,7 @@ def locate_answer(context: str, text: str, char_start: int) -> Location:
     char_start 3   " pla"   touches "the plan", one "plan" there: moved to 4
     char_start 9   "and "   touches "and a", no "plan" there: not located
 
-  Args:
-    context: the passage.
-    text: the answer.
-    char_start: its stated offset in characters; any integer.
-
-  Returns:
-    The Location; blank texts are never located.
+  The stated offset may be any integer. Blank texts are never located.
   """
   if not text.strip():
     return Location(NOT_LOCATED, detail="the answer's text is blank")

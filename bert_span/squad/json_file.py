@@ -14,14 +14,9 @@ _GIVE_SQUAD = (
 
 
 def load_squad_json(path: str | os.PathLike) -> dict:
-  """Parses a SQuAD file.
+  """Parses a SQuAD file; a MultiSpanQA file is converted to its format.
 
-  Args:
-    path: local or remote.
-
-  Returns:
-    The JSON object; "data" is a list, nothing below it is checked. A
-    MultiSpanQA file is converted to SQuAD's format.
+  "data" of the returned object is a list; nothing below it is checked.
 
   Raises:
     OSError: the file cannot be read.

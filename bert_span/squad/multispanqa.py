@@ -30,21 +30,14 @@ def is_multispanqa(top: dict) -> bool:
 
 
 def as_squad(path: str, top: dict) -> dict:
-  """Converts a MultiSpanQA file to SQuAD's format.
+  """Converts the JSON object of a MultiSpanQA file to SQuAD's format.
 
   Every question becomes a paragraph, its spans the annotations of one
-  annotator. A question whose labels are all O is_impossible.
-
-  Args:
-    path: the file, for messages.
-    top: JSON object with the list "data" of questions.
-
-  Returns:
-    JSON object in SQuAD's format; SQuAD's reader checks the other fields.
+  annotator. A question whose labels are all O is_impossible. SQuAD's reader
+  checks the other fields.
 
   Raises:
-    ValueError: tokens or labels are malformed; names the file and up to 10
-      errors with question id and remedy.
+    ValueError: tokens or labels are malformed; lists up to 10 errors.
   """
   errors = FieldErrors(path)
   articles = []
@@ -72,7 +65,6 @@ def label_spans(labels: list[str]) -> list[tuple[int, int]]:
 
 
 def _paragraph(record, place, errors):
-  """SQuAD's paragraph of one question."""
   tokens = _strings(record, "context", place, errors)
   question = {key: record[key] for key in ("id",) if key in record}
   question["question"] = record.get("question")
@@ -88,7 +80,6 @@ def _paragraph(record, place, errors):
 
 
 def _answers(tokens, spans):
-  """SQuAD's answers of token spans."""
   char_starts = [0]
   for token in tokens:
     char_starts.append(char_starts[-1] + len(token) + 1)  # and a blank

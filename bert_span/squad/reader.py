@@ -38,23 +38,19 @@ class SquadFile:
 
 
 def read_squad(path: str | os.PathLike) -> SquadFile:
-  """Reads a SQuAD file.
+  """Reads a SQuAD file, or one of MultiSpanQA.
 
-  Contexts stay exactly as in the file, lone surrogates included, so that
-  offsets count its characters. Integer ids become strings. Answers are
-  optional (prediction needs none); "plausible_answers" and unknown keys are
-  ignored. An answer that cannot be located keeps its text, for scoring, with
-  char_start -1.
+  Contexts stay exactly as in the file, so that offsets count its characters.
+  Integer ids become strings. Answers are optional; "plausible_answers" and
+  unknown keys are ignored. An answer that cannot be located keeps its text, for
+  scoring, with char_start -1.
 
   A question may have several spans per annotator under the key "annotations":
   a list of annotators, each a list of spans like "answers", empty for an
-  annotator who found none. MultiSpanQA's files are read too.
+  annotator who found none.
 
   Args:
     path: local or remote.
-
-  Returns:
-    The file's questions, with the report of what was repaired.
 
   Raises:
     OSError: the file cannot be read.
@@ -71,15 +67,7 @@ def read_squad(path: str | os.PathLike) -> SquadFile:
 def make_squad_file(
   path: str, examples: list[SquadExample], version_2: bool
 ) -> SquadFile:
-  """Checks and repairs examples of any source.
-
-  Args:
-    path: their source, for messages.
-    examples: with answers at their stated offsets.
-    version_2: whether the source is in SQuAD 2.0's format.
-
-  Returns:
-    The SquadFile: answers located or at char_start -1, findings counted.
+  """Locates the answers of examples of any source, and counts findings.
 
   Raises:
     ValueError: there is no question, or an id occurs twice.
@@ -102,15 +90,10 @@ def make_squad_file(
 def parse_squad(
   top: dict, errors: FieldErrors
 ) -> tuple[list[SquadExample], bool]:
-  """Reads the questions of a parsed file, answers at their stated offsets.
+  """Reads the questions of parsed JSON, answers at their stated offsets.
 
-  Args:
-    top: what `load_squad_json` returns.
-    errors: gets everything that is wrong with the structure. The examples are
-      valid only if nothing is.
-
-  Returns:
-    The examples, in the file's order, and whether this is SQuAD 2.0's format.
+  Also returns whether this is SQuAD 2.0's format. The examples are valid only
+  if `errors` gets nothing.
   """
   examples = []
   version_2 = str(top.get("version")).startswith("v2")
@@ -134,9 +117,6 @@ def check_question(
   example: SquadExample,
 ) -> tuple[SquadExample, list[Finding]]:
   """Locates the answers of a question and finds what is wrong with it.
-
-  Args:
-    example: with answers at their stated offsets.
 
   Returns:
     The example with its answers located or at NOT_LOCATED, and the findings.

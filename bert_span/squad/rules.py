@@ -22,13 +22,9 @@ def training_examples(
   Args:
     squad_file: a file or split as read.
     version_2_with_negative: run_squad's flag of this name.
-    every_annotator: keep what every annotator marked, for the B/I/O head,
-      which learns from all of them.
+    every_annotator: keep all annotators' answers, for the B/I/O head.
     keep_unlabelled: keep questions without an answer that are not
-      is_impossible, for teachers.
-
-  Returns:
-    The examples, in the file's order.
+      is_impossible; a teacher labels them.
 
   Raises:
     ValueError: the flag does not fit the file (a SQuAD 1.1 file with the flag,

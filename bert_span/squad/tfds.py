@@ -1,8 +1,7 @@
 """Reads SQuAD by its TensorFlow Datasets name.
 
-Without a network TFDS tries to download for 205 seconds. So this looks for
-prepared data first, then for the official files in TFDS' folder for manual
-downloads, and checks that the host answers before a download.
+Without a network TFDS tries to download for 205 seconds. So this module checks
+that the host answers before a download.
 """
 
 import urllib.error
@@ -27,20 +26,16 @@ def read_tfds(
   data_dir: str | None = None,
   timeout_seconds: float = 10.0,
 ) -> SquadFile:
-  """Reads a split of SQuAD from TensorFlow Datasets.
+  """Reads a split of SQuAD, in the order of TensorFlow Datasets.
 
   Data that is not yet prepared under data_dir is prepared from the official
-  files in data_dir/downloads/manual if they exist, else by a download. The
-  questions come in TFDS' own order, shuffled once during preparation.
+  files in data_dir/downloads/manual if they exist, else by a download.
 
   Args:
     name: "squad/v1.1" or "squad/v2.0".
     split: "train" or "validation", or a part such as "train[:10%]".
     data_dir: TFDS' data folder; None for TFDS' default.
     timeout_seconds: how long to wait for the host of the files.
-
-  Returns:
-    The split's questions; its path reads "squad/v1.1, split 'train'".
 
   Raises:
     ValueError: an unknown name or split, or files that are not the official
@@ -73,7 +68,6 @@ def read_tfds(
 
 
 def _prepared_builder(name, data_dir, timeout_seconds):
-  """TFDS' builder of the data set, with its data on disk."""
   import tensorflow_datasets as tfds  # Seconds: only where it is used.
 
   builder = tfds.builder(name, data_dir=data_dir)

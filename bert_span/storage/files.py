@@ -6,19 +6,15 @@ replacement: it has no hdfs:// and no file://.
 """
 
 import contextlib
-import gzip
 import json
 import math
 import os
 import tempfile
-import zlib
 
 # JSON is parsed in memory, and the code that walks it may recurse.
 MAX_JSON_BYTES = 1 << 31
 MAX_JSON_DEPTH = 100
-MAX_LINE_BYTES = 1 << 26
 _BLOCK_BYTES = 1 << 24
-_LINES_BLOCK_BYTES = 1 << 20
 
 
 def is_remote(path):
@@ -63,36 +59,6 @@ def read_text(path):
   """Reads a whole UTF-8 file; ValueError if it is empty or something else."""
   path = os.fspath(path)
   return _decode(path, read_bytes(path))
-
-
-def read_lines(path):
-  """Yields the lines of a local or remote file as bytes; .gz is decompressed.
-
-  Raises:
-    ValueError: a line is longer than MAX_LINE_BYTES, or the file is no whole
-      gzip file.
-  """
-  number, rest = 0, b""
-  with open_file(path) as raw:
-    file = gzip.GzipFile(fileobj=raw) if path.endswith(".gz") else raw
-    try:
-      while block := file.read(_LINES_BLOCK_BYTES):
-        *lines, rest = (rest + block).split(b"\n")
-        number += len(lines)
-        for line in lines:
-          yield line + b"\n"
-        if len(rest) > MAX_LINE_BYTES:
-          raise ValueError(
-            f"{path}: line {number + 1} is longer than "
-            f"{MAX_LINE_BYTES >> 20} MiB. Break it into lines."
-          )
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-      raise ValueError(
-        f"{path} is not a whole gzip file ({error}). Compress or copy it "
-        "again; text that is not compressed must not be named .gz."
-      ) from error
-  if rest:
-    yield rest
 
 
 def read_json(path, object_pairs_hook=None):

@@ -11,7 +11,6 @@ from bert_span.data.length_buckets import BucketedBatches
 from bert_span.data.training_records import (
   MANIFEST_FILE,
   TrainingRecords,
-  open_training_records,
   source_fingerprint,
   window_fingerprint,
   write_training_records,
@@ -176,15 +175,15 @@ def test_records_of_other_questions_are_refused(tmp_path, capsys):
   data, folder = tmp_path / "train.json", str(tmp_path / "records")
   data.write_text("{}")
   _write(folder, source=source_fingerprint(str(data), None))
-  open_training_records(folder, str(data), None)
+  TrainingRecords(folder, str(data), None)
   data.write_text("{ }")
   with pytest.raises(ValueError, match="train_file_sha256 was"):
-    open_training_records(folder, str(data), None)
+    TrainingRecords(folder, str(data), None)
   with pytest.raises(ValueError, match="dataset was 'absent', is now 'squad/v"):
-    open_training_records(folder, None, ("squad/v1.1", "train", None))
+    TrainingRecords(folder, None, ("squad/v1.1", "train", None))
   assert "--train_file" not in capsys.readouterr().err
   # Without its source nothing is compared, and a line says so.
-  records = open_training_records(folder, None, None)
+  records = TrainingRecords(folder, None, None)
   assert "--train_file" in capsys.readouterr().err
   assert records.read(_fingerprint(), SPAN_HEAD.labels).num_examples == 9
 

@@ -103,6 +103,7 @@ def test_a_window_that_cuts_a_span_is_labelled_with_the_part_inside():
   examples = [example, impossible, lost]
   windows = _windows(examples, preprocessor)
   labels, is_labelled = window_bio_labels(examples, windows)
+  labels = labels["tag_labels"]
   none = np.zeros(3)
   np.testing.assert_array_equal(
     labels,
@@ -127,6 +128,7 @@ def test_soft_labels_of_squad_equal_a_direct_count(shared_data):
   )
   windows = _windows(examples, preprocessor)
   labels, is_labelled = window_bio_labels(examples, windows)
+  labels = labels["tag_labels"]
   assert is_labelled.all()
   num_split = 0
   for row, index in enumerate(windows["example_index"]):

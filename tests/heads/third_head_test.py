@@ -32,6 +32,7 @@ class InsideLayer(keras.layers.Layer):
 
 def _label(examples, windows, annotator_labels):
   bio, is_labelled = window_bio_labels(examples, windows, annotator_labels)
+  bio = bio["tag_labels"]
   inside = np.stack([bio[..., 0] + bio[..., 1], bio[..., 2]], axis=-1)
   return {"inside_labels": inside}, is_labelled
 

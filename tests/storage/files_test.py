@@ -1,6 +1,5 @@
 """Files that are read from the local disk and from other file systems."""
 
-import gzip
 import subprocess
 import sys
 
@@ -79,32 +78,6 @@ def test_a_file_without_an_end_is_refused(monkeypatch):
   monkeypatch.setattr(files, "MAX_JSON_BYTES", 1000)
   with pytest.raises(ValueError, match=r"/dev/zero.* 1,000 bytes"):
     files.read_json("/dev/zero")
-
-
-@pytest.mark.parametrize("prefix", ["", "file://"])
-def test_lines_are_read_from_plain_and_compressed_files(tmp_path, prefix):
-  content = b"one\n\n" + b"x" * (1 << 21) + b"\nlast"
-  (tmp_path / "text").write_bytes(content)
-  (tmp_path / "text.gz").write_bytes(gzip.compress(content))
-  for name in ("text", "text.gz"):
-    lines = list(files.read_lines(f"{prefix}{tmp_path}/{name}"))
-    assert lines == content.splitlines(keepends=True)
-
-
-def test_a_line_that_does_not_end_is_refused(tmp_path, monkeypatch):
-  monkeypatch.setattr(files, "MAX_LINE_BYTES", 1 << 20)
-  bomb = gzip.compress(b"short\n" + bytes(1 << 23))
-  (tmp_path / "text.gz").write_bytes(bomb)
-  lines = files.read_lines(f"{tmp_path}/text.gz")
-  assert next(lines) == b"short\n"
-  with pytest.raises(ValueError, match=r"text\.gz: line 2 .* 1 MiB"):
-    next(lines)
-
-
-def test_damaged_gzip_is_refused(tmp_path):
-  (tmp_path / "text.gz").write_bytes(gzip.compress(b"text\n" * 99)[:-9])
-  with pytest.raises(ValueError, match=r"text\.gz is not a whole gzip file"):
-    list(files.read_lines(f"{tmp_path}/text.gz"))
 
 
 def test_paths_and_globs_are_found_once_in_the_order_named(tmp_path):

@@ -19,7 +19,7 @@ from bert_span.answers.prediction_files import (
 )
 from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.data.training_records import (
-  open_training_records,
+  TrainingRecords,
   window_fingerprint,
 )
 from bert_span.extractor import SpanExtractor
@@ -237,7 +237,7 @@ def _training_inputs(run, strategy=None):
   version_2 = run.decoder_options.version_2_with_negative
   # Before the model is loaded, so that bad questions are reported first.
   if run.train_records:
-    records = open_training_records(
+    records = TrainingRecords(
       run.train_records, run.train_file, run.train_dataset
     )
   else:

@@ -89,16 +89,9 @@ class LintedFile:
 
 
 def lint_squad_file(path: str | os.PathLike) -> LintedFile:
-  """Reads a file and finds everything that is wrong with it.
+  """Reads a file and lists everything that is wrong with it.
 
-  Where `read_squad` stops, at a wrong structure or an id used twice, this goes
-  on and lists all.
-
-  Args:
-    path: local or remote.
-
-  Raises:
-    OSError: the file cannot be read.
+  `read_squad` stops at a wrong structure or an id used twice.
   """
   path = os.fspath(path)
   try:

@@ -30,17 +30,11 @@ _STRING_OR_NUMBER = re.compile(
 
 
 def repair_squad_file(linted, output_file, log_file):
-  """Writes a repaired copy of a file, and a log with one change a line.
+  """Writes a repaired copy of a `LintedFile`, and a log with a change a line.
 
-  Args:
-    linted: `LintedFile` whose structure is right.
-    output_file, log_file: paths of the copy and of the log.
-
-  Returns:
-    The changes, see `repair_squad_text`.
+  Returns the changes, see `repair_squad_text`.
 
   Raises:
-    OSError: a file cannot be read or written.
     ValueError: the file is in MultiSpanQA's format, or would be replaced.
   """
   for path in (output_file, log_file):
