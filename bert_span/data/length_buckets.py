@@ -44,10 +44,9 @@ class BucketedBatches:
     self._rewind()
 
   def dataset(self, first_step):
-    """Returns an endless tf.data.Dataset of batches, see `PackedWindows.batch`.
+    """Returns an endless tf.data.Dataset of the batches from `first_step` on.
 
-    Args:
-      first_step: number of the first batch, counted from 0.
+    See `PackedWindows.batch`.
     """
     names = list(self._one_window)
     types = [array.dtype for array in self._one_window.values()]

@@ -204,7 +204,7 @@ class TrainingRecords:
 
 
 def write_window_records(paths, windows, padded_length=None):
-  """Writes `PackedWindows`, an equal share to each file; returns their counts."""
+  """Writes `PackedWindows` to files; returns the number of each."""
   shares = np.array_split(np.arange(len(windows)), len(paths))
   for path, share in zip(paths, shares, strict=True):
     with open_records(path) as writer:
@@ -258,7 +258,6 @@ def read_window_records(paths, counts, labels):
 
 
 def _records(windows, indices, padded_length):
-  """Yields the serialized records of some windows."""
   lengths, labels = windows.lengths[indices], windows.scheme
   batch = windows.batch(indices, padded_length or int(lengths.max()))
   for row, length in enumerate(lengths):

@@ -157,9 +157,9 @@ def window_bio_labels(examples, windows, annotator_labels="soft"):
 
 
 def passage_token_offsets(windows, rows):
-  """Returns the character offsets of all tokens, from all windows of a passage.
+  """Returns where the tokens of a passage start and end, int32 [tokens].
 
-  Both are int32 [tokens]; rows are the indices of the windows.
+  `rows` are its windows.
   """
   ends = windows["context_start"][rows] + windows["context_length"][rows]
   char_starts, char_ends = np.empty([2, ends.max()], np.int32)

@@ -113,9 +113,7 @@ def parse_json_object(content, path, object_pairs_hook=None):
 def find_files(patterns):
   """Lists the files of paths and globs, local or remote, separated by commas.
 
-  Returns:
-    List of paths without duplicates, in the order of the patterns, sorted
-    within each pattern.
+  Each is listed once, in the order of the patterns, sorted within a pattern.
 
   Raises:
     ValueError: a pattern matches no file, or there is no pattern.

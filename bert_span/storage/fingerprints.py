@@ -40,10 +40,7 @@ def check_same_options(path, options, saved=None):
 
 
 def differences(before, now, prefix=""):
-  """Lists the differences between two nested dicts of JSON values.
-
-  Each is a string such as "optimizer.epsilon was 1e-06, is now 1e-08".
-  """
+  """Lists differences such as "optimizer.epsilon was 1e-06, is now 1e-08"."""
   changes = []
   for key in sorted({*before, *now}):
     old, new = before.get(key, "absent"), now.get(key, "absent")

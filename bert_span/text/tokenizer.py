@@ -189,12 +189,8 @@ class WordPieceTokenizer(keras.layers.Layer):
   def unknown_long_words(self, ids, starts, ends, num_characters):
     """Replaces every word of over 200 characters by one [UNK].
 
-    Args:
-      ids, starts, ends: [tokens]; ends are exclusive.
-      num_characters: int32 [offsets], characters at each offset.
-
-    Returns:
-      int32 [remaining tokens], their indices; and their ids, starts and ends.
+    num_characters, int32 [offsets], are the characters at each offset. Returns
+    the indices of the remaining tokens, and their ids, starts and ends.
     """
     before = tf.concat([[0], tf.cumsum(num_characters)], 0)
     is_first = tf.gather(self._begins_word, ids)

@@ -203,7 +203,7 @@ def _tokenize(passages, tokenizer):
   """The `Tokens` of passages; a single one is tokenized in pieces."""
   if len(passages) > 1:
     return tokenizer([encodable(text) for text in passages])
-  # Pieces end at a blank or a line break, which end every word.
+  # Pieces end before a blank or a line break, which end every word.
   pieces = re.findall(
     rf"(?s).{{1,{_CHARACTERS_PER_BATCH}}}[^ \n]*", passages[0]
   )
@@ -223,13 +223,7 @@ def _answer_tokens(examples, char_starts, tokenizer):
   with one token before it, so that its position 0 means that there is no
   answer.
 
-  Args:
-    examples: sequence of `SquadExample`.
-    char_starts: for each example, those of the tokens of its passage.
-    tokenizer: `WordPieceTokenizer`.
-
-  Returns:
-    Two arrays int32 [examples].
+  `char_starts` are, for each example, those of the tokens of its passage.
   """
   excerpts, before = [], []
   for example, starts in zip(examples, char_starts, strict=True):

@@ -21,12 +21,7 @@ _MANY_UNKNOWN = 0.01
 
 
 def lint_windows(linted, tokenizer, settings):
-  """Finds what the windows cut and what the vocabulary lacks.
-
-  Args:
-    linted: `LintedFile` with at least one question.
-    tokenizer: `WordPieceTokenizer`.
-    settings: `LintSettings`.
+  """Checks a `LintedFile` that has a question, by `LintSettings`.
 
   Returns:
     List of `Finding`, and a dict of figures that JSON can hold: wordpieces,
@@ -94,10 +89,7 @@ def lint_windows(linted, tokenizer, settings):
 
 
 def _compared(lengths, settings):
-  """A `window_cost` for every max_seq_length of interest.
-
-  Costs are relative to the chosen max_seq_length with buckets.
-  """
+  """A `window_cost`, relative to the chosen length, for lengths to compare."""
   chosen = settings.window_options
   least = chosen.max_query_length + 3
   fitting = {
@@ -120,11 +112,7 @@ def _compared(lengths, settings):
 
 
 def place_windows(lengths, options):
-  """Places the windows of all examples.
-
-  Args:
-    lengths: `TokenLengths`.
-    options: `WindowOptions`.
+  """Places the windows of `TokenLengths` with `WindowOptions`.
 
   Returns:
     Dict of the arrays [windows] of `SlidingWindows.columns`, and of length,
@@ -156,19 +144,12 @@ def answers_cut(windows, lengths):
 
 
 def window_cost(lengths, options, bucket_width, hidden_size):
-  """Sums up the windows of one setting.
+  """Sums up the windows of one setting in a dict.
 
-  Returns:
-    Dict of
-      max_seq_length: WordPieces.
-      windows: how many.
-      answerless_windows: windows of answerable questions without the answer.
-      answers_cut: answers that no window holds whole.
-      wordpieces: of all windows, without padding.
-      bucket_wordpieces: of all windows, each padded to a multiple of the bucket
-        width; batches that mix two buckets, a few an epoch, add a little.
-      padded_wordpieces: of all windows, each padded to max_seq_length.
-      bucket_cost, padded_cost: see `computation`, with the same padding.
+  answerless_windows are of answerable questions without the answer; no window
+  holds answers_cut whole. WordPieces and cost, see `computation`, are those of
+  windows that are padded to a multiple of the bucket width, or to
+  max_seq_length. (A few batches an epoch mix two buckets.)
   """
   windows = place_windows(lengths, options)
   longest = options.max_seq_length
