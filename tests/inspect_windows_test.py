@@ -2,8 +2,6 @@
 
 import functools
 import json
-import subprocess
-import sys
 
 import pytest
 from programs import run_program
@@ -128,21 +126,6 @@ def test_a_bad_flag_ends_in_one_line(flags, message):
   (line,) = result.stderr.splitlines()
   assert line.startswith("inspect_windows: ")
   assert message in line
-
-
-@pytest.mark.large  # Loads TensorFlow.
-def test_a_reader_that_stops_early_is_no_error(repository, small_files):
-  input_file, vocab_file = small_files
-  flags = (f"--input_file={input_file}", f"--vocab_file={vocab_file}")
-  command = [sys.executable, "-m", "bert_span.inspect_windows", *flags]
-  process = subprocess.Popen(
-    command, cwd=repository, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-  )
-  process.stdout.close()  # as `| head` after its last line
-  errors = process.stderr.read().decode()
-  process.stderr.close()
-  assert process.wait(timeout=120) == 0, errors
-  assert "BrokenPipe" not in errors
 
 
 def test_bio_labels_are_those_of_every_annotator(small_files, capsys):

@@ -96,12 +96,22 @@ def test_a_pretraining_model_is_loaded_with_its_heads(tmp_path):
     ("WordPieceTokenizer", {"vocabulary": VOCABULARY, "do_lower_case": False}),
     (
       "SlidingWindows",
-      {"options": WindowOptions(32, 8, 8), "cls_id": 2, "sep_id": 3},
+      {
+        "options": WindowOptions(32, 8, 8),
+        "cls_id": 2,
+        "sep_id": 3,
+        "pad_to_max": True,
+      },
     ),
     ("AnswerPositions", {}),
     (
       "SpanPreprocessor",
-      {"vocabulary": VOCABULARY, "options": WindowOptions(32, 8, 8)},
+      {
+        "vocabulary": VOCABULARY,
+        "do_lower_case": False,
+        "options": WindowOptions(32, 8, 8),
+        "pad_to_max": True,
+      },
     ),
     ("SpanDecoder", {}),
     ("BioDecoder", {}),

@@ -124,10 +124,10 @@ def _describe_stated(context, text, char_start):
 
 
 def _occurrences(context, text):
-  """All offsets of a text, overlapping ones too."""
+  """The first six offsets of a text, overlapping ones too."""
   starts = []
   start = context.find(text)
-  while start >= 0:
+  while start >= 0 and len(starts) < 6:
     starts.append(start)
     start = context.find(text, start + 1)
   return starts

@@ -227,12 +227,6 @@ def test_an_answer_elsewhere_is_moved_or_kept_for_scoring(
   assert detail in line
 
 
-def test_each_answer_of_a_question_counts(read):
-  answers = spans(*(("honey", n) for n in range(3)))
-  squad_file = read(_squad(_question(answers=answers)))
-  assert squad_file.report.count(FindingKind.ANSWER_NOT_LOCATED) == 3
-
-
 # --- Real files; tests/robustness damages one.
 
 

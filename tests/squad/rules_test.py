@@ -41,12 +41,6 @@ def test_every_annotator_is_kept_where_all_are_learned_from():
   assert squad_file.report.count(FindingKind.SEVERAL_ANSWERS) == 0
 
 
-def test_an_answer_that_is_nowhere_gives_way_to_the_next():
-  squad_file = _file(_example(answers=(Answer("maybe", 0), _YES)))
-  (example,) = training_examples(squad_file, False)
-  assert example.answers == (_YES,)
-
-
 @pytest.mark.parametrize(
   ("useless", "kind"),
   [

@@ -172,14 +172,16 @@ def test_without_files_and_network_the_error_comes_at_once(
     assert word in str(caught.value)
 
 
-def test_an_unknown_name_lists_the_valid_ones():
-  with pytest.raises(ValueError, match=r"squad/v1\.1, squad/v2\.0.*'squad'"):
-    read_tfds("squad", "train")
-
-
-def test_an_unknown_split_lists_the_valid_ones():
-  with pytest.raises(ValueError, match=r"train, validation.*'dev'"):
-    read_tfds("squad/v1.1", "dev")
+@pytest.mark.parametrize(
+  ("name", "split", "message"),
+  [
+    ("squad", "train", r"squad/v1\.1, squad/v2\.0.*'squad'"),
+    ("squad/v1.1", "dev", "train, validation.*'dev'"),
+  ],
+)
+def test_an_unknown_name_or_split_lists_the_valid_ones(name, split, message):
+  with pytest.raises(ValueError, match=message):
+    read_tfds(name, split)
 
 
 def test_a_host_that_refuses_the_question_still_answers(monkeypatch, tmp_path):

@@ -5,7 +5,6 @@ import random
 import pytest
 import tensorflow as tf
 
-from bert_span.text.answer_positions import AnswerPositions
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 
@@ -147,8 +146,3 @@ def test_a_long_answer_in_a_passage_without_blanks_is_found():
   )
   assert windows["start_positions"].numpy().tolist() == [20_003, 0, 0]
   assert windows["end_positions"].numpy().tolist() == [40_002, 0, 0]
-
-
-def test_get_config_rebuilds_the_layer():
-  layer = AnswerPositions(name="labels")
-  assert AnswerPositions.from_config(layer.get_config()).name == "labels"

@@ -120,20 +120,6 @@ def test_gather_repeats_rows(lower):
   assert tokens.char_ends.to_list() == [[1, 2], [1], [1, 2]]
 
 
-def test_eager_graph_and_tf_data_agree(lower):
-  texts = tf.constant(["É a!", "", "中文 (1895)"])
-  eager = [part.to_list() for part in lower(texts)]
-  graph = tf.function(lower.call)(texts)
-  assert [part.to_list() for part in graph] == eager
-  from_data = next(iter(tf.data.Dataset.from_tensors(texts).map(lower)))
-  assert [part.to_list() for part in from_data] == eager
-
-
-def test_get_config_rebuilds_the_layer(cased):
-  rebuilt = WordPieceTokenizer.from_config(cased.get_config())
-  assert _pieces(rebuilt, "é a") == _pieces(cased, "é a")
-
-
 @pytest.mark.parametrize(
   ("vocabulary", "message"),
   [

@@ -95,15 +95,6 @@ def test_max_context_is_the_first_best_of_all_windows(seed):
   assert set(zip(*np.nonzero(windows["is_max_context"]), strict=True)) == marked
 
 
-def test_max_context_of_one_example_does_not_touch_another():
-  together = _cut(_questions(2, 1), _tokens(8, 9))
-  apart = [_cut(_questions(2), _tokens(8)), _cut(_questions(1), _tokens(9))]
-  np.testing.assert_array_equal(
-    together["is_max_context"],
-    np.concatenate([windows["is_max_context"] for windows in apart]),
-  )
-
-
 def test_a_stride_longer_than_the_window_skips_no_token():
   windows = _cut(_questions(2), _tokens(8), doc_stride=9)
   np.testing.assert_array_equal(windows["context_start"], [0, 5])
@@ -155,14 +146,6 @@ def test_padding_reaches_the_longest_window_or_the_maximum():
   np.testing.assert_array_equal(
     windows["input_mask"], [[1, 1, 1, 1, 1, 0, 0, 0, 0, 0]]
   )
-
-
-def test_get_config_rebuilds_the_layer():
-  options = WindowOptions(10, 2, 2)
-  layer = SlidingWindows(options, _CLS, _SEP, pad_to_max=True)
-  rebuilt = SlidingWindows.from_config(layer.get_config())
-  assert rebuilt.options == options
-  assert (rebuilt.cls_id, rebuilt.sep_id, rebuilt.pad_to_max) == (1, 2, True)
 
 
 def test_defaults_are_those_of_run_squad():

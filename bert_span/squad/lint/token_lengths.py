@@ -173,7 +173,7 @@ class UnknownWords:
     distinct = sorted({c for word in self._counts for c in word})
     tokens = self._tokenizer([encodable(c) for c in distinct])
     is_unknown = tf.reduce_any(tokens.ids == self._tokenizer.unknown_id, axis=1)
-    unknown = {c for c, u in zip(distinct, is_unknown, strict=True) if u}
+    unknown = set(np.array(distinct, object)[is_unknown.numpy()])
     counts, first = collections.Counter(), {}
     for word, count in self._counts.items():
       for character in unknown.intersection(word):

@@ -198,7 +198,7 @@ def test_a_cost_counts_windows_padding_and_work():
   assert cost["answerless_windows"] == 2
   assert cost["answers_cut"] == 0
   assert cost["wordpieces"] == 35
-  # 10 -> 12, but never beyond max_seq_length; 9 likewise; 6 -> 8.
+  # 10 -> 12, but never beyond max_seq_length; 9 as well; 6 -> 8.
   assert cost["bucket_wordpieces"] == 10 + 10 + 10 + 8
   assert cost["padded_wordpieces"] == 40
   assert cost["padded_cost"] == pytest.approx(4 * 10 * (1 + 10 / 6))
