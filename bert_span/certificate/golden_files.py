@@ -3,14 +3,13 @@
 import dataclasses
 import functools
 import gzip
-import json
 import os
 
 import numpy as np
 
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
-from bert_span.storage.files import read_json_object
+from bert_span.storage.files import parse_json, read_json_object
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
@@ -124,10 +123,10 @@ class GoldenFiles:
     """The value of a .json or .json.gz file, the rows of a .jsonl.gz file."""
     path = self.path(name)
     opener = gzip.open if name.endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8") as file:
+    with opener(path, "rb") as file:
       if ".jsonl" in name:
-        return [json.loads(line) for line in file]
-      return json.load(file)
+        return [parse_json(line, path) for line in file]
+      return parse_json(file.read(), path)
 
   def arrays(self, name):
     """Dict of the arrays of an .npz file."""
