@@ -50,8 +50,10 @@ def repair_squad_file(linted, output_file, log_file):
     raise ValueError(f"{linted.path}: {error}") from error
   with open_atomically(output_file, binary=True) as file:
     file.write(repaired.encode("utf-8"))
-  lines = (json.dumps(change) + "\n" for change in changes)
-  write_text_atomically(log_file, "".join(lines))
+  # The log of an earlier repair stays when nothing is left to repair.
+  if changes or not os.path.exists(log_file):
+    lines = (json.dumps(change) + "\n" for change in changes)
+    write_text_atomically(log_file, "".join(lines))
   return changes
 
 

@@ -83,8 +83,13 @@ def test_only_the_wrong_numbers_are_replaced_and_a_copy_is_logged(
   assert list(map(json.loads, log)) == _CHANGES
 
 
-def test_a_repaired_text_is_repaired_no_further(repair):
+def test_a_repaired_text_is_repaired_no_further_and_its_log_stays(
+  repair, tmp_path
+):
+  repair(_TEXT)
+  log = (tmp_path / "log.jsonl").read_text()
   assert repair(_REPAIRED) == (_REPAIRED.encode(), [])
+  assert (tmp_path / "log.jsonl").read_text() == log != ""
 
 
 def test_a_byte_order_mark_and_line_ends_stay(repair):
