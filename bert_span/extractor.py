@@ -24,7 +24,7 @@ from bert_span.presets.span_config import (
   write_span_config,
 )
 from bert_span.search.answer_over import answer_over
-from bert_span.squad.answer_location import NOT_LOCATED
+from bert_span.squad.example import NOT_LOCATED
 from bert_span.storage.atomic_file import unfinished_directory
 from bert_span.storage.files import is_remote
 from bert_span.storage.json_fields import shortened
