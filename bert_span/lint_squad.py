@@ -21,7 +21,7 @@ import dataclasses
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.tensorflow_import import import_tensorflow
-from bert_span.squad.lint.linter import LintSettings
+from bert_span.squad.lint.options import LintSettings
 from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
 

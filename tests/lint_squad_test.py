@@ -8,7 +8,7 @@ from programs import run_program
 from squad_content import spans, squad_content
 
 from bert_span.jobs.linting import lint
-from bert_span.squad.lint.linter import LintSettings
+from bert_span.squad.lint.options import LintSettings
 from bert_span.text.options import WindowOptions
 
 lint_squad = functools.partial(run_program, "bert_span.lint_squad")

@@ -9,47 +9,6 @@ from bert_span.squad.findings import Finding, FindingKind
 from bert_span.squad.json_file import load_squad_json, question_records
 from bert_span.squad.reader import check_question, parse_squad, place_in_file
 from bert_span.storage.json_fields import FieldErrors, is_kind, shortened
-from bert_span.storage.options import check_options, option
-from bert_span.text.options import WindowOptions
-
-
-@dataclasses.dataclass(frozen=True)
-class LintSettings:
-  """The model and the settings of training that a file is checked for.
-
-  Attributes:
-    window_options: `WindowOptions`.
-    vocab_file: vocab.txt of the model; None for that of the preset.
-    do_lower_case: lower-case the text; None for the preset's setting.
-    max_positions: WordPieces that the encoder reads at most; a preset has its
-      own. No longer max_seq_length is compared with the chosen one.
-  """
-
-  window_options: WindowOptions
-  preset: str | None = option(
-    None,
-    "Model to train from or to predict with: any --preset of run_squad, or a "
-    "model directory. Gives vocabulary, sizes and window flags.",
-  )
-  vocab_file: str | None = None
-  do_lower_case: bool | None = None
-  max_answer_length: int = option(
-    30, "Length of the longest answer in WordPieces.", minimum=1
-  )
-  length_bucket: int = option(
-    32,
-    "Batches are padded to a multiple of this many WordPieces, as in "
-    "run_squad.",
-    minimum=1,
-    flag="length_buckets",
-  )
-  hidden_size: int = option(
-    768, "Hidden size of the encoder; a preset has its own.", minimum=1
-  )
-  max_positions: int = 512
-
-  def __post_init__(self):
-    check_options(self)
 
 
 @dataclasses.dataclass(frozen=True)
