@@ -71,7 +71,7 @@ def run():
 def _measure(shape, batch_size, length):
   """Trains one case; returns the dict to print."""
   from benchmarks.random_training import random_model
-  from bert_span.training.step_memory import peak_bytes
+  from bert_span.jobs.training.dry_run import peak_bytes
 
   model = random_model(shape, pretraining=_TARGETS.value > 0)
   seconds = _seconds_per_step(model, batch_size, length)

@@ -12,7 +12,7 @@ fixed in the SavedModel. Before the version gets its name, a fresh process loads
 it and checks that its answers are those of the model.
 """
 
-from absl import flags, logging
+from absl import flags
 
 from bert_span.cli import model_flags, program
 from bert_span.cli.tensorflow_import import import_tensorflow
@@ -51,8 +51,6 @@ def main(argv):
   """Loads the model, exports it and prints what was written."""
   program.end_on_sigterm()
   program.require(_MODEL, _OUTPUT)
-  # Hides TensorFlow's notes on names and files.
-  logging.set_verbosity(logging.WARNING)
   import_tensorflow()
   saved = model_flags.saved_config(_MODEL.value)
   options = model_flags.answer_options(saved)

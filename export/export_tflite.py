@@ -11,7 +11,7 @@ is run before it gets its name: its ops must be builtin ops (with
 answers those of the model. export/TFLITE.md describes how to use it.
 """
 
-from absl import flags, logging
+from absl import flags
 
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
@@ -49,8 +49,6 @@ def main(argv):
     _OPTIONS.max_f1_drop.value is None or _EVALUATE_FILE.value,
     "--max_f1_drop needs --evaluate_file, the questions to measure F1 on.",
   )
-  # Hides TensorFlow's notes on names and files.
-  logging.set_verbosity(logging.WARNING)
   import_tensorflow()
   saved = model_flags.saved_config(_MODEL.value)
   answers = model_flags.answer_options(saved)

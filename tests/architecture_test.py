@@ -127,33 +127,24 @@ def test_every_folder_with_modules_has_its_place(repository):
 @pytest.mark.parametrize(
   ("file", "source", "names"),
   [
-    ("text/windows.py", "import bert_span.text.tokenizer as t", []),
     ("text/windows.py", "from bert_span import storage, __version__", []),
     ("text/windows.py", "from bert_span.keras_backend import ensure", []),
     ("text/windows.py", "from absl import logging\nimport squad", []),
     ("text/windows.py", "import bert_span.squad.reader", ["squad.reader"]),
-    ("text/windows.py", "from bert_span import squad as s", ["squad"]),
     ("text/windows.py", "from bert_span.data.x import y", ["data.x.y"]),
-    ("text/windows.py", "from ..data import x, y", ["data.x", "data.y"]),
     ("text/__init__.py", "from .. import data", ["data"]),
-    ("text/windows.py", "from . import tokenizer", []),
     ("text/windows.py", "def f():\n  from bert_span import cli", ["cli"]),
     # Rooms within rooms.
-    ("answers/x.py", "import bert_span.answers.decoding.n_best", []),
     ("answers/decoding/x.py", "from .. import x", ["answers.x"]),
     ("answers/x.py", "from .scoring import y", ["answers.scoring.y"]),
     ("squad/lint/x.py", "from bert_span.data import y", []),
     ("squad/x.py", "from bert_span.squad import lint", ["squad.lint"]),
     # Above the library.
-    ("cli/x.py", "from absl import flags\nimport bert_span.beam.x", []),
     ("cli/x.py", "from bert_span.jobs import x", ["jobs.x"]),
     ("jobs/x.py", "from bert_span.cli import x", ["cli.x"]),
     ("jobs/x.py", "from bert_span import extractor, ask", ["ask"]),
-    ("ask.py", "from bert_span.cli import x\nimport bert_span.jobs.x", []),
     ("ask.py", "from bert_span import run_squad", ["run_squad"]),
     ("__init__.py", "from bert_span.text import x", ["text.x"]),
-    ("extractor.py", "from bert_span.heads import x", []),
-    ("extractor.py", "from bert_span.beam import x", ["beam.x"]),
     ("heads/span.py", "from bert_span.extractor import S", ["extractor.S"]),
   ],
 )

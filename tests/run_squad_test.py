@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 import tensorflow as tf
-from programs import error_line, parse_flags
-from squad_runs import CONTEXT, read, run_squad
+from programs import error_line, parse_flags, refusal
+from squad_runs import CONTEXT, read, run_squad, squad_flags
 
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder, read_bert_config
@@ -238,7 +238,6 @@ def test_a_model_without_a_head_does_not_predict(squad_folder, tmp_path):
     (("--do_train", "--preset=x"), "--preset"),
     (("--do_train", "--vocab_file="), "--vocab_file"),
     (("--do_train", "--dataset=squad/v1.1"), "--dataset"),
-    (("--do_train", "--use_tpu"), "There is no TPU on this machine"),
     (("--do_train", "--use_tpu", "--precision=float16"), "bfloat16"),
     (
       ("--do_train", "--use_tpu", "--length_buckets=32"),
@@ -269,14 +268,22 @@ def test_a_model_without_a_head_does_not_predict(squad_folder, tmp_path):
       "--early_stopping_patience needs --eval_steps",
     ),
     (("--do_train", "--num_seeds=2"), "--num_seeds needs"),
-    (("do_train",), "unknown arguments do_train"),
+    (("--do_train", f"--length_buckets={10**21}"), "--length_buckets"),
   ],
 )
-def test_flags_that_do_not_fit_end_in_one_line(
+def test_flags_that_do_not_fit_are_refused(
   squad_folder, tmp_path, flags, message
 ):
-  run = run_squad(squad_folder, tmp_path / "out", *flags)
-  assert message in error_line(run)
+  output_dir = tmp_path / "out"
+  given = squad_flags(squad_folder, output_dir, *flags)
+  assert message in refusal("bert_span.run_squad", *given)
+  assert not output_dir.exists()
+
+
+@pytest.mark.large
+def test_a_tpu_that_is_not_there_is_one_line(squad_folder, tmp_path):
+  run = run_squad(squad_folder, tmp_path / "out", "--do_train", "--use_tpu")
+  assert "There is no TPU on this machine" in error_line(run)
   assert not (tmp_path / "out").exists()
 
 

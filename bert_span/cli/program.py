@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from absl import app, flags
+from absl import app, flags, logging
 
 from bert_span.keras_backend import BackendError, ensure_tensorflow_backend
 from bert_span.training.run.preemption import Preempted
@@ -51,6 +51,8 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
       )
       _check_output_file(argv[1:])
       ensure_tensorflow_backend()
+      if not flags.FLAGS["verbosity"].present:
+        logging.set_verbosity(logging.WARNING)  # No notes on single files.
       return main(argv)
     except Exception as error:
       if not _is_user_error(error):
@@ -73,6 +75,8 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
       sys.exit(1)
 
   _open_closed_streams()
+  # Lone surrogates and old terminals must not end a program.
+  sys.stdout.reconfigure(errors="backslashreplace")
   os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", log_level)
   os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
   try:
@@ -151,13 +155,16 @@ def _is_user_error(error):
 def _explanation(error):
   """Returns the message of an error, with the flag that names its file."""
   text = str(error)
+  if isinstance(error, (ValueError, flags.Error)):
+    return text
   if hasattr(error, "message"):  # TensorFlow's, without the place in its graph.
     text = error.message.split("\n")[0]
-  is_missing = "NotFound" in type(error).__name__
   for name, paths in _given_paths().items():
-    if any(f"'{path}'" in text or f"{path};" in text for path in paths if path):
-      remedy = " Give an existing path." if is_missing else ""
-      return f"--{name}: {text}.{remedy}"
+    for path in filter(None, paths):
+      if text.startswith(path) or f"'{path}'" in text:
+        is_missing = "NotFound" in type(error).__name__
+        remedy = " Give an existing path." if is_missing else ""
+        return f"--{name}: {text}.{remedy}"
   return text
 
 

@@ -17,6 +17,7 @@ from bert_span.storage.log import log_line
 from bert_span.training.devices.workers import own_folder
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
+from bert_span.training.run.run_folder import locked_folder
 
 
 def fine_tune(extractor, examples, options, output_dir, teachers=None, **run):
@@ -35,10 +36,12 @@ def fine_tune(extractor, examples, options, output_dir, teachers=None, **run):
   Returns:
     The number of steps made by this call.
   """
+  _check_answers(examples)
   training_set = training_set_of(extractor, examples, options, bool(teachers))
-  return fine_tune_on(
-    extractor, training_set, options, output_dir, teachers=teachers, **run
-  )
+  with locked_folder(output_dir, run.get("strategy")):
+    return fine_tune_on(
+      extractor, training_set, options, output_dir, teachers=teachers, **run
+    )
 
 
 def training_set_of(extractor, examples, options, has_teachers=False):
@@ -148,6 +151,18 @@ def fine_tune_on(
       unsummed_embeddings=unsummed_embeddings,
     )
     return trainer.train(batches.dataset)
+
+
+def _check_answers(examples):
+  """Refuses answers that are not at their place."""
+  for example in examples:
+    for answer in (*example.answers, *sum(example.annotations, ())):
+      start, text = answer.char_start, answer.text
+      if start < 0 or not example.context.startswith(text, start):
+        raise ValueError(
+          f"Question {example.qas_id!r}: the answer {text!r} is not at its "
+          f"char_start, {start}, in the context. Correct the offset."
+        )
 
 
 def _fingerprint(extractor, training_set, options, teachers):

@@ -10,7 +10,6 @@ import tensorflow as tf
 import tqdm
 
 from bert_span.extractor import SpanExtractor
-from bert_span.jobs.lines import print_lines
 from bert_span.reporting.passages import (
   marked_passage,
   marked_spans,
@@ -82,10 +81,8 @@ def ask(
     if isinstance(extractor, SpanExtractor):
       extractor.graph = extractor.make_graph(on_windows=_WindowsBar())
   with _op_by_op() if is_brief else contextlib.nullcontext():
-    print_lines(
-      _answer_text(extractor, question, context, layout)
-      for question in questions
-    )
+    for question in questions:
+      print(_answer_text(extractor, question, context, layout), flush=True)
 
 
 def ask_folder(

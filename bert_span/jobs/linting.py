@@ -6,7 +6,6 @@ Without a vocabulary it does not load TensorFlow.
 import dataclasses
 import json
 
-from bert_span.jobs.lines import print_lines
 from bert_span.squad.findings import ERROR, WARNING
 from bert_span.squad.lint.lint_report import (
   count_left,
@@ -60,7 +59,7 @@ def lint(
       }
   report = report_object(linted, findings, figures, shown, repair)
   text = json.dumps(report) if as_json else report_text(report, num_places)
-  print_lines([text])
+  print(text)
   if fix and not repair:
     log_line("lint_squad: no copy was written.")
   return not count_left(report, ERROR, *([WARNING] if strict else []))

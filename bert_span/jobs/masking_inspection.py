@@ -3,9 +3,9 @@
 import itertools
 import json
 
-from bert_span.jobs.lines import print_lines, write_lines
 from bert_span.pretraining.batches import PretrainingInput
 from bert_span.pretraining.text_sources import find_sources
+from bert_span.storage.atomic_file import write_lines
 from bert_span.text.vocabulary import load_vocabulary
 
 
@@ -30,8 +30,9 @@ def inspect_masking(
   sequences = itertools.islice(sequences, max_sequences)
   if output_file:
     write_lines(output_file, (json.dumps(masked_row(s)) for s in sequences))
-  else:
-    print_lines(_text_lines(sequences, vocabulary, options))
+    return
+  for line in _text_lines(sequences, vocabulary, options):
+    print(line, flush=True)
 
 
 def _text_lines(sequences, vocabulary, options):

@@ -3,9 +3,9 @@
 import json
 
 from bert_span.data.window_batches import window_rows
-from bert_span.jobs.lines import print_lines, write_lines
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
+from bert_span.storage.atomic_file import write_lines
 from bert_span.storage.log import log_line
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
@@ -41,5 +41,6 @@ def inspect_windows(
   lines = map(json.dumps, rows)
   if output_file:
     write_lines(output_file, lines)
-  else:
-    print_lines(lines)
+    return
+  for line in lines:
+    print(line, flush=True)

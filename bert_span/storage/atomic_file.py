@@ -30,6 +30,13 @@ def write_text_atomically(path, text):
     file.write(text)
 
 
+def write_lines(path, lines):
+  """Writes an iterable of lines, one by one, to a local or remote path."""
+  with open_atomically(path) as file:
+    for line in lines:
+      file.write(f"{line}\n")
+
+
 def write_tensors(path, tensors, metadata=None):
   """Writes a safetensors file of a dict of NumPy arrays.
 

@@ -9,7 +9,7 @@ from bert_span.training.devices.strategy import scope_of
 from bert_span.training.learning_rate import WarmupLinearDecay
 
 # As run_squad: searched anywhere in the name, so that `gamma` and `beta` are
-# exempt because of their layer's name and not of their own. KerasHub's layers
+# exempt because of their layer's name. KerasHub's layers
 # are called ..._layer_norm too.
 _NOT_DECAYED = re.compile("LayerNorm|layer_norm|bias")
 

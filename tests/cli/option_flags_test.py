@@ -44,3 +44,11 @@ def test_a_flag_on_the_command_line_precedes_what_was_saved():
 def test_the_bounds_of_the_option_are_those_of_the_flag(flag):
   with pytest.raises(flags.Error, match=flag[2:].split("=")[0]):
     _decoder_flags(flag)
+
+
+def test_no_more_is_masked_than_a_sequence_has():
+  parse_flags("bert_span.run_pretraining", "--max_predictions=1000000000")
+  from bert_span.cli import pretraining_flags
+
+  with pytest.raises(flags.Error, match="--max_predictions=1000000000"):
+    pretraining_flags.masking_options()

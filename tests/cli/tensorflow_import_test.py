@@ -1,4 +1,4 @@
-"""What is told, and what is kept back, while TensorFlow is imported."""
+"""What is printed and what is hidden while TensorFlow is imported."""
 
 import pytest
 from programs import run_python
@@ -15,7 +15,7 @@ class Finder:
 sys.meta_path.insert(0, Finder())
 from bert_span.cli.tensorflow_import import import_tensorflow
 import_tensorflow()
-sys.stderr.write("told")
+sys.stderr.write("after")
 """
 
 
@@ -30,7 +30,7 @@ print("imported")
 def test_notes_of_the_import_are_kept_back():
   run = run_python("-c", _NOTE.format(end=""))
   assert run.returncode == 0, run.stderr
-  assert run.stderr == "told"
+  assert run.stderr == "after"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Trains on two parts of this CPU and on the whole of it; prints JSON.
 
-A process of its own for strategy_test.py: how many devices a CPU has must be
+A separate process for strategy_test.py: how many devices a CPU has must be
 said before TensorFlow begins.
 
   python tests/support/distributed_checks.py FOLDER

@@ -14,6 +14,7 @@ import time
 from multiprocessing import forkserver
 from unittest import mock
 
+import pytest
 from absl import flags
 
 # absl knows modules by their id, which must not be that of a later one.
@@ -29,7 +30,7 @@ _PRELOADED = [
 
 
 def run_program(name, *arguments, **options):
-  """Runs a module such as "bert_span.ask" in a process of its own.
+  """Runs a module such as "bert_span.ask" in another process.
 
   The process is forked from one that has imported TensorFlow, which saves
   seconds. With options of subprocess.run it is a new one, see `run_python`.
@@ -85,6 +86,14 @@ def define_flags(name):
   others = set(flags.FLAGS)
   importlib.import_module(name)
   return sorted(set(flags.FLAGS) - others)
+
+
+def refusal(name, *arguments):
+  """The message with which a program refuses flags, in this process."""
+  with pytest.raises((flags.Error, ValueError)) as error:
+    parse_flags(name, *arguments)
+    sys.modules[name].main([name])
+  return str(error.value)
 
 
 def start_program(name, *arguments, environ=()):

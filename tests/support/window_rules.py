@@ -4,7 +4,7 @@ import numpy as np
 
 
 def check_tokens(context, starts, ends):
-  """Tokens stand in the text one behind the other, each with characters."""
+  """Tokens follow each other in the text, each with characters."""
   assert (starts < ends).all()
   assert (ends[:-1] <= starts[1:]).all()
   assert not starts.size or (starts[0] >= 0 and ends[-1] <= len(context))

@@ -1,6 +1,6 @@
 """One of several workers that train together; prints JSON at the end.
 
-A process of its own for multi_worker_test.py, which sets TF_CONFIG.
+A separate process for multi_worker_test.py, which sets TF_CONFIG.
 
   python tests/support/worker_run.py FOLDER
 """

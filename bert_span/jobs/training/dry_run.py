@@ -5,8 +5,13 @@ would stop a training stops the dry run, with the same message. One step of the
 longest windows is made to measure its memory.
 """
 
+import os
+import resource
+from typing import NamedTuple
+
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.client import device_lib
 
 from bert_span.fine_tuning.fine_tuner import batches_of
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
@@ -17,11 +22,69 @@ from bert_span.pretraining.loss import (
 )
 from bert_span.pretraining.pretrainer import sample_lengths
 from bert_span.squad.lint.lint_report import PERCENTILES, length_summary
+from bert_span.training.devices.strategy import choose_strategy, named_workers
+from bert_span.training.devices.strategy_options import (
+  MULTI_WORKER,
+  ONE_DEVICE,
+  TPU,
+  check_strategy,
+)
+from bert_span.training.optimizer import BertAdamW
 from bert_span.training.run.checkpoints import steps_made
-from bert_span.training.step_memory import measure_step
+from bert_span.training.step import TrainStep
+from bert_span.training.step_runner import StepRunner, compiles_steps
 
+_CORES_OF_A_TPU = 8
+# Where Linux says how much memory a container may use: version 2 and 1.
+_CONTAINER_LIMITS = (
+  "/sys/fs/cgroup/memory.max",
+  "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+)
 _ADAM_AVERAGES = 2
 _FLOAT_BYTES = 4
+
+
+class DevicePlan(NamedTuple):
+  """The devices of a training."""
+
+  description: str  # such as "2 x GPU (NVIDIA A100) (mirrored)"
+  num_replicas: int  # devices that share a batch
+  memory_bytes: int | None  # of each; None for a TPU, where it is not known
+  is_local: bool = True  # whether a step can be measured on this machine
+
+
+def plan_devices(options, execution, memory_gb=None):
+  """Plans what `make_strategy` makes, without waiting for workers or a TPU.
+
+  Workers are assumed to have the devices of this machine, and a TPU to have
+  --num_tpu_cores, or 8. `memory_gb` is the memory of a device, None for what it
+  has.
+  """
+  check_strategy(options, execution)
+  gpus = tf.config.list_physical_devices("GPU")
+  name = choose_strategy(options, len(gpus))
+  if name == TPU:
+    cores = options.num_tpu_cores or _CORES_OF_A_TPU
+    memory_bytes = int(memory_gb * 1e9) if memory_gb else None
+    return DevicePlan(f"{cores} TPU cores ({TPU})", cores, memory_bytes, False)
+  here = 1 if name == ONE_DEVICE else options.num_devices or max(len(gpus), 1)
+  replicas = here * (named_workers() if name == MULTI_WORKER else 1)
+  if gpus:
+    details = tf.config.experimental.get_device_details(gpus[0])
+    device = f"GPU ({details.get('device_name', 'unknown')})"
+    # What TensorFlow may allocate on the first GPU.
+    memory_bytes = next(
+      device.memory_limit
+      for device in device_lib.list_local_devices()
+      if device.device_type == "GPU"
+    )
+  else:
+    device = f"CPU ({os.cpu_count()} cores)"
+    # The replicas of one CPU share its memory.
+    memory_bytes = _host_bytes() // here
+  if memory_gb:
+    memory_bytes = int(memory_gb * 1e9)
+  return DevicePlan(f"{replicas} x {device} ({name})", replicas, memory_bytes)
 
 
 def fine_tuning_lines(extractor, training_set, options, output_dir, plan):
@@ -127,6 +190,62 @@ def memory_lines(model, loss_fn, batch, options, plan):
     f"It does not fit into {size}: {step}. Use a larger --accumulate_steps, "
     "--recompute or --precision=bfloat16, or lower --max_seq_length."
   )
+
+
+def measure_step(model, loss_fn, batch, options):
+  """Makes one step on this machine's device; returns its `peak_bytes`.
+
+  The weights do not change, since the learning rate is 0. `batch` is a dict of
+  arrays [rows, ...], the largest per-replica batch.
+
+  Raises:
+    tf.errors.ResourceExhaustedError: the step does not fit.
+  """
+  optimizer = BertAdamW(0.0)
+  optimizer.build(model.trainable_variables)
+  strategy = tf.distribute.get_strategy()
+  # Of one length, as the batches of a training with a fixed length are.
+  dataset = tf.data.Dataset.from_tensors(batch)
+  step = TrainStep(
+    model,
+    loss_fn,
+    optimizer,
+    options.train_batch_size,
+    options.clip_norm,
+    jit_compile=compiles_steps(
+      options.execution.jit_compile, strategy, dataset.element_spec
+    ),
+  )
+  StepRunner(
+    strategy,
+    step,
+    tf.Variable(0, dtype=tf.int64),
+    dataset,
+    options.execution.accumulate_steps,
+    most_steps=1,
+  ).run(1)
+  return peak_bytes()
+
+
+def peak_bytes():
+  """Peak bytes of TensorFlow on the GPU, or without one of the process."""
+  if tf.config.list_physical_devices("GPU"):
+    return tf.config.experimental.get_memory_info("GPU:0")["peak"]
+  # Linux counts in KiB.
+  return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _host_bytes():
+  """Memory of the machine, or of the container."""
+  machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+  limits = [machine]
+  for path in _CONTAINER_LIMITS:
+    if os.path.exists(path):
+      with open(path, encoding="ascii") as file:
+        text = file.read().strip()
+      if text.isdecimal():  # "max" is no limit.
+        limits.append(int(text))
+  return min(limits)
 
 
 def _rows_per_replica(options, plan):

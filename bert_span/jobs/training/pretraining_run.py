@@ -9,7 +9,7 @@ import tempfile
 import keras
 import tensorflow as tf
 
-from bert_span.jobs.training.dry_run import pretraining_lines
+from bert_span.jobs.training.dry_run import plan_devices, pretraining_lines
 from bert_span.jobs.training.options import PretrainingRunOptions
 from bert_span.modeling import encoder
 from bert_span.presets.encoder_source import EncoderSource
@@ -39,7 +39,6 @@ from bert_span.storage.atomic_file import (
 )
 from bert_span.storage.files import copy_tree, is_remote, local_directory
 from bert_span.storage.log import log_line
-from bert_span.training.devices.plan import plan_devices
 from bert_span.training.devices.strategy import scope_of, start_strategy
 from bert_span.training.devices.strategy_options import StrategyOptions
 from bert_span.training.devices.workers import (
@@ -52,7 +51,6 @@ from bert_span.training.run.checkpoints import steps_made
 from bert_span.training.run.preemption import TerminationRequest
 from bert_span.training.run.run_folder import RunFlags, locked_folder
 from bert_span.training.run.selection import (
-  BestModel,
   ModelSelection,
   selection_words,
   write_selection,
@@ -258,11 +256,10 @@ class PretrainingJob:
 
   def _selection(self, text, termination):
     """The `ModelSelection` that scores the model during its training."""
-    run, best_model = self.run, None
+    run = self.run
     # Every worker scores, since all must stop at the same step; only the chief
     # writes.
-    if run.selection.best_metric and is_chief(self._strategy):
-      best_model = BestModel(self._path(MODEL_DIRECTORY), self._write_selected)
+    keeps_best = run.selection.best_metric and is_chief(self._strategy)
 
     def batches():
       found = self._input.evaluation_batches(text, run.eval_batch_size)
@@ -272,8 +269,9 @@ class PretrainingJob:
       run.selection,
       run.options.num_train_steps,
       metrics_function(self.model, batches, run.max_eval_steps),
-      best_model,
       own_folder(self._strategy, run.output_dir),
+      self._path(MODEL_DIRECTORY) if keeps_best else None,
+      self._write_selected,
       {
         "input": self._input.fingerprint(text)["input"],
         "batch_size": run.eval_batch_size,

@@ -28,7 +28,7 @@ from bert_span.fine_tuning.fine_tuner import fine_tune_on, training_set_of
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.answer_head import AnswerHead
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.jobs.training.dry_run import fine_tuning_lines
+from bert_span.jobs.training.dry_run import fine_tuning_lines, plan_devices
 from bert_span.jobs.training.options import SquadRunOptions
 from bert_span.jobs.training.seed_runs import run_seeds
 from bert_span.presets.encoder_source import EncoderSource
@@ -39,7 +39,6 @@ from bert_span.squad.tfds import read_questions
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
-from bert_span.training.devices.plan import plan_devices
 from bert_span.training.devices.strategy import scope_of, start_strategy
 from bert_span.training.devices.strategy_options import StrategyOptions
 from bert_span.training.devices.workers import (
@@ -52,7 +51,6 @@ from bert_span.training.options import SelectionOptions
 from bert_span.training.run.preemption import TerminationRequest
 from bert_span.training.run.run_folder import RunFlags, locked_folder
 from bert_span.training.run.selection import (
-  BestModel,
   ModelSelection,
   selection_words,
 )
@@ -189,10 +187,6 @@ def _train(run, questions, strategy):
     development = DevelopmentSet(
       questions, run.predict_batch_size, run.selection
     )
-    best_model = BestModel(
-      directory,
-      lambda selection: extractor.save_to_preset(directory, selection),
-    )
     callbacks.append(
       ModelSelection(
         development.selection_options(run.decoder_options, run.head),
@@ -200,8 +194,9 @@ def _train(run, questions, strategy):
         # Every worker scores, since all must stop at the same step; only the
         # chief writes.
         lambda: development.scores(extractor, termination.interruptible),
-        best_model if is_writer else None,
         own_folder(strategy, run.output_dir),
+        directory if is_writer else None,
+        lambda selection: extractor.save_to_preset(directory, selection),
         development.fingerprint(run.decoder_options),
       )
     )

@@ -34,8 +34,10 @@ class ModelSelection(Callback):
     num_train_steps: steps of the whole run.
     score: function without arguments that gives a dict of float; it may raise
       EvaluationInterrupted, and is called again when the run continues.
-    best_model: `BestModel`, or None where no best model is kept.
     output_dir: folder of the run.
+    model_directory: where the best model is kept; None keeps none.
+    write_model: function of a dict that writes the current model there, on a
+      local disk atomically, with the dict as selection.json.
     fingerprint: dict of JSON values that the scores depend on.
     log: function of one str; None for stderr.
   """
@@ -47,8 +49,9 @@ class ModelSelection(Callback):
     options,
     num_train_steps,
     score,
-    best_model,
     output_dir,
+    model_directory=None,
+    write_model=None,
     fingerprint=None,
     log=None,
   ):
@@ -59,15 +62,20 @@ class ModelSelection(Callback):
     self._options = options
     self._num_train_steps = num_train_steps
     self._score = score
-    self._best_model = best_model
     self._output_dir = output_dir
+    self._model_directory = model_directory
+    self._write_model = write_model
     self._log = log or log_line
     self._events = None
     self._has_header = False
 
   def __enter__(self):
-    if self.state.best and self._best_model:
-      self._best_model.check_kept()
+    directory = self._model_directory
+    if self.state.best and directory and read_selection(directory) is None:
+      raise ValueError(
+        f"The best model so far is gone from {directory}, and the run is past "
+        "its step. Put it back, or use another --output_dir to begin again."
+      )
     self._events = EventFile(tf.io.gfile.join(self._output_dir, "eval"))
     return self
 
@@ -103,8 +111,8 @@ class ModelSelection(Callback):
     if metric is not None:
       _check_metric(scores, metric, step)
     is_best = self.state.add(step, scores)
-    if is_best and self._best_model:
-      self._best_model.save(step, metric, scores)
+    if is_best and self._model_directory:
+      self._write_model({"step": step, "metric": metric, "scores": scores})
     self._events.write(scores, step)
     best = self.state.best
     write_json_atomically(
@@ -158,31 +166,6 @@ class Evaluations(tf.train.experimental.PythonState):
   def deserialize(self, string_value):
     """Takes the rows of a checkpoint."""
     self.rows = json.loads(string_value)
-
-
-class BestModel:
-  """Keeps the model with the best score in a run's model directory.
-
-  `write` is a function of a dict that writes the current model to the
-  directory, with the dict as selection.json.
-  """
-
-  def __init__(self, directory, write):
-    self._directory = directory
-    self._write = write
-
-  def save(self, step, metric, scores):
-    """Replaces the saved model with the current one, the best by `metric`."""
-    self._write({"step": step, "metric": metric, "scores": scores})
-
-  def check_kept(self):
-    """Refuses to continue a run whose best model is gone."""
-    if read_selection(self._directory) is None:
-      raise ValueError(
-        f"The best model so far is gone from {self._directory}, and the run is "
-        "past its step. Put it back, or use another --output_dir to begin "
-        "again."
-      )
 
 
 def write_selection(directory, selection):

@@ -1,4 +1,7 @@
-"""What a dry run says of memory; the programs' own tests run it whole."""
+"""Devices and memory of a dry run; the programs' own tests run it whole."""
+
+import json
+import os
 
 import numpy as np
 import pytest
@@ -8,10 +11,10 @@ from tiny_extractor import tiny_extractor
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs.training import dry_run
+from bert_span.jobs.training.dry_run import DevicePlan
 from bert_span.modeling.losses import SpanLoss
-from bert_span.training.devices.plan import DevicePlan
+from bert_span.training.devices.strategy_options import StrategyOptions
 from bert_span.training.options import ExecutionOptions
-from bert_span.training.step_memory import measure_step, peak_bytes
 
 _ROWS, _LENGTH = 6, 16
 _LOSS_FN = SPAN_HEAD.loss_fn(SpanLoss())
@@ -62,12 +65,12 @@ def test_a_measured_step_changes_no_weight(execution):
   bool(tf.config.list_physical_devices("GPU")), reason="there is a GPU"
 )
 def test_the_peak_is_that_of_the_process():
-  before = peak_bytes()
+  before = dry_run.peak_bytes()
   array = np.ones(before + (64 << 20), np.uint8)  # More than ever before.
-  assert peak_bytes() >= before + (32 << 20)
+  assert dry_run.peak_bytes() >= before + (32 << 20)
   del array
   model, options = tiny_extractor().model, FineTuningOptions()
-  assert measure_step(model, _LOSS_FN, _batch(), options) >= before
+  assert dry_run.measure_step(model, _LOSS_FN, _batch(), options) >= before
 
 
 def test_the_peak_is_compared_with_the_memory_of_a_device():
@@ -92,3 +95,66 @@ def test_a_step_without_enough_memory_does_not_fit():
 def test_without_the_device_nothing_is_measured():
   (line,) = _lines(None, DevicePlan("8 TPU cores (tpu)", 8, None, False))
   assert "not measured" in line
+
+
+def _plan(**options):
+  return dry_run.plan_devices(StrategyOptions(**options), ExecutionOptions())
+
+
+@pytest.fixture
+def machine_bytes(monkeypatch):
+  """The memory of this machine, which has no GPUs and is no container."""
+  config = dry_run.tf.config
+  monkeypatch.setattr(config, "list_physical_devices", lambda unused_kind: [])
+  monkeypatch.setattr(dry_run, "_CONTAINER_LIMITS", ())
+  return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def test_one_device_has_all_memory(machine_bytes):
+  plan = _plan()
+  assert plan.num_replicas == 1
+  assert plan.description == f"1 x CPU ({os.cpu_count()} cores) (one_device)"
+  assert plan.memory_bytes == machine_bytes
+
+
+def test_parts_of_a_cpu_share_its_memory(machine_bytes):
+  plan = _plan(num_devices=4)
+  assert plan.num_replicas == 4
+  assert plan.description.endswith("(mirrored)")
+  assert plan.memory_bytes == machine_bytes // 4
+
+
+@pytest.mark.parametrize(
+  ("content", "is_limit"), [("123456789\n", True), ("max\n", False)]
+)
+def test_a_container_has_what_it_may_use(
+  tmp_path, monkeypatch, machine_bytes, content, is_limit
+):
+  limit = tmp_path / "memory.max"
+  limit.write_text(content)
+  paths = (str(limit), str(tmp_path / "missing"))
+  monkeypatch.setattr(dry_run, "_CONTAINER_LIMITS", paths)
+  expected = 123456789 if is_limit else machine_bytes
+  assert _plan().memory_bytes == expected
+
+
+def test_workers_are_counted_and_not_waited_for(machine_bytes, monkeypatch):
+  config = {
+    "cluster": {"worker": ["10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1"]},
+    "task": {"type": "worker", "index": 1},
+  }
+  monkeypatch.setenv("TF_CONFIG", json.dumps(config))
+  plan = _plan()
+  assert plan.num_replicas == 3
+  assert plan.description.endswith("(multi_worker_mirrored)")
+  assert plan.memory_bytes == machine_bytes
+
+
+def test_a_tpu_is_not_looked_for():
+  assert _plan(use_tpu=True) == ("8 TPU cores (tpu)", 8, None, False)
+  assert _plan(use_tpu=True, num_tpu_cores=4).num_replicas == 4
+
+
+def test_devices_that_cannot_be_used_together_are_refused():
+  with pytest.raises(ValueError, match="--num_devices=2"):
+    _plan(distribution="one_device", num_devices=2)

@@ -34,7 +34,7 @@ def test_two_workers_make_the_updates_of_one_device(tmp_path):
     kernel.numpy(), expected.weights[kernel.path], rtol=1e-4
   )
 
-  # Every worker saves, the chief alone where the run stands.
+  # Every worker saves, only the chief to the folder of the run.
   assert chief["own_dir"] == str(tmp_path / "run")
   assert other["own_dir"] != chief["own_dir"]
   assert not pathlib.Path(other["own_dir"]).exists()

@@ -1,4 +1,4 @@
-"""Runs that are killed, and runs that are told to end, in real processes."""
+"""Runs that get SIGKILL or SIGTERM, in real processes."""
 
 import os
 import signal

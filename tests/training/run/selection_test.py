@@ -1,6 +1,8 @@
 """Model selection within a training: what is scored, kept and stopped."""
 
 import json
+import os
+import shutil
 
 import numpy as np
 import pytest
@@ -15,29 +17,12 @@ from toy_trainer import (
 from bert_span.training.options import SelectionOptions
 from bert_span.training.run.preemption import EvaluationInterrupted
 from bert_span.training.run.selection import (
-  BestModel,
   Evaluations,
   ModelSelection,
   read_selection,
   selection_words,
   write_selection,
 )
-
-
-class _BestModel:
-  """Remembers what was kept, and by which steps."""
-
-  def __init__(self):
-    self.steps = []
-    self.is_there = True
-
-  def save(self, step, metric, scores):
-    assert metric in scores
-    self.steps.append(step)
-
-  def check_kept(self):
-    if not self.is_there:
-      raise ValueError("gone")
 
 
 def _selecting_trainer(output_dir, f1_of_step, patience=None, **options):
@@ -49,7 +34,7 @@ def _selecting_trainer(output_dir, f1_of_step, patience=None, **options):
     patience: early_stopping_patience.
     **options: of the trainer.
   """
-  best_model, lines = _BestModel(), []
+  kept_steps, lines, directory = [], [], str(output_dir / "model")
   trainer, model = None, make_model()
 
   def score():
@@ -58,12 +43,18 @@ def _selecting_trainer(output_dir, f1_of_step, patience=None, **options):
       raise value
     return {"f1": value, "exact_match": value / 2}
 
+  def write(selection):
+    kept_steps.append(selection["step"])
+    os.makedirs(directory, exist_ok=True)
+    write_selection(directory, selection)
+
   selection = ModelSelection(
     SelectionOptions(2, "f1", early_stopping_patience=patience),
     NUM_STEPS,
     score,
-    best_model,
     str(output_dir),
+    directory,
+    write,
     log=lines.append,
   )
   trainer, _ = make_trainer(
@@ -73,7 +64,7 @@ def _selecting_trainer(output_dir, f1_of_step, patience=None, **options):
     callbacks=[selection],
     **{"save_checkpoints_steps": 3, **options},
   )
-  return trainer, selection, best_model, lines
+  return trainer, selection, kept_steps, lines
 
 
 def _scores_of(selection):
@@ -108,10 +99,10 @@ def test_of_losses_the_smallest_is_the_best_and_without_a_metric_none():
 
 def test_every_evaluation_is_kept_shown_and_written(tmp_path):
   scores = {2: 60.0, 4: 72.5, 6: 70.0, 7: 71.0}
-  trainer, selection, best_model, lines = _selecting_trainer(tmp_path, scores)
+  trainer, selection, kept_steps, lines = _selecting_trainer(tmp_path, scores)
   assert trainer.train(dataset_fn) == NUM_STEPS
   assert _scores_of(selection) == scores  # 7: the last step in any case
-  assert best_model.steps == [2, 4]
+  assert kept_steps == [2, 4]
   table = [line.split() for line in lines if line.startswith("   ")]
   assert table[0] == ["step", "f1", "exact_match"]
   assert table[1] == ["2", "60", "30", "best", "so", "far"]
@@ -126,19 +117,19 @@ def test_every_evaluation_is_kept_shown_and_written(tmp_path):
 
 def test_training_ends_when_patience_does_and_stays_ended(tmp_path):
   scores = {2: 60.0, 4: 59.0, 6: 60.0, 7: 99.0}
-  trainer, _, best_model, lines = _selecting_trainer(
+  trainer, _, kept_steps, lines = _selecting_trainer(
     tmp_path, scores, patience=2
   )
   assert trainer.train(dataset_fn) == 6
-  assert best_model.steps == [2]
-  told = "Stopped after step 6: no better f1 in 2 evaluations since step 2."
-  assert lines[-1] == told
-  again, selection, best_model, lines = _selecting_trainer(
+  assert kept_steps == [2]
+  reason = "Stopped after step 6: no better f1 in 2 evaluations since step 2."
+  assert lines[-1] == reason
+  again, selection, kept_steps, lines = _selecting_trainer(
     tmp_path, scores, patience=2
   )
   assert again.train(dataset_fn) == 0
-  assert lines[-1] == told
-  assert selection.state.num_since_best == 2 and best_model.steps == []
+  assert lines[-1] == reason
+  assert selection.state.num_since_best == 2 and kept_steps == []
 
 
 class _Killed(Exception):
@@ -153,12 +144,12 @@ def test_a_killed_run_chooses_and_stops_as_one_that_was_not(tmp_path):
   )
   with pytest.raises(_Killed):
     killed.train(dataset_fn)
-  again, selection, best_model, _ = _selecting_trainer(
+  again, selection, kept_steps, _ = _selecting_trainer(
     tmp_path, scores, patience=2
   )
   assert again.train(dataset_fn) == 4
   assert _scores_of(selection) == scores
-  assert best_model.steps == [4]  # 60 of step 2 came with the checkpoint
+  assert kept_steps == [4]  # 60 of step 2 came with the checkpoint
   assert selection.state.num_since_best == 2
 
 
@@ -172,18 +163,18 @@ def test_an_interrupted_evaluation_is_made_up_for_before_the_next_step(
   with pytest.raises(_Killed):
     stopped.train(dataset_fn)  # The checkpoint of step 6 was saved.
   assert _scores_of(selection) == {2: 60.0, 4: 61.0}
-  again, selection, best_model, _ = _selecting_trainer(tmp_path, scores)
+  again, selection, kept_steps, _ = _selecting_trainer(tmp_path, scores)
   assert again.train(dataset_fn) == 1
   assert _scores_of(selection) == scores
-  assert best_model.steps == [6, 7]
+  assert kept_steps == [6, 7]
 
 
 def test_a_run_whose_best_model_is_gone_is_not_continued(tmp_path):
   scores = {2: 60.0, 4: 61.0, 6: 50.0, 7: 50.0}
   _selecting_trainer(tmp_path, scores)[0].train(dataset_fn)
-  again, _, best_model, _ = _selecting_trainer(tmp_path, scores)
-  best_model.is_there = False
-  with pytest.raises(ValueError, match="gone"):
+  shutil.rmtree(tmp_path / "model")
+  again, *_ = _selecting_trainer(tmp_path, scores)
+  with pytest.raises(ValueError, match=r"gone from .*--output_dir"):
     again.train(dataset_fn)
 
 
@@ -205,17 +196,17 @@ def test_evaluating_does_not_change_the_weights_and_its_options_are_fixed(
 
 
 @pytest.mark.parametrize(
-  ("scores", "told"),
+  ("scores", "message"),
   [
     ({"exact": 1.0}, "best_metric=f1 is not among the scores: exact"),
     ({"f1": float("nan")}, "The f1 of the evaluation at step 2 is nan"),
   ],
 )
-def test_a_score_that_cannot_decide_is_told(tmp_path, scores, told):
+def test_a_score_that_cannot_decide_is_refused(tmp_path, scores, message):
   selection = ModelSelection(
-    SelectionOptions(2, "f1"), 4, lambda: scores, _BestModel(), str(tmp_path)
+    SelectionOptions(2, "f1"), 4, lambda: scores, str(tmp_path)
   )
-  with selection, pytest.raises(ValueError, match=told):
+  with selection, pytest.raises(ValueError, match=message):
     selection.on_step(2)
 
 
@@ -228,20 +219,14 @@ _SELECTION = {"step": 300, "metric": "f1", "scores": {"f1": 72.268, "em": 6.0}}
 
 
 def test_a_model_says_how_it_was_chosen(tmp_path):
-  best_model = BestModel(
-    str(tmp_path), lambda selection: write_selection(tmp_path, selection)
-  )
-  best_model.save(300, "f1", _SELECTION["scores"])
+  write_selection(tmp_path, _SELECTION)
   assert read_selection(tmp_path) == _SELECTION
   assert selection_words(tmp_path) == ", the best by f1: step 300, f1 72.268"
-  best_model.check_kept()
   # A model that was not chosen has no such file.
   for _ in range(2):
     write_selection(tmp_path, None)
     assert list(tmp_path.iterdir()) == []
   assert selection_words(tmp_path) == ""
-  with pytest.raises(ValueError, match=f"gone from {tmp_path}.*--output_dir"):
-    best_model.check_kept()
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"step": 1}'])

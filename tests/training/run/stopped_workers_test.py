@@ -1,4 +1,4 @@
-"""Workers that train together, of which one is told to end or killed."""
+"""Workers that train together; one gets SIGTERM or SIGKILL."""
 
 import signal
 
