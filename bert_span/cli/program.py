@@ -84,9 +84,12 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
       app.run(guarded, flags_parser=parse_flags)
     finally:
       sys.stdout.flush()
-  except BrokenPipeError:
-    # `| head` has stopped reading. Python would fail again at its end.
+  except OSError as error:
+    # Python would fail again at its end.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not isinstance(error, BrokenPipeError):  # `| head` has stopped reading.
+      print(f"Standard output: {error}", file=sys.stderr)
+      sys.exit(1)
   except Preempted as ended:
     # The machine is about to go, and TensorFlow takes seconds to unload.
     sys.stderr.flush()

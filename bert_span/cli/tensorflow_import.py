@@ -29,9 +29,6 @@ def import_tensorflow():
 @contextlib.contextmanager
 def _stderr_kept_back():
   """Holds back what is written to standard error; prints it after an error."""
-  if sys.stderr is None:  # It is closed.
-    yield
-    return
   sys.stderr.flush()
   with tempfile.TemporaryFile() as kept:
     stderr = os.dup(2)

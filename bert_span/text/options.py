@@ -20,6 +20,7 @@ class WindowOptions:
     384,
     "Length of a window in WordPieces, question and special tokens included.",
     minimum=NUM_SPECIAL_TOKENS + 1,
+    maximum=1_000_000,
   )
   # Other libraries call the overlap "stride"; this is the step.
   doc_stride: int = option(

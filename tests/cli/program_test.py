@@ -125,17 +125,23 @@ def test_keras_2_is_refused(monkeypatch, run_main):
   assert "TF_USE_LEGACY_KERAS" in line
 
 
-def test_a_reader_that_stops_is_no_error():
-  command = f"{sys.executable} -m bert_span.run_squad --helpfull | head -1"
-  run = subprocess.run(command, shell=True, capture_output=True, text=True)
-  assert run.stderr == ""
+def test_a_reader_that_stops_is_no_error_and_a_full_disk_is_one_line():
+  command = f"{sys.executable} -m bert_span.run_squad --helpfull "
+  for end, error in (("| head -1", ""), (">/dev/full", "No space left")):
+    run = subprocess.run(
+      command + end, shell=True, capture_output=True, text=True
+    )
+    assert error in run.stderr
+    assert len(run.stderr.splitlines()) == bool(error)
 
 
 _STREAMS = """
 import json, os, sys
 from bert_span.cli import program
+from bert_span.cli.tensorflow_import import import_tensorflow
 
 def main(argv):
+  import_tensorflow()
   with open(os.path.join({folder!r}, "x")) as file:
     json.dump([file.fileno() > 2, sys.stdin.read(), sys.stdout.isatty()],
               open(os.path.join({folder!r}, "found"), "w"))
@@ -179,6 +185,8 @@ def test_a_preempted_program_ends_at_once(tmp_path):
     ("run_squad", "--num_train_epochs=inf"),
     ("run_squad", "--warmup_proportion=nan"),
     ("run_squad", "--num_seeds=1000000000"),
+    ("run_squad", "--num_devices=1000000"),
+    ("create_squad_records", "--max_seq_length=1000000000"),
     ("run_squad", "--predict_batch_size=1000000000000"),
     ("run_pretraining", "--max_seq_length=1000000000"),
     ("beam_predict", "--num_shards=1000000000"),

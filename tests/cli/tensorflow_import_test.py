@@ -19,14 +19,6 @@ sys.stderr.write("after")
 """
 
 
-_CLOSED = """
-os.close(2)
-from bert_span.cli.tensorflow_import import import_tensorflow
-import_tensorflow()
-print("imported")
-"""
-
-
 def test_notes_of_the_import_are_kept_back():
   run = run_python("-c", _NOTE.format(end=""))
   assert run.returncode == 0, run.stderr
@@ -40,11 +32,6 @@ def test_notes_are_shown_where_the_import_fails(error):
   run = run_python("-c", _NOTE.format(end=f"raise {error}"))
   assert run.returncode != 0
   assert run.stderr.startswith("a note of a library")
-
-
-def test_a_closed_standard_error_is_no_error():
-  run = run_python("-c", f"import os, sys; sys.stderr = None\n{_CLOSED}")
-  assert (run.returncode, run.stdout) == (0, "imported\n")
 
 
 def test_matplotlib_is_not_loaded_and_can_be_afterwards():

@@ -162,12 +162,13 @@ def print_dry_run(run, memory_gb=None):
 
 def _run_one_seed(run, strategy):
   """Does the steps; returns the scores, None without do_eval."""
-  asks = run.do_predict or run.do_eval or run.selection
+  is_writer = is_chief(strategy)
+  asks = is_writer and (run.do_predict or run.do_eval)
   # Before the training, so that a wrong path is reported first.
-  questions = run.questions() if asks else None
+  questions = run.questions() if asks or run.selection else None
   if run.do_train:
     _train(run, questions, strategy)
-  if not is_chief(strategy):
+  if not is_writer:
     return None  # Only the chief predicts and scores.
   if run.do_predict:
     _predict(run, questions)

@@ -28,6 +28,7 @@ class StrategyOptions:
     "Number of devices of this machine to train on; by default all its GPUs. "
     "Without GPUs the CPU is divided into so many.",
     minimum=1,
+    maximum=1_000,
   )
   use_tpu: bool = option(
     False, "Whether to train on a TPU, as with --distribution=tpu."
