@@ -138,7 +138,7 @@ def test_a_metric_of_the_other_head_is_refused_before_training():
     development.selection_options(options, SPAN_HEAD)
 
 
-def test_questions_that_nobody_answered_are_told_before_training():
+def test_questions_that_nobody_answered_are_named_before_training():
   example = SquadExample("q9", QUESTION, CONTEXT)
   development = _development(SquadFile("dev.json", (example,), False))
   with pytest.raises(ValueError, match="q9"):

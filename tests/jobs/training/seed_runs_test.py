@@ -52,7 +52,7 @@ def _run_one(made):
   return run
 
 
-def test_runs_are_made_once_and_told_in_a_file(tmp_path, capsys):
+def test_runs_are_made_once_and_written(tmp_path, capsys):
   for seed in _F1:
     (tmp_path / f"seed_{seed}").mkdir()
   made = []
