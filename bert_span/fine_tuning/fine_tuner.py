@@ -36,7 +36,6 @@ def fine_tune(extractor, examples, options, output_dir, teachers=None, **run):
   Returns:
     The number of steps made by this call.
   """
-  _check_answers(examples)
   training_set = training_set_of(extractor, examples, options, bool(teachers))
   with locked_folder(output_dir, run.get("strategy")):
     return fine_tune_on(
@@ -151,18 +150,6 @@ def fine_tune_on(
       unsummed_embeddings=unsummed_embeddings,
     )
     return trainer.train(batches.dataset)
-
-
-def _check_answers(examples):
-  """Refuses answers that are not at their place."""
-  for example in examples:
-    for answer in (*example.answers, *sum(example.annotations, ())):
-      start, text = answer.char_start, answer.text
-      if start < 0 or not example.context.startswith(text, start):
-        raise ValueError(
-          f"Question {example.qas_id!r}: the answer {text!r} is not at its "
-          f"char_start, {start}, in the context. Correct the offset."
-        )
 
 
 def _fingerprint(extractor, training_set, options, teachers):
