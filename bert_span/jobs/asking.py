@@ -125,7 +125,8 @@ def ask_folder(
       return json.dumps({"question": question, "answers": answers})
     return _ranked_text(question, answers, texts, found, layout)
 
-  print_lines(map(printed, questions))
+  for question in questions:
+    print(printed(question), flush=True)
 
 
 class _WindowsBar:
