@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from squad_content import spans, squad_content
 
-from bert_span.squad.lint.options import LintSettings, lint_squad_file
+from bert_span.squad.lint.linter import lint_squad_file
+from bert_span.squad.lint.options import LintSettings
 from bert_span.squad.lint.token_lengths import TokenLengths
 from bert_span.squad.lint.window_lint import (
   answers_cut,
