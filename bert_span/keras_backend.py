@@ -19,6 +19,7 @@ KERAS_CLASSES = {
   "SpanLoss": "bert_span.modeling.losses",
   "BioLoss": "bert_span.modeling.losses",
   "WordPieceTokenizer": "bert_span.text.tokenizer",
+  "BytePairTokenizer": "bert_span.text.byte_pair_tokenizer",
   "SlidingWindows": "bert_span.text.windows",
   "AnswerPositions": "bert_span.text.answer_positions",
   "SpanPreprocessor": "bert_span.text.preprocessor",
