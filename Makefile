@@ -18,7 +18,8 @@ FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
   $(addprefix tests/,answers cli reporting serving/client \
   squad storage text)
 
-.PHONY: quickstart test test-fast fuzz test-task-library lint format clean
+.PHONY: quickstart test test-fast fuzz test-device test-task-library lint \
+  format clean
 
 # The virtual environment, again whenever the requirements change.
 $(INSTALLED): setup.py
@@ -65,7 +66,13 @@ quickstart: $(INSTALLED)
 	@echo "               README.md, Fine-tune on your own data"
 
 test: $(ENCODER) lint
-	$(BIN)/python -m pytest tests -n auto --maxprocesses=2 --dist=worksteal
+	$(BIN)/python -m pytest tests --ignore=tests/device -n auto \
+	  --maxprocesses=2 --dist=worksteal
+
+# The runners of TFLite files in other languages, against ours. What lacks a
+# compiler, node or Chromium is skipped with the reason.
+test-device: $(INSTALLED)
+	$(BIN)/python -m pytest tests/device
 
 test-fast: $(ENCODER) lint
 	$(BIN)/python -m pytest $(FAST_TESTS) -m 'not large' -n auto --maxprocesses=2

@@ -28,6 +28,12 @@ _EVALUATE_FILE = flags.DEFINE_string(
   "SQuAD JSON file to score the model and the file on with the official "
   "metrics.",
 )
+_TEST_VECTORS = flags.DEFINE_string(
+  "test_vectors",
+  None,
+  "File to write 100 questions to, with tokens, windows, logits and answers, "
+  "for a runner in another language to be compared with.",
+)
 _OPTIONS, _INFO = OptionFlags(TFLiteOptions), OptionFlags(ModelInfo)
 _VERIFY = model_flags.verify_flag()
 model_flags.answer_flags()
@@ -49,6 +55,11 @@ def main(argv):
     _OPTIONS.max_f1_drop.value is None or _EVALUATE_FILE.value,
     "--max_f1_drop needs --evaluate_file, the questions to measure F1 on.",
   )
+  program.check(
+    not (_TEST_VECTORS.value and _OPTIONS.with_tokenizer.value),
+    "--test_vectors is for files without --with_tokenizer: with it, tokens, "
+    "windows and logits are inside the file.",
+  )
   import_tensorflow()
   saved = model_flags.saved_config(_MODEL.value)
   answers = model_flags.answer_options(saved)
@@ -62,6 +73,7 @@ def main(argv):
     answers.decoder,
     _EVALUATE_FILE.value,
     _VERIFY.value,
+    _TEST_VECTORS.value,
   )
 
 

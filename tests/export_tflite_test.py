@@ -8,12 +8,14 @@ from tiny_extractor import CONTEXT, QUESTION, shared_model
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("more", [[], ["--with_tokenizer"]])
-def test_ask_answers_from_the_file_as_from_the_model(tmp_path, more):
+@pytest.mark.parametrize("with_tokenizer", [False, True])
+def test_ask_answers_from_the_file_as_from_the_model(tmp_path, with_tokenizer):
   model, file = shared_model(version_2=True), tmp_path / "qa.tflite"
+  vectors = tmp_path / "vectors.json"
+  more = "--with_tokenizer" if with_tokenizer else f"--test_vectors={vectors}"
   done = run_program(
     "export.export_tflite",
-    *(f"--model={model}", f"--output={file}", "--license=Apache-2.0", *more),
+    *(f"--model={model}", f"--output={file}", "--license=Apache-2.0", more),
   )
   assert done.returncode == 0, done.stderr
   assert "124 of 124 sample questions" in done.stdout
@@ -28,7 +30,9 @@ def test_ask_answers_from_the_file_as_from_the_model(tmp_path, more):
   assert of_file["char_start"] == of_model["char_start"]
   assert of_file["answer"] == of_model["answer"]
   assert of_file["score"] == pytest.approx(of_model["score"], abs=1e-3)
-  if more:
+  if not with_tokenizer:
+    assert len(json.loads(vectors.read_text("utf-8"))["vectors"]) == 100
+  else:
     run = run_program(*asked, f"--model={file}", "--max_answer_length=1")
     assert run.returncode == 1
     assert "max_answer_length is 30" in run.stderr.splitlines()[-1]
@@ -41,6 +45,13 @@ def test_ask_answers_from_the_file_as_from_the_model(tmp_path, more):
     (["--model=m"], "--output"),
     (["--model=m", "--output=a.bin"], "must end with .tflite"),
     (["--model=m", "--output=a.tflite", "--max_f1_drop=1"], "--evaluate_file"),
+    (
+      [
+        *("--model=m", "--output=a.tflite"),
+        *("--test_vectors=v.json", "--with_tokenizer"),
+      ],
+      "--test_vectors",
+    ),
   ],
 )
 def test_wrong_flags_are_one_line(arguments, message):

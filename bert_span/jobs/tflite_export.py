@@ -21,6 +21,7 @@ from bert_span.storage.atomic_file import (
 from bert_span.tflite.conversion import convert
 from bert_span.tflite.metadata import with_metadata
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
+from bert_span.tflite.port_vectors import EDGE_EXAMPLES, write_port_vectors
 from bert_span.tflite.runner import runtime_name
 from bert_span.tflite.tflite_extractor import open_tflite
 from bert_span.tflite.verification import compare_tokenizers, verify
@@ -36,12 +37,13 @@ def export_model(
   decoder_options=None,
   evaluate_file=None,
   verify=True,
+  test_vectors=None,
 ):
   """Exports a model directory and prints the report.
 
   model, window_options, decoder_options and verify are those of
   `SpanExtractor.from_preset`, evaluate_file is a SQuAD file to score model and
-  file on, or None.
+  file on, or None, and test_vectors a file to write for ports, or None.
   """
   evaluated = read_squad(evaluate_file) if evaluate_file else None
   extractor = SpanExtractor.from_preset(
@@ -50,6 +52,11 @@ def export_model(
   report = export_tflite(extractor, path, options, evaluated, model)
   print(report_text(report), end="")
   print(f"Written: {path}", file=sys.stderr)
+  if test_vectors:
+    # Half of the sample, and with it 100 vectors.
+    examples = [*EDGE_EXAMPLES, *sample_examples()[::2]]
+    write_port_vectors(path, examples, test_vectors)
+    print(f"Written: {test_vectors}", file=sys.stderr)
 
 
 def export_tflite(extractor, path, options=None, evaluated=None, source=None):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 import tensorflow as tf
+from device_texts import HOSTILE
 from tiny_encoder import tiny_encoder
 
 from bert_span.answers.decoding.options import DecoderOptions
@@ -31,7 +32,6 @@ from bert_span.tflite import file as tflite_file
 from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
-SCORE_TOLERANCE = 1e-4
 # LiteRT.js runs files of a fixed length only. Short windows: more of them.
 _WINDOWS = WindowOptions(max_seq_length=128, doc_stride=64, max_query_length=32)
 _DECODER = DecoderOptions(version_2_with_negative=True)
@@ -39,14 +39,6 @@ _DECODER = DecoderOptions(version_2_with_negative=True)
 # one takes seconds for an article of COVID-QA, a tiny one milliseconds.
 _REAL = {"squad2_part.json": 148, "covidqa_part.json": 2}
 _TINY = {"covidqa_part.json": 150, "xquad_ar.json": 20, "xquad_zh.json": 20}
-# Letters whose case depends on neighbours, words of over 200 characters, what
-# is not text, and every character of the first two planes.
-_HOSTILE = (
-  *("", " \t\n", "\0", "a\0b", "\ud83d", "a\udfff\ud800b", "\ufffd", "\ufeffa"),
-  *("ΑΣ ΑΣΑ Σ", "ΑΣ\u0301 ΑΣ\u00adΑ ʰΣ", "İstanbul I", "x" * 199, "x" * 200),
-  *("x" * 201 + " z", "\u0301" + "y" * 201 + "\u200b z", "é" * 200, "한" * 100),
-  *("e\u0301 \u0301 e", "日本語テスト", "1\ufe0f\u20e3", "[SEP] [UNK]"),
-)
 
 
 class DeviceFile(NamedTuple):
@@ -61,13 +53,6 @@ class Expected(NamedTuple):
 
   predictions: list[Prediction]
   ms_per_question: float
-
-
-def hostile_texts():
-  """Texts of every character, and of what text should not contain."""
-  characters = [chr(code) for code in range(0x20000)]
-  rows = ["".join(characters[i : i + 64]) for i in range(0, 0x20000, 64)]
-  return [*_HOSTILE, *(f"a{row}b" for row in rows)]
 
 
 @pytest.fixture(scope="session")
@@ -210,7 +195,7 @@ def _examples(folder, counts):
 
 
 def _hostile_examples():
-  texts = [*_HOSTILE, *(2 * text for text in _HOSTILE)]
+  texts = [*HOSTILE, *(2 * text for text in HOSTILE)]
   return [
     SquadExample(f"hostile {i}", texts[-1 - i], text)
     for i, text in enumerate(texts)

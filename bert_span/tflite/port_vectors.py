@@ -1,0 +1,147 @@
+"""Test vectors: questions with everything between them and their answers.
+
+A runner of TFLite files in another language is compared with them step by step:
+tokens, windows, logits, answers. The file is JSON with a vector a line:
+
+    {"format": 1, "model_sha256": "..", "do_lower_case": true,
+     "window": {..}, "decoder": {..}, "vectors": [
+    {"question": "Who came?", "context": "John came.",
+     "question_tokens": {"ids": [..], "char_starts": [..], "char_ends": [..]},
+     "context_tokens": ..,
+     "windows": [{"context_start": 0, "context_length": 3,
+                  "first_context_position": 5, "input_ids": [101, ..],
+                  "is_max_context": [1, 1, 1],
+                  "logits": {"start_logits": [..], "end_logits": [..]}}],
+     "answer": {"text": "John", "char_start": 0, ..., "n_best": [..]}},
+    ..]}
+
+`is_max_context` is of the passage's tokens, everything else of a window of its
+positions without padding.
+"""
+
+import dataclasses
+import json
+
+import numpy as np
+
+from bert_span.squad.example import SquadExample
+from bert_span.storage.atomic_file import write_text_atomically
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+
+_FORMAT_VERSION = 1
+_MILL = (
+  "Étienne's mill (1895) was built by Anna Jönsson, near the river; it burned "
+  "down."
+)
+_QUESTIONS = ("Who built the mill?", "WER war Étienne ΑΣ, 日本\u3000?")
+# No lone surrogates, which not every JSON reader accepts.
+_CONTEXTS = (
+  *("", " \t\r\n", _MILL, 3 * (_MILL + " "), 40 * (_MILL + "\n")),
+  # Accents: composed, apart, stacked, after white space, after a joiner.
+  "Cafe\u0301 café \u0301x a\u0323\u0302 e\u200d\u0301 ǰ ΐ",
+  # Final sigmas, a soft hyphen and an apostrophe between.
+  "ΟΔΟΣ Σ ΑΣ\u00adΑ ΑΣ’Α ʰΣ. İstanbul ISTANBUL ıI",
+  "ß ẞ ﬁ ½ ² Ⅷ ŉ ＡＢＣ Å Ω",
+  "한글 각 \u1100\u1161\u11a8 日本語テスト〇々 か\u3099が \U00020000 \uf900",
+  "العربية ـ لا ﷺ \u064b ٣ فی\u200cها שָׁלוֹם \ufb2a",
+  "ไทย น้ำ नमस्ते क\u094d\u200dष",
+  "👩\u200d👩\u200d👧 🏳\ufe0f\u200d🌈 🇩🇪 👍🏽 1\ufe0f\u20e3 🙂",
+  # What is dropped: control and format characters, U+FFFD.
+  "Anna\x00 bu\x01ilt\x7f \x85th\u200be\ufeff mi\ufffdll\u202e. \u0378\ue000",
+  "a\u00a0b\u202fc\u3000d\u2028e\u1680f\u200ag",
+  "$+<=>^`|~ «…» „x” ¿? — _ a_b a-b 3,5 \u00a7 € №",
+  "[CLS] [SEP] [UNK] [MASK] ##s ## s",
+  # A word of 200 characters is divided, a longer one is unknown.
+  " ".join(("x" * 200, "x" * 201, "é" * 201 + "\u200b", "한" * 67)),
+  "Anna. Anna? Anna! anna ANNA Änna",
+  "supercalifragilisticexpialidocious qzxqzx",
+)
+EDGE_EXAMPLES = tuple(
+  SquadExample(f"edge {i}", question, context)
+  for i, (context, question) in enumerate(
+    (context, question) for context in _CONTEXTS for question in _QUESTIONS
+  )
+)
+
+
+def write_port_vectors(tflite_path, examples, path):
+  """Writes the test vectors of a TFLite file without a tokenizer.
+
+  Args:
+    tflite_path: local path of the TFLite file.
+    examples: sequence of `SquadExample`.
+    path: file to write.
+  """
+  extractor = TFLiteSpanExtractor(tflite_path)
+  config = tflite_file.read_span_config(tflite_path)
+  header = {
+    "format": _FORMAT_VERSION,
+    "model_sha256": config["tflite"]["model_sha256"],
+    **{name: config[name] for name in ("do_lower_case", "window", "decoder")},
+  }
+  lines = map(json.dumps, _vectors(extractor, examples))
+  text = json.dumps({**header, "vectors": []}).removesuffix("]}")
+  write_text_atomically(path, text + "\n" + ",\n".join(lines) + "\n]}\n")
+
+
+def _vectors(extractor, examples):
+  batches = []
+  predictions = list(extractor.predict(examples, on_logits=batches.append))
+  windows = [rows for batch in batches for rows in _windows_of_examples(batch)]
+  for example, rows, prediction in zip(
+    examples, windows, predictions, strict=True
+  ):
+    answer = dataclasses.asdict(prediction)
+    del answer["qas_id"]
+    yield {
+      "question": example.question,
+      "context": example.context,
+      "question_tokens": _tokens(extractor, example.question),
+      "context_tokens": _tokens(extractor, example.context),
+      "windows": rows,
+      "answer": answer,
+    }
+
+
+def _tokens(extractor, text):
+  tokens = extractor.preprocessor.tokenizer([text])
+  return {
+    name: part.values.numpy().tolist()
+    for name, part in tokens._asdict().items()
+  }
+
+
+def _windows_of_examples(batch):
+  """Yields the windows of each example of `WindowLogits`, a list of dicts."""
+  columns = batch.windows
+  for index in range(len(batch.examples)):
+    rows = np.flatnonzero(columns["example_index"] == index)
+    yield [_window(columns, batch.logits, row) for row in rows]
+
+
+def _window(columns, logits, row):
+  numbers = {
+    name: int(columns[name][row])
+    for name in ("context_start", "context_length", "first_context_position")
+  }
+  first = numbers["first_context_position"]
+  end = first + numbers["context_length"]
+  size = end + 1  # [SEP]
+  return {
+    **numbers,
+    "input_ids": columns["input_ids"][row, :size].tolist(),
+    "is_max_context": columns["is_max_context"][row, first:end]
+    .astype(int)
+    .tolist(),
+    "logits": {
+      name: _short_floats(values[row, :size]) for name, values in logits.items()
+    },
+  }
+
+
+def _short_floats(values):
+  """float32 as the shortest numbers that round to them, nested lists."""
+  if values.ndim:
+    return [_short_floats(value) for value in values]
+  return float(str(values))

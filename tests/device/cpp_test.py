@@ -1,0 +1,247 @@
+"""export/cpp gives the tokens, answers and scores of TFLiteSpanExtractor."""
+
+import importlib.util
+import json
+import pathlib
+import random
+import shutil
+import struct
+import subprocess
+import sys
+
+import pytest
+import tensorflow as tf
+from device_texts import SCORE_TOLERANCE, hostile_texts
+from exported_tflite import exported_tflite
+from tiny_extractor import CONTEXT, QUESTION
+
+from bert_span.jobs.saved_model_export import sample_examples
+from bert_span.squad.example import SquadExample
+from bert_span.storage.utf8 import encodable
+from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite.port_vectors import EDGE_EXAMPLES, write_port_vectors
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+
+pytestmark = pytest.mark.large
+_SANITIZED = (
+  "-O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined "
+  "-fno-sanitize-recover=all"
+)
+_FIELDS = ("text", "char_start", "char_end", "score", "probability")
+
+
+@pytest.fixture(scope="module")
+def build(repository, tmp_path_factory):
+  """A function that compiles a program of export/cpp, or a skip."""
+  for program in ("make", "c++"):
+    if not shutil.which(program):
+      pytest.skip(f"needs {program}")
+  litert = importlib.util.find_spec("ai_edge_litert")
+  folder = litert and pathlib.Path(litert.origin).parent
+  if not folder or not (folder / "libLiteRt.so").exists():
+    pytest.skip("needs ai-edge-litert with libLiteRt.so")
+
+  def compile_program(name, flags="-O2 -Wall -Wextra -Werror"):
+    path = tmp_path_factory.mktemp("cpp") / name
+    subprocess.run(
+      [
+        *("make", "-C", str(repository / "export" / "cpp"), str(path)),
+        *(f"BUILD={path.parent}", f"CXXFLAGS={flags}"),
+        f"PYTHON={sys.executable}",
+      ],
+      check=True,
+    )
+    return str(path)
+
+  return compile_program
+
+
+@pytest.fixture(scope="module")
+def rows(build):
+  """A function that runs rows.cc, with sanitizers, on texts; see there."""
+  return _runner(build("rows", _SANITIZED))
+
+
+def _runner(program):
+  def run(file, mode, texts):
+    content = [
+      text if isinstance(text, bytes) else encodable(text).encode("utf-8")
+      for text in texts
+    ]
+    done = subprocess.run(
+      [program, file, mode],
+      input=b"".join(struct.pack("<I", len(t)) + t for t in content),
+      capture_output=True,
+      check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return [json.loads(line) for line in done.stdout.decode().splitlines()]
+
+  return run
+
+
+def _texts(examples):
+  return [text for e in examples for text in (e.question, e.context)]
+
+
+@pytest.mark.parametrize("name", ["uncased", "cased"])
+def test_tokens_of_all_texts(name, rows, device_files, real_texts, tokens_of):
+  texts = [*real_texts, *hostile_texts()]
+  found = rows(device_files[name].path, "tokens", texts)
+  expected = tokens_of(texts, name == "uncased")
+  different = [
+    text
+    for text, given, wanted in zip(texts, found, expected, strict=True)
+    if given != wanted
+  ]
+  assert different == []
+
+
+def test_bytes_that_are_not_utf8_are_read_as_tensorflow_reads_them(
+  rows, device_files
+):
+  rng = random.Random(5)
+  alphabet = (
+    b"a \x00\x7f\x80\xbf\xc0\xc3\xe0\xe6\xa0\xed\xf0\x90\xf4\x8f\xf8\xff"
+  )
+  texts = [bytes(rng.choices(alphabet, k=12)) for _ in range(20000)]
+  texts += [rng.randbytes(rng.randrange(60)) for _ in range(2000)]
+  path = device_files["uncased"].path
+  found = rows(path, "tokens", texts)
+  tokens = WordPieceTokenizer(tflite_file.read_vocabulary(path))(
+    tf.constant(texts)
+  )
+  expected = zip(*(part.to_list() for part in tokens), strict=True)
+  assert found == [list(row) for row in expected]
+
+
+@pytest.mark.parametrize("name", ["minilm", "uncased", "cased", "temperature"])
+def test_answers(name, build, device_files, expected_answers, rows, capsys):
+  file, expected = device_files[name], expected_answers[name]
+  run = _runner(build("rows")) if name == "minilm" else rows
+  *found, milliseconds = run(file.path, "answers", _texts(file.examples))
+  for given, wanted in zip(found, expected.predictions, strict=True):
+    for field in ("null_odds", *_FIELDS):
+      _assert_equal(given[field], getattr(wanted, field), wanted.qas_id, field)
+    assert given["is_answerable"] == bool(wanted.char_end)
+    entries = zip(given["n_best"], wanted.n_best, strict=True)
+    for entry, wanted_entry in entries:
+      for field in (*_FIELDS, "start_logit", "end_logit"):
+        _assert_equal(
+          entry[field], getattr(wanted_entry, field), wanted.qas_id, field
+        )
+  for given, example in zip(found, file.examples, strict=True):
+    content = encodable(example.context).encode("utf-8")
+    span = content[given["byte_start"] : given["byte_end"]]
+    assert span.decode("utf-8") == given["text"]
+  if name == "minilm":
+    with capsys.disabled():
+      print(
+        f"\nC++: {milliseconds:.1f} ms a question, "
+        f"Python: {expected.ms_per_question:.1f} ms, one thread each"
+      )
+
+
+def test_port_vectors_of_the_exporter(rows, device_files, tmp_path):
+  path, file = device_files["minilm"].path, tmp_path / "vectors.json"
+  examples = [*EDGE_EXAMPLES, *sample_examples()[::2]]
+  write_port_vectors(path, examples, file)
+  expected = json.loads(file.read_text("utf-8"))["vectors"]
+  found = rows(path, "vectors", _texts(examples))
+  for given, wanted in zip(found, expected, strict=True):
+    question, context = wanted.pop("question"), wanted.pop("context")
+    _assert_equal(given, wanted, question, context)
+
+
+def test_files_of_a_dynamic_length(rows):
+  path, _ = exported_tflite(dynamic_length=True)
+  examples = [
+    SquadExample(str(n), QUESTION, (CONTEXT + " ") * n) for n in (0, 1, 4)
+  ]
+  found = rows(path, "answers", _texts(examples))[:-1]
+  predictions = TFLiteSpanExtractor(path).predict(examples)
+  for given, wanted in zip(found, predictions, strict=True):
+    for field in ("null_odds", *_FIELDS):
+      _assert_equal(given[field], getattr(wanted, field), wanted.qas_id, field)
+
+
+@pytest.fixture(scope="module")
+def answer(build, tmp_path_factory):
+  """A function that runs bert_span_answer, with sanitizers, on a file."""
+  program = build("bert_span_answer", _SANITIZED)
+  passage = tmp_path_factory.mktemp("passage") / "passage.txt"
+  passage.write_bytes(CONTEXT.encode("utf-8"))
+
+  def run(path, *questions, **options):
+    return subprocess.run(
+      [program, str(path), str(passage), *questions],
+      capture_output=True,
+      text=True,
+      check=False,
+      **options,
+    )
+
+  return run
+
+
+def test_the_program_answers_an_argument_and_every_line(answer):
+  path, extractor = exported_tflite()
+  wanted = extractor.answer(question=QUESTION, context=CONTEXT)
+  one = answer(path, QUESTION)
+  assert json.loads(one.stdout)["text"] == wanted.text, one.stderr
+  many = answer(path, input=f"{QUESTION}\n\n{QUESTION}\n").stdout.splitlines()
+  assert len(many) == 3
+  assert many[0] + "\n" == many[2] + "\n" == one.stdout
+  assert answer("missing.tflite", QUESTION).returncode == 1
+
+
+def test_damaged_files_are_refused_and_never_crash(answer, tmp_path):
+  path, _ = exported_tflite()
+  content = pathlib.Path(path).read_bytes()
+  size = tflite_file.read_span_config(path)["tflite"]["model_bytes"]
+  rng = random.Random(3)
+  copy = tmp_path / "copy.tflite"
+
+  def code_of(damaged):
+    copy.write_bytes(damaged)
+    run = answer(copy, QUESTION)
+    assert run.returncode in (0, 1), run.stderr
+    assert run.returncode == 0 or run.stderr.startswith("bert_span: ")
+    return run.returncode
+
+  assert code_of(content) == 0
+  for end in (0, 1, 21, 22, size, len(content) - 300, len(content) - 1):
+    assert code_of(content[:end]) == 1, end
+  for place in rng.sample(range(size), 5):
+    assert code_of(_changed(content, place)) == 1, place
+  # Not every change to the vocabulary or to an option is an error.
+  codes = [
+    code_of(_changed(content, rng.randrange(size, len(content))))
+    for _ in range(60)
+  ]
+  assert 1 in codes
+  digits = content.replace(b'"max_length": 32', b'"max_length": 99')
+  assert digits != content
+  assert code_of(digits) == 1
+
+
+def _changed(content, place):
+  return content[:place] + bytes([content[place] ^ 0x15]) + content[place + 1 :]
+
+
+def _assert_equal(given, wanted, *place):
+  """Compares all that is wanted, numbers within the tolerance."""
+  if isinstance(wanted, dict):
+    for name, value in wanted.items():
+      _assert_equal(given[name], value, *place, name)
+  elif isinstance(wanted, list):
+    assert len(given) == len(wanted), place
+    for i, pair in enumerate(zip(given, wanted, strict=True)):
+      _assert_equal(*pair, *place, i)
+  elif isinstance(wanted, float):
+    error = SCORE_TOLERANCE * max(1, abs(wanted))
+    assert abs(given - wanted) <= error, (given, wanted, *place)
+  else:
+    wanted = encodable(wanted) if isinstance(wanted, str) else wanted
+    assert given == wanted, (given, wanted, *place)

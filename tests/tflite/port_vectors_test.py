@@ -1,0 +1,52 @@
+"""Test vectors, against ids by hand and the answers of the extractor."""
+
+import json
+
+import pytest
+from exported_tflite import exported_tflite
+from tiny_extractor import CONTEXT, QUESTION
+
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
+from bert_span.squad.example import SquadExample
+from bert_span.tflite.port_vectors import write_port_vectors
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+
+_EXAMPLES = [
+  SquadExample("one", QUESTION, CONTEXT),
+  SquadExample("none", "Who?", ""),
+  SquadExample("many", "Who?", 3 * CONTEXT),
+]
+
+
+@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD], ids=["span", "bio"])
+def test_a_vector_holds_every_step(tmp_path, head):
+  path, _ = exported_tflite(head=head)
+  file = tmp_path / "vectors.json"
+  write_port_vectors(path, _EXAMPLES, file)
+  content = json.loads(file.read_text("utf-8"))
+  assert content["do_lower_case"] is True
+  assert content["window"]["doc_stride"] == 8
+  one, none, many = content["vectors"]
+  # who built the mill ?
+  assert one["question_tokens"]["ids"] == [15, 8, 5, 6, 22]
+  assert one["question_tokens"]["char_ends"] == [3, 9, 13, 18, 19]
+  (window,) = one["windows"]
+  assert window["input_ids"][:9] == [2, 15, 8, 5, 6, 22, 3, 5, 6]
+  assert window["first_context_position"] == 7
+  assert window["is_max_context"] == window["context_length"] * [1]
+  for logits in window["logits"].values():
+    assert len(logits) == len(window["input_ids"])
+  assert none["windows"] == []
+  assert none["answer"]["text"] == ""
+  # Of windows that overlap, each token begins answers in one.
+  assert [w["context_start"] for w in many["windows"]] == [0, 8]
+  assert sum(sum(w["is_max_context"]) for w in many["windows"]) == len(
+    many["context_tokens"]["ids"]
+  )
+  extractor = TFLiteSpanExtractor(path)
+  for vector, example in zip(content["vectors"], _EXAMPLES, strict=True):
+    (prediction,) = extractor.predict([example])
+    answer = vector["answer"]
+    assert answer["text"] == prediction.text
+    assert answer["score"] == pytest.approx(prediction.score, abs=1e-5)
