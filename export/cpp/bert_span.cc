@@ -105,20 +105,23 @@ std::runtime_error Error(const std::string& message) {
 
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string content{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) throw Error("cannot read " + path);
-  return content;
+  if (!file) throw Error("cannot read " + path);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 // The files, not compressed, of the ZIP archive at the end of some bytes.
 std::map<std::string, std::string_view> ReadArchive(std::string_view bytes) {
-  const auto part = [bytes](uint64_t at, uint64_t size) {
-    if (at + size > bytes.size()) {
+  const auto check = [](bool is_archive) {
+    if (!is_archive) {
       throw Error("the file ends in no archive: export it with export_tflite");
     }
+  };
+  const auto part = [&](uint64_t at, uint64_t size) {
+    check(at + size <= bytes.size());
     return bytes.substr(at, size);
   };
-  const auto number = [&part](uint64_t at, int size) {
+  // The lowest byte comes first.
+  const auto number = [&](uint64_t at, int size) {
     uint64_t value = 0;
     for (int i = size - 1; i >= 0; --i) {
       value = value << 8 | static_cast<unsigned char>(part(at + i, 1)[0]);
@@ -127,14 +130,13 @@ std::map<std::string, std::string_view> ReadArchive(std::string_view bytes) {
   };
   constexpr uint64_t kEndSize = 22, kEntrySize = 46, kHeaderSize = 30;
   constexpr uint64_t kEnd = 0x06054B50, kEntry = 0x02014B50, kStored = 0;
-  const uint64_t end = std::max<uint64_t>(bytes.size(), kEndSize) - kEndSize;
-  if (number(end, 4) != kEnd) part(bytes.size(), 1);
+  check(bytes.size() >= kEndSize);
+  const uint64_t end = bytes.size() - kEndSize;
+  check(number(end, 4) == kEnd);
   std::map<std::string, std::string_view> files;
   uint64_t entry = number(end + 16, 4);
   for (uint64_t count = number(end + 10, 2); count > 0; --count) {
-    if (number(entry, 4) != kEntry || number(entry + 10, 2) != kStored) {
-      part(bytes.size(), 1);
-    }
+    check(number(entry, 4) == kEntry && number(entry + 10, 2) == kStored);
     const uint64_t name = number(entry + 28, 2), header = number(entry + 42, 4);
     const uint64_t data = header + kHeaderSize + number(header + 26, 2) +
                           number(header + 28, 2);
@@ -362,7 +364,9 @@ Characters Decode(std::string_view text) {
 std::string Encode(std::u32string_view codes) {
   std::string text;
   for (const char32_t code : codes) {
-    const auto add = [&text](char32_t byte) { text += static_cast<char>(byte); };
+    const auto add = [&text](char32_t byte) {
+      text += static_cast<char>(byte);
+    };
     if (code < 0x80) {
       add(code);
       continue;
@@ -409,8 +413,8 @@ std::u32string Lowered(char32_t code) {
   if (found == std::end(unicode::kReplacements) || found->from != code) {
     return {code};
   }
-  const char32_t* end = std::find(std::begin(found->to), std::end(found->to), 0);
-  return {found->to, end};
+  const auto begin = std::begin(found->to), end = std::end(found->to);
+  return {begin, std::find(begin, end, char32_t{0})};
 }
 
 // Whether the capital sigma at a position becomes the one that ends words: a
@@ -420,7 +424,8 @@ bool IsFinalSigma(const std::u32string& codes, size_t position) {
     // Unsigned: before 0 comes a huge number.
     for (size_t i = from + step; i < codes.size(); i += step) {
       const unsigned char kind = KindOf(codes[i]);
-      if (!(kind & unicode::kCaseIgnorable)) return (kind & unicode::kCased) > 0;
+      if (kind & unicode::kCaseIgnorable) continue;
+      return (kind & unicode::kCased) != 0;
     }
     return false;
   };
@@ -706,7 +711,7 @@ class SpanDecoder {
   void Add(const Window& window, const Logits& logits) {
     const std::vector<double> starts = Scores(logits.start);
     const std::vector<double> ends = Scores(logits.end);
-    const Candidate none{false,   0,        0,      logits.start[0],
+    const Candidate none{false,         0,         0,      logits.start[0],
                          logits.end[0], starts[0], ends[0]};
     if (!has_window_ || none.score() < none_.score()) none_ = none;
     has_window_ = true;
@@ -749,9 +754,11 @@ class SpanDecoder {
     } else if (spans_.empty()) {
       decision.n_best = {Candidate()};
     }
-    decision.null_odds = spans_.empty() ? kNoSpanNullOdds
-                                        : none_.score() - spans_[0].start_score -
-                                              spans_[0].end_score;
+    decision.null_odds = kNoSpanNullOdds;
+    if (!spans_.empty()) {
+      decision.null_odds =
+          none_.score() - spans_[0].start_score - spans_[0].end_score;
+    }
     decision.is_answerable =
         !spans_.empty() &&
         !(options_.version_2_with_negative &&
@@ -903,7 +910,8 @@ class Runner {
     if (payload == nullptr) throw std::bad_alloc();
     std::memcpy(payload, threads.c_str(), threads.size() + 1);
     LiteRtOpaqueOptions cpu_options = nullptr;
-    Check(LiteRtCreateOpaqueOptions("xnnpack", payload, std::free, &cpu_options),
+    Check(LiteRtCreateOpaqueOptions("xnnpack", payload, std::free,
+                                    &cpu_options),
           "make options");
     Check(LiteRtAddOpaqueOptions(options.get(), cpu_options), "set threads");
     Check(LiteRtCreateCompiledModel(environment_.get(), model_.get(),

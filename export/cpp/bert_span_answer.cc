@@ -22,11 +22,11 @@ int main(int argc, char** argv) {
   try {
     bert_span::SpanExtractor extractor(argv[1]);
     std::ifstream file(argv[2], std::ios::binary);
-    const std::string passage{std::istreambuf_iterator<char>(file), {}};
-    if (!file.is_open() || file.bad()) {
+    if (!file) {
       std::cerr << "bert_span: cannot read " << argv[2] << "\n";
       return 1;
     }
+    const std::string passage{std::istreambuf_iterator<char>(file), {}};
     const auto ask = [&](const std::string& question) {
       std::cout << ToJson(extractor.Ask(question, passage)) << std::endl;
     };
