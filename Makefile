@@ -103,4 +103,4 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(TASK_LIBRARY) $(OUTPUT) build dist *.egg-info
+	rm -rf $(VENV) $(TASK_LIBRARY) $(OUTPUT) build dist export/cpp/build *.egg-info

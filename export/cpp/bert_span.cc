@@ -103,10 +103,23 @@ std::runtime_error Error(const std::string& message) {
   return std::runtime_error("bert_span: " + message);
 }
 
+std::runtime_error Damaged() {
+  return Error("the file is damaged: copy or export it again");
+}
+
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error("cannot read " + path);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+uint32_t Crc32(std::string_view bytes) {
+  uint32_t crc = ~0u;
+  for (const char byte : bytes) {
+    crc ^= static_cast<unsigned char>(byte);
+    for (int i = 0; i < 8; ++i) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320 : 0);
+  }
+  return ~crc;
 }
 
 // The files, not compressed, of the ZIP archive at the end of some bytes.
@@ -140,8 +153,9 @@ std::map<std::string, std::string_view> ReadArchive(std::string_view bytes) {
     const uint64_t name = number(entry + 28, 2), header = number(entry + 42, 4);
     const uint64_t data = header + kHeaderSize + number(header + 26, 2) +
                           number(header + 28, 2);
-    files[std::string(part(entry + kEntrySize, name))] =
-        part(data, number(entry + 20, 4));
+    const std::string_view content = part(data, number(entry + 20, 4));
+    if (Crc32(content) != number(entry + 16, 4)) throw Damaged();
+    files[std::string(part(entry + kEntrySize, name))] = content;
     entry += kEntrySize + name + number(entry + 30, 2) + number(entry + 32, 2);
   }
   return files;
@@ -178,9 +192,11 @@ class JsonValues {
 
   size_t Count(const std::string& path, size_t least) const {
     const double number = Number(path);
-    if (!(number >= static_cast<double>(least) && number < 0x1p31)) {
-      throw Error("span_config.json: " + path + " must be at least " +
-                  std::to_string(least) + ". Received: " + Text(path));
+    if (!(number >= static_cast<double>(least) && number < 0x1p31) ||
+        number != std::floor(number)) {
+      throw Error("span_config.json: " + path +
+                  " must be an integer of at least " + std::to_string(least) +
+                  ". Received: " + Text(path));
     }
     return static_cast<size_t>(number);
   }
@@ -1111,9 +1127,7 @@ struct SpanExtractor::Parts {
     }
     const size_t size = config.Count("tflite.model_bytes", 1);
     const std::string_view model = std::string_view(content).substr(0, size);
-    if (Sha256(model) != config.Text("tflite.model_sha256")) {
-      throw Error("the file is damaged: copy or export it again");
-    }
+    if (Sha256(model) != config.Text("tflite.model_sha256")) throw Damaged();
     return model;
   }
 

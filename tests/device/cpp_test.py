@@ -16,6 +16,7 @@ from exported_tflite import exported_tflite
 from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.jobs.saved_model_export import sample_examples
+from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.squad.example import SquadExample
 from bert_span.storage.utf8 import encodable
 from bert_span.text.tokenizer import WordPieceTokenizer
@@ -76,7 +77,7 @@ def _runner(program):
       check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
-    return [json.loads(line) for line in done.stdout.decode().splitlines()]
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
   return run
 
@@ -215,15 +216,40 @@ def test_damaged_files_are_refused_and_never_crash(answer, tmp_path):
     assert code_of(content[:end]) == 1, end
   for place in rng.sample(range(size), 5):
     assert code_of(_changed(content, place)) == 1, place
-  # Not every change to the vocabulary or to an option is an error.
-  codes = [
+  for text in (b"[UNK]", b"near", b'"n_best_size"'):
+    assert code_of(_changed(content, content.index(text, size))) == 1, text
+  # A date in the archive may be any.
+  codes = {
     code_of(_changed(content, rng.randrange(size, len(content))))
-    for _ in range(60)
-  ]
+    for _ in range(40)
+  }
   assert 1 in codes
-  digits = content.replace(b'"max_length": 32', b'"max_length": 99')
-  assert digits != content
-  assert code_of(digits) == 1
+
+
+def test_options_that_do_not_fit_the_model_are_refused(answer, tmp_path):
+  path, _ = exported_tflite()
+  config = tflite_file.read_span_config(path)
+  files = tflite_file.read_files(path)
+  model = pathlib.Path(path).read_bytes()[: config["tflite"]["model_bytes"]]
+  copy = tmp_path / "copy.tflite"
+  for part, name, value in (
+    ("tflite", "max_length", 64),
+    ("tflite", "model_bytes", 10**9),
+    ("tflite", "with_tokenizer", True),
+    ("window", "max_seq_length", 8),
+    ("window", "doc_stride", 0),
+    ("window", "max_query_length", -1),
+    ("decoder", "n_best_size", 2.5),
+    ("decoder", "span_score", "other"),
+    ("decoder", "temperature", 0),
+  ):
+    changed = {**config, part: {**config[part], name: value}}
+    files[CONFIG_FILE] = json.dumps(changed).encode("utf-8")
+    copy.write_bytes(tflite_file.with_files(model, files))
+    run = answer(copy, QUESTION)
+    assert run.returncode == 1, (name, run.stderr)
+    # The runtime says more before it.
+    assert "bert_span: " in run.stderr, (name, run.stderr)
 
 
 def _changed(content, place):

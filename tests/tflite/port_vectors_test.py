@@ -39,8 +39,9 @@ def test_a_vector_holds_every_step(tmp_path, head):
     assert len(logits) == len(window["input_ids"])
   assert none["windows"] == []
   assert none["answer"]["text"] == ""
-  # Of windows that overlap, each token begins answers in one.
-  assert [w["context_start"] for w in many["windows"]] == [0, 8]
+  # 39 tokens, and room for 27. Of windows that overlap, each token begins
+  # answers in one.
+  assert [w["context_start"] for w in many["windows"]] == [0, 8, 16]
   assert sum(sum(w["is_max_context"]) for w in many["windows"]) == len(
     many["context_tokens"]["ids"]
   )
