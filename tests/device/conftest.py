@@ -39,8 +39,10 @@ _DECODER = DecoderOptions(version_2_with_negative=True)
 # one takes seconds for an article of COVID-QA, a tiny one milliseconds.
 _REAL = {"squad2_part.json": 148, "covidqa_part.json": 2}
 _TINY = {
-  **{"covidqa_part.json": 97, "squad2_part.json": 203},
-  **{"xquad_ar.json": 20, "xquad_zh.json": 20},
+  "covidqa_part.json": 97,
+  "squad2_part.json": 203,
+  "xquad_ar.json": 20,
+  "xquad_zh.json": 20,
 }
 
 
