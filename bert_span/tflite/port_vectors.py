@@ -19,7 +19,6 @@ tokens, windows, logits, answers. The file is JSON with a vector a line:
 positions without padding.
 """
 
-import dataclasses
 import json
 
 import numpy as np
@@ -92,8 +91,13 @@ def _vectors(extractor, examples):
   for example, rows, prediction in zip(
     examples, windows, predictions, strict=True
   ):
-    answer = dataclasses.asdict(prediction)
-    del answer["qas_id"]
+    answer = {
+      name: [entry._asdict() for entry in value]
+      if isinstance(value, tuple)
+      else value
+      for name, value in vars(prediction).items()
+      if name != "qas_id"
+    }
     yield {
       "question": example.question,
       "context": example.context,

@@ -51,3 +51,6 @@ def test_a_vector_holds_every_step(tmp_path, head):
     answer = vector["answer"]
     assert answer["text"] == prediction.text
     assert answer["score"] == pytest.approx(prediction.score, abs=1e-5)
+    entries = "spans" if head is BIO_HEAD else "n_best"
+    texts = [entry.text for entry in getattr(prediction, entries)]
+    assert [entry["text"] for entry in answer[entries]] == texts
