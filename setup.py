@@ -27,6 +27,7 @@ _PROGRAMS = (
   "lint_squad",
   "report",
   "run_pretraining",
+  "serve",
 )
 # The upper bounds are what modeling/keras_internals.py was checked with.
 _TENSORFLOW = ">=2.19,<2.22"
@@ -48,6 +49,7 @@ setuptools.setup(
       *("sample/goldens/*", "sample/goldens/tiny_ckpt/*"),
       "pretrained/NOTICE",
       *("pretrained/*/*.*", "pretrained/*/assets/tokenizer/*"),
+      "web/*",
     ],
     "bert_span.certificate": ["squad.json"],
     "bert_span.reporting": ["templates/*"],
@@ -78,6 +80,8 @@ setuptools.setup(
     "report": ["jinja2>=3.1", "matplotlib>=3.8"],
     # ask --context_glob: BM25, and the text of HTML.
     "search": ["beautifulsoup4", "bm25s"],
+    # A local server: python -m bert_span.serve.
+    "serve": ["starlette", "uvicorn"],
     "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
     "tests": [
       _BEAM,
@@ -90,6 +94,7 @@ setuptools.setup(
       "pytest>=8",
       "pytest-xdist",
       "ruff>=0.9",
+      *("starlette", "uvicorn"),
       f"tensorflow-serving-api{_TENSORFLOW}",
     ],
   },

@@ -13,7 +13,7 @@ _PROGRAMS = (
   *("bert_span.create_pretraining_data", "bert_span.create_squad_records"),
   *("bert_span.decode", "bert_span.evaluate", "bert_span.inspect_masking"),
   *("bert_span.inspect_windows", "bert_span.lint_squad", "bert_span.report"),
-  *("bert_span.run_pretraining", "bert_span.run_squad"),
+  *("bert_span.run_pretraining", "bert_span.run_squad", "bert_span.serve"),
   *("export.export_saved_model", "export.export_tflite"),
 )
 

@@ -14,7 +14,7 @@ _HOSTILE = (
 
 @pytest.fixture(scope="module")
 def page(repository):
-  return repository / "export" / "serving" / "demo.html"
+  return repository / "bert_span" / "web" / "demo.html"
 
 
 @pytest.fixture

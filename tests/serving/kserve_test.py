@@ -175,7 +175,7 @@ def test_the_demo_page_marks_the_extractors_answer(
     for pair, answer in zip(_QUESTIONS, answers, strict=True)
     if answer.char_start > context_start_of_emoji(pair[1]) >= 0
   )
-  page = (repository / "export/serving/demo.html").as_uri()
+  page = (repository / "bert_span/web/demo.html").as_uri()
   browser.open(f"{page}?server={address}&timeout=120", width)
   browser.run("document.getElementById('question').focus()")
   browser.type(question)

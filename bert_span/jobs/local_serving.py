@@ -1,0 +1,59 @@
+"""What serve does: a server on one's own machine, and what it says."""
+
+import os
+import sys
+
+from bert_span.extractor import SpanExtractor
+from bert_span.serving import local_server
+from bert_span.serving.signatures import ServedModel
+from bert_span.tflite import file as tflite_file
+
+
+def serve_model(model, options, **extractor_options):
+  """Serves a model and the demo page until it is stopped.
+
+  Args:
+    model, **extractor_options: see `SpanExtractor.from_preset`.
+    options: `ServerOptions`.
+  """
+  extractor = SpanExtractor.from_preset(model, **extractor_options)
+  served = ServedModel(extractor)
+  app = local_server.model_app(served, extractor.preprocessor, options)
+  _say(options, "For one machine; production wants TensorFlow Serving.")
+  local_server.serve(app, options)
+
+
+def serve_file(tflite, packages, options):
+  """Serves the page that runs a .tflite file in the browser.
+
+  Args:
+    tflite: path of a file of export_tflite.
+    packages: folder of LiteRT.js, node_modules/@litertjs.
+    options: `ServerOptions`.
+
+  Raises:
+    ValueError: the file cannot be run in a browser, or LiteRT.js is missing.
+  """
+  config = tflite_file.read_span_config(tflite)["tflite"]
+  for name in ("dynamic_length", "with_tokenizer"):
+    if config.get(name):
+      raise ValueError(
+        f"{tflite}: LiteRT.js runs no file of --{name}. Export it without."
+      )
+  for package in ("core", "wasm-utils"):
+    if not os.path.isdir(os.path.join(packages, package)):
+      raise ValueError(
+        f"{packages} has no {package} of LiteRT.js. Install it with npm "
+        "install @litertjs/core, and name its folder by --litert."
+      )
+  _say(options, "The file runs in the browser; the server only gives it out.")
+  local_server.serve(local_server.file_app(tflite, packages), options)
+
+
+def _say(options, note):
+  host = f"[{options.host}]" if ":" in options.host else options.host
+  print(
+    f"Open http://{host}:{options.port}/ and end with Ctrl+C.\n{note}",
+    file=sys.stderr,
+    flush=True,
+  )

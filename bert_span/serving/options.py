@@ -1,0 +1,32 @@
+"""Where a local server listens, and how much it takes."""
+
+import dataclasses
+
+from bert_span.storage.options import check_options, option
+
+
+@dataclasses.dataclass(frozen=True)
+class ServerOptions:
+  """Address and limits of a local server.
+
+  Raises:
+    ValueError: a value breaks the rule of its field.
+  """
+
+  host: str = option(
+    "127.0.0.1",
+    "Address to listen on; 127.0.0.1 is reachable from this machine only.",
+  )
+  port: int = option(
+    8501, "Port to listen on; 0 takes a free one.", minimum=0, maximum=65535
+  )
+  model_name: str = option("bert_span", "Name of the model in REST paths.")
+  max_request_bytes: int = option(
+    4 << 20, "Largest body of a request in bytes.", minimum=1
+  )
+  request_seconds: float = option(
+    60.0, "Longest time of a request in seconds.", above=0
+  )
+
+  def __post_init__(self):
+    check_options(self)

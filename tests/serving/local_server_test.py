@@ -1,0 +1,161 @@
+"""The local server: TensorFlow Serving's REST, its limits, and its page."""
+
+import contextlib
+import http.client
+import itertools
+import json
+import threading
+import time
+
+import pytest
+import uvicorn
+from tiny_extractor import QUESTION, shared_extractor
+
+from bert_span.serving import local_server
+from bert_span.serving.client import SpanClient
+from bert_span.serving.options import ServerOptions
+from bert_span.serving.signatures import ServedModel
+
+_CONTEXT = "😀 The mill was built by Anna in 1895, near the river. " * 3
+_PREDICT = "/v1/models/bert_span:predict"
+_OPTIONS = ServerOptions(max_request_bytes=5000)
+
+
+@contextlib.contextmanager
+def _running(app):
+  """Runs an application in a thread; gives its port."""
+  server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+  thread = threading.Thread(target=server.run)
+  thread.start()
+  try:
+    while not server.started:
+      time.sleep(0.02)
+    yield server.servers[0].sockets[0].getsockname()[1]
+  finally:
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def port():
+  extractor = shared_extractor()
+  app = local_server.model_app(
+    ServedModel(extractor), extractor.preprocessor, _OPTIONS
+  )
+  with _running(app) as number:
+    yield number
+
+
+def _request(port, path, body=None):
+  """The status and the JSON of a reply; `body` is bytes or a JSON value."""
+  connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+  if body is not None and not isinstance(body, bytes):
+    body = json.dumps(body).encode()
+  connection.request("GET" if body is None else "POST", path, body)
+  response = connection.getresponse()
+  content = json.loads(response.read())
+  connection.close()
+  return response.status, content
+
+
+def test_the_client_gets_the_answers_of_the_extractor(port):
+  with SpanClient(f"http://127.0.0.1:{port}") as client:
+    answer = client.answer(QUESTION, _CONTEXT)
+  expected = shared_extractor().answer(QUESTION, _CONTEXT)
+  assert answer[:3] == expected[:3]
+  assert answer.probability == pytest.approx(expected.probability, abs=1e-5)
+
+
+def test_columns_have_the_outputs_of_rows(port):
+  row = {"question": QUESTION, "context": _CONTEXT}
+  _, rows = _request(port, _PREDICT, {"instances": [row]})
+  columns = {name: [text] for name, text in row.items()}
+  _, reply = _request(port, _PREDICT, {"inputs": columns})
+  first = {name: values[0] for name, values in reply["outputs"].items()}
+  assert [first] == rows["predictions"]
+
+
+def test_every_signature_is_described_and_status_is_available(port):
+  _, reply = _request(port, "/v1/models/bert_span/metadata")
+  signatures = reply["metadata"]["signature_def"]["signature_def"]
+  assert set(signatures) == {
+    *("serving_default", "logits", "examples", "classify"),
+  }
+  default = signatures["serving_default"]
+  assert set(default["inputs"]) == {"question", "context"}
+  assert default["outputs"]["answer"]["dtype"] == "DT_STRING"
+  assert default["outputs"]["n_best_score"]["dtype"] == "DT_FLOAT"
+  _, reply = _request(port, "/v1/models/bert_span/versions/1")
+  assert reply["model_version_status"][0]["state"] == "AVAILABLE"
+
+
+@pytest.mark.parametrize(
+  ("path", "body", "status"),
+  [
+    (_PREDICT, b"{", 400),
+    (_PREDICT, b"\xff", 400),
+    (_PREDICT, b"[" * 4000, 400),
+    (_PREDICT, {"instances": []}, 400),
+    (_PREDICT, {"instances": [{"question": "?"}]}, 400),
+    (_PREDICT, {"instances": [{"question": 1, "context": "a"}]}, 400),
+    (_PREDICT, {"inputs": {"question": ["?"], "context": []}}, 400),
+    (_PREDICT, {"instances": [], "inputs": {}}, 400),
+    (_PREDICT, {"signature_name": "x", "instances": [{}]}, 400),
+    (_PREDICT, {"signature_name": "logits", "instances": [{}]}, 400),
+    (_PREDICT, b" " * 5001, 413),
+    ("/v1/models/other:predict", {}, 404),
+    ("/v1/models/bert_span/versions/2:predict", {}, 404),
+    ("/windows", {"question": "?"}, 400),
+  ],
+)
+def test_a_wrong_request_gets_one_error(port, path, body, status):
+  received, reply = _request(port, path, body)
+  assert received == status
+  assert reply["error"]
+
+
+def test_a_lone_surrogate_is_a_character(port):
+  row = b'{"instances": [{"question": "\\ud83d", "context": "a\\ud83d"}]}'
+  assert _request(port, _PREDICT, row)[0] == 200
+
+
+def test_windows_cover_the_passage(port):
+  row = {"question": QUESTION, "context": _CONTEXT}
+  _, windows = _request(port, "/windows", row)
+  assert len(windows) > 1
+  assert windows[-1]["charEnd"] == len(_CONTEXT.rstrip())
+  for one, other in itertools.pairwise(windows):
+    assert one["charStart"] < other["charStart"] < one["charEnd"]
+
+
+def test_a_slow_model_ends_with_504():
+  class _Slow:
+    functions = {}  # noqa: RUF012
+
+  extractor = shared_extractor()
+
+  def slow(inputs):
+    time.sleep(1)
+    return extractor.preprocessor(inputs)
+
+  app = local_server.model_app(_Slow, slow, ServerOptions(request_seconds=0.1))
+  with _running(app) as port:
+    row = {"question": "?", "context": "a"}
+    assert _request(port, "/windows", row)[0] == 504
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_page_answers_an_example(browser, port, width, dark):
+  browser.open(f"http://127.0.0.1:{port}/", width, dark=dark)
+  browser.wait_for("!document.getElementById('examples').hidden")
+  waiting = "document.getElementById('waiting').innerText"
+  assert browser.run(waiting) == "The answer appears here."
+  browser.run("document.querySelector('#topics button').click()")
+  browser.wait_for("!document.getElementById('result').hidden")
+  answer = browser.run("document.getElementById('decision').innerText")
+  assert browser.run("document.querySelector('mark').textContent") == answer
+  browser.run("document.querySelectorAll('#window-list button')[1].click()")
+  assert browser.run("document.querySelector('mark.window') !== null")
+  assert browser.run("document.documentElement.scrollWidth") == width
