@@ -129,6 +129,9 @@ def fine_tune_on(
     num_warmup_steps,
     strategy,
     steps_ahead=int(options.learning_rate_after_step),
+    layer_decay=options.layer_decay,
+    use_ema=options.ema_momentum > 0,
+    ema_momentum=options.ema_momentum,
   )
   unsummed_embeddings = []
   if options.clip_by_unsummed_embeddings:

@@ -11,7 +11,11 @@ from bert_span.training.devices.workers import (
   own_folder,
 )
 from bert_span.training.loss_scale import LossScale
-from bert_span.training.optimizer import check_optimizer, optimizer_options
+from bert_span.training.optimizer import (
+  averaged_weights,
+  check_optimizer,
+  optimizer_options,
+)
 from bert_span.training.replica_dropout import seed_dropout, spread_dropout
 from bert_span.training.run.checkpoints import RunCheckpoints
 from bert_span.training.run.progress import TrainingProgress
@@ -134,7 +138,8 @@ class Trainer:
         step must depend on nothing but the number of the step.
 
     Returns:
-      Number of steps made by this call; 0 when the run was complete.
+      Number of steps made by this call; 0 when the run was complete. If the
+      optimizer keeps moving averages, the model has these in the end.
 
     Raises:
       ValueError: the checkpoints in output_dir are of another run, the
@@ -156,12 +161,13 @@ class Trainer:
       stop_reasons = self._stop_reasons()
       if first_step >= last_step:
         self._log(f"All {last_step} steps are made already: nothing to train.")
-        return 0
-      if not stop_reasons:
+        stop_reasons = []
+      elif not stop_reasons:
         stop_reasons = self._train(dataset_fn, first_step)
       if stop_reasons:
         reasons = "; ".join(stop_reasons)
         self._log(f"Stopped after step {self.step}: {reasons}.")
+    self._optimizer.finalize_variable_values(self._model.trainable_variables)
     return self.step - first_step
 
   def _train(self, dataset_fn, step):
@@ -212,8 +218,10 @@ class Trainer:
   def _call_back(self, step):
     """Calls the callbacks that are due; returns whether there are any."""
     due = [callback for callback in self._callbacks if callback.is_due(step)]
-    for callback in due:
-      callback.on_step(step)
+    variables = self._model.trainable_variables
+    with averaged_weights(self._optimizer, variables if due else []):
+      for callback in due:
+        callback.on_step(step)
     return bool(due)
 
   def _stop_reasons(self):

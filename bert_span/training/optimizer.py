@@ -1,5 +1,6 @@
 """The optimizer of BERT: Adam with decoupled weight decay, as published."""
 
+import contextlib
 import re
 
 import keras
@@ -12,6 +13,7 @@ from bert_span.training.learning_rate import WarmupLinearDecay
 # exempt because of their layer's name. KerasHub's layers
 # are called ..._layer_norm too.
 _NOT_DECAYED = re.compile("LayerNorm|layer_norm|bias")
+_LAYER = re.compile(r"transformer_layer_(\d+)/")
 
 
 def is_decayed(path):
@@ -21,6 +23,29 @@ def is_decayed(path):
   and does not to "transformer_layer_0/self_attention_layer_norm/gamma".
   """
   return _NOT_DECAYED.search(path) is None
+
+
+def layer_rates(paths, layer_decay):
+  """The factors of the learning rate for the variables of these paths.
+
+  Heads have 1, the last of n layers layer_decay, the one below it
+  layer_decay^2, and so on; embeddings have layer_decay^(n + 1).
+
+  Source: Clark et al. 2020 (ELECTRA), appendix B.
+  """
+  found = [_LAYER.search(path) for path in paths]
+  num_layers = 1 + max((int(layer[1]) for layer in found if layer), default=-1)
+
+  def depth(path, layer):
+    """Layers from the top."""
+    if layer:
+      return num_layers - int(layer[1])
+    return num_layers + 1 if "embedding" in path else 0
+
+  return [
+    layer_decay ** depth(path, layer)
+    for path, layer in zip(paths, found, strict=True)
+  ]
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -48,7 +73,11 @@ class BertAdamW(keras.optimizers.AdamW):
       update, in [0, 1).
     epsilon: added to the root of v; positive.
     bias_correction: divide m and v by 1 - beta^t as Adam was published.
-    **kwargs: for keras.optimizers.AdamW, such as name.
+    layer_decay: factor of the learning rate from a layer to the one below it,
+      see `layer_rates`; in (0, 1].
+    **kwargs: for keras.optimizers.AdamW, such as name. With use_ema=True the
+      weights' moving average is kept: average += (1 - k) * (x - average) after
+      update t, with k = min(ema_momentum, (1 + t) / (10 + t)).
 
   Raises:
     ValueError: an argument is out of its range.
@@ -64,6 +93,7 @@ class BertAdamW(keras.optimizers.AdamW):
     beta_2=0.999,
     epsilon=1e-6,
     bias_correction=False,
+    layer_decay=1.0,
     **kwargs,
   ):
     for name, value, is_inside, allowed in (
@@ -71,6 +101,7 @@ class BertAdamW(keras.optimizers.AdamW):
       ("beta_1", beta_1, 0.0 <= beta_1 < 1.0, "[0, 1)"),
       ("beta_2", beta_2, 0.0 <= beta_2 < 1.0, "[0, 1)"),
       ("epsilon", epsilon, epsilon > 0.0, "(0, infinity)"),
+      ("layer_decay", layer_decay, 0.0 < layer_decay <= 1.0, "(0, 1]"),
     ):
       if not is_inside:
         raise ValueError(
@@ -85,23 +116,33 @@ class BertAdamW(keras.optimizers.AdamW):
       **kwargs,
     )
     self.bias_correction = bias_correction
+    self.layer_decay = layer_decay
 
   def build(self, variables):
-    """Creates m and v, and exempts LayerNorm and bias from the decay."""
+    """Creates m, v and averages; exempts LayerNorm and bias from the decay."""
     if self.built:
       return
     self.exclude_from_weight_decay(
       var_list=[v for v in variables if not is_decayed(v.path)]
     )
     super().build(variables)
+    self._rates = layer_rates([v.path for v in variables], self.layer_decay)
+    if self.use_ema:
+      averages = self._model_variables_moving_average
+      for average, variable in zip(averages, variables, strict=True):
+        average.assign(variable)
 
   def update_step(self, gradient, variable, learning_rate):
-    """Updates one variable, from which Keras has subtracted its weight decay.
-
-    The decay uses the weight from before the update, as the formula says,
-    since m and v do not depend on it.
-    """
+    """Updates one variable and its average."""
     index = self._get_variable_index(variable)
+    learning_rate = tf.cast(learning_rate, variable.dtype)
+    if self.layer_decay != 1.0:
+      learning_rate *= self._rates[index]
+    if self.weight_decay and self._use_weight_decay(variable):
+      # The weight from before the update, as the formula says: m and v do not
+      # depend on it.
+      decay = tf.cast(self.weight_decay, variable.dtype)
+      variable.assign_sub(variable * decay * learning_rate)
     # One fused kernel: a fourth of the memory traffic of Keras' own ops.
     # It multiplies the rate by sqrt(1 - beta_2^t) / (1 - beta_1^t), which is
     # 1 with powers of 0.
@@ -116,12 +157,29 @@ class BertAdamW(keras.optimizers.AdamW):
       v=_handle(self._velocities[index]),
       beta1_power=beta_1_power,
       beta2_power=beta_2_power,
-      lr=tf.cast(learning_rate, variable.dtype),
+      lr=learning_rate,
       beta1=tf.cast(self.beta_1, variable.dtype),
       beta2=tf.cast(self.beta_2, variable.dtype),
       epsilon=tf.cast(self.epsilon, variable.dtype),
       grad=tf.cast(gradient, variable.dtype),
     )
+    if self.use_ema:
+      step = tf.cast(self.iterations, variable.dtype)
+      momentum = tf.minimum(self.ema_momentum, (2 + step) / (11 + step))
+      average = _handle(self._model_variables_moving_average[index])
+      before, now = (
+        tf.raw_ops.ReadVariableOp(resource=handle, dtype=variable.dtype)
+        for handle in (average, _handle(variable))
+      )
+      tf.raw_ops.AssignSubVariableOp(
+        resource=average, value=(1 - momentum) * (before - now)
+      )
+
+  def _apply_weight_decay(self, variables):
+    """Does nothing: `update_step` knows each variable's learning rate."""
+
+  def _update_model_variables_moving_average(self, trainable_variables):
+    """Does nothing: `update_step` does it on every device."""
 
   def _all_reduce_sum_gradients(self, grads_and_vars):
     """Leaves gradients as they are: the training loop has summed them.
@@ -132,7 +190,26 @@ class BertAdamW(keras.optimizers.AdamW):
 
   def get_config(self):
     """The arguments, for saving."""
-    return {**super().get_config(), "bias_correction": self.bias_correction}
+    return {
+      **super().get_config(),
+      "bias_correction": self.bias_correction,
+      "layer_decay": self.layer_decay,
+    }
+
+
+@contextlib.contextmanager
+def averaged_weights(optimizer, variables):
+  """Gives variables their moving averages for a while, if there are any."""
+  if not (optimizer.use_ema and variables):
+    yield
+    return
+  before = [variable.numpy() for variable in variables]
+  optimizer.finalize_variable_values(variables)
+  try:
+    yield
+  finally:
+    for variable, value in zip(variables, before, strict=True):
+      variable.assign(value)
 
 
 def make_optimizer(
@@ -145,7 +222,7 @@ def make_optimizer(
     num_train_steps: steps of the whole run.
     num_warmup_steps: steps of warm-up.
     strategy: tf.distribute.Strategy to train with; None for one device.
-    **choices: steps_ahead of `WarmupLinearDecay`, epsilon of `BertAdamW`.
+    **choices: steps_ahead of `WarmupLinearDecay`, arguments of `BertAdamW`.
   """
   steps_ahead = choices.pop("steps_ahead", 0)
   with scope_of(strategy):

@@ -102,7 +102,12 @@ class Run:
     options = ExecutionOptions(**execution)
     with strategy.scope():
       self.model = make_model(dropout, num_layers=1)
-      self.optimizer = BertAdamW(WarmupLinearDecay(1e-2, num_steps, 1))
+      self.optimizer = BertAdamW(
+        WarmupLinearDecay(1e-2, num_steps, 1),
+        layer_decay=0.9,
+        use_ema=True,
+        ema_momentum=0.5,
+      )
     before = compared_weights(self.model)
     table = self.model.backbone.token_embedding.embeddings.path
     folder = folder / (name or f"run{len(list(folder.iterdir()))}")

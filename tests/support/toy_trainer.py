@@ -66,6 +66,7 @@ def make_trainer(
   log=None,
   callbacks=(),
   num_train_steps=NUM_STEPS,
+  ema_momentum=0.0,
   **options,
 ):
   model = model or make_model()
@@ -79,7 +80,7 @@ def make_trainer(
   trainer = Trainer(
     model,
     loss_fn,
-    BertAdamW(schedule),
+    BertAdamW(schedule, use_ema=ema_momentum > 0, ema_momentum=ema_momentum),
     num_train_steps,
     TrainOptions(**options),
     output_dir,

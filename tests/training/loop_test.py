@@ -21,6 +21,7 @@ from toy_trainer import (
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.options import TrainOptions
+from bert_span.training.run.callbacks import Callback
 from bert_span.training.run.checkpoints import random_states, steps_made
 
 
@@ -63,6 +64,48 @@ def test_a_stopped_run_ends_with_the_very_weights_of_an_unstopped_one(
     strict=True,
   ):
     np.testing.assert_array_equal(value, expected)
+
+
+def test_the_model_ends_with_the_averages_and_a_stopped_run_with_the_same(
+  finished, tmp_path
+):
+  _, plain, plain_model = finished
+  seen = []
+
+  class Recorder(Callback):
+    def is_due(self, step):
+      return step == 4
+
+    def on_step(self, step):
+      seen.append(averaged.get_weights()[0])
+
+  whole, averaged = make_trainer(
+    tmp_path / "whole", ema_momentum=0.5, callbacks=[Recorder()]
+  )
+  assert whole.train(dataset_fn) == NUM_STEPS
+  # Callbacks see the averages of their step, and the updates do not.
+  assert not np.array_equal(seen[0], averaged.get_weights()[0])
+  np.testing.assert_array_equal(
+    whole._optimizer._momentums[0], plain._optimizer._momentums[0]
+  )
+  assert not np.array_equal(
+    averaged.get_weights()[0], plain_model.get_weights()[0]
+  )
+  stopped, _ = make_trainer(tmp_path / "stopped", ema_momentum=0.5)
+  with pytest.raises(ValueError, match="ended at step 5"):
+    stopped.train(lambda first: dataset_fn(first, last_step=5))
+  resumed, model = make_trainer(tmp_path / "stopped", ema_momentum=0.5)
+  resumed.train(dataset_fn)
+  again, model_again = make_trainer(tmp_path / "stopped", ema_momentum=0.5)
+  assert again.train(dataset_fn) == 0
+  for weights in zip(
+    averaged.get_weights(),
+    model.get_weights(),
+    model_again.get_weights(),
+    strict=True,
+  ):
+    np.testing.assert_array_equal(weights[1], weights[0])
+    np.testing.assert_array_equal(weights[2], weights[0])
 
 
 def test_dropout_is_drawn_and_depends_on_the_seed_alone(finished, tmp_path):

@@ -5,7 +5,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.training.optimizer import BertAdamW, is_decayed
+from bert_span.training.optimizer import (
+  BertAdamW,
+  averaged_weights,
+  is_decayed,
+  layer_rates,
+)
 
 
 def make_variable(path, value):
@@ -76,6 +81,41 @@ def test_only_decayed_variables_shrink_under_a_zero_gradient():
   np.testing.assert_array_equal(gamma.numpy(), [1.0])
 
 
+def test_layer_decay_lowers_the_rate_layer_by_layer():
+  paths = [
+    "token_embedding/embeddings",
+    "embeddings_layer_norm/gamma",
+    "transformer_layer_0/query/kernel",
+    "transformer_layer_1/query/kernel",
+    "span_head/kernel",
+  ]
+  assert layer_rates(paths, 0.5) == [0.125, 0.125, 0.25, 0.5, 1.0]
+  optimizer = BertAdamW(0.5, layer_decay=0.5)
+  variables = [make_variable(path, [1.0]) for path in paths]
+  optimizer.apply([tf.zeros([1])] * 5, variables)
+  # Weight decay 0.01 at the rate of the layer, none for LayerNorm.
+  expected = [1 - 0.005 * rate for rate in (0.125, 0, 0.25, 0.5, 1)]
+  np.testing.assert_allclose(np.ravel(variables), expected, rtol=1e-6)
+
+
+def test_moving_averages_by_hand():
+  kernel = make_variable("dense/kernel", [1.0])
+  unused = make_variable("pooler/bias", [3.0])
+  optimizer = BertAdamW(0.5, use_ema=True, ema_momentum=0.2)
+  optimizer.build([kernel, unused])
+  optimizer.apply([tf.constant([1.0])], [kernel])
+  first = kernel.numpy()
+  # The momentum of the first update is 2 / 11.
+  average = 1 + (1 - 2 / 11) * (first - 1)
+  optimizer.apply([tf.constant([1.0])], [kernel])
+  average += 0.8 * (kernel.numpy() - average)
+  latest = kernel.numpy()
+  with averaged_weights(optimizer, [kernel, unused]):
+    np.testing.assert_allclose(kernel.numpy(), average, rtol=1e-6)
+    np.testing.assert_array_equal(unused.numpy(), [3.0])
+  np.testing.assert_array_equal(kernel.numpy(), latest)
+
+
 def test_the_configuration_rebuilds_the_optimizer():
   optimizer = BertAdamW(0.1, weight_decay=0.2, bias_correction=True)
   copy = type(optimizer).from_config(optimizer.get_config())
@@ -85,7 +125,13 @@ def test_the_configuration_rebuilds_the_optimizer():
 
 @pytest.mark.parametrize(
   ("argument", "value"),
-  [("weight_decay", -0.1), ("beta_1", 1.0), ("beta_2", 1.5), ("epsilon", 0.0)],
+  [
+    ("weight_decay", -0.1),
+    ("beta_1", 1.0),
+    ("beta_2", 1.5),
+    ("epsilon", 0.0),
+    ("layer_decay", 0.0),
+  ],
 )
 def test_an_argument_out_of_range_is_named(argument, value):
   with pytest.raises(ValueError, match=f"{argument}={value}"):
