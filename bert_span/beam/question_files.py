@@ -24,6 +24,7 @@ from bert_span.storage.files import (
   find_files,
   is_remote,
   open_file,
+  parse_json,
   read_bytes,
 )
 from bert_span.storage.json_fields import FieldErrors, shortened
@@ -190,15 +191,10 @@ def _read_json_lines(path):
       if not line.strip():
         continue
       try:
-        yield number, json.loads(line.decode("utf-8-sig"))
-      except (ValueError, RecursionError) as error:
-        yield (
-          number,
-          _Unreadable(
-            f"Not JSON in UTF-8: {error}. Write one object a line.",
-            line.decode("utf-8", "backslashreplace").rstrip("\r\n"),
-          ),
-        )
+        yield number, parse_json(line, "The line")
+      except ValueError as error:
+        content = line.decode("utf-8", "backslashreplace").rstrip("\r\n")
+        yield number, _Unreadable(f"{error} Write one object a line.", content)
 
 
 def _read_squad(path):

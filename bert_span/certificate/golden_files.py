@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import gzip
 import os
+import zlib
 
 import numpy as np
 
@@ -123,10 +124,13 @@ class GoldenFiles:
     """The value of a .json or .json.gz file, the rows of a .jsonl.gz file."""
     path = self.path(name)
     opener = gzip.open if name.endswith(".gz") else open
-    with opener(path, "rb") as file:
-      if ".jsonl" in name:
-        return [parse_json(line, path) for line in file]
-      return parse_json(file.read(), path)
+    try:
+      with opener(path, "rb") as file:
+        if ".jsonl" in name:
+          return [parse_json(line, path) for line in file]
+        return parse_json(file.read(), path)
+    except (EOFError, zlib.error) as error:
+      raise ValueError(f"{path} is not a whole gzip file ({error}).") from error
 
   def arrays(self, name):
     """Dict of the arrays of an .npz file."""

@@ -14,11 +14,10 @@ with one warning a file: a stray byte should not end a run of weeks.
 import dataclasses
 import gzip
 import itertools
-import json
 import re
 import zlib
 
-from bert_span.storage.files import find_files, open_file
+from bert_span.storage.files import find_files, open_file, parse_json
 from bert_span.storage.json_fields import shortened
 from bert_span.storage.log import log_line
 from bert_span.storage.record_files import is_record_file
@@ -117,11 +116,10 @@ class TextFile:
       return line
     location = f"{self.path}, line {document + 1}"
     try:
-      values = json.loads(line)
-    except (ValueError, RecursionError) as error:
+      values = parse_json(line.encode("utf-8"), location)
+    except ValueError as error:
       raise ValueError(
-        f"{location} is not JSON ({error}). With --text_field every line must "
-        "be a JSON object."
+        f"{error} With --text_field every line must be a JSON object."
       ) from error
     is_object = isinstance(values, dict)
     text = values.get(self.text_field) if is_object else None
