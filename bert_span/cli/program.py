@@ -75,8 +75,9 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
       sys.exit(1)
 
   _open_closed_streams()
-  # Lone surrogates and old terminals must not end a program.
-  sys.stdout.reconfigure(errors="backslashreplace")
+  if hasattr(sys.stdout, "reconfigure"):  # A notebook's has none.
+    # Lone surrogates and old terminals must not end a program.
+    sys.stdout.reconfigure(errors="backslashreplace")
   os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", log_level)
   os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
   try:

@@ -89,7 +89,7 @@ def test_json_lines_give_documents(tmp_path):
 def test_a_bad_json_line_is_named(tmp_path, line):
   text = '{"text": "fine"}\n' + line + "\n"
   source = TextFile(write(tmp_path / "a.jsonl", text), text_field="text")
-  with pytest.raises(ValueError, match=r"a\.jsonl, line 2 .*--text_field"):
+  with pytest.raises(ValueError, match=r"a\.jsonl, line 2.*--text_field"):
     list(source.sentences())
 
 
