@@ -38,7 +38,7 @@ _SCORES = {
 
 def main(argv):
   """Asks all questions and prints a table."""
-  from bert_span.answers.scoring.squad_scores import score_question
+  from bert_span.answers.scoring.squad_scores import question_scores
   from bert_span.extractor import SpanExtractor
   from bert_span.search.passage_index import PassageIndex
   from bert_span.squad.reader import read_squad
@@ -71,7 +71,7 @@ def main(argv):
     return [(p, best) for p, best in found if best]
 
   def score(example, text):
-    return score_question(example, text)
+    return question_scores(example, text, version_2=False)
 
   def cells(scores):
     exact, f1 = 100 * np.mean(scores, axis=0)

@@ -3,7 +3,7 @@
 Answers of two passages are not compared by probability or score: each passage
 has its own softmax and its own level of logits. They are compared by how far
 the score is above that of "no answer" in the same passage, see
-benchmarks/RESULTS.md.
+benchmarks/RESULTS.md, "Passages to read".
 """
 
 from typing import NamedTuple
