@@ -12,8 +12,7 @@ import time
 import numpy as np
 from absl import app, flags
 
-from bert_span.pretraining.masked_arrays import masked_arrays
-from bert_span.pretraining.masking import SequenceMasker
+from bert_span.pretraining.masking import SequenceMasker, masked_arrays
 from bert_span.pretraining.options import MASKING_KINDS, MaskingOptions
 from bert_span.text.vocabulary import load_vocabulary
 

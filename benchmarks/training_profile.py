@@ -81,7 +81,7 @@ def _profiler(trace_dir):
   """A `Callback` that profiles the steps; it has their seconds afterwards."""
   import tensorflow as tf
 
-  from bert_span.training.run.callbacks import Callback
+  from bert_span.training.callbacks import Callback
 
   class Profiler(Callback):
     name = "profiler"

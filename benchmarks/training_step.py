@@ -109,7 +109,7 @@ def _seconds_per_step(model, batch_size, length):
 
 def _step_clock():
   """A `Callback` with the end of each step in its attribute times."""
-  from bert_span.training.run.callbacks import Callback
+  from bert_span.training.callbacks import Callback
 
   class StepClock(Callback):
     name = "clock"

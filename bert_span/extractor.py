@@ -31,7 +31,7 @@ from bert_span.storage.json_fields import shortened
 from bert_span.storage.options import options_from_json
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
-from bert_span.training.run.selection import SELECTION_FILE, write_selection
+from bert_span.training.selection import SELECTION_FILE, write_selection
 
 
 class SpanExtractor(AnswerForms):

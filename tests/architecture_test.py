@@ -19,8 +19,6 @@ _ORDER = (
   "answers",
   "answers/scoring",
   "heads",
-  "training/devices",
-  "training/run",
   "training",
   "fine_tuning",
   "search",

@@ -9,11 +9,12 @@ from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.program import check
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.storage.options import option
-from bert_span.training.devices.strategy_options import (
+from bert_span.training.options import (
+  ExecutionOptions,
+  SelectionOptions,
   StrategyOptions,
   check_strategy,
 )
-from bert_span.training.options import ExecutionOptions, SelectionOptions
 
 flags.disclaim_key_flags()
 

@@ -14,10 +14,10 @@ from bert_span.fine_tuning.distillation import (
 )
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.storage.log import log_line
-from bert_span.training.devices.workers import own_folder
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
-from bert_span.training.run.run_folder import locked_folder
+from bert_span.training.run_folder import locked_folder
+from bert_span.training.workers import own_folder
 
 
 def fine_tune(extractor, examples, options, output_dir, teachers=None, **run):

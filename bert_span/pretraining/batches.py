@@ -19,12 +19,12 @@ from bert_span.pretraining.block_stream import (
   ChunkPlace,
   ChunkPlaces,
 )
-from bert_span.pretraining.masked_arrays import (
+from bert_span.pretraining.masking import (
   KEYS,
+  SequenceMasker,
   masked_arrays,
   row_lengths,
 )
-from bert_span.pretraining.masking import SequenceMasker
 from bert_span.pretraining.options import MaskingOptions
 from bert_span.pretraining.records import RecordBatches
 from bert_span.storage.record_files import is_record_file

@@ -13,7 +13,7 @@ Source: Joshi et al. 2020 (SpanBERT), section 3.2.
 
 from keras import ops
 
-from bert_span.pretraining.masked_arrays import KEYS
+from bert_span.pretraining.masking import KEYS
 
 # Objective -> the key of its weights in a batch.
 WEIGHTS = {"mlm": "mlm_weights", "sbo": "sbo_weights"}

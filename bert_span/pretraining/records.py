@@ -17,7 +17,7 @@ import contextlib
 import numpy as np
 import tensorflow as tf
 
-from bert_span.pretraining.masked_arrays import (
+from bert_span.pretraining.masking import (
   KEYS,
   masked_arrays,
   row_lengths,

@@ -5,25 +5,25 @@ import contextlib
 import tensorflow as tf
 
 from bert_span.storage.log import log_line
-from bert_span.training.devices.workers import (
-  check_same_step,
-  is_chief,
-  own_folder,
-)
-from bert_span.training.loss_scale import LossScale
+from bert_span.training.checkpoints import RunCheckpoints
 from bert_span.training.optimizer import (
   averaged_weights,
   check_optimizer,
   optimizer_options,
 )
-from bert_span.training.replica_dropout import seed_dropout, spread_dropout
-from bert_span.training.run.checkpoints import RunCheckpoints
-from bert_span.training.run.progress import TrainingProgress
-from bert_span.training.step import TrainStep
+from bert_span.training.progress import TrainingProgress
+from bert_span.training.step import LossScale, TrainStep
 from bert_span.training.step_runner import (
   StepRunner,
   compiles_steps,
+  seed_dropout,
+  spread_dropout,
   steps_per_call,
+)
+from bert_span.training.workers import (
+  check_same_step,
+  is_chief,
+  own_folder,
 )
 
 # The host reads the metrics this often, and every second: seldom enough not to

@@ -6,8 +6,8 @@ import re
 import keras
 import tensorflow as tf
 
-from bert_span.training.devices.strategy import scope_of
 from bert_span.training.learning_rate import WarmupLinearDecay
+from bert_span.training.strategy import scope_of
 
 # As run_squad: searched anywhere in the name, so that `gamma` and `beta` are
 # exempt because of their layer's name. KerasHub's layers

@@ -16,8 +16,8 @@ from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile
+from bert_span.training.callbacks import Callback
 from bert_span.training.options import ExecutionOptions, SelectionOptions
-from bert_span.training.run.callbacks import Callback
 
 
 def _squad_file(impossible=0):

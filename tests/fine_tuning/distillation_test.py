@@ -16,7 +16,7 @@ from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.options import WindowOptions
-from bert_span.training.run.callbacks import Callback
+from bert_span.training.callbacks import Callback
 
 _OPTIONS = FineTuningOptions(
   train_batch_size=2, length_bucket=8, learning_rate=1e-2, num_train_epochs=30

@@ -10,7 +10,7 @@ from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.modeling.losses import SpanLoss
-from bert_span.training.replica_dropout import seed_dropout
+from bert_span.training.step_runner import seed_dropout
 
 
 def logits(model):

@@ -13,8 +13,7 @@ from bert_span.pretraining.batches import (
   masked_sequences,
 )
 from bert_span.pretraining.block_stream import ChunkPlaces
-from bert_span.pretraining.masked_arrays import KEYS
-from bert_span.pretraining.masking import SequenceMasker
+from bert_span.pretraining.masking import KEYS, SequenceMasker
 from bert_span.pretraining.options import MaskingOptions
 from bert_span.pretraining.text_sources import TextFile
 

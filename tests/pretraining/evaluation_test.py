@@ -3,12 +3,12 @@
 import pytest
 from tiny_pretraining import tiny_batch, tiny_model
 
-from bert_span.pretraining.evaluation import evaluate
 from bert_span.pretraining.loss import (
   model_inputs,
   prediction_sums,
   with_weights,
 )
+from bert_span.pretraining.pretrainer import evaluate
 
 
 def test_scores_are_means_over_targets_of_all_batches():

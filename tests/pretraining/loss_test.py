@@ -12,7 +12,7 @@ from bert_span.pretraining.loss import (
   with_batch_weights,
   with_weights,
 )
-from bert_span.pretraining.masked_arrays import KEYS
+from bert_span.pretraining.masking import KEYS
 
 
 def log_softmax(x):

@@ -2,14 +2,12 @@
 
 import numpy as np
 
-from bert_span.pretraining.masked_arrays import (
-  KEYS,
-  masked_arrays,
-  prediction_targets,
-)
 from bert_span.pretraining.masking import (
+  KEYS,
   MaskedSequence,
   MaskedSpan,
+  masked_arrays,
+  prediction_targets,
 )
 from bert_span.pretraining.options import MaskingOptions
 

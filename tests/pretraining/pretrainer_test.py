@@ -11,10 +11,9 @@ from bert_span.pretraining.batches import (
   PretrainingInput,
   TextBatches,
 )
-from bert_span.pretraining.evaluation import evaluate
 from bert_span.pretraining.masking import SequenceMasker
 from bert_span.pretraining.options import PretrainingOptions
-from bert_span.pretraining.pretrainer import pretrain
+from bert_span.pretraining.pretrainer import evaluate, pretrain
 from bert_span.pretraining.text_sources import TextFile
 
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 from corpus import VOCABULARY, write_corpus
 
 from bert_span.pretraining.batches import PretrainingInput
-from bert_span.pretraining.masked_arrays import KEYS, masked_arrays
+from bert_span.pretraining.masking import KEYS, masked_arrays
 from bert_span.pretraining.options import MaskingOptions
 from bert_span.pretraining.records import (
   RecordBatches,

@@ -23,12 +23,15 @@ from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.modeling.losses import SpanLoss
 from bert_span.modeling.span_model import SpanModel
-from bert_span.training.devices.strategy import make_strategy
-from bert_span.training.devices.strategy_options import StrategyOptions
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import BertAdamW
-from bert_span.training.options import ExecutionOptions, TrainOptions
+from bert_span.training.options import (
+  ExecutionOptions,
+  StrategyOptions,
+  TrainOptions,
+)
+from bert_span.training.strategy import make_strategy
 
 VOCAB, STEPS, LENGTH = 50, 5, 12
 

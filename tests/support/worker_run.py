@@ -13,13 +13,12 @@ import sys
 import numpy as np
 from distributed_checks import Run
 
-from bert_span.training.devices.strategy import (
+from bert_span.training.options import ExecutionOptions, StrategyOptions
+from bert_span.training.strategy import (
   describe_strategy,
   make_strategy,
 )
-from bert_span.training.devices.strategy_options import StrategyOptions
-from bert_span.training.devices.workers import is_chief
-from bert_span.training.options import ExecutionOptions
+from bert_span.training.workers import is_chief
 
 
 def main():

@@ -18,11 +18,11 @@ from toy_trainer import (
   make_trainer,
 )
 
+from bert_span.training.callbacks import Callback
+from bert_span.training.checkpoints import random_states, steps_made
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.options import TrainOptions
-from bert_span.training.run.callbacks import Callback
-from bert_span.training.run.checkpoints import random_states, steps_made
 
 
 @pytest.fixture(scope="module")

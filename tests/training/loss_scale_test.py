@@ -1,8 +1,8 @@
 import keras
 import pytest
 
-from bert_span.training.loss_scale import LossScale
 from bert_span.training.optimizer import BertAdamW
+from bert_span.training.step import LossScale
 
 
 def make_loss_scale():

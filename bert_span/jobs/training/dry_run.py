@@ -22,17 +22,17 @@ from bert_span.pretraining.loss import (
 )
 from bert_span.pretraining.pretrainer import sample_lengths
 from bert_span.squad.lint.lint_report import PERCENTILES, length_summary
-from bert_span.training.devices.strategy import choose_strategy, named_workers
-from bert_span.training.devices.strategy_options import (
+from bert_span.training.checkpoints import steps_made
+from bert_span.training.optimizer import BertAdamW
+from bert_span.training.options import (
   MULTI_WORKER,
   ONE_DEVICE,
   TPU,
   check_strategy,
 )
-from bert_span.training.optimizer import BertAdamW
-from bert_span.training.run.checkpoints import steps_made
 from bert_span.training.step import TrainStep
 from bert_span.training.step_runner import StepRunner, compiles_steps
+from bert_span.training.strategy import choose_strategy, named_workers
 
 _CORES_OF_A_TPU = 8
 # Where Linux says how much memory a container may use: version 2 and 1.

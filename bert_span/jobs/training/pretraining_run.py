@@ -14,11 +14,6 @@ from bert_span.jobs.training.options import PretrainingRunOptions
 from bert_span.modeling import encoder
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.pretraining.batches import PretrainingInput, are_records
-from bert_span.pretraining.evaluation import (
-  evaluate,
-  metrics_function,
-  write_scores,
-)
 from bert_span.pretraining.model import PretrainingModel
 from bert_span.pretraining.model_files import (
   PretrainedModelFiles,
@@ -31,7 +26,12 @@ from bert_span.pretraining.options import (
   PretrainingOptions,
   TextLocation,
 )
-from bert_span.pretraining.pretrainer import pretrain
+from bert_span.pretraining.pretrainer import (
+  evaluate,
+  metrics_function,
+  pretrain,
+  write_scores,
+)
 from bert_span.pretraining.text_sources import find_sources
 from bert_span.storage.atomic_file import (
   unfinished_directory,
@@ -39,21 +39,20 @@ from bert_span.storage.atomic_file import (
 )
 from bert_span.storage.files import copy_tree, is_remote, local_directory
 from bert_span.storage.log import log_line
-from bert_span.training.devices.strategy import scope_of, start_strategy
-from bert_span.training.devices.strategy_options import StrategyOptions
-from bert_span.training.devices.workers import (
-  WorkerVote,
-  is_chief,
-  own_folder,
-)
-from bert_span.training.options import SelectionOptions
-from bert_span.training.run.checkpoints import steps_made
-from bert_span.training.run.preemption import TerminationRequest
-from bert_span.training.run.run_folder import RunFlags, locked_folder
-from bert_span.training.run.selection import (
+from bert_span.training.checkpoints import steps_made
+from bert_span.training.options import SelectionOptions, StrategyOptions
+from bert_span.training.preemption import TerminationRequest
+from bert_span.training.run_folder import RunFlags, locked_folder
+from bert_span.training.selection import (
   ModelSelection,
   selection_words,
   write_selection,
+)
+from bert_span.training.strategy import scope_of, start_strategy
+from bert_span.training.workers import (
+  WorkerVote,
+  is_chief,
+  own_folder,
 )
 
 MODEL_DIRECTORY = "model"

@@ -39,20 +39,19 @@ from bert_span.squad.tfds import read_questions
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
-from bert_span.training.devices.strategy import scope_of, start_strategy
-from bert_span.training.devices.strategy_options import StrategyOptions
-from bert_span.training.devices.workers import (
+from bert_span.training.options import SelectionOptions, StrategyOptions
+from bert_span.training.preemption import TerminationRequest
+from bert_span.training.run_folder import RunFlags, locked_folder
+from bert_span.training.selection import (
+  ModelSelection,
+  selection_words,
+)
+from bert_span.training.strategy import scope_of, start_strategy
+from bert_span.training.workers import (
   WorkerVote,
   is_chief,
   num_workers,
   own_folder,
-)
-from bert_span.training.options import SelectionOptions
-from bert_span.training.run.preemption import TerminationRequest
-from bert_span.training.run.run_folder import RunFlags, locked_folder
-from bert_span.training.run.selection import (
-  ModelSelection,
-  selection_words,
 )
 
 MODEL_DIRECTORY = "model"

@@ -13,8 +13,7 @@ from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs.training import dry_run
 from bert_span.jobs.training.dry_run import DevicePlan
 from bert_span.modeling.losses import SpanLoss
-from bert_span.training.devices.strategy_options import StrategyOptions
-from bert_span.training.options import ExecutionOptions
+from bert_span.training.options import ExecutionOptions, StrategyOptions
 
 _ROWS, _LENGTH = 6, 16
 _LOSS_FN = SPAN_HEAD.loss_fn(SpanLoss())

@@ -13,9 +13,9 @@ from bert_span.storage.atomic_file import (
 )
 from bert_span.storage.files import read_json
 from bert_span.storage.log import log_line
-from bert_span.training.run.callbacks import Callback
-from bert_span.training.run.event_file import EventFile
-from bert_span.training.run.preemption import EvaluationInterrupted
+from bert_span.training.callbacks import Callback
+from bert_span.training.preemption import EvaluationInterrupted
+from bert_span.training.progress import EventFile
 
 EVALUATIONS_FILE = "evaluations.json"
 SELECTION_FILE = "selection.json"

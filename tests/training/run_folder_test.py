@@ -7,7 +7,7 @@ from programs import start_program
 from squad_runs import run_squad, squad_flags
 from toy_trainer import dataset_fn, make_trainer
 
-from bert_span.training.run.run_folder import RunFlags, locked_folder
+from bert_span.training.run_folder import RunFlags, locked_folder
 
 
 def test_a_folder_is_for_one_training_at_a_time(tmp_path):

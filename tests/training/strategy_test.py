@@ -9,15 +9,14 @@ import pytest
 import tensorflow as tf
 from programs import run_program, run_python
 
-from bert_span.training.devices.strategy import (
+from bert_span.training.optimizer import check_optimizer
+from bert_span.training.options import ExecutionOptions, StrategyOptions
+from bert_span.training.strategy import (
   describe_strategy,
   make_strategy,
   named_workers,
 )
-from bert_span.training.devices.strategy_options import StrategyOptions
-from bert_span.training.devices.workers import is_chief, own_folder
-from bert_span.training.optimizer import check_optimizer
-from bert_span.training.options import ExecutionOptions
+from bert_span.training.workers import is_chief, own_folder
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +128,8 @@ def test_a_named_tpu_that_is_not_there_is_one_line():
   if tf.config.list_physical_devices("TPU"):
     pytest.skip("there is a TPU")
   code = (
-    "from bert_span.training.devices.strategy import make_strategy\n"
-    "from bert_span.training.devices.strategy_options import StrategyOptions\n"
+    "from bert_span.training.strategy import make_strategy\n"
+    "from bert_span.training.options import StrategyOptions\n"
     "from bert_span.training.options import ExecutionOptions\n"
     "options = StrategyOptions('tpu', tpu_name='my-tpu', tpu_zone='z',"
     " gcp_project='p')\n"

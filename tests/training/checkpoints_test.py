@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from toy_trainer import NUM_STEPS, all_values, dataset_fn, make_trainer
 
-from bert_span.training.run import checkpoints
+from bert_span.training import checkpoints
 
 
 @pytest.fixture(scope="module")

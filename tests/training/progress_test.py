@@ -3,7 +3,7 @@ import math
 import pytest
 from distributed_checks import read_events
 
-from bert_span.training.run.progress import TrainingProgress
+from bert_span.training.progress import TrainingProgress
 
 
 class Clock:

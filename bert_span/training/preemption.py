@@ -3,7 +3,7 @@
 import signal
 
 from bert_span.storage.log import log_line
-from bert_span.training.run.callbacks import Callback
+from bert_span.training.callbacks import Callback
 
 # That of tf.distribute's PreemptionCheckpointHandler, so that a supervisor
 # needs one rule only: "run the same command again".

@@ -15,8 +15,8 @@ from toy_trainer import (
 )
 
 from bert_span.training.options import SelectionOptions
-from bert_span.training.run.preemption import EvaluationInterrupted
-from bert_span.training.run.selection import (
+from bert_span.training.preemption import EvaluationInterrupted
+from bert_span.training.selection import (
   Evaluations,
   ModelSelection,
   read_selection,

@@ -12,8 +12,8 @@ from bert_span.storage.atomic_file import (
   write_text_atomically,
 )
 from bert_span.storage.files import is_remote
-from bert_span.training.devices.workers import is_chief
-from bert_span.training.run.callbacks import Callback
+from bert_span.training.callbacks import Callback
+from bert_span.training.workers import is_chief
 
 FLAGS_FILE = "run.flags"
 LOCK_FILE = "run.lock"

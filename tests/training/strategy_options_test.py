@@ -1,11 +1,11 @@
 import pytest
 
-from bert_span.training.devices.strategy_options import (
+from bert_span.training.options import (
+  ExecutionOptions,
   StrategyOptions,
   check_strategy,
-  check_workers,
 )
-from bert_span.training.options import ExecutionOptions
+from bert_span.training.strategy import check_workers
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,13 @@ import os
 import tensorflow as tf
 
 from bert_span.storage.log import log_line
-from bert_span.training.devices.strategy_options import (
+from bert_span.training.options import (
   MIRRORED,
   MULTI_WORKER,
   ONE_DEVICE,
   TPU,
-  check_workers,
 )
-from bert_span.training.devices.workers import num_workers
+from bert_span.training.workers import num_workers
 
 _LOCAL_TPU = "local"
 _TF_CONFIG_EXAMPLE = (
@@ -76,6 +75,27 @@ def choose_strategy(options, num_gpus):
   if workers > 1:
     return MULTI_WORKER
   return MIRRORED if (options.num_devices or num_gpus) > 1 else ONE_DEVICE
+
+
+def check_workers(options, num_workers):
+  """Refuses options that do not fit the number of workers in TF_CONFIG."""
+  name = options.distribution
+  if name == MULTI_WORKER and not num_workers:
+    raise ValueError(
+      f"--distribution={MULTI_WORKER} needs the environment variable "
+      "TF_CONFIG, which names the workers (see BUILD.md). For the devices of "
+      "this machine use --distribution=mirrored."
+    )
+  if name in (ONE_DEVICE, MIRRORED) and num_workers > 1:
+    raise ValueError(
+      f"TF_CONFIG names {num_workers} workers, but --distribution={name} "
+      f"trains on this machine alone: use --distribution={MULTI_WORKER}, or "
+      "unset TF_CONFIG."
+    )
+  if options.is_tpu and num_workers:
+    raise ValueError(
+      "TF_CONFIG is for GPUs and CPUs: unset it to train on a TPU."
+    )
 
 
 def named_workers():

@@ -19,7 +19,7 @@ from toy_trainer import (
   make_trainer,
 )
 
-from bert_span.training.run.preemption import (
+from bert_span.training.preemption import (
   EXIT_CODE,
   EvaluationInterrupted,
   Preempted,

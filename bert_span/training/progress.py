@@ -9,13 +9,16 @@ import numpy as np
 import tensorflow as tf
 import tqdm
 
-from bert_span.training.run.event_file import EventFile
-
 _SECONDS_PER_REPORT = 1.0
 # Seconds between two lines in a log file, where no bar can be drawn.
 _SECONDS_PER_LINE = 60.0
 # The first line comes early: it shows whether the training moves.
 _SECONDS_TO_FIRST_LINE = 10.0
+# What tf.summary.scalar writes. It needs the tensorboard package, which
+# TensorFlow no longer installs. The format itself needs nothing.
+_SCALAR = tf.compat.v1.SummaryMetadata(
+  plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name="scalars"),
+)
 
 
 class TrainingProgress(contextlib.AbstractContextManager):
@@ -148,3 +151,26 @@ def _check_finite(metrics, step):
         "--learning_rate or raise --warmup_proportion, and use another "
         "--output_dir."
       )
+
+
+class EventFile(contextlib.AbstractContextManager):
+  """Writes scalars that `tensorboard --logdir` shows as curves."""
+
+  def __init__(self, folder):
+    self._writer = tf.summary.create_file_writer(str(folder))
+
+  def write(self, scalars, step):
+    """Writes a dict from a curve's name to its value at a step."""
+    with self._writer.as_default():
+      for name, value in scalars.items():
+        tf.summary.write(
+          name, tf.constant(value, tf.float32), step=step, metadata=_SCALAR
+        )
+    self._writer.flush()
+
+  def __exit__(self, *unused_exception):
+    self.close()
+
+  def close(self):
+    """Closes the file."""
+    self._writer.close()

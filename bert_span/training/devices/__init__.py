@@ -1,1 +1,0 @@
-"""Strategies, clusters and the memory of devices."""

@@ -1,1 +1,0 @@
-"""Checkpoints, resuming, selection and progress of a run."""
