@@ -1,8 +1,7 @@
 """How cases are compared with the original's: numbers and texts.
 
-The original writes a span's WordPieces, aligns them with the words they come
-from, and cuts those words. Its text differs from the span's own characters in
-white space, and in two other cases:
+The original aligns the WordPieces of a span with the words they come from, and
+cuts those. Beside white space, its text differs from the span's in two cases:
 
 - It returns the whole words if it cannot align them, because of an [UNK] or of
   a letter that becomes two when its accent is stripped.
@@ -14,8 +13,6 @@ import dataclasses
 
 import numpy as np
 
-WHOLE_WORDS = "whole words"
-EARLIER_OCCURRENCE = "earlier occurrence"
 _BLANKS = " \t\r\n\u202f"
 _MAX_FAILURES = 5
 
@@ -70,23 +67,19 @@ class Comparison:
 
 def is_text_of(text, context, entry):
   """Whether the original may have written `text` for this span of ours."""
-  return one_blank(text) == one_blank(entry.text) or bool(
-    reason_for(text, context, entry)
-  )
+  same = one_blank(text) == one_blank(entry.text)
+  return same or bool(reason_for(text, context, entry))
 
 
 def reason_for(text, context, entry):
   """Why the original wrote another text than our span's; None if unknown."""
   words = whole_words(context, entry)
   if one_blank(text) == words:
-    return WHOLE_WORDS
+    return "whole words"
   letters = one_blank(entry.text).lower()
-  if (
-    text in words
-    and text.lower() == letters
-    and words.lower().count(letters) > 1
-  ):
-    return EARLIER_OCCURRENCE
+  is_repeated = words.lower().count(letters) > 1
+  if text in words and text.lower() == letters and is_repeated:
+    return "earlier occurrence"
   return None
 
 

@@ -20,8 +20,7 @@ _PACKAGE = os.path.dirname(_HERE)
 # The goldens that come with the package: of its sample and of edge cases.
 SAMPLE_GOLDENS = os.path.join(_PACKAGE, "sample", "goldens")
 _SAMPLE_VOCABULARY = os.path.join(
-  *(_PACKAGE, "pretrained", "minilm_squad", "assets", "tokenizer"),
-  "vocabulary.txt",
+  _PACKAGE, "pretrained/minilm_squad/assets/tokenizer/vocabulary.txt"
 )
 _PLAN_FILE = "configurations.json"
 # A string of JSON: repository, commit and versions of the original.
@@ -82,19 +81,16 @@ class GoldenFiles:
   @functools.cached_property
   def configurations(self):
     """Dict from name to `Configuration`."""
-    return {
-      row["name"]: Configuration(
-        row["name"],
-        row["file"],
-        row["is_training"],
-        row["version_2"],
-        WindowOptions(
-          row["max_seq_length"], row["doc_stride"], row["max_query_length"]
-        ),
-        row.get("is_part", False),
+    found = {}
+    for row in self.plan["configurations"]:
+      lengths = ("max_seq_length", "doc_stride", "max_query_length")
+      fields = ("name", "file", "is_training", "version_2")
+      found[row["name"]] = Configuration(
+        **{field: row[field] for field in fields},
+        options=WindowOptions(*(row[length] for length in lengths)),
+        is_part=row.get("is_part", False),
       )
-      for row in self.plan["configurations"]
-    }
+    return found
 
   @property
   def ordinary(self):

@@ -14,32 +14,21 @@ _LIMIT = 1e-9
 
 def compare_scores(goldens):
   """Compares all metrics of both official evaluators."""
-  return [
-    _compare_normalization(goldens),
-    _compare_pairs(goldens),
-    _compare_evaluations(goldens),
-  ]
-
-
-def _compare_normalization(goldens):
-  comparison = Comparison("Normalized answers")
-  for text, normalized in goldens.read("normalize_answer.json"):
-    comparison.add(normalize_answer(text) == normalized, f"{text[:60]!r}")
-  return comparison
-
-
-def _compare_pairs(goldens):
-  comparison = Comparison("Exact match and F1 of pairs", _LIMIT)
+  normalized = Comparison("Normalized answers")
+  for text, expected in goldens.read("normalize_answer.json"):
+    normalized.add(normalize_answer(text) == expected, f"{text[:60]!r}")
+  pairs = Comparison("Exact match and F1 of pairs", _LIMIT)
   for prediction, gold, *originals in goldens.read("answer_pair_scores.json"):
-    exact = exact_match(prediction, gold)
     ours = [
-      exact,
-      answer_f1(prediction, gold, version_2=False),
-      exact,
-      answer_f1(prediction, gold, version_2=True),
+      score
+      for version_2 in (False, True)
+      for score in (
+        exact_match(prediction, gold),
+        answer_f1(prediction, gold, version_2),
+      )
     ]
-    comparison.add_numbers(ours, originals, f"{prediction!r}, {gold!r}")
-  return comparison
+    pairs.add_numbers(ours, originals, f"{prediction!r}, {gold!r}")
+  return [normalized, pairs, _compare_evaluations(goldens)]
 
 
 def _compare_evaluations(goldens):
@@ -56,7 +45,13 @@ def _compare_evaluations(goldens):
     predictions = goldens.read(file)
     if evaluator == "v2.0 evaluator":
       options = dict(option.split() for option in options)
-      scores = _evaluate_squad2(goldens, examples2, predictions, options)
+      arguments = {}
+      if "na-prob" in options:
+        name = f"{options['na-prob']}.json.gz"
+        arguments["na_probs"] = goldens.read(name)
+      if "threshold" in options:
+        arguments["na_prob_thresh"] = float(options["threshold"])
+      scores = evaluate_squad2(examples2, predictions, **arguments)
     else:
       scores = evaluate_squad1(examples1, predictions)
     if list(scores) != list(expected):
@@ -65,12 +60,3 @@ def _compare_evaluations(goldens):
     for name, original in expected.items():
       comparison.add_numbers(scores[name], original, f"{key}: {name}")
   return comparison
-
-
-def _evaluate_squad2(goldens, examples, predictions, options):
-  arguments = {}
-  if "na-prob" in options:
-    arguments["na_probs"] = goldens.read(f"{options['na-prob']}.json.gz")
-  if "threshold" in options:
-    arguments["na_prob_thresh"] = float(options["threshold"])
-  return evaluate_squad2(examples, predictions, **arguments)

@@ -1,5 +1,6 @@
 """Checks 1, 2 and 8: WordPieces, windows and labels."""
 
+import functools
 import hashlib
 import re
 
@@ -21,6 +22,26 @@ _SPECIAL = ("[PAD]", UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN, "[MASK]")
 # As run_squad: the white space between the words that token_to_orig_map counts.
 _WORD = re.compile("[^ \t\r\n\u202f]+")
 _POSITIONS = ("start_position", "end_position")
+# Questions that training loses in the original. "Quirk" is the number in the
+# list of the original's quirks.
+_DROPPED_TRAINED = (
+  "quirk 1, 2: The original drops training questions whose answer holds "
+  "white space that it reads in two ways, or follows leading blanks: {}. "
+  "Here they are trained on, because the passage has the answer at "
+  "answer_start."
+)
+_DROPPED_COUNTED = (
+  "quirk 3: The original drops training questions whose answer is not at "
+  "answer_start: {}. Here they are counted, named in the report and not "
+  "trained on, because the answer cannot be located: the passage has it "
+  "more than once, or not at all."
+)
+_MISLABELLED = (
+  "quirk 4: The original labels an answer without WordPieces from the token "
+  "after it to the token before it: {}. Here they are counted, named and "
+  "not trained on, because such a label is no span, and no label would be "
+  "right for a question that has an answer."
+)
 
 
 def compare_tokens(goldens):
@@ -33,63 +54,64 @@ def compare_tokens(goldens):
     words = [(text, [_as_token(w) for w in row]) for text, row in words]
     distinct = {token for _, row in words for token in row}
     of_words = [*_SPECIAL, *sorted(distinct - set(_SPECIAL))]
-    comparisons += [
-      _compare_strings(
-        goldens, f"WordPieces, {case}", rows, goldens.vocabulary
-      ),
-      _compare_strings(goldens, f"Words, {case}", words, of_words),
-    ]
+    for kind, expected, vocabulary in (
+      ("WordPieces", rows, goldens.vocabulary),
+      ("Words", words, of_words),
+    ):
+      tokenizer = WordPieceTokenizer(vocabulary, do_lower_case=case == "lower")
+      comparison = Comparison(f"{kind}, {case}")
+      _compare_strings(goldens, comparison, tokenizer, expected, case)
+      comparisons.append(comparison)
   return comparisons
-
-
-def compare_windows(goldens, configurations):
-  """Compares all windows and labels; one `Comparison` a configuration."""
-  return [_compare_windows(goldens, c) for c in configurations]
-
-
-def is_mislabelled(feature):
-  """Whether the original's label ends before it starts (its quirk 4)."""
-  start, end = (feature[name] for name in _POSITIONS)
-  return start is not None and start > end
 
 
 def _as_token(word):
   """The token that WordPiece makes of a word of its vocabulary."""
-  is_short = (
-    len(word) <= _MAX_WORD_CHARACTERS
-    and len(word.encode("utf-8")) <= _MAX_TOKEN_BYTES
-  )
+  is_short = len(word) <= _MAX_WORD_CHARACTERS
+  is_short &= len(word.encode("utf-8")) <= _MAX_TOKEN_BYTES
   return word if is_short else UNKNOWN_TOKEN
 
 
-def _compare_strings(goldens, name, rows, vocabulary):
-  case = name.split(", ")[1]
+def _compare_strings(goldens, comparison, tokenizer, rows, case):
   excluded = set(
     goldens.read(f"tokenization_unicode_version_sensitive_{case}.json")
   )
-  tokenizer = WordPieceTokenizer(vocabulary, do_lower_case=case == "lower")
+  vocabulary = tokenizer.vocabulary
   compared = [row for row in rows if row[0] not in excluded]
-  comparison = Comparison(name)
   for first in range(0, len(compared), _STRINGS_PER_BATCH):
     batch = compared[first : first + _STRINGS_PER_BATCH]
     tokens = tokenizer(tf.constant([text for text, _ in batch]))
     for (text, expected), ids in zip(batch, tokens.ids.to_list(), strict=True):
       ours = [vocabulary[i] for i in ids]
       comparison.add(ours == expected, f"{text[:60]!r}")
-  num_excluded = len(rows) - len(compared)
-  if num_excluded:
+  if len(rows) > len(compared):
     comparison.notes.append(
-      f"{name}: without {num_excluded} strings whose tokens depend on the "
-      "version of Unicode."
+      f"{comparison.name}: without {len(rows) - len(compared)} strings whose "
+      "tokens depend on the version of Unicode."
     )
-  return comparison
+
+
+def compare_windows(goldens, configurations):
+  """Compares all windows and labels, one `Comparison` a configuration.
+
+  Of edge cases for training also the questions that the original loses.
+  """
+  comparisons = []
+  for configuration in configurations:
+    comparisons.append(_compare_windows(goldens, configuration))
+    if configuration.is_edge_case and configuration.is_training:
+      comparisons.append(compare_lost(goldens, configuration))
+  return comparisons
 
 
 def _compare_windows(goldens, configuration):
   name, options = configuration.name, configuration.options
   expected = goldens.read(f"features_{name}.jsonl.gz")
   written = {feature["qas_id"] for feature in expected}
-  ours = _our_features(goldens, configuration)
+  ours = [
+    _feature(row, context, options)
+    for row, context in _window_rows(goldens, configuration)
+  ]
   compared = {_key(f): f for f in ours if f["qas_id"] in written}
   comparison = Comparison(
     f"Windows {name}: {configuration.file}, "
@@ -109,7 +131,7 @@ def _compare_windows(goldens, configuration):
       f"{name}: {len(dropped)} questions that the original drops have windows "
       "here (check 8)."
     )
-  comparison.max_unequal = sum(map(is_mislabelled, expected))
+  comparison.max_unequal = sum(map(_is_mislabelled, expected))
   if comparison.max_unequal:
     comparison.notes.append(
       f"{name}: {comparison.max_unequal} windows differ only in the label, "
@@ -118,22 +140,19 @@ def _compare_windows(goldens, configuration):
   return comparison
 
 
-def _our_features(goldens, configuration):
-  """Our windows with the keys and hashes of `features_<name>.jsonl.gz`."""
+# Two comparisons look at the same windows.
+@functools.lru_cache(maxsize=1)
+def _window_rows(goldens, configuration):
+  """Lists the rows of `window_rows` with their passages."""
   examples = goldens.examples(configuration)
   contexts = {example.qas_id: example.context for example in examples}
-  rows = window_rows(
-    examples,
-    goldens.preprocessor(configuration),
-    SPAN_LABELS if configuration.is_training else None,
-  )
-  return [
-    _feature(row, contexts[row["qas_id"]], configuration.options)
-    for row in rows
-  ]
+  labels = SPAN_LABELS if configuration.is_training else None
+  rows = window_rows(examples, goldens.preprocessor(configuration), labels)
+  return [(row, contexts[row["qas_id"]]) for row in rows]
 
 
 def _feature(row, context, options):
+  """A window with the keys and hashes of `features_<name>.jsonl.gz`."""
   num_tokens = len(row["input_ids"])
   first = row["segment_ids"].index(1)
   padding = [0] * (options.max_seq_length - num_tokens)
@@ -157,20 +176,21 @@ def _feature(row, context, options):
 
 
 def _compare_feature(comparison, feature, golden):
-  mislabelled = is_mislabelled(golden)
-  same = bool(feature) and all(
-    feature[key] == golden[key]
-    for key in feature
-    if not (mislabelled and key in _POSITIONS)
-  )
-  if (
-    same
-    and mislabelled
-    and all(feature[name] == NO_TOKEN for name in _POSITIONS)
+  differing = {key for key in feature if feature[key] != golden[key]}
+  if not feature or not _is_mislabelled(golden):
+    comparison.add(feature and not differing, str(_key(golden)))
+  elif differing <= set(_POSITIONS) and all(
+    feature[name] == NO_TOKEN for name in _POSITIONS
   ):
     comparison.add_explained()
   else:
-    comparison.add(same and not mislabelled, str(_key(golden)))
+    comparison.add(False, str(_key(golden)))
+
+
+def _is_mislabelled(feature):
+  """Whether the original's label ends before it starts (its quirk 4)."""
+  start, end = (feature[name] for name in _POSITIONS)
+  return start is not None and start > end
 
 
 def _key(feature):
@@ -179,3 +199,50 @@ def _key(feature):
 
 def _sha1(numbers):
   return hashlib.sha1(",".join(map(str, numbers)).encode()).hexdigest()
+
+
+def compare_lost(goldens, configuration):
+  """Compares training questions that the original drops or mislabels.
+
+  What happens to them here is looked up in our windows, so that the report
+  cannot become outdated.
+  """
+  name = configuration.name
+  comparison = Comparison(f"Questions lost to training {name}")
+  examples = {e.qas_id: e for e in goldens.examples(configuration)}
+  report = goldens.squad_file(configuration.file).report.lines(1000)
+  # The text that each window's label marks; None for no tokens.
+  labels = {qas_id: [] for qas_id in examples}
+  for row, context in _window_rows(goldens, configuration):
+    start, end = (row[position] for position in _POSITIONS)
+    if start == NO_TOKEN:
+      labels[row["qas_id"]].append(None)
+    elif end > 0:
+      spans = row["token_char_spans"]
+      labels[row["qas_id"]].append(context[spans[start][0] : spans[end][1]])
+  trained, counted = [], []
+  for qas_id in goldens.read(f"summary_{name}.json")["skipped_qas_ids"]:
+    if qas_id in examples:
+      trained.append(qas_id)
+      answer = examples[qas_id].answers[0].text.strip()
+      comparison.add(answer in labels[qas_id], f"{qas_id}: {labels[qas_id]}")
+    else:
+      counted.append(qas_id)
+      is_reported = any(qas_id in line for line in report)
+      comparison.add(is_reported, f"{qas_id} is not reported")
+  mislabelled = [
+    feature["qas_id"]
+    for feature in goldens.read(f"features_{name}.jsonl.gz")
+    if _is_mislabelled(feature)
+  ]
+  for qas_id in mislabelled:
+    comparison.add(labels[qas_id] == [None], f"{qas_id}: {labels[qas_id]}")
+  for sentence, qas_ids in (
+    (_DROPPED_TRAINED, trained),
+    (_DROPPED_COUNTED, counted),
+    (_MISLABELLED, mislabelled),
+  ):
+    if qas_ids:
+      note = sentence.format(", ".join(qas_ids))
+      comparison.notes.append(f"{name}, {note}")
+  return comparison

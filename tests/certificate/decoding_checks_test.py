@@ -68,10 +68,11 @@ def test_one_difference_fails(sample, name, change, failing):
 
 @pytest.mark.large
 def test_odds_that_differ_a_little_fail(sample):
-  def change(odds):
-    return {qas_id: value + 2e-4 for qas_id, value in odds.items()}
-
-  goldens = altered(sample, "pred_j_peaky_null_odds.json.gz", change)
+  goldens = altered(
+    sample,
+    "pred_j_peaky_null_odds.json.gz",
+    lambda odds: {qas_id: value + 2e-4 for qas_id, value in odds.items()},
+  )
   random, ties, peaky = compare_null_odds(
     goldens, [goldens.configurations["j"]]
   )

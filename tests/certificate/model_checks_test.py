@@ -1,21 +1,46 @@
-"""Check 3: model function, loss, training."""
+"""Checks 3, 4, 6 and 9: model, loss, optimizer, metrics, a fine-tuning run."""
 
 import pytest
 from altered_goldens import altered
 
-from bert_span.certificate.model_checks import compare_loss, compare_model
+from bert_span.certificate.model_checks import (
+  compare_fine_tuning,
+  compare_loss,
+  compare_model,
+  compare_optimizer,
+)
+from bert_span.certificate.score_checks import compare_scores
 
 
 @pytest.mark.large
-def test_outputs_losses_and_twenty_steps_are_the_originals(original):
-  comparisons = compare_model(original)
+@pytest.mark.parametrize(
+  ("compare", "cases"),
+  [
+    (
+      compare_model,
+      {
+        "Model: start_logits": 64,
+        "Answering: start_logits": 64,
+        "Training: loss of each of 20 steps": 20,
+        "Training: weights after 20 steps": 37,
+      },
+    ),
+    (
+      compare_optimizer,
+      {
+        "Updates, dense: 9 variables, 40 steps": 40 * 9,
+        "Updates, with_embedding: 10 variables, 40 steps": 40 * 10,
+      },
+    ),
+    (compare_scores, {}),
+  ],
+)
+def test_every_number_is_the_originals(original, compare, cases):
+  comparisons = compare(original)
   for comparison in comparisons:
     assert comparison.passes, (comparison.name, comparison.failures)
-  cases = {comparison.name: comparison.cases for comparison in comparisons}
-  assert cases["Model: start_logits"] == 64
-  assert cases["Answering: start_logits"] == 64
-  assert cases["Training: loss of each of 20 steps"] == 20
-  assert cases["Training: weights after 20 steps"] == 37
+  found = {comparison.name: comparison.cases for comparison in comparisons}
+  assert found | cases == found
 
 
 def test_a_loss_that_differs_a_little_fails(original):
@@ -24,3 +49,41 @@ def test_a_loss_that_differs_a_little_fails(original):
 
   goldens = altered(original, "model_loss_b64.npz", change)
   assert not compare_loss(goldens).passes
+
+
+@pytest.mark.large
+def test_a_metric_that_differs_by_a_millionth_fails(original):
+  key = "pred_a_peaky_predictions.json.gz | v1.1 evaluator"
+
+  def change(results):
+    return {key: {**results[key], "f1": results[key]["f1"] + 1e-6}}
+
+  goldens = altered(original, "eval_results.json", change)
+  evaluations = compare_scores(goldens)[-1]
+  assert (evaluations.cases, evaluations.equal) == (2, 1)
+  assert not evaluations.passes
+
+
+@pytest.mark.large
+def test_a_rate_that_differs_in_the_last_bit_fails(original):
+  def change(value):
+    tables = {key: list(rates) for key, rates in value["tables"].items()}
+    tables["5e-05/1113/111"][3] *= 1.0000001
+    return {"tables": tables}
+
+  goldens = altered(original, "learning_rate_tables.json", change)
+  assert not compare_optimizer(goldens)[0].passes
+
+
+@pytest.mark.large
+def test_one_other_batch_fails(sample):
+  def change(arrays):
+    batches = arrays["batches"].copy()
+    batches[3] = batches[4]
+    return {**arrays, "batches": batches}
+
+  goldens = altered(sample, "fine_tuning.npz", change)
+  losses, weights, _ = compare_fine_tuning(goldens)
+  assert not losses.passes
+  assert losses.failures[0].startswith("step 3:")
+  assert not weights.passes
