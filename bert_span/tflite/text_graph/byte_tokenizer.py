@@ -188,7 +188,9 @@ def double_array(values):
   U+0000 must not be among them. The result, uint32 [units], is a multiple of
   256 long, so that no byte leads outside.
   """
-  units, ends = {}, []
+  # The root's block, too, is in the array if there are no keys: a reader looks
+  # into it, and beyond the array are other bytes.
+  units, ends = {_ROOT_BASE: 0}, []
   next_block = _ROOT_BASE + 256
   waiting = [(_nested(values), 0, _ROOT_BASE)]
   while waiting:

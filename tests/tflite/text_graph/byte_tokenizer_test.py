@@ -119,6 +119,14 @@ def test_example_of_the_docstring():
   assert np.count_nonzero(units) == 3
 
 
+def test_without_keys_every_byte_leads_to_a_place_inside():
+  """Cased text has an empty table; a reader would crash outside."""
+  units = double_array({})
+  first = int(units[0]) >> 10
+  assert all(first ^ byte < len(units) for byte in range(256))
+  assert all(_walk(units, [byte]) is None for byte in range(1, 256))
+
+
 def test_every_key_has_its_value_and_no_other_text_has_one():
   characters = [chr(c) for c in range(1, 0x3000, 7)] + ["🙂", "\U0002f800"]
   values = {c.encode("utf-8"): i for i, c in enumerate(characters)}
