@@ -9,6 +9,8 @@ MODEL := minilm_squad
 SAMPLE := bert_span/sample
 TOPICS := lighthouse dishwasher migration council
 TASK_LIBRARY := .venv-task-library
+OLD_RUNTIMES := .venv-old-runtimes
+INSTALL := build/install
 # Of make fuzz.
 SECONDS ?= 600
 
@@ -18,8 +20,8 @@ FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
   $(addprefix tests/,answers cli reporting serving/client \
   squad storage text)
 
-.PHONY: quickstart test test-fast fuzz test-device test-task-library lint \
-  format clean
+.PHONY: quickstart test test-fast fuzz test-device test-task-library \
+  test-old-runtimes test-install lint format clean
 
 # The virtual environment, again whenever the requirements change.
 $(INSTALLED): setup.py
@@ -94,6 +96,15 @@ $(TASK_LIBRARY)/installed: tests/support/task_library_setup.sh
 $(OUTPUT)/model/span_config.json:
 	$(MAKE) quickstart
 
+# Exported models in TensorFlow 2.16 to 2.19.
+test-old-runtimes: $(INSTALLED)
+	PYTHONPATH=. $(BIN)/python tests/support/old_runtimes.py \
+	  --environments=$(OLD_RUNTIMES)
+
+# Wheel and source distribution, installed for $(PYTHON) without the checkout.
+test-install: $(INSTALLED)
+	sh tests/support/install.sh $(CURDIR)/$(BIN)/python $(PYTHON) $(INSTALL)
+
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -103,4 +114,4 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(TASK_LIBRARY) $(OUTPUT) build dist export/cpp/build *.egg-info
+	rm -rf $(VENV) $(TASK_LIBRARY) $(OLD_RUNTIMES) $(OUTPUT) build dist export/cpp/build *.egg-info

@@ -41,7 +41,7 @@ setuptools.setup(
   long_description=(_ROOT / "README.md").read_text(encoding="utf-8"),
   long_description_content_type="text/markdown",
   license="Apache-2.0",
-  python_requires=">=3.10,<3.14",
+  python_requires=">=3.11,<3.14",
   packages=setuptools.find_packages(include=["bert_span", "bert_span.*"]),
   package_data={
     "bert_span": [
@@ -85,6 +85,7 @@ setuptools.setup(
     "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
     "tests": [
       _BEAM,
+      "build",
       # The runtime of TFLite files that TFLiteSpanExtractor prefers.
       'ai-edge-litert; sys_platform=="linux" and platform_machine=="x86_64"',
       *("beautifulsoup4", "bm25s"),

@@ -74,3 +74,8 @@ def test_help_lists_all_flags_and_loads_no_tensorflow(program):
   loaded = set(re.findall(r"\| +(\S+)$", run.stderr, re.MULTILINE))
   assert "bert_span.cli.program" in loaded
   assert not loaded & {"tensorflow", "keras", "apache_beam", "matplotlib"}
+
+
+def test_help_of_an_installed_command_lists_the_flags_too():
+  started = run_python("-c", "from bert_span.ask import run; run()", "--help")
+  assert "--context_glob:" in started.stdout
