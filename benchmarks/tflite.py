@@ -55,7 +55,7 @@ def main(argv):
   logging.set_verbosity(logging.WARNING)
   from bert_span import SpanExtractor
   from bert_span.squad.reader import read_squad
-  from bert_span.tflite.runner import runtime_name
+  from bert_span.tflite.tflite_extractor import runtime_name
 
   examples = list(read_squad(_PREDICT_FILE.value).examples)
   random.Random(_SEED).shuffle(examples)
@@ -142,7 +142,7 @@ def _timed_run(path, length, threads):
   import numpy as np
 
   from bert_span.tflite.file import read_vocabulary
-  from bert_span.tflite.runner import TFLiteRunner
+  from bert_span.tflite.tflite_extractor import TFLiteRunner
 
   runner = TFLiteRunner(path, threads, max_length=length)
   num_tokens = len(read_vocabulary(path))

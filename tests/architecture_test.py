@@ -26,7 +26,6 @@ _ORDER = (
   "pretraining",
   "serving/client",
   "serving",
-  "tflite/text_graph",
   "tflite",
   "squad/lint",
   "reporting",

@@ -22,8 +22,7 @@ from bert_span.tflite.conversion import convert
 from bert_span.tflite.metadata import with_metadata
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
 from bert_span.tflite.port_vectors import EDGE_EXAMPLES, write_port_vectors
-from bert_span.tflite.runner import runtime_name
-from bert_span.tflite.tflite_extractor import open_tflite
+from bert_span.tflite.tflite_extractor import open_tflite, runtime_name
 from bert_span.tflite.verification import compare_tokenizers, verify
 
 _MEGABYTE = 1e6

@@ -16,7 +16,7 @@ from bert_span.modeling.inference_encoder import (
   InferenceModel,
 )
 from bert_span.tflite import file as tflite_file
-from bert_span.tflite.text_graph.graph import TextGraph
+from bert_span.tflite.text_graph import TextGraph
 
 INPUT_NAMES = ("ids", "mask", "segment_ids")
 # The runtime of the Task Library needs it; the public API has no such option.

@@ -16,8 +16,6 @@ from bert_span.presets import span_config
 from bert_span.storage.json_fields import is_kind
 
 VOCABULARY_FILE = "vocab.txt"
-_SUFFIX = ".tflite"
-_IDENTIFIER = b"TFL3"
 # A constant date, so that equal models give equal files.
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 _MAX_FILE_BYTES = 1 << 26  # of a vocabulary
@@ -38,14 +36,11 @@ pack = flatbuffer_utils.convert_object_to_bytearray
 
 def is_tflite(path):
   """Whether a path is one of a TFLite file, by its suffix."""
-  return os.fspath(path).endswith(_SUFFIX)
+  return os.fspath(path).endswith(".tflite")
 
 
 def parse(content):
-  """Parses bytes to a `ModelT` of TensorFlow's schema. `pack` is the inverse.
-
-  Raises ValueError if they are not a TFLite file.
-  """
+  """Parses the bytes of a TFLite file to a `ModelT`; `pack` is the inverse."""
   _check_identifier(content, "The content")
   return flatbuffer_utils.convert_bytearray_to_object(content)
 
@@ -133,8 +128,8 @@ def read_span_config(path):
   The options of the file itself are in "tflite". Raises ValueError if it is not
   a TFLite file of this package.
   """
-  content = read_files(path)[span_config.CONFIG_FILE]
   name = f"{path}, {span_config.CONFIG_FILE}"
+  content = read_files(path)[span_config.CONFIG_FILE]
   config = span_config.parse_span_config(content, name)
   own = config.get("tflite")
   own = {"with_tokenizer": False, **own} if isinstance(own, dict) else {}
@@ -181,7 +176,7 @@ def check_unchanged(path, config):
 
 
 def _check_identifier(content, name):
-  if content[4:8] != _IDENTIFIER:
+  if content[4:8] != b"TFL3":
     raise ValueError(
       f"{name} is not a TFLite file: bytes 4 to 8 are not TFL3. Received: "
       f"{bytes(content[4:8])!r}. {_EXPORT_AGAIN}"

@@ -18,7 +18,6 @@ but flatbuffers is needed:
 """
 
 import json
-from typing import Any, NamedTuple
 
 import flatbuffers
 from tensorflow.lite.python import schema_py_generated as schema
@@ -46,16 +45,8 @@ _DESCRIPTIONS = {
 }
 
 
-class _Byte(NamedTuple):
+class _Byte(int):
   """A field of one byte: an enum value, or the type of a union."""
-
-  value: int
-
-
-class _Table(NamedTuple):
-  """A table: field numbers with str, list, `_Byte` or `_Table`."""
-
-  fields: dict[int, Any]
 
 
 def with_metadata(content, info, vocabulary, config, output_guide):
@@ -90,54 +81,50 @@ def with_metadata(content, info, vocabulary, config, output_guide):
 
 
 def _metadata(model, info, has_tokenizer, descriptions):
-  """The bytes of the metadata of a `ModelT`."""
+  """The bytes of the metadata of a `ModelT`; tables are dicts of fields."""
   graph = model.subgraphs[0]
-  tensor_content = _Table({0: _Byte(_FEATURE_PROPERTIES), 1: _Table({})})
   inputs, outputs = (
     [
-      _Table({0: name, 1: descriptions[name], 3: tensor_content})
+      {
+        0: name,
+        1: descriptions[name],
+        3: {0: _Byte(_FEATURE_PROPERTIES), 1: {}},
+      }
       for name in (graph.tensors[index].name.decode() for index in indices)
     ]
     for indices in (graph.inputs, graph.outputs)
   )
-  vocabulary = _associated_file(
-    tflite_file.VOCABULARY_FILE,
-    "WordPieces, one a line; the line number from 0 is the id.",
-    _VOCABULARY_FILE,
-  )
-  config = _associated_file(
-    CONFIG_FILE,
-    "How text is divided into windows and answers are chosen, as JSON.",
-    _UNKNOWN_FILE,
-  )
+  vocabulary = {
+    0: tflite_file.VOCABULARY_FILE,
+    1: "WordPieces, one a line; the line number from 0 is the id.",
+    2: _Byte(_VOCABULARY_FILE),
+  }
+  config = {
+    0: CONFIG_FILE,
+    1: "How text is divided into windows and answers are chosen, as JSON.",
+    2: _Byte(_UNKNOWN_FILE),
+  }
   subgraph = {0: info.name, 2: inputs, 3: outputs}
   if not has_tokenizer:
-    options = _Table({0: [vocabulary]})
-    unit = _Table({0: _Byte(_BERT_TOKENIZER_OPTIONS), 1: options})
-    subgraph[5] = [unit]
-  root = _Table(
-    {
-      0: info.name,
-      1: info.description,
-      2: info.version,
-      3: [_Table(subgraph)],
-      4: info.author,
-      5: info.license,
-      6: [vocabulary, config] if has_tokenizer else [config],
-      7: _MIN_PARSER_VERSION,
-    }
-  )
+    options = {0: [vocabulary]}
+    subgraph[5] = [{0: _Byte(_BERT_TOKENIZER_OPTIONS), 1: options}]
+  root = {
+    0: info.name,
+    1: info.description,
+    2: info.version,
+    3: [subgraph],
+    4: info.author,
+    5: info.license,
+    6: [vocabulary, config] if has_tokenizer else [config],
+    7: _MIN_PARSER_VERSION,
+  }
   builder = flatbuffers.Builder(1024)
   builder.Finish(_write(builder, root), _IDENTIFIER)
   return bytes(builder.Output())
 
 
-def _associated_file(name, description, kind):
-  return _Table({0: name, 1: description, 2: _Byte(kind)})
-
-
 def _write(builder, value):
-  """Writes a value after its parts, and returns its offset."""
+  """Writes a str, list or table after its parts, and returns its offset."""
   if isinstance(value, str):
     return builder.CreateString(value)
   if isinstance(value, list):
@@ -148,13 +135,13 @@ def _write(builder, value):
     return builder.EndVector()
   parts = {
     field: _write(builder, part)
-    for field, part in value.fields.items()
+    for field, part in value.items()
     if not isinstance(part, _Byte)
   }
-  builder.StartObject(max(value.fields, default=-1) + 1)
-  for field, part in value.fields.items():
+  builder.StartObject(max(value, default=-1) + 1)
+  for field, part in value.items():
     if isinstance(part, _Byte):
-      builder.PrependUint8Slot(field, part.value, 0)
+      builder.PrependUint8Slot(field, part, 0)
     else:
       builder.PrependUOffsetTRelativeSlot(field, parts[field], 0)
   return builder.EndObject()

@@ -79,15 +79,17 @@ def write_port_vectors(tflite_path, examples, path):
     "model_sha256": config["tflite"]["model_sha256"],
     **{name: config[name] for name in ("do_lower_case", "window", "decoder")},
   }
-  lines = map(json.dumps, _vectors(extractor, examples))
-  text = json.dumps({**header, "vectors": []}).removesuffix("]}")
-  write_text_atomically(path, text + "\n" + ",\n".join(lines) + "\n]}\n")
-
-
-def _vectors(extractor, examples):
   batches = []
   predictions = list(extractor.predict(examples, on_logits=batches.append))
-  windows = [rows for batch in batches for rows in _windows_of_examples(batch)]
+  windows = [
+    [
+      _window(batch, row)
+      for row in np.flatnonzero(batch.windows["example_index"] == index)
+    ]
+    for batch in batches
+    for index in range(len(batch.examples))
+  ]
+  lines = []
   for example, rows, prediction in zip(
     examples, windows, predictions, strict=True
   ):
@@ -98,7 +100,7 @@ def _vectors(extractor, examples):
       for name, value in vars(prediction).items()
       if name != "qas_id"
     }
-    yield {
+    vector = {
       "question": example.question,
       "context": example.context,
       "question_tokens": _tokens(extractor, example.question),
@@ -106,6 +108,9 @@ def _vectors(extractor, examples):
       "windows": rows,
       "answer": answer,
     }
+    lines.append(json.dumps(vector))
+  text = json.dumps({**header, "vectors": []}).removesuffix("]}")
+  write_text_atomically(path, text + "\n" + ",\n".join(lines) + "\n]}\n")
 
 
 def _tokens(extractor, text):
@@ -116,15 +121,9 @@ def _tokens(extractor, text):
   }
 
 
-def _windows_of_examples(batch):
-  """Yields the windows of each example of `WindowLogits`, a list of dicts."""
+def _window(batch, row):
+  """A row of `WindowLogits`."""
   columns = batch.windows
-  for index in range(len(batch.examples)):
-    rows = np.flatnonzero(columns["example_index"] == index)
-    yield [_window(columns, batch.logits, row) for row in rows]
-
-
-def _window(columns, logits, row):
   numbers = {
     name: int(columns[name][row])
     for name in ("context_start", "context_length", "first_context_position")
@@ -132,14 +131,14 @@ def _window(columns, logits, row):
   first = numbers["first_context_position"]
   end = first + numbers["context_length"]
   size = end + 1  # [SEP]
+  is_max_context = columns["is_max_context"][row, first:end]
   return {
     **numbers,
     "input_ids": columns["input_ids"][row, :size].tolist(),
-    "is_max_context": columns["is_max_context"][row, first:end]
-    .astype(int)
-    .tolist(),
+    "is_max_context": is_max_context.astype(int).tolist(),
     "logits": {
-      name: _short_floats(values[row, :size]) for name, values in logits.items()
+      name: _short_floats(values[row, :size])
+      for name, values in batch.logits.items()
     },
   }
 

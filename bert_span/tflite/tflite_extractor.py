@@ -1,6 +1,10 @@
-"""Answers of TFLite files to questions about passages of any length."""
+"""Answers of TFLite files, run by LiteRT or by TensorFlow."""
 
 import dataclasses
+import functools
+import importlib
+import importlib.util
+import warnings
 
 import numpy as np
 import tensorflow as tf
@@ -18,8 +22,11 @@ from bert_span.storage.options import options_from_json
 from bert_span.storage.utf8 import encodable
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.text.windows import LENGTH_MULTIPLE
 from bert_span.tflite import file as tflite_file
-from bert_span.tflite.runner import TFLiteRunner, make_interpreter
+from bert_span.tflite.conversion import INPUT_NAMES
+
+_LITERT = "ai_edge_litert"
 
 
 def open_tflite(path, *args, **kwargs):
@@ -99,9 +106,8 @@ class TFLiteSpanExtractor(_TFLiteExtractor):
   _has_tokenizer = False
 
   def _open(self, path, config, num_threads):
-    self.runner = TFLiteRunner(
-      path, num_threads, config["tflite"]["max_length"]
-    )
+    max_length = config["tflite"]["max_length"]
+    self.runner = TFLiteRunner(path, num_threads, max_length)
     max_seq_length = self.window_options.max_seq_length
     if max_seq_length > self.runner.max_length:
       raise ValueError(
@@ -131,6 +137,7 @@ class TFLiteSpanExtractor(_TFLiteExtractor):
     """Logits of all windows; NO_LOGIT at padding."""
     mask = windows["input_mask"]
     lengths = mask.sum(axis=1)
+    inputs = [windows["input_ids"], mask, windows["segment_ids"]]
     logits = {
       name: np.full([*mask.shape, *shape], NO_LOGIT, np.float32)
       for name, shape in self.head.logits.items()
@@ -138,12 +145,7 @@ class TFLiteSpanExtractor(_TFLiteExtractor):
     # By length, so that the runtime plans its memory once for each.
     for row in np.argsort(lengths, kind="stable"):
       length = lengths[row]
-      outputs = self.runner(
-        *(
-          windows[name][row, :length]
-          for name in ("input_ids", "input_mask", "segment_ids")
-        )
-      )
+      outputs = self.runner(*(values[row, :length] for values in inputs))
       for name, values in logits.items():
         values[row, :length] = outputs[name]
     return logits
@@ -168,16 +170,15 @@ class TFLiteTextExtractor(_TFLiteExtractor):
   _has_tokenizer = True
 
   def _open(self, path, config, num_threads):
-    del config
     interpreter = make_interpreter(path, num_threads, with_text_ops=True)
     self._run = interpreter.get_signature_runner()
 
   def predict(self, examples, batch_size=None, on_logits=None):
     """Yields the predictions of examples, see `SpanExtractor.predict`.
 
-    on_logits must be None: the file returns no logits.
+    The file answers one question at a time and returns no logits: on_logits
+    must be None.
     """
-    del batch_size  # The file answers one question at a time.
     if on_logits is not None:
       raise ValueError(
         "A TFLite file with a tokenizer returns no logits (on_logits). Export "
@@ -185,9 +186,8 @@ class TFLiteTextExtractor(_TFLiteExtractor):
       )
     for example in examples:
       columns = self.columns(example.question, example.context)
-      yield from predictions_of(
-        [example], _in_characters(columns, example.context)
-      )
+      columns = _in_characters(columns, example.context)
+      yield from predictions_of([example], columns)
 
   def columns(self, question, context):
     """Returns the outputs of the file, see `TextGraph`, for two strings."""
@@ -199,6 +199,100 @@ class TFLiteTextExtractor(_TFLiteExtractor):
       name: np.array([encodable(text).encode("utf-8")], object)
       for name, text in (("question", question), ("context", context))
     }
+
+
+class TFLiteRunner:
+  """Computes the logits of windows, one window at a time.
+
+  Args:
+    path: local path of a TFLite file without tokenizer, see `convert`.
+    num_threads: threads of the runtime; None for its default.
+    max_length: longest window, in WordPieces, if the length is dynamic.
+
+  Attributes:
+    max_length: longest window that can be run, in WordPieces.
+  """
+
+  def __init__(self, path, num_threads=None, max_length=512):
+    self._run = make_interpreter(path, num_threads).get_signature_runner()
+    inputs = self._run.get_input_details()
+    if set(inputs) != set(INPUT_NAMES):
+      raise ValueError(
+        f"{path} must have the inputs {', '.join(INPUT_NAMES)}. Received: "
+        f"{', '.join(sorted(inputs))}."
+      )
+    length = int(inputs["ids"]["shape_signature"][1])
+    self._is_dynamic = length == -1
+    self.max_length = max_length if self._is_dynamic else length
+
+  def __call__(self, input_ids, input_mask, segment_ids):
+    """Returns the logits of one window by name, float32 [seq_length, ..].
+
+    The arguments are int32 [seq_length]; ValueError for over max_length.
+    """
+    seq_length = len(input_ids)
+    if seq_length > self.max_length:
+      raise ValueError(
+        f"A window has at most {self.max_length} WordPieces in this TFLite "
+        f"file. Received: {seq_length}."
+      )
+    length = self.max_length
+    if self._is_dynamic:
+      multiple = -(-max(1, seq_length) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
+      length = min(multiple, length)
+    padded = np.zeros([len(INPUT_NAMES), 1, length], np.int32)
+    padded[:, 0, :seq_length] = input_ids, input_mask, segment_ids
+    # The runtime plans its memory again only if the length has changed.
+    logits = self._run(**dict(zip(INPUT_NAMES, padded, strict=True)))
+    return {name: values[0, :seq_length] for name, values in logits.items()}
+
+
+def make_interpreter(
+  path, num_threads=None, plain_kernels=False, with_text_ops=False
+):
+  """Returns an interpreter of ai_edge_litert if installed, else of tf.lite.
+
+  Args:
+    path: local path of a TFLite file; ValueError if it cannot be loaded.
+    num_threads: threads of the runtime; None for its default.
+    plain_kernels: do not use XNNPACK.
+    with_text_ops: add the custom ops of tensorflow-text. They are built for
+      tf.lite, which is then used.
+  """
+  name = runtime_name(with_text_ops)
+  runtime = importlib.import_module(
+    f"{_LITERT}.interpreter"
+    if name == _LITERT
+    else "tensorflow.lite.python.interpreter"
+  )
+  make = runtime.Interpreter
+  if with_text_ops:
+    # Loads all its ops, which only these files need.
+    from tensorflow_text import tflite_registrar
+
+    make = functools.partial(
+      runtime.InterpreterWithCustomOps, tflite_registrar.SELECT_TFTEXT_OPS
+    )
+  resolver = runtime.OpResolverType.AUTO
+  if plain_kernels:
+    resolver = runtime.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+  with warnings.catch_warnings():
+    # tf.lite announces that ai_edge_litert will replace it.
+    warnings.simplefilter("ignore", UserWarning)
+    try:
+      return make(
+        model_path=str(path),
+        num_threads=num_threads,
+        experimental_op_resolver_type=resolver,
+      )
+    except (RuntimeError, ValueError) as error:
+      raise ValueError(f"{path} cannot be loaded: {error}") from error
+
+
+def runtime_name(with_text_ops=False):
+  """Returns the package whose runtime `make_interpreter` uses."""
+  is_litert = not with_text_ops and importlib.util.find_spec(_LITERT)
+  return _LITERT if is_litert else "tensorflow.lite"
 
 
 def _in_characters(columns, context):
@@ -217,15 +311,14 @@ def _in_characters(columns, context):
 
 def _check_equal(path, wanted, found):
   """Raises ValueError if options are not those of the file."""
-  if wanted is None or wanted == found:
-    return
-  found = dataclasses.asdict(found)
-  different = [
-    f"{name} is {found[name]!r} in the file, received {value!r}"
-    for name, value in dataclasses.asdict(wanted).items()
-    if value != found[name]
-  ]
-  raise ValueError(
-    f"{path} contains a tokenizer, so its options are fixed: "
-    f"{'; '.join(different)}. Export the model again with these options."
-  )
+  if wanted not in (None, found):
+    found = dataclasses.asdict(found)
+    different = [
+      f"{name} is {found[name]!r} in the file, received {value!r}"
+      for name, value in dataclasses.asdict(wanted).items()
+      if value != found[name]
+    ]
+    raise ValueError(
+      f"{path} contains a tokenizer, so its options are fixed: "
+      f"{'; '.join(different)}. Export the model again with these options."
+    )

@@ -10,10 +10,9 @@ import tensorflow as tf
 from bert_span.serving.signatures import byte_offsets
 from bert_span.storage.utf8 import encodable
 from bert_span.tflite import file as tflite_file
+from bert_span.tflite.byte_tokenizer import CUSTOM_OPS, ByteTokenizer
 from bert_span.tflite.conversion import INPUT_NAMES
-from bert_span.tflite.runner import make_interpreter
-from bert_span.tflite.text_graph.byte_tokenizer import CUSTOM_OPS, ByteTokenizer
-from bert_span.tflite.tflite_extractor import open_tflite
+from bert_span.tflite.tflite_extractor import make_interpreter, open_tflite
 
 # Share of sample questions with the same answer, character for character.
 # Quantization changes some answers; a broken file changes nearly all.
@@ -56,32 +55,30 @@ def verify(path, extractor, examples, quantization):
       infinity, or has too few equal answers.
   """
   own = tflite_file.read_span_config(path)["tflite"]
-  with_tokenizer = own["with_tokenizer"]
   with open(path, "rb") as file:
     ops = tflite_file.op_counts(tflite_file.parse(file.read()))
-  tflite_file.check_ops(ops, CUSTOM_OPS if with_tokenizer else ())
+  tflite_file.check_ops(ops, CUSTOM_OPS if own["with_tokenizer"] else ())
   candidate = open_tflite(
     path,
     extractor.window_options,
     extractor.decoder_options,
     head=extractor.head,
   )
-  if with_tokenizer:
+  on_logits = None
+  if own["with_tokenizer"]:
     question, context = examples[0].question, examples[0].context
     for texts in ((question, context), (question, ""), ("", context)):
       _check_finite(candidate.columns(*texts), f"question {texts[0]!r}")
-    given = list(candidate.predict(examples))
     inputs = candidate.inputs(question, context)
   else:
     _check_windows(candidate.runner)
-    given = list(
-      candidate.predict(
-        examples,
-        on_logits=lambda found: _check_finite(found.logits, "sample questions"),
-      )
-    )
     window = np.zeros([1, candidate.runner.max_length], np.int32)
     inputs = dict.fromkeys(INPUT_NAMES, window)
+
+    def on_logits(found):
+      _check_finite(found.logits, "sample questions")
+
+  given = list(candidate.predict(examples, on_logits=on_logits))
   expected = list(extractor.predict(examples))
   num_equal, largest_difference = _compare(expected, given, quantization)
   return TFLiteVerification(
@@ -90,7 +87,7 @@ def verify(path, extractor, examples, quantization):
     largest_difference,
     ops,
     os.path.getsize(path),
-    peak_arena_bytes(path, inputs, with_tokenizer),
+    peak_arena_bytes(path, inputs, own["with_tokenizer"]),
   )
 
 
@@ -171,37 +168,28 @@ def peak_arena_bytes(path, inputs, with_text_ops=False):
   interpreter.get_signature_runner()(**inputs)
   with open(path, "rb") as file:
     model = tflite_file.parse(file.read())
-  return sum(
-    _peak(
-      graph,
-      model.buffers,
-      {
-        detail["index"]: math.prod(map(int, detail["shape"]))
-        * np.dtype(detail["dtype"]).itemsize
-        for detail in interpreter.get_tensor_details(index)
-      },
-    )
-    for index, graph in enumerate(model.subgraphs)
-  )
-
-
-def _peak(graph, buffers, sizes):
-  """The peak of one graph; sizes: dict of tensor index to bytes."""
-  first, last = dict.fromkeys(graph.inputs, 0), {}
-  for step, operator in enumerate(graph.operators):
-    for index in operator.outputs:
-      first.setdefault(index, step)
-    for index in (*operator.inputs, *operator.outputs):
-      last[index] = step
-  last.update({index: len(graph.operators) for index in graph.outputs})
-  changes = np.zeros(len(graph.operators) + 2, np.int64)
-  for index, begin in first.items():
-    is_constant = buffers[graph.tensors[index].buffer].data is not None
+  peak = 0
+  for number, graph in enumerate(model.subgraphs):
     # Tensors of a loop that was not run have no size.
-    size = 0 if is_constant else sizes.get(index, 0)
-    changes[begin] += size
-    changes[last.get(index, begin) + 1] -= size
-  return int(np.cumsum(changes).max())
+    sizes = {
+      detail["index"]: math.prod(map(int, detail["shape"]))
+      * np.dtype(detail["dtype"]).itemsize
+      for detail in interpreter.get_tensor_details(number)
+    }
+    first, last = dict.fromkeys(graph.inputs, 0), {}
+    for step, operator in enumerate(graph.operators):
+      for index in operator.outputs:
+        first.setdefault(index, step)
+      for index in (*operator.inputs, *operator.outputs):
+        last[index] = step
+    last.update(dict.fromkeys(graph.outputs, len(graph.operators)))
+    changes = np.zeros(len(graph.operators) + 2, np.int64)
+    for index, begin in first.items():
+      if model.buffers[graph.tensors[index].buffer].data is None:
+        changes[begin] += sizes.get(index, 0)
+        changes[last.get(index, begin) + 1] -= sizes.get(index, 0)
+    peak += int(np.cumsum(changes).max())
+  return peak
 
 
 @dataclasses.dataclass(frozen=True)
@@ -219,30 +207,30 @@ class TokenizerAgreement:
 
 
 def compare_tokenizers(tokenizer, texts):
-  """Compares a `WordPieceTokenizer` with its `ByteTokenizer`.
+  """The `TokenizerAgreement` of a `WordPieceTokenizer` and its `ByteTokenizer`.
 
-  Returns the `TokenizerAgreement` on texts, of which each counts once.
+  Of equal texts one counts.
   """
-  spec = [tf.TensorSpec([1], tf.string)]
-  of_strings = tf.function(tokenizer.__call__, input_signature=spec)
-  of_bytes = tf.function(
-    ByteTokenizer(tokenizer).__call__, input_signature=spec
-  )
+
+  @tf.function(input_signature=[tf.TensorSpec([1], tf.string)])
+  def expected(text):
+    tokens = tokenizer(text)
+    char_offsets = (tokens.char_starts, tokens.char_ends)
+    offsets = [part.values[tf.newaxis] for part in char_offsets]
+    starts, ends = byte_offsets(text, offsets)
+    return tokens.ids.values, starts[0], ends[0]
+
+  byte_tokenizer = ByteTokenizer(tokenizer)
+
+  @tf.function(input_signature=[tf.TensorSpec([1], tf.string)])
+  def given(text):
+    return tuple(part.values for part in byte_tokenizer(text))
 
   def compare(text):
     """Whether both agree, and the number of WordPieces."""
-    text = tf.constant([text])
-    tokens = of_strings(text)
-    char_offsets = (tokens.char_starts, tokens.char_ends)
-    starts, ends = byte_offsets(
-      text, [offsets.values[tf.newaxis] for offsets in char_offsets]
-    )
-    expected = (tokens.ids.values, starts[0], ends[0])
-    is_equal = all(
-      np.array_equal(a, b.values)
-      for a, b in zip(expected, of_bytes(text), strict=True)
-    )
-    return is_equal, int(tf.size(expected[0]))
+    ours, others = expected(tf.constant([text])), given(tf.constant([text]))
+    is_equal = all(map(np.array_equal, ours, others))
+    return is_equal, int(tf.size(ours[0]))
 
   texts = list(dict.fromkeys(encodable(text) for text in texts))
   num_tokens, different = 0, []

@@ -15,7 +15,7 @@ from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.text.options import WindowOptions
 from bert_span.tflite import file as tflite_file
-from bert_span.tflite.text_graph.byte_tokenizer import CUSTOM_OPS
+from bert_span.tflite.byte_tokenizer import CUSTOM_OPS
 from bert_span.tflite.tflite_extractor import (
   TFLiteSpanExtractor,
   TFLiteTextExtractor,

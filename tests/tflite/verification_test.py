@@ -11,7 +11,7 @@ from bert_span.squad.reader import read_squad
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import load_vocabulary
 from bert_span.tflite import file as tflite_file
-from bert_span.tflite.runner import TFLiteRunner
+from bert_span.tflite.tflite_extractor import TFLiteRunner
 from bert_span.tflite.verification import (
   compare_tokenizers,
   peak_arena_bytes,

@@ -16,7 +16,7 @@ from bert_span.squad.example import SquadExample
 from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import Tokens, one_row
 from bert_span.text.windows import SlidingWindows
-from bert_span.tflite.text_graph.graph import (
+from bert_span.tflite.text_graph import (
   RankedWindows,
   TextGraph,
   distinct_entries,

@@ -15,6 +15,8 @@ a dropped control character does not.
     tokens     [---------)           [-)      bytes 0 to 5 and 8 to 9
 """
 
+import itertools
+
 import flatbuffers
 import numpy as np
 import tensorflow as tf
@@ -188,11 +190,18 @@ def double_array(values):
   U+0000 must not be among them. The result, uint32 [units], is a multiple of
   256 long, so that no byte leads outside.
   """
+  # The keys as a tree: dict of byte to dict, or to the value of a key.
+  root = {}
+  for key, value in values.items():
+    node = root
+    for byte in key[:-1]:
+      node = node.setdefault(byte, {})
+    node[key[-1]] = value
   # The root's block, too, is in the array if there are no keys: a reader looks
   # into it, and beyond the array are other bytes.
   units, ends = {_ROOT_BASE: 0}, []
   next_block = _ROOT_BASE + 256
-  waiting = [(_nested(values), 0, _ROOT_BASE)]
+  waiting = [(root, 0, _ROOT_BASE)]
   while waiting:
     node, position, base = waiting.pop()
     units[position] = units.get(position, 0) | _offset(position, base)
@@ -204,8 +213,10 @@ def double_array(values):
         # Its own block: no two nodes may have the same base.
         waiting.append((child, base ^ byte, next_block))
         next_block += _BLOCK
-  size = -(-next_block // 256) * 256
-  free = _free_bases(units, size)
+  # Values are at positions with neither a unit nor a base.
+  bases = range(_ROOT_BASE, next_block, _BLOCK)
+  taken = {*units, *bases}
+  free = (position for position in itertools.count(1) if position not in taken)
   for position, value in ends:
     base = next(free)
     units[position] |= _offset(position, base) | _HAS_VALUE
@@ -213,31 +224,6 @@ def double_array(values):
   array = np.zeros(-(-(max(units) + 1) // 256) * 256, np.uint32)
   array[list(units)] = list(units.values())
   return array
-
-
-def _nested(values):
-  """The keys as a tree: dict of byte to dict, or to the value of a key."""
-  root = {}
-  for key, value in values.items():
-    node = root
-    for byte in key[:-1]:
-      node = node.setdefault(byte, {})
-    node[key[-1]] = value
-  return root
-
-
-def _free_bases(units, size):
-  """Yields positions below and above `size` with neither a unit nor a base.
-
-  Bases of nodes are 256 and greater multiples of 64, all below `size`.
-  """
-  taken = set(units)
-  position = 1
-  while True:
-    is_base = _ROOT_BASE <= position < size and position % _BLOCK == 0
-    if position not in taken and not is_base:
-      yield position
-    position += 1
 
 
 def _offset(position, base):

@@ -7,7 +7,7 @@ import tensorflow_text as tf_text
 from tiny_extractor import VOCABULARY
 
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.tflite.text_graph.byte_tokenizer import (
+from bert_span.tflite.byte_tokenizer import (
   ByteTokenizer,
   character_tables,
   double_array,

@@ -22,9 +22,7 @@ from bert_span.answers.decoding.span_decoder import answer_columns
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.text.tokenizer import one_row
 from bert_span.text.windows import LENGTH_MULTIPLE, SlidingWindows
-from bert_span.tflite.text_graph.byte_tokenizer import ByteTokenizer
-
-_INPUTS = ("input_ids", "input_mask", "segment_ids")
+from bert_span.tflite.byte_tokenizer import ByteTokenizer
 
 
 class TextGraph:
@@ -78,45 +76,6 @@ class TextGraph:
     is_window = tf.range(tf.size(windows["example_index"])) < num_windows
     windows["is_max_context"] &= is_window[:, tf.newaxis]
     logits = self._logits(windows, num_windows)
-    context_bytes = self._tokenizer.bytes_of(context)
-    return self._answer(windows, num_windows, logits, context_bytes)
-
-  def _logits(self, windows, num_windows):
-    """Start and end logits, float32 [rows, max_seq_length].
-
-    Runs one window at a time, which bounds the memory. NO_LOGIT at padding.
-    """
-    length = self._max_seq_length
-    if self._dynamic_length:
-      longest = tf.reduce_max(tf.reduce_sum(windows["input_mask"], axis=1))
-      multiple = (longest + LENGTH_MULTIPLE - 1) // LENGTH_MULTIPLE
-      length = tf.minimum(multiple * LENGTH_MULTIPLE, self._max_seq_length)
-    missing = [[0, 0], [0, self._max_seq_length - length]]
-    rows = tf.range(tf.size(windows["example_index"]))
-
-    def run_window(index, *logits):
-      inputs = [tf.gather(windows[name], index[tf.newaxis]) for name in _INPUTS]
-      is_real = tf.cast(inputs[1], tf.bool) & (rows == index)[:, tf.newaxis]
-      ids, mask, segments = (values[:, :length] for values in inputs)
-      outputs = self._model(
-        {"token_ids": ids, "padding_mask": mask, "segment_ids": segments}
-      )
-      found = (outputs["start_logits"], outputs["end_logits"])
-      return index + 1, *(
-        tf.where(is_real, tf.pad(row, missing), values)
-        for row, values in zip(found, logits, strict=True)
-      )
-
-    nothing = tf.fill(tf.shape(windows["input_ids"]), NO_LOGIT)
-    _, *logits = tf.while_loop(
-      lambda index, *_: index < num_windows,
-      run_window,
-      [tf.constant(0), nothing, nothing],
-    )
-    return logits
-
-  def _answer(self, windows, num_windows, logits, context_bytes):
-    """The outputs, from logits of all windows."""
     options = self._options
     scores = [
       position_scores(
@@ -124,8 +83,11 @@ class TextGraph:
       )
       for values in logits
     ]
-    found = span_candidates(windows, *logits, *scores, options)
-    spans = distinct_entries(found, context_bytes, options.n_best_size)
+    spans = distinct_entries(
+      span_candidates(windows, *logits, *scores, options),
+      self._tokenizer.bytes_of(context),
+      options.n_best_size,
+    )
     null = null_entry(num_windows, null_of_windows(*logits, *scores))
     log_sums = None
     if options.temperature is not None:
@@ -143,6 +105,46 @@ class TextGraph:
     return {
       name.replace("char_", "byte_"): values for name, values in columns.items()
     }
+
+  def _logits(self, windows, num_windows):
+    """Start and end logits, float32 [rows, max_seq_length].
+
+    Runs one window at a time, which bounds the memory. NO_LOGIT at padding.
+    """
+    length = self._max_seq_length
+    if self._dynamic_length:
+      longest = tf.reduce_max(tf.reduce_sum(windows["input_mask"], axis=1))
+      multiple = (longest + LENGTH_MULTIPLE - 1) // LENGTH_MULTIPLE
+      length = tf.minimum(multiple * LENGTH_MULTIPLE, self._max_seq_length)
+    missing = [[0, 0], [0, self._max_seq_length - length]]
+    rows = tf.range(tf.size(windows["example_index"]))
+
+    def run_window(index, *logits):
+      ids, mask, segments = (
+        tf.gather(windows[name], index[tf.newaxis])
+        for name in ("input_ids", "input_mask", "segment_ids")
+      )
+      is_real = tf.cast(mask, tf.bool) & (rows == index)[:, tf.newaxis]
+      outputs = self._model(
+        {
+          "token_ids": ids[:, :length],
+          "padding_mask": mask[:, :length],
+          "segment_ids": segments[:, :length],
+        }
+      )
+      found = (outputs["start_logits"], outputs["end_logits"])
+      return index + 1, *(
+        tf.where(is_real, tf.pad(row, missing), values)
+        for row, values in zip(found, logits, strict=True)
+      )
+
+    nothing = tf.fill(tf.shape(windows["input_ids"]), NO_LOGIT)
+    _, *logits = tf.while_loop(
+      lambda index, *_: index < num_windows,
+      run_window,
+      [tf.constant(0), nothing, nothing],
+    )
+    return logits
 
 
 class RankedWindows(SlidingWindows):
@@ -170,10 +172,8 @@ class RankedWindows(SlidingWindows):
   def context_score(self, least, length):
     """Returns the int32 rank of the score."""
     least = tf.clip_by_value(least, 0, self._most)
-    return tf.gather(
-      tf.constant(self._ranks),
-      least * (self.options.max_seq_length + 1) + length,
-    )
+    place = least * (self.options.max_seq_length + 1) + length
+    return tf.gather(tf.constant(self._ranks), place)
 
   def shortened(self, question_ids):
     """Shortens the only question."""
@@ -195,15 +195,37 @@ def distinct_entries(candidates, context_bytes, n_best_size):
   padded = [
     tf.concat([column, tf.zeros([1], column.dtype)], 0) for column in candidates
   ]
-  padded = type(candidates)(*padded)
+  score = type(candidates)(*padded).score
   is_real = tf.range(num_candidates + 1) < num_candidates
-  score = tf.where(is_real, padded.score, padded.score.dtype.min)
+  score = tf.where(is_real, score, score.dtype.min)
   # Of equal scores the lower row comes first, as in a stable sort.
   order = tf.math.top_k(score, k=num_candidates + 1).indices
   ranked = type(candidates)(*(tf.gather(column, order) for column in padded))
-  count, rows = _first_of_each_text(
-    ranked, context_bytes, num_candidates, n_best_size
-  )
+  starts, ends = ranked.char_start, ranked.char_end
+  context_bytes = tf.concat([context_bytes, [0]], 0)
+  # As many as in the longest candidate; shorter ones are padded with -1.
+  offsets = tf.range(tf.reduce_max(ends - starts) + 1)[tf.newaxis]
+
+  def texts(rows):
+    """int32 [rows, longest]."""
+    place = tf.gather(starts, rows)[:, tf.newaxis] + offsets
+    is_inside = place < tf.gather(ends, rows)[:, tf.newaxis]
+    found = tf.gather(context_bytes, tf.where(is_inside, place, 0))
+    return tf.where(is_inside, found, -1)
+
+  def has_room(row, count, rows):
+    return (row < num_candidates) & (count < n_best_size)
+
+  def add(row, count, rows):
+    """Adds a candidate to the first `count` of `rows` if its text is new."""
+    equal = tf.reduce_all(tf.equal(texts(rows), texts(row[tf.newaxis])), axis=1)
+    entries = tf.range(n_best_size)
+    is_known = tf.reduce_any(equal & (entries < count))
+    rows = tf.where((entries == count) & ~is_known, row, rows)
+    return row + 1, tf.where(is_known, count, count + 1), rows
+
+  start = (tf.constant(0), tf.constant(0), tf.zeros([n_best_size], tf.int32))
+  _, count, rows = tf.while_loop(has_room, add, start)
   is_entry = tf.range(n_best_size) < count
   columns = [tf.gather(column, rows) for column in ranked[2:]]
   return Entries(
@@ -225,43 +247,6 @@ def null_entry(num_windows, of_windows):
   # tf.argmin returns the first of equal ones.
   scores = tf.where(is_window, scores, scores.dtype.max)
   lowest = tf.argmin(scores, output_type=tf.int32)[tf.newaxis]
-  has_window = num_windows > 0
   return NullEntry(
-    *(tf.where(has_window, tf.gather(x, lowest), 0.0) for x in of_windows)
+    *(tf.where(num_windows > 0, tf.gather(x, lowest), 0.0) for x in of_windows)
   )
-
-
-def _first_of_each_text(ranked, context_bytes, num_candidates, n_best_size):
-  """Selects the first of `ranked` whose texts differ; the last one is padding.
-
-  Returns:
-    int32 scalar, the number of entries, and int32 [n_best_size], the candidate
-    of each entry.
-  """
-  starts, ends = ranked.char_start, ranked.char_end
-  context_bytes = tf.concat([context_bytes, [0]], 0)
-  # As many as in the longest candidate; shorter ones are padded with -1.
-  offsets = tf.range(tf.reduce_max(ends - starts) + 1)[tf.newaxis]
-
-  def texts(rows):
-    """int32 [rows, longest]."""
-    begin = tf.gather(starts, rows)[:, tf.newaxis]
-    end = tf.gather(ends, rows)[:, tf.newaxis]
-    is_inside = begin + offsets < end
-    place = tf.where(is_inside, begin + offsets, 0)
-    return tf.where(is_inside, tf.gather(context_bytes, place), -1)
-
-  def has_room(row, count, rows):
-    del rows
-    return (row < num_candidates) & (count < n_best_size)
-
-  def add(row, count, rows):
-    equal = tf.reduce_all(tf.equal(texts(rows), texts(row[tf.newaxis])), axis=1)
-    entries = tf.range(n_best_size)
-    is_known = tf.reduce_any(equal & (entries < count))
-    rows = tf.where((entries == count) & ~is_known, row, rows)
-    return row + 1, tf.where(is_known, count, count + 1), rows
-
-  start = (tf.constant(0), tf.constant(0), tf.zeros([n_best_size], tf.int32))
-  _, count, rows = tf.while_loop(has_room, add, start)
-  return count, rows

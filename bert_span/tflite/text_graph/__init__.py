@@ -1,1 +1,0 @@
-"""The TFLite file that takes strings."""
