@@ -95,7 +95,7 @@ def report_page(report, num_errors=50, max_bytes=MAX_BYTES):
     "confusion": no_answer_confusion(results) if report.version_2 else None,
     "calibration": calibration,
     "num_wrong": sum(not result.exact for result in results),
-    "style": _file(environment, "report.css"),
+    "style": _file(environment, "base.css") + _file(environment, "report.css"),
     "script": script,
     "script_hash": base64.b64encode(
       hashlib.sha256(script.encode("utf-8")).digest()
@@ -159,7 +159,12 @@ def _calibration(results):
 
 def _environment():
   environment = jinja2.Environment(
-    loader=jinja2.PackageLoader("bert_span.reporting"),
+    loader=jinja2.ChoiceLoader(
+      [
+        jinja2.PackageLoader("bert_span.reporting"),
+        jinja2.PackageLoader("bert_span", "web"),
+      ]
+    ),
     autoescape=True,
     finalize=_shown,
     undefined=jinja2.StrictUndefined,

@@ -1,7 +1,7 @@
 /**
  * What demo.html and file.html share: the form, the marked passage, the list of
  * answers, the windows. A classic script, as pages opened from a file need it.
- * Texts go through textContent: nothing of them is read as HTML.
+ * Texts go through textContent: nothing but the constants here is read as HTML.
  */
 
 "use strict";
@@ -30,6 +30,39 @@
 
 const byId = (id) => document.getElementById(id);
 const query = new URLSearchParams(location.search);
+
+// What both pages have below their fields, and beside the form.
+const EXAMPLES = `
+<div id="examples" hidden>
+  <p class="quiet">Or try an example:</p>
+  <div id="topics" class="chips"></div>
+  <div id="questions" class="chips"></div>
+</div>
+`;
+const ANSWER = `
+<div>
+  <section id="waiting" class="quiet">The answer appears here.</section>
+  <section id="error" role="alert" tabindex="-1" hidden>
+    <h2 id="error-title"></h2>
+    <p id="error-text"></p>
+  </section>
+  <section id="result" aria-live="polite" hidden>
+    <p id="decision" dir="auto"></p>
+    <p id="facts" class="quiet"></p>
+    <h2>Passage</h2>
+    <p id="passage" dir="auto" tabindex="0" aria-label="Passage with the answer marked"></p>
+    <details id="windows" hidden>
+      <summary id="windows-summary"></summary>
+      <ol id="window-list" class="chips"></ol>
+    </details>
+    <h2><span id="entries-title">Candidates</span> <span class="quiet">choose one to see it in the passage</span></h2>
+    <ol id="entries"></ol>
+    <button id="more" type="button" hidden></button>
+  </section>
+</div>
+`;
+byId("form").insertAdjacentHTML("beforeend", EXAMPLES);
+byId("form").insertAdjacentHTML("afterend", ANSWER);
 
 // Candidates shown before all are asked for.
 const FIRST_ENTRIES = 5;

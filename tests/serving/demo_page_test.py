@@ -40,17 +40,27 @@ def _text(browser, element):
   return browser.run(f"document.getElementById('{element}').innerText")
 
 
-def test_nothing_comes_from_elsewhere_and_nothing_is_read_as_html(page):
-  source = page.read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["demo", "file"])
+def test_nothing_comes_from_elsewhere_and_nothing_is_read_as_html(page, name):
+  html = page.with_name(f"{name}.html").read_text(encoding="utf-8")
+  source = html + "".join(
+    page.with_name(script).read_text(encoding="utf-8")
+    for script in ("page.js", f"{name}.js")
+  )
   assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", source)
   assert not re.search(r"@import|url\(|<iframe|<object|<embed", source)
-  for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write"):
+  for way in ("innerHTML", "outerHTML", "document.write", "javascript:"):
     assert way not in source
-  for way in (r"\beval\(", r"new Function", r"\bon\w+=\"", "javascript:"):
+  for way in (r"\beval\(", r"new Function", r"\bon\w+=\""):
     assert not re.search(way, source)
-  assert "default-src 'none'" in source
-  assert '<html lang="en">' in source
-  assert 'name="viewport"' in source
+  # Constants, which a dollar would turn into templates.
+  assert source.count("insertAdjacentHTML(") == 2
+  for constant in re.findall(r'insertAdjacentHTML\("\w+", (\w+)\)', source):
+    (value,) = re.findall(f"const {constant} = `([^`]*)`;", source)
+    assert "$" not in value
+  assert "default-src 'none'" in html
+  assert '<html lang="en">' in html
+  assert 'name="viewport"' in html
 
 
 @pytest.mark.large
