@@ -2,6 +2,9 @@
 
 "use strict";
 
+// Of a dropped file: its text is shown whole.
+const MOST_BYTES = 10_000_000;
+
 const worker = new Worker("worker.js");
 let asked = 0;
 let settle = {resolve: () => {}, reject: () => {}};
@@ -24,9 +27,9 @@ async function load() {
   if (!response.ok) throw new Error(`model.tflite: ${response.status}`);
   const buffer = await response.arrayBuffer();
   const packages = new URL("litertjs/", location.href).href;
-  const accelerator =
-    query.get("accelerator") ?? (await navigator.gpu?.requestAdapter() ?
-      "webgpu" : "wasm");
+  const hasGpu =
+    "Suspending" in WebAssembly && await navigator.gpu?.requestAdapter();
+  const accelerator = query.get("accelerator") ?? (hasGpu ? "webgpu" : "wasm");
   worker.postMessage({load: {buffer, packages, accelerator}}, [buffer]);
   const config = await loaded;
   byId("model").textContent = `The model runs in this page (${accelerator}, ` +
@@ -39,6 +42,19 @@ function showProgress({done, total}) {
   byId("progress").value = done;
 }
 
+/**
+ * @param {string} question
+ * @param {string} context
+ * @return {Promise<import("./span_extractor.js").Answer>}
+ */
+function askWorker(question, context) {
+  asked += 1;
+  return new Promise((resolve, reject) => {
+    settle = {resolve, reject};
+    worker.postMessage({ask: {id: asked, question, context}});
+  });
+}
+
 /** Asks the worker; gives its answer as page.js shows it. */
 async function askFile(question, context) {
   try {
@@ -49,11 +65,7 @@ async function askFile(question, context) {
   byId("progress").hidden = false;
   byId("progress").removeAttribute("value");
   byId("stop").hidden = false;
-  asked += 1;
-  const answer = await new Promise((resolve, reject) => {
-    settle = {resolve, reject};
-    worker.postMessage({ask: {id: asked, question, context}});
-  });
+  const answer = await askWorker(question, context);
   return {
     isAnswerable: answer.isAnswerable,
     probability: answer.answer.probability,
@@ -71,16 +83,24 @@ function hideProgress() {
 }
 
 byId("stop").addEventListener("click", () => worker.postMessage({stop: asked}));
-const area = byId("context");
 for (const kind of ["dragover", "dragleave", "drop"]) {
-  area.addEventListener(kind, async (event) => {
-    area.classList.toggle("dropping", kind === "dragover");
-    const file = event.dataTransfer.files[0];
-    if (kind === "dragover") event.preventDefault();
-    if (kind !== "drop" || !file) return;
+  addEventListener(kind, (event) => {
+    if (!event.dataTransfer.types.includes("Files")) return;
     event.preventDefault();
-    area.value = await file.text();
+    byId("context").classList.toggle("dropping", kind === "dragover");
+    if (kind === "drop") readFile(event.dataTransfer.files[0]);
   });
+}
+
+/** Makes a text file the passage; what is not UTF-8 becomes U+FFFD. */
+async function readFile(file) {
+  if (file.size > MOST_BYTES) {
+    showError(new Problem("This file is too large",
+      `${file.name} has ${file.size.toLocaleString()} bytes, more than ` +
+      `${MOST_BYTES.toLocaleString()}: drop a part of it.`));
+    return;
+  }
+  byId("context").value = await file.text();
 }
 
 const ready = load();

@@ -11,7 +11,8 @@ const UTILS = "@litertjs/wasm-utils";
  * Loads the runtime.
  * @param {string} packages address of the folder that holds core/ and
  *     wasm-utils/, as node_modules/@litertjs does; ends with "/".
- * @param {"wasm"|"webgpu"} accelerator
+ * @param {"wasm"|"webgpu"} accelerator WebGPU needs a browser with JSPI, by which
+ *     WebAssembly waits for promises.
  * @return {Promise<function(Uint8Array):
  *     Promise<import("./span_extractor.js").Runner>>} for SpanExtractor.load.
  */
@@ -29,7 +30,7 @@ export async function loadRuntime(packages, accelerator = "wasm") {
   const folder = `${packages}core/wasm/`;
   // Else the WebAssembly is looked for beside the worker.
   self.Module = {locateFile: (name) => folder + name};
-  await litert.loadLiteRt(folder);
+  await litert.loadLiteRt(folder, {jspi: accelerator === "webgpu"});
   return (model) => compile(litert, model, accelerator);
 }
 

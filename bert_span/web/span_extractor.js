@@ -69,9 +69,9 @@ export class SpanExtractor {
   /**
    * @param {string} question
    * @param {string} context the passage, of any length.
-   * @param {{onProgress?: function(number, number): void,
+   * @param {{onProgress?: function(number, number): (Promise<void>|void),
    *     signal?: AbortSignal}} options onProgress gets the windows that were
-   *     read and their number.
+   *     read and their number; it is waited for.
    * @return {Promise<Answer>}
    */
   async answer(question, context, {onProgress, signal} = {}) {
@@ -89,7 +89,7 @@ export class SpanExtractor {
       signal?.throwIfAborted();
       const logits = await this.run(...this.inputs_(window));
       decoder.add(window, logits.start_logits, logits.end_logits);
-      onProgress?.(number + 1, windows.length);
+      await onProgress?.(number + 1, windows.length);
     }
     const spanOf = ({start, end, startLogit, endLogit, score, probability}) => {
       const charStart = start < 0 ? 0 : tokens.starts[start];

@@ -72,29 +72,23 @@ export class WordPieceTokenizer {
     const characters = this.characters_(text);
     const isMark = characters.map(
       (c) => this.normalize_(c) === "" && !DROPPED.test(c));
-    let word = newWord(0);
-    const finish = (end) => {
-      this.addWord_(word, end, isMark, tokens);
-      word = newWord(end);
+    let word = {parts: [], origins: []};
+    const finish = () => {
+      this.addWord_(word, isMark, tokens);
+      word = {parts: [], origins: []};
     };
     characters.forEach((character, index) => {
       for (const part of this.normalize_(character)) {
-        const isBreak = PUNCTUATION_OR_CJK.test(part);
-        if (SPACE.test(part)) {
-          finish(index);
-          word = newWord(index + 1);
-        } else if (isBreak) {
-          finish(index);
-          word.parts.push(part);
-          word.origins.push(index);
-          finish(index + 1);
-        } else {
-          word.parts.push(part);
-          word.origins.push(index);
-        }
+        const isSpace = SPACE.test(part);
+        const isWord = PUNCTUATION_OR_CJK.test(part);
+        if (isSpace || isWord) finish();
+        if (isSpace) continue;
+        word.parts.push(part);
+        word.origins.push(index);
+        if (isWord) finish();
       }
     });
-    finish(characters.length);
+    finish();
     return tokens;
   }
 
@@ -121,41 +115,33 @@ export class WordPieceTokenizer {
   }
 
   /**
-   * Cuts a word into the longest tokens from its left.
-   * @param {{start: number, parts: string[], origins: number[]}} word its
-   *     normalized code points and the character that each comes from.
-   * @param {number} end characters before the next word.
+   * Adds the tokens of a word.
+   * @param {{parts: string[], origins: number[]}} word its normalized code
+   *     points and the character that each comes from.
    * @param {boolean[]} isMark accents, which belong to the letter before them.
    * @param {Tokens} tokens what is added to.
    */
-  addWord_(word, end, isMark, tokens) {
-    const {parts, origins} = word;
-    const add = (id, start, stop) => {
-      tokens.ids.push(id);
-      tokens.starts.push(start);
-      tokens.ends.push(stop);
-    };
-    const endOf = (part) => {
-      let stop = origins[part] + 1;
+  addWord_({parts, origins}, isMark, tokens) {
+    for (const {id, first, end} of this.pieces_(parts)) {
+      let stop = origins[end - 1] + 1;
       while (isMark[stop]) stop += 1;
-      return stop;
-    };
-    if (!parts.length) return;
-    if (parts.length > MAX_WORD_CHARACTERS) {
-      add(this.unknownId, word.start, end);
-      return;
+      tokens.ids.push(id);
+      tokens.starts.push(origins[first]);
+      tokens.ends.push(stop);
     }
+  }
+
+  /** The longest tokens from the left of a word, or [UNK] for all of it. */
+  pieces_(parts) {
+    const unknown = {id: this.unknownId, first: 0, end: parts.length};
+    if (parts.length > MAX_WORD_CHARACTERS) return [unknown];
     const pieces = [];
-    for (let first = 0; first < parts.length;) {
+    for (let first = 0; first < parts.length; first = pieces.at(-1).end) {
       const piece = this.longest_(parts, first);
-      if (!piece) {
-        add(this.unknownId, origins[0], endOf(parts.length - 1));
-        return;
-      }
-      pieces.push([piece.id, origins[first], endOf(piece.end - 1)]);
-      first = piece.end;
+      if (!piece) return [unknown];
+      pieces.push(piece);
     }
-    pieces.forEach((piece) => add(...piece));
+    return pieces;
   }
 
   /** The longest token that begins at a code point of a word, or null. */
@@ -164,12 +150,8 @@ export class WordPieceTokenizer {
     let end = Math.min(parts.length, first + this.maxTokenLength);
     for (; end > first; end -= 1) {
       const id = this.ids.get(prefix + parts.slice(first, end).join(""));
-      if (id !== undefined) return {id, end};
+      if (id !== undefined) return {id, first, end};
     }
     return null;
   }
-}
-
-function newWord(start) {
-  return {start, parts: [], origins: []};
 }

@@ -41,7 +41,11 @@ async function ask({id, question, context}) {
   try {
     const answer = await (await extractor).answer(question, context, {
       signal: controller.signal,
-      onProgress: (done, total) => postMessage({progress: {id, done, total}}),
+      onProgress: (done, total) => {
+        postMessage({progress: {id, done, total}});
+        // Lets {stop} in: a model that runs on the processor leaves no gap.
+        return new Promise((resolve) => setTimeout(resolve));
+      },
     });
     postMessage({answered: {id, answer}});
   } catch (error) {

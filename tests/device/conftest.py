@@ -6,6 +6,7 @@ within SCORE_TOLERANCE.
 """
 
 import dataclasses
+import functools
 import json
 import pathlib
 import time
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 import tensorflow as tf
-from device_texts import HOSTILE
+from device_texts import HOSTILE, hostile_texts
 from tiny_encoder import tiny_encoder
 
 from bert_span.answers.decoding.options import DecoderOptions
@@ -61,8 +62,8 @@ class Expected(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def real_texts(shared_data):
-  """Every distinct question and passage of ../shared/data."""
+def texts(shared_data):
+  """The distinct questions and passages of ../shared/data; hostile texts."""
   texts = {}
 
   def collect(value, key=None):
@@ -80,7 +81,7 @@ def real_texts(shared_data):
 
   for path in sorted(shared_data.glob("*.json")):
     collect(json.loads(path.read_text("utf-8")))
-  return list(texts)
+  return [*texts, *hostile_texts()]
 
 
 @pytest.fixture(scope="session")
@@ -138,23 +139,33 @@ def expected_answers(device_files):
 
 
 @pytest.fixture(scope="session")
-def tokens_of(device_files):
-  """A function of texts and whether they are lower-cased: a row for each.
+def token_rows(device_files, texts, tmp_path_factory):
+  """A function of "cased" or "uncased": yields a row for each of `texts`.
 
   A row is [ids, char_starts, char_ends].
   """
   vocabulary = tflite_file.read_vocabulary(device_files["uncased"].path)
+  folder = tmp_path_factory.mktemp("tokens")
 
-  def tokenize(texts, do_lower_case):
-    tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
-    for begin in range(0, len(texts), 500):
-      batch = [
-        encodable(text).encode("utf-8") for text in texts[begin : begin + 500]
-      ]
-      tokens = tokenizer(tf.constant(batch))
-      yield from map(list, zip(*(x.to_list() for x in tokens), strict=True))
+  @functools.cache
+  def write(name):
+    tokenizer = WordPieceTokenizer(vocabulary, name == "uncased")
+    path = folder / name
+    with path.open("w") as file:
+      for begin in range(0, len(texts), 500):
+        batch = [
+          encodable(text).encode("utf-8") for text in texts[begin : begin + 500]
+        ]
+        tokens = tokenizer(tf.constant(batch))
+        for row in zip(*(x.to_list() for x in tokens), strict=True):
+          file.write(json.dumps(row) + "\n")
+    return path
 
-  return tokenize
+  def rows(name):
+    with write(name).open() as file:
+      yield from map(json.loads, file)
+
+  return rows
 
 
 def _write(extractor, path):

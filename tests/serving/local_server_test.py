@@ -1,14 +1,12 @@
 """The local server: TensorFlow Serving's REST, its limits, and its page."""
 
-import contextlib
 import http.client
 import itertools
 import json
-import threading
 import time
 
 import pytest
-import uvicorn
+from running_app import running_app
 from tiny_extractor import QUESTION, shared_extractor
 
 from bert_span.serving import local_server
@@ -21,28 +19,13 @@ _PREDICT = "/v1/models/bert_span:predict"
 _OPTIONS = ServerOptions(max_request_bytes=5000)
 
 
-@contextlib.contextmanager
-def _running(app):
-  """Runs an application in a thread; gives its port."""
-  server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
-  thread = threading.Thread(target=server.run)
-  thread.start()
-  try:
-    while not server.started:
-      time.sleep(0.02)
-    yield server.servers[0].sockets[0].getsockname()[1]
-  finally:
-    server.should_exit = True
-    thread.join()
-
-
 @pytest.fixture(scope="module")
 def port():
   extractor = shared_extractor()
   app = local_server.model_app(
     ServedModel(extractor), extractor.preprocessor, _OPTIONS
   )
-  with _running(app) as number:
+  with running_app(app) as number:
     yield number
 
 
@@ -139,7 +122,7 @@ def test_a_slow_model_ends_with_504():
     return extractor.preprocessor(inputs)
 
   app = local_server.model_app(_Slow, slow, ServerOptions(request_seconds=0.1))
-  with _running(app) as port:
+  with running_app(app) as port:
     row = {"question": "?", "context": "a"}
     assert _request(port, "/windows", row)[0] == 504
 

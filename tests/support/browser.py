@@ -24,8 +24,13 @@ def find_browser():
 
 
 @contextlib.contextmanager
-def open_browser(profile_dir):
-  """Runs a `Browser` in a block; `profile_dir` is an empty directory."""
+def open_browser(profile_dir, gpu="--disable-gpu"):
+  """Runs a `Browser` in a block.
+
+  Args:
+    profile_dir: an empty directory.
+    gpu: "--enable-unsafe-webgpu" for WebGPU, in software where there is none.
+  """
   to_browser, commands = os.pipe()
   replies, from_browser = os.pipe()
   # The pipes get the descriptors 3 and 4 in the child.
@@ -34,7 +39,7 @@ def open_browser(profile_dir):
     [
       *("bash", "-c", shell, "bash", find_browser()),
       *("--headless=new", "--remote-debugging-pipe", "--no-first-run"),
-      *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+      *("--no-sandbox", gpu, "--disable-dev-shm-usage"),
       *("--hide-scrollbars", f"--user-data-dir={profile_dir}"),
     ],
     pass_fds=(to_browser, from_browser),

@@ -1,6 +1,20 @@
 """Texts that ports of the TFLite runner are compared on, and how closely."""
 
+import random
+import re
+
+from bert_span.storage.utf8 import encodable
+
 SCORE_TOLERANCE = 1e-4
+
+# Characters of Unicode 14 to 17 that browsers read by newer tables than
+# TensorFlow's, which lower-case by Unicode 13 and know the categories of 15.
+NEWER = re.compile(
+  "[\u0897\u1acf-\u1aeb\u1c89\u2c2f\ua7c0\ua7cb-\ua7dc\U00010570-\U00010595"
+  "\U00010d50-\U00010d6d\U00010ed0\U00010efa-\U00010efc\U00011385-\U000113e2"
+  "\U0001171e\U00011b60-\U00011b66\U00011f5a\U0001611e-\U0001612f"
+  "\U00016ea0-\U00016eb8\U0001e5ee\U0001e5ef\U0001e6e3-\U0001e6f5]"
+)
 
 # Letters whose case depends on neighbours, words of over 200 characters, and
 # what is not text.
@@ -13,7 +27,39 @@ HOSTILE = (
 
 
 def hostile_texts():
-  """Texts of every character, and of what text should not contain."""
-  characters = [chr(code) for code in range(0x20000)]
-  rows = ["".join(characters[i : i + 64]) for i in range(0, 0x20000, 64)]
-  return [*HOSTILE, *(f"a{row}b" for row in rows)]
+  """Texts of every character up to U+1FFFF, and of what text should not hold.
+
+  The last one has all characters that browsers read otherwise, see NEWER.
+  """
+  characters = "".join(map(chr, range(0x20000)))
+  # High surrogates end a row, so none has a low one after it.
+  rows = [characters[i : i + 64] for i in range(0, 0x20000, 64)]
+  newer = "".join(NEWER.findall(characters))
+  return [*HOSTILE, *(f"a{NEWER.sub('', row)}b" for row in rows), newer]
+
+
+def broken_texts():
+  """22,000 random strings of bytes, most of them not UTF-8."""
+  rng = random.Random(5)
+  alphabet = (
+    b"a \x00\x7f\x80\xbf\xc0\xc3\xe0\xe6\xa0\xed\xf0\x90\xf4\x8f\xf8\xff"
+  )
+  texts = [bytes(rng.choices(alphabet, k=12)) for _ in range(20000)]
+  return texts + [rng.randbytes(rng.randrange(60)) for _ in range(2000)]
+
+
+def assert_equal(given, wanted, *place):
+  """Compares all that is wanted, numbers within the tolerance."""
+  if isinstance(wanted, dict):
+    for name, value in wanted.items():
+      assert_equal(given[name], value, *place, name)
+  elif isinstance(wanted, list):
+    assert len(given) == len(wanted), place
+    for i, pair in enumerate(zip(given, wanted, strict=True)):
+      assert_equal(*pair, *place, i)
+  elif isinstance(wanted, float):
+    error = SCORE_TOLERANCE * max(1, abs(wanted))
+    assert abs(given - wanted) <= error, (given, wanted, *place)
+  else:
+    wanted = encodable(wanted) if isinstance(wanted, str) else wanted
+    assert given == wanted, (given, wanted, *place)

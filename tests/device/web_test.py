@@ -1,0 +1,258 @@
+"""The page and modules of bert_span/web give what TFLiteSpanExtractor gives."""
+
+import contextlib
+import json
+
+import pytest
+import tensorflow as tf
+from browser import find_browser, open_browser
+from device_texts import NEWER, assert_equal, broken_texts
+from running_app import running_app
+
+from bert_span.serving import local_server
+from bert_span.storage.utf8 import encodable
+from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+
+pytestmark = pytest.mark.large
+_LOAD_TOKENIZERS = """(async () => {
+  const {WordPieceTokenizer} = await import("%s/tokenizer.js");
+  const [uncased, cased] =
+    [true, false].map((lower) => new WordPieceTokenizer(%s, lower));
+  globalThis.tokenizers = {uncased, cased};
+})()"""
+_TOKENIZE = """%s.map((text) => {
+  const {ids, starts, ends} = tokenizers.%s.tokenize(text);
+  return [ids, starts, ends];
+})"""
+_DECODE = """%s.map((text) => {
+  const bytes = Uint8Array.from(text, (byte) => byte.charCodeAt(0));
+  return new TextDecoder("utf-8", {ignoreBOM: true}).decode(bytes);
+})"""
+_ASK = """(async () => {
+  const begin = performance.now();
+  return [await askWorker(%s, %s), performance.now() - begin];
+})()"""
+_ADAPTER = """(async () => {
+  const adapter = await navigator.gpu?.requestAdapter();
+  return adapter && `${adapter.info.vendor} ${adapter.info.architecture}`;
+})()"""
+_MEASURE_PAUSES = """(() => {
+  const begin = performance.now();
+  let last = begin;
+  globalThis.longestPause = 0;
+  globalThis.seconds = () => (performance.now() - begin) / 1000;
+  setInterval(() => {
+    const now = performance.now();
+    longestPause = Math.max(longestPause, (now - last) / 1000);
+    last = now;
+  }, 5);
+})()"""
+_BATCH = 2000
+_FIELDS = {
+  "text": "text",
+  "charStart": "char_start",
+  "charEnd": "char_end",
+  "score": "score",
+  "probability": "probability",
+}
+_LOGITS = {"startLogit": "start_logit", "endLogit": "end_logit"}
+
+
+@pytest.fixture(scope="module")
+def tokens_in_browser(browser, repository, device_files):
+  """A function of a JavaScript list of texts and "cased" or "uncased"."""
+  path = device_files["uncased"].path
+  vocabulary = tflite_file.read_vocabulary(path)
+  # Without LiteRT.js: tokens need none.
+  with running_app(local_server.file_app(path, repository)) as port:
+    address = f"http://127.0.0.1:{port}"
+    browser.open(f"{address}/demo.html")
+    browser.run(_LOAD_TOKENIZERS % (address, json.dumps(vocabulary)))
+
+    def tokenize(texts, name):
+      return browser.run(_TOKENIZE % (texts, name))
+
+    yield tokenize
+
+
+@pytest.mark.parametrize("name", ["uncased", "cased"])
+def test_tokens_of_all_texts(name, tokens_in_browser, texts, token_rows):
+  texts = texts[:-1]
+  assert not any(map(NEWER.search, texts))
+  rows = token_rows(name)
+  different = []
+  for begin in range(0, len(texts), _BATCH):
+    batch = texts[begin : begin + _BATCH]
+    found = tokens_in_browser(json.dumps(batch), name)
+    for text, given in zip(batch, found, strict=True):
+      if given != next(rows):
+        different.append(text)
+  assert different == []
+
+
+def test_bytes_that_are_not_utf8_are_read_as_tensorflow_reads_them(
+  tokens_in_browser, device_files
+):
+  texts = broken_texts()
+  bytes_ = json.dumps([text.decode("latin-1") for text in texts])
+  found = tokens_in_browser(_DECODE % bytes_, "uncased")
+  tokens = WordPieceTokenizer(
+    tflite_file.read_vocabulary(device_files["uncased"].path)
+  )(tf.constant(texts))
+  expected = zip(*(part.to_list() for part in tokens), strict=True)
+  assert found == [list(row) for row in expected]
+
+
+@pytest.fixture
+def open_page(repository, device_files):
+  """A function of a browser that shows file.html with a `device_files`."""
+  packages = repository / "tests/device/node_modules/@litertjs"
+  if not packages.is_dir():
+    pytest.skip("needs LiteRT.js: npm install --prefix tests/device")
+  with contextlib.ExitStack() as stack:
+
+    def open_file(browser, name, accelerator="wasm"):
+      app = local_server.file_app(device_files[name].path, packages)
+      port = stack.enter_context(running_app(app))
+      page = f"http://127.0.0.1:{port}/file.html?accelerator={accelerator}"
+      browser.open(page)
+      if accelerator == "webgpu" and not browser.run(_ADAPTER):
+        pytest.skip("needs a WebGPU adapter")
+      browser.run("ready")
+
+    yield open_file
+
+
+@pytest.mark.parametrize("name", ["minilm", "uncased", "cased", "temperature"])
+def test_answers(
+  name, browser, open_page, device_files, expected_answers, capsys
+):
+  examples, expected = device_files[name].examples, expected_answers[name]
+  open_page(browser, name)
+  spent = _assert_answers(browser, examples, expected.predictions)
+  if name == "minilm":
+    with capsys.disabled():
+      print(
+        f"\nLiteRT.js in Chromium: {spent / len(examples):.1f} ms a question, "
+        f"Python: {expected.ms_per_question:.1f} ms, one thread each"
+      )
+
+
+def test_answers_by_webgpu(
+  tmp_path, open_page, device_files, expected_answers, capsys
+):
+  if not find_browser():
+    pytest.skip("needs Chromium")
+  with open_browser(tmp_path, gpu="--enable-unsafe-webgpu") as browser:
+    open_page(browser, "minilm", "webgpu")
+    with capsys.disabled():
+      print(f"\nWebGPU adapter: {browser.run(_ADAPTER)}")
+    _assert_answers(
+      browser,
+      device_files["minilm"].examples[:3],
+      expected_answers["minilm"].predictions[:3],
+    )
+
+
+def _assert_answers(browser, examples, predictions):
+  """Asks the page; returns the milliseconds that it took."""
+  milliseconds = 0.0
+  for example, wanted in zip(examples, predictions, strict=True):
+    question, context = map(json.dumps, (example.question, example.context))
+    given, spent = browser.run(_ASK % (question, context))
+    milliseconds += spent
+    _assert_span(given["answer"], wanted, wanted.qas_id)
+    assert_equal(given["nullOdds"], wanted.null_odds, wanted.qas_id)
+    assert given["isAnswerable"] == bool(wanted.char_end)
+    for entry, wanted_entry in zip(given["nBest"], wanted.n_best, strict=True):
+      _assert_span(entry, wanted_entry, wanted.qas_id)
+      for field, wanted_field in _LOGITS.items():
+        logit = getattr(wanted_entry, wanted_field)
+        assert_equal(entry[field], logit, wanted.qas_id, field)
+    units = encodable(example.context).encode("utf-16-le")
+    span = units[2 * given["answer"]["start"] : 2 * given["answer"]["end"]]
+    assert span.decode("utf-16-le") == given["answer"]["text"]
+  return milliseconds
+
+
+def _assert_span(given, wanted, *place):
+  for field, wanted_field in _FIELDS.items():
+    assert_equal(given[field], getattr(wanted, wanted_field), *place, field)
+
+
+def test_a_long_article_is_answered_while_the_page_responds(
+  browser, open_page, device_files, capsys
+):
+  contexts = [example.context for example in device_files["uncased"].examples]
+  article = "\n".join(dict.fromkeys(contexts))[:60_000]
+  question = "What is the incubation period of the virus?"
+  wanted = TFLiteSpanExtractor(device_files["minilm"].path).answer(
+    question, article
+  )
+  open_page(browser, "minilm")
+  _fill(browser, question, article)
+  browser.run(_MEASURE_PAUSES)
+  browser.run("byId('ask').click()")
+  browser.wait_for("byId('progress').value > 0")
+  browser.run("byId('question').focus()")
+  browser.type(" Typed while it reads.")
+  typed, read, windows = browser.run(
+    "[byId('question').value, byId('progress').value, byId('progress').max]"
+  )
+  assert typed.endswith(" Typed while it reads.")
+  assert 0 < read < windows
+  browser.wait_for("!byId('result').hidden")
+  seconds, pause = browser.run("[seconds(), longestPause]")
+  assert browser.run("byId('decision').textContent") == wanted.text
+  assert f"characters {wanted.char_start} to {wanted.char_end}" in browser.run(
+    "byId('facts').textContent"
+  )
+  assert browser.run("byId('window-list').children.length") == windows
+  assert browser.run("byId('progress').hidden && byId('stop').hidden")
+  with capsys.disabled():
+    print(
+      f"\n{windows} windows in {seconds:.1f} s; the page paused for at most "
+      f"{1000 * pause:.0f} ms"
+    )
+  assert pause < seconds / 5
+
+
+def test_a_long_article_can_be_stopped(browser, open_page):
+  open_page(browser, "minilm")
+  _fill(browser, "Who?", "Anna built the mill. " * 3000)
+  browser.run("byId('ask').click()")
+  browser.wait_for("byId('progress').value > 0")
+  browser.run("byId('stop').click()")
+  browser.wait_for("!byId('error').hidden")
+  assert browser.run("byId('progress').value < byId('progress').max")
+  assert not browser.run("byId('ask').disabled")
+
+
+def test_a_dropped_text_file_becomes_the_passage(browser, open_page, tmp_path):
+  open_page(browser, "uncased")
+  path = tmp_path / "passage.txt"
+  path.write_bytes("\ufeffThe mill 😀\n".encode() + b"caf\xe9")
+  _drop(browser, path)
+  browser.wait_for("byId('context').value")
+  assert browser.run("byId('context').value") == "The mill 😀\ncaf\ufffd"
+  with path.open("wb") as file:
+    file.truncate(10_000_001)
+  _drop(browser, path)
+  browser.wait_for("!byId('error').hidden")
+  assert "passage.txt" in browser.run("byId('error-text').textContent")
+
+
+def _fill(browser, question, context):
+  browser.run(
+    f"byId('question').value = {json.dumps(question)};"
+    f"byId('context').value = {json.dumps(context)};"
+  )
+
+
+def _drop(browser, path):
+  """Drops a file on the headline: all of the page takes it."""
+  data = {"items": [], "files": [str(path)], "dragOperationsMask": 1}
+  for kind in ("dragEnter", "dragOver", "drop"):
+    browser.send("Input.dispatchDragEvent", type=kind, x=40, y=30, data=data)
