@@ -72,7 +72,7 @@ test: $(ENCODER) lint
 	  --maxprocesses=2 --dist=worksteal
 
 # The runners of TFLite files in other languages, against ours. What lacks a
-# compiler, node or Chromium is skipped with the reason.
+# compiler, npm or Chromium is skipped with the reason.
 test-device: $(INSTALLED)
 	-npm install --prefix tests/device --no-package-lock --no-audit --no-fund
 	$(BIN)/python -m pytest tests/device
