@@ -116,13 +116,13 @@ def _update(job):
     with_batch_weights,
   )
   from bert_span.training.optimizer import BertAdamW
+  from bert_span.training.options import TrainOptions
   from bert_span.training.step import TrainStep
 
   optimizer = BertAdamW(1e-4)
   optimizer.build(job.model.trainable_variables)
-  step = TrainStep(
-    job.model, pretraining_loss_fn(1.0), optimizer, _BATCH_SIZE.value, 1.0
-  )
+  options = TrainOptions(train_batch_size=_BATCH_SIZE.value)
+  step = TrainStep(job.model, pretraining_loss_fn(1.0), optimizer, options)
   return tf.function(lambda batch: step(with_batch_weights(batch)))
 
 

@@ -69,14 +69,14 @@ def tensorflow_update(side):
   from bert_span.modeling.encoder_modes import computing_in
   from bert_span.modeling.losses import SpanLoss
   from bert_span.training.optimizer import BertAdamW
+  from bert_span.training.options import TrainOptions
   from bert_span.training.step import TrainStep
 
   model = _span_model(side.shape)
   optimizer = BertAdamW(_LEARNING_RATE)
   optimizer.build(model.trainable_variables)
-  step = TrainStep(
-    model, SPAN_HEAD.loss_fn(SpanLoss()), optimizer, side.batch_size, _CLIP_NORM
-  )
+  options = TrainOptions(train_batch_size=side.batch_size, clip_norm=_CLIP_NORM)
+  step = TrainStep(model, SPAN_HEAD.loss_fn(SpanLoss()), optimizer, options)
   # With XLA one function per length, as --jit_compile=on; else one for all.
   step = tf.function(
     step,

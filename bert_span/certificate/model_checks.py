@@ -34,6 +34,7 @@ from bert_span.presets.encoder_weights import (
 )
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.optimizer import BertAdamW, is_decayed
+from bert_span.training.options import TrainOptions
 from bert_span.training.step import TrainStep
 
 _CHECKPOINT = "tiny_ckpt/bert_model.ckpt"
@@ -220,8 +221,7 @@ def _train(model, schedule, windows, batches):
       model,
       SPAN_HEAD.loss_fn(SpanLoss()),
       optimizer,
-      train_batch_size=batches.shape[1],
-      clip_norm=1.0,
+      TrainOptions(train_batch_size=batches.shape[1]),
       unsummed_embeddings=(model.backbone.token_embedding.embeddings.path,),
     )
   )

@@ -10,7 +10,7 @@ import sys
 from absl import app, flags, logging
 
 from bert_span.keras_backend import BackendError, ensure_tensorflow_backend
-from bert_span.training.preemption import Preempted
+from bert_span.training.callbacks import Preempted
 
 # The errors of tf.errors that files, storage, memory or other machines cause.
 # Their messages say what a user needs; any other error is a bug.

@@ -32,12 +32,12 @@ class DevelopmentSet:
     The data are scored once with empty answers, so that an error in them is
     reported before hours of training.
     """
-    examples = self.squad_file.examples
+    ids = [example.qas_id for example in self.squad_file.examples]
     version_2 = decoder_options.version_2_with_negative
     scores = self._shown_scores(
-      {example.qas_id: "" for example in examples},
-      {example.qas_id: 0.0 for example in examples} if version_2 else None,
-      {example.qas_id: [] for example in examples},
+      dict.fromkeys(ids, ""),
+      dict.fromkeys(ids, 0.0) if version_2 else None,
+      dict.fromkeys(ids, ()),
       head,
     )
     metric = self.options.best_metric

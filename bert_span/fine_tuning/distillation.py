@@ -33,33 +33,26 @@ _WORDPIECES = 4096
 
 def check_teachers(extractor, teachers):
   """Refuses teachers, a dict by name, unlike the `SpanExtractor` to train."""
-  compared = (
-    ("head", lambda e: e.head.name, "Give --head as the teacher's."),
-    (
-      "vocabulary",
-      lambda e: e.preprocessor.tokenizer.vocabulary,
-      "Its soft labels are of other tokens: start from an encoder with the "
-      "teacher's vocabulary.",
-    ),
-    (
-      "case",
-      lambda e: e.preprocessor.tokenizer.do_lower_case,
-      "Give --do_lower_case as the teacher's.",
-    ),
-    (
-      "window options",
-      lambda e: dataclasses.asdict(e.window_options),
-      "Give --max_seq_length, --doc_stride and --max_query_length as the "
-      "teacher's.",
-    ),
-  )
+
+  def properties(one):
+    tokenizer = one.preprocessor.tokenizer
+    return {
+      "head (--head)": one.head.name,
+      "vocabulary (start from an encoder with it)": tokenizer.vocabulary,
+      "case (--do_lower_case)": tokenizer.do_lower_case,
+      "window options (--max_seq_length, --doc_stride, --max_query_length)": (
+        dataclasses.asdict(one.window_options)
+      ),
+    }
+
   for name, teacher in teachers.items():
-    for what, value_of, remedy in compared:
-      own, other = value_of(extractor), value_of(teacher)
-      if own != other:
-        difference = "" if isinstance(own, list) else f": {other}, not {own}"
+    others = properties(teacher)
+    for what, own in properties(extractor).items():
+      if own != others[what]:
+        values = "" if isinstance(own, list) else f": {others[what]}, not {own}"
         raise ValueError(
-          f"The teacher {name} differs in its {what}{difference}. {remedy}"
+          f"The teacher {name} differs in its {what}{values}. Soft labels are "
+          "of the same tokens and windows: train with what the teacher has."
         )
 
 
@@ -145,51 +138,54 @@ def _soft_labels(windows, teachers, temperature):
     _label(name): np.zeros([len(windows.token_ids), *(shape or (1,))])
     for name, shape in teachers[0].head.logits.items()
   }
-  progress = tqdm.tqdm(
+  with tqdm.tqdm(
     desc="Running the teachers",
     total=len(teachers) * len(windows.token_ids),
     unit="WordPiece",
     unit_scale=True,
     disable=not sys.stderr.isatty(),
-  )
-  with progress:
+  ) as progress:
     for teacher in teachers:
-      for token, probabilities in _outputs(windows, teacher, temperature):
+      for rows in _rows_of_calls(windows.lengths):
+        tokens, probabilities = _outputs(windows, rows, teacher, temperature)
         for name, values in probabilities.items():
-          sums[_label(name)][token] += values
-        progress.update(len(token))
+          sums[_label(name)][tokens] += values
+        progress.update(len(tokens))
   return {
     name: (values / len(teachers)).astype(np.float32)
     for name, values in sums.items()
   }
 
 
-def _outputs(windows, teacher, temperature):
-  """Yields indices of tokens, and a teacher's probabilities of them by name."""
-  order = np.argsort(windows.lengths, kind="stable")[::-1]
-  first = 0
-  while first < len(order):
-    length = int(windows.lengths[order[first]])
-    rows = order[first : first + max(_WORDPIECES // length, 1)]
-    first += len(rows)
-    batch = windows.batch(rows, length)
-    names = ("input_ids", "input_mask", "segment_ids")
-    logits = teacher.graph.encode(*(tf.constant(batch[n]) for n in names))
-    is_real = batch["input_mask"] == 1
-    # Tags are of the passage: after segment 0 and before the last [SEP].
-    is_last = ~np.pad(is_real, [[0, 0], [0, 1]])[:, 1:]
-    is_passage = (batch["segment_ids"] == 1) & ~is_last
-    token = windows.row_splits[rows, np.newaxis] + np.arange(length)
-    probabilities = {}
-    for (name, shape), values in zip(
-      teacher.head.logits.items(), logits, strict=True
-    ):
-      values = values / temperature
-      if shape:  # [windows, length, tags]
-        values = tf.nn.softmax(values).numpy()
-        values = values * is_passage[:, :, np.newaxis]
-      else:  # [windows, length]
-        values = tf.nn.softmax(tf.where(is_real, values, NO_LOGIT))
-        values = values.numpy()[:, :, np.newaxis]
-      probabilities[name] = values[is_real]
-    yield token[is_real], probabilities
+def _rows_of_calls(lengths):
+  """Yields the windows that a teacher reads at once, the longest first."""
+  order = np.argsort(lengths, kind="stable")[::-1]
+  while len(order):
+    count = max(_WORDPIECES // int(lengths[order[0]]), 1)
+    yield order[:count]
+    order = order[count:]
+
+
+def _outputs(windows, rows, teacher, temperature):
+  """Indices of the windows' tokens, and their probabilities by name."""
+  length = int(windows.lengths[rows[0]])
+  batch = windows.batch(rows, length)
+  names = ("input_ids", "input_mask", "segment_ids")
+  logits = teacher.graph.encode(*(tf.constant(batch[n]) for n in names))
+  is_real = batch["input_mask"] == 1
+  # Tags are of the passage: after segment 0 and before the last [SEP].
+  is_last = ~np.pad(is_real, [[0, 0], [0, 1]])[:, 1:]
+  is_passage = (batch["segment_ids"] == 1) & ~is_last
+  tokens = windows.row_splits[rows, np.newaxis] + np.arange(length)
+  probabilities = {}
+  for (name, shape), values in zip(
+    teacher.head.logits.items(), logits, strict=True
+  ):
+    values = values / temperature
+    if shape:  # [windows, length, tags]
+      values = tf.nn.softmax(values).numpy() * is_passage[:, :, np.newaxis]
+    else:  # [windows, length]
+      values = tf.nn.softmax(tf.where(is_real, values, NO_LOGIT))
+      values = values.numpy()[:, :, np.newaxis]
+    probabilities[name] = values[is_real]
+  return tokens[is_real], probabilities

@@ -88,47 +88,43 @@ def fine_tune_on(
     strategy: tf.distribute.Strategy in whose scope the extractor's model was
       made; None for one device.
   """
-  model, head = extractor.model, extractor.head
+  model, head, execution = extractor.model, extractor.head, options.execution
   fingerprint = {
     **(fingerprint or {}),
-    **_fingerprint(extractor, training_set, options, teachers),
+    **_fingerprint(extractor, training_set, options),
   }
   loss = head.make_loss(options)
   loss_fn = head.loss_fn(loss)
+  windows = training_set.windows
   if teachers:
     check_teachers(extractor, teachers)
     log_line(f"Learning also from {', '.join(teachers)}.")
-    windows = with_soft_labels(
-      training_set.windows,
-      list(teachers.values()),
-      options.distillation_temperature,
-      os.path.join(own_folder(strategy, output_dir), SOFT_LABELS_FILE),
-    )
-    training_set = dataclasses.replace(training_set, windows=windows)
-    loss_fn = distillation_loss_fn(
-      head,
-      loss,
-      options.distillation_temperature,
-      options.distillation_weight,
-    )
+    shares = options.distillation_temperature, options.distillation_weight
+    fingerprint |= {
+      "teachers_sha256": teachers_digest(teachers.values()),
+      "distillation_temperature": options.distillation_temperature,
+      "distillation_weight": options.distillation_weight,
+    }
+    path = os.path.join(own_folder(strategy, output_dir), SOFT_LABELS_FILE)
+    windows = with_soft_labels(windows, [*teachers.values()], shares[0], path)
+    loss_fn = distillation_loss_fn(head, loss, *shares)
+  training_set = dataclasses.replace(training_set, windows=windows)
   num_train_steps = options.num_train_steps(training_set.num_examples)
   num_warmup_steps = options.num_warmup_steps(num_train_steps)
   batches = batches_of(extractor, training_set, options)
   for line in training_set.skipped.lines():
     log_line(line)
   log_line(
-    f"{training_set.num_examples} examples, {len(training_set.windows)} "
-    f"windows ({training_set.windows.num_without_answer} without an answer), "
+    f"{training_set.num_examples} examples, {len(windows)} windows "
+    f"({windows.num_without_answer} without an answer), "
     f"{batches.mean_padded_length():.0f} WordPieces a window with padding, "
     f"{num_train_steps} steps of {options.train_batch_size} windows, "
     f"{num_warmup_steps} of them warm-up."
   )
   optimizer = make_optimizer(
     options,
-    num_train_steps,
-    num_warmup_steps,
+    (num_train_steps, num_warmup_steps, int(options.learning_rate_after_step)),
     strategy,
-    steps_ahead=int(options.learning_rate_after_step),
     layer_decay=options.layer_decay,
     use_ema=options.ema_momentum > 0,
     ema_momentum=options.ema_momentum,
@@ -136,36 +132,28 @@ def fine_tune_on(
   unsummed_embeddings = []
   if options.clip_by_unsummed_embeddings:
     unsummed_embeddings = [model.backbone.token_embedding.embeddings.path]
+  trainer = Trainer(
+    model,
+    loss_fn,
+    optimizer,
+    num_train_steps,
+    options,
+    output_dir,
+    fingerprint=fingerprint,
+    callbacks=callbacks,
+    strategy=strategy,
+    unsummed_embeddings=unsummed_embeddings,
+  )
   with (
-    computing_in(model.backbone, options.execution.precision),
-    recomputing_layers(model.backbone, options.execution.recompute),
+    computing_in(model.backbone, execution.precision),
+    recomputing_layers(model.backbone, execution.recompute),
   ):
-    trainer = Trainer(
-      model,
-      loss_fn,
-      optimizer,
-      num_train_steps,
-      options,
-      output_dir,
-      fingerprint=fingerprint,
-      callbacks=callbacks,
-      strategy=strategy,
-      unsummed_embeddings=unsummed_embeddings,
-    )
     return trainer.train(batches.dataset)
 
 
-def _fingerprint(extractor, training_set, options, teachers):
+def _fingerprint(extractor, training_set, options):
   """What decides the batches and the loss; the trainer adds the rest."""
-  distillation = {}
-  if teachers:
-    distillation = {
-      "teachers_sha256": teachers_digest(teachers.values()),
-      "distillation_temperature": options.distillation_temperature,
-      "distillation_weight": options.distillation_weight,
-    }
   return {
-    **distillation,
     "length_bucket": options.length_bucket,
     "loss_reduction": options.loss_reduction,
     "drop_answerless_windows": options.drop_answerless_windows,

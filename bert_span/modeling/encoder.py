@@ -47,10 +47,8 @@ def _dropout(help):
 class EncoderConfig:
   """The architecture of a BERT encoder under KerasHub's names.
 
-  The defaults are those of the original's BertConfig.
-
-  Raises:
-    ValueError: a value breaks the rule of its field.
+  The defaults are those of the original's BertConfig. A ValueError names a
+  field whose value breaks its rule.
   """
 
   vocabulary_size: int = _size(REQUIRED, "WordPieces in the vocabulary.")
@@ -85,9 +83,7 @@ def read_bert_config(path):
   """Reads the original's bert_config.json as an `EncoderConfig`.
 
   As the original does, missing keys take the defaults of its class and unknown
-  keys are ignored. ValueError if the encoder cannot be built.
-
-  Source: google-research/bert, modeling.py, BertConfig.
+  keys are ignored. Source: google-research/bert, modeling.py, BertConfig.
   """
   return parse_config(read_json_object(path), path, _BERT_KEYS)
 
@@ -103,27 +99,25 @@ def parse_config(values, path, keys=None):
   `keys` has the keys of the fields that do not have the field's name.
   ValueError with path and key if a value is impossible.
   """
-  found = {}
-  for field in dataclasses.fields(EncoderConfig):
-    key = (keys or {}).get(field.name, field.name)
-    if key in values:
-      value = values[key]
-      if value is None and field.name.endswith("dropout"):
-        value = 0.0  # As the original's dropout().
-      try:
-        check_option(field, value)
-      except ValueError as error:
-        raise ValueError(f"{path}: {key}: {error}. Correct it.") from error
-      found[field.name] = value
-    elif field.name == "vocabulary_size":
-      raise ValueError(
-        f'{path} lacks the key "{key}". Is it a BERT configuration? '
-        f"Received the keys: {', '.join(sorted(values))}"
-      )
+  found, key = {}, ""
   try:
+    for field in dataclasses.fields(EncoderConfig):
+      key = (keys or {}).get(field.name, field.name)
+      if key not in values and field.default is REQUIRED:
+        raise ValueError(
+          f"it is missing; the keys are {', '.join(sorted(values))}. Is it a "
+          "BERT configuration?"
+        )
+      if key in values:
+        value = values[key]
+        if value is None and field.name.endswith("dropout"):
+          value = 0.0  # As the original's dropout().
+        check_option(field, value)
+        found[field.name] = value
+    key = "sizes"
     return EncoderConfig(**found)
   except ValueError as error:
-    raise ValueError(f"{path}: {error}. Correct it.") from error
+    raise ValueError(f"{path}: {key}: {error}. Correct it.") from error
 
 
 def build_encoder(config, dtype=None):
@@ -139,25 +133,17 @@ def build_encoder(config, dtype=None):
     dtype: a Keras dtype policy or its name; None is Keras' current one.
 
   Returns:
-    A keras_hub.models.BertBackbone: token_ids, segment_ids and padding_mask
-    int32 [batch, seq_length] to sequence_output [batch, seq_length, hidden]
-    and pooled_output [batch, hidden].
+    A keras_hub.models.BertBackbone.
 
   Source: google-research/bert, modeling.py, BertModel.
   """
-  backbone = keras_hub.models.BertBackbone(
-    vocabulary_size=config.vocabulary_size,
-    num_layers=config.num_layers,
-    num_heads=config.num_heads,
-    hidden_dim=config.hidden_dim,
-    intermediate_dim=config.intermediate_dim,
-    # A layer built with rate 0 skips dropout forever: build with the higher
-    # rate, then lower it where it is too high.
-    dropout=max(config.dropout, config.attention_dropout),
-    max_sequence_length=config.max_sequence_length,
-    num_segments=config.num_segments,
-    dtype=dtype,
-  )
+  sizes = dataclasses.asdict(config)
+  for name in ("attention_dropout", "initializer_range", "activation"):
+    del sizes[name]
+  # A layer built with rate 0 skips dropout forever: build with the higher
+  # rate, then lower it where it is too high.
+  sizes["dropout"] = max(config.dropout, config.attention_dropout)
+  backbone = keras_hub.models.BertBackbone(**sizes, dtype=dtype)
   if config.dropout != config.attention_dropout:
     _set_dropout(backbone, config.dropout, config.attention_dropout)
   scale = config.initializer_range / _KERASHUB_INITIALIZER_RANGE

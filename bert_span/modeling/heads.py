@@ -61,13 +61,12 @@ class SpanHead(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class BioHead(keras.layers.Layer):
-  """Tags every position as B, I or O.
-
-      p_i = softmax(W h_i + b),  W is [3, hidden]
+  """Tags every position as B, I or O: p_i = softmax(W h_i + b).
 
   B is the first token of a span of the answer, I another token of it, O a token
-  outside, so an answer may have any number of spans. The layer always computes
-  in float32, because the decoder adds up its logits over whole passages.
+  outside, so an answer may have any number of spans. W is [3, hidden]. The
+  layer always computes in float32, because the decoder adds up its logits over
+  whole passages.
 
   Call arguments:
     sequence_output: float [batch, seq_length, hidden].

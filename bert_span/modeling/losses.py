@@ -9,7 +9,6 @@ from bert_span.data.window_labels import TAGS
 
 # The weight of each end in the span loss.
 _END_WEIGHTS = {"mean": 0.5, "sum": 1.0}
-_TOKENS = ("sum", "mean")
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -57,9 +56,7 @@ class SpanLoss(keras.losses.Loss):
   ):
     super().__init__(name=name, reduction=reduction, dtype="float32")
     if ends not in _END_WEIGHTS:
-      raise ValueError(
-        f"ends must be one of {', '.join(_END_WEIGHTS)}. Received: {ends!r}"
-      )
+      raise ValueError(f"ends must be mean or sum. Received: {ends!r}")
     self.ends = ends
 
   def call(self, y_true, y_pred):
@@ -118,14 +115,11 @@ class BioLoss(keras.losses.Loss):
     name="bio_loss",
   ):
     super().__init__(name=name, reduction=reduction, dtype="float32")
-    if tokens not in _TOKENS:
-      raise ValueError(
-        f"tokens must be one of {', '.join(_TOKENS)}. Received: {tokens!r}"
-      )
-    weights = (1.0,) * len(TAGS)
-    if class_weights is not None:
-      weights = tuple(map(float, class_weights))
-    is_positive = all(w > 0 and math.isfinite(w) for w in weights)
+    if tokens not in ("sum", "mean"):
+      raise ValueError(f"tokens must be sum or mean. Received: {tokens!r}")
+    weights = [1.0] * len(TAGS) if class_weights is None else class_weights
+    weights = tuple(map(float, weights))
+    is_positive = all(0 < weight < math.inf for weight in weights)
     if len(weights) != len(TAGS) or not is_positive:
       raise ValueError(
         "class_weights must be three positive numbers, of B, I and O. "

@@ -107,17 +107,13 @@ def assign_head(model, tensors):
     )
   if getattr(head, "use_bias", False) and "bias" not in tensors:
     tensors = {**tensors, "bias": ops.zeros_like(head.bias)}
+  found = {name: list(tensor.shape) for name, tensor in tensors.items()}
   for name, weight in weights.items():
-    if name not in tensors:
+    if found.get(name) != list(weight.shape):
       raise ValueError(
-        f'The trained {head.name} lacks the tensor "{name}". '
-        f"Received: {', '.join(tensors)}. Save the model again."
-      )
-    if tuple(tensors[name].shape) != tuple(weight.shape):
-      raise ValueError(
-        f"The {name} of the trained {head.name} has shape "
-        f"{list(tensors[name].shape)}, but this encoder needs "
-        f"{list(weight.shape)}."
+        f"The {name} of the trained {head.name} has shape {found.get(name)}, "
+        f"but this encoder needs {list(weight.shape)}. Received: {found}. Save "
+        "the model again, or use its encoder."
       )
   for name, weight in weights.items():
     weight.assign(tensors[name])

@@ -8,25 +8,22 @@ and the batch of step s holds the blocks s * batch_size to
 
 import concurrent.futures
 import dataclasses
+import functools
 import itertools
 import threading
 
 import numpy as np
 import tensorflow as tf
 
+from bert_span.pretraining import masking
 from bert_span.pretraining.block_stream import (
   BlockStream,
   ChunkPlace,
   ChunkPlaces,
 )
-from bert_span.pretraining.masking import (
-  KEYS,
-  SequenceMasker,
-  masked_arrays,
-  row_lengths,
-)
 from bert_span.pretraining.options import MaskingOptions
 from bert_span.pretraining.records import RecordBatches
+from bert_span.pretraining.text_sources import sources_of_worker
 from bert_span.storage.record_files import is_record_file
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import vocabulary_sha256
@@ -34,22 +31,65 @@ from bert_span.text.vocabulary import vocabulary_sha256
 
 @dataclasses.dataclass(frozen=True)
 class PretrainingInput:
-  """How text becomes masked sequences, and these become batches."""
+  """How text becomes masked sequences, and these become arrays and batches.
+
+  `mask`, `arrays` and `row_lengths` alone know the training objective.
+  """
 
   vocabulary: list
   lower_case: bool
   max_seq_length: int  # WordPieces, [CLS] and [SEP] included
   masking: MaskingOptions  # with max_predictions
+  chunk_blocks: int = 8192  # blocks that are shuffled together
+
+  @functools.cached_property
+  def mask(self):
+    """The `SequenceMasker`."""
+    return masking.SequenceMasker(self.vocabulary, self.masking)
+
+  @property
+  def row_lengths(self):
+    """The length of a row of each array in a batch, a dict by its key."""
+    return masking.row_lengths(
+      self.max_seq_length, self.masking.max_predictions
+    )
+
+  def arrays(self, sequences):
+    """A batch of `MaskedSequence`s, a dict of int32 [batch, row length]."""
+    return masking.masked_arrays(
+      sequences, self.row_lengths, self.masking.max_boundary_targets
+    )
+
+  def stream(self, sources, seed=None):
+    """The `BlockStream` of some sources."""
+    tokenizer = WordPieceTokenizer(self.vocabulary, self.lower_case)
+    return BlockStream(
+      sources, tokenizer, self.max_seq_length, seed, self.chunk_blocks
+    )
 
   def sequences(self, sources, epoch=0):
-    """See `masked_sequences`."""
+    """Yields the `MaskedSequence`s of an epoch, in the order of the text."""
     if are_records(sources):
       raise ValueError(
         f"{sources[0].path} is named as a file of records, which hold masked "
         "text. Give files of text."
       )
-    masker = SequenceMasker(self.vocabulary, self.masking)
-    return masked_sequences(self._stream(sources), masker, epoch)
+    for chunk in self.stream(sources).epoch_chunks(ChunkPlace(epoch=epoch)):
+      for number, ids in enumerate(chunk.blocks, chunk.place.block):
+        yield self.mask(ids, epoch, number)
+
+  def copies(self, sources, count, num_workers=1, worker=0):
+    """Yields the sequences of a worker's sources, each copy masked anew.
+
+    Args:
+      sources: list of `find_sources`, the same for every worker.
+      count: copies of the text.
+      num_workers, worker: the number of workers, and of this one, from 0.
+    """
+    own = sources_of_worker(sources, num_workers, worker)
+    for copy in range(count):
+      # Every worker draws other masks.
+      yield from self.sequences(own, copy * num_workers + worker)
 
   def training_batches(self, sources, batch_size, places_path=None):
     """Endless batches, shuffled and masked anew every epoch.
@@ -60,13 +100,9 @@ class PretrainingInput:
       places_path: file of `ChunkPlaces`; None for none.
     """
     if are_records(sources):
-      return self._record_batches(sources, batch_size)
-    return TextBatches(
-      self._stream(sources, self.masking.seed),
-      SequenceMasker(self.vocabulary, self.masking),
-      batch_size,
-      ChunkPlaces(places_path, self.fingerprint(sources)),
-    )
+      return RecordBatches(self, sources, batch_size)
+    places = ChunkPlaces(places_path, self.fingerprint(sources))
+    return TextBatches(self, sources, batch_size, places)
 
   def evaluation_batches(self, sources, batch_size):
     """Yields the batches of one epoch, in order, with fixed masks.
@@ -74,11 +110,11 @@ class PretrainingInput:
     The last batch may be smaller.
     """
     if are_records(sources):
-      yield from self._record_batches(sources, batch_size).evaluation_batches()
+      yield from RecordBatches(self, sources, batch_size).evaluation_batches()
       return
     sequences = self.sequences(sources)
     while rows := list(itertools.islice(sequences, batch_size)):
-      yield masked_arrays(rows, self.max_seq_length, self.masking)
+      yield self.arrays(rows)
 
   def fingerprint(self, sources):
     """A dict of the JSON values that the batches depend on."""
@@ -89,25 +125,6 @@ class PretrainingInput:
       "vocabulary": vocabulary_sha256(self.vocabulary),
       "input": [[source.path, _size(source.path)] for source in sources],
     }
-
-  def _stream(self, sources, seed=None):
-    tokenizer = WordPieceTokenizer(self.vocabulary, self.lower_case)
-    return BlockStream(sources, tokenizer, self.max_seq_length, seed)
-
-  def _record_batches(self, sources, batch_size):
-    return RecordBatches(
-      [source.path for source in sources],
-      batch_size,
-      self.max_seq_length,
-      self.masking,
-    )
-
-
-def masked_sequences(stream, masker, epoch=0):
-  """Yields the `MaskedSequence`s of one epoch, in the order of the stream."""
-  for chunk in stream.epoch_chunks(ChunkPlace(epoch=epoch)):
-    for number, ids in enumerate(chunk.blocks, chunk.place.block):
-      yield masker(ids, epoch, number)
 
 
 def are_records(sources):
@@ -129,19 +146,18 @@ class TextBatches:
   """An endless stream of training batches out of text.
 
   Args:
-    stream: `BlockStream`.
-    masker: `SequenceMasker`; the order of the blocks follows from its seed.
+    making: `PretrainingInput`; the order of the blocks follows from its seed.
+    sources: list of `find_sources`.
     batch_size: sequences in a batch.
-    places: `ChunkPlaces`, so that a later run finds its blocks at once; None
-      stores none.
+    places: `ChunkPlaces`, so that a later run finds its blocks at once.
   """
 
-  def __init__(self, stream, masker, batch_size, places=None):
-    self._failure = None
-    self._stream = stream
-    self._masker = masker
+  def __init__(self, making, sources, batch_size, places):
+    self._making = making
+    self._stream = making.stream(sources, making.masking.seed)
     self._batch_size = batch_size
-    self._places = places or ChunkPlaces(None, None)
+    self._places = places
+    self._failure = None
     self._lock = threading.Lock()
     # The next chunk is read while the model trains on this one.
     self._executor = concurrent.futures.ThreadPoolExecutor(max_workers=1)
@@ -150,21 +166,19 @@ class TextBatches:
   def dataset(self, first_step):
     """The batches from one step on, an endless tf.data.Dataset.
 
-    Its elements are the dicts of `masked_arrays`, as tensors.
+    Its elements are the dicts of `PretrainingInput.arrays`, as tensors.
     """
-    lengths = row_lengths(
-      self._stream.max_seq_length, self._masker.options.max_predictions
-    )
+    lengths = self._making.row_lengths
 
     # Not Dataset.from_generator: see length_buckets.py.
     def batch_of(step):
       values = tf.numpy_function(
-        self._batch_arrays, [step], [tf.int32] * len(KEYS)
+        self._batch_arrays, [step], [tf.int32] * len(lengths)
       )
-      batch = dict(zip(KEYS, values, strict=True))
-      for key, value in batch.items():
-        value.set_shape([self._batch_size, lengths[key]])
-      return batch
+      return {
+        key: tf.ensure_shape(value, [self._batch_size, length])
+        for (key, length), value in zip(lengths.items(), values, strict=True)
+      }
 
     dataset = tf.data.Dataset.counter(start=first_step, dtype=tf.int64)
     return dataset.map(batch_of).prefetch(8)
@@ -174,17 +188,14 @@ class TextBatches:
     return self._failure or error
 
   def _batch_arrays(self, step):
-    """The arrays of a batch, in the order of KEYS."""
+    """The arrays of a batch, in the order of `row_lengths`."""
     try:
       first = int(step) * self._batch_size
       with self._lock:  # Several iterators may run.
         rows = [self._row(first + row) for row in range(self._batch_size)]
-      batch = masked_arrays(
-        [self._masker(ids, epoch, number) for ids, epoch, number in rows],
-        self._stream.max_seq_length,
-        self._masker.options,
+      return list(
+        self._making.arrays([self._making.mask(*row) for row in rows]).values()
       )
-      return [batch[key] for key in KEYS]
     except Exception as error:
       self._failure = error
       raise
@@ -193,13 +204,10 @@ class TextBatches:
     """A block of the shuffled stream, its epoch and its number in it."""
     if self._chunk is None or stream_block < self._chunk.place.stream_block:
       # The first iterator, or another one that starts again.
-      place = self._places.last_before(stream_block)
-      self._chunks = self._stream.chunks(place)
+      self._chunks = self._stream.chunks(self._places.last_before(stream_block))
       self._next = self._executor.submit(next, self._chunks)
       self._advance()
-    while stream_block >= (
-      self._chunk.place.stream_block + len(self._chunk.blocks)
-    ):
+    while stream_block >= self._chunk.end:
       self._advance()
     place = self._chunk.place
     index = int(self._order[stream_block - place.stream_block])
@@ -210,6 +218,6 @@ class TextBatches:
     self._next = self._executor.submit(next, self._chunks)
     place = self._chunk.place
     self._places.note(place)
-    seed = [self._masker.options.seed, place.epoch, place.block]
+    seed = [self._making.masking.seed, place.epoch, place.block]
     rng = np.random.default_rng(seed)
     self._order = rng.permutation(len(self._chunk.blocks))

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from bert_span.pretraining.masking import continuation_table, word_starts
 from bert_span.storage.utf8 import encodable
 
 # The size of the tokenizer's batches, large enough that calls cost little.
@@ -35,12 +34,20 @@ class ChunkPlace(NamedTuple):
   document_block: int = 0  # blocks before it within the document
 
 
+_START = ChunkPlace()
+
+
 @dataclasses.dataclass(frozen=True)
 class Chunk:
   """Consecutive blocks of one epoch, int32 [tokens] without special tokens."""
 
   place: ChunkPlace
   blocks: list
+
+  @property
+  def end(self):
+    """Blocks of the whole stream up to its end."""
+    return self.place.stream_block + len(self.blocks)
 
 
 class BlockStream:
@@ -57,21 +64,19 @@ class BlockStream:
   def __init__(
     self, sources, tokenizer, max_seq_length, seed=None, chunk_blocks=8192
   ):
-    self.max_seq_length = max_seq_length
     self._sources = sources
     self._tokenizer = tokenizer
+    self._room = max_seq_length - 2
     self._continues = continuation_table(tokenizer.vocabulary)
     self._seed = seed
     self._chunk_blocks = chunk_blocks
 
-  def chunks(self, place=None):
+  def chunks(self, place=_START):
     """Yields the `Chunk`s from a `ChunkPlace` on, without end."""
-    place = place or ChunkPlace()
     while True:
-      end = place.stream_block
       for chunk in self.epoch_chunks(place):
         yield chunk
-        end = chunk.place.stream_block + len(chunk.blocks)
+        end = chunk.end
       place = ChunkPlace(end, place.epoch + 1)
 
   def epoch_chunks(self, place):
@@ -84,12 +89,10 @@ class BlockStream:
       stream_block += len(part)
       block += len(part)
     if block == 0:
-      names = [source.path for source in self._sources[:3]]
-      if len(self._sources) > 3:
-        names.append(f"{len(self._sources) - 3} more")
+      names = ", ".join(source.path for source in self._sources[:3])
       raise ValueError(
-        f"There is no text in {', '.join(names)}: no block of WordPieces can "
-        "be made of it."
+        f"There is no text in {len(self._sources)} sources, the first ones are "
+        f"{names}: no block of WordPieces can be made of them."
       )
 
   def _blocks(self, place):
@@ -101,88 +104,92 @@ class BlockStream:
     for number in range(place.source, len(order)):
       first_document = place.document if number == place.source else 0
       source = self._sources[order[number]]
-      for (document, index), ids in self._source_blocks(source, first_document):
-        if (number, document, index) >= place[3:]:
-          yield (number, document, index), ids
-
-  def _source_blocks(self, source, first_document):
-    """Yields ((document, index in the document), ids)."""
-    packer = SentencePacker(self.max_seq_length - 2, self._continues)
-    sentences = self._tokenized(source.sentences(first_document))
-    for document, group in itertools.groupby(sentences, lambda row: row[0]):
-      index = itertools.count()
-      for _, token_ids in group:
-        for ids in packer.add(token_ids):
-          yield (document, next(index)), ids
-      for ids in packer.end_document():
-        yield (document, next(index)), ids
+      sentences = self._tokenized(source.sentences(first_document))
+      for document, rows in itertools.groupby(sentences, lambda row: row[0]):
+        blocks = pack_sentences(
+          (ids for _, ids in rows), self._room, self._continues
+        )
+        for index, ids in enumerate(blocks):
+          if (number, document, index) >= place[3:]:
+            yield (number, document, index), ids
 
   def _tokenized(self, sentences):
     """Yields (document, int32 [tokens]) for every (document, sentence)."""
-    batch, characters = [], 0
-    for row in sentences:
-      batch.append(row)
-      characters += len(row[1])
-      if len(batch) == _SENTENCES_PER_CALL or characters > _CHARACTERS_PER_CALL:
-        yield from self._tokenized_batch(batch)
-        batch, characters = [], 0
-    if batch:
-      yield from self._tokenized_batch(batch)
-
-  def _tokenized_batch(self, batch):
-    texts = [encodable(sentence).encode("utf-8") for _, sentence in batch]
-    ids = self._tokenizer(tf.constant(texts)).ids
-    values, splits = ids.values.numpy(), ids.row_splits.numpy()
-    for row, (document, _) in enumerate(batch):
-      yield document, values[splits[row] : splits[row + 1]]
+    sentences = iter(sentences)
+    while batch := _for_one_call(sentences):
+      texts = [encodable(sentence).encode("utf-8") for _, sentence in batch]
+      ids = self._tokenizer(tf.constant(texts)).ids
+      values, splits = ids.values.numpy(), ids.row_splits.numpy()
+      for row, (document, _) in enumerate(batch):
+        yield document, values[splits[row] : splits[row + 1]]
 
 
-class SentencePacker:
-  """Fills sequences with consecutive whole sentences of one document.
+def _for_one_call(sentences):
+  batch, characters = [], 0
+  for row in sentences:
+    batch.append(row)
+    characters += len(row[1])
+    if len(batch) == _SENTENCES_PER_CALL or characters > _CHARACTERS_PER_CALL:
+      break
+  return batch
+
+
+def pack_sentences(sentences, room, continues):
+  """Fills blocks with consecutive whole sentences of one document.
 
   With room for 6 tokens, sentences of 3, 2, 4 and 8 tokens become
 
       a a a b b | c c c c | d d d d d d | d d
 
-  The sequence of "a" and "b" ends because "c" does not fit. "d" is longer than
-  the room, so it starts a new sequence and is split between words. The next
+  The block of "a" and "b" ends because "c" does not fit. "d" is longer than
+  the room, so it starts a new block and is split between words. The next
   sentences of the document join its rest.
 
   Args:
-    room: tokens that a sequence holds, special tokens not counted.
+    sentences: iterable of int32 [tokens].
+    room: tokens that a block holds.
     continues: bool [vocab], see `continuation_table`.
+
+  Yields:
+    int32 [tokens], at least one token.
   """
-
-  def __init__(self, room, continues):
-    if room < 1:
-      raise ValueError(
-        f"A sequence must have room for a token. Received: room={room}"
-      )
-    self._room = room
-    self._continues = continues
-    self._sentences = []
-    self._length = 0
-
-  def add(self, token_ids):
-    """Adds the next sentence; returns the list of sequences this completes."""
-    complete = []
-    if self._length + len(token_ids) > self._room:
-      complete = self.end_document()
-    while len(token_ids) > self._room:
-      starts = word_starts(token_ids[: self._room + 1], self._continues)
+  if room < 1:
+    raise ValueError(
+      f"A sequence must have room for a token. Received: room={room}"
+    )
+  block = np.empty(0, np.int32)
+  for token_ids in sentences:
+    if len(block) and len(block) + len(token_ids) > room:
+      yield block
+      block = block[:0]
+    while len(token_ids) > room:
       # A word longer than the room is split as well.
-      end = int(starts[-1]) or self._room
-      complete.append(token_ids[:end])
+      end = int(word_starts(token_ids[: room + 1], continues)[-1]) or room
+      yield token_ids[:end]
       token_ids = token_ids[end:]
-    if len(token_ids):
-      self._sentences.append(token_ids)
-      self._length += len(token_ids)
-    return complete
+    block = np.concatenate([block, token_ids])
+  if len(block):
+    yield block
 
-  def end_document(self):
-    """Completes the current sequence: a list of one, or of none."""
-    sentences, self._sentences, self._length = self._sentences, [], 0
-    return [np.concatenate(sentences)] if sentences else []
+
+def continuation_table(vocabulary):
+  """Whether each id continues a word, as "##ing" does: bool [vocab]."""
+  return np.array(
+    [token.startswith("##") and token != "##" for token in vocabulary]
+  )
+
+
+def word_starts(token_ids, continues):
+  """Indices where words start, int64 [words].
+
+  As in the original's whole word masking, punctuation marks are words. If a
+  text is cut within a word, the rest of the word counts as a word.
+
+  Example: "The mill ##er left ." has the word starts 0, 1, 3, 4.
+  """
+  starts = ~continues[token_ids]
+  starts[:1] = True
+  return np.flatnonzero(starts)
 
 
 class ChunkPlaces:
@@ -197,25 +204,21 @@ class ChunkPlaces:
   def __init__(self, path, key):
     self._path = path
     self._key = json.loads(json.dumps(key))
-    self._stored = self._read()[-1:]
+    self._last = max(self._read(), default=None)
 
   def note(self, place):
     """Stores the place of a chunk that has been reached."""
-    if self._path is None or (
-      self._stored and place.stream_block <= self._stored[-1].stream_block
-    ):
+    if self._path is None or (self._last and place <= self._last):
       return
-    if not self._stored:
-      with tf.io.gfile.GFile(self._path, "w") as file:
-        file.write(json.dumps(self._key) + "\n")
-    with tf.io.gfile.GFile(self._path, "a") as file:
-      file.write(json.dumps(place) + "\n")
-    self._stored = [place]
+    lines = [place] if self._last else [self._key, place]
+    with tf.io.gfile.GFile(self._path, "a" if self._last else "w") as file:
+      file.write("".join(f"{json.dumps(line)}\n" for line in lines))
+    self._last = place
 
   def last_before(self, stream_block):
     """The last place at or before a block; the stream's start if none is."""
     places = [p for p in self._read() if p.stream_block <= stream_block]
-    return max(places, default=ChunkPlace())
+    return max(places, default=_START)
 
   def _read(self):
     if self._path is None or not tf.io.gfile.exists(self._path):
@@ -224,20 +227,14 @@ class ChunkPlaces:
       key, *lines = map(_parsed, file.read().split(b"\n"))
     if key != self._key:
       return []
-    return [ChunkPlace(*values) for values in lines if _is_place(values)]
+    # A killed run leaves a line half written.
+    size = len(ChunkPlace._fields)
+    is_place = [isinstance(line, list) and len(line) == size for line in lines]
+    return [ChunkPlace(*line) for line in itertools.compress(lines, is_place)]
 
 
 def _parsed(line):
-  """The JSON value of a line; None if it is damaged, such as half written."""
   try:
     return json.loads(line)
   except (ValueError, RecursionError):
     return None
-
-
-def _is_place(values):
-  return (
-    isinstance(values, list)
-    and len(values) == len(ChunkPlace._fields)
-    and all(isinstance(value, int) for value in values)
-  )

@@ -43,27 +43,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bert_span.pretraining.block_stream import continuation_table, word_starts
 from bert_span.text.vocabulary import CLS_TOKEN, SEP_TOKEN, UNKNOWN_TOKEN
 
-MASK_TOKEN = "[MASK]"
-MASK = "mask"
-RANDOM = "random"
-KEEP = "keep"
-# As BERT: 80 % [MASK], 10 % random tokens, 10 % kept.
-_DECISIONS = (MASK, RANDOM, KEEP)
-_DECIDED_BELOW = (0.8, 0.9)
-_SPECIAL_TOKENS = ("[PAD]", UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN, MASK_TOKEN)
-_CONTINUATION = "##"
+_MASK_TOKEN = "[MASK]"
+_SPECIAL_TOKENS = ("[PAD]", UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN, _MASK_TOKEN)
 # Random starts to try before the possible ones are listed. Either way a start
 # is uniform over the possible ones.
 _BLIND_TRIES = 8
 _SEQUENCE_KEYS = ("input_ids", "input_mask")
 _TARGET_KEYS = (
-  "masked_positions",
-  "masked_ids",
-  "sbo_lefts",
-  "sbo_rights",
-  "sbo_positions",
+  *("masked_positions", "masked_ids"),
+  *("sbo_lefts", "sbo_rights", "sbo_positions"),
 )
 KEYS = (*_SEQUENCE_KEYS, *_TARGET_KEYS)
 
@@ -111,23 +102,22 @@ class SequenceMasker:
   """
 
   def __init__(self, vocabulary, options):
-    if MASK_TOKEN not in vocabulary:
+    if _MASK_TOKEN not in vocabulary:
       raise ValueError(
-        f"The vocabulary of {len(vocabulary)} tokens lacks {MASK_TOKEN}, so "
+        f"The vocabulary of {len(vocabulary)} tokens lacks {_MASK_TOKEN}, so "
         "nothing can be masked with it. Use the vocab.txt of a BERT model."
       )
-    self.options = options
+    self._options = options
     self._cls_id = vocabulary.index(CLS_TOKEN)
     self._sep_id = vocabulary.index(SEP_TOKEN)
-    self._mask_id = vocabulary.index(MASK_TOKEN)
+    self._mask_id = vocabulary.index(_MASK_TOKEN)
     self._continues = continuation_table(vocabulary)
     self._thresholds = length_thresholds(options)
     # Random tokens are drawn from these.
-    self._ordinary_ids = np.array(
-      [i for i, t in enumerate(vocabulary) if t not in _SPECIAL_TOKENS],
-      np.int32,
-    )
-    if not len(self._ordinary_ids):
+    self._ordinary_ids = [
+      i for i, token in enumerate(vocabulary) if token not in _SPECIAL_TOKENS
+    ]
+    if not self._ordinary_ids:
       raise ValueError("The vocabulary has special tokens only.")
 
   def __call__(self, token_ids, epoch, number):
@@ -138,13 +128,13 @@ class SequenceMasker:
       epoch: pass over the corpus, from 0.
       number: of the text within the epoch, from 0.
     """
-    uniform = uniform_draws([self.options.seed, epoch, number])
+    uniform = uniform_draws([self._options.seed, epoch, number])
     # Where words (or tokens) start, and the end of the text.
     starts = np.arange(len(token_ids) + 1)
-    if self.options.masking != "subword":
+    if self._options.masking != "subword":
       starts = word_starts(token_ids, self._continues)
       starts = np.append(starts, len(token_ids))
-    budget = self.options.budget(len(token_ids))
+    budget = self._options.budget(len(token_ids))
     sizes = np.diff(starts).tolist()
     drawn = draw_spans(sizes, budget, self._thresholds, uniform)
     spans = self._decide(drawn, starts.tolist(), uniform)
@@ -154,9 +144,9 @@ class SequenceMasker:
     ids = original.copy()
     for span in spans:
       part = slice(span.token_start, span.token_end + 1)
-      if span.decision == MASK:
+      if span.decision == "mask":
         ids[part] = self._mask_id
-      elif span.decision == RANDOM:
+      elif span.decision == "random":
         ids[part] = [
           self._ordinary_ids[int(uniform() * len(self._ordinary_ids))]
           for _ in range(span.token_start, span.token_end + 1)
@@ -166,7 +156,7 @@ class SequenceMasker:
   def _decide(self, drawn, starts, uniform):
     """Joins adjacent `DrawnSpan`s and decides what each span becomes."""
     runs = []
-    for span in sorted(drawn, key=lambda span: span.first_word):
+    for span in sorted(drawn):
       if runs and span.first_word == runs[-1][-1].end_word:
         runs[-1].append(span)
       else:
@@ -176,11 +166,13 @@ class SequenceMasker:
       # The text has the positions 1 to starts[-1].
       left, right = starts[run[0].first_word], starts[run[-1].end_word] + 1
       boundaries = left or None, right if right <= starts[-1] else None
-      parts = [run] if self.options.masking == "span" else [[s] for s in run]
+      parts = [run] if self._options.masking == "span" else [[s] for s in run]
       for part in parts:
         first, end = part[0].first_word, part[-1].end_word
         drawn_words = tuple(span.drawn_words for span in part)
-        decision = _DECISIONS[bisect.bisect_right(_DECIDED_BELOW, uniform())]
+        # As BERT: 80 % [MASK], 10 % random tokens, 10 % kept.
+        draw = uniform()
+        decision = "mask" if draw < 0.8 else "random" if draw < 0.9 else "keep"
         tokens = starts[first] + 1, starts[end]
         spans.append(
           MaskedSpan(*tokens, end - first, drawn_words, decision, *boundaries)
@@ -203,34 +195,6 @@ def uniform_draws(entropy, at_once=64):
   return draws().__next__
 
 
-def continuation_table(vocabulary):
-  """Whether each id continues a word, as "##ing" does: bool [vocab]."""
-  return np.array(
-    [
-      token.startswith(_CONTINUATION) and token != _CONTINUATION
-      for token in vocabulary
-    ],
-    bool,
-  )
-
-
-def word_starts(token_ids, continues):
-  """Indices where words start, int64 [words].
-
-  As in the original's whole word masking, punctuation marks are words. If a
-  text is cut within a word, the rest of the word counts as a word.
-
-  Example: "The mill ##er left ." has the word starts 0, 1, 3, 4.
-
-  Args:
-    token_ids: int [tokens], without special tokens.
-    continues: bool [vocab], see `continuation_table`.
-  """
-  starts = ~continues[token_ids]
-  starts[:1] = True
-  return np.flatnonzero(starts)
-
-
 class DrawnSpan(NamedTuple):
   """Consecutive words that one draw has masked."""
 
@@ -244,23 +208,17 @@ class DrawnSpan(NamedTuple):
     return self.first_word + self.num_words
 
 
-def span_length_probabilities(p=0.2, max_words=10):
-  """Distribution of span lengths: P(l) ~ p (1 - p)^(l - 1), l <= max.
-
-  Example: 0.2 and 10 give .2241 .1792 .1434 .1147 .0918 .0734 .0587 .0470
-  .0376 .0301, with mean 3.80.
-  """
-  weights = [p * (1 - p) ** i for i in range(max_words)]
-  return [weight / sum(weights) for weight in weights]
-
-
 def length_thresholds(options):
-  """Cumulative distribution of span lengths; [] if every length is 1."""
+  """Cumulative distribution of span lengths; [] if every length is 1.
+
+  P(l) ~ p (1 - p)^(l - 1), l <= max. Example: 0.2 and 10 give .2241 .1792 .1434
+  .1147 .0918 .0734 .0587 .0470 .0376 .0301, with mean 3.80.
+  """
   if options.masking != "span":
     return []
-  probabilities = span_length_probabilities(
-    options.geometric_p, options.max_span_words
-  )
+  p = options.geometric_p
+  weights = [p * (1 - p) ** i for i in range(options.max_span_words)]
+  probabilities = [weight / sum(weights) for weight in weights]
   return list(itertools.accumulate(probabilities[:-1]))
 
 
@@ -328,12 +286,17 @@ def row_lengths(max_seq_length, max_predictions):
   }
 
 
-def masked_arrays(sequences, max_seq_length, options):
+def masked_arrays(sequences, lengths, max_boundary_targets):
   """The `MaskedSequence`s as a dict of int32 arrays, see the module.
 
-  The options' max_predictions is the number of targets in a row.
+  For the masked tokens s..e the boundaries are s - 1 and e + 1, and target i
+  has the position i - s + 1. The span boundary objective has no targets in a
+  span that touches the edge of the text, and none after a span's first
+  `max_boundary_targets` tokens. `lengths` are those of `row_lengths`.
+
+  Example: with x5..x8 masked, the boundaries of all four are x4 and x9, and
+  x6 has the position 2.
   """
-  lengths = row_lengths(max_seq_length, options.max_predictions)
   batch = {
     key: np.zeros((len(sequences), length), np.int32)
     for key, length in lengths.items()
@@ -342,33 +305,17 @@ def masked_arrays(sequences, max_seq_length, options):
     length = len(masked.input_ids)
     batch["input_ids"][row, :length] = masked.input_ids
     batch["input_mask"][row, :length] = 1
-    targets = prediction_targets(masked, options.max_boundary_targets)
-    for key, values in targets.items():
+    targets = []
+    for span in masked.spans:
+      left, right = span.left_boundary, span.right_boundary
+      for position in range(span.token_start, span.token_end + 1):
+        boundary = (0, 0, 0)
+        if (
+          None not in (left, right) and position - left <= max_boundary_targets
+        ):
+          boundary = (left, right, position - left)
+        targets.append((position, masked.original_ids[position], *boundary))
+    table = np.array(targets, np.int32).reshape(-1, len(_TARGET_KEYS))
+    for key, values in zip(_TARGET_KEYS, table.T, strict=True):
       batch[key][row, : len(values)] = values
   return batch
-
-
-def prediction_targets(masked, max_boundary_targets):
-  """The targets of a `MaskedSequence`: a dict of int32 [targets].
-
-  For the masked tokens s..e the boundaries are s - 1 and e + 1, and target i
-  has the position i - s + 1. The span boundary objective has no targets in a
-  span that touches the edge of the text, and none after a span's first
-  `max_boundary_targets` tokens.
-
-  Example: with x5..x8 masked, the boundaries of all four are x4 and x9, and
-  x6 has the position 2.
-  """
-  rows = []
-  for span in masked.spans:
-    left, right = span.left_boundary, span.right_boundary
-    has_boundaries = left is not None and right is not None
-    for position in range(span.token_start, span.token_end + 1):
-      if has_boundaries and position - left <= max_boundary_targets:
-        rows.append((position, left, right, position - left))
-      else:
-        rows.append((position, 0, 0, 0))
-  table = np.array(rows, np.int32).reshape(-1, 4)  # [targets, 4]
-  positions = table[:, 0]
-  values = positions, masked.original_ids[positions], *table[:, 1:].T
-  return dict(zip(_TARGET_KEYS, values, strict=True))

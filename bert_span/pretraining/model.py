@@ -18,15 +18,11 @@ class PretrainingModel(keras.Model):
   `backbone` is a keras_hub.models.BertBackbone. `span_boundary_head` is None
   without `span_boundary`.
 
-  Call arguments:
-    inputs: dict of int32 tensors: token_ids and padding_mask [batch,
-      seq_length], masked_positions [batch, targets], and for the span boundary
-      objective sbo_lefts, sbo_rights and sbo_positions [batch, targets].
-      Sequences are single, so all segment ids are 0.
-
-  Returns:
-    dict of mlm_logits and, if it has that head, sbo_logits, each float32
-    [batch, targets, vocab].
+  It is called with a dict of int32 tensors: token_ids and padding_mask [batch,
+  seq_length], masked_positions [batch, targets], and for the span boundary
+  objective sbo_lefts, sbo_rights and sbo_positions [batch, targets]. Sequences
+  are single, so all segment ids are 0. It returns a dict of mlm_logits and, if
+  it has that head, sbo_logits, each float32 [batch, targets, vocab].
   """
 
   def __init__(
@@ -37,13 +33,12 @@ class PretrainingModel(keras.Model):
     super().__init__(name=name, **{**kwargs, "dtype": "float32"})
     self.backbone = backbone
     sizes = (backbone.hidden_dim, backbone.vocabulary_size)
-    shape = (None, None, backbone.hidden_dim)
     self.masked_lm_head = MaskedLmHead(*sizes)
-    self.masked_lm_head.build(shape)
+    self.masked_lm_head.build((None, None, backbone.hidden_dim))
     self.span_boundary_head = None
     if span_boundary:
       self.span_boundary_head = SpanBoundaryHead(*sizes)
-      self.span_boundary_head.build(shape)
+      self.span_boundary_head.build((None, None, backbone.hidden_dim))
     self.built = True
 
   def call(self, inputs, training=None):
@@ -92,13 +87,9 @@ class MaskedLmHead(keras.layers.Layer):
   logits_i = E LayerNorm(GELU(W x_i + b)) + c with the encoder's word embeddings
   E and a separate bias c.
 
-  Call arguments:
-    sequence_output: float [batch, seq_length, hidden].
-    positions: int32 [batch, targets].
-    embeddings: float [vocab, hidden], the encoder's word embeddings.
-
-  Returns:
-    float32 [batch, targets, vocab], unnormalized.
+  It is called with the encoder's vectors, float [batch, seq_length, hidden],
+  positions, int32 [batch, targets], and E, float [vocab, hidden]. It returns
+  float32 [batch, targets, vocab], unnormalized.
 
   Source: Devlin et al. 2019, section 3.1.
   """
@@ -133,15 +124,9 @@ class SpanBoundaryHead(keras.layers.Layer):
   with the encoder's last vectors x, position embeddings p, the encoder's word
   embeddings E and a separate bias c.
 
-  Call arguments:
-    sequence_output: float [batch, seq_length, hidden].
-    lefts, rights: int32 [batch, targets], positions of the boundary tokens.
-    positions: int32 [batch, targets], i - s + 1; 0 for no target.
-    embeddings: float [vocab, hidden], the encoder's word embeddings.
-
-  Returns:
-    float32 [batch, targets, vocab], unnormalized; without meaning where the
-    position is 0.
+  It is called like `MaskedLmHead`, with the positions of the boundary tokens
+  and i - s + 1, each int32 [batch, targets]. The logits have no meaning where
+  i - s + 1 is 0: there is no target.
 
   Source: Joshi et al. 2020 (SpanBERT), section 3.2 and appendix B.
   """

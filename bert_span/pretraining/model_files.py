@@ -39,8 +39,7 @@ HEADS_FILE = "pretraining_heads.safetensors"
 CHECKPOINT_NAME = "bert_model.ckpt"
 BERT_CONFIG_FILE = "bert_config.json"
 _MLM = "cls/predictions/"
-_SBO = "cls/span_boundary/"
-_HEADS = {_MLM: "masked language model", _SBO: "span boundary"}
+_HEADS = {_MLM: "masked language model", "cls/span_boundary/": "span boundary"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,12 +121,9 @@ def export_huggingface(backbone, directory, heads=None):
     for name, tensor in (heads or {}).items()
     if name.startswith(_MLM)
   }
-  write_tensors(
-    os.path.join(directory, huggingface.WEIGHTS_FILE),
-    tensors,
-    # transformers refuses a file without it.
-    {"format": "pt"},
-  )
+  path = os.path.join(directory, huggingface.WEIGHTS_FILE)
+  # transformers refuses a file without a format.
+  write_tensors(path, tensors, {"format": "pt"})
   config = {
     **_original_config(backbone),
     # The tanh form, which the original calls "gelu".
@@ -158,47 +154,42 @@ def _original_config(backbone):
   }
 
 
-def _linear(name, tensor):
-  """The tensor in Hugging Face's layout: kernels [outputs, inputs]."""
-  return tensor.T.copy() if name.endswith("/kernel") else tensor
-
-
 def _write_config(directory, name, values):
   text = json.dumps(values, indent=2) + "\n"
   write_text_atomically(os.path.join(directory, name), text)
 
 
+def _linear(name, tensor):
+  """To Hugging Face's layout or back: torch.nn.Linear has [outputs, inputs]."""
+  return tensor.T.copy() if name.endswith("/kernel") else tensor
+
+
 def head_variables(model):
   """The variables of a `PretrainingModel`'s heads, a dict by their names."""
+  variables = {}
+
+  def add_transform(prefix, layer):
+    variables[f"{prefix}/dense/kernel"] = layer.dense.kernel
+    variables[f"{prefix}/dense/bias"] = layer.dense.bias
+    variables[f"{prefix}/LayerNorm/gamma"] = layer.layer_norm.gamma
+    variables[f"{prefix}/LayerNorm/beta"] = layer.layer_norm.beta
+
   head = model.masked_lm_head
-  variables = {
-    **_transform(f"{_MLM}transform", head.transform),
-    f"{_MLM}output_bias": head.output_layer.bias,
-  }
+  add_transform("cls/predictions/transform", head.transform)
+  variables["cls/predictions/output_bias"] = head.output_layer.bias
   head = model.span_boundary_head
   if head is not None:
-    variables |= {
-      f"{_SBO}position_embeddings": head.position_embeddings,
-      **_transform(f"{_SBO}transform_1", head.transform_1),
-      **_transform(f"{_SBO}transform_2", head.transform_2),
-      f"{_SBO}output_bias": head.output_layer.bias,
-    }
+    positions = head.position_embeddings
+    variables["cls/span_boundary/position_embeddings"] = positions
+    add_transform("cls/span_boundary/transform_1", head.transform_1)
+    add_transform("cls/span_boundary/transform_2", head.transform_2)
+    variables["cls/span_boundary/output_bias"] = head.output_layer.bias
   return variables
 
 
 def head_tensors(model):
   """The same as a dict of NumPy arrays."""
-  variables = head_variables(model)
-  return {name: variable.numpy() for name, variable in variables.items()}
-
-
-def _transform(prefix, layer):
-  return {
-    f"{prefix}/dense/kernel": layer.dense.kernel,
-    f"{prefix}/dense/bias": layer.dense.bias,
-    f"{prefix}/LayerNorm/gamma": layer.layer_norm.gamma,
-    f"{prefix}/LayerNorm/beta": layer.layer_norm.beta,
-  }
+  return {name: value.numpy() for name, value in head_variables(model).items()}
 
 
 def huggingface_head_name(name):
@@ -207,7 +198,7 @@ def huggingface_head_name(name):
   cls/predictions/transform/dense/kernel
     -> cls.predictions.transform.dense.weight
   """
-  if name == f"{_MLM}output_bias":
+  if name == "cls/predictions/output_bias":
     return "cls.predictions.bias"
   return huggingface.huggingface_name(name)
 
@@ -245,8 +236,7 @@ def _read_huggingface_head(path):
       stored = huggingface_head_name(name)
       if stored in stored_names:
         tensor = file.get_tensor(stored).astype("float32")
-        # torch.nn.Linear keeps [outputs, inputs].
-        tensors[name] = tensor.T if name.endswith("/kernel") else tensor
+        tensors[name] = _linear(name, tensor)
   return tensors
 
 
@@ -256,7 +246,7 @@ def read_original_heads(checkpoint):
   return {
     name: reader.get_tensor(name)
     for name in reader.get_variable_to_shape_map()
-    if name.startswith((_MLM, _SBO))
+    if name.startswith(tuple(_HEADS))
     and not name.endswith(("/adam_m", "/adam_v"))
   }
 
@@ -284,11 +274,10 @@ def assign_heads(model, tensors, source):
     for name, variable in variables.items():
       shape = tensors[name].shape if name in tensors else None
       if shape != tuple(variable.shape):
-        found = "is missing" if shape is None else f"has shape {list(shape)}"
         raise ValueError(
-          f"{source}: {name} {found}, but the model needs "
-          f"{list(variable.shape)}. Use weights that belong to this encoder "
-          "and vocabulary."
+          f"{source}: {name} has shape {shape and list(shape)}, but the model "
+          f"needs {list(variable.shape)}. Use weights that belong to this "
+          "encoder and vocabulary."
         )
     for name, variable in variables.items():
       variable.assign(tensors[name])

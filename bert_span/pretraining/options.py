@@ -5,8 +5,6 @@ import dataclasses
 from bert_span.storage.options import check_options, option
 from bert_span.training.options import TrainOptions
 
-MASKING_KINDS = ("span", "word", "subword")
-
 
 @dataclasses.dataclass(frozen=True)
 class TextLocation:
@@ -50,7 +48,7 @@ class MaskingOptions:
     "span",
     "What is masked: spans of whole words, single whole words, or single "
     "WordPieces as in BERT.",
-    choices=MASKING_KINDS,
+    choices=("span", "word", "subword"),
   )
   masked_percent: int = option(
     15,

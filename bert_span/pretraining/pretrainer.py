@@ -1,8 +1,8 @@
-"""Pre-trains an encoder on batches of masked text."""
+"""Pre-trains an encoder on batches of masked text, and scores it."""
 
 import contextlib
+import itertools
 import math
-import os
 import time
 
 import numpy as np
@@ -10,31 +10,23 @@ import tensorflow as tf
 
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.pretraining.loss import (
-  WEIGHTS,
+  OBJECTIVES,
   model_inputs,
   prediction_sums,
   pretraining_loss_fn,
   with_batch_weights,
-  with_weights,
 )
 from bert_span.pretraining.masking import KEYS
 from bert_span.storage.log import log_line
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
-from bert_span.training.progress import EventFile
 
 # Batches that the mean length of a sequence is taken from.
 _SAMPLED_BATCHES = 10
 
 
 def pretrain(
-  model,
-  batches,
-  options,
-  output_dir,
-  fingerprint,
-  callbacks=(),
-  strategy=None,
+  model, batches, options, output_dir, fingerprint, callbacks=(), strategy=None
 ):
   """Trains a model on masked text, resuming where a run stopped.
 
@@ -57,8 +49,7 @@ def pretrain(
 
   optimizer = make_optimizer(
     options,
-    options.num_train_steps,
-    options.num_warmup_steps,
+    (options.num_train_steps, options.num_warmup_steps),
     strategy,
     epsilon=options.adam_epsilon,
   )
@@ -119,41 +110,37 @@ def _naming_causes(batches):
     raise batches.cause_of(error) from None
 
 
-def evaluate(model, batches, max_steps=None, score=None):
+def evaluate(model, batches, max_steps=None, sums_of=None):
   """Scores a model on held-out text.
 
   Args:
     model: `PretrainingModel`.
     batches: iterable of batches, such as `evaluation_batches`.
     max_steps: maximum number of batches; None for all.
-    score: `scoring_function` of the model, if it is scored several times.
+    sums_of: `sums_function` of the model, if it is scored several times.
 
   Returns:
     Dict of mlm_loss and sbo_loss (nats a target), mlm_accuracy and sbo_accuracy
     (fraction of the targets), num_mlm_targets, num_sbo_targets, num_sequences,
     num_tokens and tokens_per_second (WordPieces, padding not counted).
   """
-  score = score or scoring_function(model)
+  sums_of = sums_of or sums_function(model)
   totals = {}
   started = time.monotonic()
-  for step, batch in enumerate(batches):
-    if step == max_steps:
-      break
-    sums = score({key: tf.convert_to_tensor(batch[key]) for key in KEYS})
+  for batch in itertools.islice(batches, max_steps):
+    sums = sums_of({key: tf.convert_to_tensor(batch[key]) for key in KEYS})
     for name, value in sums.items():
       totals[name] = totals.get(name, 0.0) + float(value)
   if not totals:
     raise ValueError("There is no text to evaluate on.")
   seconds = time.monotonic() - started
   scores = {}
-  for name in WEIGHTS:
-    targets = totals.get(f"{name}_targets")
-    if targets is not None:
-      means = [
-        totals[f"{name}_{measure}"] / targets if targets else math.nan
-        for measure in ("loss", "correct")
-      ]
-      scores[f"{name}_loss"], scores[f"{name}_accuracy"] = means
+  for name in OBJECTIVES:
+    if f"{name}_targets" in totals:
+      targets = totals[f"{name}_targets"]
+      divisor = targets or math.nan
+      scores[f"{name}_loss"] = totals[f"{name}_loss"] / divisor
+      scores[f"{name}_accuracy"] = totals[f"{name}_correct"] / divisor
       scores[f"num_{name}_targets"] = targets
   return {
     **scores,
@@ -163,14 +150,13 @@ def evaluate(model, batches, max_steps=None, score=None):
   }
 
 
-def scoring_function(model):
+def sums_function(model):
   """Returns the compiled function from a batch to sums that `evaluate` calls.
 
   Each call uses the model's current weights.
   """
 
   def sums(batch):
-    batch = with_weights(batch)
     logits = model(model_inputs(batch), training=False)
     return {
       **prediction_sums(logits, batch),
@@ -185,13 +171,12 @@ def scoring_function(model):
 def metrics_function(model, batches, max_steps):
   """Returns a function to the losses and accuracies of the current weights.
 
-  `batches` is a function that returns the same batches at every call. The other
-  arguments are those of `evaluate`.
+  `batches` is a function that returns the same batches at every call.
   """
-  score = scoring_function(model)
+  sums_of = sums_function(model)
 
   def metrics():
-    scores = evaluate(model, batches(), max_steps, score)
+    scores = evaluate(model, batches(), max_steps, sums_of)
     return {
       name: value
       for name, value in scores.items()
@@ -199,9 +184,3 @@ def metrics_function(model, batches, max_steps):
     }
 
   return metrics
-
-
-def write_scores(scores, output_dir, step):
-  """Writes the scores of a step for TensorBoard, below output_dir/eval."""
-  with EventFile(os.path.join(output_dir, "eval")) as events:
-    events.write(scores, step)

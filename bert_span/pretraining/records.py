@@ -17,12 +17,6 @@ import contextlib
 import numpy as np
 import tensorflow as tf
 
-from bert_span.pretraining.masking import (
-  KEYS,
-  masked_arrays,
-  row_lengths,
-)
-from bert_span.pretraining.text_sources import sources_of_worker
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.files import read_json_object
 from bert_span.storage.log import log_line
@@ -32,11 +26,9 @@ from bert_span.storage.record_files import (
   serialized_records,
 )
 
-# Key of a batch -> feature of a record.
-_FEATURES = {
-  **{key: key for key in KEYS},
-  "masked_positions": "masked_lm_positions",
-  "masked_ids": "masked_lm_ids",
+_FLAGS = {
+  "input_ids": "--max_seq_length",
+  "masked_positions": "--max_predictions",
 }
 _COUNT_ENDING = ".json"
 _WRITE_AGAIN = "Write it again with bert_span.create_pretraining_data."
@@ -48,23 +40,8 @@ _DAMAGE = (
 )
 
 
-def masked_copies(making, sources, copies, num_workers=1, worker=0):
-  """Yields the `MaskedSequence`s of a worker's part of some text.
-
-  Args:
-    making: `PretrainingInput`.
-    sources: list of `TextFile` or `TfdsShard`, the same for every worker.
-    copies: of the text, each masked anew.
-    num_workers, worker: the number of workers, and of this one, from 0.
-  """
-  own = sources_of_worker(sources, num_workers, worker)
-  for copy in range(copies):
-    # Every worker draws other masks.
-    yield from making.sequences(own, copy * num_workers + worker)
-
-
 def write_records(paths, sequences, making):
-  """Writes `MaskedSequence`s to record files in turn.
+  """Writes sequences to record files in turn.
 
   Args:
     paths: of the files.
@@ -77,9 +54,9 @@ def write_records(paths, sequences, making):
   counts = [0] * len(paths)
   with contextlib.ExitStack() as stack:
     writers = [stack.enter_context(open_records(path)) for path in paths]
-    for number, masked in enumerate(sequences, 1):
-      arrays = masked_arrays([masked], making.max_seq_length, making.masking)
-      row = {_FEATURES[key]: values[0] for key, values in arrays.items()}
+    for number, sequence in enumerate(sequences, 1):
+      arrays = making.arrays([sequence])
+      row = {_feature(key): values[0] for key, values in arrays.items()}
       row["segment_ids"] = np.zeros_like(row["input_ids"])
       weights = (row["masked_lm_positions"] > 0).astype(np.float32)
       record = serialized_example(row, {"masked_lm_weights": weights})
@@ -95,25 +72,21 @@ class RecordBatches:
   """Batches out of record files, made of TensorFlow ops only.
 
   Args:
-    paths: list of record files.
+    making: `PretrainingInput` of the lengths that every record must have, and
+      of the seed of the order of files and records.
+    sources: list of `TextFile` that name record files.
     batch_size: sequences in a batch.
-    max_seq_length: length that every record must have.
-    options: `MaskingOptions`, with the max_predictions that every record must
-      have and the seed of the order of files and records.
-    shuffle_records: records in the shuffle buffer.
 
   Raises:
     ValueError: there are no records, or records of other lengths.
   """
 
-  def __init__(
-    self, paths, batch_size, max_seq_length, options, shuffle_records=8192
-  ):
-    self._paths = paths
+  def __init__(self, making, sources, batch_size):
+    self._paths = paths = [source.path for source in sources]
     self._batch_size = batch_size
-    self._lengths = row_lengths(max_seq_length, options.max_predictions)
-    self._seed = options.seed
-    self._shuffle_records = shuffle_records
+    self._lengths = making.row_lengths
+    self._seed = making.masking.seed
+    self._shuffled_records = making.chunk_blocks
     counts = [_stored_count(path) for path in paths]
     self._counts = None if None in counts else counts
     if self._counts is None:
@@ -128,7 +101,7 @@ class RecordBatches:
     """The batches from one step on, a pure function of seed and step.
 
     Records before it are skipped without parsing. The endless tf.data.Dataset
-    holds the dicts of `masked_arrays`, as tensors.
+    holds the dicts of `PretrainingInput.arrays`, as tensors.
     """
     epochs = tf.data.Dataset.counter(dtype=tf.int64)
     records = epochs.flat_map(self._epoch)
@@ -150,15 +123,17 @@ class RecordBatches:
 
   def cause_of(self, error):
     """The error that names the damaged file, if one is TensorFlow's reason."""
-    for number in range(len(self._paths) if isinstance(error, _DAMAGE) else 0):
+    if not isinstance(error, _DAMAGE):
+      return error
+    for number, path in enumerate(self._paths):
       try:
         read = 0
         for batch in self._records([number]).batch(1024).map(self._parse):
           read += len(batch["input_ids"])
       except _DAMAGE as damage:
         return ValueError(
-          f"{self._paths[number]} is damaged after some {read:,} records, or "
-          f"not all of it is there ({damage.message}). {_WRITE_AGAIN}"
+          f"{path} is damaged after some {read:,} records, or not all of it is "
+          f"there ({damage.message}). {_WRITE_AGAIN}"
         )
     return error
 
@@ -170,7 +145,7 @@ class RecordBatches:
     )
     # One number out of two: shuffle takes no pair.
     return self._records(order).shuffle(
-      self._shuffle_records,
+      self._shuffled_records,
       seed=self._seed * 1_000_003 + epoch,
       reshuffle_each_iteration=False,
     )
@@ -190,12 +165,12 @@ class RecordBatches:
 
   def _parse(self, serialized):
     features = {
-      _FEATURES[key]: tf.io.FixedLenFeature([length], tf.int64)
+      _feature(key): tf.io.FixedLenFeature([length], tf.int64)
       for key, length in self._lengths.items()
     }
     parsed = tf.io.parse_example(serialized, features)
     # TPUs know int32 only.
-    return {key: tf.cast(parsed[_FEATURES[key]], tf.int32) for key in KEYS}
+    return {k: tf.cast(parsed[_feature(k)], tf.int32) for k in self._lengths}
 
   def _check_first_record(self, path):
     """Refuses records of other lengths; returns whether there is a record."""
@@ -210,19 +185,22 @@ class RecordBatches:
     if serialized is None:
       return False
     features = tf.train.Example.FromString(serialized).features.feature
-    for name, flag in (
-      ("input_ids", "--max_seq_length"),
-      ("sbo_positions", "--max_predictions"),
-    ):
+    for key, expected in self._lengths.items():
+      name = _feature(key)
       if name not in features:
         raise ValueError(f"{path} has records without {name!r}. {_WRITE_AGAIN}")
-      length = len(features[name].int64_list.value)
-      if length != self._lengths[name]:
+      length, flag = len(features[name].int64_list.value), _FLAGS.get(key, name)
+      if length != expected:
         raise ValueError(
-          f"{path} was written with {flag}={length}, but {flag} is "
-          f"{self._lengths[name]} now. Give the same number."
+          f"{path} was written with {flag}={length}, but {flag} is {expected} "
+          "now. Give the same number."
         )
     return True
+
+
+def _feature(key):
+  """The feature of an array: the original has masked_lm_ids for masked_ids."""
+  return key.replace("masked_", "masked_lm_")
 
 
 def _stored_count(path):

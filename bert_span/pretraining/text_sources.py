@@ -48,13 +48,9 @@ def find_sources(location):
     raise ValueError(
       f"{dataset} has no split {split!r}. Give one of {', '.join(splits)}."
     )
+  field = location.text_field or "text"
   return [
-    TfdsShard(
-      dataset,
-      f"{split}[{i}shard]",
-      location.data_dir,
-      location.text_field or "text",
-    )
+    TfdsShard(dataset, f"{split}[{i}shard]", location.data_dir, field)
     for i in range(splits[split].num_shards)
   ]
 
@@ -77,33 +73,39 @@ class TextFile:
         .gz file is damaged or not compressed.
       OSError, tf.errors.OpError: the file cannot be read.
     """
-    if self.form == "sentences" and self.text_field is None:
-      for document, sentence in self._plain_sentences():
-        if document >= first_document:
+    lines = _decoded(self._lines(), self.path, "line", 1)
+    if self.form != "sentences" or self.text_field is not None:
+      lines = itertools.islice(enumerate(lines), first_document, None)
+      for document, line in lines:
+        for sentence in split_sentences(self._text(line, document)):
           yield document, sentence
       return
-    lines = itertools.islice(enumerate(self._lines()), first_document, None)
-    for document, line in lines:
-      for sentence in split_sentences(self._text(line, document)):
-        yield document, sentence
-
-  def _plain_sentences(self):
     document, has_sentences = 0, False
-    for line in self._lines():
+    for line in lines:
       sentence = line.strip()
       if sentence:
         has_sentences = True
-        yield document, sentence
+        if document >= first_document:
+          yield document, sentence
       elif has_sentences:
         document, has_sentences = document + 1, False
 
   def _lines(self):
+    """Yields the lines as bytes, none of which may fill the memory."""
     with open_file(self.path) as file:
       if self.path.endswith(".gz"):
         file = gzip.GzipFile(fileobj=file)
+      lines = iter(file)
+      if hasattr(file, "peek"):  # A GFile cannot limit a line.
+        lines = iter(lambda: file.readline(_MAX_LINE_BYTES + 1), b"")
       try:
-        lines = _bounded_lines(file, self.path)
-        yield from _decoded(lines, self.path, "line", 1)
+        for number, line in enumerate(lines, 1):
+          if len(line) > _MAX_LINE_BYTES:
+            raise ValueError(
+              f"{self.path}, line {number} has more than {_MAX_LINE_BYTES:,} "
+              "bytes. Write a document, or a sentence, a line."
+            )
+          yield line
       except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(
           f"{self.path} is not a whole gzip file ({error}). Compress or copy "
@@ -194,20 +196,6 @@ def sources_of_worker(sources, num_workers, worker):
   return sources[worker::num_workers]
 
 
-def _bounded_lines(file, path):
-  """Yields the lines of a binary file, none of which may fill the memory."""
-  lines = iter(file)
-  if hasattr(file, "peek"):  # A GFile cannot limit a line.
-    lines = iter(lambda: file.readline(_MAX_LINE_BYTES + 1), b"")
-  for number, line in enumerate(lines, 1):
-    if len(line) > _MAX_LINE_BYTES:
-      raise ValueError(
-        f"{path}, line {number} has more than {_MAX_LINE_BYTES:,} bytes. Write "
-        "a document, or a sentence, a line."
-      )
-    yield line
-
-
 def _decoded(rows, path, unit, first):
   """Decodes rows of UTF-8, and warns of the first one that is not.
 
@@ -216,9 +204,8 @@ def _decoded(rows, path, unit, first):
   has_warned = False
   for number, row in enumerate(rows, first):
     try:
-      text = row.decode("utf-8")
+      yield row.decode("utf-8")
     except UnicodeDecodeError as error:
-      text = row.decode("utf-8", "replace")
       if not has_warned:
         log_line(
           f"{path}, {unit} {number}: not UTF-8 (byte "
@@ -227,7 +214,7 @@ def _decoded(rows, path, unit, first):
           "text, for instance with iconv -t UTF-8."
         )
         has_warned = True
-    yield text
+      yield row.decode("utf-8", "replace")
 
 
 def _tfds_builder(name, data_dir):

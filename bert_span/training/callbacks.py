@@ -1,6 +1,13 @@
-"""What a training does between its steps."""
+"""What a training does between its steps, and how SIGTERM stops it there."""
 
+import signal
 import types
+
+from bert_span.storage.log import log_line
+
+# That of tf.distribute's PreemptionCheckpointHandler, so that a supervisor
+# needs one rule only: "run the same command again".
+EXIT_CODE = 42
 
 
 class Callback:
@@ -53,3 +60,67 @@ class Callback:
     All workers call this after the same steps. What follows from the steps and
     `state` alone is the same on all of them and needs no agreement.
     """
+
+
+class Preempted(SystemExit):
+  """Ends the program with `EXIT_CODE`: the run is saved and can continue."""
+
+  def __init__(self):
+    super().__init__(EXIT_CODE)
+
+
+class EvaluationInterrupted(Exception):
+  """An evaluation was stopped; it is made when the run continues."""
+
+
+class TerminationRequest(Callback):
+  """Turns SIGTERM into a saved checkpoint and an exit code.
+
+  Spot machines, Kubernetes and Slurm send SIGTERM some seconds before they
+  take a machine away. While the training runs, the current step is finished
+  and saved, and the loop returns; otherwise the signal ends the program at
+  once. A signal to one worker stops all workers at the same step.
+
+  Example:
+    termination = TerminationRequest()
+    Trainer(..., callbacks=[termination]).train(dataset_fn)
+    termination.exit_if_received()
+
+  Signals are Python's, so the training must run in the main thread. `is_any` is
+  a `WorkerVote`; bool where one process trains.
+  """
+
+  def __init__(self, is_any=bool):
+    self._is_any = is_any
+    self._is_received = False
+    self._previous = None
+
+  def __enter__(self):
+    self._previous = signal.signal(signal.SIGTERM, self._note)
+    return self
+
+  def __exit__(self, *unused_exception):
+    signal.signal(signal.SIGTERM, self._previous)
+
+  def _note(self, *unused_arguments):
+    self._is_received = True
+
+  def agree(self):
+    """See `Callback`."""
+    if not self.stop_reason and self._is_any(self._is_received):
+      self.stop_reason = "SIGTERM received"
+
+  def interruptible(self, items):
+    """Yields items; raises `EvaluationInterrupted` once the signal has come."""
+    for item in items:
+      if self._is_received:
+        raise EvaluationInterrupted
+      yield item
+
+  def exit_if_received(self, log=log_line):
+    """Raises `Preempted` if the signal has come."""
+    if self.stop_reason or self._is_received:
+      log(
+        f"Ending with status {EXIT_CODE}: the same command continues the run."
+      )
+      raise Preempted

@@ -9,14 +9,12 @@ import tensorflow as tf
 
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.fingerprints import check_same_options
+from bert_span.training.workers import is_chief, own_folder
 
 # As run_squad: Estimator's names, output_dir/model.ckpt-<step>.
 CHECKPOINT_NAME = "model.ckpt"
 OPTIONS_FILE = "training_options.json"
 _OPTIONS_KEY = "options/.ATTRIBUTES/py_state"
-_OTHER_DIRECTORY = (
-  "Use another --output_dir, or the model that the run was begun with."
-)
 # What reading raises when the storage does not answer or the memory is full.
 # The checkpoint may be fine then. Any other error says that its files are cut
 # short, changed or gone.
@@ -29,6 +27,19 @@ _NO_DAMAGE = (
   tf.errors.UnauthenticatedError,
   tf.errors.UnavailableError,
 )
+
+
+class JsonState(tf.train.experimental.PythonState):
+  """A JSON value that checkpoints hold."""
+
+  def __init__(self, value):
+    self.value = value
+
+  def serialize(self):
+    return json.dumps(self.value).encode("utf-8")
+
+  def deserialize(self, string_value):
+    self.value = json.loads(string_value)
 
 
 class RunCheckpoints:
@@ -49,7 +60,8 @@ class RunCheckpoints:
     output_dir: folder of the run; made when missing.
     options: dict of JSON values; a run with other values is not continued.
     max_to_keep: number of latest checkpoints that are kept.
-    write_dir: folder that is written to, another one for all but the chief.
+    strategy: tf.distribute.Strategy. All workers save, those other than the
+      chief to a temporary folder, `write_dir`.
     states: dict from a name to a tf.train.experimental.PythonState.
     log: function of one str.
   """
@@ -62,14 +74,13 @@ class RunCheckpoints:
     output_dir,
     options,
     max_to_keep,
-    write_dir,
+    strategy,
     states,
     log,
   ):
+    self.write_dir = own_folder(strategy, output_dir)
     self._output_dir = output_dir
-    self._write_dir = write_dir
     self._log = log
-    self._options_path = tf.io.gfile.join(output_dir, OPTIONS_FILE)
     self._options = json.loads(json.dumps(options))  # tuples become lists
     self._step = step
     # Lists of variables and not the objects: nothing can be missed because an
@@ -80,18 +91,18 @@ class RunCheckpoints:
       "optimizer": list(optimizer.variables),
       "rng": random_states(model),
     }
-    values = {
+    tracked = {
       name: [variable.value for variable in variables]
       for name, variables in self._variables.items()
     }
     self._checkpoint = tf.train.Checkpoint(
-      step=step, states=states, options=_Options(self._options), **values
+      step=step, states=states, options=JsonState(self._options), **tracked
     )
-    _repair_index(self._write_dir, self._log)
+    _repair_index(self.write_dir, log)
     self._manager = tf.train.CheckpointManager(
       self._checkpoint,
-      directory=self._write_dir,
-      max_to_keep=max_to_keep,
+      directory=self.write_dir,
+      max_to_keep=max_to_keep if is_chief(strategy) else 1,
       checkpoint_name=CHECKPOINT_NAME,
     )
 
@@ -109,27 +120,35 @@ class RunCheckpoints:
       ValueError: the checkpoint belongs to another model, to a run with other
         options or to another program, or all are damaged.
     """
-    paths = _complete_checkpoints(self._output_dir)
+    state = tf.train.get_checkpoint_state(self._output_dir)
+    paths = list(state.all_model_checkpoint_paths) if state else []
+    # The latest step first. They are not ordered by time: after a damaged
+    # checkpoint was skipped, the steps before it are saved anew.
+    paths.sort(key=_step_of, reverse=True)
+    options_path = tf.io.gfile.join(self._output_dir, OPTIONS_FILE)
     if not paths:
-      tf.io.gfile.makedirs(self._write_dir)
-      write_json_atomically(
-        tf.io.gfile.join(self._write_dir, OPTIONS_FILE), self._options
-      )
-      _remove_unfinished(self._write_dir)
-      return None
-    if not tf.io.gfile.exists(self._options_path):
+      tf.io.gfile.makedirs(self.write_dir)
+      own_path = tf.io.gfile.join(self.write_dir, OPTIONS_FILE)
+      write_json_atomically(own_path, self._options)
+    elif tf.io.gfile.exists(options_path):
+      check_same_options(options_path, self._options)
+    else:
       raise ValueError(
         f"{paths[0]} is a checkpoint of another program: there is no "
         f"{OPTIONS_FILE} beside it. Use another --output_dir; to begin from "
         "the weights of that checkpoint, pass it as --init_checkpoint."
       )
-    check_same_options(self._options_path, self._options)
-    _remove_unfinished(self._write_dir)
+    # The temporary folders of processes that were killed in a save.
+    for name in _names_in(self.write_dir, r"-\d+_temp/?"):
+      with contextlib.suppress(tf.errors.NotFoundError):  # another worker did
+        tf.io.gfile.rmtree(tf.io.gfile.join(self.write_dir, name))
     for path in paths:
       damage = self._restore(path)
       if damage is None:
         return path
       self._log(f"The checkpoint {path} cannot be read ({damage}).")
+    if not paths:
+      return None
     raise ValueError(
       f"No checkpoint in {self._output_dir} can be read, the latest is "
       f"{paths[0]}. Use another --output_dir, or empty this one to begin again."
@@ -161,32 +180,17 @@ class RunCheckpoints:
       for name, variables in self._variables.items()
       for index, variable in enumerate(variables)
     }
-    for key, variable in expected.items():
-      if saved.get(key) != list(variable.shape):
-        raise ValueError(
-          f"The checkpoint {path} is of another model: {variable.path} has "
-          f"shape {list(variable.shape)} here and "
-          f"{saved.get(key, 'no counterpart')} there. {_OTHER_DIRECTORY}"
-        )
     held = [key for key in saved if key.split("/")[0] in self._variables]
-    if len(held) != len(expected):
-      raise ValueError(
-        f"The checkpoint {path} is of another model: it has {len(held)} "
-        f"variables, this run has {len(expected)}. {_OTHER_DIRECTORY}"
-      )
-
-
-class _Options(tf.train.experimental.PythonState):
-  """The options of a run, in its checkpoints."""
-
-  def __init__(self, options):
-    self._options = options
-
-  def serialize(self):
-    return json.dumps(self._options).encode("utf-8")
-
-  def deserialize(self, string_value):
-    del string_value  # It was compared before.
+    for key in (*expected, *held):
+      variable = expected.get(key)
+      here = list(variable.shape) if variable is not None else None
+      if here != saved.get(key):
+        raise ValueError(
+          f"The checkpoint {path} is of another model: "
+          f"{key if variable is None else variable.path} has shape {here} here "
+          f"and {saved.get(key)} there. Use another --output_dir, or the model "
+          "that the run was begun with."
+        )
 
 
 def random_states(model):
@@ -199,18 +203,6 @@ def steps_made(output_dir):
   """Steps of the latest checkpoint in a folder; 0 where there is none."""
   latest = tf.train.latest_checkpoint(output_dir)
   return _step_of(latest) if latest else 0
-
-
-def _complete_checkpoints(output_dir):
-  """Paths such as "run/model.ckpt-1000", the latest step first.
-
-  They are not ordered by time: after a damaged checkpoint was skipped, the
-  steps before it are saved anew.
-  """
-  state = tf.train.get_checkpoint_state(output_dir)
-  if state is None:
-    return []
-  return sorted(state.all_model_checkpoint_paths, key=_step_of, reverse=True)
 
 
 def _repair_index(output_dir, log):
@@ -226,8 +218,7 @@ def _repair_index(output_dir, log):
   with contextlib.suppress(ValueError):
     if tf.train.get_checkpoint_state(output_dir) is not None:
       return
-  pattern = re.compile(re.escape(CHECKPOINT_NAME) + r"-\d+\.index")
-  names = filter(pattern.fullmatch, tf.io.gfile.listdir(output_dir))
+  names = _names_in(output_dir, r"-\d+\.index")
   found = sorted((os.path.splitext(name)[0] for name in names), key=_step_of)
   if not found:
     tf.io.gfile.remove(path)
@@ -242,12 +233,10 @@ def _repair_index(output_dir, log):
   )
 
 
-def _remove_unfinished(output_dir):
-  """Removes the temporary folders of processes that were killed in a save."""
-  pattern = re.compile(re.escape(CHECKPOINT_NAME) + r"-\d+_temp/?")
-  for name in filter(pattern.fullmatch, tf.io.gfile.listdir(output_dir)):
-    with contextlib.suppress(tf.errors.NotFoundError):  # another worker did
-      tf.io.gfile.rmtree(tf.io.gfile.join(output_dir, name))
+def _names_in(folder, ending):
+  """The files of a folder that are named model.ckpt and such an ending."""
+  pattern = re.compile(re.escape(CHECKPOINT_NAME) + ending)
+  return filter(pattern.fullmatch, tf.io.gfile.listdir(folder))
 
 
 def _step_of(path):

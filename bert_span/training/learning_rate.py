@@ -50,20 +50,16 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
     self, learning_rate, num_train_steps, num_warmup_steps=0, steps_ahead=0
   ):
     super().__init__()
-    if not (math.isfinite(learning_rate) and learning_rate >= 0):
+    if not 0 <= learning_rate < math.inf:
       raise ValueError(
         "learning_rate must be finite and not negative. "
         f"Received: learning_rate={learning_rate}"
       )
-    if num_train_steps < 1:
+    if num_train_steps < 1 or num_warmup_steps < 0:
       raise ValueError(
-        "num_train_steps must be at least 1: give more examples or epochs, "
-        f"or a smaller batch. Received: num_train_steps={num_train_steps}"
-      )
-    if num_warmup_steps < 0:
-      raise ValueError(
-        "num_warmup_steps must not be negative. "
-        f"Received: num_warmup_steps={num_warmup_steps}"
+        "num_train_steps must be at least 1, num_warmup_steps at least 0: give "
+        "more examples or epochs, or a smaller batch. Received: "
+        f"{num_train_steps} and {num_warmup_steps}"
       )
     self.learning_rate = float(learning_rate)
     self.num_train_steps = int(num_train_steps)

@@ -33,19 +33,15 @@ def layer_rates(paths, layer_decay):
 
   Source: Clark et al. 2020 (ELECTRA), appendix B.
   """
-  found = [_LAYER.search(path) for path in paths]
-  num_layers = 1 + max((int(layer[1]) for layer in found if layer), default=-1)
+  layers = [int(n) for path in paths for n in _LAYER.findall(path)]
+  num_layers = 1 + max(layers, default=-1)
 
-  def depth(path, layer):
-    """Layers from the top."""
-    if layer:
-      return num_layers - int(layer[1])
+  def layers_from_the_top(path):
+    if found := _LAYER.search(path):
+      return num_layers - int(found[1])
     return num_layers + 1 if "embedding" in path else 0
 
-  return [
-    layer_decay ** depth(path, layer)
-    for path, layer in zip(paths, found, strict=True)
-  ]
+  return [layer_decay ** layers_from_the_top(path) for path in paths]
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -66,8 +62,7 @@ class BertAdamW(keras.optimizers.AdamW):
   global norm is clipped by the training loop and not here.
 
   Args:
-    learning_rate: float or keras LearningRateSchedule, per update; a schedule
-      is called with the number of updates made before.
+    learning_rate: float or keras LearningRateSchedule, per update.
     weight_decay: share of a weight that is subtracted at rate 1, in [0, 1).
     beta_1, beta_2: decay of the means of gradients and of their squares, per
       update, in [0, 1).
@@ -108,12 +103,7 @@ class BertAdamW(keras.optimizers.AdamW):
           f"{name} must be in {allowed}. Received: {name}={value}"
         )
     super().__init__(
-      learning_rate=learning_rate,
-      weight_decay=weight_decay,
-      beta_1=beta_1,
-      beta_2=beta_2,
-      epsilon=epsilon,
-      **kwargs,
+      learning_rate, weight_decay, beta_1, beta_2, epsilon, **kwargs
     )
     self.bias_correction = bias_correction
     self.layer_decay = layer_decay
@@ -182,10 +172,7 @@ class BertAdamW(keras.optimizers.AdamW):
     """Does nothing: `update_step` does it on every device."""
 
   def _all_reduce_sum_gradients(self, grads_and_vars):
-    """Leaves gradients as they are: the training loop has summed them.
-
-    Keras would sum them over the devices once more.
-    """
+    """Does nothing: the training loop has summed them over the devices."""
     return grads_and_vars
 
   def get_config(self):
@@ -212,27 +199,18 @@ def averaged_weights(optimizer, variables):
       variable.assign(value)
 
 
-def make_optimizer(
-  options, num_train_steps, num_warmup_steps, strategy=None, **choices
-):
-  """The optimizer of a training, which run_squad and run_pretraining share.
+def make_optimizer(options, steps, strategy=None, **arguments):
+  """The optimizer of a training with `TrainOptions`.
 
-  Args:
-    options: `TrainOptions`.
-    num_train_steps: steps of the whole run.
-    num_warmup_steps: steps of warm-up.
-    strategy: tf.distribute.Strategy to train with; None for one device.
-    **choices: steps_ahead of `WarmupLinearDecay`, arguments of `BertAdamW`.
+  `steps` are the arguments of `WarmupLinearDecay` after the rate, `arguments`
+  are those of `BertAdamW`.
   """
-  steps_ahead = choices.pop("steps_ahead", 0)
   with scope_of(strategy):
     return BertAdamW(
-      WarmupLinearDecay(
-        options.learning_rate, num_train_steps, num_warmup_steps, steps_ahead
-      ),
+      WarmupLinearDecay(options.learning_rate, *steps),
       weight_decay=options.weight_decay,
       bias_correction=options.adam_bias_correction,
-      **choices,
+      **arguments,
     )
 
 
@@ -255,12 +233,9 @@ def check_optimizer(optimizer, strategy):
 
 
 def optimizer_options(optimizer):
-  """The arguments of an optimizer, as a dict of JSON values.
-
-  Its name is left out: it only counts the optimizers of a process.
-  """
+  """The arguments of an optimizer, as a dict of JSON values."""
   options = optimizer.get_config()
-  del options["name"]
+  del options["name"]  # It only counts the optimizers of a process.
   rate = options["learning_rate"]
   if isinstance(rate, dict):  # A schedule as Keras serializes it.
     options["learning_rate"] = rate["config"]

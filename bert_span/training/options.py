@@ -8,16 +8,10 @@ from bert_span.storage.options import (
   option,
 )
 
-PRECISIONS = ("float32", "bfloat16", "float16")
-JIT_COMPILE = ("auto", "on", "off")
-ALL_REDUCE = ("auto", "ring", "nccl")
-ONE_DEVICE, MIRRORED, MULTI_WORKER, TPU = (
-  "one_device",
-  "mirrored",
-  "multi_worker_mirrored",
-  "tpu",
-)
-DISTRIBUTIONS = ("auto", ONE_DEVICE, MIRRORED, MULTI_WORKER, TPU)
+ONE_DEVICE = "one_device"
+MIRRORED = "mirrored"
+MULTI_WORKER = "multi_worker_mirrored"
+TPU = "tpu"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +22,7 @@ class ExecutionOptions:
     "float32",
     "Precision of the encoder's matrix products in training; weights, heads, "
     "softmax, loss and optimizer stay float32.",
-    choices=PRECISIONS,
+    choices=("float32", "bfloat16", "float16"),
   )
   accumulate_steps: int = option(
     1,
@@ -46,12 +40,12 @@ class ExecutionOptions:
     "auto",
     "Whether XLA compiles loss and gradients; auto does so on GPUs if all "
     "batches have one length.",
-    choices=JIT_COMPILE,
+    choices=("auto", "on", "off"),
   )
   all_reduce: str = option(
     "auto",
     "How several GPUs or workers sum their gradients.",
-    choices=ALL_REDUCE,
+    choices=("auto", "ring", "nccl"),
   )
 
   def __post_init__(self):
@@ -155,7 +149,7 @@ class StrategyOptions:
     "auto",
     "Devices to train on; auto is a TPU with --use_tpu, the workers that "
     "TF_CONFIG names, all GPUs if there are several, or else one device.",
-    choices=DISTRIBUTIONS,
+    choices=("auto", ONE_DEVICE, MIRRORED, MULTI_WORKER, TPU),
   )
   num_devices: int | None = option(
     None,
@@ -197,33 +191,25 @@ def check_strategy(options, execution):
   """Refuses `StrategyOptions` that contradict themselves or the execution."""
   name, all_reduce = options.distribution, execution.all_reduce
   is_one, is_tpu = name == ONE_DEVICE, options.is_tpu
-  for is_wrong, message in (
-    (
-      is_one and (options.num_devices or 1) > 1,
-      f"--distribution=one_device with --num_devices={options.num_devices}: "
-      "use --distribution=mirrored for several devices.",
+  for message, is_wrong in {
+    f"--distribution=one_device with --num_devices={options.num_devices}: use "
+    "--distribution=mirrored for several devices.": (
+      is_one and (options.num_devices or 1) > 1
     ),
-    (
-      is_tpu and name not in ("auto", TPU),
-      f"--use_tpu contradicts --distribution={name}: leave one of them out.",
+    f"--use_tpu contradicts --distribution={name}: leave one of them out.": (
+      is_tpu and name not in ("auto", TPU)
     ),
-    (
-      is_tpu and options.num_devices is not None,
-      "A TPU is used whole: leave --num_devices out. --num_tpu_cores says how "
-      "many cores it must have.",
+    "A TPU is used whole: leave --num_devices out. --num_tpu_cores says how "
+    "many cores it must have.": is_tpu and options.num_devices is not None,
+    "A TPU computes in bfloat16, not float16: use --precision=bfloat16.": (
+      is_tpu and execution.precision == "float16"
     ),
-    (
-      is_tpu and execution.precision == "float16",
-      "A TPU computes in bfloat16, not float16: use --precision=bfloat16.",
+    "A TPU compiles every step in any case: leave --jit_compile out.": (
+      is_tpu and execution.jit_compile == "on"
     ),
-    (
-      is_tpu and execution.jit_compile == "on",
-      "A TPU compiles every step in any case: leave --jit_compile out.",
+    f"--all_reduce={all_reduce} is for several GPUs or workers: omit it.": (
+      all_reduce != "auto" and (is_one or is_tpu)
     ),
-    (
-      all_reduce != "auto" and (is_one or is_tpu),
-      f"--all_reduce={all_reduce} is for several GPUs or workers: omit it.",
-    ),
-  ):
+  }.items():
     if is_wrong:
       raise ValueError(message)

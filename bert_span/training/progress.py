@@ -10,9 +10,9 @@ import tensorflow as tf
 import tqdm
 
 _SECONDS_PER_REPORT = 1.0
-# Seconds between two lines in a log file, where no bar can be drawn.
+# Seconds between two lines in a log file, where no bar can be drawn. The first
+# line comes early: it shows whether the training moves.
 _SECONDS_PER_LINE = 60.0
-# The first line comes early: it shows whether the training moves.
 _SECONDS_TO_FIRST_LINE = 10.0
 # What tf.summary.scalar writes. It needs the tensorboard package, which
 # TensorFlow no longer installs. The format itself needs nothing.
@@ -30,8 +30,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
   the seconds that tracing takes.
 
   Args:
-    first_step: steps made before.
-    last_step: steps of the whole run.
+    first_step, last_step: steps made before, and of the whole run.
     batch_size: windows in a batch.
     output_dir: folder of the run; event files are written to its folder train.
     log: function of one str, for the lines.
@@ -49,7 +48,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
     is_terminal=None,
     clock=time.monotonic,
   ):
-    self._step = self._first_step = first_step
+    self._step = first_step
     self._last_step = last_step
     self._batch_size = batch_size
     self._log = log
@@ -72,7 +71,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
       file=sys.stderr,
       disable=not is_terminal,
       dynamic_ncols=True,
-      # The times are those of `_speed`, in the bar and in the lines.
+      # The times are those of `_show`, in the bar and in the lines.
       bar_format="{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}"
       "{postfix}",
     )
@@ -112,26 +111,27 @@ class TrainingProgress(contextlib.AbstractContextManager):
       self._loss = float(np.mean(self._losses))
     self._show(latest["learning_rate"])
     if writes_event:
-      seconds, step = self._last_event
+      windows, seconds = self._since(*self._last_event)
       self._last_event = (self._last_report, self._step)
-      windows = (self._step - step) * self._batch_size
-      speed = windows / max(self._last_report - seconds, 1e-9)
-      self._events.write(
-        {**latest, "loss": self._loss, "examples_per_second": speed},
-        self._step,
-      )
+      latest["loss"] = self._loss
+      latest["examples_per_second"] = windows / max(seconds, 1e-9)
+      self._events.write(latest, self._step)
       self._losses = []
+
+  def _since(self, seconds, step):
+    """The windows and seconds from a time and step to the last report."""
+    windows = (self._step - step) * self._batch_size
+    return windows, self._last_report - seconds
 
   def _show(self, learning_rate):
     now, step, last_step = self._last_report, self._step, self._last_step
     metrics = f"loss {self._loss:.4f}, learning rate {learning_rate:.3g}"
-    if self._origin is None:
-      self._origin = (now, step)
-    begin, first_step = self._origin
-    seconds, steps = now - begin, step - first_step
-    if steps and seconds > 0:
-      speed = steps * self._batch_size / seconds
-      left = tqdm.tqdm.format_interval((last_step - step) * seconds / steps)
+    self._origin = self._origin or (now, step)
+    windows, seconds = self._since(*self._origin)
+    if windows and seconds > 0:
+      speed = windows / seconds
+      windows_left = (last_step - step) * self._batch_size
+      left = tqdm.tqdm.format_interval(windows_left / speed)
       metrics += f", {speed:.1f} examples/s, {left} left"
     if not self._bar.disable:
       self._bar.n = step

@@ -15,9 +15,6 @@ from bert_span.storage.files import is_remote
 from bert_span.training.callbacks import Callback
 from bert_span.training.workers import is_chief
 
-FLAGS_FILE = "run.flags"
-LOCK_FILE = "run.lock"
-
 
 @contextlib.contextmanager
 def locked_folder(output_dir, strategy=None, directories=()):
@@ -25,28 +22,19 @@ def locked_folder(output_dir, strategy=None, directories=()):
 
   The operating system releases the lock when the process ends in any way, so
   that a killed run can be continued at once, on any machine. Object storage
-  has no locks.
+  has no locks, and workers other than the chief do not lock.
 
-  Args:
-    output_dir: the folder.
-    strategy: tf.distribute.Strategy that trains; workers other than the chief
-      do not lock.
-    directories: names of directories in it that are written whole, and that
-      `recover_directory` cleans up.
-
-  Raises:
-    ValueError: another process trains in the folder.
+  `directories` are names of directories in it that are written whole; what a
+  killed run left of them is cleaned up. ValueError if another process trains
+  in the folder.
   """
-  if not is_chief(strategy):
+  if is_chief(strategy):
+    tf.io.gfile.makedirs(output_dir)
+  if is_remote(output_dir) or not is_chief(strategy):
     yield
     return
-  tf.io.gfile.makedirs(output_dir)
-  if is_remote(output_dir):
-    yield
-    return
-  with open(
-    os.path.join(output_dir, LOCK_FILE), "a+", encoding="utf-8"
-  ) as lock:
+  path = os.path.join(output_dir, "run.lock")
+  with open(path, "a+", encoding="utf-8") as lock:
     try:
       fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -69,7 +57,7 @@ class RunFlags(Callback):
   """Writes run.flags once the training has been accepted."""
 
   def __init__(self, output_dir, text):
-    self._path = os.path.join(output_dir, FLAGS_FILE)
+    self._path = os.path.join(output_dir, "run.flags")
     self._text = text
 
   def __enter__(self):

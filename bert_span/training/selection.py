@@ -13,8 +13,8 @@ from bert_span.storage.atomic_file import (
 )
 from bert_span.storage.files import read_json
 from bert_span.storage.log import log_line
-from bert_span.training.callbacks import Callback
-from bert_span.training.preemption import EvaluationInterrupted
+from bert_span.training.callbacks import Callback, EvaluationInterrupted
+from bert_span.training.checkpoints import JsonState
 from bert_span.training.progress import EventFile
 
 EVALUATIONS_FILE = "evaluations.json"
@@ -24,10 +24,11 @@ SELECTION_FILE = "selection.json"
 class ModelSelection(Callback):
   """Scores the model every eval_steps steps and keeps the best.
 
-  Its state is the list of all evaluations, saved in the checkpoints, so that
-  a run that was killed chooses and stops as one that was not. Every evaluation
-  is a line of a table in the log, a point of the curves in output_dir/eval
-  (for TensorBoard) and a row of output_dir/evaluations.json.
+  Its state is the list of all evaluations, dicts of step and scores, saved in
+  the checkpoints, so that a run that was killed chooses and stops as one that
+  was not. Every evaluation is a line of a table in the log, a point of the
+  curves in output_dir/eval (for TensorBoard) and a row of
+  output_dir/evaluations.json.
 
   Args:
     options: `SelectionOptions`.
@@ -39,7 +40,7 @@ class ModelSelection(Callback):
     write_model: function of a dict that writes the current model there, on a
       local disk atomically, with the dict as selection.json.
     fingerprint: dict of JSON values that the scores depend on.
-    log: function of one str; None for stderr.
+    log: function of one str.
   """
 
   name = "evaluations"
@@ -53,9 +54,9 @@ class ModelSelection(Callback):
     model_directory=None,
     write_model=None,
     fingerprint=None,
-    log=None,
+    log=log_line,
   ):
-    self.state = Evaluations(options.best_metric, options.smaller_is_better)
+    self.state = JsonState([])
     self.fingerprint = {
       "evaluation": {**dataclasses.asdict(options), **(fingerprint or {})}
     }
@@ -65,13 +66,13 @@ class ModelSelection(Callback):
     self._output_dir = output_dir
     self._model_directory = model_directory
     self._write_model = write_model
-    self._log = log or log_line
+    self._log = log
     self._events = None
     self._has_header = False
 
   def __enter__(self):
     directory = self._model_directory
-    if self.state.best and directory and read_selection(directory) is None:
+    if self.best and directory and read_selection(directory) is None:
       raise ValueError(
         f"The best model so far is gone from {directory}, and the run is past "
         "its step. Put it back, or use another --output_dir to begin again."
@@ -83,19 +84,29 @@ class ModelSelection(Callback):
     self._events.close()
 
   @property
+  def best(self):
+    """The evaluation with the best score, the first of equals, or None."""
+    metric, rows = self._options.best_metric, self.state.value
+    if metric is None or not rows:
+      return None
+    choose = min if self._options.smaller_is_better else max
+    return choose(rows, key=lambda row: row["scores"][metric])
+
+  @property
   def stop_reason(self):
     """Why the training should end here, or None."""
-    patience = self._options.early_stopping_patience
-    if patience is None or self.state.num_since_best < patience:
+    patience, rows = self._options.early_stopping_patience, self.state.value
+    # Example: after the scores 60, 70, 70, 65 two have passed since the best.
+    if not (patience and rows) or len(rows) - rows.index(self.best) <= patience:
       return None
     return (
       f"no better {self._options.best_metric} in {patience} evaluations "
-      f"since step {self.state.best['step']}"
+      f"since step {self.best['step']}"
     )
 
   def is_due(self, step):
     """See `Callback`; the last step is evaluated in any case."""
-    rows = self.state.rows
+    rows = self.state.value
     is_new = step > (rows[-1]["step"] if rows else 0)
     return is_new and (
       step % self._options.eval_steps == 0 or step == self._num_train_steps
@@ -110,17 +121,18 @@ class ModelSelection(Callback):
     metric = self._options.best_metric
     if metric is not None:
       _check_metric(scores, metric, step)
-    is_best = self.state.add(step, scores)
+    self.state.value.append({"step": step, "scores": scores})
+    best = self.best
+    is_best = best is self.state.value[-1]
     if is_best and self._model_directory:
       self._write_model({"step": step, "metric": metric, "scores": scores})
     self._events.write(scores, step)
-    best = self.state.best
     write_json_atomically(
       tf.io.gfile.join(self._output_dir, EVALUATIONS_FILE),
       {
         "best_metric": metric,
         "best_step": best and best["step"],
-        "evaluations": self.state.rows,
+        "evaluations": self.state.value,
       },
     )
     if not self._has_header:
@@ -128,44 +140,6 @@ class ModelSelection(Callback):
       self._has_header = True
     row = _table_row(step, [f"{value:.5g}" for value in scores.values()])
     self._log(row + ("  best so far" if is_best else ""))
-
-
-class Evaluations(tf.train.experimental.PythonState):
-  """All evaluations of a run, part of its checkpoints.
-
-  Example: with the metric f1 and the scores 60, 70, 70, 65 the best is the
-  second, since equal is not better, and two have passed since.
-  """
-
-  def __init__(self, metric=None, smaller_is_better=False):
-    self.rows = []  # dicts of step and scores
-    self._metric = metric
-    self._choose = min if smaller_is_better else max
-
-  def add(self, step, scores):
-    """Adds an evaluation; returns whether it is the best so far."""
-    self.rows.append({"step": step, "scores": scores})
-    return self.best is self.rows[-1]
-
-  @property
-  def best(self):
-    """The row with the best score, the first of equals; None for none."""
-    if not self.rows or self._metric is None:
-      return None
-    return self._choose(self.rows, key=lambda row: row["scores"][self._metric])
-
-  @property
-  def num_since_best(self):
-    """Evaluations after the best one."""
-    return len(self.rows) - 1 - self.rows.index(self.best) if self.best else 0
-
-  def serialize(self):
-    """The rows as bytes, for a checkpoint."""
-    return json.dumps(self.rows).encode("utf-8")
-
-  def deserialize(self, string_value):
-    """Takes the rows of a checkpoint."""
-    self.rows = json.loads(string_value)
 
 
 def write_selection(directory, selection):
@@ -197,11 +171,9 @@ def selection_words(directory):
   selection = read_selection(directory)
   if selection is None:
     return ""
-  metric = selection["metric"]
-  return (
-    f", the best by {metric}: step {selection['step']}, {metric} "
-    f"{selection['scores'][metric]:.5g}"
-  )
+  metric, step = selection["metric"], selection["step"]
+  score = selection["scores"][metric]
+  return f", the best by {metric}: step {step}, {metric} {score:.5g}"
 
 
 def _check_metric(scores, name, step):

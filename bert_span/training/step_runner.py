@@ -6,9 +6,8 @@ import tensorflow as tf
 from bert_span.training.checkpoints import random_states
 from bert_span.training.strategy import computes_on_accelerator
 
-# Seeds are below it, so no two replicas share one.
+# Seeds of dropout are below it, so no two replicas share one.
 _SEED_RANGE = 2**31
-_STATE = "seed_generator_state"  # [seed, draws made]
 
 
 class StepRunner:
@@ -22,20 +21,16 @@ class StepRunner:
     train_step: `TrainStep`.
     step: int64 tf.Variable, raised after every step.
     dataset: tf.data.Dataset of dicts of tensors [batch, ...].
-    num_micro_batches: micro-batches of a per-replica batch.
     most_steps: largest count of steps for `run`.
   """
 
-  def __init__(
-    self, strategy, train_step, step, dataset, num_micro_batches, most_steps
-  ):
+  def __init__(self, strategy, train_step, step, dataset, most_steps=1):
     self._strategy = strategy
     self._train_step = train_step
     self._step = step
     self._names = None
-    self._iterator = iter(
-      distribute_batches(strategy, dataset, num_micro_batches)
-    )
+    micro_batches = train_step.options.execution.accumulate_steps
+    self._iterator = iter(distribute_batches(strategy, dataset, micro_batches))
     self._function = tf.function(
       self._one_step if most_steps == 1 else self._several_steps
     )
@@ -71,52 +66,48 @@ class StepRunner:
 
   def _metrics(self, inputs):
     """Makes one step; its metrics as float32 [metrics], in order of names."""
-    metrics = self._run_step(*inputs)
+    is_plain = self._train_step.loss_scale is None
+    metrics = (
+      self._plain_step(inputs) if is_plain else self._scaled_step(inputs)
+    )
     with tf.control_dependencies([metrics["loss"]]):  # Not if data ended.
       self._step.assign_add(1)
     self._names = sorted(metrics)
     return tf.stack([metrics[name] for name in self._names])
 
-  def _run_step(self, micro_batches, weights):
+  def _plain_step(self, inputs):
+    def step(micro_batches, weights):
+      gradients, metrics = self._train_step.gradients(micro_batches, weights)
+      self._train_step.update(gradients, metrics["global_norm"])
+      return metrics
+
+    return self._local(self._strategy.run(step, args=inputs))
+
+  def _scaled_step(self, inputs):
+    """Skips the update where the gradients are not finite."""
     step, loss_scale = self._train_step, self._train_step.loss_scale
-    if loss_scale is None:
-      return self._on_replicas(
-        lambda *inputs: step.update(step.gradients(*inputs)),
-        micro_batches,
-        weights,
-      )
-    pending = self._strategy.run(step.gradients, args=(micro_batches, weights))
+    gradients, replica_metrics = self._strategy.run(step.gradients, args=inputs)
     # All replicas have the same sums, so the first one decides for all.
-    is_finite = tf.math.is_finite(self._local(pending.global_norm))
-    scale = loss_scale.value
-    is_skipped = tf.logical_not(tf.logical_or(is_finite, loss_scale.is_lowest))
-    metrics = tf.cond(
-      is_finite,
-      lambda: self._on_replicas(step.update, pending),
-      lambda: self._on_replicas(step.skip, pending),
-    )
+    metrics = self._local(replica_metrics)
+    is_finite = tf.math.is_finite(metrics["global_norm"])
+    is_skipped = ~(is_finite | loss_scale.is_lowest)
+    metrics["loss_scale"] = loss_scale.value
+    metrics["skipped"] = tf.cast(is_skipped, tf.float32)
+
+    def update():
+      norm = replica_metrics["global_norm"]
+      self._strategy.run(step.update, args=(gradients, norm))
+      return True
+
+    tf.cond(is_finite, update, lambda: False)
     loss_scale.adjust(is_finite)
-    return {
-      **metrics,
-      "loss_scale": scale,
-      "skipped": tf.cast(is_skipped, tf.float32),
-    }
+    return metrics
 
-  def _on_replicas(self, function, *arguments):
-    """Runs a function on all replicas; returns this worker's first result."""
-    results = self._strategy.run(function, args=arguments)
-    return tf.nest.map_structure(self._local, results)
-
-  def _local(self, value):
-    return self._strategy.experimental_local_results(value)[0]
-
-
-def steps_per_call(strategy, most):
-  """Steps that one call of the step function makes, `most` on accelerators.
-
-  A step takes a CPU so long that the call itself is nothing.
-  """
-  return most if computes_on_accelerator(strategy) else 1
+  def _local(self, results):
+    """The results of this worker's first replica."""
+    return tf.nest.map_structure(
+      lambda x: self._strategy.experimental_local_results(x)[0], results
+    )
 
 
 def compiles_steps(jit_compile, strategy, element_spec):
@@ -148,25 +139,26 @@ def split_batch(batch, num_replicas, num_micro_batches=1):
     (batches, weights): the dict with tensors [num_replicas, num_micro_batches,
     rows, ...], and float32 [num_replicas, num_micro_batches, rows].
   """
-  first = tf.nest.flatten(batch)[0]
-  num_rows = first.shape[0]  # an int where it is known: TPUs want static shapes
-  if num_rows is None:
-    num_rows = tf.shape(first)[0]
+  first = next(iter(batch.values()))
+  # An int where it is known: TPUs want static shapes.
+  num_rows = first.shape[0] or tf.shape(first)[0]
   num_parts = num_replicas * num_micro_batches
   rows = (num_rows + num_parts - 1) // num_parts
   positions = tf.range(rows * num_parts)
   is_real = positions < num_rows
   indices = tf.where(is_real, positions, 0)
-  outer = [num_replicas, num_micro_batches]
-  static_rows = rows if isinstance(rows, int) else None
 
   def split(tensor):
-    shape = tf.concat([[*outer, rows], tf.shape(tensor)[1:]], axis=0)
-    parts = tf.reshape(tensor, shape)
-    parts.set_shape([*outer, static_rows, *tensor.shape[1:]])
-    return parts
+    shape = tf.concat(
+      [[num_replicas, num_micro_batches, rows], tf.shape(tensor)[1:]], axis=0
+    )
+    static_rows = rows if isinstance(rows, int) else None
+    return tf.ensure_shape(
+      tf.reshape(tensor, shape),
+      [num_replicas, num_micro_batches, static_rows, *tensor.shape[1:]],
+    )
 
-  batches = tf.nest.map_structure(lambda x: split(tf.gather(x, indices)), batch)
+  batches = {name: split(tf.gather(x, indices)) for name, x in batch.items()}
   return batches, split(tf.cast(is_real, tf.float32))
 
 
@@ -214,7 +206,7 @@ def seed_dropout(model, seed):
 
 
 def spread_dropout(model, strategy):
-  """Gives every replica its own masks.
+  """Gives every replica its own dropout masks.
 
   Keras seeds all replicas alike, so that replica 1 would drop what replica 0
   drops. Here replica r adds r * 2^31 to every seed. A checkpoint holds the
@@ -236,4 +228,6 @@ def spread_dropout(model, strategy):
 
 
 def _dropout_states(model):
-  return [state for state in random_states(model) if state.name == _STATE]
+  """Variables of [seed, draws made]."""
+  states = random_states(model)
+  return [state for state in states if state.name == "seed_generator_state"]

@@ -5,15 +5,9 @@ import os
 import tensorflow as tf
 
 from bert_span.storage.log import log_line
-from bert_span.training.options import (
-  MIRRORED,
-  MULTI_WORKER,
-  ONE_DEVICE,
-  TPU,
-)
+from bert_span.training.options import MIRRORED, MULTI_WORKER, ONE_DEVICE, TPU
 from bert_span.training.workers import num_workers
 
-_LOCAL_TPU = "local"
 _TF_CONFIG_EXAMPLE = (
   '{"cluster": {"worker": ["10.0.0.1:12345", "10.0.0.2:12345"]}, '
   '"task": {"type": "worker", "index": 0}}'
@@ -66,36 +60,22 @@ def choose_strategy(options, num_gpus):
   Raises:
     ValueError: the options do not fit the workers that TF_CONFIG names.
   """
-  workers = named_workers()
-  check_workers(options, workers)
+  workers, name = named_workers(), options.distribution
   if options.is_tpu:
-    return TPU
-  if options.distribution != "auto":
-    return options.distribution
-  if workers > 1:
-    return MULTI_WORKER
-  return MIRRORED if (options.num_devices or num_gpus) > 1 else ONE_DEVICE
-
-
-def check_workers(options, num_workers):
-  """Refuses options that do not fit the number of workers in TF_CONFIG."""
-  name = options.distribution
-  if name == MULTI_WORKER and not num_workers:
+    name = TPU
+  elif name == "auto" and workers > 1:
+    name = MULTI_WORKER
+  elif name == "auto":
+    is_one = (options.num_devices or num_gpus) <= 1
+    name = ONE_DEVICE if is_one else MIRRORED
+  fits = {MULTI_WORKER: workers > 0, TPU: workers == 0}.get(name, workers <= 1)
+  if not fits:
     raise ValueError(
-      f"--distribution={MULTI_WORKER} needs the environment variable "
-      "TF_CONFIG, which names the workers (see BUILD.md). For the devices of "
-      "this machine use --distribution=mirrored."
+      f"--distribution={name}, but the environment variable TF_CONFIG names "
+      f"{workers} workers. Set it for --distribution={MULTI_WORKER} (see "
+      "BUILD.md), and unset it to train on this machine alone or on a TPU."
     )
-  if name in (ONE_DEVICE, MIRRORED) and num_workers > 1:
-    raise ValueError(
-      f"TF_CONFIG names {num_workers} workers, but --distribution={name} "
-      f"trains on this machine alone: use --distribution={MULTI_WORKER}, or "
-      "unset TF_CONFIG."
-    )
-  if options.is_tpu and num_workers:
-    raise ValueError(
-      "TF_CONFIG is for GPUs and CPUs: unset it to train on a TPU."
-    )
+  return name
 
 
 def named_workers():
@@ -116,10 +96,10 @@ def named_workers():
 
 def describe_strategy(strategy):
   """Says on what a strategy trains, such as "8 GPUs (mirrored)"."""
-  if isinstance(strategy, tf.distribute.TPUStrategy):
-    return f"{strategy.num_replicas_in_sync} TPU cores (tpu)"
-  kind = "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
   count = strategy.num_replicas_in_sync
+  if isinstance(strategy, tf.distribute.TPUStrategy):
+    return f"{count} TPU cores ({TPU})"
+  kind = "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
   if isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
     workers = num_workers(strategy)
     return f"{count} {kind}s of {workers} workers ({MULTI_WORKER})"
@@ -154,58 +134,52 @@ def computes_on_accelerator(strategy):
 
 def _devices(num_devices, gpus, name):
   """Makes so many devices visible; their names, or None for all."""
-  if gpus:
-    if (num_devices or 1) > len(gpus):
-      raise ValueError(
-        f"--num_devices={num_devices}, but this machine has {len(gpus)} "
-        f"GPU{'s' if len(gpus) > 1 else ''}. Lower it."
-      )
-    if num_devices:
-      _configure(tf.config.set_visible_devices, gpus[:num_devices], "GPU")
-    return None
-  if num_devices is None or num_devices == 1:
-    return None
-  if name == MULTI_WORKER:
+  count = num_devices or 1
+  if gpus and count > len(gpus):
     raise ValueError(
-      f"--num_devices={num_devices}: a worker without GPUs has one device, its "
-      "CPU. Leave the flag out, or start more workers."
+      f"--num_devices={count}, but this machine has {len(gpus)} GPU"
+      f"{'s' if len(gpus) > 1 else ''}. Lower it."
     )
-  parts = [tf.config.LogicalDeviceConfiguration()] * num_devices
-  cpu = tf.config.list_physical_devices("CPU")[0]
-  _configure(tf.config.set_logical_device_configuration, cpu, parts)
-  return [f"CPU:{index}" for index in range(num_devices)]
-
-
-def _configure(function, *arguments):
-  """Calls what TensorFlow allows only before it has run anything."""
+  if not gpus and count > 1 and name == MULTI_WORKER:
+    raise ValueError(
+      f"--num_devices={count}: a worker without GPUs has one device, its CPU. "
+      "Leave the flag out, or start more workers."
+    )
   try:
-    function(*arguments)
+    if gpus and num_devices:
+      tf.config.set_visible_devices(gpus[:count], "GPU")
+    elif not gpus and count > 1:
+      tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0],
+        [tf.config.LogicalDeviceConfiguration()] * count,
+      )
+      return [f"CPU:{index}" for index in range(count)]
   except RuntimeError as error:
     raise ValueError(
       "The devices must be chosen before TensorFlow has run anything in this "
       f"process ({error}). Call make_strategy first."
     ) from error
+  return None
 
 
 def _tpu_strategy(options):
   """Connects to the TPU and empties its memory."""
-  name = options.tpu_name or _LOCAL_TPU
+  name = options.tpu_name or "local"
   try:
     resolver = tf.distribute.cluster_resolver.TPUClusterResolver(
       tpu=name, zone=options.tpu_zone, project=options.gcp_project
     )
-    if name != _LOCAL_TPU:
+    if name != "local":
       tf.config.experimental_connect_to_cluster(resolver)
     tf.tpu.experimental.initialize_tpu_system(resolver)
     strategy = tf.distribute.TPUStrategy(resolver)
   # The Cloud client raises RuntimeError and OSError, TensorFlow its own.
   except (tf.errors.OpError, RuntimeError, ValueError, OSError) as error:
     reason = str(getattr(error, "message", error)).split("\n", 1)[0][:200]
-    where = "on this machine" if name == _LOCAL_TPU else f"of the name {name}"
     raise ValueError(
-      f"There is no TPU {where} that TensorFlow can use ({reason}). On a TPU "
-      "VM install tensorflow-tpu instead of tensorflow and leave --tpu_name "
-      "out; elsewhere leave --use_tpu and --distribution=tpu out."
+      f"There is no TPU of the name {name} that TensorFlow can use ({reason}). "
+      "On a TPU VM install tensorflow-tpu instead of tensorflow and leave "
+      "--tpu_name out; elsewhere leave --use_tpu and --distribution=tpu out."
     ) from error
   cores = strategy.num_replicas_in_sync
   if options.num_tpu_cores not in (None, cores):

@@ -20,17 +20,16 @@ def is_chief(strategy):
   if num_workers(strategy) == 1:
     return True
   resolver = strategy.cluster_resolver
-  has_chief = "chief" in resolver.cluster_spec().jobs
-  return resolver.task_type == "chief" or (
-    not has_chief and resolver.task_id == 0
-  )
+  if "chief" in resolver.cluster_spec().jobs:
+    return resolver.task_type == "chief"
+  return resolver.task_id == 0
 
 
 def own_folder(strategy, output_dir):
-  """The folder that this process writes to.
+  """The folder that this process writes to: output_dir for the chief.
 
-  It is output_dir, and for a worker that is not the chief a new temporary
-  folder, which is removed when the process ends.
+  For another worker it is a new temporary folder, which is removed when the
+  process ends.
   """
   if is_chief(strategy):
     return output_dir

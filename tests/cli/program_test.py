@@ -10,7 +10,7 @@ from absl import flags
 from programs import error_line, parse_flags, run_program, run_python
 
 from bert_span.cli import program
-from bert_span.training.preemption import EXIT_CODE
+from bert_span.training.callbacks import EXIT_CODE
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_a_preempted_program_ends_at_once(tmp_path):
   script.write_text(
     "import atexit\n"
     "from bert_span.cli import program\n"
-    "from bert_span.training.preemption import Preempted\n"
+    "from bert_span.training.callbacks import Preempted\n"
     "def main(argv):\n"
     "  atexit.register(print, 'slow')\n"
     "  print('saved')\n"

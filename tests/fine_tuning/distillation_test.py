@@ -146,16 +146,16 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path):
 @pytest.mark.parametrize(
   ("change", "message"),
   [
-    ({"head": BIO_HEAD}, "its head: bio, not span"),
-    ({"do_lower_case": False}, "its case"),
-    ({"window_options": WindowOptions(24, 8, 8)}, "its window options"),
+    ({"head": BIO_HEAD}, "head .*: bio, not span"),
+    ({"do_lower_case": False}, "case"),
+    ({"window_options": WindowOptions(24, 8, 8)}, "window options"),
   ],
 )
 def test_a_teacher_of_other_tokens_or_windows_is_refused(
   change, message, tmp_path
 ):
   teachers = {"output/model": tiny_extractor(**change)}
-  with pytest.raises(ValueError, match=f"output/model differs in {message}"):
+  with pytest.raises(ValueError, match=f"output/model .* its {message}"):
     fine_tune(
       tiny_extractor(), _examples(), _OPTIONS, tmp_path, teachers=teachers
     )

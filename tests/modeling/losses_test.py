@@ -142,7 +142,7 @@ def test_class_weights_multiply_their_terms():
 def test_settings_survive_the_config_and_wrong_ones_are_refused():
   loss = BioLoss.from_config(BioLoss("mean", (1, 2, 3)).get_config())
   assert (loss.tokens, loss.class_weights) == ("mean", (1, 2, 3))
-  for loss_type, names in ((SpanLoss, "mean, sum"), (BioLoss, "sum, mean")):
+  for loss_type, names in ((SpanLoss, "ends"), (BioLoss, "tokens")):
     with pytest.raises(ValueError, match=f"{names}.*'average'"):
       loss_type("average")
   for weights in ((1, 2), (1, 0, 1), (1, 1, math.inf)):

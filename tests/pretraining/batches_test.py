@@ -5,26 +5,22 @@ import itertools
 import numpy as np
 import pytest
 import tensorflow as tf
-from corpus import VOCABULARY, stream_of, write_corpus
+from corpus import write_corpus
+from pretraining_runs import LENGTH, MAKING
 
-from bert_span.pretraining.batches import (
-  PretrainingInput,
-  TextBatches,
-  masked_sequences,
-)
-from bert_span.pretraining.block_stream import ChunkPlaces
-from bert_span.pretraining.masking import KEYS, SequenceMasker
-from bert_span.pretraining.options import MaskingOptions
+from bert_span.pretraining.masking import KEYS
 from bert_span.pretraining.text_sources import TextFile
 
-_LENGTH = 12
-_TARGETS = 2
-_OPTIONS = MaskingOptions(max_predictions=_TARGETS, seed=5)
-_MASKER = SequenceMasker(VOCABULARY, _OPTIONS)
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+  return write_corpus(tmp_path_factory.mktemp("text"))
 
 
-def batches_of(sources, places=None, seed=5):
-  return TextBatches(stream_of(sources, seed), _MASKER, 4, places)
+@pytest.fixture(scope="module")
+def whole(sources):
+  """The first 40 batches."""
+  return arrays(MAKING.training_batches(sources, 4), 0, 40)
 
 
 def arrays(batches, first_step, count):
@@ -39,40 +35,36 @@ def assert_same(left, right):
       np.testing.assert_array_equal(a[key], b[key])
 
 
-def test_a_later_start_gives_the_same_batches(tmp_path):
-  sources = write_corpus(tmp_path)
-  whole = arrays(batches_of(sources), 0, 40)
+def test_a_later_start_gives_the_same_batches(sources, whole):
   for first in (1, 9, 33):
-    assert_same(arrays(batches_of(sources), first, 5), whole[first : first + 5])
+    again = arrays(MAKING.training_batches(sources, 4), first, 5)
+    assert_same(again, whole[first : first + 5])
 
 
-def test_a_later_start_reads_from_the_noted_place(tmp_path):
-  sources = write_corpus(tmp_path)
+def test_a_later_start_reads_from_the_noted_place(sources, whole, tmp_path):
   path = str(tmp_path / "places")
-  whole = arrays(batches_of(sources, ChunkPlaces(path, "key")), 0, 40)
-  resumed = batches_of(sources, ChunkPlaces(path, "key"))
+  assert_same(arrays(MAKING.training_batches(sources, 4, path), 0, 40), whole)
   read = []
-  sentences = TextFile.sentences
 
   class Watched(TextFile):
     def sentences(self, first_document=0):
-      for row in sentences(self, first_document):
+      for row in super().sentences(first_document):
         read.append(row)
         yield row
 
-  resumed._stream._sources = [Watched(source.path) for source in sources]
+  watched = [Watched(source.path) for source in sources]
+  resumed = MAKING.training_batches(watched, 4, path)
   assert_same(arrays(resumed, 36, 1), whole[36:37])
   all_sentences = sum(len(list(source.sentences())) for source in sources)
   assert 0 < len(read) < 2 * all_sentences  # 36 steps read 3 epochs
 
 
-def test_an_epoch_holds_every_block_once_with_masks_of_its_own(tmp_path):
-  sources = write_corpus(tmp_path)
-  blocks = list(masked_sequences(stream_of(sources), _MASKER))
+def test_an_epoch_holds_every_block_once_with_masks_of_its_own(sources, whole):
+  blocks = list(MAKING.sequences(sources))
   total = len(blocks)
   rows = itertools.chain.from_iterable(
     zip(b["input_ids"], b["masked_positions"], b["masked_ids"], strict=True)
-    for b in arrays(batches_of(sources), 0, -(-2 * total // 4))
+    for b in whole
   )
   originals, masks = [], []
   for ids, positions, targets in itertools.islice(rows, 2 * total):
@@ -89,30 +81,28 @@ def test_an_epoch_holds_every_block_once_with_masks_of_its_own(tmp_path):
   assert sum(first[text] != second[text] for text in first) > total / 4
 
 
-def test_shapes_are_static(tmp_path):
-  spec = batches_of(write_corpus(tmp_path)).dataset(0).element_spec
-  assert spec["input_ids"] == tf.TensorSpec([4, _LENGTH], tf.int32)
-  assert spec["sbo_lefts"] == tf.TensorSpec([4, _TARGETS], tf.int32)
+def test_shapes_are_static(sources):
+  spec = MAKING.training_batches(sources, 4).dataset(0).element_spec
+  assert spec["input_ids"] == tf.TensorSpec([4, LENGTH], tf.int32)
+  assert spec["sbo_lefts"] == tf.TensorSpec([4, 2], tf.int32)
 
 
 def test_what_ended_the_reading_is_kept(tmp_path):
   path = tmp_path / "a.jsonl"
   path.write_text('{"text": "ak al"}\nno json\n')
-  batches = batches_of([TextFile(str(path), text_field="text")])
+  source = TextFile(str(path), text_field="text")
+  batches = MAKING.training_batches([source], 4)
   with pytest.raises(tf.errors.OpError) as raised:
     arrays(batches, 0, 1)
   cause = batches.cause_of(raised.value)
   assert isinstance(cause, ValueError) and "a.jsonl, line 2" in str(cause)
 
 
-def test_evaluation_reads_everything_once_with_fixed_masks(tmp_path):
-  sources = write_corpus(tmp_path)
-  making = PretrainingInput(VOCABULARY, True, _LENGTH, _OPTIONS)
+def test_evaluation_reads_everything_once_with_fixed_masks(sources):
   first, second = (
-    list(making.evaluation_batches(sources, 4)) for _ in range(2)
+    list(MAKING.evaluation_batches(sources, 4)) for _ in range(2)
   )
   assert_same(first, second)
-  total = len(list(masked_sequences(stream_of(sources), _MASKER)))
   sizes = [len(batch["input_ids"]) for batch in first]
-  assert sum(sizes) == total
+  assert sum(sizes) == len(list(MAKING.sequences(sources)))
   assert sizes[:-1] == [4] * (len(sizes) - 1)

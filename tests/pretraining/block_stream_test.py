@@ -9,7 +9,9 @@ from corpus import VOCABULARY, stream_of, write_corpus
 from bert_span.pretraining.block_stream import (
   ChunkPlace,
   ChunkPlaces,
-  SentencePacker,
+  continuation_table,
+  pack_sentences,
+  word_starts,
 )
 from bert_span.pretraining.text_sources import TextFile
 
@@ -73,7 +75,10 @@ def test_every_epoch_has_an_order_of_files_of_its_own(tmp_path):
 def test_text_without_tokens_is_refused(tmp_path):
   (tmp_path / "a.txt").write_text("\n \n")
   stream = stream_of([TextFile(str(tmp_path / "a.txt"))])
-  for chunks in (stream.chunks(), stream.epoch_chunks(ChunkPlace())):
+  for chunks in (
+    stream.chunks(),
+    stream.epoch_chunks(ChunkPlace()),
+  ):
     with pytest.raises(ValueError, match=r"a\.txt"):
       next(chunks)
 
@@ -118,17 +123,14 @@ _CONTINUES = np.array([False] * 9 + [True])
 
 
 def pack(room, *sentences):
-  packer = SentencePacker(room, _CONTINUES)
-  blocks = []
-  for sentence in sentences:
-    blocks += packer.add(np.array(sentence, np.int32))
-  return [block.tolist() for block in [*blocks, *packer.end_document()]]
+  arrays = [np.array(sentence, np.int32) for sentence in sentences]
+  return [b.tolist() for b in pack_sentences(arrays, room, _CONTINUES)]
 
 
 @pytest.mark.parametrize(
   ("room", "sentences", "sequences"),
   [
-    # The class's example.
+    # The function's example.
     (
       6,
       [[1] * 3, [2] * 2, [3] * 4, [4] * 8],
@@ -163,4 +165,18 @@ def test_every_token_comes_out_once_and_in_order(room):
 
 def test_no_room_is_refused():
   with pytest.raises(ValueError, match="room=0"):
-    SentencePacker(0, _CONTINUES)
+    pack(0, [1])
+
+
+@pytest.mark.parametrize(
+  ("ids", "starts"),
+  [
+    ([1, 2, 3, 4, 5, 2], [0, 1, 4, 5]),  # the mill ##er ##s . mill
+    ([3, 4, 1], [0, 2]),  # The rest of a cut word is a word.
+    ([], []),
+  ],
+)
+def test_a_word_starts_at_every_piece_that_does_not_continue_one(ids, starts):
+  table = continuation_table(["[PAD]", "the", "mill", "##er", "##s", ".", "##"])
+  assert table.tolist() == [False, False, False, True, True, False, False]
+  assert word_starts(np.array(ids, np.int64), table).tolist() == starts

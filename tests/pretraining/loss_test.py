@@ -5,12 +5,11 @@ import pytest
 from tiny_pretraining import tiny_batch, tiny_model
 
 from bert_span.pretraining.loss import (
+  OBJECTIVES,
   model_inputs,
-  objective_losses,
   prediction_sums,
   pretraining_loss_fn,
   with_batch_weights,
-  with_weights,
 )
 from bert_span.pretraining.masking import KEYS
 
@@ -22,10 +21,9 @@ def log_softmax(x):
 
 def by_hand(logits, batch, name):
   """Mean of -log P over the targets, one after the other."""
-  weights = with_weights(batch)[f"{name}_weights"]
   losses = [
     -log_softmax(logits[row, target])[batch["masked_ids"][row, target]]
-    for row, target in np.argwhere(weights.numpy() == 1)
+    for row, target in np.argwhere(batch[OBJECTIVES[name]] > 0)
   ]
   return np.mean(losses)
 
@@ -34,9 +32,9 @@ def by_hand(logits, batch, name):
 def test_the_loss_of_a_batch_is_the_sum_of_two_means(sbo_weight):
   batch = tiny_batch()
   model = tiny_model(dropout=0.0)
-  losses, parts = pretraining_loss_fn(sbo_weight)(
-    model, with_batch_weights(batch)
-  )
+  loss_fn = pretraining_loss_fn(sbo_weight)
+  weighted = with_batch_weights(batch)
+  losses, parts = loss_fn(model, weighted)
   logits = model(model_inputs(batch))
   means = [
     by_hand(logits[f"{name}_logits"].numpy(), batch, name)
@@ -48,6 +46,12 @@ def test_the_loss_of_a_batch_is_the_sum_of_two_means(sbo_weight):
   )
   for name, mean in zip(("mlm_loss", "sbo_loss"), means, strict=True):
     np.testing.assert_allclose(np.sum(parts[name]) / 3, mean, rtol=1e-5)
+  # The same, whatever part of the targets a device holds.
+  of_parts = [
+    loss_fn(model, {key: value[rows] for key, value in weighted.items()})[0]
+    for rows in (slice(0, 1), slice(1, 3))
+  ]
+  np.testing.assert_allclose(np.concatenate(of_parts), losses, rtol=1e-5)
 
 
 def test_the_loss_is_computed_with_dropout():
@@ -55,20 +59,6 @@ def test_the_loss_is_computed_with_dropout():
   losses = pretraining_loss_fn(1.0)
   (first, _), (second, _) = losses(model, batch), losses(model, batch)
   assert not np.array_equal(first.numpy(), second.numpy())
-
-
-def test_parts_of_a_batch_sum_to_the_loss_of_the_batch():
-  """Whatever part of the targets a device holds."""
-  batch = with_batch_weights(tiny_batch())
-  model = tiny_model()
-  whole = objective_losses(model(model_inputs(batch)), batch)
-  for name, losses in whole.items():
-    parts = []
-    for rows in (slice(0, 1), slice(1, 3)):
-      part = {key: np.asarray(value)[rows] for key, value in batch.items()}
-      logits = model(model_inputs(part))
-      parts += objective_losses(logits, part)[name].numpy().tolist()
-    np.testing.assert_allclose(parts, losses, rtol=1e-5)
 
 
 def test_without_the_span_boundary_logits_only_the_first_mean_counts():
@@ -82,8 +72,6 @@ def test_without_the_span_boundary_logits_only_the_first_mean_counts():
 def test_weights_of_a_batch_sum_to_the_number_of_sequences():
   positions = np.array([[3, 5, 0], [2, 0, 0]], np.int32)
   batch = {"masked_positions": positions, "sbo_positions": positions * 0}
-  weights = with_weights(batch)
-  np.testing.assert_array_equal(weights["mlm_weights"], positions > 0)
   weights = with_batch_weights(batch)
   np.testing.assert_allclose(
     weights["mlm_weights"], [[2 / 3, 2 / 3, 0], [2 / 3, 0, 0]], rtol=1e-6
@@ -95,8 +83,8 @@ def test_weights_of_a_batch_sum_to_the_number_of_sequences():
 def test_sums_count_correct_tokens_and_targets():
   batch = {
     "masked_ids": np.array([[2, 1]], np.int32),
-    "mlm_weights": np.array([[1, 1]], np.float32),
-    "sbo_weights": np.array([[1, 0]], np.float32),
+    "masked_positions": np.array([[3, 4]], np.int32),
+    "sbo_positions": np.array([[1, 0]], np.int32),
   }
   logits = np.array([[[0.0, 1.0, 3.0], [2.0, 1.0, 0.0]]], np.float32)
   sums = prediction_sums({"mlm_logits": logits, "sbo_logits": logits}, batch)

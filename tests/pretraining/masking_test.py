@@ -2,20 +2,21 @@
 
 import bisect
 import collections
-import math
 
 import numpy as np
 import pytest
 
 from bert_span.pretraining.masking import (
+  KEYS,
   DrawnSpan,
+  MaskedSequence,
+  MaskedSpan,
   SequenceMasker,
-  continuation_table,
   draw_spans,
   length_thresholds,
-  span_length_probabilities,
+  masked_arrays,
+  row_lengths,
   uniform_draws,
-  word_starts,
 )
 from bert_span.pretraining.options import MaskingOptions
 
@@ -168,21 +169,8 @@ def test_a_vocabulary_without_mask_is_refused():
     SequenceMasker(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a"], MaskingOptions())
 
 
-@pytest.mark.parametrize(
-  ("ids", "starts"),
-  [
-    ([1, 2, 3, 4, 5, 2], [0, 1, 4, 5]),  # the mill ##er ##s . mill
-    ([3, 4, 1], [0, 2]),  # The rest of a cut word is a word.
-    ([], []),
-  ],
-)
-def test_a_word_starts_at_every_piece_that_does_not_continue_one(ids, starts):
-  table = continuation_table(["[PAD]", "the", "mill", "##er", "##s", ".", "##"])
-  assert table.tolist() == [False, False, False, True, True, False, False]
-  assert word_starts(np.array(ids, np.int64), table).tolist() == starts
-
-
 _THRESHOLDS = length_thresholds(MaskingOptions())
+_PROBABILITIES = np.diff([0.0, *_THRESHOLDS, 1.0])
 # chi2.ppf(1 - 1e-3, degrees of freedom): P(above) = 0.1 % if all is right.
 _CHI_SQUARE_LIMIT = {9: 27.877, 11: 31.264}
 
@@ -209,14 +197,11 @@ def masked_words(spans):
 
 
 def test_the_length_distribution_is_the_published_one():
-  probabilities = span_length_probabilities()
-  assert [round(p, 4) for p in probabilities] == [
-    *(0.2241, 0.1792, 0.1434, 0.1147, 0.0918),
-    *(0.0734, 0.0587, 0.0470, 0.0376, 0.0301),
-  ]
-  mean = sum((i + 1) * p for i, p in enumerate(probabilities))
+  published = [0.2241, 0.1792, 0.1434, 0.1147, 0.0918]
+  published += [0.0734, 0.0587, 0.0470, 0.0376, 0.0301]
+  np.testing.assert_allclose(_PROBABILITIES, published, atol=5e-5)
+  mean = sum((i + 1) * p for i, p in enumerate(_PROBABILITIES))
   assert round(mean, 2) == 3.80
-  assert math.isclose(sum(probabilities), 1.0)
 
 
 def test_lengths_of_100_000_drawn_spans_follow_the_formula():
@@ -233,7 +218,7 @@ def test_lengths_of_100_000_drawn_spans_follow_the_formula():
     assert 1 <= last.num_words <= last.drawn_words
     number += 1
   statistic = chi_square(
-    [counts[length] for length in range(1, 11)], span_length_probabilities()
+    [counts[length] for length in range(1, 11)], _PROBABILITIES
   )
   assert statistic < _CHI_SQUARE_LIMIT[9]
 
@@ -342,3 +327,65 @@ def test_only_spans_have_lengths_above_one():
 def test_options_that_mask_nothing_are_refused(name, value):
   with pytest.raises(ValueError, match=rf"{name}.*{value}"):
     MaskingOptions(**{name: value})
+
+
+# [CLS] and 14 tokens, [SEP]; the id of a token is 100 + its position.
+_IDS = np.arange(100, 116, dtype=np.int32)
+
+
+def targets_of(*spans, max_boundary_targets=15):
+  masked = MaskedSequence(_IDS, _IDS, spans)
+  count = sum(span.token_end - span.token_start + 1 for span in spans)
+  batch = masked_arrays([masked], row_lengths(16, count), max_boundary_targets)
+  return {key: batch[key][0].tolist() for key in KEYS[2:]}
+
+
+def test_a_span_at_an_edge_is_predicted_by_the_masked_language_model_alone():
+  assert targets_of(
+    MaskedSpan(1, 2, 2, (2,), "mask", None, 3),
+    MaskedSpan(14, 14, 1, (1,), "keep", 13, None),
+  ) == {
+    "masked_positions": [1, 2, 14],
+    "masked_ids": [101, 102, 114],
+    "sbo_lefts": [0] * 3,
+    "sbo_rights": [0] * 3,
+    "sbo_positions": [0] * 3,
+  }
+
+
+def test_only_the_first_tokens_of_a_span_are_predicted_from_its_boundaries():
+  span = MaskedSpan(3, 8, 6, (6,), "random", 2, 9)
+  targets = targets_of(span, max_boundary_targets=4)
+  assert targets["masked_positions"] == [3, 4, 5, 6, 7, 8]
+  assert targets["sbo_positions"] == [1, 2, 3, 4, 0, 0]
+  assert targets["sbo_lefts"] == [2, 2, 2, 2, 0, 0]
+
+
+def test_adjacent_words_count_from_the_start_of_both():
+  targets = targets_of(
+    MaskedSpan(5, 5, 1, (1,), "mask", 4, 8),
+    MaskedSpan(6, 7, 1, (1,), "keep", 4, 8),
+  )
+  assert targets["sbo_positions"] == [1, 2, 3]
+
+
+def test_the_figure_of_the_paper_as_a_padded_batch():
+  ids = np.arange(100, 112, dtype=np.int32)
+  after = ids.copy()
+  after[5:9] = 4
+  span = MaskedSpan(5, 8, 4, (4,), "mask", 4, 9)
+  edge = MaskedSpan(10, 10, 1, (1,), "keep", 9, None)
+  masked = MaskedSequence(ids, after, (span, edge))
+  batch = masked_arrays([masked], row_lengths(14, 7), 15)
+  # There is no pair task.
+  assert tuple(batch) == KEYS
+  assert {key: values.tolist() for key, values in batch.items()} == {
+    "input_ids": [[*after.tolist(), 0, 0]],
+    "input_mask": [[1] * 12 + [0, 0]],
+    "masked_positions": [[5, 6, 7, 8, 10, 0, 0]],
+    "masked_ids": [[105, 106, 107, 108, 110, 0, 0]],
+    "sbo_lefts": [[4, 4, 4, 4, 0, 0, 0]],
+    "sbo_rights": [[9, 9, 9, 9, 0, 0, 0]],
+    "sbo_positions": [[1, 2, 3, 4, 0, 0, 0]],
+  }
+  assert {values.dtype for values in batch.values()} == {np.dtype("int32")}

@@ -1,17 +1,14 @@
-"""Pre-training end to end in one process: it learns and resumes."""
+"""Pre-training end to end in one process: it learns, resumes and scores."""
 
 import math
 
 import numpy as np
 import pytest
-from corpus import VOCABULARY, stream_of
-from pretraining_runs import LENGTH, MASKING, OPTIONS, batches_of, new_model
+from corpus import write_corpus
+from pretraining_runs import MAKING, OPTIONS, new_model
+from tiny_pretraining import tiny_batch, tiny_model
 
-from bert_span.pretraining.batches import (
-  PretrainingInput,
-  TextBatches,
-)
-from bert_span.pretraining.masking import SequenceMasker
+from bert_span.pretraining.loss import model_inputs, prediction_sums
 from bert_span.pretraining.options import PretrainingOptions
 from bert_span.pretraining.pretrainer import evaluate, pretrain
 from bert_span.pretraining.text_sources import TextFile
@@ -31,18 +28,21 @@ class _StopsBefore:
 def test_a_stopped_run_ends_with_the_very_weights_of_an_unstopped_one(
   tmp_path,
 ):
-  options = PretrainingOptions(num_train_steps=12, **OPTIONS)
-  folder = tmp_path / "text"
-  folder.mkdir()
-  whole = new_model()
-  out = tmp_path / "whole"
-  assert pretrain(whole, batches_of(folder, out), options, str(out), {}) == 12
-  out = tmp_path / "stopped"
-  stopping = _StopsBefore(batches_of(folder, out), 8)
-  with pytest.raises(ValueError, match="ended at step 8"):
-    pretrain(new_model(), stopping, options, str(out), {})
-  resumed = new_model(seed=99)
-  assert pretrain(resumed, batches_of(folder, out), options, str(out), {}) == 7
+  options = PretrainingOptions(num_train_steps=7, **OPTIONS)
+  sources = write_corpus(tmp_path)
+
+  def train(model, name, stop=None):
+    out = tmp_path / name
+    out.mkdir(exist_ok=True)
+    batches = MAKING.training_batches(sources, 4, str(out / "places.jsonl"))
+    batches = _StopsBefore(batches, stop) if stop else batches
+    return pretrain(model, batches, options, str(out), {})
+
+  whole, resumed = new_model(), new_model(seed=99)
+  assert train(whole, "whole") == 7
+  with pytest.raises(ValueError, match="ended at step 5"):
+    train(new_model(), "stopped", stop=5)
+  assert train(resumed, "stopped") == 4
   for expected, value in zip(whole.weights, resumed.weights, strict=True):
     np.testing.assert_array_equal(value.numpy(), expected.numpy())
 
@@ -52,18 +52,39 @@ def test_it_learns(tmp_path):
   text = tmp_path / "text.txt"
   words = np.random.default_rng(0).choice(["ak", "al", "am", "an"], (60, 5))
   text.write_text("\n\n".join(map(" ".join, words)))
-  stream = stream_of([TextFile(str(text))])
-  masker = SequenceMasker(VOCABULARY, MASKING)
-  making = PretrainingInput(VOCABULARY, True, LENGTH, MASKING)
-  held_out = list(making.evaluation_batches([TextFile(str(text))], 8))
-  batches = TextBatches(stream, masker, 4)
+  sources = [TextFile(str(text))]
+  held_out = list(MAKING.evaluation_batches(sources, 8))
   model = new_model()
   before = evaluate(model, held_out)
-  options = {**OPTIONS, "learning_rate": 2e-2}
+  options = {**OPTIONS, "learning_rate": 2e-2, "save_checkpoints_steps": 40}
   options = PretrainingOptions(num_train_steps=40, **options)
+  batches = MAKING.training_batches(sources, 4)
   pretrain(model, batches, options, str(tmp_path / "run"), {})
   after = evaluate(model, held_out)
   for name in ("mlm_loss", "sbo_loss"):
     assert before[name] == pytest.approx(math.log(70), abs=0.1)
     assert after[name] < before[name] - 0.3
   assert after["num_tokens"] == before["num_tokens"] == 60 * 7
+
+
+def test_scores_are_means_over_targets_of_all_batches():
+  model = tiny_model()
+  batches = [tiny_batch(seed=1), tiny_batch(batch_size=2, seed=2)]
+  scores = evaluate(model, batches)
+  sums = [prediction_sums(model(model_inputs(b)), b) for b in batches]
+  for name in ("mlm", "sbo"):
+    targets, loss, correct = (
+      sum(float(part[f"{name}_{measure}"]) for part in sums)
+      for measure in ("targets", "loss", "correct")
+    )
+    assert scores[f"{name}_loss"] == pytest.approx(loss / targets, rel=1e-5)
+    assert scores[f"{name}_accuracy"] == pytest.approx(
+      correct / targets, rel=1e-5
+    )
+    assert scores[f"num_{name}_targets"] == targets
+  assert scores["num_sequences"] == 5
+  assert scores["num_tokens"] == sum(b["input_mask"].sum() for b in batches)
+  assert scores["tokens_per_second"] > 0
+  assert evaluate(model, batches, max_steps=1)["num_sequences"] == 3
+  with pytest.raises(ValueError, match="no text to evaluate"):
+    evaluate(model, [])

@@ -7,34 +7,24 @@ import shutil
 import numpy as np
 import pytest
 import tensorflow as tf
-from corpus import VOCABULARY, write_corpus
+from corpus import write_corpus
+from pretraining_runs import LENGTH, MAKING
 
-from bert_span.pretraining.batches import PretrainingInput
-from bert_span.pretraining.masking import KEYS, masked_arrays
-from bert_span.pretraining.options import MaskingOptions
-from bert_span.pretraining.records import (
-  RecordBatches,
-  masked_copies,
-  write_records,
-)
+from bert_span.pretraining.masking import KEYS
+from bert_span.pretraining.records import RecordBatches, write_records
 from bert_span.pretraining.text_sources import TextFile
-
-_LENGTH = 12
-_TARGETS = 2
-_OPTIONS = MaskingOptions(max_predictions=_TARGETS, seed=3)
-_MAKING = PretrainingInput(VOCABULARY, True, _LENGTH, _OPTIONS)
 
 
 @pytest.fixture(scope="module")
 def sequences(tmp_path_factory):
-  return list(_MAKING.sequences(write_corpus(tmp_path_factory.mktemp("text"))))
+  return list(MAKING.sequences(write_corpus(tmp_path_factory.mktemp("text"))))
 
 
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory, sequences):
   folder = tmp_path_factory.mktemp("records")
   paths = [str(folder / "a.tfrecord"), str(folder / "b.tfrecord.gz")]
-  written = write_records(paths, sequences, _MAKING)
+  written = write_records(paths, sequences, MAKING)
   assert written == len(sequences)
   assert sorted(p.name for p in folder.iterdir()) == [
     *("a.tfrecord", "a.tfrecord.json"),
@@ -43,9 +33,13 @@ def paths(tmp_path_factory, sequences):
   return paths
 
 
-def batches_of(paths, batch_size=4, **options):
-  options = dataclasses.replace(_OPTIONS, **options)
-  return RecordBatches(paths, batch_size, _LENGTH, options, 16)
+def batches_of(paths, batch_size=4, max_seq_length=LENGTH, **masking):
+  making = dataclasses.replace(
+    MAKING,
+    max_seq_length=max_seq_length,
+    masking=dataclasses.replace(MAKING.masking, **masking),
+  )
+  return RecordBatches(making, [TextFile(path) for path in paths], batch_size)
 
 
 def arrays(batches, first_step, count):
@@ -67,8 +61,7 @@ def rows_of_tensors(batches):
 
 def test_records_hold_what_was_masked(paths, sequences):
   read = rows_of_tensors(batches_of(paths))
-  arrays = masked_arrays(sequences, _LENGTH, _OPTIONS)
-  assert sorted(read) == sorted(rows([arrays]))
+  assert sorted(read) == sorted(rows([MAKING.arrays(sequences)]))
 
 
 def test_a_record_has_the_originals_features_without_the_pair_task(paths):
@@ -79,7 +72,7 @@ def test_a_record_has_the_originals_features_without_the_pair_task(paths):
     *("masked_lm_positions", "masked_lm_ids", "masked_lm_weights"),
     *("sbo_lefts", "sbo_rights", "sbo_positions"),
   }
-  assert list(features["segment_ids"].int64_list.value) == [0] * _LENGTH
+  assert list(features["segment_ids"].int64_list.value) == [0] * LENGTH
   positions = np.array(features["masked_lm_positions"].int64_list.value)
   weights = list(features["masked_lm_weights"].float_list.value)
   assert weights == (positions > 0).astype(float).tolist()
@@ -102,7 +95,7 @@ def test_a_later_start_gives_the_same_batches(paths):
 
 def test_records_of_other_lengths_are_refused(paths):
   with pytest.raises(ValueError, match=r"--max_seq_length=12.* 13"):
-    RecordBatches(paths, 4, 13, _OPTIONS)
+    batches_of(paths, max_seq_length=13)
   with pytest.raises(ValueError, match=r"--max_predictions=2.* 3"):
     batches_of(paths, max_predictions=3)
 
@@ -157,7 +150,7 @@ def test_files_without_a_record_are_refused(tmp_path):
 
 def test_records_are_not_text(paths):
   with pytest.raises(ValueError, match=r"a\.tfrecord"):
-    _MAKING.sequences([TextFile(path) for path in paths])
+    next(MAKING.sequences([TextFile(path) for path in paths]))
 
 
 def test_records_without_a_count_are_read_with_a_note(paths, tmp_path, capsys):
@@ -173,12 +166,12 @@ def test_a_file_that_is_not_finished_has_no_name(tmp_path, sequences):
 
   path = tmp_path / "a.tfrecord"
   with pytest.raises(RuntimeError):
-    write_records([str(path)], broken(), _MAKING)
+    write_records([str(path)], broken(), MAKING)
   assert list(tmp_path.iterdir()) == []
 
 
 def copies_of(sources, copies, num_workers=1, worker=0):
-  return list(masked_copies(_MAKING, sources, copies, num_workers, worker))
+  return list(MAKING.copies(sources, copies, num_workers, worker))
 
 
 def test_every_copy_is_masked_anew_and_workers_share_the_files(tmp_path):

@@ -34,6 +34,8 @@ from bert_span.training.options import (
 from bert_span.training.strategy import make_strategy
 
 VOCAB, STEPS, LENGTH = 50, 5, 12
+# On two devices 3 windows and 2, or 1 and none.
+_UNEVEN = {"batch_size": (5, 1, 5, 5, 1), "unsummed": True}
 
 
 def make_model(dropout=0.0, num_layers=2):
@@ -54,20 +56,24 @@ def make_model(dropout=0.0, num_layers=2):
 
 
 def batches(batch_size, first_step, num_steps=STEPS):
-  """The batches from a step on; some ids repeat, lengths differ."""
+  """The batches from a step on; some ids repeat, lengths differ.
+
+  `batch_size` may be the sizes of all steps.
+  """
 
   def batch(step):
     rng = np.random.default_rng(step)
     length = LENGTH - step % 2
-    shape = (batch_size, length)
+    rows = batch_size if isinstance(batch_size, int) else batch_size[step]
+    shape = (rows, length)
     ids = rng.integers(1, VOCAB // 3, shape)
-    mask = np.arange(length) < rng.integers(4, length + 1, (batch_size, 1))
+    mask = np.arange(length) < rng.integers(4, length + 1, (rows, 1))
     return {
       "input_ids": (ids * mask).astype(np.int32),
       "segment_ids": np.zeros(shape, np.int32),
       "input_mask": mask.astype(np.int32),
-      "start_positions": rng.integers(0, 4, batch_size).astype(np.int32),
-      "end_positions": rng.integers(0, 4, batch_size).astype(np.int32),
+      "start_positions": rng.integers(0, 4, rows).astype(np.int32),
+      "end_positions": rng.integers(0, 4, rows).astype(np.int32),
     }
 
   return tf.data.Dataset.from_generator(
@@ -97,8 +103,8 @@ class Run:
     loss_fn=None,
     unsummed=False,
     num_steps=STEPS,
-    clip_norm=0.5,
-    recompute=False,
+    clip_norm=0.1,
+    averages=False,
     name=None,
     **execution,
   ):
@@ -107,8 +113,8 @@ class Run:
       self.model = make_model(dropout, num_layers=1)
       self.optimizer = BertAdamW(
         WarmupLinearDecay(1e-2, num_steps, 1),
-        layer_decay=0.9,
-        use_ema=True,
+        layer_decay=0.9 if averages else 1.0,
+        use_ema=averages,
         ema_momentum=0.5,
       )
     before = compared_weights(self.model)
@@ -116,7 +122,7 @@ class Run:
     folder = folder / (name or f"run{len(list(folder.iterdir()))}")
     with (
       computing_in(self.model.backbone, options.precision),
-      recomputing_layers(self.model.backbone, recompute),
+      recomputing_layers(self.model.backbone, options.recompute),
     ):
       self.trainer = Trainer(
         self.model,
@@ -124,7 +130,7 @@ class Run:
         self.optimizer,
         num_steps,
         TrainOptions(
-          train_batch_size=batch_size,
+          train_batch_size=np.max(batch_size).item(),
           clip_norm=clip_norm,
           iterations_per_loop=1,
           seed=0,
@@ -218,8 +224,7 @@ def copies_differ(model):
 
 def parts_against_whole(whole, folder, one):
   """Accumulation of compiled parts on one device, beside none of both."""
-  options = {"batch_size": 5, "unsummed": True}
-  parts = Run(folder, one, **options, accumulate_steps=4, jit_compile="on")
+  parts = Run(folder, one, **_UNEVEN, accumulate_steps=4, jit_compile="on")
   return {
     "weights": max_difference(whole.weights, parts.weights),
     "norms": [whole.events["global_norm"], parts.events["global_norm"]],
@@ -286,7 +291,7 @@ def loss_curves(reference, folder, one):
   """Losses of each step in each precision, and dtypes afterwards."""
   curves = {"float32": reference.events["loss"]}
   for precision in ("bfloat16", "float16"):
-    run = Run(folder, one, precision=precision)
+    run = Run(folder, one, averages=True, precision=precision)
     curves[precision] = run.events["loss"]
   dtypes = {layer.compute_dtype for layer in sublayers(run.model)}
   return {**curves, "dtypes_afterwards": sorted(dtypes)}
@@ -301,40 +306,26 @@ def main():
   one = tf.distribute.get_strategy()
 
   @functools.cache
-  def reference(**options):
+  def reference(name):
+    options = {"even": {"averages": True}, "uneven": _UNEVEN}[name]
     return Run(folder, one, **options)
 
+  def against(name, **options):
+    return compare(reference(name), folder, two, **options)
+
   checks = {
-    "uneven": lambda: compare(
-      reference(batch_size=5), folder, two, batch_size=5
+    "even": lambda: against(
+      "even", averages=True, all_reduce="ring", recompute=True
     ),
-    "empty": lambda: compare(
-      reference(batch_size=1), folder, two, batch_size=1
-    ),
-    "accumulated": lambda: compare(
-      reference(batch_size=5, unsummed=True),
-      folder,
-      two,
-      batch_size=5,
-      unsummed=True,
-      accumulate_steps=2,
-    ),
-    "parts": lambda: parts_against_whole(
-      reference(batch_size=5, unsummed=True), folder, one
-    ),
+    "compiled": lambda: against("even", averages=True, jit_compile="on"),
+    "uneven": lambda: against("uneven", **_UNEVEN),
+    "accumulated": lambda: against("uneven", **_UNEVEN, accumulate_steps=2),
+    "parts": lambda: parts_against_whole(reference("uneven"), folder, one),
     "dropout": lambda: dropout_masks(folder, two),
     "overflow_of_two": lambda: overflow(folder, two),
     "overflow_of_one": lambda: overflow(folder, one),
-    "curves": lambda: loss_curves(reference(), folder, one),
+    "curves": lambda: loss_curves(reference("even"), folder, one),
   }
-  for name, options in (
-    ("even", {"all_reduce": "ring"}),
-    ("recomputed", {"recompute": True}),
-    ("compiled", {"jit_compile": "on"}),
-  ):
-    checks[name] = functools.partial(
-      lambda options: compare(reference(), folder, two, **options), options
-    )
   chosen = sys.argv[2:] or checks
   print(json.dumps({name: checks[name]() for name in chosen}))
 

@@ -92,7 +92,7 @@ def make_trainer(
 
 
 def all_values(model, trainer):
-  variables = [*model.variables, *trainer._optimizer.variables]
+  variables = [*model.variables, *trainer.optimizer.variables]
   return [variable.numpy() for variable in variables]
 
 

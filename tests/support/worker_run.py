@@ -25,11 +25,11 @@ def main():
   folder = pathlib.Path(sys.argv[1])
   strategy = make_strategy(StrategyOptions(), ExecutionOptions())
   # A batch of 5 on two workers: the second one has a row less.
-  run = Run(folder, strategy, batch_size=5, name="run")
+  run = Run(folder, strategy, batch_size=5, averages=True, name="run")
   if is_chief(strategy):
     np.savez(folder / "weights.npz", **run.weights)
     run.model.save_weights(folder / "whole.weights.h5")
-  own_dir = pathlib.Path(run.trainer._own_dir)
+  own_dir = pathlib.Path(run.trainer._checkpoints.write_dir)
   weights = b"".join(values.tobytes() for values in run.weights.values())
   states = [
     int(state.numpy()[0])
@@ -41,7 +41,7 @@ def main():
       {
         "strategy": describe_strategy(strategy),
         "is_chief": is_chief(strategy),
-        "own_dir": run.trainer._own_dir,
+        "own_dir": str(own_dir),
         "files": sorted(path.name for path in own_dir.iterdir()),
         "hash": hashlib.sha256(weights).hexdigest(),
         "seeds": states,

@@ -86,7 +86,7 @@ def test_the_model_ends_with_the_averages_and_a_stopped_run_with_the_same(
   # Callbacks see the averages of their step, and the updates do not.
   assert not np.array_equal(seen[0], averaged.get_weights()[0])
   np.testing.assert_array_equal(
-    whole._optimizer._momentums[0], plain._optimizer._momentums[0]
+    whole.optimizer._momentums[0], plain.optimizer._momentums[0]
   )
   assert not np.array_equal(
     averaged.get_weights()[0], plain_model.get_weights()[0]
@@ -282,7 +282,7 @@ def test_a_weight_without_gradient_is_left_alone_and_nothing_warns(tmp_path):
 
 def test_a_loss_without_the_model_is_refused(tmp_path):
   trainer, _ = make_trainer(tmp_path)
-  trainer._loss_fn = lambda model, batch: tf.ones([BATCH])
+  trainer.loss_fn = lambda model, batch: tf.ones([BATCH])
   with pytest.raises(ValueError, match="depends on no trainable weight"):
     trainer.train(dataset_fn)
 
@@ -378,7 +378,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_is_not_saved(tmp_path):
     spoiled = tf.reduce_all(batch["input_ids"] == 0)
     return tf.where(spoiled, np.nan, loss_fn(model, batch))
 
-  trainer._loss_fn = spoiled_loss_fn
+  trainer.loss_fn = spoiled_loss_fn
 
   def make(step):
     batch = make_batch(step)

@@ -19,7 +19,7 @@ from toy_trainer import (
   make_trainer,
 )
 
-from bert_span.training.preemption import (
+from bert_span.training.callbacks import (
   EXIT_CODE,
   EvaluationInterrupted,
   Preempted,

@@ -14,10 +14,10 @@ from toy_trainer import (
   make_trainer,
 )
 
+from bert_span.training.callbacks import EvaluationInterrupted
+from bert_span.training.checkpoints import JsonState
 from bert_span.training.options import SelectionOptions
-from bert_span.training.preemption import EvaluationInterrupted
 from bert_span.training.selection import (
-  Evaluations,
   ModelSelection,
   read_selection,
   selection_words,
@@ -68,33 +68,31 @@ def _selecting_trainer(output_dir, f1_of_step, patience=None, **options):
 
 
 def _scores_of(selection):
-  return {row["step"]: row["scores"]["f1"] for row in selection.state.rows}
+  return {row["step"]: row["scores"]["f1"] for row in selection.state.value}
 
 
-def test_the_best_is_the_first_of_equals_and_the_last_is_counted_from_it():
-  evaluations = Evaluations("f1")
-  assert evaluations.best is None and evaluations.num_since_best == 0
-  bests = [
-    evaluations.add(step, {"f1": f1})
-    for step, f1 in ((10, 60.0), (20, 70.0), (30, 70.0), (40, 65.0))
+@pytest.mark.parametrize(
+  ("metric", "smaller_is_better", "scores", "best_step"),
+  [
+    ("f1", False, [60.0, 70.0, 70.0, 65.0], 20),  # the first of equals
+    ("mlm_loss", True, [3.0, 2.0, 2.5], 20),
+    (None, False, [3.0, 2.0, 2.5], None),
+    ("f1", False, [], None),
+  ],
+)
+def test_the_best_evaluation_follows_from_the_state(
+  metric, smaller_is_better, scores, best_step
+):
+  options = SelectionOptions(10, metric, smaller_is_better)
+  selection = ModelSelection(options, 100, dict, "")
+  rows = [
+    {"step": 10 * number, "scores": {"f1": value, "mlm_loss": value}}
+    for number, value in enumerate(scores, 1)
   ]
-  assert bests == [True, True, False, False]
-  assert evaluations.best["step"] == 20
-  assert evaluations.num_since_best == 2
-  again = Evaluations("f1")
-  again.deserialize(evaluations.serialize())
-  assert again.rows == evaluations.rows and again.num_since_best == 2
-
-
-def test_of_losses_the_smallest_is_the_best_and_without_a_metric_none():
-  evaluations = Evaluations("mlm_loss", smaller_is_better=True)
-  without = Evaluations()
-  for step, loss in ((10, 3.0), (20, 2.0), (30, 2.5)):
-    evaluations.add(step, {"mlm_loss": loss})
-    assert not without.add(step, {"mlm_loss": loss})
-  assert evaluations.best["step"] == 20
-  assert evaluations.num_since_best == 1
-  assert without.best is None and without.num_since_best == 0
+  selection.state.deserialize(JsonState(rows).serialize())
+  assert selection.best == next(
+    (row for row in rows if row["step"] == best_step), None
+  )
 
 
 def test_every_evaluation_is_kept_shown_and_written(tmp_path):
@@ -129,7 +127,7 @@ def test_training_ends_when_patience_does_and_stays_ended(tmp_path):
   )
   assert again.train(dataset_fn) == 0
   assert lines[-1] == reason
-  assert selection.state.num_since_best == 2 and kept_steps == []
+  assert selection.stop_reason in reason and kept_steps == []
 
 
 class _Killed(Exception):
@@ -150,7 +148,7 @@ def test_a_killed_run_chooses_and_stops_as_one_that_was_not(tmp_path):
   assert again.train(dataset_fn) == 4
   assert _scores_of(selection) == scores
   assert kept_steps == [4]  # 60 of step 2 came with the checkpoint
-  assert selection.state.num_since_best == 2
+  assert "in 2 evaluations since step 4" in selection.stop_reason
 
 
 def test_an_interrupted_evaluation_is_made_up_for_before_the_next_step(
@@ -187,7 +185,7 @@ def test_evaluating_does_not_change_the_weights_and_its_options_are_fixed(
   scored, *_ = _selecting_trainer(tmp_path / "scored", scores)
   scored.train(dataset_fn)
   for value, expected in zip(
-    scored._model.get_weights(), model.get_weights(), strict=True
+    scored.model.get_weights(), model.get_weights(), strict=True
   ):
     np.testing.assert_array_equal(value, expected)
   other, *_ = _selecting_trainer(tmp_path / "scored", scores, patience=3)

@@ -8,7 +8,7 @@ from squad_runs import squad_flags
 from toy_trainer import checkpoint_tensors
 from workers import finish, start_workers
 
-from bert_span.training.preemption import EXIT_CODE
+from bert_span.training.callbacks import EXIT_CODE
 
 _FLAGS = (
   *("--do_train", "--num_train_epochs=8", "--save_checkpoints_steps=3"),

@@ -9,7 +9,7 @@ import tensorflow as tf
 from bert_span.beam.prediction_pipeline import count, run
 from bert_span.beam.shards import start_or_continue
 from bert_span.pretraining.batches import PretrainingInput
-from bert_span.pretraining.records import masked_copies, write_records
+from bert_span.pretraining.records import write_records
 from bert_span.pretraining.text_sources import (
   find_sources,
   sources_of_worker,
@@ -62,7 +62,7 @@ def write_shards_of_masked_text(
   missing = [n for n in range(num_shards) if not tf.io.gfile.exists(paths[n])]
 
   def write(shard):
-    copies = masked_copies(making, sources, dupe_factor, num_shards, shard)
+    copies = making.copies(sources, dupe_factor, num_shards, shard)
     number = write_records([paths[shard]], copies, making)
     count("records_written", number)
     count("shards_written")

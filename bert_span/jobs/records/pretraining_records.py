@@ -1,7 +1,7 @@
 """The job of create_pretraining_data: writes masked text as records."""
 
 from bert_span.pretraining.batches import PretrainingInput
-from bert_span.pretraining.records import masked_copies, write_records
+from bert_span.pretraining.records import write_records
 from bert_span.pretraining.text_sources import find_sources
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import load_vocabulary
@@ -27,8 +27,8 @@ def write_masked_text(
   making = PretrainingInput(
     load_vocabulary(vocab_file), do_lower_case, max_seq_length, options
   )
-  sequences = masked_copies(
-    making, find_sources(text), dupe_factor, num_workers, worker
+  sequences = making.copies(
+    find_sources(text), dupe_factor, num_workers, worker
   )
   number = write_records(output_files, sequences, making)
   log_line(

@@ -210,20 +210,13 @@ def measure_step(model, loss_fn, batch, options):
     model,
     loss_fn,
     optimizer,
-    options.train_batch_size,
-    options.clip_norm,
+    options,
     jit_compile=compiles_steps(
       options.execution.jit_compile, strategy, dataset.element_spec
     ),
   )
-  StepRunner(
-    strategy,
-    step,
-    tf.Variable(0, dtype=tf.int64),
-    dataset,
-    options.execution.accumulate_steps,
-    most_steps=1,
-  ).run(1)
+  counter = tf.Variable(0, dtype=tf.int64)
+  StepRunner(strategy, step, counter, dataset).run(1)
   return peak_bytes()
 
 

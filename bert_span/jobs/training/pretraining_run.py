@@ -30,7 +30,6 @@ from bert_span.pretraining.pretrainer import (
   evaluate,
   metrics_function,
   pretrain,
-  write_scores,
 )
 from bert_span.pretraining.text_sources import find_sources
 from bert_span.storage.atomic_file import (
@@ -39,9 +38,10 @@ from bert_span.storage.atomic_file import (
 )
 from bert_span.storage.files import copy_tree, is_remote, local_directory
 from bert_span.storage.log import log_line
+from bert_span.training.callbacks import TerminationRequest
 from bert_span.training.checkpoints import steps_made
 from bert_span.training.options import SelectionOptions, StrategyOptions
-from bert_span.training.preemption import TerminationRequest
+from bert_span.training.progress import EventFile
 from bert_span.training.run_folder import RunFlags, locked_folder
 from bert_span.training.selection import (
   ModelSelection,
@@ -250,7 +250,8 @@ class PretrainingJob:
     scores = evaluate(self.model, batches, run.max_eval_steps)
     tf.io.gfile.makedirs(run.output_dir)
     write_json_atomically(self._path(_SCORES_FILE), scores)
-    write_scores(scores, run.output_dir, steps_made(run.output_dir))
+    with EventFile(self._path("eval")) as events:
+      events.write(scores, steps_made(run.output_dir))
     print(json.dumps(scores))
 
   def _selection(self, text, termination):

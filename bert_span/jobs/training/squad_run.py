@@ -39,8 +39,8 @@ from bert_span.squad.tfds import read_questions
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
+from bert_span.training.callbacks import TerminationRequest
 from bert_span.training.options import SelectionOptions, StrategyOptions
-from bert_span.training.preemption import TerminationRequest
 from bert_span.training.run_folder import RunFlags, locked_folder
 from bert_span.training.selection import (
   ModelSelection,
