@@ -7,8 +7,8 @@ Exports the model without quantization (none), as float16 and as dynamic, each
 for windows of --max_seq_length and for any length. The six files and the Keras
 model answer the same questions, drawn with a fixed seed. Then each file is
 timed with 1 and 2 threads and XNNPACK. Each round runs every file once, so that
-other work on the machine affects all of them. Prints the table of README.md and
-export/TFLITE.md.
+other work on the machine affects all of them. Prints the table of
+docs/results.md.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The files of export/serving and the commands of its README."""
+"""The files of export/serving and the commands of its page in docs/."""
 
 import base64
 import json
@@ -23,8 +23,9 @@ def kit(repository):
 
 
 @pytest.fixture(scope="module")
-def readme(kit):
-  return (kit / "README.md").read_text(encoding="utf-8")
+def page(repository):
+  path = repository / "docs" / "saved_model_and_serving.md"
+  return path.read_text(encoding="utf-8")
 
 
 def test_batching_parameters_are_known_and_suit_the_client(kit):
@@ -80,19 +81,19 @@ def test_models_config_labels_versions_that_it_serves(kit):
   assert set(model.version_labels.values()) == set(versions)
 
 
-def test_curls_requests_are_those_of_the_signature(readme):
-  bodies = re.findall(r"-d '\s*({.*?})'", readme, re.DOTALL)
+def test_curls_requests_are_those_of_the_signature(page):
+  bodies = re.findall(r"-d '\s*({.*?})'", page, re.DOTALL)
   assert len(bodies) == 2
   for body in bodies:
     for row in json.loads(body)["instances"]:
       assert set(row) == {"question", "context"}
 
 
-def test_grpcurls_message_is_a_predict_request(readme, tmp_path, monkeypatch):
+def test_grpcurls_message_is_a_predict_request(page, tmp_path, monkeypatch):
   predict_pb2 = pytest.importorskip(
     "tensorflow_serving.apis.predict_pb2", reason=_API
   )
-  program, message = re.findall(r"<<'?EOF'?\n(.*?)\nEOF", readme, re.DOTALL)
+  program, message = re.findall(r"<<'?EOF'?\n(.*?)\nEOF", page, re.DOTALL)
   message = re.sub(
     r'\$\(b64 "(.*?)"\)',
     lambda match: base64.b64encode(match.group(1).encode()).decode(),
@@ -114,8 +115,8 @@ def test_grpcurls_message_is_a_predict_request(readme, tmp_path, monkeypatch):
   assert "Predict" in service.methods_by_name
 
 
-def test_python_of_the_readme_names_what_there_is(readme):
-  for module, names in re.findall(r"^from (\S+) import (.+)$", readme, re.M):
+def test_python_of_the_page_names_what_there_is(page):
+  for module, names in re.findall(r"^from (\S+) import (.+)$", page, re.M):
     if module.startswith("bert_span"):
       imported = __import__(module, fromlist=["_"])
       for name in names.split(", "):
