@@ -21,7 +21,7 @@ FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
   squad storage text)
 
 .PHONY: quickstart test test-fast fuzz test-device test-task-library \
-  test-old-runtimes test-install lint format clean
+  test-old-runtimes test-install docs lint format clean
 
 # The virtual environment, again whenever the requirements change.
 $(INSTALLED): setup.py
@@ -65,7 +65,7 @@ quickstart: $(INSTALLED)
 	@echo "               predictions.json, nbest_predictions.json, run.flags"
 	@echo "What next:     $(BIN)/python -m bert_span.ask --model=$(OUTPUT)/model \\"
 	@echo "                 --context_file=README.md   (type your own questions)"
-	@echo "               README.md, Fine-tune on your own data"
+	@echo "               docs/fine_tuning.md, for your own data"
 
 test: $(ENCODER) lint
 	$(BIN)/python -m pytest tests --ignore=tests/device -n auto \
@@ -105,6 +105,11 @@ test-old-runtimes: $(INSTALLED)
 # Wheel and source distribution, installed for $(PYTHON) without the checkout.
 test-install: $(INSTALLED)
 	sh tests/support/install.sh $(CURDIR)/$(BIN)/python $(PYTHON) $(INSTALL)
+
+# The book, in build/docs.
+docs: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

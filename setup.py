@@ -75,6 +75,8 @@ setuptools.setup(
     "beam": [_BEAM],
     # What the benchmarks compare with.
     "bench": ["onnx", "onnxruntime", "openvino", "torch", "transformers>=5"],
+    # make docs, and the pictures of docs/.
+    "docs": ["mkdocs-material>=9.5", "mkdocstrings[python]>=0.27", "pillow"],
     "gpu": [f"tensorflow[and-cuda]{_TENSORFLOW}"],
     # The HTML page and the plots.
     "report": ["jinja2>=3.1", "matplotlib>=3.8"],
@@ -90,6 +92,7 @@ setuptools.setup(
       'ai-edge-litert; sys_platform=="linux" and platform_machine=="x86_64"',
       *("beautifulsoup4", "bm25s"),
       "hypothesis",
+      *("ipykernel", "nbclient"),
       "jinja2>=3.1",
       "matplotlib>=3.8",
       "pytest>=8",

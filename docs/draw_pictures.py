@@ -107,7 +107,12 @@ def draw_windows():
         x, word_width = span(word, word)
         height = 26 * share
         picture.box(
-          x + word_width / 2 + shift, y - 15 - height, 6, height, color, radius=0
+          x + word_width / 2 + shift,
+          y - 15 - height,
+          6,
+          height,
+          color,
+          radius=0,
         )
   y = 340
   x, width = span(*_ANSWER_WORDS)

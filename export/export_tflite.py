@@ -8,7 +8,7 @@ r"""Exports a trained model as a TFLite file for devices.
 Writes the file and its report, model.tflite.json and model.tflite.txt. The file
 is run before it gets its name: its ops must be builtin ops (with
 --with_tokenizer also those of tensorflow-text), its logits finite, and its
-answers those of the model. export/TFLITE.md describes how to use it.
+answers those of the model. docs/tflite.md describes how to use it.
 """
 
 from absl import flags

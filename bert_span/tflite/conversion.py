@@ -56,7 +56,7 @@ def convert(extractor, options):
       raise ValueError(
         "A TFLite file with a tokenizer decodes span heads only. Received a "
         f"model with a {extractor.head.name} head. Omit --with_tokenizer, and "
-        "decode the logits as described in export/TFLITE.md."
+        "decode the logits as described in docs/tflite.md."
       )
     function = TextGraph(
       model,

@@ -153,7 +153,7 @@ def test_cased_words_have_no_other_sigma():
 def test_real_texts_have_the_same_tokens_at_the_same_places(
   shared_data, uncased_vocab_file, do_lower_case, every
 ):
-  """As export/TFLITE.md says; for cased text a part of it."""
+  """As docs/tflite.md says; for cased text a part of it."""
   texts = set()
   for path in sorted(shared_data.glob("*.json")):
     for example in read_squad(str(path)).examples:

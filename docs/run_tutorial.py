@@ -1,0 +1,40 @@
+"""Runs tutorial.ipynb and saves its outputs: `python docs/run_tutorial.py`."""
+
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+import nbclient
+import nbformat
+
+_NOTEBOOK = pathlib.Path(__file__).parent / "tutorial.ipynb"
+# Notes of TensorFlow, whatever TF_CPP_MIN_LOG_LEVEL is.
+_NOTE = re.compile(r"(WARNING: All log|[IWE]0000 |INFO:tensorflow:)")
+
+
+def main():
+  """Runs the cells in an empty folder."""
+  # `!python` is this Python.
+  path = [os.path.dirname(sys.executable), os.environ["PATH"]]
+  os.environ["PATH"] = os.pathsep.join(path)
+  notebook = nbformat.read(_NOTEBOOK, as_version=4)
+  with tempfile.TemporaryDirectory() as folder:
+    resources = {"metadata": {"path": folder}}
+    nbclient.NotebookClient(
+      notebook, timeout=1800, kernel_name="python3", resources=resources
+    ).execute()
+  for cell in notebook.cells:
+    cell.metadata.pop("execution", None)
+    if "outputs" in cell:
+      cell.outputs = [
+        output
+        for output in cell.outputs
+        if not _NOTE.match(output.get("text", ""))
+      ]
+  nbformat.write(notebook, _NOTEBOOK)
+
+
+if __name__ == "__main__":
+  main()

@@ -1,0 +1,167 @@
+"""The documentation: its Python runs, its flags, links and notebook exist."""
+
+import copy
+import functools
+import importlib.resources
+import json
+import os
+import pathlib
+import re
+import sys
+
+import pytest
+from absl import flags
+from programs import define_flags, run_python
+
+_ROOT = pathlib.Path(__file__).resolve().parent.parent
+_PAGES = sorted(
+  path.relative_to(_ROOT).as_posix()
+  for pattern in ("*.md", "docs/*.md", "export/**/*.md", "benchmarks/*.md")
+  for path in _ROOT.glob(pattern)
+)
+_PROGRAM = re.compile(r"-m ((?:bert_span|benchmarks|export)\.\w+)(?!\S*\.)")
+# Options of Beam and of argparse programs are not absl flags.
+_FOREIGN = {"bert_span.beam_predict", "bert_span.beam_create_records"}
+
+
+def _text(page):
+  return (_ROOT / page).read_text(encoding="utf-8")
+
+
+def _blocks(page, language):
+  return re.findall(rf"^```{language}\n(.*?)^```", _text(page), re.M | re.S)
+
+
+def _commands(page):
+  """(program, names of its flags) of each command in the shell blocks."""
+  for block in _blocks(page, "sh"):
+    code = re.sub(r"(?<!\S)#.*", "", block.replace("\\\n", " "))
+    code = re.sub(r"'[^']*'|\"[^\"]*\"", "X", code)
+    for line in code.splitlines():
+      if found := _PROGRAM.search(line):
+        command = re.split(r" [|<>;&]", line[found.end() :])[0]
+        yield found.group(1), re.findall(r"(?<!\S)\[?--(\w+)", command)
+
+
+@functools.cache
+def _flags_of(program):
+  """Names of a program's flags, with the no- form of the boolean ones."""
+  found = set()
+  for name in define_flags(program):
+    found.add(name)
+    if flags.FLAGS[name].boolean:
+      found.add(f"no{name}")
+  return found
+
+
+@pytest.mark.parametrize("page", _PAGES)
+def test_the_flags_of_every_command_exist(page):
+  for program, names in _commands(page):
+    if "def main(argv)" not in _text(f"{program.replace('.', '/')}.py"):
+      continue
+    known = {*_flags_of(program), "flagfile", "help", "helpfull"}
+    unknown = set(names) - known
+    if program in _FOREIGN:
+      unknown -= _beam_options()
+    assert not unknown, f"{program} has no {sorted(unknown)}"
+
+
+@functools.cache
+def _beam_options():
+  beam = pytest.importorskip("apache_beam.options.pipeline_options")
+  names = set()
+  for options in beam.PipelineOptions.__subclasses__():
+    parser = beam._BeamArgumentParser()
+    options._add_argparse_args(parser)
+    names |= {name[2:] for name in parser._option_string_actions}
+  # Of the Flink runner's job server, and of portable runners.
+  return names | {"flink_master", "parallelism"}
+
+
+def _anchors(text):
+  """Anchors that code hosts give to a page's headings."""
+  outside_code = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+  headings = re.findall(r"^#+ (.+)$", outside_code, re.M)
+  return {
+    re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+    for heading in headings
+  }
+
+
+@pytest.mark.parametrize("page", _PAGES)
+def test_relative_links_exist(page):
+  text = re.sub(r"^```.*?^```", "", _text(page), flags=re.M | re.S)
+  for link in re.findall(r"\]\(([^)\s]+)\)", text):
+    if re.match(r"[a-z]+:", link):
+      continue
+    path, _, anchor = link.partition("#")
+    target = (_ROOT / page).parent / path if path else _ROOT / page
+    assert target.exists(), link
+    if anchor:
+      assert anchor in _anchors(target.read_text(encoding="utf-8")), link
+
+
+@pytest.mark.large
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
+  sample = importlib.resources.files("bert_span") / "sample" / "train.json"
+  squad = json.loads(sample.read_text("utf-8"))
+  article = copy.copy(squad["data"][0])
+  article["paragraphs"] = article["paragraphs"][:1]
+  own = {"version": squad["version"], "data": [article]}
+  (tmp_path / "my_train.json").write_text(json.dumps(own), "utf-8")
+  monkeypatch.chdir(tmp_path)
+  names = {}
+  for block in _blocks("README.md", "python"):
+    exec(block, names)
+  assert names["answer"].text == "Ingrid Halvorsen"
+  assert len(names["five"]) == 5
+  assert (tmp_path / "output" / "model" / "span_config.json").is_file()
+
+
+def test_the_readme_is_short():
+  assert len(_text("README.md").splitlines()) <= 150
+
+
+@pytest.mark.large
+def test_the_notebook_runs_and_shows_its_pictures(tmp_path, monkeypatch):
+  nbformat = pytest.importorskip("nbformat")
+  nbclient = pytest.importorskip("nbclient")
+  pytest.importorskip("ipykernel")
+  # `!python` is this Python.
+  folder = os.path.dirname(sys.executable)
+  monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+  monkeypatch.setenv("PYTHONPATH", str(_ROOT))
+  notebook = nbformat.read(_ROOT / "docs" / "tutorial.ipynb", as_version=4)
+  saved = [len(cell.get("outputs", ())) > 0 for cell in notebook.cells]
+  nbclient.NotebookClient(
+    notebook,
+    timeout=600,
+    kernel_name="python3",
+    resources={"metadata": {"path": str(tmp_path)}},
+  ).execute()
+  outputs = [
+    output.get("data", {})
+    for cell in notebook.cells
+    for output in cell.get("outputs", ())
+  ]
+  assert any("image/png" in data for data in outputs)
+  marked = [data["text/html"] for data in outputs if "text/html" in data]
+  assert "<mark>Ingrid Halvorsen</mark>" in marked[0]
+  assert "<mark>" in marked[1]
+  # The saved outputs are those of the same cells.
+  assert saved == [len(cell.get("outputs", ())) > 0 for cell in notebook.cells]
+
+
+def test_pictures_are_as_drawn(tmp_path):
+  script = (_ROOT / "docs" / "draw_pictures.py").read_text(encoding="utf-8")
+  (tmp_path / "images").mkdir()
+  (tmp_path / "draw.py").write_text(script, "utf-8")
+  assert run_python(tmp_path / "draw.py").returncode == 0
+  for drawn in (tmp_path / "images").iterdir():
+    kept = _ROOT / "docs" / "images" / drawn.name
+    assert drawn.read_bytes() == kept.read_bytes()
+
+
+def test_screenshots_are_small():
+  for path in (_ROOT / "docs" / "images").glob("*.png"):
+    assert path.stat().st_size < 200_000, path
