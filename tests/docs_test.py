@@ -13,6 +13,8 @@ import pytest
 from absl import flags
 from programs import define_flags, run_python
 
+import bert_span
+
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _PAGES = sorted(
   path.relative_to(_ROOT).as_posix()
@@ -99,6 +101,14 @@ def test_relative_links_exist(page):
     assert target.exists(), link
     if anchor:
       assert anchor in _anchors(target.read_text(encoding="utf-8")), link
+
+
+def test_the_api_page_has_every_public_name():
+  shown = re.findall(r"^::: ([\w.]+)\.(\w+)$", _text("docs/api.md"), re.M)
+  for module, name in shown:
+    path = _ROOT / f"{module.replace('.', '/')}.py"
+    assert re.search(rf"^(class|def) {name}\b", path.read_text("utf-8"), re.M)
+  assert set(bert_span.__all__) - {"__version__"} <= {name for _, name in shown}
 
 
 @pytest.mark.large
