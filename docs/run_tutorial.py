@@ -11,7 +11,7 @@ import nbformat
 
 _NOTEBOOK = pathlib.Path(__file__).parent / "tutorial.ipynb"
 # Notes of TensorFlow, whatever TF_CPP_MIN_LOG_LEVEL is.
-_NOTE = re.compile(r"(WARNING: All log|[IWE]0000 |INFO:tensorflow:)")
+_NOTE = re.compile(r"WARNING: All log|[IWE]0000 |INFO:tensorflow:")
 
 
 def main():
