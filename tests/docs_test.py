@@ -128,6 +128,19 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
   assert (tmp_path / "output" / "model" / "span_config.json").is_file()
 
 
+def test_the_readme_has_the_scores_of_the_results():
+  """F1 and questions of the packaged model, rounded to a decimal."""
+  rows = re.findall(
+    r"^\| SQuAD .* \| ([\d,]+) \| [\d.]+ \| ([\d.]+) \|$",
+    _text("docs/results.md"),
+    re.M,
+  )
+  assert len(rows) == 2
+  (row,) = re.findall(r"^\| `minilm_squad` .*", _text("README.md"), re.M)
+  for questions, f1 in rows:
+    assert f"{float(f1):.1f} ({questions}" in row
+
+
 def test_the_readme_is_short():
   assert len(_text("README.md").splitlines()) <= 150
 
