@@ -27,7 +27,7 @@ import os, sys, time
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
 times = [time.perf_counter()]
-from bert_span.cli.tensorflow_import import import_tensorflow
+from bert_span.cli.program import import_tensorflow
 import_tensorflow()
 times.append(time.perf_counter())
 from bert_span.jobs import asking

@@ -25,7 +25,7 @@ from benchmarks.machine import describe_machine, vector_instructions
 from bert_span.cli import model_flags, program
 
 _MODEL = flags.DEFINE_string("model", None, "Model directory.")
-_PREDICT_FILE = model_flags.shared_flag("predict_file")
+_PREDICT_FILE = model_flags.shared_flags("predict_file").predict_file
 _QUESTIONS = flags.DEFINE_integer(
   "questions", 500, "Questions to score, drawn at random.", lower_bound=1
 )

@@ -15,51 +15,54 @@ or read from a pipe, one a line; the model is loaded once. Without --context and
 --context_file a pipe holds the passage.
 """
 
+import dataclasses
 import sys
 
 from absl import flags
 
 from bert_span.cli import model_flags, program, questions
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.tensorflow_import import import_tensorflow
 from bert_span.search.options import SearchOptions
+from bert_span.storage.options import option
+
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+  context: str | None = option(None, "Text of the passage.")
+  context_file: str | None = option(
+    None,
+    "UTF-8 text file with the passage, instead of --context; - is standard "
+    "input.",
+  )
+  n_best: int = option(
+    3,
+    "Number of answers to print, at most --n_best_size; a model with a bio "
+    "head prints every span of its answer.",
+    minimum=1,
+  )
+  json: bool = option(
+    False, "Whether to print one JSON object a line for each question."
+  )
+
 
 _MODEL = model_flags.model_flag(", or a .tflite file of export_tflite")
 _QUESTION = flags.DEFINE_multi_string(
   "question", None, "Question to answer; repeat the flag to ask several."
 )
-_CONTEXT = flags.DEFINE_string("context", None, "Text of the passage.")
-_CONTEXT_FILE = flags.DEFINE_string(
-  "context_file",
-  None,
-  "UTF-8 text file with the passage, instead of --context; - is standard "
-  "input.",
-)
-_N_BEST = flags.DEFINE_integer(
-  "n_best",
-  3,
-  "Number of answers to print, at most --n_best_size; a model with a bio head "
-  "prints every span of its answer.",
-  lower_bound=1,
-)
-_JSON = flags.DEFINE_bool(
-  "json", False, "Whether to print one JSON object a line for each question."
-)
-_VERIFY = model_flags.verify_flag()
+_CONTEXT, _CONTEXT_FILE, _N_BEST, _JSON = OptionFlags(_Options)
 _SEARCH = OptionFlags(SearchOptions)
-model_flags.answer_flags()
+model_flags.extractor_flags()
 
 
 def main(argv):
   """Reads the passage and answers every question."""
-  _check_flags()
-  is_search = _SEARCH.context_glob.value is not None
+  is_search = _check_flags()
   if not is_search:
     context = questions.read_passage(_CONTEXT.value, _CONTEXT_FILE.value)
-  import_tensorflow()
+  program.import_tensorflow()
   saved = model_flags.saved_config_or_tflite(_MODEL.value)
-  options = model_flags.answer_options(saved)
-  model_flags.check_n_best(_N_BEST, options.decoder)
+  options = model_flags.extractor_options(saved)
+  model_flags.check_n_best(_N_BEST, options["decoder_options"])
   from bert_span.jobs import asking
 
   several = len(_QUESTION.value or ()) != 1
@@ -72,33 +75,24 @@ def main(argv):
     show_questions=several and not is_typed,
   )
   if is_search:
-    asking.ask_folder(
-      _MODEL.value,
-      _SEARCH.options(),
-      asked,
-      *options[1:],
-      layout,
-      _VERIFY.value,
-    )
+    search = _SEARCH.options()
+    asking.ask_folder(_MODEL.value, search, asked, layout, **options)
   else:
-    asking.ask(
-      _MODEL.value, context, asked, *options[1:], layout, _VERIFY.value
-    )
+    asking.ask(_MODEL.value, context, asked, layout, **options)
 
 
 def _check_flags():
+  """Checks the flags; returns whether documents are searched."""
   program.require(_MODEL)
+  sources = (_CONTEXT.value, _CONTEXT_FILE.value, _SEARCH.context_glob.value)
   program.check(
-    [_CONTEXT.value, _CONTEXT_FILE.value, _SEARCH.context_glob.value].count(
-      None
-    )
-    >= 2,
+    sources.count(None) >= 2,
     "Give one of --context, --context_file and --context_glob.",
   )
   questions.check_questions(_QUESTION)
   if _SEARCH.context_glob.value is not None:
     program.check_extra("search", "bm25s", "bs4")
-    return
+    return True
   is_piped = _CONTEXT.value is None and _CONTEXT_FILE.value in (None, "-")
   program.check(
     not is_piped or _CONTEXT_FILE.value or not sys.stdin.isatty(),
@@ -108,6 +102,7 @@ def _check_flags():
     not is_piped or _QUESTION.value,
     "--question is required when standard input holds the passage.",
   )
+  return False
 
 
 # Nothing but answers is printed at a terminal.

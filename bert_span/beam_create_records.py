@@ -14,9 +14,8 @@ files.
 
 import dataclasses
 
-from bert_span.cli import beam_flags, model_flags, pretraining_flags, program
+from bert_span.cli import model_flags, pretraining_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.tensorflow_import import import_tensorflow
 from bert_span.storage.options import option
 
 
@@ -31,9 +30,8 @@ class _Options:
 
 
 (_NUM_SHARDS,) = OptionFlags(_Options)
-_OUTPUT_DIR = model_flags.shared_flag("output_dir")
-_DUPE_FACTOR = pretraining_flags.dupe_factor_flag()
-pretraining_flags.define_masked_text_flags()
+_OUTPUT_DIR = model_flags.shared_flags("output_dir").output_dir
+pretraining_flags.define_masked_text_flags("dupe_factor")
 
 
 def main(argv):
@@ -45,18 +43,13 @@ def main(argv):
     "create_squad_records.",
   )
   program.require(_OUTPUT_DIR)
-  masked_text = pretraining_flags.masked_text()
-  beam_flags.check_beam_installed()
-  options = beam_flags.pipeline_options([name, *words[1:]])
-  import_tensorflow()
-  from bert_span.jobs.records import beam_records
+  masked_text = pretraining_flags.masked_text("dupe_factor")
+  options = program.beam_options([name, *words[1:]])
+  program.import_tensorflow()
+  from bert_span.jobs import beam_runs
 
-  beam_records.write_shards_of_masked_text(
-    options,
-    _OUTPUT_DIR.value,
-    _NUM_SHARDS.value,
-    **masked_text,
-    dupe_factor=_DUPE_FACTOR.value,
+  beam_runs.write_shards_of_masked_text(
+    options, _OUTPUT_DIR.value, _NUM_SHARDS.value, **masked_text
   )
 
 

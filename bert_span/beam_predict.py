@@ -17,9 +17,8 @@ import dataclasses
 
 from absl import flags
 
-from bert_span.cli import beam_flags, model_flags, program, questions
+from bert_span.cli import model_flags, program, questions
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.tensorflow_import import import_tensorflow
 from bert_span.storage.options import option
 
 
@@ -63,49 +62,39 @@ _QUESTION = flags.DEFINE_multi_string(
   "Question that every passage of --input is asked; may be repeated, and the "
   "ids of the answers are then the record's with #0, #1, .. appended.",
 )
-_OUTPUT_DIR = model_flags.shared_flag("output_dir")
-_BATCH_SIZE = model_flags.shared_flag("predict_batch_size")
-_FIXED_LENGTH = model_flags.shared_flag("fixed_length")
-_ANSWERS = model_flags.answer_flags()
+_SHARED = model_flags.shared_flags("output_dir")
+_STEPS = model_flags.shared_flags("predict_batch_size", "fixed_length")
+_ANSWERS = model_flags.extractor_flags()
 
 
 def main(argv):
   """Checks the flags and answers the questions."""
-  program.require(_MODEL, _OPTIONS.patterns, _OUTPUT_DIR)
+  program.require(_MODEL, _OPTIONS.patterns, _SHARED.output_dir)
   questions.check_questions(_QUESTION)
-  beam_flags.check_beam_installed()
-  options = beam_flags.pipeline_options(argv)
-  source_options = _source_options()
-  import_tensorflow()
-  from bert_span.jobs import beam_prediction
+  pipeline_options = program.beam_options(argv)
+  program.import_tensorflow()
+  saved = model_flags.saved_config(_MODEL.value)
+  options = model_flags.extractor_options(saved)
+  from bert_span.jobs import beam_runs
 
-  beam_prediction.answer_files(
-    options,
-    _MODEL.value,
-    output_dir=_OUTPUT_DIR.value,
-    questions=tuple(_QUESTION.value or ()),
-    **_OPTIONS.values(),
-    **source_options,
-  )
-
-
-def _source_options():
-  """Returns the options of the `AnswerSource` that the flags decide."""
-  if beam_flags.is_exported(_MODEL.value):
+  if beam_runs.is_exported(_MODEL.value):
     program.forbid(
-      [*_ANSWERS, _BATCH_SIZE, _FIXED_LENGTH],
+      [*_ANSWERS, *_STEPS],
       "is fixed in an exported model; give the model directory instead",
     )
-    return {}
-  saved = model_flags.saved_config(_MODEL.value)
-  options = model_flags.answer_options(saved)
-  model_flags.check_n_best(_OPTIONS.n_best, options.decoder)
-  return {
-    "batch_size": _BATCH_SIZE.value,
-    "window_options": options.windows,
-    "decoder_options": options.decoder,
-    "fixed_length": _FIXED_LENGTH.value,
-  }
+    options = {}
+  else:
+    model_flags.check_n_best(_OPTIONS.n_best, options["decoder_options"])
+    options["batch_size"] = _STEPS.predict_batch_size.value
+    options["fixed_length"] = _STEPS.fixed_length.value
+  beam_runs.answer_files(
+    pipeline_options,
+    _MODEL.value,
+    questions=tuple(_QUESTION.value or ()),
+    **_SHARED.values(),
+    **_OPTIONS.values(),
+    **options,
+  )
 
 
 run = program.entry_point(main, foreign_flags=True)

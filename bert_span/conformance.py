@@ -12,7 +12,6 @@ import dataclasses
 
 from bert_span.cli import program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.tensorflow_import import import_tensorflow
 from bert_span.storage.options import option
 
 
@@ -47,7 +46,7 @@ def main(argv):
     _OPTIONS.goldens.value or not _OPTIONS.data.value,
     "--data needs --goldens: the package's own outputs have their data.",
   )
-  import_tensorflow()
+  program.import_tensorflow()
   from bert_span.jobs import conformance_report
 
   passes = conformance_report.write_conformance_report(**_OPTIONS.values())

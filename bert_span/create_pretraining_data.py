@@ -15,7 +15,6 @@ import dataclasses
 
 from bert_span.cli import pretraining_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.tensorflow_import import import_tensorflow
 from bert_span.storage.options import option
 
 
@@ -36,8 +35,7 @@ class _Options:
 
 
 _OPTIONS = OptionFlags(_Options)
-_DUPE_FACTOR = pretraining_flags.dupe_factor_flag()
-pretraining_flags.define_masked_text_flags()
+pretraining_flags.define_masked_text_flags("dupe_factor")
 # As record_files.is_record_file, which loads TensorFlow.
 _ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 
@@ -45,7 +43,7 @@ _ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 def main(argv):
   """Checks the flags and writes the records."""
   program.require(_OPTIONS.output_files)
-  masked_text = pretraining_flags.masked_text()
+  text_options = pretraining_flags.masked_text("dupe_factor")
   values = _OPTIONS.values()
   wrong = [p for p in values["output_files"] if not p.endswith(_ENDINGS)]
   program.check(
@@ -58,12 +56,10 @@ def main(argv):
     f"--worker ({values['worker']}) must be below --num_workers "
     f"({values['num_workers']}).",
   )
-  import_tensorflow()
-  from bert_span.jobs.records import pretraining_records
+  program.import_tensorflow()
+  from bert_span.jobs import masked_text
 
-  pretraining_records.write_masked_text(
-    **masked_text, **values, dupe_factor=_DUPE_FACTOR.value
-  )
+  masked_text.write_masked_text(**values, **text_options)
 
 
 run = program.entry_point(main)

@@ -18,7 +18,6 @@ import dataclasses
 
 from bert_span.cli import model_flags, program, training_flags
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.tensorflow_import import import_tensorflow
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
@@ -36,37 +35,35 @@ class _Options:
 
 
 _OPTIONS = OptionFlags(_Options)
-_DATA = training_flags.train_data_flags()
-_OUTPUT_DIR = model_flags.shared_flag("output_dir")
-_VERSION_2 = model_flags.version_2_flag()
-_HEAD = model_flags.shared_flag("head")
+_DATA = training_flags.data_flags()
+_SHARED = model_flags.shared_flags("output_dir", "version_2_with_negative")
 _LABELS = OptionFlags(
   FineTuningOptions, ["annotator_labels", "drop_answerless_windows"]
 )
 _MODEL = training_flags.encoder_flags()
+model_flags.shared_flags("head")
 OptionFlags(WindowOptions)
 
 
 def main(argv):
   """Checks the flags and writes the records."""
-  program.require(_OUTPUT_DIR)
+  program.require(_SHARED.output_dir)
   program.require_one(_DATA.train_file, _DATA.dataset)
   program.check(
     _MODEL.preset.value or _MODEL.vocab_file.value,
     "A vocabulary is needed: --vocab_file, or --preset of the model to train.",
   )
   training_flags.check_encoder_flags(needs_model=False)
-  import_tensorflow()
-  from bert_span.jobs.records import squad_records
+  program.import_tensorflow()
+  from bert_span.jobs import squad_windows
 
-  squad_records.write_squad_records(
+  squad_windows.write_squad_records(
     _DATA.train_file.value,
     training_flags.dataset_split("train"),
-    _OUTPUT_DIR.value,
-    training_flags.encoder_source(),
-    model_flags.window_options(),
-    version_2=_VERSION_2.value,
-    labels=model_flags.answer_head(_HEAD.value).labels,
+    source=training_flags.encoder_source(),
+    window_options=model_flags.window_options(),
+    labels=model_flags.find_head().labels,
+    **_SHARED.values(),
     **_LABELS.values(),
     **_OPTIONS.values(),
   )

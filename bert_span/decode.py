@@ -12,7 +12,6 @@ logits of a window are averaged. The files written are those of run_squad.
 from absl import flags
 
 from bert_span.cli import model_flags, program
-from bert_span.cli.tensorflow_import import import_tensorflow
 
 _LOGITS_FILE = flags.DEFINE_multi_string(
   "logits_file",
@@ -26,10 +25,8 @@ _MODEL = flags.DEFINE_string(
   "Model directory, or minilm_squad, with the vocabulary and with the options "
   "that are not on the command line; instead of --vocab_file.",
 )
-_PREDICT_FILE = model_flags.shared_flag("predict_file")
-_OUTPUT_DIR = model_flags.shared_flag("output_dir")
+_FILES = model_flags.shared_flags("predict_file", "output_dir", "no_span")
 _VOCABULARY = model_flags.vocabulary_flags()
-_NO_SPAN = model_flags.shared_flag("no_span")
 model_flags.answer_flags()
 
 
@@ -41,12 +38,12 @@ def main(argv):
     for path in value.split(",")
     if path.strip()
   ]
-  program.require(_PREDICT_FILE, _OUTPUT_DIR)
+  program.require(_FILES.predict_file, _FILES.output_dir)
   program.check(logits_files, "--logits_file is required.")
   program.require_one(_MODEL, _VOCABULARY.vocab_file)
   if _MODEL.value:
     program.forbid([_VOCABULARY.do_lower_case], "belongs to --vocab_file")
-  import_tensorflow()
+  program.import_tensorflow()
   saved = model_flags.saved_config(_MODEL.value)
   program.check(
     saved or not _MODEL.value,
@@ -54,22 +51,21 @@ def main(argv):
     "span_config.json. Give --vocab_file instead, and the window flags with "
     "which the logits were saved.",
   )
-  options = model_flags.answer_options(saved)
-  model_flags.check_no_span(options.head)
-  lower_case = _VOCABULARY.do_lower_case.value
+  head = model_flags.find_head(saved)
+  model_flags.check_no_span(head)
+  vocabulary = _VOCABULARY.values()
+  if saved:
+    vocabulary["do_lower_case"] = saved["do_lower_case"]
   from bert_span.jobs import logits_decoding
 
   logits_decoding.decode_logits(
-    _PREDICT_FILE.value,
-    logits_files,
-    _OUTPUT_DIR.value,
-    options.decoder,
-    options.head,
+    logits_files=logits_files,
+    decoder_options=model_flags.decoder_options(saved, head),
+    head=head,
     model=_MODEL.value,
-    vocab_file=_VOCABULARY.vocab_file.value,
-    do_lower_case=saved["do_lower_case"] if saved else lower_case,
-    window_options=options.windows,
-    no_span=_NO_SPAN.value,
+    window_options=model_flags.window_options(saved),
+    **vocabulary,
+    **_FILES.values(),
   )
 
 

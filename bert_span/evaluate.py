@@ -12,61 +12,63 @@ Standard output gets one JSON object with the official keys, standard error
 the same as a table.
 """
 
+import dataclasses
 import math
 
 from absl import flags
 
 from bert_span.cli import model_flags, program
+from bert_span.cli.option_flags import OptionFlags
+from bert_span.storage.options import option
 
-_PREDICT_FILE = model_flags.shared_flag("predict_file")
-_PREDICTIONS_FILE = flags.DEFINE_string(
-  "predictions_file",
-  None,
-  'JSON file with the predicted text by question id, "" for no answer.',
-)
-_NA_PROB_FILE = flags.DEFINE_string(
-  "na_prob_file",
-  None,
-  "JSON file with a no-answer score by question id, such as null_odds.json; "
-  "adds the best thresholds to SQuAD 2.0 scores.",
-)
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+  predictions_file: str | None = option(
+    None, 'JSON file with the predicted text by question id, "" for no answer.'
+  )
+  na_prob_file: str | None = option(
+    None,
+    "JSON file with a no-answer score by question id, such as null_odds.json; "
+    "adds the best thresholds to SQuAD 2.0 scores.",
+  )
+  multi_span: bool = option(
+    False,
+    "Whether to score sets of spans, by exact and partial match; the "
+    "predictions are then a list of spans or one text by question id.",
+  )
+  output_file: str | None = option(
+    None, "File to which the JSON object is also written."
+  )
+
+
+_OPTIONS = OptionFlags(_Options)
 _NA_PROB_THRESH = flags.DEFINE_float(
   "na_prob_thresh",
   1.0,
   "No-answer score, in the unit of --na_prob_file, above which a question "
   "counts as not answered.",
 )
-_MULTI_SPAN = flags.DEFINE_bool(
-  "multi_span",
-  False,
-  "Whether to score sets of spans, by exact and partial match; the predictions "
-  "are then a list of spans or one text by question id.",
-)
-_OUTPUT_FILE = flags.DEFINE_string(
-  "output_file", None, "File to which the JSON object is also written."
-)
+_PREDICT_FILE = model_flags.shared_flags("predict_file").predict_file
 
 
 def main(argv):
   """Checks the flags and scores the files."""
-  program.require(_PREDICT_FILE, _PREDICTIONS_FILE)
+  program.require(_PREDICT_FILE, _OPTIONS.predictions_file)
   program.check(
     not math.isnan(_NA_PROB_THRESH.value),
     "--na_prob_thresh must be a number to compare with. Received: nan",
   )
   program.check(
-    not (_MULTI_SPAN.value and _NA_PROB_FILE.value),
+    not (_OPTIONS.multi_span.value and _OPTIONS.na_prob_file.value),
     "--na_prob_file has no use with --multi_span. Leave it out.",
   )
   from bert_span.jobs import evaluation
 
   evaluation.evaluate(
     _PREDICT_FILE.value,
-    _PREDICTIONS_FILE.value,
-    _NA_PROB_FILE.value,
-    _NA_PROB_THRESH.value,
-    _MULTI_SPAN.value,
-    _OUTPUT_FILE.value,
+    na_prob_thresh=_NA_PROB_THRESH.value,
+    **_OPTIONS.values(),
   )
 
 

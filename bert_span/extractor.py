@@ -1,6 +1,5 @@
 """SpanExtractor: a trained model that answers questions."""
 
-import contextlib
 import functools
 import os
 import tempfile
@@ -74,11 +73,11 @@ class SpanExtractor(AnswerForms):
     self.window_options = window_options or WindowOptions()
     head = head or head_of_layer(model.head)
     check_sequence_length(model.backbone, self.window_options.max_seq_length)
-    rows = model.backbone.vocabulary_size
-    if len(vocabulary) > rows:
+    rows, tokens = model.backbone.vocabulary_size, len(vocabulary)
+    if tokens > rows:
       raise ValueError(
-        f"The vocabulary has {len(vocabulary)} tokens but the encoder only "
-        f"{rows} embeddings. Use the vocab.txt that belongs to the checkpoint."
+        f"The vocabulary has {tokens} tokens but the encoder only {rows} "
+        "embeddings. Use the vocab.txt that belongs to the checkpoint."
       )
     self.preprocessor = SpanPreprocessor(
       vocabulary, do_lower_case, self.window_options, pad_to_max=fixed_length
@@ -273,10 +272,9 @@ class SpanExtractor(AnswerForms):
     """
     options = options or FineTuningOptions()
     _check_places(examples, self.head.labels.every_annotator)
-    with contextlib.ExitStack() as stack:
-      if output_dir is None:
-        output_dir = stack.enter_context(tempfile.TemporaryDirectory())
-      return fine_tune(self, examples, options, output_dir, teachers=teachers)
+    with tempfile.TemporaryDirectory() as temporary:
+      folder = temporary if output_dir is None else output_dir
+      return fine_tune(self, examples, options, folder, teachers=teachers)
 
   def export(self, path, format="tf_saved_model", **options):
     """Writes the model for a server or for devices, and checks the result.
@@ -302,15 +300,13 @@ class SpanExtractor(AnswerForms):
     from bert_span.jobs import saved_model_export, tflite_export
 
     if format == "tf_saved_model":
-      version, _ = saved_model_export.export_saved_model(self, path, **options)
-      return version
+      return saved_model_export.export_saved_model(self, path, **options)[0]
     if format == "litert":
       tflite_options = tflite_export.TFLiteOptions(**options)
       tflite_export.export_tflite(self, path, tflite_options)
       return path
-    raise ValueError(
-      f"format must be tf_saved_model or litert. Received: {format!r}."
-    )
+    names = "tf_saved_model or litert"
+    raise ValueError(f"format must be {names}. Received: {format!r}.")
 
   @functools.cached_property
   def _decode(self):
@@ -359,11 +355,9 @@ def _check_places(examples, every_annotator):
 
 def _check_may_replace(directory):
   """Refuses to replace anything but a model: a home directory, say."""
-  if not os.path.lexists(directory):
-    return
   is_model = os.path.isfile(os.path.join(directory, CONFIG_FILE))
   is_empty = os.path.isdir(directory) and not os.listdir(directory)
-  if not is_model and not is_empty:
+  if os.path.lexists(directory) and not is_model and not is_empty:
     raise ValueError(
       f"{directory} is no model of bert_span (it has no {CONFIG_FILE}), so it "
       "is not replaced by one. Save the model in a new directory."

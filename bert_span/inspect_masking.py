@@ -15,7 +15,6 @@ import dataclasses
 
 from bert_span.cli import pretraining_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.tensorflow_import import import_tensorflow
 from bert_span.storage.options import option
 
 
@@ -36,11 +35,11 @@ pretraining_flags.define_masked_text_flags()
 
 def main(argv):
   """Checks the flags and shows the masks."""
-  masked_text = pretraining_flags.masked_text()
-  import_tensorflow()
-  from bert_span.jobs import masking_inspection
+  text_options = pretraining_flags.masked_text()
+  program.import_tensorflow()
+  from bert_span.jobs import masked_text
 
-  masking_inspection.inspect_masking(**masked_text, **_OPTIONS.values())
+  masked_text.inspect_masking(**text_options, **_OPTIONS.values())
 
 
 run = program.entry_point(main)

@@ -14,7 +14,6 @@ import dataclasses
 
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.tensorflow_import import import_tensorflow
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
@@ -38,24 +37,24 @@ class _Options:
 
 _INPUT_FILE, _IS_TRAINING, _OUTPUT_FILE = OptionFlags(_Options)
 _VOCABULARY = model_flags.vocabulary_flags()
-_VERSION_2 = model_flags.version_2_flag()
-_HEAD = model_flags.shared_flag("head")
+_VERSION_2 = model_flags.shared_flags("version_2_with_negative")
 _LABELS = OptionFlags(FineTuningOptions, ["annotator_labels"])
 OptionFlags(WindowOptions)
+model_flags.shared_flags("head")
 
 
 def main(argv):
   """Checks the flags and shows the windows."""
   program.require(_INPUT_FILE, _OUTPUT_FILE, _VOCABULARY.vocab_file)
-  import_tensorflow()
-  head = model_flags.answer_head(_HEAD.value)
-  from bert_span.jobs import window_inspection
+  program.import_tensorflow()
+  head = model_flags.find_head()
+  from bert_span.jobs import squad_windows
 
-  window_inspection.inspect_windows(
+  squad_windows.inspect_windows(
     _INPUT_FILE.value,
     **_VOCABULARY.values(),
     window_options=model_flags.window_options(),
-    version_2=_VERSION_2.value,
+    **_VERSION_2.values(),
     labels=head.labels if _IS_TRAINING.value else None,
     **_LABELS.values(),
     output_file=None if _OUTPUT_FILE.value == "-" else _OUTPUT_FILE.value,

@@ -96,9 +96,7 @@ def _check(name, value, where, remedy):
 
 def _keras_json():
   """The path of keras.json, as in keras/src/backend/config.py, and its dict."""
-  home = os.environ.get("KERAS_HOME") or os.path.join(
-    os.path.expanduser("~"), ".keras"
-  )
+  home = os.environ.get("KERAS_HOME") or os.path.expanduser("~/.keras")
   path = os.path.join(home, "keras.json")
   try:
     with open(path, encoding="utf-8") as config_file:

@@ -20,7 +20,6 @@ import dataclasses
 
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.tensorflow_import import import_tensorflow
 from bert_span.squad.lint.options import LintSettings
 from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
@@ -80,7 +79,7 @@ def main(argv):
 
 def _settings():
   """Returns the `LintSettings` of the flags and of the preset."""
-  import_tensorflow()
+  program.import_tensorflow()
   preset = _SETTINGS.preset.value
   saved = model_flags.saved_config(preset) or {}
   lower_case = _VOCABULARY.do_lower_case.value

@@ -15,7 +15,6 @@ import dataclasses
 
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.tensorflow_import import import_tensorflow
 from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
 
@@ -50,25 +49,29 @@ class _Options:
 
 
 _OPTIONS = OptionFlags(_Options)
-_PREDICT_FILE = model_flags.shared_flag("predict_file")
+_SHARED = model_flags.shared_flags("predict_file", "verify")
 _WINDOWS = OptionFlags(WindowOptions)
 
 
 def main(argv):
   """Checks the flags and writes the page."""
-  program.require(_PREDICT_FILE, _OPTIONS.nbest_file, _OPTIONS.output_file)
+  program.require(
+    _SHARED.predict_file, _OPTIONS.nbest_file, _OPTIONS.output_file
+  )
   model = _OPTIONS.model.value
   if not model:
-    program.forbid([_OPTIONS.question_id, *_WINDOWS], "needs --model")
+    program.forbid(
+      [_OPTIONS.question_id, _SHARED.verify, *_WINDOWS], "needs --model"
+    )
   program.check_extra("report", "jinja2", "matplotlib")
-  import_tensorflow()
+  program.import_tensorflow()
   window_options = None
   if model:
     window_options = model_flags.window_options(model_flags.saved_config(model))
   from bert_span.jobs import html_report
 
   html_report.write_report(
-    _PREDICT_FILE.value, window_options=window_options, **_OPTIONS.values()
+    window_options=window_options, **_SHARED.values(), **_OPTIONS.values()
   )
 
 

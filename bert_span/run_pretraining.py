@@ -20,11 +20,9 @@ from bert_span.cli import (
   training_flags,
 )
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.tensorflow_import import import_tensorflow
 from bert_span.jobs.training.options import PretrainingRunOptions
 from bert_span.pretraining.options import PretrainingOptions, TextLocation
 from bert_span.storage.options import option
-from bert_span.training.options import ExecutionOptions, SelectionOptions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,9 +43,9 @@ class _Options:
 _EVAL_FILE, _BEST_METRIC = OptionFlags(_Options)
 _STEPS = OptionFlags(PretrainingRunOptions)
 _TRAINING = OptionFlags(PretrainingOptions)
-_MAX_SEQ_LENGTH = pretraining_flags.max_seq_length_flag()
+_SEQUENCES = pretraining_flags.sequence_flags()
 _TEXT = OptionFlags(TextLocation)
-_OUTPUT_DIR = model_flags.shared_flag("output_dir")
+_OUTPUT_DIR = model_flags.shared_flags("output_dir").output_dir
 _RUN = training_flags.run_flags()
 training_flags.encoder_flags()
 pretraining_flags.masking_flags()
@@ -57,7 +55,7 @@ def main(argv):
   """Turns flags into options and runs the job."""
   _check_flags()
   training_flags.report_unused_flags()
-  import_tensorflow()
+  program.import_tensorflow()
   from bert_span.jobs.training import pretraining_run
 
   source = training_flags.encoder_source()
@@ -71,11 +69,9 @@ def main(argv):
     **_STEPS.values(),
     output_dir=_OUTPUT_DIR.value,
     source=source,
-    max_seq_length=_MAX_SEQ_LENGTH.value,
+    **_SEQUENCES.values(),
     masking=pretraining_flags.masking_options(),
-    options=_TRAINING.options(
-      execution=OptionFlags(ExecutionOptions).options()
-    ),
+    options=_TRAINING.options(execution=training_flags.execution_options()),
     text=_TEXT.options(),
     eval_text=_TEXT.options(
       **({"files": eval_file, "dataset": None} if eval_file else {})
@@ -113,11 +109,10 @@ def _check_flags():
     pretraining_flags.check_text_flags()
   best_metric = _BEST_METRIC.value
   training_flags.check_run_flags(
-    steps.do_train, _TRAINING.train_batch_size.value, best_metric
-  )
-  check(
-    _EVAL_FILE.value or not OptionFlags(SelectionOptions).eval_steps.value,
-    "--eval_steps needs held-out text: --eval_file.",
+    steps.do_train,
+    _TRAINING.train_batch_size.value,
+    best_metric,
+    None if _EVAL_FILE.value else "--eval_file",
   )
   check(
     _TRAINING.span_boundary.value or not (best_metric or "").startswith("sbo"),

@@ -19,11 +19,9 @@ from absl import flags
 
 from bert_span.cli import model_flags, program, training_flags
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.tensorflow_import import import_tensorflow
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.jobs.training.options import SquadRunOptions
 from bert_span.storage.options import INT32_MAX, option
-from bert_span.training.options import ExecutionOptions, SelectionOptions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,12 +42,11 @@ class _Options:
 _BEST_METRIC, _LENGTH_BUCKETS = OptionFlags(_Options)
 _STEPS = OptionFlags(SquadRunOptions)
 _FINE_TUNING = OptionFlags(FineTuningOptions)
-_DATA = training_flags.train_data_flags()
-_OUTPUT_DIR = model_flags.shared_flag("output_dir")
-_PREDICT_FILE = model_flags.shared_flag("predict_file")
-_PREDICT_BATCH_SIZE = model_flags.shared_flag("predict_batch_size")
-_HEAD = model_flags.shared_flag("head")
-_NO_SPAN = model_flags.shared_flag("no_span")
+_DATA = training_flags.data_flags()
+_SHARED = model_flags.shared_flags(
+  "output_dir", "predict_file", "predict_batch_size", "no_span"
+)
+_HEAD = model_flags.shared_flags("head").head
 _RUN = training_flags.run_flags()
 model_flags.answer_flags()
 training_flags.encoder_flags()
@@ -59,12 +56,9 @@ def main(argv):
   """Turns flags into options and runs the job."""
   fine_tuning_options = _checked_options()
   training_flags.report_unused_flags()
-  import_tensorflow()
+  program.import_tensorflow()
   saved = _saved_config()
-  is_saved_head = saved and not _HEAD.present
-  head = model_flags.answer_head(
-    saved["head"] if is_saved_head else _HEAD.value
-  )
+  head = model_flags.find_head(None if _HEAD.present else saved)
   model_flags.check_no_span(head)
   selection = training_flags.selection_options(_BEST_METRIC.value)
   metrics = ("f1", "exact_match", *head.development_metrics)
@@ -77,7 +71,7 @@ def main(argv):
 
   run_of_flags = squad_run.SquadRun(
     **_STEPS.values(),
-    output_dir=_OUTPUT_DIR.value,
+    **_SHARED.values(),
     source=training_flags.encoder_source(),
     window_options=model_flags.window_options(),
     decoder_options=model_flags.decoder_options(_calibration(saved), head),
@@ -85,10 +79,7 @@ def main(argv):
     head=head,
     train_file=_DATA.train_file.value,
     train_dataset=training_flags.dataset_split("train"),
-    predict_file=_PREDICT_FILE.value,
     predict_dataset=training_flags.dataset_split("validation"),
-    predict_batch_size=_PREDICT_BATCH_SIZE.value,
-    no_span=_NO_SPAN.value,
     selection=selection,
     devices=training_flags.device_options(),
     run_flags=flags.FLAGS.flags_into_string(),
@@ -104,12 +95,12 @@ def _checked_options():
   check, steps = program.check, _STEPS.options()
   asks = steps.do_predict or steps.do_eval
   dataset, train_file = _DATA.dataset.value, _DATA.train_file.value
-  has_questions = _PREDICT_FILE.value or dataset
+  has_questions = _SHARED.predict_file.value or dataset
   check(
     steps.do_train or asks,
     "At least one of --do_train, --do_predict and --do_eval must be true.",
   )
-  program.require(_OUTPUT_DIR)
+  program.require(_SHARED.output_dir)
   check(
     not steps.do_train or train_file or dataset or steps.train_records,
     "--do_train needs --train_file or --dataset, or --train_records.",
@@ -119,17 +110,16 @@ def _checked_options():
     "--do_predict and --do_eval need --predict_file or --dataset.",
   )
   check(
-    has_questions or not OptionFlags(SelectionOptions).eval_steps.value,
-    "--eval_steps needs --predict_file or --dataset, to score the model on.",
-  )
-  check(
-    not dataset or not (train_file or _PREDICT_FILE.value),
+    not dataset or not (train_file or _SHARED.predict_file.value),
     "--dataset replaces --train_file and --predict_file: give either.",
   )
   if steps.do_train or steps.do_predict:
     training_flags.check_encoder_flags(needs_model=steps.do_train)
   training_flags.check_run_flags(
-    steps.do_train, _FINE_TUNING.train_batch_size.value, _BEST_METRIC.value
+    steps.do_train,
+    _FINE_TUNING.train_batch_size.value,
+    _BEST_METRIC.value,
+    None if has_questions else "--predict_file or --dataset",
   )
   check(
     steps.num_seeds == 1
@@ -140,7 +130,7 @@ def _checked_options():
   model_flags.window_options()  # Checks the lengths.
   options = _FINE_TUNING.options(
     length_bucket=_length_bucket(),
-    execution=OptionFlags(ExecutionOptions).options(),
+    execution=training_flags.execution_options(),
   )
   check(
     not steps.do_train or (options.learning_rate and options.num_train_epochs),
@@ -172,7 +162,7 @@ def _saved_config():
   """Returns the span_config.json of the model that predicts, or None."""
   if _STEPS.do_train.value:
     return None
-  trained = os.path.join(_OUTPUT_DIR.value, "model")
+  trained = os.path.join(_SHARED.output_dir.value, "model")
   return model_flags.saved_config(
     trained, training_flags.encoder_flags().preset.value
   )

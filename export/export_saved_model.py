@@ -12,62 +12,62 @@ fixed in the SavedModel. Before the version gets its name, a fresh process loads
 it and checks that its answers are those of the model.
 """
 
-from absl import flags
+import dataclasses
 
+from bert_span.answers.decoding.options import StepOptions
 from bert_span.cli import model_flags, program
-from bert_span.cli.tensorflow_import import import_tensorflow
+from bert_span.cli.option_flags import OptionFlags
+from bert_span.storage.options import option
+
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+  base: str | None = option(
+    None, "Local folder of all versions of the served model.", flag="output"
+  )
+  version: int | None = option(
+    None,
+    "Number of the version to write; by default 1 + the highest that exists.",
+    minimum=1,
+    maximum=2**63 - 1,
+  )
+  dtype: str = option(
+    "float32",
+    "Precision of the encoder's variables and matrix products; softmax and "
+    "head stay float32.",
+    choices=("float32", "bfloat16", "float16"),
+  )
+  with_warmup: bool | None = option(
+    None,
+    "Whether to write requests that the server replays while it loads the "
+    "version; by default if tensorflow-serving-api, which they need, is "
+    "installed.",
+    flag="warmup",
+  )
+
 
 _MODEL = model_flags.model_flag()
-_OUTPUT = flags.DEFINE_string(
-  "output", None, "Local folder of all versions of the served model."
-)
-_VERSION = flags.DEFINE_integer(
-  "version",
-  None,
-  "Number of the version to write; by default 1 + the highest that exists.",
-  lower_bound=1,
-)
-_DTYPE = flags.DEFINE_enum(
-  "dtype",
-  "float32",
-  ["float32", "bfloat16", "float16"],
-  "Precision of the encoder's variables and matrix products; softmax and head "
-  "stay float32.",
-)
-_WARMUP = flags.DEFINE_bool(
-  "warmup",
-  None,
-  "Whether to write requests that the server replays while it loads the "
-  "version; by default if tensorflow-serving-api, which they need, is "
-  "installed.",
-)
-_STEPS = model_flags.step_flags()
-_FIXED_LENGTH = model_flags.shared_flag("fixed_length")
-_VERIFY = model_flags.verify_flag()
-model_flags.answer_flags()
+_OPTIONS = OptionFlags(_Options)
+_STEPS = OptionFlags(StepOptions, max_wordpieces_per_step=1024)
+_FIXED_LENGTH = model_flags.shared_flags("fixed_length")
+model_flags.extractor_flags()
 
 
 def main(argv):
   """Loads the model, exports it and prints what was written."""
   program.end_on_sigterm()
-  program.require(_MODEL, _OUTPUT)
-  import_tensorflow()
+  program.require(_MODEL, _OPTIONS.base)
+  program.import_tensorflow()
   saved = model_flags.saved_config(_MODEL.value)
-  options = model_flags.answer_options(saved)
-  model_flags.check_decoder_flags(options.head)
+  model_flags.check_decoder_flags(saved)
+  options = model_flags.extractor_options(saved)
   from bert_span.jobs import saved_model_export
 
   saved_model_export.export_model(
     _MODEL.value,
-    _OUTPUT.value,
-    _VERSION.value,
-    _STEPS.options(),
-    _DTYPE.value,
-    _WARMUP.value,
-    window_options=options.windows,
-    decoder_options=options.decoder,
-    fixed_length=_FIXED_LENGTH.value,
-    verify=_VERIFY.value,
+    extractor_options={**options, **_FIXED_LENGTH.values()},
+    steps=_STEPS.options(),
+    **_OPTIONS.values(),
   )
 
 

@@ -32,7 +32,6 @@ _ORDER = (
   "beam",
   "certificate",
   "cli",
-  "jobs/records",
   "jobs/training",
   "jobs",
   "programs",

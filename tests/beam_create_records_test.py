@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 from programs import error_line, run_program
 
-from bert_span.jobs.records.pretraining_records import write_masked_text
+from bert_span.jobs.masked_text import write_masked_text
 from bert_span.pretraining.options import MaskingOptions, TextLocation
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
@@ -39,9 +39,9 @@ def test_shards_are_the_files_of_create_pretraining_data(
   assert "2 of 2 shards written" in first.stderr
   single = str(tmp_path / "single.tfrecord")
   write_masked_text(
-    TextLocation(f"{tmp_path}/*.txt"),
     [single],
-    str(squad_folder / "vocab.txt"),
+    text=TextLocation(f"{tmp_path}/*.txt"),
+    vocab_file=str(squad_folder / "vocab.txt"),
     do_lower_case=True,
     max_seq_length=16,
     options=MaskingOptions(max_predictions=MaskingOptions().budget(14)),

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from programs import error_line, run_program, start_program
+from programs import error_line, refusal, run_program, start_program
 from tiny_extractor import shared_model, tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
@@ -89,20 +89,9 @@ def test_sigterm_ends_an_export_and_removes_what_is_unfinished(
   assert not list(tmp_path.rglob("*.tmp"))
 
 
-def test_help_lists_the_flags_that_are_shared():
-  shown = export("--help").stdout
-  for name in ("max_seq_length", "n_best_size", "bio_threshold", "jit_compile"):
-    assert f"{name}:" in shown
-
-
 @pytest.mark.parametrize(
-  ("arguments", "message"),
-  [
-    (["--output=base"], "--model"),
-    (["--model=model"], "--output"),
-    (["--model=model", "--output=base", "x"], "x"),
-  ],
+  ("given", "missing"),
+  [("--output=base", "--model"), ("--model=m", "--output")],
 )
-def test_wrong_flags_are_one_line(arguments, message):
-  done = export(*arguments)
-  assert message in error_line(done)
+def test_a_missing_flag_is_named(given, missing):
+  assert missing in refusal("export.export_saved_model", given)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from programs import error_line, run_program
+from programs import refusal, run_program
 from tiny_extractor import CONTEXT, QUESTION, shared_model
 
 
@@ -54,5 +54,5 @@ def test_ask_answers_from_the_file_as_from_the_model(tmp_path, with_tokenizer):
     ),
   ],
 )
-def test_wrong_flags_are_one_line(arguments, message):
-  assert message in error_line(run_program("export.export_tflite", *arguments))
+def test_flags_that_do_not_fit_are_refused(arguments, message):
+  assert message in refusal("export.export_tflite", *arguments)

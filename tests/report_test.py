@@ -5,7 +5,7 @@ import re
 
 import pytest
 import report_samples
-from programs import error_line, run_program, run_python
+from programs import error_line, refusal, run_program, run_python
 from tiny_extractor import tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
@@ -195,12 +195,10 @@ def test_a_phone_shows_it_without_scrolling_sideways(
     (("--predict_file=a", "--nbest_file=b", "--num_errors=-1"), "num_errors"),
   ],
 )
-def test_wrong_flags_are_refused_in_one_line(tmp_path, arguments, flag):
+def test_flags_that_do_not_fit_are_refused(tmp_path, arguments, flag):
   page = tmp_path / "page.html"
-  process = run_program("bert_span.report", *arguments, f"--output_file={page}")
-  assert flag in process.stderr
-  assert process.returncode != 0
-  assert "Traceback" not in process.stderr
+  output = f"--output_file={page}"
+  assert flag in refusal("bert_span.report", *arguments, output)
   assert not page.exists()
 
 

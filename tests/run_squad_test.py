@@ -295,15 +295,9 @@ def test_every_flag_of_the_original_is_there_with_its_default():
 @pytest.mark.parametrize(
   "recipe",
   [
-    "bert_base_squad1",
-    "bert_base_squad2",
-    "bert_large_squad1",
-    "bert_large_squad2",
-    "bert_tiny",
-    "bio_multispan",
-    "minilm_squad",
-    "minilm_squad1",
-    "quickstart",
+    *("bert_base_squad1", "bert_base_squad2", "bert_tiny", "bio_multispan"),
+    *("bert_large_squad1", "bert_large_squad2", "quickstart"),
+    *("minilm_squad", "minilm_squad1"),
   ],
 )
 def test_every_recipe_is_read_and_has_its_header(repository, recipe):

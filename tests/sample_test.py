@@ -8,29 +8,21 @@ import unicodedata
 import pytest
 
 _FOLDER = importlib.resources.files("bert_span") / "sample"
-_SPLITS = ("train", "dev")
-
-
-def _file_text(name):
-  return (_FOLDER / name).read_text(encoding="utf-8")
-
-
-def _paragraphs(split):
-  dataset = json.loads(_file_text(f"{split}.json"))
-  return [
-    paragraph
-    for article in dataset["data"]
-    for paragraph in article["paragraphs"]
-  ]
-
-
-def _questions(split):
-  """Pairs (context, question) of a split, in the file's order."""
-  return [
-    (paragraph["context"], question)
-    for paragraph in _paragraphs(split)
-    for question in paragraph["qas"]
-  ]
+_TEXTS = {
+  split: (_FOLDER / f"{split}.json").read_text("utf-8")
+  for split in ("train", "dev")
+}
+_DATA = {split: json.loads(text)["data"] for split, text in _TEXTS.items()}
+_PARAGRAPHS = {
+  split: [paragraph for article in data for paragraph in article["paragraphs"]]
+  for split, data in _DATA.items()
+}
+# Pairs (context, question) in the file's order.
+_QUESTIONS = {
+  split: [(p["context"], question) for p in paragraphs for question in p["qas"]]
+  for split, paragraphs in _PARAGRAPHS.items()
+}
+both = pytest.mark.parametrize("split", _TEXTS)
 
 
 def _words(text):
@@ -39,28 +31,25 @@ def _words(text):
 
 def _counts(split):
   """Passages, questions, unanswerable ones, passages over 400 words."""
-  contexts = [paragraph["context"] for paragraph in _paragraphs(split)]
-  questions = [question for _, question in _questions(split)]
+  questions = [question for _, question in _QUESTIONS[split]]
   return (
-    len(contexts),
+    len(_PARAGRAPHS[split]),
     len(questions),
     sum(question["is_impossible"] for question in questions),
-    sum(_words(context) > 400 for context in contexts),
+    sum(_words(p["context"]) > 400 for p in _PARAGRAPHS[split]),
   )
 
 
-@pytest.mark.parametrize("split", _SPLITS)
+@both
 def test_files_have_the_keys_and_types_of_squad_2(split):
-  dataset = json.loads(_file_text(f"{split}.json"))
+  dataset = json.loads(_TEXTS[split])
   assert set(dataset) == {"version", "data"}
   assert dataset["version"] == "v2.0"
   for article in dataset["data"]:
-    assert set(article) == {"title", "paragraphs"}
-    assert article["title"].strip()
+    assert set(article) == {"title", "paragraphs"} and article["title"].strip()
     for paragraph in article["paragraphs"]:
-      assert set(paragraph) == {"context", "qas"}
-      assert paragraph["qas"]
-  for _, question in _questions(split):
+      assert set(paragraph) == {"context", "qas"} and paragraph["qas"]
+  for _, question in _QUESTIONS[split]:
     assert set(question) == {"id", "question", "answers", "is_impossible"}
     assert isinstance(question["is_impossible"], bool)
     assert question["question"].endswith("?")
@@ -69,9 +58,9 @@ def test_files_have_the_keys_and_types_of_squad_2(split):
       assert isinstance(answer["answer_start"], int)
 
 
-@pytest.mark.parametrize("split", _SPLITS)
+@both
 def test_answers_are_whole_words_at_their_answer_start(split):
-  for context, question in _questions(split):
+  for context, question in _QUESTIONS[split]:
     assert question["is_impossible"] == (not question["answers"]), question
     for answer in question["answers"]:
       text, start = answer["text"], answer["answer_start"]
@@ -82,36 +71,27 @@ def test_answers_are_whole_words_at_their_answer_start(split):
       assert re.search(pattern, around), (question["id"], around)
 
 
-def test_training_questions_have_at_most_one_answer():
-  assert max(len(qa["answers"]) for _, qa in _questions("train")) == 1
-
-
-def test_some_dev_questions_have_differing_answers():
-  differing = [
-    question["id"]
-    for _, question in _questions("dev")
-    if len({answer["text"] for answer in question["answers"]}) > 1
-  ]
-  assert len(differing) >= 20
+def test_dev_questions_have_differing_answers_and_training_ones_do_not():
+  assert max(len(qa["answers"]) for _, qa in _QUESTIONS["train"]) == 1
+  texts = [{a["text"] for a in qa["answers"]} for _, qa in _QUESTIONS["dev"]]
+  assert sum(len(different) > 1 for different in texts) >= 20
 
 
 def test_the_sample_has_the_promised_size():
-  train, dev = _counts("train"), _counts("dev")
-  passages, questions, impossible, long_passages = (
-    in_train + in_dev for in_train, in_dev in zip(train, dev, strict=True)
+  dev = _counts("dev")
+  passages, questions, impossible, long_passages = map(
+    sum, zip(_counts("train"), dev, strict=True)
   )
-  assert passages >= 40
-  assert questions >= 250
+  assert passages >= 40 and questions >= 250 and long_passages >= 6
   assert 0.15 <= impossible / questions <= 0.20
-  assert long_passages >= 6
   assert dev[0] >= 10 and dev[1] >= 60 and dev[3] >= 2
 
 
-@pytest.mark.parametrize("split", _SPLITS)
+@both
 def test_some_answers_are_deep_in_a_passage_or_after_long_characters(split):
   before = [
     context[: answer["answer_start"]]
-    for context, question in _questions(split)
+    for context, question in _QUESTIONS[split]
     for answer in question["answers"][:1]
   ]
   assert sum(_words(text) > 400 for text in before) >= 4
@@ -120,34 +100,32 @@ def test_some_answers_are_deep_in_a_passage_or_after_long_characters(split):
 
 def test_nothing_is_in_the_sample_twice():
   ids, contexts, titles = [], [], []
-  for split in _SPLITS:
-    asked = [(context, qa["question"]) for context, qa in _questions(split)]
+  for split, questions in _QUESTIONS.items():
+    asked = [(context, qa["question"]) for context, qa in questions]
     assert len(asked) == len(set(asked))
-    split_ids = [question["id"] for _, question in _questions(split)]
-    assert all(qas_id.startswith(f"{split}-") for qas_id in split_ids)
-    ids += split_ids
-    contexts += [paragraph["context"] for paragraph in _paragraphs(split)]
-    dataset = json.loads(_file_text(f"{split}.json"))
-    titles += [article["title"] for article in dataset["data"]]
+    ids += [qa["id"] for _, qa in questions]
+    assert all(qa["id"].startswith(f"{split}-") for _, qa in questions)
+    contexts += [paragraph["context"] for paragraph in _PARAGRAPHS[split]]
+    titles += [article["title"] for article in _DATA[split]]
   for values in (ids, contexts, titles):
     assert len(values) == len(set(values))
 
 
-@pytest.mark.parametrize("split", _SPLITS)
+@both
 def test_text_is_nfc_without_double_or_outer_blanks(split):
-  text = _file_text(f"{split}.json")
-  assert unicodedata.is_normalized("NFC", text)
-  strings = [paragraph["context"] for paragraph in _paragraphs(split)]
-  strings += [question["question"] for _, question in _questions(split)]
+  assert unicodedata.is_normalized("NFC", _TEXTS[split])
+  strings = [paragraph["context"] for paragraph in _PARAGRAPHS[split]]
+  strings += [question["question"] for _, question in _QUESTIONS[split]]
   for string in strings:
     assert string == string.strip()
     assert not re.search(r"[ \t]{2,}|\n\s|\s\n", string), string[:60]
 
 
-@pytest.mark.parametrize("split", _SPLITS)
+@both
 def test_files_are_printed_in_one_way_and_counted_in_the_readme(split):
-  text = _file_text(f"{split}.json")
+  text = _TEXTS[split]
   printed = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
   assert text == printed + "\n"
-  row = " | ".join(str(count) for count in _counts(split))
-  assert f"| {split}.json | {row} |" in _file_text("README.md")
+  row = " | ".join(map(str, _counts(split)))
+  readme = (_FOLDER / "README.md").read_text("utf-8")
+  assert f"| {split}.json | {row} |" in readme

@@ -8,11 +8,7 @@ import threading
 import tensorflow as tf
 
 from bert_span.answers.prediction_files import answer_row
-from bert_span.beam.question_files import (
-  BadRecord,
-  LocatedQuestion,
-  content_of,
-)
+from bert_span.beam.question_files import BadRecord, content_of
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.extractor import SpanExtractor
 from bert_span.heads import HEADS
@@ -40,6 +36,7 @@ class AnswerSource:
   window_options: object = None  # `WindowOptions`; None for the model's
   decoder_options: object = None  # those of the head; None for the model's
   fixed_length: bool = False  # see `SpanExtractor`
+  verify: bool = True  # see `SpanExtractor.from_preset`
 
   def load(self):
     """Loads the model.
@@ -56,6 +53,7 @@ class AnswerSource:
         self.window_options,
         self.decoder_options,
         self.fixed_length,
+        verify=self.verify,
       )
       head = extractor.head
 
@@ -123,22 +121,24 @@ def answer_shard(records, answer_rows):
   Returns:
     (rows of answers, list of `BadRecord`), in the order of their locations.
   """
-  dead_letters = [r for r in records if isinstance(r, BadRecord)]
-  first = {}
-  for question in sorted(
-    (r for r in records if isinstance(r, LocatedQuestion)),
-    key=lambda question: question.location,
-  ):
-    earlier = first.setdefault(question.example.qas_id, question)
-    if earlier is not question:
+  dead_letters, first = [], {}
+  for record in sorted(records, key=lambda record: record.location):
+    if isinstance(record, BadRecord):
+      dead_letters.append(record)
+      continue
+    earlier = first.setdefault(record.example.qas_id, record)
+    if earlier is not record:
       at = earlier.location
       reason = (
         f"The id is used before, by record {at.number} of {at.path}, whose "
         "question is answered. Give each question its own id."
       )
-      dead_letters.append(_dead_letter(question, reason))
+      dead_letters.append(_dead_letter(record, reason))
   # WordPieces are not known yet: order by characters.
-  questions = sorted(first.values(), key=lambda q: _length(q.example))
+  questions = sorted(
+    first.values(),
+    key=lambda q: len(q.example.question) + len(q.example.context),
+  )
   outcomes = _outcomes([q.example for q in questions], answer_rows)
   rows = []
   for question, outcome in zip(questions, outcomes, strict=True):
@@ -182,15 +182,11 @@ def _outcome(example, answer_rows):
 
 def _dead_letter(question, reason):
   example = question.example
-  record = {
-    "id": example.qas_id,
-    "question": example.question,
-    "context": example.context,
-  }
-  return BadRecord(
-    question.location, reason, content_of(record), example.qas_id
+  content = content_of(
+    {
+      "id": example.qas_id,
+      "question": example.question,
+      "context": example.context,
+    }
   )
-
-
-def _length(example):
-  return len(example.question) + len(example.context)
+  return BadRecord(question.location, reason, content, example.qas_id)

@@ -8,6 +8,7 @@ stopped continues with the shards that are not written. RunInference loads the
 model once for each worker process.
 """
 
+import collections
 import time
 
 import apache_beam as beam
@@ -35,12 +36,29 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
     questions: see `read_questions`.
   """
   done = shards.done()
+
+  def read(file):
+    for record in read_questions(file, tuple(questions)):
+      count("records_read")
+      shard = shards.shard_of(record)
+      if shard in done:
+        count("records_done_before")
+      else:
+        yield shard, record
+
+  def write(element):
+    shard, (rows, dead_letters) = element
+    shards.write(shard, rows, dead_letters)
+    count("questions_written", len(rows))
+    count("dead_letters", len(dead_letters))
+    count("shards_written")
+
   records = (
     pipeline
     | "Files" >> beam.Create(files)
     # Each file may be read by another worker.
     | "Spread" >> beam.Reshuffle()
-    | "Read" >> beam.FlatMap(_read, shards, done, tuple(questions))
+    | "Read" >> beam.FlatMap(read)
   )
   # A shard without questions is written as well: a run is done when all
   # shards have files.
@@ -54,7 +72,7 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
     # Without the None of "Shards".
     | "Collect" >> beam.MapTuple(lambda s, found: (s, [*filter(None, found)]))
     | "Answer" >> RunInference(KeyedModelHandler(ShardModelHandler(source)))
-    | "Write" >> beam.Map(_write, shards)
+    | "Write" >> beam.Map(write)
   )
 
 
@@ -99,33 +117,12 @@ def count(name, number=1):
 
 
 def run(pipeline):
-  """Runs a pipeline; returns its counters, {} if the runner has none."""
+  """Runs a pipeline; returns its counters, a collections.Counter."""
   result = pipeline.run()
   result.wait_until_finish()
   query = beam.metrics.MetricsFilter().with_namespace(_NAMESPACE)
-  totals = {}
+  totals = collections.Counter()
   for metric in result.metrics().query(query)["counters"]:
-    name = metric.key.metric.name
-    totals[name] = totals.get(name, 0) + (
-      metric.committed or metric.attempted or 0
-    )
+    number = metric.committed or metric.attempted or 0
+    totals[metric.key.metric.name] += number
   return totals
-
-
-def _read(file, shards, done, questions):
-  """Yields (shard, question or bad record) of the shards not done."""
-  for record in read_questions(file, questions):
-    count("records_read")
-    shard = shards.shard_of(record)
-    if shard in done:
-      count("records_done_before")
-    else:
-      yield shard, record
-
-
-def _write(element, shards):
-  shard, (rows, dead_letters) = element
-  shards.write(shard, rows, dead_letters)
-  count("questions_written", len(rows))
-  count("dead_letters", len(dead_letters))
-  count("shards_written")

@@ -13,6 +13,7 @@ a remote disk, are read whole.
 
 import dataclasses
 import json
+import os
 
 import tensorflow as tf
 from google.protobuf.message import DecodeError
@@ -83,10 +84,18 @@ def find_question_files(patterns, format=None):
     patterns: see `find_files`.
     format: of all files; None for the format of each file's ending.
   """
-  return [
-    QuestionFile(path, format or _format_of(path))
-    for path in sorted(find_files(patterns))
-  ]
+  files = []
+  for path in sorted(find_files(patterns)):
+    ending = os.path.splitext(path)[1]
+    found = format or _FORMAT_OF_ENDING.get(ending)
+    if not found:
+      raise ValueError(
+        f"{path}: the format of files that end with {ending!r} is unknown. Use "
+        f"one of {', '.join(_FORMAT_OF_ENDING)}, or give the format: "
+        f"{', '.join(_READERS)}."
+      )
+    files.append(QuestionFile(path, found))
+  return files
 
 
 def read_questions(file, questions=()):
@@ -126,17 +135,6 @@ def content_of(record):
   return json.dumps(record, default=repr)
 
 
-def _format_of(path):
-  ending = path[path.rfind(".") :] if "." in path else ""
-  if ending not in _FORMAT_OF_ENDING:
-    raise ValueError(
-      f"{path}: the format of files that end with {ending!r} is unknown. Use "
-      f"one of {', '.join(_FORMAT_OF_ENDING)}, or give the format: "
-      f"{', '.join(_READERS)}."
-    )
-  return _FORMAT_OF_ENDING[ending]
-
-
 def _id(record):
   if not isinstance(record, dict):
     raise ValueError(
@@ -157,19 +155,16 @@ def _text(record, name):
   if value is None:
     known = ", ".join(map(repr, list(record)[:8])) or "none"
     raise ValueError(f"{name!r} is missing. Add it; the keys are: {known}.")
-  if isinstance(value, bytes):
-    try:
-      value = value.decode("utf-8")
-    except UnicodeDecodeError as error:
-      raise ValueError(
-        f"{name!r} is not UTF-8: byte 0x{value[error.start]:02x} at offset "
-        f"{error.start} bytes. Convert it."
-      ) from error
-  if not isinstance(value, str):
+  try:
+    value = value.decode("utf-8") if isinstance(value, bytes) else value
+  except UnicodeDecodeError as error:
     raise ValueError(
-      f"{name!r} must be a string. Received: {type(value).__name__}. Correct "
-      "its type."
-    )
+      f"{name!r} is not UTF-8: byte 0x{value[error.start]:02x} at offset "
+      f"{error.start} bytes. Convert it."
+    ) from error
+  if not isinstance(value, str):
+    found = type(value).__name__
+    raise ValueError(f"{name!r} must be a string, not {found}. Correct it.")
   return value
 
 
@@ -210,30 +205,27 @@ def _read_squad(path):
     examples, _ = parse_squad({"data": [part]}, errors)
     if errors.count:
       yield number, _Unreadable(" ".join(errors.shown), json.dumps(part))
-      continue
-    (example,) = examples
-    values = example.qas_id, example.question, example.context
-    yield number, dict(zip(_NAMES, values, strict=True))
+    else:
+      (example,) = examples
+      values = (example.qas_id, example.question, example.context)
+      yield number, dict(zip(_NAMES, values, strict=True))
 
 
 def _split(article):
   """Articles of one question each; paragraphs without any stay whole."""
   try:
-    parts = [
-      {
-        **article,
-        "paragraphs": [{**record.paragraph, "qas": [record.question]}],
-      }
-      for record in question_records({"data": [article]})
-    ]
+    records = list(question_records({"data": [article]}))
   except (KeyError, TypeError):
     paragraphs = article.get("paragraphs") if isinstance(article, dict) else 0
-    if isinstance(paragraphs, list) and len(paragraphs) > 1:
-      for paragraph in paragraphs:
-        yield from _split({**article, "paragraphs": [paragraph]})
+    if not isinstance(paragraphs, list) or len(paragraphs) <= 1:
+      yield article
       return
-    parts = [article]
-  yield from parts
+    for paragraph in paragraphs:
+      yield from _split({**article, "paragraphs": [paragraph]})
+    return
+  for record in records:
+    paragraph = {**record.paragraph, "qas": [record.question]}
+    yield {**article, "paragraphs": [paragraph]}
 
 
 def _read_tfrecord(path):
@@ -242,22 +234,16 @@ def _read_tfrecord(path):
   number = 0
   try:
     for number, serialized in enumerate(dataset.as_numpy_iterator(), 1):
-      yield number, _parsed_example(serialized)
+      try:
+        features = tf.train.Example.FromString(serialized).features.feature
+      except DecodeError as error:
+        reason = f"Not a tf.train.Example: {error}."
+        yield number, _Unreadable(reason, shortened(serialized))
+        continue
+      names = [name for name in _NAMES if name in features]
+      yield number, {name: _feature_value(features[name]) for name in names}
   except tf.errors.DataLossError as error:
     yield number + 1, _damaged(error.message)
-
-
-def _parsed_example(serialized):
-  try:
-    example = tf.train.Example.FromString(serialized)
-  except DecodeError as error:
-    return _Unreadable(
-      f"Not a tf.train.Example: {error}.", shortened(serialized)
-    )
-  features = example.features.feature
-  return {
-    name: _feature_value(features[name]) for name in _NAMES if name in features
-  }
 
 
 def _feature_value(feature):
@@ -281,10 +267,8 @@ def _read_parquet(path):
   try:
     file = parquet.ParquetFile(source, page_checksum_verification=True)
     names = [name for name in _NAMES if name in file.schema_arrow.names]
-    sizes = [
-      file.metadata.row_group(group).num_rows
-      for group in range(file.num_row_groups)
-    ]
+    groups = range(file.num_row_groups)
+    sizes = [file.metadata.row_group(group).num_rows for group in groups]
   except damage as error:
     yield 1, _damaged(error)
     return

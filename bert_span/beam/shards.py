@@ -8,16 +8,14 @@ same shard. A shard has two files:
                                       reason; no file if there are none
 
 Each is written whole or not at all. A shard whose answers exist is done, and a
-restart skips it. The shards of a run may be made by several commands, one after
-the other: job.json has the options of the first one, and commands with other
-inputs, models or options are refused.
+restart skips it. job.json has the options of a run, and a restart with other
+inputs, models or options is refused.
 """
 
 import dataclasses
 import hashlib
 import json
 import os
-import re
 
 import tensorflow as tf
 
@@ -46,26 +44,35 @@ class AnswerShards:
   def done(self):
     """Numbers of the shards that are done, a frozenset."""
     pattern = os.path.join(self.directory, f"answers-*.{self.format}")
-    name = re.compile(
-      rf"answers-(\d{{5,}})-of-{self.count:05d}\.{re.escape(self.format)}"
-    )
-    paths = tf.io.gfile.glob(pattern)
-    found = (name.fullmatch(os.path.basename(path)) for path in paths)
-    return frozenset(int(match[1]) for match in found if match)
+    found = set(map(os.path.basename, tf.io.gfile.glob(pattern)))
+    names = (self._name("answers", n, self.format) for n in range(self.count))
+    return frozenset(n for n, name in enumerate(names) if name in found)
 
   def write(self, shard, rows, dead_letters):
     """Writes rows of `answer_row` and `BadRecord`s; the shard is then done."""
     tf.io.gfile.makedirs(self.directory)
-    path = self._path("dead_letters", shard, "jsonl")
+    letters, answers = (
+      os.path.join(self.directory, self._name(kind, shard, ending))
+      for kind, ending in (("dead_letters", "jsonl"), ("answers", self.format))
+    )
     if dead_letters:
-      write_json_lines(path, map(_dead_letter_row, dead_letters))
-    elif tf.io.gfile.exists(path):  # of an attempt that failed
-      tf.io.gfile.remove(path)
-    write_rows(self._path("answers", shard, self.format), rows, self.format)
+      bad = [
+        {
+          "file": record.location.path,
+          "record": record.location.number,
+          "id": record.qas_id or None,
+          "reason": record.reason,
+          "content": record.content,
+        }
+        for record in dead_letters
+      ]
+      write_json_lines(letters, bad)
+    elif tf.io.gfile.exists(letters):  # of an attempt that failed
+      tf.io.gfile.remove(letters)
+    write_rows(answers, rows, self.format)
 
-  def _path(self, kind, shard, ending):
-    name = f"{kind}-{shard:05d}-of-{self.count:05d}.{ending}"
-    return os.path.join(self.directory, name)
+  def _name(self, kind, shard, ending):
+    return f"{kind}-{shard:05d}-of-{self.count:05d}.{ending}"
 
 
 def start_or_continue(directory, options):
@@ -93,13 +100,3 @@ def folder_sha256(directory):
       digest.update(os.path.relpath(path, directory).encode() + b"\0")
       digest.update(file_sha256(path).encode())
   return digest.hexdigest()
-
-
-def _dead_letter_row(record):
-  return {
-    "file": record.location.path,
-    "record": record.location.number,
-    "id": record.qas_id or None,
-    "reason": record.reason,
-    "content": record.content,
-  }

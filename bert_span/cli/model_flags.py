@@ -5,14 +5,12 @@ are for programs that have checked their flags.
 """
 
 import dataclasses
-from typing import Any, NamedTuple
 
 from absl import flags
 
 from bert_span.answers.decoding.options import (
   BioDecoderOptions,
   DecoderOptions,
-  StepOptions,
 )
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.program import check
@@ -21,6 +19,12 @@ from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
 
 flags.disclaim_key_flags()
+
+
+def _same(options_type, name):
+  """Returns the field of another dataclass, for the same flag."""
+  field = options_type.__dataclass_fields__[name]
+  return dataclasses.field(default=field.default, metadata=field.metadata)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,12 +58,15 @@ class _SharedOptions:
     "run_squad the text 'empty' and with --version_2_with_negative an error.",
     choices=("no_answer", "original"),
   )
+  verify: bool = _same(EncoderSource, "verify")
+  version_2_with_negative: bool = _same(
+    DecoderOptions, "version_2_with_negative"
+  )
 
 
-def shared_flag(name):
-  """Returns the flag of a field of `_SharedOptions`."""
-  (holder,) = OptionFlags(_SharedOptions, [name])
-  return holder
+def shared_flags(*names):
+  """Returns the `OptionFlags` of some fields of `_SharedOptions`."""
+  return OptionFlags(_SharedOptions, names)
 
 
 def model_flag(note=""):
@@ -79,92 +86,63 @@ def vocabulary_flags():
   return OptionFlags(EncoderSource, names, do_lower_case=True)
 
 
-def verify_flag():
-  """Returns --verify."""
-  (holder,) = OptionFlags(EncoderSource, ["verify"])
-  return holder
-
-
-def version_2_flag():
-  """Returns --version_2_with_negative."""
-  (holder,) = OptionFlags(DecoderOptions, ["version_2_with_negative"])
-  return holder
-
-
-def check_no_span(head):
-  """Checks that --no_span=original is for a head that run_squad has."""
-  check(
-    head.scores_ends or shared_flag("no_span").value == "no_answer",
-    "--no_span=original is for --head=span only. Leave it out.",
-  )
-
-
-def step_flags():
-  """Returns the flags of `StepOptions`."""
-  return OptionFlags(StepOptions, max_wordpieces_per_step=1024)
-
-
 def answer_flags():
   """Returns all flags that an exported model fixes: windows, decoding, head."""
   return [
     *OptionFlags(WindowOptions),
     *OptionFlags(DecoderOptions),
     *OptionFlags(BioDecoderOptions),
-    shared_flag("head"),
+    *shared_flags("head"),
   ]
 
 
-class AnswerOptions(NamedTuple):
-  """What a model and the flags say about its answers."""
-
-  head: Any  # AnswerHead
-  windows: WindowOptions
-  decoder: Any  # options of the head
+def extractor_flags():
+  """Returns the flags of `extractor_options`."""
+  return [*answer_flags(), *shared_flags("verify")]
 
 
-def answer_options(saved):
-  """Returns `AnswerOptions`.
+def extractor_options(saved):
+  """Returns arguments of `SpanExtractor.from_preset`, a dict.
 
   Args:
     saved: dict of the model's span_config.json, which has the options that are
       not on the command line; None takes the defaults of the flags.
   """
-  head = _head_of_model(saved)
-  decoder = decoder_options(saved, head)
-  return AnswerOptions(head, window_options(saved), decoder)
+  return {
+    "window_options": window_options(saved),
+    "decoder_options": decoder_options(saved, find_head(saved)),
+    **shared_flags("verify").values(),
+  }
 
 
 def window_options(saved=None):
-  """Returns `WindowOptions`; for `saved` see `answer_options`."""
+  """Returns `WindowOptions`; for `saved` see `extractor_options`."""
   return OptionFlags(WindowOptions).options((saved or {}).get("window"))
 
 
 def decoder_options(saved, head):
-  """Returns the decoding options of a head, see `answer_options`."""
+  """Returns the decoding options of a head, see `extractor_options`."""
   saved_options = (saved or {}).get("decoder")
   return OptionFlags(head.options_type).options(saved_options)
 
 
-def _head_of_model(saved):
-  """Returns the head of a model, which --head must not contradict."""
-  holder = shared_flag("head")
+def find_head(saved=None):
+  """Returns the `AnswerHead` of a model, which --head must not contradict."""
+  from bert_span import heads
+
+  holder = shared_flags("head").head
   if saved is None:
-    return answer_head(holder.value)
+    return heads.find_head(holder.value)
   check(
     not holder.present or holder.value == saved["head"],
     f"--head={holder.value}: the model has a {saved['head']} head. Leave the "
     "flag out.",
   )
-  return answer_head(saved["head"])
+  return heads.find_head(saved["head"])
 
 
 def saved_config(*models):
-  """Returns the dict of the span_config.json of a model, or None.
-
-  Args:
-    *models: directories or names of models, or None; the first that has the
-      file counts.
-  """
+  """Returns the dict of the first span_config.json of some models, or None."""
   from bert_span.presets.span_config import read_span_config
 
   configs = (read_span_config(model) for model in models if model)
@@ -180,17 +158,19 @@ def saved_config_or_tflite(model):
   return saved_config(model)
 
 
-def answer_head(name):
-  """Returns the `AnswerHead` of a name."""
-  from bert_span.heads import find_head
+def check_no_span(head):
+  """Checks that --no_span=original is for a head that run_squad has."""
+  check(
+    head.scores_ends or shared_flags("no_span").no_span.value == "no_answer",
+    "--no_span=original is for --head=span only. Leave it out.",
+  )
 
-  return find_head(name)
 
-
-def check_decoder_flags(head):
+def check_decoder_flags(saved):
   """Checks that no decoding flag of another head is given."""
   from bert_span.heads import HEADS
 
+  head = find_head(saved)
   own = {holder.name for holder in OptionFlags(head.options_type)}
   for other in HEADS:
     for holder in OptionFlags(other.options_type):

@@ -18,7 +18,7 @@ _HOLDERS = {}
 
 
 class OptionFlags:
-  """The flags of an option dataclass.
+  """The flags of an option dataclass; an attribute is the holder of a flag.
 
   Two dataclasses with an option of the same flag share the flag.
 
@@ -30,15 +30,18 @@ class OptionFlags:
 
   def __init__(self, options_type, names=None, **defaults):
     self._type = options_type
-    self._holders = {
-      field.name: _define(field, defaults.get(field.name, field.default))
+    self._fields = {
+      field.name: field
       for field in option_fields(options_type)
       if field.metadata["flag"] is not False
       and (names is None or field.name in names)
     }
+    self._holders = {
+      name: _define(field, defaults.get(name, field.default))
+      for name, field in self._fields.items()
+    }
 
   def __getattr__(self, name):
-    """The absl FlagHolder of an option."""
     try:
       return self.__dict__["_holders"][name]
     except KeyError:
@@ -54,11 +57,11 @@ class OptionFlags:
       saved: dict of the values of flags that are not on the command line, such
         as those in a model's span_config.json; others take their defaults.
     """
-    fields = {field.name: field for field in option_fields(self._type)}
+    saved = saved or {}
     return {
       name: saved[name]
-      if name in (saved or {}) and not holder.present
-      else _converted(fields[name], holder.value)
+      if name in saved and not holder.present
+      else _converted(self._fields[name], holder.value)
       for name, holder in self._holders.items()
     }
 
@@ -68,30 +71,29 @@ class OptionFlags:
 
 
 def _define(field, default):
-  """Defines the flag of a field and returns its FlagHolder."""
+  """Defines the flag of a field, or finds it; returns its FlagHolder."""
   name = field.metadata["flag"] or field.name
   if name not in _HOLDERS:
-    default = None if default is REQUIRED else default
     _HOLDERS[name] = _define_new(field, name, default)
     flags.register_validator(name, lambda value: _checked(field, value))
   return _HOLDERS[name]
 
 
 def _define_new(field, name, default):
-  help_text, choices = field.metadata["help"], field.metadata["choices"]
+  rules = field.metadata
+  default = None if default is REQUIRED else default
   kind, _ = option_type(field)
-  if choices:
-    return flags.DEFINE_enum(name, default, choices, help_text)
+  if rules["choices"]:
+    return flags.DEFINE_enum(name, default, rules["choices"], rules["help"])
   if typing.get_origin(kind) is tuple:
     default = default and list(map(str, default))
-    return flags.DEFINE_list(name, default, help_text)
-  if kind is bool:
-    return flags.DEFINE_bool(name, default, help_text)
-  if kind is str:
-    return flags.DEFINE_string(name, default, help_text)
-  define = flags.DEFINE_integer if kind is int else flags.DEFINE_float
-  least, most = field.metadata["minimum"], field.metadata["maximum"]
-  return define(name, default, help_text, lower_bound=least, upper_bound=most)
+    return flags.DEFINE_list(name, default, rules["help"])
+  if kind in (int, float):
+    define = flags.DEFINE_integer if kind is int else flags.DEFINE_float
+    bounds = (rules["minimum"], rules["maximum"])
+    return define(name, default, rules["help"], *bounds)
+  define = flags.DEFINE_bool if kind is bool else flags.DEFINE_string
+  return define(name, default, rules["help"])
 
 
 def _converted(field, value):
@@ -104,10 +106,9 @@ def _converted(field, value):
 
 def _checked(field, value):
   """Checks the bounds of an option, which absl only partly knows."""
-  if value is None:
-    return True  # The flag is not given.
-  try:
-    check_option(field, _converted(field, value))
-  except ValueError as error:
-    raise flags.ValidationError(str(error)) from error
+  if value is not None:  # The flag is given, or has a default.
+    try:
+      check_option(field, _converted(field, value))
+    except ValueError as error:
+      raise flags.ValidationError(str(error)) from error
   return True

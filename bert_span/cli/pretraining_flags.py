@@ -6,10 +6,7 @@ from absl import flags
 
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.pretraining.options import (
-  MaskingOptions,
-  TextLocation,
-)
+from bert_span.pretraining.options import MaskingOptions, TextLocation
 from bert_span.storage.options import option
 
 flags.disclaim_key_flags()
@@ -28,22 +25,9 @@ class _SequenceOptions:
   )
 
 
-def check_text_flags():
-  """Checks that the text is named, and once."""
-  values = OptionFlags(TextLocation)
-  program.require_one(values.files, values.dataset)
-
-
-def dupe_factor_flag():
-  """Returns --dupe_factor."""
-  (holder,) = OptionFlags(_SequenceOptions, ["dupe_factor"])
-  return holder
-
-
-def max_seq_length_flag():
-  """Returns --max_seq_length."""
-  (holder,) = OptionFlags(_SequenceOptions, ["max_seq_length"])
-  return holder
+def sequence_flags(*names):
+  """Returns --max_seq_length and the flags of other `_SequenceOptions`."""
+  return OptionFlags(_SequenceOptions, ["max_seq_length", *names])
 
 
 def masking_flags():
@@ -54,38 +38,45 @@ def masking_flags():
   return options
 
 
-def masking_options():
-  """Returns the `MaskingOptions` of the flags, with max_predictions."""
-  options = masking_flags().options()
-  length = max_seq_length_flag().value
-  program.check(
-    (options.max_predictions or 0) <= length,
-    f"--max_predictions={options.max_predictions} is more than "
-    f"--max_seq_length={length}. Lower it.",
-  )
-  # Without [CLS] and [SEP].
-  budget = options.budget(length - 2)
-  return dataclasses.replace(
-    options, max_predictions=options.max_predictions or budget
-  )
-
-
-def define_masked_text_flags():
-  """Defines the flags of a text, its vocabulary and its masks."""
+def define_masked_text_flags(*names):
+  """Defines the flags of `masked_text`."""
   model_flags.vocabulary_flags()
   OptionFlags(TextLocation)
-  max_seq_length_flag()
+  sequence_flags(*names)
   masking_flags()
 
 
-def masked_text():
-  """Returns a dict of text, vocabulary and masks, as jobs take it."""
+def check_text_flags():
+  """Checks that the text is named, and once."""
+  values = OptionFlags(TextLocation)
+  program.require_one(values.files, values.dataset)
+
+
+def masking_options():
+  """Returns the `MaskingOptions` of the flags, with max_predictions."""
+  options = masking_flags().options()
+  length = sequence_flags().max_seq_length.value
+  # Without [CLS] and [SEP].
+  most = options.max_predictions or options.budget(length - 2)
+  program.check(
+    most <= length,
+    f"--max_predictions={most} is more than --max_seq_length={length}. Lower "
+    "it.",
+  )
+  return dataclasses.replace(options, max_predictions=most)
+
+
+def masked_text(*names):
+  """Returns a dict of text, vocabulary and masks, see `open_text` of the jobs.
+
+  `names` are those of other `_SequenceOptions`.
+  """
   vocabulary = model_flags.vocabulary_flags()
   check_text_flags()
   program.require(vocabulary.vocab_file)
   return {
     "text": OptionFlags(TextLocation).options(),
     **vocabulary.values(),
-    "max_seq_length": max_seq_length_flag().value,
     "options": masking_options(),
+    **sequence_flags(*names).values(),
   }

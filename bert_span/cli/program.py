@@ -1,11 +1,15 @@
-"""How every program is run, and how it refuses what it cannot do."""
+"""How every program is run, refuses what it cannot do, and loads TensorFlow."""
 
+import contextlib
 import functools
+import gc
 import glob
 import importlib.util
 import os
+import shutil
 import signal
 import sys
+import tempfile
 
 from absl import app, flags, logging
 
@@ -107,29 +111,65 @@ def _describe(main):
       flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
 
 
+def import_tensorflow():
+  """Imports TensorFlow and Keras, which takes seconds: check flags before.
+
+  Notes on processors and plugins, which no setting turns off, are printed only
+  if the import fails. The garbage collector is off meanwhile, and ignores the
+  imported objects afterwards.
+  """
+  if "keras" in sys.modules:
+    return
+  gc.disable()
+  # Keras imports matplotlib if it can; this takes a second.
+  hides_matplotlib = sys.modules.setdefault("matplotlib", None) is None
+  try:
+    with _stderr_kept_back():
+      import keras  # noqa: F401 -- not before the flags are checked
+  finally:
+    if hides_matplotlib:
+      del sys.modules["matplotlib"]
+    gc.enable()
+  gc.freeze()
+
+
+@contextlib.contextmanager
+def _stderr_kept_back():
+  """Holds back what is written to standard error; prints it after an error."""
+  sys.stderr.flush()
+  stderr = os.dup(2)
+  with tempfile.TemporaryFile() as kept:
+    os.dup2(kept.fileno(), 2)
+    try:
+      yield
+    except BaseException:
+      kept.seek(0)
+      with os.fdopen(os.dup(stderr), "wb") as shown:
+        shutil.copyfileobj(kept, shown)
+      raise
+    finally:
+      os.dup2(stderr, 2)
+      os.close(stderr)
+
+
 def _open_closed_streams():
   """Opens /dev/null for each closed standard stream.
 
   Otherwise Python has None for it, and the next file gets its number.
   """
-  for number, (name, mode) in enumerate(
-    (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
-  ):
+  for number, name in enumerate(("stdin", "stdout", "stderr")):
     if getattr(sys, name) is None:
       descriptor = os.open(os.devnull, os.O_RDWR)
       if descriptor != number:
         os.dup2(descriptor, number)
         os.close(descriptor)
+      mode = "w" if number else "r"
       stream = open(number, mode, encoding="utf-8")  # noqa: SIM115
       setattr(sys, name, stream)
 
 
 def _check_output_file(words):
-  """Checks that --output_file is not also an input, which it would replace.
-
-  Args:
-    words: what is given beside the flags.
-  """
+  """Checks that --output_file is not also an input, a flag or one of words."""
   given = _given_paths()
   outputs = set(map(os.path.realpath, given.pop("output_file", ())))
   for name, paths in {**given, "": words}.items():
@@ -161,9 +201,7 @@ def _is_user_error(error):
   if "tensorflow" not in sys.modules:
     return False
   errors = sys.modules["tensorflow"].errors
-  return isinstance(
-    error, tuple(getattr(errors, name) for name in _USER_ERRORS)
-  )
+  return isinstance(error, tuple(getattr(errors, n) for n in _USER_ERRORS))
 
 
 def _explanation(error):
@@ -210,10 +248,7 @@ def forbid(holders, reason):
 
 
 def check_extra(extra, *packages, otherwise=""):
-  """Checks that packages of an extra of bert_span are installed.
-
-  `otherwise` is another remedy, the end of the message.
-  """
+  """Checks that packages of an extra are installed; or else another remedy."""
   missing = [name for name in packages if not importlib.util.find_spec(name)]
   check(
     not missing,
@@ -225,3 +260,27 @@ def check_extra(extra, *packages, otherwise=""):
 def end_on_sigterm():
   """Makes SIGTERM an exit by SystemExit, which removes unfinished files."""
   signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+
+
+def beam_options(argv):
+  """Returns the apache_beam PipelineOptions in argv; refuses unknown flags."""
+  check_extra("beam", "apache_beam")
+  from apache_beam.options import pipeline_options as beam_lib
+
+  def refuse_unknown(parser):
+    _, unknown = parser.parse_known_args(argv[1:])
+    check(
+      not unknown,
+      f"unknown flags {' '.join(unknown)}: neither this program nor Apache "
+      "Beam has them. See --help, and Beam's documentation of the runner.",
+    )
+
+  options = beam_lib.PipelineOptions(argv[1:])
+  # Beam itself would only warn.
+  options.get_all_options(add_extra_args_fn=refuse_unknown)
+  standard = options.view_as(beam_lib.StandardOptions)
+  if standard.runner in (None, "DirectRunner"):
+    # DirectRunner would download Prism, a program, where it can, and is
+    # FnApiRunner where it cannot.
+    standard.runner = "FnApiRunner"
+  return options

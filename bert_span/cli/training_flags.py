@@ -81,52 +81,45 @@ def check_encoder_flags(needs_model):
 
 def encoder_source():
   """Returns the `EncoderSource` of the flags."""
-  values = encoder_flags()
-  # The model decides unless the flag is given.
-  missing = {} if values.do_lower_case.present else {"do_lower_case": None}
-  return values.options(**missing)
+  return _only_given(encoder_flags(), "do_lower_case")
 
 
-def train_data_flags():
+def data_flags():
   """Returns --train_file, --dataset, --data_dir."""
   return OptionFlags(_DataOptions)
 
 
 def dataset_split(split):
   """Returns (name, split, folder) of --dataset; None without it."""
-  values = train_data_flags()
+  values = data_flags()
   if not values.dataset.value:
     return None
   return values.dataset.value, split, values.data_dir.value
 
 
 def run_flags():
-  """Returns --master, --dry_run, --memory_gb; defines those of the devices."""
-  OptionFlags(ExecutionOptions)
-  device_flags()
-  OptionFlags(SelectionOptions)
+  """Returns the flags of `_RunOptions`; defines those of all trainings."""
+  for options_type in (ExecutionOptions, SelectionOptions):
+    OptionFlags(options_type)
+  _device_flags()
   return OptionFlags(_RunOptions)
 
 
-def device_flags():
-  """Returns the flags of `StrategyOptions`."""
-  return OptionFlags(StrategyOptions, num_tpu_cores=8)
+def execution_options():
+  """Returns the `ExecutionOptions` of the flags."""
+  return OptionFlags(ExecutionOptions).options()
 
 
 def device_options():
   """Returns the `StrategyOptions` of the flags."""
-  devices = device_flags()
   # Any number of cores will do unless run_squad's default is given.
-  missing = {} if devices.num_tpu_cores.present else {"num_tpu_cores": None}
-  return devices.options(**missing)
+  return _only_given(_device_flags(), "num_tpu_cores")
 
 
 def selection_options(best_metric):
   """Returns the `SelectionOptions` of the flags; None without --eval_steps.
 
-  Args:
-    best_metric: name of a metric, or None; smaller values of a metric whose
-      name ends in "loss" are better.
+  Smaller values of a metric whose name ends in "loss" are better.
   """
   selection = OptionFlags(SelectionOptions)
   if selection.eval_steps.value is None:
@@ -137,10 +130,13 @@ def selection_options(best_metric):
   )
 
 
-def check_run_flags(does_train, train_batch_size, best_metric):
-  """Checks the relations of these flags with each other."""
+def check_run_flags(does_train, train_batch_size, best_metric, needs):
+  """Checks the relations of these flags with each other and with others.
+
+  `needs` are the missing flags that --eval_steps needs, or None.
+  """
   values, selection = run_flags(), OptionFlags(SelectionOptions)
-  execution = OptionFlags(ExecutionOptions).options()
+  execution = execution_options()
   check_strategy(device_options(), execution)
   check(
     execution.accumulate_steps <= train_batch_size,
@@ -158,19 +154,32 @@ def check_run_flags(does_train, train_batch_size, best_metric):
     "--early_stopping_patience needs --eval_steps and --best_metric.",
   )
   check(does_train or not eval_steps, "--eval_steps needs --do_train.")
+  check(
+    not (needs and eval_steps),
+    f"--eval_steps needs {needs}, to score the model on.",
+  )
 
 
 def report_unused_flags():
   """Prints each given flag that has no effect here to standard error."""
-  devices = device_flags()
   unused = [(run_flags().master, "here")]
   if not device_options().is_tpu:
     names = ("tpu_name", "tpu_zone", "gcp_project", "num_tpu_cores")
+    devices = _device_flags()
     unused += [(getattr(devices, name), "without --use_tpu") for name in names]
   for holder, where in unused:
     if holder.present:
+      help_text = flags.FLAGS[holder.name].help
       print(
-        f"--{holder.name} has no effect {where}. "
-        f"{flags.FLAGS[holder.name].help}",
-        file=sys.stderr,
+        f"--{holder.name} has no effect {where}. {help_text}", file=sys.stderr
       )
+
+
+def _device_flags():
+  return OptionFlags(StrategyOptions, num_tpu_cores=8)
+
+
+def _only_given(values, name):
+  """Returns the options of flags; one of them is None unless it is given."""
+  missing = {} if getattr(values, name).present else {name: None}
+  return values.options(**missing)

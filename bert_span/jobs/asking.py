@@ -1,4 +1,4 @@
-"""What ask does: answers questions on a passage, as text or as JSON."""
+"""What ask does: answers questions on a passage or on many documents."""
 
 import contextlib
 import dataclasses
@@ -10,11 +10,7 @@ import tensorflow as tf
 import tqdm
 
 from bert_span.extractor import SpanExtractor
-from bert_span.reporting.passages import (
-  marked_passage,
-  marked_spans,
-  one_line,
-)
+from bert_span.reporting.passages import marked_passage, marked_spans, one_line
 from bert_span.search.answer_over import answer_over
 from bert_span.search.documents import read_passages
 from bert_span.search.passage_index import PassageIndex
@@ -32,30 +28,20 @@ _LONG_PASSAGE = 100_000
 
 @dataclasses.dataclass(frozen=True)
 class AnswerLayout:
-  """How answers are printed.
+  """How answers are printed."""
 
-  Attributes:
-    n_best: answers of a span head to show.
-    is_json: print one JSON object a question, in a line.
-    blank_lines: print an empty line after each answer.
-    show_questions: print the question before each answer.
-  """
+  n_best: int = 3  # answers of a span head to show
+  is_json: bool = False  # one JSON object a question, in a line
+  blank_lines: bool = False  # an empty line after each answer
+  show_questions: bool = False  # the question before each answer
 
-  n_best: int = 3
-  is_json: bool = False
-  blank_lines: bool = False
-  show_questions: bool = False
+  def page(self, question, answer, rows):
+    """The printed text of an answer and a table; the first row is its head."""
+    lines = [f"Question: {one_line(question)}"] if self.show_questions else []
+    return "\n".join([*lines, answer, *rows, *([""] * self.blank_lines)])
 
 
-def ask(
-  model,
-  context,
-  questions,
-  window_options=None,
-  decoder_options=None,
-  layout=None,
-  verify=True,
-):
+def ask(model, context, questions, layout=None, **options):
   """Prints the answers to questions on a passage, each as soon as it is known.
 
   Args:
@@ -63,16 +49,14 @@ def ask(
       .tflite file; it is loaded before the first question is read.
     context: the passage.
     questions: list of str, or an iterable of questions not known yet.
-    window_options, decoder_options: None for those of the model.
     layout: `AnswerLayout`.
-    verify: see `SpanExtractor.from_preset`.
+    **options: see `SpanExtractor.from_preset`.
   """
   if is_tflite(model):
-    extractor = open_tflite(model, window_options, decoder_options)
+    options.pop("verify", None)
+    extractor = open_tflite(model, **options)
   else:
-    extractor = SpanExtractor.from_preset(
-      model, window_options, decoder_options, verify=verify
-    )
+    extractor = SpanExtractor.from_preset(model, **options)
   layout = layout or AnswerLayout()
   is_single = isinstance(questions, list) and len(questions) == 1
   is_brief = is_single and len(context) <= _SHORT_PASSAGE
@@ -85,48 +69,29 @@ def ask(
       print(_answer_text(extractor, question, context, layout), flush=True)
 
 
-def ask_folder(
-  model,
-  search,
-  questions,
-  window_options=None,
-  decoder_options=None,
-  layout=None,
-  verify=True,
-):
+def ask_folder(model, search, questions, layout=None, **options):
   """Prints the best answers to questions over many documents.
 
   Args:
-    model, verify: see `SpanExtractor.from_preset`; with a span head.
+    model: see `ask`; with a span head, and no .tflite file.
     search: `SearchOptions`.
-    questions: iterable of str.
-    window_options, decoder_options: None for those of the model.
-    layout: `AnswerLayout`.
+    questions, layout, **options: see `ask`.
   """
   layout = layout or AnswerLayout()
   passages = read_passages(search.context_glob, search.context_field)
   texts = [passage.text for passage in passages]
   index = PassageIndex(texts, search.search_index)
-  extractor = SpanExtractor.from_preset(
-    model, window_options, decoder_options, verify=verify
-  )
+  extractor = SpanExtractor.from_preset(model, **options)
   if not extractor.head.scores_ends:
     raise ValueError(
       f"{model} has a {extractor.head.name} head, whose answers cannot be "
       "compared over passages. Use a model with a span head."
     )
-
-  def printed(question):
-    found = answer_over(extractor, question, texts, search.top_k, index)
-    answers = [
-      _located(passages[item.passage], item) for item in found[: layout.n_best]
-    ]
-    if layout.is_json:
-      return json.dumps({"question": question, "answers": answers})
-    return _ranked_text(question, answers, texts, found, layout)
-
   for question in questions:
-    print(printed(question), flush=True)
+    found = answer_over(extractor, question, texts, search.top_k, index)
+    found = [(passages[f.passage], f.answer, f.margin) for f in found]
+    text = _ranked_text(question, found[: layout.n_best], layout)
+    print(text, flush=True)
 
 
 class _WindowsBar:
@@ -163,7 +128,7 @@ def _op_by_op():
 
 
 def _answer_text(extractor, question, context, layout):
-  """The printed answer to a question."""
+  """The printed answer to a question on one passage."""
   example = SquadExample("question", question, context)
   (prediction,) = extractor.predict([example])
   head = extractor.head
@@ -171,32 +136,25 @@ def _answer_text(extractor, question, context, layout):
     fields = head.json_fields(prediction, layout.n_best)
     return json.dumps({"question": question, **fields})
   if head.scores_ends:
-    best = _best_answer(extractor.decoder_options, prediction, context)
+    answer = _best_answer(extractor.decoder_options, prediction, context)
     entries = prediction.n_best[: layout.n_best]
   else:
     entries = head.spans_of(prediction)
-    best = _spans_answer(entries, prediction.null_odds, context)
-  lines = [
-    *([f"Question: {one_line(question)}"] if layout.show_questions else []),
-    best,
-    f"{'score':>9} {'probability':>12} {'characters':>13}  text",
-  ]
+    answer = _spans_answer(entries, prediction.null_odds, context)
+  rows = [f"{'score':>9} {'probability':>12} {'characters':>13}  text"]
   for entry in entries:
     place = f"{entry.char_start}-{entry.char_end}" if entry.text else "-"
     text = one_line(entry.text) if entry.text else "(no answer)"
-    lines.append(
+    rows.append(
       f"{entry.score:9.3f} {entry.probability:12.4f} {place:>13}  {text}"
     )
-  return "\n".join([*lines, ""] if layout.blank_lines else lines)
+  return layout.page(question, answer, rows)
 
 
 def _best_answer(options, prediction, context):
   """The answer and the passage around it, or why there is none."""
   if prediction.text:
-    marked = marked_passage(
-      context, prediction.char_start, prediction.char_end, _marks()
-    )
-    return f"Answer: {one_line(prediction.text)}\n\n{marked}\n"
+    return _marked_answer(prediction, context)
   if options.version_2_with_negative and any(e.text for e in prediction.n_best):
     return (
       "No answer: the model finds none in this passage (null odds "
@@ -204,6 +162,13 @@ def _best_answer(options, prediction, context):
       f"{options.null_score_diff_threshold:.3f}).\n"
     )
   return "No answer: no span of this passage is possible.\n"
+
+
+def _marked_answer(answer, context):
+  """An answer and the part of the passage around it."""
+  place = (answer.char_start, answer.char_end)
+  marked = marked_passage(context, *place, _marks())
+  return f"Answer: {one_line(answer.text)}\n\n{marked}\n"
 
 
 def _spans_answer(spans, null_odds, context):
@@ -215,41 +180,39 @@ def _spans_answer(spans, null_odds, context):
   return f"Answer: {texts}\n\n{marked_spans(context, offsets, _marks())}\n"
 
 
-def _located(passage, found):
-  """An answer as JSON fields, with offsets into its document."""
-  answer = found.answer
-  return {
-    "text": answer.text,
-    "document": passage.document,
-    "char_start": passage.char_start + answer.char_start,
-    "char_end": passage.char_start + answer.char_end,
-    "margin": found.margin,
-    "score": answer.score,
-    "probability": answer.probability,
-  }
+def _ranked_text(question, found, layout):
+  """The printed answers to a question over documents.
 
-
-def _ranked_text(question, answers, texts, found, layout):
-  """The printed answers to a question, the best one in its passage."""
-  lines = [f"Question: {one_line(question)}"] if layout.show_questions else []
-  if not answers:
-    lines.append("No answer: no passage that was read answers the question.")
-  for number, answer in enumerate(answers):
-    place = "{document}, characters {char_start}-{char_end}".format(**answer)
-    if number == 0:
-      marked = marked_passage(
-        texts[found[0].passage],
-        found[0].answer.char_start,
-        found[0].answer.char_end,
-        _marks(),
-      )
-      lines += [f"Answer: {one_line(answer['text'])}", "", marked, ""]
-      lines.append(f"{'margin':>9} {'probability':>12}  text (place)")
-    lines.append(
-      f"{answer['margin']:9.3f} {answer['probability']:12.4f}  "
-      f"{one_line(answer['text'])} ({one_line(place)})"
+  `found` is a list of (`Passage`, `Answer`, margin), best first.
+  """
+  answers = [
+    {
+      "text": answer.text,
+      "document": passage.document,
+      # In the document.
+      "char_start": passage.char_start + answer.char_start,
+      "char_end": passage.char_start + answer.char_end,
+      "margin": margin,
+      "score": answer.score,
+      "probability": answer.probability,
+    }
+    for passage, answer, margin in found
+  ]
+  if layout.is_json:
+    return json.dumps({"question": question, "answers": answers})
+  if not found:
+    best = "No answer: no passage that was read answers the question."
+    return layout.page(question, best, [])
+  best_passage, best_answer, _ = found[0]
+  rows = [f"{'margin':>9} {'probability':>12}  text (place)"]
+  for row in answers:
+    place = "{document}, characters {char_start}-{char_end}".format(**row)
+    rows.append(
+      f"{row['margin']:9.3f} {row['probability']:12.4f}  "
+      f"{one_line(row['text'])} ({one_line(place)})"
     )
-  return "\n".join([*lines, ""] if layout.blank_lines else lines)
+  best = _marked_answer(best_answer, best_passage.text)
+  return layout.page(question, best, rows)
 
 
 def _marks():

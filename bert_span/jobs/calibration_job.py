@@ -2,11 +2,11 @@
 
 import dataclasses
 import functools
+import json
 import os
 import sys
 
 import numpy as np
-import tensorflow as tf
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.scoring.calibration import (
@@ -36,7 +36,7 @@ from bert_span.presets.span_config import (
 )
 from bert_span.reporting.score_table import format_calibration
 from bert_span.squad.reader import SquadFile, read_squad
-from bert_span.storage import atomic_file
+from bert_span.storage.atomic_file import write_files
 
 _STAGES = ("before", "after")
 
@@ -65,45 +65,50 @@ def calibrate(
   model,
   predict_file,
   evaluate_file=None,
-  version_2=None,
+  version_2_with_negative=None,
   target_precision=None,
-  batch_size=8,
+  predict_batch_size=8,
   output_dir=None,
   plots=True,
+  verify=True,
 ):
   """Fits a temperature and a null threshold and writes them into a model.
 
-  The arguments are the flags of bert_span.calibrate; version_2 is None for the
-  model's option.
-
-  Returns:
-    Dict of the options that were changed in span_config.json.
-
-  Raises:
-    ValueError: the model cannot be calibrated, or not on these questions.
+  The arguments are the flags of bert_span.calibrate. Returns a dict of the
+  options that were changed in span_config.json.
   """
-  options = _options(model, version_2, target_precision)
-  fitted_on = read_squad(predict_file)
-  other = read_squad(evaluate_file) if evaluate_file else None
-  extractor = SpanExtractor.from_preset(model, decoder_options=options)
-  scored = score_questions(extractor, fitted_on, batch_size)
-  fitted = fitted_options(scored, options, target_precision)
-  figures = {"fitted": calibration_figures(scored, fitted)}
-  if other:
-    scored = score_questions(extractor, other, batch_size)
-    figures["evaluated"] = calibration_figures(scored, fitted)
+  options = _options(model, version_2_with_negative, target_precision)
+  paths = {"fitted": predict_file, "evaluated": evaluate_file}
+  files = {name: read_squad(path) for name, path in paths.items() if path}
+  extractor = SpanExtractor.from_preset(
+    model, decoder_options=options, verify=verify
+  )
+  figures = {}
+  for name, squad_file in files.items():
+    scored = score_questions(extractor, squad_file, predict_batch_size)
+    if name == "fitted":
+      fitted = fitted_options(scored, options, target_precision)
+    figures[name] = calibration_figures(scored, fitted)
   values = {
     "temperature": fitted.temperature,
     "null_score_diff_threshold": fitted.null_score_diff_threshold,
     "version_2_with_negative": fitted.version_2_with_negative,
   }
-  _print(values, figures)
-  paths = _write(
-    output_dir or os.path.join(model, "calibration"),
-    {**values, "target_precision": target_precision},
-    figures,
-    plots,
-  )
+  print(f"temperature {fitted.temperature:.4f}")
+  if fitted.version_2_with_negative:
+    threshold = fitted.null_score_diff_threshold
+    print(f"null_score_diff_threshold {threshold:.4f}")
+  for name, part in figures.items():
+    print(f"\n{name} on {part['data']}, {part['num_questions']} questions")
+    print(format_calibration(*(part[stage] for stage in _STAGES)))
+  report = {**values, "target_precision": target_precision, **figures}
+  text = json.dumps(report, indent=4, default=lambda curve: curve.as_dict())
+  contents = {"calibration.json": text + "\n"}
+  if plots:
+    # Of the questions that were not fitted, if there are any.
+    contents |= _plots(figures.get("evaluated", figures["fitted"]))
+  folder = output_dir or os.path.join(model, "calibration")
+  paths = write_files(folder, contents)
   # Last of all: a model is changed only when everything else has worked.
   update_decoder(model, values)
   print(f"Written: {', '.join(paths)}", file=sys.stderr)
@@ -167,13 +172,9 @@ def fitted_options(scored, options, target_precision=None):
 
 def correct_answers(examples, predictions):
   """1 for exact matches, else 0: float64 [questions]."""
-  return np.array(
-    [
-      score_question(example, prediction.text).exact
-      for example, prediction in zip(examples, predictions, strict=True)
-    ],
-    np.float64,
-  )
+  pairs = zip(examples, predictions, strict=True)
+  exact = [score_question(example, p.text).exact for example, p in pairs]
+  return np.array(exact, np.float64)
 
 
 def calibration_figures(scored, options):
@@ -235,42 +236,16 @@ def _options(model, version_2, target_precision):
   return options
 
 
-def _print(values, figures):
-  """Prints the fitted values and a table for each file."""
-  print(f"temperature {values['temperature']:.4f}")
-  if values["version_2_with_negative"]:
-    threshold = values["null_score_diff_threshold"]
-    print(f"null_score_diff_threshold {threshold:.4f}")
-  for name, part in figures.items():
-    print(f"\n{name} on {part['data']}, {part['num_questions']} questions")
-    print(format_calibration(*(part[stage] for stage in _STAGES)))
-
-
-def _write(folder, report, figures, plots):
-  """Writes calibration.json and the plots; returns their paths."""
-  for name, part in figures.items():
-    report[name] = dict(part)
-    for stage in _STAGES:
-      report[name][stage] = {
-        key: value.as_dict() if hasattr(value, "as_dict") else value
-        for key, value in part[stage].items()
-      }
-  tf.io.gfile.makedirs(folder)
-  paths = [os.path.join(folder, "calibration.json")]
-  atomic_file.write_json_atomically(paths[0], report)
-  if not plots:
-    return paths
+def _plots(figures):
+  """The contents of the PNG files, a dict by name."""
   # Loads matplotlib, an extra.
-  from bert_span.reporting import calibration_plots
+  from bert_span.reporting.calibration_plots import (
+    reliability_png,
+    risk_coverage_png,
+  )
 
-  # Of the questions that were not fitted, if there are any.
-  part = figures.get("evaluated", figures["fitted"])
-  for name, draw in (
-    ("reliability", calibration_plots.reliability_png),
-    ("risk_coverage", calibration_plots.risk_coverage_png),
-  ):
-    paths.append(os.path.join(folder, f"{name}.png"))
-    png = draw({stage: part[stage][name] for stage in _STAGES})
-    with atomic_file.open_atomically(paths[-1], binary=True) as file:
-      file.write(png)
-  return paths
+  draw = {"reliability": reliability_png, "risk_coverage": risk_coverage_png}
+  return {
+    f"{name}.png": png({stage: figures[stage][name] for stage in _STAGES})
+    for name, png in draw.items()
+  }

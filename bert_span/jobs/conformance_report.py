@@ -1,6 +1,5 @@
 """What conformance does: compares this package with the original's outputs."""
 
-import importlib.metadata
 import os
 import platform
 import subprocess
@@ -9,22 +8,18 @@ import time
 import bert_span
 from bert_span.certificate import checks
 from bert_span.certificate.golden_files import GoldenFiles, sample_goldens
+from bert_span.serving.assets_extra import package_versions
 from bert_span.storage.atomic_file import write_text_atomically
 from bert_span.storage.log import log_line
-
-_PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
 
 
 def write_conformance_report(
   goldens=None, data=None, numbers=None, output_file=None
 ):
-  """Runs the checks and prints the conformance report.
+  """Prints the conformance report; returns whether all checks pass.
 
   The arguments are the flags of bert_span.conformance; `numbers` are those of
   --points, as strings.
-
-  Returns:
-    Whether all checks pass.
   """
   by_number = {str(check.number): check for check in checks.CHECKS}
   files = sample_goldens()
@@ -55,13 +50,11 @@ def write_conformance_report(
 
 def _our_source():
   """A sentence: what is compared with the original."""
-  versions = [
-    f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES
-  ]
-  return (
-    f"This package: bert_span {bert_span.__version__}{_commit()}, "
-    f"{', '.join(versions)}, Python {platform.python_version()}"
-  )
+  versions = package_versions()
+  versions["bert_span"] += _commit()
+  versions["Python"] = platform.python_version()
+  named = (f"{name} {version}" for name, version in versions.items())
+  return f"This package: {', '.join(named)}"
 
 
 def _commit():
@@ -72,7 +65,7 @@ def _commit():
     return ""
   command = ["git", "-C", checkout, "rev-parse", "--short=12", "HEAD"]
   try:
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    commit = subprocess.check_output(command, text=True, stderr=subprocess.PIPE)
   except (OSError, subprocess.CalledProcessError):
     return ""
-  return f" (commit {result.stdout.strip()})"
+  return f" (commit {commit.strip()})"

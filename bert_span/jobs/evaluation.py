@@ -16,21 +16,12 @@ from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.log import log_line
 
 
-def evaluate(
-  predict_file,
-  predictions_file,
-  na_prob_file=None,
-  na_prob_thresh=1.0,
-  multi_span=False,
-  output_file=None,
-):
+def evaluate(predict_file, output_file=None, multi_span=False, **options):
   """Prints and returns `score_files`, and writes them to output_file.
 
   Standard output gets one JSON object, standard error the same as a table.
   """
-  scores = score_files(
-    predict_file, predictions_file, na_prob_file, na_prob_thresh, multi_span
-  )
+  scores = score_files(predict_file, multi_span=multi_span, **options)
   table = format_bio_scores(scores) if multi_span else format_scores(scores)
   print(table, file=sys.stderr)
   if output_file:
@@ -51,13 +42,7 @@ def score_files(
   The SQuAD file decides which: that of 2.0 if the file says so or marks
   questions with is_impossible, else that of 1.1. The arguments are the flags of
   bert_span.evaluate.
-
-  Returns:
-    Dict of the scores, see `official_scores` and `evaluate_multi_span`.
-
-  Raises:
-    OSError: a file cannot be read.
-    ValueError: a file is malformed, or the files do not fit together.
+  Returns a dict, see `official_scores` and `evaluate_multi_span`.
   """
   read = read_span_predictions if multi_span else read_predictions
   predictions = read(predictions_file)

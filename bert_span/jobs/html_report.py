@@ -25,16 +25,12 @@ def write_report(
   window_options=None,
   question_id=None,
   num_errors=50,
+  verify=True,
 ):
   """Writes the page and prints its name and size.
 
   The arguments are the flags of bert_span.report, and `WindowOptions`, None for
   those of the model.
-
-  Raises:
-    OSError: a file cannot be read.
-    ValueError: a file is malformed, the files do not fit together, or there is
-      no such question.
   """
   squad_file = read_squad(predict_file)
   n_best = read_n_best(nbest_file)
@@ -64,7 +60,7 @@ def write_report(
     )
   num_windows, windows = None, ()
   if model:
-    extractor = SpanExtractor.from_preset(model, window_options)
+    extractor = SpanExtractor.from_preset(model, window_options, verify=verify)
     if chosen and not extractor.head.scores_ends:
       raise ValueError(
         f"--question_id: the model has a {extractor.head.name} head, which has "
@@ -92,9 +88,8 @@ def write_report(
 
 def _num_windows(examples, preprocessor):
   """List of the number of windows of each example."""
-  counts = []
-  for batch, windows in window_batches(examples, preprocessor):
-    counts += np.bincount(
-      windows["example_index"], minlength=len(batch)
-    ).tolist()
-  return counts
+  counts = [
+    np.bincount(windows["example_index"], minlength=len(batch))
+    for batch, windows in window_batches(examples, preprocessor)
+  ]
+  return np.concatenate(counts).tolist()

@@ -5,6 +5,7 @@ Without a vocabulary it does not load TensorFlow.
 
 import dataclasses
 import json
+import os
 
 from bert_span.squad.findings import ERROR, WARNING
 from bert_span.squad.lint.lint_report import (
@@ -18,6 +19,9 @@ from bert_span.squad.lint.repair import repair_squad_file
 from bert_span.squad.rules import with_answer_to_learn
 from bert_span.storage.log import log_line
 
+# Bytes of a file whose check takes long enough to say what is being done.
+_LARGE_FILE = 10_000_000
+
 
 def lint(
   path,
@@ -28,14 +32,14 @@ def lint(
   num_places=3,
   as_json=False,
 ):
-  """Checks a SQuAD file and prints the report.
+  """Prints the report on a file; returns whether it, or its copy, passes.
 
   Without `LintSettings` only what needs no vocabulary is checked. The other
   arguments are the flags of bert_span.lint_squad.
-
-  Returns:
-    Whether the file passes; with `fix`, whether the copy does.
   """
+  size = os.path.getsize(path) if os.path.isfile(path) else 0
+  log_stage = log_line if size > _LARGE_FILE else lambda _: None
+  log_stage(f"Reading {path}, {size / 1e6:.0f} MB ...")
   linted = lint_squad_file(path)
   findings, figures, shown, repair = linted.findings, {}, None, None
   if linted.examples:
@@ -46,17 +50,15 @@ def lint(
       answer=[len(answer.text) for e in learned for answer in e.answers],
     )
     if settings:
+      log_stage(f"Checking the windows of {len(learned):,} questions ...")
       more_findings, more_figures, shown = _check_windows(linted, settings)
       findings, figures = findings + more_findings, figures | more_figures
     if fix:
       output_file = output_file or path.removesuffix(".json") + ".fixed.json"
       log_file = output_file.removesuffix(".json") + ".changes.jsonl"
       changes = repair_squad_file(linted, output_file, log_file)
-      repair = {
-        "output_file": output_file,
-        "log_file": log_file,
-        "changes": len(changes),
-      }
+      repair = {"output_file": output_file, "log_file": log_file}
+      repair["changes"] = len(changes)
   report = report_object(linted, findings, figures, shown, repair)
   text = json.dumps(report) if as_json else report_text(report, num_places)
   print(text)
@@ -80,10 +82,8 @@ def _check_windows(linted, settings):
     loaded = load_pretrained(settings.preset)
     vocab_file, backbone = loaded.vocabulary_path, loaded.backbone
     if not vocab_file:
-      raise ValueError(
-        f"{loaded.description} has no vocabulary. Give its --vocab_file "
-        "instead."
-      )
+      missing = f"{loaded.description} has no vocabulary"
+      raise ValueError(f"{missing}. Give its --vocab_file instead.")
     check_sequence_length(backbone, options.max_seq_length)
     settings = dataclasses.replace(
       settings,

@@ -19,8 +19,7 @@ def serve_model(model, options, **extractor_options):
   extractor = SpanExtractor.from_preset(model, **extractor_options)
   served = ServedModel(extractor)
   app = local_server.model_app(served, extractor.preprocessor, options)
-  _say(options, "For one machine; production wants TensorFlow Serving.")
-  local_server.serve(app, options)
+  _serve(app, options, "For one machine; production wants TensorFlow Serving.")
 
 
 def serve_file(tflite, packages, options):
@@ -30,9 +29,6 @@ def serve_file(tflite, packages, options):
     tflite: path of a file of export_tflite.
     packages: folder of LiteRT.js, node_modules/@litertjs.
     options: `ServerOptions`.
-
-  Raises:
-    ValueError: the file cannot be run in a browser, or LiteRT.js is missing.
   """
   config = tflite_file.read_span_config(tflite)["tflite"]
   for name in ("dynamic_length", "with_tokenizer"):
@@ -46,14 +42,15 @@ def serve_file(tflite, packages, options):
         f"{packages} has no {package} of LiteRT.js. Install it with npm "
         "install @litertjs/core, and name its folder by --litert."
       )
-  _say(options, "The file runs in the browser; the server only gives it out.")
-  local_server.serve(local_server.file_app(tflite, packages), options)
+  app = local_server.file_app(tflite, packages)
+  _serve(app, options, "The file runs in the browser; nothing runs here.")
 
 
-def _say(options, note):
+def _serve(app, options, note):
   host = f"[{options.host}]" if ":" in options.host else options.host
-  print(
-    f"Open http://{host}:{options.port}/ and end with Ctrl+C.\n{note}",
-    file=sys.stderr,
-    flush=True,
-  )
+
+  def announce(port):
+    text = f"Open http://{host}:{port}/ and end with Ctrl+C.\n{note}"
+    print(text, file=sys.stderr, flush=True)
+
+  local_server.serve(app, options, announce)

@@ -30,18 +30,10 @@ def decode_logits(
   window_options=None,
   no_span="no_answer",
 ):
-  """Writes the prediction files of run_squad, without running a model.
+  """Writes the prediction files of run_squad; returns the predictions.
 
   The logits of a window are the mean of those in all files. The arguments are
   the flags of bert_span.decode as options.
-
-  Returns:
-    List of predictions, in the order of the questions.
-
-  Raises:
-    OSError: a file cannot be read.
-    ValueError: a file is malformed, or lacks a window, has too many, or windows
-      of another length.
   """
   version_2 = decoder_options.version_2_with_negative
   if model:

@@ -20,28 +20,18 @@ from bert_span.squad.reader import read_squad
 _TOLERANCE = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.05}
 
 
-def export_model(
-  model,
-  base,
-  version=None,
-  steps=None,
-  dtype="float32",
-  with_warmup=None,
-  **extractor_options,
-):
+def export_model(model, base, extractor_options=None, **options):
   """Exports a model directory and prints what was written.
 
   Args:
-    model, **extractor_options: see `SpanExtractor.from_preset`.
-    base, version, steps, dtype, with_warmup: see `export_saved_model`.
+    model, extractor_options: arguments of `SpanExtractor.from_preset`.
+    base, **options: see `export_saved_model`.
   """
   # Before the model is loaded, so that a missing package is reported first.
-  version_folder.check_version(base, version)
-  with_warmup = assets_extra.check_warmup(with_warmup)
-  extractor = SpanExtractor.from_preset(model, **extractor_options)
-  path, verified = export_saved_model(
-    extractor, base, version, steps, dtype, with_warmup, source=model
-  )
+  version_folder.check_version(base, options.get("version"))
+  options["with_warmup"] = assets_extra.check_warmup(options.get("with_warmup"))
+  extractor = SpanExtractor.from_preset(model, **(extractor_options or {}))
+  path, verified = export_saved_model(extractor, base, source=model, **options)
   print(f"Ops of the graph: {', '.join(verified.ops)}")
   print(
     "Of tensorflow-text, so the server must have them: "
@@ -90,47 +80,47 @@ def export_saved_model(
     )
   steps = device_steps(steps)
   with_warmup = assets_extra.check_warmup(with_warmup)
-  tokenizer = extractor.preprocessor.tokenizer
-  head = extractor.head
+  vocabulary = extractor.preprocessor.tokenizer.vocabulary
   if dtype != "float32":
-    extractor = SpanExtractor(
-      cast_encoder(extractor.model, dtype),
-      tokenizer.vocabulary,
-      tokenizer.do_lower_case,
-      extractor.window_options,
-      extractor.decoder_options,
-      extractor.preprocessor.sliding_windows.pad_to_max,
-      head,
-    )
+    extractor = _with_cast_encoder(extractor, dtype)
   examples = sample_examples()
   name = os.path.basename(os.path.realpath(base))
   with version_folder.new_version(base, version) as target:
-    write_saved_model(
-      ServedModel(extractor, steps), tokenizer.vocabulary, target.directory
-    )
+    folder = target.directory
+    write_saved_model(ServedModel(extractor, steps), vocabulary, folder)
     predictions = extractor.predict(examples, steps.max_windows_per_step)
     verified = verification.verify(
-      target.directory,
+      folder,
       # The extractor's own batches: in half precision the logits of a window
       # depend on the padding of its batch.
       example_batches(examples),
-      list(map(head.served.expected_row, predictions)),
+      list(map(extractor.head.served.expected_row, predictions)),
       _TOLERANCE[dtype],
     )
     if with_warmup:
       pairs = [(example.question, example.context) for example in examples]
       longest = max(pairs, key=lambda pair: len(pair[1]))
-      assets_extra.write_warmup_requests(
-        target.directory,
-        name,
-        [pairs[:1], pairs[:8], [longest]],
-        extractor.window_options.max_seq_length,
-      )
+      batches = [pairs[:1], pairs[:8], [longest]]
+      length = extractor.window_options.max_seq_length
+      assets_extra.write_warmup_requests(folder, name, batches, length)
     card = assets_extra.make_model_card(
-      target.directory, name, extractor, steps, dtype, verified, source
+      folder, name, extractor, steps, dtype, verified, source
     )
-    assets_extra.write_model_card(target.directory, card)
+    assets_extra.write_model_card(folder, card)
   return target.path, verified
+
+
+def _with_cast_encoder(extractor, dtype):
+  preprocessor = extractor.preprocessor
+  return SpanExtractor(
+    cast_encoder(extractor.model, dtype),
+    preprocessor.tokenizer.vocabulary,
+    preprocessor.tokenizer.do_lower_case,
+    extractor.window_options,
+    extractor.decoder_options,
+    preprocessor.sliding_windows.pad_to_max,
+    extractor.head,
+  )
 
 
 def cast_encoder(model, dtype):

@@ -31,23 +31,21 @@ _MEGABYTE = 1e6
 def export_model(
   model,
   path,
+  extractor_options=None,
   options=None,
-  window_options=None,
-  decoder_options=None,
   evaluate_file=None,
-  verify=True,
   test_vectors=None,
 ):
   """Exports a model directory and prints the report.
 
-  model, window_options, decoder_options and verify are those of
-  `SpanExtractor.from_preset`, evaluate_file is a SQuAD file to score model and
-  file on, or None, and test_vectors a file to write for ports, or None.
+  Args:
+    model, extractor_options: arguments of `SpanExtractor.from_preset`.
+    path, options: see `export_tflite`.
+    evaluate_file: SQuAD file to score model and file on, or None.
+    test_vectors: file to write for ports, or None.
   """
   evaluated = read_squad(evaluate_file) if evaluate_file else None
-  extractor = SpanExtractor.from_preset(
-    model, window_options, decoder_options, verify=verify
-  )
+  extractor = SpanExtractor.from_preset(model, **(extractor_options or {}))
   report = export_tflite(extractor, path, options, evaluated, model)
   print(report_text(report), end="")
   print(f"Written: {path}", file=sys.stderr)
@@ -80,14 +78,13 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
   content = tflite_content(extractor, options)
   samples = sample_examples()
   path = os.path.realpath(path)
-
-  def publish(folder):
-    os.replace(os.path.join(folder, os.path.basename(path)), path)
-
+  name = os.path.basename(path)
   recover_directory(path)
   try:
-    with unfinished_directory(path, publish) as folder:
-      unfinished = os.path.join(folder, os.path.basename(path))
+    with unfinished_directory(
+      path, lambda folder: os.replace(os.path.join(folder, name), path)
+    ) as folder:
+      unfinished = os.path.join(folder, name)
       with open(unfinished, "wb") as file:
         file.write(content)
       verified = verify(unfinished, extractor, samples, options.quantization)
@@ -97,18 +94,24 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
         check_f1_drop(scores, options.max_f1_drop)
   except ValueError as error:
     raise ValueError(f"{path} is not written. {error}") from error
+  tokenizer = extractor.preprocessor.tokenizer
+  agreement = None
+  if options.with_tokenizer:
+    examples = [*samples, *(evaluated.examples if evaluated else ())]
+    texts = (text for e in examples for text in (e.question, e.context))
+    agreement = dataclasses.asdict(compare_tokenizers(tokenizer, texts))
   report = {
-    "file": os.path.basename(path),
+    "file": name,
     "sha256": hashlib.sha256(content).hexdigest(),
     "options": {
       **dataclasses.asdict(options),
       "head": extractor.head.name,
-      "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
+      "do_lower_case": tokenizer.do_lower_case,
       **dataclasses.asdict(extractor.window_options),
       **dataclasses.asdict(extractor.decoder_options),
     },
     "verification": dataclasses.asdict(verified),
-    "tokenizer": _tokenizer_agreement(extractor, options, samples, evaluated),
+    "tokenizer": agreement,
     "evaluation": scores,
     "training": training_run(source) if source else {},
     "versions": {
@@ -160,81 +163,60 @@ def report_text(report):
   """Returns the report of `export_tflite` as a short text."""
   options, checked = report["options"], report["verification"]
   tokenizer, scores = report["tokenizer"], report["evaluation"]
-  length = options["max_seq_length"]
+  length = f"{options['max_seq_length']} WordPieces"
   sample = (
-    "on a sample passage"
-    if options["with_tokenizer"]
-    else f"at {length} WordPieces"
+    "on a sample passage" if options["with_tokenizer"] else f"at {length}"
   )
-  lines = [
-    f"{report['file']}, sha256 {report['sha256']}",
-    "",
-    f"head:            {options['head']}",
-    f"quantization:    {options['quantization']}",
-    f"length:          {'1 to ' if options['dynamic_length'] else ''}{length} "
-    "WordPieces",
-    f"size:            {checked['size_bytes'] / _MEGABYTE:.1f} MB",
-    f"peak arena:      {checked['peak_arena_bytes'] / _MEGABYTE:.1f} MB "
-    f"{sample}, TFLite's own kernels",
-    f"equal answers:   {checked['num_equal']} of {checked['num_questions']} "
+  parts = {
+    "head": options["head"],
+    "quantization": options["quantization"],
+    "length": f"{'1 to ' if options['dynamic_length'] else ''}{length}",
+    "size": f"{checked['size_bytes'] / _MEGABYTE:.1f} MB",
+    "peak arena": f"{checked['peak_arena_bytes'] / _MEGABYTE:.1f} MB {sample}, "
+    "TFLite's own kernels",
+    "equal answers": f"{checked['num_equal']} of {checked['num_questions']} "
     "sample questions",
-    f"largest difference of their scores: {checked['largest_difference']:.2g}",
-  ]
+    "largest difference of their scores": (
+      f"{checked['largest_difference']:.2g}"
+    ),
+  }
   if tokenizer:
     different = tokenizer["capital_sigma"] + tokenizer["other"]
-    lines.append(
-      f"tokenizer inside: {different} of {tokenizer['num_texts']} texts "
+    parts["tokenizer inside"] = (
+      f"{different} of {tokenizer['num_texts']} texts "
       f"({tokenizer['num_tokens']} WordPieces) differ from bert_span's: "
       f"{tokenizer['capital_sigma']} by a capital sigma at the end of a word, "
       f"{tokenizer['other']} otherwise"
     )
   if scores:
-    lines.append(
-      f"F1 on {scores['data']}: {scores['file']['f1']:.2f}, the model "
-      f"{scores['model']['f1']:.2f} ({scores['num_questions']} questions, "
-      f"{scores['equal_answers']} equal answers)"
+    parts[f"F1 on {scores['data']}"] = (
+      f"{scores['file']['f1']:.2f}, the model {scores['model']['f1']:.2f} "
+      f"({scores['num_questions']} questions, {scores['equal_answers']} equal "
+      "answers)"
     )
   else:
-    lines.append("F1:              not measured (--evaluate_file)")
-  for title, values in (
-    ("ops:             ", checked["ops"]),
-    ("made with:       ", report["versions"]),
-  ):
-    pairs = (f"{name} {value}" for name, value in values.items())
-    lines.append(title + ", ".join(pairs))
-  return "\n".join(lines) + "\n"
-
-
-def _tokenizer_agreement(extractor, options, samples, evaluated):
-  """Differences of the tokenizer in the file; None if there is none."""
-  if not options.with_tokenizer:
-    return None
-  examples = [*samples, *(evaluated.examples if evaluated else ())]
-  agreement = compare_tokenizers(
-    extractor.preprocessor.tokenizer,
-    (text for e in examples for text in (e.question, e.context)),
-  )
-  return dataclasses.asdict(agreement)
+    parts["F1"] = "not measured (--evaluate_file)"
+  named = {"ops": checked["ops"], "made with": report["versions"]}
+  for title, values in named.items():
+    parts[title] = ", ".join(f"{name} {x}" for name, x in values.items())
+  lines = [f"{title + ':':16} {text}" for title, text in parts.items()]
+  head = f"{report['file']}, sha256 {report['sha256']}"
+  return "\n".join([head, "", *lines, ""])
 
 
 def _scores(path, extractor, evaluated):
   """The official metrics of model and file on the same questions."""
-  examples = list(evaluated.examples)
-  candidate = open_tflite(
-    path,
-    extractor.window_options,
-    extractor.decoder_options,
-    head=extractor.head,
-  )
+  windows, decoder = extractor.window_options, extractor.decoder_options
+  candidate = open_tflite(path, windows, decoder, head=extractor.head)
   of_model, of_file = (
-    {p.qas_id: p.text for p in answerer.predict(examples)}
+    {p.qas_id: p.text for p in answerer.predict(list(evaluated.examples))}
     for answerer in (extractor, candidate)
   )
   model_scores = official_scores(evaluated, of_model)
   file_scores = official_scores(evaluated, of_file)
   return {
     "data": os.path.basename(evaluated.path),
-    "num_questions": len(examples),
+    "num_questions": len(of_file),
     "equal_answers": sum(of_model[name] == of_file[name] for name in of_file),
     "model": model_scores,
     "file": file_scores,

@@ -14,32 +14,18 @@ from bert_span.squad.example import SquadExample
 
 
 class PassageAnswer(NamedTuple):
-  """An answer in one of several passages.
+  """An answer in one of several passages."""
 
-  Attributes:
-    passage: number of the passage.
-    answer: `Answer` with offsets into the passage.
-    margin: its score minus that of "no answer" in the same passage, in logits.
-  """
-
-  passage: int
-  answer: Answer
-  margin: float
+  passage: int  # number of the passage
+  answer: Answer  # with offsets into the passage
+  margin: float  # score minus that of "no answer" in the passage, in logits
 
 
 def answer_over(extractor, question, contexts, top_k=None, index=None):
-  """Answers a question from several passages.
+  """Answers a question from several passages, see `SpanExtractor.answer_over`.
 
-  Args:
-    extractor: `SpanExtractor` with a span head.
-    question: str.
-    contexts: list of str.
-    top_k: read only so many passages, those that BM25 finds; None reads all.
-    index: `PassageIndex` of the contexts, if there are several questions.
-
-  Returns:
-    List of `PassageAnswer` by margin, best first: the answer of each passage
-    that has one. [] is "no answer".
+  The extractor has a span head; `index` is the `PassageIndex` of the contexts,
+  which several questions share.
   """
   numbers = range(len(contexts))
   if top_k is not None and top_k < len(contexts):

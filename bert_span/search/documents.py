@@ -19,16 +19,10 @@ _BLOCKS = (
 
 
 class Passage(NamedTuple):
-  """Consecutive paragraphs of a document.
+  """Consecutive paragraphs of a document."""
 
-  Attributes:
-    document: path of the file; of a .jsonl file with ":" and the line's number.
-    char_start: where the passage begins in the document's text, in characters.
-    text: the passage.
-  """
-
-  document: str
-  char_start: int
+  document: str  # path; of a .jsonl file with ":" and the line's number
+  char_start: int  # of the passage in the document's text
   text: str
 
 
@@ -38,15 +32,8 @@ def read_passages(pattern, text_field="text"):
   .txt and .md files are read as they are, of .html files the text, of .jsonl
   files one document a line. Offsets count in that text.
 
-  Args:
-    pattern: glob; ** stands for any folders.
-    text_field: key of the text in a line of a .jsonl file.
-
-  Returns:
-    List of `Passage`, by document and position.
-
-  Raises:
-    ValueError: nothing is found, or a file is of another kind or damaged.
+  In the glob, ** is any folders. `text_field` is the key of the text in a line
+  of a .jsonl file. Returns a list of `Passage`, by document and position.
   """
   paths = sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True)))
   passages = [

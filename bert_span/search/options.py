@@ -7,11 +7,7 @@ from bert_span.storage.options import check_options, option
 
 @dataclasses.dataclass(frozen=True)
 class SearchOptions:
-  """Documents to answer questions from.
-
-  Raises:
-    ValueError: a value breaks the rule of its field.
-  """
+  """Documents to answer questions from."""
 
   context_glob: str | None = option(
     None,

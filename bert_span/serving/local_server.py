@@ -5,8 +5,10 @@ wants TensorFlow Serving itself, with its batches, versions and metrics.
 """
 
 import asyncio
+import contextlib
 import json
 import pathlib
+import urllib.parse
 from concurrent import futures
 
 import tensorflow as tf
@@ -36,14 +38,15 @@ _FILE_POLICY = (
 )
 
 
-def serve(app, options):
+def serve(app, options, on_start):
   """Runs an application until SIGINT or SIGTERM.
 
   Args:
     app: of `model_app` or `file_app`.
     options: `ServerOptions`.
+    on_start: called with the port once the server listens.
   """
-  uvicorn.run(
+  config = uvicorn.Config(
     app,
     host=options.host,
     port=options.port,
@@ -51,6 +54,19 @@ def serve(app, options):
     limit_concurrency=_MOST_REQUESTS,
     timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
   )
+  with contextlib.suppress(KeyboardInterrupt):
+    _Server(config, on_start).run()
+
+
+class _Server(uvicorn.Server):
+  def __init__(self, config, on_start):
+    super().__init__(config)
+    self._on_start = on_start
+
+  async def startup(self, sockets=None):
+    await super().startup(sockets)
+    (server,) = self.servers
+    self._on_start(server.sockets[0].getsockname()[1])
 
 
 def model_app(served, preprocessor, options):
@@ -102,12 +118,10 @@ def model_app(served, preprocessor, options):
     _check_model(request, options.model_name)
     signatures = {
       name: rest_rows.signature_def(
-        function,
-        tf.saved_model.CLASSIFY_METHOD_NAME
-        if name == CLASSIFY
-        else tf.saved_model.PREDICT_METHOD_NAME,
+        function, tf.saved_model.PREDICT_METHOD_NAME
       )
       for name, function in served.functions.items()
+      if name != CLASSIFY  # There is no :classify here.
     }
     return JSONResponse(
       {
@@ -121,7 +135,8 @@ def model_app(served, preprocessor, options):
     )
 
   async def page(request):
-    return RedirectResponse(f"demo.html?model={options.model_name}")
+    query = urllib.parse.urlencode({"model": options.model_name})
+    return RedirectResponse(f"demo.html?{query}")
 
   routes = [Route("/windows", windows, methods=["POST"])]
   for path in ("/v1/models/{model}", "/v1/models/{model}/versions/{version}"):

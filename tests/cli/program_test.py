@@ -1,4 +1,4 @@
-"""How programs end."""
+"""How programs end, and what they print while TensorFlow is imported."""
 
 import json
 import subprocess
@@ -138,10 +138,9 @@ def test_a_reader_that_stops_is_no_error_and_a_full_disk_is_one_line():
 _STREAMS = """
 import json, os, sys
 from bert_span.cli import program
-from bert_span.cli.tensorflow_import import import_tensorflow
 
 def main(argv):
-  import_tensorflow()
+  program.import_tensorflow()
   with open(os.path.join({folder!r}, "x")) as file:
     json.dump([file.fileno() > 2, sys.stdin.read(), sys.stdout.isatty()],
               open(os.path.join({folder!r}, "found"), "w"))
@@ -204,3 +203,77 @@ def test_the_bounds_of_exported_steps_are_those_of_int32():
     parse_flags(
       "export.export_saved_model", "--max_windows_per_step=10000000000"
     )
+
+
+_NOTE = """
+import os, sys
+
+class Finder:
+  def find_spec(self, name, path=None, target=None):
+    if name == "keras":
+      os.write(2, b"a note of a library")
+      {end}
+
+sys.meta_path.insert(0, Finder())
+from bert_span.cli import program
+program.import_tensorflow()
+sys.stderr.write("after")
+assert "matplotlib" not in sys.modules
+import matplotlib.figure
+"""
+
+
+def test_notes_of_the_import_are_kept_back_and_matplotlib_too():
+  run = run_python("-c", _NOTE.format(end=""))
+  assert run.returncode == 0, run.stderr
+  assert run.stderr == "after"
+
+
+@pytest.mark.parametrize(
+  "error", ["ImportError('no such library')", "SystemExit(3)"]
+)
+def test_notes_are_shown_where_the_import_fails(error):
+  run = run_python("-c", _NOTE.format(end=f"raise {error}"))
+  assert run.returncode != 0
+  assert run.stderr.startswith("a note of a library")
+
+
+def test_beam_options_of_all_runners_are_taken():
+  beam_lib = pytest.importorskip("apache_beam.options.pipeline_options")
+  options = program.beam_options(
+    [
+      "beam_predict",
+      *("--runner=FlinkRunner", "--flink_master=host:8081"),
+      *("--parallelism=4", "--environment_type=DOCKER"),
+      *("--project=p", "--region=r", "--temp_location=gs://bucket/tmp"),
+    ]
+  )
+  assert options.view_as(beam_lib.StandardOptions).runner == "FlinkRunner"
+  assert options.view_as(beam_lib.FlinkRunnerOptions).parallelism == 4
+  cloud = options.view_as(beam_lib.GoogleCloudOptions)
+  assert (cloud.project, cloud.temp_location) == ("p", "gs://bucket/tmp")
+
+
+@pytest.mark.parametrize("unknown", ["--runer=x", "--tmp_location=y", "word"])
+def test_what_beam_does_not_know_is_refused(unknown):
+  pytest.importorskip("apache_beam")
+  with pytest.raises(flags.Error, match=f"unknown flags {unknown}"):
+    program.beam_options(["beam_predict", "--project=p", unknown])
+
+
+@pytest.mark.parametrize(
+  "name",
+  [
+    *("bert_span.ask", "bert_span.beam_predict", "bert_span.calibrate"),
+    *("bert_span.report", "bert_span.run_pretraining", "bert_span.run_squad"),
+    *("bert_span.serve", "export.export_saved_model", "export.export_tflite"),
+  ],
+)
+def test_checksums_can_be_skipped_where_a_model_is_loaded(name):
+  assert not parse_flags(name, "--noverify").verify
+
+
+@pytest.mark.parametrize("value", ["nan", "1.5"])
+def test_a_target_precision_is_a_share(value):
+  with pytest.raises(flags.Error, match="target_precision"):
+    parse_flags("bert_span.calibrate", f"--target_precision={value}")

@@ -1,11 +1,15 @@
 """The local server: TensorFlow Serving's REST, its limits, and its page."""
 
+import functools
 import http.client
 import itertools
 import json
+import queue
+import threading
 import time
 
 import pytest
+import uvicorn
 from running_app import running_app
 from tiny_extractor import QUESTION, shared_extractor
 
@@ -61,9 +65,7 @@ def test_columns_have_the_outputs_of_rows(port):
 def test_every_signature_is_described_and_status_is_available(port):
   _, reply = _request(port, "/v1/models/bert_span/metadata")
   signatures = reply["metadata"]["signature_def"]["signature_def"]
-  assert set(signatures) == {
-    *("serving_default", "logits", "examples", "classify"),
-  }
+  assert set(signatures) == {"serving_default", "logits", "examples"}
   default = signatures["serving_default"]
   assert set(default["inputs"]) == {"question", "context"}
   assert default["outputs"]["answer"]["dtype"] == "DT_STRING"
@@ -100,6 +102,40 @@ def test_a_wrong_request_gets_one_error(port, path, body, status):
 def test_a_lone_surrogate_is_a_character(port):
   row = b'{"instances": [{"question": "\\ud83d", "context": "a\\ud83d"}]}'
   assert _request(port, _PREDICT, row)[0] == 200
+
+
+def test_a_server_that_listens_says_so_and_its_page_gets_the_models_name(
+  monkeypatch,
+):
+  options = ServerOptions(port=0, model_name="a b&c")
+  ports, servers = queue.Queue(), []
+
+  class Server(local_server._Server):
+    def __init__(self, *args):
+      super().__init__(*args)
+      servers.append(self)
+
+  monkeypatch.setattr(local_server, "_Server", Server)
+  # See running_app.
+  config = functools.partial(uvicorn.Config, log_config=None)
+  monkeypatch.setattr(local_server.uvicorn, "Config", config)
+  extractor = shared_extractor()
+  app = local_server.model_app(
+    ServedModel(extractor), extractor.preprocessor, options
+  )
+  thread = threading.Thread(
+    target=local_server.serve, args=(app, options, ports.put)
+  )
+  thread.start()
+  connection = http.client.HTTPConnection("127.0.0.1", ports.get(timeout=60))
+  try:
+    connection.request("GET", "/")
+    location = connection.getresponse().getheader("location")
+    assert location == "demo.html?model=a+b%26c"
+  finally:
+    connection.close()
+    servers[0].should_exit = True
+    thread.join()
 
 
 def test_windows_cover_the_passage(port):

@@ -63,9 +63,9 @@ def plan_devices(options, execution, memory_gb=None):
   check_strategy(options, execution)
   gpus = tf.config.list_physical_devices("GPU")
   name = choose_strategy(options, len(gpus))
+  memory_bytes = int(memory_gb * 1e9) if memory_gb else None
   if name == TPU:
     cores = options.num_tpu_cores or _CORES_OF_A_TPU
-    memory_bytes = int(memory_gb * 1e9) if memory_gb else None
     return DevicePlan(f"{cores} TPU cores ({TPU})", cores, memory_bytes, False)
   here = 1 if name == ONE_DEVICE else options.num_devices or max(len(gpus), 1)
   replicas = here * (named_workers() if name == MULTI_WORKER else 1)
@@ -73,7 +73,7 @@ def plan_devices(options, execution, memory_gb=None):
     details = tf.config.experimental.get_device_details(gpus[0])
     device = f"GPU ({details.get('device_name', 'unknown')})"
     # What TensorFlow may allocate on the first GPU.
-    memory_bytes = next(
+    found = next(
       device.memory_limit
       for device in device_lib.list_local_devices()
       if device.device_type == "GPU"
@@ -81,10 +81,9 @@ def plan_devices(options, execution, memory_gb=None):
   else:
     device = f"CPU ({os.cpu_count()} cores)"
     # The replicas of one CPU share its memory.
-    memory_bytes = _host_bytes() // here
-  if memory_gb:
-    memory_bytes = int(memory_gb * 1e9)
-  return DevicePlan(f"{replicas} x {device} ({name})", replicas, memory_bytes)
+    found = _host_bytes() // here
+  description = f"{replicas} x {device} ({name})"
+  return DevicePlan(description, replicas, memory_bytes or found)
 
 
 def fine_tuning_lines(extractor, training_set, options, output_dir, plan):
@@ -92,7 +91,6 @@ def fine_tuning_lines(extractor, training_set, options, output_dir, plan):
   windows, model = training_set.windows, extractor.model
   batches = batches_of(extractor, training_set, options)
   num_steps = options.num_train_steps(training_set.num_examples)
-  num_warmup_steps = options.num_warmup_steps(num_steps)
   yield from _model_lines(model, plan)
   yield (
     f"Windows: {len(windows):,} of {training_set.num_examples:,} questions, "
@@ -102,14 +100,14 @@ def fine_tuning_lines(extractor, training_set, options, output_dir, plan):
   yield _lengths_line(windows.lengths)
   max_seq_length = extractor.window_options.max_seq_length
   yield _padding_line(windows.lengths, batches, options, max_seq_length)
+  num_warmup_steps = options.num_warmup_steps(num_steps)
   yield from _steps_lines(
     num_steps, num_warmup_steps, options, model, output_dir
   )
   rows = _rows_per_replica(options, plan)
   longest = np.argsort(windows.lengths)[::-1][:rows]
-  batch = windows.batch(
-    np.resize(longest, rows), batches.padded_length(longest[:1])
-  )
+  padded_length = batches.padded_length(longest[:1])
+  batch = windows.batch(np.resize(longest, rows), padded_length)
   loss_fn = extractor.head.loss_fn(extractor.head.make_loss(options))
   yield from memory_lines(model, loss_fn, batch, options, plan)
 
@@ -119,31 +117,20 @@ def pretraining_lines(job, text, plan):
   run, options = job.run, job.run.options
   batches = job.training_batches(text)
   yield from _model_lines(job.model, plan)
+  kind = "record files" if are_records(text) else "sources"
   yield (
-    f"Text: {len(text):,} "
-    f"{'record files' if are_records(text) else 'sources'}; sequences of "
-    f"{run.max_seq_length} WordPieces with up to "
-    f"{run.masking.max_predictions} masked."
+    f"Text: {len(text):,} {kind}; sequences of {run.max_seq_length} WordPieces "
+    f"with up to {run.masking.max_predictions} masked."
   )
   lengths = sample_lengths(batches)
   yield f"{_lengths_line(lengths)} (the first {len(lengths):,} sequences)"
-  yield from _steps_lines(
-    options.num_train_steps,
-    options.num_warmup_steps,
-    options,
-    job.model,
-    run.output_dir,
-  )
+  steps = (options.num_train_steps, options.num_warmup_steps)
+  yield from _steps_lines(*steps, options, job.model, run.output_dir)
   rows = _rows_per_replica(options, plan)
   first = next(iter(batches.dataset(0)))  # All batches have one length.
-  batch = {name: values[:rows] for name, values in first.items()}
-  yield from memory_lines(
-    job.model,
-    pretraining_loss_fn(options.sbo_weight),
-    with_batch_weights(batch),
-    options,
-    plan,
-  )
+  batch = with_batch_weights({name: x[:rows] for name, x in first.items()})
+  loss_fn = pretraining_loss_fn(options.sbo_weight)
+  yield from memory_lines(job.model, loss_fn, batch, options, plan)
 
 
 def memory_lines(model, loss_fn, batch, options, plan):
@@ -161,6 +148,11 @@ def memory_lines(model, loss_fn, batch, options, plan):
     return
   execution = options.execution
   rows, length = batch["input_ids"].shape
+  step = f"{rows} windows of {length} WordPieces in {execution.precision}"
+  if execution.accumulate_steps > 1:
+    step += f" --accumulate_steps={execution.accumulate_steps}"
+  if execution.recompute:
+    step += " --recompute"
   with (
     computing_in(model.backbone, execution.precision),
     recomputing_layers(model.backbone, execution.recompute),
@@ -169,14 +161,6 @@ def memory_lines(model, loss_fn, batch, options, plan):
       peak = measure_step(model, loss_fn, batch, options)
     except tf.errors.ResourceExhaustedError:
       peak = None
-  flags = []
-  if execution.accumulate_steps > 1:
-    flags.append(f"--accumulate_steps={execution.accumulate_steps}")
-  if execution.recompute:
-    flags.append("--recompute")
-  step = " ".join(
-    [f"{rows} windows of {length} WordPieces in {execution.precision}", *flags]
-  )
   if peak is not None:
     yield (
       f"Memory, measured: {_gigabytes(peak)} at the peak of one step on a "
@@ -185,10 +169,10 @@ def memory_lines(model, loss_fn, batch, options, plan):
     if plan.memory_bytes is None or peak <= plan.memory_bytes:
       yield "It fits."
       return
-  size = _gigabytes(plan.memory_bytes)
   yield (
-    f"It does not fit into {size}: {step}. Use a larger --accumulate_steps, "
-    "--recompute or --precision=bfloat16, or lower --max_seq_length."
+    f"It does not fit into {_gigabytes(plan.memory_bytes)}: {step}. Use a "
+    "larger --accumulate_steps, --recompute or --precision=bfloat16, or lower "
+    "--max_seq_length."
   )
 
 
@@ -230,8 +214,7 @@ def peak_bytes():
 
 def _host_bytes():
   """Memory of the machine, or of the container."""
-  machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-  limits = [machine]
+  limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
   for path in _CONTAINER_LIMITS:
     if os.path.exists(path):
       with open(path, encoding="ascii") as file:
@@ -246,9 +229,8 @@ def _rows_per_replica(options, plan):
 
 
 def _model_lines(model, plan):
-  memory = ""
-  if plan.memory_bytes:
-    memory = f", {_gigabytes(plan.memory_bytes)} each"
+  size = plan.memory_bytes
+  memory = f", {_gigabytes(size)} each" if size else ""
   yield f"Devices: {plan.description}{memory}."
   backbone = model.backbone
   yield (
@@ -270,11 +252,11 @@ def _lengths_line(lengths):
 
 def _padding_line(lengths, batches, options, most):
   """The share of padding, in buckets and at max_seq_length."""
-  mean = float(np.mean(lengths))
 
   def padding(padded):
     # The first epoch's batches may lack long windows.
-    return f"{100 * max(0.0, 1 - mean / padded):.0f} % of it padding"
+    share = max(0.0, 1 - float(np.mean(lengths)) / padded)
+    return f"{100 * share:.0f} % of it padding"
 
   to_most = f"to {most}: {padding(most)}"
   if options.length_bucket is None:
@@ -296,14 +278,10 @@ def _steps_lines(num_steps, num_warmup_steps, options, model, output_dir):
   )
   made = steps_made(output_dir)
   if made:
-    yield (
-      f"{output_dir} holds a checkpoint of step {made:,}: "
-      + (
-        "nothing to train."
-        if made >= num_steps
-        else "the run would continue there."
-      )
-    )
+    rest = "the run would continue there."
+    if made >= num_steps:
+      rest = "nothing to train."
+    yield f"{output_dir} holds a checkpoint of step {made:,}: {rest}"
 
 
 def _gigabytes(size):

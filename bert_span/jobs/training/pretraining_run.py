@@ -64,31 +64,22 @@ _SCORES_FILE = "eval_results.json"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PretrainingRun(PretrainingRunOptions):
-  """The steps of a run, in this order, and their inputs.
+  """The steps of a run, in this order, and their inputs."""
 
-  Attributes:
-    output_dir: folder of everything that is written, local or any path of
-      tf.io.gfile.
-    source: `EncoderSource` of the model to start from.
-    max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
-    masking: `MaskingOptions` with max_predictions.
-    options: `PretrainingOptions`.
-    text: `TextLocation` of the text to train on.
-    eval_text: `TextLocation` of held-out text.
-    selection: `SelectionOptions` of evaluation during training, or None.
-    run_flags: text that repeats the run as --flagfile.
-  """
-
-  output_dir: str
-  source: EncoderSource
-  max_seq_length: int
-  masking: MaskingOptions
+  output_dir: str  # of all that is written, local or any path of tf.io.gfile
+  source: EncoderSource  # of the model to start from
+  max_seq_length: int  # WordPieces in a sequence, [CLS] and [SEP] included
+  masking: MaskingOptions  # with max_predictions
   options: PretrainingOptions
-  text: TextLocation | None = None
-  eval_text: TextLocation | None = None
-  selection: SelectionOptions | None = None
+  text: TextLocation | None = None  # to train on
+  eval_text: TextLocation | None = None  # held out
+  selection: SelectionOptions | None = None  # of evaluation during training
   devices: StrategyOptions = dataclasses.field(default_factory=StrategyOptions)
-  run_flags: str = ""
+  run_flags: str = ""  # text that repeats the run as --flagfile
+
+  def path(self, name):
+    """The path of a file in output_dir."""
+    return os.path.join(self.output_dir, name)
 
   def texts(self):
     """The sources to train on and those to score on, [] if not needed.
@@ -107,10 +98,7 @@ class PretrainingRun(PretrainingRunOptions):
 def run_pretraining(run):
   """Does the steps of a `PretrainingRun`.
 
-  Raises:
-    OSError: a file cannot be read.
-    ValueError: the text, the model or the devices do not fit.
-    Preempted: SIGTERM came; the run is saved.
+  Raises `Preempted` if SIGTERM came; the run is saved.
   """
   # First of all: TensorFlow joins workers before it has run anything.
   strategy = start_strategy(run.devices, run.options) if run.do_train else None
@@ -190,7 +178,7 @@ class PretrainingJob:
         else the model of the last step is written.
     """
     run, strategy = self.run, self._strategy
-    directory = self._path(MODEL_DIRECTORY)
+    directory = self.run.path(MODEL_DIRECTORY)
     termination = TerminationRequest(WorkerVote(strategy))
     callbacks = [termination]
     is_writer = is_chief(strategy)
@@ -206,7 +194,7 @@ class PretrainingJob:
       pretrain(
         self.model,
         self.training_batches(
-          text, self._path(_PLACES_FILE) if is_writer else None
+          text, self.run.path(_PLACES_FILE) if is_writer else None
         ),
         run.options,
         run.output_dir,
@@ -232,16 +220,14 @@ class PretrainingJob:
 
   def export(self):
     """Writes the model for the original and for Hugging Face."""
-    is_local = not is_remote(self.run.output_dir)
-    new = unfinished_directory if is_local else _uploaded
-    with new(self._path(TF1_DIRECTORY)) as unfinished:
+    tf1 = self.run.path(TF1_DIRECTORY)
+    huggingface = self.run.path(HUGGINGFACE_DIRECTORY)
+    new = _uploaded if is_remote(tf1) else unfinished_directory
+    with new(tf1) as unfinished:
       self._files.write_tf1(unfinished)
-    with new(self._path(HUGGINGFACE_DIRECTORY)) as unfinished:
+    with new(huggingface) as unfinished:
       self._files.write_huggingface(unfinished)
-    log_line(
-      f"Exported to {self._path(TF1_DIRECTORY)} and "
-      f"{self._path(HUGGINGFACE_DIRECTORY)}"
-    )
+    log_line(f"Exported to {tf1} and {huggingface}")
 
   def evaluate(self, text):
     """Scores the model on held-out text and writes eval_results.json."""
@@ -249,8 +235,8 @@ class PretrainingJob:
     batches = self._input.evaluation_batches(text, run.eval_batch_size)
     scores = evaluate(self.model, batches, run.max_eval_steps)
     tf.io.gfile.makedirs(run.output_dir)
-    write_json_atomically(self._path(_SCORES_FILE), scores)
-    with EventFile(self._path("eval")) as events:
+    write_json_atomically(self.run.path(_SCORES_FILE), scores)
+    with EventFile(self.run.path("eval")) as events:
       events.write(scores, steps_made(run.output_dir))
     print(json.dumps(scores))
 
@@ -270,7 +256,7 @@ class PretrainingJob:
       run.options.num_train_steps,
       metrics_function(self.model, batches, run.max_eval_steps),
       own_folder(self._strategy, run.output_dir),
-      self._path(MODEL_DIRECTORY) if keeps_best else None,
+      self.run.path(MODEL_DIRECTORY) if keeps_best else None,
       self._write_selected,
       {
         "input": self._input.fingerprint(text)["input"],
@@ -290,7 +276,7 @@ class PretrainingJob:
 
   def _write_selected(self, selection):
     """Writes output_dir/model, with a dict or None as selection.json."""
-    directory = self._path(MODEL_DIRECTORY)
+    directory = self.run.path(MODEL_DIRECTORY)
     if is_remote(directory):
       with _uploaded(directory) as local:
         self._files.write_model(local)
@@ -300,9 +286,6 @@ class PretrainingJob:
     with unfinished_directory(directory) as unfinished:
       self._files.write_model(unfinished)
       write_selection(unfinished, selection)
-
-  def _path(self, name):
-    return os.path.join(self.run.output_dir, name)
 
 
 def _stored_heads(source):

@@ -21,15 +21,8 @@ def run_seeds(seeds, output_dir, run_one, settings):
   Each run has its own folder, output_dir/seed_<seed>. A run that was finished
   with the same settings is skipped, one that was stopped continues.
 
-  Args:
-    seeds: list of int.
-    output_dir: folder of all runs; seeds.json is written there.
-    run_one: function (seed, folder) that trains, predicts and returns a dict
-      of scores.
-    settings: JSON value; a finished run counts if it has the same one.
-
-  Returns:
-    Dict of `summary`.
+  seeds.json in output_dir gets the returned `summary`. `run_one` is a function
+  (seed, folder) that returns a dict of scores, `settings` a JSON value.
   """
   runs = []
   for seed in seeds:
@@ -59,12 +52,8 @@ def summary(runs):
   Example: f1 of 70, 72 and 77 has mean 73 and deviation 3.606, which is
   sqrt(((70-73)^2 + (72-73)^2 + (77-73)^2) / (3 - 1)).
 
-  Args:
-    runs: list of dicts with scores, a dict of float; of these, those that all
-      runs have count.
-
-  Returns:
-    Dict of runs, and of mean and deviation, each a dict by score.
+  `runs` is a list of dicts with scores, a dict of float, of which those count
+  that all runs have. Returns a dict of runs, mean and deviation.
   """
   names = [n for n in runs[0]["scores"] if all(n in r["scores"] for r in runs)]
   columns = {name: [run["scores"][name] for run in runs] for name in names}
@@ -75,9 +64,10 @@ def summary(runs):
   }
 
 
-def format_summary(result, names=("exact_match", "exact", "f1")):
+def format_summary(result):
   """A summary as a table, its lines joined by newlines."""
-  names = [name for name in names if name in result["mean"]]
+  shown = ("exact_match", "exact", "f1")
+  names = [name for name in shown if name in result["mean"]]
   rows = [(run["seed"], run["scores"]) for run in result["runs"]]
   rows += [(label, result[label]) for label in ("mean", "deviation")]
   lines = [f"{'seed':>9}" + "".join(f"{name:>13}" for name in names)]

@@ -61,39 +61,34 @@ _LOGITS_FILE = "logits.npz"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SquadRun(SquadRunOptions):
-  """The steps of a run, in this order, and their inputs.
+  """The steps of a run, in this order, and their inputs."""
 
-  Attributes:
-    output_dir: folder of everything that is written.
-    source: `EncoderSource` of the model to start from.
-    window_options: `WindowOptions`.
-    decoder_options: those of the head.
-    fine_tuning_options: `FineTuningOptions`; several seeds begin with its seed.
-    head: `AnswerHead`.
-    train_file: SQuAD file to train on; None for `train_dataset`.
-    train_dataset: (TFDS name, split, data_dir), or None.
-    predict_file: SQuAD file with the questions; None for `predict_dataset`.
-    predict_batch_size: windows the model reads at once.
-    no_span: "no_answer", or "original", see `as_original_without_span`.
-    selection: `SelectionOptions` of evaluation during training, or None.
-    run_flags: text that repeats the run as --flagfile.
-  """
-
-  output_dir: str
-  source: EncoderSource
+  output_dir: str  # folder of everything that is written
+  source: EncoderSource  # of the model to start from
   window_options: WindowOptions
-  decoder_options: DecoderOptions
+  decoder_options: DecoderOptions  # those of the head
+  # Several seeds begin with its seed.
   fine_tuning_options: FineTuningOptions
   head: AnswerHead = SPAN_HEAD
-  train_file: str | None = None
-  train_dataset: tuple | None = None
-  predict_file: str | None = None
+  train_file: str | None = None  # SQuAD file; None for `train_dataset`
+  train_dataset: tuple | None = None  # (TFDS name, split, data_dir)
+  predict_file: str | None = None  # questions; None for `predict_dataset`
   predict_dataset: tuple | None = None
-  predict_batch_size: int = 8
-  no_span: str = "no_answer"
-  selection: SelectionOptions | None = None
+  predict_batch_size: int = 8  # windows the model reads at once
+  no_span: str = "no_answer"  # or "original", see `as_original_without_span`
+  selection: SelectionOptions | None = None  # of evaluation during training
   devices: StrategyOptions = dataclasses.field(default_factory=StrategyOptions)
-  run_flags: str = ""
+  run_flags: str = ""  # text that repeats the run as --flagfile
+
+  @property
+  def version_2(self):
+    """Whether questions may be unanswerable."""
+    return self.decoder_options.version_2_with_negative
+
+  @property
+  def fixed_length(self):
+    """Whether every window is padded to max_seq_length."""
+    return self.fine_tuning_options.length_bucket is None
 
   def path(self, name):
     """The path of a file in output_dir."""
@@ -103,14 +98,16 @@ class SquadRun(SquadRunOptions):
     """The `SquadFile` to answer and to score on."""
     return read_questions(self.predict_file, self.predict_dataset)
 
+  def log_problems(self, squad_file):
+    """Logs what is wrong with a `SquadFile`."""
+    for line in squad_file.report.lines(sys.maxsize if self.verbose else 3):
+      log_line(line)
+
 
 def run_squad(run):
   """Does the steps of a `SquadRun`, for one seed or several.
 
-  Raises:
-    OSError: a file cannot be read.
-    ValueError: the data, the model or the devices do not fit.
-    Preempted: SIGTERM came; the run is saved.
+  Raises `Preempted` if SIGTERM came; the run is saved.
   """
   options = run.fine_tuning_options
   # First of all: TensorFlow joins workers before it has run anything.
@@ -177,7 +174,10 @@ def _run_one_seed(run, strategy):
 def _train(run, questions, strategy):
   """Fine-tunes and writes the model to output_dir/model."""
   # Before the work on the data, so that a wrong path is reported first.
-  teachers = {path: SpanExtractor.from_preset(path) for path in run.teachers}
+  teachers = {
+    path: SpanExtractor.from_preset(path, verify=run.source.verify)
+    for path in run.teachers
+  }
   extractor, training_set, digest = _training_inputs(run, strategy)
   directory, options = run.path(MODEL_DIRECTORY), run.fine_tuning_options
   termination = TerminationRequest(WorkerVote(strategy))
@@ -221,72 +221,60 @@ def _train(run, questions, strategy):
 
 
 def _training_inputs(run, strategy=None):
-  """What a training begins with.
+  """(`SpanExtractor`, `LabelledWindows`, `EncoderSource.weights_digest`).
 
-  Returns:
-    (extractor, training_set, digest): a `SpanExtractor`, its new weights drawn
-    from the seed; `LabelledWindows`; and the `EncoderSource.weights_digest` of
-    the weights it came with.
+  New weights are drawn from the seed; the digest is of those that it came with.
   """
-  options = run.fine_tuning_options
-  version_2 = run.decoder_options.version_2_with_negative
+  options, labels = run.fine_tuning_options, run.head.labels
+  data = (run.train_file, run.train_dataset)
   # Before the model is loaded, so that bad questions are reported first.
   if run.train_records:
-    records = TrainingRecords(
-      run.train_records, run.train_file, run.train_dataset
-    )
+    records = TrainingRecords(run.train_records, *data)
   else:
-    squad_file = read_questions(run.train_file, run.train_dataset)
+    squad_file = read_questions(*data)
     examples = training_examples(
       squad_file,
-      version_2,
-      every_annotator=run.head.labels.every_annotator,
+      run.version_2,
+      every_annotator=labels.every_annotator,
       keep_unlabelled=bool(run.teachers),
     )
-    _log_problems(run, squad_file)
+    run.log_problems(squad_file)
   keras.utils.set_random_seed(options.seed)
   with scope_of(strategy):
     loaded = run.source.load()
     digest = run.source.weights_digest(loaded)
-    extractor, _ = _extractor_of(run, loaded)
-  if run.train_records:
-    labels = run.head.labels
-    fingerprint = window_fingerprint(
-      extractor.preprocessor,
-      labels,
-      version_2,
-      options.annotator_labels,
-      options.drop_answerless_windows,
-    )
-    training_set = records.read(fingerprint, labels)
-  else:
+    extractor = _extractor_of(run, loaded)
+  if not run.train_records:
     training_set = training_set_of(
       extractor, examples, options, bool(run.teachers)
     )
-  return extractor, training_set, digest
-
-
-def _log_problems(run, squad_file):
-  for line in squad_file.report.lines(sys.maxsize if run.verbose else 3):
-    log_line(line)
+    return extractor, training_set, digest
+  fingerprint = window_fingerprint(
+    extractor.preprocessor,
+    labels,
+    run.version_2,
+    options.annotator_labels,
+    options.drop_answerless_windows,
+  )
+  return extractor, records.read(fingerprint, labels), digest
 
 
 def _predict(run, squad_file):
   """Answers the questions and writes the prediction files."""
-  version_2 = run.decoder_options.version_2_with_negative
-  examples = prediction_examples(squad_file, version_2)
-  _log_problems(run, squad_file)
+  examples = prediction_examples(squad_file, run.version_2)
+  run.log_problems(squad_file)
   extractor = _trained_extractor(run)
   logits = LogitsWriter(run.head.logits) if run.write_logits else None
   observer = run.head.make_observer(run.disagreement_questions)
   observers = [each for each in (logits, observer) if each]
+  answers = extractor.predict(
+    examples,
+    run.predict_batch_size,
+    on_logits=lambda batch: [each.add(batch) for each in observers],
+  )
   predictions = list(
     tqdm.tqdm(
-      extractor.predict(
-        examples,
-        run.predict_batch_size,
-        on_logits=lambda batch: [each.add(batch) for each in observers],
-      ),
+      answers,
       desc="Predicting",
       total=len(examples),
       unit="question",
@@ -297,7 +285,7 @@ def _predict(run, squad_file):
   if logits:
     others[_LOGITS_FILE] = logits.content(run.window_options.max_seq_length)
   write_predictions(
-    run.output_dir, run.head, predictions, version_2, run.no_span, others
+    run.output_dir, run.head, predictions, run.version_2, run.no_span, others
   )
 
 
@@ -305,7 +293,7 @@ def _evaluate(run, squad_file):
   """Scores predictions.json; writes, prints and returns the scores."""
   predictions = read_predictions(run.path(PREDICTIONS_FILE))
   null_odds = None
-  if run.decoder_options.version_2_with_negative:
+  if run.version_2:
     null_odds = read_na_probs(run.path(NULL_ODDS_FILE))
   scores = official_scores(squad_file, predictions, null_odds)
   table = format_scores(scores)
@@ -318,21 +306,25 @@ def _evaluate(run, squad_file):
   return scores
 
 
-def _extractor_of(run, loaded):
-  """The extractor of a `LoadedEncoder`, and whether its head is new."""
+def _extractor_of(run, loaded, needs_head=False):
+  """The extractor of a `LoadedEncoder`, with a new head unless it has one."""
   has_head = run.head.weights_of(loaded) is not None
   with_head = f", with its {run.head.name} head" if has_head else ""
   log_line(f"Starting from {loaded.description}{with_head}.")
-  extractor = SpanExtractor(
+  if needs_head and not has_head:
+    raise ValueError(
+      f"The model has no {run.head.name} head, so its answers would be random. "
+      "Fine-tune it with --do_train first, or give a fine-tuned model."
+    )
+  return SpanExtractor(
     run.head.model_of(loaded, run.head_bias),
     loaded.vocabulary(run.source.vocab_file),
     run.source.lower_case(loaded),
     run.window_options,
     run.decoder_options,
-    fixed_length=run.fine_tuning_options.length_bucket is None,
-    head=run.head,
+    run.fixed_length,
+    run.head,
   )
-  return extractor, not has_head
 
 
 def _trained_extractor(run):
@@ -350,7 +342,7 @@ def _trained_extractor(run):
       directory,
       run.window_options,
       run.decoder_options,
-      run.fine_tuning_options.length_bucket is None,
+      run.fixed_length,
       run.head,
       run.source.verify,
     )
@@ -364,10 +356,4 @@ def _trained_extractor(run):
       f"There is no model in {directory}. Train one with --do_train, or give "
       "a fine-tuned one as --preset or --init_checkpoint."
     )
-  extractor, head_is_new = _extractor_of(run, run.source.load())
-  if head_is_new:
-    raise ValueError(
-      f"The model has no {run.head.name} head, so its answers would be random. "
-      "Fine-tune it with --do_train first, or give a fine-tuned model."
-    )
-  return extractor
+  return _extractor_of(run, run.source.load(), needs_head=True)

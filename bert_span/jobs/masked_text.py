@@ -1,44 +1,64 @@
-"""What inspect_masking does: shows how text is masked for pre-training."""
+"""What create_pretraining_data and inspect_masking do: masked text."""
 
 import itertools
 import json
 
 from bert_span.pretraining.batches import PretrainingInput
+from bert_span.pretraining.records import write_records
 from bert_span.pretraining.text_sources import find_sources
 from bert_span.storage.atomic_file import write_lines
+from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import load_vocabulary
 
 
+def open_text(text, vocab_file, do_lower_case, max_seq_length, options):
+  """The `PretrainingInput` and the sources of a text.
+
+  `text` is a `TextLocation`, `options` are `MaskingOptions`.
+  """
+  making = PretrainingInput(
+    load_vocabulary(vocab_file), do_lower_case, max_seq_length, options
+  )
+  return making, find_sources(text)
+
+
+def write_masked_text(
+  output_files, dupe_factor=10, num_workers=1, worker=0, **masked_text
+):
+  """Masks text and writes its sequences, in turn to each of some files.
+
+  masked_text are the arguments of `open_text`, for the text of all workers. The
+  others are the flags of bert_span.create_pretraining_data.
+  """
+  making, sources = open_text(**masked_text)
+  sequences = making.copies(sources, dupe_factor, num_workers, worker)
+  number = write_records(output_files, sequences, making)
+  options = masked_text["options"]
+  log_line(
+    f"{number} sequences ({dupe_factor} copies of each) in "
+    f"{', '.join(output_files)}; read them with --max_seq_length="
+    f"{masked_text['max_seq_length']} "
+    f"--max_predictions={options.max_predictions}"
+  )
+
+
 def inspect_masking(
-  text,
-  vocab_file,
-  do_lower_case,
-  max_seq_length,
-  options,
-  epoch=0,
-  max_sequences=None,
-  output_file=None,
+  epoch=0, max_sequences=None, output_file=None, **masked_text
 ):
   """Shows every sequence of a text, its spans and their boundaries.
 
-  `text` is a `TextLocation`, `options` are `MaskingOptions`. The other
-  arguments are the flags of bert_span.inspect_masking.
+  masked_text are the arguments of `open_text`, the others the flags of
+  bert_span.inspect_masking.
   """
-  vocabulary = load_vocabulary(vocab_file)
-  making = PretrainingInput(vocabulary, do_lower_case, max_seq_length, options)
-  sequences = making.sequences(find_sources(text), epoch)
+  making, sources = open_text(**masked_text)
+  sequences = making.sequences(sources, epoch)
   sequences = itertools.islice(sequences, max_sequences)
   if output_file:
     write_lines(output_file, (json.dumps(masked_row(s)) for s in sequences))
     return
-  for line in _text_lines(sequences, vocabulary, options):
-    print(line, flush=True)
-
-
-def _text_lines(sequences, vocabulary, options):
   for number, masked in enumerate(sequences):
-    first, *lines = masked_text(masked, vocabulary, options)
-    yield from (f"Sequence {number}: {first}", *lines, "")
+    lines = masked_lines(masked, making.vocabulary, masked_text["options"])
+    print(f"Sequence {number}: " + "\n".join(lines) + "\n", flush=True)
 
 
 def masked_row(masked):
@@ -64,7 +84,7 @@ def masked_row(masked):
   }
 
 
-def masked_text(masked, vocabulary, options):
+def masked_lines(masked, vocabulary, options):
   """A `MaskedSequence` as lines of text.
 
   Example:

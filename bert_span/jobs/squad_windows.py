@@ -1,13 +1,52 @@
-"""The job of create_squad_records: writes labelled windows as records."""
+"""What create_squad_records and inspect_windows do: windows of SQuAD files."""
+
+import json
 
 from bert_span.data import training_records
 from bert_span.data.labelled_windows import label_windows
+from bert_span.data.window_batches import window_rows
 from bert_span.data.window_labels import SPAN_LABELS
-from bert_span.squad.rules import training_examples
+from bert_span.squad.reader import read_squad
+from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.squad.tfds import read_questions
+from bert_span.storage.atomic_file import write_lines
 from bert_span.storage.log import log_line
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
+
+
+def inspect_windows(
+  input_file,
+  vocab_file,
+  do_lower_case=True,
+  window_options=None,
+  labels=None,
+  version_2_with_negative=False,
+  annotator_labels="soft",
+  output_file=None,
+):
+  """Writes the windows of a SQuAD file as JSON lines.
+
+  With labels, a `WindowLabels`, the windows are labelled and questions that
+  cannot be trained on are skipped. The other arguments are the flags of
+  bert_span.inspect_windows; without output_file the lines are printed.
+  """
+  preprocessor = SpanPreprocessor(
+    load_vocabulary(vocab_file), do_lower_case, window_options
+  )
+  squad_file, version_2 = read_squad(input_file), version_2_with_negative
+  if labels:
+    examples = training_examples(squad_file, version_2, labels.every_annotator)
+  else:
+    examples = prediction_examples(squad_file, version_2)
+  _log_lines(squad_file.report)
+  rows = window_rows(examples, preprocessor, labels, annotator_labels)
+  lines = map(json.dumps, rows)
+  if output_file:
+    write_lines(output_file, lines)
+    return
+  for line in lines:
+    print(line, flush=True)
 
 
 def write_squad_records(
@@ -16,7 +55,7 @@ def write_squad_records(
   output_dir,
   source,
   window_options,
-  version_2=False,
+  version_2_with_negative=False,
   labels=SPAN_LABELS,
   annotator_labels="soft",
   drop_answerless_windows=False,
@@ -30,17 +69,16 @@ def write_squad_records(
   model, only the vocabulary counts. The other arguments are the flags of
   bert_span.create_squad_records.
   """
+  version_2 = version_2_with_negative
   squad_file = read_questions(train_file, dataset)
   examples = training_examples(
     squad_file, version_2, every_annotator=labels.every_annotator
   )
-  for line in squad_file.report.lines():
-    log_line(line)
+  _log_lines(squad_file.report)
   preprocessor = _preprocessor(source, window_options)
   options = (annotator_labels, drop_answerless_windows)
   training_set = label_windows(examples, preprocessor, labels, *options)
-  for line in training_set.skipped.lines():
-    log_line(line)
+  _log_lines(training_set.skipped)
   manifest = training_records.write_training_records(
     output_dir,
     training_set,
@@ -68,3 +106,8 @@ def _preprocessor(source, window_options):
     vocabulary = load_vocabulary(source.vocab_file)
     lower_case = source.do_lower_case is not False
   return SpanPreprocessor(vocabulary, lower_case, window_options)
+
+
+def _log_lines(report):
+  for line in report.lines():
+    log_line(line)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bert_span.jobs.masking_inspection import masked_row, masked_text
+from bert_span.jobs.masked_text import masked_lines, masked_row
 from bert_span.pretraining.masking import (
   MaskedSequence,
   MaskedSpan,
@@ -23,7 +23,7 @@ _MASKED = MaskedSequence(
 
 def test_a_sequence_in_words():
   options = MaskingOptions(masked_percent=50)
-  assert masked_text(_MASKED, _VOCABULARY, options) == [
+  assert masked_lines(_MASKED, _VOCABULARY, options) == [
     "8 WordPieces, 3 masked of a budget of 3",
     "[CLS] super {bowl 50} the big {game} [SEP]",
     "  2-3: bowl 50 -> [MASK] [MASK]",

@@ -1,0 +1,148 @@
+"""What the Beam programs do: answers and masked text, made on many machines."""
+
+import dataclasses
+import os
+
+import apache_beam as beam
+import tensorflow as tf
+
+from bert_span.beam.answering import AnswerSource, is_saved_model
+from bert_span.beam.prediction_pipeline import (
+  add_prediction_steps,
+  count,
+  run,
+)
+from bert_span.beam.question_files import find_question_files
+from bert_span.beam.shards import (
+  AnswerShards,
+  folder_sha256,
+  start_or_continue,
+)
+from bert_span.jobs.masked_text import open_text
+from bert_span.presets.span_config import find_embedded_model
+from bert_span.pretraining.records import write_records
+from bert_span.pretraining.text_sources import sources_of_worker
+from bert_span.storage.log import log_line
+from bert_span.text.vocabulary import vocabulary_sha256
+
+
+def is_exported(model):
+  """Whether a model is what export_saved_model wrote, not a model directory."""
+  if not tf.io.gfile.isdir(find_embedded_model(model)):
+    raise ValueError(
+      f"--model={model} is not a folder. Give one that run_squad or "
+      "export_saved_model wrote, or minilm_squad."
+    )
+  return is_saved_model(model)
+
+
+def answer_files(
+  pipeline_options,
+  model,
+  patterns,
+  output_dir,
+  input_format=None,
+  questions=(),
+  num_shards=16,
+  output_format="jsonl",
+  **source_options,
+):
+  """Answers the questions that have no answer yet, and logs the counts.
+
+  The arguments are the flags of bert_span.beam_predict, apache_beam's
+  PipelineOptions, and those of `AnswerSource`. Raises RuntimeError if some
+  shards are still missing.
+  """
+  files = find_question_files(patterns, input_format)
+  squad = [file.path for file in files if file.format == "squad"]
+  if questions and squad:
+    raise ValueError(
+      f"--question is for passages, and {squad[0]} has its own questions. "
+      "Leave the flag out, or give JSON lines of id and context."
+    )
+  source = AnswerSource(model, **source_options)
+  options = dataclasses.asdict(source)
+  del options["verify"]  # Answers do not depend on it.
+  start_or_continue(
+    output_dir,
+    {
+      **options,
+      "model_sha256": folder_sha256(source.model),
+      # Sizes in bytes, as contents may be too large to hash.
+      "input": {f.path: tf.io.gfile.stat(f.path).length for f in files},
+      "input_forms": sorted({file.format for file in files}),
+      "question": list(questions),
+      "num_shards": num_shards,
+      "output_format": output_format,
+    },
+  )
+  shards = AnswerShards(output_dir, num_shards, output_format)
+  done = len(shards.done())
+  log_line(f"{len(files)} files, {num_shards} shards, {done} of them done.")
+  pipeline = beam.Pipeline(options=pipeline_options)
+  add_prediction_steps(pipeline, files, shards, source, questions)
+  numbers = run(pipeline)
+  log_line(
+    f"{numbers['questions_written']} questions answered, "
+    f"{numbers['dead_letters']} records in dead letters, "
+    f"{numbers['records_done_before']} done before; "
+    f"{numbers['shards_written']} shards written."
+  )
+  seconds = numbers["answering_milliseconds"] / 1000
+  if seconds:
+    rate = numbers["questions_answered"] / seconds
+    log_line(
+      f"{seconds:.1f} s of answering on all workers together, without loading "
+      f"models: {rate:.2f} questions/s a worker."
+    )
+  missing = num_shards - len(shards.done())
+  if missing:
+    raise RuntimeError(
+      f"{missing} of {num_shards} shards are not in {output_dir}. Run the same "
+      "command again."
+    )
+
+
+def write_shards_of_masked_text(
+  pipeline_options, output_dir, num_shards, dupe_factor, **masked_text
+):
+  """Writes the missing shards of a run.
+
+  masked_text are the arguments of `open_text`. Shard n has the records of
+  create_pretraining_data with --worker=n and --num_workers=num_shards.
+  """
+  making, sources = open_text(**masked_text)
+  sources_of_worker(sources, num_shards, 0)  # enough files?
+  start_or_continue(
+    output_dir,
+    {
+      "count": num_shards,
+      "sources": [dataclasses.asdict(source) for source in sources],
+      "vocabulary": vocabulary_sha256(making.vocabulary),
+      "do_lower_case": masked_text["do_lower_case"],
+      "max_seq_length": masked_text["max_seq_length"],
+      "options": dataclasses.asdict(masked_text["options"]),
+      "copies": dupe_factor,
+    },
+  )
+  paths = [
+    os.path.join(output_dir, f"masked-{n:05d}-of-{num_shards:05d}.tfrecord")
+    for n in range(num_shards)
+  ]
+  missing = [n for n in range(num_shards) if not tf.io.gfile.exists(paths[n])]
+
+  def write(shard):
+    copies = making.copies(sources, dupe_factor, num_shards, shard)
+    number = write_records([paths[shard]], copies, making)
+    count("records_written", number)
+    count("shards_written")
+
+  pipeline = beam.Pipeline(options=pipeline_options)
+  # Reshuffle: each shard may be made by another worker.
+  pipeline | beam.Create(missing) | beam.Reshuffle() | beam.Map(write)
+  numbers = run(pipeline)
+  log_line(
+    f"{numbers['shards_written']} of {num_shards} shards written, with "
+    f"{numbers['records_written']} records; the others were in {output_dir} "
+    "already."
+  )

@@ -1,1 +1,0 @@
-"""Windows and masked text, written as records."""
