@@ -143,21 +143,16 @@ def test_bytes_that_are_no_text_are_a_bad_record(tmp_path):
   assert "Not a tf.train.Example" in bad.reason
 
 
-def test_a_cut_off_record_file_is_read_up_to_there(tmp_path):
-  path = tmp_path / "a.tfrecord"
+@pytest.mark.parametrize(
+  ("ending", "ids"), [("tfrecord", ["a"]), ("parquet", [])]
+)
+def test_a_cut_off_file_is_read_as_far_as_it_can_be(tmp_path, ending, ids):
+  path = tmp_path / f"a.{ending}"
   write(path, _ROWS)
   path.write_bytes(path.read_bytes()[:-4])
-  good, bad = read(path)
-  assert good.example.qas_id == "a"
-  assert bad.location == RecordLocation(str(path), 2)
-  assert "Damaged" in bad.reason
-
-
-def test_a_damaged_parquet_file_is_a_bad_record(tmp_path):
-  path = tmp_path / "a.parquet"
-  write(path, _ROWS)
-  path.write_bytes(path.read_bytes()[:-4])
-  (bad,) = read(path)
+  *good, bad = read(path)
+  assert [record.example.qas_id for record in good] == ids
+  assert bad.location == RecordLocation(str(path), len(ids) + 1)
   assert "Damaged" in bad.reason
 
 

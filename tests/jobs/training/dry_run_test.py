@@ -109,18 +109,16 @@ def machine_bytes(monkeypatch):
   return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def test_one_device_has_all_memory(machine_bytes):
-  plan = _plan()
-  assert plan.num_replicas == 1
-  assert plan.description == f"1 x CPU ({os.cpu_count()} cores) (one_device)"
-  assert plan.memory_bytes == machine_bytes
-
-
-def test_parts_of_a_cpu_share_its_memory(machine_bytes):
-  plan = _plan(num_devices=4)
-  assert plan.num_replicas == 4
-  assert plan.description.endswith("(mirrored)")
-  assert plan.memory_bytes == machine_bytes // 4
+@pytest.mark.parametrize(
+  ("options", "replicas", "name"),
+  [({}, 1, "one_device"), ({"num_devices": 4}, 4, "mirrored")],
+)
+def test_the_parts_of_a_cpu_share_its_memory(
+  machine_bytes, options, replicas, name
+):
+  description = f"{replicas} x CPU ({os.cpu_count()} cores) ({name})"
+  expected = DevicePlan(description, replicas, machine_bytes // replicas)
+  assert _plan(**options) == expected
 
 
 @pytest.mark.parametrize(

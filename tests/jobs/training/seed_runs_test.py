@@ -9,39 +9,12 @@ from bert_span.jobs.training.seed_runs import format_summary, run_seeds, summary
 _F1 = {5: 70.0, 6: 72.0, 7: 77.0}
 
 
-def _runs():
-  return [
-    {"seed": seed, "scores": {"exact_match": f1 / 2, "f1": f1}}
-    for seed, f1 in _F1.items()
-  ]
-
-
-def test_mean_and_sample_deviation_by_hand():
-  result = summary(_runs())
-  assert result["mean"] == {"exact_match": 36.5, "f1": 73.0}
-  # ((-3)^2 + (-1)^2 + 4^2) / 2 = 13
-  assert result["deviation"]["f1"] == pytest.approx(13**0.5)
-  assert result["deviation"]["exact_match"] == pytest.approx(13**0.5 / 2)
-  assert result["runs"] == _runs()
-
-
-def test_a_score_that_one_run_lacks_has_no_mean():
-  runs = [{"scores": {"f1": 1.0, "em": 2.0}}, {"scores": {"f1": 3.0}}]
-  assert summary(runs)["mean"] == {"f1": 2.0}
-
-
-def test_the_table_shows_each_run():
-  lines = [
-    line.split() for line in format_summary(summary(_runs())).split("\n")
-  ]
-  assert lines == [
-    ["seed", "exact_match", "f1"],
-    ["5", "35.00", "70.00"],
-    ["6", "36.00", "72.00"],
-    ["7", "38.50", "77.00"],
-    ["mean", "36.50", "73.00"],
-    ["deviation", "1.80", "3.61"],
-  ]
+@pytest.fixture
+def folder(tmp_path):
+  """A folder of runs, which the trainings of the seeds have made."""
+  for seed in _F1:
+    (tmp_path / f"seed_{seed}").mkdir()
+  return tmp_path
 
 
 def _run_one(made):
@@ -52,37 +25,58 @@ def _run_one(made):
   return run
 
 
-def test_runs_are_made_once_and_written(tmp_path, capsys):
-  for seed in _F1:
-    (tmp_path / f"seed_{seed}").mkdir()
+def test_mean_and_sample_deviation_by_hand_and_as_a_table():
+  runs = [
+    {"seed": seed, "scores": {"exact_match": f1 / 2, "f1": f1}}
+    for seed, f1 in _F1.items()
+  ]
+  result = summary(runs)
+  assert result["mean"] == {"exact_match": 36.5, "f1": 73.0}
+  # ((-3)^2 + (-1)^2 + 4^2) / 2 = 13
+  assert result["deviation"]["f1"] == pytest.approx(13**0.5)
+  assert result["deviation"]["exact_match"] == pytest.approx(13**0.5 / 2)
+  assert result["runs"] == runs
+  assert [line.split() for line in format_summary(result).split("\n")] == [
+    ["seed", "exact_match", "f1"],
+    ["5", "35.00", "70.00"],
+    ["6", "36.00", "72.00"],
+    ["7", "38.50", "77.00"],
+    ["mean", "36.50", "73.00"],
+    ["deviation", "1.80", "3.61"],
+  ]
+
+
+def test_a_score_that_one_run_lacks_has_no_mean():
+  runs = [{"scores": {"f1": 1.0, "em": 2.0}}, {"scores": {"f1": 3.0}}]
+  assert summary(runs)["mean"] == {"f1": 2.0}
+
+
+def test_runs_are_made_once_and_written(folder, capsys):
   made = []
-  run_seeds([5, 6], str(tmp_path), _run_one(made), ["--x=1"])
-  assert made == [(seed, f"{tmp_path}/seed_{seed}") for seed in (5, 6)]
-  assert json.loads((tmp_path / "seeds.json").read_text())["mean"]["f1"] == 71
+  run_seeds([5, 6], str(folder), _run_one(made), ["--x=1"])
+  assert made == [(seed, f"{folder}/seed_{seed}") for seed in (5, 6)]
+  assert json.loads((folder / "seeds.json").read_text())["mean"]["f1"] == 71
   # One more seed: only it is trained.
   made.clear()
-  result = run_seeds([5, 6, 7], str(tmp_path), _run_one(made), ["--x=1"])
+  result = run_seeds([5, 6, 7], str(folder), _run_one(made), ["--x=1"])
   assert [seed for seed, _ in made] == [7]
-  assert result == json.loads((tmp_path / "seeds.json").read_text())
+  assert result == json.loads((folder / "seeds.json").read_text())
   assert [run["scores"]["f1"] for run in result["runs"]] == [70, 72, 77]
   assert "deviation" in capsys.readouterr().out
   # Other settings: all are.
   made.clear()
-  run_seeds([5, 6], str(tmp_path), _run_one(made), ["--x=2"])
+  run_seeds([5, 6], str(folder), _run_one(made), ["--x=2"])
   assert [seed for seed, _ in made] == [5, 6]
 
 
-def test_a_run_that_was_stopped_is_made_again(tmp_path):
-  for seed in _F1:
-    (tmp_path / f"seed_{seed}").mkdir()
-
-  def stopped(seed, folder):
+def test_a_run_that_was_stopped_is_made_again(folder):
+  def stopped(seed, unused_folder):
     if seed == 6:
       raise SystemExit(42)
     return {"f1": _F1[seed]}
 
   with pytest.raises(SystemExit):
-    run_seeds([5, 6], str(tmp_path), stopped, [])
+    run_seeds([5, 6], str(folder), stopped, [])
   made = []
-  run_seeds([5, 6], str(tmp_path), _run_one(made), [])
+  run_seeds([5, 6], str(folder), _run_one(made), [])
   assert [seed for seed, _ in made] == [6]
