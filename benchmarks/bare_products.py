@@ -8,7 +8,7 @@ import functools
 
 import tensorflow as tf
 
-from bert_span.answers.window_steps import WindowSteps
+from bert_span.answers.answer_graph import WindowSteps
 
 
 def step_shapes(extractor, steps, questions, contexts):

@@ -117,7 +117,7 @@ def _print_table(answers, name, threshold):
 
 def _row(pairs, threshold):
   """The cells of a row after the first."""
-  allowed, forced = [], []  # QuestionScores of the answerable questions
+  allowed, forced = [], []  # _score of the answerable questions
   right = collections.defaultdict(list)  # by sort of unanswerable question
   for example, prediction in pairs:
     says_nothing = prediction.null_odds > threshold
@@ -144,10 +144,9 @@ def _row(pairs, threshold):
 
 def _score(example, text):
   """(exact, F1, whether an answer is given), each from 0 to 1."""
-  from bert_span.answers.scoring.squad_scores import score_question
+  from bert_span.answers.scoring.squad_scores import question_scores
 
-  score = score_question(example, text)
-  return score.exact, score.f1, score.predicts_answer
+  return *question_scores(example, text, version_2=True), bool(text)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ import tempfile
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.answer_forms import AnswerForms
 from bert_span.answers.answer_graph import AnswerGraph
+from bert_span.answers.decoding.predictions import AnswerForms
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.fine_tuning.fine_tuner import fine_tune

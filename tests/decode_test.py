@@ -9,8 +9,8 @@ from programs import error_line, run_program
 from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.logits_file import LogitsWriter
 from bert_span.answers.prediction_files import write_predictions
+from bert_span.answers.window_logits import LogitsWriter
 from bert_span.certificate.comparison import is_text_of
 from bert_span.certificate.decoding_checks import window_logits
 from bert_span.data.window_batches import window_batches

@@ -1,14 +1,18 @@
-"""The TensorFlow function that answers: strings in, answers out."""
+"""The TensorFlow function that answers: strings in, answers out.
+
+A passage of a million characters has over a thousand windows. All of them at
+once would need gigabytes. So windows are made, scored and read by the decoder
+a few at a time, and only what the decoder keeps of them stays in memory.
+"""
+
+import dataclasses
 
 import tensorflow as tf
 
-from bert_span.answers.window_logits import WINDOW_SPECS
-from bert_span.answers.window_steps import (
-  WindowSteps,
-  device_steps,
-  pad_logits,
-)
+from bert_span.answers.decoding.options import StepOptions
+from bert_span.answers.window_logits import NO_LOGIT, WINDOW_SPECS
 from bert_span.modeling.inference_encoder import InferenceModel
+from bert_span.text.windows import LENGTH_MULTIPLE
 
 _STRINGS = tf.TensorSpec([None], tf.string)
 _ROWS = tf.TensorSpec([None, None], tf.int32)  # [windows, seq_length]
@@ -20,6 +24,18 @@ _WINDOW_COLUMNS = (
   "context_length",
   "input_ids",
 )
+
+
+def device_steps(options=None):
+  """`StepOptions` with the number of WordPieces for this device."""
+  options = options or StepOptions()
+  if options.max_wordpieces_per_step:
+    return options
+  # A GPU gains from more at once, a processor does not.
+  has_gpu = bool(tf.config.list_physical_devices("GPU"))
+  return dataclasses.replace(
+    options, max_wordpieces_per_step=16384 if has_gpu else 1024
+  )
 
 
 class AnswerGraph:
@@ -67,10 +83,10 @@ class AnswerGraph:
       on_windows,
     )
     # Traced when they are first called, once for batches of any size.
-    signature = {"input_signature": [_STRINGS, _STRINGS, _COUNT]}
-    self.answer = tf.function(self._answer, autograph=False, **signature)
-    self.window_logits = tf.function(
-      self._window_logits, autograph=False, **signature
+    signature = [_STRINGS, _STRINGS, _COUNT]
+    self.answer, self.window_logits = (
+      tf.function(function, input_signature=signature, autograph=False)
+      for function in (self._answer, self._window_logits)
     )
 
   def columns(self, questions, contexts, max_windows, answer_blank=True):
@@ -142,3 +158,148 @@ class AnswerGraph:
       }
     )
     return tuple(logits[name] for name in self._head.logits)
+
+
+class WindowSteps:
+  """Reads the windows of a batch step by step.
+
+  Windows are sorted by length, so that each step is padded no further than
+  its own windows need. With lengths 9, 40, 12 and steps of 64 WordPieces, the
+  steps are (40), padded to 64, and (12, 9), padded to 32. Positions that are
+  padding get the logit NO_LOGIT.
+
+  Args:
+    encode: `AnswerGraph.encode`.
+    logit_shapes: list of the logits' shapes after [windows, seq_length].
+    sliding_windows: `SlidingWindows`. Where it pads to max_seq_length, the
+      encoder runs on every position, padding included, and its logits there
+      are kept, as in the original.
+    options: `StepOptions`.
+    on_windows: function of two int32 scalars, called after each step with the
+      windows read so far and all windows; None for no calls. A graph with such
+      calls cannot be exported.
+  """
+
+  def __init__(
+    self, encode, logit_shapes, sliding_windows, options, on_windows=None
+  ):
+    self._encode = encode
+    self._logit_shapes = logit_shapes
+    self._sliding_windows = sliding_windows
+    self._options = device_steps(options)
+    self._on_windows = on_windows
+
+  def __call__(self, placed, rows, max_windows, read):
+    """What `read` keeps of all windows, in the order of windows.
+
+    Args:
+      placed: `PlacedWindows`.
+      rows: int32 [rows], the windows to read.
+      max_windows: int32 scalar, windows of a step at most.
+      read: function of the windows of a step and each of their logits, that
+        returns a dict of parts as `SpanDecoder.read`. In the result "window"
+        is the row in `placed`.
+    """
+    order = tf.argsort(
+      tf.gather(placed.lengths, rows), direction="DESCENDING", stable=True
+    )
+    rows = tf.gather(rows, order)
+    lengths = tf.gather(placed.lengths, rows)
+
+    def run_step(step, first, arrays):
+      seq_length = self.padded(lengths[first])
+      fitting = self._options.max_wordpieces_per_step // seq_length
+      end = first + tf.clip_by_value(fitting, 1, max_windows)
+      found = self._read_step(placed, rows[first:end], seq_length, read)
+      arrays = tf.nest.map_structure(
+        lambda array, part: array.write(step, part), arrays, found
+      )
+      if self._on_windows:
+        read_so_far = tf.minimum(end, tf.size(rows))
+        tf.py_function(self._on_windows, [read_so_far, tf.size(rows)], [])
+      return step + 1, end, arrays
+
+    # An empty TensorArray cannot be concatenated: step 0 reads no window.
+    no_windows = {
+      name: tf.zeros([0] * len(spec.shape), spec.dtype)
+      for name, spec in WINDOW_SPECS.items()
+    }
+    nothing = read(
+      no_windows, *(tf.zeros([0, 0, *shape]) for shape in self._logit_shapes)
+    )
+    start = tf.nest.map_structure(_array_of, nothing)
+    *_, parts = tf.while_loop(
+      lambda step, first, arrays: first < tf.size(rows),
+      run_step,
+      (tf.constant(1), tf.constant(0), start),
+      # One step's inner tables at a time: that is what bounds the memory.
+      parallel_iterations=1,
+    )
+    parts = tf.nest.map_structure(lambda array: array.concat(), parts)
+    for name, part in parts.items():
+      order = tf.argsort(part["window"], stable=True)
+      parts[name] = {n: tf.gather(values, order) for n, values in part.items()}
+    return parts
+
+  def padded(self, length):
+    """WordPieces that windows of this length or less are padded to."""
+    most = self._sliding_windows.options.max_seq_length
+    if self._sliding_windows.pad_to_max:
+      return tf.constant(most)
+    steps = (length + LENGTH_MULTIPLE - 1) // LENGTH_MULTIPLE
+    return tf.minimum(steps * LENGTH_MULTIPLE, most)
+
+  def _read_step(self, placed, rows, seq_length, read):
+    windows = self._sliding_windows.tables(placed, rows, seq_length)
+    names = "input_ids", "input_mask", "segment_ids"
+    inputs = [windows[name] for name in names]
+    if self._options.jit_compile:
+      inputs = map(_to_power_of_two, inputs)
+    logits = [x[: tf.size(rows)] for x in self._encode(*inputs)]
+    if not self._sliding_windows.pad_to_max:
+      # Which positions have logits must not depend on the step's other windows.
+      is_real = tf.cast(windows["input_mask"], tf.bool)
+      logits = [
+        tf.where(is_real[(..., *_more_axes(x, tf.newaxis))], x, NO_LOGIT)
+        for x in logits
+      ]
+    return {
+      name: {**part, "window": tf.gather(rows, part["window"])}
+      for name, part in read(windows, *logits).items()
+    }
+
+
+def pad_logits(logits, missing):
+  """Logits [windows, length, ..] with so many more positions of NO_LOGIT."""
+  paddings = [[0, 0], [0, missing], *_more_axes(logits, [0, 0])]
+  return tf.pad(logits, paddings, constant_values=NO_LOGIT)
+
+
+def _more_axes(logits, value):
+  """A list with the value for each axis after [windows, seq_length]."""
+  return [value] * (logits.shape.rank - 2)
+
+
+def _to_power_of_two(values):
+  """Repeats the first row until the number of rows is a power of two.
+
+  A compiled encoder is compiled again for each number of rows.
+  """
+  num_rows = tf.shape(values)[0]
+  powers = tf.constant([2**i for i in range(31)])
+  wanted = tf.reduce_min(tf.boolean_mask(powers, powers >= num_rows))
+  return tf.concat(
+    [values, tf.repeat(values[:1], wanted - num_rows, axis=0)], axis=0
+  )
+
+
+def _array_of(part):
+  """A TensorArray that begins with a part."""
+  array = tf.TensorArray(
+    part.dtype,
+    size=1,
+    dynamic_size=True,
+    element_shape=[None, *part.shape[1:]],
+    infer_shape=False,
+  )
+  return array.write(0, part)

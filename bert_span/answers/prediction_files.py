@@ -30,24 +30,26 @@ PREDICTIONS_FILE = "predictions.json"
 N_BEST_FILE = "nbest_predictions.json"
 SPANS_FILE = "span_predictions.json"
 NULL_ODDS_FILE = "null_odds.json"
+AGREEMENT_FILE = "tag_agreement.json"
+DISAGREEMENT_FILE = "disagreement.json"
+# All files of a prediction. A run replaces those of an earlier run as a whole.
+FILES = (
+  *(PREDICTIONS_FILE, N_BEST_FILE, SPANS_FILE, NULL_ODDS_FILE),
+  *(AGREEMENT_FILE, DISAGREEMENT_FILE),
+)
 
 _BETWEEN_VALUES = ",\n" + 12 * " "
 _BETWEEN_ENTRIES = "\n        },\n        {\n" + 12 * " "
-_encode_entry = json.JSONEncoder(separators=(_BETWEEN_VALUES, ": ")).encode
+_encode_entries = json.JSONEncoder(separators=(_BETWEEN_VALUES, ": ")).encode
 
 
 class ListedAnswer(NamedTuple):
-  """One entry of a question's n-best list in a file.
-
-  Attributes:
-    text: the answer; "" for "no answer".
-    probability: from 0 to 1.
-    char_start, char_end: half-open offsets into the passage in characters;
-      None for "no answer", and in files of the original, which has none.
-  """
+  """One entry of a question's n-best list in a file; "" is "no answer"."""
 
   text: str
-  probability: float
+  probability: float  # from 0 to 1
+  # Half-open, in characters of the passage; None for "no answer", and in files
+  # of the original, which has none.
   char_start: int | None = None
   char_end: int | None = None
 
@@ -62,14 +64,18 @@ def write_predictions(
 ):
   """Writes the prediction files of a head, logs a summary, returns predictions.
 
-  All files are new afterwards, or all are the old ones if one cannot be
-  written. `others` are the contents of more files, by name. The no_span
-  "original" gives the answers of `as_original_without_span`.
+  The files of an earlier run are replaced or removed, all together; they stay
+  if a new one cannot be written, see `write_files`. `others` are the contents
+  of more files, by name. The no_span "original" gives the answers of
+  `as_original_without_span`.
   """
   if no_span == "original":
     predictions = as_original_without_span(predictions, version_2_with_negative)
   files = head.prediction_files(predictions, version_2_with_negative)
-  paths = write_files(output_dir, {**files, **(others or {})})
+  files = {**files, **(others or {})}
+  paths, removed = write_files(output_dir, files, outdated=FILES)
+  if removed:
+    log_line(f"Removed files of an earlier prediction: {', '.join(removed)}")
   num_empty = sum(not prediction.text for prediction in predictions)
   log_line(
     f"{len(predictions)} questions answered, {num_empty} of them with no "
@@ -103,19 +109,6 @@ def bio_prediction_files(predictions, version_2_with_negative):
   )
 
 
-def json_entry(entry):
-  """An n-best entry with run_squad's keys in its order, then our offsets."""
-  is_span = entry.char_end > entry.char_start
-  return {
-    "text": entry.text,
-    "probability": entry.probability,
-    "start_logit": entry.start_logit,
-    "end_logit": entry.end_logit,
-    "char_start": entry.char_start if is_span else None,
-    "char_end": entry.char_end if is_span else None,
-  }
-
-
 def _files(predictions, version_2, lists):
   texts = {p.qas_id: p.text for p in predictions}
   files = {PREDICTIONS_FILE: json_text(texts), **lists}
@@ -137,13 +130,35 @@ def _n_best_json(predictions):
     return json_text({})
   lists = []
   for prediction in predictions:
-    entries = _encode_entry([json_entry(entry) for entry in prediction.n_best])
+    entries = _encode_entries(
+      [json_entry(entry) for entry in prediction.n_best]
+    )
     entries = entries.replace("}" + _BETWEEN_VALUES + "{", _BETWEEN_ENTRIES)
     lists.append(
       f"    {json.dumps(prediction.qas_id)}: [\n        {{\n            "
       f"{entries[2:-2]}\n        }}\n    ]"
     )
   return "{\n" + ",\n".join(lists) + "\n}\n"
+
+
+def json_entry(entry):
+  """An n-best entry with run_squad's keys in its order, then our offsets."""
+  return {
+    "text": entry.text,
+    "probability": entry.probability,
+    "start_logit": entry.start_logit,
+    "end_logit": entry.end_logit,
+    **json_offsets(entry),
+  }
+
+
+def json_offsets(span):
+  """char_start and char_end of a span; None for "no answer"."""
+  is_span = span.char_end > span.char_start
+  return {
+    "char_start": span.char_start if is_span else None,
+    "char_end": span.char_end if is_span else None,
+  }
 
 
 def read_predictions(path):
@@ -153,12 +168,22 @@ def read_predictions(path):
     OSError: the file cannot be read.
     ValueError: it is not such a file; the message names file and question.
   """
-  return _read(path, _text)
+  return _read(
+    path,
+    lambda value: value if isinstance(value, str) else None,
+    'a string, "" for no answer. Give a predictions.json, not an '
+    "nbest_predictions.json",
+  )
 
 
 def read_na_probs(path):
   """As `read_predictions`, the finite no-answer scores of a null_odds.json."""
-  return _read(path, _na_prob)
+  return _read(
+    path,
+    lambda value: value if _is_finite(value) else None,
+    "a finite no-answer score. Give a probability, or a number that is higher "
+    "the less likely an answer is, as in a null_odds.json of run_squad",
+  )
 
 
 def read_n_best(path):
@@ -166,7 +191,13 @@ def read_n_best(path):
 
   As `read_predictions`; the values are tuples of `ListedAnswer`.
   """
-  return _read(path, _n_best_list)
+  return _read(
+    path,
+    _n_best_list,
+    "a list of objects, each with the string text, a probability from 0 to 1, "
+    "and char_start and char_end, half-open offsets in characters or null. "
+    "Give a nbest_predictions.json of run_squad",
+  )
 
 
 def read_span_predictions(path):
@@ -177,11 +208,18 @@ def read_span_predictions(path):
   run_squad writes it), or one text. "" is no answer, like []. The values
   returned are lists of str.
   """
-  return _read(path, _span_texts)
+  return _read(
+    path,
+    _span_texts,
+    "a text or a list of spans, [] for no answer. Give each span's text",
+  )
 
 
-def _read(path, parse):
-  """The values of a file by question id, as parse(value) returns them."""
+def _read(path, parse, rule):
+  """The values of a file by question id, as parse(value) returns them.
+
+  parse returns None for what breaks the rule.
+  """
   num_repeated = 0
 
   def to_dict(pairs):
@@ -197,69 +235,45 @@ def _read(path, parse):
       f"{path}: {num_repeated} repeated keys; the last entry of each counts."
     )
   for qas_id, value in values.items():
-    try:
-      values[qas_id] = parse(value)
-    except ValueError as error:
+    values[qas_id] = parse(value)
+    if values[qas_id] is None:
       raise ValueError(
-        f"{path}: question {shortened(qas_id)}: {error}"
-      ) from error
+        f"{path}: question {shortened(qas_id)} must have {rule}. Received: "
+        f"{shortened(value)}."
+      )
   return values
 
 
-def _text(value):
-  if isinstance(value, str):
-    return value
-  raise ValueError(
-    f"the prediction must be a string. Received: {shortened(value)}. "
-    + (
-      "This looks like an nbest_predictions.json: give its predictions.json."
-      if isinstance(value, list)
-      else 'Put "" for a question without an answer.'
-    )
-  )
-
-
-def _na_prob(value):
-  if _is_number(value):
-    try:
-      if math.isfinite(value):
-        return value
-    except OverflowError:  # An integer beyond the range of floats.
-      pass
-  raise ValueError(
-    f"the no-answer score must be a finite number. Received: "
-    f"{shortened(value)}. Give a probability, or a number that is higher the "
-    "less likely an answer is, such as run_squad's null_odds.json holds."
-  )
+def _is_finite(value):
+  if not (is_kind(value, int) or is_kind(value, float)):
+    return False
+  try:
+    return math.isfinite(value)
+  except OverflowError:  # An integer beyond the range of floats.
+    return False
 
 
 def _n_best_list(value):
-  if not isinstance(value, list) or not value:
-    raise ValueError(
-      "must have a list of at least one answer. Received: "
-      f"{shortened(value)}. Give the nbest_predictions.json of run_squad."
-    )
-  return tuple(_listed_answer(*entry) for entry in enumerate(value))
+  entries = value if isinstance(value, list) else []
+  answers = tuple(_listed_answer(entry) for entry in entries)
+  return answers if answers and None not in answers else None
 
 
-def _listed_answer(number, entry):
+def _listed_answer(entry):
   if not isinstance(entry, dict):
-    entry = {}
+    return None
   text, probability = entry.get("text"), entry.get("probability")
   start, end = entry.get("char_start"), entry.get("char_end")
   has_offsets = is_kind(start, int) and is_kind(end, int) and 0 <= start <= end
-  if (
-    not isinstance(text, str)
-    # Sums of float32 exponentials may exceed 1 by a rounding. NaN fails, too.
-    or not (_is_number(probability) and -1e-6 <= probability <= 1 + 1e-6)
-    or not (has_offsets or start is end is None)
-  ):
-    raise ValueError(
-      f"entry {number}: must be an object with the string text, a probability "
-      "from 0 to 1, and char_start and char_end, half-open offsets in "
-      f"characters or null. Received: {shortened(entry)}. Give the "
-      "nbest_predictions.json of run_squad."
-    )
+  is_right = (
+    isinstance(text, str)
+    # Sums of float32 exponentials may exceed 1 by a rounding.
+    and _is_finite(probability)
+    and -1e-6 <= probability <= 1 + 1e-6
+    and (has_offsets or start is end is None)
+  )
+  if not is_right:
+    return None
   return ListedAnswer(text, float(min(max(probability, 0), 1)), start, end)
 
 
@@ -269,15 +283,8 @@ def _span_texts(value):
     span.get("text") if isinstance(span, dict) else span for span in spans
   ]
   if not all(isinstance(text, str) for text in texts):
-    raise ValueError(
-      "must have a text or a list of spans, [] for no answer. Received: "
-      f"{shortened(value)}. Give each span's text."
-    )
+    return None
   return [text for text in texts if text]
-
-
-def _is_number(value):
-  return is_kind(value, int) or is_kind(value, float)
 
 
 def answer_row(example, answer, head, n_best=1):
@@ -286,11 +293,20 @@ def answer_row(example, answer, head, n_best=1):
   `answer` is a prediction of the `AnswerHead`, or a `ServedAnswer`; n_best=1
   gives no n-best list.
   """
-  best = _row_entry(example.context, answer)
+
+  def entry(span):
+    return {
+      "text": example.context[span.char_start : span.char_end],
+      **json_offsets(span),
+      "score": span.score,
+      "probability": span.probability,
+    }
+
+  best = entry(answer)
   row = {"id": example.qas_id, "answer": best.pop("text"), **best}
   row["null_odds"] = answer.null_odds
   for name, spans in head.lists_of(answer, n_best).items():
-    row[name] = [_row_entry(example.context, span) for span in spans]
+    row[name] = [entry(span) for span in spans]
   return row
 
 
@@ -299,10 +315,24 @@ def write_rows(path, rows, format):
   if format == "jsonl":
     write_json_lines(path, rows)
     return
-  from pyarrow import parquet  # comes with Beam, an extra
+  import pyarrow as pa  # comes with Beam, an extra
+  from pyarrow import parquet
 
+  place = [
+    *(("char_start", pa.int32()), ("char_end", pa.int32())),
+    *(("score", pa.float64()), ("probability", pa.float64())),
+  ]
+  entries = pa.list_(pa.struct([("text", pa.string()), *place]))
+  # The columns do not depend on the rows.
+  schema = pa.schema(
+    [
+      *(("id", pa.string()), ("answer", pa.string()), *place),
+      *(("null_odds", pa.float64()), ("n_best", entries), ("spans", entries)),
+    ]
+  )
+  table = pa.Table.from_pylist([_encodable(row) for row in rows], schema)
   with open_atomically(path, binary=True) as file:
-    parquet.write_table(_table(rows), file)
+    parquet.write_table(table, file)
 
 
 def write_json_lines(path, rows):
@@ -312,44 +342,10 @@ def write_json_lines(path, rows):
       file.write(json.dumps(row) + "\n")
 
 
-def _row_entry(context, span):
-  """A span's fields; offsets None for no answer."""
-  is_span = span.char_end > span.char_start
-  return {
-    "text": context[span.char_start : span.char_end],
-    "char_start": span.char_start if is_span else None,
-    "char_end": span.char_end if is_span else None,
-    "score": span.score,
-    "probability": span.probability,
-  }
-
-
-def _table(rows):
-  """Rows as a pyarrow table; its columns do not depend on the rows."""
-  import pyarrow as pa
-
-  place = [
-    ("char_start", pa.int32()),
-    ("char_end", pa.int32()),
-    ("score", pa.float64()),
-    ("probability", pa.float64()),
-  ]
-  entries = pa.list_(pa.struct([("text", pa.string()), *place]))
-  schema = pa.schema(
-    [
-      *(("id", pa.string()), ("answer", pa.string()), *place),
-      *(("null_odds", pa.float64()), ("n_best", entries), ("spans", entries)),
-    ]
-  )
-  return pa.Table.from_pylist([_encodable_row(row) for row in rows], schema)
-
-
-def _encodable_row(row):
-  """A row without lone surrogates, which JSON can hold and Parquet cannot."""
-
-  def clean(value):
-    if isinstance(value, list):
-      return [_encodable_row(entry) for entry in value]
-    return encodable(value) if isinstance(value, str) else value
-
-  return {name: clean(value) for name, value in row.items()}
+def _encodable(value):
+  """A value without lone surrogates, which JSON can hold and Parquet cannot."""
+  if isinstance(value, dict):
+    return {name: _encodable(each) for name, each in value.items()}
+  if isinstance(value, list):
+    return [_encodable(each) for each in value]
+  return encodable(value) if isinstance(value, str) else value

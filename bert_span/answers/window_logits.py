@@ -1,11 +1,31 @@
-"""Logits of all windows of some questions, and the answers they give."""
+"""Logits of all windows of some questions, the answers they give, and files.
 
+A file of logits is an .npz with
+
+  qas_id          str [windows]
+  doc_span_index  int32 [windows], 0, 1, .. within a question
+  start_logits    float32 [windows, max_seq_length]
+  end_logits      float32 [windows, max_seq_length]
+
+or, of a B/I/O head, instead of the last two
+
+  tag_logits      float32 [windows, max_seq_length, 3], of B, I and O
+
+Positions that the encoder was not run on hold NO_LOGIT. Any program may write
+such a file: nothing in it is pickled, and the order of the windows is free.
+NumPy drops the characters U+0000 at the end of an id, so ids that differ in
+these alone are one id here.
+"""
+
+import io
+import os
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from bert_span.data.window_batches import example_arrays
+from bert_span.storage.files import read_bytes
 
 # The logit of a position that the encoder was not run on: far below any other
 # and finite, as the decoders demand.
@@ -21,6 +41,11 @@ WINDOW_SPECS = {
   "token_char_ends": tf.TensorSpec(_ROWS, tf.int32),
   "is_max_context": tf.TensorSpec(_ROWS, tf.bool),
 }
+_OTHER_WINDOWS = (
+  "Give the file of questions, vocabulary, case and window flags "
+  "(--max_seq_length, --doc_stride, --max_query_length) that the logits were "
+  "saved with."
+)
 
 
 class WindowLogits(NamedTuple):
@@ -46,18 +71,14 @@ class WindowDecoder:
       # The graph drops what is not asked for, such as n-best texts.
       return {name: outputs[name] for name in head.prediction_columns}
 
-    self._decode = tf.function(
-      decode,
-      # Tracing takes seconds: once for batches of any size.
-      input_signature=(
-        tf.TensorSpec([None], tf.string),
-        WINDOW_SPECS,
-        *(
-          tf.TensorSpec([*_ROWS, *shape], tf.float32)
-          for shape in head.logits.values()
-        ),
-      ),
+    shapes = head.logits.values()
+    # Tracing takes seconds: once for batches of any size.
+    signature = (
+      tf.TensorSpec([None], tf.string),
+      WINDOW_SPECS,
+      *(tf.TensorSpec([*_ROWS, *shape], tf.float32) for shape in shapes),
     )
+    self._decode = tf.function(decode, input_signature=signature)
 
   def __call__(self, logits):
     contexts = example_arrays(logits.examples)["context"]
@@ -68,3 +89,181 @@ class WindowDecoder:
       *(logits.logits[name] for name in self._head.logits),
     )
     return self._head.predictions_of(logits.examples, outputs)
+
+
+class LogitsWriter:
+  """Gathers the logits of many batches of windows, to be written as one file.
+
+  Example:
+
+  ```python
+  writer = LogitsWriter(extractor.head.logits)
+  for logits in extractor.window_logits(examples):
+    writer.add(logits)
+  pathlib.Path("logits.npz").write_bytes(writer.content(max_seq_length=384))
+  ```
+
+  Args:
+    shapes: `AnswerHead.logits`.
+  """
+
+  def __init__(self, shapes):
+    self._shapes = shapes
+    self._ids = []
+    self._indexes = []
+    self._batches = []
+
+  def add(self, logits):
+    """Adds a `WindowLogits`."""
+    windows = logits.windows
+    self._ids += [logits.examples[i].qas_id for i in windows["example_index"]]
+    self._indexes += list(windows["doc_span_index"])
+    self._batches.append(
+      {name: np.array(logits.logits[name], np.float32) for name in self._shapes}
+    )
+
+  def content(self, max_seq_length):
+    """The bytes of the file; windows are padded to so many WordPieces."""
+    arrays = {
+      "qas_id": np.array(self._ids, np.str_),
+      "doc_span_index": np.array(self._indexes, np.int32),
+    }
+    for name, shape in self._shapes.items():
+      shape = [len(self._ids), max_seq_length, *shape]
+      arrays[name] = np.full(shape, NO_LOGIT, np.float32)
+      row = 0
+      for batch in self._batches:
+        windows, length = batch[name].shape[:2]
+        arrays[name][row : row + windows, :length] = batch[name]
+        row += windows
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+class SavedLogits:
+  """The logits of a file, which is checked as it is read.
+
+  `shapes` is `AnswerHead.logits`; the attribute `logits` is a dict of name to
+  float32 [windows, max_seq_length, ..].
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: it is damaged, or no file of logits.
+  """
+
+  def __init__(self, path, shapes):
+    self._path = os.fspath(path)
+    arrays = _load_arrays(self._path, shapes)
+    ids, indexes = arrays.pop("qas_id"), arrays.pop("doc_span_index")
+    self.logits = {
+      name: values.astype(np.float32, copy=False)
+      for name, values in arrays.items()
+    }
+    keys = list(zip(map(_key_id, ids.tolist()), indexes.tolist(), strict=True))
+    self._row_of = {key: row for row, key in enumerate(keys)}
+    self._used = np.zeros(len(keys), bool)
+    for row, key in enumerate(keys):
+      if self._row_of[key] != row:
+        self._refuse(key, "is in the file twice. Keep one of them.")
+      if not all(np.isfinite(v[row]).all() for v in self.logits.values()):
+        self._refuse(
+          key,
+          "has a logit that is infinite or not a number. Write "
+          f"{NO_LOGIT:g} where there is none.",
+        )
+
+  def take(self, examples, windows):
+    """The dict of logits of some windows of examples, in their order.
+
+    The windows are a dict of arrays padded to max_seq_length. ValueError if one
+    is not in the file, or has another length there.
+    """
+    is_token = np.asarray(windows["input_mask"]) > 0  # [windows, length]
+    saved_length = next(iter(self.logits.values())).shape[1]
+    if saved_length != is_token.shape[1]:
+      raise ValueError(
+        f"{self._path}: the logits are of windows of {saved_length} WordPieces,"
+        f" not of --max_seq_length={is_token.shape[1]}. {_OTHER_WINDOWS}"
+      )
+    ids = [_key_id(examples[i].qas_id) for i in windows["example_index"]]
+    keys = list(zip(ids, map(int, windows["doc_span_index"]), strict=True))
+    for key in keys:
+      if key not in self._row_of:
+        self._refuse(key, f"has no logits. {_OTHER_WINDOWS}")
+    rows = np.array([self._row_of[key] for key in keys], np.int64)
+    self._used[rows] = True
+    logits = {name: values[rows] for name, values in self.logits.items()}
+    for values in logits.values():
+      is_none = (values <= NO_LOGIT).any(axis=tuple(range(2, values.ndim)))
+      lacking = (is_token & is_none).any(axis=1)  # [windows]
+      if lacking.any():
+        self._refuse(
+          keys[int(np.argmax(lacking))],
+          "has tokens without logits, so it was a shorter window. "
+          f"{_OTHER_WINDOWS}",
+        )
+    return logits
+
+  def check_all_taken(self):
+    """Raises a ValueError if the file has other windows, too."""
+    left = np.flatnonzero(~self._used)
+    if left.size:
+      self._refuse(
+        list(self._row_of)[left[0]],
+        f"is one of {left.size} windows too many. {_OTHER_WINDOWS}",
+      )
+
+  def _refuse(self, key, fault):
+    raise ValueError(
+      f"{self._path}: window {key[1]} of question {key[0]} {fault}"
+    )
+
+
+def _key_id(qas_id):
+  """An id as NumPy keeps it; integers become strings, as in SQuAD files."""
+  if isinstance(qas_id, bytes):
+    qas_id = qas_id.decode("utf-8", "replace")
+  return str(qas_id).rstrip("\0")
+
+
+def _load_arrays(path, shapes):
+  """Dict of the file's arrays; only these are unpacked, and they fit."""
+  names = ("qas_id", "doc_span_index", *shapes)
+  content = io.BytesIO(read_bytes(path))
+  try:
+    with np.load(content, allow_pickle=False) as file:
+      missing = [name for name in names if name not in file.files]
+      if missing:
+        raise ValueError(
+          f"it lacks {', '.join(missing)} and holds "
+          f"{', '.join(file.files) or 'nothing'}"
+        )
+      arrays = {name: file[name] for name in names}
+      arrays["qas_id"].tolist()  # Fails for what is no code point.
+  # For damaged files, zipfile, zlib and NumPy raise a dozen types.
+  except Exception as error:
+    raise ValueError(
+      f"{path}: not a file of logits as run_squad --write_logits saves it, an "
+      f".npz with the arrays {', '.join(names)}: "
+      f"{str(error) or type(error).__name__}. Save the logits again."
+    ) from error
+  windows = arrays["qas_id"].shape[:1]
+  length = arrays[names[2]].shape[1:2]
+  wanted = {
+    "qas_id": ("USiu", windows),
+    "doc_span_index": ("iu", windows),
+    **{name: ("fiu", windows + length + s) for name, s in shapes.items()},
+  }
+  for name, (kinds, shape) in wanted.items():
+    found = arrays[name]
+    if found.dtype.kind not in kinds or found.shape != shape or not length:
+      received = ", ".join(
+        f"{n} {x.dtype} {x.shape}" for n, x in arrays.items()
+      )
+      raise ValueError(
+        f"{path}: {name} does not fit. qas_id must be strings [windows], "
+        "doc_span_index integers [windows], and the others numbers [windows, "
+        f"max_seq_length, ..]. Received: {received}. {_OTHER_WINDOWS}"
+      )
+  return arrays

@@ -13,6 +13,7 @@ import tempfile
 
 from absl import app, flags, logging
 
+from bert_span.answers.prediction_files import FILES
 from bert_span.keras_backend import BackendError, ensure_tensorflow_backend
 from bert_span.training.callbacks import Preempted
 
@@ -53,7 +54,7 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
         f"unknown arguments {' '.join(argv[1:])}; a flag begins with --, and "
         "its value follows = or a blank.",
       )
-      _check_output_file(argv[1:])
+      _check_output_files(argv[1:])
       ensure_tensorflow_backend()
       if not flags.FLAGS["verbosity"].present:
         logging.set_verbosity(logging.WARNING)  # No notes on single files.
@@ -168,16 +169,24 @@ def _open_closed_streams():
       setattr(sys, name, stream)
 
 
-def _check_output_file(words):
-  """Checks that --output_file is not also an input, a flag or one of words."""
+def _check_output_files(words):
+  """Checks that no output is also an input, a flag or one of words."""
   given = _given_paths()
-  outputs = set(map(os.path.realpath, given.pop("output_file", ())))
+  outputs = {
+    os.path.realpath(path): f"--output_file={path}"
+    for path in given.pop("output_file", ())
+  }
+  for folder in given.pop("output_dir", ()):
+    for name in FILES:
+      path = os.path.join(folder, name)
+      outputs[os.path.realpath(path)] = f"{path}, an output of --output_dir,"
   for name, paths in {**given, "": words}.items():
     for path in (path for pattern in paths for path in glob.glob(pattern)):
+      output = outputs.get(os.path.realpath(path))
       check(
-        os.path.realpath(path) not in outputs,
-        f"--output_file={path} is also the input"
-        f"{f' --{name}' if name else ''}. Give another path.",
+        not output,
+        f"{output} is also the input {f'--{name}=' if name else ''}{path}. "
+        "Give another path.",
       )
 
 

@@ -19,7 +19,7 @@ from bert_span.answers.scoring.annotator_agreement import (
   AgreementReport,
   read_agreement,
 )
-from bert_span.answers.scoring.multi_span import evaluate_multi_span
+from bert_span.answers.scoring.squad_scores import evaluate_multi_span
 from bert_span.data.window_labels import BIO_LABELS, NUM_TAGS
 from bert_span.heads.answer_head import (
   PLACE_GUIDE,

@@ -22,7 +22,7 @@ from bert_span.answers.scoring.reliability import (
 )
 from bert_span.answers.scoring.squad_scores import (
   official_scores,
-  score_question,
+  question_scores,
 )
 from bert_span.answers.window_logits import WINDOW_SPECS, WindowDecoder
 from bert_span.extractor import SpanExtractor
@@ -173,7 +173,7 @@ def fitted_options(scored, options, target_precision=None):
 def correct_answers(examples, predictions):
   """1 for exact matches, else 0: float64 [questions]."""
   pairs = zip(examples, predictions, strict=True)
-  exact = [score_question(example, p.text).exact for example, p in pairs]
+  exact = [question_scores(e, p.text, version_2=True)[0] for e, p in pairs]
   return np.array(exact, np.float64)
 
 

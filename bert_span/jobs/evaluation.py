@@ -8,8 +8,10 @@ from bert_span.answers.prediction_files import (
   read_predictions,
   read_span_predictions,
 )
-from bert_span.answers.scoring.multi_span import evaluate_multi_span
-from bert_span.answers.scoring.squad_scores import official_scores
+from bert_span.answers.scoring.squad_scores import (
+  evaluate_multi_span,
+  official_scores,
+)
 from bert_span.reporting.score_table import format_bio_scores, format_scores
 from bert_span.squad.reader import read_squad
 from bert_span.storage.atomic_file import write_json_atomically

@@ -4,9 +4,12 @@ import os
 
 import numpy as np
 
-from bert_span.answers.logits_file import SavedLogits
 from bert_span.answers.prediction_files import write_predictions
-from bert_span.answers.window_logits import WindowDecoder, WindowLogits
+from bert_span.answers.window_logits import (
+  SavedLogits,
+  WindowDecoder,
+  WindowLogits,
+)
 from bert_span.data.window_batches import window_batches
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.presets.model_directory import VOCABULARY_FILE

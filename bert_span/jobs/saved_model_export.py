@@ -6,7 +6,7 @@ import sys
 
 import keras
 
-from bert_span.answers.window_steps import device_steps
+from bert_span.answers.answer_graph import device_steps
 from bert_span.data.window_batches import example_batches
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.keras_internals import sublayers

@@ -8,7 +8,7 @@ benchmarks/RESULTS.md, "Passages to read".
 
 from typing import NamedTuple
 
-from bert_span.answers.decoding.predictions import Answer
+from bert_span.answers.decoding.predictions import Answer, answer_of
 from bert_span.search.passage_index import PassageIndex
 from bert_span.squad.example import SquadExample
 
@@ -32,11 +32,7 @@ def answer_over(extractor, question, contexts, top_k=None, index=None):
     numbers = (index or PassageIndex(contexts)).search(question, top_k)
   examples = [SquadExample(str(i), question, contexts[i]) for i in numbers]
   found = [
-    PassageAnswer(
-      i,
-      Answer(*(getattr(prediction, name) for name in Answer._fields)),
-      -prediction.null_odds,
-    )
+    PassageAnswer(i, answer_of(prediction), -prediction.null_odds)
     for i, prediction in zip(numbers, extractor.predict(examples), strict=True)
     if prediction.text
   ]

@@ -47,32 +47,56 @@ def write_tensors(path, tensors, metadata=None):
     file.write(safetensors_numpy.save(tensors, metadata))
 
 
-def write_files(directory, contents):
-  """Writes several files into a directory: all of them, or none.
+def write_files(directory, contents, outdated=()):
+  """Replaces a set of files, so that no reader sees files of two sets.
 
-  Every file is complete on the disk before the first replaces an old one.
+  Every new file is complete on the disk before the first old one is removed,
+  so that the old set stays if one cannot be written. A kill between removing
+  and renaming, which take no time, leaves neither set: the first file of the
+  contents is the last to appear, so that where it is, all are.
 
   Args:
     directory: local or remote; made if it does not exist.
     contents: dict of texts or bytes by file name.
+    outdated: names of files that do not belong to the new set and are removed,
+      unless they are in the contents.
 
   Returns:
-    List of the paths.
+    Lists of the paths that were written, and of the others that were removed.
   """
   directory = os.fspath(directory)
   make_directory(directory)
-  paths = []
+  paths = [os.path.join(directory, name) for name in contents]
   with contextlib.ExitStack() as stack:
-    for name, content in contents.items():
-      paths.append(os.path.join(directory, name))
-      unfinished = stack.enter_context(unfinished_file(paths[-1]))
+    for path, content in zip(paths, contents.values(), strict=True):
+      unfinished = stack.enter_context(unfinished_file(path))
       if isinstance(content, str):
         content = content.encode("utf-8")
       with open_file(unfinished, "wb") as file:
         file.write(content)
       if not is_remote(directory):
         _sync(unfinished)
-  return paths
+    others = (os.path.join(directory, n) for n in outdated if n not in contents)
+    for path in paths:
+      _remove(path)
+    removed = [path for path in others if _remove(path)]
+  return paths, removed
+
+
+def _remove(path):
+  """Removes a file, not the link to it; whether there was one."""
+  if is_remote(path):
+    from tensorflow.io import gfile
+
+    if gfile.exists(path):
+      gfile.remove(path)
+      return True
+    return False
+  path = os.path.realpath(path)
+  if os.path.isfile(path):
+    os.remove(path)
+    return True
+  return False
 
 
 @contextlib.contextmanager

@@ -8,17 +8,8 @@ way, since TFLite has no Unicode, no float64 and no string operations.
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.decoding.candidates import (
-  position_scores,
-  span_candidates,
-)
-from bert_span.answers.decoding.joint_probability import span_log_sums
-from bert_span.answers.decoding.n_best import (
-  Entries,
-  NullEntry,
-  null_of_windows,
-)
-from bert_span.answers.decoding.span_decoder import answer_columns
+from bert_span.answers.decoding.n_best import Entries, NullEntry
+from bert_span.answers.decoding.span_decoder import answer_columns, read_windows
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.text.tokenizer import one_row
 from bert_span.text.windows import LENGTH_MULTIPLE, SlidingWindows
@@ -77,27 +68,13 @@ class TextGraph:
     windows["is_max_context"] &= is_window[:, tf.newaxis]
     logits = self._logits(windows, num_windows)
     options = self._options
-    scores = [
-      position_scores(
-        values, windows["input_mask"], options.span_score, tf.float32
-      )
-      for values in logits
-    ]
-    spans = distinct_entries(
-      span_candidates(windows, *logits, *scores, options),
-      self._tokenizer.bytes_of(context),
-      options.n_best_size,
+    found, of_windows, log_sums = read_windows(
+      windows, *logits, options, dtype=tf.float32
     )
-    null = null_entry(num_windows, null_of_windows(*logits, *scores))
-    log_sums = None
-    if options.temperature is not None:
-      log_sums = span_log_sums(
-        windows,
-        *logits,
-        options.temperature,
-        options.max_answer_length,
-        tf.float32,
-      )
+    spans = distinct_entries(
+      found, self._tokenizer.bytes_of(context), options.n_best_size
+    )
+    null = null_entry(num_windows, of_windows)
     columns = answer_columns(
       spans, null, windows["example_index"], log_sums, options
     )

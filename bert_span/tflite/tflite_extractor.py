@@ -9,8 +9,10 @@ import warnings
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.answer_forms import AnswerForms
-from bert_span.answers.decoding.predictions import predictions_of
+from bert_span.answers.decoding.predictions import (
+  AnswerForms,
+  predictions_of,
+)
 from bert_span.answers.window_logits import (
   NO_LOGIT,
   WindowDecoder,

@@ -5,8 +5,12 @@ import io
 import numpy as np
 import pytest
 
-from bert_span.answers.logits_file import LogitsWriter, SavedLogits
-from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
+from bert_span.answers.window_logits import (
+  NO_LOGIT,
+  LogitsWriter,
+  SavedLogits,
+  WindowLogits,
+)
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import SquadExample
 from bert_span.storage.atomic_file import write_files

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_span.answers.answer_graph import WindowSteps, pad_logits
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.answers.window_logits import NO_LOGIT
-from bert_span.answers.window_steps import WindowSteps, pad_logits
 from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import Tokens
 from bert_span.text.windows import SlidingWindows

@@ -4,8 +4,8 @@ import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.scoring.multi_span import evaluate_multi_span
 from bert_span.answers.scoring.squad_scores import (
+  evaluate_multi_span,
   evaluate_squad1,
   evaluate_squad2,
 )

@@ -9,8 +9,7 @@ from exported_tflite import with_decoder
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
-from bert_span.answers.decoding.candidates import Candidates
-from bert_span.answers.decoding.n_best import null_of_windows
+from bert_span.answers.decoding.n_best import Candidates, NullEntry
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.squad.example import SquadExample
 from bert_span.text.options import WindowOptions
@@ -183,7 +182,7 @@ def test_no_candidate_gives_an_empty_list():
 def test_the_null_entry_is_of_the_lowest_window():
   start = tf.constant([[3.0, 9.0], [1.0, 9.0], [1.0, 9.0], [-9.0, 0.0]])
   end = tf.constant([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
-  of_windows = null_of_windows(start, end, start, end)
+  of_windows = NullEntry(*(x[:, 0] for x in (start, end, start, end)))
   null = null_entry(3, of_windows)
   assert null.score.numpy() == [2.0]
   assert null.start_logit.numpy() == [1.0]

@@ -57,22 +57,27 @@ def context_characters(contexts):
 def span_texts(characters, example_index, char_start, char_end):
   """The text context[char_start:char_end] of each span: string [spans].
 
-  Args:
-    characters: `context_characters`.
-    example_index: int [spans], rows of `characters`.
-    char_start, char_end: int32 [spans], characters, half-open.
+  `characters` are `context_characters`; the columns are int32 [spans].
   """
   row_start = tf.gather(characters.row_starts(), example_index)  # [spans]
   positions = tf.ragged.range(
     row_start + tf.cast(char_start, tf.int64),
     row_start + tf.cast(char_end, tf.int64),
   )  # [spans, (characters)]
-  return tf.strings.unicode_encode(
-    positions.with_flat_values(
-      tf.gather(characters.flat_values, positions.flat_values)
-    ),
-    "UTF-8",
+  points = tf.gather(characters.flat_values, positions.flat_values)
+  return tf.strings.unicode_encode(positions.with_flat_values(points), "UTF-8")
+
+
+def table_texts(characters, char_start, char_end):
+  """`span_texts` of a table of spans: string [examples, spans]."""
+  shape = tf.shape(char_start)
+  texts = span_texts(
+    characters,
+    tf.repeat(tf.range(shape[0]), shape[1]),
+    tf.reshape(char_start, [-1]),
+    tf.reshape(char_end, [-1]),
   )
+  return tf.reshape(texts, shape)
 
 
 def text_ids(characters, example_index, char_start, char_end):
@@ -87,3 +92,16 @@ def text_ids(characters, example_index, char_start, char_end):
   keys = tf.strings.join([tf.strings.as_string(example_index), texts], " ")
   distinct, ids = tf.unique(keys)
   return ids, tf.size(distinct)
+
+
+def ranks(example_index, examples):
+  """Ranks of rows within their example, and rows of each example: int32.
+
+  `example_index` is int32 [rows], ascending.
+  """
+  rows = tf.math.unsorted_segment_sum(
+    tf.ones_like(example_index), example_index, examples
+  )
+  first = tf.cumsum(rows, exclusive=True)
+  rank = tf.range(tf.size(example_index)) - tf.gather(first, example_index)
+  return rank, rows

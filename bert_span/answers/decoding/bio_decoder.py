@@ -1,17 +1,53 @@
-"""B/I/O logits of a batch of questions to answers of any number of spans."""
+"""B/I/O logits of a batch of questions to answers of any number of spans.
+
+Every token of a passage has one max-context window. Its logits are taken from
+there, and the passage becomes one sequence of B, I and O to label.
+
+Under the model each token has its tag independently, so a labelling has the
+probability prod_i p_i(tag_i). "greedy" takes the most probable tag of every
+token, "viterbi" the most probable labelling in which I follows only B or I:
+
+    token        old   mill  burned
+    p(B)         0.4   0.1    0.1
+    p(I)         0.1   0.6    0.1
+    p(O)         0.5   0.3    0.8
+    greedy        O     I      O     the I follows an O
+    viterbi       B     I      O     0.4 * 0.6 * 0.8 = 0.192
+
+The labelling without a span, O O O, has 0.5 * 0.3 * 0.8 = 0.12, so the odds
+of a span are log(0.192 / 0.12) = 0.47 nats. "No answer" is a separate decision:
+a question that must be answered gets the best labelling with a span even where
+O O O is more probable.
+"""
+
+from typing import NamedTuple
 
 import keras
 import tensorflow as tf
 
-from bert_span.answers.decoding import bio_paths, n_best
 from bert_span.answers.decoding.answer_decoder import (
   NO_SPAN_NULL_ODDS,
   AnswerDecoder,
   context_characters,
-  span_texts,
+  ranks,
+  table_texts,
   text_ids,
 )
 from bert_span.answers.decoding.options import BioDecoderOptions
+from bert_span.data.window_labels import NUM_TAGS, B, I, O
+
+# States of a labelling: before its first span, B, I, and O after a span.
+_STATE_TAGS = (O, B, I, O)
+_AFTER = 3
+# What may follow: row by column.
+_MAY_FOLLOW = (
+  (True, True, False, False),  # before: before or B
+  (False, True, True, True),  # B: B, I or after
+  (False, True, True, True),  # I
+  (False, True, False, True),  # after: B or after
+)
+# In the place of log 0: far below all sums of logits, and finite.
+_NEVER = -1e18
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -19,8 +55,7 @@ class BioDecoder(AnswerDecoder):
   """Chooses answers of any number of spans from B/I/O logits.
 
   Every token of a passage is read in its max-context window, the passage is
-  labelled as one sequence (bio_paths.py), and every run "B I I .." is
-  a span. It has
+  labelled as one sequence, and every run "B I I .." is a span. It has
 
       score        the geometric mean of its tags' probabilities, which does
                    not fall with its length: the unit of the threshold
@@ -73,26 +108,26 @@ class BioDecoder(AnswerDecoder):
   def read(self, windows, tag_logits):
     """Reduces some windows to what `answers` needs, see `SpanDecoder.read`."""
     tag_logits = self.finite(tag_logits, "tag_logits")
-    return {"tokens": bio_paths.read_tokens(windows, tag_logits)}
+    return {"tokens": read_tokens(windows, tag_logits)}
 
   def answers(self, contexts, parts):
     """The answers of a batch of examples, see `SpanDecoder.answers`."""
     characters = context_characters(contexts)
     num_examples = tf.cast(characters.nrows(), tf.int32)
-    tokens = bio_paths.passage_tokens(parts["tokens"], num_examples)
-    path = bio_paths.best_span_path(tokens)
-    null_odds = tf.where(tokens.num_tokens > 0, -path.odds, NO_SPAN_NULL_ODDS)
-    tags = path.tags
+    tokens = passage_tokens(parts["tokens"], num_examples)
+    tags, odds = best_span_path(tokens)
+    null_odds = tf.where(tokens.num_tokens > 0, -odds, NO_SPAN_NULL_ODDS)
     if self.options.decoding == "greedy":
-      greedy = bio_paths.greedy_tags(tokens)
-      has_span = tf.reduce_any(greedy != bio_paths.O, axis=1, keepdims=True)
-      tags = tf.where(has_span, greedy, path.tags)
+      greedy = tf.argmax(tokens.tag_logits, axis=-1, output_type=tf.int32)
+      greedy = tf.where(tokens.is_token, greedy, O)
+      has_span = tf.reduce_any(greedy != O, axis=1, keepdims=True)
+      tags = tf.where(has_span, greedy, tags)
     log_p = tf.nn.log_softmax(tokens.tag_logits)
     spans = _spans(tokens, tags, log_p)
     spans = _take(spans, self._is_kept(spans, null_odds, num_examples))
     spans = _best_of_each_text(spans, characters)
     table = _table(spans, characters, num_examples)
-    log_p_o = tf.where(tokens.is_token, log_p[:, :, bio_paths.O], 0.0)
+    log_p_o = tf.where(tokens.is_token, log_p[:, :, O], 0.0)
     return {
       **table,
       "null_odds": null_odds,
@@ -111,35 +146,132 @@ class BioDecoder(AnswerDecoder):
     return is_sure | (spans["score"] == tf.gather(best, example))
 
 
+class PassageTokens(NamedTuple):
+  """The tokens of passages, with one column of padding or more."""
+
+  tag_logits: tf.Tensor  # float64 [examples, tokens, 3]: B, I, O; padding 0
+  char_starts: tf.Tensor  # int32 [examples, tokens], characters
+  char_ends: tf.Tensor  # int32 [examples, tokens], characters, exclusive
+  num_tokens: tf.Tensor  # int32 [examples], without padding
+
+  @property
+  def is_token(self):
+    """False for padding: bool [examples, tokens]."""
+    return tf.sequence_mask(self.num_tokens, tf.shape(self.char_starts)[1])
+
+
+def read_tokens(windows, tag_logits):
+  """The tokens whose max-context window is one of these, as columns [tokens].
+
+  "token" is the position in the passage. tag_logits are [windows, seq_length,
+  3], in the result float64 [tokens, 3].
+  """
+  at = tf.where(windows["is_max_context"])  # [tokens, 2]
+  window = tf.cast(at[:, 0], tf.int32)
+  shift = windows["context_start"] - windows["first_context_position"]
+  return {
+    "window": window,
+    "example_index": tf.gather(windows["example_index"], window),
+    "token": tf.cast(at[:, 1], tf.int32) + tf.gather(shift, window),
+    "char_start": tf.gather_nd(windows["token_char_starts"], at),
+    "char_end": tf.gather_nd(windows["token_char_ends"], at),
+    "tag_logits": tf.cast(tf.gather_nd(tag_logits, at), tf.float64),
+  }
+
+
+def passage_tokens(tokens, num_examples):
+  """The `PassageTokens` of all `read_tokens` of a batch of examples."""
+  num_tokens = tf.math.unsorted_segment_sum(
+    tf.ones_like(tokens["token"]), tokens["example_index"], num_examples
+  )
+  columns = tf.reduce_max(tf.concat([[0], num_tokens], 0)) + 1
+  shape = tf.stack([num_examples, columns])
+  place = tf.stack([tokens["example_index"], tokens["token"]], axis=1)
+  logits_shape = tf.concat([shape, [NUM_TAGS]], 0)
+  return PassageTokens(
+    tf.scatter_nd(place, tokens["tag_logits"], logits_shape),
+    tf.scatter_nd(place, tokens["char_start"], shape),
+    tf.scatter_nd(place, tokens["char_end"], shape),
+    num_tokens,
+  )
+
+
+def best_span_path(tokens):
+  """The most probable labelling with a span, by Viterbi's algorithm.
+
+  The states distinguish labellings with a span from the one without, so that
+  one pass finds the best labelling with a span:
+
+      score_t[s] = max_{r: s may follow r} score_{t-1}[r] + e_t[s]
+
+  where e_t is log p(tag of s) - log p(O), a difference of logits, so that the
+  labelling without a span scores 0. Where there is no token, the tags are O
+  and the odds far below all others.
+
+  Returns:
+    Tags, int32 [examples, tokens], and the log of the labelling's probability
+    less that of all O, float64 [examples], in nats.
+  """
+  logits = tf.transpose(tokens.tag_logits, [1, 0, 2])  # [tokens, examples, 3]
+  above_o = logits[:, :, :O] - logits[:, :, O:]  # of B and I
+  is_token = tf.transpose(tokens.is_token)[:, :, tf.newaxis]
+  never = tf.constant(_NEVER, tf.float64)
+  above_o = tf.where(is_token, above_o, never)
+  emissions = tf.pad(above_o, [[0, 0], [0, 0], [1, 1]])  # [.., .., 4]
+  num_examples = tf.shape(emissions)[1]
+  transitions = tf.where(_MAY_FOLLOW, tf.zeros_like(never), never)  # [from, to]
+
+  def forward(previous, emission):
+    scores = previous[0][:, :, tf.newaxis] + transitions  # [examples, 4, 4]
+    came_from = tf.argmax(scores, axis=1, output_type=tf.int32)
+    return tf.reduce_max(scores, axis=1) + emission, came_from
+
+  def backward(state, came_from):
+    return tf.gather(came_from, state, batch_dims=1)
+
+  first = tf.constant([0.0] + [_NEVER] * _AFTER, tf.float64)
+  start = (
+    tf.tile(first[tf.newaxis], [num_examples, 1]),
+    tf.zeros([num_examples, len(_STATE_TAGS)], tf.int32),
+  )
+  scores, came_from = tf.scan(forward, emissions, start)
+  # The last column is padding: a labelling with a span ends after its span.
+  last = tf.fill([num_examples], _AFTER)
+  states = tf.scan(backward, came_from, last, reverse=True)  # the previous ones
+  states = tf.concat([states[1:], last[tf.newaxis]], 0)  # [tokens, examples]
+  tags = tf.transpose(tf.gather(tf.constant(_STATE_TAGS), states))
+  return tf.where(tokens.is_token, tags, O), scores[-1, :, _AFTER]
+
+
 def _spans(tokens, tags, log_p):
   """Every span of a labelling as columns [spans], by example and position.
 
   `tags` are int32 [examples, tokens], `log_p` their log-probabilities, float64
   [examples, tokens, 3].
   """
-  is_inside = tags != bio_paths.O
-  is_i = tags == bio_paths.I
+  is_inside = tags != O
+  is_i = tags == I
   before = tf.pad(is_inside, [[0, 0], [1, 0]])[:, :-1]
   next_is_i = tf.pad(is_i, [[0, 0], [0, 1]])[:, 1:]
   # As the evaluator of MultiSpanQA: an I after an O begins a span too.
   start = tf.where(is_inside & ~(is_i & before))  # [spans, 2]
   last = tf.where(is_inside & ~next_is_i)  # row by row, so the same spans
   log_p_tag = tf.gather(log_p, tags, batch_dims=2)  # [examples, tokens]
-  total = tf.cumsum(log_p_tag, axis=1)
-  total = (
-    tf.gather_nd(total, last)
-    - tf.gather_nd(total, start)
+  sums = tf.cumsum(log_p_tag, axis=1)
+  log_p_span = (
+    tf.gather_nd(sums, last)
+    - tf.gather_nd(sums, start)
     + tf.gather_nd(log_p_tag, start)
   )
   num_tokens = tf.cast(last[:, 1] - start[:, 1] + 1, tf.float64)
-  p_i = tf.where(tokens.is_token, tf.exp(log_p[:, :, bio_paths.I]), 0.0)
+  p_i = tf.where(tokens.is_token, tf.exp(log_p[:, :, I]), 0.0)
   next_not_i = 1 - tf.pad(p_i, [[0, 0], [0, 1]])[:, 1:]  # 1 at the last token
   return {
     "example_index": tf.cast(start[:, 0], tf.int32),
     "char_start": tf.gather_nd(tokens.char_starts, start),
     "char_end": tf.gather_nd(tokens.char_ends, last),
-    "score": tf.exp(total / num_tokens),
-    "probability": tf.exp(total) * tf.gather_nd(next_not_i, last),
+    "score": tf.exp(log_p_span / num_tokens),
+    "probability": tf.exp(log_p_span) * tf.gather_nd(next_not_i, last),
   }
 
 
@@ -160,7 +292,7 @@ def _best_of_each_text(spans, characters):
 def _table(spans, characters, num_examples):
   """The spans as the columns of `BioDecoder.call`."""
   example = spans["example_index"]
-  rank, count = n_best.ranks(example, num_examples)
+  rank, count = ranks(example, num_examples)
   shape = tf.stack([num_examples, tf.reduce_max(tf.concat([[1], count], 0))])
   place = tf.stack([example, rank], axis=1)
   table = {
@@ -168,13 +300,8 @@ def _table(spans, characters, num_examples):
     for name, values in spans.items()
     if name != "example_index"
   }
-  texts = span_texts(
-    characters,
-    tf.repeat(tf.range(shape[0]), shape[1]),
-    tf.reshape(table["span_char_start"], [-1]),
-    tf.reshape(table["span_char_end"], [-1]),
-  )
-  table["span_text"] = tf.reshape(texts, shape)
+  starts, ends = table["span_char_start"], table["span_char_end"]
+  table["span_text"] = table_texts(characters, starts, ends)
   return {**table, "span_count": count}
 
 

@@ -33,36 +33,28 @@ apart, e^-40 in a sum of size 1 is below float64's precision.
 
 import tensorflow as tf
 
-from bert_span.answers.decoding import candidates as candidates_lib
+from bert_span.answers.decoding.n_best import span_positions
 
 # log of 0: finite in float32, so that sums and differences of it are.
 _LOG_ZERO = -1e30
 
 
 def span_log_sums(
-  windows,
-  start_logits,
-  end_logits,
-  temperature,
-  max_answer_length,
-  dtype=tf.float64,
+  windows, start_logits, end_logits, temperature, max_length, dtype=tf.float64
 ):
   """Log of the sum over the spans that begin in each window, in nats.
 
   Logits are float32 [windows, seq_length]; the result is [windows] of `dtype`,
-  since TFLite has float32 only.
+  since TFLite has float32 only. Spans have max_length WordPieces at most.
   """
   # Not tf.cast, which would round a Python number to float32 first.
   temperature = tf.convert_to_tensor(temperature, dtype)
-  starts, ends = (
-    tf.where(is_possible, tf.cast(logits, dtype) / temperature, _LOG_ZERO)
-    for is_possible, logits in zip(
-      candidates_lib.span_positions(windows),
-      (start_logits, end_logits),
-      strict=True,
-    )
-  )
-  sums = starts + _log_sums_of_runs(ends, max_answer_length)
+  may_start, may_end = span_positions(windows)
+  starts = tf.cast(start_logits, dtype) / temperature
+  ends = tf.cast(end_logits, dtype) / temperature
+  ends = tf.where(may_end, ends, _LOG_ZERO)
+  sums = tf.where(may_start, starts, _LOG_ZERO)
+  sums += _log_sums_of_runs(ends, max_length)
   # TFLite has no logsumexp.
   highest = tf.reduce_max(sums, axis=1)
   total = tf.reduce_sum(tf.exp(sums - highest[:, tf.newaxis]), axis=1)

@@ -1,36 +1,71 @@
-"""Candidates of a batch to n-best lists of distinct answers per example.
+"""Start and end logits to candidates, and these to n-best lists of answers.
 
-Lists are dense tables [examples, entries]; entries from `count` on are padding
-and hold zeros: the empty span [0, 0), logits and scores 0.
+A candidate is a pair of positions of one window, inclusive at both ends. The
+rules are run_squad's (write_predictions). An example with n_best_size = 2:
+
+    position       0      1     2      3      4     5      6
+    token        [CLS]  who?  [SEP]   Ada   Love  ##lace  [SEP]
+    start_logit    1      0     0      7      3     2      0
+    end_logit      1      0     0      2      6     5      8
+
+The two best starts are positions 3 and 4, the two best ends 6 and 4. They are
+the best of the whole row: the end outside the passage takes one of the two
+places and is dropped afterwards. The candidates are (3, 4) with score 13 and
+(4, 4) with score 9.
+
+N-best lists are dense tables [examples, entries]; entries from `count` on are
+padding and hold zeros: the empty span [0, 0), logits and scores 0.
 """
 
 from typing import NamedTuple
 
 import tensorflow as tf
 
-from bert_span.answers.decoding.answer_decoder import text_ids
-from bert_span.answers.decoding.candidates import total_score
+from bert_span.answers.decoding.answer_decoder import ranks, text_ids
 
 
-def _logit_sum(entries):
-  """Start + end logit of each entry, in the type of the scores."""
-  dtype = entries.start_score.dtype
-  start = tf.cast(entries.start_logit, dtype)
-  return start + tf.cast(entries.end_logit, dtype)
+def _score(columns):
+  """What orders spans: the sum of their start and end scores, float64."""
+  return columns.start_score + columns.end_score
+
+
+def _logit_sum(columns):
+  """Start + end logit of each row, in the type of the scores."""
+  dtype = columns.start_score.dtype
+  start = tf.cast(columns.start_logit, dtype)
+  return start + tf.cast(columns.end_logit, dtype)
+
+
+class Candidates(NamedTuple):
+  """Spans of a batch of examples, one a row."""
+
+  window: tf.Tensor  # int32 [candidates], the row of the window
+  example_index: tf.Tensor  # int32 [candidates], the row of the example
+  char_start: tf.Tensor  # int32 [candidates], characters
+  char_end: tf.Tensor  # int32 [candidates], characters, exclusive
+  start_logit: tf.Tensor  # float32 [candidates]
+  end_logit: tf.Tensor  # float32 [candidates]
+  start_score: tf.Tensor  # float64 [candidates], see position_scores
+  end_score: tf.Tensor  # float64 [candidates]
+
+  score = property(_score)
 
 
 class Entries(NamedTuple):
-  """The n-best list of each example, best first, padded with zeros."""
+  """The n-best list of each example, best first, padded with zeros.
 
-  char_start: tf.Tensor  # int32 [examples, entries], characters
-  char_end: tf.Tensor  # int32 [examples, entries], characters, exclusive
-  start_logit: tf.Tensor  # float32 [examples, entries]
-  end_logit: tf.Tensor  # float32 [examples, entries]
-  start_score: tf.Tensor  # float64 [examples, entries]
-  end_score: tf.Tensor  # float64 [examples, entries]
+  The columns are those of `Candidates`, [examples, entries].
+  """
+
+  char_start: tf.Tensor
+  char_end: tf.Tensor
+  start_logit: tf.Tensor
+  end_logit: tf.Tensor
+  start_score: tf.Tensor
+  end_score: tf.Tensor
   count: tf.Tensor  # int32 [examples], entries without padding
 
-  score = property(total_score)
+  score = property(_score)
   logit_sum = property(_logit_sum)
 
   @property
@@ -40,26 +75,95 @@ class Entries(NamedTuple):
 
 
 class NullEntry(NamedTuple):
-  """How well "no answer" fits each example; zeros where it has no window."""
+  """How well "no answer" fits each example, or each window: its [CLS]."""
 
-  start_logit: tf.Tensor  # float32 [examples], of [CLS]
-  end_logit: tf.Tensor  # float32 [examples]
+  start_logit: tf.Tensor  # float32 [examples]; 0 where there is no window
+  end_logit: tf.Tensor
   start_score: tf.Tensor  # float64 [examples]
-  end_score: tf.Tensor  # float64 [examples]
+  end_score: tf.Tensor
 
-  score = property(total_score)
+  score = property(_score)
   logit_sum = property(_logit_sum)
 
 
-def null_of_windows(start_logits, end_logits, start_scores, end_scores):
-  """A NullEntry with a row a window: the logits and scores of its [CLS]."""
-  # Sums over the slice [:, :1], as [:, 0] fails for a seq_length of zero.
-  return NullEntry(
-    *(
-      tf.reduce_sum(values[:, :1], axis=1)
-      for values in (start_logits, end_logits, start_scores, end_scores)
-    )
+def position_scores(logits, input_mask, span_score, dtype=tf.float64):
+  """What each position adds to the score of a span that starts (ends) there.
+
+  logit_sum: the logit itself, so that a span scores start + end.
+  mean_probability: half the softmax over the window's real tokens, so that a
+  span scores the mean of its start's and its end's probability.
+
+  float64, because run_squad adds Python floats: two float32 sums can tie where
+  the sums of the same logits in float64 do not. TFLite has float32 only.
+  """
+  scores = tf.cast(logits, dtype)  # [windows, seq_length]
+  if span_score == "logit_sum":
+    return scores
+  scores = tf.where(tf.cast(input_mask, tf.bool), scores, dtype.min)
+  return tf.nn.softmax(scores, axis=-1) / 2
+
+
+def span_positions(windows):
+  """Where a span may start and where it may end: bool [windows, seq_length]."""
+  # Context tokens have at least one character; all others have [-1, -1).
+  in_context = windows["token_char_ends"] > windows["token_char_starts"]
+  # As run_squad: only the start must be max-context, the end need not be.
+  return tf.logical_and(in_context, windows["is_max_context"]), in_context
+
+
+def span_candidates(
+  windows, start_logits, end_logits, start_scores, end_scores, options
+):
+  """Every candidate of every window, in the order (window, start, end rank).
+
+  Both positions hold context tokens, the start has its maximal context in this
+  window, the end is not before the start, and the span is at most
+  max_answer_length WordPieces long. Logits and scores, of `position_scores`,
+  are [windows, seq_length].
+
+  Source: google-research/bert, run_squad.py, write_predictions.
+  """
+  may_start, in_context = span_positions(windows)
+  # tf.math.top_k puts the lower position first among equal logits.
+  places = tf.minimum(options.n_best_size, tf.shape(start_logits)[1])
+  starts = tf.math.top_k(start_logits, k=places).indices  # [windows, places]
+  ends = tf.math.top_k(end_logits, k=places).indices  # [windows, places]
+
+  # Starts are filtered before they are paired: [starts, places] is far smaller
+  # than [windows, places, places]. tf.where lists row by row: the wanted order.
+  start_at = tf.where(tf.gather(may_start, starts, batch_dims=1))
+  window = tf.cast(start_at[:, 0], tf.int32)  # [starts]
+  start = tf.gather_nd(starts, start_at)  # [starts]
+  may_end = tf.gather(in_context, ends, batch_dims=1)  # [windows, places]
+  ends = tf.gather(ends, window)  # [starts, places]
+  length = ends - start[:, tf.newaxis] + 1  # WordPieces
+  pair_at = tf.where(
+    tf.gather(may_end, window)
+    & (length >= 1)
+    & (length <= options.max_answer_length)
   )
+  window = tf.gather(window, pair_at[:, 0])  # [candidates]
+  start = tf.stack([window, tf.gather(start, pair_at[:, 0])], axis=1)
+  end = tf.stack([window, tf.gather_nd(ends, pair_at)], axis=1)
+  return Candidates(
+    window=window,
+    example_index=tf.gather(windows["example_index"], window),
+    char_start=tf.gather_nd(windows["token_char_starts"], start),
+    char_end=tf.gather_nd(windows["token_char_ends"], end),
+    start_logit=tf.gather_nd(start_logits, start),
+    end_logit=tf.gather_nd(end_logits, end),
+    start_score=tf.gather_nd(start_scores, start),
+    end_score=tf.gather_nd(end_scores, end),
+  )
+
+
+def best_first(candidates):
+  """The same candidates by example, then by score, the best first."""
+  # tf.argsort is stable in both directions: equal scores keep their order.
+  order = tf.argsort(candidates.score, direction="DESCENDING", stable=True)
+  by_score = tf.gather(candidates.example_index, order)
+  order = tf.gather(order, tf.argsort(by_score, stable=True))
+  return Candidates(*(tf.gather(column, order) for column in candidates))
 
 
 def null_entry(example_index, of_windows, examples):
@@ -67,7 +171,7 @@ def null_entry(example_index, of_windows, examples):
 
   A question is unanswerable only if every window says so: hence the minimum.
   Of equal windows the first counts, as in run_squad. `example_index` is int32
-  [windows], `of_windows` is `null_of_windows`, and `examples` their number.
+  [windows], `of_windows` their `NullEntry`, and `examples` their number.
   """
   scores = of_windows.score
   lowest = tf.math.unsorted_segment_min(scores, example_index, examples)
@@ -90,29 +194,33 @@ def distinct_entries(candidates, characters, examples, n_best_size):
   """
   rank, available = ranks(candidates.example_index, examples)
 
-  def is_short(depth, kept):
-    example_index = tf.gather(candidates.example_index, kept)
-    _, found = ranks(example_index, examples)
-    return tf.reduce_any((found < n_best_size) & (available > depth))
+  def first_of_each_text(depth):
+    """Rows, int64, of the candidates down to this rank whose text is new."""
+    row = tf.where(rank < depth)[:, 0]
+    ids, count = text_ids(
+      characters, *(tf.gather(column, row) for column in candidates[1:4])
+    )
+    first = tf.math.unsorted_segment_min(tf.range(tf.size(ids)), ids, count)
+    return tf.gather(row, first)
 
-  def go_deeper(depth, _):
-    depth *= 2
-    return depth, _first_of_each_text(candidates, characters, rank < depth)
+  def is_short(depth, kept):
+    _, found = ranks(tf.gather(candidates.example_index, kept), examples)
+    return tf.reduce_any((found < n_best_size) & (available > depth))
 
   depth = tf.constant(2 * n_best_size)
   _, kept = tf.while_loop(
     is_short,
-    go_deeper,
-    [depth, _first_of_each_text(candidates, characters, rank < depth)],
+    lambda depth, _: (2 * depth, first_of_each_text(2 * depth)),
+    [depth, first_of_each_text(depth)],
     shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
   )
   # The kept candidates as a table; padding gathers the zero after the last.
   example_index = tf.gather(candidates.example_index, kept)
-  rank, found = ranks(example_index, examples)
-  in_table = rank < n_best_size
+  rank_kept, found = ranks(example_index, examples)
+  in_table = rank_kept < n_best_size
   row = tf.tensor_scatter_nd_update(
     tf.fill([examples, n_best_size], tf.size(candidates.example_index)),
-    tf.boolean_mask(tf.stack([example_index, rank], axis=1), in_table),
+    tf.boolean_mask(tf.stack([example_index, rank_kept], axis=1), in_table),
     tf.boolean_mask(tf.cast(kept, tf.int32), in_table),
   )
   return Entries(
@@ -144,29 +252,6 @@ def with_null_entry(entries, null):
     values = tf.gather(values, source, batch_dims=1)  # [examples, n + 1]
     columns.append(tf.where(is_entry, values, tf.zeros_like(values)))
   return Entries(*columns, count=count)
-
-
-def _first_of_each_text(candidates, characters, is_considered):
-  """Rows, int64, of considered candidates whose text is new."""
-  row = tf.where(is_considered)[:, 0]
-  ids, count = text_ids(
-    characters, *(tf.gather(column, row) for column in candidates[1:4])
-  )
-  first = tf.math.unsorted_segment_min(tf.range(tf.size(ids)), ids, count)
-  return tf.gather(row, first)
-
-
-def ranks(example_index, examples):
-  """Ranks of rows within their example, and rows of each example: int32.
-
-  `example_index` is int32 [rows], ascending.
-  """
-  rows = tf.math.unsorted_segment_sum(
-    tf.ones_like(example_index), example_index, examples
-  )
-  first = tf.cumsum(rows, exclusive=True)
-  rank = tf.range(tf.size(example_index)) - tf.gather(first, example_index)
-  return rank, rows
 
 
 def _with_zero(values):

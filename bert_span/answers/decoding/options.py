@@ -8,12 +8,16 @@ SPAN_SCORES = ("logit_sum", "mean_probability")
 BIO_DECODINGS = ("viterbi", "greedy")
 
 
+class _CheckedOptions:
+  def __post_init__(self):
+    check_options(self)
+
+
 @dataclasses.dataclass(frozen=True)
-class DecoderOptions:
+class DecoderOptions(_CheckedOptions):
   """How spans are chosen; run_squad's names and defaults.
 
-  Raises:
-    ValueError: a value breaks the rule of its field.
+  A value that breaks the rule of its field raises a ValueError.
   """
 
   n_best_size: int = option(
@@ -25,9 +29,7 @@ class DecoderOptions:
     maximum=10_000,
   )
   max_answer_length: int = option(
-    30,
-    "Length of the longest answer in WordPieces.",
-    minimum=1,
+    30, "Length of the longest answer in WordPieces.", minimum=1
   )
   version_2_with_negative: bool = option(
     False, "Whether questions may be unanswerable, as in SQuAD 2.0."
@@ -52,9 +54,6 @@ class DecoderOptions:
     above=0.0,
   )
 
-  def __post_init__(self):
-    check_options(self)
-
   @property
   def null_shift(self):
     """By how much joint probabilities lower the null logit, in logits."""
@@ -64,12 +63,8 @@ class DecoderOptions:
 
 
 @dataclasses.dataclass(frozen=True)
-class BioDecoderOptions:
-  """How spans are read from B, I and O tags.
-
-  Raises:
-    ValueError: a value breaks the rule of its field.
-  """
+class BioDecoderOptions(_CheckedOptions):
+  """How spans are read from B, I and O tags, see `DecoderOptions`."""
 
   decoding: str = option(
     "viterbi",
@@ -95,17 +90,10 @@ class BioDecoderOptions:
     "than the best one with a span by more than this, in nats.",
   )
 
-  def __post_init__(self):
-    check_options(self)
-
 
 @dataclasses.dataclass(frozen=True)
-class StepOptions:
-  """How much the encoder reads at once.
-
-  Raises:
-    ValueError: a value breaks the rule of its field.
-  """
+class StepOptions(_CheckedOptions):
+  """How much the encoder reads at once, see `DecoderOptions`."""
 
   max_windows_per_step: int = option(
     16, "Most windows that the encoder reads at once.", minimum=1
@@ -122,6 +110,3 @@ class StepOptions:
     "Whether XLA compiles the encoder, once for each number and length of "
     "windows.",
   )
-
-  def __post_init__(self):
-    check_options(self)

@@ -1,4 +1,4 @@
-"""Decoded answers as Python rows, of a span head and of a B/I/O head.
+"""Decoded answers as Python rows, and as answers to one question or to many.
 
 Texts are cut from each example's own context and not taken from the decoder's
 UTF-8, which cannot hold the lone surrogates that JSON can.
@@ -8,6 +8,8 @@ import dataclasses
 from typing import NamedTuple
 
 import numpy as np
+
+from bert_span.squad.example import SquadExample
 
 # The columns of a decoder that predictions are made of.
 _ANSWER = ("char_start", "char_end", "score", "probability", "null_odds")
@@ -93,11 +95,91 @@ class BioPrediction(_BestAnswer):
     return tuple(sorted(self.spans, key=lambda span: -span.score))
 
 
-def predictions_of(examples, outputs):
-  """The list of `Prediction` of a batch.
+def answer_of(found):
+  """The `Answer` of a prediction or of one of its entries."""
+  return Answer(*(getattr(found, name) for name in Answer._fields))
 
-  `outputs` is a dict of PREDICTION_COLUMNS, tensors or arrays.
+
+class AnswerForms:
+  """The methods `answer` and `answers`, made of a subclass's `predict`.
+
+  Args:
+    head: `AnswerHead`.
+    decoder_options: those of the head.
   """
+
+  def __init__(self, head, decoder_options):
+    self.head = head
+    self.decoder_options = decoder_options
+
+  def answer(self, question, context, n_best=1):
+    """Answers one question, or several.
+
+    Args:
+      question: str, or a list of str.
+      context: str, or a list of as many str.
+      n_best: answers for each question; of a B/I/O head its spans with the
+        best scores.
+
+    Returns:
+      For one question an `Answer`, or with n_best above 1 a list of `Answer`,
+      by score; for a list of questions a list of these. Only n_best=1 decides
+      whether there is an answer: it applies the null threshold.
+
+    Raises:
+      ValueError: questions and passages do not match, or n_best is above the
+        decoder's n_best_size.
+    """
+    largest = getattr(self.decoder_options, "n_best_size", n_best)
+    if not 1 <= n_best <= largest:
+      raise ValueError(
+        "n_best must be between 1 and the decoder's n_best_size, "
+        f"{largest}. Received: {n_best}."
+      )
+
+    def best(prediction):
+      if n_best == 1:
+        return answer_of(prediction)
+      return [answer_of(entry) for entry in prediction.n_best[:n_best]]
+
+    return self._ask(question, context, best)
+
+  def answers(self, question, context):
+    """The answer to one question, or to several, as a list of spans.
+
+    A B/I/O head finds any number of spans, a span head one at most.
+
+    Args:
+      question, context: see `answer`.
+
+    Returns:
+      For one question a list of `Answer` in order of position, [] for "no
+      answer"; for a list of questions a list of these.
+    """
+    return self._ask(
+      question, context, lambda p: [answer_of(s) for s in self.head.spans_of(p)]
+    )
+
+  def _ask(self, question, context, form_of):
+    if isinstance(question, str) != isinstance(context, str):
+      raise ValueError(
+        "question and context must both be strings or both be lists. "
+        f"Received: {type(question).__name__} and {type(context).__name__}."
+      )
+    if isinstance(question, str):
+      return self._ask([question], [context], form_of)[0]
+    if len(question) != len(context):
+      raise ValueError(
+        "question and context must have the same length. Received: "
+        f"{len(question)} and {len(context)}."
+      )
+    pairs = zip(question, context, strict=True)
+    examples = [SquadExample(str(i), *pair) for i, pair in enumerate(pairs)]
+    return [form_of(prediction) for prediction in self.predict(examples)]
+
+
+def predictions_of(examples, outputs):
+  """The list of `Prediction` of a batch, from its PREDICTION_COLUMNS."""
   rows = _rows(examples, outputs, PREDICTION_COLUMNS, "n_best", NBestEntry)
   return [Prediction(**answer, n_best=entries) for answer, entries in rows]
 
@@ -136,23 +218,20 @@ def as_original_without_span(predictions, version_2_with_negative):
 
   Source: google-research/bert, run_squad.py, write_predictions.
   """
-  without_span = {
-    p.qas_id
-    for p in predictions
-    if all(entry.char_end == entry.char_start for entry in p.n_best)
-  }
-  if version_2_with_negative and without_span:
-    named = [p.qas_id for p in predictions if p.qas_id in without_span]
+
+  def original(prediction):
+    if any(entry.char_end > entry.char_start for entry in prediction.n_best):
+      return prediction
+    entry = prediction.n_best[0]._replace(text=_EMPTY)
+    return dataclasses.replace(prediction, text=_EMPTY, n_best=(entry,))
+
+  results = [original(prediction) for prediction in predictions]
+  pairs = zip(predictions, results, strict=True)
+  changed = [old.qas_id for old, new in pairs if new is not old]
+  if version_2_with_negative and changed:
     raise ValueError(
-      f"--no_span=original: no span is possible for {len(named)} of "
-      f"{len(predictions)} questions (first: {', '.join(named[:5])}); the "
+      f"--no_span=original: no span is possible for {len(changed)} of "
+      f"{len(predictions)} questions (first: {', '.join(changed[:5])}); the "
       "original ends in an exception there. Use --no_span=no_answer."
     )
-  return [
-    dataclasses.replace(
-      p, text=_EMPTY, n_best=(p.n_best[0]._replace(text=_EMPTY),)
-    )
-    if p.qas_id in without_span
-    else p
-    for p in predictions
-  ]
+  return results

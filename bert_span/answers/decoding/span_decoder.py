@@ -3,13 +3,12 @@
 import keras
 import tensorflow as tf
 
-from bert_span.answers.decoding import candidates as candidates_lib
 from bert_span.answers.decoding import n_best
 from bert_span.answers.decoding.answer_decoder import (
   NO_SPAN_NULL_ODDS,
   AnswerDecoder,
   context_characters,
-  span_texts,
+  table_texts,
 )
 from bert_span.answers.decoding.joint_probability import (
   log_partition,
@@ -22,7 +21,7 @@ from bert_span.answers.decoding.options import DecoderOptions
 class SpanDecoder(AnswerDecoder):
   """Chooses answers from start and end logits, as run_squad does.
 
-  Each window offers its candidates (candidates.py). The candidates of all
+  Each window offers its candidates (n_best.py). The candidates of all
   windows of a question are sorted by score, equal texts after the first are
   dropped, and n_best_size stay. With version_2_with_negative, "no answer" joins
   that list with the lowest [CLS] score of the question's windows, and is the
@@ -93,28 +92,20 @@ class SpanDecoder(AnswerDecoder):
       Dict of parts, each a dict of columns of equal length. One of them is
       "window", the row of the window that each row was made from.
     """
-    options = self.options
-    logits = (
+    candidates, null, log_sums = read_windows(
+      windows,
       self.finite(start_logits, "start_logits"),
       self.finite(end_logits, "end_logits"),
+      self.options,
     )
-    scores = [
-      candidates_lib.position_scores(
-        values, windows["input_mask"], options.span_score
-      )
-      for values in logits
-    ]
-    found = candidates_lib.span_candidates(windows, *logits, *scores, options)
     of_windows = {
       "window": tf.range(tf.size(windows["example_index"])),
       "example_index": windows["example_index"],
-      **n_best.null_of_windows(*logits, *scores)._asdict(),
+      **null._asdict(),
     }
-    if options.temperature is not None:
-      of_windows["log_sum"] = span_log_sums(
-        windows, *logits, options.temperature, options.max_answer_length
-      )
-    return {"candidates": found._asdict(), "windows": of_windows}
+    if log_sums is not None:
+      of_windows["log_sum"] = log_sums
+    return {"candidates": candidates._asdict(), "windows": of_windows}
 
   def answers(self, contexts, parts):
     """The answers of a batch of examples, see `call`.
@@ -123,35 +114,56 @@ class SpanDecoder(AnswerDecoder):
     """
     characters = context_characters(contexts)
     num_examples = tf.cast(characters.nrows(), tf.int32)
-    of_windows = dict(parts["windows"])
-    del of_windows["window"]
-    example_index = of_windows.pop("example_index")
-    log_sums = of_windows.pop("log_sum", None)
+    of_windows = parts["windows"]
     spans = n_best.distinct_entries(
-      candidates_lib.best_first(
-        candidates_lib.Candidates(**parts["candidates"])
-      ),
+      n_best.best_first(n_best.Candidates(**parts["candidates"])),
       characters,
       num_examples,
       self.options.n_best_size,
     )
-    null = n_best.null_entry(
-      example_index, n_best.NullEntry(**of_windows), num_examples
+    null_of_windows = n_best.NullEntry(
+      *(of_windows[name] for name in n_best.NullEntry._fields)
     )
-    columns = answer_columns(spans, null, example_index, log_sums, self.options)
-    rows = tf.range(num_examples)
-    columns["answer"] = span_texts(
-      characters, rows, columns["char_start"], columns["char_end"]
+    example_index = of_windows["example_index"]
+    columns = answer_columns(
+      spans,
+      n_best.null_entry(example_index, null_of_windows, num_examples),
+      example_index,
+      of_windows.get("log_sum"),
+      self.options,
     )
-    starts, ends = columns["n_best_char_start"], columns["n_best_char_end"]
-    texts = span_texts(
-      characters,
-      tf.repeat(rows, tf.shape(starts)[1]),
-      tf.reshape(starts, [-1]),
-      tf.reshape(ends, [-1]),
-    )  # [examples * entries]
-    columns["n_best_text"] = tf.reshape(texts, tf.shape(starts))
+    best = (columns[name][:, tf.newaxis] for name in ("char_start", "char_end"))
+    columns["answer"] = table_texts(characters, *best)[:, 0]
+    columns["n_best_text"] = table_texts(
+      characters, columns["n_best_char_start"], columns["n_best_char_end"]
+    )
     return columns
+
+
+def read_windows(
+  windows, start_logits, end_logits, options, temperature=None, dtype=tf.float64
+):
+  """What windows offer: `Candidates`, `NullEntry` and `span_log_sums` of each.
+
+  The sums are at the temperature, by default that of the options; None without
+  one. Scores are of `dtype`.
+  """
+  logits = start_logits, end_logits
+  scores = [
+    n_best.position_scores(x, windows["input_mask"], options.span_score, dtype)
+    for x in logits
+  ]
+  candidates = n_best.span_candidates(windows, *logits, *scores, options)
+  # Sums over the slice [:, :1], as [:, 0] fails for a seq_length of zero.
+  null = n_best.NullEntry(
+    *(tf.reduce_sum(x[:, :1], axis=1) for x in (*logits, *scores))
+  )
+  temperature = options.temperature if temperature is None else temperature
+  if temperature is None:
+    return candidates, null, None
+  length = options.max_answer_length
+  log_sums = span_log_sums(windows, *logits, temperature, length, dtype)
+  return candidates, null, log_sums
 
 
 def answer_columns(spans, null, example_index, log_sums, options):
@@ -212,9 +224,8 @@ def _within_n_best(entries):
   """As run_squad: the softmax over the scores of the n-best list."""
   scores = tf.where(entries.is_entry, entries.score, entries.score.dtype.min)
   highest = tf.reduce_max(scores, axis=1, keepdims=True)
-  total = tf.reduce_sum(
-    tf.exp(scores - highest), axis=1, keepdims=True
-  )  # [examples, 1]; padding adds exp(-huge) = 0
+  # [examples, 1]; padding adds exp(-huge) = 0.
+  total = tf.reduce_sum(tf.exp(scores - highest), axis=1, keepdims=True)
   return lambda score, *_: tf.exp(score - highest) / total
 
 

@@ -6,15 +6,17 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.decoding.bio_paths import passage_tokens, read_tokens
+from bert_span.answers.decoding.bio_decoder import passage_tokens, read_tokens
+from bert_span.answers.prediction_files import (
+  AGREEMENT_FILE,
+  DISAGREEMENT_FILE,
+)
 from bert_span.answers.scoring.reliability import equal_width_bins
 from bert_span.data.window_labels import O, tag_labels
 from bert_span.squad.example import SquadExample
 from bert_span.storage.atomic_file import json_text
 from bert_span.storage.files import read_json
 
-AGREEMENT_FILE = "tag_agreement.json"
-DISAGREEMENT_FILE = "disagreement.json"
 _NUM_BINS = 10
 
 
@@ -56,8 +58,7 @@ class AgreementReport:
   def files(self):
     """The texts of tag_agreement.json and disagreement.json, by name.
 
-    There are both in any case, so that neither remains from another run;
-    without annotators they are empty.
+    Without annotators they are empty.
     """
     rows = disagreement_rows(self._passages, self._num_questions)
     return {
@@ -161,17 +162,15 @@ def entropies(distributions):
 
 def _token(passage, i):
   start, end = int(passage.char_starts[i]), int(passage.char_ends[i])
+
+  def shares(distribution):
+    rounded = [round(float(share), 4) for share in distribution]
+    return dict(zip("BIO", rounded, strict=True))
+
   return {
     "text": passage.example.context[start:end],
     "char_start": start,
     "char_end": end,
-    "annotators": _shares(passage.labels[i]),
-    "model": _shares(passage.probabilities[i]),
-  }
-
-
-def _shares(distribution):
-  return {
-    tag: round(float(share), 4)
-    for tag, share in zip("BIO", distribution, strict=True)
+    "annotators": shares(passage.labels[i]),
+    "model": shares(passage.probabilities[i]),
   }

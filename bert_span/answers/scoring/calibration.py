@@ -19,16 +19,13 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
-from bert_span.answers.decoding.candidates import position_scores
-from bert_span.answers.decoding.joint_probability import (
-  log_partition,
-  span_log_sums,
-)
-from bert_span.answers.decoding.n_best import null_entry, null_of_windows
+from bert_span.answers.decoding.joint_probability import log_partition
+from bert_span.answers.decoding.n_best import null_entry
+from bert_span.answers.decoding.span_decoder import read_windows
 from bert_span.answers.scoring.reliability import risk_coverage
 from bert_span.answers.scoring.squad_scores import (
   evaluate_squad2,
-  score_question,
+  question_scores,
 )
 from bert_span.answers.window_logits import WINDOW_SPECS
 
@@ -60,7 +57,7 @@ def fit_temperature(confidence_at, correct):
   """
   correct = np.asarray(correct, np.float64)
   if np.all(correct == 1) or np.all(correct == 0):
-    which = "right" if np.all(correct == 1) else "wrong"
+    which = "right" if correct.all() else "wrong"
     raise ValueError(
       f"All {len(correct)} answers are {which}, so that no temperature fits "
       "them best. Calibrate on more questions, and on some that were not "
@@ -103,18 +100,24 @@ class AnswerConfidence:
 
   def __init__(self, batches, predictions, options):
     self._batches = batches
-    self._options = options
+
+    def partition(windows, start, end, num_examples, temperature):
+      _, of_windows, log_sums = read_windows(
+        windows, start, end, options, temperature
+      )
+      example_index = windows["example_index"]
+      null = null_entry(example_index, of_windows, num_examples)
+      null_logits = null.logit_sum - options.null_shift
+      scaled = null_logits / temperature
+      return log_partition(log_sums, example_index, scaled), null_logits
+
     # Traced once for batches of any size and any temperature.
-    self._partition = tf.function(
-      self._log_partition,
-      input_signature=(
-        WINDOW_SPECS,
-        *(_LOGITS, _LOGITS),
-        tf.TensorSpec([], tf.int32),
-        tf.TensorSpec([], tf.float64),
-      ),
+    signature = (
+      *(WINDOW_SPECS, _LOGITS, _LOGITS),
+      *(tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.float64)),
     )
-    _, null_logits = self._log_partitions(1.0)
+    self._partition = tf.function(partition, input_signature=signature)
+    _, null_logits = self._partitions(1.0)
     self._logits = np.array(
       [
         _span_logit(prediction) if prediction.text else null_logit
@@ -124,10 +127,10 @@ class AnswerConfidence:
 
   def __call__(self, temperature):
     """The probability of each answer: float64 [questions]."""
-    log_z, _ = self._log_partitions(temperature)
+    log_z, _ = self._partitions(temperature)
     return np.exp(self._logits / temperature - log_z)
 
-  def _log_partitions(self, temperature):
+  def _partitions(self, temperature):
     """Log Z and the null logit of all questions: float64 [questions]."""
     columns = [
       self._partition(
@@ -140,21 +143,6 @@ class AnswerConfidence:
       for batch in self._batches
     ]
     return [np.concatenate(column) for column in zip(*columns, strict=True)]
-
-  def _log_partition(self, windows, start, end, examples, temperature):
-    scores = [
-      position_scores(x, windows["input_mask"], self._options.span_score)
-      for x in (start, end)
-    ]
-    example_index = windows["example_index"]
-    of_windows = null_of_windows(start, end, *scores)
-    null = null_entry(example_index, of_windows, examples)
-    null_logits = null.logit_sum - self._options.null_shift
-    log_sums = span_log_sums(
-      windows, start, end, temperature, self._options.max_answer_length
-    )
-    log_z = log_partition(log_sums, example_index, null_logits / temperature)
-    return log_z, null_logits
 
 
 def _span_logit(prediction):
@@ -193,7 +181,7 @@ def precision_threshold(examples, best_spans, null_odds, target):
       "no threshold gives an answer. Check the passages."
     )
   odds = np.array([null_odds[e.qas_id] for e in answered])
-  exact = [score_question(e, best_spans[e.qas_id]).exact for e in answered]
+  exact = [question_scores(e, best_spans[e.qas_id], True)[0] for e in answered]
   curve = risk_coverage(-odds, exact)
   precision = 1 - curve.risk
   reaches = np.flatnonzero(precision >= target)

@@ -37,10 +37,9 @@ class ReliabilityBins:
 
   @property
   def calibration_error(self):
-    """The expected calibration error, from 0 to 1.
+    """The expected calibration error, from 0 to 1; 0 without predictions.
 
-    ECE = sum_b counts_b / n * |accuracy_b - mean_confidence_b|; 0.0 where
-    there are no predictions.
+    ECE = sum_b counts_b / n * |accuracy_b - mean_confidence_b|
 
     Source: Guo et al., On Calibration of Modern Neural Networks, 2017.
     """
@@ -49,16 +48,15 @@ class ReliabilityBins:
 
   def as_dict(self):
     """Lists for JSON, one value a bin; None for empty bins."""
-
-    def with_none(values):
-      return [None if np.isnan(value) else float(value) for value in values]
-
+    means = {"confidence": self.mean_confidence, "accuracy": self.accuracy}
     return {
       "lower": self.lower.tolist(),
       "upper": self.upper.tolist(),
       "count": self.counts.tolist(),
-      "confidence": with_none(self.mean_confidence),
-      "accuracy": with_none(self.accuracy),
+      **{
+        name: [None if np.isnan(value) else float(value) for value in values]
+        for name, values in means.items()
+      },
       "calibration_error": self.calibration_error,
     }
 

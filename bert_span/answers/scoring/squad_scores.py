@@ -1,4 +1,4 @@
-"""The official metrics of SQuAD 1.1 and 2.0.
+"""The official metrics of SQuAD 1.1 and 2.0, and of MultiSpanQA.
 
 SQuAD 1.1 has an answer to every question. In SQuAD 2.0 a prediction of "" says
 that the passage does not answer the question. Alternatively the model gives
@@ -9,7 +9,7 @@ Source: evaluate-v1.1.py and evaluate-v2.0.py.
 """
 
 import collections
-import dataclasses
+import difflib
 import math
 import re
 import string
@@ -54,19 +54,11 @@ def evaluate_squad1(examples, predictions):
     A dict with exact_match and f1, in percent of the questions.
   """
   missing_ids(examples, predictions, "predictions", missing_count="0")
-  unanswered = [e.qas_id for e in examples if not e.answers]
-  if unanswered:
-    raise ValueError(
-      "SQuAD 1.1 metrics need at least one annotated answer for every "
-      f"question. Received questions without one: {shorten_ids(unanswered)}. "
-      "Add their answers or remove them; if they are unanswerable on purpose, "
-      "mark the questions with is_impossible and score the file as SQuAD 2.0."
-    )
+  _check_annotated([e for e in examples if not e.answers])
   exact_sum = f1_sum = 0
   for example in examples:
     if example.qas_id in predictions:
-      prediction = predictions[example.qas_id]
-      exact, f1 = question_scores(example, prediction, version_2=False)
+      exact, f1 = question_scores(example, predictions[example.qas_id], False)
       exact_sum += exact
       f1_sum += f1
   return {
@@ -96,35 +88,48 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
     ValueError: there are no questions, a question has no prediction or no
       no-answer score, or such a score is not a finite number.
   """
-  missing = missing_ids(examples, predictions, "predictions")
-  if missing:
-    raise ValueError(
-      "SQuAD 2.0 metrics need a prediction for every question. Received none "
-      f"for: {shorten_ids(missing)}. Predict these questions too, or give them "
-      '"" if they count as not answered.'
-    )
-  scores = {
-    example.qas_id: score_question(example, predictions[example.qas_id])
-    for example in examples
-  }
+  _check_complete(examples, predictions, "predictions", '"" for no answer')
   if na_probs is not None:
-    _check_na_probs(examples, na_probs)
-  result = _averages(
-    _as_not_answered(score)
-    if (na_probs or {}).get(qas_id, 0.0) > na_prob_thresh
-    else score
-    for qas_id, score in scores.items()
-  )
+    _check_complete(examples, na_probs, "no-answer scores", "finite numbers")
+    for qas_id, prob in na_probs.items():
+      if not math.isfinite(prob):
+        raise ValueError(
+          "na_probs must be finite numbers, or no threshold can order them. "
+          f"Received: {prob} for question {qas_id}. Give numbers."
+        )
+  scores, final = {}, {}
+  for example in examples:
+    qas_id, is_right = example.qas_id, not example.answers
+    scores[qas_id] = question_scores(example, predictions[qas_id], True)
+    is_empty = (na_probs or {}).get(qas_id, 0.0) > na_prob_thresh
+    final[qas_id] = (is_right, is_right) if is_empty else scores[qas_id]
+  groups = {
+    "": examples,
+    "HasAns_": [example for example in examples if example.answers],
+    "NoAns_": [example for example in examples if not example.answers],
+  }
+  result = {}
+  for prefix, group in groups.items():
+    if group:
+      for i, metric in enumerate(("exact", "f1")):
+        total = sum(float(final[example.qas_id][i]) for example in group)
+        result[f"{prefix}{metric}"] = 100.0 * total / len(group)
+      result[f"{prefix}total"] = len(group)
   if na_probs is None:
     return result
   # Not in the order of the examples: ties in best_threshold follow na_probs.
   na_probs = {q: prob for q, prob in na_probs.items() if q in scores}
-  num_unanswerable = sum(not score.has_answer for score in scores.values())
-  for metric in ("exact", "f1"):
+  answerable = {example.qas_id for example in groups["HasAns_"]}
+  for i, metric in enumerate(("exact", "f1")):
+    # Points won by keeping a prediction instead of "no answer". As
+    # evaluate-v2.0: a prediction is not normalized here, so "the " counts as an
+    # answer to an unanswerable question.
+    gains = [
+      scores[q][i] if q in answerable else -1 if predictions[q] else 0
+      for q in na_probs
+    ]
     points, threshold = best_threshold(
-      list(na_probs.values()),
-      [_gain(scores[qas_id], metric) for qas_id in na_probs],
-      num_unanswerable,
+      list(na_probs.values()), gains, len(groups["NoAns_"])
     )
     result[f"best_{metric}"] = 100.0 * points / len(scores)
     result[f"best_{metric}_thresh"] = threshold
@@ -132,42 +137,18 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
 
 
 def question_scores(example, prediction, version_2):
-  """Exact match and F1 with the best of a question's answers, from 0 to 1."""
-  if version_2:
-    score = score_question(example, prediction)
-    return score.exact, score.f1
+  """Exact match and F1 with the best of a question's answers, from 0 to 1.
+
+  As evaluate-v2.0, with version_2 answers that normalize to nothing ("The") are
+  ignored; if none remains, "" is the right answer, even though the question
+  still counts among those with an answer.
+  """
   golds = [answer.text for answer in example.answers]
+  if version_2:
+    golds = [gold for gold in golds if normalize_answer(gold)] or [""]
   return (
     max(exact_match(prediction, gold) for gold in golds),
     max(answer_f1(prediction, gold, version_2) for gold in golds),
-  )
-
-
-@dataclasses.dataclass(frozen=True)
-class QuestionScore:
-  """What a question of SQuAD 2.0 contributes before a threshold is applied."""
-
-  has_answer: bool  # whether annotators gave an answer
-  predicts_answer: bool  # whether the prediction is other than ""
-  exact: int  # 1 if the prediction is one of the answers, else 0
-  f1: float  # best F1 of the prediction against an answer, from 0 to 1
-
-
-def score_question(example, prediction):
-  """The `QuestionScore` of a predicted text, "" for no answer.
-
-  As evaluate-v2.0: answers that normalize to nothing ("The") are ignored;
-  if none remains, "" is the right answer, even though the question still
-  counts among those with an answer.
-  """
-  golds = [a.text for a in example.answers if normalize_answer(a.text)] or [""]
-  return QuestionScore(
-    has_answer=bool(example.answers),
-    # As evaluate-v2.0: the text is not normalized here, so "the " counts as an
-    # answer in the search for the best threshold, but not in the scores.
-    predicts_answer=bool(prediction),
-    exact=max(exact_match(prediction, gold) for gold in golds),
-    f1=max(answer_f1(prediction, gold, version_2=True) for gold in golds),
   )
 
 
@@ -233,6 +214,105 @@ def best_threshold(na_probs, gains, num_unanswerable):
   return float(points[best]), float(thresholds[best])
 
 
+def evaluate_multi_span(examples, predictions):
+  """Scores sets of spans as the official evaluator of MultiSpanQA.
+
+  Texts are normalized as SQuAD's are, and equal ones of a question count once.
+
+      exact match    a predicted span counts 1 if it is a gold span
+      partial match  a predicted span counts the greatest share of its
+                     characters that is one run of a gold span too (precision),
+                     a gold span the greatest share of its characters (recall)
+
+  Both are summed over all questions before precision and recall are computed; a
+  question without a span counts as one span on that side. Where several
+  annotators answered, each question counts with the annotator whose spans suit
+  the prediction best, by the F1 of exact match, then of partial match.
+
+  Example: gold {"old mill", "river"}, predicted {"the old mill house"}, which
+  is "old mill house" when normalized: no exact match; precision 8/14 for
+  "old mill", recall (8/8 + 1/5) / 2, for the longest run of "river" is one
+  letter.
+
+  Args:
+    examples: list of `SquadExample`. ValueError if there are none, or if one
+      has no annotator.
+    predictions: dict of a list of predicted texts by question id, [] for no
+      answer.
+
+  Returns:
+    A dict with precision, recall and f1 of exact_match_ and overlap_, in
+    percent.
+
+  Source: Li et al. 2022, MultiSpanQA, section 5, and its eval_script.py.
+  """
+  missing_ids(examples, predictions, "predictions", "as not answered")
+  _check_annotated([e for e in examples if not e.annotators])
+  counts = []
+  for example in examples:
+    texts = predictions.get(example.qas_id, [])
+    predicted = {normalize_answer(text) for text in texts}
+    golds = (
+      {normalize_answer(span.text) for span in spans}
+      for spans in example.annotators
+    )
+    by_annotator = [_span_counts(gold, predicted) for gold in golds]
+    counts.append(
+      max(by_annotator, key=lambda c: [f1 for *_, f1 in _span_ratios(c)])
+    )
+  result = {}
+  for name, ratios in zip(
+    ("exact_match", "overlap"),
+    _span_ratios(np.sum(counts, axis=0)),
+    strict=True,
+  ):
+    for part, ratio in zip(("precision", "recall", "f1"), ratios, strict=True):
+      result[f"{name}_{part}"] = 100.0 * float(ratio)
+  return result
+
+
+def _span_counts(gold, predicted):
+  """What one question adds to the sums of `evaluate_multi_span`.
+
+  The predicted spans, the gold spans, the exact matches, and the summed best
+  shares of the predicted spans and of the gold spans.
+  """
+  exact = len(gold & predicted) if gold or predicted else 1
+  # As the official evaluator: for overlaps an empty text alone is no answer.
+  is_empty = not predicted or predicted == {""}
+  if not gold or is_empty:
+    by_predicted = by_gold = float(not gold and is_empty)
+  else:
+    runs = {(g, p): _longest_run(g, p) for g in gold for p in predicted}
+    by_predicted = sum(
+      max(runs[g, p] for g in gold) / max(len(p), 1) for p in predicted
+    )
+    by_gold = sum(
+      max(runs[g, p] for p in predicted) / max(len(g), 1) for g in gold
+    )
+  return max(len(predicted), 1), max(len(gold), 1), exact, by_predicted, by_gold
+
+
+def _longest_run(gold, predicted):
+  """Characters of the longest run that two texts have in common."""
+  # As the official evaluator, whose matcher skips characters that are frequent
+  # in a prediction of 200 characters or more.
+  matcher = difflib.SequenceMatcher(None, gold, predicted)
+  return matcher.find_longest_match(0, len(gold), 0, len(predicted)).size
+
+
+def _span_ratios(counts):
+  """(precision, recall, f1) of exact match, and of partial match."""
+  num_predicted, num_gold, exact, by_predicted, by_gold = counts
+  ratios = []
+  for predicted_sum, gold_sum in ((exact, exact), (by_predicted, by_gold)):
+    precision, recall = predicted_sum / num_predicted, gold_sum / num_gold
+    total = precision + recall
+    f1 = 2 * precision * recall / total if total else 0.0
+    ratios.append((precision, recall, f1))
+  return ratios
+
+
 def missing_ids(examples, by_id, name, missing_count=None):
   """The ids of questions without an entry; logs entries without a question.
 
@@ -248,65 +328,40 @@ def missing_ids(examples, by_id, name, missing_count=None):
   if unknown:
     log_line(
       f"{len(unknown)} of {len(by_id)} {name} belong to no question and are "
-      f"ignored: {shorten_ids(unknown)}. Is it the file they were made for?"
+      f"ignored: {_shorten_ids(unknown)}. Is it the file they were made for?"
     )
   missing = [qas_id for qas_id in ids if qas_id not in by_id]
   if missing and missing_count is not None:
     log_line(
       f"{len(missing)} of {len(examples)} questions have no entry in the "
-      f"{name} and count {missing_count}: {shorten_ids(missing)}"
+      f"{name} and count {missing_count}: {_shorten_ids(missing)}"
     )
   return missing
 
 
-def shorten_ids(ids):
+def _check_complete(examples, by_id, name, wanted):
+  missing = missing_ids(examples, by_id, name)
+  if missing:
+    raise ValueError(
+      f"SQuAD 2.0 metrics need {name} of every question. Received none for: "
+      f"{_shorten_ids(missing)}. Add them: {wanted}."
+    )
+
+
+def _check_annotated(unanswered):
+  if unanswered:
+    ids = _shorten_ids([example.qas_id for example in unanswered])
+    raise ValueError(
+      "These metrics need at least one annotated answer for every question. "
+      f"Received questions without one: {ids}. Add their answers or remove "
+      "them; if they are unanswerable on purpose, mark them with is_impossible "
+      "and score the file as SQuAD 2.0."
+    )
+
+
+def _shorten_ids(ids):
   """The first ids as text for a message: "'q1', 'q2', ... (17 in all)"."""
   shown = ", ".join(map(shortened, ids[:_IDS_SHOWN]))
   if len(ids) > _IDS_SHOWN:
     shown += f", ... ({len(ids)} in all)"
   return shown
-
-
-def _check_na_probs(examples, na_probs):
-  missing = missing_ids(examples, na_probs, "no-answer scores")
-  if missing:
-    raise ValueError(
-      "na_probs must hold a no-answer score for every question. Received none "
-      f"for: {shorten_ids(missing)}. Add these scores, or give no na_probs."
-    )
-  for qas_id, prob in na_probs.items():
-    if not math.isfinite(prob):
-      raise ValueError(
-        "na_probs must be finite numbers, or no threshold can order them. "
-        f"Received: {prob} for question {qas_id}. Give numbers."
-      )
-
-
-def _gain(score, metric):
-  """Points won by keeping a prediction instead of "no answer"."""
-  if score.has_answer:
-    return getattr(score, metric)
-  return -1 if score.predicts_answer else 0
-
-
-def _as_not_answered(score):
-  right = not score.has_answer
-  return dataclasses.replace(score, exact=int(right), f1=float(right))
-
-
-def _averages(scores):
-  """Over all, the answerable and the unanswerable questions, in percent."""
-  scores = list(scores)
-  groups = {
-    "": scores,
-    "HasAns_": [score for score in scores if score.has_answer],
-    "NoAns_": [score for score in scores if not score.has_answer],
-  }
-  result = {}
-  for prefix, group in groups.items():
-    if group:
-      total = len(group)
-      result[f"{prefix}exact"] = 100.0 * sum(s.exact for s in group) / total
-      result[f"{prefix}f1"] = 100.0 * sum(s.f1 for s in group) / total
-      result[f"{prefix}total"] = total
-  return result

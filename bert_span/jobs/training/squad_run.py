@@ -9,7 +9,6 @@ import tensorflow as tf
 import tqdm
 
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.logits_file import LogitsWriter
 from bert_span.answers.prediction_files import (
   NULL_ODDS_FILE,
   PREDICTIONS_FILE,
@@ -18,6 +17,7 @@ from bert_span.answers.prediction_files import (
   write_predictions,
 )
 from bert_span.answers.scoring.squad_scores import official_scores
+from bert_span.answers.window_logits import LogitsWriter
 from bert_span.data.training_records import (
   TrainingRecords,
   window_fingerprint,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_span.answers.scoring.multi_span import evaluate_multi_span
+from bert_span.answers.scoring.squad_scores import evaluate_multi_span
 from bert_span.squad.example import Answer, SquadExample
 
 
