@@ -42,23 +42,12 @@ class AnswerGraph:
   """Text, windows, encoder and decoder of a trained model as one function.
 
   `SpanExtractor` and all programs call it; the signatures of a SavedModel are
-  its functions.
-
-  Args:
-    model: `SpanModel`; answers follow its weights as training changes them.
-    preprocessor: `SpanPreprocessor`. Where it pads to max_seq_length, the
-      encoder also runs on padding, as the original.
-    head: `AnswerHead` of the model.
-    options: its decoding options.
-    steps: `StepOptions`.
-    on_windows: see `WindowSteps`.
-
-  Attributes:
-    model: `InferenceModel`, which holds all variables.
-    steps: `StepOptions` for this device.
-    encode: tf.function of input_ids, input_mask and segment_ids, int32
-      [windows, seq_length], to a tuple of the head's logits, float32 [windows,
-      seq_length, ..].
+  its functions. Answers follow the weights of the `SpanModel` as training
+  changes them. `options` are those of the head's decoder; for `on_windows` see
+  `WindowSteps`. Attributes: model, an `InferenceModel`, which holds all
+  variables; steps, `StepOptions` for this device; encode, a tf.function of
+  input_ids, input_mask and segment_ids, int32 [windows, seq_length], to a tuple
+  of the head's logits.
   """
 
   def __init__(
@@ -92,12 +81,9 @@ class AnswerGraph:
   def columns(self, questions, contexts, max_windows, answer_blank=True):
     """All columns of the head's decoder; call this within a tf.function.
 
-    Args:
-      questions, contexts: string [batch], any bytes; those that are not UTF-8
-        count as U+FFFD. InvalidArgumentError if they differ in number.
-      max_windows: int32 scalar, windows that are read at once at most.
-      answer_blank: also answer a question without a single WordPiece, as
-        run_squad does.
+    Questions and contexts are string [batch], any bytes: what is not UTF-8
+    counts as U+FFFD. max_windows, int32 scalar, are read at once at most.
+    answer_blank answers a question without a single WordPiece, as run_squad.
     """
     placed = self._place(questions, contexts)
     # [CLS] question [SEP] passage: without a question the passage begins at 2.
@@ -168,16 +154,11 @@ class WindowSteps:
   steps are (40), padded to 64, and (12, 9), padded to 32. Positions that are
   padding get the logit NO_LOGIT.
 
-  Args:
-    encode: `AnswerGraph.encode`.
-    logit_shapes: list of the logits' shapes after [windows, seq_length].
-    sliding_windows: `SlidingWindows`. Where it pads to max_seq_length, the
-      encoder runs on every position, padding included, and its logits there
-      are kept, as in the original.
-    options: `StepOptions`.
-    on_windows: function of two int32 scalars, called after each step with the
-      windows read so far and all windows; None for no calls. A graph with such
-      calls cannot be exported.
+  Where `sliding_windows` pads to max_seq_length, the encoder runs on every
+  position, and the logits of padding are kept, as in the original.
+  `logit_shapes` follow [windows, seq_length]. `on_windows` is called after each
+  step with the windows read so far and all windows; a graph with such calls
+  cannot be exported.
   """
 
   def __init__(
@@ -192,13 +173,10 @@ class WindowSteps:
   def __call__(self, placed, rows, max_windows, read):
     """What `read` keeps of all windows, in the order of windows.
 
-    Args:
-      placed: `PlacedWindows`.
-      rows: int32 [rows], the windows to read.
-      max_windows: int32 scalar, windows of a step at most.
-      read: function of the windows of a step and each of their logits, that
-        returns a dict of parts as `SpanDecoder.read`. In the result "window"
-        is the row in `placed`.
+    rows are int32 [rows], the windows of `PlacedWindows` to read, max_windows
+    of them in a step at most. read is a function of the windows of a step and
+    each of their logits, that returns a dict of parts as `SpanDecoder.read`; in
+    the result "window" is the row in `placed`.
     """
     order = tf.argsort(
       tf.gather(placed.lengths, rows), direction="DESCENDING", stable=True

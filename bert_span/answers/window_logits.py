@@ -94,17 +94,7 @@ class WindowDecoder:
 class LogitsWriter:
   """Gathers the logits of many batches of windows, to be written as one file.
 
-  Example:
-
-  ```python
-  writer = LogitsWriter(extractor.head.logits)
-  for logits in extractor.window_logits(examples):
-    writer.add(logits)
-  pathlib.Path("logits.npz").write_bytes(writer.content(max_seq_length=384))
-  ```
-
-  Args:
-    shapes: `AnswerHead.logits`.
+  `shapes` is `AnswerHead.logits`.
   """
 
   def __init__(self, shapes):
@@ -144,12 +134,8 @@ class LogitsWriter:
 class SavedLogits:
   """The logits of a file, which is checked as it is read.
 
-  `shapes` is `AnswerHead.logits`; the attribute `logits` is a dict of name to
-  float32 [windows, max_seq_length, ..].
-
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: it is damaged, or no file of logits.
+  The attribute `logits` is a dict of name to float32 [windows, max_seq_length,
+  ..]. OSError if the file cannot be read, ValueError if it is damaged.
   """
 
   def __init__(self, path, shapes):

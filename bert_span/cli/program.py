@@ -179,7 +179,7 @@ def _check_output_files(words):
   for folder in given.pop("output_dir", ()):
     for name in FILES:
       path = os.path.join(folder, name)
-      outputs[os.path.realpath(path)] = f"{path}, an output of --output_dir,"
+      outputs[os.path.realpath(path)] = f"{path} of --output_dir"
   for name, paths in {**given, "": words}.items():
     for path in (path for pattern in paths for path in glob.glob(pattern)):
       output = outputs.get(os.path.realpath(path))

@@ -62,7 +62,7 @@ class DevelopmentSet:
     return self._shown_scores(
       {p.qas_id: p.text for p in predictions},
       {p.qas_id: p.null_odds for p in predictions} if version_2 else None,
-      {p.qas_id: [s.text for s in head.spans_of(p)] for p in predictions},
+      {p.qas_id: [s.text for s in p.spans] for p in predictions},
       head,
     )
 

@@ -12,24 +12,20 @@ from bert_span.storage.utf8 import encodable
 
 @dataclasses.dataclass(frozen=True)
 class ServedAnswers:
-  """What a SavedModel of a head answers.
+  """What a SavedModel of a head answers."""
 
-  Attributes:
-    columns: function of the decoder's options and columns to the served
-      columns, dense tensors [batch] or [batch, n].
-    classes: function of these columns to the classes, string [batch, n], and
-      scores, [batch, n], of TensorFlow Serving's Classify.
-    expected_row: function of a prediction to the dict of served values that
-      must equal it; a list has no padding. Texts of entries whose order is not
-      determined are missing.
-    guide: dict of the served columns to their descriptions, for the model card.
-    logits_guide: the same of the logits.
-    classes_guide: the same of "classes" and "scores".
-  """
-
+  # Function of the decoder's options and columns to the served columns, dense
+  # tensors [batch] or [batch, n].
   columns: Callable
+  # Function of these to the classes, string [batch, n], and scores, [batch, n],
+  # of TensorFlow Serving's Classify.
   classes: Callable
+  # Function of a prediction to the dict of served values that must equal it; a
+  # list has no padding. Texts of entries whose order is not determined are
+  # missing.
   expected_row: Callable
+  # Descriptions for the model card: of the served columns, of the logits, and
+  # of "classes" and "scores".
   guide: dict[str, str]
   logits_guide: dict[str, str]
   classes_guide: dict[str, str]
@@ -49,62 +45,49 @@ class AnswerHead:
 
   heads/span.py and heads/bio.py make one each, and later rooms use it.
   Functions are named by their module, so that an object can be sent to workers.
-
-  Attributes:
-    make_layer: function of whether a bias is wanted to a new Keras layer. Its
-      name is that of the file of its weights in a model directory.
-    logits: dict of the model's outputs to their shapes after [windows,
-      seq_length].
-    labels: `WindowLabels` that it learns from.
-    make_loss: function of `FineTuningOptions` to a keras.losses.Loss. It is
-      applied to each of the logits with the label at the same place, and the
-      results are added up; its `call` returns float32 [batch].
-    options_type: dataclass of its decoding options.
-    make_decoder: function of these options to an object with two methods of
-      TensorFlow ops. read(windows, *logits), of a dict of `SlidingWindows`,
-      returns what to keep of windows, see `SpanDecoder.read`; answers(contexts,
-      parts), of string [examples] and what was kept of all their windows,
-      returns a dict of columns, dense tensors [examples] or [examples, n].
-    prediction_columns: the columns that predictions are made of.
-    predictions_of: function of a list of `SquadExample` and these columns to
-      their predictions.
-    spans_of: function of a prediction to the list of spans of its answer, in
-      order of position; [] for "no answer".
-    lists_of: function of a prediction and n_best to a dict of lists of spans by
-      their name in rows of answers.
-    json_fields: function of a prediction and n_best to the answer as ask --json
-      prints it.
-    prediction_files: function of predictions and version_2_with_negative to a
-      dict of the texts of files by their names.
-    served: `ServedAnswers`.
-    fingerprint: function of `FineTuningOptions` to a dict of JSON values: the
-      options that its labels and loss depend on, and the head's name unless it
-      is the original's.
-    make_observer: function of how many questions to show to an object with
-      add(`WindowLogits`) and files(), as prediction_files, or None.
-    file_scores: function of output_dir and a list of `SquadExample` to scores
-      beyond the official ones, read from the files of a prediction.
-    development_scores: function of a list of `SquadExample` and a dict of the
-      texts of each answer's spans by question id to scores beyond the official
-      ones, shown during training.
-    development_metrics: names of these, which can select a model.
   """
 
+  # Function of whether a bias is wanted to a new Keras layer, whose name is
+  # that of the file of its weights in a model directory.
   make_layer: Callable
+  # The model's outputs: their shapes after [windows, seq_length].
   logits: dict[str, tuple[int, ...]]
   labels: WindowLabels
+  # Function of `FineTuningOptions` to a keras.losses.Loss. It is applied to
+  # each of the logits with the label at the same place, and the results are
+  # added up; its `call` returns float32 [batch].
   make_loss: Callable
-  options_type: type
+  options_type: type  # dataclass of its decoding options
+  # Function of these options to an object with two methods of TensorFlow ops.
+  # read(windows, *logits), of a dict of `SlidingWindows`, returns what to keep
+  # of windows, see `SpanDecoder.read`; answers(contexts, parts), of string
+  # [examples] and what was kept of all their windows, returns a dict of
+  # columns, dense tensors [examples] or [examples, n].
   make_decoder: Callable
+  # The columns that predictions are made of, and the function of a list of
+  # `SquadExample` and these columns to predictions. Their `spans` are those of
+  # the answer, in order of position, () for "no answer".
   prediction_columns: tuple[str, ...]
   predictions_of: Callable
-  spans_of: Callable
+  # Function of a prediction and n_best to a dict of lists of spans by their
+  # name in rows of answers.
   lists_of: Callable
+  # Function of a prediction and n_best to the answer as ask --json prints it.
   json_fields: Callable
+  # Function of predictions and version_2_with_negative to a dict of the texts
+  # of files by their names.
   prediction_files: Callable
   served: ServedAnswers
+  # Function of `FineTuningOptions` to a dict of JSON values: the options that
+  # its labels and loss depend on, and its name unless it is the original's.
   fingerprint: Callable = _nothing
+  # Function of how many questions to show to an object with add(`WindowLogits`)
+  # and files(), as prediction_files, or None.
   make_observer: Callable = _no_observer
+  # Scores beyond the official ones. Functions of output_dir and a list of
+  # `SquadExample`, read from the files of a prediction; and of examples and a
+  # dict of the texts of each answer's spans by question id, shown during
+  # training, with the names of those that can select a model.
   file_scores: Callable = _nothing
   development_scores: Callable = _nothing
   development_metrics: tuple[str, ...] = ()
@@ -175,30 +158,29 @@ def with_shapes(columns, table, entries=None):
   Names of columns [batch, entries] begin with `table`; the others, and the
   count of entries, are [batch].
   """
-
-  def shape_of(name):
+  shaped = {}
+  for name, values in columns.items():
     is_table = name.startswith(table) and name != f"{table}count"
-    return [None, entries] if is_table else [None]
-
-  return {
-    name: tf.ensure_shape(values, shape_of(name))
-    for name, values in columns.items()
-  }
+    shape = [None, entries] if is_table else [None]
+    shaped[name] = tf.ensure_shape(values, shape)
+  return shaped
 
 
 def best_row(prediction):
   """The part of `ServedAnswers.expected_row` that all heads share."""
+  names = ("char_start", "char_end", "score", "probability", "null_odds")
   return {
     "answer": encodable(prediction.text),
-    "char_start": prediction.char_start,
-    "char_end": prediction.char_end,
     "is_answerable": bool(prediction.text),
-    "score": prediction.score,
-    "probability": prediction.probability,
-    "null_odds": prediction.null_odds,
+    **{name: getattr(prediction, name) for name in names},
   }
 
 
+# Columns of each span in a table of spans.
+TABLE_COLUMNS = (
+  *("char_start", "char_end", "byte_start", "byte_end"),
+  *("score", "probability"),
+)
 # Descriptions of the columns with the position of an answer.
 PLACE_GUIDE = {
   "answer": "the answer, valid UTF-8; empty for no answer",

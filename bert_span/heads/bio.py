@@ -23,6 +23,7 @@ from bert_span.answers.scoring.squad_scores import evaluate_multi_span
 from bert_span.data.window_labels import BIO_LABELS, NUM_TAGS
 from bert_span.heads.answer_head import (
   PLACE_GUIDE,
+  TABLE_COLUMNS,
   AnswerHead,
   ServedAnswers,
   best_row,
@@ -52,10 +53,6 @@ def _fingerprint(options):
     "bio_loss_reduction": options.bio_loss_reduction,
     "bio_class_weights": list(weights) if weights else None,
   }
-
-
-def _spans_of(prediction):
-  return list(prediction.spans)
 
 
 def _lists_of(prediction, n_best):
@@ -128,12 +125,7 @@ _SERVED = ServedAnswers(
     "is_answerable": "whether the answer has a span",
     "span_count": "spans of the answer, 0 for no answer; padding follows them",
     "span_text": "texts in order of position; padding empty",
-    "span_char_start": "as char_start; padding 0",
-    "span_char_end": "as char_end; padding 0",
-    "span_byte_start": "as byte_start; padding 0",
-    "span_byte_end": "as byte_end; padding 0",
-    "span_score": "as score; padding 0",
-    "span_probability": "as probability; padding 0",
+    **{f"span_{name}": f"as {name}; padding 0" for name in TABLE_COLUMNS},
   },
   logits_guide={"tag_logits": "scores of each position as B, I and O"},
   classes_guide={
@@ -152,7 +144,6 @@ BIO_HEAD = AnswerHead(
   make_decoder=BioDecoder,
   prediction_columns=BIO_PREDICTION_COLUMNS,
   predictions_of=bio_predictions_of,
-  spans_of=_spans_of,
   lists_of=_lists_of,
   json_fields=_json_fields,
   prediction_files=bio_prediction_files,

@@ -8,11 +8,13 @@ from bert_span.answers.decoding.predictions import (
 from bert_span.answers.decoding.span_decoder import SpanDecoder
 from bert_span.answers.prediction_files import (
   json_entry,
+  json_offsets,
   span_prediction_files,
 )
 from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.heads.answer_head import (
   PLACE_GUIDE,
+  TABLE_COLUMNS,
   AnswerHead,
   ServedAnswers,
   best_row,
@@ -30,20 +32,14 @@ def _make_loss(options):
   return SpanLoss(options.loss_reduction)
 
 
-def _spans_of(prediction):
-  return [prediction] if prediction.text else []
-
-
 def _lists_of(prediction, n_best):
   return {"n_best": prediction.n_best[:n_best]} if n_best > 1 else {}
 
 
 def _json_fields(prediction, n_best):
-  is_span = bool(prediction.text)
   return {
     "answer": prediction.text,
-    "char_start": prediction.char_start if is_span else None,
-    "char_end": prediction.char_end if is_span else None,
+    **json_offsets(prediction),
     "score": prediction.score,
     "probability": prediction.probability,
     "null_odds": prediction.null_odds,
@@ -97,12 +93,7 @@ _SERVED = ServedAnswers(
     "is_answerable": "whether the answer is a span",
     "n_best_count": "entries of the n-best list without padding",
     "n_best_answer": "texts, best first; after n_best_count padding",
-    "n_best_char_start": "as char_start; padding 0",
-    "n_best_char_end": "as char_end; padding 0",
-    "n_best_byte_start": "as byte_start; padding 0",
-    "n_best_byte_end": "as byte_end; padding 0",
-    "n_best_score": "as score; padding 0",
-    "n_best_probability": "as probability; padding 0",
+    **{f"n_best_{name}": f"as {name}; padding 0" for name in TABLE_COLUMNS},
     "n_best_is_answerable": "true for a span, false for the entry of no answer "
     "and for padding",
   },
@@ -125,7 +116,6 @@ SPAN_HEAD = AnswerHead(
   make_decoder=SpanDecoder,
   prediction_columns=PREDICTION_COLUMNS,
   predictions_of=predictions_of,
-  spans_of=_spans_of,
   lists_of=_lists_of,
   json_fields=_json_fields,
   prediction_files=span_prediction_files,

@@ -139,7 +139,7 @@ def _answer_text(extractor, question, context, layout):
     answer = _best_answer(extractor.decoder_options, prediction, context)
     entries = prediction.n_best[: layout.n_best]
   else:
-    entries = head.spans_of(prediction)
+    entries = prediction.spans
     answer = _spans_answer(entries, prediction.null_odds, context)
   rows = [f"{'score':>9} {'probability':>12} {'characters':>13}  text"]
   for entry in entries:

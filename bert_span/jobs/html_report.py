@@ -10,8 +10,11 @@ from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.data.window_batches import window_batches
 from bert_span.extractor import SpanExtractor
 from bert_span.reporting.question_results import first_texts, question_results
-from bert_span.reporting.report_page import Report, report_page
-from bert_span.reporting.token_probabilities import window_probabilities
+from bert_span.reporting.report_page import (
+  Report,
+  report_page,
+  window_probabilities,
+)
 from bert_span.squad.reader import read_squad
 from bert_span.storage.atomic_file import write_text_atomically
 

@@ -22,20 +22,39 @@ _BARS, _GAP, _TRUTH = "#4c78a8", "#e45756", "#555555"
 def reliability_png(bins_of):
   """Draws the accuracy of each bin, its gap to the mean confidence, and size.
 
-  Args:
-    bins_of: dict from the title of a panel to its `ReliabilityBins`.
-
-  Returns:
-    bytes, a PNG of 480 by 552 pixels per panel.
+  `bins_of` is a dict from the title of a panel to its `ReliabilityBins`. The
+  PNG has 480 by 552 pixels per panel.
   """
   figure = Figure(figsize=(4 * len(bins_of), 4.6), layout="constrained")
   panels = figure.subplots(
     2, len(bins_of), squeeze=False, sharex=True, height_ratios=(4, 1)
   )  # [2, panels]
-  for (title, bins), axes in zip(bins_of.items(), panels.T, strict=True):
-    _draw_reliability(axes[0], bins)
-    axes[0].set_title(f"{title}: ECE {bins.calibration_error:.3f}")
-    _draw_shares(axes[1], bins)
+  for (title, bins), (upper, lower) in zip(
+    bins_of.items(), panels.T, strict=True
+  ):
+    upper.set_title(f"{title}: ECE {bins.calibration_error:.3f}")
+    # A bin of equal confidences is a visible line.
+    widths = np.maximum(bins.upper - bins.lower, 0.005)
+    used = bins.counts > 0
+    accuracy = bins.accuracy[used]
+    places = {"x": bins.lower[used], "width": widths[used], "align": "edge"}
+    upper.bar(**places, height=accuracy, color=_BARS, edgecolor="white")
+    upper.bar(
+      **places,
+      height=bins.mean_confidence[used] - accuracy,
+      bottom=accuracy,
+      facecolor=(_GAP, 0.25),
+      edgecolor=_GAP,
+      label="to mean confidence",
+    )
+    diagonal = {"color": _TRUTH, "linewidth": 1, "label": "calibrated"}
+    upper.plot([0, 1], [0, 1], "--", **diagonal)
+    upper.set(xlim=(0, 1), ylim=(0, 1))
+    upper.legend(loc="upper left", fontsize="small")
+    share = bins.counts / max(bins.counts.sum(), 1)
+    lower.bar(bins.lower, share, widths, align="edge", color=_BARS)
+    most = max(np.max(share, initial=0), 0.01)
+    lower.set(ylim=(0, most), xlabel="confidence")
   panels[0, 0].set_ylabel("share that is right")
   panels[1, 0].set_ylabel("share of all")
   return _png(figure)
@@ -66,38 +85,6 @@ def risk_coverage_png(curve_of):
   axes.grid(alpha=0.3)
   axes.legend()
   return _png(figure)
-
-
-def _draw_reliability(axes, bins):
-  used = bins.counts > 0
-  left, width = bins.lower[used], _widths(bins)[used]
-  accuracy = bins.accuracy[used]
-  gap = bins.mean_confidence[used] - accuracy
-  axes.bar(left, accuracy, width, align="edge", color=_BARS, edgecolor="white")
-  axes.bar(
-    left,
-    gap,
-    width,
-    bottom=accuracy,
-    align="edge",
-    facecolor=(_GAP, 0.25),
-    edgecolor=_GAP,
-    label="to mean confidence",
-  )
-  axes.plot([0, 1], [0, 1], "--", color=_TRUTH, linewidth=1, label="calibrated")
-  axes.set(xlim=(0, 1), ylim=(0, 1))
-  axes.legend(loc="upper left", fontsize="small")
-
-
-def _draw_shares(axes, bins):
-  share = bins.counts / max(bins.counts.sum(), 1)
-  axes.bar(bins.lower, share, _widths(bins), align="edge", color=_BARS)
-  axes.set(ylim=(0, max(np.max(share, initial=0), 0.01)), xlabel="confidence")
-
-
-def _widths(bins):
-  """Widths of the bins; a bin of equal confidences is a visible line."""
-  return np.maximum(bins.upper - bins.lower, 0.005)
 
 
 def _png(figure):

@@ -13,7 +13,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Segment(NamedTuple):
-  """A part of a passage, or the number of characters that are left out."""
+  """A part of a passage, or the number of characters left out."""
 
   text: str
   mark: str = ""  # or "annotators", "model", "both"
@@ -37,19 +37,12 @@ def marked_segments(context, gold, predicted, num_characters=500):
     marked_segments("One two three.", [(4, 7)], [(4, 13)])
     # "One ", "two" by both, " three" by the model, "."
 
-  Args:
-    context: the passage.
-    gold, predicted: lists of (char_start, char_end), half-open, in any order;
-      they may overlap.
-    num_characters: how much to keep before and after each answer, and of either
-      end of an answer longer than twice that. A rest of an eighth more is kept.
-
-  Returns:
-    List of `Segment`s whose texts and left_out make up the passage.
+  Spans are (char_start, char_end), half-open, in any order; they may overlap.
+  num_characters stay before and after each answer, and of either end of an
+  answer longer than twice that. A rest of an eighth more stays. The texts and
+  left_out of the segments make up the passage.
   """
-  offsets = {0, len(context)}
-  for span in (*gold, *predicted):
-    offsets.update(span)
+  offsets = {0, len(context)}.union(*gold, *predicted)
   pieces = [
     (context[start:end], _mark(gold, predicted, start))
     for start, end in itertools.pairwise(sorted(offsets))
@@ -69,13 +62,12 @@ def marked_segments(context, gold, predicted, num_characters=500):
 
 
 def _mark(gold, predicted, offset):
+  """Who marked a character, indexed by annotators, then by model."""
   is_gold, is_predicted = (
     any(start <= offset < end for start, end in spans)
     for spans in (gold, predicted)
   )
-  if is_gold and is_predicted:
-    return "both"
-  return "annotators" if is_gold else "model" if is_predicted else ""
+  return (("", "model"), ("annotators", "both"))[is_gold][is_predicted]
 
 
 def _shortened(segment, head, tail):
@@ -117,9 +109,8 @@ def marked_passage(
   if end < len(context) and not context[end].isspace():
     blank = re.search(r"\s\S*$", context[char_end:end])
     end = char_end + blank.start() if blank else end
-  shown = marked_spans(
-    context[start:end], [(char_start - start, char_end - start)], marks
-  )
+  offsets = char_start - start, char_end - start
+  shown = marked_spans(context[start:end], [offsets], marks)
   before = f"{_ELLIPSIS} " if context[:start].strip() else ""
   after = f" {_ELLIPSIS}" if context[end:].strip() else ""
   return f"{before}{shown}{after}"
@@ -131,16 +122,12 @@ def marked_spans(context, offsets, marks=("[[", "]]")):
   >>> marked_spans("One two three.", [(0, 3), (8, 13)])
   '[[One]] two [[three]].'
   """
-  parts, reached = [], 0
+  text, reached = "", 0
   for char_start, char_end in offsets:
-    parts += [
-      _plain(context[reached:char_start]),
-      marks[0],
-      _plain(context[char_start:char_end]),
-      marks[1],
-    ]
+    text += _plain(context[reached:char_start])
+    text += marks[0] + _plain(context[char_start:char_end]) + marks[1]
     reached = char_end
-  return "".join([*parts, _plain(context[reached:])]).strip()
+  return (text + _plain(context[reached:])).strip()
 
 
 def one_line(text):

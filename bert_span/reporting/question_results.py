@@ -47,19 +47,11 @@ class QuestionResult:
 def question_results(squad_file, n_best, predictions):
   """Joins questions, n-best lists and predictions, and scores each question.
 
-  The mean of the scores is what the official evaluators compute.
-
-  Args:
-    squad_file: `SquadFile` with the annotators' answers.
-    n_best: the result of `read_n_best`.
-    predictions: dict from question id to predicted text, which may be any entry
-      of the question's list.
-
-  Returns:
-    List of `QuestionResult`, in the order of the file.
-
-  Raises:
-    ValueError: the files are not of the same run and questions.
+  The mean of the scores is what the official evaluators compute. `n_best` is
+  the result of `read_n_best`, `predictions` a dict from question id to
+  predicted text, which may be any entry of the question's list. Returns a list
+  of `QuestionResult`, in the order of the file; ValueError if the files are not
+  of the same run and questions.
   """
   results = []
   for example in squad_file.examples:
@@ -92,12 +84,12 @@ def first_texts(n_best):
 
 def _span_of(entry, example):
   """Where an entry is: at its offsets, or where its text is first."""
-  if not entry.text:
+  context, text, start = example.context, entry.text, entry.char_start
+  if not text:
     return None
-  context, text = example.context, entry.text
-  # run_squad's files have no offsets.
-  start = context.find(text) if entry.char_start is None else entry.char_start
-  if entry.char_start is not None and context[start : entry.char_end] != text:
+  if start is None:  # run_squad's files have no offsets.
+    start = context.find(text)
+  elif context[start : entry.char_end] != text:
     raise ValueError(
       f"question {shortened(example.qas_id)}: its passage does not have "
       f"{shortened(text)} at the characters {start} to {entry.char_end} of the "
@@ -116,46 +108,25 @@ class GroupScore(NamedTuple):
   probability: float | None  # mean, percent
 
 
-class NoAnswerConfusion(NamedTuple):
-  """Counts of questions by whether they have an answer and get one.
-
-  Precision and recall are those of "no answer"; None if undefined.
-  """
-
-  answered: int  # answerable, with an answer, right or wrong
-  missed: int  # answerable, without
-  invented: int  # unanswerable, with an answer
-  refused: int  # unanswerable, without
-  precision: float | None
-  recall: float | None
-
-
 def group_scores(results, num_windows=None):
   """Scores by question word, answer length, answerability and windows.
 
-  Args:
-    results: list of `QuestionResult`.
-    num_windows: int [questions], windows of each; None leaves these out.
-
-  Returns:
-    Dict from the caption of a table to a list of `GroupScore`.
+  `num_windows` are those of each question; None leaves these out. Returns a
+  dict from the caption of a table to a list of `GroupScore`.
   """
   words = [question_word(result.example.question) for result in results]
   by_size = sorted(dict.fromkeys(words), key=lambda word: -words.count(word))
+  lengths = [_length_name(result) for result in results]
   tables = {
     "Question word": _grouped(results, words, by_size),
     "Length of the answer": _grouped(
-      results,
-      map(_length_name, results),
-      [*_LENGTHS.values(), _LONGER, _NO_ANSWER],
+      results, lengths, [*_LENGTHS.values(), _LONGER, _NO_ANSWER]
     ),
   }
-  has_answer = [result.has_answer for result in results]
-  if len(set(has_answer)) > 1:
-    names = {True: "answerable", False: "unanswerable"}
-    tables["Answerable or not"] = _grouped(
-      results, map(names.get, has_answer), names.values()
-    )
+  names = ("unanswerable", "answerable")
+  is_answerable = [names[result.has_answer] for result in results]
+  if len(set(is_answerable)) > 1:
+    tables["Answerable or not"] = _grouped(results, is_answerable, names[::-1])
   if num_windows is not None:
     tables["Windows of the passage"] = _grouped(
       results,
@@ -172,20 +143,69 @@ def question_word(question):
   return _SAME_GROUP.get(word, word)
 
 
+def _grouped(results, names, order):
+  """The `GroupScore` of each name that has questions, in order."""
+  groups = {name: [] for name in order}
+  for result, name in zip(results, names, strict=True):
+    groups[name].append(result)
+  return [
+    GroupScore(
+      name,
+      len(group),
+      _mean_percent(result.exact for result in group),
+      _mean_percent(result.f1 for result in group),
+      _mean_percent(r.probability for r in group if r.probability is not None),
+    )
+    for name, group in groups.items()
+    if group
+  ]
+
+
+def _mean_percent(values):
+  values = list(values)
+  return 100.0 * sum(values) / len(values) if values else None
+
+
+def _length_name(result):
+  """The group of a question by the length of its first answer."""
+  if not result.has_answer:
+    return _NO_ANSWER
+  words = len(result.example.answers[0].text.split())
+  fitting = (name for most, name in _LENGTHS.items() if words <= most)
+  return next(fitting, _LONGER)
+
+
+def _windows_name(number):
+  if number >= _MANY_WINDOWS:
+    return f"{_MANY_WINDOWS} windows or more"
+  return f"{number} window" + ("" if number == 1 else "s")
+
+
+class NoAnswerConfusion(NamedTuple):
+  """Counts of questions by whether they have an answer and get one.
+
+  Precision and recall are those of "no answer"; None if undefined.
+  """
+
+  answered: int  # answerable, with an answer, right or wrong
+  missed: int  # answerable, without
+  invented: int  # unanswerable, with an answer
+  refused: int  # unanswerable, without
+  precision: float | None
+  recall: float | None
+
+
 def no_answer_confusion(results):
   """The `NoAnswerConfusion` of a list of `QuestionResult`."""
   counts = collections.Counter(
     (result.has_answer, bool(result.prediction)) for result in results
   )
-  missed, invented = counts[True, False], counts[False, True]
-  refused = counts[False, False]
+  answered, missed = counts[True, True], counts[True, False]
+  invented, refused = counts[False, True], counts[False, False]
+  precision = refused / (refused + missed) if refused + missed else None
+  recall = refused / (refused + invented) if refused + invented else None
   return NoAnswerConfusion(
-    answered=counts[True, True],
-    missed=missed,
-    invented=invented,
-    refused=refused,
-    precision=refused / (refused + missed) if refused + missed else None,
-    recall=refused / (refused + invented) if refused + invented else None,
+    answered, missed, invented, refused, precision, recall
   )
 
 
@@ -195,48 +215,6 @@ def worst_errors(results, num_errors):
   A confident wrong answer is worse than a doubtful one, and another span is
   worse than one that is too long.
   """
-  errors = [
-    result
-    for result in results
-    if not result.exact and result.probability is not None
-  ]
+  errors = [r for r in results if not r.exact and r.probability is not None]
   errors.sort(key=lambda result: -result.probability * (1.0 - result.f1))
   return errors[:num_errors]
-
-
-def _grouped(results, names, order):
-  """The `GroupScore` of each name that has questions, in order."""
-  groups = {name: [] for name in order}
-  for result, name in zip(results, names, strict=True):
-    groups[name].append(result)
-  return [_score(name, group) for name, group in groups.items() if group]
-
-
-def _score(name, results):
-  total = len(results)
-  probabilities = [
-    result.probability for result in results if result.probability is not None
-  ]
-  return GroupScore(
-    name,
-    total,
-    100.0 * sum(result.exact for result in results) / total,
-    100.0 * sum(result.f1 for result in results) / total,
-    100.0 * sum(probabilities) / len(probabilities) if probabilities else None,
-  )
-
-
-def _length_name(result):
-  """The group of a question by the length of its first answer."""
-  if not result.has_answer:
-    return _NO_ANSWER
-  words = len(result.example.answers[0].text.split())
-  return next(
-    (name for most, name in _LENGTHS.items() if words <= most), _LONGER
-  )
-
-
-def _windows_name(number):
-  if number >= _MANY_WINDOWS:
-    return f"{_MANY_WINDOWS} windows or more"
-  return f"{number} window" + ("" if number == 1 else "s")

@@ -7,6 +7,7 @@ matplotlib for its plots. The templates escape every text.
 import base64
 import dataclasses
 import hashlib
+from typing import NamedTuple
 
 import jinja2
 import markupsafe
@@ -16,6 +17,7 @@ from bert_span.answers.scoring.reliability import (
   equal_width_bins,
   risk_coverage,
 )
+from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.reporting import calibration_plots
 from bert_span.reporting.passages import CONTROL, result_segments
 from bert_span.reporting.question_results import (
@@ -23,11 +25,6 @@ from bert_span.reporting.question_results import (
   group_scores,
   no_answer_confusion,
   worst_errors,
-)
-from bert_span.reporting.token_probabilities import (
-  WindowProbabilities,
-  token_pieces,
-  token_rows,
 )
 from bert_span.storage.utf8 import encodable
 
@@ -44,6 +41,55 @@ _TILES = {
   "NoAns_f1": "F1, unanswerable",
 }
 _COVERAGES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)  # shares of the questions
+_NUM_TOKENS = 10  # in the table of a window
+
+
+class WindowProbabilities(NamedTuple):
+  """Start and end probabilities of the passage's tokens in one window."""
+
+  number: int  # of the window within its question, from 0
+  char_starts: np.ndarray  # int [tokens]
+  char_ends: np.ndarray  # int [tokens], exclusive
+  start: np.ndarray  # float64 [tokens], softmax over the whole window
+  end: np.ndarray
+  null_start: float  # of [CLS], which means "no answer"
+  null_end: float
+  score: float  # highest start logit + highest end logit of a token
+
+
+def window_probabilities(logits):
+  """The probabilities of every window of one question, the best score first.
+
+  p_start[i] = exp(start_logit[i]) / sum over the window, and so for ends. The
+  question and [SEP] have the rest of the probability. `logits` are the
+  `WindowLogits` of a single example.
+  """
+  windows = []
+  for row, char_starts in enumerate(logits.windows["token_char_starts"]):
+    is_token = char_starts >= 0
+    pair = [logits.logits[name][row] for name in ("start_logits", "end_logits")]
+    start, end = map(_softmax, pair)
+    best = [np.max(x, where=is_token, initial=NO_LOGIT) for x in pair]
+    windows.append(
+      WindowProbabilities(
+        int(logits.windows["doc_span_index"][row]),
+        char_starts[is_token],
+        logits.windows["token_char_ends"][row][is_token],
+        start[is_token],
+        end[is_token],
+        float(start[0]),
+        float(end[0]),
+        float(sum(best)),
+      )
+    )
+  return sorted(windows, key=lambda window: -window.score)
+
+
+def _softmax(logits):
+  """float64 [seq_length]; positions the model was not run on get 0."""
+  values = logits.astype(np.float64)
+  exponentials = np.exp(values - values.max())
+  return exponentials / exponentials.sum()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,16 +109,9 @@ class Report:
 def report_page(report, num_errors=50, max_bytes=MAX_BYTES):
   """Renders a report as HTML: (str, number of errors shown).
 
-  If the page is too large, it shows half of the errors, and half of these, and
-  so on. It says how many it shows.
-
-  Args:
-    report: `Report`.
-    num_errors: errors to show at most.
-    max_bytes: of the page in UTF-8. Pages below 5 MB open everywhere.
-
-  Raises:
-    ValueError: the page is too large even without errors.
+  If the page is larger than max_bytes in UTF-8, it shows half of the errors,
+  and half of these, and so on. It says how many it shows. Pages below 5 MB open
+  everywhere. ValueError if the page is too large even without errors.
   """
   results = report.results
   calibration = _calibration(results)
@@ -178,8 +217,8 @@ def _environment():
     error_rows=_error_rows,
     result_segments=result_segments,
     no_answer=_NO_ANSWER,
-    token_pieces=token_pieces,
-    token_rows=token_rows,
+    token_pieces=_token_pieces,
+    token_rows=_token_rows,
   )
   return environment
 
@@ -229,6 +268,28 @@ def _error_rows(errors):
     )
     for number, error in enumerate(errors, start=1)
   ]
+
+
+def _token_rows(context, window):
+  """Rows of (token, character, start and end in percent), the best first."""
+  null = "[CLS] (no answer)", None, window.null_start, window.null_end
+  rows = [null]
+  highest = np.maximum(window.start, window.end)
+  for i in np.argsort(-highest, kind="stable")[:_NUM_TOKENS]:
+    char_start = int(window.char_starts[i])
+    token = context[char_start : window.char_ends[i]]
+    rows.append((token, char_start, window.start[i], window.end[i]))
+  return [(*row[:2], 100.0 * row[2], 100.0 * row[3]) for row in rows]
+
+
+def _token_pieces(context, window):
+  """Yields (text, start, end) of each token and of the text between tokens."""
+  reached = int(window.char_starts[0])
+  for char_start, char_end, start, end in zip(*window[1:5], strict=True):
+    yield context[reached:char_start], 0.0, 0.0
+    # Several tokens may share a character: "½" gives "1/2".
+    yield context[max(char_start, reached) : char_end], start, end
+    reached = max(reached, int(char_end))
 
 
 def _file(environment, name):

@@ -5,11 +5,7 @@ import io
 from rich.console import Console
 from rich.table import Table
 
-_SQUAD2_ROWS = {
-  "": "all",
-  "HasAns_": "answerable",
-  "NoAns_": "unanswerable",
-}
+_SQUAD2_ROWS = {"": "all", "HasAns_": "answerable", "NoAns_": "unanswerable"}
 _BIO_LINES = {
   "tag_cross_entropy": "cross-entropy of the tags, in nats per token:",
   "annotator_entropy": "  entropy of the annotators' tags alone:",
@@ -30,19 +26,16 @@ def format_scores(scores):
     best             81.40   84.11
     best threshold  -1.250  -1.250
 
-  Args:
-    scores: the dict of evaluate_squad1 or evaluate_squad2, in percent.
-
-  Raises:
-    ValueError: the dict is from neither.
+  `scores` is the dict of evaluate_squad1 or evaluate_squad2, in percent;
+  ValueError if it is from neither.
   """
 
-  def percents(*names):
-    return [f"{scores[name]:.2f}" for name in names]
+  def cells(*names, digits=2):
+    return [f"{scores[name]:.{digits}f}" for name in names]
 
   if "exact_match" in scores:
-    rows = [["", "exact match", "f1"], ["all", *percents("exact_match", "f1")]]
-    return text_table(rows)
+    row = ["all", *cells("exact_match", "f1")]
+    return text_table([["", "exact match", "f1"], row])
   if "exact" not in scores:
     raise ValueError(
       'scores must come from evaluate_squad1 (key "exact_match") or '
@@ -51,14 +44,12 @@ def format_scores(scores):
   rows = [["", "exact", "f1", "questions"]]
   for prefix, label in _SQUAD2_ROWS.items():
     if f"{prefix}exact" in scores:
-      cells = percents(f"{prefix}exact", f"{prefix}f1")
-      rows.append([label, *cells, str(scores[f"{prefix}total"])])
+      total = str(scores[f"{prefix}total"])
+      rows.append([label, *cells(f"{prefix}exact", f"{prefix}f1"), total])
   if "best_exact" in scores:
-    names = ("best_exact_thresh", "best_f1_thresh")
-    rows += [
-      ["best", *percents("best_exact", "best_f1")],
-      ["best threshold", *(f"{scores[name]:.3f}" for name in names)],
-    ]
+    thresholds = cells("best_exact_thresh", "best_f1_thresh", digits=3)
+    rows.append(["best", *cells("best_exact", "best_f1")])
+    rows.append(["best threshold", *thresholds])
   return text_table(rows)
 
 
@@ -70,16 +61,15 @@ def format_bio_scores(scores):
     partial match      60.31   58.02  59.14
     cross-entropy of the tags, in nats per token: 0.1034
 
-  Args:
-    scores: the dict of evaluate_multi_span, in percent, and of
-      AnnotatorAgreement.
+  `scores` is the dict of evaluate_multi_span, in percent, and of
+  `agreement_scores`.
   """
   parts = ("precision", "recall", "f1")
   rows = [["", *parts]]
-  for name, label in (
-    ("exact_match", "exact match"),
-    ("overlap", "partial match"),
-  ):
+  for name, label in {
+    "exact_match": "exact match",
+    "overlap": "partial match",
+  }.items():
     rows.append([label, *(f"{scores[f'{name}_{p}']:.2f}" for p in parts)])
   lines = [
     f"{label} {scores[name]:.4f}"
@@ -92,26 +82,22 @@ def format_bio_scores(scores):
 def format_calibration(before, after):
   """Lays out two dicts of `calibration_figures`, before and after the fit."""
   exact = "exact_match" if "exact_match" in before else "exact"
-  columns = [
-    (
-      f"{figures[exact]:.2f}",
-      f"{figures['f1']:.2f}",
-      str(figures["num_answered"]),
-      f"{figures['expected_calibration_error']:.4f}",
-      f"{figures['equal_mass_calibration_error']:.4f}",
-      f"{figures['risk_coverage'].area:.4f}",
-    )
-    for figures in (before, after)
-  ]
-  labels = (
-    "exact match",
-    "f1",
-    "questions answered",
-    "ECE, equal ranges",
-    "ECE, equal counts",
-    "area of risk, coverage",
-  )
-  rows = [("", "before", "after"), *zip(labels, *columns, strict=True)]
+  rows = [["", "before", "after"]]
+  for label, cell in {
+    "exact match": lambda figures: f"{figures[exact]:.2f}",
+    "f1": lambda figures: f"{figures['f1']:.2f}",
+    "questions answered": lambda figures: str(figures["num_answered"]),
+    "ECE, equal ranges": lambda figures: (
+      f"{figures['expected_calibration_error']:.4f}"
+    ),
+    "ECE, equal counts": lambda figures: (
+      f"{figures['equal_mass_calibration_error']:.4f}"
+    ),
+    "area of risk, coverage": lambda figures: (
+      f"{figures['risk_coverage'].area:.4f}"
+    ),
+  }.items():
+    rows.append([label, cell(before), cell(after)])
   return text_table(rows)
 
 
@@ -122,13 +108,9 @@ def text_table(rows):
     table.add_column(justify="right" if index else "left", no_wrap=True)
   for row in rows:
     table.add_row(*row)
-  console = Console(
-    file=io.StringIO(),
-    width=1000,
-    color_system=None,
-    markup=False,
-    emoji=False,
-  )
+  # A width without end, and no colour, markup or emoji.
+  plain = {"color_system": None, "markup": False, "emoji": False}
+  console = Console(file=io.StringIO(), width=1000, **plain)
   console.print(table)
   lines = console.file.getvalue().splitlines()
   return "\n".join(line.rstrip() for line in lines)

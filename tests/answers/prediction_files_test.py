@@ -1,4 +1,4 @@
-"""Decoded answers as rows and as files, of both heads."""
+"""Decoded answers as rows and as files, of both heads, and their readers."""
 
 import dataclasses
 import json
@@ -21,9 +21,14 @@ from bert_span.answers.decoding.predictions import (
 from bert_span.answers.decoding.span_decoder import SpanDecoder
 from bert_span.answers.prediction_files import (
   ListedAnswer,
+  answer_row,
   json_entry,
   read_n_best,
+  read_na_probs,
+  read_predictions,
+  read_span_predictions,
   write_predictions,
+  write_rows,
 )
 from bert_span.heads import BIO_HEAD, SPAN_HEAD
 from bert_span.squad.example import SquadExample
@@ -34,6 +39,7 @@ _EXAMPLES = [
   SquadExample("z", "Who?", "Al \ud800b saw."),
   SquadExample("a", "Why?", ""),
 ]
+_SPAN_FILES = ["nbest_predictions.json", "null_odds.json", "predictions.json"]
 
 
 @pytest.fixture(scope="module")
@@ -51,21 +57,19 @@ def predictions():
 @pytest.fixture(scope="module")
 def bio_predictions():
   """Two spans for z, none for a."""
-  return bio_predictions_of(
-    _EXAMPLES,
-    {
-      "span_char_start": tf.constant([[0, 3], [0, 0]]),
-      "span_char_end": tf.constant([[2, 5], [0, 0]]),
-      "span_score": tf.constant([[0.5, 0.75], [0.0, 0.0]], tf.float64),
-      "span_probability": tf.constant([[0.25, 0.5], [0.0, 0.0]], tf.float64),
-      "span_count": tf.constant([2, 0]),
-      "null_odds": tf.constant([-1.5, 1e6], tf.float64),
-      "char_start": tf.constant([3, 0]),
-      "char_end": tf.constant([5, 0]),
-      "score": tf.constant([0.75, 0.0], tf.float64),
-      "probability": tf.constant([0.5, 1.0], tf.float64),
-    },
-  )
+  columns = {
+    "span_char_start": [[0, 3], [0, 0]],
+    "span_char_end": [[2, 5], [0, 0]],
+    "span_score": [[0.5, 0.75], [0.0, 0.0]],
+    "span_probability": [[0.25, 0.5], [0.0, 0.0]],
+    "span_count": [2, 0],
+    "null_odds": [-1.5, 1e6],
+    "char_start": [3, 0],
+    "char_end": [5, 0],
+    "score": [0.75, 0.0],
+    "probability": [0.5, 1.0],
+  }
+  return bio_predictions_of(_EXAMPLES, columns)
 
 
 def test_predictions_hold_the_context_s_own_characters(predictions):
@@ -74,11 +78,9 @@ def test_predictions_hold_the_context_s_own_characters(predictions):
   assert (found.char_start, found.char_end) == (3, 5)
   assert found.null_odds == 3.0 - 9.0
   assert [entry.text for entry in found.n_best] == ["\ud800b", "Al \ud800b", ""]
-  assert found.n_best[1].char_start == 0
-  assert found.n_best[1].score == 7.0
+  assert (found.n_best[1].char_start, found.n_best[1].score) == (0, 7.0)
   assert (empty.text, empty.null_odds, empty.probability) == ("", 1e6, 1.0)
-  assert (empty.char_start, empty.char_end) == (0, 0)
-  assert len(empty.n_best) == 1
+  assert (empty.char_start, empty.char_end, len(empty.n_best)) == (0, 0, 1)
 
 
 def test_predictions_of_a_bio_head_have_their_spans(bio_predictions):
@@ -103,9 +105,8 @@ def _read(folder):
 
 def test_files_have_the_original_s_format(tmp_path, predictions):
   _write(tmp_path, predictions, True)
-  names = ["predictions.json", "nbest_predictions.json", "null_odds.json"]
   files = _read(tmp_path)
-  assert sorted(files) == sorted(names)
+  assert sorted(files) == _SPAN_FILES
   text = (tmp_path / "predictions.json").read_text()
   assert text == '{\n    "z": "\\ud800b",\n    "a": ""\n}\n'
   assert files["null_odds.json"] == {"z": -6.0, "a": 1e6}
@@ -120,9 +121,13 @@ def test_files_have_the_original_s_format(tmp_path, predictions):
   assert (second["start_logit"], second["end_logit"]) == (2.0, 5.0)
   assert (second["char_start"], second["char_end"]) == (0, 5)
   assert list(null.values())[0::4] == ["", None]
-  # Without version 2, other files only.
-  _write(tmp_path / "1", predictions, False)
-  assert "null_odds.json" not in _read(tmp_path / "1")
+  assert read_n_best(tmp_path / "nbest_predictions.json") == {
+    p.qas_id: tuple(
+      ListedAnswer(e.text, e.probability, *(e[1:3] if e.text else ()))
+      for e in p.n_best
+    )
+    for p in predictions
+  }
 
 
 @pytest.mark.parametrize("syncs", [0, 1, 2])
@@ -144,15 +149,53 @@ def test_a_full_disk_leaves_all_old_files(
   assert _read(tmp_path) == old
 
 
-def test_written_n_best_lists_are_read_back(tmp_path, predictions):
+@pytest.mark.parametrize("kill_at", range(7))
+def test_a_kill_never_leaves_files_of_two_runs(
+  tmp_path, predictions, monkeypatch, kill_at
+):
+  """At each removal of an old file and each renaming of a new one."""
+  _write(tmp_path, predictions, True)
+  calls = []
+
+  def killed_at(call):
+    def counted(*arguments):
+      calls.append(call)
+      # Nor does a killed process clean up.
+      if len(calls) > kill_at:
+        raise KeyboardInterrupt
+      return call(*arguments)
+
+    return counted
+
+  for name in ("remove", "replace"):
+    monkeypatch.setattr(os, name, killed_at(getattr(os, name)))
+  if kill_at < 6:
+    with pytest.raises(KeyboardInterrupt):
+      _write(tmp_path, predictions[:1], True)
+  else:
+    _write(tmp_path, predictions[:1], True)
+  paths = tmp_path.glob("*.json")
+  left = {path.name: json.loads(path.read_text()) for path in paths}
+  is_new = [list(content) == ["z"] for content in left.values()]
+  assert all(is_new) or not any(is_new)
+  if "predictions.json" in left:
+    assert sorted(left) == _SPAN_FILES
+
+
+def test_files_of_an_earlier_run_do_not_stay(
+  tmp_path, predictions, bio_predictions, capsys
+):
+  _write(tmp_path, predictions, True)
+  (tmp_path / "notes.json").write_text("{}")
   _write(tmp_path, predictions, False)
-  assert read_n_best(tmp_path / "nbest_predictions.json") == {
-    p.qas_id: tuple(
-      ListedAnswer(e.text, e.probability, *(e[1:3] if e.text else ()))
-      for e in p.n_best
-    )
-    for p in predictions
-  }
+  assert sorted(_read(tmp_path)) == [
+    *("nbest_predictions.json", "notes.json", "predictions.json"),
+  ]
+  assert str(tmp_path / "null_odds.json") in capsys.readouterr().err
+  _write(tmp_path, bio_predictions, False, BIO_HEAD)
+  assert sorted(_read(tmp_path)) == [
+    *("notes.json", "predictions.json", "span_predictions.json"),
+  ]
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
@@ -177,22 +220,13 @@ def test_n_best_lists_are_written_as_json_dumps_does(
 def test_files_of_a_bio_head_hold_the_best_span_and_all_spans(
   tmp_path, bio_predictions
 ):
-  _write(tmp_path, bio_predictions, False, BIO_HEAD)
-  names = ["predictions.json", "span_predictions.json"]
-  assert sorted(_read(tmp_path)) == names
   _write(tmp_path, bio_predictions, True, BIO_HEAD)
-  files = _read(tmp_path)
-  assert sorted(files) == sorted([*names, "null_odds.json"])
-  assert files["predictions.json"] == {"z": "\ud800b", "a": ""}
-  assert files["span_predictions.json"]["a"] == []
-  assert files["span_predictions.json"]["z"][0] == {
-    "text": "Al",
-    "char_start": 0,
-    "char_end": 2,
-    "score": 0.5,
-    "probability": 0.25,
+  spans = [span._asdict() for span in bio_predictions[0].spans]
+  assert _read(tmp_path) == {
+    "predictions.json": {"z": "\ud800b", "a": ""},
+    "span_predictions.json": {"z": spans, "a": []},
+    "null_odds.json": {"z": -1.5, "a": 1e6},
   }
-  assert files["null_odds.json"] == {"z": -1.5, "a": 1e6}
 
 
 def test_run_squad_s_answer_to_a_question_without_a_span():
@@ -200,13 +234,147 @@ def test_run_squad_s_answer_to_a_question_without_a_span():
   null = NBestEntry("", 0, 0, 0.0, 0.0, 0.0, 0.1)
   found = Prediction("a", "mill", 4, 8, 3.0, 0.9, -1.0, (span, null))
   none = Prediction("b", "", 0, 0, 0.0, 0.1, -1.0, (null,))
+  empty = (null._replace(text="empty"),)
   assert as_original_without_span([found, none], False) == [
-    found,
-    dataclasses.replace(
-      none, text="empty", n_best=(null._replace(text="empty"),)
-    ),
+    *(found, dataclasses.replace(none, text="empty", n_best=empty)),
   ]
   # Version 2 ends where the original does.
   assert as_original_without_span([found], True) == [found]
   with pytest.raises(ValueError, match=r"1 of 2 questions \(first: b\)"):
     as_original_without_span([found, none], True)
+
+
+@pytest.fixture
+def write(tmp_path):
+  """A function that writes bytes or a value as JSON; returns the path."""
+
+  def write_file(value):
+    path = tmp_path / "file.json"
+    is_content = isinstance(value, bytes)
+    path.write_bytes(value if is_content else json.dumps(value).encode())
+    return path
+
+  return write_file
+
+
+def test_values_are_read_in_the_order_of_the_file(write):
+  read = read_predictions(write({"q2": "\u00e9t\u00e9", "q1": ""}))
+  assert list(read.items()) == [("q2", "\u00e9t\u00e9"), ("q1", "")]
+  with_mark = write(b'\xef\xbb\xbf{"q": "x"}')
+  assert read_predictions(with_mark) == {"q": "x"}
+  assert read_na_probs(write({"a": 1, "b": -2.5})) == {"a": 1, "b": -2.5}
+
+
+def test_n_best_lists_may_have_offsets_or_none(write):
+  # Sums of float32 may exceed 1 by a rounding; the original has no offsets.
+  entry = {"text": "été", "probability": 1 + 1e-9, "start_logit": 0.5}
+  placed = {**entry, "char_start": 3, "char_end": 6}
+  assert read_n_best(write({"b": [entry, placed]})) == {
+    "b": (ListedAnswer("été", 1.0), ListedAnswer("été", 1.0, 3, 6))
+  }
+
+
+def test_spans_are_texts_or_objects_or_one_text(write):
+  value = {"a": ["x", "y"], "b": [{"text": "z", "score": 1}], "c": "w"}
+  assert read_span_predictions(
+    write({**value, "d": [], "e": "", "f": [""]})
+  ) == {"a": ["x", "y"], "b": ["z"], "c": ["w"], "d": [], "e": [], "f": []}
+
+
+_ENTRY = {"text": "x", "probability": 0.5}
+_READERS = {
+  read_predictions: "x",
+  read_na_probs: 0,
+  read_n_best: [_ENTRY],
+  read_span_predictions: "x",
+}
+
+
+@pytest.mark.parametrize(
+  ("read", "value"),
+  [
+    *((read_predictions, value) for value in (None, 7, [_ENTRY])),
+    *(
+      (read_na_probs, value)
+      for value in (float("nan"), float("inf"), True, None, "0.5", 10**400)
+    ),
+    *((read_n_best, value) for value in ("Ada", [], None, 7, {}, ["x"])),
+    *(
+      (read_n_best, [_ENTRY, {**_ENTRY, **changed}])
+      for changed in (
+        {"text": None},
+        *({"probability": p} for p in ("0.5", True, 1.5, float("nan"))),
+        *({"char_start": start, "char_end": 2} for start in (-1, 1.0, 3)),
+        {"char_start": 3},
+      )
+    ),
+    *((read_span_predictions, value) for value in (3, [{"score": 1}])),
+  ],
+)
+def test_a_wrong_value_is_named_with_file_and_question(write, read, value):
+  path = write({"good": _READERS[read], "bad": value})
+  with pytest.raises(ValueError, match=r"file\.json: question 'bad'"):
+    read(path)
+
+
+@pytest.mark.parametrize("read", _READERS)
+@pytest.mark.parametrize(
+  "content", [b'{"q": "x"', b"", b'{"q": "\xe9"}', b'[{"q": "x"}]']
+)
+def test_a_file_that_is_no_json_object_is_an_error_with_its_name(
+  write, read, content
+):
+  with pytest.raises(ValueError, match=r"file\.json"):
+    read(write(content))
+
+
+def test_a_message_is_one_short_line_whatever_the_ids_and_values(write):
+  nested = [["x" * 1000]]
+  for qas_id in ("a\nb", "\ud83d", "x" * 1000):
+    with pytest.raises(ValueError, match="string") as error:
+      read_predictions(write({qas_id: nested}))
+    assert str(error.value).isprintable()
+    assert len(str(error.value)) < 500
+
+
+def test_a_repeated_id_keeps_its_last_entry_and_is_logged(write, capsys):
+  assert read_predictions(write(b'{"q": "x", "q": "y"}')) == {"q": "y"}
+  assert "1 repeated" in capsys.readouterr().err
+
+
+_EXAMPLE = SquadExample("q", "Who?", "Anna came.")
+_ENTRIES = (
+  NBestEntry("Anna", 0, 4, 2.0, 1.0, 3.0, 0.75),
+  NBestEntry("", 0, 0, 0.5, 0.5, 1.0, 0.25),
+)
+_ANSWER = Prediction("q", "Anna", 0, 4, 3.0, 0.75, -2.0, _ENTRIES)
+_OFFSETS = {"char_start": 0, "char_end": 4}
+_ROW = {"id": "q", "answer": "Anna", **_OFFSETS}
+_ROW |= {"score": 3.0, "probability": 0.75, "null_odds": -2.0}
+
+
+def test_a_row_has_the_answer_its_offsets_and_several_answers():
+  assert answer_row(_EXAMPLE, _ANSWER, SPAN_HEAD) == _ROW
+  nothing = Prediction("q", "", 0, 0, 1.0, 0.5, 2.0, _ENTRIES)
+  row = answer_row(_EXAMPLE, nothing, SPAN_HEAD)
+  assert (row["answer"], row["char_start"], row["char_end"]) == ("", None, None)
+  row = answer_row(_EXAMPLE, _ANSWER, SPAN_HEAD, n_best=5)
+  assert [entry["text"] for entry in row["n_best"]] == ["Anna", ""]
+  assert row["n_best"][1]["char_start"] is None
+
+
+def test_json_lines_hold_the_rows(tmp_path):
+  path = tmp_path / "a.jsonl"
+  write_rows(path, [_ROW, _ROW], "jsonl")
+  assert [json.loads(line) for line in path.open()] == [_ROW, _ROW]
+
+
+def test_parquet_has_the_same_columns_whatever_it_holds(tmp_path):
+  parquet = pytest.importorskip("pyarrow.parquet")
+  full, empty = tmp_path / "full.parquet", tmp_path / "empty.parquet"
+  rows = [answer_row(_EXAMPLE, _ANSWER, SPAN_HEAD, 2)]
+  write_rows(full, rows, "parquet")
+  write_rows(empty, [], "parquet")
+  assert parquet.read_schema(full).equals(parquet.read_schema(empty))
+  assert parquet.read_table(full).to_pylist() == [{**rows[0], "spans": None}]
+  assert parquet.read_table(empty).num_rows == 0

@@ -108,6 +108,16 @@ def test_a_file_to_lint_is_no_output_file(tmp_path):
   assert f"--output_file={squad} is also the input" in error_line(run)
 
 
+def test_an_input_is_no_prediction_file_of_output_dir(tmp_path):
+  squad = tmp_path / "predictions.json"
+  squad.write_text("{}")
+  flags = f"--predict_file={squad}", f"--output_dir={tmp_path}"
+  run = run_python("-m", "bert_span.decode", *flags, "--logits_file=x.npz")
+  line = error_line(run)
+  assert f"--predict_file={squad}" in line and "--output_dir" in line
+  assert squad.read_text() == "{}"
+
+
 def test_a_flag_file_in_utf_16_is_one_line(tmp_path):
   path = tmp_path / "x.flags"
   path.write_text("--do_train", encoding="utf-16")

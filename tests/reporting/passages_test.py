@@ -1,5 +1,6 @@
 """Answers marked in their passages."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,67 +15,49 @@ from bert_span.reporting.passages import (
 _TEXT = "One two three four five."
 
 
-def test_a_passage_is_cut_where_answers_begin_and_end():
-  assert marked_segments(_TEXT, [(4, 7)], [(4, 13)]) == [
-    Segment("One "),
-    Segment("two", "both"),
-    Segment(" three", "model"),
-    Segment(" four five."),
-  ]
-  assert marked_segments(_TEXT, [(0, 3)], [(19, 24)]) == [
-    Segment("One", "annotators"),
-    Segment(" two three four "),
-    Segment("five.", "model"),
-  ]
+_LONG = "a" * 100 + "Ada" + "b" * 100 + "Bea" + "c" * 100
 
 
-def test_answers_that_overlap_are_one_mark():
-  assert marked_segments(_TEXT, [(4, 13), (8, 18), (4, 7)], []) == [
-    Segment("One "),
-    Segment("two three four", "annotators"),
-    Segment(" five."),
-  ]
-
-
-def test_text_far_from_answers_is_left_out():
-  text = "a" * 100 + "Ada" + "b" * 100 + "Bea" + "c" * 100
-  assert marked_segments(text, [(100, 103)], [(203, 206)], 10) == [
-    Segment("", left_out=90),
-    Segment("a" * 10),
-    Segment("Ada", "annotators"),
-    Segment("b" * 10),
-    Segment("", left_out=80),
-    Segment("b" * 10),
-    Segment("Bea", "model"),
-    Segment("c" * 10),
-    Segment("", left_out=90),
-  ]
-
-
-def test_whole_words_are_left_out():
-  text = "Ada " + "word " * 100
-  assert marked_segments(text, [(0, 3)], [], 12) == [
-    Segment("Ada", "annotators"),
-    Segment(" word word "),
-    Segment("", left_out=490),
-  ]
-
-
-def test_the_middle_of_a_long_answer_is_left_out():
-  assert marked_segments("x" * 100, [(0, 100)], [], 10) == [
-    Segment("x" * 10, "annotators"),
-    Segment("", "annotators", left_out=80),
-    Segment("x" * 10, "annotators"),
-  ]
-
-
-def test_without_answers_both_ends_of_the_passage_are_shown():
-  assert marked_segments("ab" * 50, [], [], 10) == [
-    Segment("ab" * 5),
-    Segment("", left_out=80),
-    Segment("ab" * 5),
-  ]
-  assert marked_segments("", [], []) == []
+@pytest.mark.parametrize(
+  ("text", "gold", "predicted", "num_characters", "segments"),
+  [
+    (
+      *(_TEXT, [(4, 7)], [(4, 13)], 500),
+      [("One ",), ("two", "both"), (" three", "model"), (" four five.",)],
+    ),
+    # Answers that overlap are one mark.
+    (
+      *(_TEXT, [(4, 13), (8, 18), (4, 7)], [], 500),
+      [("One ",), ("two three four", "annotators"), (" five.",)],
+    ),
+    # Text far from answers is left out, in whole words.
+    (
+      *(_LONG, [(100, 103)], [(203, 206)], 10),
+      [
+        *(("", "", 90), ("a" * 10,), ("Ada", "annotators"), ("b" * 10,)),
+        *(("", "", 80), ("b" * 10,), ("Bea", "model"), ("c" * 10,)),
+        ("", "", 90),
+      ],
+    ),
+    (
+      *("Ada " + "word " * 100, [(0, 3)], [], 12),
+      [("Ada", "annotators"), (" word word ",), ("", "", 490)],
+    ),
+    # So is the middle of a long answer, and of a passage without one.
+    (
+      *("x" * 100, [(0, 100)], [], 10),
+      [
+        ("x" * 10, "annotators"),
+        *(("", "annotators", 80), ("x" * 10, "annotators")),
+      ],
+    ),
+    ("ab" * 50, [], [], 10, [("ab" * 5,), ("", "", 80), ("ab" * 5,)]),
+    ("", [], [], 500, []),
+  ],
+)
+def test_segments_by_hand(text, gold, predicted, num_characters, segments):
+  shown = marked_segments(text, gold, predicted, num_characters)
+  assert shown == [Segment(*segment) for segment in segments]
 
 
 @given(st.data(), st.text(max_size=60), st.integers(0, 9))
@@ -97,17 +80,28 @@ def test_shown_and_left_out_make_up_the_passage(data, text, num_characters):
   assert reached == len(text)
 
 
-def test_a_short_passage_is_shown_whole():
-  assert marked_passage(_TEXT, 8, 13) == "One two [[three]] four five."
-  assert marked_passage(_TEXT, 0, 3) == "[[One]] two three four five."
-  assert marked_passage(_TEXT, 0, 24, ("<", ">")) == f"<{_TEXT}>"
-
-
-def test_a_long_passage_is_cut_between_words():
-  # 15 characters: 5 of the answer, 5 on each side (" two " and " four").
-  assert marked_passage(_TEXT, 8, 13, num_characters=15) == (
-    "... two [[three]] four ..."
-  )
+@pytest.mark.parametrize(
+  ("text", "span", "options", "shown"),
+  [
+    (_TEXT, (8, 13), {}, "One two [[three]] four five."),
+    (_TEXT, (0, 3), {}, "[[One]] two three four five."),
+    (_TEXT, (0, 24), {"marks": ("<", ">")}, f"<{_TEXT}>"),
+    # 15 characters: 5 of the answer, 5 on each side (" two " and " four").
+    (_TEXT, (8, 13), {"num_characters": 15}, "... two [[three]] four ..."),
+    # An answer is never cut; words longer than the room are.
+    (
+      *(f"one {'a' * 50} two", (4, 54), {"num_characters": 10}),
+      f"... [[{'a' * 50}]] ...",
+    ),
+    (
+      *("日" * 500, (250, 252), {"num_characters": 22}),
+      f"... {'日' * 10}[[日日]]{'日' * 10} ...",
+    ),
+    ("a\x1b[31m\nb\r\nc", (7, 8), {}, "a\ufffd[31m\n[[b]]\nc"),
+  ],
+)
+def test_a_marked_passage_by_hand(text, span, options, shown):
+  assert marked_passage(text, *span, **options) == shown
 
 
 def test_what_one_side_does_not_need_is_the_other_s():
@@ -120,23 +114,8 @@ def test_what_one_side_does_not_need_is_the_other_s():
   assert 90 <= len(text) <= 110
 
 
-def test_an_answer_is_never_cut():
-  answer = "a" * 50
-  text = marked_passage(f"one {answer} two", 4, 54, num_characters=10)
-  assert text == f"... [[{answer}]] ..."
-
-
-def test_words_longer_than_the_room_are_cut():
-  text = marked_passage("日" * 500, 250, 252, num_characters=22)
-  assert text == f"... {'日' * 10}[[日日]]{'日' * 10} ..."
-
-
-def test_characters_that_command_a_terminal_are_replaced():
-  assert marked_passage("a\x1b[31m\nb\r\nc", 7, 8) == "a\ufffd[31m\n[[b]]\nc"
-  assert one_line("a\n\x1b b\t c") == "a \ufffd b c"
-
-
 def test_every_span_is_marked_and_the_passage_stays_whole():
+  assert one_line("a\n\x1b b\t c") == "a \ufffd b c"
   assert marked_spans("One two three.", [(0, 3), (8, 13)]) == (
     "[[One]] two [[three]]."
   )

@@ -64,7 +64,7 @@ def test_an_answer_without_offsets_is_found_by_its_text():
   assert [r.span for r in _results(file, n_best)] == [(8, 11), None]
 
 
-def test_no_answer_is_right_where_there_is_none():
+def test_no_answer_is_right_where_there_is_none_and_no_prediction_counts_0():
   n_best = {
     "none": (ListedAnswer("", 0.9), ListedAnswer("Ada", 0.1, 0, 3)),
     "some": (ListedAnswer("", 0.7), ListedAnswer("Ada", 0.3, 0, 3)),
@@ -73,24 +73,22 @@ def test_no_answer_is_right_where_there_is_none():
   right, wrong = _results(file, n_best)
   assert (right.exact, right.f1, right.span) == (1, 1.0, None)
   assert (wrong.exact, wrong.f1, wrong.probability) == (0, 0.0, 0.7)
+  (missing,) = _results(_file(_example("q", "Ada")), {})
+  assert (missing.prediction, missing.exact, missing.f1) == (None, 0, 0.0)
+  assert missing.probability is None
 
 
-def test_a_question_without_prediction_counts_0():
-  (result,) = _results(_file(_example("q", "Ada")), {})
-  assert (result.prediction, result.exact, result.f1) == (None, 0, 0.0)
-  assert result.probability is None
-
-
-def test_predictions_of_another_run_are_refused():
-  n_best = {"q": (ListedAnswer("Ada", 1.0, 0, 3),)}
-  with pytest.raises(ValueError, match="'q'"):
-    question_results(_file(_example("q", "Ada")), n_best, {"q": "Bea"})
-
-
-def test_offsets_of_another_passage_are_refused():
-  n_best = {"q": (ListedAnswer("Ada", 1.0, 8, 11),)}
-  with pytest.raises(ValueError, match=r"'q': .*'Ada'.* 8 to 11"):
-    _results(_file(_example("q", "Ada")), n_best)
+@pytest.mark.parametrize(
+  ("entry", "prediction", "named"),
+  [
+    (("Ada", 1.0, 0, 3), "Bea", "'q'"),  # of another run
+    (("Ada", 1.0, 8, 11), "Ada", r"'q': .*'Ada'.* 8 to 11"),  # passage
+  ],
+)
+def test_files_that_do_not_fit_are_refused(entry, prediction, named):
+  n_best = {"q": (ListedAnswer(*entry),)}
+  with pytest.raises(ValueError, match=named):
+    question_results(_file(_example("q", "Ada")), n_best, {"q": prediction})
 
 
 @pytest.mark.parametrize("name", ["squad1_dev_half", "squad2_part"])
@@ -156,52 +154,46 @@ def test_a_question_has_the_group_of_its_first_question_word(question, word):
   assert question_word(question) == word
 
 
-def _sizes(results, caption, num_windows=None):
-  groups = group_scores(results, num_windows)[caption]
-  return [(group.name, group.questions) for group in groups]
+_BY_WINDOWS = "Windows of the passage"
 
 
-def test_groups_by_question_word_are_ordered_by_size():
-  questions = ["Why?", "Who?", "Name it.", "Who?", "Why?", "Why not?"]
-  results = [_result(question=question) for question in questions]
-  assert _sizes(results, "Question word") == [
-    ("why", 3),
-    ("who", 2),
-    ("other", 1),
-  ]
-
-
-def test_groups_by_length_count_words_of_the_first_answer():
-  golds = ["a b", None, "one", "a b c", "a b c d", "a b c d e", "x " * 9, "two"]
-  results = [_result(gold=gold) for gold in golds]
-  assert _sizes(results, "Length of the answer") == [
-    ("1 word", 2),
-    ("2 words", 1),
-    ("3-4 words", 2),
-    ("5-8 words", 1),
-    ("9 words or more", 1),
-    ("no answer", 1),
-  ]
-
-
-def test_groups_by_windows_are_in_order():
-  results = [_result()] * 6
-  assert _sizes(results, "Windows of the passage", [2, 1, 0, 9, 5, 1]) == [
-    ("0 windows", 1),
-    ("1 window", 2),
-    ("2 windows", 1),
-    ("5 windows or more", 2),
-  ]
-  assert "Windows of the passage" not in group_scores(results)
-
-
-def test_groups_by_answerability_need_both_kinds():
-  results = [_result(), _result(gold=None), _result()]
-  assert _sizes(results, "Answerable or not") == [
-    ("answerable", 2),
-    ("unanswerable", 1),
-  ]
+@pytest.mark.parametrize(
+  ("caption", "field", "values", "sizes"),
+  [
+    (  # By size.
+      *("Question word", "question"),
+      ["Why?", "Who?", "Name it.", "Who?", "Why?", "Why not?"],
+      [("why", 3), ("who", 2), ("other", 1)],
+    ),
+    (
+      *("Length of the answer", "gold"),
+      ["a b", None, "one", "a b c", "a b c d", "a b c d e", "x " * 9, "two"],
+      [
+        *(("1 word", 2), ("2 words", 1), ("3-4 words", 2), ("5-8 words", 1)),
+        *(("9 words or more", 1), ("no answer", 1)),
+      ],
+    ),
+    (
+      *("Answerable or not", "gold", ["Ada", None, "Ada"]),
+      [("answerable", 2), ("unanswerable", 1)],
+    ),
+    (
+      *(_BY_WINDOWS, None, [2, 1, 0, 9, 5, 1]),
+      [
+        *(("0 windows", 1), ("1 window", 2), ("2 windows", 1)),
+        ("5 windows or more", 2),
+      ],
+    ),
+  ],
+)
+def test_groups_are_in_order(caption, field, values, sizes):
+  results = [_result(**({field: value} if field else {})) for value in values]
+  groups = group_scores(results, None if field else values)
+  found = [(group.name, group.questions) for group in groups[caption]]
+  assert found == sizes
+  # One kind of question is no group.
   assert "Answerable or not" not in group_scores(results[:1])
+  assert _BY_WINDOWS not in group_scores(results)
 
 
 def test_the_confusion_of_no_answer_has_precision_and_recall():

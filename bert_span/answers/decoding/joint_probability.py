@@ -10,13 +10,11 @@ every possible span counts, and so does "no answer":
     Z = exp(null_logit / T)
         + sum over windows, starts i, ends j of exp((start_i + end_j) / T)
 
-where i is a context token with its maximal context in the window, and j one
-with i <= j < i + max_answer_length. A token of several windows begins spans in
-one of them only, so no span is counted twice. null_logit is [CLS]'s start + end
-logit in the window where it is lowest, less null_score_diff_threshold if that
-decides on "no answer": so the answer given is the most probable one.
-The temperature T is 1 for the model's own probabilities and above 1 for less
-certain ones.
+where i is a context token with its maximal context in the window, so that no
+span counts twice, and i <= j < i + max_answer_length. null_logit is [CLS]'s
+start + end logit in the window where it is lowest, less
+null_score_diff_threshold if that decides on "no answer": so the answer given is
+the most probable one. The temperature T is 1 for the model's own probabilities.
 
 A passage has 30 spans for each of its tokens, but Z takes 2 * log2(30) passes
 over them: the ends that belong to a start, a run of max_answer_length

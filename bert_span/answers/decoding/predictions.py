@@ -79,6 +79,11 @@ class Prediction(_BestAnswer):
 
   n_best: tuple[NBestEntry, ...]
 
+  @property
+  def spans(self):
+    """The answer as a list of one span; () for "no answer"."""
+    return (self,) if self.text else ()
+
 
 @dataclasses.dataclass(frozen=True)
 class BioPrediction(_BestAnswer):
@@ -157,7 +162,7 @@ class AnswerForms:
       answer"; for a list of questions a list of these.
     """
     return self._ask(
-      question, context, lambda p: [answer_of(s) for s in self.head.spans_of(p)]
+      question, context, lambda found: list(map(answer_of, found.spans))
     )
 
   def _ask(self, question, context, form_of):

@@ -42,9 +42,7 @@ class TaggedPassage(NamedTuple):
 class AgreementReport:
   """Compares the tags of all passages with those of their annotators.
 
-  Args:
-    num_questions: questions in disagreement.json: those whose annotators
-      differ most.
+  disagreement.json has the num_questions whose annotators differ most.
   """
 
   def __init__(self, num_questions):
@@ -137,21 +135,31 @@ def disagreement_rows(passages, num_questions):
   """
   split = [passage for passage in passages if passage.split > 0]
   split.sort(key=lambda passage: -passage.split)
-  return [
-    {
-      "qas_id": passage.example.qas_id,
-      "question": passage.example.question,
-      "split": passage.split,
-      "annotators": [
-        [span.text for span in spans] for spans in passage.example.annotators
-      ],
-      "tokens": [
-        _token(passage, int(i))
-        for i in np.flatnonzero(passage.labels.max(axis=1) < 1)
-      ],
-    }
-    for passage in split[:num_questions]
-  ]
+  rows = []
+  for passage in split[:num_questions]:
+    example = passage.example
+    tokens = []
+    for i in np.flatnonzero(passage.labels.max(axis=1) < 1):
+      start, end = int(passage.char_starts[i]), int(passage.char_ends[i])
+      tokens.append(
+        {
+          "text": example.context[start:end],
+          "char_start": start,
+          "char_end": end,
+          "annotators": _shares(passage.labels[i]),
+          "model": _shares(passage.probabilities[i]),
+        }
+      )
+    rows.append(
+      {
+        "qas_id": example.qas_id,
+        "question": example.question,
+        "split": passage.split,
+        "annotators": [[s.text for s in spans] for spans in example.annotators],
+        "tokens": tokens,
+      }
+    )
+  return rows
 
 
 def entropies(distributions):
@@ -160,17 +168,6 @@ def entropies(distributions):
   return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
 
 
-def _token(passage, i):
-  start, end = int(passage.char_starts[i]), int(passage.char_ends[i])
-
-  def shares(distribution):
-    rounded = [round(float(share), 4) for share in distribution]
-    return dict(zip("BIO", rounded, strict=True))
-
-  return {
-    "text": passage.example.context[start:end],
-    "char_start": start,
-    "char_end": end,
-    "annotators": shares(passage.labels[i]),
-    "model": shares(passage.probabilities[i]),
-  }
+def _shares(distribution):
+  rounded = [round(float(share), 4) for share in distribution]
+  return dict(zip("BIO", rounded, strict=True))

@@ -46,14 +46,9 @@ def fit_temperature(confidence_at, correct):
   a grid, since the loss may have several valleys, then by golden sections
   around the best point.
 
-  Args:
-    confidence_at: function of a temperature to the confidences of the answers,
-      float [questions].
-    correct: float [questions], from 0 to 1. ValueError if all answers are
-      right, or all are wrong: then no temperature is the best one.
-
-  Returns:
-    float, to 0.1 %.
+  `confidence_at` is a function of a temperature to the confidences of the
+  answers, float [questions]; `correct` is from 0 to 1. The result is precise to
+  0.1 %; ValueError if all answers are right, or all are wrong.
   """
   correct = np.asarray(correct, np.float64)
   if np.all(correct == 1) or np.all(correct == 0):
@@ -92,10 +87,8 @@ class AnswerConfidence:
   They equal the probabilities of a `SpanDecoder` with that temperature, but the
   answers are not decoded again.
 
-  Args:
-    batches: list of `WindowLogits`.
-    predictions: list of `Prediction`, of the questions of all batches in order.
-    options: `DecoderOptions` that they were decoded with.
+  `batches` are `WindowLogits`, `predictions` those of all their questions in
+  order, decoded with the `DecoderOptions`.
   """
 
   def __init__(self, batches, predictions, options):

@@ -41,17 +41,10 @@ def official_scores(
 def evaluate_squad1(examples, predictions):
   """Scores predictions as the official evaluator of SQuAD 1.1.
 
-  Each question counts with the annotator's answer that suits the prediction
-  best, for either metric independently. A question without a prediction counts
-  0, and the log says how many there are.
-
-  Args:
-    examples: list of `SquadExample`. ValueError if there are none, or if one
-      has no annotated answer.
-    predictions: dict of the predicted text by question id.
-
-  Returns:
-    A dict with exact_match and f1, in percent of the questions.
+  Each question counts with the annotated answer that suits the prediction best,
+  for either metric independently; without a prediction it counts 0, which is
+  logged. `predictions` are texts by question id. Returns a dict of exact_match
+  and f1, in percent; ValueError if a question has no annotated answer.
   """
   missing_ids(examples, predictions, "predictions", missing_count="0")
   _check_annotated([e for e in examples if not e.answers])
@@ -73,7 +66,7 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
   Args:
     examples: list of `SquadExample`; those without answers are unanswerable.
     predictions: dict of the predicted text by question id, "" for no answer.
-    na_probs: dict of the no-answer score by question id, or None for 0.
+    na_probs: dict of the finite no-answer score by question id, or None.
     na_prob_thresh: a question with a higher score counts as not answered,
       whatever its prediction. As evaluate-v2.0: the default of 1.0 is meant
       for probabilities but applies to any na_probs.
@@ -83,10 +76,7 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
     HasAns_ and NoAns_ in front over the answerable and the unanswerable
     questions, where there are any; with na_probs also best_exact,
     best_exact_thresh, best_f1 and best_f1_thresh (see best_threshold).
-
-  Raises:
-    ValueError: there are no questions, a question has no prediction or no
-      no-answer score, or such a score is not a finite number.
+    ValueError if a question has no prediction or no score.
   """
   _check_complete(examples, predictions, "predictions", '"" for no answer')
   if na_probs is not None:
@@ -97,6 +87,8 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
           "na_probs must be finite numbers, or no threshold can order them. "
           f"Received: {prob} for question {qas_id}. Give numbers."
         )
+  # As evaluate-v2.0: of a repeated id the last question counts.
+  examples = list({example.qas_id: example for example in examples}.values())
   scores, final = {}, {}
   for example in examples:
     qas_id, is_right = example.qas_id, not example.answers
@@ -234,15 +226,9 @@ def evaluate_multi_span(examples, predictions):
   "old mill", recall (8/8 + 1/5) / 2, for the longest run of "river" is one
   letter.
 
-  Args:
-    examples: list of `SquadExample`. ValueError if there are none, or if one
-      has no annotator.
-    predictions: dict of a list of predicted texts by question id, [] for no
-      answer.
-
-  Returns:
-    A dict with precision, recall and f1 of exact_match_ and overlap_, in
-    percent.
+  `predictions` are lists of texts by question id, [] for no answer. Returns a
+  dict with precision, recall and f1 of exact_match_ and overlap_, in percent;
+  ValueError if a question has no annotator.
 
   Source: Li et al. 2022, MultiSpanQA, section 5, and its eval_script.py.
   """

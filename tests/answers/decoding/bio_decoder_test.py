@@ -7,9 +7,12 @@ import pytest
 import tensorflow as tf
 from hand_windows import OUTSIDE, hand_windows
 
-from bert_span.answers.decoding import bio_paths
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
-from bert_span.answers.decoding.bio_decoder import BioDecoder
+from bert_span.answers.decoding.bio_decoder import (
+  BioDecoder,
+  PassageTokens,
+  best_span_path,
+)
 from bert_span.answers.decoding.options import BioDecoderOptions
 from bert_span.data.window_labels import B, I, O
 
@@ -112,7 +115,7 @@ _ORPHAN_I = [[0.4, 0.1, 0.5], [0.1, 0.6, 0.3], [0.1, 0.1, 0.8]]
 
 
 def test_viterbi_lets_i_follow_b_or_i_only():
-  """The example of bio_paths: greedy is O I O, Viterbi B I O."""
+  """The example of bio_decoder: greedy is O I O, Viterbi B I O."""
   assert _texts(_answer(_ORPHAN_I, decoding="greedy")) == ["b"]
   outputs = _answer(_ORPHAN_I, decoding="viterbi")
   assert _texts(outputs) == ["a b"]
@@ -223,18 +226,18 @@ def test_viterbi_equals_the_best_of_all_labellings():
   rng = np.random.default_rng(3)
   lengths = [1, 2, 3, 4, 5, 6, 6, 6]
   logits = rng.normal(scale=2, size=[len(lengths), 7, 3])
-  tokens = bio_paths.PassageTokens(
+  tokens = PassageTokens(
     tf.constant(logits),
     tf.zeros([len(lengths), 7], tf.int32),
     tf.zeros([len(lengths), 7], tf.int32),
     tf.constant(lengths),
   )
-  path = bio_paths.best_span_path(tokens)
+  best_tags, best_odds = best_span_path(tokens)
   for i, n in enumerate(lengths):
     log_p = logits[i, :n] - np.log(np.exp(logits[i, :n]).sum(1, keepdims=True))
     tags, odds = _brute_force(log_p)
-    assert path.tags[i].numpy().tolist() == [*tags, *[O] * (7 - n)]
-    assert float(path.odds[i]) == pytest.approx(odds, abs=1e-9)
+    assert best_tags[i].numpy().tolist() == [*tags, *[O] * (7 - n)]
+    assert float(best_odds[i]) == pytest.approx(odds, abs=1e-9)
 
 
 def test_options_survive_the_config():

@@ -88,48 +88,6 @@ def test_probability_is_the_softmax_over_the_n_best():
   assert outputs["n_best_probability"][0][4:] == [0.0] * 5
 
 
-def test_top_positions_outside_the_context_take_a_place():
-  start = [9, 8, 0, 7, 6, 0, 0, 0, 0]
-  end = [9, 0, 0, 7, 6, 0, 0, 0, 8]
-  outputs = _decode_one(start, end, n_best_size=3)
-  assert _texts(outputs) == ["a"]  # b is fourth among the starts and ends
-  outputs = _decode_one(start, end, n_best_size=2)
-  assert outputs["answer"] == [b""]
-
-
-def test_equal_logits_go_to_the_lower_position():
-  start = [-9, -9, -9, 1, 1, 1, 1, -9, -9]
-  outputs = _decode_one(start, start, n_best_size=4)
-  assert _texts(outputs) == ["a", "a b", "a b c", "a b c d"]
-
-
-def test_equal_scores_go_to_the_first_window():
-  # Both windows hold all words; each has the maximal context of half of them.
-  first = _window(_CONTEXT, max_context=[True, True, False, False])
-  second = _window(_CONTEXT, max_context=[False, False, True, True])
-  start = [[-9, -9, -9, 0, 0, 5, 5, -9, -9], [-9, -9, -9, 0, 0, 0, 0, -9, -9]]
-  end = [[-9, -9, -9, 0, 0, 0, 0, -9, -9], [-9, -9, -9, 0, 0, 0, 0, -9, -9]]
-  outputs = _decode(
-    [_CONTEXT],
-    _windows([first, second], [0, 0]),
-    start,
-    end,
-    n_best_size=4,
-    max_answer_length=1,
-  )
-  # The first window's starts of 5 are not max-context there.
-  assert _texts(outputs) == ["a", "b", "c", "d"]
-  assert outputs["score"] == [0.0]
-
-
-def test_the_end_need_not_be_max_context():
-  window = _window(_CONTEXT, max_context=[True, False, False, False])
-  start = [0, 0, 0, 5, 9, 0, 0, 0, 0]
-  end = [0, 0, 0, 0, 0, 5, 0, 0, 0]
-  outputs = _decode([_CONTEXT], _windows([window]), start, end)
-  assert outputs["answer"] == [b"a b c"]
-
-
 def test_spans_are_no_longer_than_max_answer_length():
   start = [0, 0, 0, 9, 0, 0, 0, 0, 0]
   end = [0, 0, 0, 0, 3, 5, 9, 0, 0]
@@ -140,22 +98,6 @@ def test_spans_are_no_longer_than_max_answer_length():
   ):
     outputs = _decode_one(start, end, max_answer_length=length)
     assert outputs["answer"] == [answer]
-
-
-def test_equal_texts_stay_once_with_the_best_place():
-  context = "x y x y"
-  start = [-9, -9, -9, 4, 3, 6, 5, -9, -9]
-  outputs = _decode(
-    [context],
-    _windows([_window(context)]),
-    start,
-    start,
-    max_answer_length=1,
-    n_best_size=4,
-  )
-  assert _texts(outputs) == ["x", "y"]
-  assert outputs["n_best_char_start"][0][:2] == [4, 6]
-  assert outputs["n_best_count"] == [2]
 
 
 def test_equal_texts_do_not_keep_later_texts_out_of_the_list():
@@ -197,16 +139,6 @@ def test_the_order_of_scores_is_decided_in_float64():
   outputs = _decode_one(start, end, n_best_size=9, max_answer_length=2)
   # 1 + 2e-9 beats 1 + 1e-9, which are the same float32.
   assert _texts(outputs)[:3] == ["c d", "b c", "a b"]
-
-
-def test_windows_of_several_examples_do_not_mix():
-  contexts = ["a b c d", "e f", "g h i"]
-  rows = [_window(contexts[0]), _window(contexts[1]), _window(contexts[2])]
-  start = np.full([3, 9], -9.0)
-  start[0, 4], start[1, 3], start[2, 5] = 1, 8, 2
-  outputs = _decode(contexts, _windows(rows), start, start)
-  assert outputs["answer"] == [b"b", b"e", b"i"]
-  assert outputs["score"] == [2.0, 16.0, 4.0]
 
 
 _NO = [1, -9, -9, 4, 3, -9, -9, -9, -9]  # null score 2, best span "a" 8

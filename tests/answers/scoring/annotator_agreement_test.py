@@ -77,7 +77,7 @@ def test_perfect_predictions_have_the_annotators_entropy():
 
 def test_without_annotators_the_files_are_empty(tmp_path):
   assert read_agreement(tmp_path) == {}
-  paths = write_files(tmp_path, AgreementReport(3).files())
+  paths, _ = write_files(tmp_path, AgreementReport(3).files())
   assert [read_json(path) for path in paths] == [{}, []]
   assert read_agreement(tmp_path) == {}
 

@@ -53,28 +53,20 @@ def test_equal_confidences_share_a_bin_of_equal_mass_in_any_order():
     assert bins.correct_sums.tolist() == [2, 1]
 
 
-def test_there_are_no_more_bins_of_equal_mass_than_predictions():
-  bins = equal_mass_bins([0.5, 0.25], [1, 1])
-  assert bins.counts.tolist() == [1, 1]
-  assert bins.calibration_error == pytest.approx((0.5 + 0.75) / 2)
-
-
-def test_confidence_equal_to_accuracy_has_no_calibration_error():
-  confidence = np.repeat([0.25, 0.75], 4)
-  correct = [1, 0, 0, 0, 1, 1, 1, 0]
-  for bins_of in (equal_width_bins, equal_mass_bins):
-    assert bins_of(confidence, correct).calibration_error == 0
-
-
-def test_soft_correctness_counts_as_a_share():
-  bins = equal_width_bins([0.5, 0.5], [0.25, 0.5], num_bins=1)
-  assert bins.accuracy.tolist() == [0.375]
-  assert bins.calibration_error == pytest.approx(0.125)
-
-
 @pytest.mark.parametrize("bins_of", [equal_width_bins, equal_mass_bins])
-def test_no_predictions_have_no_calibration_error(bins_of):
-  assert bins_of([], []).calibration_error == 0
+@pytest.mark.parametrize(
+  ("confidence", "correct", "error"),
+  [
+    ([0.25] * 4 + [0.75] * 4, [1, 0, 0, 0, 1, 1, 1, 0], 0),
+    ([0.5, 0.25], [1, 1], (0.5 + 0.75) / 2),  # fewer predictions than bins
+    ([0.5, 0.5], [0.25, 0.5], 0.125),  # Soft correctness counts as a share.
+    ([], [], 0),
+  ],
+)
+def test_calibration_error_by_hand(bins_of, confidence, correct, error):
+  bins = bins_of(confidence, correct)
+  assert bins.calibration_error == pytest.approx(error)
+  assert bins.counts.sum() == len(correct)
 
 
 def test_bins_and_curve_are_json_without_nan():
@@ -102,12 +94,6 @@ def test_equal_confidences_are_one_point_of_the_curve(correct):
   assert curve.area == pytest.approx((2 / 3 + 1 / 2) / 4)
 
 
-def test_confidence_that_says_nothing_has_the_overall_risk_as_area():
-  curve = risk_coverage([0.5] * 4, [1, 0, 0, 0])
-  assert (curve.coverage.tolist(), curve.risk.tolist()) == ([1], [0.75])
-  assert curve.area == 0.75
-
-
 def test_a_long_curve_is_thinned_to_its_ends_and_points_between():
   confidence = np.arange(1000) / 1000
   curve = risk_coverage(confidence, confidence > 0.5)
@@ -117,5 +103,8 @@ def test_a_long_curve_is_thinned_to_its_ends_and_points_between():
   assert thinned["area"] == curve.area
 
 
-def test_any_score_orders_a_risk_coverage_curve():
+def test_any_score_orders_a_curve_and_equal_ones_say_nothing():
   assert risk_coverage([-8.0, 12.5], [0, 1]).risk.tolist() == [0, 0.5]
+  curve = risk_coverage([0.5] * 4, [1, 0, 0, 0])
+  assert (curve.coverage.tolist(), curve.risk.tolist()) == ([1], [0.75])
+  assert curve.area == 0.75

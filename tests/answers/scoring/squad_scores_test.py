@@ -1,15 +1,16 @@
-"""The official metrics against hand-made cases."""
+"""The official metrics of SQuAD and MultiSpanQA, against hand-made cases."""
 
 import pytest
 
 from bert_span.answers.scoring.squad_scores import (
   answer_f1,
   best_threshold,
+  evaluate_multi_span,
   evaluate_squad1,
   evaluate_squad2,
   exact_match,
   normalize_answer,
-  score_question,
+  question_scores,
 )
 from bert_span.squad.example import Answer, SquadExample
 
@@ -43,17 +44,19 @@ def test_normalization_keeps_only_the_words_that_count(text, normalized):
   assert normalize_answer(text) == normalized
 
 
-def test_f1_counts_repeated_tokens_as_often_as_both_sides_have_them():
-  for version_2 in (True, False):
-    # 1 shared token: precision 1/3, recall 1/2.
-    assert answer_f1("b b c", "b d", version_2) == pytest.approx(0.4)
-    # 2 shared tokens: precision 2/3, recall 1.
-    assert answer_f1("b b c", "b b", version_2) == pytest.approx(0.8)
-
-
-def test_two_empty_answers_match_exactly_but_have_f1_zero():
-  assert exact_match("the", "") == 1
-  assert answer_f1("the", "", version_2=False) == 0
+@pytest.mark.parametrize(
+  ("prediction", "gold", "squad1", "squad2"),
+  [
+    ("b b c", "b d", 0.4, 0.4),  # 1 shared token: precision 1/3, recall 1/2
+    ("b b c", "b b", 0.8, 0.8),  # 2 shared tokens: precision 2/3, recall 1
+    # Two empty answers are right or wrong as a whole, in SQuAD 2.0.
+    *(("the", "", 0, 1), ("word", "", 0, 0), ("", "word", 0, 0)),
+  ],
+)
+def test_f1_by_hand(prediction, gold, squad1, squad2):
+  assert answer_f1(prediction, gold, False) == pytest.approx(squad1)
+  assert answer_f1(prediction, gold, version_2=True) == pytest.approx(squad2)
+  assert exact_match(prediction, gold) == (prediction == "the")
 
 
 def test_each_figure_takes_the_annotator_that_suits_it_best():
@@ -87,12 +90,6 @@ def test_a_question_without_annotated_answers_is_an_error_with_its_id():
     evaluate_squad1(examples, {"good": "x", "bare": "y"})
 
 
-def test_f1_of_empty_answers_is_right_or_wrong_as_a_whole():
-  assert answer_f1("the", "", True) == 1
-  assert answer_f1("word", "", version_2=True) == 0
-  assert answer_f1("", "word", version_2=True) == 0
-
-
 def test_scores_are_averaged_over_all_answerable_and_unanswerable():
   predictions = {"a": "car", "b": "X.", "n": ""}
   scores = evaluate_squad2(_EXAMPLES, predictions)
@@ -123,40 +120,39 @@ def test_a_kind_of_question_that_does_not_occur_has_no_figures():
 
 
 def test_answers_that_normalize_to_nothing_are_left_out():
-  kept = score_question(_example("q", "The", "word"), "")
-  assert (kept.has_answer, kept.exact, kept.f1) == (True, 0, 0)
-  none_left = score_question(_example("q", "The"), "")
-  assert (none_left.has_answer, none_left.exact, none_left.f1) == (True, 1, 1)
+  kept, none_left = _example("q", "The", "word"), _example("q", "The")
+  assert question_scores(kept, "", version_2=True) == (0, 0)
+  assert question_scores(none_left, "", version_2=True) == (1, 1)
+  assert evaluate_squad2([none_left], {"q": ""})["HasAns_exact"] == 100
 
 
-def test_a_no_answer_score_above_the_threshold_overrules_the_prediction():
+@pytest.mark.parametrize(
+  ("na_probs", "threshold"),
+  [
+    ((0.5, 0.6, 0.9), {"na_prob_thresh": 0.5}),  # At the threshold it is kept.
+    ((-3.0, 1.5, 4.0), {}),  # The default of 1 applies to log odds, too.
+  ],
+)
+def test_a_score_above_the_threshold_overrules_the_prediction(
+  na_probs, threshold
+):
   predictions = {"a": "red car", "b": "x", "n": "guess"}
-  na_probs = {"a": 0.5, "b": 0.6, "n": 0.9}
-  scores = evaluate_squad2(_EXAMPLES, predictions, na_probs, na_prob_thresh=0.5)
-  assert scores["HasAns_exact"] == 50.0  # a, at the threshold, is kept
+  na_probs = dict(zip("abn", na_probs, strict=True))
+  scores = evaluate_squad2(_EXAMPLES, predictions, na_probs, **threshold)
+  assert scores["HasAns_exact"] == 50.0
   assert scores["NoAns_exact"] == scores["NoAns_f1"] == 100.0
 
 
-def test_the_default_threshold_of_one_applies_to_log_odds_too():
-  predictions = {"a": "red car", "b": "x", "n": "guess"}
-  na_probs = {"a": -3.0, "b": 1.5, "n": 4.0}
-  scores = evaluate_squad2(_EXAMPLES, predictions, na_probs)
-  assert scores["HasAns_exact"] == 50.0
-  assert scores["NoAns_exact"] == 100.0
-
-
-def test_best_threshold_follows_the_worked_example():
-  best = best_threshold([0.1, 0.4, 0.7], [1, -1, 0.5], 1)
-  assert best == (2.0, 0.1)
-
-
-def test_best_threshold_takes_the_first_of_equal_maxima():
-  best = best_threshold([0.1, 0.2, 0.3, 0.4], [1, -1, 1, 0], 0)
-  assert best == (1.0, 0.1)
-
-
-def test_best_threshold_is_zero_where_no_prediction_helps():
-  assert best_threshold([-5.0, 3.0], [-1, 1], 7) == (7.0, 0.0)
+@pytest.mark.parametrize(
+  ("na_probs", "gains", "num_unanswerable", "best"),
+  [
+    ([0.1, 0.4, 0.7], [1, -1, 0.5], 1, (2.0, 0.1)),  # the worked example
+    ([0.1, 0.2, 0.3, 0.4], [1, -1, 1, 0], 0, (1.0, 0.1)),  # the first maximum
+    ([-5.0, 3.0], [-1, 1], 7, (7.0, 0.0)),  # No prediction helps.
+  ],
+)
+def test_best_threshold_by_hand(na_probs, gains, num_unanswerable, best):
+  assert best_threshold(na_probs, gains, num_unanswerable) == best
 
 
 def test_equal_no_answer_scores_are_admitted_in_the_order_of_na_probs():
@@ -192,7 +188,7 @@ def test_missing_predictions_and_scores_are_errors_with_the_first_ids():
   examples = [_example(f"q{i}", "x") for i in range(20)]
   with pytest.raises(ValueError, match=r"'q1', .*'q5', \.\.\. \(19 in all"):
     evaluate_squad2(examples, {"q0": "x"})
-  with pytest.raises(ValueError, match=r"na_probs .*: 'b'\."):
+  with pytest.raises(ValueError, match=r"no-answer scores .*: 'b'\."):
     evaluate_squad2(_EXAMPLES, {"a": "", "b": "", "n": ""}, {"a": 0, "n": 0})
 
 
@@ -218,6 +214,70 @@ def test_entries_of_unknown_questions_change_nothing_but_are_logged(capsys):
 
 
 def test_no_questions_at_all_is_an_error():
-  for evaluate in (evaluate_squad1, evaluate_squad2):
+  for evaluate in (evaluate_squad1, evaluate_squad2, evaluate_multi_span):
     with pytest.raises(ValueError, match="at least one question"):
       evaluate([], {})
+
+
+def _with_spans(qas_id, *annotators):
+  spans = tuple(tuple(Answer(t, 0) for t in texts) for texts in annotators)
+  return SquadExample(qas_id, "q", "c", annotations=spans)
+
+
+def _span_scores(pairs):
+  """Scores of (gold texts of one annotator, predicted texts) by question."""
+  examples = [_with_spans(str(i), gold) for i, (gold, _) in enumerate(pairs)]
+  predictions = {str(i): texts for i, (_, texts) in enumerate(pairs)}
+  return evaluate_multi_span(examples, predictions)
+
+
+def test_the_example_of_the_docstring():
+  scores = _span_scores([(["old mill", "river"], ["the old mill house"])])
+  assert scores["exact_match_f1"] == 0
+  assert scores["overlap_precision"] == pytest.approx(100 * 8 / 14)
+  assert scores["overlap_recall"] == pytest.approx(100 * (1 + 1 / 5) / 2)
+
+
+def test_exact_match_is_summed_over_questions():
+  """2 of 3 predicted, 2 of 4 gold spans."""
+  scores = _span_scores(
+    [(["a1", "b1", "c1"], ["A1!", "x1"]), (["d1"], ["the d1", "d1"])]
+  )
+  assert scores["exact_match_precision"] == pytest.approx(100 * 2 / 3)
+  assert scores["exact_match_recall"] == pytest.approx(100 * 2 / 4)
+  assert scores["exact_match_f1"] == pytest.approx(100 * 4 / 7)
+
+
+def test_perfect_and_empty_predictions():
+  gold = ["one", "two"]
+  assert set(_span_scores([(gold, gold[::-1])]).values()) == {100}
+  assert set(_span_scores([(gold, [])]).values()) == {0}
+
+
+def test_no_answer_counts_as_one_span():
+  right = _span_scores([([], [])])
+  assert set(right.values()) == {100}
+  half = _span_scores([([], []), ([], ["x"])])
+  assert half["exact_match_f1"] == half["overlap_f1"] == 50
+
+
+def test_the_annotator_who_suits_best_counts():
+  example = _with_spans("q", ["north"], ["south", "east"])
+  scores = evaluate_multi_span([example], {"q": ["east", "south"]})
+  assert set(scores.values()) == {100}
+
+
+def test_answers_and_impossible_questions_are_annotators_too():
+  examples = [
+    SquadExample("a", "q", "c", (Answer("x", 0), Answer("y", 0))),
+    SquadExample("b", "q", "c", is_impossible=True),
+  ]
+  scores = evaluate_multi_span(examples, {"a": ["y"], "b": []})
+  assert set(scores.values()) == {100}
+
+
+def test_a_missing_prediction_is_no_answer_and_a_missing_annotator_is_named():
+  scores = evaluate_multi_span([_with_spans("q", ["x"])], {})
+  assert scores["overlap_f1"] == 0
+  with pytest.raises(ValueError, match="q7"):
+    evaluate_multi_span([SquadExample("q7", "q", "c")], {"q7": []})

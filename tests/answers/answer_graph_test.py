@@ -75,24 +75,38 @@ def _whole(placed):
   return windows["input_ids"].numpy(), windows["input_mask"].numpy() == 1
 
 
-def test_similar_lengths_share_a_step_padded_to_a_multiple_of_32():
-  encoder = _Encoder()
-  placed = _placed([9, 40, 12, 70])
-  starts, ends = _read(encoder, placed, StepOptions(2))
-  assert encoder.shapes == [(2, 75), (2, 32)]  # 96 is more than there may be
+@pytest.mark.parametrize(
+  ("lengths", "options", "fixed_length", "shapes"),
+  [
+    # Similar lengths share a step; 96 is more than there may be.
+    ([9, 40, 12, 70], {"max_windows_per_step": 2}, False, [(2, 75), (2, 32)]),
+    # 75 alone are more than 70 WordPieces, and a step all the same; 64; 2 x 32.
+    (
+      [9, 40, 12, 70, 10, 11],
+      {"max_wordpieces_per_step": 70},
+      False,
+      [(1, 75), (1, 64), (2, 32), (2, 32)],
+    ),
+    # The logits of padding are kept.
+    ([9, 40, 12], {"max_windows_per_step": 2}, True, [(2, 75), (1, 75)]),
+    # 9 = 6 + 3, rounded up for a compiled encoder.
+    (
+      [5] * 9,
+      {"max_windows_per_step": 6, "jit_compile": True},
+      False,
+      [(8, 32), (4, 32)],
+    ),
+    ([], {}, False, []),
+  ],
+)
+def test_steps_and_their_logits(lengths, options, fixed_length, shapes):
+  encoder, placed = _Encoder(), _placed(lengths)
+  starts, ends = _read(encoder, placed, StepOptions(**options), fixed_length)
+  assert encoder.shapes == shapes
   ids, is_real = _whole(placed)
-  np.testing.assert_array_equal(starts, np.where(is_real, ids, NO_LOGIT))
-  np.testing.assert_array_equal(ends, np.where(is_real, -ids, NO_LOGIT))
-
-
-def test_a_step_has_as_many_windows_as_its_wordpieces_allow():
-  encoder = _Encoder()
-  placed = _placed([9, 40, 12, 70, 10, 11])
-  starts, _ = _read(encoder, placed, StepOptions(16, 70))
-  # 75 alone are too many, and a step all the same; 64; 2 x 32.
-  assert encoder.shapes == [(1, 75), (1, 64), (2, 32), (2, 32)]
-  ids, is_real = _whole(placed)
-  np.testing.assert_array_equal(starts, np.where(is_real, ids, NO_LOGIT))
+  is_kept = is_real | fixed_length
+  np.testing.assert_array_equal(starts, np.where(is_kept, ids, NO_LOGIT))
+  np.testing.assert_array_equal(ends, np.where(is_kept, -ids, NO_LOGIT))
 
 
 @pytest.mark.parametrize("fixed_length", [False, True])
@@ -107,31 +121,6 @@ def test_logits_may_be_several_a_position(fixed_length):
   for i, factor in enumerate((1, -1, 2)):
     expected = np.where(is_real | fixed_length, factor * ids, NO_LOGIT)
     np.testing.assert_array_equal(logits[:, :, i], expected)
-
-
-def test_fixed_length_keeps_the_logits_of_the_padding():
-  encoder = _Encoder()
-  placed = _placed([9, 40, 12])
-  starts, _ = _read(encoder, placed, StepOptions(2), fixed_length=True)
-  assert encoder.shapes == [(2, 75), (1, 75)]
-  np.testing.assert_array_equal(starts, _whole(placed)[0])
-
-
-def test_rows_of_a_step_are_rounded_up_for_compiled_encoders():
-  encoder = _Encoder()
-  placed = _placed([5] * 9)
-  options = StepOptions(6, jit_compile=True)
-  starts, _ = _read(encoder, placed, options)
-  assert encoder.shapes == [(8, 32), (4, 32)]  # 9 = 6 + 3
-  ids, is_real = _whole(placed)
-  np.testing.assert_array_equal(starts, np.where(is_real, ids, NO_LOGIT))
-
-
-def test_no_window_gives_no_logits():
-  encoder = _Encoder()
-  starts, ends = _read(encoder, _placed([]), StepOptions(4))
-  assert starts.size == ends.size == 0
-  assert not encoder.shapes
 
 
 @pytest.mark.parametrize("wordpieces", [30, 1024])

@@ -58,14 +58,13 @@ def _content(max_seq_length=5):
 
 
 def test_file_holds_all_windows_padded_to_the_longest(tmp_path):
+  nothing = tmp_path / "nothing.npz"
+  nothing.write_bytes(LogitsWriter(SPAN_HEAD.logits).content(8))
+  saved = SavedLogits(nothing, SPAN_HEAD.logits)
+  assert saved.logits["start_logits"].shape == (0, 8)
   with np.load(io.BytesIO(_content()), allow_pickle=False) as file:
     arrays = dict(file)
-  assert list(arrays) == [
-    "qas_id",
-    "doc_span_index",
-    "start_logits",
-    "end_logits",
-  ]
+  assert list(arrays) == list(_arrays())
   assert arrays["qas_id"].tolist() == ["a", "日本", "日本", "b"]
   assert arrays["doc_span_index"].tolist() == [0, 0, 1, 0]
   assert arrays["start_logits"].dtype == arrays["end_logits"].dtype == "float32"
@@ -82,14 +81,14 @@ def test_file_holds_all_windows_padded_to_the_longest(tmp_path):
 @pytest.mark.parametrize("remote", [False, True])
 def test_written_logits_are_taken_in_any_order(tmp_path, remote):
   folder = "ram://logits_file_test" if remote else str(tmp_path)
-  (path,) = write_files(folder, {"l.npz": _content(max_seq_length=3)})
+  (path,), _ = write_files(folder, {"l.npz": _content(max_seq_length=3)})
   saved = SavedLogits(path, SPAN_HEAD.logits)
   rows = [2, 0, 1]
   windows = {name: value[rows] for name, value in _WINDOWS.items()}
   start, end = saved.take(_EXAMPLES, windows).values()
   np.testing.assert_array_equal(start, _START[rows])
   np.testing.assert_array_equal(end, _END[rows])
-  with pytest.raises(ValueError, match="1 windows too many, such as window 0 "):
+  with pytest.raises(ValueError, match=r"window 0 of question b .* 1 windows"):
     saved.check_all_taken()  # that of question b
   one = {name: value[:1] for name, value in _WINDOWS.items()}
   saved.take([SquadExample("b", "?", "x")], one)
@@ -97,14 +96,6 @@ def test_written_logits_are_taken_in_any_order(tmp_path, remote):
   # A batch of empty passages has no window.
   none = {name: value[:0] for name, value in _WINDOWS.items()}
   assert saved.take(_EXAMPLES, none)["start_logits"].shape == (0, 3)
-
-
-def test_no_window_at_all_is_a_file_too(tmp_path):
-  content = LogitsWriter(SPAN_HEAD.logits).content(8)
-  (tmp_path / "logits.npz").write_bytes(content)
-  saved = SavedLogits(tmp_path / "logits.npz", SPAN_HEAD.logits)
-  assert saved.logits["start_logits"].shape == (0, 8)
-  saved.check_all_taken()
 
 
 def test_an_id_may_end_in_a_zero_character(tmp_path):
@@ -168,7 +159,7 @@ def test_windows_that_are_not_in_the_file_are_refused(
     ({"qas_id": np.array(["a", "b"])}, "doc_span_index"),
     ({"doc_span_index": np.array([0.0, 0.0, 1.0])}, "doc_span_index"),
     ({"doc_span_index": np.array([0, 0, 0])}, "question 日本 .*twice"),
-    ({"end_logits": _START[:, :2]}, r"end_logits float32 \[3, 2\]"),
+    ({"end_logits": _START[:, :2]}, r"end_logits float32 \(3, 2\)"),
     ({"end_logits": _START[0]}, "end_logits"),
     ({"end_logits": np.full([3, 3], "x")}, "end_logits"),
     ({"end_logits": _START * np.array([[1], [np.nan], [1]])}, "question 日本"),
@@ -184,29 +175,17 @@ def test_arrays_that_do_not_fit_are_one_clear_error(
   assert str(path) in str(error.value)
 
 
-def test_a_missing_array_is_named(tmp_path):
-  arrays = _arrays()
-  del arrays["end_logits"]
-  np.savez(tmp_path / "logits.npz", **arrays)
-  with pytest.raises(ValueError, match="lacks end_logits"):
-    SavedLogits(tmp_path / "logits.npz", SPAN_HEAD.logits)
-
-
-def test_what_is_no_npz_file_is_refused(tmp_path):
+def test_what_is_no_file_of_logits_is_refused(tmp_path):
   path = _saved(tmp_path)
-  np.save(tmp_path / "array.npy", _START)
-  damaged = {
-    "text": b"{}",
-    "empty": b"",
-    "cut": path.read_bytes()[:-100],
-    "array": (tmp_path / "array.npy").read_bytes(),
-  }
+  np.save(tmp_path / "array", _START)
+  lacking = _arrays()
+  del lacking["end_logits"]
+  np.savez(tmp_path / "lacking", **lacking)
+  damaged = {"text": b"{}", "empty": b"", "cut": path.read_bytes()[:-100]}
   for name, content in damaged.items():
     (tmp_path / name).write_bytes(content)
+  for name in (*damaged, "array.npy", "lacking.npz"):
     with pytest.raises(ValueError, match=f"{name}: not a file of logits"):
       SavedLogits(tmp_path / name, SPAN_HEAD.logits)
-
-
-def test_a_missing_file_is_an_os_error(tmp_path):
   with pytest.raises(OSError, match=r"none\.npz"):
     SavedLogits(tmp_path / "none.npz", SPAN_HEAD.logits)
