@@ -171,8 +171,8 @@ def read_predictions(path):
   return _read(
     path,
     lambda value: value if isinstance(value, str) else None,
-    'a string, "" for no answer. Give a predictions.json, not an '
-    "nbest_predictions.json",
+    'a string, "" for no answer',
+    "Give a predictions.json, not an nbest_predictions.json.",
   )
 
 
@@ -181,8 +181,9 @@ def read_na_probs(path):
   return _read(
     path,
     lambda value: value if _is_finite(value) else None,
-    "a finite no-answer score. Give a probability, or a number that is higher "
-    "the less likely an answer is, as in a null_odds.json of run_squad",
+    "a finite no-answer score",
+    "Give a probability, or a number that is higher the less likely an answer "
+    "is, as in a null_odds.json of run_squad.",
   )
 
 
@@ -195,8 +196,8 @@ def read_n_best(path):
     path,
     _n_best_list,
     "a list of objects, each with the string text, a probability from 0 to 1, "
-    "and char_start and char_end, half-open offsets in characters or null. "
-    "Give a nbest_predictions.json of run_squad",
+    "and char_start and char_end, half-open offsets in characters or null",
+    "Give the nbest_predictions.json of run_squad.",
   )
 
 
@@ -211,11 +212,12 @@ def read_span_predictions(path):
   return _read(
     path,
     _span_texts,
-    "a text or a list of spans, [] for no answer. Give each span's text",
+    "a text or a list of spans, [] for no answer",
+    "Give each span's text.",
   )
 
 
-def _read(path, parse, rule):
+def _read(path, parse, rule, remedy):
   """The values of a file by question id, as parse(value) returns them.
 
   parse returns None for what breaks the rule.
@@ -239,7 +241,7 @@ def _read(path, parse, rule):
     if values[qas_id] is None:
       raise ValueError(
         f"{path}: question {shortened(qas_id)} must have {rule}. Received: "
-        f"{shortened(value)}."
+        f"{shortened(value)}. {remedy}"
       )
   return values
 

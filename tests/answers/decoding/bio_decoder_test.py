@@ -87,6 +87,11 @@ def test_every_run_is_a_span_in_order_of_position(decoding):
   assert outputs["span_char_start"].tolist() == [[0, 6]]
   assert outputs["span_char_end"].tolist() == [[3, 7]]
   assert outputs["is_answerable"].tolist() == [True]
+  # The best span has its own columns.
+  assert outputs["answer"].tolist() == [b"a b"]
+  assert (outputs["char_start"][0], outputs["char_end"][0]) == (0, 3)
+  for name in ("score", "probability"):
+    assert outputs[name][0] == outputs[f"span_{name}"][0, 0]
 
 
 def test_scores_by_hand():
@@ -101,14 +106,6 @@ def test_scores_by_hand():
   best = np.log(0.8 * 0.7 * 0.8 * 0.6)
   none = np.log(0.1 * 0.2 * 0.8 * 0.2)
   np.testing.assert_allclose(outputs["null_odds"], [none - best], rtol=1e-6)
-
-
-def test_the_best_span_has_columns_of_its_own():
-  outputs = _answer(_TWO_SPANS)
-  assert outputs["answer"].tolist() == [b"a b"]
-  assert (outputs["char_start"][0], outputs["char_end"][0]) == (0, 3)
-  assert outputs["score"][0] == outputs["span_score"][0, 0]
-  assert outputs["probability"][0] == outputs["span_probability"][0, 0]
 
 
 _ORPHAN_I = [[0.4, 0.1, 0.5], [0.1, 0.6, 0.3], [0.1, 0.1, 0.8]]
@@ -137,10 +134,7 @@ def test_no_span_is_no_answer_where_that_is_possible(decoding):
   assert outputs["score"][0] == 0
   np.testing.assert_allclose(outputs["probability"], [0.7 * 0.8], rtol=1e-6)
   np.testing.assert_allclose(outputs["null_odds"], [np.log(3.5)], rtol=1e-5)
-
-
-@pytest.mark.parametrize("decoding", ["viterbi", "greedy"])
-def test_otherwise_the_best_labelling_with_a_span_answers(decoding):
+  # Otherwise the best labelling with a span answers.
   assert _texts(_answer(_ALL_O, decoding=decoding)) == ["a"]
 
 
@@ -164,6 +158,8 @@ def test_spans_below_the_threshold_are_left_out():
 
 
 def test_of_equal_texts_the_best_scored_stays():
+  emoji = [[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]]
+  assert _texts(_answer(emoji, context="é 🙂 x")) == ["é 🙂"]
   p = [[0.6, 0.1, 0.3], [0.1, 0.1, 0.8], [0.9, 0.05, 0.05], [0.8, 0.1, 0.1]]
   outputs = _answer(p, context="x b x d")
   assert _texts(outputs) == ["x", "d"]
@@ -186,20 +182,10 @@ def test_examples_without_a_window_have_no_answer():
   assert _texts(outputs, 1) == ["a b", "d"]
   assert outputs["null_odds"][[0, 2]].tolist() == [NO_SPAN_NULL_ODDS] * 2
   assert outputs["probability"][0] == 1
-
-
-def test_no_example_at_all_is_decoded_too():
-  windows = {n: v[:0] for n, v in _one_window(2).items()}
-  outputs = _decode(
-    np.zeros([0], object), windows, np.zeros([0, 5, 3], np.float32)
-  )
-  assert outputs["span_text"].shape == (0, 1)
-  assert outputs["answer"].shape == (0,)
-
-
-def test_characters_are_exact_beyond_ascii():
-  p = [[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]]
-  assert _texts(_answer(p, context="é 🙂 x")) == ["é 🙂"]
+  # No example is decoded, too.
+  windows = {n: v[:0] for n, v in windows.items()}
+  nothing = np.zeros([0], object), windows, np.zeros([0, 5, 3], np.float32)
+  assert _decode(*nothing)["span_text"].shape == (0, 1)
 
 
 def test_logits_must_be_finite():

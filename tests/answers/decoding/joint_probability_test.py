@@ -82,17 +82,14 @@ def test_log_partition_by_hand():
   assert value == pytest.approx(math.log(expected))
 
 
-def test_far_logits_neither_cancel_nor_overflow():
-  windows, start, end, null = _random_case(3, spread=200.0)
-  case = windows, start, end, null, 0.1, 4
-  np.testing.assert_allclose(_log_z(*case), _listed(*case), rtol=1e-12)
-
-
-def test_log_partition_of_no_windows_is_the_null_logit_over_the_temperature():
+def test_far_logits_neither_cancel_nor_overflow_and_no_window_is_fine():
   windows = _windows([], np.zeros([0, 0]), np.zeros([0, 0]))
   nothing = np.zeros([0, 0], np.float32)
   value = _log_z(windows, nothing, nothing, np.array([3.0]), 2.0, 30)
-  assert value.tolist() == [1.5]
+  assert value.tolist() == [1.5]  # the null logit over the temperature
+  windows, start, end, null = _random_case(3, spread=200.0)
+  case = windows, start, end, null, 0.1, 4
+  np.testing.assert_allclose(_log_z(*case), _listed(*case), rtol=1e-12)
 
 
 _CONTEXT = "abcdefghi"
