@@ -123,12 +123,11 @@ def folder(tmp_path_factory):
   """A model, questions, and what run_squad would write about them."""
   path = tmp_path_factory.mktemp("decode")
   (path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", "utf-8")
+  contexts = [CONTEXT, " ".join([CONTEXT] * 4), " "]
+  question = "Who built the mill?"
   paragraphs = [
-    {
-      "context": context,
-      "qas": [{"id": f"q{i}", "question": "Who built the mill?"}],
-    }
-    for i, context in enumerate([CONTEXT, " ".join([CONTEXT] * 4), " "])
+    {"context": context, "qas": [{"id": f"q{i}", "question": question}]}
+    for i, context in enumerate(contexts)
   ]
   squad = {"version": "v2.0", "data": [{"title": "", "paragraphs": paragraphs}]}
   (path / "dev.json").write_text(json.dumps(squad))
@@ -202,14 +201,14 @@ def test_saved_tag_logits_give_the_files_of_the_model(folder, tmp_path):
   assert any(len(prediction.spans) > 1 for prediction in predictions)
 
 
-def _predictions(folder, tmp_path, paths):
+def _predictions(folder, tmp_path, paths, windows=(32, 8, 8)):
   return decode_logits(
     str(folder / "dev.json"),
     paths,
     str(tmp_path / "out"),
     DecoderOptions(),
     vocab_file=str(folder / "vocab.txt"),
-    window_options=WindowOptions(32, 8, 8),
+    window_options=WindowOptions(*windows),
   )
 
 
@@ -240,7 +239,7 @@ def test_an_ensemble_averages_the_logits_of_each_window(folder, tmp_path):
   )
 
 
-def test_an_ensemble_of_other_windows_is_refused(folder, tmp_path):
+def test_logits_of_other_windows_are_refused(folder, tmp_path):
   def drop_first(arrays):
     for name in arrays:
       arrays[name] = arrays[name][1:]
@@ -262,6 +261,9 @@ def test_an_ensemble_of_other_windows_is_refused(folder, tmp_path):
     other = _change(logits, tmp_path / "other.npz", change)
     with pytest.raises(ValueError, match=message):
       _predictions(folder, tmp_path, [logits, other])
+  for windows in ((40, 8, 8), (32, 3, 8)):
+    with pytest.raises(ValueError, match=r"logits\.npz"):
+      _predictions(folder, tmp_path, [logits], windows)
 
 
 @pytest.mark.parametrize(
@@ -273,10 +275,7 @@ def test_an_ensemble_of_other_windows_is_refused(folder, tmp_path):
     ({"model": ""}, "--model or --vocab_file"),
     ({"vocab_file": "vocab.txt"}, "--model or --vocab_file"),
     ({"do_lower_case": "false"}, "--do_lower_case"),
-    # Mistakes that the job finds.
-    ({"max_seq_length": 40}, "logits.npz"),
-    ({"doc_stride": 3}, "logits.npz"),
-    ({"logits_file": "/none.npz"}, "/none.npz"),
+    ({"logits_file": "/none.npz"}, "/none.npz"),  # The job finds it.
     ({"model": "/none"}, "--model=/none"),
   ],
 )

@@ -8,21 +8,15 @@ from programs import run_program, run_python
 
 @pytest.mark.large
 def test_stdout_is_one_json_object_and_stderr_has_the_table(tmp_path):
+  gold = {"text": "Ada", "answer_start": 0}
   qas = [
-    {
-      "id": "a",
-      "question": "Who?",
-      "answers": [{"text": "Ada", "answer_start": 0}],
-      "is_impossible": False,
-    },
+    {"id": "a", "question": "Who?", "answers": [gold], "is_impossible": False},
     {"id": "n", "question": "When?", "answers": [], "is_impossible": True},
   ]
   paragraph = {"context": "Ada wrote the first program.", "qas": qas}
+  data = [{"title": "Ada", "paragraphs": [paragraph]}]
   values = {
-    "predict_file": {
-      "version": "v2.0",
-      "data": [{"title": "Ada", "paragraphs": [paragraph]}],
-    },
+    "predict_file": {"version": "v2.0", "data": data},
     "predictions_file": {"a": "ada", "n": "Ada"},
     "na_prob_file": {"a": -2.0, "n": 3.0},
   }

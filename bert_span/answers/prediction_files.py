@@ -64,10 +64,9 @@ def write_predictions(
 ):
   """Writes the prediction files of a head, logs a summary, returns predictions.
 
-  The files of an earlier run are replaced or removed, all together; they stay
-  if a new one cannot be written, see `write_files`. `others` are the contents
-  of more files, by name. The no_span "original" gives the answers of
-  `as_original_without_span`.
+  The files of an earlier run are replaced or removed as a set, see
+  `write_files`. `others` are the contents of more files, by name. The no_span
+  "original" gives the answers of `as_original_without_span`.
   """
   if no_span == "original":
     predictions = as_original_without_span(predictions, version_2_with_negative)
@@ -87,9 +86,8 @@ def write_predictions(
 def span_prediction_files(predictions, version_2_with_negative):
   """The texts of predictions.json, nbest_predictions.json and null_odds.json.
 
-  The format is run_squad's, questions in the order given. An n-best entry also
-  has char_start and char_end, in characters of the context; null for "no
-  answer". null_odds.json is for version 2 only. Returns a dict by file name.
+  A dict by file name, in run_squad's format, with char_start and char_end in
+  n-best entries; null_odds.json is for version 2 only.
   """
   n_best = {N_BEST_FILE: _n_best_json(predictions)}
   return _files(predictions, version_2_with_negative, n_best)
@@ -99,9 +97,7 @@ def bio_prediction_files(predictions, version_2_with_negative):
   """The texts of predictions.json, span_predictions.json and null_odds.json.
 
   predictions.json holds the best span's text, so that SQuAD's evaluators read
-  it; span_predictions.json all spans of a question, in order of position, each
-  with text, char_start, char_end, score and probability. Otherwise as
-  `span_prediction_files`, of `BioPrediction`.
+  it; span_predictions.json all spans of a question, in order of position.
   """
   spans = {p.qas_id: [s._asdict() for s in p.spans] for p in predictions}
   return _files(
@@ -121,10 +117,9 @@ def _files(predictions, version_2, lists):
 def _n_best_json(predictions):
   """What json_text gives for the n-best lists, in half the time.
 
-  json.dumps with an indent goes through Python for each value. So an entry is
-  written without an indent, with the separator of lines between its values, and
-  the separator of entries is put in afterwards: no string within JSON holds a
-  line break.
+  json.dumps with an indent goes through Python for each value. So entries are
+  written without one, with the separator of lines between their values, and
+  their own separator is put in afterwards: no JSON string holds a line break.
   """
   if not predictions:
     return json_text({})
@@ -204,10 +199,9 @@ def read_n_best(path):
 def read_span_predictions(path):
   """The predicted spans of a span_predictions.json or a predictions.json.
 
-  As `read_predictions`; in the file a value is a list of texts (as
-  MultiSpanQA's evaluator reads it) or of objects with the key "text" (as
-  run_squad writes it), or one text. "" is no answer, like []. The values
-  returned are lists of str.
+  As `read_predictions`; a value in the file is a list of texts (as for
+  MultiSpanQA's evaluator) or of objects with the key "text", or one text. ""
+  is no answer, like []. The values returned are lists of str.
   """
   return _read(
     path,

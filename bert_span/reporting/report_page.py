@@ -60,9 +60,8 @@ class WindowProbabilities(NamedTuple):
 def window_probabilities(logits):
   """The probabilities of every window of one question, the best score first.
 
-  p_start[i] = exp(start_logit[i]) / sum over the window, and so for ends. The
-  question and [SEP] have the rest of the probability. `logits` are the
-  `WindowLogits` of a single example.
+  A softmax over the window, in which question and [SEP] have the rest of the
+  probability. `logits` are the `WindowLogits` of a single example.
   """
   windows = []
   for row, char_starts in enumerate(logits.windows["token_char_starts"]):

@@ -1,9 +1,8 @@
 """What the decoders of all heads share: the layer, and the texts of spans.
 
-tf.strings.substr(context, start, length, unit="UTF8_CHAR") gives the same
-text, but copies the context for each span and counts characters from its
-beginning. A book of a million characters has 100,000 candidates. So contexts
-are decoded once, and a span costs only its own length.
+tf.strings.substr would copy the context for each span and count characters from
+its beginning: a book of a million characters has 100,000 candidates. So
+contexts are decoded once, and a span costs only its own length.
 """
 
 import dataclasses

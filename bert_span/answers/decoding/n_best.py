@@ -89,12 +89,9 @@ class NullEntry(NamedTuple):
 def position_scores(logits, input_mask, span_score, dtype=tf.float64):
   """What each position adds to the score of a span that starts (ends) there.
 
-  logit_sum: the logit itself, so that a span scores start + end.
-  mean_probability: half the softmax over the window's real tokens, so that a
-  span scores the mean of its start's and its end's probability.
-
-  float64, because run_squad adds Python floats: two float32 sums can tie where
-  the sums of the same logits in float64 do not. TFLite has float32 only.
+  logit_sum: the logit itself. mean_probability: half the softmax over the
+  window's real tokens. float64, because run_squad adds Python floats, where
+  sums of float32 can tie; TFLite has float32 only.
   """
   scores = tf.cast(logits, dtype)  # [windows, seq_length]
   if span_score == "logit_sum":
@@ -116,9 +113,8 @@ def span_candidates(
 ):
   """Every candidate of every window, in the order (window, start, end rank).
 
-  Both positions hold context tokens, the start has its maximal context in this
-  window, the end is not before the start, and the span is at most
-  max_answer_length WordPieces long. Logits and scores, of `position_scores`,
+  Both positions hold context tokens, the start is max-context, and the span is
+  of 1 to max_answer_length WordPieces. Logits and scores, of `position_scores`,
   are [windows, seq_length].
 
   Source: google-research/bert, run_squad.py, write_predictions.
@@ -187,10 +183,9 @@ def null_entry(example_index, of_windows, examples):
 def distinct_entries(candidates, characters, examples, n_best_size):
   """The best n_best_size candidates of each example that differ in text.
 
-  Texts are compared only as deep into the ranking as necessary: first among
-  the best 2 * n_best_size candidates of each example, then twice as deep, until
-  every list is full or has all its candidates. The `Candidates` come best
-  first; the `Entries` are [examples, n_best_size], without null entries.
+  Texts are compared among the best 2 * n_best_size candidates of each example,
+  then twice as deep, until every list is full or has all its candidates. The
+  `Candidates` come best first; the `Entries` have no null entries.
   """
   rank, available = ranks(candidates.example_index, examples)
 

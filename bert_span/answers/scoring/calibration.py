@@ -1,13 +1,10 @@
 """What calibrate fits: a temperature and a null threshold.
 
-The temperature makes confidences fit how often answers are right. Its
-likelihood is that of right and wrong answers and not of the gold spans: a user
-reads the probability as the chance that the answer is right, and an answer
-is also right if it is another annotator's, is elsewhere in the passage or
-differs from the gold span by an article.
-
-A null threshold is halfway between the null odds of two questions, so that a
-score that differs in its last digits, as on another machine, decides alike.
+Confidences are fitted to right and wrong answers and not to gold spans: a user
+reads a probability as the chance that the answer is right, and it is also right
+if it is another annotator's or differs from the gold span by an article. A null
+threshold is halfway between the null odds of two questions, so that a score
+that differs in its last digits, as on another machine, decides alike.
 
 Sources: Guo et al., On Calibration of Modern Neural Networks, 2017, for one
 temperature by the negative log-likelihood of held-out data; Kamath et al.,

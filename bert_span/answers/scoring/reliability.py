@@ -80,15 +80,13 @@ def equal_width_bins(confidence, correct, num_bins=NUM_BINS):
 def equal_mass_bins(confidence, correct, num_bins=NUM_BINS):
   """`ReliabilityBins` of about as many predictions each, without empty ones.
 
-  Where most confidences are high, as of a good model, bins of equal width are
-  nearly all empty but the last. Equal confidences share the bin of the first
-  of them, so that the order of the predictions decides nothing:
+  Where most confidences are high, bins of equal width are nearly all empty but
+  the last. Equal confidences share the bin of the first of them, so that the
+  order of the predictions decides nothing:
 
       confidence  0.2  0.5  0.5  0.5  0.9  0.9     num_bins = 3
       by rank       0    0    1    1    2    2
       bin           0    0    0    0    2    2     bin 1 is empty: dropped
-
-  A bin's range goes from its lowest to its highest confidence.
 
   Source: Nguyen and O'Connor, Posterior calibration and exploratory analysis
   for natural language processing models, 2015.
@@ -119,11 +117,10 @@ def _bins(lower, upper, index, confidence, correct):
 class RiskCoverage:
   """The share of wrong answers if only the most confident ones are given.
 
-  Each point is a threshold: answers of at least that confidence are given.
-  Equal confidences are given together, so there are as many points as
-  different confidences. The area is that under the risk over the coverage:
-  each answer's risk at its own threshold, on average. Lower is better;
-  confidences that say nothing give about the last risk.
+  Each point is a threshold: answers of at least that confidence are given, so
+  that equal confidences are given together. The area is that under the risk
+  over the coverage. Lower is better; confidences that say nothing give about
+  the last risk.
   """
 
   threshold: np.ndarray  # float64 [points], falling

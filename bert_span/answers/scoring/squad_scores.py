@@ -217,14 +217,13 @@ def evaluate_multi_span(examples, predictions):
                      a gold span the greatest share of its characters (recall)
 
   Both are summed over all questions before precision and recall are computed; a
-  question without a span counts as one span on that side. Where several
-  annotators answered, each question counts with the annotator whose spans suit
-  the prediction best, by the F1 of exact match, then of partial match.
+  question without a span counts as one span on that side. Of several annotators
+  the one counts whose spans suit the prediction best, by the F1 of exact match,
+  then of partial match.
 
-  Example: gold {"old mill", "river"}, predicted {"the old mill house"}, which
-  is "old mill house" when normalized: no exact match; precision 8/14 for
-  "old mill", recall (8/8 + 1/5) / 2, for the longest run of "river" is one
-  letter.
+  Example: gold {"old mill", "river"}, predicted {"the old mill house"}: no
+  exact match; precision 8/14 for "old mill" in "old mill house", recall
+  (8/8 + 1/5) / 2, for the longest run of "river" is one letter.
 
   `predictions` are lists of texts by question id, [] for no answer. Returns a
   dict with precision, recall and f1 of exact_match_ and overlap_, in percent;
