@@ -202,10 +202,13 @@ def distinct_entries(candidates, characters, examples, n_best_size):
     _, found = ranks(tf.gather(candidates.example_index, kept), examples)
     return tf.reduce_any((found < n_best_size) & (available > depth))
 
+  def go_deeper(depth, _):
+    return 2 * depth, first_of_each_text(2 * depth)
+
   depth = tf.constant(2 * n_best_size)
   _, kept = tf.while_loop(
     is_short,
-    lambda depth, _: (2 * depth, first_of_each_text(2 * depth)),
+    go_deeper,
     [depth, first_of_each_text(depth)],
     shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
   )
