@@ -86,12 +86,13 @@ def write_files(directory, contents, outdated=()):
 def _remove(path):
   """Removes a file, not the link to it; whether there was one."""
   if is_remote(path):
-    from tensorflow.io import gfile
+    import tensorflow as tf  # Seconds: only for remote paths.
 
-    if gfile.exists(path):
-      gfile.remove(path)
-      return True
-    return False
+    try:
+      tf.io.gfile.remove(path)
+    except tf.errors.NotFoundError:
+      return False
+    return True
   path = os.path.realpath(path)
   if os.path.isfile(path):
     os.remove(path)
