@@ -108,7 +108,7 @@ def calibrate(
     # Of the questions that were not fitted, if there are any.
     contents |= _plots(figures.get("evaluated", figures["fitted"]))
   folder = output_dir or os.path.join(model, "calibration")
-  paths = write_files(folder, contents)
+  paths, _ = write_files(folder, contents)
   # Last of all: a model is changed only when everything else has worked.
   update_decoder(model, values)
   print(f"Written: {', '.join(paths)}", file=sys.stderr)
