@@ -75,6 +75,18 @@ def read_json():
   return read
 
 
+@pytest.fixture
+def few_samples(monkeypatch):
+  """The 7 sample questions on which exports are compared, instead of all."""
+  from bert_span.jobs import saved_model_export, tflite_export
+
+  examples = saved_model_export.sample_examples()
+  few = [*examples[:4], *examples[-3:]]
+  for job in (saved_model_export, tflite_export):
+    monkeypatch.setattr(job, "sample_examples", lambda: few)
+  return few
+
+
 @pytest.fixture(scope="module")
 def squad_folder(tmp_path_factory):
   """A vocabulary, a bert_config.json and SQuAD files v1.json and v2.json."""

@@ -134,14 +134,9 @@ def _row(comparison):
     limit = f"{comparison.limit:g}"
   elif comparison.max_unequal:
     limit = f"{comparison.max_unequal:,} may differ"
-  return (
-    f"     {comparison.name}",
-    f"{comparison.cases:,}",
-    f"{comparison.equal:,}",
-    difference,
-    limit,
-    _result(comparison.passes),
-  )
+  counts = f"{comparison.cases:,}", f"{comparison.equal:,}"
+  result = _result(comparison.passes)
+  return (f"     {comparison.name}", *counts, difference, limit, result)
 
 
 def _result(is_passed):

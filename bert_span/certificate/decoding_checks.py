@@ -94,14 +94,14 @@ class DecodingRun:
   @property
   def answers(self):
     """Dict from question id to the original's answer."""
-    variant = f"_{self.variant}" if self.variant else ""
-    return self.goldens.read(f"{self.prefix}_predictions{variant}.json.gz")
+    parts = (self.prefix, "predictions", self.variant)
+    return self.goldens.read("_".join(filter(None, parts)) + ".json.gz")
 
   @property
   def crashed(self):
     """Dict from the ids on which the original crashes to its exceptions."""
-    variant = f"_{self.variant}" if self.variant else ""
-    name = f"{self.prefix}{variant}_crashed.json"
+    parts = (self.prefix, self.variant, "crashed.json")
+    name = "_".join(filter(None, parts))
     return self.goldens.read(name) if self.goldens.has(name) else {}
 
   @property

@@ -17,11 +17,10 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.certificate.comparison import Comparison, is_text_of, one_blank
 from bert_span.data.labelled_windows import label_windows
-from bert_span.data.window_batches import window_batches
 from bert_span.data.window_labels import SPAN_LABELS
+from bert_span.extractor import SpanExtractor
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder import read_bert_config
 from bert_span.modeling.heads import SpanHead
@@ -270,27 +269,22 @@ def _compare_updates(goldens, name):
 def _compare_answers(goldens, plan, model):
   """Compares the predictions of the fine-tuned model."""
   configuration = goldens.configurations[plan["prediction"]]
-  decode = WindowDecoder(
-    SPAN_HEAD, DecoderOptions(version_2_with_negative=plan["version_2"])
+  extractor = SpanExtractor(
+    model,
+    goldens.vocabulary,
+    window_options=configuration.options,
+    decoder_options=DecoderOptions(version_2_with_negative=plan["version_2"]),
+    fixed_length=True,
   )
   golden = goldens.read("fine_tuning_predictions.json.gz")
   comparison = Comparison("Answers after training")
-  answering = tf.function(
-    InferenceModel(model), autograph=False, reduce_retracing=True
-  )
-  for batch, windows in window_batches(
-    goldens.examples(configuration),
-    goldens.preprocessor(configuration, pad_to_max=True),
-  ):
-    outputs = answering(_inputs(windows))
-    logits = {name: values.numpy() for name, values in outputs.items()}
-    predictions = decode(WindowLogits(batch, windows, logits))
-    for example, ours in zip(batch, predictions, strict=True):
-      text = golden[ours.qas_id]
-      same = one_blank(text) == one_blank(ours.text) or (
-        ours.text != "" and is_text_of(text, example.context, ours)
-      )
-      comparison.add(same, f"{ours.qas_id}: {text!r}, here {ours.text!r}")
+  examples = goldens.examples(configuration)
+  for example, ours in zip(examples, extractor.predict(examples), strict=True):
+    text = golden[ours.qas_id]
+    same = one_blank(text) == one_blank(ours.text) or (
+      ours.text != "" and is_text_of(text, example.context, ours)
+    )
+    comparison.add(same, f"{ours.qas_id}: {text!r}, here {ours.text!r}")
   return comparison
 
 

@@ -54,13 +54,28 @@ def compare_tokens(goldens):
     words = [(text, [_as_token(w) for w in row]) for text, row in words]
     distinct = {token for _, row in words for token in row}
     of_words = [*_SPECIAL, *sorted(distinct - set(_SPECIAL))]
-    for kind, expected, vocabulary in (
-      ("WordPieces", rows, goldens.vocabulary),
-      ("Words", words, of_words),
+    excluded = set(
+      goldens.read(f"tokenization_unicode_version_sensitive_{case}.json")
+    )
+    for name, expected, vocabulary in (
+      (f"WordPieces, {case}", rows, goldens.vocabulary),
+      (f"Words, {case}", words, of_words),
     ):
       tokenizer = WordPieceTokenizer(vocabulary, do_lower_case=case == "lower")
-      comparison = Comparison(f"{kind}, {case}")
-      _compare_strings(goldens, comparison, tokenizer, expected, case)
+      compared = [row for row in expected if row[0] not in excluded]
+      comparison = Comparison(name)
+      for first in range(0, len(compared), _STRINGS_PER_BATCH):
+        batch = compared[first : first + _STRINGS_PER_BATCH]
+        texts, tokens = zip(*batch, strict=True)
+        found = tokenizer(tf.constant(texts)).ids.to_list()
+        for text, theirs, ids in zip(texts, tokens, found, strict=True):
+          ours = [vocabulary[i] for i in ids]
+          comparison.add(ours == theirs, f"{text[:60]!r}")
+      if len(expected) > len(compared):
+        comparison.notes.append(
+          f"{name}: without {len(expected) - len(compared)} strings whose "
+          "tokens depend on the version of Unicode."
+        )
       comparisons.append(comparison)
   return comparisons
 
@@ -70,25 +85,6 @@ def _as_token(word):
   is_short = len(word) <= _MAX_WORD_CHARACTERS
   is_short &= len(word.encode("utf-8")) <= _MAX_TOKEN_BYTES
   return word if is_short else UNKNOWN_TOKEN
-
-
-def _compare_strings(goldens, comparison, tokenizer, rows, case):
-  excluded = set(
-    goldens.read(f"tokenization_unicode_version_sensitive_{case}.json")
-  )
-  vocabulary = tokenizer.vocabulary
-  compared = [row for row in rows if row[0] not in excluded]
-  for first in range(0, len(compared), _STRINGS_PER_BATCH):
-    batch = compared[first : first + _STRINGS_PER_BATCH]
-    tokens = tokenizer(tf.constant([text for text, _ in batch]))
-    for (text, expected), ids in zip(batch, tokens.ids.to_list(), strict=True):
-      ours = [vocabulary[i] for i in ids]
-      comparison.add(ours == expected, f"{text[:60]!r}")
-  if len(rows) > len(compared):
-    comparison.notes.append(
-      f"{comparison.name}: without {len(rows) - len(compared)} strings whose "
-      "tokens depend on the version of Unicode."
-    )
 
 
 def compare_windows(goldens, configurations):

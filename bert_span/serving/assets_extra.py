@@ -125,11 +125,22 @@ def signatures_of(directory, served):
   with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
     saved_model = saved_model_pb2.SavedModel.FromString(file.read())
   (meta_graph,) = saved_model.meta_graphs
+
+  def described(tensors, descriptions):
+    return {
+      name: {
+        "dtype": tf.as_dtype(tensors[name].dtype).name,
+        "shape": [dim.size for dim in tensors[name].tensor_shape.dim],
+        "description": description,
+      }
+      for name, description in descriptions.items()
+    }
+
   return {
     name: {
       "method": signature.method_name,
-      "inputs": _tensors(signature.inputs, _INPUTS[name]),
-      "outputs": _tensors(signature.outputs, outputs[name]),
+      "inputs": described(signature.inputs, _INPUTS[name]),
+      "outputs": described(signature.outputs, outputs[name]),
     }
     for name, signature in sorted(meta_graph.signature_def.items())
     if name in _INPUTS
@@ -193,17 +204,16 @@ def write_warmup_requests(directory, model_name, batches, max_seq_length):
     questions, contexts = zip(*batch, strict=True)
     examples = [_example(*pair) for pair in batch]
     rows = tf.ones([len(batch), max_seq_length], tf.int32)
-    for signature, inputs in {
-      signatures.SERVING_DEFAULT: {"question": questions, "context": contexts},
-      signatures.EXAMPLES: {
-        "examples": [example.SerializeToString() for example in examples]
-      },
-      signatures.LOGITS: {
-        "input_ids": rows,
-        "input_mask": rows,
-        "segment_ids": tf.zeros_like(rows),
-      },
-    }.items():
+    logits_inputs = dict.fromkeys(_INPUTS[signatures.LOGITS], rows)
+    serialized = [example.SerializeToString() for example in examples]
+    for signature, inputs in (
+      (
+        signatures.SERVING_DEFAULT,
+        {"question": questions, "context": contexts},
+      ),
+      (signatures.EXAMPLES, {"examples": serialized}),
+      (signatures.LOGITS, logits_inputs),
+    ):
       request = new_request("predict_log", signature)
       for name, values in inputs.items():
         request.inputs[name].CopyFrom(tf.make_tensor_proto(values))
@@ -220,17 +230,6 @@ def _path(directory, name):
   folder = os.path.join(directory, _FOLDER)
   os.makedirs(folder, exist_ok=True)
   return os.path.join(folder, name)
-
-
-def _tensors(tensors, descriptions):
-  return {
-    name: {
-      "dtype": tf.as_dtype(tensors[name].dtype).name,
-      "shape": [dim.size for dim in tensors[name].tensor_shape.dim],
-      "description": description,
-    }
-    for name, description in descriptions.items()
-  }
 
 
 def _example(question, context):
@@ -259,31 +258,29 @@ def _markdown(card):
     for title in ("inputs", "outputs"):
       rows = [(key, *t.values()) for key, t in signature[title].items()]
       parts.append(_table([title, "type", "shape", ""], rows))
-  for title in ("options", "encoder"):
-    parts += [f"## {title.capitalize()}", _table(["", ""], card[title].items())]
-  parts.append("## Training")
-  for name, values in card["training"].items():
+  tables = {
+    f"## {name.capitalize()}": card[name]
+    for name in ("options", "encoder", "versions", "verification")
+  }
+  nothing = "Unknown: there is no file about it beside the model."
+  tables["## Training"] = nothing if not card["training"] else ""
+  tables |= {f"### {n}": values for n, values in card["training"].items()}
+  tables["## Ops"] = ", ".join(card["ops"])
+  for title, values in tables.items():
     if isinstance(values, dict):
-      text = _table(["", ""], values.items())
-    else:
-      text = "\n".join(f"    {line}" for line in values)
-    parts += [f"### {name}", text]
-  if not card["training"]:
-    parts.append("Unknown: there is no file about it beside the model.")
-  for title in ("versions", "verification"):
-    parts += [f"## {title.capitalize()}", _table(["", ""], card[title].items())]
-  parts += ["## Ops", ", ".join(card["ops"])]
+      values = _table(["", ""], values.items())
+    elif isinstance(values, list):
+      values = "\n".join(f"    {line}" for line in values)
+    parts += filter(None, [title, values])
   return "\n\n".join(parts) + "\n"
 
 
 def _table(titles, rows):
   """A Markdown table."""
+
+  def cell(value):
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text.replace("|", "\\|").replace("\n", " ")
+
   lines = [titles, ["---"] * len(titles), *rows]
-  return "\n".join(
-    "| " + " | ".join(_cell(value) for value in line) + " |" for line in lines
-  )
-
-
-def _cell(value):
-  text = value if isinstance(value, str) else json.dumps(value)
-  return text.replace("|", "\\|").replace("\n", " ")
+  return "\n".join(f"| {' | '.join(map(cell, line))} |" for line in lines)

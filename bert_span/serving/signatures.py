@@ -57,13 +57,18 @@ class ServedModel(tf.Module):
       values = graph.encode(input_ids, input_mask, segment_ids)
       return dict(zip(head.logits, values, strict=True))
 
+    def answer_parsed(examples):
+      feature = tf.io.FixedLenFeature([], tf.string)
+      features = {"question": feature, "context": feature}
+      return answer(**tf.io.parse_example(examples, features))
+
     @tf.function(input_signature=[_STRINGS], autograph=False)
     def answer_examples(examples):
-      return answer(*_parsed(examples))
+      return answer_parsed(examples)
 
     @tf.function(input_signature=[_STRINGS], autograph=False)
     def classify(inputs):
-      classes, scores = head.served.classes(answer(*_parsed(inputs)))
+      classes, scores = head.served.classes(answer_parsed(inputs))
       # The names that TensorFlow Serving's classification service looks for.
       return {"classes": classes, "scores": scores}
 
@@ -143,12 +148,3 @@ def _with_bytes(columns, contexts):
     # The batch is free, even where the decoder's ops would fix it.
     served[name] = tf.ensure_shape(values, [None, *values.shape[1:]])
   return served
-
-
-def _parsed(examples):
-  """The questions and contexts, string [batch], of serialized tf.Examples."""
-  feature = tf.io.FixedLenFeature([], tf.string)
-  parsed = tf.io.parse_example(
-    examples, {"question": feature, "context": feature}
-  )
-  return parsed["question"], parsed["context"]

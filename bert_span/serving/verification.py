@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 import os
 import shutil
 import subprocess
@@ -53,7 +52,14 @@ def verify(saved_model, batches, expected_rows, tolerance):
       Serving does not have.
     ChildProcessError: the SavedModel cannot be loaded or asked.
   """
-  reply = _ask(saved_model, [_inputs(batch) for batch in batches])
+  inputs = [
+    {
+      "question": [encodable(example.question) for example in batch],
+      "context": [encodable(example.context) for example in batch],
+    }
+    for batch in batches
+  ]
+  reply = _ask(saved_model, inputs)
   check_ops(reply["ops"], reply["custom_ops"])
   answers = [
     a for columns in reply["answers"] for a in rows_of_columns(columns)
@@ -116,37 +122,23 @@ def _ask(saved_model, batches):
       return json.load(file)
 
 
-def _inputs(examples):
-  """The inputs of the signature serving_default."""
-  return {
-    "question": [encodable(example.question) for example in examples],
-    "context": [encodable(example.context) for example in examples],
-  }
-
-
 def _compared(expected, answer, tolerance):
   """The differences in words, and the largest difference of a score."""
   differing, largest = [], 0.0
   for name, value in expected.items():
-    wanted = value if isinstance(value, list) else [value]
-    given = answer[name] if isinstance(value, list) else [answer[name]]
+    wanted, given = (
+      x if isinstance(x, list) else [x] for x in (value, answer[name])
+    )
     given = given[: len(wanted)]  # padding follows
-    if wanted and isinstance(wanted[0], float):
-      difference = _largest_difference(wanted, given)
+    is_equal = wanted == given
+    if len(given) == len(wanted) and wanted and isinstance(wanted[0], float):
+      scale = np.maximum(np.abs(wanted), 1)
+      difference = float(np.max(np.abs(np.subtract(wanted, given)) / scale))
       is_equal = difference <= tolerance  # False for NaN
       largest = max(largest, difference)
-    else:
-      is_equal = wanted == given
     if not is_equal:
       differing.append(
         f"{name} should be {value!r}, but the SavedModel answers "
         f"{answer[name]!r}"
       )
   return differing, largest
-
-
-def _largest_difference(wanted, given):
-  if len(wanted) != len(given):
-    return math.inf
-  scale = np.maximum(np.abs(wanted), 1)
-  return float(np.max(np.abs(np.subtract(wanted, given)) / scale))

@@ -45,7 +45,16 @@ def new_version(base, version=None):
   target = types.SimpleNamespace(directory=None, path=None)
 
   def publish(unfinished):
-    target.path = _publish(unfinished, base, version)
+    while target.path is None:
+      path = os.path.join(base, str(version or _next_version(base)))
+      try:
+        # Fails if another export was faster: a version is never empty.
+        os.rename(unfinished, path)
+        target.path = path
+      except OSError:
+        if version or not os.path.isdir(path):
+          check_version(base, version)
+          raise
 
   unfinished = os.path.join(base, ".unfinished")
   recover_directory(unfinished)
@@ -95,17 +104,3 @@ def _versions(base):
     return set()
   names = [name for name in os.listdir(base) if name.isascii()]
   return {int(name) for name in names if name.isdecimal()}
-
-
-def _publish(unfinished, base, version):
-  """Renames a finished folder to its version, and returns the path."""
-  while True:
-    path = os.path.join(base, str(version or _next_version(base)))
-    try:
-      # Fails if another export was faster: a version is never empty.
-      os.rename(unfinished, path)
-      return path
-    except OSError:
-      if version or not os.path.isdir(path):
-        check_version(base, version)
-        raise

@@ -67,6 +67,7 @@ INSIDE_HEAD = dataclasses.replace(
 
 
 @pytest.mark.large
+@pytest.mark.usefixtures("few_samples")
 def test_a_head_of_ones_own_trains_answers_and_is_exported(tmp_path):
   write_squad_files(tmp_path)
   squad_run.run_squad(

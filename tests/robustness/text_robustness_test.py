@@ -1,6 +1,7 @@
 """Tokens and windows of texts that nobody would think of."""
 
 import functools
+import itertools
 
 import hypothesis
 import numpy as np
@@ -22,11 +23,7 @@ _OPTIONS = (
   WindowOptions(8, 3, 3),
   WindowOptions(5, 1, 0),  # no question at all
 )
-_CASES = [
-  (do_lower_case, options)
-  for do_lower_case in (True, False)
-  for options in _OPTIONS
-]
+_CASES = list(itertools.product((True, False), _OPTIONS))
 
 
 @functools.cache
@@ -91,21 +88,8 @@ def test_words_of_thousands_of_characters_are_one_unknown_token(do_lower_case):
 
 @pytest.mark.parametrize("case", _CASES)
 def test_texts_of_a_character_or_none(case):
-  short_texts = [
-    "",
-    "a",
-    " ",
-    "\x00",
-    "\u0301",
-    "\u200d",
-    "日",
-    "🇩🇪",
-    "\ud83d",
-    "İ",
-  ]
-  pairs = [
-    (question, context) for question in short_texts for context in short_texts
-  ]
+  short_texts = ["", *"a \x00\u0301\u200d日\ud83dİ", "🇩🇪"]
+  pairs = itertools.product(short_texts, repeat=2)
   _check_batch(_preprocessor(*case), _examples(pairs))
 
 
@@ -118,10 +102,8 @@ def test_texts_of_a_character_or_none(case):
 )
 def test_any_answer_is_labelled_within_its_window(case, parts):
   examples = [
-    SquadExample(
-      "q", q, before + answer + after, (Answer(answer, len(before)),)
-    )
-    for q, before, answer, after in parts
+    SquadExample("q", q, before + text + after, (Answer(text, len(before)),))
+    for q, before, text, after in parts
   ]
   windows, _ = _windows_and_tokens(_preprocessor(*case), examples, True)
   starts, ends = windows["start_positions"], windows["end_positions"]

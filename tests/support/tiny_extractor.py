@@ -32,6 +32,7 @@ def tiny_extractor(
   do_lower_case=True,
   seed=7,
   head=SPAN_HEAD,
+  vocabulary=VOCABULARY,
 ):
   """A SpanExtractor of one layer whose logits differ clearly.
 
@@ -42,10 +43,11 @@ def tiny_extractor(
     do_lower_case: lower-case and strip accents.
     seed: of the weights.
     head: `AnswerHead`.
+    vocabulary: list of tokens.
   """
   keras.utils.set_random_seed(seed)
   backbone = tiny_encoder(
-    vocabulary_size=len(VOCABULARY),
+    vocabulary_size=len(vocabulary),
     hidden_dim=16,
     intermediate_dim=32,
     max_sequence_length=window_options.max_seq_length,
@@ -58,7 +60,7 @@ def tiny_extractor(
   model.head.kernel.assign(3 * rng.normal(size=model.head.kernel.shape))
   return SpanExtractor(
     model,
-    VOCABULARY,
+    vocabulary,
     do_lower_case,
     window_options,
     head.options_type(version_2_with_negative=version_2),

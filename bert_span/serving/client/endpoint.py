@@ -1,13 +1,13 @@
 """The model of a server that a client asks, and the client's credentials."""
 
 import dataclasses
+import re
 import ssl
 import urllib.parse
 
 # Schemes and their default ports.
 _REST_PORTS = {"http": 8501, "https": 443}
-_GRPC_PORTS = {"grpc": 8500, "grpcs": 443}
-_PORTS = _REST_PORTS | _GRPC_PORTS
+_PORTS = _REST_PORTS | {"grpc": 8500, "grpcs": 443}
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -36,9 +36,7 @@ class Credentials:
         f"Received: {self.certificate_file!r} and {self.key_file!r}."
       )
     token = self.bearer_token
-    if token is not None and not (
-      token and token.isascii() and token.isprintable() and " " not in token
-    ):
+    if token is not None and not re.fullmatch("[!-~]+", token):
       raise ValueError(
         "bearer_token must be visible ASCII characters without blanks. (A "
         "token read from a file may end in a newline: strip it.)"
@@ -70,15 +68,16 @@ class Credentials:
     """Refuses to send secrets unencrypted; a token may go to this host."""
     if endpoint.is_encrypted:
       return
+    remedy = f"Write {endpoint.scheme}s:// "
     if self.ca_file or self.certificate_file:
       raise ValueError(
         f"{endpoint.address} does not use TLS, but certificates are given. "
-        f"Write {endpoint.scheme}s:// or leave them out."
+        f"{remedy}or leave them out."
       )
     if self.bearer_token and endpoint.host not in _LOOPBACK:
       raise ValueError(
-        f"bearer_token would be sent to {endpoint.address} unencrypted. Write "
-        f"{endpoint.scheme}s:// to encrypt it."
+        f"bearer_token would be sent to {endpoint.address} unencrypted. "
+        f"{remedy}to encrypt it."
       )
 
 
@@ -118,12 +117,14 @@ class Endpoint:
   @property
   def predict_path(self):
     """Path of TensorFlow Serving's predict API."""
-    prefix = urllib.parse.quote(self.prefix, safe="/%")
-    path = f"{prefix}/v1/models/{urllib.parse.quote(self.model, safe='')}"
-    if self.version is not None:
-      path += f"/versions/{self.version}"
-    if self.label is not None:
-      path += f"/labels/{urllib.parse.quote(self.label, safe='')}"
+    path = urllib.parse.quote(self.prefix, safe="/%") + "/v1"
+    for name, value in (
+      ("models", self.model),
+      ("versions", self.version),
+      ("labels", self.label),
+    ):
+      if value is not None:
+        path += f"/{name}/{urllib.parse.quote(str(value), safe='')}"
     return f"{path}:predict"
 
   @property
@@ -157,31 +158,26 @@ def parse_endpoint(address, model, version=None, label=None):
     parts = urllib.parse.urlsplit(address)
     port = parts.port
   except ValueError as error:
-    raise _invalid(address, str(error)) from error
+    raise ValueError(f"address {address!r} is invalid: {error}.") from error
   if parts.username is not None or parts.password is not None:
     # Not repeated in the message, which may be logged.
     raise ValueError(
       "address must not hold a user name or password; give a bearer_token."
     )
+  fault = None
   if parts.scheme not in _PORTS:
     schemes = ", ".join(f"{scheme}://" for scheme in _PORTS)
-    raise _invalid(address, f"it must begin with one of {schemes}")
-  if not parts.hostname:
-    raise _invalid(address, "the host is missing")
-  if parts.query or parts.fragment or "/v1/" in parts.path + "/":
-    raise _invalid(address, "write it without /v1/models/..., ? and #")
-  if parts.scheme in _GRPC_PORTS and parts.path.strip("/"):
-    raise _invalid(address, "gRPC addresses have no path")
+    fault = f"it must begin with one of {schemes}"
+  elif not parts.hostname:
+    fault = "the host is missing"
+  elif parts.query or parts.fragment or "/v1/" in parts.path + "/":
+    fault = "write it without /v1/models/..., ? and #"
+  elif parts.scheme not in _REST_PORTS and parts.path.strip("/"):
+    fault = "gRPC addresses have no path"
+  if fault:
+    raise ValueError(f"address {address!r} is invalid: {fault}.")
+  port = _PORTS[parts.scheme] if port is None else port
+  prefix = parts.path.rstrip("/")
   return Endpoint(
-    parts.scheme,
-    parts.hostname,
-    _PORTS[parts.scheme] if port is None else port,
-    parts.path.rstrip("/"),
-    model,
-    version,
-    label,
+    parts.scheme, parts.hostname, port, prefix, model, version, label
   )
-
-
-def _invalid(address, reason):
-  return ValueError(f"address {address!r} is invalid: {reason}.")

@@ -12,7 +12,6 @@ from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 from bert_span.serving.client.retries import ServingError, serving_error
 from bert_span.serving.client.served_answer import rows_of_columns
 
-_SIGNATURE = "serving_default"
 _CHANNEL_OPTIONS = (
   # Passages may be longer than gRPC's 4 MB.
   ("grpc.max_send_message_length", -1),
@@ -29,24 +28,18 @@ class GrpcTransport:
 
   def __init__(self, endpoint, credentials):
     self._endpoint = endpoint
-    self._metadata = ()
-    if credentials.bearer_token:
-      self._metadata = (
-        ("authorization", f"Bearer {credentials.bearer_token}"),
-      )
+    token = credentials.bearer_token
+    self._metadata = [("authorization", f"Bearer {token}")] if token else []
     target = endpoint.host_and_port
     if endpoint.is_encrypted:
       # Checks the files; gRPC would only log what is wrong with them.
       credentials.ssl_context()
-      self._channel = grpc.secure_channel(
-        target,
-        grpc.ssl_channel_credentials(
-          _bytes_of(credentials.ca_file),
-          _bytes_of(credentials.key_file),
-          _bytes_of(credentials.certificate_file),
-        ),
-        _CHANNEL_OPTIONS,
+      tls = grpc.ssl_channel_credentials(
+        _bytes_of(credentials.ca_file),
+        _bytes_of(credentials.key_file),
+        _bytes_of(credentials.certificate_file),
       )
+      self._channel = grpc.secure_channel(target, tls, _CHANNEL_OPTIONS)
     else:
       self._channel = grpc.insecure_channel(target, _CHANNEL_OPTIONS)
     self._service = prediction_service_pb2_grpc.PredictionServiceStub(
@@ -55,32 +48,9 @@ class GrpcTransport:
 
   def predict(self, rows, timeout):
     """Asks for the outputs of some rows, see `RestTransport.predict`."""
-    try:
-      response = self._service.Predict(
-        self._request(rows), timeout=timeout, metadata=self._metadata
-      )
-    except grpc.RpcError as error:
-      raise self._failure(error) from error
-    try:
-      columns = {
-        name: tf.make_ndarray(tensor).tolist()
-        for name, tensor in response.outputs.items()
-      }
-      return list(rows_of_columns(columns))
-    except (ValueError, TypeError) as error:
-      raise ServingError(
-        f"{self._endpoint.address}: the reply is not columns of one length: "
-        f"{error}. Is this the address of a model server?"
-      ) from error
-
-  def close(self):
-    """Closes the channel."""
-    self._channel.close()
-
-  def _request(self, rows):
     request = predict_pb2.PredictRequest()
     request.model_spec.name = self._endpoint.model
-    request.model_spec.signature_name = _SIGNATURE
+    request.model_spec.signature_name = "serving_default"
     if self._endpoint.version is not None:
       request.model_spec.version.value = self._endpoint.version
     if self._endpoint.label is not None:
@@ -90,16 +60,32 @@ class GrpcTransport:
       request.inputs[name].CopyFrom(
         tf.make_tensor_proto(values, shape=[len(rows)])
       )
-    return request
+    address = self._endpoint.address
+    try:
+      response = self._service.Predict(
+        request, timeout=timeout, metadata=self._metadata
+      )
+    except grpc.RpcError as error:
+      code = error.code().name
+      details = (error.details() or "no details").rstrip(". ")
+      raise serving_error(
+        code, f"{address}: {self._endpoint.target}: {code}: {details}"
+      ) from error
+    try:
+      columns = {
+        name: tf.make_ndarray(tensor).tolist()
+        for name, tensor in response.outputs.items()
+      }
+      return list(rows_of_columns(columns))
+    except (ValueError, TypeError) as error:
+      raise ServingError(
+        f"{address}: the reply is not columns of one length: {error}. Is this "
+        "the address of a model server?"
+      ) from error
 
-  def _failure(self, error):
-    """The ServingError of an RpcError."""
-    code = error.code().name
-    details = (error.details() or "no details").rstrip(". ")
-    return serving_error(
-      code,
-      f"{self._endpoint.address}: {self._endpoint.target}: {code}: {details}",
-    )
+  def close(self):
+    """Closes the channel."""
+    self._channel.close()
 
 
 def _bytes_of(path):

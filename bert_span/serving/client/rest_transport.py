@@ -15,7 +15,6 @@ from bert_span.serving.client.retries import (
   serving_error,
 )
 
-_SIGNATURE = "serving_default"
 _MAX_REPLY_BYTES = 1 << 28
 _MESSAGE_CHARACTERS = 500
 # The codes of gRPC for the status codes of servers, and of proxies before them.
@@ -58,7 +57,7 @@ class RestTransport:
     Raises:
       ServingError: there are none; see retries.py for its kinds.
     """
-    request = {"signature_name": _SIGNATURE, "instances": rows}
+    request = {"signature_name": "serving_default", "instances": rows}
     body = json.dumps(request, ensure_ascii=False).encode("utf-8")
     try:
       response, content = self._post(body, time.monotonic() + timeout)
@@ -80,6 +79,10 @@ class RestTransport:
     while connection := self._idle_connection():
       connection.close()
 
+  def _idle_connection(self):
+    with contextlib.suppress(IndexError):
+      return self._idle.pop()
+
   def _post(self, body, end):
     """The response to one request and its content, before the time `end`."""
     while connection := self._idle_connection():
@@ -94,10 +97,6 @@ class RestTransport:
     connection.timeout = _seconds_until(end)
     connection.connect()
     return self._exchange(connection, body, end)
-
-  def _idle_connection(self):
-    with contextlib.suppress(IndexError):
-      return self._idle.pop()
 
   def _exchange(self, connection, body, end):
     """One request over an open connection.
@@ -143,41 +142,46 @@ class RestTransport:
   def _failure(self, error):
     """The ServingError of a request without a reply."""
     address = self._endpoint.address
-    if isinstance(error, ssl.SSLCertVerificationError):
-      return RequestRefusedError(
-        f"{address}: its certificate is not trusted: {error.verify_message}. "
-        "Give the authority that signed it as ca_file, and use a name that "
-        "the certificate contains."
-      )
-    if isinstance(error, ssl.SSLError):
-      return RequestRefusedError(
-        f"{address}: TLS failed: {error.reason or error}. Is it a TLS port, "
-        "and does the server ask for a client certificate (certificate_file)?"
-      )
-    # UnicodeError: a name that is too long for DNS, for instance.
-    if isinstance(error, (socket.gaierror, UnicodeError)):
-      return RequestRefusedError(
-        f"{address}: the host is unknown: {error}. Check the address."
-      )
     if isinstance(error, TimeoutError):
       return serving_error("DEADLINE_EXCEEDED", f"{address}: no answer in time")
-    reason = str(error) or type(error).__name__
-    return serving_error("UNAVAILABLE", f"{address}: no connection: {reason}")
+    if isinstance(error, ssl.SSLCertVerificationError):
+      fault = (
+        f"its certificate is not trusted: {error.verify_message}. Give the "
+        "authority that signed it as ca_file, and use a name that the "
+        "certificate contains."
+      )
+    elif isinstance(error, ssl.SSLError):
+      fault = (
+        f"TLS failed: {error.reason or error}. Is it a TLS port, and does the "
+        "server ask for a client certificate (certificate_file)?"
+      )
+    # UnicodeError: a name that is too long for DNS, for instance.
+    elif isinstance(error, (socket.gaierror, UnicodeError)):
+      fault = f"the host is unknown: {error}. Check the address."
+    else:
+      reason = str(error) or type(error).__name__
+      message = f"{address}: no connection: {reason}"
+      return serving_error("UNAVAILABLE", message)
+    return RequestRefusedError(f"{address}: {fault}")
 
   def _refusal(self, response, content):
     """The ServingError of a reply that is no success."""
-    status = response.status
+    said = _field(content, "error")  # As TensorFlow Serving: {"error": ..}
+    if isinstance(said, str):
+      said = f": {said[:_MESSAGE_CHARACTERS].rstrip('. ')}"
+    else:
+      said = f": {_excerpt(content)}" if content.strip() else ""
     message = (
-      f"{self._endpoint.address}: {self._endpoint.target}: HTTP {status} "
-      f"({response.reason}){_server_message(content)}"
+      f"{self._endpoint.address}: {self._endpoint.target}: HTTP "
+      f"{response.status} ({response.reason}){said}"
     )
-    if 300 <= status < 400:
+    if 300 <= response.status < 400:
       location = response.headers.get("Location")
       return RequestRefusedError(
         f"{message}. It redirects to {location!r}: ask there."
       )
     wait = _seconds_to_wait(response.headers.get("Retry-After", ""))
-    return serving_error(_CODES.get(status), message, wait)
+    return serving_error(_CODES.get(response.status), message, wait)
 
 
 def _seconds_until(end):
@@ -204,14 +208,6 @@ def _field(content, name):
     return json.loads(content)[name]
   except (ValueError, LookupError, TypeError, RecursionError):
     return None
-
-
-def _server_message(content):
-  """What the server says, as TensorFlow Serving ({"error": ..}) or in text."""
-  error = _field(content, "error")
-  if isinstance(error, str):
-    return f": {error[:_MESSAGE_CHARACTERS].rstrip('. ')}"
-  return f": {_excerpt(content)}" if content.strip() else ""
 
 
 def _excerpt(content):

@@ -57,13 +57,9 @@ class ServedAnswer(NamedTuple):
 
 
 # Columns that every head serves: once a question, and with a prefix as lists.
-_FIELDS = (
-  *("char_start", "char_end", "byte_start", "byte_end"),
-  *("score", "probability"),
-)
-_BEST = ("answer", *_FIELDS, "is_answerable")
-_N_BEST = tuple(f"n_best_{name}" for name in _BEST)
-_SPANS = ("span_text", *(f"span_{name}" for name in _FIELDS))
+_BEST = ("answer", *ServedSpan._fields[1:])
+_N_BEST = [f"n_best_{name}" for name in _BEST]
+_SPANS = [f"span_{name}" for name in ServedSpan._fields[:-1]]
 
 
 def answer_of_row(row, context):
@@ -78,17 +74,28 @@ def answer_of_row(row, context):
   is_bio = "span_count" in row
   count_name = "span_count" if is_bio else "n_best_count"
   lists = _SPANS if is_bio else _N_BEST
-  names = (*_BEST, "null_odds", *lists, count_name)
-  missing = [name for name in names if name not in row]
+  missing = [
+    name
+    for name in (*_BEST, "null_odds", *lists, count_name)
+    if name not in row
+  ]
   if missing:
     raise ValueError(
       f"outputs {', '.join(missing)} are missing; there are "
       f"{', '.join(sorted(row)) or 'none'}"
     )
   best = ServedSpan(*(_checked(name, row[name]) for name in _BEST))
-  columns = [_entries(row, name, count_name) for name in lists]
+  count = row[count_name]
+  if type(count) is not int or count < 0:
+    raise ValueError(f"{count_name} is {shortened(count)}, not a count")
+  columns = []
+  for name in lists:
+    if not isinstance(row[name], list) or len(row[name]) < count:
+      raise ValueError(f"{name} has fewer entries than {count_name}, {count}")
+    # Padding follows the entries.
+    columns.append([_checked(name, value) for value in row[name][:count]])
   if is_bio:
-    columns.append([True] * row[count_name])
+    columns.append([True] * count)
   entries = tuple(ServedSpan(*values) for values in zip(*columns, strict=True))
   for span in (best, *entries):
     if span.text != context[span.char_start : span.char_end]:
@@ -109,16 +116,6 @@ def rows_of_columns(columns):
   columns = {name: _decoded(values) for name, values in columns.items()}
   for values in zip(*columns.values(), strict=True):
     yield dict(zip(columns, values, strict=True))
-
-
-def _entries(row, name, count_name):
-  """The entries of a list without its padding."""
-  count, values = row[count_name], row[name]
-  if type(count) is not int or count < 0:
-    raise ValueError(f"{count_name} is {shortened(count)}, not a count")
-  if not isinstance(values, list) or len(values) < count:
-    raise ValueError(f"{name} has fewer entries than {count_name}, {count}")
-  return [_checked(name, value) for value in values[:count]]
 
 
 def _checked(name, value):

@@ -105,9 +105,10 @@ class SpanClient:
       {"question": encodable(q), "context": encodable(c)}
       for q, c in zip(question, context, strict=True)
     ]
-    size = self._batch_size
-    batches = [rows[i : i + size] for i in range(0, len(rows), size)]
-    return [answer for batch in batches for answer in self._answers(batch)]
+    answers = []
+    for begin in range(0, len(rows), self._batch_size):
+      answers += self._answers(rows[begin : begin + self._batch_size])
+    return answers
 
   def answers(self, question, context):
     """The answer to one question, or to several, as a list of spans.
@@ -150,10 +151,8 @@ class SpanClient:
     try:
       if len(outputs) != len(rows):
         raise ValueError(f"{len(outputs)} rows for {len(rows)} questions")
-      return [
-        answer_of_row(output, row["context"])
-        for output, row in zip(outputs, rows, strict=True)
-      ]
+      contexts = [row["context"] for row in rows]
+      return list(map(answer_of_row, outputs, contexts))
     except ValueError as error:
       raise ServingError(
         f"{self._endpoint.address}: {self._endpoint.target} does not answer "
