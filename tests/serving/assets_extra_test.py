@@ -6,6 +6,7 @@ import os
 import pytest
 import tensorflow as tf
 from exported_model import exported_model
+from tensorflow.core.protobuf import saved_model_pb2
 from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.heads.bio import BIO_HEAD
@@ -44,24 +45,17 @@ def test_every_tensor_of_every_signature_is_described(
       *signature["outputs"].values(),
     )
   )
-  found = _tensor_names(directory)
-  described = {
-    name: (set(signature["inputs"]), set(signature["outputs"]))
-    for name, signature in signatures.items()
-  }
-  assert described == found
-
-
-def _tensor_names(directory):
-  """Names of inputs and outputs, read without the guide."""
-  from tensorflow.core.protobuf import saved_model_pb2
-
+  # Names of inputs and outputs, read without the guide.
   with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
     saved_model = saved_model_pb2.SavedModel.FromString(file.read())
-  return {
+  found = {
     name: (set(signature.inputs), set(signature.outputs))
     for name, signature in saved_model.meta_graphs[0].signature_def.items()
     if not name.startswith("__")
+  }
+  assert found == {
+    name: (set(signature["inputs"]), set(signature["outputs"]))
+    for name, signature in signatures.items()
   }
 
 
@@ -78,14 +72,10 @@ def test_what_stands_beside_a_model_of_run_squad_is_told(tmp_path):
   }
 
 
-def test_files_beside_a_folder_of_another_name_are_not_its_own(tmp_path):
+def test_only_its_own_files_count_and_a_damaged_one_is_named(tmp_path):
   (tmp_path / "bert").mkdir()
-  (tmp_path / "eval_results.json").write_text('{"exact": 80.5}')
-  assert assets_extra.training_run(str(tmp_path / "bert")) == {}
-
-
-def test_a_damaged_file_is_named(tmp_path):
   (tmp_path / "eval_results.json").write_text("{")
+  assert assets_extra.training_run(str(tmp_path / "bert")) == {}
   with pytest.raises(ValueError, match=r"eval_results.json.*not JSON"):
     assets_extra.training_run(str(tmp_path))
 
@@ -183,24 +173,16 @@ def is_installed(request, monkeypatch):
   return request.param
 
 
-def test_by_default_requests_are_written_where_they_can_be(
-  is_installed, capsys
-):
+def test_requests_are_written_where_they_can_be(is_installed, capsys):
+  assert not assets_extra.check_warmup(False)
+  assert not capsys.readouterr().err
   assert assets_extra.check_warmup(None) == is_installed
   lines = capsys.readouterr().err.splitlines()
   assert len(lines) == (0 if is_installed else 1)
-  assert is_installed or "bert_span[serving]" in lines[0]
-
-
-def test_requests_that_are_insisted_on_are_written_or_refused(is_installed):
   if is_installed:
     assert assets_extra.check_warmup(True)
     return
+  assert "bert_span[serving]" in lines[0]
   remedy = r"--warmup: .*bert_span\[serving\].*--nowarmup"
   with pytest.raises(ValueError, match=remedy):
     assets_extra.check_warmup(True)
-
-
-def test_requests_that_are_not_wanted_are_left_out(is_installed, capsys):
-  assert not assets_extra.check_warmup(False)
-  assert not capsys.readouterr().err
