@@ -16,7 +16,7 @@ SECONDS ?= 600
 
 # What runs no training and writes no model: the tests for daily work.
 FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
-  tests/pretraining/masking_test.py tests/pretraining/masked_arrays_test.py \
+  tests/pretraining/masking_test.py \
   $(addprefix tests/,answers cli reporting serving/client \
   squad storage text)
 
