@@ -36,7 +36,10 @@ class _Options:
     None,
     "With --eval_steps: the metric on --eval_file of the best checkpoint; by "
     "default the last checkpoint is kept.",
-    choices=("mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy"),
+    choices=(
+      *("mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy"),
+      *("rss_loss", "rss_accuracy"),
+    ),
   )
 
 
@@ -48,7 +51,7 @@ _TEXT = OptionFlags(TextLocation)
 _OUTPUT_DIR = model_flags.shared_flags("output_dir").output_dir
 _RUN = training_flags.run_flags()
 training_flags.encoder_flags()
-pretraining_flags.masking_flags()
+_MASKING = pretraining_flags.masking_flags()
 
 
 def main(argv):
@@ -114,9 +117,15 @@ def _check_flags():
     best_metric,
     None if _EVAL_FILE.value else "--eval_file",
   )
+  objective = _MASKING.objective.value
+  trained = {"masking": ["mlm"], "rss": ["rss"], "both": ["mlm", "rss"]}
+  trained = trained[objective]
+  if _TRAINING.span_boundary.value and objective != "rss":
+    trained.append("sbo")
   check(
-    _TRAINING.span_boundary.value or not (best_metric or "").startswith("sbo"),
-    f"--best_metric={best_metric} needs --sbo.",
+    best_metric is None or best_metric.startswith(tuple(trained)),
+    f"--best_metric={best_metric} is not trained with --objective={objective}"
+    f" and --sbo={_TRAINING.span_boundary.value}.",
   )
 
 

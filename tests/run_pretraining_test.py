@@ -337,7 +337,7 @@ _SELECT = ("--eval_steps=5", "--eval_file=e")
     ),
     (
       (*_PRETRAIN, *_START, *_SELECT, "--nosbo", "--best_metric=sbo_loss"),
-      "--best_metric=sbo_loss needs --sbo",
+      "--best_metric=sbo_loss is not trained",
     ),
     (("inspect_masking", "--input_file=i"), "--vocab_file is required"),
     (
@@ -356,3 +356,31 @@ _SELECT = ("--eval_steps=5", "--eval_file=e")
 def test_flags_that_do_not_fit_are_refused(flags, message):
   program, *given = flags
   assert message in refusal(f"bert_span.{program}", *given)
+
+
+def test_recurring_spans_are_trained_beside_masks(folder, from_scratch):
+  vocabulary, output_dir = [*VOCABULARY[:-1], "[unused1]"], folder / "both"
+  (folder / "with_question.txt").write_text("\n".join(vocabulary))
+  flags = (
+    from_scratch[0],
+    f"--vocab_file={folder / 'with_question.txt'}",
+    "--objective=both",
+    *_LENGTHS,
+  )
+  (folder / "recurring.txt").write_text("ak al bk ak al cm\n" * 30)
+  text = f"--input_file={folder / 'recurring.txt'}"
+  records = folder / "both.tfrecord"
+  succeeds(
+    "create_pretraining_data", *flags[1:], text, f"--output_file={records}"
+  )
+  training = (
+    *(f"--input_file={records}", f"--eval_file={folder / 'recurring.txt'}"),
+    *("--do_eval", f"--output_dir={output_dir}"),
+  )
+  succeeds("run_pretraining", *flags, *_TRAINING, *training)
+  scores = json.loads((output_dir / "eval_results.json").read_text())
+  assert scores["num_rss_targets"] > 0 and scores["num_mlm_targets"] > 0
+  heads = read_heads(output_dir / "model")
+  assert heads["cls/recurring_spans/start_kernel"].shape == (16, 16)
+  shown = succeeds("inspect_masking", *flags[1:], text).stdout
+  assert "[QUESTION], answered at" in shown

@@ -65,7 +65,7 @@ def masked_row(masked):
   """A `MaskedSequence` as JSON values.
 
   Positions count from [CLS], spans are inclusive, and a boundary is None at the
-  edge of the text.
+  edge of the text. A question is its position, and its answer's first and last.
   """
   return {
     "input_ids": masked.original_ids.tolist(),
@@ -81,6 +81,7 @@ def masked_row(masked):
       }
       for span in masked.spans
     ],
+    "questions": [list(map(int, question)) for question in masked.questions],
   }
 
 
@@ -119,4 +120,9 @@ def masked_lines(masked, vocabulary, options):
       f"  {' ' * len(place)}  {words}, {span.decision}, between {left} and "
       f"{right}",
     ]
+  for position, first, last in masked.questions:
+    answer = " ".join(after[first : last + 1])
+    lines.append(
+      f"  {position}: [QUESTION], answered at {first}-{last}: {answer}"
+    )
   return lines

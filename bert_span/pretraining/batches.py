@@ -23,6 +23,7 @@ from bert_span.pretraining.block_stream import (
 )
 from bert_span.pretraining.options import MaskingOptions
 from bert_span.pretraining.records import RecordBatches
+from bert_span.pretraining.recurring_spans import RecurringSpanMasker
 from bert_span.pretraining.text_sources import sources_of_worker
 from bert_span.storage.record_files import is_record_file
 from bert_span.text.tokenizer import WordPieceTokenizer
@@ -44,15 +45,23 @@ class PretrainingInput:
 
   @functools.cached_property
   def mask(self):
-    """The `SequenceMasker`."""
-    return masking.SequenceMasker(self.vocabulary, self.masking)
+    """A function of (token_ids, epoch, number) to a `MaskedSequence`."""
+    arguments = self.vocabulary, self.masking
+    if self.masking.objective == "masking":
+      return masking.SequenceMasker(*arguments)
+    recurring = RecurringSpanMasker(*arguments)
+    if self.masking.objective == "rss":
+      return recurring
+    maskers = masking.SequenceMasker(*arguments), recurring
+    # Each epoch has both kinds, and each text is of the other kind in the next.
+    return lambda ids, epoch, number: maskers[(epoch + number) % 2](
+      ids, epoch, number
+    )
 
   @property
   def row_lengths(self):
     """The length of a row of each array in a batch, a dict by its key."""
-    return masking.row_lengths(
-      self.max_seq_length, self.masking.max_predictions
-    )
+    return masking.row_lengths(self.max_seq_length, self.masking)
 
   def arrays(self, sequences):
     """A batch of `MaskedSequence`s, a dict of int32 [batch, row length]."""

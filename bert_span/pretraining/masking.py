@@ -33,6 +33,11 @@ and arrays [batch, targets], padded with 0:
   sbo_positions      place of the token within the span, from 1; 0 if the span
                      boundary objective (SBO) does not predict it
 
+and with recurring spans (recurring_spans.py)
+
+  questions                  positions of the [QUESTION] tokens
+  answer_starts, answer_ends positions of the answer's first and last token
+
 Source: Joshi et al. 2020 (SpanBERT), section 3.1.
 """
 
@@ -56,7 +61,7 @@ _TARGET_KEYS = (
   *("masked_positions", "masked_ids"),
   *("sbo_lefts", "sbo_rights", "sbo_positions"),
 )
-KEYS = (*_SEQUENCE_KEYS, *_TARGET_KEYS)
+_QUESTION_KEYS = ("questions", "answer_starts", "answer_ends")
 
 
 class MaskedSpan(NamedTuple):
@@ -85,6 +90,8 @@ class MaskedSequence:
   original_ids: np.ndarray  # int32 [seq_length]
   input_ids: np.ndarray  # int32 [seq_length], after masking
   spans: tuple  # of `MaskedSpan`, by position
+  # Positions of a [QUESTION] and of its answer's first and last token.
+  questions: tuple = ()
 
 
 class SequenceMasker:
@@ -278,11 +285,20 @@ def _place(length, word_sizes, masked, left, uniform):
   return 0, 0
 
 
-def row_lengths(max_seq_length, max_predictions):
-  """The length of a row of each array, a dict by KEYS."""
+def batch_keys(objective):
+  """The keys of the arrays of an objective's batches."""
+  return (
+    *_SEQUENCE_KEYS,
+    *(_TARGET_KEYS if objective != "rss" else ()),
+    *(_QUESTION_KEYS if objective != "masking" else ()),
+  )
+
+
+def row_lengths(max_seq_length, options):
+  """The length of a row of each array, a dict by `batch_keys`."""
   return {
-    **dict.fromkeys(_SEQUENCE_KEYS, max_seq_length),
-    **dict.fromkeys(_TARGET_KEYS, max_predictions),
+    key: max_seq_length if key in _SEQUENCE_KEYS else options.max_predictions
+    for key in batch_keys(options.objective)
   }
 
 
@@ -301,6 +317,13 @@ def masked_arrays(sequences, lengths, max_boundary_targets):
     key: np.zeros((len(sequences), length), np.int32)
     for key, length in lengths.items()
   }
+
+  def fill(row, keys, targets):
+    table = np.array(targets, np.int32).reshape(-1, len(keys))
+    for key, values in zip(keys, table.T, strict=True):
+      if key in batch:
+        batch[key][row, : len(values)] = values
+
   for row, masked in enumerate(sequences):
     length = len(masked.input_ids)
     batch["input_ids"][row, :length] = masked.input_ids
@@ -315,7 +338,6 @@ def masked_arrays(sequences, lengths, max_boundary_targets):
         ):
           boundary = (left, right, position - left)
         targets.append((position, masked.original_ids[position], *boundary))
-    table = np.array(targets, np.int32).reshape(-1, len(_TARGET_KEYS))
-    for key, values in zip(_TARGET_KEYS, table.T, strict=True):
-      batch[key][row, : len(values)] = values
+    fill(row, _TARGET_KEYS, targets)
+    fill(row, _QUESTION_KEYS, masked.questions)
   return batch

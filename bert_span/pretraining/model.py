@@ -1,8 +1,8 @@
-"""The encoder with the two heads of pre-training.
+"""The encoder with the heads of pre-training.
 
-Both heads score tokens by the encoder's word embeddings and always compute in
-float32. KerasHub's MaskedLMHead computes the same numbers as `MaskedLmHead`. It
-is not used because its variables have other names, so that checkpoints of
+All heads compute in float32. The first two score tokens by the encoder's word
+embeddings. KerasHub's MaskedLMHead computes the same numbers as `MaskedLmHead`.
+It is not used because its variables have other names, so that checkpoints of
 earlier runs could not be read, and because the span boundary head needs the
 same parts.
 """
@@ -10,35 +10,53 @@ same parts.
 import keras
 from keras import ops
 
+_PADDING_LOGIT = -1e9
+
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class PretrainingModel(keras.Model):
-  """Scores of all tokens at masked positions.
+  """Scores of all tokens at masked positions, and of spans for questions.
 
-  `backbone` is a keras_hub.models.BertBackbone. `span_boundary_head` is None
-  without `span_boundary`.
+  `backbone` is a keras_hub.models.BertBackbone. A head that the `objective`
+  ("masking", "rss" or "both") does not train is None, as is
+  `span_boundary_head` without `span_boundary`.
 
   It is called with a dict of int32 tensors: token_ids and padding_mask [batch,
-  seq_length], masked_positions [batch, targets], and for the span boundary
-  objective sbo_lefts, sbo_rights and sbo_positions [batch, targets]. Sequences
-  are single, so all segment ids are 0. It returns a dict of mlm_logits and, if
-  it has that head, sbo_logits, each float32 [batch, targets, vocab].
+  seq_length], and for the heads masked_positions; sbo_lefts, sbo_rights and
+  sbo_positions; questions, each [batch, targets]. Sequences are single, so all
+  segment ids are 0. It returns a dict of mlm_logits and sbo_logits, float32
+  [batch, targets, vocab], and rss_logits, float32 [batch, targets, seq_length,
+  2], of those heads that it has.
   """
 
   def __init__(
-    self, backbone, span_boundary=True, name="pretraining_model", **kwargs
+    self,
+    backbone,
+    span_boundary=True,
+    objective="masking",
+    name="pretraining_model",
+    **kwargs,
   ):
     # float32, so that the heads get the word embeddings unrounded. The encoder
     # keeps its own policy.
     super().__init__(name=name, **{**kwargs, "dtype": "float32"})
     self.backbone = backbone
+    self.objective = objective
     sizes = (backbone.hidden_dim, backbone.vocabulary_size)
-    self.masked_lm_head = MaskedLmHead(*sizes)
-    self.masked_lm_head.build((None, None, backbone.hidden_dim))
+    masks = objective != "rss"
+    self.masked_lm_head = MaskedLmHead(*sizes) if masks else None
     self.span_boundary_head = None
-    if span_boundary:
+    if masks and span_boundary:
       self.span_boundary_head = SpanBoundaryHead(*sizes)
-      self.span_boundary_head.build((None, None, backbone.hidden_dim))
+    asks = objective != "masking"
+    self.question_head = QuestionHead(backbone.hidden_dim) if asks else None
+    for head in (
+      self.masked_lm_head,
+      self.span_boundary_head,
+      self.question_head,
+    ):
+      if head is not None:
+        head.build((None, None, backbone.hidden_dim))
     self.built = True
 
   def call(self, inputs, training=None):
@@ -51,11 +69,11 @@ class PretrainingModel(keras.Model):
       training=training,
     )["sequence_output"]
     embeddings = ops.convert_to_tensor(self.backbone.token_embedding.embeddings)
-    logits = {
-      "mlm_logits": self.masked_lm_head(
+    logits = {}
+    if self.masked_lm_head is not None:
+      logits["mlm_logits"] = self.masked_lm_head(
         sequence_output, inputs["masked_positions"], embeddings
       )
-    }
     if self.span_boundary_head is not None:
       logits["sbo_logits"] = self.span_boundary_head(
         sequence_output,
@@ -63,6 +81,10 @@ class PretrainingModel(keras.Model):
         inputs["sbo_rights"],
         inputs["sbo_positions"],
         embeddings,
+      )
+    if self.question_head is not None:
+      logits["rss_logits"] = self.question_head(
+        sequence_output, inputs["questions"], inputs["padding_mask"]
       )
     return logits
 
@@ -72,6 +94,7 @@ class PretrainingModel(keras.Model):
       "trainable": self.trainable,
       "backbone": keras.saving.serialize_keras_object(self.backbone),
       "span_boundary": self.span_boundary_head is not None,
+      "objective": self.objective,
     }
 
   @classmethod
@@ -172,6 +195,53 @@ class SpanBoundaryHead(keras.layers.Layer):
     )  # [batch, targets, 2 * hidden + position_dim]
     vectors = self.transform_2(self.transform_1(h0))
     return self.output_layer(vectors, embeddings)
+
+
+@keras.saving.register_keras_serializable(package="bert_span")
+class QuestionHead(keras.layers.Layer):
+  """Recurring span selection: where the answer of a [QUESTION] starts and ends.
+
+      start logit of token i = (S x_q) . x_i,   end logit = (E x_q) . x_i
+
+  with the encoder's last vectors x, of the question at x_q.
+
+  It is called with these vectors, float [batch, seq_length, hidden], the
+  questions' positions, int32 [batch, targets], and the padding mask, int32
+  [batch, seq_length]. It returns float32 [batch, targets, seq_length, 2].
+
+  Source: Ram et al. 2021, section 4.
+  """
+
+  def __init__(self, hidden_dim, name="question_head", **kwargs):
+    super().__init__(name=name, **{**kwargs, "dtype": "float32"})
+    self.start, self.end = (
+      keras.layers.Dense(
+        hidden_dim,
+        use_bias=False,
+        kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+        dtype="float32",
+        name=name,
+      )
+      for name in ("start", "end")
+    )
+
+  def build(self, sequence_shape, *unused_shapes):
+    self.start.build(sequence_shape)
+    self.end.build(sequence_shape)
+
+  def call(self, sequence_output, questions, padding_mask):
+    vectors = ops.cast(sequence_output, "float32")
+    asked = _gather(vectors, questions)  # [batch, targets, hidden]
+    tokens = ops.transpose(vectors, (0, 2, 1))  # [batch, hidden, seq_length]
+    logits = ops.stack(
+      [
+        ops.matmul(self.start(asked), tokens),
+        ops.matmul(self.end(asked), tokens),
+      ],
+      axis=-1,
+    )
+    is_padding = ops.equal(padding_mask, 0)[:, None, :, None]
+    return ops.where(is_padding, _PADDING_LOGIT, logits)
 
 
 @keras.saving.register_keras_serializable(package="bert_span")

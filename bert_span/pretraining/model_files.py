@@ -39,7 +39,11 @@ HEADS_FILE = "pretraining_heads.safetensors"
 CHECKPOINT_NAME = "bert_model.ckpt"
 BERT_CONFIG_FILE = "bert_config.json"
 _MLM = "cls/predictions/"
-_HEADS = {_MLM: "masked language model", "cls/span_boundary/": "span boundary"}
+_HEADS = {
+  _MLM: "masked language model",
+  "cls/span_boundary/": "span boundary",
+  "cls/recurring_spans/": "recurring spans",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,13 +117,13 @@ def export_huggingface(backbone, directory, heads=None):
   Of `heads`, a dict of `head_tensors`, the masked language model's head is
   added, the only one Hugging Face has a class for.
   """
+  heads = {n: x for n, x in (heads or {}).items() if n.startswith(_MLM)}
   tensors = {
     f"bert.{huggingface.huggingface_name(name)}": _linear(name, tensor)
     for name, tensor in original_tensors(backbone).items()
   } | {
     huggingface_head_name(name): _linear(name, tensor)
-    for name, tensor in (heads or {}).items()
-    if name.startswith(_MLM)
+    for name, tensor in heads.items()
   }
   path = os.path.join(directory, huggingface.WEIGHTS_FILE)
   # transformers refuses a file without a format.
@@ -175,8 +179,9 @@ def head_variables(model):
     variables[f"{prefix}/LayerNorm/beta"] = layer.layer_norm.beta
 
   head = model.masked_lm_head
-  add_transform("cls/predictions/transform", head.transform)
-  variables["cls/predictions/output_bias"] = head.output_layer.bias
+  if head is not None:
+    add_transform("cls/predictions/transform", head.transform)
+    variables["cls/predictions/output_bias"] = head.output_layer.bias
   head = model.span_boundary_head
   if head is not None:
     positions = head.position_embeddings
@@ -184,6 +189,10 @@ def head_variables(model):
     add_transform("cls/span_boundary/transform_1", head.transform_1)
     add_transform("cls/span_boundary/transform_2", head.transform_2)
     variables["cls/span_boundary/output_bias"] = head.output_layer.bias
+  head = model.question_head
+  if head is not None:
+    variables["cls/recurring_spans/start_kernel"] = head.start.kernel
+    variables["cls/recurring_spans/end_kernel"] = head.end.kernel
   return variables
 
 
@@ -260,7 +269,7 @@ def assign_heads(model, tensors, source):
     source: their origin, for messages.
 
   Returns:
-    List of str, the heads filled: "masked language model", "span boundary".
+    List of str, the heads filled, such as "masked language model".
   """
   filled = []
   for prefix, head in _HEADS.items():

@@ -44,6 +44,12 @@ class MaskingOptions:
     ValueError: a value breaks the rule of its field.
   """
 
+  objective: str = option(
+    "masking",
+    "What is trained: masking (masked tokens and --sbo), rss (recurring span "
+    "selection), or both, every other sequence.",
+    choices=("masking", "rss", "both"),
+  )
   masking: str = option(
     "span",
     "What is masked: spans of whole words, single whole words, or single "
@@ -59,7 +65,7 @@ class MaskingOptions:
   )
   max_predictions: int | None = option(
     None,
-    "Most masked WordPieces in a sequence; by default 15 % of "
+    "Most masked WordPieces, or questions, in a sequence; by default 15 % of "
     "--max_seq_length.",
     minimum=1,
   )

@@ -16,7 +16,7 @@ from bert_span.pretraining.loss import (
   pretraining_loss_fn,
   with_batch_weights,
 )
-from bert_span.pretraining.masking import KEYS
+from bert_span.pretraining.masking import batch_keys
 from bert_span.storage.log import log_line
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
@@ -72,8 +72,8 @@ def pretrain(
   log_line(
     f"{tokens:.0f} WordPieces a sequence, {options.num_train_steps} steps of "
     f"{options.train_batch_size} sequences, {options.num_warmup_steps} of "
-    "them warm-up; trained on masked tokens"
-    f"{' and span boundaries' if options.span_boundary else ''}."
+    f"them warm-up; the objective is {model.objective}"
+    f"{' and span boundaries' if model.span_boundary_head else ''}."
   )
   started = time.monotonic()
   with (
@@ -120,15 +120,17 @@ def evaluate(model, batches, max_steps=None, sums_of=None):
     sums_of: `sums_function` of the model, if it is scored several times.
 
   Returns:
-    Dict of mlm_loss and sbo_loss (nats a target), mlm_accuracy and sbo_accuracy
-    (fraction of the targets), num_mlm_targets, num_sbo_targets, num_sequences,
+    Dict of mlm_loss (nats a target), mlm_accuracy (fraction of the targets) and
+    num_mlm_targets, the same of sbo and rss if they are trained, num_sequences,
     num_tokens and tokens_per_second (WordPieces, padding not counted).
   """
   sums_of = sums_of or sums_function(model)
   totals = {}
   started = time.monotonic()
   for batch in itertools.islice(batches, max_steps):
-    sums = sums_of({key: tf.convert_to_tensor(batch[key]) for key in KEYS})
+    sums = sums_of(
+      {key: tf.convert_to_tensor(value) for key, value in batch.items()}
+    )
     for name, value in sums.items():
       totals[name] = totals.get(name, 0.0) + float(value)
   if not totals:
@@ -164,7 +166,8 @@ def sums_function(model):
       "num_tokens": tf.cast(tf.reduce_sum(batch["input_mask"]), tf.float32),
     }
 
-  spec = {key: tf.TensorSpec([None, None], tf.int32) for key in KEYS}
+  keys = batch_keys(model.objective)
+  spec = {key: tf.TensorSpec([None, None], tf.int32) for key in keys}
   return tf.function(sums, input_signature=[spec])
 
 

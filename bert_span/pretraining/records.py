@@ -7,7 +7,8 @@ the pair task, and the targets of the span boundary objective:
   masked_lm_positions, masked_lm_ids, masked_lm_weights    [max_predictions]
   sbo_lefts, sbo_rights, sbo_positions                     [max_predictions]
 
-The masks are in the records. Several copies of the text, each masked anew,
+and with recurring spans questions, answer_starts and answer_ends. The masks and
+questions are in the records. Several copies of the text, each masked anew,
 replace as many epochs. x.tfrecord.json holds the number of records of
 x.tfrecord, so that a file that was cut off is noticed.
 """
@@ -58,8 +59,11 @@ def write_records(paths, sequences, making):
       arrays = making.arrays([sequence])
       row = {_feature(key): values[0] for key, values in arrays.items()}
       row["segment_ids"] = np.zeros_like(row["input_ids"])
-      weights = (row["masked_lm_positions"] > 0).astype(np.float32)
-      record = serialized_example(row, {"masked_lm_weights": weights})
+      weights = {}
+      if "masked_lm_positions" in row:
+        is_target = row["masked_lm_positions"] > 0
+        weights["masked_lm_weights"] = is_target.astype(np.float32)
+      record = serialized_example(row, weights)
       writers[number % len(paths)].write(record)
       counts[number % len(paths)] += 1
     # Before the records get their names: a file that exists has its count.

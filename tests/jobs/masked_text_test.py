@@ -55,4 +55,5 @@ def test_a_sequence_as_a_row_of_json():
         "right_boundary": None,
       },
     ],
+    "questions": [],
   }

@@ -8,7 +8,7 @@ import tensorflow as tf
 from corpus import write_corpus
 from pretraining_runs import LENGTH, MAKING
 
-from bert_span.pretraining.masking import KEYS
+from bert_span.pretraining.masking import batch_keys
 from bert_span.pretraining.text_sources import TextFile
 
 
@@ -31,7 +31,7 @@ def arrays(batches, first_step, count):
 def assert_same(left, right):
   assert len(left) == len(right)
   for a, b in zip(left, right, strict=True):
-    for key in KEYS:
+    for key in batch_keys("masking"):
       np.testing.assert_array_equal(a[key], b[key])
 
 

@@ -11,7 +11,7 @@ from bert_span.pretraining.loss import (
   pretraining_loss_fn,
   with_batch_weights,
 )
-from bert_span.pretraining.masking import KEYS
+from bert_span.pretraining.masking import batch_keys
 
 
 def log_softmax(x):
@@ -97,4 +97,7 @@ def test_sums_count_correct_tokens_and_targets():
 
 
 def test_inputs_leave_out_what_is_to_be_predicted():
-  assert "masked_ids" not in model_inputs({key: key for key in KEYS}).values()
+  assert (
+    "masked_ids"
+    not in model_inputs({key: key for key in batch_keys("both")}).values()
+  )

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from bert_span.pretraining.masking import (
-  KEYS,
   DrawnSpan,
   MaskedSequence,
   MaskedSpan,
@@ -336,8 +335,9 @@ _IDS = np.arange(100, 116, dtype=np.int32)
 def targets_of(*spans, max_boundary_targets=15):
   masked = MaskedSequence(_IDS, _IDS, spans)
   count = sum(span.token_end - span.token_start + 1 for span in spans)
-  batch = masked_arrays([masked], row_lengths(16, count), max_boundary_targets)
-  return {key: batch[key][0].tolist() for key in KEYS[2:]}
+  lengths = row_lengths(16, MaskingOptions(max_predictions=count))
+  batch = masked_arrays([masked], lengths, max_boundary_targets)
+  return {key: batch[key][0].tolist() for key in list(batch)[2:]}
 
 
 def test_a_span_at_an_edge_is_predicted_by_the_masked_language_model_alone():
@@ -376,9 +376,8 @@ def test_the_figure_of_the_paper_as_a_padded_batch():
   span = MaskedSpan(5, 8, 4, (4,), "mask", 4, 9)
   edge = MaskedSpan(10, 10, 1, (1,), "keep", 9, None)
   masked = MaskedSequence(ids, after, (span, edge))
-  batch = masked_arrays([masked], row_lengths(14, 7), 15)
-  # There is no pair task.
-  assert tuple(batch) == KEYS
+  lengths = row_lengths(14, MaskingOptions(max_predictions=7))
+  batch = masked_arrays([masked], lengths, 15)
   assert {key: values.tolist() for key, values in batch.items()} == {
     "input_ids": [[*after.tolist(), 0, 0]],
     "input_mask": [[1] * 12 + [0, 0]],

@@ -10,7 +10,7 @@ import tensorflow as tf
 from corpus import write_corpus
 from pretraining_runs import LENGTH, MAKING
 
-from bert_span.pretraining.masking import KEYS
+from bert_span.pretraining.masking import batch_keys
 from bert_span.pretraining.records import RecordBatches, write_records
 from bert_span.pretraining.text_sources import TextFile
 
@@ -48,7 +48,7 @@ def arrays(batches, first_step, count):
 
 def rows(batches):
   return [
-    tuple(tuple(batch[key][row].tolist()) for key in KEYS)
+    tuple(tuple(batch[key][row].tolist()) for key in batch_keys("masking"))
     for batch in batches
     for row in range(len(batch["input_ids"]))
   ]

@@ -15,11 +15,11 @@ SIZES = tiny_config(
 )
 
 
-def tiny_model(span_boundary=True, seed=1, dropout=0.1):
+def tiny_model(span_boundary=True, seed=1, dropout=0.1, objective="masking"):
   """A PretrainingModel all of whose weights are random and not small."""
   keras.utils.set_random_seed(seed)
   sizes = dataclasses.replace(SIZES, dropout=dropout, attention_dropout=dropout)
-  model = PretrainingModel(build_encoder(sizes), span_boundary)
+  model = PretrainingModel(build_encoder(sizes), span_boundary, objective)
   rng = np.random.default_rng(seed)
   for weight in model.weights:
     weight.assign(rng.normal(0.0, 0.5, weight.shape))

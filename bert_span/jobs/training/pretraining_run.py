@@ -152,7 +152,9 @@ class PretrainingJob:
     keras.utils.set_random_seed(run.options.seed)
     with scope_of(strategy):
       loaded = run.source.load()
-      self.model = PretrainingModel(loaded.backbone, run.options.span_boundary)
+      self.model = PretrainingModel(
+        loaded.backbone, run.options.span_boundary, run.masking.objective
+      )
     self._initial_weights = run.source.weights_digest(loaded)
     vocabulary = loaded.vocabulary(run.source.vocab_file)
     lower_case = run.source.lower_case(loaded)
