@@ -172,16 +172,11 @@ def attention_dropout(backbone):
 
 
 def with_attention_dropout(backbone, rate):
-  """The encoder with another rate on the attention probabilities.
-
-  It is a copy with the same weights, unless the rate is right already.
-  """
+  """The encoder, or a copy with another rate on the attention probabilities."""
   if attention_dropout(backbone) == rate:
     return backbone
-  settings = backbone.get_config()
-  copy = type(backbone).from_config(
-    {**settings, "dropout": max(backbone.dropout, rate)}
-  )
+  settings = {**backbone.get_config(), "dropout": max(backbone.dropout, rate)}
+  copy = type(backbone).from_config(settings)
   copy.set_weights(backbone.get_weights())
   _set_dropout(copy, backbone.dropout, rate)
   return copy

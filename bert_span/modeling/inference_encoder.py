@@ -16,16 +16,11 @@ _MASKED_SCORE = -1e9
 class InferenceEncoder(tf.Module):
   """Computes the sequence_output of a backbone that is not being trained.
 
-  It reads the backbone's own variables, so the weights exist once and each call
-  sees their current values. It computes in the precision that the backbone had
-  when this object was made; LayerNorm and softmax are always float32. The
-  vectors of a window that is all padding have no meaning.
-
-  Args:
-    backbone: a keras_hub.models.BertBackbone.
-
-  Call arguments and result are those of the backbone: a dict of token_ids,
-  segment_ids and padding_mask to [batch, seq_length, hidden].
+  It is called like the backbone. It reads the backbone's own variables, so the
+  weights exist once and each call sees their current values. It computes in the
+  precision that the backbone had when this object was made; LayerNorm and
+  softmax are always float32. The vectors of a window that is all padding have
+  no meaning.
   """
 
   def __init__(self, backbone):

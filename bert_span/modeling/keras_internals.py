@@ -19,9 +19,8 @@ _drawing = threading.Lock()
 def sublayers(layer, kind=keras.layers.Layer):
   """The layers of a class inside a layer, at any depth, itself included.
 
-  keras.Model.layers lists the layers of a model, but no public name lists the
-  parts of a keras_hub.layers.TransformerEncoder: its attention (a
-  MultiHeadAttention, with a Softmax and a Dropout inside) and its dense layers.
+  No public name lists the parts of a keras_hub.layers.TransformerEncoder: its
+  attention (with a Softmax and a Dropout inside) and its dense layers.
   """
   return [part for part in layer._flatten_layers() if isinstance(part, kind)]
 
@@ -30,9 +29,9 @@ def sublayers(layer, kind=keras.layers.Layer):
 def weights_undrawn():
   """Makes the layers that this thread builds start with zeros.
 
-  Use it where the weights are read next. KerasHub draws an encoder's weights
-  before it reads them, which takes nearly as long as reading. Weights drawn
-  later do not change, because every initializer has its own seed.
+  KerasHub draws an encoder's weights before it reads them, which takes nearly
+  as long as reading. Weights drawn later do not change, because every
+  initializer has its own seed.
   """
   initializer = keras.initializers.TruncatedNormal
   thread = threading.get_ident()

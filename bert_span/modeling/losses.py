@@ -30,9 +30,7 @@ class SpanLoss(keras.losses.Loss):
 
   Example, one window of two positions, both logits 0, answer at position 1:
 
-      logits, position = np.zeros((1, 2)), np.array([1])
-      SpanLoss()(position, logits)  # ln 2 / 2 = 0.3466 for each end
-      SpanLoss("sum")(position, logits)  # ln 2 = 0.6931
+      SpanLoss()([1], np.zeros((1, 2)))  # ln 2 / 2 = 0.3466 for each end
 
   Args:
     ends: "mean" for the mean of start and end, as the original; "sum" for
@@ -129,10 +127,7 @@ class BioLoss(keras.losses.Loss):
     self.class_weights = weights
 
   def call(self, y_true, y_pred):
-    """The loss of each window, float32 [batch], in nats.
-
-    It is 0 for a window without passage tokens.
-    """
+    """The loss of each window, float32 [batch]; 0 without passage tokens."""
     labels = ops.cast(y_true, "float32")
     log_p = ops.log_softmax(ops.cast(y_pred, "float32"), axis=-1)
     weights = ops.convert_to_tensor(self.class_weights, "float32")  # [3]

@@ -33,14 +33,7 @@ class SpanModel(keras.Model):
 
   Example:
 
-      backbone = keras_hub.models.BertBackbone(
-        vocabulary_size=100,
-        num_layers=1,
-        num_heads=2,
-        hidden_dim=8,
-        intermediate_dim=16,
-      )
-      model = SpanModel(backbone, SpanHead())
+      model = SpanModel(build_encoder(EncoderConfig(30522)), SpanHead())
       ids = keras.ops.ones((1, 12), "int32")
       model({"token_ids": ids, "segment_ids": ids * 0, "padding_mask": ids})
   """

@@ -88,12 +88,9 @@ class PretrainingInput:
         yield self.mask(ids, epoch, number)
 
   def copies(self, sources, count, num_workers=1, worker=0):
-    """Yields the sequences of a worker's sources, each copy masked anew.
+    """Yields the sequences of worker 0, 1, ...; each copy is masked anew.
 
-    Args:
-      sources: list of `find_sources`, the same for every worker.
-      count: copies of the text.
-      num_workers, worker: the number of workers, and of this one, from 0.
+    `sources` are those of all workers.
     """
     own = sources_of_worker(sources, num_workers, worker)
     for copy in range(count):
@@ -101,12 +98,9 @@ class PretrainingInput:
       yield from self.sequences(own, copy * num_workers + worker)
 
   def training_batches(self, sources, batch_size, places_path=None):
-    """Endless batches, shuffled and masked anew every epoch.
+    """Endless batches of text or records, shuffled and masked every epoch.
 
-    Args:
-      sources: list of `find_sources`, of text or records.
-      batch_size: sequences in a batch.
-      places_path: file of `ChunkPlaces`; None for none.
+    `places_path` is the file of `ChunkPlaces`, None for none.
     """
     if are_records(sources):
       return RecordBatches(self, sources, batch_size)
@@ -152,13 +146,10 @@ def _size(path):
 
 
 class TextBatches:
-  """An endless stream of training batches out of text.
+  """An endless stream of training batches out of text, by a `PretrainingInput`.
 
-  Args:
-    making: `PretrainingInput`; the order of the blocks follows from its seed.
-    sources: list of `find_sources`.
-    batch_size: sequences in a batch.
-    places: `ChunkPlaces`, so that a later run finds its blocks at once.
+  The order of the blocks follows from its seed. With `ChunkPlaces` a later run
+  finds its blocks at once.
   """
 
   def __init__(self, making, sources, batch_size, places):

@@ -8,6 +8,7 @@ comes before. So memory does not grow with the corpus, and a continued run finds
 its data as fast as it reads a chunk.
 """
 
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -16,7 +17,10 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from bert_span.storage.atomic_file import write_text_atomically
+from bert_span.storage.files import read_json_object
 from bert_span.storage.utf8 import encodable
+from bert_span.text.tokenizer import WordPieceTokenizer
 
 # The size of the tokenizer's batches, large enough that calls cost little.
 _SENTENCES_PER_CALL = 512
@@ -50,26 +54,15 @@ class Chunk:
     return self.place.stream_block + len(self.blocks)
 
 
+@dataclasses.dataclass(frozen=True)
 class BlockStream:
-  """Reads the blocks of some sources, epoch after epoch.
+  """Reads the blocks of some sources, epoch after epoch."""
 
-  Args:
-    sources: list of `TextFile` or `TfdsShard`.
-    tokenizer: `WordPieceTokenizer`.
-    max_seq_length: WordPieces in a sequence, [CLS] and [SEP] included.
-    seed: of the order of the sources; None keeps it.
-    chunk_blocks: blocks in a chunk; the last of an epoch may have fewer.
-  """
-
-  def __init__(
-    self, sources, tokenizer, max_seq_length, seed=None, chunk_blocks=8192
-  ):
-    self._sources = sources
-    self._tokenizer = tokenizer
-    self._room = max_seq_length - 2
-    self._continues = continuation_table(tokenizer.vocabulary)
-    self._seed = seed
-    self._chunk_blocks = chunk_blocks
+  sources: list  # of `TextFile` or `TfdsShard`
+  tokenizer: WordPieceTokenizer
+  max_seq_length: int  # WordPieces, [CLS] and [SEP] included
+  seed: int | None  # of the order of the sources; None keeps it
+  chunk_blocks: int  # the last chunk of an epoch may have fewer
 
   def chunks(self, place=_START):
     """Yields the `Chunk`s from a `ChunkPlace` on, without end."""
@@ -83,32 +76,33 @@ class BlockStream:
     """Yields the `Chunk`s from a `ChunkPlace` to the end of its epoch."""
     blocks = self._blocks(place)
     stream_block, block = place.stream_block, place.block
-    while part := list(itertools.islice(blocks, self._chunk_blocks)):
+    while part := list(itertools.islice(blocks, self.chunk_blocks)):
       first = ChunkPlace(stream_block, place.epoch, block, *part[0][0])
       yield Chunk(first, [ids for _, ids in part])
       stream_block += len(part)
       block += len(part)
     if block == 0:
-      names = ", ".join(source.path for source in self._sources[:3])
+      names = ", ".join(source.path for source in self.sources[:3])
       raise ValueError(
-        f"There is no text in {len(self._sources)} sources, the first ones are "
+        f"There is no text in {len(self.sources)} sources, the first ones are "
         f"{names}: no block of WordPieces can be made of them."
       )
 
   def _blocks(self, place):
     """Yields ((source, document, document_block), ids) from a place on."""
-    order = np.arange(len(self._sources))
-    if self._seed is not None:
-      rng = np.random.default_rng([self._seed, place.epoch])
+    room = self.max_seq_length - 2
+    continues = continuation_table(self.tokenizer.vocabulary)
+    order = np.arange(len(self.sources))
+    if self.seed is not None:
+      rng = np.random.default_rng([self.seed, place.epoch])
       order = rng.permutation(order)
     for number in range(place.source, len(order)):
       first_document = place.document if number == place.source else 0
-      source = self._sources[order[number]]
+      source = self.sources[order[number]]
       sentences = self._tokenized(source.sentences(first_document))
       for document, rows in itertools.groupby(sentences, lambda row: row[0]):
-        blocks = pack_sentences(
-          (ids for _, ids in rows), self._room, self._continues
-        )
+        document_ids = (ids for _, ids in rows)
+        blocks = pack_sentences(document_ids, room, continues)
         for index, ids in enumerate(blocks):
           if (number, document, index) >= place[3:]:
             yield (number, document, index), ids
@@ -118,7 +112,7 @@ class BlockStream:
     sentences = iter(sentences)
     while batch := _for_one_call(sentences):
       texts = [encodable(sentence).encode("utf-8") for _, sentence in batch]
-      ids = self._tokenizer(tf.constant(texts)).ids
+      ids = self.tokenizer(tf.constant(texts)).ids
       values, splits = ids.values.numpy(), ids.row_splits.numpy()
       for row, (document, _) in enumerate(batch):
         yield document, values[splits[row] : splits[row + 1]]
@@ -143,15 +137,8 @@ def pack_sentences(sentences, room, continues):
 
   The block of "a" and "b" ends because "c" does not fit. "d" is longer than
   the room, so it starts a new block and is split between words. The next
-  sentences of the document join its rest.
-
-  Args:
-    sentences: iterable of int32 [tokens].
-    room: tokens that a block holds.
-    continues: bool [vocab], see `continuation_table`.
-
-  Yields:
-    int32 [tokens], at least one token.
+  sentences of the document join its rest. Sentences and blocks are int32
+  [tokens], `continues` is a `continuation_table`.
   """
   if room < 1:
     raise ValueError(
@@ -195,46 +182,31 @@ def word_starts(token_ids, continues):
 class ChunkPlaces:
   """The places where chunks start, in a file beside the checkpoints.
 
-  Args:
-    path: of the file, or None to store nothing.
-    key: JSON value that the places depend on, the first line of the file.
-      Places with another key are not used, and replaced.
+  `path` is that of the file, None to store nothing, and `key` a JSON value that
+  the places depend on. Places with another key are not used, and replaced, as
+  those of a damaged file.
   """
 
   def __init__(self, path, key):
     self._path = path
     self._key = json.loads(json.dumps(key))
-    self._last = max(self._read(), default=None)
+    self._places = []
+    if path is not None and tf.io.gfile.exists(path):
+      with contextlib.suppress(ValueError):
+        stored = read_json_object(path)
+        if stored.get("key") == self._key:
+          self._places = [ChunkPlace(*place) for place in stored["places"]]
 
   def note(self, place):
     """Stores the place of a chunk that has been reached."""
-    if self._path is None or (self._last and place <= self._last):
+    if self._places and place <= self._places[-1]:
       return
-    lines = [place] if self._last else [self._key, place]
-    with tf.io.gfile.GFile(self._path, "a" if self._last else "w") as file:
-      file.write("".join(f"{json.dumps(line)}\n" for line in lines))
-    self._last = place
+    self._places.append(place)
+    if self._path is not None:
+      stored = {"key": self._key, "places": self._places}
+      write_text_atomically(self._path, json.dumps(stored) + "\n")
 
   def last_before(self, stream_block):
     """The last place at or before a block; the stream's start if none is."""
-    places = [p for p in self._read() if p.stream_block <= stream_block]
+    places = [p for p in self._places if p.stream_block <= stream_block]
     return max(places, default=_START)
-
-  def _read(self):
-    if self._path is None or not tf.io.gfile.exists(self._path):
-      return []
-    with tf.io.gfile.GFile(self._path, "rb") as file:
-      key, *lines = map(_parsed, file.read().split(b"\n"))
-    if key != self._key:
-      return []
-    # A killed run leaves a line half written.
-    size = len(ChunkPlace._fields)
-    is_place = [isinstance(line, list) and len(line) == size for line in lines]
-    return [ChunkPlace(*line) for line in itertools.compress(lines, is_place)]
-
-
-def _parsed(line):
-  try:
-    return json.loads(line)
-  except (ValueError, RecursionError):
-    return None

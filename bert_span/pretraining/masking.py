@@ -130,10 +130,8 @@ class SequenceMasker:
   def __call__(self, token_ids, epoch, number):
     """Returns the `MaskedSequence` of a text.
 
-    Args:
-      token_ids: int32 [tokens], without special tokens; at least one.
-      epoch: pass over the corpus, from 0.
-      number: of the text within the epoch, from 0.
+    `token_ids` is int32 [tokens], at least one, without special tokens; `epoch`
+    and `number`, of the text within the epoch, count from 0.
     """
     uniform = uniform_draws([self._options.seed, epoch, number])
     # Where words (or tokens) start, and the end of the text.
@@ -232,16 +230,11 @@ def length_thresholds(options):
 def draw_spans(word_sizes, budget, thresholds, uniform):
   """Draws words to mask until the budget is used: a list of `DrawnSpan`.
 
-  The budget is never exceeded: the last span is cut to the whole words that
-  fit. It is not used up only if no free word is short enough for the rest.
-  Spans share no word but may be adjacent.
-
-  Args:
-    word_sizes: list of ints, tokens of each word.
-    budget: tokens to mask.
-    thresholds: see `length_thresholds`; a draw of u means 1 + (the number of
-      thresholds <= u) words.
-    uniform: function without arguments to a float in [0, 1).
+  The budget, in tokens, is never exceeded: the last span is cut to the whole
+  words that fit. It is not used up only if no free word is short enough for the
+  rest. Spans share no word but may be adjacent. `word_sizes` lists the tokens
+  of each word. With `length_thresholds` a draw of u means 1 + (the number of
+  thresholds <= u) words.
   """
   masked = bytearray(len(word_sizes))
   spans = []

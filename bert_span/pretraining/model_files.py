@@ -261,15 +261,10 @@ def read_original_heads(checkpoint):
 
 
 def assign_heads(model, tensors, source):
-  """Fills those heads that have stored weights.
+  """Fills the heads that have stored weights, a dict of `read_heads`.
 
-  Args:
-    model: a `PretrainingModel`.
-    tensors: dict of `read_heads`.
-    source: their origin, for messages.
-
-  Returns:
-    List of str, the heads filled, such as "masked language model".
+  Returns a list of their names, such as "span boundary". The
+  `source` of the weights is for messages.
   """
   filled = []
   for prefix, head in _HEADS.items():

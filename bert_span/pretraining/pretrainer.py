@@ -32,13 +32,9 @@ def pretrain(
 
   Args:
     model: `PretrainingModel`, trained in place.
-    batches: `TextBatches` or `RecordBatches`.
+    batches: `PretrainingInput.training_batches`.
     options: `PretrainingOptions`.
-    output_dir: folder of checkpoints and event files.
-    fingerprint: dict of JSON values that the batches depend on.
-    callbacks: sequence of `Callback`.
-    strategy: tf.distribute.Strategy in whose scope the model was made; None
-      for one device.
+    output_dir, fingerprint, callbacks, strategy: see `Trainer`.
 
   Returns:
     The number of steps made by this call.
@@ -113,11 +109,8 @@ def _naming_causes(batches):
 def evaluate(model, batches, max_steps=None, sums_of=None):
   """Scores a model on held-out text.
 
-  Args:
-    model: `PretrainingModel`.
-    batches: iterable of batches, such as `evaluation_batches`.
-    max_steps: maximum number of batches; None for all.
-    sums_of: `sums_function` of the model, if it is scored several times.
+  `batches` are those of `evaluation_batches`, at most `max_steps` of them.
+  `sums_of` is the `sums_function` of a model that is scored several times.
 
   Returns:
     Dict of mlm_loss (nats a target), mlm_accuracy (fraction of the targets) and

@@ -42,16 +42,7 @@ _DAMAGE = (
 
 
 def write_records(paths, sequences, making):
-  """Writes sequences to record files in turn.
-
-  Args:
-    paths: of the files.
-    sequences: iterable of `MaskedSequence`.
-    making: `PretrainingInput` that they are of.
-
-  Returns:
-    The number of records.
-  """
+  """Writes sequences of a `PretrainingInput` to files in turn; their number."""
   counts = [0] * len(paths)
   with contextlib.ExitStack() as stack:
     writers = [stack.enter_context(open_records(path)) for path in paths]
@@ -75,14 +66,8 @@ def write_records(paths, sequences, making):
 class RecordBatches:
   """Batches out of record files, made of TensorFlow ops only.
 
-  Args:
-    making: `PretrainingInput` of the lengths that every record must have, and
-      of the seed of the order of files and records.
-    sources: list of `TextFile` that name record files.
-    batch_size: sequences in a batch.
-
-  Raises:
-    ValueError: there are no records, or records of other lengths.
+  Every record must have the lengths of the `PretrainingInput`, whose seed
+  orders files and records. `sources` are `TextFile`s that name record files.
   """
 
   def __init__(self, making, sources, batch_size):

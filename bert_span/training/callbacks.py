@@ -24,20 +24,14 @@ class Callback:
         save a checkpoint, stop
 
   What was due at the last step of a killed run is done when the run starts
-  again, before the next step.
-
-  Attributes:
-    name: of the state in checkpoints; no two callbacks of a run share one.
-    state: tf.train.experimental.PythonState that is saved in checkpoints, or
-      None. All that decides what a callback does must follow from it and from
-      the number of the step: a continued run then does the same.
-    stop_reason: str, why the training should stop after this step, or None.
-    fingerprint: mapping of JSON values that must not change within a run.
+  again, before the next step. All that decides what a callback does must follow
+  from `state` and the number of the step: a continued run then does the same.
   """
 
-  name = ""
-  state = None
-  stop_reason = None
+  name = ""  # of the state in checkpoints, unique within a run
+  state = None  # tf.train.experimental.PythonState for checkpoints, or None
+  stop_reason = None  # str, why the training should stop after this step
+  # JSON values that must not change within a run.
   fingerprint = types.MappingProxyType({})
 
   def __enter__(self):

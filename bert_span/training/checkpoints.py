@@ -1,10 +1,13 @@
 """Checkpoints from which a run continues exactly where it stopped."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import re
+from collections.abc import Callable
 
+import keras
 import tensorflow as tf
 
 from bert_span.storage.atomic_file import write_json_atomically
@@ -42,6 +45,7 @@ class JsonState(tf.train.experimental.PythonState):
     self.value = json.loads(string_value)
 
 
+@dataclasses.dataclass(eq=False)
 class RunCheckpoints:
   """Saves and restores a run in output_dir/model.ckpt-<step>.
 
@@ -53,62 +57,51 @@ class RunCheckpoints:
 
   A checkpoint counts once the file "checkpoint" names it, which a save writes
   last: a process killed before that leaves the previous checkpoint.
-
-  Args:
-    model, optimizer: built.
-    step: int64 tf.Variable, steps made.
-    output_dir: folder of the run; made when missing.
-    options: dict of JSON values; a run with other values is not continued.
-    max_to_keep: number of latest checkpoints that are kept.
-    strategy: tf.distribute.Strategy. All workers save, those other than the
-      chief to a temporary folder, `write_dir`.
-    states: dict from a name to a tf.train.experimental.PythonState.
-    log: function of one str.
   """
 
-  def __init__(
-    self,
-    model,
-    optimizer,
-    step,
-    output_dir,
-    options,
-    max_to_keep,
-    strategy,
-    states,
-    log,
-  ):
-    self.write_dir = own_folder(strategy, output_dir)
-    self._output_dir = output_dir
-    self._log = log
-    self._options = json.loads(json.dumps(options))  # tuples become lists
-    self._step = step
+  model: keras.Model
+  optimizer: keras.optimizers.Optimizer  # built
+  step: tf.Variable  # int64, steps made
+  output_dir: str  # made when missing
+  options: dict  # JSON values; a run with other values is not continued
+  max_to_keep: int  # number of latest checkpoints that are kept
+  # All workers save, those other than the chief to a temporary folder.
+  strategy: tf.distribute.Strategy
+  states: dict  # name -> tf.train.experimental.PythonState
+  log: Callable
+
+  def __post_init__(self):
+    self.write_dir = own_folder(self.strategy, self.output_dir)
+    self.options = json.loads(json.dumps(self.options))  # tuples become lists
     # Lists of variables and not the objects: nothing can be missed because an
     # object does not track it, and no key depends on how often Keras has used
     # a layer's name in this process.
     self._variables = {
-      "weights": list(model.weights),
-      "optimizer": list(optimizer.variables),
-      "rng": random_states(model),
+      "weights": list(self.model.weights),
+      "optimizer": list(self.optimizer.variables),
+      "rng": random_states(self.model),
     }
     tracked = {
       name: [variable.value for variable in variables]
       for name, variables in self._variables.items()
     }
     self._checkpoint = tf.train.Checkpoint(
-      step=step, states=states, options=JsonState(self._options), **tracked
+      step=self.step,
+      states=self.states,
+      options=JsonState(self.options),
+      **tracked,
     )
-    _repair_index(self.write_dir, log)
+    _repair_index(self.write_dir, self.log)
     self._manager = tf.train.CheckpointManager(
       self._checkpoint,
       directory=self.write_dir,
-      max_to_keep=max_to_keep if is_chief(strategy) else 1,
+      max_to_keep=self.max_to_keep if is_chief(self.strategy) else 1,
       checkpoint_name=CHECKPOINT_NAME,
     )
 
   def save(self):
     """Writes a checkpoint; returns its path without the files' endings."""
-    return self._manager.save(checkpoint_number=int(self._step))
+    return self._manager.save(checkpoint_number=int(self.step))
 
   def restore_or_begin(self):
     """Restores the latest checkpoint; returns its path, None for a new run.
@@ -120,18 +113,18 @@ class RunCheckpoints:
       ValueError: the checkpoint belongs to another model, to a run with other
         options or to another program, or all are damaged.
     """
-    state = tf.train.get_checkpoint_state(self._output_dir)
+    state = tf.train.get_checkpoint_state(self.output_dir)
     paths = list(state.all_model_checkpoint_paths) if state else []
     # The latest step first. They are not ordered by time: after a damaged
     # checkpoint was skipped, the steps before it are saved anew.
     paths.sort(key=_step_of, reverse=True)
-    options_path = tf.io.gfile.join(self._output_dir, OPTIONS_FILE)
+    options_path = tf.io.gfile.join(self.output_dir, OPTIONS_FILE)
     if not paths:
       tf.io.gfile.makedirs(self.write_dir)
       own_path = tf.io.gfile.join(self.write_dir, OPTIONS_FILE)
-      write_json_atomically(own_path, self._options)
+      write_json_atomically(own_path, self.options)
     elif tf.io.gfile.exists(options_path):
-      check_same_options(options_path, self._options)
+      check_same_options(options_path, self.options)
     else:
       raise ValueError(
         f"{paths[0]} is a checkpoint of another program: there is no "
@@ -146,11 +139,11 @@ class RunCheckpoints:
       damage = self._restore(path)
       if damage is None:
         return path
-      self._log(f"The checkpoint {path} cannot be read ({damage}).")
+      self.log(f"The checkpoint {path} cannot be read ({damage}).")
     if not paths:
       return None
     raise ValueError(
-      f"No checkpoint in {self._output_dir} can be read, the latest is "
+      f"No checkpoint in {self.output_dir} can be read, the latest is "
       f"{paths[0]}. Use another --output_dir, or empty this one to begin again."
     )
 
@@ -162,7 +155,7 @@ class RunCheckpoints:
       has_options = reader.has_tensor(_OPTIONS_KEY)  # Version 0.1.0 had none.
       if has_options:
         saved = json.loads(reader.get_tensor(_OPTIONS_KEY))
-        check_same_options(path, self._options, saved)
+        check_same_options(path, self.options, saved)
       status = self._checkpoint.restore(path)
       if has_options:
         status.assert_existing_objects_matched()

@@ -6,8 +6,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-_ONE = np.float32(1)
-
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
@@ -35,13 +33,10 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
       # 0.0, 0.0009, 0.0
 
   Args:
-    learning_rate: the peak, per update.
-    num_train_steps: steps after which the rate is 0.
+    learning_rate: the peak, per update; not negative.
+    num_train_steps: steps after which the rate is 0; at least 1.
     num_warmup_steps: steps of warm-up; 0 for none.
     steps_ahead: added to the step count.
-
-  Raises:
-    ValueError: an argument is negative, not finite, or there is no step.
 
   Source: google-research/bert, optimization.py, create_optimizer.
   """
@@ -75,11 +70,11 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
     # As run_squad, to the last bit: TensorFlow's graph optimizer turned the
     # divisions by a constant into products with its float32 reciprocal and
     # joined the constants of the warm-up.
-    decayed = peak * (1.0 - tf.minimum(step, total) * (_ONE / total))
+    decayed = peak * (1.0 - tf.minimum(step, total) * (np.float32(1) / total))
     if not self.num_warmup_steps:
       return decayed
     warmup = np.float32(self.num_warmup_steps)
-    rising = step * (peak * (_ONE / warmup))
+    rising = step * (peak * (np.float32(1) / warmup))
     return tf.where(step < warmup, rising, decayed)
 
   def get_config(self):

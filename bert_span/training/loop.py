@@ -109,7 +109,8 @@ class Trainer:
   def train(self, dataset_fn):
     """Trains until num_train_steps steps are made, over all calls together.
 
-    It stops earlier where a callback has a reason to.
+    It stops earlier where a callback has a reason to. If the optimizer keeps
+    moving averages, the model has these in the end.
 
     Args:
       dataset_fn: function first_step -> tf.data.Dataset of dicts of tensors
@@ -117,8 +118,7 @@ class Trainer:
         step must depend on nothing but the number of the step.
 
     Returns:
-      Number of steps made by this call; 0 when the run was complete. If the
-      optimizer keeps moving averages, the model has these in the end.
+      Number of steps made by this call; 0 when the run was complete.
 
     Raises:
       ValueError: the checkpoints in output_dir are of another run, the

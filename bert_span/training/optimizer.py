@@ -56,10 +56,8 @@ class BertAdamW(keras.optimizers.AdamW):
 
   Two things differ from keras.optimizers.AdamW: m and v are not divided by
   1 - beta^t (`bias_correction=True` gives Keras' update), and LayerNorm and
-  bias variables are recognized by their path, so the caller lists none.
-
-  A variable without a gradient is neither updated nor decayed. The gradients'
-  global norm is clipped by the training loop and not here.
+  bias variables are recognized by their path, so the caller lists none. The
+  training loop clips the global norm of the gradients.
 
   Args:
     learning_rate: float or keras LearningRateSchedule, per update.

@@ -1,9 +1,11 @@
 """The metrics of a training: checked, shown to people, written as curves."""
 
 import contextlib
+import dataclasses
 import math
 import sys
 import time
+from collections.abc import Callable
 
 import numpy as np
 import tensorflow as tf
@@ -21,6 +23,7 @@ _SCALAR = tf.compat.v1.SummaryMetadata(
 )
 
 
+@dataclasses.dataclass(eq=False)
 class TrainingProgress(contextlib.AbstractContextManager):
   """Checks, shows and writes the metrics of the steps.
 
@@ -28,48 +31,33 @@ class TrainingProgress(contextlib.AbstractContextManager):
   loss, learning rate, examples/s (an example is a window here, as in run_squad)
   and the time left. Speed is the mean since the first report, which excludes
   the seconds that tracing takes.
-
-  Args:
-    first_step, last_step: steps made before, and of the whole run.
-    batch_size: windows in a batch.
-    output_dir: folder of the run; event files are written to its folder train.
-    log: function of one str, for the lines.
-    is_terminal: whether to draw a bar; None looks at stderr.
-    clock: function that returns seconds.
   """
 
-  def __init__(
-    self,
-    first_step,
-    last_step,
-    batch_size,
-    output_dir,
-    log,
-    is_terminal=None,
-    clock=time.monotonic,
-  ):
-    self._step = first_step
-    self._last_step = last_step
-    self._batch_size = batch_size
-    self._log = log
-    self._clock = clock
-    self._events = EventFile(tf.io.gfile.join(output_dir, "train"))
+  first_step: int  # steps made before
+  last_step: int  # steps of the whole run
+  batch_size: int  # windows in a batch
+  output_dir: str  # event files are written to its folder train
+  log: Callable
+  is_terminal: bool | None = None  # whether to draw a bar; None looks at stderr
+  clock: Callable = time.monotonic  # in seconds
+
+  def __post_init__(self):
+    self._step = self.first_step
+    self._events = EventFile(tf.io.gfile.join(self.output_dir, "train"))
     self._unread = []
     self._losses = []  # since the last event
     self._loss = math.nan
     self._num_skipped = 0
-    self._last_report = clock()
-    self._last_event = (self._last_report, first_step)
+    self._last_report = self.clock()
+    self._last_event = (self._last_report, self.first_step)
     self._origin = None  # seconds and step of the first report
     self._next_line = self._last_report + _SECONDS_TO_FIRST_LINE
-    if is_terminal is None:
-      is_terminal = sys.stderr.isatty()
     self._bar = tqdm.tqdm(
       desc="Training",
-      initial=first_step,
-      total=last_step,
+      initial=self.first_step,
+      total=self.last_step,
       file=sys.stderr,
-      disable=not is_terminal,
+      disable=None if self.is_terminal is None else not self.is_terminal,
       dynamic_ncols=True,
       # The times are those of `_show`, in the bar and in the lines.
       bar_format="{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}"
@@ -83,7 +71,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
   @property
   def is_due(self):
     """Whether a second has passed since the last report."""
-    return self._clock() - self._last_report >= _SECONDS_PER_REPORT
+    return self.clock() - self._last_report >= _SECONDS_PER_REPORT
 
   def add(self, steps):
     """Adds the metrics of some steps, a list of dicts of scalars."""
@@ -106,7 +94,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
         _check_finite(latest, self._step)
         self._losses.append(latest["loss"])
     self._unread = []
-    self._last_report = self._clock()
+    self._last_report = self.clock()
     if self._losses:
       self._loss = float(np.mean(self._losses))
     self._show(latest["learning_rate"])
@@ -120,17 +108,17 @@ class TrainingProgress(contextlib.AbstractContextManager):
 
   def _since(self, seconds, step):
     """The windows and seconds from a time and step to the last report."""
-    windows = (self._step - step) * self._batch_size
+    windows = (self._step - step) * self.batch_size
     return windows, self._last_report - seconds
 
   def _show(self, learning_rate):
-    now, step, last_step = self._last_report, self._step, self._last_step
+    now, step, last_step = self._last_report, self._step, self.last_step
     metrics = f"loss {self._loss:.4f}, learning rate {learning_rate:.3g}"
     self._origin = self._origin or (now, step)
     windows, seconds = self._since(*self._origin)
     if windows and seconds > 0:
       speed = windows / seconds
-      windows_left = (last_step - step) * self._batch_size
+      windows_left = (last_step - step) * self.batch_size
       left = tqdm.tqdm.format_interval(windows_left / speed)
       metrics += f", {speed:.1f} examples/s, {left} left"
     if not self._bar.disable:
@@ -139,7 +127,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
     elif now >= self._next_line or step == last_step:
       self._next_line = now + _SECONDS_PER_LINE
       percent = 100 * step // last_step
-      self._log(f"Step {step} of {last_step} ({percent} %): {metrics}")
+      self.log(f"Step {step} of {last_step} ({percent} %): {metrics}")
 
 
 def _check_finite(metrics, step):

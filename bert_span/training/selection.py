@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import os
+from collections.abc import Callable
 
 import tensorflow as tf
 
@@ -15,12 +16,14 @@ from bert_span.storage.files import read_json
 from bert_span.storage.log import log_line
 from bert_span.training.callbacks import Callback, EvaluationInterrupted
 from bert_span.training.checkpoints import JsonState
+from bert_span.training.options import SelectionOptions
 from bert_span.training.progress import EventFile
 
 EVALUATIONS_FILE = "evaluations.json"
 SELECTION_FILE = "selection.json"
 
 
+@dataclasses.dataclass(eq=False)
 class ModelSelection(Callback):
   """Scores the model every eval_steps steps and keeps the best.
 
@@ -29,55 +32,38 @@ class ModelSelection(Callback):
   was not. Every evaluation is a line of a table in the log, a point of the
   curves in output_dir/eval (for TensorBoard) and a row of
   output_dir/evaluations.json.
-
-  Args:
-    options: `SelectionOptions`.
-    num_train_steps: steps of the whole run.
-    score: function without arguments that gives a dict of float; it may raise
-      EvaluationInterrupted, and is called again when the run continues.
-    output_dir: folder of the run.
-    model_directory: where the best model is kept; None keeps none.
-    write_model: function of a dict that writes the current model there, on a
-      local disk atomically, with the dict as selection.json.
-    fingerprint: dict of JSON values that the scores depend on.
-    log: function of one str.
   """
+
+  options: SelectionOptions
+  num_train_steps: int  # of the whole run
+  # Function without arguments that gives a dict of float. It may raise
+  # EvaluationInterrupted, and is called again when the run continues.
+  score: Callable
+  output_dir: str  # folder of the run
+  model_directory: str | None = None  # of the best model; None keeps none
+  # Function of a dict that writes the current model there, on a local disk
+  # atomically, with the dict as selection.json.
+  write_model: Callable | None = None
+  inputs: dict | None = None  # JSON values that the scores depend on
+  log: Callable = log_line
 
   name = "evaluations"
 
-  def __init__(
-    self,
-    options,
-    num_train_steps,
-    score,
-    output_dir,
-    model_directory=None,
-    write_model=None,
-    fingerprint=None,
-    log=log_line,
-  ):
+  def __post_init__(self):
     self.state = JsonState([])
-    self.fingerprint = {
-      "evaluation": {**dataclasses.asdict(options), **(fingerprint or {})}
-    }
-    self._options = options
-    self._num_train_steps = num_train_steps
-    self._score = score
-    self._output_dir = output_dir
-    self._model_directory = model_directory
-    self._write_model = write_model
-    self._log = log
+    options = dataclasses.asdict(self.options)
+    self.fingerprint = {"evaluation": {**options, **(self.inputs or {})}}
     self._events = None
     self._has_header = False
 
   def __enter__(self):
-    directory = self._model_directory
+    directory = self.model_directory
     if self.best and directory and read_selection(directory) is None:
       raise ValueError(
         f"The best model so far is gone from {directory}, and the run is past "
         "its step. Put it back, or use another --output_dir to begin again."
       )
-    self._events = EventFile(tf.io.gfile.join(self._output_dir, "eval"))
+    self._events = EventFile(tf.io.gfile.join(self.output_dir, "eval"))
     return self
 
   def __exit__(self, *unused_exception):
@@ -86,21 +72,21 @@ class ModelSelection(Callback):
   @property
   def best(self):
     """The evaluation with the best score, the first of equals, or None."""
-    metric, rows = self._options.best_metric, self.state.value
+    metric, rows = self.options.best_metric, self.state.value
     if metric is None or not rows:
       return None
-    choose = min if self._options.smaller_is_better else max
+    choose = min if self.options.smaller_is_better else max
     return choose(rows, key=lambda row: row["scores"][metric])
 
   @property
   def stop_reason(self):
     """Why the training should end here, or None."""
-    patience, rows = self._options.early_stopping_patience, self.state.value
+    patience, rows = self.options.early_stopping_patience, self.state.value
     # Example: after the scores 60, 70, 70, 65 two have passed since the best.
     if not (patience and rows) or len(rows) - rows.index(self.best) <= patience:
       return None
     return (
-      f"no better {self._options.best_metric} in {patience} evaluations "
+      f"no better {self.options.best_metric} in {patience} evaluations "
       f"since step {self.best['step']}"
     )
 
@@ -109,26 +95,26 @@ class ModelSelection(Callback):
     rows = self.state.value
     is_new = step > (rows[-1]["step"] if rows else 0)
     return is_new and (
-      step % self._options.eval_steps == 0 or step == self._num_train_steps
+      step % self.options.eval_steps == 0 or step == self.num_train_steps
     )
 
   def on_step(self, step):
     """Scores the model and keeps it if it is the best."""
     try:
-      scores = self._score()
+      scores = self.score()
     except EvaluationInterrupted:
       return
-    metric = self._options.best_metric
+    metric = self.options.best_metric
     if metric is not None:
       _check_metric(scores, metric, step)
     self.state.value.append({"step": step, "scores": scores})
     best = self.best
     is_best = best is self.state.value[-1]
-    if is_best and self._model_directory:
-      self._write_model({"step": step, "metric": metric, "scores": scores})
+    if is_best and self.model_directory:
+      self.write_model({"step": step, "metric": metric, "scores": scores})
     self._events.write(scores, step)
     write_json_atomically(
-      tf.io.gfile.join(self._output_dir, EVALUATIONS_FILE),
+      tf.io.gfile.join(self.output_dir, EVALUATIONS_FILE),
       {
         "best_metric": metric,
         "best_step": best and best["step"],
@@ -136,10 +122,10 @@ class ModelSelection(Callback):
       },
     )
     if not self._has_header:
-      self._log(_table_row("step", scores))
+      self.log(_table_row("step", scores))
       self._has_header = True
     row = _table_row(step, [f"{value:.5g}" for value in scores.values()])
-    self._log(row + ("  best so far" if is_best else ""))
+    self.log(row + ("  best so far" if is_best else ""))
 
 
 def write_selection(directory, selection):

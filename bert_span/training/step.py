@@ -112,14 +112,10 @@ class TrainStep:
   def gradients(self, micro_batches, weights):
     """Computes the gradients and metrics of the whole batch.
 
-    Args:
-      micro_batches: this replica's part of the batch, see `split_batch`: a
-        dict of tensors [micro_batches, rows, ...].
-      weights: float32 [micro_batches, rows].
-
-    Returns:
-      (gradients, metrics): list of dense tensors, and the metrics of
-      `__call__`; both are the same on every replica.
+    The arguments are this replica's part of it, see `split_batch`: a dict of
+    tensors [micro_batches, rows, ...], and float32 [micro_batches, rows].
+    Returns a list of dense tensors, and the metrics of `__call__`; both are the
+    same on every replica.
     """
     sums = self._sums(micro_batches, weights)
     context = tf.distribute.get_replica_context()
@@ -191,10 +187,9 @@ class TrainStep:
   def _micro_batch_sums(self, batch, weights):
     """Sums over windows, which add up over micro-batches and replicas.
 
-    Returns:
-      (metrics, gradients, unsummed): dict of float32 scalars, divided by
-      train_batch_size; list of dense tensors; and the path of each unsummed
-      embedding table -> half the squared norm of its gradient's rows.
+    They are a dict of metrics, divided by train_batch_size, a list of dense
+    gradients, and a dict from the path of each unsummed embedding table to half
+    the squared norm of its gradient's rows.
     """
 
     def mean(values):

@@ -14,14 +14,10 @@ class StepRunner:
   """Runs training steps on the devices of a strategy, several steps a call.
 
   The steps of a call are one tf.function, which also takes the batches from
-  the iterator: an accelerator does not wait for the host between them.
-
-  Args:
-    strategy: tf.distribute.Strategy.
-    train_step: `TrainStep`.
-    step: int64 tf.Variable, raised after every step.
-    dataset: tf.data.Dataset of dicts of tensors [batch, ...].
-    most_steps: largest count of steps for `run`.
+  the iterator: an accelerator does not wait for the host between them. A
+  `TrainStep` is made with each batch of the tf.data.Dataset, dicts of tensors
+  [batch, ...], and the tf.Variable `step` is raised by 1. `run` makes at most
+  `most_steps`.
   """
 
   def __init__(self, strategy, train_step, step, dataset, most_steps=1):
@@ -135,9 +131,8 @@ def split_batch(batch, num_replicas, num_micro_batches=1):
       replica 0: a b c, weights 1 1 1
       replica 1: d e a, weights 1 1 0
 
-  Returns:
-    (batches, weights): the dict with tensors [num_replicas, num_micro_batches,
-    rows, ...], and float32 [num_replicas, num_micro_batches, rows].
+  Returns the dict with tensors [num_replicas, num_micro_batches, rows, ...],
+  and the weights, float32 [num_replicas, num_micro_batches, rows].
   """
   first = next(iter(batch.values()))
   # An int where it is known: TPUs want static shapes.
@@ -148,15 +143,13 @@ def split_batch(batch, num_replicas, num_micro_batches=1):
   is_real = positions < num_rows
   indices = tf.where(is_real, positions, 0)
 
+  outer = [num_replicas, num_micro_batches]
+  static_rows = rows if isinstance(rows, int) else None
+
   def split(tensor):
-    shape = tf.concat(
-      [[num_replicas, num_micro_batches, rows], tf.shape(tensor)[1:]], axis=0
-    )
-    static_rows = rows if isinstance(rows, int) else None
-    return tf.ensure_shape(
-      tf.reshape(tensor, shape),
-      [num_replicas, num_micro_batches, static_rows, *tensor.shape[1:]],
-    )
+    shape = tf.concat([[*outer, rows], tf.shape(tensor)[1:]], axis=0)
+    static_shape = [*outer, static_rows, *tensor.shape[1:]]
+    return tf.ensure_shape(tf.reshape(tensor, shape), static_shape)
 
   batches = {name: split(tf.gather(x, indices)) for name, x in batch.items()}
   return batches, split(tf.cast(is_real, tf.float32))
@@ -182,10 +175,9 @@ def distribute_batches(strategy, dataset, num_micro_batches=1):
     batches = dataset.map(of_worker).unbatch()
     # Without a known cardinality TensorFlow would ask all workers before every
     # step whether there is a next batch.
-    if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
-      batches = batches.apply(
-        tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
-      )
+    endless = tf.data.INFINITE_CARDINALITY
+    if dataset.cardinality() == endless:
+      batches = batches.apply(tf.data.experimental.assert_cardinality(endless))
     # One replica takes its batches as fast as the dataset makes them.
     if num_replicas > 1:
       batches = batches.prefetch(2 * local)

@@ -21,19 +21,8 @@ def make_strategy(options, execution):
   workers can be joined nor a CPU be divided.
 
   Several devices without any GPU are equal parts of the CPU: no faster than the
-  whole, but a rehearsal.
-
-  Example:
-    strategy = make_strategy(StrategyOptions("mirrored"), ExecutionOptions())
-    with strategy.scope():
-      model = ...
-    Trainer(model, ..., strategy=strategy)
-
-  Returns:
-    A tf.distribute.Strategy; TensorFlow's default one for one device.
-
-  Raises:
-    ValueError: the devices do not exist or cannot be used together.
+  whole, but a rehearsal. One device has TensorFlow's default strategy. A
+  ValueError says why devices do not exist or cannot be used together.
   """
   gpus = tf.config.list_physical_devices("GPU")
   name = choose_strategy(options, len(gpus))
@@ -55,11 +44,7 @@ def make_strategy(options, execution):
 
 
 def choose_strategy(options, num_gpus):
-  """The name of the strategy, one of DISTRIBUTIONS without "auto".
-
-  Raises:
-    ValueError: the options do not fit the workers that TF_CONFIG names.
-  """
+  """The name of the strategy, which fits the workers that TF_CONFIG names."""
   workers, name = named_workers(), options.distribution
   if options.is_tpu:
     name = TPU

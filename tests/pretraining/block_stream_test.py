@@ -95,17 +95,17 @@ def test_noted_places_are_found_again(tmp_path):
   assert again.last_before(10) == noted[0]
   assert again.last_before(29) == noted[1]
   assert again.last_before(10_000) == noted[2]
-  assert len((tmp_path / "places.jsonl").read_text().splitlines()) == 4
 
 
-def test_a_half_written_note_is_passed_over(tmp_path):
+def test_a_damaged_file_of_notes_is_written_anew(tmp_path):
   path = tmp_path / "places.jsonl"
-  places = ChunkPlaces(str(path), "key")
   place = ChunkPlace(10, 0, 10, 0, 1, 1)
-  places.note(place)
-  with path.open("a") as file:
-    file.write("[20, 0, 2")
-  assert ChunkPlaces(str(path), "key").last_before(99) == place
+  for content in ("[20, 0, 2", "[]", '{"key": "key", "places": [[1, 2'):
+    path.write_text(content)
+    places = ChunkPlaces(str(path), "key")
+    assert places.last_before(99) == ChunkPlace()
+    places.note(place)
+    assert ChunkPlaces(str(path), "key").last_before(99) == place
 
 
 def test_notes_of_something_else_are_not_used_and_written_anew(tmp_path):

@@ -2,6 +2,7 @@
 
 import bisect
 import collections
+import itertools
 
 import numpy as np
 import pytest
@@ -34,57 +35,34 @@ def texts(count, seed=0, longest=124):
     yield number, rng.integers(5, len(VOCABULARY), length).astype(np.int32)
 
 
-def masked_positions(masked):
-  return [
-    position
-    for span in masked.spans
-    for position in range(span.token_start, span.token_end + 1)
-  ]
-
-
 @pytest.mark.parametrize("masking", ["span", "word", "subword"])
-def test_specials_are_never_masked_nor_drawn(masking):
+def test_spans_hold_whole_words_and_follow_their_decision(masking):
   masker = SequenceMasker(VOCABULARY, MaskingOptions(masking=masking))
+  seen = collections.Counter()
   for number, text in texts(200):
     masked = masker(text, 0, number)
-    assert masked.original_ids.tolist() == [2, *text.tolist(), 3]
-    assert masked.input_ids[0] == 2 and masked.input_ids[-1] == 3
-    changed = masked.input_ids != masked.original_ids
-    assert set(masked.input_ids[changed]) <= {_MASK_ID, *range(5, 95)}
-    assert set(np.flatnonzero(changed)) <= set(masked_positions(masked))
-
-
-@pytest.mark.parametrize("masking", ["span", "word"])
-def test_only_whole_words_are_masked(masking):
-  masker = SequenceMasker(VOCABULARY, MaskingOptions(masking=masking))
-  for number, text in texts(200, seed=1):
-    masked = masker(text, 0, number)
     ids = masked.original_ids
-    for span in masked.spans:
-      starts_text = span.token_start == 1
-      assert starts_text or ids[span.token_start] < _FIRST_CONTINUATION
-      assert ids[span.token_end + 1] < _FIRST_CONTINUATION
-      begun = ids[span.token_start : span.token_end + 1] < _FIRST_CONTINUATION
-      assert span.word_count == begun[1:].sum() + 1
-
-
-def test_a_span_has_one_decision_and_its_tokens_follow_it():
-  masker = SequenceMasker(VOCABULARY, MaskingOptions())
-  seen = collections.Counter()
-  for number, text in texts(300, seed=2):
-    masked = masker(text, 0, number)
+    assert ids.tolist() == [2, *text.tolist(), 3]
+    unmasked = np.ones(len(ids), bool)
     for span in masked.spans:
       part = slice(span.token_start, span.token_end + 1)
-      after, before = masked.input_ids[part], masked.original_ids[part]
+      assert unmasked[part].all() and 0 < part.start < part.stop < len(ids)
+      unmasked[part] = False
+      after, before = masked.input_ids[part], ids[part]
       seen[span.decision] += 1
       if span.decision == "mask":
         assert (after == _MASK_ID).all()
       elif span.decision == "keep":
         assert (after == before).all()
-      else:
-        assert (after != _MASK_ID).all()
-        if len(after) > 4:  # drawn for every position: never all the same
-          assert len(set(after.tolist())) > 1
+      else:  # Drawn for every position: never all the same.
+        assert set(after) <= set(range(5, 95))
+        assert len(after) <= 4 or len(set(after.tolist())) > 1
+      if masking != "subword":
+        begun = ids[part] < _FIRST_CONTINUATION
+        assert begun[0] or part.start == 1
+        assert ids[part.stop] < _FIRST_CONTINUATION
+        assert span.word_count == begun[1:].sum() + 1
+    np.testing.assert_array_equal(masked.input_ids[unmasked], ids[unmasked])
   assert set(seen) == {"mask", "random", "keep"}
 
 
@@ -179,6 +157,9 @@ def draw_of_length(num_words):
   return ([0.0, *_THRESHOLDS])[num_words - 1] + 1e-9
 
 
+_EIGHTHS = 1.5 / 8, 3.5 / 8, 4.5 / 8
+
+
 def chi_square(counts, probabilities):
   total = sum(counts)
   return sum(
@@ -188,11 +169,8 @@ def chi_square(counts, probabilities):
 
 
 def masked_words(spans):
-  return [
-    word
-    for span in spans
-    for word in range(span.first_word, span.first_word + span.num_words)
-  ]
+  words = [range(span.first_word, span.end_word) for span in spans]
+  return list(itertools.chain.from_iterable(words))
 
 
 def test_the_length_distribution_is_the_published_one():
@@ -248,14 +226,7 @@ def test_the_first_start_is_uniform_over_the_starts_where_the_span_fits():
     (
       [1] * 10,
       5,
-      [
-        draw_of_length(2),
-        2.5 / 9,
-        draw_of_length(3),
-        1.5 / 8,
-        3.5 / 8,
-        4.5 / 8,
-      ],
+      [draw_of_length(2), 2.5 / 9, draw_of_length(3), *_EIGHTHS],
       [(2, 2, 2), (4, 3, 3)],
     ),
     # A span longer than every free place is shortened: four words do not fit
@@ -307,9 +278,8 @@ def test_the_budget_is_rounded_up_without_an_error_of_floats():
 def test_only_spans_have_lengths_above_one():
   assert length_thresholds(MaskingOptions(masking="word")) == []
   assert length_thresholds(MaskingOptions(masking="subword")) == []
-  thresholds = length_thresholds(MaskingOptions())
-  assert 1 + bisect.bisect_right(thresholds, 0.0) == 1
-  assert 1 + bisect.bisect_right(thresholds, 1 - 1e-12) == 10
+  assert bisect.bisect_right(_THRESHOLDS, 0.0) == 0
+  assert bisect.bisect_right(_THRESHOLDS, 1 - 1e-12) == 9
 
 
 @pytest.mark.parametrize(

@@ -29,22 +29,11 @@ def test_the_heads_read_the_encoders_vectors_of_segment_0():
   embeddings = model.backbone.token_embedding.embeddings
   logits = model(model_inputs(batch))
   assert tuple(logits["mlm_logits"].shape) == (3, 5, 23)
-  np.testing.assert_allclose(
-    logits["mlm_logits"],
-    model.masked_lm_head(sequence, batch["masked_positions"], embeddings),
-    atol=1e-5,
-  )
-  np.testing.assert_allclose(
-    logits["sbo_logits"],
-    model.span_boundary_head(
-      sequence,
-      batch["sbo_lefts"],
-      batch["sbo_rights"],
-      batch["sbo_positions"],
-      embeddings,
-    ),
-    atol=1e-5,
-  )
+  mlm = model.masked_lm_head(sequence, batch["masked_positions"], embeddings)
+  np.testing.assert_allclose(logits["mlm_logits"], mlm, atol=1e-5)
+  places = (batch[f"sbo_{name}"] for name in ("lefts", "rights", "positions"))
+  sbo = model.span_boundary_head(sequence, *places, embeddings)
+  np.testing.assert_allclose(logits["sbo_logits"], sbo, atol=1e-5)
 
 
 def test_the_output_matrix_is_the_word_embeddings():
@@ -205,13 +194,3 @@ def test_the_span_boundary_head_equals_one_computed_by_hand():
       embeddings,
     )
     np.testing.assert_allclose(logits[row, target], expected, atol=1e-5)
-
-
-def test_there_are_20_positions_of_200_dimensions():
-  head = random_head(SpanBoundaryHead)
-  assert tuple(head.position_embeddings.shape) == (20, 200)
-  assert tuple(head.transform_1.dense.kernel.shape) == (
-    2 * _HIDDEN + 200,
-    _HIDDEN,
-  )
-  assert tuple(head.transform_2.dense.kernel.shape) == (_HIDDEN, _HIDDEN)

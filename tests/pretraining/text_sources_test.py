@@ -26,17 +26,14 @@ def write(path, text):
 
 
 def test_a_sentence_a_line_and_a_blank_line_between_documents(tmp_path):
-  source = TextFile(write(tmp_path / "a.txt", _PLAIN))
-  assert list(source.sentences()) == _ROWS
-  assert list(source.sentences(first_document=1)) == _ROWS[2:]
-  assert list(source.sentences(first_document=3)) == []
-
-
-def test_compressed_and_remote_text_reads_the_same(tmp_path):
+  """Compressed and remote text too."""
+  write(tmp_path / "a.txt", _PLAIN)
   write(tmp_path / "a.txt.gz", gzip.compress(_PLAIN.encode("utf-8")))
-  for path in (f"{tmp_path}/a.txt.gz", f"file://{tmp_path}/a.txt.gz"):
-    assert list(TextFile(path).sentences()) == _ROWS
-    assert list(TextFile(path).sentences(2)) == _ROWS[3:]
+  for path in ("{}/a.txt", "{}/a.txt.gz", "file://{}/a.txt.gz"):
+    source = TextFile(path.format(tmp_path))
+    assert list(source.sentences()) == _ROWS
+    assert list(source.sentences(first_document=1)) == _ROWS[2:]
+    assert list(source.sentences(first_document=3)) == []
 
 
 def test_bad_utf_8_is_replaced_with_one_warning(tmp_path, capsys):
@@ -76,11 +73,8 @@ def test_json_lines_give_documents(tmp_path):
   rows = [{"text": "A mill. A river."}, {"text": "", "id": 3}, {"text": "End"}]
   text = "".join(json.dumps(row) + "\n" for row in rows)
   source = TextFile(write(tmp_path / "a.jsonl", text), text_field="text")
-  assert list(source.sentences()) == [
-    (0, "A mill."),
-    (0, "A river."),
-    (2, "End"),
-  ]
+  expected = [(0, "A mill."), (0, "A river."), (2, "End")]
+  assert list(source.sentences()) == expected
 
 
 @pytest.mark.parametrize(

@@ -96,8 +96,20 @@ def all_values(model, trainer):
   return [variable.numpy() for variable in variables]
 
 
-def checkpoint_tensors(output_dir):
-  """All that the latest checkpoint holds, but TensorFlow's own notes."""
+def assert_same(values, expected):
+  for value, other in zip(values, expected, strict=True):
+    np.testing.assert_array_equal(value, other)
+
+
+def assert_same_checkpoint(output_dir, expected_dir):
+  """Compares all that the latest checkpoints hold, but TensorFlow's notes."""
+  found, expected = map(_checkpoint_tensors, (output_dir, expected_dir))
+  assert set(found) == set(expected)
+  for name, value in expected.items():
+    np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+def _checkpoint_tensors(output_dir):
   reader = tf.train.load_checkpoint(tf.train.latest_checkpoint(output_dir))
   return {
     name: reader.get_tensor(name)

@@ -2,9 +2,14 @@
 
 import shutil
 
-import numpy as np
 import pytest
-from toy_trainer import NUM_STEPS, all_values, dataset_fn, make_trainer
+from toy_trainer import (
+  NUM_STEPS,
+  all_values,
+  assert_same,
+  dataset_fn,
+  make_trainer,
+)
 
 from bert_span.training import checkpoints
 
@@ -56,8 +61,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(
   assert again.train(dataset_fn) == NUM_STEPS - 6
   assert "model.ckpt-7 cannot be read" in lines[0]
   assert "model.ckpt-6" in lines[1]
-  for value, other in zip(all_values(model, again), expected, strict=True):
-    np.testing.assert_array_equal(value, other)
+  assert_same(all_values(model, again), expected)
   # The damaged one was written anew.
   assert make_trainer(output_dir)[0].train(dataset_fn) == 0
 
@@ -92,7 +96,7 @@ def test_a_checkpoint_counts_only_once_it_is_named(finished):
   assert "model.ckpt-9" not in index.read_text()
   again, model = make_trainer(output_dir)
   assert again.train(dataset_fn) == 0
-  np.testing.assert_array_equal(all_values(model, again)[0], expected[0])
+  assert_same(all_values(model, again), expected)
 
 
 @pytest.mark.parametrize("content", [b"", b'model_checkpoint_path: "mo', b"\0"])
@@ -139,4 +143,4 @@ def test_a_checkpoint_without_options_is_continued(finished, monkeypatch):
   monkeypatch.setattr(checkpoints, "_OPTIONS_KEY", "none")
   again, model = make_trainer(output_dir)
   assert again.train(dataset_fn) == 0
-  np.testing.assert_array_equal(all_values(model, again)[0], expected[0])
+  assert_same(all_values(model, again), expected)

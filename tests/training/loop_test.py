@@ -11,6 +11,7 @@ from toy_trainer import (
   BATCH,
   NUM_STEPS,
   all_values,
+  assert_same,
   dataset_fn,
   loss_fn,
   make_batch,
@@ -58,12 +59,9 @@ def test_a_stopped_run_ends_with_the_very_weights_of_an_unstopped_one(
   assert resumed.train(recording_dataset_fn) == NUM_STEPS - 4
   assert asked_for == [4]
   assert "Continuing" in lines[0] and "model.ckpt-4" in lines[0]
-  for expected, value in zip(
-    all_values(whole_model, whole),
-    all_values(resumed_model, resumed),
-    strict=True,
-  ):
-    np.testing.assert_array_equal(value, expected)
+  assert_same(
+    all_values(resumed_model, resumed), all_values(whole_model, whole)
+  )
 
 
 def test_the_model_ends_with_the_averages_and_a_stopped_run_with_the_same(
@@ -88,24 +86,15 @@ def test_the_model_ends_with_the_averages_and_a_stopped_run_with_the_same(
   np.testing.assert_array_equal(
     whole.optimizer._momentums[0], plain.optimizer._momentums[0]
   )
-  assert not np.array_equal(
-    averaged.get_weights()[0], plain_model.get_weights()[0]
-  )
+  final = averaged.get_weights()
+  assert not np.array_equal(final[0], plain_model.get_weights()[0])
   stopped, _ = make_trainer(tmp_path / "stopped", ema_momentum=0.5)
   with pytest.raises(ValueError, match="ended at step 5"):
     stopped.train(lambda first: dataset_fn(first, last_step=5))
-  resumed, model = make_trainer(tmp_path / "stopped", ema_momentum=0.5)
-  resumed.train(dataset_fn)
-  again, model_again = make_trainer(tmp_path / "stopped", ema_momentum=0.5)
-  assert again.train(dataset_fn) == 0
-  for weights in zip(
-    averaged.get_weights(),
-    model.get_weights(),
-    model_again.get_weights(),
-    strict=True,
-  ):
-    np.testing.assert_array_equal(weights[1], weights[0])
-    np.testing.assert_array_equal(weights[2], weights[0])
+  for steps in (NUM_STEPS - 4, 0):
+    resumed, model = make_trainer(tmp_path / "stopped", ema_momentum=0.5)
+    assert resumed.train(dataset_fn) == steps
+    assert_same(model.get_weights(), final)
 
 
 def test_dropout_is_drawn_and_depends_on_the_seed_alone(finished, tmp_path):
@@ -188,35 +177,26 @@ def train_one_step(
 
 
 @pytest.mark.parametrize(
-  ("clip_norm", "expected"),
+  ("x", "batch_size", "clip_norm", "expected"),
   [
     # The gradient is the sum of x over the batch size: [6, 8] / 2 = [3, 4],
     # of norm 5. Clipped to 1: [0.6, 0.8]. The rate is 0.5.
-    (1.0, [1 - 0.3, 1 - 0.4]),
-    (10.0, [1 - 1.5, 1 - 2.0]),
+    ([[2.0, 3.0], [4.0, 5.0]], 2, 1.0, [1 - 0.3, 1 - 0.4]),
+    ([[2.0, 3.0], [4.0, 5.0]], 2, 10.0, [1 - 1.5, 1 - 2.0]),
+    ([[0.8, 0.4]], 4, 1.0, [0.9, 0.95]),  # 1 window of 4
   ],
 )
-def test_clipping_follows_the_global_norm_by_hand(
-  tmp_path, clip_norm, expected
-):
+def test_an_update_by_hand(tmp_path, x, batch_size, clip_norm, expected):
   model = linear_model([[1.0], [1.0]])
-  x = np.array([[2.0, 3.0], [4.0, 5.0]], np.float32)
   events = train_one_step(
-    *(tmp_path, model, linear_loss_fn, {"x": x}),
-    train_batch_size=2,
+    *(tmp_path, model, linear_loss_fn, {"x": np.array(x, np.float32)}),
+    train_batch_size=batch_size,
     clip_norm=clip_norm,
   )
   kernel = model.get_layer("linear").get_weights()[0]
   np.testing.assert_allclose(kernel[:, 0], expected, rtol=1e-6)
-  np.testing.assert_allclose(events["global_norm"], [5.0])
-
-
-def test_a_short_batch_is_divided_by_the_full_batch_size(tmp_path):
-  model = linear_model([[1.0], [1.0]])
-  x = np.array([[0.8, 0.4]], np.float32)  # 1 window of 4
-  train_one_step(tmp_path, model, linear_loss_fn, {"x": x}, train_batch_size=4)
-  kernel = model.get_layer("linear").get_weights()[0]
-  np.testing.assert_allclose(kernel[:, 0], [0.9, 0.95], rtol=1e-6)
+  norm = np.linalg.norm(np.sum(x, axis=0) / batch_size)
+  np.testing.assert_allclose(events["global_norm"], [norm], rtol=1e-6)
 
 
 @pytest.mark.parametrize("unsummed", [False, True])
@@ -271,10 +251,7 @@ def test_a_weight_without_gradient_is_left_alone_and_nothing_warns(tmp_path):
   with warnings.catch_warnings():
     warnings.simplefilter("error", UserWarning)
     trainer.train(dataset_fn)
-  for old, new in zip(
-    before, model.get_layer("pooler").get_weights(), strict=True
-  ):
-    np.testing.assert_array_equal(new, old)
+  assert_same(model.get_layer("pooler").get_weights(), before)
   assert not np.array_equal(
     model.get_layer("logits").get_weights()[0], others[0]
   )
@@ -288,37 +265,29 @@ def test_a_loss_without_the_model_is_refused(tmp_path):
 
 
 def test_event_files_hold_loss_rate_norm_and_speed(finished, tmp_path):
-  folder, _, _ = finished
-  events = read_events(folder)
-  assert set(events) == {
-    "loss",
-    "learning_rate",
-    "global_norm",
-    "examples_per_second",
+  each = read_events(finished[0])
+  assert set(each) == {
+    *("loss", "learning_rate", "global_norm", "examples_per_second")
   }
   # The step number counts updates made, the rate is that of the update.
   schedule = WarmupLinearDecay(0.1, NUM_STEPS, 2)
   rates = [float(schedule(step)) for step in range(NUM_STEPS)]
-  assert events["learning_rate"] == rates
-
-  model = make_model(dropout=0.0)
-  first_losses = loss_fn(model, make_batch(0)).numpy()
-  plain, _ = make_trainer(tmp_path, model, iterations_per_loop=1)
-  plain.train(dataset_fn)
-  first_loss = read_events(tmp_path)["loss"][0]
-  np.testing.assert_allclose(first_loss, first_losses.mean(), rtol=1e-5)
-
-
-def test_a_summary_holds_the_mean_loss_of_its_steps(finished, tmp_path):
-  each = read_events(finished[0])["loss"]
-  some, _ = make_trainer(tmp_path, iterations_per_loop=3)
+  assert each["learning_rate"] == rates
+  # A point holds the mean loss of its steps: 1 to 3, 4 to 6, and the last one.
+  some, _ = make_trainer(tmp_path / "some", iterations_per_loop=3)
   some.train(dataset_fn)
-  # Of the steps 1 to 3, 4 to 6, and the last one.
+  losses = each["loss"]
   np.testing.assert_allclose(
-    read_events(tmp_path)["loss"],
-    [np.mean(each[:3]), np.mean(each[3:6]), each[6]],
+    read_events(tmp_path / "some")["loss"],
+    [np.mean(losses[:3]), np.mean(losses[3:6]), losses[6]],
     rtol=1e-6,
   )
+  model = make_model(dropout=0.0)
+  first_losses = loss_fn(model, make_batch(0)).numpy()
+  plain, _ = make_trainer(tmp_path / "plain", model, iterations_per_loop=1)
+  plain.train(dataset_fn)
+  first_loss = read_events(tmp_path / "plain")["loss"][0]
+  np.testing.assert_allclose(first_loss, first_losses.mean(), rtol=1e-5)
 
 
 @pytest.mark.parametrize(

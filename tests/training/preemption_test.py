@@ -5,7 +5,6 @@ import signal
 import time
 
 import killed_run
-import numpy as np
 import pytest
 from killed_run import make_run
 from programs import run_program, start_program
@@ -13,7 +12,8 @@ from squad_runs import read, run_squad, squad_flags
 from toy_trainer import (
   NUM_STEPS,
   all_values,
-  checkpoint_tensors,
+  assert_same,
+  assert_same_checkpoint,
   dataset_fn,
   make_batch,
   make_trainer,
@@ -48,10 +48,7 @@ def test_kills_within_saving_one_after_the_other_leave_the_same_weights(
     assert unfinished == ([f"model.ckpt-{step}_temp"] * (point == "writing"))
   last, model = make_run(killed)
   assert last.train(dataset_fn) == NUM_STEPS - 6
-  for value, expected in zip(
-    all_values(model, last), all_values(whole_model, whole), strict=True
-  ):
-    np.testing.assert_array_equal(value, expected)
+  assert_same(all_values(model, last), all_values(whole_model, whole))
   assert {path.name for path in killed.iterdir()} == {
     path.name for path in (tmp_path / "whole").iterdir()
   }
@@ -140,10 +137,7 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
   assert again.returncode == 0, again.stderr
   assert "Continuing from" in again.stderr
   assert ", the best by f1: step" in again.stderr
-  expected, found = checkpoint_tensors(whole), checkpoint_tensors(stopped)
-  assert set(found) == set(expected)
-  for name, value in expected.items():
-    np.testing.assert_array_equal(found[name], value, err_msg=name)
+  assert_same_checkpoint(stopped, whole)
   for name in ("evaluations.json", "model/selection.json", "predictions.json"):
     assert read(stopped / name) == read(whole / name)
   assert len(list(stopped.glob("*.index"))) == 2

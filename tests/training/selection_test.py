@@ -4,11 +4,11 @@ import json
 import os
 import shutil
 
-import numpy as np
 import pytest
 from distributed_checks import read_events
 from toy_trainer import (
   NUM_STEPS,
+  assert_same,
   dataset_fn,
   make_model,
   make_trainer,
@@ -51,6 +51,7 @@ def _selecting_trainer(output_dir, f1_of_step, patience=None, **options):
   selection = ModelSelection(
     SelectionOptions(2, "f1", early_stopping_patience=patience),
     NUM_STEPS,
+    assert_same,
     score,
     str(output_dir),
     directory,
@@ -184,10 +185,7 @@ def test_evaluating_does_not_change_the_weights_and_its_options_are_fixed(
   scores = dict.fromkeys((2, 4, 6, 7), 1.0)
   scored, *_ = _selecting_trainer(tmp_path / "scored", scores)
   scored.train(dataset_fn)
-  for value, expected in zip(
-    scored.model.get_weights(), model.get_weights(), strict=True
-  ):
-    np.testing.assert_array_equal(value, expected)
+  assert_same(scored.model.get_weights(), model.get_weights())
   other, *_ = _selecting_trainer(tmp_path / "scored", scores, patience=3)
   with pytest.raises(ValueError, match="early_stopping_patience was None"):
     other.train(dataset_fn)

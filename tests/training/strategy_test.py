@@ -11,6 +11,10 @@ from programs import run_program, run_python
 
 from bert_span.training.optimizer import check_optimizer
 from bert_span.training.options import (
+  MIRRORED,
+  MULTI_WORKER,
+  ONE_DEVICE,
+  TPU,
   ExecutionOptions,
   StrategyOptions,
   check_strategy,
@@ -193,56 +197,6 @@ def test_a_damaged_tf_config_is_refused_with_an_example(monkeypatch, config):
   assert '"task": {"type": "worker", "index": 0}' in str(error.value)
 
 
-@pytest.mark.parametrize(
-  ("options", "execution", "num_workers", "name"),
-  [
-    ({}, {}, 0, "one_device"),
-    ({}, {}, 2, "multi_worker_mirrored"),
-    ({"num_devices": 2}, {}, 0, "mirrored"),
-    ({"distribution": "mirrored", "num_devices": 2}, {}, 0, "mirrored"),
-    ({"distribution": "mirrored"}, {}, 1, "mirrored"),
-    (
-      {"distribution": "multi_worker_mirrored"},
-      {},
-      2,
-      "multi_worker_mirrored",
-    ),
-    (
-      {"use_tpu": True, "num_tpu_cores": 8},
-      {"precision": "bfloat16"},
-      0,
-      "tpu",
-    ),
-    ({"distribution": "tpu", "use_tpu": True}, {}, 0, "tpu"),
-    ({"distribution": "one_device", "num_devices": 1}, {}, 0, "one_device"),
-  ],
-)
-def test_options_and_workers_choose_the_strategy(
-  monkeypatch, options, execution, num_workers, name
-):
-  options = StrategyOptions(**options)
-  check_strategy(options, ExecutionOptions(**execution))
-  _set_workers(monkeypatch, num_workers)
-  assert choose_strategy(options, num_gpus=0) == name
-
-
-@pytest.mark.parametrize(
-  ("options", "num_workers"),
-  [
-    ({"distribution": "multi_worker_mirrored"}, 0),
-    ({"distribution": "mirrored"}, 2),
-    ({"distribution": "one_device"}, 2),
-    ({"use_tpu": True}, 2),
-  ],
-)
-def test_options_that_do_not_fit_the_workers_are_refused(
-  monkeypatch, options, num_workers
-):
-  _set_workers(monkeypatch, num_workers)
-  with pytest.raises(ValueError, match=f"TF_CONFIG names {num_workers}"):
-    choose_strategy(StrategyOptions(**options), num_gpus=0)
-
-
 def _set_workers(monkeypatch, count):
   names = [f"a:{number}" for number in range(count)]
   cluster = {"worker": names} if names else {}
@@ -250,23 +204,58 @@ def _set_workers(monkeypatch, count):
 
 
 @pytest.mark.parametrize(
+  ("options", "num_workers", "name"),
+  [
+    (StrategyOptions(), 0, ONE_DEVICE),
+    (StrategyOptions(), 2, MULTI_WORKER),
+    (StrategyOptions(num_devices=2), 0, MIRRORED),
+    (StrategyOptions(MIRRORED, num_devices=2), 0, MIRRORED),
+    (StrategyOptions(MIRRORED), 1, MIRRORED),
+    (StrategyOptions(MULTI_WORKER), 2, MULTI_WORKER),
+    (StrategyOptions(use_tpu=True, num_tpu_cores=8), 0, TPU),
+    (StrategyOptions(TPU, use_tpu=True), 0, TPU),
+    (StrategyOptions(ONE_DEVICE, num_devices=1), 0, ONE_DEVICE),
+  ],
+)
+def test_options_and_workers_choose_the_strategy(
+  monkeypatch, options, num_workers, name
+):
+  check_strategy(options, ExecutionOptions("bfloat16"))
+  _set_workers(monkeypatch, num_workers)
+  assert choose_strategy(options, num_gpus=0) == name
+
+
+@pytest.mark.parametrize(
+  ("options", "num_workers"),
+  [
+    (StrategyOptions(MULTI_WORKER), 0),
+    (StrategyOptions(MIRRORED), 2),
+    (StrategyOptions(ONE_DEVICE), 2),
+    (StrategyOptions(use_tpu=True), 2),
+  ],
+)
+def test_options_that_do_not_fit_the_workers_are_refused(
+  monkeypatch, options, num_workers
+):
+  _set_workers(monkeypatch, num_workers)
+  with pytest.raises(ValueError, match=f"TF_CONFIG names {num_workers}"):
+    choose_strategy(options, num_gpus=0)
+
+
+@pytest.mark.parametrize(
   ("options", "execution", "remedy"),
   [
-    (
-      {"distribution": "one_device", "num_devices": 2},
-      {},
-      "--distribution=mirrored",
-    ),
-    ({"distribution": "one_device"}, {"all_reduce": "ring"}, "--all_reduce"),
-    ({"distribution": "mirrored", "use_tpu": True}, {}, "--use_tpu"),
-    ({"use_tpu": True, "num_devices": 4}, {}, "--num_tpu_cores"),
-    ({"use_tpu": True}, {"precision": "float16"}, "--precision=bfloat16"),
-    ({"distribution": "tpu"}, {"jit_compile": "on"}, "--jit_compile"),
-    ({"distribution": "tpu"}, {"all_reduce": "nccl"}, "--all_reduce"),
+    (StrategyOptions(ONE_DEVICE, 2), {}, "--distribution=mirrored"),
+    (StrategyOptions(ONE_DEVICE), {"all_reduce": "ring"}, "--all_reduce"),
+    (StrategyOptions(MIRRORED, use_tpu=True), {}, "--use_tpu"),
+    (StrategyOptions(TPU, 4), {}, "--num_tpu_cores"),
+    (StrategyOptions(TPU), {"precision": "float16"}, "--precision=bfloat16"),
+    (StrategyOptions(TPU), {"jit_compile": "on"}, "--jit_compile"),
+    (StrategyOptions(TPU), {"all_reduce": "nccl"}, "--all_reduce"),
   ],
 )
 def test_options_that_contradict_each_other_are_refused_with_the_remedy(
   options, execution, remedy
 ):
   with pytest.raises(ValueError, match=remedy):
-    check_strategy(StrategyOptions(**options), ExecutionOptions(**execution))
+    check_strategy(options, ExecutionOptions(**execution))
