@@ -64,7 +64,7 @@ def _kill_before(name, step, trainer, calls):
 
 
 def main(output_dir, point, step):
-  trainer, _ = make_run(output_dir)
+  trainer = make_run(output_dir)
   if point == "writing":
     _kill_while_writing(output_dir, step)
   elif point == "unnamed":

@@ -77,7 +77,7 @@ def make_trainer(
     **options,
   }
   schedule = WarmupLinearDecay(rate, num_train_steps, 2)
-  trainer = Trainer(
+  return Trainer(
     model,
     loss_fn,
     BertAdamW(schedule, use_ema=ema_momentum > 0, ema_momentum=ema_momentum),
@@ -88,11 +88,10 @@ def make_trainer(
     log=log or (lambda line: None),
     callbacks=callbacks,
   )
-  return trainer, model
 
 
-def all_values(model, trainer):
-  variables = [*model.variables, *trainer.optimizer.variables]
+def all_values(trainer):
+  variables = [*trainer.model.variables, *trainer.optimizer.variables]
   return [variable.numpy() for variable in variables]
 
 

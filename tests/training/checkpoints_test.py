@@ -17,9 +17,9 @@ from bert_span.training import checkpoints
 @pytest.fixture(scope="module")
 def finished_run(tmp_path_factory):
   folder = tmp_path_factory.mktemp("finished")
-  trainer, model = make_trainer(folder)
+  trainer = make_trainer(folder)
   trainer.train(dataset_fn)
-  return folder, all_values(model, trainer)
+  return folder, all_values(trainer)
 
 
 @pytest.fixture
@@ -57,13 +57,13 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(
   output_dir, expected = finished
   damage(output_dir / f"model.ckpt-7.{ending}")
   lines = []
-  again, model = make_trainer(output_dir, log=lines.append)
+  again = make_trainer(output_dir, log=lines.append)
   assert again.train(dataset_fn) == NUM_STEPS - 6
   assert "model.ckpt-7 cannot be read" in lines[0]
   assert "model.ckpt-6" in lines[1]
-  assert_same(all_values(model, again), expected)
+  assert_same(all_values(again), expected)
   # The damaged one was written anew.
-  assert make_trainer(output_dir)[0].train(dataset_fn) == 0
+  assert make_trainer(output_dir).train(dataset_fn) == 0
 
 
 def test_two_damaged_checkpoints_are_passed_over(finished):
@@ -71,7 +71,7 @@ def test_two_damaged_checkpoints_are_passed_over(finished):
   for step in (6, 7):
     _cut_in_half(output_dir / f"model.ckpt-{step}.index")
   lines = []
-  again, _ = make_trainer(output_dir, log=lines.append)
+  again = make_trainer(output_dir, log=lines.append)
   assert again.train(dataset_fn) == NUM_STEPS - 4
   assert [line.split()[2][-1] for line in lines[:2]] == ["7", "6"]
   # Saved later than 7 was named, but 7 is the later step.
@@ -83,7 +83,7 @@ def test_when_all_are_damaged_nothing_is_begun_again_unasked(finished):
   for path in output_dir.glob("*.index"):
     _cut_in_half(path)
   with pytest.raises(ValueError, match=r"No checkpoint in .* can be read"):
-    make_trainer(output_dir)[0].train(dataset_fn)
+    make_trainer(output_dir).train(dataset_fn)
 
 
 def test_a_checkpoint_counts_only_once_it_is_named(finished):
@@ -94,9 +94,9 @@ def test_a_checkpoint_counts_only_once_it_is_named(finished):
     shutil.copy(path, output_dir / path.name.replace("-7.", "-9.", 1))
   _cut_in_half(output_dir / "model.ckpt-9.index")
   assert "model.ckpt-9" not in index.read_text()
-  again, model = make_trainer(output_dir)
+  again = make_trainer(output_dir)
   assert again.train(dataset_fn) == 0
-  assert_same(all_values(model, again), expected)
+  assert_same(all_values(again), expected)
 
 
 @pytest.mark.parametrize("content", [b"", b'model_checkpoint_path: "mo', b"\0"])
@@ -104,12 +104,12 @@ def test_a_spoiled_list_of_checkpoints_is_written_anew(finished, content):
   output_dir, _ = finished
   (output_dir / "checkpoint").write_bytes(content)
   lines = []
-  again, _ = make_trainer(output_dir, log=lines.append, keep_checkpoint_max=2)
+  again = make_trainer(output_dir, log=lines.append, keep_checkpoint_max=2)
   assert again.train(dataset_fn) == 0
   assert "with 4 checkpoints" in lines[0]
   # They are kept and deleted as before.
   _cut_in_half(output_dir / "model.ckpt-7.index")
-  make_trainer(output_dir, keep_checkpoint_max=2)[0].train(dataset_fn)
+  make_trainer(output_dir, keep_checkpoint_max=2).train(dataset_fn)
   assert sorted(path.name for path in output_dir.glob("*.index")) == [
     "model.ckpt-6.index",
     "model.ckpt-7.index",
@@ -118,11 +118,11 @@ def test_a_spoiled_list_of_checkpoints_is_written_anew(finished, content):
 
 def test_a_spoiled_list_of_no_checkpoints_begins_the_run(tmp_path):
   (tmp_path / "checkpoint").write_bytes(b"")
-  assert make_trainer(tmp_path)[0].train(dataset_fn) == NUM_STEPS
+  assert make_trainer(tmp_path).train(dataset_fn) == NUM_STEPS
 
 
 def test_a_finished_run_keeps_what_was_asked_for(tmp_path):
-  make_trainer(tmp_path, keep_checkpoint_max=3)[0].train(dataset_fn)
+  make_trainer(tmp_path, keep_checkpoint_max=3).train(dataset_fn)
   assert sorted(path.name for path in tmp_path.glob("*.index")) == [
     f"model.ckpt-{step}.index" for step in (4, 6, 7)
   ]
@@ -134,13 +134,13 @@ def test_a_checkpoint_has_the_options_of_its_run(finished):
   text = path.read_text()
   path.write_text(text.replace('"seed": 0', '"seed": 1'))
   with pytest.raises(ValueError, match=r"ckpt-7.*seed was 0, is now 1"):
-    make_trainer(output_dir, seed=1)[0].train(dataset_fn)
+    make_trainer(output_dir, seed=1).train(dataset_fn)
 
 
 def test_a_checkpoint_without_options_is_continued(finished, monkeypatch):
   """As one that was saved before checkpoints had them."""
   output_dir, expected = finished
   monkeypatch.setattr(checkpoints, "_OPTIONS_KEY", "none")
-  again, model = make_trainer(output_dir)
+  again = make_trainer(output_dir)
   assert again.train(dataset_fn) == 0
-  assert_same(all_values(model, again), expected)
+  assert_same(all_values(again), expected)

@@ -28,28 +28,24 @@ from bert_span.training.options import TrainOptions
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-  """A finished run: its folder, trainer and model."""
+  """A finished run: its folder and trainer."""
   folder = tmp_path_factory.mktemp("finished")
-  trainer, model = make_trainer(
-    folder, iterations_per_loop=1, keep_checkpoint_max=2
-  )
+  trainer = make_trainer(folder, iterations_per_loop=1, keep_checkpoint_max=2)
   assert trainer.train(dataset_fn) == NUM_STEPS
-  return folder, trainer, model
+  return folder, trainer
 
 
 def test_a_stopped_run_ends_with_the_very_weights_of_an_unstopped_one(
   finished, tmp_path
 ):
-  _, whole, whole_model = finished
+  _, whole = finished
   # Stops in step 6, between two checkpoints, in a process's fashion: its
   # model and its trainer are gone.
-  stopped, _ = make_trainer(tmp_path)
+  stopped = make_trainer(tmp_path)
   with pytest.raises(ValueError, match="ended at step 5"):
     stopped.train(lambda first: dataset_fn(first, last_step=5))
   lines = []
-  resumed, resumed_model = make_trainer(
-    tmp_path, make_model(seed=99), log=lines.append
-  )
+  resumed = make_trainer(tmp_path, make_model(seed=99), log=lines.append)
   asked_for = []
 
   def recording_dataset_fn(first_step):
@@ -59,15 +55,13 @@ def test_a_stopped_run_ends_with_the_very_weights_of_an_unstopped_one(
   assert resumed.train(recording_dataset_fn) == NUM_STEPS - 4
   assert asked_for == [4]
   assert "Continuing" in lines[0] and "model.ckpt-4" in lines[0]
-  assert_same(
-    all_values(resumed_model, resumed), all_values(whole_model, whole)
-  )
+  assert_same(all_values(resumed), all_values(whole))
 
 
 def test_the_model_ends_with_the_averages_and_a_stopped_run_with_the_same(
   finished, tmp_path
 ):
-  _, plain, plain_model = finished
+  _, plain = finished
   seen = []
 
   class Recorder(Callback):
@@ -75,52 +69,52 @@ def test_the_model_ends_with_the_averages_and_a_stopped_run_with_the_same(
       return step == 4
 
     def on_step(self, step):
-      seen.append(averaged.get_weights()[0])
+      seen.append(whole.model.get_weights()[0])
 
-  whole, averaged = make_trainer(
+  whole = make_trainer(
     tmp_path / "whole", ema_momentum=0.5, callbacks=[Recorder()]
   )
   assert whole.train(dataset_fn) == NUM_STEPS
   # Callbacks see the averages of their step, and the updates do not.
-  assert not np.array_equal(seen[0], averaged.get_weights()[0])
+  assert not np.array_equal(seen[0], whole.model.get_weights()[0])
   np.testing.assert_array_equal(
     whole.optimizer._momentums[0], plain.optimizer._momentums[0]
   )
-  final = averaged.get_weights()
-  assert not np.array_equal(final[0], plain_model.get_weights()[0])
-  stopped, _ = make_trainer(tmp_path / "stopped", ema_momentum=0.5)
+  final = whole.model.get_weights()
+  assert not np.array_equal(final[0], plain.model.get_weights()[0])
+  stopped = make_trainer(tmp_path / "stopped", ema_momentum=0.5)
   with pytest.raises(ValueError, match="ended at step 5"):
     stopped.train(lambda first: dataset_fn(first, last_step=5))
   for steps in (NUM_STEPS - 4, 0):
-    resumed, model = make_trainer(tmp_path / "stopped", ema_momentum=0.5)
+    resumed = make_trainer(tmp_path / "stopped", ema_momentum=0.5)
     assert resumed.train(dataset_fn) == steps
-    assert_same(model.get_weights(), final)
+    assert_same(resumed.model.get_weights(), final)
 
 
 def test_dropout_is_drawn_and_depends_on_the_seed_alone(finished, tmp_path):
-  _, _, model = finished
+  _, whole = finished
   weights = []
   for seed in (0, 2):
-    trainer, other = make_trainer(tmp_path / str(seed), seed=seed)
+    trainer = make_trainer(tmp_path / str(seed), seed=seed)
     trainer.train(dataset_fn)
-    (state,) = random_states(other)
+    (state,) = random_states(trainer.model)
     assert state.numpy()[1] == NUM_STEPS
-    weights.append(other.get_weights()[0])
-  np.testing.assert_array_equal(weights[0], model.get_weights()[0])
+    weights.append(trainer.model.get_weights()[0])
+  np.testing.assert_array_equal(weights[0], whole.model.get_weights()[0])
   assert not np.array_equal(weights[1], weights[0])
 
 
 def test_the_step_is_traced_once_for_all_lengths(finished):
-  _, trainer, _ = finished
+  _, trainer = finished
   assert len({make_batch(i)["input_ids"].shape for i in range(7)}) == 4
   assert trainer.num_traces == 1
 
 
 def test_a_complete_run_is_not_trained_again(finished):
-  folder, _, model = finished
+  folder, whole = finished
   lines = []
   # How often is saved may change within a run.
-  again, model_again = make_trainer(
+  again = make_trainer(
     folder, make_model(seed=99), log=lines.append, save_checkpoints_steps=5
   )
 
@@ -129,15 +123,13 @@ def test_a_complete_run_is_not_trained_again(finished):
 
   assert again.train(no_data) == 0
   assert "nothing to train" in lines[-1]
-  np.testing.assert_array_equal(
-    model_again.get_weights()[0], model.get_weights()[0]
-  )
+  assert_same(again.model.get_weights(), whole.model.get_weights())
 
 
 def test_checkpoints_have_the_names_of_run_squad_and_the_newest_are_kept(
   finished, tmp_path
 ):
-  folder, _, _ = finished
+  folder, _ = finished
   names = sorted(path.name for path in folder.glob("*.index"))
   assert names == ["model.ckpt-6.index", "model.ckpt-7.index"]
   assert (folder / "checkpoint").exists()
@@ -245,7 +237,8 @@ def test_values_of_the_loss_function_get_a_curve_of_their_mean(tmp_path):
 
 
 def test_a_weight_without_gradient_is_left_alone_and_nothing_warns(tmp_path):
-  trainer, model = make_trainer(tmp_path)
+  trainer = make_trainer(tmp_path)
+  model = trainer.model
   before = model.get_layer("pooler").get_weights()
   others = model.get_layer("logits").get_weights()
   with warnings.catch_warnings():
@@ -258,7 +251,7 @@ def test_a_weight_without_gradient_is_left_alone_and_nothing_warns(tmp_path):
 
 
 def test_a_loss_without_the_model_is_refused(tmp_path):
-  trainer, _ = make_trainer(tmp_path)
+  trainer = make_trainer(tmp_path)
   trainer.loss_fn = lambda model, batch: tf.ones([BATCH])
   with pytest.raises(ValueError, match="depends on no trainable weight"):
     trainer.train(dataset_fn)
@@ -274,7 +267,7 @@ def test_event_files_hold_loss_rate_norm_and_speed(finished, tmp_path):
   rates = [float(schedule(step)) for step in range(NUM_STEPS)]
   assert each["learning_rate"] == rates
   # A point holds the mean loss of its steps: 1 to 3, 4 to 6, and the last one.
-  some, _ = make_trainer(tmp_path / "some", iterations_per_loop=3)
+  some = make_trainer(tmp_path / "some", iterations_per_loop=3)
   some.train(dataset_fn)
   losses = each["loss"]
   np.testing.assert_allclose(
@@ -284,7 +277,7 @@ def test_event_files_hold_loss_rate_norm_and_speed(finished, tmp_path):
   )
   model = make_model(dropout=0.0)
   first_losses = loss_fn(model, make_batch(0)).numpy()
-  plain, _ = make_trainer(tmp_path / "plain", model, iterations_per_loop=1)
+  plain = make_trainer(tmp_path / "plain", model, iterations_per_loop=1)
   plain.train(dataset_fn)
   first_loss = read_events(tmp_path / "plain")["loss"][0]
   np.testing.assert_allclose(first_loss, first_losses.mean(), rtol=1e-5)
@@ -301,12 +294,12 @@ def test_event_files_hold_loss_rate_norm_and_speed(finished, tmp_path):
 )
 def test_a_run_is_not_continued_with_other_options(finished, change, named):
   with pytest.raises(ValueError, match=named) as error:
-    make_trainer(finished[0], **change)[0].train(dataset_fn)
+    make_trainer(finished[0], **change).train(dataset_fn)
   assert "another --output_dir" in str(error.value)
 
 
 def test_a_checkpoint_of_another_model_is_refused(finished):
-  wider, _ = make_trainer(finished[0], make_model(width=8))
+  wider = make_trainer(finished[0], make_model(width=8))
   with pytest.raises(ValueError, match=r"embeddings has shape \[20, 8\]"):
     wider.train(dataset_fn)
 
@@ -319,21 +312,21 @@ def test_a_checkpoint_of_another_program_is_refused(tmp_path):
     checkpoint_name="model.ckpt",
   ).save(3)
   with pytest.raises(ValueError, match="--init_checkpoint"):
-    make_trainer(tmp_path)[0].train(dataset_fn)
+    make_trainer(tmp_path).train(dataset_fn)
 
 
 def test_options_that_are_no_json_are_named(finished, tmp_path):
   shutil.copytree(finished[0], tmp_path, dirs_exist_ok=True)
   (tmp_path / "training_options.json").write_text("{")
   with pytest.raises(ValueError, match=r"training_options\.json"):
-    make_trainer(tmp_path)[0].train(dataset_fn)
+    make_trainer(tmp_path).train(dataset_fn)
 
 
 def test_options_of_a_run_without_checkpoint_do_not_bind(tmp_path):
-  stopped, _ = make_trainer(tmp_path)
+  stopped = make_trainer(tmp_path)
   with pytest.raises(ValueError, match="ended at step 1"):
     stopped.train(lambda first: dataset_fn(first, last_step=1))
-  other, _ = make_trainer(tmp_path, seed=5)
+  other = make_trainer(tmp_path, seed=5)
   assert other.train(dataset_fn) == NUM_STEPS
   saved = json.loads((tmp_path / "training_options.json").read_text())
   assert saved["seed"] == 5
@@ -341,7 +334,7 @@ def test_options_of_a_run_without_checkpoint_do_not_bind(tmp_path):
 
 
 def test_a_loss_that_is_not_finite_stops_the_run_and_is_not_saved(tmp_path):
-  trainer, _ = make_trainer(tmp_path)
+  trainer = make_trainer(tmp_path)
 
   def spoiled_loss_fn(model, batch):
     spoiled = tf.reduce_all(batch["input_ids"] == 0)

@@ -30,7 +30,7 @@ def test_flags_are_written_once_a_training_is_accepted(tmp_path):
 
   def train(text, **options):
     flags = RunFlags(str(tmp_path), text)
-    make_trainer(tmp_path, callbacks=[flags], **options)[0].train(dataset_fn)
+    make_trainer(tmp_path, callbacks=[flags], **options).train(dataset_fn)
 
   train("first")
   with pytest.raises(ValueError, match="seed"):

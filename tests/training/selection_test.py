@@ -58,7 +58,7 @@ def _selecting_trainer(output_dir, f1_of_step, patience=None, **options):
     write,
     log=lines.append,
   )
-  trainer, _ = make_trainer(
+  trainer = make_trainer(
     output_dir,
     model,
     log=lines.append,
@@ -170,7 +170,7 @@ def test_an_interrupted_evaluation_is_made_up_for_before_the_next_step(
 
 def test_a_run_whose_best_model_is_gone_is_not_continued(tmp_path):
   scores = {2: 60.0, 4: 61.0, 6: 50.0, 7: 50.0}
-  _selecting_trainer(tmp_path, scores)[0].train(dataset_fn)
+  _selecting_trainer(tmp_path, scores).train(dataset_fn)
   shutil.rmtree(tmp_path / "model")
   again, *_ = _selecting_trainer(tmp_path, scores)
   with pytest.raises(ValueError, match=r"gone from .*--output_dir"):
@@ -180,12 +180,12 @@ def test_a_run_whose_best_model_is_gone_is_not_continued(tmp_path):
 def test_evaluating_does_not_change_the_weights_and_its_options_are_fixed(
   tmp_path,
 ):
-  plain, model = make_trainer(tmp_path / "plain")
+  plain = make_trainer(tmp_path / "plain")
   plain.train(dataset_fn)
   scores = dict.fromkeys((2, 4, 6, 7), 1.0)
   scored, *_ = _selecting_trainer(tmp_path / "scored", scores)
   scored.train(dataset_fn)
-  assert_same(scored.model.get_weights(), model.get_weights())
+  assert_same(scored.model.get_weights(), plain.model.get_weights())
   other, *_ = _selecting_trainer(tmp_path / "scored", scores, patience=3)
   with pytest.raises(ValueError, match="early_stopping_patience was None"):
     other.train(dataset_fn)
