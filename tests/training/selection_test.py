@@ -51,7 +51,6 @@ def _selecting_trainer(output_dir, f1_of_step, patience=None, **options):
   selection = ModelSelection(
     SelectionOptions(2, "f1", early_stopping_patience=patience),
     NUM_STEPS,
-    assert_same,
     score,
     str(output_dir),
     directory,
