@@ -169,7 +169,8 @@ def test_an_interrupted_evaluation_is_made_up_for_before_the_next_step(
 
 def test_a_run_whose_best_model_is_gone_is_not_continued(tmp_path):
   scores = {2: 60.0, 4: 61.0, 6: 50.0, 7: 50.0}
-  _selecting_trainer(tmp_path, scores).train(dataset_fn)
+  trainer, *_ = _selecting_trainer(tmp_path, scores)
+  trainer.train(dataset_fn)
   shutil.rmtree(tmp_path / "model")
   again, *_ = _selecting_trainer(tmp_path, scores)
   with pytest.raises(ValueError, match=r"gone from .*--output_dir"):
