@@ -22,9 +22,8 @@ from bert_span.storage.atomic_file import (
   write_files,
 )
 from bert_span.storage.files import read_json_object
-from bert_span.storage.json_fields import is_kind, shortened
+from bert_span.storage.json_fields import encodable, is_kind, shortened
 from bert_span.storage.log import log_line
-from bert_span.storage.utf8 import encodable
 
 PREDICTIONS_FILE = "predictions.json"
 N_BEST_FILE = "nbest_predictions.json"

@@ -17,7 +17,7 @@ from bert_span.serving.client.served_answer import (
   rows_of_columns,
 )
 from bert_span.squad.example import SquadExample
-from bert_span.storage.utf8 import encodable
+from bert_span.storage.json_fields import encodable
 
 # Every model that works can answer this.
 _PROBE = SquadExample("probe", "Who came?", "John Smith came.")

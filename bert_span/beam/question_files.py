@@ -19,8 +19,11 @@ import tensorflow as tf
 from google.protobuf.message import DecodeError
 
 from bert_span.squad.example import SquadExample
-from bert_span.squad.json_file import load_squad_json, question_records
-from bert_span.squad.reader import parse_squad
+from bert_span.squad.reader import (
+  load_squad_json,
+  parse_squad,
+  question_records,
+)
 from bert_span.storage.files import (
   find_files,
   is_remote,

@@ -21,7 +21,8 @@ import tensorflow as tf
 
 from bert_span.answers.prediction_files import write_json_lines, write_rows
 from bert_span.storage.atomic_file import write_json_atomically
-from bert_span.storage.fingerprints import check_same_options, file_sha256
+from bert_span.storage.files import file_sha256
+from bert_span.storage.options import check_same_options
 
 
 @dataclasses.dataclass(frozen=True)

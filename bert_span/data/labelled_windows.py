@@ -54,12 +54,8 @@ class PackedWindows:
   def digest(self):
     """SHA-256 of all tokens and labels."""
     digest = hashlib.sha256()
-    for values in (
-      self.token_ids,
-      self.row_splits,
-      self.first_context_positions,
-      *self.labels.values(),
-    ):
+    arrays = (self.token_ids, self.row_splits, self.first_context_positions)
+    for values in (*arrays, *self.labels.values()):
       digest.update(np.ascontiguousarray(values))
     return digest.hexdigest()
 
@@ -80,27 +76,27 @@ class PackedWindows:
   def batch(self, indices, seq_length):
     """Returns the windows at `indices`, int [batch], padded to seq_length.
 
-    Returns:
-      Dict of arrays: input_ids, input_mask, segment_ids int32 [batch,
-      seq_length], and the labels, [batch] or [batch, seq_length, values], zero
-      at padding.
+    The result is a dict of arrays: input_ids, input_mask, segment_ids int32
+    [batch, seq_length], and the labels, [batch] or [batch, seq_length, values],
+    zero at padding.
     """
     positions = np.arange(seq_length)[np.newaxis]  # [1, seq_length]
     mask = positions < self.lengths[indices, np.newaxis]
     token = self.row_splits[indices, np.newaxis] + positions
     token = np.where(mask, token, 0)  # [batch, seq_length]
     first_context = self.first_context_positions[indices, np.newaxis]
-    return {
-      "input_ids": (self.token_ids[token] * mask).astype(np.int32),
-      "input_mask": mask.astype(np.int32),
-      "segment_ids": ((positions >= first_context) & mask).astype(np.int32),
-      **{
-        name: values[token] * mask[..., np.newaxis]
-        if name in self.scheme.token_labels
-        else values[indices]
-        for name, values in self.labels.items()
-      },
+    arrays = {
+      "input_ids": self.token_ids[token] * mask,
+      "input_mask": mask,
+      "segment_ids": (positions >= first_context) & mask,
     }
+    arrays = {name: array.astype(np.int32) for name, array in arrays.items()}
+    for name, values in self.labels.items():
+      if name in self.scheme.token_labels:
+        arrays[name] = values[token] * mask[..., np.newaxis]
+      else:
+        arrays[name] = values[indices]
+    return arrays
 
 
 class Skipped(NamedTuple):
@@ -126,18 +122,11 @@ class Skipped(NamedTuple):
       )
 
 
-@dataclasses.dataclass(frozen=True)
-class LabelledWindows:
-  """The labelled windows of a training set.
-
-  Attributes:
-    windows: `PackedWindows`.
-    num_examples: questions they come from; determines the number of steps.
-    skipped: `Skipped`.
-  """
+class LabelledWindows(NamedTuple):
+  """The labelled windows of a training set."""
 
   windows: PackedWindows
-  num_examples: int
+  num_examples: int  # questions, which determine the number of steps
   skipped: Skipped
 
 
@@ -170,76 +159,60 @@ def label_windows(
   Raises:
     ValueError: there is no window to train on.
   """
-  parts, indices, trainable = [], [], []
+  rows = []  # of each batch: tokens, lengths, first positions, indices, ..
   first = 0
   for batch, windows in window_batches(
     examples, preprocessor, with_answers=not labels.every_annotator
   ):
     values, can_train = labels.label(batch, windows, annotator_labels)
+    example_index = windows["example_index"]
     if keep_unlabelled:
       is_unlabelled = np.array([example.is_unlabelled for example in batch])
-      is_unlabelled = is_unlabelled[windows["example_index"]]
-      values = _without_labels(values, is_unlabelled, labels)
+      is_unlabelled = is_unlabelled[example_index]
       can_train = can_train | is_unlabelled
-    parts.append(_packed(windows, values, labels))
-    indices.append(first + windows["example_index"])
-    trainable.append(can_train)
+      # Labels that give no loss.
+      values = {name: array.copy() for name, array in values.items()}
+      for name, array in values.items():
+        none = 0 if name in labels.token_labels else _OUTSIDE
+        array[is_unlabelled] = none
+    mask = windows["input_mask"].astype(bool)
+    rows.append(
+      {
+        "token_ids": windows["input_ids"][mask],
+        "lengths": mask.sum(axis=1),
+        "first_context_positions": windows["first_context_position"],
+        "indices": first + example_index,
+        "can_train": can_train,
+        **{
+          name: array[mask] if name in labels.token_labels else array
+          for name, array in values.items()
+        },
+      }
+    )
     first += len(batch)
-  windows = _concatenated(parts, labels)
-  indices, can_train = np.concatenate(indices), np.concatenate(trainable)
-  keep = can_train
+  joined = {n: np.concatenate([row[n] for row in rows]) for n in rows[0]}
+  windows = PackedWindows(
+    joined["token_ids"],
+    row_splits(joined["lengths"]),
+    joined["first_context_positions"],
+    {name: joined[name] for name in labels.names},
+    labels,
+  )
+  indices, keep = joined["indices"], joined["can_train"]
+  without_token = [examples[i].qas_id for i in np.unique(indices[~keep])]
+  num_trainable = int(keep.sum())
   if drop_answerless:
     answerable = np.array([labels.is_answerable(e) for e in examples], bool)
-    keep = can_train & (windows.has_answer | ~answerable[indices])
+    keep = keep & (windows.has_answer | ~answerable[indices])
   if not keep.any():
     raise ValueError(
       f"The {len(examples)} training examples give no window to train on: "
       "their passages are empty, or contain no answer. Check --train_file."
     )
-  without_token = [examples[i].qas_id for i in np.unique(indices[~can_train])]
-  skipped = Skipped(int(np.sum(can_train & ~keep)), without_token)
+  skipped = Skipped(num_trainable - int(keep.sum()), without_token)
   return LabelledWindows(windows.select(keep), len(examples), skipped)
 
 
 def row_splits(lengths):
   """Returns int64 [rows + 1]: where rows of these lengths begin and end."""
   return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
-def _without_labels(values, is_unlabelled, labels):
-  """Replaces labels of unlabelled windows by ones that give no loss."""
-  return {
-    name: np.where(
-      is_unlabelled.reshape(-1, *[1] * (array.ndim - 1)),
-      0 if name in labels.token_labels else _OUTSIDE,
-      array,
-    ).astype(array.dtype)
-    for name, array in values.items()
-  }
-
-
-def _packed(windows, values, labels):
-  mask = windows["input_mask"].astype(bool)
-  return PackedWindows(
-    windows["input_ids"][mask],
-    row_splits(mask.sum(axis=1)),
-    windows["first_context_position"],
-    {
-      name: array[mask] if name in labels.token_labels else array
-      for name, array in values.items()
-    },
-    labels,
-  )
-
-
-def _concatenated(parts, labels):
-  return PackedWindows(
-    np.concatenate([part.token_ids for part in parts]),
-    row_splits(np.concatenate([part.lengths for part in parts])),
-    np.concatenate([part.first_context_positions for part in parts]),
-    {
-      name: np.concatenate([part.labels[name] for part in parts])
-      for name in labels.names
-    },
-    labels,
-  )

@@ -33,8 +33,6 @@ class BucketedBatches:
     if not len(windows):
       raise ValueError("There are no windows to make batches of.")
     self._windows = windows
-    # Names, types and ranks of the arrays of a batch.
-    self._one_window = windows.batch(np.array([0]), int(windows.lengths[0]))
     self._batch_size = batch_size
     self._max_seq_length = max_seq_length
     self._bucket_width = bucket_width or max_seq_length
@@ -48,10 +46,10 @@ class BucketedBatches:
 
     See `PackedWindows.batch`.
     """
-    names = list(self._one_window)
-    types = [array.dtype for array in self._one_window.values()]
     is_static = self._bucket_width >= self._max_seq_length
     length = self._max_seq_length if is_static else None
+    one = self._windows.batch(np.array([0]), int(self._windows.lengths[0]))
+    types = {name: array.dtype for name, array in one.items()}
 
     def arrays_of(step):
       with self._lock:  # several iterators may run
@@ -60,12 +58,11 @@ class BucketedBatches:
       return list(batch.values())
 
     def batch_of(step):
-      values = tf.numpy_function(arrays_of, [step], types)
-      batch = dict(zip(names, values, strict=True))
+      values = tf.numpy_function(arrays_of, [step], list(types.values()))
+      batch = dict(zip(types, values, strict=True))
       for name, value in batch.items():
-        one = self._one_window[name]
-        shape = [self._batch_size, length, *one.shape[2:]]
-        value.set_shape(shape[: one.ndim])
+        shape = [self._batch_size, length, *one[name].shape[2:]]
+        value.set_shape(shape[: one[name].ndim])
       return batch
 
     # Not Dataset.from_generator: it makes the C library return freed memory
@@ -94,33 +91,27 @@ class BucketedBatches:
 
   def _rewind(self):
     self._epochs = self._epochs_of_batches()
-    self._epoch_start = 0
-    self._epoch_batches = []
+    self._epoch_start, self._epoch_batches = 0, []
 
   def _epochs_of_batches(self):
     """Yields the batches of each epoch, a list of int64 [batch_size]."""
-    remaining = np.array([], np.int64)
-    epoch = 0
+    epoch, waiting = 0, np.array([], np.int64)
     while True:
       rng = np.random.default_rng([self._seed, epoch])
-      pool = np.concatenate([remaining, np.arange(len(self._windows))])
-      batches, remaining = self._divide(rng.permutation(pool), rng)
-      yield batches
+      pool = np.concatenate([waiting, np.arange(len(self._windows))])
+      pool = rng.permutation(pool)
+      batches, rest = [], []
+      for bucket in np.unique(self._buckets[pool]):
+        group = pool[self._buckets[pool] == bucket]
+        full = len(group) - len(group) % self._batch_size
+        batches += list(group[:full].reshape(-1, self._batch_size))
+        rest.append(group[full:])
+      # The rests of all buckets are batched together. Those that wait for the
+      # next epoch are chosen at random: they would always be the longest ones.
+      rest = rng.permutation(np.concatenate(rest))
+      num_waiting = len(rest) % self._batch_size
+      waiting, rest = rest[:num_waiting], rest[num_waiting:]
+      rest = rest[np.argsort(self._buckets[rest], kind="stable")]
+      batches += list(rest.reshape(-1, self._batch_size))
+      yield [batches[i] for i in rng.permutation(len(batches))]
       epoch += 1
-
-  def _divide(self, pool, rng):
-    """Divides shuffled windows into batches and remaining windows."""
-    batches, rest = [], []
-    for bucket in np.unique(self._buckets[pool]):
-      group = pool[self._buckets[pool] == bucket]
-      full = len(group) - len(group) % self._batch_size
-      batches += list(group[:full].reshape(-1, self._batch_size))
-      rest.append(group[full:])
-    # The rests of all buckets are batched together. Those that wait for the
-    # next epoch are chosen at random: they would always be the longest ones.
-    rest = rng.permutation(np.concatenate(rest))
-    num_waiting = len(rest) % self._batch_size
-    waiting, rest = rest[:num_waiting], rest[num_waiting:]
-    rest = rest[np.argsort(self._buckets[rest], kind="stable")]
-    batches += list(rest.reshape(-1, self._batch_size))
-    return [batches[i] for i in rng.permutation(len(batches))], waiting

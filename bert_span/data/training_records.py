@@ -38,10 +38,10 @@ from bert_span.data.labelled_windows import (
   row_splits,
 )
 from bert_span.storage.atomic_file import write_json_atomically
-from bert_span.storage.files import read_json_object
-from bert_span.storage.fingerprints import differences, file_sha256
+from bert_span.storage.files import file_sha256, read_json_object
 from bert_span.storage.json_fields import FieldErrors, shortened
 from bert_span.storage.log import log_line
+from bert_span.storage.options import differences
 from bert_span.storage.record_files import (
   READ_BYTES,
   open_records,
@@ -52,6 +52,13 @@ from bert_span.text.vocabulary import vocabulary_sha256
 MANIFEST_FILE = "train.tf_record.json"
 _SHARD_NAME = re.compile(r"train-[0-9a-f]{8}-\d{5}-of-\d{5}\.tf_record")
 _WRITE_AGAIN = "Write them again with bert_span.create_squad_records"
+_MANIFEST_KEYS = {
+  "made_with": dict,
+  "made_of": dict,
+  "num_examples": int,
+  "left_out": dict,
+  "shards": list,
+}
 _TOKEN_FEATURES = ("input_ids", "input_mask", "segment_ids")
 _FIRST_ID = 1_000_000_000  # As run_squad.
 # Records that one call writes or parses, to spread its overhead.
@@ -90,18 +97,11 @@ def source_fingerprint(path, dataset):
 def write_training_records(
   directory, labelled, fingerprint, source, num_shards, padded_length=None
 ):
-  """Writes labelled windows as records, replacing those in the folder.
+  """Writes `LabelledWindows` as records, replacing those in the folder.
 
-  Args:
-    directory: folder, local or remote; created if missing.
-    labelled: `LabelledWindows`.
-    fingerprint: dict of `window_fingerprint`.
-    source: dict of `source_fingerprint`.
-    num_shards: number of files.
-    padded_length: WordPieces of every record; None adds no padding.
-
-  Returns:
-    Path of the manifest.
+  `fingerprint` and `source` are those of the functions above, padded_length is
+  the number of WordPieces of every record; None adds no padding. Returns the
+  path of the manifest.
   """
   made_of = {**fingerprint, **source, "padded_length": padded_length}
   text = json.dumps(made_of, sort_keys=True).encode("utf-8")
@@ -111,11 +111,8 @@ def write_training_records(
     for shard in range(num_shards)
   ]
   tf.io.gfile.makedirs(directory)
-  counts = write_window_records(
-    [os.path.join(directory, name) for name in names],
-    labelled.windows,
-    padded_length,
-  )
+  paths = [os.path.join(directory, name) for name in names]
+  counts = write_window_records(paths, labelled.windows, padded_length)
   try:
     replaced = {shard["file"] for shard in _read_manifest(directory)["shards"]}
   except ValueError:  # none, or one that cannot be read
@@ -149,13 +146,8 @@ def write_training_records(
 class TrainingRecords:
   """Records of `write_training_records`, compared with their source.
 
-  Args:
-    directory: the folder.
-    path: SQuAD JSON file that they must have been made of, or None.
-    dataset: (TFDS name, split, data_dir) of the same, or None.
-
-  Raises:
-    ValueError: there are no records, or they were made of another source.
+  `path` or `dataset`, (TFDS name, split, data_dir), is what they must have been
+  made of. ValueError if there are no records, or of another source.
   """
 
   def __init__(self, directory, path=None, dataset=None):
@@ -173,12 +165,8 @@ class TrainingRecords:
   def read(self, fingerprint, labels):
     """Returns the `LabelledWindows` that were written.
 
-    Args:
-      fingerprint: dict of `window_fingerprint` of the current options.
-      labels: `WindowLabels` of the head.
-
-    Raises:
-      ValueError: the records were made with other options, or are damaged.
+    `fingerprint` is the `window_fingerprint` of the current options. ValueError
+    if the records were made with others, or are damaged.
     """
     self._check("made_with", fingerprint)
     shards, skipped = self._manifest["shards"], self._manifest["left_out"]
@@ -187,11 +175,8 @@ class TrainingRecords:
       [shard["records"] for shard in shards],
       labels,
     )
-    return LabelledWindows(
-      windows,
-      self._manifest["num_examples"],
-      Skipped(skipped["num_answerless"], skipped["without_token"]),
-    )
+    skipped = Skipped(skipped["num_answerless"], skipped["without_token"])
+    return LabelledWindows(windows, self._manifest["num_examples"], skipped)
 
   def _check(self, part, now):
     changes = differences(self._manifest[part], now)
@@ -218,8 +203,7 @@ def write_window_records(paths, windows, padded_length=None):
 def read_window_records(paths, counts, labels):
   """Returns the `PackedWindows` in files of `write_window_records`.
 
-  Raises:
-    ValueError: a file is missing or damaged, or `counts` differ.
+  ValueError if a file is missing or damaged, or does not hold its `counts`.
   """
   parts = []
   for path, count in zip(paths, counts, strict=True):
@@ -279,51 +263,46 @@ def _batches(path, labels):
     features[name] = tf.io.FixedLenFeature([], tf.int64)
   for name in labels.token_labels:
     features[name] = tf.io.RaggedFeature(tf.float32)
+
+  def without_padding(records):
+    parsed = tf.io.parse_example(records, features)
+    mask = parsed["input_mask"].flat_values > 0
+    result = {
+      "token_ids": tf.boolean_mask(parsed["input_ids"].flat_values, mask),
+      "lengths": tf.reduce_sum(parsed["input_mask"], axis=1),
+      "context_lengths": tf.reduce_sum(parsed["segment_ids"], axis=1),
+      **{name: parsed[name] for name in labels.window_labels},
+    }
+    result = {name: tf.cast(value, tf.int32) for name, value in result.items()}
+    for name, num_values in labels.token_labels.items():
+      values = tf.reshape(parsed[name].flat_values, [-1, num_values])
+      result[name] = tf.boolean_mask(values, mask)
+    return result
+
   dataset = tf.data.TFRecordDataset(path, buffer_size=READ_BYTES)
   dataset = dataset.batch(_RECORDS_PER_BATCH)
-  dataset = dataset.map(
-    lambda records: _without_padding(
-      tf.io.parse_example(records, features), labels
-    ),
-    num_parallel_calls=tf.data.AUTOTUNE,
-  )
+  dataset = dataset.map(without_padding, num_parallel_calls=tf.data.AUTOTUNE)
   return dataset.prefetch(tf.data.AUTOTUNE).as_numpy_iterator()
-
-
-def _without_padding(parsed, labels):
-  """Removes the padding of parsed records; int32, since TPUs have no int64."""
-  mask = parsed["input_mask"].flat_values > 0
-  result = {
-    "token_ids": tf.boolean_mask(parsed["input_ids"].flat_values, mask),
-    "lengths": tf.reduce_sum(parsed["input_mask"], axis=1),
-    "context_lengths": tf.reduce_sum(parsed["segment_ids"], axis=1),
-    **{name: parsed[name] for name in labels.window_labels},
-  }
-  result = {name: tf.cast(value, tf.int32) for name, value in result.items()}
-  for name, num_values in labels.token_labels.items():
-    values = tf.reshape(parsed[name].flat_values, [-1, num_values])
-    result[name] = tf.boolean_mask(values, mask)
-  return result
 
 
 def _read_manifest(directory):
   path = os.path.join(directory, MANIFEST_FILE)
   if not tf.io.gfile.exists(path):
     raise ValueError(
-      f"--train_records={directory} has no {MANIFEST_FILE}: it is not a folder "
-      "of bert_span.create_squad_records, or the program did not finish. "
-      f"{_WRITE_AGAIN}."
+      f"--train_records={directory} has no {MANIFEST_FILE}: it is no folder of "
+      f"records, or the program did not finish. {_WRITE_AGAIN}."
     )
   errors = FieldErrors(path)
   try:
     manifest = read_json_object(path)
-    errors.required(manifest, "made_with", dict, "manifest")
-    errors.required(manifest, "made_of", dict, "manifest")
-    errors.required(manifest, "num_examples", int, "manifest")
-    skipped = errors.required(manifest, "left_out", dict, "manifest") or {}
-    errors.required(skipped, "num_answerless", int, "left_out")
-    errors.required(skipped, "without_token", list, "left_out")
-    shards = errors.required(manifest, "shards", list, "manifest")
+    for key, kind in _MANIFEST_KEYS.items():
+      errors.required(manifest, key, kind, "manifest")
+    skipped = manifest.get("left_out")
+    if isinstance(skipped, dict):
+      errors.required(skipped, "num_answerless", int, "left_out")
+      errors.required(skipped, "without_token", list, "left_out")
+    errors.raise_if_any()
+    shards = manifest["shards"]
     for index, shard in errors.objects(shards, "shard", "manifest"):
       place = f"shard {index}"
       errors.required(shard, "records", int, place)

@@ -7,26 +7,24 @@ from concurrent import futures
 import numpy as np
 import tensorflow as tf
 
-from bert_span.storage.utf8 import encodable
+from bert_span.storage.json_fields import encodable
 
 # Examples that one call of the preprocessor converts, to spread its overhead.
 EXAMPLES_PER_BATCH = 64
 # At most so many characters of questions and passages in a batch: 64 paragraphs
-# have fewer, while each of 64 questions about a book is a separate batch. A
-# batch then takes some 100 MB, unless a single passage takes more.
+# have fewer, while each of 64 questions about a book is a separate batch.
 CHARACTERS_PER_BATCH = 1 << 18
 # Bounds the batches that wait in memory, however many processors there are.
 _MAX_THREADS = 8
 
-_INPUT_DTYPES = {"question": tf.string, "context": tf.string}
-_ANSWER_DTYPES = {
-  "answer_text": tf.string,
-  "answer_char_start": tf.int32,
-  "answer_char_end": tf.int32,
-}
-# The inputs of `SpanPreprocessor` without answers.
+# The inputs of `SpanPreprocessor` without answers, and those of answers.
 INPUT_SPECS = {
-  name: tf.TensorSpec([None], dtype) for name, dtype in _INPUT_DTYPES.items()
+  name: tf.TensorSpec([None], tf.string) for name in ("question", "context")
+}
+_ANSWER_SPECS = {
+  "answer_text": tf.TensorSpec([None], tf.string),
+  "answer_char_start": tf.TensorSpec([None], tf.int32),
+  "answer_char_end": tf.TensorSpec([None], tf.int32),
 }
 
 
@@ -53,12 +51,10 @@ def example_arrays(examples, with_answers=False):
       else (example.answers[0].text, example.answers[0].char_start)
       for example in examples
     ]
+    ends = [-1 if start < 0 else start + len(text) for text, start in answers]
     arrays["answer_text"] = _utf8([text for text, _ in answers])
     arrays["answer_char_start"] = np.array([s for _, s in answers], np.int32)
-    arrays["answer_char_end"] = np.array(
-      [-1 if start < 0 else start + len(text) for text, start in answers],
-      np.int32,
-    )
+    arrays["answer_char_end"] = np.array(ends, np.int32)
   return arrays
 
 
@@ -96,15 +92,14 @@ def window_batches(examples, preprocessor, with_answers=False):
     (list of examples, dict of arrays): a batch of `example_batches` and all
     windows of these examples. `example_index` counts within the batch.
   """
-  dtypes = {**_INPUT_DTYPES, **(_ANSWER_DTYPES if with_answers else {})}
+  specs = INPUT_SPECS | _ANSWER_SPECS if with_answers else INPUT_SPECS
   if not isinstance(preprocessor, tf.types.experimental.PolymorphicFunction):
-    specs = {name: tf.TensorSpec([None], t) for name, t in dtypes.items()}
     preprocessor = tf.function(preprocessor, input_signature=[specs])
 
   def convert(batch):
     arrays = example_arrays(batch, with_answers)
     windows = preprocessor(
-      {n: tf.constant(arrays[n], dtypes[n]) for n in dtypes}
+      {n: tf.constant(arrays[n], spec.dtype) for n, spec in specs.items()}
     )
     # np.asarray does not copy, .numpy() does; the arrays are read-only.
     return {name: np.asarray(values) for name, values in windows.items()}
@@ -143,49 +138,39 @@ def window_rows(examples, preprocessor, labels=None, annotator_labels="soft"):
   """
   with_answers = labels is not None and not labels.every_annotator
   for batch, windows in window_batches(examples, preprocessor, with_answers):
-    values = {}
+    positions, tags = {"start_position": None, "end_position": None}, {}
     if labels is not None:
       values, _ = labels.label(batch, windows, annotator_labels)
+      positions = {n.removesuffix("s"): values[n] for n in labels.window_labels}
+      tags = {name: values[name] for name in labels.token_labels}
     for row, example_index in enumerate(windows["example_index"]):
-      qas_id = batch[example_index].qas_id
-      yield {"qas_id": qas_id, **_row(windows, row, labels, values)}
-
-
-def _row(windows, row, labels, values):
-  """The fields of one window of a dict of arrays."""
-  length = int(windows["input_mask"][row].sum())
-
-  def unpadded(name):
-    return windows[name][row, :length].tolist()
-
-  of_window = {"start_position": None, "end_position": None}
-  of_tokens = {}
-  if labels is not None:
-    of_window = {
-      name.removesuffix("s"): int(values[name][row])
-      for name in labels.window_labels
-    }
-    of_tokens = {
-      name: [
-        shares if any(shares) else None
-        for shares in values[name][row, :length].tolist()
-      ]
-      for name in labels.token_labels
-    }
-  char_spans = zip(
-    unpadded("token_char_starts"), unpadded("token_char_ends"), strict=True
-  )
-  return {
-    "doc_span_index": int(windows["doc_span_index"][row]),
-    "input_ids": unpadded("input_ids"),
-    "segment_ids": unpadded("segment_ids"),
-    **of_window,
-    "token_char_spans": [
-      None if start < 0 else [start, end] for start, end in char_spans
-    ],
-    "max_context": [int(best) for best in unpadded("is_max_context")],
-    **of_tokens,
-  }
+      length = int(windows["input_mask"][row].sum())
+      starts, ends, best, input_ids, segment_ids = (
+        windows[name][row, :length].tolist()
+        for name in (
+          *("token_char_starts", "token_char_ends", "is_max_context"),
+          *("input_ids", "segment_ids"),
+        )
+      )
+      spans = zip(starts, ends, strict=True)
+      yield {
+        "qas_id": batch[example_index].qas_id,
+        "doc_span_index": int(windows["doc_span_index"][row]),
+        "input_ids": input_ids,
+        "segment_ids": segment_ids,
+        **{n: x if x is None else int(x[row]) for n, x in positions.items()},
+        "token_char_spans": [
+          None if start < 0 else [start, end] for start, end in spans
+        ],
+        "max_context": list(map(int, best)),
+        **{
+          name: [
+            shares if any(shares) else None
+            for shares in values[row, :length].tolist()
+          ]
+          for name, values in tags.items()
+        },
+      }
 
 
 def _num_characters(example):

@@ -64,7 +64,7 @@ class WindowLabels:
     return (*self.window_labels, *self.token_labels)
 
 
-_POSITIONS = ("start_positions", "end_positions")
+_POSITIONS = ("start_positions", "end_positions")  # see `AnswerPositions`
 
 
 def _label_spans(examples, windows, annotator_labels):
@@ -73,7 +73,6 @@ def _label_spans(examples, windows, annotator_labels):
   return labels, windows["end_positions"] != NO_TOKEN
 
 
-# start_positions, end_positions: see `AnswerPositions`.
 SPAN_LABELS = WindowLabels(
   head="span",
   window_labels=_POSITIONS,
@@ -105,9 +104,6 @@ def tag_labels(
 
   Returns:
     float32 [tokens, 3], for B, I and O; None if all annotators are ignored.
-
-  Raises:
-    ValueError: there is no such annotator_labels.
   """
   if annotator_labels not in ANNOTATOR_LABELS:
     raise ValueError(
@@ -115,11 +111,10 @@ def tag_labels(
       f"Received: {annotator_labels!r}"
     )
   tags = [
-    tags
+    _annotator_tags(spans, token_char_starts, token_char_ends)
     for spans in annotators
-    if (tags := _annotator_tags(spans, token_char_starts, token_char_ends))
-    is not None
   ]
+  tags = [each for each in tags if each is not None]
   if not tags:
     return None
   one_hot = np.eye(NUM_TAGS)
@@ -132,10 +127,9 @@ def tag_labels(
 def window_bio_labels(examples, windows, annotator_labels="soft"):
   """Labels all windows of some examples, see `tag_labels`.
 
-  Returns:
-    labels: dict of tag_labels, float32 [windows, seq_length, 3]; zero outside
-      the passage and for examples without labels.
-    is_labelled: bool [windows], False for examples without labels.
+  Returns a dict of tag_labels, float32 [windows, seq_length, 3], zero outside
+  the passage and for examples without labels; and bool [windows], False for
+  examples without labels.
   """
   shape = windows["input_ids"].shape
   labels = np.zeros([*shape, NUM_TAGS], np.float32)
@@ -157,10 +151,7 @@ def window_bio_labels(examples, windows, annotator_labels="soft"):
 
 
 def passage_token_offsets(windows, rows):
-  """Returns where the tokens of a passage start and end, int32 [tokens].
-
-  `rows` are its windows.
-  """
+  """Where the tokens of a passage, of windows `rows`, start and end: int32."""
   ends = windows["context_start"][rows] + windows["context_length"][rows]
   char_starts, char_ends = np.empty([2, ends.max()], np.int32)
   for row in rows:

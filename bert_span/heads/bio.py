@@ -31,7 +31,7 @@ from bert_span.heads.answer_head import (
 )
 from bert_span.modeling.heads import BioHead
 from bert_span.modeling.losses import BioLoss
-from bert_span.storage.utf8 import encodable
+from bert_span.storage.json_fields import encodable
 
 _DEVELOPMENT_METRICS = ("exact_match_f1", "overlap_f1")
 

@@ -14,8 +14,7 @@ from bert_span.squad.lint.lint_report import (
   report_text,
   summaries,
 )
-from bert_span.squad.lint.linter import lint_squad_file
-from bert_span.squad.lint.repair import repair_squad_file
+from bert_span.squad.lint.linter import lint_squad_file, repair_squad_file
 from bert_span.squad.rules import with_answer_to_learn
 from bert_span.storage.log import log_line
 

@@ -37,29 +37,16 @@ _PADDING_ROWS = 128
 
 @dataclasses.dataclass(frozen=True)
 class LoadedEncoder:
-  """An encoder and what its source says about head and text.
-
-  Attributes:
-    backbone: the encoder, with the source's weights.
-    head_weights: the trained heads, as a dict from the name of a head's layer
-      ("span_head", "tag_head") to a dict from the names of its weights
-      ("kernel", "bias") to float arrays.
-    vocabulary_path: the vocabulary file beside the weights, or None.
-    lower_case: whether text was lower-cased in training, or None if the
-      source does not say.
-    description: the source in words, for the log.
-
-  Raises:
-    ValueError: a weight is infinite or not a number.
-  """
+  """An encoder with the weights of a source, and what that says about text."""
 
   backbone: keras_hub.models.BertBackbone
+  # Of trained heads: layer name ("span_head") -> weight name -> float array.
   head_weights: dict[str, dict[str, np.ndarray]] = dataclasses.field(
     default_factory=dict
   )
-  vocabulary_path: str | None = None
-  lower_case: bool | None = None
-  description: str = ""
+  vocabulary_path: str | None = None  # beside the weights
+  lower_case: bool | None = None  # in training; None if that is not known
+  description: str = ""  # the source in words, for the log
 
   def __post_init__(self):
     tensors = {w.path: w.numpy() for w in self.backbone.weights}
@@ -157,13 +144,15 @@ def load_encoder(
   names that a weight of the original may be stored under. ValueError if the
   tensors are not those of the config.
   """
-  wanted = original_weights(config)
+
+  def find(original):
+    return next((n for n in possible_names(original) if n in shapes), None)
+
   found, missing = {}, []
-  for path, (name, shape) in wanted.items():
-    possible = possible_names(name)
-    stored = next((other for other in possible if other in shapes), None)
+  for path, (name, shape) in original_weights(config).items():
+    stored = find(name)
     if stored is None:
-      missing.append(possible[0])
+      missing.append(possible_names(name)[0])
       continue
     found[path] = stored
     if tuple(shapes[stored]) != shape:
@@ -172,23 +161,19 @@ def load_encoder(
         f"configuration asks for {list(shape)}. Use the configuration file "
         "that came with these weights."
       )
-  has_pooler = not any("pooler" in name for name in missing)
-  missing = [name for name in missing if "pooler" not in name]
-  if missing:
+  encoder = [name for name in missing if "pooler" not in name]
+  if encoder:
     raise ValueError(
       f"{source} does not hold the encoder that the configuration describes: "
-      f"it lacks {_abridged(missing)}. It holds {_abridged(sorted(shapes))}. "
+      f"it lacks {_abridged(encoder)}. It holds {_abridged(sorted(shapes))}. "
       "Use a BERT checkpoint and the configuration file that came with it."
     )
-  next_layer = possible_names(
-    f"encoder/layer_{config.num_layers}/attention/self/query/kernel"
-  )
-  if any(name in shapes for name in next_layer):
+  if find(f"encoder/layer_{config.num_layers}/attention/self/query/kernel"):
     raise ValueError(
       f"{source} holds more layers than the {config.num_layers} of the "
       "configuration. Use the configuration file that came with these weights."
     )
-  if not has_pooler:
+  if missing:
     log_line(
       f"{source} has no pooler, so it gets random weights. Span extraction "
       "does not use it."
@@ -208,7 +193,25 @@ def load_tf1_checkpoint(config, checkpoint, dtype=None):
   whose latest checkpoint is taken. Tensors of the optimizer and of
   cls/predictions are ignored.
   """
-  reader = _open_checkpoint(checkpoint)
+  for ending in (".index", ".meta", ".data-00000-of-00001"):
+    if checkpoint.endswith(ending):
+      raise ValueError(
+        "init_checkpoint must be the common prefix of a checkpoint's files: "
+        f"{checkpoint[: -len(ending)]}. Received: {checkpoint}"
+      )
+  if checkpoint.endswith((".bin", ".pt", ".pth", ".pkl", ".safetensors")):
+    raise ValueError(
+      "init_checkpoint must be a TensorFlow 1 checkpoint. Hugging Face weights "
+      "are read as safetensors: give their directory as --preset. Pickled "
+      f"weights are not read. Received: {checkpoint}"
+    )
+  try:
+    reader = tf.train.load_checkpoint(checkpoint)
+  except (ValueError, RuntimeError, tf.errors.OpError) as error:
+    raise ValueError(
+      f"Cannot read the checkpoint {checkpoint}: {error} Its files should be "
+      f"{checkpoint}.index and {checkpoint}.data-00000-of-00001."
+    ) from error
   shapes = reader.get_variable_to_shape_map()
   if _OBJECT_GRAPH in shapes:
     raise ValueError(
@@ -225,40 +228,16 @@ def load_tf1_checkpoint(config, checkpoint, dtype=None):
     head["kernel"] = reader.get_tensor(_HEAD_KERNEL).T  # [hidden, 2]
     if _HEAD_BIAS in shapes:
       head["bias"] = reader.get_tensor(_HEAD_BIAS)
+
+  def possible_names(name):
+    return [f"bert/{name}"]
+
+  tensors = (shapes, reader.get_tensor, possible_names)
   return LoadedEncoder(
-    load_encoder(
-      config,
-      shapes,
-      reader.get_tensor,
-      lambda name: [f"bert/{name}"],
-      checkpoint,
-      dtype,
-    ),
+    load_encoder(config, *tensors, checkpoint, dtype),
     {"span_head": head} if head else {},
     description=f"the TensorFlow 1 checkpoint {checkpoint}",
   )
-
-
-def _open_checkpoint(checkpoint):
-  for ending in (".index", ".meta", ".data-00000-of-00001"):
-    if checkpoint.endswith(ending):
-      raise ValueError(
-        "init_checkpoint must be the common prefix of a checkpoint's files: "
-        f"{checkpoint[: -len(ending)]}. Received: {checkpoint}"
-      )
-  if checkpoint.endswith((".bin", ".pt", ".pth", ".pkl", ".safetensors")):
-    raise ValueError(
-      "init_checkpoint must be a TensorFlow 1 checkpoint. Hugging Face weights "
-      "are read as safetensors: give their directory as --preset. Pickled "
-      f"weights are not read. Received: {checkpoint}"
-    )
-  try:
-    return tf.train.load_checkpoint(checkpoint)
-  except (ValueError, RuntimeError, tf.errors.OpError) as error:
-    raise ValueError(
-      f"Cannot read the checkpoint {checkpoint}: {error} Its files should be "
-      f"{checkpoint}.index and {checkpoint}.data-00000-of-00001."
-    ) from error
 
 
 def _abridged(names, most=5):

@@ -12,8 +12,7 @@ import safetensors
 from bert_span.modeling.encoder import huggingface_config
 from bert_span.modeling.keras_internals import preset_file
 from bert_span.presets.encoder_weights import LoadedEncoder, load_encoder
-from bert_span.storage.files import read_json_object
-from bert_span.storage.fingerprints import file_sha256
+from bert_span.storage.files import file_sha256, read_json_object
 from bert_span.storage.log import log_line
 
 CONFIG_FILE = "config.json"
@@ -42,32 +41,27 @@ def load_huggingface(directory, dtype=None):
   form, as the original does. Hugging Face's "gelu" is the erf form, which
   changes the outputs by about 1e-3.
 
-  Returns:
-    A `LoadedEncoder`; with the head of a BertForQuestionAnswering.
-
-  Raises:
-    ValueError: not a BERT, no safetensors, or a tensor is missing.
+  Returns a `LoadedEncoder`, with the head of a BertForQuestionAnswering.
+  ValueError if it is not a BERT, without safetensors, or a tensor is missing.
   """
   config_path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(config_path)
   _check_is_bert(values, config_path)
   config = huggingface_config(values, config_path)
   files = _tensor_files(directory)
-  backbone = load_encoder(
-    config,
-    _stored_shapes(files),
-    lambda name: _in_original_layout(name, read_tensor(files[name], name)),
-    _possible_names,
-    directory,
-    dtype,
-  )
+
+  def read_original(name):
+    tensor = read_tensor(files[name], name)
+    return tensor.T if _is_transposed(name) else tensor
+
+  tensors = (_stored_shapes(files), read_original, _possible_names)
   vocabulary, lower_case = find_tokenizer(directory)
   return LoadedEncoder(
-    backbone=backbone,
-    head_weights=_read_head(files),
-    vocabulary_path=vocabulary,
-    lower_case=lower_case,
-    description=f"the Hugging Face directory {directory}",
+    load_encoder(config, *tensors, directory, dtype),
+    _read_head(files),
+    vocabulary,
+    lower_case,
+    f"the Hugging Face directory {directory}",
   )
 
 
@@ -108,21 +102,17 @@ def huggingface_name(original_name):
   return name.replace(".kernel", ".weight")
 
 
-def is_pickled(name):
-  """Whether a file name is one that PyTorch gives to pickled weights."""
-  return _PICKLED.match(name) is not None
-
-
-def pickled_weights_error(directory, files):
-  """The ValueError for a directory that has only pickled weights."""
-  pickled = ", ".join(filter(is_pickled, files))
-  return ValueError(
-    f"{directory} holds only pickled weights ({pickled}), which can run any "
-    "code when they are loaded; bert_span reads safetensors only. Take the "
-    f"{WEIGHTS_FILE} of the same model, or convert it where transformers and "
-    f"PyTorch are installed: AutoModel.from_pretrained({directory!r})"
-    ".save_pretrained(NEW_DIRECTORY, safe_serialization=True)."
-  )
+def refuse_pickled(directory, files):
+  """Raises ValueError if files of a directory hold pickled weights."""
+  pickled = ", ".join(filter(_PICKLED.match, files))
+  if pickled:
+    raise ValueError(
+      f"{directory} holds only pickled weights ({pickled}), which can run any "
+      "code when they are loaded; bert_span reads safetensors only. Take the "
+      f"{WEIGHTS_FILE} of the same model, or convert it where transformers and "
+      f"PyTorch are installed: AutoModel.from_pretrained({directory!r})"
+      ".save_pretrained(NEW_DIRECTORY, safe_serialization=True)."
+    )
 
 
 def find_tokenizer(preset):
@@ -174,17 +164,16 @@ def read_tensor(path, name):
 
 def _check_is_bert(values, path):
   """Refuses architectures that BertBackbone does not compute."""
-  if values.get("model_type") != "bert":
-    raise ValueError(
-      f'{path}: model_type must be "bert"; other architectures compute '
-      f"something else. Received: {values.get('model_type')!r}"
-    )
   position_type = values.get("position_embedding_type") or "absolute"
-  if position_type != "absolute":
-    raise ValueError(
-      f'{path}: position_embedding_type must be "absolute". '
-      f"Received: {position_type!r}"
-    )
+  for key, received, needed in (
+    ("model_type", values.get("model_type"), "bert"),
+    ("position_embedding_type", position_type, "absolute"),
+  ):
+    if received != needed:
+      raise ValueError(
+        f"{path}: {key} must be {needed!r}; other architectures compute "
+        f"something else. Received: {received!r}"
+      )
   epsilon = values.get("layer_norm_eps", _ORIGINAL_EPSILON)
   if epsilon != _ORIGINAL_EPSILON:
     log_line(
@@ -202,8 +191,7 @@ def _tensor_files(directory):
       return dict.fromkeys(file.keys(), single)
   if not os.path.exists(index):
     files = sorted(os.listdir(directory))
-    if any(map(is_pickled, files)):
-      raise pickled_weights_error(directory, files)
+    refuse_pickled(directory, files)
     raise ValueError(
       f"{directory} has neither {WEIGHTS_FILE} nor {INDEX_FILE}. "
       f"Received a directory with: {', '.join(files)}"
@@ -231,10 +219,6 @@ def _stored_shapes(files):
         shape = file.get_slice(name).get_shape()
         shapes[name] = shape[::-1] if _is_transposed(name) else shape
   return {name: shapes[name] for name in files if name in shapes}
-
-
-def _in_original_layout(name, tensor):
-  return tensor.T if _is_transposed(name) else tensor
 
 
 def _is_transposed(name):

@@ -57,12 +57,11 @@ def load_pretrained(preset, dtype=None, verify=True):
   if tf.io.gfile.isdir(preset):
     return _load_directory(preset, dtype, verify)
   if preset == huggingface.MINILM_NAME:
-    return huggingface.load_huggingface(
-      huggingface.find_packaged_minilm(), dtype
-    )
+    directory = huggingface.find_packaged_minilm()
+    return huggingface.load_huggingface(directory, dtype)
   if preset in keras_hub.models.BertBackbone.presets:
     return _load_by_name(preset, dtype)
-  raise _unknown_preset_error(preset)
+  return _refuse(preset)
 
 
 def _load_directory(directory, dtype, verify):
@@ -74,12 +73,11 @@ def _load_directory(directory, dtype, verify):
       loaded = _load_kerashub_directory(local, dtype, verify)
   if local == directory:
     return loaded
+  # The temporary copy is gone by now.
   vocabulary = loaded.vocabulary_path
-  if vocabulary is not None:  # The temporary copy is gone by now.
-    vocabulary = os.path.join(directory, os.path.relpath(vocabulary, local))
   return dataclasses.replace(
     loaded,
-    vocabulary_path=vocabulary,
+    vocabulary_path=vocabulary and vocabulary.replace(local, directory, 1),
     description=loaded.description.replace(local, directory),
   )
 
@@ -101,8 +99,7 @@ def _is_huggingface(local, directory):
       f"{directory}/bert_config.json --init_checkpoint={directory}/"
       f"bert_model.ckpt --vocab_file={directory}/vocab.txt, not as a preset."
     )
-  if any(map(huggingface.is_pickled, files)):
-    raise huggingface.pickled_weights_error(directory, files)
+  huggingface.refuse_pickled(directory, files)
   raise ValueError(
     f"{directory} has no config.json. An encoder comes from {_KINDS}. "
     f"Received a directory with: {', '.join(files[:10]) or 'no files'}"
@@ -115,13 +112,9 @@ def _load_kerashub_directory(directory, dtype, verify):
   heads = model_directory.read_heads(directory)
   kind = "model bert_span trained" if heads else "KerasHub preset"
   vocabulary, lower_case = model_directory.find_tokenizer(directory)
-  return LoadedEncoder(
-    backbone=model_directory.load_backbone(directory, dtype),
-    head_weights=heads,
-    vocabulary_path=vocabulary,
-    lower_case=lower_case,
-    description=f"the {kind} in {directory}",
-  )
+  backbone = model_directory.load_backbone(directory, dtype)
+  description = f"the {kind} in {directory}"
+  return LoadedEncoder(backbone, heads, vocabulary, lower_case, description)
 
 
 def _load_by_name(preset, dtype):
@@ -143,32 +136,25 @@ def _load_by_name(preset, dtype):
     raise ValueError(
       f"{preset} must hold a BertBackbone. Received: {type(backbone).__name__}"
     )
-  return LoadedEncoder(
-    backbone=backbone,
-    vocabulary_path=vocabulary,
-    lower_case=lower_case,
-    description=f"the preset {preset}",
-  )
+  description = f"the preset {preset}"
+  return LoadedEncoder(backbone, {}, vocabulary, lower_case, description)
 
 
-def _unknown_preset_error(preset):
+def _refuse(preset):
+  """Raises a ValueError that says what a preset is instead of a directory."""
   try:
     is_file = tf.io.gfile.exists(preset)
   except tf.errors.OpError as error:  # No such file system, or no access.
     raise ValueError(f"Cannot look at {preset}: {error.message}") from error
   if is_file:
-    if huggingface.is_pickled(preset):
-      directory, name = os.path.split(preset)
-      return huggingface.pickled_weights_error(directory, [name])
-    return ValueError(
+    directory, name = os.path.split(preset)
+    huggingface.refuse_pickled(directory, [name])
+    raise ValueError(
       f"The preset must be a directory: {_KINDS}. Received the file {preset}"
     )
-  names = [
-    *EMBEDDED_NAMES,
-    huggingface.MINILM_NAME,
-    *sorted(keras_hub.models.BertBackbone.presets),
-  ]
-  return ValueError(
+  known = sorted(keras_hub.models.BertBackbone.presets)
+  names = [*EMBEDDED_NAMES, huggingface.MINILM_NAME, *known]
+  raise ValueError(
     f"There is no directory and no preset {preset!r}. An encoder comes from "
     f"{_KINDS}; the names are {', '.join(names)}."
   )

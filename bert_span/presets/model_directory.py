@@ -17,7 +17,6 @@
 KerasHub reads encoder and tokenizer from it without this package.
 """
 
-import json
 import os
 import shutil
 
@@ -34,20 +33,22 @@ from bert_span.presets.huggingface import open_safetensors, read_tensor
 from bert_span.storage.atomic_file import (
   unfinished_file,
   write_json_atomically,
+  write_lines,
   write_tensors,
 )
-from bert_span.storage.files import copy_tree, open_file, read_json_object
-from bert_span.storage.fingerprints import file_sha256
+from bert_span.storage.files import (
+  copy_tree,
+  file_sha256,
+  read_json_object,
+)
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
 TOKENIZER_FILE = "tokenizer.json"
 VOCABULARY_FILE = "assets/tokenizer/vocabulary.txt"
 CHECKSUMS_FILE = "checksums.json"
-_METADATA_FILE = "metadata.json"
 _EXTENSION = ".safetensors"
 _HEAD_ENDING = f"_head{_EXTENSION}"
-_REGISTERED_NAME = "keras_hub>BertBackbone"
 # KerasHub keeps one dropout rate an encoder; the original has two.
 _ATTENTION_DROPOUT = "attention_dropout"
 
@@ -103,9 +104,8 @@ def halve_weights(path):
           )
         values = values.astype(np.float16)
       packing = {"compression": "gzip", "shuffle": True}
-      copied = target.create_dataset(
-        name, data=values, **(packing if values.size > 1 else {})
-      )
+      packing = packing if values.size > 1 else {}  # HDF5 packs no scalars
+      copied = target.create_dataset(name, data=values, **packing)
       copied.attrs.update(item.attrs)
 
     target.attrs.update(source.attrs)
@@ -114,10 +114,9 @@ def halve_weights(path):
 
 def save_tokenizer(directory, vocabulary, do_lower_case):
   """Writes tokenizer.json and the vocabulary, a list of tokens by id."""
-  path = os.path.join(os.fspath(directory), VOCABULARY_FILE)
+  path = os.path.join(directory, VOCABULARY_FILE)
   os.makedirs(os.path.dirname(path), exist_ok=True)
-  with open_file(path, "w") as file:
-    file.write("".join(f"{token}\n" for token in vocabulary))
+  write_lines(path, vocabulary)
   # Given a vocabulary, KerasHub would refuse one without [MASK], which
   # answering questions does not need.
   tokenizer = keras_hub.models.BertTokenizer(
@@ -125,9 +124,7 @@ def save_tokenizer(directory, vocabulary, do_lower_case):
   )
   settings = keras.saving.serialize_keras_object(tokenizer)
   settings.pop("build_config", None)  # as KerasHub's save_to_preset
-  path = os.path.join(os.fspath(directory), TOKENIZER_FILE)
-  with open_file(path, "w") as file:
-    file.write(json.dumps(settings, indent=4) + "\n")
+  write_json_atomically(os.path.join(directory, TOKENIZER_FILE), settings)
 
 
 def write_checksums(directory):
@@ -175,7 +172,7 @@ def copy_other_files(old, new, own=()):
   more files of the model.
   """
   heads = _head_files(old) if os.path.isdir(old) else []
-  own = {_METADATA_FILE, *heads, *own}
+  own = {"metadata.json", *heads, *own}
   for folder, _, names in os.walk(old):
     for name in names:
       source = os.path.join(folder, name)
@@ -190,7 +187,7 @@ def load_backbone(directory, dtype=None):
   """The BertBackbone of a local KerasHub preset directory."""
   path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(path)
-  if values.get("registered_name") != _REGISTERED_NAME:
+  if values.get("registered_name") != "keras_hub>BertBackbone":
     raise ValueError(
       f"{path} must hold a BertBackbone. Received: {values.get('class_name')}"
     )
@@ -206,8 +203,14 @@ def load_backbone(directory, dtype=None):
         settings[_ATTENTION_DROPOUT] = float(rate)
   config = encoder.parse_config(settings, path)
   weights_path = os.path.join(directory, WEIGHTS_FILE)
-  _check_size(weights_path, count_parameters(config), path)
   try:
+    # Before memory is taken for them. Keras does not notice layers that only
+    # the file has.
+    found, expected = _count_numbers(weights_path), count_parameters(config)
+    if found != expected:
+      raise ValueError(
+        f"it holds {found:,} floating-point numbers, the encoder {expected:,}"
+      )
     with weights_undrawn():
       backbone = encoder.build_encoder(config, dtype)
     backbone.load_weights(weights_path)
@@ -220,31 +223,17 @@ def load_backbone(directory, dtype=None):
   return backbone
 
 
-def _check_size(weights_path, expected, config_path):
-  """Compares the numbers in a .weights.h5 file with those of a config.
+def _count_numbers(weights_path):
+  """The floating-point numbers in a .weights.h5 file."""
+  sizes = []
 
-  They are compared before memory is taken for them, and Keras does not notice
-  layers that only the file has.
-  """
-  found = 0
-
-  def count(_, item):
-    nonlocal found
+  def add(_, item):
     if isinstance(item, h5py.Dataset) and item.dtype.kind == "f":
-      found += item.size
+      sizes.append(item.size)
 
-  try:
-    with h5py.File(weights_path) as file:
-      file.visititems(count)
-  except Exception as error:  # As above.
-    raise ValueError(
-      f"Cannot read {weights_path}: {error}. Copy the model again."
-    ) from error
-  if found != expected:
-    raise ValueError(
-      f"{weights_path} holds {found:,} floating-point numbers, but the encoder "
-      f"of {config_path} has {expected:,}. Use the files of one model."
-    )
+  with h5py.File(weights_path) as file:
+    file.visititems(add)
+  return sum(sizes)
 
 
 def read_heads(directory):

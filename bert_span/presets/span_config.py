@@ -7,7 +7,7 @@ import os
 import tensorflow as tf
 
 from bert_span.storage.atomic_file import write_text_atomically
-from bert_span.storage.files import parse_json_object, read_bytes
+from bert_span.storage.files import checked_object, parse_json, read_bytes
 from bert_span.storage.json_fields import NAMES, shortened
 from bert_span.storage.options import options_from_json
 from bert_span.text.options import WindowOptions
@@ -90,7 +90,7 @@ def parse_span_config(content, path):
 
   Its decoder is not checked, because the options depend on the head.
   """
-  config = parse_json_object(content, path)
+  config = checked_object(parse_json(content, path), path)
   if config.get("format") != _FORMAT_VERSION or "head" not in config:
     raise ValueError(
       f"{path}: this version of bert_span reads format {_FORMAT_VERSION} with "

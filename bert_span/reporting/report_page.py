@@ -26,7 +26,7 @@ from bert_span.reporting.question_results import (
   no_answer_confusion,
   worst_errors,
 )
-from bert_span.storage.utf8 import encodable
+from bert_span.storage.json_fields import encodable
 
 MAX_BYTES = 5_000_000
 _NO_ANSWER = "(no answer)"

@@ -23,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 from tensorflow.core.framework import types_pb2
 
 from bert_span.serving.signatures import CLASSIFY, SERVING_DEFAULT
-from bert_span.storage.utf8 import encodable
+from bert_span.storage.json_fields import encodable
 
 _PACKAGE = pathlib.Path(__file__).parent.parent
 _PAGES = _PACKAGE / "web"

@@ -12,7 +12,7 @@ import numpy as np
 
 from bert_span.serving import fresh_process
 from bert_span.serving.client.served_answer import rows_of_columns
-from bert_span.storage.utf8 import encodable
+from bert_span.storage.json_fields import encodable
 
 # Ops of tensorflow-text that the graph may have. TensorFlow Serving links that
 # package's library of ops (ops_lib in tensorflow_serving/model_servers/BUILD).

@@ -61,19 +61,19 @@ class SquadExample:
       return ((),)
     return tuple((answer,) for answer in self.answers)
 
+  @property
+  def place(self) -> str:
+    """Article and question id, for messages."""
+    article = f"article {self.title!r}, " if self.title else ""
+    return f"{article}question {self.qas_id!r}"
+
 
 class Location(NamedTuple):
-  """Where an answer is in its passage.
+  """Where an answer is in its passage."""
 
-  Attributes:
-    char_start: offset in characters, NOT_LOCATED when it is not clear.
-    moved: whether this differs from the stated offset.
-    detail: for reports: what was found instead; "" for the stated offset.
-  """
-
-  char_start: int
-  moved: bool = False
-  detail: str = ""
+  char_start: int  # in characters, NOT_LOCATED when it is not clear
+  moved: bool = False  # whether this differs from the stated offset
+  detail: str = ""  # what was found instead; "" for the stated offset
 
 
 def locate_answer(context: str, text: str, char_start: int) -> Location:
@@ -95,7 +95,15 @@ def locate_answer(context: str, text: str, char_start: int) -> Location:
     return Location(NOT_LOCATED, detail="the answer's text is blank")
   if char_start >= 0 and context.startswith(text, char_start):
     return Location(char_start)
-  stated = _describe_stated(context, text, char_start)
+  excerpt = text if len(text) <= 40 else text[:37] + "..."
+  if 0 <= char_start < len(context):
+    found = context[char_start : char_start + min(len(text), 40)]
+    stated = f"{excerpt!r} is not at answer_start {char_start} ({found!r} is)"
+  else:
+    stated = (
+      f"answer_start {char_start} of {excerpt!r} is outside the passage of "
+      f"{len(context)} characters"
+    )
   starts = _occurrences(context, text)
   if not starts:
     return Location(NOT_LOCATED, detail=f"{stated}; the passage lacks it")
@@ -103,24 +111,11 @@ def locate_answer(context: str, text: str, char_start: int) -> Location:
     first, end = _touched_words(context, char_start, char_start + len(text))
     near = [first + start for start in _occurrences(context[first:end], text)]
     if len(near) != 1:
-      several = ", ".join(map(str, starts[:5]))
-      several += ", ..." if len(starts) > 5 else ""
-      return Location(
-        NOT_LOCATED, detail=f"{stated}; it is at several: {several}"
-      )
+      several = ", ".join(map(str, starts[:5])) + ", ..." * (len(starts) > 5)
+      detail = f"{stated}; it is at several: {several}"
+      return Location(NOT_LOCATED, detail=detail)
     starts = near
   return Location(starts[0], True, f"{stated}; it is at {starts[0]}")
-
-
-def _describe_stated(context, text, char_start):
-  excerpt = text if len(text) <= 40 else text[:37] + "..."
-  if not 0 <= char_start < len(context):
-    return (
-      f"answer_start {char_start} of {excerpt!r} is outside the passage of "
-      f"{len(context)} characters"
-    )
-  found = context[char_start : char_start + min(len(text), 40)]
-  return f"{excerpt!r} is not at answer_start {char_start} ({found!r} is)"
 
 
 def _occurrences(context, text):

@@ -12,20 +12,13 @@ ERROR, WARNING, NOTE = SEVERITIES = "error", "warning", "note"
 
 
 class FindingKind(enum.Enum):
-  """The kinds of findings, in the order in which they are reported.
-
-  Attributes:
-    severity: one of SEVERITIES.
-    noun: what is counted.
-    fact: what is wrong with each of them.
-    remedy: what a person can do, and what happens otherwise.
-  """
+  """The kinds of findings, in the order in which they are reported."""
 
   def __init__(self, severity, noun, fact, remedy):
-    self.severity = severity
-    self.noun = noun
-    self.fact = fact
-    self.remedy = remedy
+    self.severity = severity  # one of SEVERITIES
+    self.noun = noun  # what is counted
+    self.fact = fact  # what is wrong with each of them
+    self.remedy = remedy  # what to do, and what happens otherwise
 
   UNREADABLE = (
     ERROR,
@@ -175,31 +168,18 @@ class FindingKind(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-  """One occurrence of a kind.
-
-  Attributes:
-    kind: `FindingKind`.
-    place: article, question and answer, for people.
-    detail: what was found there.
-    qas_id: the question's id; None where the finding concerns no question.
-    json_path: such as "data[0].paragraphs[2].qas[1]"; "" where qas_id is None.
-    repair: the value that --fix writes instead; None where it repairs nothing.
-  """
+  """One occurrence of a kind."""
 
   kind: FindingKind
-  place: str
-  detail: str = ""
-  qas_id: str | None = None
-  json_path: str = ""
-  repair: int | str | None = None
+  place: str  # article, question and answer, for people
+  detail: str = ""  # what was found there
+  qas_id: str | None = None  # None where it concerns no question
+  json_path: str = ""  # such as "data[0].paragraphs[2].qas[1]"
+  repair: int | str | None = None  # the value that --fix writes instead
 
 
 class ReadReport:
-  """Counts findings by kind, with their places.
-
-  The same kind counts once per place, so a file may be prepared several times
-  (for training, then for prediction) with one report.
-  """
+  """Counts findings by kind, each once per place."""
 
   def __init__(self):
     self._details: dict[FindingKind, dict[str, str]] = {}
@@ -216,12 +196,10 @@ class ReadReport:
     """One line per kind, in the order they were first met, with its places."""
     lines = []
     for kind, details in self._details.items():
-      named = [
-        f"{place}: {detail}" if detail else place
-        for place, detail in list(details.items())[:num_places]
-      ]
+      first = list(details.items())[:num_places]
+      named = "; ".join(": ".join(filter(None, pair)) for pair in first)
       summary = kind.summary(len(details))
-      lines.append(f"{summary} (first: {'; '.join(named)}). {kind.remedy}")
+      lines.append(f"{summary} (first: {named}). {kind.remedy}")
     return lines
 
   def __bool__(self):

@@ -34,11 +34,11 @@ def as_squad(path: str, top: dict) -> dict:
 
   Every question becomes a paragraph, its spans the annotations of one
   annotator. A question whose labels are all O is_impossible. SQuAD's reader
-  checks the other fields.
-
-  Raises:
-    ValueError: tokens or labels are malformed; lists up to 10 errors.
+  checks the other fields. Other objects are returned unchanged. ValueError if
+  tokens or labels are malformed.
   """
+  if not is_multispanqa(top):
+    return top
   errors = FieldErrors(path)
   articles = []
   for index, record in errors.objects(top["data"], "question", "data"):
@@ -71,42 +71,37 @@ def _paragraph(record, place, errors):
   if not isinstance(question["question"], str):
     question["question"] = " ".join(_strings(record, "question", place, errors))
   if record.get("label") is not None:
-    spans = label_spans(_labels(record, len(tokens), place, errors))
-    if spans:
-      question["annotations"] = [_answers(tokens, spans)]
+    labels = _strings(record, "label", place, errors)
+    unknown = [label for label in labels if label not in ("B", "I", "O")]
+    if unknown:
+      errors.add(
+        place,
+        f"'label' must hold B, I, O only, received {shortened(unknown[0])}. "
+        "Correct it.",
+      )
+    elif labels and len(labels) != len(tokens):
+      errors.add(
+        place,
+        f"'label' has {len(labels)} labels for the {len(tokens)} tokens of "
+        "'context'. Give each token one.",
+      )
     else:
-      question["is_impossible"] = True
+      question |= _answers(tokens, label_spans(labels))
   return {"context": " ".join(tokens), "qas": [question]}
 
 
 def _answers(tokens, spans):
+  """The answers of a question: half-open spans of its passage's tokens."""
+  if not spans:
+    return {"is_impossible": True}
   char_starts = [0]
   for token in tokens:
     char_starts.append(char_starts[-1] + len(token) + 1)  # and a blank
-  return [
+  answers = [
     {"text": " ".join(tokens[first:end]), "answer_start": char_starts[first]}
     for first, end in spans
   ]
-
-
-def _labels(record, num_tokens, place, errors):
-  labels = _strings(record, "label", place, errors)
-  unknown = [label for label in labels if label not in ("B", "I", "O")]
-  if unknown:
-    errors.add(
-      place,
-      f"'label' must hold B, I, O only, received {shortened(unknown[0])}. "
-      "Correct it.",
-    )
-    return []
-  if labels and len(labels) != num_tokens:
-    errors.add(
-      place,
-      f"'label' has {len(labels)} labels for the {num_tokens} tokens of "
-      "'context'. Give each token one.",
-    )
-    return []
-  return labels
+  return {"annotations": [answers]}
 
 
 def _strings(record, key, place, errors):

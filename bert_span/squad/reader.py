@@ -7,7 +7,9 @@ together. What leaves a question usable is counted in the report.
 
 import dataclasses
 import os
+from typing import NamedTuple
 
+from bert_span.squad import multispanqa
 from bert_span.squad.example import (
   NOT_LOCATED,
   Answer,
@@ -15,7 +17,7 @@ from bert_span.squad.example import (
   locate_answer,
 )
 from bert_span.squad.findings import Finding, FindingKind, ReadReport
-from bert_span.squad.json_file import load_squad_json
+from bert_span.storage.files import read_json
 from bert_span.storage.json_fields import FieldErrors, is_kind, shortened
 
 
@@ -35,6 +37,10 @@ class SquadFile:
   examples: tuple[SquadExample, ...]
   version_2: bool
   report: ReadReport = dataclasses.field(default_factory=ReadReport)
+
+  def count(self, kind: FindingKind, example: SquadExample) -> None:
+    """Counts a finding about one of the questions in the report."""
+    self.report.add(kind, f"{self.path}: {example.place}")
 
 
 def read_squad(path: str | os.PathLike) -> SquadFile:
@@ -67,17 +73,26 @@ def read_squad(path: str | os.PathLike) -> SquadFile:
 def make_squad_file(
   path: str, examples: list[SquadExample], version_2: bool
 ) -> SquadFile:
-  """Locates the answers of examples of any source, and counts findings.
+  """Locates the answers of examples, whose offsets are as stated.
 
   Raises:
     ValueError: there is no question, or an id occurs twice.
   """
   if not examples:
-    raise ValueError(
-      f"{path}: {FindingKind.NO_QUESTIONS.fact}. "
-      f"{FindingKind.NO_QUESTIONS.remedy}"
-    )
-  _check_unique_ids(path, examples)
+    kind = FindingKind.NO_QUESTIONS
+    raise ValueError(f"{path}: {kind.fact}. {kind.remedy}")
+  errors, first = FieldErrors(path), {}
+  for number, example in enumerate(examples):
+    other = first.setdefault(example.qas_id, number)
+    if other != number:  # predictions.json would lose one of the two.
+      errors.add(
+        f"question id {example.qas_id!r}",
+        f"used twice, by question number {other} "
+        f"({shortened(examples[other].question)}) and number {number} "
+        f"({shortened(example.question)}), counted from 0. "
+        f"{FindingKind.DUPLICATE_ID.remedy}",
+      )
+  errors.raise_if_any()
   report, located = ReadReport(), []
   for example in examples:
     example, findings = check_question(example)
@@ -85,6 +100,70 @@ def make_squad_file(
     for finding in findings:
       report.add(finding.kind, f"{path}: {finding.place}", finding.detail)
   return SquadFile(path, tuple(located), version_2, report)
+
+
+def load_squad_json(path: str | os.PathLike) -> dict:
+  """Parses a SQuAD file; a MultiSpanQA file is converted to its format.
+
+  "data" of the returned object is a list; nothing below it is checked.
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: it is not UTF-8, not JSON, cut off, or not SQuAD's top level.
+  """
+  path = os.fspath(path)
+  repeated = []
+
+  def to_dict(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
+      seen = set()
+      key = next(key for key, _ in pairs if key in seen or seen.add(key))
+      repeated.append((key, result))
+    return result
+
+  top = read_json(path, to_dict)
+  if repeated:
+    key, record = repeated[0]
+    raise ValueError(
+      f"{path}: an object has the key {shortened(key)} more than once, and all "
+      f"but the last would be lost: {shortened(record)}. Objects like that: "
+      f"{len(repeated)}. Join or remove the repeated keys."
+    )
+  data = top.get("data", top) if isinstance(top, dict) else None
+  if isinstance(data, list):
+    return multispanqa.as_squad(path, top)
+  if isinstance(top, list):
+    problem = f"the file is a bare list of {len(top)} values"
+  elif not isinstance(top, dict):
+    problem = f"the file is a JSON {type(top).__name__}"
+  elif "data" not in top:
+    keys = ", ".join(map(shortened, list(top)[:8])) or "none"
+    problem = f"the key 'data' is missing. Received keys: {keys}"
+  else:
+    received = type(data).__name__
+    problem = f"'data' must be a list of articles, received {received}"
+  raise ValueError(
+    f'{path}: {problem}. Give a SQuAD file {{"data": [{{"paragraphs": '
+    '[{"context": ..., "qas": [...]}]}]}.'
+  )
+
+
+class QuestionRecord(NamedTuple):
+  """A question of parsed JSON."""
+
+  json_path: str  # such as "data[0].paragraphs[2].qas[1]"
+  paragraph: dict  # that holds the question, and its context
+  question: dict  # id, question, answers, is_impossible
+
+
+def question_records(top):
+  """Yields a `QuestionRecord` per question of JSON of the right structure."""
+  for i, article in enumerate(top["data"]):
+    for j, paragraph in enumerate(article["paragraphs"]):
+      for k, question in enumerate(paragraph["qas"]):
+        json_path = f"data[{i}].paragraphs[{j}].qas[{k}]"
+        yield QuestionRecord(json_path, paragraph, question)
 
 
 def parse_squad(
@@ -125,10 +204,8 @@ def check_question(
   findings = []
 
   def add(kind, where="", detail="", json_path="", repair=None):
-    place = place_in_file(example) + where
-    findings.append(
-      Finding(kind, place, detail, example.qas_id, json_path, repair)
-    )
+    place, qas_id = example.place + where, example.qas_id
+    findings.append(Finding(kind, place, detail, qas_id, json_path, repair))
 
   def located(answer, where, json_path):
     location = locate_answer(example.context, answer.text, answer.char_start)
@@ -159,19 +236,9 @@ def check_question(
     )
     for n, spans in enumerate(example.annotations)
   )
-  if not answers:
-    distinct = dict.fromkeys(span for spans in annotations for span in spans)
-    answers = tuple(distinct)
-  return (
-    dataclasses.replace(example, answers=answers, annotations=annotations),
-    findings,
-  )
-
-
-def place_in_file(example: SquadExample) -> str:
-  """Article and question id of an example, for messages."""
-  article = f"article {example.title!r}, " if example.title else ""
-  return f"{article}question {example.qas_id!r}"
+  distinct = dict.fromkeys(span for spans in annotations for span in spans)
+  changes = {"answers": answers or tuple(distinct), "annotations": annotations}
+  return dataclasses.replace(example, **changes), findings
 
 
 def _parse_question(question, context, title, place, errors):
@@ -214,19 +281,3 @@ def _parse_question(question, context, title, place, errors):
     title,
     tuple(annotations),
   )
-
-
-def _check_unique_ids(path, examples):
-  """Refuses ids used twice: predictions.json would lose one of the two."""
-  errors, first = FieldErrors(path), {}
-  for number, example in enumerate(examples):
-    other = first.setdefault(example.qas_id, number)
-    if other != number:
-      errors.add(
-        f"question id {example.qas_id!r}",
-        f"used twice, by question number {other} "
-        f"({shortened(examples[other].question)}) and number {number} "
-        f"({shortened(example.question)}), counted from 0. "
-        f"{FindingKind.DUPLICATE_ID.remedy}",
-      )
-  errors.raise_if_any()

@@ -4,7 +4,7 @@ import dataclasses
 
 from bert_span.squad.example import NOT_LOCATED, SquadExample
 from bert_span.squad.findings import FindingKind
-from bert_span.squad.reader import SquadFile, place_in_file
+from bert_span.squad.reader import SquadFile
 
 
 def training_examples(
@@ -30,26 +30,42 @@ def training_examples(
     ValueError: the flag does not fit the file (a SQuAD 1.1 file with the flag,
       an unanswerable question without it), or all questions are skipped.
   """
-  _check_version(squad_file, version_2_with_negative)
-  report, kept = squad_file.report, []
-  for example in squad_file.examples:
-    place = f"{squad_file.path}: {place_in_file(example)}"
+  path, examples = squad_file.path, squad_file.examples
+  if not version_2_with_negative:
+    # As run_squad: without the flag an unanswerable question ends training.
+    impossible = [e for e in examples if e.is_impossible]
+    if impossible:
+      raise ValueError(
+        f"{path}: {impossible[0].place}: the question is unanswerable, as are "
+        f"{len(impossible)} of the {len(examples)} here. Train with "
+        "--version_2_with_negative, or remove them."
+      )
+  elif not squad_file.version_2:
+    raise ValueError(
+      f"{path}: --version_2_with_negative with a SQuAD 1.1 file: no question "
+      "has the key is_impossible, so a model would never see an unanswerable "
+      "one. Leave the flag out, or train on a SQuAD 2.0 file."
+    )
+  else:
+    _report_all_answerable(squad_file)
+  kept = []
+  for example in examples:
     is_teachable = example.is_unlabelled and example.context.strip()
     if not (keep_unlabelled and is_teachable):
       reason = _reason_to_skip(example, every_annotator)
       if reason is not None:
-        report.add(reason, place)
+        squad_file.count(reason, example)
         continue
       if not every_annotator:
         if len(example.answers) > 1 and not example.is_impossible:
-          report.add(FindingKind.SEVERAL_ANSWERS, place)
+          squad_file.count(FindingKind.SEVERAL_ANSWERS, example)
         example = with_answer_to_learn(example)
     kept.append(example)
   if not kept:
-    reasons = "".join(f"\n  {line}" for line in report.lines())
+    reasons = "".join(f"\n  {line}" for line in squad_file.report.lines())
     raise ValueError(
-      f"{squad_file.path}: none of its {len(squad_file.examples)} questions "
-      f"can be trained on:{reasons}"
+      f"{path}: none of its {len(examples)} questions can be trained on:"
+      f"{reasons}"
     )
   return kept
 
@@ -67,8 +83,7 @@ def prediction_examples(
   else:
     for example in squad_file.examples:
       if example.is_impossible:
-        place = f"{squad_file.path}: {place_in_file(example)}"
-        squad_file.report.add(FindingKind.UNANSWERABLE, place)
+        squad_file.count(FindingKind.UNANSWERABLE, example)
   return list(squad_file.examples)
 
 
@@ -77,27 +92,6 @@ def with_answer_to_learn(example: SquadExample) -> SquadExample:
   located = [a for a in example.answers if a.char_start != NOT_LOCATED]
   answers = () if example.is_impossible else tuple(located[:1])
   return dataclasses.replace(example, answers=answers)
-
-
-def _check_version(squad_file, version_2_with_negative):
-  if version_2_with_negative:
-    if not squad_file.version_2:
-      raise ValueError(
-        f"{squad_file.path}: --version_2_with_negative with a SQuAD 1.1 file: "
-        "no question has the key is_impossible, so a model would never see an "
-        "unanswerable one. Leave the flag out, or train on a SQuAD 2.0 file."
-      )
-    _report_all_answerable(squad_file)
-    return
-  # As run_squad: without the flag an unanswerable question ends training.
-  impossible = [e for e in squad_file.examples if e.is_impossible]
-  if impossible:
-    raise ValueError(
-      f"{squad_file.path}: {place_in_file(impossible[0])}: the question is "
-      f"unanswerable, as are {len(impossible)} of the "
-      f"{len(squad_file.examples)} here. Train with --version_2_with_negative, "
-      "or remove them."
-    )
 
 
 def _report_all_answerable(squad_file):
@@ -109,10 +103,9 @@ def _reason_to_skip(example, every_annotator):
   """The `FindingKind` for which training skips a question, or None."""
   if not example.context.strip():
     return FindingKind.BLANK_CONTEXT
-  if example.is_impossible:
+  # An annotator without an answer teaches that there is none.
+  if example.is_impossible or (every_annotator and () in example.annotations):
     return None
-  if every_annotator and () in example.annotations:
-    return None  # That annotator teaches that there is no answer.
   if not example.answers:
     return FindingKind.NO_ANSWER
   if all(a.char_start == NOT_LOCATED for a in example.answers):

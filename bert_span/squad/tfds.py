@@ -11,7 +11,6 @@ from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile, make_squad_file, read_squad
 
 _VERSIONS = {"squad/v1.1": "v1.1", "squad/v2.0": "v2.0"}
-_SPLITS = ("train", "validation")
 _HOST = "https://rajpurkar.github.io/SQuAD-explorer/"
 
 
@@ -47,38 +46,36 @@ def read_tfds(
       f"--dataset must be one of {', '.join(_VERSIONS)}; received {name!r}. "
       "For other data use --train_file and --predict_file."
     )
-  if split.partition("[")[0] not in _SPLITS:
+  splits = "train, validation or a part such as train[:10%] or train[:100]"
+  if split.partition("[")[0] not in ("train", "validation"):
     raise ValueError(
-      f"The split of {name} must be one of {', '.join(_SPLITS)}, or a part "
-      f"such as train[:10%]; received {split!r}."
+      f"The split of {name} must be {splits}; received {split!r}."
     )
   import tensorflow_datasets as tfds  # Seconds: only where it is used.
 
-  builder = _prepared_builder(name, data_dir, timeout_seconds)
   source = f"{name}, split {split!r}"
+  builder = tfds.builder(name, data_dir=data_dir)
+  if not builder.is_prepared():
+    _prepare(builder, name, timeout_seconds)
   try:
     rows = builder.as_dataset(split=split, shuffle_files=False)
   except (ValueError, AssertionError) as error:
     raise ValueError(
-      f"{source}: no such part. Use {', '.join(_SPLITS)} or a part such as "
-      f"train[:10%] or train[:100]. {error}"
+      f"{source}: no such part. Use {splits}. {error}"
     ) from error
   examples = [_example(row) for row in tfds.as_numpy(rows)]
   return make_squad_file(source, examples, name == "squad/v2.0")
 
 
-def _prepared_builder(name, data_dir, timeout_seconds):
+def _prepare(builder, name, timeout_seconds):
+  """Prepares the data of a builder from files, or from a download of them."""
   import tensorflow_datasets as tfds  # Seconds: only where it is used.
 
-  builder = tfds.builder(name, data_dir=data_dir)
-  if builder.is_prepared():
-    return builder
-  data_root = builder.data_dir_root
-  downloads = data_root / "downloads"
+  downloads = builder.data_dir_root / "downloads"
   files = [f"{part}-{_VERSIONS[name]}.json" for part in ("train", "dev")]
   absent = [f for f in files if not (downloads / "manual" / f).exists()]
   if absent:
-    _check_host(name, data_root, absent, timeout_seconds)
+    _check_host(name, downloads, absent, timeout_seconds)
   try:
     builder.download_and_prepare(download_dir=downloads)
   except tfds.download.download_manager.NonMatchingChecksumError as error:
@@ -86,10 +83,9 @@ def _prepared_builder(name, data_dir, timeout_seconds):
       f"{name}: the files in {downloads} are not the official ones. Replace "
       f"them, or read them with --train_file and --predict_file. {error}"
     ) from error
-  return builder
 
 
-def _check_host(name, data_root, absent, timeout_seconds):
+def _check_host(name, downloads, absent, timeout_seconds):
   """Raises an OSError at once, where TFDS would try for minutes."""
   request = urllib.request.Request(_HOST, method="HEAD")
   try:
@@ -99,24 +95,22 @@ def _check_host(name, data_root, absent, timeout_seconds):
     return  # It answers; TFDS reports what is wrong with the files.
   except OSError as error:
     raise OSError(
-      f"{name} is not prepared in {data_root} and cannot be downloaded: "
+      f"{name} is not prepared in {downloads.parent} and cannot be downloaded: "
       f"{_HOST} does not answer ({error}). Put {' and '.join(absent)} into "
-      f"{data_root / 'downloads' / 'manual'}, or point --data_dir at prepared "
-      "data, or use --train_file and --predict_file."
+      f"{downloads / 'manual'}, or point --data_dir at prepared data, or use "
+      "--train_file and --predict_file."
     ) from error
 
 
 def _example(row):
-  answers = zip(
-    row["answers"]["text"], row["answers"]["answer_start"], strict=True
-  )
+  texts, starts = row["answers"]["text"], row["answers"]["answer_start"]
   return SquadExample(
     qas_id=row["id"].decode("utf-8"),
     question=row["question"].decode("utf-8"),
     context=row["context"].decode("utf-8"),
     answers=tuple(
       Answer(text.decode("utf-8"), int(char_start))
-      for text, char_start in answers
+      for text, char_start in zip(texts, starts, strict=True)
     ),
     is_impossible=bool(row.get("is_impossible", False)),
     title=row["title"].decode("utf-8"),

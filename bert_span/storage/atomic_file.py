@@ -11,7 +11,7 @@ import uuid
 
 from safetensors import numpy as safetensors_numpy
 
-from bert_span.storage.files import is_remote, make_directory, open_file
+from bert_span.storage.files import gfile, is_remote, open_file
 
 
 def json_text(value):
@@ -65,7 +65,10 @@ def write_files(directory, contents, outdated=()):
     Lists of the paths that were written, and of the others that were removed.
   """
   directory = os.fspath(directory)
-  make_directory(directory)
+  if is_remote(directory):
+    gfile().makedirs(directory)
+  else:
+    os.makedirs(directory, exist_ok=True)
   paths = [os.path.join(directory, name) for name in contents]
   with contextlib.ExitStack() as stack:
     for path, content in zip(paths, contents.values(), strict=True):
@@ -123,31 +126,27 @@ def unfinished_file(path):
     OSError, or tf.errors.OpError for remote paths: the file cannot be written.
   """
   path = os.fspath(path)
-  if is_remote(path):
-    from tensorflow.io import gfile  # Seconds: only for remote paths.
-
-    exists, remove = gfile.exists, gfile.remove
-  else:
-    exists, remove = os.path.exists, os.remove
-    if os.path.isdir(path):
-      raise IsADirectoryError(f"{path} is a folder. Give the name of a file.")
-    if exists(path) and not os.path.isfile(path):
-      with _full_disk_named(path):
-        yield path
-      return
-    path = os.path.realpath(path)
+  if os.path.isdir(path):
+    raise IsADirectoryError(f"{path} is a folder. Give the name of a file.")
+  if os.path.exists(path) and not os.path.isfile(path):
+    with _full_disk_named(path):
+      yield path
+    return
+  path = path if is_remote(path) else os.path.realpath(path)
   unfinished = f"{path}.{uuid.uuid4().hex}.tmp"
   try:
     with _full_disk_named(path):
       yield unfinished
       if is_remote(path):
-        gfile.rename(unfinished, path, overwrite=True)
+        gfile().rename(unfinished, path, overwrite=True)
       else:
         _sync(unfinished)
         os.replace(unfinished, path)
   except BaseException:
-    if exists(unfinished):
-      remove(unfinished)
+    if is_remote(path) and gfile().exists(unfinished):
+      gfile().remove(unfinished)
+    elif os.path.exists(unfinished):
+      os.remove(unfinished)
     raise
 
 
@@ -181,8 +180,17 @@ def unfinished_directory(directory, publish=None):
           _sync(os.path.join(folder, name))
     if publish:
       publish(unfinished)
-    else:
-      _replace_directory(unfinished, directory)
+      return
+    retired = f"{directory}.{uuid.uuid4().hex}.old"
+    if os.path.isdir(directory):
+      os.rename(directory, retired)
+    try:
+      os.rename(unfinished, directory)
+    except OSError:
+      if os.path.isdir(retired):
+        os.rename(retired, directory)
+      raise
+    shutil.rmtree(retired, ignore_errors=True)
   finally:
     shutil.rmtree(unfinished, ignore_errors=True)
     os.close(lock)
@@ -227,20 +235,6 @@ def _locked_directory(path):
       if os.path.exists(path):
         return lock
       os.close(lock)  # `recover_directory` was faster.
-
-
-def _replace_directory(new, old):
-  if not os.path.isdir(old):
-    os.rename(new, old)
-    return
-  retired = f"{old}.{uuid.uuid4().hex}.old"
-  os.rename(old, retired)
-  try:
-    os.rename(new, old)
-  except OSError:
-    os.rename(retired, old)
-    raise
-  shutil.rmtree(retired)
 
 
 def _sync(path):

@@ -6,6 +6,7 @@ replacement: it has no hdfs:// and no file://.
 """
 
 import contextlib
+import hashlib
 import json
 import math
 import os
@@ -13,7 +14,7 @@ import tempfile
 
 # JSON is parsed in memory, and the code that walks it may recurse.
 MAX_JSON_BYTES = 1 << 31
-MAX_JSON_DEPTH = 100
+_MAX_JSON_DEPTH = 100
 _BLOCK_BYTES = 1 << 24
 
 
@@ -25,17 +26,9 @@ def is_remote(path):
 def open_file(path, mode="rb"):
   """Opens a local or remote file; text is UTF-8 with Unix line ends."""
   if is_remote(path):
-    return _gfile().GFile(path, mode)
+    return gfile().GFile(path, mode)
   text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
   return open(path, mode, **text)
-
-
-def make_directory(path):
-  """Makes a local or remote directory and its parents, if there is none."""
-  if is_remote(path):
-    _gfile().makedirs(path)
-  else:
-    os.makedirs(path, exist_ok=True)
 
 
 def read_bytes(path, max_bytes=math.inf):
@@ -45,19 +38,27 @@ def read_bytes(path, max_bytes=math.inf):
     OSError: the file cannot be read.
     ValueError: the file is larger than max_bytes.
   """
-  if not is_remote(path):
-    return _read_blocks(path, max_bytes)
-  import tensorflow as tf
+  blocks, size = [], 0
+  for block in _blocks(path):
+    blocks.append(block)
+    size += len(block)
+    if size > max_bytes:
+      raise ValueError(
+        f"{path}: larger than {max_bytes:,} bytes. Divide the file."
+      )
+  return b"".join(blocks)
 
-  try:
-    return _read_blocks(path, max_bytes)
-  except tf.errors.OpError as error:
-    raise OSError(f"{path}: cannot be read: {error.message}") from error
+
+def file_sha256(path):
+  """SHA-256 of a local or remote file, in hexadecimal digits."""
+  digest = hashlib.sha256()
+  for block in _blocks(path):
+    digest.update(block)
+  return digest.hexdigest()
 
 
 def read_text(path):
   """Reads a whole UTF-8 file; ValueError if it is empty or something else."""
-  path = os.fspath(path)
   return _decode(path, read_bytes(path))
 
 
@@ -66,11 +67,15 @@ def read_json(path, object_pairs_hook=None):
 
   Raises:
     OSError: the file cannot be read.
-    ValueError: the file is not UTF-8 or not JSON; explains what it is instead.
-      Or it is larger than MAX_JSON_BYTES, or nested deeper than MAX_JSON_DEPTH.
+    ValueError: the file is too large, not UTF-8 or not JSON; explains what it
+      is instead.
   """
-  path = os.fspath(path)
   return parse_json(read_bytes(path, MAX_JSON_BYTES), path, object_pairs_hook)
+
+
+def read_json_object(path, object_pairs_hook=None):
+  """`read_json`, which raises ValueError for any value but an object."""
+  return checked_object(read_json(path, object_pairs_hook), path)
 
 
 def parse_json(content, path, object_pairs_hook=None):
@@ -92,16 +97,8 @@ def parse_json(content, path, object_pairs_hook=None):
     ) from error
 
 
-def read_json_object(path, object_pairs_hook=None):
-  """`read_json`, which raises ValueError for any value but an object."""
-  path = os.fspath(path)
-  content = read_bytes(path, MAX_JSON_BYTES)
-  return parse_json_object(content, path, object_pairs_hook)
-
-
-def parse_json_object(content, path, object_pairs_hook=None):
-  """`read_json_object` of the bytes of a file; `path` is for messages."""
-  value = parse_json(content, path, object_pairs_hook)
+def checked_object(value, path):
+  """Returns the parsed JSON of a file, which must be an object."""
   if not isinstance(value, dict):
     raise ValueError(
       f"{path}: must be one JSON object. Received: {type(value).__name__}. "
@@ -114,13 +111,11 @@ def find_files(patterns):
   """Lists the files of paths and globs, local or remote, separated by commas.
 
   Each is listed once, in the order of the patterns, sorted within a pattern.
-
-  Raises:
-    ValueError: a pattern matches no file, or there is no pattern.
+  ValueError if a pattern matches no file, or there is no pattern.
   """
   paths = {}
   for pattern in filter(None, map(str.strip, patterns.split(","))):
-    matches = sorted(_gfile().glob(pattern))
+    matches = sorted(gfile().glob(pattern))
     if not matches:
       raise ValueError(
         f"No file matches {pattern!r}. Give paths or globs, separated by "
@@ -149,44 +144,43 @@ def local_directory(directory):
 
 def copy_tree(source, target):
   """Copies a directory; target files of the same names are replaced."""
-  gfile = _gfile()
-  for folder, _, names in gfile.walk(source):
+  file_system = gfile()
+  for folder, _, names in file_system.walk(source):
     relative = folder[len(source) :].strip("/")
     into = os.path.join(target, relative) if relative else target
-    gfile.makedirs(into)
+    file_system.makedirs(into)
     for name in names:
-      gfile.copy(
-        os.path.join(folder, name), os.path.join(into, name), overwrite=True
-      )
+      paths = os.path.join(folder, name), os.path.join(into, name)
+      file_system.copy(*paths, overwrite=True)
 
 
-def _read_blocks(path, max_bytes):
-  blocks, size = [], 0
-  with open_file(path) as file:
-    while block := file.read(_BLOCK_BYTES):
-      blocks.append(block)
-      size += len(block)
-      if size > max_bytes:
-        raise ValueError(
-          f"{path}: larger than {max_bytes:,} bytes. Divide the file."
-        )
-  return b"".join(blocks)
+def _blocks(path):
+  """Yields the content of a file; every error of reading is an OSError."""
+  remote_error = ()
+  if is_remote(path):
+    import tensorflow as tf
+
+    remote_error = tf.errors.OpError
+  try:
+    with open_file(path) as file:
+      while block := file.read(_BLOCK_BYTES):
+        yield block
+  except remote_error as error:
+    raise OSError(f"{path}: cannot be read: {error.message}") from error
 
 
 def _check_depth(value):
   """Raises RecursionError if a JSON value is nested too deep."""
   level = [value]
-  for _ in range(MAX_JSON_DEPTH):
+  for _ in range(_MAX_JSON_DEPTH):
     children = []
     for parent in level:
-      if isinstance(parent, dict):
-        parent = parent.values()
-      elif not isinstance(parent, list):
-        continue
-      children += [x for x in parent if isinstance(x, (dict, list))]
+      values = parent.values() if isinstance(parent, dict) else parent
+      if isinstance(parent, dict | list):
+        children += [x for x in values if isinstance(x, dict | list)]
     level = children
   if level:
-    raise RecursionError(f"more than {MAX_JSON_DEPTH} levels of nesting")
+    raise RecursionError(f"more than {_MAX_JSON_DEPTH} levels of nesting")
 
 
 def _decode(path, content):
@@ -197,16 +191,14 @@ def _decode(path, content):
   if b"\x00" in content:
     raise ValueError(
       f"{path}: not UTF-8: a zero byte at offset {content.index(0)} bytes, as "
-      "in UTF-16. Convert it with iconv -f UTF-16 -t UTF-8, or download it "
-      "again."
+      "in UTF-16. Convert it with iconv -f UTF-16 -t UTF-8."
     )
   try:
     return content.decode("utf-8-sig")  # Accepts a byte order mark.
   except UnicodeDecodeError as error:
     raise ValueError(
       f"{path}: not UTF-8: byte 0x{content[error.start]:02x} at offset "
-      f"{error.start} bytes ({error.reason}). Convert it, for instance with "
-      "iconv -t UTF-8."
+      f"{error.start} bytes ({error.reason}). Convert it with iconv -t UTF-8."
     ) from error
 
 
@@ -217,19 +209,15 @@ def _json_fault(text, error):
   if text.lstrip().startswith("<"):
     return "HTML or XML. Download the raw file."
   if error.msg == "Extra data" and text[: error.pos].strip()[-1:] == "}":
-    return (
-      "more than one JSON value, as in JSON Lines. Convert the lines to one "
-      "object."
-    )
+    return "more than one JSON value (JSON Lines?). Convert them to one object."
   unterminated = error.msg.startswith("Unterminated string")
   if unterminated or error.pos >= len(text.rstrip()):
-    return (
-      "the JSON ends in the middle (truncated?). Write or download it again."
-    )
+    return "the JSON ends in the middle. Write or download it again."
   return "Correct the file at that place."
 
 
-def _gfile():
+def gfile():
+  """The module tf.io.gfile."""
   import tensorflow as tf  # Seconds: only where a path needs it.
 
   return tf.io.gfile

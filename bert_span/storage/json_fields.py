@@ -1,8 +1,8 @@
-"""Typed look-ups in parsed JSON that collect all errors of a file."""
+"""Typed look-ups in parsed JSON, and the texts in it."""
 
+import re
 import reprlib
 
-_MISSING = object()
 NAMES = {
   str: "string",
   int: "integer",
@@ -10,12 +10,27 @@ NAMES = {
   list: "list",
   dict: "object",
 }
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 # Unlike repr, it writes out neither megabytes nor deep nesting.
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 2
 _SHORT.maxstring = _SHORT.maxother = 60
 _SHORT.maxlist = _SHORT.maxdict = 3
+
+
+def encodable(text):
+  r"""Replaces each lone surrogate, which UTF-8 cannot hold, by U+FFFD.
+
+  A JSON escape such as "\\ud83d" without its other half gives one. The length
+  stays, so offsets in characters stay true.
+  """
+  return _SURROGATES.sub("\ufffd", text)
+
+
+def printable(text):
+  r"""Escapes control characters, such as the "\x1b" that terminals obey."""
+  return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def shortened(value) -> str:
@@ -55,24 +70,37 @@ class FieldErrors:
 
   def raise_if_any(self) -> None:
     """Raises a ValueError with the first errors and the count of all."""
-    if not self.count:
-      return
     if self.count == 1:
       raise ValueError(f"{self.path}: {self.shown[0]}")
-    listed = "".join(f"\n  {message}" for message in self.shown)
-    hidden = self.count - len(self.shown)
-    more = f"\n  and {hidden} more" if hidden else ""
-    raise ValueError(f"{self.path}: {self.count} errors:{listed}{more}")
+    if self.count:
+      listed = "".join(f"\n  {message}" for message in self.shown)
+      if self.count > len(self.shown):
+        listed += f"\n  and {self.count - len(self.shown)} more"
+      raise ValueError(f"{self.path}: {self.count} errors:{listed}")
 
   def required(self, record: dict, key: str, kind: type, place: str):
     """record[key]; an error and None if it is missing or of another type."""
-    return self._field(record, key, kind, place, _MISSING)
+    if key not in record:
+      known = ", ".join(map(shortened, list(record)[:8])) or "none"
+      self.add(
+        place,
+        f"the key {key!r} is missing. Add it; the keys here are: {known}.",
+      )
+    elif is_kind(record[key], kind):
+      return record[key]
+    else:
+      self.add(
+        place,
+        f"{key!r} must be a JSON {NAMES[kind]}, received "
+        f"{shortened(record[key])}. Correct its type.",
+      )
+    return None
 
   def optional(self, record: dict, key: str, kind: type, place: str, default):
     """As `required`, but the default for a key that is missing or null."""
     if record.get(key) is None:
       return default
-    return self._field(record, key, kind, place, default)
+    return self.required(record, key, kind, place)
 
   def objects(self, values: list | None, name: str, place: str):
     """Yields (index, dict) per object of a list; other values are errors."""
@@ -85,21 +113,3 @@ class FieldErrors:
           f"{name} {index} must be an object, received {shortened(value)}. "
           "Correct or remove it.",
         )
-
-  def _field(self, record, key, kind, place, default):
-    value = record.get(key, default)
-    if value is _MISSING:
-      known = ", ".join(shortened(key) for key in list(record)[:8]) or "none"
-      self.add(
-        place,
-        f"the key {key!r} is missing. Add it; the keys here are: {known}.",
-      )
-      return None
-    if not is_kind(value, kind):
-      self.add(
-        place,
-        f"{key!r} must be a JSON {NAMES[kind]}, received {shortened(value)}. "
-        "Correct its type.",
-      )
-      return None
-    return value

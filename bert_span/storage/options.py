@@ -14,13 +14,22 @@ default, help and bounds.
 import dataclasses
 import math
 import numbers
+import operator
 import types
 import typing
+
+from bert_span.storage.files import read_json_object
 
 REQUIRED = dataclasses.MISSING
 # The greatest whole number of an option without a maximum: TensorFlow's sizes
 # and positions are int32.
 INT32_MAX = 2**31 - 1
+_BOUNDS = (
+  ("minimum", "of at least", operator.ge),
+  ("maximum", "of at most", operator.le),
+  ("above", "above", operator.gt),
+  ("below", "below", operator.lt),
+)
 
 
 def option(
@@ -43,17 +52,9 @@ def option(
     choices: the allowed strings.
     flag: name of its flag; None is the field's own name, False is no flag.
   """
+  metadata = dict(locals())
   if maximum is None and isinstance(minimum, int):
-    maximum = INT32_MAX
-  metadata = {
-    "help": help,
-    "minimum": minimum,
-    "maximum": maximum,
-    "above": above,
-    "below": below,
-    "choices": choices,
-    "flag": flag,
-  }
+    metadata["maximum"] = INT32_MAX
   return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -63,22 +64,13 @@ def option_fields(options_type):
 
 
 def check_options(options):
-  """Checks all options of a dataclass.
-
-  Raises:
-    ValueError: a value breaks a rule of its field.
-  """
+  """Raises ValueError if a value of a dataclass breaks a rule of its field."""
   for field in option_fields(options):
     check_option(field, getattr(options, field.name))
 
 
 def options_from_json(options_type, values, source):
-  """Makes options of the values in a JSON object.
-
-  Raises:
-    ValueError: a name is unknown, or a value breaks the rule of its field. The
-      message begins with `source`.
-  """
+  """Makes options of the values in a JSON object; `source` is for messages."""
   unknown = values.keys() - {f.name for f in dataclasses.fields(options_type)}
   if unknown:
     raise ValueError(
@@ -94,18 +86,15 @@ def options_from_json(options_type, values, source):
 def check_option(field, value):
   """Raises ValueError if a value breaks a rule of its field."""
   kind, is_optional = option_type(field)
+  choices = field.metadata["choices"]
   if value is None and is_optional:
     return
-  rules = field.metadata
-  if rules["choices"]:
-    is_allowed = value in rules["choices"]
-    rule = f"one of {', '.join(rules['choices'])}"
+  if choices:
+    is_allowed, rule = value in choices, f"one of {', '.join(choices)}"
   elif kind is bool:
-    is_allowed = isinstance(value, bool)
-    rule = "True or False"
+    is_allowed, rule = isinstance(value, bool), "True or False"
   elif kind in (int, float):
-    is_allowed = _is_number(value, kind) and _is_within(value, rules)
-    rule = _number_rule(kind, rules)
+    is_allowed, rule = _check_number(value, kind, field.metadata)
   else:
     return
   if not is_allowed:
@@ -121,34 +110,49 @@ def option_type(field):
   return kind, True
 
 
-def _is_number(value, kind):
-  allowed = numbers.Integral if kind is int else numbers.Real
-  return isinstance(value, allowed) and not isinstance(value, bool)
-
-
-def _is_within(value, rules):
-  """Whether a number is finite and within its bounds; NaN is not."""
-  least, most = rules["minimum"], rules["maximum"]
-  above, below = rules["above"], rules["below"]
-  return (
-    -math.inf < value < math.inf
-    and (least is None or value >= least)
-    and (most is None or value <= most)
-    and (above is None or value > above)
-    and (below is None or value < below)
+def _check_number(value, kind, rules):
+  """Whether a number is finite and within its bounds, and the rule in words."""
+  bounds = [row for row in _BOUNDS if rules[row[0]] is not None]
+  number = numbers.Integral if kind is int else numbers.Real
+  is_allowed = (
+    isinstance(value, number)
+    and not isinstance(value, bool)
+    and -math.inf < value < math.inf
+    and all(is_within(value, rules[name]) for name, _, is_within in bounds)
   )
-
-
-def _number_rule(kind, rules):
-  bounds = [
-    f"{words} {rules[name]:,}"
-    for name, words in (
-      ("minimum", "of at least"),
-      ("maximum", "of at most"),
-      ("above", "above"),
-      ("below", "below"),
-    )
-    if rules[name] is not None
-  ]
+  words = " and ".join(f"{text} {rules[name]:,}" for name, text, _ in bounds)
   number = "a whole number" if kind is int else "a finite number"
-  return " ".join([number, " and ".join(bounds)]).strip()
+  return is_allowed, f"{number} {words}".strip()
+
+
+def check_same_options(path, options, saved=None):
+  """Raises ValueError unless a run continues with the options of its start.
+
+  Those of the start are in the JSON file `path`, or in `saved`, where the file
+  is of another type.
+  """
+  try:
+    saved = saved or read_json_object(path)
+  except ValueError as error:
+    raise ValueError(
+      f"{error} Use another --output_dir, or empty this one to start again."
+    ) from error
+  changes = differences(saved, options)
+  if changes:
+    raise ValueError(
+      f"The run of {path} was started with other options: "
+      f"{'; '.join(changes)}. Give the same options to continue it, or another "
+      "--output_dir to start a new run."
+    )
+
+
+def differences(before, now, prefix=""):
+  """Lists differences such as "optimizer.epsilon was 1e-06, is now 1e-08"."""
+  changes = []
+  for key in sorted({*before, *now}):
+    old, new = before.get(key, "absent"), now.get(key, "absent")
+    if isinstance(old, dict) and isinstance(new, dict):
+      changes += differences(old, new, f"{prefix}{key}.")
+    elif old != new:
+      changes.append(f"{prefix}{key} was {old!r}, is now {new!r}")
+  return changes

@@ -8,20 +8,16 @@ from bert_span.storage.atomic_file import unfinished_file
 
 # Bytes per read: few requests, where the file is in a bucket.
 READ_BYTES = 1 << 20
-_ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 
 
 def is_record_file(path):
   """Whether a path's ending is one of TFRecord files."""
-  return path.endswith(_ENDINGS)
+  return path.removesuffix(".gz").endswith((".tfrecord", ".tfrecords"))
 
 
 @contextlib.contextmanager
 def open_records(path):
-  """Yields the tf.io.TFRecordWriter of an `unfinished_file`.
-
-  A path that ends with .gz is compressed.
-  """
+  """Yields the writer of an `unfinished_file`; .gz is compressed."""
   compression = "GZIP" if path.endswith(".gz") else ""
   with (
     unfinished_file(path) as unfinished,
@@ -42,18 +38,10 @@ def serialized_records(paths):
 
 
 def serialized_example(integers, floats=None):
-  """Bytes of a tf.train.Example.
-
-  Args:
-    integers: dict from a feature's name to a sequence of integers.
-    floats: the same with floats, or None.
-  """
-  features = {
-    name: tf.train.Feature(int64_list=tf.train.Int64List(value=values))
-    for name, values in integers.items()
-  } | {
-    name: tf.train.Feature(float_list=tf.train.FloatList(value=values))
-    for name, values in (floats or {}).items()
-  }
-  example = tf.train.Example(features=tf.train.Features(feature=features))
+  """Bytes of a tf.train.Example of integers and floats, dicts by feature."""
+  example = tf.train.Example()
+  for name, values in integers.items():
+    example.features.feature[name].int64_list.value.extend(values)
+  for name, values in (floats or {}).items():
+    example.features.feature[name].float_list.value.extend(values)
   return example.SerializeToString()

@@ -48,23 +48,20 @@ class AnswerPositions(keras.layers.Layer):
     Returns:
       start_positions, end_positions: int32 [windows], inclusive.
     """
-    has_answer = answers["answer_char_start"] >= 0
     first, last = _whole_words(context_texts, context, answers)
     first, last = _improve_span(first, last, context.ids, answer_ids)
     example = windows["example_index"]
-    offset = windows["first_context_position"] - windows["context_start"]
-    starts = tf.gather(first, example)
-    ends = tf.gather(last, example)
-    window_end = windows["context_start"] + windows["context_length"]
+    has_answer = tf.gather(answers["answer_char_start"] >= 0, example)
+    starts, ends = tf.gather(first, example), tf.gather(last, example)
+    begin = windows["context_start"]
     is_inside = (
-      tf.gather(has_answer, example)
+      has_answer
       & (starts <= ends)
-      & (starts >= windows["context_start"])
-      & (ends < window_end)
+      & (starts >= begin)
+      & (ends < begin + windows["context_length"])
     )
-    other = tf.where(
-      tf.gather(has_answer, example) & (ends < starts), NO_TOKEN, 0
-    )
+    offset = windows["first_context_position"] - begin
+    other = tf.where(has_answer & (ends < starts), NO_TOKEN, 0)
     return (
       tf.where(is_inside, starts + offset, other),
       tf.where(is_inside, ends + offset, other),
@@ -76,52 +73,38 @@ def _whole_words(context_texts, context, answers):
 
   Both are int32 [batch], inclusive; last is first - 1 if there is no token.
   """
-  words, text_starts = _words(context_texts)
+  # Words are numbered through all texts, each after a separator. A separator
+  # belongs to the word before it.
+  code_points = tf.strings.unicode_decode(
+    tf.strings.join(["\n", context_texts]), "UTF-8"
+  )
+  is_separator = tf.reduce_any(
+    [code_points.values == ord(separator) for separator in _WORD_SEPARATORS],
+    axis=0,
+  )
+  begins = ~is_separator & tf.roll(is_separator, 1, 0)
+  words = tf.cumsum(tf.cast(begins, tf.int32))  # [characters of all texts]
+  text_starts = tf.cast(code_points.row_starts(), tf.int32) + 1
+
   row = tf.cast(context.ids.value_rowids(), tf.int32)
   token_word = tf.gather(
     words, tf.gather(text_starts, row) + context.char_starts.values
   )
-  num_characters = tf.size(words)
-  words = tf.concat([words, [0]], 0)  # an empty passage may be the last one
 
   def word_at(char_index):
-    index = text_starts + tf.maximum(char_index, 0)
-    return tf.gather(words, tf.minimum(index, num_characters))
+    # -1, the separator before the text, where there is no answer.
+    index = text_starts + tf.maximum(char_index, -1)
+    word = tf.gather(words, tf.minimum(index, tf.size(words) - 1))
+    return tf.gather(word, row)  # [tokens]
 
   def count(tokens):
     return tf.math.unsorted_segment_sum(
       tf.cast(tokens, tf.int32), row, tf.size(context_texts)
     )
 
-  first_word = word_at(answers["answer_char_start"])
-  last_word = word_at(answers["answer_char_end"] - 1)
-  first = count(token_word < tf.gather(first_word, row))
-  last = count(token_word <= tf.gather(last_word, row)) - 1
+  first = count(token_word < word_at(answers["answer_char_start"]))
+  last = count(token_word <= word_at(answers["answer_char_end"] - 1)) - 1
   return first, last
-
-
-def _words(texts):
-  """Numbers the words of all texts; a separator belongs to the word before.
-
-  Returns:
-    words: int32 [characters of all texts], ascending.
-    text_starts: int32 [batch], the first character of each text.
-  """
-  code_points = tf.strings.unicode_decode(texts, "UTF-8")
-  is_separator = tf.reduce_any(
-    [code_points.values == ord(separator) for separator in _WORD_SEPARATORS],
-    axis=0,
-  )
-  text_starts = tf.cast(code_points.row_starts(), tf.int32)
-  num_characters = tf.size(is_separator)
-  begins_text = tf.scatter_nd(
-    text_starts[:, tf.newaxis],
-    tf.ones_like(text_starts),
-    [num_characters + 1],  # empty texts may begin at the end
-  )[:-1]
-  follows = tf.concat([[True], is_separator[:-1]], 0)[:num_characters]
-  begins = ~is_separator & ((begins_text > 0) | follows)
-  return tf.cumsum(tf.cast(begins, tf.int32)), text_starts
 
 
 def _improve_span(first, last, context_ids, answer_ids):
@@ -130,18 +113,18 @@ def _improve_span(first, last, context_ids, answer_ids):
   first, last, int32 [batch], remain as they are if no run is equal.
   """
   length = tf.cast(answer_ids.row_lengths(), tf.int32)
-  num_starts = tf.where(
-    length > 0, tf.maximum(0, last - first + 1 - length + 1), 0
-  )
+  num_starts = tf.maximum(0, last - first + 2 - length)
+  num_starts = tf.where(length > 0, num_starts, 0)
   # Every pair (example, start): num_starts [2, 0, 3] gives the examples
   # [0, 0, 2, 2, 2] and the starts first + [0, 1, 0, 1, 2].
   example = tf.repeat(tf.range(tf.size(num_starts)), num_starts)
   begin = tf.gather(tf.cumsum(num_starts, exclusive=True), example)
   shift = tf.range(tf.size(example)) - begin
+  context_starts = tf.cast(context_ids.row_starts(), tf.int32) + first
+  answer_starts = tf.cast(answer_ids.row_starts(), tf.int32)
   pair = _equal_runs(
-    tf.gather(tf.cast(context_ids.row_starts(), tf.int32) + first, example)
-    + shift,
-    tf.gather(tf.cast(answer_ids.row_starts(), tf.int32), example),
+    tf.gather(context_starts, example) + shift,
+    tf.gather(answer_starts, example),
     tf.gather(length, example),
     context_ids.values,
     answer_ids.values,

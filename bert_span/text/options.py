@@ -9,12 +9,7 @@ NUM_SPECIAL_TOKENS = 3  # [CLS] question [SEP] window [SEP]
 
 @dataclasses.dataclass(frozen=True)
 class WindowOptions:
-  """How passages are cut into windows; run_squad's names and defaults.
-
-  Raises:
-    ValueError: a value breaks the rule of its field, or the question and the
-      special tokens can fill a window.
-  """
+  """How passages are cut into windows; run_squad's names and defaults."""
 
   max_seq_length: int = option(
     384,
@@ -40,6 +35,5 @@ class WindowOptions:
       raise ValueError(
         f"max_seq_length ({self.max_seq_length}) must be greater than "
         f"max_query_length ({self.max_query_length}) + {NUM_SPECIAL_TOKENS}, "
-        "or a long question leaves no room for the passage. Raise "
-        "max_seq_length or lower max_query_length."
+        "or a long question leaves no room for the passage. Change one of them."
       )

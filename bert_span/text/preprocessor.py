@@ -64,11 +64,8 @@ class SpanPreprocessor(keras.layers.Layer):
     """Returns the windows of a batch.
 
     Args:
-      inputs: dict of
-        question, context: string [batch].
-        answer_text: string [batch], optional, and with it
-        answer_char_start, answer_char_end: int32 [batch], half-open offsets
-          into the context in characters, both -1 for no answer.
+      inputs: dict of question and context, string [batch]; to label windows
+        also answer_text, string [batch], and the answers of `AnswerPositions`.
 
     Returns:
       The dict of `SlidingWindows`; with answers also start_positions and
@@ -78,10 +75,11 @@ class SpanPreprocessor(keras.layers.Layer):
     windows = self.sliding_windows.all_tables(placed)
     if "answer_text" in inputs:
       answer_ids = self.tokenizer(inputs["answer_text"]).ids
-      starts, ends = self.answer_positions(
-        windows, inputs["context"], placed.context, answer_ids, inputs
+      windows["start_positions"], windows["end_positions"] = (
+        self.answer_positions(
+          windows, inputs["context"], placed.context, answer_ids, inputs
+        )
       )
-      windows["start_positions"], windows["end_positions"] = starts, ends
     return windows
 
   def place(self, questions, contexts):

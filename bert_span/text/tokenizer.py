@@ -22,13 +22,11 @@ from bert_span.text.vocabulary import (
 
 # As run_squad: WordpieceTokenizer.max_input_chars_per_word.
 _MAX_WORD_CHARACTERS = 200
-# tensorflow-text returns [UNK] for longer words. 200 characters have at most
-# 800 bytes.
-_MAX_WORD_BYTES = 4 * _MAX_WORD_CHARACTERS
-
 # As run_squad: U+0000, U+FFFD and the categories Cc and Cf are dropped, except
 # tab, newline and carriage return.
 _DROPPED = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}\x{fffd}\p{Cf}]"
+# Text that is tokenized at once, which takes some 100 bytes a character.
+_PIECE_BYTES = 1 << 18
 
 
 class Tokens(NamedTuple):
@@ -99,16 +97,17 @@ class WordPieceTokenizer(keras.layers.Layer):
     # An array: Keras would look for layers among the tokens of a list.
     self._vocabulary = np.array(vocabulary, object)
     self.do_lower_case = do_lower_case
-    self.cls_id = vocabulary.index(CLS_TOKEN)
-    self.sep_id = vocabulary.index(SEP_TOKEN)
-    self.unknown_id = vocabulary.index(UNKNOWN_TOKEN)
+    self.cls_id, self.sep_id, self.unknown_id = map(
+      vocabulary.index, (CLS_TOKEN, SEP_TOKEN, UNKNOWN_TOKEN)
+    )
     self._begins_word = np.array([not t.startswith("##") for t in vocabulary])
     try:
       self.wordpiece = tf_text.FastWordpieceTokenizer(
         vocabulary,
         token_out_type=tf.int32,
         unknown_token=UNKNOWN_TOKEN,
-        max_bytes_per_word=_MAX_WORD_BYTES,
+        # Longer words become [UNK]; 200 characters have at most 800 bytes.
+        max_bytes_per_word=4 * _MAX_WORD_CHARACTERS,
       )
     except RuntimeError as error:
       # Only special tokens, or a token of over 256 bytes.
@@ -130,39 +129,53 @@ class WordPieceTokenizer(keras.layers.Layer):
 
   def call(self, texts):
     """Returns the `Tokens` of texts, string [batch], UTF-8."""
-    characters = self.normalized_characters(texts)
-    joined = tf.strings.reduce_join(
-      tf.RaggedTensor.from_row_splits(
-        characters.normalized, characters.row_splits, validate=False
-      ),
-      axis=-1,
+    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
+    # One text, in pieces of bounded memory. No word contains a line break.
+    pieces = _pieces(tf.strings.reduce_join(texts, separator="\n"))
+    found = tf.map_fn(
+      self._tokens_of_piece,
+      pieces,
+      parallel_iterations=1,
+      fn_output_signature=(tf.RaggedTensorSpec([None], tf.int32),) * 3,
     )
-    found, byte_starts, byte_ends = self.wordpiece.tokenize_with_offsets(joined)
-    # Hangul syllables become two or three characters.
-    lengths = tf.strings.length(characters.normalized, unit="UTF8_CHAR")
-    kept, ids, starts, ends = self.unknown_long_words(
-      found.values,
-      *_bytes_to_characters(byte_starts, byte_ends, characters),
-      lengths,
-    )
-    rows = tf.gather(found.value_rowids(), kept)
-    text_starts = tf.gather(characters.row_splits, rows)
-
-    def ragged(values):
-      return tf.RaggedTensor.from_value_rowids(
-        tf.cast(values, tf.int32), rows, nrows=found.nrows(), validate=False
-      )
-
+    first = tf.gather(_text_starts(pieces, 0), found[0].value_rowids())
+    ids, starts, ends = (part.values for part in found)
+    starts, ends = starts + first, ends + first
+    text_starts = _text_starts(texts, 1)
+    rows = tf.searchsorted(text_starts, starts, "right", tf.int64) - 1
+    first = tf.gather(text_starts, rows)
     return Tokens(
-      ragged(ids), ragged(starts - text_starts), ragged(ends - text_starts)
+      *(
+        tf.RaggedTensor.from_value_rowids(
+          part, rows, nrows=tf.size(texts, tf.int64), validate=False
+        )
+        for part in (ids, starts - first, ends - first)
+      )
     )
+
+  def _tokens_of_piece(self, text):
+    """Ids, starts and ends of a text, string scalar: int32 [tokens] each."""
+    _, normalized, is_mark = self.normalized_characters(text[tf.newaxis])
+    ids, byte_starts, byte_ends = self.wordpiece.tokenize_with_offsets(
+      tf.strings.reduce_join(normalized)
+    )
+    after = tf.cumsum(tf.strings.length(normalized))  # [characters], bytes
+    # The character of the first byte; the one after that of the last byte.
+    starts = tf.searchsorted(after, tf.cast(byte_starts, tf.int32), "right")
+    ends = tf.searchsorted(after, tf.cast(byte_ends, tf.int32)) + 1
+    # Dropped marks right after a token belong to it, so that an answer does not
+    # end within the letter "e" + U+0301.
+    not_marks = tf.concat([_indices(~is_mark), tf.shape(is_mark)], 0)
+    ends = tf.gather(not_marks, tf.searchsorted(not_marks, ends))
+    # Hangul syllables become two or three characters.
+    lengths = tf.strings.length(normalized, unit="UTF8_CHAR")
+    return self.unknown_long_words(ids, starts, ends, lengths)
 
   def normalized_characters(self, texts):
-    """Returns the `Characters` of texts, string [batch], UTF-8.
+    """Returns the `Characters` of texts, string [batch], valid UTF-8.
 
     String ops run once for each distinct character of the batch, some hundred.
     """
-    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
     if self.do_lower_case:
       # The whole text at once: a final sigma depends on its neighbours.
       # U+0130 is the only character that would become two, i and a combining
@@ -190,7 +203,7 @@ class WordPieceTokenizer(keras.layers.Layer):
     """Replaces every word of over 200 characters by one [UNK].
 
     num_characters, int32 [offsets], are the characters at each offset. Returns
-    the indices of the remaining tokens, and their ids, starts and ends.
+    the ids, starts and ends of the remaining tokens.
     """
     before = tf.concat([[0], tf.cumsum(num_characters)], 0)
     is_first = tf.gather(self._begins_word, ids)
@@ -205,7 +218,7 @@ class WordPieceTokenizer(keras.layers.Layer):
     ids = tf.where(is_long, self.unknown_id, ids)
     ends = tf.where(is_long, tf.gather(word_ends, word), ends)
     kept = _indices(is_first | ~is_long)
-    return kept, *(tf.gather(part, kept) for part in (ids, starts, ends))
+    return tuple(tf.gather(part, kept) for part in (ids, starts, ends))
 
   def get_config(self):
     """Returns the arguments that rebuild the layer."""
@@ -216,38 +229,34 @@ class WordPieceTokenizer(keras.layers.Layer):
     }
 
 
-def _indices(condition):
-  """int32 [n], the indices at which a bool vector is True."""
-  return tf.cast(tf.where(condition)[:, 0], tf.int32)
-
-
 def one_row(values):
   """Returns [n] as ragged [1, n]."""
   splits = tf.stack([0, tf.size(values)])
   return tf.RaggedTensor.from_row_splits(values, splits, validate=False)
 
 
-def _bytes_to_characters(byte_starts, byte_ends, characters):
-  """Converts byte offsets in normalized texts to indices of `characters`.
+def _indices(condition):
+  """int32 [n], the indices at which a bool vector is True."""
+  return tf.cast(tf.where(condition)[:, 0], tf.int32)
 
-  Dropped marks right after a token belong to it, so that an answer does not
-  end within the letter "e" + U+0301. Both results are int64 [all tokens].
+
+def _text_starts(texts, gap):
+  """int32 [batch]: where texts begin that follow each other, in characters."""
+  lengths = tf.strings.length(texts, unit="UTF8_CHAR") + gap
+  return tf.cumsum(lengths, exclusive=True)
+
+
+def _pieces(text):
+  """Divides a text, string scalar, into pieces of some _PIECE_BYTES.
+
+  They begin at a blank or a line break, at which every word ends.
   """
-  byte_lengths = tf.strings.length(characters.normalized)
-  after = tf.cumsum(tf.cast(byte_lengths, tf.int64))  # [characters]
-  before = tf.concat([[tf.constant(0, tf.int64)], after], 0)
-  row_ids = byte_starts.value_rowids()
-  row_byte_start = tf.gather(tf.gather(before, characters.row_splits), row_ids)
-  # The character of the first byte; the one after that of the last byte.
-  starts = _search(after, byte_starts.values + row_byte_start, "right")
-  ends = _search(after, byte_ends.values + row_byte_start, "left") + 1
-  not_marks = tf.concat(
-    [tf.where(~characters.is_mark)[:, 0], characters.row_splits[-1:]], 0
+  data = tf.io.decode_raw(text, tf.uint8)  # [bytes]
+  blanks = _indices((data == ord(" ")) | (data == ord("\n")))
+  places = tf.range(0, tf.size(data), _PIECE_BYTES)[1:]
+  size = tf.shape(data)
+  cuts = tf.gather(
+    tf.concat([blanks, size], 0), tf.searchsorted(blanks, places)
   )
-  after_marks = tf.gather(not_marks, _search(not_marks, ends, "left"))
-  row_end = tf.gather(characters.row_splits[1:], row_ids)
-  return starts, tf.minimum(after_marks, row_end)
-
-
-def _search(sorted_values, values, side):
-  return tf.searchsorted(sorted_values, values, side=side, out_type=tf.int64)
+  begins, ends = tf.concat([[0], cuts], 0), tf.concat([cuts, size], 0)
+  return tf.strings.substr(text, begins, ends - begins)

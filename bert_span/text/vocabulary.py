@@ -4,7 +4,7 @@ import hashlib
 
 import tensorflow as tf
 
-from bert_span.storage.files import read_json_object
+from bert_span.storage.files import read_bytes, read_json_object
 
 UNKNOWN_TOKEN = "[UNK]"
 CLS_TOKEN = "[CLS]"
@@ -25,18 +25,15 @@ def load_vocabulary(path):
     )
   if path.endswith(".json"):
     tokens = _wordpieces_of_json(path)
-    check_vocabulary(tokens, path)
-    return tokens
-  with tf.io.gfile.GFile(path, "rb") as file:
-    data = file.read()
-  try:
-    text = data.decode("utf-8")
-  except UnicodeDecodeError as error:
-    raise ValueError(
-      f"The vocabulary file {path} is not UTF-8 text ({error}). It must be a "
-      "vocab.txt with one token a line."
-    ) from error
-  tokens = [line.strip() for line in text.rstrip("\n").split("\n")]
+  else:
+    try:
+      text = read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+      raise ValueError(
+        f"The vocabulary file {path} is not UTF-8 text ({error}). It must be a "
+        "vocab.txt with one token a line."
+      ) from error
+    tokens = [line.strip() for line in text.rstrip("\n").split("\n")]
   check_vocabulary(tokens, path)
   return tokens
 
@@ -59,10 +56,7 @@ def _wordpieces_of_json(path):
 
 
 def check_vocabulary(tokens, source="the vocabulary"):
-  """Raises ValueError if a special token is missing or a token is repeated.
-
-  `source`, usually the path, is what the message calls the vocabulary.
-  """
+  """Raises ValueError if a special token is missing or a token is repeated."""
   required = (UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN)
   missing = [token for token in required if token not in tokens]
   if missing:
@@ -75,8 +69,7 @@ def check_vocabulary(tokens, source="the vocabulary"):
     twice = next(t for t in tokens if t in seen or seen.add(t))
     raise ValueError(
       f"{source} contains the token {twice!r} more than once, so its id is "
-      "ambiguous. Remove the repetition, and check that the file belongs to "
-      "the checkpoint."
+      "ambiguous. Use the vocabulary that belongs to the checkpoint."
     )
 
 

@@ -29,17 +29,11 @@ LENGTH_MULTIPLE = 32
 
 
 class PlacedWindows(NamedTuple):
-  """Which tokens each window of a batch contains.
+  """Which tokens each window of a batch contains."""
 
-  Attributes:
-    question_ids: int32 ragged [batch, question tokens].
-    context: `Tokens` of the passages.
-    columns: dict of the outputs of `SlidingWindows.call` that are [windows].
-  """
-
-  question_ids: tf.RaggedTensor
-  context: Tokens
-  columns: dict[str, tf.Tensor]
+  question_ids: tf.RaggedTensor  # int32 [batch, question tokens]
+  context: Tokens  # of the passages
+  columns: dict[str, tf.Tensor]  # those of `SlidingWindows.call` [windows]
 
   @property
   def lengths(self):
@@ -130,12 +124,12 @@ class SlidingWindows(keras.layers.Layer):
 
   def all_tables(self, placed):
     """Returns all windows of a `PlacedWindows`, the dict of `call`."""
-    longest = tf.reduce_max(tf.concat([[0], placed.lengths], 0))  # no window: 0
-    return self.tables(
-      placed,
-      tf.range(tf.size(placed.lengths)),
-      self.options.max_seq_length if self.pad_to_max else longest,
-    )
+    seq_length = self.options.max_seq_length
+    if not self.pad_to_max:
+      # Without a window it is 0.
+      seq_length = tf.reduce_max(tf.concat([[0], placed.lengths], 0))
+    rows = tf.range(tf.size(placed.lengths))
+    return self.tables(placed, rows, seq_length)
 
   def tables(self, placed, rows, seq_length):
     """Returns the windows `rows` of a `PlacedWindows`, the dict of `call`.
@@ -143,28 +137,40 @@ class SlidingWindows(keras.layers.Layer):
     None of them is longer than seq_length, int32 scalar.
     """
     windows = {n: tf.gather(x, rows) for n, x in placed.columns.items()}
-    context = placed.context
+    # Columns are [windows, 1]: what follows is [windows, seq_length].
+    column = {name: values[:, tf.newaxis] for name, values in windows.items()}
     positions = tf.range(seq_length, dtype=tf.int32)[tf.newaxis]
-    in_context, token = _context_tokens(windows, context, positions)
-    lengths = tf.gather(placed.lengths, rows)[:, tf.newaxis]
-    input_mask = positions < lengths  # [windows, seq_length]
-    segment = positions >= windows["first_context_position"][:, tf.newaxis]
-    outside = tf.constant(-1)
+    first = column["first_context_position"]
+    last_sep = first + column["context_length"]
+    in_context = (positions >= first) & (positions < last_sep)
+    offset = positions - first + column["context_start"]
+    token = _in_rows(placed.context.ids, column, offset)
+    token = tf.where(in_context, token, 0)
+
+    def of_context(tokens, outside):
+      return tf.where(in_context, tf.gather(tokens.values, token), outside)
+
+    # [CLS] question [SEP] window [SEP] [PAD] ..
+    ids = of_context(placed.context.ids, 0)
+    in_question = (positions > 0) & (positions < first - 1)
+    question = _in_rows(placed.question_ids, column, positions - 1)
+    # One more value, for a batch of empty questions.
+    values = tf.concat([placed.question_ids.values, [0]], 0)
+    question = tf.gather(values, tf.where(in_question, question, 0))
+    ids = tf.where(in_question, question, ids)
+    is_sep = (positions == first - 1) | (positions == last_sep)
+    ids = tf.where(is_sep, self.sep_id, ids)
+    input_mask = positions <= last_sep
+    segment = (positions >= first) & input_mask
+    is_max_context = self._is_max_context(placed.columns, rows, positions)
     return {
       **windows,
-      "input_ids": self._input_ids(
-        windows, placed, positions, in_context, token
-      ),
-      "segment_ids": tf.cast(segment & input_mask, tf.int32),
+      "input_ids": tf.where(positions == 0, self.cls_id, ids),
+      "segment_ids": tf.cast(segment, tf.int32),
       "input_mask": tf.cast(input_mask, tf.int32),
-      "token_char_starts": tf.where(
-        in_context, tf.gather(context.char_starts.values, token), outside
-      ),
-      "token_char_ends": tf.where(
-        in_context, tf.gather(context.char_ends.values, token), outside
-      ),
-      "is_max_context": in_context
-      & self._is_max_context(placed.columns, rows, positions),
+      "token_char_starts": of_context(placed.context.char_starts, -1),
+      "token_char_ends": of_context(placed.context.char_ends, -1),
+      "is_max_context": in_context & is_max_context,
     }
 
   # TFLite lacks some of the ops below: text_graph overrides these methods.
@@ -172,10 +178,8 @@ class SlidingWindows(keras.layers.Layer):
   def context_score(self, least, length):
     """Scores the context of tokens: least + 0.01 * length, in float64.
 
-    Args:
-      least: int32, the smaller of the number of tokens of the window to the
-        left and to the right; negative outside the window.
-      length: int32 that broadcasts to it, tokens of the passage in the window.
+    `least`, int32, is the smaller of the numbers of tokens to the left and to
+    the right in the window, `length` the tokens of the passage in it.
     """
     # As run_squad: ties are decided by rounding in float64.
     return tf.cast(least, tf.float64) + 0.01 * tf.cast(length, tf.float64)
@@ -203,25 +207,6 @@ class SlidingWindows(keras.layers.Layer):
     """Rebuilds the layer of a `get_config`."""
     return cls(**{**config, "options": WindowOptions(**config["options"])})
 
-  def _input_ids(self, windows, placed, positions, in_context, token):
-    """[CLS] question [SEP] window [SEP] [PAD] ..: [windows, seq_length]."""
-    first = windows["first_context_position"][:, tf.newaxis]
-    last_sep = first + windows["context_length"][:, tf.newaxis]
-    question_start = tf.gather(
-      tf.cast(placed.question_ids.row_starts(), tf.int32),
-      windows["example_index"],
-    )
-    in_question = (positions > 0) & (positions < first - 1)
-    question = question_start[:, tf.newaxis] + positions - 1
-    # One more value, for a batch of empty questions.
-    values = tf.concat([placed.question_ids.values, [0]], 0)
-    question = tf.gather(values, tf.where(in_question, question, 0))
-    ids = tf.where(in_context, tf.gather(placed.context.ids.values, token), 0)
-    ids = tf.where(in_question, question, ids)
-    is_sep = (positions == first - 1) | (positions == last_sep)
-    ids = tf.where(is_sep, self.sep_id, ids)
-    return tf.where(positions == 0, self.cls_id, ids)
-
   def _is_max_context(self, columns, rows, positions):
     """Whether a window scores the token at a position highest.
 
@@ -231,16 +216,11 @@ class SlidingWindows(keras.layers.Layer):
     window and then falls, so it is enough to compare with both neighbours. The
     result, bool [windows, seq_length], is undefined outside the passage.
     """
-    own, before, after = (
-      {
-        name: tf.gather(shift(values)[:, tf.newaxis], rows)
-        for name, values in columns.items()
-      }
-      for shift in (
-        tf.identity,
-        lambda values: tf.concat([[0], values], 0)[:-1],
-        lambda values: tf.concat([values, [0]], 0)[1:],
-      )
+    # One more row before the first window and after the last.
+    padded = {n: tf.concat([[0], x, [0]], 0) for n, x in columns.items()}
+    before, own, after = (
+      {n: tf.gather(x, rows + i)[:, tf.newaxis] for n, x in padded.items()}
+      for i in range(3)
     )
     left = positions - own["first_context_position"]
 
@@ -254,24 +234,12 @@ class SlidingWindows(keras.layers.Layer):
     score, _ = score_in(own)
     score_before, is_before = score_in(before)
     score_after, is_after = score_in(after)
-    is_before &= own["doc_span_index"] > 0
-    is_after &= after["doc_span_index"] > 0
-    return ~(
-      (is_before & (score_before >= score)) | (is_after & (score_after > score))
-    )
+    is_before &= (own["doc_span_index"] > 0) & (score_before >= score)
+    is_after &= (after["doc_span_index"] > 0) & (score_after > score)
+    return ~(is_before | is_after)
 
 
-def _context_tokens(windows, context, positions):
-  """Finds the passage token at each position, and whether there is one.
-
-  Both are [windows, seq_length]. Tokens are indices of `context.ids.values`.
-  """
-  offset = positions - windows["first_context_position"][:, tf.newaxis]
-  in_context = (offset >= 0) & (
-    offset < windows["context_length"][:, tf.newaxis]
-  )
-  passage_start = tf.gather(
-    tf.cast(context.ids.row_starts(), tf.int32), windows["example_index"]
-  )
-  start = (passage_start + windows["context_start"])[:, tf.newaxis]
-  return in_context, tf.where(in_context, start + offset, 0)
+def _in_rows(tokens, column, offset):
+  """The indices in `tokens.values` of each window's tokens at an offset."""
+  starts = tf.cast(tokens.row_starts(), tf.int32)
+  return tf.gather(starts, column["example_index"]) + offset

@@ -74,7 +74,7 @@ class ByteTokenizer:
     )
     values = self.bytes_of(cleaned)
     begins = (values < _FIRST_CONTINUATION) | (values > _LAST_CONTINUATION)
-    _, ids, starts, ends = self._tokenizer.unknown_long_words(
+    ids, starts, ends = self._tokenizer.unknown_long_words(
       ids,
       tf.cast(starts, tf.int32),
       tf.cast(ends, tf.int32),

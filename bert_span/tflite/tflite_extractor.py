@@ -20,8 +20,8 @@ from bert_span.answers.window_logits import (
 )
 from bert_span.data.window_batches import INPUT_SPECS, window_batches
 from bert_span.heads import find_head
+from bert_span.storage.json_fields import encodable
 from bert_span.storage.options import options_from_json
-from bert_span.storage.utf8 import encodable
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import LENGTH_MULTIPLE

@@ -11,7 +11,7 @@ import keras
 import tensorflow as tf
 
 from bert_span.storage.atomic_file import write_json_atomically
-from bert_span.storage.fingerprints import check_same_options
+from bert_span.storage.options import check_same_options
 from bert_span.training.workers import is_chief, own_folder
 
 # As run_squad: Estimator's names, output_dir/model.ckpt-<step>.

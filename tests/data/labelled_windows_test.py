@@ -44,27 +44,23 @@ def bio_windows(preprocessor):
 @_of_both_heads
 def test_windows_are_packed_in_order(preprocessor, labels):
   labelled = label_windows([_LONG, _SHORT], preprocessor, labels)
-  assert labelled.num_examples == 2
-  assert labelled.skipped == (0, [])
+  assert (labelled.num_examples, labelled.skipped) == (2, (0, []))
   windows = labelled.windows
   assert windows.scheme is labels
-  np.testing.assert_array_equal(windows.lengths, [7, 7, 5])
-  np.testing.assert_array_equal(
-    windows.token_ids,
-    [
-      *(_CLS, _Q, _SEP, _A, _B, _C, _SEP),
-      *(_CLS, _Q, _SEP, _C, _D, _E, _SEP),
-      *(_CLS, _Q, _SEP, _B, _SEP),
-    ],
-  )
-  np.testing.assert_array_equal(windows.first_context_positions, [3, 3, 3])
+  assert windows.lengths.tolist() == [7, 7, 5]
+  assert windows.token_ids.tolist() == [
+    *(_CLS, _Q, _SEP, _A, _B, _C, _SEP),
+    *(_CLS, _Q, _SEP, _C, _D, _E, _SEP),
+    *(_CLS, _Q, _SEP, _B, _SEP),
+  ]
+  assert windows.first_context_positions.tolist() == [3, 3, 3]
   assert windows.has_answer.tolist() == [False, True, True]
   assert windows.num_without_answer == 1
 
 
 def test_labels_are_packed_with_their_windows(span_windows, bio_windows):
   for name in ("start_positions", "end_positions"):
-    np.testing.assert_array_equal(span_windows.labels[name], [0, 4, 3])
+    assert span_windows.labels[name].tolist() == [0, 4, 3]
   np.testing.assert_array_equal(
     bio_windows.labels["tag_labels"],
     [
@@ -91,8 +87,7 @@ def test_a_batch_is_padded_and_in_the_order_asked_for(
   }
   assert list(batch) == list(expected)
   for name, values in expected.items():
-    assert batch[name].dtype == np.int32
-    np.testing.assert_array_equal(batch[name], values)
+    assert (batch[name].dtype, batch[name].tolist()) == (np.int32, values)
   tags = bio_windows.batch(np.array([2, 1]), 8)["tag_labels"]
   assert tags.dtype == np.float32
   np.testing.assert_array_equal(
@@ -107,7 +102,7 @@ def test_a_batch_is_padded_and_in_the_order_asked_for(
 def test_select_keeps_windows_whole(span_windows, bio_windows):
   for windows in (span_windows, bio_windows):
     kept = windows.select(np.array([True, False, True]))
-    np.testing.assert_array_equal(kept.lengths, [7, 5])
+    assert kept.lengths.tolist() == [7, 5]
     for name, expected in windows.batch(np.array([0, 2]), 7).items():
       np.testing.assert_array_equal(kept.batch(np.arange(2), 7)[name], expected)
 
@@ -122,15 +117,12 @@ def test_windows_without_the_answer_are_dropped_of_answerable_questions_only(
   assert found.skipped == (1, [])  # the first of _LONG
   assert found.windows.has_answer.tolist() == [True, False, False, True]
   assert found.windows.token_ids[3] == _C
-
-
-def test_answers_of_an_impossible_question_are_not_learned(preprocessor):
-  example = SquadExample("no", "q", "a b", (Answer("a", 0),), True)
-  found = label_windows(
-    [example], preprocessor, SPAN_LABELS, drop_answerless=True
-  )
-  np.testing.assert_array_equal(found.windows.labels["end_positions"], [0])
-  assert found.skipped == (0, [])
+  # The answers of an impossible question are not learned.
+  if labels is SPAN_LABELS:
+    example = SquadExample("no", "q", "a b", (Answer("a", 0),), True)
+    found = label_windows([example], preprocessor, labels, drop_answerless=True)
+    assert found.windows.labels["end_positions"].tolist() == [0]
+    assert found.skipped == (0, [])
 
 
 @_of_both_heads
@@ -138,11 +130,9 @@ def test_answers_of_an_impossible_question_are_not_learned(preprocessor):
 def test_a_question_whose_answer_has_no_token_is_skipped_and_named(
   preprocessor, labels, drop_answerless
 ):
+  examples = [_SHORT, _WITHOUT_TOKEN, _IMPOSSIBLE]
   found = label_windows(
-    [_SHORT, _WITHOUT_TOKEN, _IMPOSSIBLE],
-    preprocessor,
-    labels,
-    drop_answerless=drop_answerless,
+    examples, preprocessor, labels, drop_answerless=drop_answerless
   )
   assert found.skipped == (0, ["zero"])
   assert found.windows.has_answer.tolist() == [True, False, False]
@@ -165,8 +155,7 @@ def test_unlabelled_questions_can_be_kept_without_a_loss(preprocessor, labels):
   for values in found.windows.batch(np.arange(2), 7).values():
     assert values.shape[:1] == (2,)
   if labels is SPAN_LABELS:
-    starts = found.windows.labels["start_positions"]
-    np.testing.assert_array_equal(starts, [-2, -2, 3])
+    assert found.windows.labels["start_positions"].tolist() == [-2, -2, 3]
   else:
     assert not found.windows.batch(np.arange(2), 7)["tag_labels"].any()
 
@@ -200,9 +189,8 @@ def test_annotator_labels_are_passed_on(preprocessor):
     ("first", [_BEGIN, _OUTSIDE]),
   ):
     found = label_windows([example], preprocessor, BIO_LABELS, annotator_labels)
-    np.testing.assert_array_equal(
-      found.windows.labels["tag_labels"][3:5], expected
-    )
+    tags = found.windows.labels["tag_labels"][3:5]
+    np.testing.assert_array_equal(tags, expected)
 
 
 def test_the_digest_depends_on_tokens_and_labels(span_windows):
@@ -210,10 +198,8 @@ def test_the_digest_depends_on_tokens_and_labels(span_windows):
   digests = {windows.digest(), dataclasses.replace(windows).digest()}
   assert len(digests) == 1
   token_ids = windows.token_ids + (np.arange(len(windows.token_ids)) == 18)
-  labels = {
-    **windows.labels,
-    "start_positions": windows.labels["start_positions"] + 1,
-  }
+  starts = windows.labels["start_positions"] + 1
+  labels = {**windows.labels, "start_positions": starts}
   for changes in ({"token_ids": token_ids}, {"labels": labels}):
     digests.add(dataclasses.replace(windows, **changes).digest())
   assert len(digests) == 3

@@ -48,11 +48,8 @@ def test_the_answer_that_is_learned(example, text, start, end):
   assert arrays["answer_char_end"].tolist() == [end]
 
 
-def test_without_answers_there_are_only_question_and_context():
-  assert set(example_arrays([_example("b")])) == {"question", "context"}
-
-
 def test_zero_bytes_at_the_end_and_lone_surrogates_keep_their_place():
+  assert set(example_arrays([_example("b")])) == {"question", "context"}
   arrays = example_arrays([_example("b\x00\x00"), _example("\ud83d b")])
   assert arrays["context"].tolist() == [b"b\x00\x00", "\ufffd b".encode()]
 
@@ -80,16 +77,11 @@ def test_batches_hold_the_windows_of_their_examples_in_order(monkeypatch):
   ]
   batches = list(window_batches(examples, _preprocessor(), with_answers=True))
   assert [example for batch, _ in batches for example in batch] == examples
-  assert [windows["example_index"].tolist() for _, windows in batches] == [
-    [0, 1],
-    [0, 0],
-    [1],
-  ]
-  assert [windows["start_positions"].tolist() for _, windows in batches] == [
-    [3, 0],
-    [0, 4],
-    [0],
-  ]
+  for name, expected in (
+    ("example_index", [[0, 1], [0, 0], [1]]),
+    ("start_positions", [[3, 0], [0, 4], [0]]),
+  ):
+    assert [windows[name].tolist() for _, windows in batches] == expected
   np.testing.assert_array_equal(batches[-1][1]["input_ids"], [[2, 4, 3, 7, 3]])
   assert not list(window_batches([], _preprocessor()))
   (_, unlabelled), *_ = window_batches(examples, _preprocessor())

@@ -68,20 +68,14 @@ def test_tags_of_spans(annotator_labels, annotators, tags):
   )
 
 
-def test_an_annotator_without_an_answer_says_o():
+def test_annotators_without_a_located_answer_do_not_count():
+  # One without an answer labels all tokens O.
   labels = _labels((), _MILL)
   np.testing.assert_array_equal(labels[2], [0.5, 0, 0.5])
   np.testing.assert_array_equal(labels[[0, 1, 3]], [_O] * 3)
-
-
-def test_annotators_with_nothing_to_say_do_not_count():
   lost, blank = (Answer("nowhere", -1),), (Answer(" ", 3),)
   np.testing.assert_array_equal(_labels(lost, blank, _MILL)[2], _B)
-  assert _labels(lost, blank) is None
-  assert _labels() is None
-
-
-def test_unknown_names_are_refused():
+  assert _labels(lost, blank) is _labels() is None
   with pytest.raises(ValueError, match=r"soft, majority, first.*'mean'"):
     _labels(_MILL, annotator_labels="mean")
 

@@ -26,7 +26,7 @@ from bert_span.modeling.span_model import SpanModel
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
-from bert_span.storage.utf8 import encodable
+from bert_span.storage.json_fields import encodable
 from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.tflite import file as tflite_file

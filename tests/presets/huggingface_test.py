@@ -72,8 +72,14 @@ def _backbone():
   return backbone
 
 
+@pytest.fixture
+def tensors(backbone):
+  """The encoder's tensors, for a test to change."""
+  return _huggingface_tensors(backbone)
+
+
 def _write(tmp_path, tensors, config=_CONFIG):
-  (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+  (tmp_path / "config.json").write_text(json.dumps(config))
   save_file(tensors, tmp_path / "model.safetensors")
   return str(tmp_path)
 
@@ -92,11 +98,10 @@ def _old_layer_norm(name):
 @pytest.mark.parametrize(
   "rename", [str, lambda name: f"bert.{name}", _old_layer_norm]
 )
-def test_written_encoder_is_read_back_equal(tmp_path, backbone, rename):
-  tensors = {
-    rename(name): value
-    for name, value in _huggingface_tensors(backbone).items()
-  }
+def test_written_encoder_is_read_back_equal(
+  tmp_path, backbone, tensors, rename
+):
+  tensors = {rename(name): value for name, value in tensors.items()}
   loaded = load_huggingface(_write(tmp_path, tensors))
   _assert_same_weights(loaded.backbone, backbone, rtol=0)
   assert loaded.head_weights == {}
@@ -107,25 +112,24 @@ def test_written_encoder_is_read_back_equal(tmp_path, backbone, rename):
 @pytest.mark.parametrize(
   ("stored", "precision"), [(np.float16, 1e-3), (ml_dtypes.bfloat16, 8e-3)]
 )
-def test_half_precision_becomes_float32(tmp_path, backbone, stored, precision):
-  tensors = {
-    name: value.astype(stored)
-    for name, value in _huggingface_tensors(backbone).items()
-  }
+def test_half_precision_becomes_float32(
+  tmp_path, backbone, tensors, stored, precision
+):
+  tensors = {name: value.astype(stored) for name, value in tensors.items()}
   loaded = load_huggingface(_write(tmp_path, tensors))
   _assert_same_weights(loaded.backbone, backbone, rtol=precision, atol=1e-6)
   assert {weight.dtype for weight in loaded.backbone.weights} == {"float32"}
 
 
 def _write_index(tmp_path, weight_map):
-  (tmp_path / "model.safetensors.index.json").write_text(
-    json.dumps({"weight_map": weight_map}), encoding="utf-8"
-  )
-  (tmp_path / "config.json").write_text(json.dumps(_CONFIG), encoding="utf-8")
+  path = tmp_path / "model.safetensors.index.json"
+  path.write_text(json.dumps({"weight_map": weight_map}))
+  (tmp_path / "config.json").write_text(json.dumps(_CONFIG))
 
 
-def test_shards_are_read_and_a_missing_one_is_named(tmp_path, backbone):
-  tensors = _huggingface_tensors(backbone)
+def test_shards_are_read_and_a_missing_one_is_named(
+  tmp_path, backbone, tensors
+):
   names = sorted(tensors)
   shards = {"a.safetensors": names[:9], "b.safetensors": names[9:]}
   for shard, held in shards.items():
@@ -147,29 +151,27 @@ def test_an_index_stays_in_its_directory(tmp_path, shard):
 
 @pytest.mark.parametrize("stored", [np.int64, ml_dtypes.float8_e4m3fn])
 @pytest.mark.parametrize("name", ["pooler.dense.bias", "qa_outputs.bias"])
-def test_other_types_than_floats_are_refused(tmp_path, backbone, name, stored):
-  tensors = _huggingface_tensors(backbone)
+def test_other_types_than_floats_are_refused(tmp_path, tensors, name, stored):
   tensors["qa_outputs.weight"] = np.ones([2, 4], "float32")
   tensors[name] = np.ones(4 if "pooler" in name else 2, stored)
   with pytest.raises(ValueError, match=rf"model\.safetensors.*{name}"):
     load_huggingface(_write(tmp_path, tensors))
 
 
-def test_more_layers_than_configured_are_refused(tmp_path, backbone):
-  tensors = _huggingface_tensors(backbone)
+def test_more_layers_than_configured_are_refused(tmp_path, tensors):
   second = "encoder.layer.1.attention.self.query.weight"
   tensors[second] = np.ones([4, 4], "float32")
   with pytest.raises(ValueError, match="more layers than the 1"):
     load_huggingface(_write(tmp_path, tensors))
 
 
-def test_the_vocabulary_is_read_from_tokenizer_json(tmp_path, backbone):
+def test_the_vocabulary_is_read_from_tokenizer_json(tmp_path, tensors):
   tokens = ["[UNK]", "[CLS]", "[SEP]", *"abcdefgh"]
   model = {"type": "WordPiece", "vocab": {t: i for i, t in enumerate(tokens)}}
   path = tmp_path / "tokenizer.json"
   values = {"model": model, "normalizer": {"lowercase": False}}
-  path.write_text(json.dumps(values), encoding="utf-8")
-  loaded = load_huggingface(_write(tmp_path, _huggingface_tensors(backbone)))
+  path.write_text(json.dumps(values))
+  loaded = load_huggingface(_write(tmp_path, tensors))
   assert loaded.vocabulary() == tokens
   assert loaded.lower_case is False
   for changes in ({"type": "BPE"}, {"vocab": {"a": 1}}, {"vocab": None}):
@@ -178,18 +180,17 @@ def test_the_vocabulary_is_read_from_tokenizer_json(tmp_path, backbone):
       loaded.vocabulary()
 
 
-def test_keras_hubs_own_converter_reads_the_same_weights(tmp_path, backbone):
+def test_keras_hubs_own_converter_reads_the_same_weights(tmp_path, tensors):
   # The last KerasHub for Python 3.10 loads Gemma's converter with BERT's.
   pytest.importorskip(
     "keras_hub.src.utils.transformers.preset_loader", exc_type=ImportError
   )
-  directory = _write(tmp_path, _huggingface_tensors(backbone))
+  directory = _write(tmp_path, tensors)
   converted = keras_hub.models.BertBackbone.from_preset(directory)
   _assert_same_weights(load_huggingface(directory).backbone, converted, rtol=0)
 
 
-def test_pooler_may_be_missing_and_other_weights_may_not(tmp_path, backbone):
-  tensors = _huggingface_tensors(backbone)
+def test_pooler_may_be_missing_and_other_weights_may_not(tmp_path, tensors):
   del tensors["pooler.dense.weight"], tensors["pooler.dense.bias"]
   load_huggingface(_write(tmp_path, tensors))
   missing = "encoder.layer.0.output.dense.bias"
@@ -198,20 +199,15 @@ def test_pooler_may_be_missing_and_other_weights_may_not(tmp_path, backbone):
     load_huggingface(_write(tmp_path, tensors))
 
 
-def test_head_vocabulary_and_lower_case_are_read(tmp_path, backbone):
-  tensors = _huggingface_tensors(backbone)
+def test_head_vocabulary_and_lower_case_are_read(tmp_path, tensors):
   tensors["qa_outputs.weight"] = np.arange(8, dtype="float32").reshape(2, 4)
   tensors["qa_outputs.bias"] = np.array([5.0, 6.0], "float32")
-  (tmp_path / "vocab.txt").write_text("[PAD]\n", encoding="utf-8")
-  (tmp_path / "tokenizer_config.json").write_text(
-    '{"do_lower_case": false}', encoding="utf-8"
-  )
+  (tmp_path / "vocab.txt").write_text("[PAD]\n")
+  (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}')
   loaded = load_huggingface(_write(tmp_path, tensors))
   head = loaded.head_weights["span_head"]
-  np.testing.assert_array_equal(
-    head["kernel"], [[0, 4], [1, 5], [2, 6], [3, 7]]
-  )
-  np.testing.assert_array_equal(head["bias"], [5.0, 6.0])
+  assert head["kernel"].tolist() == [[0, 4], [1, 5], [2, 6], [3, 7]]
+  assert head["bias"].tolist() == [5.0, 6.0]
   assert loaded.vocabulary_path == str(tmp_path / "vocab.txt")
   assert loaded.lower_case is False
   (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": "false"}')
@@ -232,10 +228,8 @@ def test_head_vocabulary_and_lower_case_are_read(tmp_path, backbone):
     ({"num_attention_heads": 0}, "num_attention_heads.* 0"),
   ],
 )
-def test_other_architectures_are_refused(tmp_path, backbone, changes, message):
-  directory = _write(
-    tmp_path, _huggingface_tensors(backbone), {**_CONFIG, **changes}
-  )
+def test_other_architectures_are_refused(tmp_path, tensors, changes, message):
+  directory = _write(tmp_path, tensors, {**_CONFIG, **changes})
   with pytest.raises(ValueError, match=message):
     load_huggingface(directory)
 
@@ -251,7 +245,7 @@ def test_other_architectures_are_refused(tmp_path, backbone, changes, message):
   ],
 )
 def test_directory_without_safetensors_is_refused(tmp_path, name, message):
-  (tmp_path / "config.json").write_text(json.dumps(_CONFIG), encoding="utf-8")
+  (tmp_path / "config.json").write_text(json.dumps(_CONFIG))
   (tmp_path / name).write_bytes(b"\x80\x04N.")
   with pytest.raises(ValueError, match=message):
     load_huggingface(str(tmp_path))

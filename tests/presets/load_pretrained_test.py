@@ -23,33 +23,28 @@ def _same_weights(one, other):
 
 def test_config_alone_gives_random_weights(tmp_path):
   path = tmp_path / "bert_config.json"
-  path.write_text(
-    json.dumps(
-      {
-        "vocab_size": 8,
-        "hidden_size": 4,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-      }
-    ),
-    encoding="utf-8",
-  )
+  sizes = {"vocab_size": 8, "hidden_size": 4, "num_hidden_layers": 1}
+  path.write_text(json.dumps({**sizes, "num_attention_heads": 2}))
   loaded = load_pretrained.load_original(str(path))
   assert loaded.backbone.num_layers == 1
   assert loaded.head_weights == {}
   assert loaded.description == f"random weights, sizes from {path}"
 
 
-def test_saved_model_comes_back_with_its_head(tmp_path):
+@pytest.mark.parametrize("remote", [None, "ram://load_pretrained/model"])
+def test_saved_model_comes_back_with_its_head(tmp_path, remote):
   model = SpanModel(tiny_encoder(), SpanHead())
   model_directory.save_span_model(model, str(tmp_path))
-  loaded = load_pretrained.load_pretrained(tmp_path)
+  if remote:  # Paths of another file system stay in it.
+    model_directory.copy_to_remote(str(tmp_path), remote)
+  directory = remote or str(tmp_path)
+  loaded = load_pretrained.load_pretrained(directory)
+  assert loaded.description == f"the model bert_span trained in {directory}"
   assert _same_weights(loaded.backbone, model.backbone)
   head = loaded.head_weights["span_head"]
   np.testing.assert_array_equal(head["kernel"], model.head.kernel)
   np.testing.assert_array_equal(head["bias"], [0.0, 0.0])
-  assert loaded.vocabulary_path is None
-  assert loaded.lower_case is None
+  assert loaded.vocabulary_path is loaded.lower_case is None
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
@@ -65,16 +60,6 @@ def test_keras_hub_preset_brings_its_vocabulary(tmp_path, lowercase):
   assert loaded.lower_case is lowercase
   with open(loaded.vocabulary_path, encoding="utf-8") as file:
     assert file.read().split() == _VOCABULARY
-
-
-def test_paths_of_another_file_system_stay_in_it(tmp_path):
-  directory = "ram://initialization_test/model"
-  model = SpanModel(tiny_encoder(), SpanHead())
-  model_directory.save_span_model(model, tmp_path)
-  model_directory.copy_to_remote(str(tmp_path), directory)
-  loaded = load_pretrained.load_pretrained(directory)
-  assert _same_weights(loaded.backbone, model.backbone)
-  assert loaded.description == f"the model bert_span trained in {directory}"
 
 
 @pytest.mark.parametrize(

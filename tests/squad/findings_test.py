@@ -11,30 +11,17 @@ def test_kinds_are_ordered_by_severity():
   assert all(kind.fact and kind.remedy.endswith(".") for kind in FindingKind)
 
 
-def test_a_new_report_is_empty():
+def test_a_line_counts_each_place_once_and_names_the_first_with_details():
   report = ReadReport()
-  assert not report
-  assert report.lines() == []
-  assert report.count(_MOVED) == 0
-
-
-def test_a_line_counts_all_and_names_the_first_with_details():
-  report = ReadReport()
-  report.add(_MOVED, "a.json: question 'q1'", "7, now 9")
+  assert not report and report.lines() == [] and report.count(_MOVED) == 0
+  for _ in range(3):
+    report.add(_MOVED, "a.json: question 'q1'", "7, now 9")
   where = "(first: a.json: question 'q1': 7, now 9)"
   line = f"1 answer: {_MOVED.fact} {where}. {_MOVED.remedy}"
   assert report.lines() == [line]
   for number in range(2, 13):
     report.add(_MOVED, f"q{number}")
-  (line,) = report.lines(num_places=2)
-  assert line.startswith("12 answers: ")
-  assert "q2" in line
-  assert "q3" not in line
-
-
-def test_the_same_place_counts_once_per_kind():
-  report = ReadReport()
-  for _ in range(3):
-    report.add(_MOVED, "q1")
   report.add(_BLANK, "q1")
-  assert (report.count(_MOVED), report.count(_BLANK)) == (1, 1)
+  line, _ = report.lines(num_places=2)
+  assert line.startswith("12 answers: ") and "q2" in line and "q3" not in line
+  assert (report.count(_MOVED), report.count(_BLANK)) == (12, 1)

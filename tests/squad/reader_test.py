@@ -1,11 +1,16 @@
 import json
 
 import pytest
+from programs import run_python
 from squad_content import spans, squad_content
 
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.findings import FindingKind
-from bert_span.squad.reader import read_squad
+from bert_span.squad.reader import (
+  load_squad_json,
+  question_records,
+  read_squad,
+)
 
 _CONTEXT = "Bees dance to tell where nectar is."
 
@@ -57,18 +62,16 @@ def test_a_file_becomes_examples_in_its_order(read):
   assert squad_file.path.endswith("bees.json")
 
 
-@pytest.mark.parametrize("key", ["answers", "title"])
-def test_answers_and_title_may_be_absent_or_null(read, key):
-  for value in (..., None):
-    squad = _squad(_question())
-    owner = squad["data"][0]
-    if key == "answers":
-      owner = owner["paragraphs"][0]["qas"][0]
-    owner.pop(key)
-    if value is None:
-      owner[key] = None
-    (example,) = read(squad).examples
-    assert getattr(example, key) in ((), "")
+@pytest.mark.parametrize("changes", [{}, {"answers": None, "title": None}])
+def test_answers_and_title_may_be_absent_or_null(read, changes):
+  question = {"id": "q1", "question": "Who?"}
+  if changes:
+    question["answers"] = None
+  squad = _squad(question)
+  del squad["data"][0]["title"]
+  squad["data"][0].update({k: None for k in changes if k == "title"})
+  (example,) = read(squad).examples
+  assert (example.answers, example.title) == ((), "")
 
 
 def test_unknown_keys_and_plausible_answers_are_ignored(read):
@@ -93,14 +96,11 @@ def test_annotations_are_several_spans_of_several_annotators(read):
   assert squad_file.report.count(FindingKind.ANSWER_MOVED) == 1
 
 
-def test_answers_stay_where_annotations_are_given_too(read):
+def test_annotators_are_those_of_annotations_or_one_an_answer(read):
   question = _question(annotations=[spans(("dance", 5))])
   (example,) = read(_squad(question)).examples
   assert example.answers == (Answer("Bees", 0),)
   assert example.annotators == ((Answer("dance", 5),),)
-
-
-def test_without_annotations_each_answer_is_an_annotator():
   one, other = Answer("Bees", 0), Answer("nectar", 25)
   example = SquadExample("q", "Who?", _CONTEXT, (one, other))
   assert example.annotators == ((one,), (other,))
@@ -132,51 +132,41 @@ def test_a_lone_surrogate_stays_and_offsets_count_it(read):
   assert example.answers == (Answer("Bees", 2),)
 
 
-def _at(question):
-  return "article 'Bees', paragraph 0, question " + question
-
-
 @pytest.mark.parametrize(
   ("changes", "words"),
   [
-    ({"id": ...}, [_at("0"), "'id' is missing", "Add it"]),
-    ({"id": 1.5}, [_at("1.5"), "'id' must be", "received 1.5"]),
-    ({"id": True}, [_at("True"), "'id' must be"]),
-    ({"question": ...}, [_at("'q1'"), "'question' is missing"]),
-    ({"question": ["Who"]}, ["'question' must be a JSON string"]),
-    ({"answers": {"text": ["Bees"]}}, ["'answers' must be a JSON list"]),
-    ({"answers": ["Bees"]}, ["answer 0 must be an object", "'Bees'"]),
+    ({"id": ...}, ["question 0", "'id' is missing", "Add it"]),
+    ({"id": 1.5}, ["question 1.5", "'id'", "received 1.5"]),
+    ({"id": True}, ["question True", "'id'"]),
+    ({"question": ...}, ["question 'q1'", "'question' is missing"]),
+    ({"question": ["Who"]}, ["'question'", "string"]),
+    ({"answers": {"text": ["Bees"]}}, ["'answers'", "list"]),
+    ({"answers": ["Bees"]}, ["answer 0", "object", "'Bees'"]),
     ({"answers": [{"text": "Bees"}]}, ["answer 0", "'answer_start' is mis"]),
     ({"answers": [{"answer_start": 0}]}, ["answer 0", "'text' is missing"]),
-    (
-      {"answers": spans(("Bees", "0"))},
-      ["answer 0", "'answer_start' must be a JSON integer", "received '0'"],
-    ),
-    ({"is_impossible": "false"}, ["'is_impossible' must be a JSON boolean"]),
-    ({"annotations": "Bees"}, ["'annotations' must be a JSON list"]),
-    ({"annotations": [7]}, ["annotator 0: must be a list of spans"]),
-    ({"annotations": [[7]]}, ["annotator 0: span 0 must be an object"]),
-    (
-      {"annotations": [[], [{"text": "Bees"}]]},
-      ["annotator 1, span 0: the key 'answer_start'"],
-    ),
+    ({"answers": spans(("Bees", "0"))}, ["answer 0", "integer", "'0'"]),
+    ({"is_impossible": "false"}, ["'is_impossible'", "boolean"]),
+    ({"annotations": "Bees"}, ["'annotations'", "list"]),
+    ({"annotations": [7]}, ["annotator 0", "list of spans"]),
+    ({"annotations": [[7]]}, ["annotator 0: span 0", "object"]),
+    ({"annotations": [[], [{"text": "B"}]]}, ["annotator 1, span 0", "_start"]),
   ],
 )
 def test_a_malformed_question_is_named_with_a_remedy(read, changes, words):
   message = _error(read, _squad(_question(**changes)))
-  for word in words:
-    assert word in message
+  assert "article 'Bees', paragraph 0, question " in message
+  assert all(word in message for word in words)
 
 
 @pytest.mark.parametrize(
   ("squad", "words"),
   [
-    ({"data": [7]}, ["article 0 must be an object", "received 7"]),
+    ({"data": [7]}, ["article 0", "object", "received 7"]),
     ({"data": [{"title": "Bees"}]}, ["article 'Bees'", "'paragraphs' is mis"]),
     ({"data": [{"title": 3, "paragraphs": []}]}, ["article 0", "'title'"]),
-    ({"data": [{"paragraphs": [[]]}]}, ["article 0", "paragraph 0 must be"]),
-    (_squad("q1"), ["paragraph 0", "question 0 must be an object"]),
-    (_squad(_question(), context=None), ["'context' must be a JSON string"]),
+    ({"data": [{"paragraphs": [[]]}]}, ["article 0", "paragraph 0"]),
+    (_squad("q1"), ["paragraph 0", "question 0", "object"]),
+    (_squad(_question(), context=None), ["'context'", "string"]),
     ({"data": [{"paragraphs": [{"context": ""}]}]}, ["'qas' is missing"]),
     ({"data": []}, ["no question", "'qas'"]),
     ({"data": [{"paragraphs": []}]}, ["no question"]),
@@ -185,27 +175,58 @@ def test_a_malformed_question_is_named_with_a_remedy(read, changes, words):
       _squad(_question(id=5), _question(id="5", question="What?")),
       ["'5'", "number 0", "number 1", "'What?'", "rename or remove"],
     ),
+    (b"", ["is empty"]),
+    ([{"id": 1}], ["bare list of 1", '{"data":']),
+    (None, ["JSON NoneType", '{"data":']),
+    ({"rows": []}, ["'data' is missing", "keys: 'rows'"]),
+    ({}, ["'data' is missing", "keys: none"]),
+    ({"data": {"a": 1}}, ["'data' must be a list", "received dict"]),
+    (b'{"data": [1], "data": []}', ["'data' more than once", "Join or remove"]),
+    (
+      b'{"data": [{"qas": [1], "zz": 1, "qas": []}, {"a": 1, "a": 2}]}',
+      ["'qas' more than once", "{'qas': [], 'zz': 1}", "like that: 2"],
+    ),
   ],
 )
 def test_a_malformed_file_is_refused(read, squad, words):
   message = _error(read, squad)
-  for word in words:
-    assert word in message
+  assert all(word in message for word in words)
 
 
 def test_errors_of_a_file_are_reported_together_up_to_ten(read):
-  two = _error(read, _squad(_question(id=...), _question(question=4)))
-  assert "2 errors" in two
-  assert "'id' is missing" in two
-  assert "'question' must be" in two
-  many = _error(read, _squad(*[_question(question=n) for n in range(25)]))
-  assert "25 errors" in many
-  assert "received 9." in many
-  assert "received 10" not in many
-  assert "and 15 more" in many
+  message = _error(read, _squad(*[_question(question=n) for n in range(25)]))
+  assert "25 errors" in message and "and 15 more" in message
+  assert "received 9." in message and "received 10" not in message
 
 
-# --- Findings: counted, with places.
+def test_a_path_with_a_scheme_goes_through_gfile(tmp_path):
+  squad = _squad(_question())
+  path = tmp_path / "bees.json"
+  path.write_text("\ufeff" + json.dumps(squad))
+  assert load_squad_json(f"file://{path}") == load_squad_json(path) == squad
+  with pytest.raises(OSError, match=r"none\.json: cannot be read"):
+    load_squad_json(f"file://{tmp_path}/none.json")
+  with pytest.raises(FileNotFoundError, match=r"none\.json"):
+    load_squad_json(tmp_path / "none.json")
+
+
+def test_plain_files_are_read_without_loading_tensorflow(tmp_path):
+  path = tmp_path / "bees.json"
+  path.write_text(json.dumps(_squad(_question())))
+  code = (
+    "import sys; from bert_span.squad.reader import read_squad; "
+    "read_squad(sys.argv[1]); print('tensorflow' in sys.modules)"
+  )
+  result = run_python("-c", code, path, check=True)
+  assert result.stdout.strip() == "False"
+
+
+def test_questions_come_with_their_places():
+  first, second = {"id": 1}, {"id": 2}
+  paragraphs = [{"qas": []}, {"qas": [first, second]}]
+  one, two = question_records({"data": [{"paragraphs": paragraphs}]})
+  assert one == ("data[0].paragraphs[1].qas[0]", paragraphs[1], first)
+  assert two == ("data[0].paragraphs[1].qas[1]", paragraphs[1], second)
 
 
 @pytest.mark.parametrize(

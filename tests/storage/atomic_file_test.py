@@ -15,9 +15,20 @@ from bert_span.storage.atomic_file import (
   recover_directory,
   unfinished_directory,
   write_json_atomically,
+  write_lines,
   write_tensors,
   write_text_atomically,
 )
+
+
+@pytest.fixture
+def old(tmp_path):
+  """A file that must stay as it is, alone in its folder."""
+  path = tmp_path / "file.txt"
+  path.write_text("old")
+  yield path
+  assert path.read_text() == "old"
+  assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("prefix", ["", "file://"])
@@ -29,15 +40,7 @@ def test_text_replaces_an_old_file_as_utf8(tmp_path, prefix):
   assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_has_the_permissions_of_any_new_file(tmp_path):
-  (tmp_path / "any").touch()
-  write_text_atomically(tmp_path / "file.txt", "")
-  assert (tmp_path / "file.txt").stat().st_mode == (
-    (tmp_path / "any").stat().st_mode
-  )
-
-
-def test_json_has_the_form_of_run_squad(tmp_path):
+def test_json_has_the_format_of_run_squad(tmp_path):
   path = tmp_path / "file.json"
   write_json_atomically(path, {"b": "é", "a": [1]})
   assert path.read_text() == (
@@ -45,40 +48,39 @@ def test_json_has_the_form_of_run_squad(tmp_path):
   )
 
 
-def test_lines_can_be_written_one_by_one(tmp_path):
+def test_a_file_appears_with_its_last_line(tmp_path):
   path = tmp_path / "file.jsonl"
-  with open_atomically(path) as file:
-    file.write("1\n")
+
+  def lines():
+    yield 1
     assert not path.exists()
-    file.write("2\n")
+    yield 2
+
+  write_lines(path, lines())
   assert path.read_text() == "1\n2\n"
 
 
-def test_an_error_midway_leaves_the_old_file_and_no_other(tmp_path):
-  path = tmp_path / "file.txt"
-  path.write_text("old")
-  with pytest.raises(KeyError), open_atomically(path) as file:
+def test_an_error_midway_leaves_the_old_file_and_no_other(old):
+  with pytest.raises(KeyError), open_atomically(old) as file:
     file.write("new")
     raise KeyError
-  assert path.read_text() == "old"
-  assert list(tmp_path.iterdir()) == [path]
 
 
-def test_text_that_utf8_cannot_hold_leaves_the_old_file(tmp_path):
-  path = tmp_path / "file.txt"
-  path.write_text("old")
+def test_text_that_utf8_cannot_hold_leaves_the_old_file(old):
   with pytest.raises(UnicodeEncodeError):
-    write_text_atomically(path, "\ud800")
-  assert path.read_text() == "old"
-  assert list(tmp_path.iterdir()) == [path]
+    write_text_atomically(old, "\ud800")
 
 
-def test_a_missing_folder_is_an_oserror_that_names_the_file(tmp_path):
+def test_tensors_that_cannot_be_written_leave_the_old_file(old):
+  with pytest.raises(Exception, match="object"):
+    write_tensors(str(old), {"kernel": np.array([object()])})
+
+
+def test_errors_name_the_file(tmp_path):
   with pytest.raises(OSError, match="none"):
     write_text_atomically(tmp_path / "none" / "file.txt", "")
-
-
-def test_a_full_disk_names_the_file():
+  with pytest.raises(IsADirectoryError, match=str(tmp_path)):
+    write_text_atomically(tmp_path, "text")
   with pytest.raises(OSError, match="/dev/full") as caught:
     write_text_atomically("/dev/full", "text")
   assert caught.value.errno == errno.ENOSPC
@@ -107,14 +109,15 @@ def test_devices_and_pipes_are_written_through(tmp_path):
     write_text_atomically(tmp_path / "pipe", "text")
     assert reader.stdout.read() == b"text"
   assert (tmp_path / "pipe").is_fifo()
-  with pytest.raises(IsADirectoryError, match=str(tmp_path)):
-    write_text_atomically(tmp_path, "text")
 
 
 def test_remote_paths_are_written_by_tf_io_gfile_and_renamed():
   path = "ram://folder/file.txt"
   write_text_atomically(path, "first")
   write_text_atomically(path, "second")
+  with pytest.raises(KeyError), open_atomically(path) as file:
+    file.write("third")
+    raise KeyError
   with tf.io.gfile.GFile(path) as file:
     assert file.read() == "second"
   assert tf.io.gfile.listdir("ram://folder") == ["file.txt"]
@@ -131,24 +134,24 @@ def test_tensors_and_metadata_are_read_back_by_any_user(tmp_path):
   assert path.stat().st_mode == (tmp_path / "any").stat().st_mode
 
 
-def test_tensors_that_cannot_be_written_leave_the_old_file(tmp_path):
-  path = tmp_path / "head.safetensors"
-  path.write_bytes(b"old")
-  with pytest.raises(Exception, match="object"):
-    write_tensors(str(path), {"kernel": np.array([object()])})
-  assert path.read_bytes() == b"old"
-  assert list(tmp_path.iterdir()) == [path]
+# --- Directories.
+
+
+def _write(path, publish=None):
+  with unfinished_directory(str(path), publish) as unfinished:
+    (pathlib.Path(unfinished) / "weights").write_text("2")
+
+
+@pytest.fixture
+def model(tmp_path):
+  """The directory of an old model, that holds a 1."""
+  return _directory(tmp_path / "model", "1")
 
 
 def _directory(path, content):
   path.mkdir()
   (path / "weights").write_text(content)
   return path
-
-
-def _write(path):
-  with unfinished_directory(str(path)) as unfinished:
-    (pathlib.Path(unfinished) / "weights").write_text("2")
 
 
 def test_a_directory_is_made_or_replaces_an_old_one(tmp_path):
@@ -162,55 +165,50 @@ def test_a_directory_is_made_or_replaces_an_old_one(tmp_path):
   assert list(tmp_path.rglob("*")) == [directory, directory / "weights"]
 
 
-def test_a_directory_that_cannot_be_written_leaves_the_old_one(tmp_path):
-  old = _directory(tmp_path / "model", "1")
-  with pytest.raises(KeyError), unfinished_directory(str(old)) as unfinished:
+def test_a_directory_that_cannot_be_written_leaves_the_old_one(tmp_path, model):
+  with pytest.raises(KeyError), unfinished_directory(str(model)) as unfinished:
     (pathlib.Path(unfinished) / "weights").write_text("2")
     raise KeyError
-  assert (old / "weights").read_text() == "1"
-  assert list(tmp_path.iterdir()) == [old]
+  assert (model / "weights").read_text() == "1"
+  assert list(tmp_path.iterdir()) == [model]
 
 
-def test_a_directory_can_be_published_in_another_way(tmp_path):
-  old = _directory(tmp_path / "model", "1")
-  with unfinished_directory(
-    str(old), publish=lambda path: os.rename(path, tmp_path / "2")
-  ) as unfinished:
-    (pathlib.Path(unfinished) / "weights").write_text("2")
-  assert (old / "weights").read_text() == "1"
+def test_a_directory_can_be_published_in_another_way(tmp_path, model):
+  _write(model, lambda path: os.rename(path, tmp_path / "2"))
+  assert (model / "weights").read_text() == "1"
   assert (tmp_path / "2" / "weights").read_text() == "2"
-  assert sorted(tmp_path.iterdir()) == [tmp_path / "2", old]
+  assert sorted(tmp_path.iterdir()) == [tmp_path / "2", model]
 
 
-def test_a_kill_between_the_two_renames_leaves_the_old_directory(
-  tmp_path, monkeypatch
+class _Killed(BaseException):
+  pass
+
+
+@pytest.mark.parametrize("fault", [_Killed, OSError])
+def test_a_fault_between_the_two_renames_leaves_the_old_directory(
+  tmp_path, monkeypatch, model, fault
 ):
-  old = _directory(tmp_path / "model", "1")
-  rename = os.rename
+  rename, faults = os.rename, [fault]
 
-  class Killed(BaseException):
-    pass
-
-  def killed_before_the_second(source, target):
-    if target == str(old):
-      raise Killed
+  def faulty_rename(source, target):
+    if target == str(model) and faults:
+      raise faults.pop()
     rename(source, target)
 
-  with monkeypatch.context() as patch, pytest.raises(Killed):
-    patch.setattr(os, "rename", killed_before_the_second)
-    _write(old)
-  assert not old.exists()
-  recover_directory(str(old))
-  assert (old / "weights").read_text() == "1"
-  assert list(tmp_path.iterdir()) == [old]
+  with monkeypatch.context() as patch, pytest.raises(fault):
+    patch.setattr(os, "rename", faulty_rename)
+    _write(model)
+  assert model.exists() == (fault is OSError)
+  recover_directory(str(model))
+  assert (model / "weights").read_text() == "1"
+  assert list(tmp_path.iterdir()) == [model]
 
 
-def test_recovering_removes_what_is_left_and_nothing_else(tmp_path):
-  old = _directory(tmp_path / "model", "1")
+def test_recovering_removes_what_is_left_and_nothing_else(tmp_path, model):
   other = _directory(tmp_path / "model.mine.tmp", "3")
   _directory(tmp_path / f"model.{'b' * 32}.tmp", "2")
   _directory(tmp_path / f"model.{'c' * 32}.old", "0")
-  recover_directory(str(old))
-  assert sorted(tmp_path.iterdir()) == [old, other]
-  assert (old / "weights").read_text() == "1"
+  recover_directory(str(model))
+  assert sorted(tmp_path.iterdir()) == [model, other]
+  assert (model / "weights").read_text() == "1"
   recover_directory(str(tmp_path / "none" / "model"))

@@ -1,11 +1,18 @@
-"""Rules of options, checked where they are defined."""
+"""Rules of options, and options of a run compared with those of its start."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
 
-from bert_span.storage.options import REQUIRED, check_options, option
+from bert_span.storage.options import (
+  REQUIRED,
+  check_options,
+  check_same_options,
+  differences,
+  option,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +45,7 @@ class _Options:
     ("is_on", 1, "True or False"),
     ("kind", "c", "one of a, b"),
     ("limit", -1, "None or a whole number of at least 0"),
+    ("limit", 2**31, "None or a whole number"),
   ],
 )
 def test_an_error_names_the_option_its_rule_and_the_value(name, value, rule):
@@ -50,3 +58,25 @@ def test_an_error_names_the_option_its_rule_and_the_value(name, value, rule):
 
 def test_numbers_of_numpy_and_bounds_themselves_are_allowed():
   _Options(np.int64(9), share=np.float32(0.5), anything=10**400, limit=0)
+
+
+def test_differences_name_nested_and_missing_options():
+  saved = {"a": {"b": 1, "c": 2}, "d": 3}
+  asked = {"a": {"b": 1, "c": 5}, "e": 4}
+  assert differences(saved, asked) == [
+    "a.c was 2, is now 5",
+    "d was 3, is now 'absent'",
+    "e was 'absent', is now 4",
+  ]
+
+
+def test_other_options_are_refused_with_file_and_change(tmp_path):
+  path = tmp_path / "options.json"
+  path.write_text(json.dumps({"seed": 1}))
+  check_same_options(path, {"seed": 1})
+  with pytest.raises(ValueError, match=r"options\.json.*seed was 1, is now 2"):
+    check_same_options(path, {"seed": 2})
+  for content in (b"{", b"\xff", b"[1]"):
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"options\.json"):
+      check_same_options(path, {})

@@ -3,7 +3,7 @@
 import random
 import re
 
-from bert_span.storage.utf8 import encodable
+from bert_span.storage.json_fields import encodable
 
 SCORE_TOLERANCE = 1e-4
 

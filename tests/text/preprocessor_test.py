@@ -47,13 +47,10 @@ def test_a_question_and_a_passage_become_a_window(preprocessor):
   assert tokens == (
     ["[CLS]", "who", "came", "?", "[SEP]", "john", "came", ".", "[SEP]"]
   )
-  outside = [-1] * 5
-  assert windows["token_char_starts"].numpy().tolist() == [
-    [*outside, 0, 5, 9, -1]
-  ]
-  assert windows["token_char_ends"].numpy().tolist() == [
-    [*outside, 4, 9, 10, -1]
-  ]
+  outside, (starts,) = [-1] * 5, windows["token_char_starts"].numpy().tolist()
+  (ends,) = windows["token_char_ends"].numpy().tolist()
+  assert starts == [*outside, 0, 5, 9, -1]
+  assert ends == [*outside, 4, 9, 10, -1]
   assert "start_positions" not in windows
 
 

@@ -1,8 +1,11 @@
 """WordPieces and their offsets: by hand, then for difficult strings."""
 
+import resource
+
 import pytest
 import tensorflow as tf
 
+from bert_span.text import tokenizer as tokenizer_lib
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import load_vocabulary
 
@@ -35,7 +38,7 @@ def _pieces(tokenizer, text):
 
 
 def test_example_of_the_docstring(lower):
-  tokens = lower(tf.constant(["Étienne (1895-1943)."]))
+  tokens = lower(["Étienne (1895-1943)."])
   words = [_VOCABULARY[i] for i in tokens.ids[0].numpy()]
   assert words == ["etienne", "(", "1895", "-", "1943", ")", "."]
   assert tokens.char_starts.to_list() == [[0, 8, 9, 13, 14, 18, 19]]
@@ -73,6 +76,26 @@ def test_example_of_the_docstring(lower):
 )
 def test_words_and_their_offsets(lower, text, pieces):
   assert _pieces(lower, text) == pieces
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 7, 60])
+def test_pieces_of_texts_have_the_same_tokens(lower, monkeypatch, piece_bytes):
+  texts = ["", "é a\u0301 \n中文b", " " * 9, "a" * 201 + " ΣΑΣ ΣΑΣ", "b", ""]
+  whole = lower(texts)
+  assert whole.ids.row_lengths().numpy().tolist() == [0, 5, 0, 3, 1, 0]
+  monkeypatch.setattr(tokenizer_lib, "_PIECE_BYTES", piece_bytes)
+  for part, expected in zip(lower(texts), whole, strict=True):
+    assert part.to_list() == expected.to_list()
+
+
+def test_a_long_text_takes_little_memory(lower):
+  tokenize = tf.function(lower.call, reduce_retracing=True)
+  tokenize(tf.constant(["a b"]))
+  before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+  tokens = tokenize(tf.constant(["a b 1895 " * 400_000]))  # 3.6 MB
+  grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+  assert tokens.ids.values.shape == [1_200_000]
+  assert grown < 150_000  # kilobytes
 
 
 def test_cased_keeps_case_and_accents(cased):
@@ -146,12 +169,8 @@ def test_tokens_of_difficult_strings_lie_in_them_in_order(
   for first in range(0, len(texts), _NUM_BATCH):
     batch = texts[first : first + _NUM_BATCH]
     tokens = tokenizer(tf.constant(batch))
-    for text, starts, ends in zip(
-      batch,
-      tokens.char_starts.to_list(),
-      tokens.char_ends.to_list(),
-      strict=True,
-    ):
+    offsets = (tokens.char_starts.to_list(), tokens.char_ends.to_list())
+    for text, starts, ends in zip(batch, *offsets, strict=True):
       assert starts == sorted(starts), text
       assert ends == sorted(ends), text
       assert all(s < e for s, e in zip(starts, ends, strict=True)), text

@@ -8,8 +8,8 @@ import dataclasses
 import random
 import time
 
+from bert_span.storage.json_fields import printable
 from bert_span.storage.options import check_options, option
-from bert_span.storage.utf8 import printable
 
 
 class ServingError(Exception):

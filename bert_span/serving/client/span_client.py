@@ -16,7 +16,7 @@ from bert_span.serving.client.retries import (
   call_with_retries,
 )
 from bert_span.serving.client.served_answer import answer_of_row
-from bert_span.storage.utf8 import encodable
+from bert_span.storage.json_fields import encodable
 
 DEFAULT_MODEL = "bert_span"
 

@@ -34,7 +34,18 @@ def report_object(linted, findings, figures, settings=None, repair=None):
   """
   groups = {kind: [] for kind in FindingKind}
   for finding in findings:
-    groups[finding.kind].append(finding)
+    groups[finding.kind].append(
+      {
+        "place": finding.place,
+        "detail": finding.detail,
+        "question_id": finding.qas_id,
+        "path": finding.json_path,
+        "repair": finding.repair,
+      }
+    )
+  counts = dict.fromkeys(SEVERITIES, 0)
+  for kind, places in groups.items():
+    counts[kind.severity] += len(places)
   return {
     "file": linted.path,
     "format": "2.0" if linted.version_2 else "1.1",
@@ -42,30 +53,18 @@ def report_object(linted, findings, figures, settings=None, repair=None):
     "passages": linted.num_passages,
     "questions": len(linted.examples),
     "unanswerable": sum(e.is_impossible for e in linted.examples),
-    "counts": {
-      severity: sum(f.kind.severity == severity for f in findings)
-      for severity in SEVERITIES
-    },
+    "counts": counts,
     "findings": [
       {
         "kind": kind.name.lower(),
         "severity": kind.severity,
-        "count": len(group),
-        "message": kind.summary(len(group)),
+        "count": len(places),
+        "message": kind.summary(len(places)),
         "remedy": kind.remedy,
-        "places": [
-          {
-            "place": finding.place,
-            "detail": finding.detail,
-            "question_id": finding.qas_id,
-            "path": finding.json_path,
-            "repair": finding.repair,
-          }
-          for finding in group
-        ],
+        "places": places,
       }
-      for kind, group in groups.items()
-      if group
+      for kind, places in groups.items()
+      if places
     ],
     "settings": settings,
     "figures": figures,
@@ -114,12 +113,12 @@ def report_text(report, num_places=3):
     )
   if report["repair"]:
     repair = report["repair"]
+    left = count_left(report, ERROR, WARNING)
     blocks.append(
       _wrapped(
         f"{counted(repair['changes'], 'change')} made in "
         f"{repair['output_file']}, logged in {repair['log_file']}. Errors and "
-        "warnings left to correct by hand: "
-        f"{count_left(report, ERROR, WARNING):,}."
+        f"warnings left to correct by hand: {left:,}."
       )
     )
   return "\n\n".join(blocks)
@@ -131,9 +130,8 @@ def _finding_block(finding, num_places):
   named = {ERROR: len(places), WARNING: num_places, NOTE: 0}[severity]
   lines = [_wrapped(f"{severity.upper()}: {finding['message']}.")]
   for place in places[:named]:
-    parts = [part for part in (place["place"], place["detail"]) if part]
-    if parts:
-      lines.append("  " + ": ".join(parts))
+    text = ": ".join(filter(None, (place["place"], place["detail"])))
+    lines += [f"  {text}"] if text else []
   if 0 < named < len(places):
     lines.append(f"  and {len(places) - named:,} more")
   return "\n".join([*lines, _wrapped("-> " + finding["remedy"], "   ")])
@@ -157,11 +155,8 @@ def length_summary(lengths):
 
 def summaries(**lengths):
   """Dict of `length_summary` by name, without names that have no length."""
-  return {
-    name: length_summary(values)
-    for name, values in lengths.items()
-    if len(values)
-  }
+  found = {name: values for name, values in lengths.items() if len(values)}
+  return {name: length_summary(values) for name, values in found.items()}
 
 
 def _wrapped(text, indent=""):
@@ -179,56 +174,41 @@ def length_table(figures):
   """A table of the lengths of questions, passages, answers and windows."""
   summaries = {
     f"{name}, {title}": summary
-    for unit, title in (
-      ("wordpieces", "WordPieces"),
-      ("characters", "characters"),
-    )
-    for name, summary in figures.get(unit, {}).items()
+    for title in ("WordPieces", "characters")
+    for name, summary in figures.get(title.lower(), {}).items()
   }
   if "windows_per_question" in figures:
     summaries["question, windows"] = figures["windows_per_question"]
-  titles = [f"{p} %" for p in PERCENTILES]
   names = [*(f"p{p}" for p in PERCENTILES), "max"]
-  rows = [
-    [
-      label,
-      f"{summary['count']:,}",
-      f"{summary['mean']:,.1f}",
-      *(f"{summary[name]:,}" for name in names),
-    ]
-    for label, summary in summaries.items()
-  ]
+  rows = []
+  for label, summary in summaries.items():
+    cells = [f"{summary['count']:,}", f"{summary['mean']:,.1f}"]
+    rows.append([label, *cells, *(f"{summary[name]:,}" for name in names)])
+  titles = [f"{p} %" for p in PERCENTILES]
   table = _table(["LENGTHS", "count", "mean", *titles, "max"], rows)
   return f"{table}\nColumn 95 %: of 100, 95 are no longer than this."
 
 
 def cost_table(figures, settings):
   """A table of what each max_seq_length costs; the chosen one is marked."""
-  to_bucket = f"to {settings['length_bucket']}s"
+  width = settings["length_bucket"]
   titles = [
-    "MAX_SEQ\n_LENGTH",
-    "windows",
-    "without\nanswer",
-    "answers\ncut",
-    f"WordPieces,\n{to_bucket}",
-    "padded\nto max",
-    f"cost\n{to_bucket}",
-    "\nto max",
+    *("MAX_SEQ\n_LENGTH", "windows", "without\nanswer", "answers\ncut"),
+    *(f"WordPieces,\nto {width}s", "padded\nto max"),
+    *(f"cost\nto {width}s", "\nto max"),
   ]
   rows = []
   for row in figures["max_seq_lengths"]:
     length, wordpieces = row["max_seq_length"], row["wordpieces"]
-    is_chosen = length == settings["max_seq_length"]
+    mark = " <" if length == settings["max_seq_length"] else ""
     rows.append(
       [
-        f"{length} <" if is_chosen else str(length),
-        f"{row['windows']:,}",
-        f"{row['answerless_windows']:,}",
+        f"{length}{mark}",
+        *(f"{row[n]:,}" for n in ("windows", "answerless_windows")),
         f"{row['answers_cut']:,}",
         _padded(wordpieces, row["bucket_wordpieces"]),
         _padded(wordpieces, row["padded_wordpieces"]),
-        f"{row['bucket_cost']:.2f}",
-        f"{row['padded_cost']:.2f}",
+        *(f"{row[n]:.2f}" for n in ("bucket_cost", "padded_cost")),
       ]
     )
   explanation = _wrapped(
@@ -236,9 +216,9 @@ def cost_table(figures, settings):
     f"{settings['max_query_length']}. Without answer: windows of answerable "
     "questions that do not hold the answer; they train as null answers. "
     "WordPieces: after padding, with the share of padding, when batches are "
-    f"padded to a multiple of {settings['length_bucket']} (--length_buckets) "
-    "and when all are padded to max_seq_length. Cost: multiplications of the "
-    "encoder, the sum over windows of padded length L of L (1 + L / (6 * "
+    f"padded to a multiple of {width} (--length_buckets) and when all are "
+    "padded to max_seq_length. Cost: multiplications of the encoder, the sum "
+    "over windows of padded length L of L (1 + L / (6 * "
     f"{settings['hidden_size']})), relative to the row marked <, with length "
     "buckets."
   )
@@ -247,14 +227,15 @@ def cost_table(figures, settings):
 
 def unknown_block(unknown):
   """The share of [UNK], with the most frequent characters and words."""
-  lines = [
-    _wrapped(
-      f"[UNK]: {_percent(unknown['token_share'])} of WordPieces "
-      f"({unknown['unknown_tokens']:,} of {unknown['tokens']:,}), "
-      f"{_percent(unknown['character_share'])} of characters "
-      f"({unknown['unknown_characters']:,} of {unknown['characters']:,})."
+  shares = ", ".join(
+    f"{_percent(unknown[share])} of {noun} "
+    f"({unknown['unknown_' + name]:,} of {unknown[name]:,})"
+    for share, noun, name in (
+      ("token_share", "WordPieces", "tokens"),
+      ("character_share", "characters", "characters"),
     )
-  ]
+  )
+  lines = [_wrapped(f"[UNK]: {shares}.")]
   for name, noun in (
     ("characters", "distinct unknown character"),
     ("words", "longer unknown word"),
@@ -294,9 +275,8 @@ def _table(titles, rows):
     table.add_column(title, justify=justify, no_wrap=True)
   for row in rows:
     table.add_row(*row)
-  console = rich.console.Console(
-    file=io.StringIO(), width=1000, color_system=None, markup=False
-  )
-  console.print(table)
-  lines = console.file.getvalue().splitlines()
-  return "\n".join(line.rstrip() for line in lines)
+  file = io.StringIO()
+  rich.console.Console(
+    file=file, width=1000, color_system=None, markup=False
+  ).print(table)
+  return "\n".join(line.rstrip() for line in file.getvalue().splitlines())

@@ -1,14 +1,39 @@
-"""Finds what is wrong with a SQuAD file; TensorFlow is not needed."""
+"""Finds what is wrong with a SQuAD file, and repairs what is clear.
+
+Two things are repaired: an answer_start whose answer is found elsewhere in the
+passage, and an id that is an integer. Only these numbers are replaced, in the
+text of the file itself. So every other byte stays: unknown keys, their order,
+white space, escapes. TensorFlow is not needed.
+"""
 
 import dataclasses
+import itertools
+import json
 import os
+import re
 import sys
 
 from bert_span.squad.example import SquadExample
 from bert_span.squad.findings import Finding, FindingKind
-from bert_span.squad.json_file import load_squad_json, question_records
-from bert_span.squad.reader import check_question, parse_squad, place_in_file
+from bert_span.squad.multispanqa import is_multispanqa
+from bert_span.squad.reader import (
+  check_question,
+  load_squad_json,
+  parse_squad,
+  question_records,
+)
+from bert_span.storage.atomic_file import open_atomically, write_lines
+from bert_span.storage.files import read_bytes
 from bert_span.storage.json_fields import FieldErrors, is_kind, shortened
+
+_REPAIRED_KEYS = {
+  FindingKind.ANSWER_MOVED: "answer_start",
+  FindingKind.INTEGER_ID: "id",
+}
+# A whole string, so that digits in it are no numbers; or a number.
+_STRING_OR_NUMBER = re.compile(
+  r'"[^"\\]*(?:\\.[^"\\]*)*"|(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,8 +47,7 @@ class LintedFile:
       the structure is wrong.
     json_paths: where each question is in the file.
     version_2: whether this is SQuAD 2.0's format.
-    num_articles: articles in the file.
-    num_passages: paragraphs in the file.
+    num_articles, num_passages: articles and paragraphs in the file.
   """
 
   path: str
@@ -36,15 +60,8 @@ class LintedFile:
 
   def finding(self, kind, index, detail="", repair=None):
     """A `Finding` about the question at an index of `examples`."""
-    example = self.examples[index]
-    return Finding(
-      kind,
-      place_in_file(example),
-      detail,
-      example.qas_id,
-      self.json_paths[index],
-      repair,
-    )
+    example, path = self.examples[index], self.json_paths[index]
+    return Finding(kind, example.place, detail, example.qas_id, path, repair)
 
 
 def lint_squad_file(path: str | os.PathLike) -> LintedFile:
@@ -74,32 +91,26 @@ def lint_squad_file(path: str | os.PathLike) -> LintedFile:
     len(top["data"]),
     sum(len(article["paragraphs"]) for article in top["data"]),
   )
+  add = linted.findings.append
   if not parsed:
-    linted.findings.append(Finding(FindingKind.NO_QUESTIONS, ""))
-  for index, (_, findings) in enumerate(checked):
+    add(Finding(FindingKind.NO_QUESTIONS, ""))
+  for index, example in enumerate(parsed):
     if is_kind(records[index].question["id"], int):
-      repair = parsed[index].qas_id
-      linted.findings.append(
-        linted.finding(FindingKind.INTEGER_ID, index, repair=repair)
-      )
-    linted.findings.extend(_label_findings(linted, index, parsed[index]))
-    for finding in findings:
+      add(linted.finding(FindingKind.INTEGER_ID, index, repair=example.qas_id))
+    # What kind of question it is, by its labels in the file.
+    if example.is_impossible:
+      add(linted.finding(FindingKind.UNANSWERABLE, index))
+    elif not any(example.annotators):
+      add(linted.finding(FindingKind.NO_ANSWER, index))
+    elif len(example.answers) > 1:
+      detail = f"{len(example.answers)} answers"
+      add(linted.finding(FindingKind.SEVERAL_ANSWERS, index, detail))
+    for finding in checked[index][1]:
       json_path = linted.json_paths[index] + finding.json_path
-      linted.findings.append(dataclasses.replace(finding, json_path=json_path))
+      add(dataclasses.replace(finding, json_path=json_path))
   linted.findings.extend(_duplicate_ids(linted))
   linted.findings.extend(_duplicate_questions(linted))
   return linted
-
-
-def _label_findings(linted, index, example):
-  """What kind of question it is, by its labels in the file."""
-  if example.is_impossible:
-    yield linted.finding(FindingKind.UNANSWERABLE, index)
-  elif not any(example.annotators):
-    yield linted.finding(FindingKind.NO_ANSWER, index)
-  elif len(example.answers) > 1:
-    detail = f"{len(example.answers)} answers"
-    yield linted.finding(FindingKind.SEVERAL_ANSWERS, index, detail)
 
 
 def _duplicate_ids(linted):
@@ -134,14 +145,100 @@ def _duplicate_questions(linted):
       {""} if e.is_impossible else {answer.text for answer in e.answers}
       for e in (example, other)
     )
+    compared = "some of the same" if texts & others else "other"
     if texts == others:
-      compared = "the same answers"
-    else:
-      compared = "some of the same" if texts & others else "other"
-      compared += " answers"
+      compared = "the same"
     yield linted.finding(
       FindingKind.DUPLICATE_QUESTION,
       index,
       f"{shortened(example.question)}, as question {other.qas_id!r} with "
-      f"{compared}",
+      f"{compared} answers",
     )
+
+
+def repair_squad_file(linted, output_file, log_file):
+  """Writes a repaired copy of a `LintedFile`, and a log with a change a line.
+
+  Returns the changes, see `repair_squad_text`. ValueError if the file is in
+  MultiSpanQA's format, or would be replaced.
+  """
+  for path in (output_file, log_file):
+    if os.path.realpath(path) == os.path.realpath(linted.path):
+      raise ValueError(
+        f"{path} is the input, which would be replaced. Give another "
+        "--output_file."
+      )
+  text = read_bytes(linted.path).decode("utf-8")
+  try:
+    repaired, changes = repair_squad_text(text, linted.findings)
+  except ValueError as error:
+    raise ValueError(f"{linted.path}: {error}") from error
+  with open_atomically(output_file, binary=True) as file:
+    file.write(repaired.encode("utf-8"))
+  # The log of an earlier repair stays when nothing is left to repair.
+  if changes or not os.path.exists(log_file):
+    write_lines(log_file, map(json.dumps, changes))
+  return changes
+
+
+def repair_squad_text(text, findings):
+  """Returns the repaired text of a linted file, and a list of the changes.
+
+  A change is a dict of path, question_id, kind, before and after.
+  """
+  top = _parse_numbered(text)
+  if is_multispanqa(top):
+    raise ValueError(
+      "--fix repairs files in SQuAD's format, and this is MultiSpanQA's. Leave "
+      "--fix out."
+    )
+  changes, replacements = [], {}
+  for finding in findings:
+    if finding.repair is None:
+      continue
+    key = _REPAIRED_KEYS[finding.kind]
+    record = top
+    for step in re.findall(r"[^.\[\]]+", finding.json_path):
+      record = record[int(step) if isinstance(record, list) else step]
+    changes.append(
+      {
+        "path": f"{finding.json_path}.{key}",
+        "question_id": finding.qas_id,
+        "kind": finding.kind.name.lower(),
+        "before": int(record[key]),
+        "after": finding.repair,
+      }
+    )
+    replacements[record[key].ordinal] = json.dumps(finding.repair)
+  return _replace_integers(text, replacements), changes
+
+
+class _NumberedInteger(int):
+  """An integer that knows how many integers precede it in the text."""
+
+  ordinal: int
+
+
+def _parse_numbered(text):
+  """Parses JSON; json calls the hook once per integer, in the text's order."""
+  ordinals = itertools.count()
+
+  def numbered(digits):
+    value = _NumberedInteger(digits)
+    value.ordinal = next(ordinals)
+    return value
+
+  return json.loads(text.removeprefix("\ufeff"), parse_int=numbered)
+
+
+def _replace_integers(text, replacements):
+  """Replaces integers of JSON text by their ordinals."""
+  ordinals = itertools.count()
+
+  def replaced(match):
+    digits = match[1]
+    if digits is None or not digits.removeprefix("-").isdecimal():
+      return match[0]  # a string, or a number that json makes a float
+    return replacements.get(next(ordinals), match[0])
+
+  return _STRING_OR_NUMBER.sub(replaced, text)

@@ -8,15 +8,7 @@ from bert_span.text.options import WindowOptions
 
 @dataclasses.dataclass(frozen=True)
 class LintSettings:
-  """The model and the settings of training that a file is checked for.
-
-  Attributes:
-    window_options: `WindowOptions`.
-    vocab_file: vocab.txt of the model; None for that of the preset.
-    do_lower_case: lower-case the text; None for the preset's setting.
-    max_positions: WordPieces that the encoder reads at most; a preset has its
-      own. No longer max_seq_length is compared with the chosen one.
-  """
+  """The model and the settings of training that a file is checked for."""
 
   window_options: WindowOptions
   preset: str | None = option(
@@ -24,8 +16,8 @@ class LintSettings:
     "Model to train from or to predict with: any --preset of run_squad, or a "
     "model directory. Gives vocabulary, sizes and window flags.",
   )
-  vocab_file: str | None = None
-  do_lower_case: bool | None = None
+  vocab_file: str | None = None  # None for that of the preset
+  do_lower_case: bool | None = None  # None for the preset's setting
   max_answer_length: int = option(
     30, "Length of the longest answer in WordPieces.", minimum=1
   )
@@ -39,6 +31,8 @@ class LintSettings:
   hidden_size: int = option(
     768, "Hidden size of the encoder; a preset has its own.", minimum=1
   )
+  # WordPieces that the encoder reads at most; a preset has its own. No longer
+  # max_seq_length is compared with the chosen one.
   max_positions: int = 512
 
   def __post_init__(self):

@@ -2,34 +2,39 @@ import json
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from squad_content import spans, squad_content
 
+from bert_span.data.window_batches import example_arrays
+from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.lint.linter import lint_squad_file
 from bert_span.squad.lint.options import LintSettings
-from bert_span.squad.lint.token_lengths import TokenLengths
 from bert_span.squad.lint.window_lint import (
+  TokenLengths,
+  UnknownWords,
   answers_cut,
   computation,
   holds_answer,
   lint_windows,
+  measure_tokens,
   place_windows,
   window_cost,
 )
+from bert_span.squad.rules import with_answer_to_learn
+from bert_span.text import tokenizer as tokenizer_lib
 from bert_span.text.options import WindowOptions
+from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.text.vocabulary import load_vocabulary
 
-_VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefgh", "who", "?"]
+_SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 _OPTIONS = WindowOptions(max_seq_length=10, doc_stride=2, max_query_length=2)
 
 
-@pytest.fixture(scope="module")
-def tokenizer():
-  return WordPieceTokenizer(_VOCABULARY)
-
-
 @pytest.fixture
-def lint(tokenizer, tmp_path):
+def lint(tmp_path):
   """A function that lints questions of (text, answer) about one passage."""
+  tokenizer = WordPieceTokenizer([*_SPECIAL, *"abcdefgh", "who", "?"])
 
   def write_and_lint(context, *questions, options=_OPTIONS, **settings):
     qas = [
@@ -42,9 +47,8 @@ def lint(tokenizer, tmp_path):
     ]
     path = tmp_path / "letters.json"
     path.write_text(json.dumps(squad_content(context, *qas)))
-    linted = lint_squad_file(path)
     findings, figures = lint_windows(
-      linted, tokenizer, LintSettings(options, **settings)
+      lint_squad_file(path), tokenizer, LintSettings(options, **settings)
     )
     names = {}
     for finding in findings:
@@ -100,11 +104,7 @@ def test_lengths_and_windows_are_summed_up(lint):
 
 def test_lengths_are_compared_with_the_chosen_one(lint):
   _, figures, _ = lint("a b c d e f g h", ("who a", "b c d e f"))
-  rows = figures["max_seq_lengths"]
-  assert [row["max_seq_length"] for row in rows] == [
-    *(10, 128, 192, 256, 320, 384, 448, 512)
-  ]
-  chosen, longer = rows[:2]
+  chosen, longer = figures["max_seq_lengths"][:2]
   assert (chosen["windows"], longer["windows"]) == (3, 1)
   assert (chosen["answers_cut"], longer["answers_cut"]) == (1, 0)
   assert (chosen["answerless_windows"], longer["answerless_windows"]) == (3, 0)
@@ -115,22 +115,21 @@ def test_lengths_are_compared_with_the_chosen_one(lint):
   assert longer["bucket_cost"] == pytest.approx(expected, abs=1e-4)
 
 
-def test_lengths_that_do_not_fit_the_encoder_or_the_question_are_left_out(lint):
+@pytest.mark.parametrize(
+  ("options", "max_positions", "lengths"),
+  [
+    (_OPTIONS, 512, [10, 128, 192, 256, 320, 384, 448, 512]),
+    # What fits the encoder and the question, and the chosen one.
+    (WindowOptions(256, 128, 200), 384, [256, 320, 384]),
+    (WindowOptions(600, 128, 250), 512, [256, 320, 384, 448, 512, 600]),
+  ],
+)
+def test_the_lengths_that_are_compared(lint, options, max_positions, lengths):
   _, figures, _ = lint(
-    "a b",
-    ("who", "a"),
-    options=WindowOptions(256, 128, 200),
-    max_positions=384,
+    "a b", ("who", "a"), options=options, max_positions=max_positions
   )
-  lengths = [row["max_seq_length"] for row in figures["max_seq_lengths"]]
-  assert lengths == [256, 320, 384]
-
-
-def test_the_chosen_length_is_compared_whatever_it_is(lint):
-  options = WindowOptions(600, 128, 64)
-  _, figures, _ = lint("a b", ("who", "a"), options=options)
-  lengths = [row["max_seq_length"] for row in figures["max_seq_lengths"]]
-  assert lengths == [128, 192, 256, 320, 384, 448, 512, 600]
+  rows = figures["max_seq_lengths"]
+  assert [row["max_seq_length"] for row in rows] == lengths
 
 
 def test_unknown_words_are_counted_over_each_passage_once(lint):
@@ -140,29 +139,21 @@ def test_unknown_words_are_counted_over_each_passage_once(lint):
   assert (unknown["tokens"], unknown["unknown_tokens"]) == (8, 3)
   assert unknown["token_share"] == pytest.approx(3 / 8)
   assert (unknown["characters"], unknown["unknown_characters"]) == (13, 4)
-  assert unknown["most_frequent_characters"] == [
-    {"text": "€", "count": 4, "question_id": "q0"}
-  ]
-  assert unknown["most_frequent_words"] == [
-    {"text": "€€", "count": 1, "question_id": "q0"}
-  ]
+  assert _rows(unknown, "characters") == [("€", 4, "q0")]
+  assert _rows(unknown, "words") == [("€€", 1, "q0")]
   assert names == {"many_unknown_words": [None]}
   assert "37.5 %" in findings[0].detail
-
-
-def test_some_unknown_words_are_no_warning(lint):
   names, figures, _ = lint("a " * 200 + "€", ("who", "a"))
   assert figures["unknown"]["unknown_tokens"] == 1
   assert names == {}
 
 
 def _lengths(question, context, start, end):
-  start, end = np.array(start), np.array(end)
   return TokenLengths(
     question=np.array(question, np.int32),
     context=np.array(context, np.int32),
-    answer_start=start,
-    answer_end=end,
+    answer_start=np.array(start),
+    answer_end=np.array(end),
     without_token=np.zeros(len(start), bool),
     passage=np.array(context),
   )
@@ -185,20 +176,12 @@ def test_an_answer_longer_than_the_overlap_can_be_cut():
   assert held.sum(axis=1).tolist() == [1, 0, 1, 0]
 
 
-def test_a_passage_without_tokens_has_no_window():
-  lengths = _lengths([1], [0], [-1], [-1])
-  cost = window_cost(lengths, _OPTIONS, bucket_width=4, hidden_size=768)
-  assert tuple(cost.values()) == (10, 0, 0, 0, 0, 0, 0, 0.0, 0.0)
-
-
 def test_a_cost_counts_windows_padding_and_work():
   # Windows of 10, 10 and 9 WordPieces, and one of 2 + 1 + 3 = 6.
   lengths = _lengths([2, 2], [8, 1], [1, -1], [4, -1])
   cost = window_cost(lengths, _OPTIONS, bucket_width=4, hidden_size=1)
-  assert cost["windows"] == 4
-  assert cost["answerless_windows"] == 2
-  assert cost["answers_cut"] == 0
-  assert cost["wordpieces"] == 35
+  assert (cost["windows"], cost["answerless_windows"]) == (4, 2)
+  assert (cost["answers_cut"], cost["wordpieces"]) == (0, 35)
   # 10 -> 12, but never beyond max_seq_length; 9 as well; 6 -> 8.
   assert cost["bucket_wordpieces"] == 10 + 10 + 10 + 8
   assert cost["padded_wordpieces"] == 40
@@ -206,6 +189,8 @@ def test_a_cost_counts_windows_padding_and_work():
   assert cost["bucket_cost"] == pytest.approx(
     3 * 10 * (1 + 10 / 6) + 8 * (1 + 8 / 6)
   )
+  empty = window_cost(_lengths([1], [0], [-1], [-1]), _OPTIONS, 4, 768)
+  assert tuple(empty.values()) == (10, 0, 0, 0, 0, 0, 0, 0.0, 0.0)
 
 
 def test_computation_is_the_count_of_a_layers_multiplications():
@@ -216,3 +201,129 @@ def test_computation_is_the_count_of_a_layers_multiplications():
   assert computation([length], hidden) == pytest.approx(
     (dense + between) / (12 * hidden * hidden)
   )
+
+
+# --- Counting tokens.
+
+_VOCABULARY = [*_SPECIAL, "a", "b", "##b", "who", "."]
+
+
+def test_lengths_and_answers_are_counted_in_tokens():
+  examples = [
+    SquadExample("1", "who a", "a bb. b", (Answer("b", 2),)),
+    SquadExample("2", "who", "b", (Answer("b", 0),)),
+    SquadExample("3", "", "a bb. b"),
+    SquadExample("4", "who", "a bb. b", (Answer("bb. b", 2),)),
+    SquadExample("5", "who", "a \u200b", (Answer("\u200b", 2),)),
+    SquadExample("6", "who", "\u200b"),
+  ]
+  lengths, unknown = measure_tokens(examples, WordPieceTokenizer(_VOCABULARY))
+  # "a bb. b" is the tokens a, b, ##b, ., b.
+  assert lengths.question.tolist() == [2, 1, 0, 1, 1, 1]
+  assert lengths.context.tolist() == [5, 1, 5, 5, 1, 0]
+  assert lengths.passage.tolist() == [5, 1, 1, 0]
+  assert lengths.answer_start.tolist() == [1, 0, -1, 1, -1, -1]
+  assert lengths.answer_end.tolist() == [1, 0, -1, 4, -1, -1]
+  assert lengths.answer.tolist() == [1, 1, 0, 4, 0, 0]
+  assert np.flatnonzero(lengths.without_token).tolist() == [4]
+  # Each passage once: 7 tokens, and 6 of questions.
+  assert unknown.figures(examples)["tokens"] == 7 + 6
+
+
+def test_a_passage_in_pieces_has_the_same_tokens_and_answers(monkeypatch):
+  passage = "bb  ½b.\t½  \n\na\u00a0bb.b a\u0301 bb\u202fa. " * 2
+  examples = [
+    SquadExample("", "", passage, (Answer(passage[start:end], start),))
+    for start in range(len(passage))
+    for end in range(start + 1, min(start + 9, len(passage)))
+  ]
+  tokenizer = WordPieceTokenizer(_VOCABULARY)
+  whole, unknown = measure_tokens(examples, tokenizer)
+  # The labels of training: one window holds the passage.
+  arrays = example_arrays(examples, with_answers=True)
+  labels = SpanPreprocessor(_VOCABULARY)(
+    {name: tf.constant(values) for name, values in arrays.items()}
+  )
+  # After [CLS] and [SEP]; 0 and -1 are no answer.
+  for name, positions in (
+    ("start_positions", whole.answer_start),
+    ("end_positions", whole.answer_end),
+  ):
+    expected = np.maximum(labels[name].numpy() - 2, -1)
+    assert positions.tolist() == expected.tolist()
+  monkeypatch.setattr(tokenizer_lib, "_PIECE_BYTES", 1000)
+  pieces, unknown_in_pieces = measure_tokens(examples, tokenizer)
+  for name, values in vars(whole).items():
+    assert values.tolist() == vars(pieces)[name].tolist()
+  assert unknown.figures(examples) == unknown_in_pieces.figures(examples)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize(
+  "options", [WindowOptions(64, 16, 12), WindowOptions(40, 64, 20)]
+)
+def test_windows_and_held_answers_are_those_of_the_preprocessor(
+  goldens, options
+):
+  vocabulary = load_vocabulary(str(goldens / "tiny_ckpt" / "vocab.txt"))
+  preprocessor = SpanPreprocessor(vocabulary, options=options)
+  linted = lint_squad_file(goldens / "edge-v2.json")
+  examples = list(map(with_answer_to_learn, linted.examples))
+  lengths, _ = measure_tokens(examples, preprocessor.tokenizer)
+  places = place_windows(lengths, options)
+  windows = preprocessor(
+    {
+      name: tf.constant(array)
+      for name, array in example_arrays(examples, with_answers=True).items()
+    }
+  )
+  windows = {name: values.numpy() for name, values in windows.items()}
+  for name in ("example_index", "context_start", "context_length"):
+    assert places[name].tolist() == windows[name].tolist()
+  assert places["length"].tolist() == windows["input_mask"].sum(axis=1).tolist()
+  held = holds_answer(places, lengths)
+  starts, ends = windows["start_positions"], windows["end_positions"]
+  assert held.tolist() == ((starts > 0) & (starts <= ends)).tolist()
+  assert held.any() and not held.all()
+
+
+@pytest.fixture
+def unknown_figures():
+  """A function that counts a batch of texts, one example each."""
+  tokenizer = WordPieceTokenizer([*_SPECIAL, "a", "##b", "c", "."])
+
+  def count(*texts):
+    unknown = UnknownWords(tokenizer)
+    unknown.add(texts, tokenizer(list(texts)), range(len(texts)))
+    return unknown.figures([SquadExample(str(i), "", "") for i in range(9)])
+
+  return count
+
+
+def _rows(figures, name):
+  rows = figures[f"most_frequent_{name}"]
+  return [(row["text"], row["count"], row["question_id"]) for row in rows]
+
+
+def test_tokens_and_characters_are_counted_without_white_space(unknown_figures):
+  figures = unknown_figures("ab  ½c .", "a")
+  # a ##b [UNK] . | a: the word "½c" as a whole is unknown.
+  assert (figures["tokens"], figures["unknown_tokens"]) == (5, 1)
+  assert (figures["characters"], figures["unknown_characters"]) == (6, 2)
+  assert _rows(figures, "words") == [("½c", 1, "0")]
+  assert _rows(figures, "characters") == [("½", 1, "0")]
+
+
+def test_the_most_frequent_come_first_with_their_first_example(unknown_figures):
+  figures = unknown_figures("½ a", "€€ €¤", "€€ € ½ €¤")
+  assert _rows(figures, "words") == [("€¤", 2, "1"), ("€€", 2, "1")]
+  assert _rows(figures, "characters") == [
+    *(("€", 7, "1"), ("½", 2, "0"), ("¤", 2, "1"))
+  ]
+
+
+def test_a_word_can_be_unknown_without_an_unknown_character(unknown_figures):
+  for texts, num_words in ((("ac", "a" * 201), 2), (("ab c.", ""), 0)):
+    figures = unknown_figures(*texts)
+    assert figures["distinct_words"] == num_words
+    assert figures["distinct_characters"] == 0
