@@ -1,7 +1,5 @@
 """Labelled windows on disk: sharded TFRecords and a manifest.
 
-The records of a training set are a folder:
-
   train-<digest>-00000-of-00008.tf_record ..   the windows, in order
   train.tf_record.json                         the manifest, written last
 
@@ -10,15 +8,10 @@ names of shards contain a digest of that, so that writing other records to the
 folder does not touch the shards of the current manifest.
 
 A record contains one window, with the feature names of run_squad's
-train.tf_record:
-
-  unique_ids                              scalar, counts the windows
-  input_ids, input_mask, segment_ids      [WordPieces of the window]
-  start_positions, end_positions          scalars, of a span head
-  tag_labels                              [3 * WordPieces], of a B/I/O head
-
-run_squad's input function reads the records of a span head if they are padded
-to max_seq_length. Reading them here removes the padding.
+train.tf_record: unique_ids, which counts the windows; input_ids, input_mask,
+segment_ids [WordPieces]; start_positions and end_positions of a span head, or
+tag_labels [3 * WordPieces] of a B/I/O head. run_squad reads the records of a
+span head if they are padded to max_seq_length.
 """
 
 import dataclasses

@@ -29,16 +29,11 @@ _ANSWER_SPECS = {
 
 
 def example_arrays(examples, with_answers=False):
-  """Converts examples to arrays, the inputs of `SpanPreprocessor`.
+  """Converts examples to arrays [examples], the inputs of `SpanPreprocessor`.
 
-  Args:
-    examples: sequence of `SquadExample`.
-    with_answers: add the first answer of each, for training. As in run_squad
-      only the first one is trained on; an impossible question has none.
-
-  Returns:
-    Dict of arrays [examples]: question, context (UTF-8 bytes), and with
-    answers answer_text, answer_char_start, answer_char_end (-1: none).
+  question and context are UTF-8 bytes. With answers there are also answer_text,
+  answer_char_start and answer_char_end (-1: none) of the first answer, the only
+  one that run_squad trains on; an impossible question has none.
   """
   arrays = {
     "question": _utf8([example.question for example in examples]),
@@ -80,13 +75,8 @@ def window_batches(examples, preprocessor, with_answers=False):
   """Converts examples to windows, batch by batch and in bounded memory.
 
   Threads convert batches ahead of the consumer. (tf.data could do so, too, but
-  takes half a second to set up.)
-
-  Args:
-    examples: sequence of `SquadExample`.
-    preprocessor: `SpanPreprocessor`, or a tf.function of one: otherwise every
-      call traces it, which takes a second.
-    with_answers: label the windows, for training.
+  takes half a second to set up.) Pass a tf.function of the preprocessor where
+  possible: otherwise every call traces it, which takes a second.
 
   Yields:
     (list of examples, dict of arrays): a batch of `example_batches` and all

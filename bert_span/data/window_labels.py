@@ -33,29 +33,21 @@ B, I, O = range(NUM_TAGS)  # noqa: E741 -- the tags' names
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WindowLabels:
-  """The labels that a head is trained on.
+  """The labels that a head is trained on."""
 
-  Attributes:
-    head: name of the head, which is saved with records.
-    window_labels: names of the labels that are int32 [windows].
-    token_labels: dict of name to number of values, of the labels that are
-      float32 [windows, seq_length, values].
-    label: function of a list of `SquadExample`, all their windows (a dict of
-      arrays, see `SlidingWindows`) and annotator_labels. Returns the dict of
-      labels, and bool [windows], False if the answer has no token.
-    has_answer: function of `PackedWindows` that returns bool [windows], whether
-      a window contains a part of an answer.
-    is_answerable: function of a `SquadExample`.
-    every_annotator: train on all annotators; otherwise on the first answer,
-      which the preprocessor locates in the windows.
-  """
-
-  head: str
-  window_labels: tuple[str, ...]
+  head: str  # its name, which is saved with records
+  window_labels: tuple[str, ...]  # names of labels that are int32 [windows]
+  # Names of labels that are float32 [windows, seq_length, n], and this n.
   token_labels: dict[str, int]
+  # Of a list of `SquadExample`, all their windows (a dict of arrays, see
+  # `SlidingWindows`) and annotator_labels: the dict of labels, and bool
+  # [windows], False if the answer has no token.
   label: Callable
+  # Of `PackedWindows`: bool [windows], whether each has a part of an answer.
   has_answer: Callable
-  is_answerable: Callable
+  is_answerable: Callable  # of a `SquadExample`
+  # Whether all annotators are learned from; otherwise the first answer, which
+  # the preprocessor locates in the windows.
   every_annotator: bool
 
   @property

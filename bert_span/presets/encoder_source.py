@@ -49,11 +49,7 @@ class EncoderSource:
   )
 
   def load(self, dtype=None):
-    """Loads the encoder as a LoadedEncoder; ValueError if there is none.
-
-    Args:
-      dtype: a Keras dtype policy or its name; None is Keras' current one.
-    """
+    """Loads the encoder as a LoadedEncoder, with a Keras dtype policy."""
     # Loads TensorFlow, which the options of a program must not do.
     from bert_span.presets import load_pretrained
 
@@ -67,8 +63,7 @@ class EncoderSource:
   def weights_digest(self, loaded):
     """SHA-256 of the weights of a LoadedEncoder that is not trained yet.
 
-    A run must be continued from the same weights, wherever the files are. None
-    for random weights, which follow from the seed.
+    None for random weights, which follow from the seed.
     """
     if not (self.preset or self.init_checkpoint):
       return None

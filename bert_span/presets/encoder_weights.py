@@ -83,10 +83,9 @@ def original_weights(config):
   `config` is an `EncoderConfig`, or a BertBackbone. Returns a dict from each
   weight's path in BertBackbone to (name without "bert/", shape).
 
-  The original keeps an attention matrix as [hidden, hidden], with the heads'
-  columns (rows, for the output) side by side. BertBackbone keeps [hidden,
-  heads, size] and [heads, size, hidden]. The order in memory is the same, so a
-  plain reshape converts one to the other.
+  The original keeps an attention matrix as [hidden, hidden], BertBackbone as
+  [hidden, heads, size] or [heads, size, hidden]. The order in memory is equal,
+  so a plain reshape converts one to the other.
   """
   hidden, inner = config.hidden_dim, config.intermediate_dim
   weights = {
@@ -136,13 +135,10 @@ def load_encoder(
 ):
   """Builds the encoder of a config and fills it with stored tensors.
 
-  The stored shapes are compared before anything is built. The pooler may be
-  missing, because span extraction does not use it.
-
   `shapes` has the shapes of the stored tensors, and `read_tensor` reads one, in
   the original's layout (kernels [inputs, outputs]). `possible_names` gives the
   names that a weight of the original may be stored under. ValueError if the
-  tensors are not those of the config.
+  tensors are not those of the config; the pooler may be missing.
   """
 
   def find(original):
@@ -189,9 +185,7 @@ def load_encoder(
 def load_tf1_checkpoint(config, checkpoint, dtype=None):
   """Loads a checkpoint of the original code as a `LoadedEncoder`.
 
-  `checkpoint` is a path prefix such as .../bert_model.ckpt, or a directory,
-  whose latest checkpoint is taken. Tensors of the optimizer and of
-  cls/predictions are ignored.
+  `checkpoint` is a path prefix such as .../bert_model.ckpt, or a directory.
   """
   for ending in (".index", ".meta", ".data-00000-of-00001"):
     if checkpoint.endswith(ending):

@@ -36,13 +36,9 @@ _MINILM_SHA256 = (
 def load_huggingface(directory, dtype=None):
   """Loads a BERT encoder from a local Hugging Face directory.
 
-  The directory has config.json, and model.safetensors or
-  model.safetensors.index.json with its shards. GELU is computed in the tanh
-  form, as the original does. Hugging Face's "gelu" is the erf form, which
-  changes the outputs by about 1e-3.
-
-  Returns a `LoadedEncoder`, with the head of a BertForQuestionAnswering.
-  ValueError if it is not a BERT, without safetensors, or a tensor is missing.
+  GELU is computed in the tanh form, as the original does. Hugging Face's "gelu"
+  is the erf form, which changes the outputs by about 1e-3. Returns a
+  `LoadedEncoder`, with the head of a BertForQuestionAnswering.
   """
   config_path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(config_path)
@@ -68,8 +64,7 @@ def load_huggingface(directory, dtype=None):
 def find_packaged_minilm():
   """The Hugging Face directory of the installed all-MiniLM-L6-v2.
 
-  Its weights are checked. The package's code is not run, only its folder is
-  looked up. ValueError if the package is missing or has other weights.
+  Its weights are checked. The package's code is not run.
   """
   spec = importlib.util.find_spec(_MINILM_MODULE)
   for folder in (spec and spec.submodule_search_locations) or ():
@@ -118,8 +113,7 @@ def refuse_pickled(directory, files):
 def find_tokenizer(preset):
   """The path of the vocabulary, or None, and whether text is lower-cased.
 
-  `preset` is a local directory, or a handle that KerasHub knows. The
-  vocabulary is vocab.txt, or the tokenizer.json of the tokenizers library.
+  `preset` is a local directory, or a handle that KerasHub knows.
   """
   path = preset_file(preset, "tokenizer_config.json")
   values = read_json_object(path) if path else {}

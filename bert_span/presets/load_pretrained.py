@@ -40,16 +40,12 @@ def load_pretrained(preset, dtype=None, verify=True):
 
   Args:
     preset: a directory that this package saved, a KerasHub preset directory,
-      a Hugging Face directory (any tf.io.gfile file system);
-      "minilm_squad" for the trained model of this package;
+      a Hugging Face directory (any tf.io.gfile file system); "minilm_squad";
       "all-minilm-l6-v2" for the encoder of the installed Python package; or
       a name or handle that KerasHub knows, such as "bert_base_en_uncased".
     dtype: a Keras dtype policy or its name; None is Keras' current one.
     verify: compare the files of a directory that this package saved with
       their checksums.
-
-  Raises:
-    ValueError: no such source, it holds no BERT, or it is damaged.
   """
   preset = find_embedded_model(preset)
   if preset.startswith(_HUB_SCHEMES):

@@ -1,17 +1,11 @@
 """A trained model as files: a KerasHub preset and the head beside it.
 
-  config.json, model.weights.h5, metadata.json   the encoder, as KerasHub's
-                                                 save_to_preset writes it; the
-                                                 weights may be float16
-  tokenizer.json                                 the settings of a KerasHub
-                                                 BertTokenizer
-  assets/tokenizer/vocabulary.txt                one token a line, the line
-                                                 number is its id
-  span_head.safetensors                          the head's weights, kernel and
-                                                 bias, and the attention
-                                                 dropout; named after the
-                                                 head's layer, so tag_head for
-                                                 B/I/O
+  config.json, model.weights.h5, metadata.json   the encoder
+  tokenizer.json                                 of a KerasHub BertTokenizer
+  assets/tokenizer/vocabulary.txt                one token a line
+  span_head.safetensors                          the head's weights and the
+                                                 attention dropout; named after
+                                                 the head's layer
   checksums.json                                 SHA-256 of all of these
 
 KerasHub reads encoder and tokenizer from it without this package.
@@ -54,11 +48,7 @@ _ATTENTION_DROPOUT = "attention_dropout"
 
 
 def save_span_model(model, directory, half_precision=False):
-  """Writes the encoder and the head of a SpanModel into a local directory.
-
-  With half_precision the encoder's weights are float16; ValueError if one is
-  too large for it.
-  """
+  """Writes the encoder and the head of a SpanModel into a local directory."""
   if not model.head.name.endswith("_head"):
     raise ValueError(
       'The name of a head must end in "_head", which its file is found by. '
@@ -81,8 +71,7 @@ def halve_weights(path):
   """Replaces a local .weights.h5 file by one with float16 for float32.
 
   Keras reads it into variables of any type. Numbers below 3e-8 become zero.
-  HDF5's shuffle and gzip save another tenth. ValueError if a weight is too
-  large for float16; the file stays then.
+  ValueError if a weight is too large for float16; the file stays then.
   """
   largest = np.finfo(np.float16).max
   with (
@@ -168,8 +157,7 @@ def copy_to_remote(local, directory):
 def copy_other_files(old, new, own=()):
   """Copies what is not part of a model from one local directory to another.
 
-  Examples are notes of users and the reports of calibrate. `own` are names of
-  more files of the model.
+  `own` are names of more files of the model.
   """
   heads = _head_files(old) if os.path.isdir(old) else []
   own = {"metadata.json", *heads, *own}

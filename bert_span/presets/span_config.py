@@ -26,7 +26,6 @@ def find_embedded_model(preset):
   """The directory of a model that comes with this package.
 
   Other names, and a name that is a directory here, are returned unchanged.
-  ValueError if the installation lacks the model's files.
   """
   preset = os.fspath(preset)
   if preset not in EMBEDDED_NAMES or tf.io.gfile.isdir(preset):
@@ -42,11 +41,7 @@ def find_embedded_model(preset):
 
 
 def span_config(do_lower_case, window_options, decoder_options, head):
-  """What a model says about text and answers, a dict of JSON values.
-
-  `decoder_options` are those of the head, and `head` is the name of the
-  `AnswerHead`.
-  """
+  """What a model says about text and answers, a dict of JSON values."""
   return {
     "format": _FORMAT_VERSION,
     "head": head,
@@ -73,8 +68,8 @@ def update_decoder(directory, values):
 def read_span_config(directory):
   """Reads a `span_config`; None if the directory has none.
 
-  `directory` is any path of tf.io.gfile, or the name of a model that comes with
-  the package. ValueError if the file is damaged, or of a later version.
+  `directory` is a local or remote path, or the name of a model that comes with
+  the package.
   """
   path = os.path.join(find_embedded_model(directory), CONFIG_FILE)
   try:

@@ -33,9 +33,8 @@ def as_squad(path: str, top: dict) -> dict:
   """Converts the JSON object of a MultiSpanQA file to SQuAD's format.
 
   Every question becomes a paragraph, its spans the annotations of one
-  annotator. A question whose labels are all O is_impossible. SQuAD's reader
-  checks the other fields. Other objects are returned unchanged. ValueError if
-  tokens or labels are malformed.
+  annotator. A question whose labels are all O is_impossible. Other objects are
+  returned unchanged.
   """
   if not is_multispanqa(top):
     return top

@@ -23,19 +23,14 @@ from bert_span.storage.json_fields import FieldErrors, is_kind, shortened
 
 @dataclasses.dataclass(frozen=True)
 class SquadFile:
-  """The questions of one file or TFDS split, in its order.
+  """The questions of one file or TFDS split, in its order."""
 
-  Attributes:
-    path: where they are from, for messages.
-    examples: all questions.
-    version_2: whether this is SQuAD 2.0's format: some question has the key
-      is_impossible, or the file's version starts with "v2".
-    report: the findings so far; preparing the examples adds to it.
-  """
-
-  path: str
+  path: str  # where they are from, for messages
   examples: tuple[SquadExample, ...]
+  # Whether some question has the key is_impossible, or the file's version
+  # starts with "v2".
   version_2: bool
+  # The findings so far; preparing the examples adds to it.
   report: ReadReport = dataclasses.field(default_factory=ReadReport)
 
   def count(self, kind: FindingKind, example: SquadExample) -> None:
@@ -73,11 +68,7 @@ def read_squad(path: str | os.PathLike) -> SquadFile:
 def make_squad_file(
   path: str, examples: list[SquadExample], version_2: bool
 ) -> SquadFile:
-  """Locates the answers of examples, whose offsets are as stated.
-
-  Raises:
-    ValueError: there is no question, or an id occurs twice.
-  """
+  """Locates the answers of examples, whose offsets are as stated."""
   if not examples:
     kind = FindingKind.NO_QUESTIONS
     raise ValueError(f"{path}: {kind.fact}. {kind.remedy}")
@@ -106,10 +97,7 @@ def load_squad_json(path: str | os.PathLike) -> dict:
   """Parses a SQuAD file; a MultiSpanQA file is converted to its format.
 
   "data" of the returned object is a list; nothing below it is checked.
-
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: it is not UTF-8, not JSON, cut off, or not SQuAD's top level.
+  ValueError if the file is no JSON, or not SQuAD's top level.
   """
   path = os.fspath(path)
   repeated = []
@@ -169,10 +157,9 @@ def question_records(top):
 def parse_squad(
   top: dict, errors: FieldErrors
 ) -> tuple[list[SquadExample], bool]:
-  """Reads the questions of parsed JSON, answers at their stated offsets.
+  """Reads the questions of parsed JSON, and whether it is SQuAD 2.0's format.
 
-  Also returns whether this is SQuAD 2.0's format. The examples are valid only
-  if `errors` gets nothing.
+  The examples are valid only if `errors` gets nothing.
   """
   examples = []
   version_2 = str(top.get("version")).startswith("v2")
@@ -197,9 +184,7 @@ def check_question(
 ) -> tuple[SquadExample, list[Finding]]:
   """Locates the answers of a question and finds what is wrong with it.
 
-  Returns:
-    The example with its answers located or at NOT_LOCATED, and the findings.
-    Their json_path starts at the question: "" or such as ".answers[0]".
+  The findings' json_path starts at the question: "" or such as ".answers[0]".
   """
   findings = []
 

@@ -35,11 +35,6 @@ def read_tfds(
     split: "train" or "validation", or a part such as "train[:10%]".
     data_dir: TFDS' data folder; None for TFDS' default.
     timeout_seconds: how long to wait for the host of the files.
-
-  Raises:
-    ValueError: an unknown name or split, or files that are not the official
-      ones.
-    OSError: the data does not exist and cannot be downloaded.
   """
   if name not in _VERSIONS:
     raise ValueError(

@@ -40,8 +40,7 @@ def write_lines(path, lines):
 def write_tensors(path, tensors, metadata=None):
   """Writes a safetensors file of a dict of NumPy arrays.
 
-  safetensors' own save_file makes files that only their owner can read, so that
-  a server under another user could not load the model.
+  safetensors' own save_file makes files that only their owner can read.
   """
   with open_atomically(path, binary=True) as file:
     file.write(safetensors_numpy.save(tensors, metadata))
@@ -121,9 +120,6 @@ def unfinished_file(path):
   When the block raises, the old file stays. The new file gets the permissions
   of any new file. A symbolic link stays: its target is replaced. A device or a
   pipe is yielded itself.
-
-  Raises:
-    OSError, or tf.errors.OpError for remote paths: the file cannot be written.
   """
   path = os.fspath(path)
   if os.path.isdir(path):
@@ -199,9 +195,8 @@ def unfinished_directory(directory, publish=None):
 def recover_directory(directory):
   """Cleans up after processes that were killed in `unfinished_directory`.
 
-  Between its two renames neither directory has the name: then the old one gets
-  it back. Unfinished and retired directories are removed, but not those that
-  another process is writing.
+  An old directory without its name gets it back; other unfinished and retired
+  directories are removed, but not those that another process is writing.
   """
   parent, name = os.path.split(os.path.realpath(directory))
   if not os.path.isdir(parent):

@@ -32,12 +32,7 @@ def open_file(path, mode="rb"):
 
 
 def read_bytes(path, max_bytes=math.inf):
-  """Reads a whole file.
-
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: the file is larger than max_bytes.
-  """
+  """Reads a whole file; ValueError if it is larger than max_bytes."""
   blocks, size = [], 0
   for block in _blocks(path):
     blocks.append(block)
@@ -65,10 +60,7 @@ def read_text(path):
 def read_json(path, object_pairs_hook=None):
   """Parses a JSON file; object_pairs_hook is that of `json.loads`.
 
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: the file is too large, not UTF-8 or not JSON; explains what it
-      is instead.
+  ValueError if it is too large or not JSON; explains what it is instead.
   """
   return parse_json(read_bytes(path, MAX_JSON_BYTES), path, object_pairs_hook)
 
@@ -111,7 +103,6 @@ def find_files(patterns):
   """Lists the files of paths and globs, local or remote, separated by commas.
 
   Each is listed once, in the order of the patterns, sorted within a pattern.
-  ValueError if a pattern matches no file, or there is no pattern.
   """
   paths = {}
   for pattern in filter(None, map(str.strip, patterns.split(","))):

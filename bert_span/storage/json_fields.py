@@ -49,17 +49,12 @@ class FieldErrors:
   """Reads the fields of a file's objects and collects its errors.
 
   A place is a description such as "article 'Rome', question 'q1'".
-
-  Attributes:
-    path: the file, named in the error.
-    shown: the first num_shown errors, whole sentences.
-    count: number of all errors.
   """
 
   def __init__(self, path: str, num_shown: int = 10):
-    self.path = path
-    self.shown: list[str] = []
-    self.count = 0
+    self.path = path  # named in the error
+    self.shown: list[str] = []  # the first num_shown errors, whole sentences
+    self.count = 0  # of all errors
     self._num_shown = num_shown
 
   def add(self, place: str, message: str) -> None:

@@ -35,21 +35,13 @@ _NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
 class BytePairTokenizer(keras.layers.Layer):
   """Splits texts into byte-level BPE tokens with offsets, as RoBERTa does.
 
-  The layer uses TensorFlow ops only, so it runs eagerly, in tf.data and in an
-  exported graph. Invalid UTF-8 counts as U+FFFD. Special tokens such as <s> are
-  ordinary characters in a text.
+  The layer uses TensorFlow ops only. Invalid UTF-8 counts as U+FFFD. Special
+  tokens such as <s> are ordinary characters in a text.
 
   The offsets leave out the space that a token starts with. A token that is a
-  part of a character has the offsets of the character.
-
-  Example:
-
-  ```python
-  tokens = BytePairTokenizer(vocabulary, merges)(tf.constant(["It's low tide"]))
-  # tokens "It 's Ġlow Ġtide" as ids, and
-  # tokens.char_starts  [[0, 2, 5, 9]]
-  # tokens.char_ends    [[2, 4, 8, 13]]
-  ```
+  part of a character has the offsets of the character: the tokens of "It's low
+  tide", "It 's Ġlow Ġtide", have the char_starts 0 2 5 9 and the char_ends
+  2 4 8 13.
 
   Args:
     vocabulary: list of tokens in the byte alphabet of GPT-2, where "Ġ" is a
@@ -57,9 +49,6 @@ class BytePairTokenizer(keras.layers.Layer):
     merges: list of str, two tokens with a space between them, by rank.
     add_prefix_space: begin each text with a space, so that its first word has
       the same tokens as elsewhere.
-
-  Raises:
-    ValueError: the vocabulary lacks a byte or the result of a merge.
 
   Source: Radford et al. 2019 (GPT-2), section 2.2; Liu et al. 2019 (RoBERTa).
   """

@@ -176,11 +176,7 @@ class SlidingWindows(keras.layers.Layer):
   # TFLite lacks some of the ops below: text_graph overrides these methods.
 
   def context_score(self, least, length):
-    """Scores the context of tokens: least + 0.01 * length, in float64.
-
-    `least`, int32, is the smaller of the numbers of tokens to the left and to
-    the right in the window, `length` the tokens of the passage in it.
-    """
+    """Scores the context of tokens: least + 0.01 * length, in float64."""
     # As run_squad: ties are decided by rounding in float64.
     return tf.cast(least, tf.float64) + 0.01 * tf.cast(length, tf.float64)
 

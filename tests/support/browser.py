@@ -77,12 +77,8 @@ class Browser:
   def open_tab(self):
     """Opens the tab for the other methods."""
     target = self.send("Target.createTarget", session=False, url="about:blank")
-    attached = self.send(
-      "Target.attachToTarget",
-      session=False,
-      targetId=target["targetId"],
-      flatten=True,
-    )
+    parameters = {"targetId": target["targetId"], "flatten": True}
+    attached = self.send("Target.attachToTarget", session=False, **parameters)
     self._session = attached["sessionId"]
 
   def send(self, method, session=True, **parameters):
@@ -100,29 +96,18 @@ class Browser:
 
   def open(self, url, width=1280, height=900, dark=False):
     """Loads a page in a window of that size."""
-    self.send(
-      "Emulation.setDeviceMetricsOverride",
-      width=width,
-      height=height,
-      deviceScaleFactor=1,
-      mobile=width < 600,
-    )
+    size = {"width": width, "height": height, "mobile": width < 600}
+    self.send("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1)
     scheme = "dark" if dark else "light"
-    self.send(
-      "Emulation.setEmulatedMedia",
-      features=[{"name": "prefers-color-scheme", "value": scheme}],
-    )
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    self.send("Emulation.setEmulatedMedia", features=features)
     self.send("Page.navigate", url=url)
     self.wait_for("document.readyState === 'complete'")
 
   def run(self, script):
     """The value of a JavaScript expression, or of its promise."""
-    result = self.send(
-      "Runtime.evaluate",
-      expression=script,
-      awaitPromise=True,
-      returnByValue=True,
-    )
+    options = {"awaitPromise": True, "returnByValue": True}
+    result = self.send("Runtime.evaluate", expression=script, **options)
     if "exceptionDetails" in result:
       raise RuntimeError(str(result["exceptionDetails"]))
     return result["result"].get("value")

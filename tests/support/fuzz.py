@@ -26,6 +26,7 @@ import sys
 import tempfile
 import time
 import traceback
+from unittest import mock
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
@@ -36,6 +37,7 @@ import numpy as np
 import programs
 import tensorflow as tf
 from exported_tflite import exported_tflite
+from squad_content import spans, squad_content
 from squad_runs import squad_flags, write_squad_files
 from tiny_extractor import CONTEXT, QUESTION, shared_model
 
@@ -71,29 +73,26 @@ class _Late(BaseException):
   pass
 
 
-def run(name, *arguments, must_answer=False):
+def run(program, *arguments, must_answer=False, **flags):
   """Runs a program in this process; returns whether it answers.
 
-  Raises:
-    Failure: it refuses in another way than by a message of a few lines.
-    Exception: what ends the program with a traceback.
+  `flags` are values by name. Failure if it refuses in another way than by a
+  message of a few lines; what ends it with a traceback is raised.
   """
+  name = f"bert_span.{program}"
   programs.define_flags(name)
-  output, errors = io.StringIO(), io.StringIO()
-  program = name.rsplit(".", 1)[-1]
-  argv, sys.argv = sys.argv, [program, *map(str, arguments)]
-  stdin, sys.stdin = sys.stdin, io.StringIO()
-  status = 0
-  try:
-    with (
-      contextlib.redirect_stdout(output),
-      contextlib.redirect_stderr(errors),
-    ):
+  output, errors, status = io.StringIO(), io.StringIO(), 0
+  arguments += tuple(f"--{flag}={value}" for flag, value in flags.items())
+  with (
+    contextlib.redirect_stdout(output),
+    contextlib.redirect_stderr(errors),
+    mock.patch.object(sys, "argv", [program, *map(str, arguments)]),
+    mock.patch.object(sys, "stdin", io.StringIO()),
+  ):
+    try:
       importlib.import_module(name).run()
-  except SystemExit as ended:
-    status = ended.code or 0
-  finally:
-    sys.argv, sys.stdin = argv, stdin
+    except SystemExit as ended:
+      status = ended.code or 0
   message = errors.getvalue()
   if "Traceback" in message or (status and must_answer):
     raise Failure(message[-_MAX_MESSAGE:])
@@ -142,6 +141,8 @@ class Fuzz:
     self._folder = folder
     write_squad_files(folder)
     self._squad = folder / "v2.json"
+    self._vocabulary = {"vocab_file": folder / "vocab.txt"}
+    self._sizes = {"bert_config_file": folder / "bert_config.json"}
     self._cache = {}
 
   def readers(self, rng):
@@ -175,47 +176,36 @@ class Fuzz:
 
   def squad(self, rng):
     path = self._damaged(rng, self._squad, mutations.damaged_json)
-    vocabulary = f"--vocab_file={self._folder / 'vocab.txt'}"
     program = rng.choice(("lint", "fix", "evaluate", "windows"))
     if program == "windows":
-      flags = [f"--input_file={path}", vocabulary]
-      return run("bert_span.inspect_windows", *flags, f"--output_file={path}.o")
+      files = {"input_file": path, "output_file": f"{path}.o"}
+      return run("inspect_windows", **files, **self._vocabulary)
     if program == "evaluate":
       predictions = self._made("p.json", json.dumps(_PREDICTIONS).encode())
-      flags = [f"--predict_file={path}", f"--predictions_file={predictions}"]
-      return run("bert_span.evaluate", *flags)
-    fix = f"--fix={program == 'fix'}"
-    flags = [path, fix, f"--output_file={path}.fixed", vocabulary]
-    return run("bert_span.lint_squad", *flags)
+      return run("evaluate", predict_file=path, predictions_file=predictions)
+    flags = {"fix": program == "fix", "output_file": f"{path}.fixed"}
+    return run("lint_squad", path, **flags, **self._vocabulary)
 
   def predictions(self, rng):
     tree = {f"q{i}": rng.choice(("Anna", "", "1895")) for i in range(8)}
-    flags = [f"--predict_file={self._squad}"]
-    for flag, values in (
-      ("predictions_file", tree),
-      ("na_prob_file", dict.fromkeys(tree, 0.5)),
-    ):
+    flags = {"predictions_file": tree, "na_prob_file": dict.fromkeys(tree, 0.5)}
+    for flag, values in flags.items():
       path = self._made(f"{flag}.json", json.dumps(values).encode())
       if rng.random() < 0.6:
         path = self._damaged(rng, path, mutations.damaged_json)
-      flags.append(f"--{flag}={path}")
-    return run("bert_span.evaluate", *flags)
+      flags[flag] = path
+    return run("evaluate", predict_file=self._squad, **flags)
 
   def model(self, rng):
-    copy = self._folder / "model"
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(shared_model(version_2=True), copy)
+    copy = self._copy(shared_model(version_2=True))
     paths = sorted(path for path in copy.rglob("*") if path.is_file())
     path = rng.choice(paths)
     if rng.random() < 0.05:
       path.unlink()
     else:
-      is_json = path.suffix == ".json"
-      damage = mutations.damaged_json if is_json else mutations.damaged_bytes
-      path.write_bytes(damage(rng, path.read_bytes()))
+      _damage_in_place(rng, path)
     # Without a comparison of checksums, which notices everything.
-    verify = f"--verify={rng.random() < 0.2}"
-    return run("bert_span.ask", f"--model={copy}", verify, *self._asked())
+    return run("ask", model=copy, verify=rng.random() < 0.2, **_ASKED)
 
   def tflite(self, rng):
     content = pathlib.Path(exported_tflite()[0]).read_bytes()
@@ -225,9 +215,7 @@ class Fuzz:
       content = content[:begin] + end
     else:
       content = mutations.damaged_bytes(rng, content)
-    path = self._folder / "damaged.tflite"
-    path.write_bytes(content)
-    return run("bert_span.ask", f"--model={path}", *self._asked())
+    return run("ask", model=self._made("damaged.tflite", content), **_ASKED)
 
   def encoder(self, rng):
     """bert_config.json and the vocabulary of a model to train."""
@@ -235,37 +223,36 @@ class Fuzz:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     write_squad_files(folder)
-    path = folder / rng.choice(("bert_config.json", "vocab.txt"))
-    is_json = path.suffix == ".json"
-    damage = mutations.damaged_json if is_json else mutations.damaged_bytes
-    path.write_bytes(damage(rng, path.read_bytes()))
+    _damage_in_place(
+      rng, folder / rng.choice(("bert_config.json", "vocab.txt"))
+    )
     return run(
-      "bert_span.create_squad_records",
-      *(f"--train_file={self._squad}", "--version_2_with_negative"),
-      *(f"--bert_config_file={folder / 'bert_config.json'}", *_SHORT),
-      f"--vocab_file={folder / 'vocab.txt'}",
-      f"--output_dir={self._folder / 'records'}",
+      "create_squad_records",
+      *_SHORT,
+      train_file=self._squad,
+      version_2_with_negative=True,
+      bert_config_file=folder / "bert_config.json",
+      vocab_file=folder / "vocab.txt",
+      output_dir=self._folder / "records",
     )
 
   def logits(self, rng):
-    if "logits" not in self._cache:
-      folder = self._folder / "predicted"
-      flags = ["--do_predict", "--write_logits", *_SHORT]
-      flags += [f"--preset={shared_model(version_2=True)}"]
-      flags += [f"--predict_file={self._squad}", "--version_2_with_negative"]
+    path, model = self._folder / "predicted" / "logits.npz", shared_model(True)
+    if not path.exists():
       run(
-        "bert_span.run_squad",
-        *flags,
-        f"--output_dir={folder}",
+        *("run_squad", "--do_predict", "--write_logits", *_SHORT),
         must_answer=True,
+        preset=model,
+        predict_file=self._squad,
+        version_2_with_negative=True,
+        output_dir=path.parent,
       )
-      self._cache["logits"] = folder / "logits.npz"
-    path = self._damaged(rng, self._cache["logits"], mutations.damaged_bytes)
     return run(
-      "bert_span.decode",
-      *(f"--logits_file={path}", f"--predict_file={self._squad}"),
-      f"--model={shared_model(version_2=True)}",
-      f"--output_dir={self._folder / 'decoded'}",
+      "decode",
+      logits_file=self._damaged(rng, path, mutations.damaged_bytes),
+      predict_file=self._squad,
+      model=model,
+      output_dir=self._folder / "decoded",
     )
 
   def records(self, rng):
@@ -281,11 +268,13 @@ class Fuzz:
       return self._damaged_windows(rng)
     path = self._damaged(rng, self._masked_text(), mutations.damaged_bytes)
     return run(
-      "bert_span.run_pretraining",
-      *("--do_eval", "--max_eval_steps=1", "--eval_batch_size=2"),
-      *(f"--eval_file={path}", f"--output_dir={self._folder / 'pretraining'}"),
-      *(f"--bert_config_file={self._folder / 'bert_config.json'}", *_MASKING),
-      f"--vocab_file={self._folder / 'vocab.txt'}",
+      *("run_pretraining", "--do_eval", *_MASKING),
+      max_eval_steps=1,
+      eval_batch_size=2,
+      eval_file=path,
+      output_dir=self._folder / "pretraining",
+      **self._sizes,
+      **self._vocabulary,
     )
 
   def flags(self, rng):
@@ -303,7 +292,7 @@ class Fuzz:
         "flags", mutations.damaged_bytes(rng, b"--seed=1\n" * 9)
       )
       flags.append(f"--flagfile={path}")
-    return run(f"bert_span.{name}", *flags)
+    return run(name, *flags)
 
   def replies(self, rng):
     """Replies of a server that is another, damaged or hostile."""
@@ -356,8 +345,11 @@ class Fuzz:
     """The path of a damaged copy of a file."""
     return self._made(f"damaged_{path.name}", damage(rng, path.read_bytes()))
 
-  def _asked(self):
-    return [f"--question={QUESTION}", f"--context={CONTEXT}", "--json"]
+  def _copy(self, folder):
+    """A copy of a folder, made anew."""
+    copy = self._folder / "copy"
+    shutil.rmtree(copy, ignore_errors=True)
+    return pathlib.Path(shutil.copytree(folder, copy))
 
   def _question_records(self):
     path = self._folder / "questions.tfrecord"
@@ -365,52 +357,43 @@ class Fuzz:
       with open_records(str(path)) as writer:
         for i in range(5):
           texts = {"id": f"q{i}", "question": QUESTION, "context": CONTEXT}
-          feature = {
-            name: tf.train.Feature(
-              bytes_list=tf.train.BytesList(value=[text.encode()])
-            )
-            for name, text in texts.items()
-          }
-          features = tf.train.Features(feature=feature)
-          example = tf.train.Example(features=features)
+          example = tf.train.Example()
+          for name, text in texts.items():
+            feature = example.features.feature[name]
+            feature.bytes_list.value.append(text.encode())
           writer.write(example.SerializeToString())
     return path
 
   def _damaged_windows(self, rng):
-    if "windows" not in self._cache:
-      folder = self._folder / "windows"
-      flags = [f"--train_file={self._squad}", "--version_2_with_negative"]
-      flags += [f"--vocab_file={self._folder / 'vocab.txt'}", *_SHORT]
+    folder = self._folder / "windows"
+    if not folder.exists():
       run(
-        "bert_span.create_squad_records",
-        *flags,
-        f"--output_dir={folder}",
+        *("create_squad_records", *_SHORT),
         must_answer=True,
+        train_file=self._squad,
+        version_2_with_negative=True,
+        output_dir=folder,
+        **self._vocabulary,
       )
-      self._cache["windows"] = folder
-    copy = self._folder / "damaged_windows"
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(self._cache["windows"], copy)
-    path = rng.choice(sorted(copy.iterdir()))
-    is_json = path.suffix == ".json"
-    damage = mutations.damaged_json if is_json else mutations.damaged_bytes
-    path.write_bytes(damage(rng, path.read_bytes()))
+    copy = self._copy(folder)
+    _damage_in_place(rng, rng.choice(sorted(copy.iterdir())))
     flags = squad_flags(
       *(self._folder, self._folder / "dry", "--do_train", "--dry_run"),
       *(f"--train_records={copy}", *_SHORT),
       version_2=True,
     )
-    return run("bert_span.run_squad", *flags)
+    return run("run_squad", *flags)
 
   def _masked_text(self):
     path = self._folder / "masked.tfrecord"
     if not path.exists():
       text = self._made("text.txt", (CONTEXT + "\n").encode() * 40)
       run(
-        "bert_span.create_pretraining_data",
-        *(f"--input_file={text}", f"--output_file={path}", *_MASKING),
-        f"--vocab_file={self._folder / 'vocab.txt'}",
+        *("create_pretraining_data", *_MASKING),
         must_answer=True,
+        input_file=text,
+        output_file=path,
+        **self._vocabulary,
       )
     return path
 
@@ -421,44 +404,38 @@ class Fuzz:
     predictions = self._made("p.json", json.dumps(_PREDICTIONS).encode())
     text = self._made("text.txt", (CONTEXT + "\n").encode() * 40)
     records = [f"--train_file={squad}", f"--output_dir={self._folder / 'out'}"]
+    model = f"--model={shared_model(version_2=True)}"
+    scored = [f"--predict_file={squad}", f"--predictions_file={predictions}"]
     return (
-      (
-        "evaluate",
-        [f"--predict_file={squad}", f"--predictions_file={predictions}"],
-      ),
+      ("evaluate", scored),
       ("lint_squad", [squad, vocabulary]),
       ("inspect_windows", [f"--input_file={squad}", vocabulary]),
       ("inspect_masking", [f"--input_file={text}", vocabulary, *_MASKING]),
       ("create_squad_records", [*records, vocabulary, *_SHORT]),
-      ("ask", [f"--model={shared_model(version_2=True)}", *self._asked()]),
+      ("ask", [model, *(f"--{name}={x}" for name, x in _ASKED.items())]),
     )
 
 
-_MOVED = {"text": "Ada", "answer_start": 3}
-_SQUAD = {
-  "version": "v2.0",
-  "data": [
-    {
-      "title": "Ada",
-      "paragraphs": [
-        {
-          "context": "Yes Ada came é 🙂 by herself.",
-          "qas": [
-            {
-              "id": "q1",
-              "question": "who",
-              "answers": [_MOVED, {"text": "🙂", "answer_start": 15}],
-              "is_impossible": False,
-            },
-            {"id": 3, "question": "?", "annotations": [[_MOVED], []]},
-            {"id": "q2", "question": "when", "answers": []},
-          ],
-        }
-      ],
-    },
-    {"title": "None", "paragraphs": []},
-  ],
-}
+def _damage_in_place(rng, path):
+  is_json = path.suffix == ".json"
+  damage = mutations.damaged_json if is_json else mutations.damaged_bytes
+  path.write_bytes(damage(rng, path.read_bytes()))
+
+
+_ASKED = {"question": QUESTION, "context": CONTEXT, "json": True}
+_SQUAD = squad_content(
+  "Yes Ada came é 🙂 by herself.",
+  {
+    "id": "q1",
+    "question": "who",
+    "answers": spans(("Ada", 3), ("🙂", 15)),
+    "is_impossible": False,
+  },
+  {"id": 3, "question": "?", "annotations": [spans(("Ada", 3)), []]},
+  {"id": "q2", "question": "when", "answers": []},
+  version="v2.0",
+)
+_SQUAD["data"].append({"title": "None", "paragraphs": []})
 _PREDICTIONS = {f"q{i}": "Anna" for i in range(8)}
 _SHORT = ("--max_seq_length=32", "--doc_stride=8", "--max_query_length=12")
 _MASKING = ("--max_seq_length=32", "--max_predictions_per_seq=4")

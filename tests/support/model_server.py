@@ -13,10 +13,7 @@ _PATH = re.compile(
 _N_BEST = 8  # columns of n-best outputs
 _PADDING = {
   "answer": "",
-  "char_start": 0,
-  "char_end": 0,
-  "byte_start": 0,
-  "byte_end": 0,
+  **dict.fromkeys(("char_start", "char_end", "byte_start", "byte_end"), 0),
   "score": 0.0,
   "probability": 0.0,
   "is_answerable": False,
@@ -26,12 +23,7 @@ _PADDING = {
 def output_row(context, spans, null_odds=-3.5, is_answerable=True):
   """A row of outputs as the export of a span head gives it.
 
-  Args:
-    context: str.
-    spans: up to eight (text, probability), best first; each text is in the
-      context, "" is "no answer".
-    null_odds: float.
-    is_answerable: whether the first span is the answer, or "no answer".
+  `spans` are up to eight (text, probability), best first; "" is "no answer".
   """
   entries = [_entry(context, text, odds) for text, odds in spans]
   first = next(row for row in entries if row["is_answerable"] == is_answerable)
@@ -89,18 +81,7 @@ def first_word(question, context):
 
 
 class ModelServer(http.server.ThreadingHTTPServer):
-  """Answers as TensorFlow Serving does, unless a test scripts otherwise.
-
-  Attributes:
-    answer: function of question and context that gives an output row.
-    script: replies that come first, one a request: (status, headers, body).
-    delay: seconds before each reply.
-    token: bearer token that requests must bear; None takes all.
-    cors: whether other sites' pages may read the replies.
-    idle_seconds: seconds after which it closes an idle connection.
-    requests: list of (path, headers, parsed body), as they came.
-    connections: how many were opened.
-  """
+  """Answers as TensorFlow Serving does, unless a test scripts otherwise."""
 
   daemon_threads = True
   model = "bert_span"
@@ -109,14 +90,14 @@ class ModelServer(http.server.ThreadingHTTPServer):
 
   def __init__(self, port=0):
     super().__init__(("127.0.0.1", port), _Handler)
-    self.answer = first_word
-    self.script = []
-    self.delay = 0.0
-    self.token = None
-    self.cors = True
-    self.idle_seconds = None
-    self.requests = []
-    self.connections = 0
+    self.answer = first_word  # of question and context: an output row
+    self.script = []  # the first replies: (status, headers, body)
+    self.delay = 0.0  # seconds before each reply
+    self.token = None  # that requests must bear
+    self.cors = True  # whether other sites' pages may read the replies
+    self.idle_seconds = None  # after which it closes a connection
+    self.requests = []  # (path, headers, parsed body), as they came
+    self.connections = 0  # how many were opened
 
   @property
   def address(self):

@@ -38,22 +38,12 @@ _STRING_OR_NUMBER = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class LintedFile:
-  """A file and what was found in it.
-
-  Attributes:
-    path: the file.
-    findings: list of `Finding`, in the file's order.
-    examples: its questions, answers at their offset or NOT_LOCATED; empty where
-      the structure is wrong.
-    json_paths: where each question is in the file.
-    version_2: whether this is SQuAD 2.0's format.
-    num_articles, num_passages: articles and paragraphs in the file.
-  """
+  """A file and what was found in it."""
 
   path: str
-  findings: list[Finding]
-  examples: tuple[SquadExample, ...] = ()
-  json_paths: tuple[str, ...] = ()
+  findings: list[Finding]  # in the file's order
+  examples: tuple[SquadExample, ...] = ()  # empty if the structure is wrong
+  json_paths: tuple[str, ...] = ()  # where each question is in the file
   version_2: bool = False
   num_articles: int = 0
   num_passages: int = 0

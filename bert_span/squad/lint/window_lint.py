@@ -28,9 +28,7 @@ _NUM_EXAMPLES = 10
 def lint_windows(linted, tokenizer, settings):
   """Checks a `LintedFile` that has a question, by `LintSettings`.
 
-  Returns:
-    List of `Finding`, and a dict of figures that JSON can hold: wordpieces,
-    windows_per_question, max_seq_lengths, unknown.
+  Returns a list of `Finding`, and a dict of figures that JSON can hold.
   """
   examples = list(map(with_answer_to_learn, linted.examples))
   lengths, unknown = measure_tokens(examples, tokenizer)
@@ -88,23 +86,15 @@ def lint_windows(linted, tokenizer, settings):
 
 @dataclasses.dataclass(frozen=True)
 class TokenLengths:
-  """WordPieces of every example, before anything is cut.
+  """WordPieces of every example, before anything is cut."""
 
-  Attributes:
-    question, context: int32 [examples].
-    answer_start, answer_end: int32 [examples], tokens of the passage,
-      inclusive; -1 without an answer to learn.
-    without_token: bool [examples], whether there is an answer, but no token of
-      it.
-    passage: int32 [passages], WordPieces of each distinct passage.
-  """
-
-  question: np.ndarray
-  context: np.ndarray
+  question: np.ndarray  # int32 [examples]
+  context: np.ndarray  # int32 [examples]
+  # int32 [examples], tokens of the passage, inclusive; -1 without an answer.
   answer_start: np.ndarray
   answer_end: np.ndarray
-  without_token: np.ndarray
-  passage: np.ndarray
+  without_token: np.ndarray  # bool [examples], whether an answer has no token
+  passage: np.ndarray  # int32 [passages], of each distinct passage
 
   @property
   def has_answer(self):
