@@ -66,7 +66,8 @@ def window_fingerprint(
   It contains the version of this package, which may cut text differently.
   """
   tokenizer = preprocessor.tokenizer
-  fingerprint = {
+  of_annotators = {"annotator_labels": annotator_labels}
+  return {
     "bert_span": bert_span.__version__,
     **dataclasses.asdict(preprocessor.options),
     "do_lower_case": tokenizer.do_lower_case,
@@ -74,10 +75,8 @@ def window_fingerprint(
     "version_2_with_negative": version_2,
     "drop_answerless_windows": drop_answerless,
     "head": labels.head,
+    **(of_annotators if labels.every_annotator else {}),
   }
-  if labels.every_annotator:
-    fingerprint["annotator_labels"] = annotator_labels
-  return fingerprint
 
 
 def source_fingerprint(path, dataset):
@@ -239,12 +238,11 @@ def _records(windows, indices, padded_length):
   batch = windows.batch(indices, padded_length or int(lengths.max()))
   for row, length in enumerate(lengths):
     cut = slice(padded_length or length)
+    integers = {name: batch[name][row, cut] for name in _TOKEN_FEATURES}
+    integers |= {name: [batch[name][row]] for name in labels.window_labels}
+    integers["unique_ids"] = [_FIRST_ID + indices[row]]
     yield serialized_example(
-      {
-        "unique_ids": [_FIRST_ID + indices[row]],
-        **{name: batch[name][row, cut] for name in _TOKEN_FEATURES},
-        **{name: [batch[name][row]] for name in labels.window_labels},
-      },
+      integers,
       {name: batch[name][row, cut].ravel() for name in labels.token_labels},
     )
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from bert_span.storage.options import option
 
-# As run_squad: the names of released checkpoints say whether they are cased.
 _UNCASED_NAME = re.compile(r"uncased_L-|multilingual_L-|chinese_L-")
 _CASED_NAME = re.compile(r"(?<!un)cased_L-")
 
@@ -53,7 +52,14 @@ class EncoderSource:
     # Loads TensorFlow, which the options of a program must not do.
     from bert_span.presets import load_pretrained
 
-    self._check_case()
+    # As run_squad: names of released checkpoints say whether they are cased.
+    checkpoint = self.init_checkpoint or ""
+    lower = self.do_lower_case is not False
+    if (_CASED_NAME if lower else _UNCASED_NAME).search(checkpoint):
+      raise ValueError(
+        f"--init_checkpoint={checkpoint} contradicts do_lower_case, which is "
+        f"{lower}. Give --do_lower_case=false for a cased model only."
+      )
     if self.preset:
       return load_pretrained.load_pretrained(self.preset, dtype, self.verify)
     return load_pretrained.load_original(
@@ -87,18 +93,3 @@ class EncoderSource:
         f"{loaded.lower_case}. Leave the flag out."
       )
     return self.do_lower_case
-
-  def _check_case(self):
-    """Refuses a case that contradicts the name of a released checkpoint."""
-    checkpoint = self.init_checkpoint or ""
-    lower = self.do_lower_case is not False
-    if lower and _CASED_NAME.search(checkpoint):
-      raise ValueError(
-        f"--init_checkpoint={checkpoint} is a cased model, but do_lower_case "
-        "is true. Give --do_lower_case=false."
-      )
-    if not lower and _UNCASED_NAME.search(checkpoint):
-      raise ValueError(
-        f"--init_checkpoint={checkpoint} is an uncased model, but "
-        "--do_lower_case=false was given. Leave it out."
-      )

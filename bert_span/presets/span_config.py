@@ -53,9 +53,8 @@ def span_config(do_lower_case, window_options, decoder_options, head):
 
 def write_span_config(directory, config):
   """Writes a `span_config` into a model directory."""
-  write_text_atomically(
-    os.path.join(directory, CONFIG_FILE), json.dumps(config, indent=2) + "\n"
-  )
+  path = os.path.join(directory, CONFIG_FILE)
+  write_text_atomically(path, json.dumps(config, indent=2) + "\n")
 
 
 def update_decoder(directory, values):
@@ -73,11 +72,10 @@ def read_span_config(directory):
   """
   path = os.path.join(find_embedded_model(directory), CONFIG_FILE)
   try:
-    if not tf.io.gfile.exists(path):
-      return None
+    exists = tf.io.gfile.exists(path)
   except tf.errors.UnimplementedError:  # A handle such as hf://, no file.
     return None
-  return parse_span_config(read_bytes(path), path)
+  return parse_span_config(read_bytes(path), path) if exists else None
 
 
 def parse_span_config(content, path):

@@ -61,16 +61,19 @@ class BytePairTokenizer(keras.layers.Layer):
     self._merges = np.array(list(merges), object)
     self.add_prefix_space = add_prefix_space
     ranks = _ranks(self.vocabulary, self._merges)
+    # Each byte as the character of its number.
     characters = [
-      _to_bytes(token) if token in ranks else "" for token in vocabulary
+      "".join(chr(_BYTES[c]) for c in token) if token in ranks else ""
+      for token in vocabulary
     ]
-    self._num_bytes = np.array([len(c) for c in characters], np.int64)
-    self._leading = np.array(
-      [len(c) - len(c.lstrip(" ")) for c in characters], np.int64
-    )
-    self._trailing = np.array(
-      [len(c) - len(c.rstrip(" ")) for c in characters], np.int64
-    )
+    # Bytes of each token, and of the spaces at its start and its end.
+    self._num_bytes, self._leading, self._trailing = np.array(
+      [
+        [len(c), len(c) - len(c.lstrip(" ")), len(c) - len(c.rstrip(" "))]
+        for c in characters
+      ],
+      np.int64,
+    ).T
     self._merge = tf_text.SentencepieceTokenizer(
       _sentencepiece_model(self.vocabulary, characters, ranks)
     )
@@ -95,12 +98,10 @@ class BytePairTokenizer(keras.layers.Layer):
       prefixes = tf.cast(lacks_space, tf.int64)
     characters = tf.strings.unicode_decode(texts, "UTF-8")
     word_starts = tf.where(_begins_word(characters))[:, 0]
-    words = tf.strings.unicode_encode(
-      tf.RaggedTensor.from_row_starts(
-        characters.values, word_starts, validate=False
-      ),
-      "UTF-8",
+    words = tf.RaggedTensor.from_row_starts(
+      characters.values, word_starts, validate=False
     )
+    words = tf.strings.unicode_encode(words, "UTF-8")
     # Each byte becomes the character of its number.
     words = tf.strings.unicode_transcode(words, "ISO-8859-1", "UTF-8")
     ids = self._merge.tokenize(words).values  # [tokens]
@@ -117,18 +118,17 @@ class BytePairTokenizer(keras.layers.Layer):
     ends = tf.maximum(ends - tf.gather(self._trailing, ids), starts)
     first = tf.gather(characters.row_splits, rows) + tf.gather(prefixes, rows)
 
-    def ragged(values):
-      return tf.RaggedTensor.from_value_rowids(
-        tf.cast(values, tf.int32),
-        rows,
-        nrows=characters.nrows(),
-        validate=False,
-      )
-
+    starts, ends = tf.maximum(starts - first, 0), tf.maximum(ends - first, 0)
     return Tokens(
-      ragged(ids),
-      ragged(tf.maximum(starts - first, 0)),
-      ragged(tf.maximum(ends - first, 0)),
+      *(
+        tf.RaggedTensor.from_value_rowids(
+          tf.cast(part, tf.int32),
+          rows,
+          nrows=characters.nrows(),
+          validate=False,
+        )
+        for part in (ids, starts, ends)
+      )
     )
 
   def get_config(self):
@@ -215,21 +215,12 @@ def _num_bytes(code_points):
   return 1 + tf.searchsorted(limits, code_points, "right", tf.int64)
 
 
-def _byte_alphabet():
-  """Dict from GPT-2's 256 printable characters to the bytes they stand for."""
-  printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-  others = [byte for byte in range(256) if byte not in printable]
-  return {chr(byte): byte for byte in printable} | {
-    chr(256 + i): byte for i, byte in enumerate(others)
-  }
-
-
-_BYTES = _byte_alphabet()
-
-
-def _to_bytes(token):
-  """A token's bytes, each as the character of its number."""
-  return "".join(chr(_BYTES[character]) for character in token)
+# GPT-2's 256 printable characters, and the bytes they stand for.
+_PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
+_OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
+_BYTES = {chr(byte): byte for byte in _PRINTABLE} | {
+  chr(256 + i): byte for i, byte in enumerate(_OTHERS)
+}
 
 
 def _ranks(vocabulary, merges):

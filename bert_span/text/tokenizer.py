@@ -144,14 +144,14 @@ class WordPieceTokenizer(keras.layers.Layer):
     text_starts = _text_starts(texts, 1)
     rows = tf.searchsorted(text_starts, starts, "right", tf.int64) - 1
     first = tf.gather(text_starts, rows)
-    return Tokens(
-      *(
-        tf.RaggedTensor.from_value_rowids(
-          part, rows, nrows=tf.size(texts, tf.int64), validate=False
-        )
-        for part in (ids, starts - first, ends - first)
+
+    def ragged(values):
+      nrows = tf.size(texts, tf.int64)
+      return tf.RaggedTensor.from_value_rowids(
+        values, rows, nrows=nrows, validate=False
       )
-    )
+
+    return Tokens(*map(ragged, (ids, starts - first, ends - first)))
 
   def _tokens_of_piece(self, text):
     """Ids, starts and ends of a text, string scalar: int32 [tokens] each."""

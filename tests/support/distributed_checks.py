@@ -14,10 +14,10 @@ import sys
 import keras
 import numpy as np
 import tensorflow as tf
+from tiny_encoder import tiny_encoder
 
 import bert_span  # noqa: F401 -- chooses Keras' backend before keras loads
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.encoder import EncoderConfig, build_encoder
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.keras_internals import sublayers
@@ -41,18 +41,16 @@ _UNEVEN = {"batch_size": (5, 1, 5, 5, 1), "unsummed": True}
 def make_model(dropout=0.0, num_layers=2):
   """A model of width 32, the same weights every time."""
   keras.utils.set_random_seed(3)
-  sizes = EncoderConfig(
+  encoder = tiny_encoder(
     vocabulary_size=VOCAB,
     num_layers=num_layers,
-    num_heads=2,
     hidden_dim=32,
     intermediate_dim=64,
     max_sequence_length=LENGTH,
-    num_segments=2,
     dropout=dropout,
     attention_dropout=dropout,
   )
-  return SpanModel(build_encoder(sizes), SpanHead())
+  return SpanModel(encoder, SpanHead())
 
 
 def batches(batch_size, first_step, num_steps=STEPS):
@@ -79,14 +77,8 @@ def batches(batch_size, first_step, num_steps=STEPS):
   return tf.data.Dataset.from_generator(
     lambda: map(batch, range(first_step, num_steps)),
     output_signature={
-      name: tf.TensorSpec([None] * rank, tf.int32)
-      for name, rank in (
-        ("input_ids", 2),
-        ("segment_ids", 2),
-        ("input_mask", 2),
-        ("start_positions", 1),
-        ("end_positions", 1),
-      )
+      name: tf.TensorSpec([None] * values.ndim, values.dtype)
+      for name, values in batch(0).items()
     },
   )
 
@@ -156,11 +148,8 @@ def compared_weights(model):
   add the same to all that a softmax compares, so their gradient is rounding.
   """
   left_out = (
-    "key/bias",
-    "feedforward_layer_norm/beta",
-    "span_head/bias",
-    "pooled_dense/kernel",
-    "pooled_dense/bias",
+    *("key/bias", "feedforward_layer_norm/beta", "span_head/bias"),
+    *("pooled_dense/kernel", "pooled_dense/bias"),
   )
   return {
     weight.path: weight.numpy() + np.float32(0)
@@ -184,29 +173,24 @@ def read_events(folder, name="train"):
 def max_difference(expected, run):
   """Largest norm of a difference, as a share of the variable's norm."""
   smallest = np.finfo(np.float32).tiny  # A variable may be all zeros.
-  # np.max, as max() may pass over NaN.
-  return float(
-    np.max(
-      [
-        np.linalg.norm(values - run[path])
-        / max(np.linalg.norm(run[path]), smallest)
-        for path, values in expected.items()
-      ]
-    )
-  )
+  differences = [
+    np.linalg.norm(values - run[path])
+    / max(np.linalg.norm(run[path]), smallest)
+    for path, values in expected.items()
+  ]
+  return float(np.max(differences))  # max() may pass over NaN.
 
 
 def compare(reference, folder, two, **options):
   """A run on one device beside one on two; was it clipped?"""
   run = Run(folder, two, **options)
   norms = np.array(reference.events["global_norm"])
+  losses = np.subtract(reference.events["loss"], run.events["loss"])
   return {
     "weights": max_difference(reference.weights, run.weights),
     "moved": reference.moved,
     "norms": float(np.abs(norms / run.events["global_norm"] - 1).max()),
-    "losses": float(
-      np.abs(np.subtract(reference.events["loss"], run.events["loss"])).max()
-    ),
+    "losses": float(np.abs(losses).max()),
     "smallest_norm": float(norms.min()),
     "copies": copies_differ(run.model),
   }
@@ -236,18 +220,10 @@ def dropout_masks(folder, two):
   """Losses of both devices on the same windows: dropout alone differs."""
 
   def loss_fn(model, batch):
-    ids = tf.ones_like(batch["input_ids"])
-    zeros = tf.zeros_like(batch["start_positions"])
-    losses = SPAN_HEAD.loss_fn(SpanLoss())(
-      model,
-      {
-        "input_ids": ids,
-        "segment_ids": ids * 0,
-        "input_mask": ids,
-        "start_positions": zeros,
-        "end_positions": zeros,
-      },
-    )
+    batch = {name: tf.zeros_like(values) for name, values in batch.items()}
+    ones = tf.ones_like(batch["input_ids"])
+    batch |= {"input_ids": ones, "input_mask": ones}
+    losses = SPAN_HEAD.loss_fn(SpanLoss())(model, batch)
     context = tf.distribute.get_replica_context()
     on_first = tf.cast(context.replica_id_in_sync_group == 0, tf.float32)
     return losses, {"first": losses * on_first, "rest": losses * (1 - on_first)}

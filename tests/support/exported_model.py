@@ -1,13 +1,9 @@
 """Served and saved tiny models, made once for all tests of a process."""
 
-import atexit
 import functools
-import os
-import shutil
-import tempfile
 
 import tensorflow as tf
-from tiny_extractor import tiny_extractor
+from tiny_extractor import new_folder, tiny_extractor
 
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.serving.signatures import ServedModel, write_saved_model
@@ -18,9 +14,6 @@ def served_model(head):
   """A ServedModel, and the SpanExtractor it was made of.
 
   "No answer" is possible, and three windows run at once.
-
-  Args:
-    head: `AnswerHead`.
   """
   extractor = tiny_extractor(version_2=True, head=head)
   return ServedModel(extractor, StepOptions(3)), extractor
@@ -30,12 +23,9 @@ def served_model(head):
 def exported_model(head):
   """The directory of the SavedModel of `served_model`, and the extractor."""
   served, extractor = served_model(head)
-  folder = tempfile.mkdtemp()
-  atexit.register(shutil.rmtree, folder, ignore_errors=True)
-  directory = os.path.join(folder, "1")
-  write_saved_model(
-    served, extractor.preprocessor.tokenizer.vocabulary, directory
-  )
+  directory = str(new_folder() / "1")
+  vocabulary = extractor.preprocessor.tokenizer.vocabulary
+  write_saved_model(served, vocabulary, directory)
   return directory, extractor
 
 

@@ -1,16 +1,12 @@
 """TFLite files of tiny models, each written once for all tests of a process."""
 
-import atexit
 import dataclasses
 import functools
 import json
-import os
-import shutil
-import tempfile
 
 import numpy as np
 from tensorflow.lite.python import schema_py_generated as schema
-from tiny_extractor import VOCABULARY, tiny_extractor
+from tiny_extractor import VOCABULARY, new_folder, tiny_extractor
 
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs import tflite_export
@@ -33,9 +29,7 @@ def exported_tflite(
   extractor = tiny_extractor(version_2=True, head=head)
   if temperature:
     extractor = with_decoder(extractor, temperature=temperature)
-  folder = tempfile.mkdtemp()
-  atexit.register(shutil.rmtree, folder, ignore_errors=True)
-  path = os.path.join(folder, "tiny.tflite")
+  path = str(new_folder() / "tiny.tflite")
   options = tflite_export.TFLiteOptions(
     quantization, dynamic_length, with_tokenizer=with_tokenizer
   )

@@ -10,21 +10,15 @@ OUTSIDE = (-1, -1, False)
 def hand_windows(rows, example_index=None, context_start=(), prefix=3, pads=0):
   """The tensors that text/windows.py gives, padded to the longest row.
 
-  Args:
-    rows: lists of tokens (char_start, char_end, is_max_context), a window each.
-    example_index: the example of each window; None is a window an example.
-    context_start: the first token of the passage in each window; () is 0.
-    prefix: tokens before the passage.
-    pads: tokens at the end of each row that are [PAD].
+  `rows` are lists of tokens (char_start, char_end, is_max_context), a window
+  each, the last `pads` of them [PAD]. The passage begins after `prefix` tokens.
   """
   length = max(map(len, rows), default=0)
   tokens = [[*row, *[OUTSIDE] * (length - len(row))] for row in rows]
   tokens = np.array(tokens, np.int32).reshape([len(rows), length, 3])
   real = np.array([len(row) - pads for row in rows], np.int32)
   columns = {
-    "example_index": range(len(rows))
-    if example_index is None
-    else example_index,
+    "example_index": example_index or range(len(rows)),
     "context_start": context_start or [0] * len(rows),
     "first_context_position": [prefix] * len(rows),
     "input_mask": np.arange(length) < real[:, np.newaxis],

@@ -34,10 +34,7 @@ def run_program(name, *arguments, **options):
 
   The process is forked from one that has imported TensorFlow, which saves
   seconds. With options of subprocess.run it is a new one, see `run_python`.
-
-  Returns:
-    subprocess.CompletedProcess with stdout and stderr as str, whatever the
-    status is.
+  Returns a subprocess.CompletedProcess with stdout and stderr as str.
   """
   if options:
     return run_python("-m", name, *arguments, **options)
@@ -45,25 +42,10 @@ def run_program(name, *arguments, **options):
 
 
 def run_python(*arguments, **options):
-  """Runs Python in the repository.
-
-  Args:
-    *arguments: the command line; paths become strings.
-    **options: of subprocess.run, in the place of those here.
-
-  Returns:
-    See `run_program`.
-  """
-  return subprocess.run(
-    [sys.executable, *map(str, arguments)],
-    **{
-      "cwd": _REPOSITORY,
-      "capture_output": True,
-      "text": True,
-      "timeout": 1800,
-      **options,
-    },
-  )
+  """Runs Python in the repository, with options of subprocess.run."""
+  defaults = {"cwd": _REPOSITORY, "capture_output": True, "timeout": 1800}
+  command = [sys.executable, *map(str, arguments)]
+  return subprocess.run(command, **{**defaults, "text": True, **options})
 
 
 def parse_flags(name, *arguments):
@@ -97,13 +79,7 @@ def refusal(name, *arguments):
 
 
 def start_program(name, *arguments, environ=()):
-  """Starts a module, or a script that ends in .py, as a `Program`.
-
-  Args:
-    name: of the module, or path of the script.
-    *arguments: the command line; paths become strings.
-    environ: mapping of environment variables that are set beside ours.
-  """
+  """Starts a module, or a script that ends in .py, as a `Program`."""
   return Program([str(name), *map(str, arguments)], dict(environ))
 
 

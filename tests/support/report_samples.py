@@ -2,6 +2,8 @@
 
 import json
 
+from squad_content import spans
+
 HOSTILE = (
   "<script>document.title='taken'</script>"
   "<img src=x onerror=\"document.title='taken'\">\"'></mark>"
@@ -11,14 +13,9 @@ CONTEXT = "The mill was built by Anna in 1895, near the river."
 
 
 def _question(qas_id, question, *golds, context=CONTEXT):
-  return {
-    "id": qas_id,
-    "question": question,
-    "answers": [
-      {"text": gold, "answer_start": context.index(gold)} for gold in golds
-    ],
-    "is_impossible": not golds,
-  }
+  answers = spans(*((gold, context.index(gold)) for gold in golds))
+  labels = {"answers": answers, "is_impossible": not golds}
+  return {"id": qas_id, "question": question, **labels}
 
 
 def squad(*paragraphs, title="Mills"):

@@ -3,6 +3,7 @@
 import json
 
 from programs import run_program
+from squad_content import spans, squad_content
 
 _VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "a", "mill", "was"),
@@ -15,15 +16,10 @@ CONTEXT = "The mill was built by Anna in 1895 near the river."
 def write_squad_files(path):
   """Writes a vocabulary, a bert_config.json and two data files."""
   (path / "vocab.txt").write_text("\n".join(_VOCABULARY) + "\n")
-  config = {
-    "vocab_size": len(_VOCABULARY),
-    "hidden_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "max_position_embeddings": 64,
-    "type_vocab_size": 2,
-  }
+  config = {"vocab_size": len(_VOCABULARY), "hidden_size": 16}
+  config |= {"num_hidden_layers": 1, "num_attention_heads": 2}
+  config |= {"intermediate_size": 32, "max_position_embeddings": 64}
+  config |= {"type_vocab_size": 2}
   (path / "bert_config.json").write_text(json.dumps(config))
   for name, version_2 in (("v1.json", False), ("v2.json", True)):
     (path / name).write_text(json.dumps(_squad(version_2)))
@@ -34,22 +30,14 @@ def _squad(version_2):
   for i, (question, answer) in enumerate(
     [("Who built the mill?", "Anna"), ("When was the mill built?", "1895")] * 4
   ):
-    start = CONTEXT.index(answer)
-    qas.append(
-      {
-        "id": f"q{i}",
-        "question": question,
-        "answers": [{"text": answer, "answer_start": start}],
-      }
-    )
+    answers = spans((answer, CONTEXT.index(answer)))
+    qas.append({"id": f"q{i}", "question": question, "answers": answers})
     if version_2:
-      qas[-1]["is_impossible"] = i % 4 == 3
-      qas[-1]["answers"] = [] if i % 4 == 3 else qas[-1]["answers"]
-  paragraph = {"context": CONTEXT, "qas": qas}
-  return {
-    "version": "v2.0" if version_2 else "1.1",
-    "data": [{"title": "Mill", "paragraphs": [paragraph]}],
-  }
+      is_impossible = i % 4 == 3
+      qas[-1]["is_impossible"] = is_impossible
+      qas[-1]["answers"] = [] if is_impossible else answers
+  version = "v2.0" if version_2 else "1.1"
+  return squad_content(CONTEXT, *qas, title="Mill", version=version)
 
 
 def squad_flags(folder, output_dir, *flags, version_2=False):

@@ -36,14 +36,7 @@ def tiny_extractor(
 ):
   """A SpanExtractor of one layer whose logits differ clearly.
 
-  Args:
-    version_2: whether "no answer" is possible.
-    window_options: `WindowOptions`.
-    fixed_length: pad every window to max_seq_length.
-    do_lower_case: lower-case and strip accents.
-    seed: of the weights.
-    head: `AnswerHead`.
-    vocabulary: list of tokens.
+  With version_2 "no answer" is possible.
   """
   keras.utils.set_random_seed(seed)
   backbone = tiny_encoder(
@@ -81,7 +74,13 @@ def shared_model(version_2=False, head=SPAN_HEAD):
 
   Its files are written once in a process.
   """
+  directory = new_folder() / "model"
+  shared_extractor(version_2, head).save_to_preset(directory)
+  return directory
+
+
+def new_folder():
+  """A folder that exists until the process ends."""
   folder = pathlib.Path(tempfile.mkdtemp())
   atexit.register(shutil.rmtree, folder, ignore_errors=True)
-  shared_extractor(version_2, head).save_to_preset(folder / "model")
-  return folder / "model"
+  return folder

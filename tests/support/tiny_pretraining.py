@@ -41,9 +41,7 @@ def tiny_batch(batch_size=3, seq_length=12, targets=5, seed=2):
   mask = np.ones((batch_size, seq_length), np.int32)
   mask[-1, seq_length // 2 :] = 0
   return {
-    "input_ids": rng.integers(
-      5, VOCABULARY_SIZE, (batch_size, seq_length), dtype=np.int32
-    ),
+    "input_ids": rng.integers(5, VOCABULARY_SIZE, mask.shape, np.int32),
     "input_mask": mask,
     "masked_positions": is_target
     * rng.integers(1, seq_length // 2, shape, np.int32),

@@ -10,11 +10,7 @@ from bert_span.training.optimizer import BertAdamW
 from bert_span.training.options import TrainOptions
 
 NUM_STEPS = 7
-
-
 BATCH = 4
-
-
 VOCAB = 20
 
 
@@ -50,12 +46,10 @@ def make_batch(step):
 
 
 def dataset_fn(first_step, last_step=1000, make=make_batch):
+  specs = {"input_ids": [None, None], "positions": [None]}
   return tf.data.Dataset.from_generator(
     lambda: map(make, range(first_step, last_step)),
-    output_signature={
-      "input_ids": tf.TensorSpec([None, None], tf.int32),
-      "positions": tf.TensorSpec([None], tf.int32),
-    },
+    output_signature={n: tf.TensorSpec(s, tf.int32) for n, s in specs.items()},
   )
 
 
@@ -70,12 +64,8 @@ def make_trainer(
   **options,
 ):
   model = model or make_model()
-  options = {
-    "train_batch_size": BATCH,
-    "save_checkpoints_steps": 2,
-    "seed": 0,
-    **options,
-  }
+  options = {"train_batch_size": BATCH, "seed": 0, **options}
+  options.setdefault("save_checkpoints_steps", 2)
   schedule = WarmupLinearDecay(rate, num_train_steps, 2)
   return Trainer(
     model,

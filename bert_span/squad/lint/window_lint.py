@@ -47,35 +47,28 @@ def lint_windows(linted, tokenizer, settings):
   }
   findings = []
 
-  def add(kind, applies, text_of, counts=None):
+  def add(kind, applies, texts, counts=None):
     for index in np.flatnonzero(applies):
-      text = text_of(examples[index])
       if counts is None:
-        detail = ascii(text[:20])  # What BERT drops is mostly invisible.
+        detail = ascii(texts[index][:20])  # What BERT drops is often invisible.
       else:
-        detail = f"{shortened(text)}, {counts[index]} WordPieces"
+        detail = f"{shortened(texts[index])}, {counts[index]} WordPieces"
       findings.append(linted.finding(kind, int(index), detail))
 
-  def answer_of(example):
-    return example.answers[0].text
-
-  def question_of(example):
-    return example.question
-
-  def context_of(example):
-    return example.context
-
-  is_blank = np.array([not example.context.strip() for example in examples])
+  contexts = [example.context for example in examples]
+  questions = [example.question for example in examples]
+  answers = [e.answers[0].text if e.answers else "" for e in examples]
+  is_blank = np.array([not context.strip() for context in contexts])
   is_empty = lengths.context == 0
   cut = answers_cut(windows, lengths)
   too_long = lengths.answer > settings.max_answer_length
-  add(FindingKind.NO_WINDOW, is_empty & ~is_blank, context_of)
+  add(FindingKind.NO_WINDOW, is_empty & ~is_blank, contexts)
   without_token = lengths.without_token & ~is_empty
-  add(FindingKind.ANSWER_WITHOUT_TOKEN, without_token, answer_of)
-  add(FindingKind.ANSWER_CUT, cut, answer_of, lengths.answer)
-  add(FindingKind.ANSWER_TOO_LONG, too_long, answer_of, lengths.answer)
+  add(FindingKind.ANSWER_WITHOUT_TOKEN, without_token, answers)
+  add(FindingKind.ANSWER_CUT, cut, answers, lengths.answer)
+  add(FindingKind.ANSWER_TOO_LONG, too_long, answers, lengths.answer)
   too_long = lengths.question > settings.window_options.max_query_length
-  add(FindingKind.QUESTION_CUT, too_long, question_of, lengths.question)
+  add(FindingKind.QUESTION_CUT, too_long, questions, lengths.question)
   share = figures["unknown"]["token_share"]
   if share >= _MANY_UNKNOWN:
     detail = f"{100 * share:.1f} % of the WordPieces are [UNK], see below"
