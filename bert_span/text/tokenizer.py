@@ -249,14 +249,17 @@ def _text_starts(texts, gap):
 def _pieces(text):
   """Divides a text, string scalar, into pieces of some _PIECE_BYTES.
 
-  They begin at a blank or a line break, at which every word ends.
+  They begin where every word ends: at a blank, at a line break, or at a Chinese
+  character of U+5000 to U+8FFF, whose first byte is one of these.
   """
   data = tf.io.decode_raw(text, tf.uint8)  # [bytes]
-  blanks = _indices((data == ord(" ")) | (data == ord("\n")))
+  is_chinese = (data >= 0xE5) & (data <= 0xE8)
+  ends_of_words = _indices(
+    (data == ord(" ")) | (data == ord("\n")) | is_chinese
+  )
   places = tf.range(0, tf.size(data), _PIECE_BYTES)[1:]
   size = tf.shape(data)
-  cuts = tf.gather(
-    tf.concat([blanks, size], 0), tf.searchsorted(blanks, places)
-  )
+  found = tf.searchsorted(ends_of_words, places)
+  cuts = tf.gather(tf.concat([ends_of_words, size], 0), found)
   begins, ends = tf.concat([[0], cuts], 0), tf.concat([cuts, size], 0)
   return tf.strings.substr(text, begins, ends - begins)

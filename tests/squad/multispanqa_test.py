@@ -14,14 +14,8 @@ _LABELS = ["B", "I", "O", "B", "O"]
 
 
 def _record(**replaced):
-  record = {
-    "id": "q1",
-    "question": ["who", "met", "?"],
-    "context": _TOKENS,
-    "label": _LABELS,
-    "num_span": 2,
-  }
-  record.update(replaced)
+  record = {"id": "q1", "question": ["who", "met", "?"], "num_span": 2}
+  record |= {"context": _TOKENS, "label": _LABELS, **replaced}
   return {key: value for key, value in record.items() if value is not None}
 
 
@@ -54,9 +48,7 @@ def test_labels_all_o_are_an_unanswerable_question(tmp_path):
   assert [e.is_impossible for e in squad_file.examples] == [False, True]
   assert squad_file.examples[1].annotators == ((),)
   assert len(training_examples(squad_file, True, every_annotator=True)) == 2
-
-
-def test_a_file_without_labels_can_be_answered(tmp_path):
+  # A file without labels can be answered.
   (example,) = _read(tmp_path, _record(label=None)).examples
   assert example.answers == example.annotations == ()
   assert not example.is_impossible

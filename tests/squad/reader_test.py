@@ -1,7 +1,6 @@
 import json
 
 import pytest
-from programs import run_python
 from squad_content import spans, squad_content
 
 from bert_span.squad.example import Answer, SquadExample
@@ -208,17 +207,6 @@ def test_a_path_with_a_scheme_goes_through_gfile(tmp_path):
     load_squad_json(f"file://{tmp_path}/none.json")
   with pytest.raises(FileNotFoundError, match=r"none\.json"):
     load_squad_json(tmp_path / "none.json")
-
-
-def test_plain_files_are_read_without_loading_tensorflow(tmp_path):
-  path = tmp_path / "bees.json"
-  path.write_text(json.dumps(_squad(_question())))
-  code = (
-    "import sys; from bert_span.squad.reader import read_squad; "
-    "read_squad(sys.argv[1]); print('tensorflow' in sys.modules)"
-  )
-  result = run_python("-c", code, path, check=True)
-  assert result.stdout.strip() == "False"
 
 
 def test_questions_come_with_their_places():

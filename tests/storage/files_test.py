@@ -95,9 +95,9 @@ def test_a_remote_directory_is_copied_for_readers_of_local_files(tmp_path):
     assert local == str(tmp_path)
 
 
-def test_local_files_do_not_load_tensorflow():
+def test_local_files_and_squad_do_not_load_tensorflow():
   code = (
-    "import sys, bert_span.storage.atomic_file, bert_span.storage.options;"
+    "import sys, bert_span.storage.options, bert_span.squad.lint.linter;"
     "assert 'tensorflow' not in sys.modules"
   )
   subprocess.run([sys.executable, "-c", code], check=True)

@@ -22,8 +22,8 @@ _COST = {
   "answerless_windows": 105,
   "answers_cut": 0,
   "wordpieces": 1_900_000,
-  "bucket_wordpieces": 2_000_000,
   "padded_wordpieces": 4_620_288,
+  "bucket_wordpieces": 2_000_000,
   "bucket_cost": 1.0,
   "padded_cost": 2.31,
 }
@@ -110,11 +110,8 @@ def test_a_file_that_cannot_be_read_has_its_error_and_nothing_more():
   finding = Finding(FindingKind.UNREADABLE, "", "the file is empty.")
   text = report_text(report_object(LintedFile("a.json", []), [finding], {}))
   assert text.splitlines() == [
-    "a.json",
-    "1 error, 0 warnings, 0 notes.",
-    "",
-    "ERROR: 1 file: not readable as SQuAD JSON.",
-    "  the file is empty.",
+    *("a.json", "1 error, 0 warnings, 0 notes.", ""),
+    *("ERROR: 1 file: not readable as SQuAD JSON.", "  the file is empty."),
     "-> Nothing else was checked.",
   ]
 

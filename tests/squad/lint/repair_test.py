@@ -40,15 +40,10 @@ _REPAIRED = (
   .replace('"id": 7', '"id": "7"')
 )
 _WHERE = "data[0].paragraphs[0].qas[0]"
+_KEYS = ("path", "question_id", "kind", "before", "after")
 _CHANGES = [
-  {
-    "path": f"{_WHERE}.{path}",
-    "question_id": "7",
-    "kind": kind,
-    "before": before,
-    "after": after,
-  }
-  for path, kind, before, after in (
+  dict(zip(_KEYS, (f"{_WHERE}.{path}", "7", *change), strict=True))
+  for path, *change in (
     ("id", "integer_id", 7, "7"),
     ("answers[0].answer_start", "answer_moved", 4, 6),
     ("answers[1].answer_start", "answer_moved", 0, 6),
@@ -145,29 +140,19 @@ def test_a_second_lint_finds_nothing_of_what_was_repaired(
 def _any_squad(draw):
   """JSON of SQuAD's form with any texts, offsets, ids and further keys."""
   context = draw(st.text("ab \\\"'é\ud83d🙂\n", max_size=12))
-  questions = draw(
-    st.lists(
-      st.fixed_dictionaries(
-        {
-          "answers": st.lists(
-            st.fixed_dictionaries(
-              {
-                "answer_start": st.integers(-3, 15),
-                "text": st.text("ab é", max_size=2),
-              },
-              optional={"x": _ANY_JSON},
-            ),
-            max_size=3,
-          ),
-          "id": st.integers() | st.text(max_size=2),
-          "question": st.text(max_size=2),
-        },
-        optional={"is_impossible": st.booleans(), "x": _ANY_JSON},
-      ),
-      min_size=1,
-      max_size=3,
-    )
-  )
+  answer = {
+    "answer_start": st.integers(-3, 15),
+    "text": st.text("ab é", max_size=2),
+  }
+  answer = st.fixed_dictionaries(answer, optional={"x": _ANY_JSON})
+  question = {
+    "answers": st.lists(answer, max_size=3),
+    "id": st.integers() | st.text(max_size=2),
+    "question": st.text(max_size=2),
+  }
+  optional = {"is_impossible": st.booleans(), "x": _ANY_JSON}
+  question = st.fixed_dictionaries(question, optional=optional)
+  questions = draw(st.lists(question, min_size=1, max_size=3))
   paragraph = {"x": draw(_ANY_JSON), "qas": questions, "context": context}
   squad = {"x": draw(_ANY_JSON), "data": [{"paragraphs": [paragraph]}]}
   return json.dumps(squad, ensure_ascii=True)

@@ -159,14 +159,6 @@ def _lengths(question, context, start, end):
   )
 
 
-def test_the_worked_example_of_the_windows_has_three():
-  # Room for 10 - 2 - 3 = 5 of 8 tokens, step 2; the question of 4 is cut to 2.
-  windows = place_windows(_lengths([4], [8], [-1], [-1]), _OPTIONS)
-  assert windows["context_start"].tolist() == [0, 2, 4]
-  assert windows["context_length"].tolist() == [5, 5, 4]
-  assert windows["length"].tolist() == [10, 10, 9]
-
-
 def test_an_answer_longer_than_the_overlap_can_be_cut():
   # Windows hold tokens 0-4, 2-6, 4-7.
   lengths = _lengths([2] * 4, [8] * 4, [0, 1, 1, -1], [4, 5, 4, -1])
