@@ -30,6 +30,7 @@ KERAS_CLASSES = {
   "PretrainingModel": "bert_span.pretraining.model",
   "MaskedLmHead": "bert_span.pretraining.model",
   "SpanBoundaryHead": "bert_span.pretraining.model",
+  "QuestionHead": "bert_span.pretraining.model",
   "PredictionTransform": "bert_span.pretraining.model",
   "TiedOutput": "bert_span.pretraining.model",
 }

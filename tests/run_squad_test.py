@@ -283,7 +283,7 @@ def test_flags_that_do_not_fit_are_refused(
 @pytest.mark.large
 def test_a_tpu_that_is_not_there_is_one_line(squad_folder, tmp_path):
   run = run_squad(squad_folder, tmp_path / "out", "--do_train", "--use_tpu")
-  assert "There is no TPU on this machine" in error_line(run)
+  assert "There is no TPU of the name local" in error_line(run)
   assert not (tmp_path / "out").exists()
 
 

@@ -108,7 +108,7 @@ def fine_tune_on(
     path = os.path.join(own_folder(strategy, output_dir), SOFT_LABELS_FILE)
     windows = with_soft_labels(windows, [*teachers.values()], shares[0], path)
     loss_fn = distillation_loss_fn(head, loss, *shares)
-  training_set = dataclasses.replace(training_set, windows=windows)
+  training_set = training_set._replace(windows=windows)
   num_train_steps = options.num_train_steps(training_set.num_examples)
   num_warmup_steps = options.num_warmup_steps(num_train_steps)
   batches = batches_of(extractor, training_set, options)
