@@ -1,5 +1,6 @@
 """From answers in characters to tokens of windows, by hand."""
 
+import functools
 import random
 
 import pytest
@@ -16,12 +17,18 @@ _VOCABULARY = [
 _OPTIONS = WindowOptions(40, 20, 5)
 
 
+@functools.cache
+def _preprocessor(options):
+  """A graph, as the long example takes minutes op by op, traced once."""
+  layer = SpanPreprocessor(_VOCABULARY, options=options)
+  return tf.function(layer, reduce_retracing=True)
+
+
 def _windows(*examples, options=_OPTIONS):
   """The labelled windows of examples (context, answer, char_start)."""
   contexts, answers, starts = zip(*examples, strict=True)
   ends = [s + len(a) if s >= 0 else -1 for _, a, s in examples]
-  # As a graph: the long example takes minutes op by op.
-  windows = tf.function(SpanPreprocessor(_VOCABULARY, options=options))(
+  windows = _preprocessor(options)(
     {
       "question": tf.constant(["who"] * len(examples)),
       "context": tf.constant(contexts),
