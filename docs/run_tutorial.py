@@ -15,12 +15,14 @@ _NOTE = re.compile(r"WARNING: All log|[IWE]0000 |INFO:tensorflow:")
 
 
 def main():
-  """Runs the cells in an empty folder."""
+  """Runs the cells in an empty folder; paths of this machine become others."""
   # `!python` is this Python.
   path = [os.path.dirname(sys.executable), os.environ["PATH"]]
   os.environ["PATH"] = os.pathsep.join(path)
   notebook = nbformat.read(_NOTEBOOK, as_version=4)
+  places = {str(_NOTEBOOK.resolve().parents[1]): "/home/me/bert_span"}
   with tempfile.TemporaryDirectory() as folder:
+    places[folder] = "/home/me/tutorial"
     resources = {"metadata": {"path": folder}}
     nbclient.NotebookClient(
       notebook, timeout=1800, kernel_name="python3", resources=resources
@@ -33,7 +35,10 @@ def main():
         for output in cell.outputs
         if not _NOTE.match(output.get("text", ""))
       ]
-  nbformat.write(notebook, _NOTEBOOK)
+  text = nbformat.writes(notebook)
+  for here, elsewhere in places.items():
+    text = text.replace(here, elsewhere)
+  _NOTEBOOK.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.prediction_files import write_predictions
 from bert_span.answers.window_logits import LogitsWriter
 from bert_span.certificate.comparison import is_text_of
-from bert_span.certificate.decoding_checks import window_logits
+from bert_span.certificate.decoding_runs import window_logits
 from bert_span.data.window_batches import window_batches
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.jobs.logits_decoding import decode_logits

@@ -1,0 +1,173 @@
+"""Runs of the original's decoder on logits that a formula gives.
+
+The logits are a function of the window's name, so they are not stored.
+"""
+
+import dataclasses
+import functools
+import zlib
+
+import numpy as np
+
+from bert_span.answers.decoding.options import DecoderOptions
+from bert_span.answers.window_logits import WindowDecoder, WindowLogits
+from bert_span.certificate.golden_files import Configuration, GoldenFiles
+from bert_span.data.window_batches import window_batches
+from bert_span.heads.span import SPAN_HEAD
+
+KINDS = ("random", "ties", "peaky")  # of logits
+# Options of other runs with peaky logits, by a part of their files' names.
+_VARIANTS = {
+  "": {},
+  "nbest5_maxlen8": {"n_best_size": 5, "max_answer_length": 8},
+  "thr-3.0": {"null_score_diff_threshold": -3.0},
+  "thr2.5": {"null_score_diff_threshold": 2.5},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class DecodingRun:
+  """Logits of a kind, decoded with the options of a variant.
+
+  N-best lists and null odds were saved only for the default options, whose
+  variant is "".
+  """
+
+  goldens: GoldenFiles
+  configuration: Configuration
+  kind: str
+  variant: str = ""
+
+  @property
+  def prefix(self):
+    """The beginning of its files' names."""
+    return f"pred_{self.configuration.name}_{self.kind}"
+
+  @property
+  def title(self):
+    """Its name in the report."""
+    parts = (self.configuration.name, self.kind, self.variant)
+    return ", ".join(filter(None, parts))
+
+  @property
+  def options(self):
+    """`DecoderOptions`."""
+    return DecoderOptions(
+      version_2_with_negative=self.configuration.version_2,
+      **_VARIANTS[self.variant],
+    )
+
+  @property
+  def answers(self):
+    """Dict from question id to the original's answer."""
+    parts = (self.prefix, "predictions", self.variant)
+    return self.goldens.read("_".join(filter(None, parts)) + ".json.gz")
+
+  @property
+  def crashed(self):
+    """Dict from the ids on which the original crashes to its exceptions."""
+    parts = (self.prefix, self.variant, "crashed.json")
+    name = "_".join(filter(None, parts))
+    return self.goldens.read(name) if self.goldens.has(name) else {}
+
+  @property
+  def predictions(self):
+    """Dict from question id to our `Prediction`."""
+    return _predictions(
+      self.goldens, self.configuration, self.kind, self.options
+    )
+
+  @property
+  def contexts(self):
+    """Dict from question id to its passage."""
+    found = _batches(self.goldens, self.configuration)
+    return {e.qas_id: e.context for batch, _ in found for e in batch}
+
+
+def decoding_runs(goldens, configurations):
+  """Yields all `DecodingRun`s of some configurations; training has none."""
+  for configuration in configurations:
+    if configuration.is_training:
+      continue
+    for kind in KINDS:
+      yield DecodingRun(goldens, configuration, kind)
+    for variant in _VARIANTS:
+      if variant and (configuration.version_2 or not variant.startswith("thr")):
+        yield DecodingRun(goldens, configuration, "peaky", variant)
+
+
+# Several checks look at the same windows and predictions.
+@functools.lru_cache(maxsize=4)
+def _batches(goldens, configuration):
+  """The windows of a configuration, see `window_batches`."""
+  preprocessor = goldens.preprocessor(configuration, pad_to_max=True)
+  return list(window_batches(goldens.examples(configuration), preprocessor))
+
+
+@functools.lru_cache(maxsize=16)
+def _predictions(goldens, configuration, kind, options):
+  decode = _decoder(options)
+  return {
+    prediction.qas_id: prediction
+    for logits in recorded_logits(goldens, configuration, kind)
+    for prediction in decode(logits)
+  }
+
+
+@functools.lru_cache
+def _decoder(options):
+  """A decoder that is traced once."""
+  return WindowDecoder(SPAN_HEAD, options)
+
+
+def recorded_logits(goldens, configuration, kind):
+  """Yields the `WindowLogits` of each batch."""
+  for examples, windows in _batches(goldens, configuration):
+    pairs = [
+      window_logits(
+        kind, examples[example].qas_id, int(index), int(first), mask
+      )
+      for example, index, first, mask in zip(
+        windows["example_index"],
+        windows["doc_span_index"],
+        windows["first_context_position"],
+        windows["input_mask"],
+        strict=True,
+      )
+    ]
+    length = windows["input_mask"].shape[1]
+    pairs = np.array(pairs, np.float32).reshape(-1, 2, length)
+    starts, ends = pairs[:, 0], pairs[:, 1]  # [windows, seq_length]
+    logits = {"start_logits": starts, "end_logits": ends}
+    yield WindowLogits(examples, windows, logits)
+
+
+def window_logits(kind, qas_id, doc_span_index, first_context, input_mask):
+  """The recorded start and end logits of a window, float32 [seq_length] each.
+
+  `first_context` is the position of the first context token. The formulas are
+  those of tests/original/record_predictions.py.
+  """
+  key = f"{qas_id}/{doc_span_index}"
+  if kind == "peaky":
+    key += "/peaky"
+  rng = np.random.RandomState(zlib.crc32(key.encode("utf-8")))
+  start, end = (
+    rng.standard_normal(len(input_mask)).astype(np.float32) for _ in range(2)
+  )
+  if kind == "random":
+    return start * 4, end * 4
+  if kind == "ties":
+    return np.round(start * 4), np.round(end * 4)
+  start, end = start - np.float32(5), end - np.float32(5)
+  last = int(np.sum(input_mask)) - 2
+  for _ in range(6):
+    at = first_context + int(rng.randint(0, last + 1 - first_context))
+    span_length = int(rng.randint(0, 12))
+    height = np.float32(rng.uniform(4, 12))
+    start[at] += height
+    end[min(at + span_length, last)] += height
+  null = np.float32(rng.uniform(4, 14))
+  start[0] += null
+  end[0] += null
+  return start, end
