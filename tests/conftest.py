@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pathlib
+import subprocess
 
 import pytest
 
@@ -76,7 +77,19 @@ def read_json():
 
 
 @pytest.fixture
-def few_samples(monkeypatch):
+def asked_here(monkeypatch):
+  """Exported SavedModels are asked in this process, not in a fresh one."""
+  from bert_span.serving import fresh_process, verification
+
+  def run(command, **options):
+    fresh_process.main(*command[2:])
+    return subprocess.CompletedProcess(command, 0)
+
+  monkeypatch.setattr(verification.subprocess, "run", run)
+
+
+@pytest.fixture
+def few_samples(monkeypatch, asked_here):
   """The 7 sample questions on which exports are compared, instead of all."""
   from bert_span.jobs import saved_model_export, tflite_export
 
