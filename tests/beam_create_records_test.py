@@ -34,7 +34,9 @@ def test_shards_are_the_files_of_create_pretraining_data(
       *(f"--output_dir={out}", *flags),
     )
 
-  first = create("--runner=DirectRunner")
+  first = create(
+    "--direct_running_mode=multi_processing", "--direct_num_workers=2"
+  )
   assert first.returncode == 0, first.stderr
   assert "2 of 2 shards written" in first.stderr
   single = str(tmp_path / "single.tfrecord")

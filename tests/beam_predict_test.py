@@ -1,9 +1,10 @@
 """beam_predict as a user runs it."""
 
 import json
+import signal
 
 import pytest
-from programs import error_line, run_program
+from programs import error_line, run_program, start_program
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
@@ -23,8 +24,8 @@ def folder(tmp_path_factory):
   return path
 
 
-def beam_predict(folder, output_dir, *flags):
-  return run_program(
+def beam_predict(folder, output_dir, *flags, start=run_program):
+  return start(
     "bert_span.beam_predict",
     f"--model={folder}/model",
     f"--input={folder}/*.jsonl",
@@ -53,6 +54,28 @@ def test_a_run_says_what_became_of_the_records_and_is_done_once(
   assert "11 done before; 0 shards written." in again.stderr
   other = beam_predict(folder, out, "--n_best=3")
   assert "n_best was 1, is now 3" in error_line(other)
+
+
+@pytest.mark.large
+def test_the_same_command_goes_on_with_a_killed_job(folder, tmp_path):
+  flags = (folder, tmp_path / "out", "--num_shards=8")
+  job = beam_predict(*flags, start=start_program)
+  job.send_signal_when(
+    lambda: list(tmp_path.glob("out/answers-*.jsonl")), signal.SIGKILL
+  )
+  assert job.finish().returncode == -signal.SIGKILL
+  done = len(list(tmp_path.glob("out/answers-*.jsonl")))
+  again = beam_predict(*flags)
+  assert f"8 shards, {done} of them done." in again.stderr
+  assert f"{8 - done} shards written." in again.stderr
+  rows = [
+    json.loads(line)
+    for path in tmp_path.glob("out/answers-*.jsonl")
+    for line in path.read_text().splitlines()
+  ]
+  assert sorted(row["id"] for row in rows) == [f"q{i}" for i in range(10)]
+  (letters,) = tmp_path.glob("out/dead_letters-*")
+  assert len(letters.read_text().splitlines()) == 1
 
 
 @pytest.mark.parametrize(

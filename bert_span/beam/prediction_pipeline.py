@@ -9,15 +9,10 @@ model once for each worker process.
 """
 
 import collections
-import time
 
 import apache_beam as beam
-from apache_beam.metrics import Metrics
-from apache_beam.ml.inference.base import (
-  KeyedModelHandler,
-  ModelHandler,
-  RunInference,
-)
+from apache_beam.metrics import Metrics, MetricsFilter
+from apache_beam.ml.inference.base import ModelHandler, RunInference
 
 from bert_span.beam.answering import answer_shard
 from bert_span.beam.question_files import read_questions
@@ -47,7 +42,7 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
         yield shard, record
 
   def write(element):
-    shard, (rows, dead_letters) = element
+    shard, rows, dead_letters = element
     shards.write(shard, rows, dead_letters)
     count("questions_written", len(rows))
     count("dead_letters", len(dead_letters))
@@ -69,18 +64,22 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
     (records, empty)
     | beam.Flatten()
     | "Deal" >> beam.GroupByKey()
-    # Without the None of "Shards".
-    | "Collect" >> beam.MapTuple(lambda s, found: (s, [*filter(None, found)]))
-    | "Answer" >> RunInference(KeyedModelHandler(ShardModelHandler(source)))
+    # A shard is a batch of its own, without the None of "Shards".
+    | "Collect" >> beam.MapTuple(lambda s, found: [(s, [*filter(None, found)])])
+    | "Answer"
+    >> RunInference(
+      ShardModelHandler(source).with_no_batching(),
+      metrics_namespace=_NAMESPACE,
+    )
     | "Write" >> beam.Map(write)
   )
 
 
 class ShardModelHandler(ModelHandler):
-  """Answers a shard at a time by an `AnswerSource`."""
+  """Answers shards by an `AnswerSource`."""
 
   def __init__(self, source):
-    super().__init__(min_batch_size=1, max_batch_size=1)
+    super().__init__()
     self._source = source
 
   def load_model(self):
@@ -88,27 +87,9 @@ class ShardModelHandler(ModelHandler):
     return self._source.load()
 
   def run_inference(self, batch, model, inference_args=None):
-    """The results of `answer_shard` for each shard's records."""
+    """For each shard its number and the results of `answer_shard`."""
     del inference_args
-
-    def answer_rows(examples):
-      start = time.monotonic()
-      for row in model(examples):
-        count("questions_answered")
-        yield row
-      seconds = time.monotonic() - start
-      count("answering_milliseconds", round(1000 * seconds))
-
-    return [answer_shard(records, answer_rows) for records in batch]
-
-  def get_num_bytes(self, batch):
-    """Characters, for Beam's metric: cheaper than serializing the batch."""
-    return sum(
-      len(record.example.question) + len(record.example.context)
-      for records in batch
-      for record in records
-      if hasattr(record, "example")
-    )
+    return [(shard, *answer_shard(records, model)) for shard, records in batch]
 
 
 def count(name, number=1):
@@ -117,12 +98,23 @@ def count(name, number=1):
 
 
 def run(pipeline):
-  """Runs a pipeline; returns its counters, a collections.Counter."""
+  """Runs a pipeline to its end.
+
+  Returns:
+    collections.Counter of the counters, and of the sums of distributions, such
+    as RunInference's inference_batch_latency_micro_secs; None if the runner has
+    no metrics.
+  """
   result = pipeline.run()
   result.wait_until_finish()
-  query = beam.metrics.MetricsFilter().with_namespace(_NAMESPACE)
+  try:
+    metrics = result.metrics()
+  except NotImplementedError:
+    return None
+  found = metrics.query(MetricsFilter().with_namespace(_NAMESPACE))
   totals = collections.Counter()
-  for metric in result.metrics().query(query)["counters"]:
-    number = metric.committed or metric.attempted or 0
-    totals[metric.key.metric.name] += number
+  for metric in found["counters"]:
+    totals[metric.key.metric.name] += metric.result
+  for metric in found["distributions"]:
+    totals[metric.key.metric.name] += metric.result.sum
   return totals

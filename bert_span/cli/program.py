@@ -4,6 +4,7 @@ import contextlib
 import functools
 import gc
 import glob
+import importlib
 import importlib.util
 import os
 import shutil
@@ -285,9 +286,12 @@ def beam_options(argv):
     )
 
   options = beam_lib.PipelineOptions(argv[1:])
+  standard = options.view_as(beam_lib.StandardOptions)
+  module, _, _ = (standard.runner or "").rpartition(".")
+  if module:
+    importlib.import_module(module)  # It defines the runner's flags.
   # Beam itself would only warn.
   options.get_all_options(add_extra_args_fn=refuse_unknown)
-  standard = options.view_as(beam_lib.StandardOptions)
   if standard.runner in (None, "DirectRunner"):
     # DirectRunner would download Prism, a program, where it can, and is
     # FnApiRunner where it cannot.

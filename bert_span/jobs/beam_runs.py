@@ -25,6 +25,8 @@ from bert_span.pretraining.text_sources import sources_of_worker
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import vocabulary_sha256
 
+_NO_COUNTERS = "This runner has no counters."
+
 
 def is_exported(model):
   """Whether a model is what export_saved_model wrote, not a model directory."""
@@ -82,20 +84,24 @@ def answer_files(
   pipeline = beam.Pipeline(options=pipeline_options)
   add_prediction_steps(pipeline, files, shards, source, questions)
   numbers = run(pipeline)
-  log_line(
-    f"{numbers['questions_written']} questions answered, "
-    f"{numbers['dead_letters']} records in dead letters, "
-    f"{numbers['records_done_before']} done before; "
-    f"{numbers['shards_written']} shards written."
-  )
-  seconds = numbers["answering_milliseconds"] / 1000
-  if seconds:
-    rate = numbers["questions_answered"] / seconds
-    log_line(
-      f"{seconds:.1f} s of answering on all workers together, without loading "
-      f"models: {rate:.2f} questions/s a worker."
-    )
   missing = num_shards - len(shards.done())
+  if numbers is None:
+    log_line(f"{num_shards - missing} shards are done. {_NO_COUNTERS}")
+  else:
+    log_line(
+      f"{numbers['questions_written']} questions answered, "
+      f"{numbers['dead_letters']} records in dead letters, "
+      f"{numbers['records_done_before']} done before; "
+      f"{numbers['shards_written']} shards written."
+    )
+    # RunInference measures them.
+    answering = numbers["inference_batch_latency_micro_secs"] / 1e6
+    loading = numbers["load_model_latency_milli_secs"] / 1e3
+    rate = numbers["questions_written"] / answering if answering else 0
+    log_line(
+      f"{answering:.1f} s of answering on all workers together, after "
+      f"{loading:.1f} s of loading models: {rate:.2f} questions/s a worker."
+    )
   if missing:
     raise RuntimeError(
       f"{missing} of {num_shards} shards are not in {output_dir}. Run the same "
@@ -141,6 +147,9 @@ def write_shards_of_masked_text(
   # Reshuffle: each shard may be made by another worker.
   pipeline | beam.Create(missing) | beam.Reshuffle() | beam.Map(write)
   numbers = run(pipeline)
+  if numbers is None:
+    log_line(f"{len(missing)} shards written. {_NO_COUNTERS}")
+    return
   log_line(
     f"{numbers['shards_written']} of {num_shards} shards written, with "
     f"{numbers['records_written']} records; the others were in {output_dir} "

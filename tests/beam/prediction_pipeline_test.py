@@ -1,8 +1,14 @@
 """Answers of a Beam pipeline: those of the extractor, each once."""
 
+import contextlib
+import importlib.util
 import json
+import os
+import subprocess
+import sys
 
 import pytest
+from killed_worker import KilledSource
 from tiny_extractor import CONTEXT, tiny_extractor
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
@@ -42,9 +48,9 @@ def write_json_lines(path, examples, more=()):
   return QuestionFile(str(path), "jsonl")
 
 
-def run(files, shards, source, questions=()):
-  """Runs a pipeline in this process; returns its counters."""
-  pipeline = beam.Pipeline(options=PipelineOptions(["--runner=FnApiRunner"]))
+def run(files, shards, source, questions=(), flags=("--runner=FnApiRunner",)):
+  """Runs a pipeline, by default in this process; returns its counters."""
+  pipeline = beam.Pipeline(options=PipelineOptions(list(flags)))
   prediction_pipeline.add_prediction_steps(
     pipeline, files, shards, source, questions
   )
@@ -156,6 +162,102 @@ def test_a_worker_that_dies_loses_nothing_and_doubles_nothing(
   assert before.items() <= contents_of(broken).items()
   # All done: once more does nothing.
   assert run([file], shards, span_model).get("shards_written", 0) == 0
+
+
+@contextlib.contextmanager
+def portable_workers():
+  """Flags for two worker processes of Beam's portable runner."""
+  yield (
+    "--runner=FnApiRunner",
+    *("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
+  )
+
+
+@contextlib.contextmanager
+def dask_workers():
+  """Flags for two worker processes of Dask."""
+  import dask
+  from dask.distributed import LocalCluster
+
+  # A worker that restarts imports TensorFlow, for longer than the 15 s.
+  with (
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}),
+    LocalCluster(n_workers=2, threads_per_worker=1) as cluster,
+  ):
+    yield (
+      "--runner=apache_beam.runners.dask.dask_runner.DaskRunner",
+      f"--dask_client_address={cluster.scheduler_address}",
+      "--dask_npartitions=4",
+    )
+
+
+@pytest.mark.large
+@pytest.mark.parametrize(
+  ("workers", "kills"),
+  [
+    (portable_workers, 0),
+    pytest.param(
+      *(dask_workers, 2),
+      marks=pytest.mark.skipif(
+        not importlib.util.find_spec("distributed"),
+        reason="pip install 'dask[distributed]'",
+      ),
+    ),
+  ],
+)
+def test_two_worker_processes_write_the_files_of_one(
+  workers, kills, span_model, tmp_path, monkeypatch
+):
+  """Also with a damaged file, and if workers are killed under Dask."""
+  repeated = json.dumps({"id": "q3", "question": "?", "context": "again"})
+  damaged = tmp_path / "damaged.parquet"
+  damaged.write_text("PAR1")
+  files = [
+    write_json_lines(tmp_path / "a.jsonl", examples_of(20)),
+    QuestionFile(str(damaged), "parquet"),
+    write_json_lines(tmp_path / "b.jsonl", examples_of(40)[20:], [repeated]),
+  ]
+  one, two = tmp_path / "one", tmp_path / "two"
+  run(files, AnswerShards(str(one), 4), span_model)
+  assert len(rows_in(one)) == 40
+  assert len(rows_in(one, "dead_letters")) == 2
+  killed = tmp_path / "killed"
+  killed.mkdir()
+  monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+  source = KilledSource(span_model, "q5", str(killed), kills)
+  with workers() as flags:
+    run(files, AnswerShards(str(two), 4), source, flags=flags)
+  assert len(list(killed.iterdir())) == kills
+  assert contents_of(two) == contents_of(one)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+  """A folder on a disk of two pages, and a function that makes it larger."""
+  folder = tmp_path / "disk"
+  folder.mkdir()
+  mount = ("mount", "-t", "tmpfs", "none", folder, "-o")
+  if subprocess.run([*mount, "size=8k"], capture_output=True).returncode:
+    pytest.skip("A disk can be mounted by root only.")
+  yield folder, lambda: subprocess.run([*mount, "remount,size=1m"], check=True)
+  subprocess.run(["umount", folder], check=True)
+
+
+@pytest.mark.large
+def test_a_run_that_filled_the_disk_goes_on(span_model, tmp_path, small_disk):
+  folder, enlarge = small_disk
+  file = write_json_lines(tmp_path / "a.jsonl", examples_of(40), ["{"])
+  whole = tmp_path / "whole"
+  run([file], AnswerShards(str(whole), 4), span_model)
+  shards = AnswerShards(str(folder), 4)
+  with pytest.raises(Exception, match=r"No space left.*answers-0000"):
+    run([file], shards, span_model)
+  done = shards.done()
+  assert 0 < len(done) < 4
+  assert not list(folder.glob("*.tmp"))
+  enlarge()
+  assert run([file], shards, span_model)["shards_written"] == 4 - len(done)
+  assert contents_of(folder) == contents_of(whole)
 
 
 @pytest.mark.large

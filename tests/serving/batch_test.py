@@ -2,9 +2,12 @@
 
 import functools
 import importlib.util
+import os
+import sys
 
 import numpy as np
 import pytest
+from killed_worker import make_killed_predict_fn
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.serving.batch import ANSWER_TYPE, make_predict_fn
@@ -43,11 +46,15 @@ def test_no_rows(model):
 @pytest.mark.skipif(
   not importlib.util.find_spec("pyspark"), reason="pyspark is not installed"
 )
-def test_spark_answers_parquet_with_two_executors(model, tmp_path):
+def test_spark_answers_parquet_with_two_executors(model, tmp_path, monkeypatch):
+  """Also if worker processes are killed twice."""
   from pyspark.ml.functions import predict_batch_udf
   from pyspark.sql import SparkSession
   from pyspark.sql.types import StructType
 
+  killed = tmp_path / "killed"
+  killed.mkdir()
+  monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
   spark = SparkSession.builder.master("local-cluster[2,1,4096]").getOrCreate()
   try:
     rows = [(i, QUESTION, CONTEXT) for i in range(40)] + [(40, None, CONTEXT)]
@@ -56,7 +63,7 @@ def test_spark_answers_parquet_with_two_executors(model, tmp_path):
     )
     frame.repartition(4).write.parquet(str(tmp_path / "questions"))
     answer = predict_batch_udf(
-      functools.partial(make_predict_fn, model),
+      functools.partial(make_killed_predict_fn, model, str(killed), 2),
       return_type=StructType.fromDDL(ANSWER_TYPE),
       batch_size=16,
     )
@@ -66,6 +73,7 @@ def test_spark_answers_parquet_with_two_executors(model, tmp_path):
     found = spark.read.parquet(str(tmp_path / "answers")).collect()
   finally:
     spark.stop()
+  assert len(list(killed.iterdir())) == 2
   expected = tiny_extractor().answer(QUESTION, CONTEXT)
   assert sorted(row.id for row in found) == list(range(41))
   for row in found:
