@@ -8,15 +8,16 @@ import sys
 import keras
 import numpy as np
 import pytest
+from tiny_encoder import INPUTS, tiny_config
 from tiny_extractor import VOCABULARY, tiny_extractor
 
 import bert_span
 from bert_span.heads import HEADS
 from bert_span.keras_backend import KERAS_CLASSES
+from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import (
-  EncoderConfig,
-  attention_dropout,
   build_encoder,
+  encoder_config,
 )
 from bert_span.pretraining.model import PretrainingModel
 from bert_span.text.options import WindowOptions
@@ -68,13 +69,21 @@ def test_importing_the_package_is_enough_to_load_a_model(saved, imports):
   assert run.stdout == "loaded\n", run.stderr
 
 
-def test_attention_dropout_survives_beside_another_rate(tmp_path):
-  sizes = {"vocabulary_size": 11, "num_layers": 1, "num_heads": 2}
-  config = EncoderConfig(**sizes, hidden_dim=8, attention_dropout=0.3)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_what_kerashub_does_not_keep_survives(tmp_path, architecture):
+  config = tiny_config(
+    architecture=architecture,
+    attention_dropout=0.3,
+    activation="relu",
+    layer_norm_epsilon=1e-3,
+  )
   model = bert_span.SpanModel(build_encoder(config), bert_span.SpanHead())
   model.save(tmp_path / "model.keras")
-  backbone = keras.saving.load_model(tmp_path / "model.keras").backbone
-  assert (backbone.dropout, attention_dropout(backbone)) == (0.1, 0.3)
+  loaded = keras.saving.load_model(tmp_path / "model.keras")
+  assert encoder_config(loaded.backbone) == encoder_config(model.backbone)
+  assert encoder_config(model.backbone).attention_dropout == 0.3
+  for name, logits in model(INPUTS).items():
+    np.testing.assert_array_equal(loaded(INPUTS)[name], logits)
 
 
 def test_a_pretraining_model_is_loaded_with_its_heads(tmp_path):

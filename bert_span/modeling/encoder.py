@@ -1,10 +1,10 @@
-"""The sizes of a BERT encoder, and KerasHub's BertBackbone with these sizes."""
+"""Encoders of the BERT family: a description, and KerasHub's model of it."""
 
 import dataclasses
 
 import keras
-import keras_hub
 
+from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.storage.files import read_json_object
 from bert_span.storage.options import (
@@ -14,24 +14,26 @@ from bert_span.storage.options import (
   option,
 )
 
-# All are computed in the tanh form, which is what the original calls "gelu".
-_ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh")
-# The fields of EncoderConfig that bert_config.json has under other names.
-_BERT_KEYS = {
-  "vocabulary_size": "vocab_size",
-  "num_layers": "num_hidden_layers",
-  "num_heads": "num_attention_heads",
-  "hidden_dim": "hidden_size",
-  "intermediate_dim": "intermediate_size",
-  "dropout": "hidden_dropout_prob",
-  "attention_dropout": "attention_probs_dropout_prob",
-  "max_sequence_length": "max_position_embeddings",
-  "num_segments": "type_vocab_size",
-  "activation": "hidden_act",
+
+def _gelu_tanh(x):
+  return keras.activations.gelu(x, approximate=True)
+
+
+# By Hugging Face's names.
+_ACTIVATIONS = {
+  "gelu": keras.activations.gelu,
+  "gelu_pytorch_tanh": _gelu_tanh,
+  "gelu_new": _gelu_tanh,
+  "relu": keras.activations.relu,
 }
 # The defaults of Hugging Face's BertConfig that differ from the original's.
-_HUGGINGFACE_DEFAULTS = {"type_vocab_size": 2, "vocab_size": 30522}
-# The standard deviation that BertBackbone initializes with.
+_HUGGINGFACE_DEFAULTS = {
+  "type_vocab_size": 2,
+  "vocab_size": 30522,
+  "hidden_act": "gelu",
+  "activation": "gelu",
+}
+# The standard deviation that KerasHub initializes with.
 _KERASHUB_INITIALIZER_RANGE = 0.02
 
 
@@ -45,7 +47,7 @@ def _dropout(help):
 
 @dataclasses.dataclass(frozen=True)
 class EncoderConfig:
-  """The architecture of a BERT encoder under KerasHub's names.
+  """An encoder of the BERT family, under KerasHub's names.
 
   The defaults are those of the original's BertConfig. A ValueError names a
   field whose value breaks its rule.
@@ -65,9 +67,18 @@ class EncoderConfig:
     0.02, "Standard deviation of random weights.", above=0.0
   )
   activation: str = option(
-    "gelu",
-    "Activation of the feed-forward part, computed in the tanh form of GELU.",
-    choices=_ACTIVATIONS,
+    "gelu_new",
+    "Activation of the feed-forward part; gelu_new is GELU's tanh form.",
+    choices=tuple(_ACTIVATIONS),
+  )
+  layer_norm_epsilon: float = option(
+    1e-12, "Added to the variance by LayerNorm.", above=0.0
+  )
+  architecture: str = option(
+    "bert", "Architecture of the encoder.", choices=tuple(ARCHITECTURES)
+  )
+  embedding_dim: int | None = _size(
+    None, "Width of the embeddings of ELECTRA, if not hidden_dim."
   )
 
   def __post_init__(self):
@@ -85,15 +96,28 @@ def read_bert_config(path):
   As the original does, missing keys take the defaults of its class and unknown
   keys are ignored. Source: google-research/bert, modeling.py, BertConfig.
   """
-  return parse_config(read_json_object(path), path, _BERT_KEYS)
+  values = read_json_object(path)
+  if values.get("hidden_act") == "gelu":
+    values["hidden_act"] = "gelu_new"  # What the original calls "gelu".
+  return parse_config(values, path, ARCHITECTURES["bert"].huggingface_keys)
 
 
 def huggingface_config(values, path):
   """The `EncoderConfig` of the values in a Hugging Face config.json."""
-  return parse_config({**_HUGGINGFACE_DEFAULTS, **values}, path, _BERT_KEYS)
+  name = values.get("model_type")
+  if name not in ARCHITECTURES:
+    raise ValueError(
+      f"{path}: model_type must be one of {', '.join(ARCHITECTURES)}; other "
+      f"architectures compute something else. Received: {name!r}"
+    )
+  architecture = ARCHITECTURES[name]
+  values = {**_HUGGINGFACE_DEFAULTS, **values, "architecture": name}
+  config = parse_config(values, path, architecture.huggingface_keys)
+  positions = config.max_sequence_length - architecture.first_position
+  return dataclasses.replace(config, max_sequence_length=positions)
 
 
-def parse_config(values, path, keys=None):
+def parse_config(values, path, keys):
   """The `EncoderConfig` of a JSON object of a file.
 
   `keys` has the keys of the fields that do not have the field's name.
@@ -102,11 +126,11 @@ def parse_config(values, path, keys=None):
   found, key = {}, ""
   try:
     for field in dataclasses.fields(EncoderConfig):
-      key = (keys or {}).get(field.name, field.name)
+      key = keys.get(field.name, field.name)
       if key not in values and field.default is REQUIRED:
         raise ValueError(
-          f"it is missing; the keys are {', '.join(sorted(values))}. Is it a "
-          "BERT configuration?"
+          f"it is missing; the keys are {', '.join(sorted(values))}. Is it the "
+          "configuration of an encoder?"
         )
       if key in values:
         value = values[key]
@@ -123,29 +147,42 @@ def parse_config(values, path, keys=None):
 def build_encoder(config, dtype=None):
   """Builds an encoder with random weights.
 
-  BertBackbone has the original's arithmetic: GELU in the tanh form, LayerNorm
-  epsilon 1e-12 and normalization after each residual. It does not take a
-  separate dropout rate for the attention probabilities or an
-  initializer_range. They are applied afterwards.
+  KerasHub's classes fix the activation and LayerNorm's epsilon, and take
+  neither a dropout rate of its own for the attention probabilities nor an
+  initializer_range. These are applied afterwards.
 
   Args:
     config: an EncoderConfig.
     dtype: a Keras dtype policy or its name; None is Keras' current one.
 
   Returns:
-    A keras_hub.models.BertBackbone.
+    A backbone of KerasHub, such as keras_hub.models.BertBackbone.
 
   Source: google-research/bert, modeling.py, BertModel.
   """
-  sizes = dataclasses.asdict(config)
-  for name in ("attention_dropout", "initializer_range", "activation"):
-    del sizes[name]
+  architecture = ARCHITECTURES[config.architecture]
+  sizes = {
+    argument: getattr(config, name)
+    for name, argument in architecture.sizes.items()
+  }
+  if "embedding_dim" in sizes:
+    sizes["embedding_dim"] = config.embedding_dim or config.hidden_dim
   # A layer built with rate 0 skips dropout forever: build with the higher
   # rate, then lower it where it is too high.
-  sizes["dropout"] = max(config.dropout, config.attention_dropout)
-  backbone = keras_hub.models.BertBackbone(**sizes, dtype=dtype)
-  if config.dropout != config.attention_dropout:
-    _set_dropout(backbone, config.dropout, config.attention_dropout)
+  dropout = max(config.dropout, config.attention_dropout)
+  backbone = architecture.backbone(**sizes, dropout=dropout, dtype=dtype)
+  for layer in sublayers(backbone, keras.layers.Dropout):
+    layer.rate = config.dropout
+  backbone.dropout = config.dropout  # For the config.json of a preset.
+  for layer in sublayers(backbone, keras.layers.LayerNormalization):
+    layer.epsilon = config.layer_norm_epsilon
+  activation = _ACTIVATIONS[config.activation]
+  for layer in backbone.transformer_layers:
+    _attention_dropout(layer).rate = config.attention_dropout
+    layer.activation = activation
+    for dense in sublayers(layer, keras.layers.Dense):
+      if dense.name == "feedforward_intermediate_dense":
+        dense.activation = activation
   scale = config.initializer_range / _KERASHUB_INITIALIZER_RANGE
   if scale != 1:
     # A truncated normal is cut at two deviations, so s times a draw with
@@ -154,6 +191,35 @@ def build_encoder(config, dtype=None):
       if weight.path.endswith(("/kernel", "/embeddings")):
         weight.assign(weight * scale)
   return backbone
+
+
+def encoder_config(backbone):
+  """The `EncoderConfig` that describes a backbone."""
+  architecture = architecture_of(backbone)
+  sizes = {
+    name: getattr(backbone, argument)
+    for name, argument in architecture.sizes.items()
+  }
+  layer = backbone.transformer_layers[0]
+  names = {function: name for name, function in _ACTIVATIONS.items()}
+  return EncoderConfig(
+    **sizes,
+    dropout=backbone.dropout,
+    attention_dropout=_attention_dropout(layer).rate,
+    activation=names.get(layer.activation, architecture.activation),
+    layer_norm_epsilon=backbone.embeddings_layer_norm.epsilon,
+    architecture=architecture.name,
+  )
+
+
+def encode(backbone, inputs):
+  """The vectors of tokens, [batch, seq_length, hidden].
+
+  `inputs` is a dict of token_ids, segment_ids and padding_mask, of which the
+  backbone is given those that it takes.
+  """
+  outputs = backbone({name: inputs[name] for name in backbone.input})
+  return outputs["sequence_output"] if isinstance(outputs, dict) else outputs
 
 
 def check_sequence_length(backbone, max_seq_length):
@@ -166,32 +232,7 @@ def check_sequence_length(backbone, max_seq_length):
     )
 
 
-def attention_dropout(backbone):
-  """The rate on the attention probabilities, which a preset cannot hold."""
-  return _attention_dropout_layer(backbone.transformer_layers[0]).rate
-
-
-def with_attention_dropout(backbone, rate):
-  """The encoder, or a copy with another rate on the attention probabilities."""
-  if attention_dropout(backbone) == rate:
-    return backbone
-  settings = {**backbone.get_config(), "dropout": max(backbone.dropout, rate)}
-  copy = type(backbone).from_config(settings)
-  copy.set_weights(backbone.get_weights())
-  _set_dropout(copy, backbone.dropout, rate)
-  return copy
-
-
-def _set_dropout(backbone, hidden_rate, attention_rate):
-  """Changes the rates of a built encoder, each at most the one built with."""
-  for layer in sublayers(backbone, keras.layers.Dropout):
-    layer.rate = hidden_rate
-  for layer in backbone.transformer_layers:
-    _attention_dropout_layer(layer).rate = attention_rate
-  backbone.dropout = hidden_rate  # For the config.json of a preset.
-
-
-def _attention_dropout_layer(transformer_layer):
+def _attention_dropout(transformer_layer):
   (attention,) = sublayers(transformer_layer, keras.layers.MultiHeadAttention)
   (dropout,) = sublayers(attention, keras.layers.Dropout)
   return dropout

@@ -7,6 +7,7 @@ CPU computes a product, its bias and its GELU as one op.
 
 import tensorflow as tf
 
+from bert_span.modeling.architectures import architecture_of
 from bert_span.modeling.span_model import named_logits
 
 # KerasHub's score of padding before the softmax.
@@ -25,10 +26,11 @@ class InferenceEncoder(tf.Module):
 
   def __init__(self, backbone):
     super().__init__(name="inference_encoder")
+    embeddings = architecture_of(backbone).embeddings
     # Raw variables only: a tf.Module that holds Keras objects is exported
     # without their values.
     self._weights = {
-      weight.path: weight.value
+      weight.path.removeprefix(embeddings): weight.value
       for weight in backbone.weights
       if not weight.path.startswith("pooled_dense")
     }
@@ -42,11 +44,13 @@ class InferenceEncoder(tf.Module):
     hidden = (
       self._rows("token_embedding", inputs["token_ids"])
       + self._weight("position_embedding/embeddings")[:seq_length]
-      + self._rows("segment_embedding", inputs["segment_ids"])
     )
-    size = hidden.shape[-1]
-    hidden = tf.reshape(hidden, [-1, size])  # [tokens, hidden]
+    if "segment_embedding/embeddings" in self._weights:
+      hidden += self._rows("segment_embedding", inputs["segment_ids"])
+    hidden = tf.reshape(hidden, [-1, hidden.shape[-1]])  # [tokens, width]
     hidden = self._layer_norm("embeddings_layer_norm", hidden)
+    if "embeddings_projection/kernel" in self._weights:
+      hidden = self._dense("embeddings_projection", hidden)
     is_padding = tf.cast(inputs["padding_mask"], tf.int32) == 0
     # [batch, 1, 1, seq_length], added to the scores of all heads and queries.
     mask = tf.where(is_padding, _MASKED_SCORE, 0.0)[:, tf.newaxis, tf.newaxis]
@@ -63,7 +67,7 @@ class InferenceEncoder(tf.Module):
         f"{layer}/feedforward_layer_norm",
         hidden + self._dense(f"{layer}/feedforward_output_dense", inner),
       )
-    return tf.reshape(hidden, [batch, seq_length, size])
+    return tf.reshape(hidden, [batch, seq_length, hidden.shape[-1]])
 
   def _attention(self, name, hidden, mask):
     """Self-attention of [tokens, hidden] within each window."""

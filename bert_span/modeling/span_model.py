@@ -1,11 +1,15 @@
 """The encoder and a head as one Keras model."""
 
+import dataclasses
+
 import keras
 from keras import ops
 
 from bert_span.modeling.encoder import (
-  attention_dropout,
-  with_attention_dropout,
+  EncoderConfig,
+  build_encoder,
+  encode,
+  encoder_config,
 )
 
 
@@ -17,7 +21,7 @@ class SpanModel(keras.Model):
   once.
 
   Args:
-    backbone: a keras_hub.models.BertBackbone.
+    backbone: of `build_encoder`, or a backbone of KerasHub.
     head: a SpanHead, a BioHead or another layer that maps the encoder's
       vectors, float [batch, seq_length, hidden], to one tensor or a tuple of
       tensors. Its attribute logit_names names them in order.
@@ -39,10 +43,13 @@ class SpanModel(keras.Model):
   """
 
   def __init__(self, backbone, head, name="span_model", **kwargs):
-    inputs = backbone.input
+    inputs = {
+      name: keras.Input((None,), dtype="int32", name=name)
+      for name in ("token_ids", "segment_ids", "padding_mask")
+    }
     super().__init__(
       inputs=inputs,
-      outputs=named_logits(head, backbone(inputs)["sequence_output"]),
+      outputs=named_logits(head, encode(backbone, inputs)),
       name=name,
       **kwargs,
     )
@@ -58,21 +65,16 @@ class SpanModel(keras.Model):
     return {
       "name": self.name,
       "trainable": self.trainable,
-      "backbone": keras.saving.serialize_keras_object(self.backbone),
-      # The backbone's own configuration has one rate for all its dropout.
-      "attention_dropout": attention_dropout(self.backbone),
+      "encoder": dataclasses.asdict(encoder_config(self.backbone)),
+      "dtype": self.backbone.dtype_policy.name,
       "head": keras.saving.serialize_keras_object(self.head),
     }
 
   @classmethod
   def from_config(cls, config, custom_objects=None):
-    backbone, head = (
-      keras.saving.deserialize_keras_object(config[part], custom_objects)
-      for part in ("backbone", "head")
-    )
     return cls(
-      with_attention_dropout(backbone, config["attention_dropout"]),
-      head,
+      build_encoder(EncoderConfig(**config["encoder"]), config["dtype"]),
+      keras.saving.deserialize_keras_object(config["head"], custom_objects),
       name=config["name"],
       trainable=config["trainable"],
     )

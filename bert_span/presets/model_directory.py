@@ -59,7 +59,7 @@ def save_span_model(model, directory, half_precision=False):
   model.backbone.save_to_preset(directory)
   if half_precision:
     halve_weights(os.path.join(directory, WEIGHTS_FILE))
-  rate = encoder.attention_dropout(model.backbone)
+  rate = encoder.encoder_config(model.backbone).attention_dropout
   write_tensors(
     os.path.join(directory, model.head.name + _EXTENSION),
     {weight.name: weight.numpy() for weight in model.head.weights},
@@ -189,7 +189,7 @@ def load_backbone(directory, dtype=None):
       rate = (file.metadata() or {}).get(_ATTENTION_DROPOUT)
       if rate is not None:
         settings[_ATTENTION_DROPOUT] = float(rate)
-  config = encoder.parse_config(settings, path)
+  config = encoder.parse_config(settings, path, {})
   weights_path = os.path.join(directory, WEIGHTS_FILE)
   try:
     # Before memory is taken for them. Keras does not notice layers that only

@@ -20,7 +20,7 @@ import safetensors
 import tensorflow as tf
 from safetensors import numpy as safetensors_numpy
 
-from bert_span.modeling.encoder import attention_dropout
+from bert_span.modeling.encoder import encoder_config
 from bert_span.presets import huggingface
 from bert_span.presets.encoder_weights import original_tensors
 from bert_span.presets.model_directory import (
@@ -57,7 +57,7 @@ class PretrainedModelFiles:
   def write_model(self, directory):
     """Writes a model directory for --preset."""
     backbone = self.model.backbone
-    rate = attention_dropout(backbone)
+    rate = encoder_config(backbone).attention_dropout
     if rate != backbone.dropout:
       log_line(
         f"The model keeps one dropout rate, {backbone.dropout}; the {rate} of "
@@ -144,7 +144,7 @@ def export_huggingface(backbone, directory, heads=None):
 def _original_config(backbone):
   """The values of an encoder's bert_config.json."""
   return {
-    "attention_probs_dropout_prob": attention_dropout(backbone),
+    "attention_probs_dropout_prob": encoder_config(backbone).attention_dropout,
     "hidden_act": "gelu",
     "hidden_dropout_prob": backbone.dropout,
     "hidden_size": backbone.hidden_dim,

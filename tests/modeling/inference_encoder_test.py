@@ -9,6 +9,7 @@ from tiny_extractor import tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
+from bert_span.modeling.encoder import encode
 from bert_span.modeling.inference_encoder import (
   InferenceEncoder,
   InferenceModel,
@@ -52,7 +53,7 @@ def _inputs(vocab=50, segments=3, lengths=(20, 13, 1)):
 
 
 def _assert_equal(backbone, inputs, atol=1e-5):
-  expected = backbone(inputs, training=False)["sequence_output"]
+  expected = encode(backbone, inputs)
   given = InferenceEncoder(backbone)(inputs)
   assert given.dtype == expected.dtype
   assert given.shape == expected.shape
@@ -73,6 +74,10 @@ def _assert_equal(backbone, inputs, atol=1e-5):
     {"dropout": 0.0, "attention_dropout": 0.0},  # KerasHub's other attention
     {"dropout": 0.0, "attention_dropout": 0.2},
     {"dropout": 0.2, "attention_dropout": 0.0},
+    {"architecture": "distilbert", "activation": "gelu"},
+    {"architecture": "electra"},
+    {"architecture": "electra", "embedding_dim": 16, "activation": "relu"},
+    {"architecture": "roberta", "layer_norm_epsilon": 1e-3},
   ],
 )
 def test_vectors_are_those_of_the_backbone(sizes):

@@ -91,7 +91,7 @@ def test_attention_dropout_survives_saving_again(tmp_path, head_type):
   loaded = load_pretrained(tmp_path)
   assert loaded.head_weights.keys() == {model.head.name}
   assert loaded.backbone.dropout == 0.0
-  assert encoder.attention_dropout(loaded.backbone) == 0.3
+  assert encoder.encoder_config(loaded.backbone).attention_dropout == 0.3
   np.testing.assert_array_equal(
     loaded.backbone(INPUTS)["sequence_output"],
     model.backbone(INPUTS)["sequence_output"],
