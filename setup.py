@@ -18,6 +18,7 @@ _PROGRAMS = (
   "beam_predict",
   "calibrate",
   "conformance",
+  "convert",
   "create_pretraining_data",
   "create_squad_records",
   "decode",

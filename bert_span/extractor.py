@@ -14,7 +14,8 @@ from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.fine_tuning.fine_tuner import fine_tune
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads import find_head, head_of_layer
-from bert_span.modeling.encoder import check_sequence_length
+from bert_span.modeling.architectures import architecture_of
+from bert_span.modeling.encoder import check_sequence_length, encoder_config
 from bert_span.presets import load_pretrained, model_directory
 from bert_span.presets.span_config import (
   CONFIG_FILE,
@@ -46,7 +47,8 @@ class SpanExtractor(AnswerForms):
 
   Args:
     model: a `SpanModel`.
-    vocabulary: list of tokens, the index is the id.
+    vocabulary: list of WordPieces, the index is the id; or the `BytePairs` of
+      RoBERTa.
     do_lower_case: lower-case and strip accents (uncased models).
     window_options: `WindowOptions`.
     decoder_options: those of its head.
@@ -73,15 +75,16 @@ class SpanExtractor(AnswerForms):
     self.window_options = window_options or WindowOptions()
     head = head or head_of_layer(model.head)
     check_sequence_length(model.backbone, self.window_options.max_seq_length)
-    rows, tokens = model.backbone.vocabulary_size, len(vocabulary)
-    if tokens > rows:
-      raise ValueError(
-        f"The vocabulary has {tokens} tokens but the encoder only {rows} "
-        "embeddings. Use the vocab.txt that belongs to the checkpoint."
-      )
     self.preprocessor = SpanPreprocessor(
       vocabulary, do_lower_case, self.window_options, pad_to_max=fixed_length
     )
+    rows = encoder_config(model.backbone).vocabulary_size
+    tokens = len(self.preprocessor.tokenizer.vocabulary)
+    if tokens > rows:
+      raise ValueError(
+        f"The vocabulary has {tokens} tokens but the encoder only {rows} "
+        "embeddings. Use the vocabulary that belongs to the checkpoint."
+      )
     super().__init__(head, decoder_options or head.options_type())
     self.graph = self.make_graph()
 
@@ -170,7 +173,7 @@ class SpanExtractor(AnswerForms):
     Args:
       preset: "minilm_squad", the model that comes with the package; a
         directory that `save_to_preset` or run_squad wrote; or a Hugging Face
-        directory of a BERT with a question-answering head.
+        directory of a model with a question-answering head.
       window_options: `WindowOptions`; None takes the saved ones.
       decoder_options: those of its head; None takes the saved ones.
       fixed_length: see the class.
@@ -329,7 +332,10 @@ class SpanExtractor(AnswerForms):
     tokenizer = self.preprocessor.tokenizer
     model_directory.save_span_model(self.model, directory, half_precision)
     model_directory.save_tokenizer(
-      directory, tokenizer.vocabulary, tokenizer.do_lower_case
+      directory,
+      tokenizer.full_vocabulary,
+      tokenizer.do_lower_case,
+      architecture_of(self.model.backbone),
     )
     model_directory.write_checksums(directory)
 

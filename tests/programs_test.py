@@ -9,7 +9,7 @@ from programs import parse_flags, run_python
 
 _PROGRAMS = (
   *("bert_span.ask", "bert_span.beam_create_records", "bert_span.beam_predict"),
-  *("bert_span.calibrate", "bert_span.conformance"),
+  *("bert_span.calibrate", "bert_span.conformance", "bert_span.convert"),
   *("bert_span.create_pretraining_data", "bert_span.create_squad_records"),
   *("bert_span.decode", "bert_span.evaluate", "bert_span.inspect_masking"),
   *("bert_span.inspect_windows", "bert_span.lint_squad", "bert_span.report"),

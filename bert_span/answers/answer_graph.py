@@ -88,7 +88,8 @@ class AnswerGraph:
     placed = self._place(questions, contexts)
     # [CLS] question [SEP] passage: without a question the passage begins at 2.
     # An example whose windows are not read gets no answer.
-    is_read = answer_blank | (placed.columns["first_context_position"] > 2)
+    blank = 1 + self._preprocessor.sliding_windows.num_separators
+    is_read = answer_blank | (placed.columns["first_context_position"] > blank)
     rows = tf.cast(tf.where(is_read)[:, 0], tf.int32)
     parts = self._read_in_steps(placed, rows, max_windows, self._decoder.read)
     return self._decoder.answers(contexts, parts)

@@ -22,7 +22,7 @@ from bert_span.data.labelled_windows import label_windows
 from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.extractor import SpanExtractor
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.encoder import read_bert_config
+from bert_span.modeling.encoder import encoder_config, read_bert_config
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.modeling.losses import SpanLoss
@@ -199,7 +199,9 @@ def _compare_weights(title, limit, model, golden, prefix):
   """Compares the encoder's weights that were saved whole, under a prefix."""
   comparison = Comparison(title, limit)
   weights = {weight.path: weight for weight in model.backbone.weights}
-  for path, (original, _) in original_weights(model.backbone).items():
+  for path, (original, _) in original_weights(
+    encoder_config(model.backbone)
+  ).items():
     saved = golden.get(prefix + original)
     if saved is not None:
       ours = weights[path].numpy().reshape(saved.shape)

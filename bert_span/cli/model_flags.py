@@ -75,8 +75,8 @@ def model_flag(note=""):
     "model",
     None,
     "Model directory that run_squad or save_to_preset wrote; minilm_squad, the "
-    "model that comes with the package; or a Hugging Face directory of a BERT "
-    f"with a question-answering head{note}.",
+    "model that comes with the package; or a Hugging Face directory with a "
+    f"question-answering head{note}.",
   )
 
 

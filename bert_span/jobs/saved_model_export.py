@@ -9,6 +9,7 @@ import keras
 from bert_span.answers.answer_graph import device_steps
 from bert_span.data.window_batches import example_batches
 from bert_span.extractor import SpanExtractor
+from bert_span.modeling.encoder import build_encoder, encoder_config
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.serving import assets_extra, verification, version_folder
 from bert_span.serving.signatures import ServedModel, write_saved_model
@@ -114,7 +115,7 @@ def _with_cast_encoder(extractor, dtype):
   preprocessor = extractor.preprocessor
   return SpanExtractor(
     cast_encoder(extractor.model, dtype),
-    preprocessor.tokenizer.vocabulary,
+    preprocessor.tokenizer.full_vocabulary,
     preprocessor.tokenizer.do_lower_case,
     extractor.window_options,
     extractor.decoder_options,
@@ -129,8 +130,7 @@ def cast_encoder(model, dtype):
   Softmax and head stay float32, as they sum over hundreds of positions, and
   LayerNorm computes in float32 in any case.
   """
-  settings = {**model.backbone.get_config(), "dtype": dtype}
-  backbone = type(model.backbone).from_config(settings)
+  backbone = build_encoder(encoder_config(model.backbone), dtype)
   backbone.set_weights(model.backbone.get_weights())
   for softmax in sublayers(backbone, keras.layers.Softmax):
     softmax.dtype_policy = keras.DTypePolicy("float32")

@@ -18,6 +18,7 @@ from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_text_atomically,
 )
+from bert_span.text.vocabulary import BytePairs
 from bert_span.tflite.conversion import convert
 from bert_span.tflite.metadata import with_metadata
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
@@ -140,6 +141,13 @@ def tflite_content(extractor, options):
     "quantization": options.quantization,
     "with_tokenizer": options.with_tokenizer,
   }
+  if isinstance(tokenizer.full_vocabulary, BytePairs):
+    if options.with_tokenizer:
+      raise ValueError(
+        "A TFLite file with a tokenizer has WordPieces only. Received a model "
+        "with byte pairs. Omit --with_tokenizer."
+      )
+    config["tflite"]["merges"] = tokenizer.full_vocabulary.merges
   return with_metadata(
     convert(extractor, options),
     options.info or ModelInfo(version=bert_span.__version__),

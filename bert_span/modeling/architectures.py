@@ -30,11 +30,12 @@ class Architecture:
 
   Attributes:
     name: its model_type in Hugging Face's config.json.
-    backbone: its class in KerasHub.
+    backbone, tokenizer: its classes in KerasHub.
     sizes: dict from fields of EncoderConfig to arguments of that class.
     embeddings: the path of the layer with the tables of tokens and positions.
     activation, layer_norm_epsilon: what that class computes.
     has_pooler: whether that class has a layer that span extraction ignores.
+    byte_pairs: whether its tokens are byte pairs, not WordPieces.
     huggingface_keys: dict from fields of EncoderConfig to keys of config.json.
     huggingface_names: pairs of what BERT's weights and its own are called in
       Hugging Face's files; replaced in this order.
@@ -43,11 +44,13 @@ class Architecture:
 
   name: str
   backbone: type
+  tokenizer: type
   sizes: dict[str, str]
   embeddings: str = ""
   activation: str = "gelu_new"
   layer_norm_epsilon: float = 1e-12
   has_pooler: bool = True
+  byte_pairs: bool = False
   huggingface_keys: dict[str, str] = dataclasses.field(
     default_factory=lambda: _HUGGINGFACE_KEYS
   )
@@ -64,12 +67,14 @@ _ARCHITECTURES = (
   Architecture(
     "bert",
     keras_hub.models.BertBackbone,
+    keras_hub.models.BertTokenizer,
     {name: name for name in (*_SIZES, "num_segments")},
   ),
   # Sanh et al. 2019, arXiv 1910.01108.
   Architecture(
     "distilbert",
     keras_hub.models.DistilBertBackbone,
+    keras_hub.models.DistilBertTokenizer,
     {name: name for name in _SIZES},
     embeddings="token_and_position_embedding/",
     activation="gelu",
@@ -101,6 +106,7 @@ _ARCHITECTURES = (
   Architecture(
     "electra",
     keras_hub.models.ElectraBackbone,
+    keras_hub.models.ElectraTokenizer,
     {
       **{name: name for name in (*_SIZES, "num_segments", "embedding_dim")},
       "vocabulary_size": "vocab_size",
@@ -111,11 +117,13 @@ _ARCHITECTURES = (
   Architecture(
     "roberta",
     keras_hub.models.RobertaBackbone,
+    keras_hub.models.RobertaTokenizer,
     {name: name for name in _SIZES},
     embeddings="embeddings/",
     activation="gelu",
     layer_norm_epsilon=1e-5,
     has_pooler=False,
+    byte_pairs=True,
     # Positions count from the id of <pad>, 1, and padding has that position.
     first_position=2,
   ),

@@ -2,7 +2,7 @@
 
 Every format holds the same matrices under its own names:
 
-  BertBackbone   transformer_layer_0/self_attention_layer/query/kernel
+  KerasHub       transformer_layer_0/self_attention_layer/query/kernel
   original       bert/encoder/layer_0/attention/self/query/kernel
   Hugging Face   encoder.layer.0.attention.self.query.weight  (transposed)
 """
@@ -14,9 +14,10 @@ import keras_hub
 import numpy as np
 import tensorflow as tf
 
-from bert_span.modeling.encoder import build_encoder
+from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
+from bert_span.modeling.encoder import build_encoder, encoder_config
 from bert_span.storage.log import log_line
-from bert_span.text.vocabulary import load_vocabulary
+from bert_span.text.vocabulary import BytePairs, load_vocabulary
 
 _LAYER = {
   "self_attention_layer/query": "attention/self/query",
@@ -39,7 +40,7 @@ _PADDING_ROWS = 128
 class LoadedEncoder:
   """An encoder with the weights of a source, and what that says about text."""
 
-  backbone: keras_hub.models.BertBackbone
+  backbone: keras_hub.models.Backbone
   # Of trained heads: layer name ("span_head") -> weight name -> float array.
   head_weights: dict[str, dict[str, np.ndarray]] = dataclasses.field(
     default_factory=dict
@@ -61,53 +62,74 @@ class LoadedEncoder:
         )
 
   def vocabulary(self, vocab_file=None):
-    """Its vocabulary, or that of another file, as a list of tokens."""
+    """Its vocabulary, or that of another file, as `load_vocabulary` has it."""
     path = vocab_file or self.vocabulary_path
     if not path:
       raise ValueError(
         f"{self.description} has no vocabulary (vocab.txt, or a tokenizer.json "
         "with one). Put it beside the weights, or give its --vocab_file."
       )
-    tokens, rows = load_vocabulary(path), self.backbone.vocabulary_size
+    vocabulary = load_vocabulary(path)
+    is_byte_pairs = isinstance(vocabulary, BytePairs)
+    architecture = architecture_of(self.backbone)
+    if is_byte_pairs != architecture.byte_pairs:
+      kind = "byte pairs" if is_byte_pairs else "WordPieces"
+      raise ValueError(
+        f"{path} has {kind}, which the architecture {architecture.name} does "
+        "not read. Use the vocabulary that belongs to the weights."
+      )
+    tokens = vocabulary.tokens if is_byte_pairs else vocabulary
+    rows = encoder_config(self.backbone).vocabulary_size
     if not rows - _PADDING_ROWS < len(tokens) <= rows:
       raise ValueError(
         f"{path} has {len(tokens)} tokens, but the encoder has {rows} "
         "embeddings. Use the vocabulary that belongs to the weights."
       )
-    return tokens
+    return vocabulary
 
 
 def original_weights(config):
   """The original's names and shapes of all weights of an encoder.
 
-  `config` is an `EncoderConfig`, or a BertBackbone. Returns a dict from each
-  weight's path in BertBackbone to (name without "bert/", shape).
+  Returns a dict from each weight's path in the backbone of an `EncoderConfig`
+  to (name without "bert/", shape). What other architectures have beside BERT's
+  weights is named alike.
 
-  The original keeps an attention matrix as [hidden, hidden], BertBackbone as
+  The original keeps an attention matrix as [hidden, hidden], KerasHub as
   [hidden, heads, size] or [heads, size, hidden]. The order in memory is equal,
   so a plain reshape converts one to the other.
   """
+  architecture = ARCHITECTURES[config.architecture]
   hidden, inner = config.hidden_dim, config.intermediate_dim
+  width = config.embedding_dim or hidden
+  tables = {
+    "token_embedding": ("word_embeddings", config.vocabulary_size),
+    "position_embedding": ("position_embeddings", config.max_sequence_length),
+  }
+  if architecture.has_segments:
+    tables["segment_embedding"] = "token_type_embeddings", config.num_segments
   weights = {
-    f"{ours}_embedding/embeddings": (f"embeddings/{theirs}", (rows, hidden))
-    for ours, theirs, rows in (
-      ("token", "word_embeddings", config.vocabulary_size),
-      ("position", "position_embeddings", config.max_sequence_length),
-      ("segment", "token_type_embeddings", config.num_segments),
+    f"{architecture.embeddings}{ours}/embeddings": (
+      f"embeddings/{theirs}",
+      (rows, width),
     )
+    for ours, (theirs, rows) in tables.items()
   }
-  layers = {
-    "embeddings_layer_norm": "embeddings/LayerNorm",
-    "pooled_dense": "pooler/dense",
-  }
+  layers = {"embeddings_layer_norm": "embeddings/LayerNorm"}
+  if width != hidden:
+    layers["embeddings_projection"] = "embeddings_project"
+  if architecture.has_pooler:
+    layers["pooled_dense"] = "pooler/dense"
   for i in range(config.num_layers):
     for ours, theirs in _LAYER.items():
       layers[f"transformer_layer_{i}/{ours}"] = f"encoder/layer_{i}/{theirs}"
   for ours, theirs in layers.items():
     if ours.endswith("layer_norm"):
-      parts = {"gamma": (hidden,), "beta": (hidden,)}
+      size = width if ours == "embeddings_layer_norm" else hidden
+      parts = {"gamma": (size,), "beta": (size,)}
     else:
       inputs = inner if ours.endswith("feedforward_output_dense") else hidden
+      inputs = width if ours == "embeddings_projection" else inputs
       outputs = inner if ours.endswith("intermediate_dense") else hidden
       parts = {"kernel": (inputs, outputs), "bias": (outputs,)}
     for part, shape in parts.items():
@@ -126,7 +148,9 @@ def original_tensors(backbone):
   weights = {weight.path: weight for weight in backbone.weights}
   return {
     name: weights[path].numpy().astype("float32").reshape(shape)
-    for path, (name, shape) in original_weights(backbone).items()
+    for path, (name, shape) in original_weights(
+      encoder_config(backbone)
+    ).items()
   }
 
 
@@ -162,7 +186,7 @@ def load_encoder(
     raise ValueError(
       f"{source} does not hold the encoder that the configuration describes: "
       f"it lacks {_abridged(encoder)}. It holds {_abridged(sorted(shapes))}. "
-      "Use a BERT checkpoint and the configuration file that came with it."
+      "Use the configuration file that came with these weights."
     )
   if find(f"encoder/layer_{config.num_layers}/attention/self/query/kernel"):
     raise ValueError(

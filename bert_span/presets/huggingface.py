@@ -9,9 +9,20 @@ import ml_dtypes  # noqa: F401 -- lets NumPy hold bfloat16 tensors
 import numpy as np
 import safetensors
 
-from bert_span.modeling.encoder import huggingface_config
+from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
+from bert_span.modeling.encoder import encoder_config, huggingface_config
 from bert_span.modeling.keras_internals import preset_file
-from bert_span.presets.encoder_weights import LoadedEncoder, load_encoder
+from bert_span.presets.encoder_weights import (
+  LoadedEncoder,
+  load_encoder,
+  original_tensors,
+)
+from bert_span.storage.atomic_file import (
+  unfinished_directory,
+  write_json_atomically,
+  write_lines,
+  write_tensors,
+)
 from bert_span.storage.files import file_sha256, read_json_object
 from bert_span.storage.log import log_line
 
@@ -19,7 +30,7 @@ CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
 _PICKLED = re.compile(r".*\.(bin|pt|pth|ckpt|pkl|pickle)$")
-_ORIGINAL_EPSILON = 1e-12
+_POSITIONS = "position_embeddings.weight"
 _FLOATS = ("BF16", "F16", "F32", "F64")
 # An encoder in another package, as a Hugging Face directory.
 MINILM_NAME = "all-minilm-l6-v2"
@@ -31,24 +42,50 @@ _MINILM_SHA256 = (
 
 
 def load_huggingface(directory, dtype=None):
-  """Loads a BERT encoder from a local Hugging Face directory.
+  """Loads an encoder from a local Hugging Face directory.
 
-  GELU is computed in the tanh form, as the original does. Hugging Face's "gelu"
-  is the erf form, which changes the outputs by about 1e-3. Returns a
-  `LoadedEncoder`, with the head of a BertForQuestionAnswering.
+  Returns a `LoadedEncoder`, with the head of a question answering model.
   """
   config_path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(config_path)
-  _check_is_bert(values, config_path)
+  positions = values.get("position_embedding_type") or "absolute"
+  if positions != "absolute":
+    raise ValueError(
+      f"{config_path}: position_embedding_type must be 'absolute'; others "
+      f"compute something else. Received: {positions!r}. Use another model."
+    )
   config = huggingface_config(values, config_path)
+  architecture = ARCHITECTURES[config.architecture]
+  first = architecture.first_position
   files = _tensor_files(directory)
+  shapes = _stored_shapes(files)
+  # Of RoBERTa, whose tokens all have the one segment: part of each position.
+  segment = next(
+    (n for n in files if n.endswith("token_type_embeddings.weight")), None
+  )
+  for name, (rows, *more) in shapes.items():
+    if name.endswith(_POSITIONS):
+      shapes[name] = [rows - first, *more]
 
   def read_original(name):
     tensor = read_tensor(files[name], name)
-    return tensor.T if _is_transposed(name) else tensor
+    if name.endswith(_POSITIONS):
+      tensor = tensor[first:]
+      if segment and not architecture.has_segments:
+        tensor = tensor + read_tensor(files[segment], segment)[0]
+    return tensor.T if _is_transposed(name, tensor.shape) else tensor
 
-  tensors = (_stored_shapes(files), read_original, _possible_names)
+  def possible_names(original):
+    # Old files call LayerNorm's weights gamma and beta, as the original does.
+    old = original.replace("layer_", "layer.").replace("/", ".")
+    names = (huggingface_name(original, architecture), old)
+    # A model with a head has a prefix, a plain encoder has none.
+    return [p + n for n in names for p in ("", f"{architecture.name}.")]
+
+  tensors = (shapes, read_original, possible_names)
   vocabulary, lower_case = find_tokenizer(directory)
+  if architecture.byte_pairs:
+    lower_case = False
   return LoadedEncoder(
     load_encoder(config, *tensors, directory, dtype),
     _read_head(files),
@@ -81,7 +118,7 @@ def find_packaged_minilm():
   )
 
 
-def huggingface_name(original_name):
+def huggingface_name(original_name, architecture=ARCHITECTURES["bert"]):
   """Hugging Face's name of a weight, derived from the original's.
 
   encoder/layer_0/output/dense/kernel -> encoder.layer.0.output.dense.weight
@@ -89,8 +126,92 @@ def huggingface_name(original_name):
   name = original_name.replace("layer_", "layer.").replace("/", ".")
   name = name.replace(".gamma", ".weight").replace(".beta", ".bias")
   if name.endswith("_embeddings"):
-    return name + ".weight"
+    name += ".weight"
+  for old, new in architecture.huggingface_names:
+    name = name.replace(old, new)
   return name.replace(".kernel", ".weight")
+
+
+def save_huggingface(model, tokenizer, directory):
+  """Writes a `SpanModel` with a span head as a new Hugging Face directory.
+
+  transformers' AutoModelForQuestionAnswering reads it. `tokenizer` is that of
+  its `SpanPreprocessor`.
+  """
+  backbone = model.backbone
+  class_name = type(backbone).__name__.removesuffix("Backbone")
+  weights = {weight.name: weight.numpy() for weight in model.head.weights}
+  tensors = encoder_tensors(backbone)
+  tensors["qa_outputs.weight"] = weights["kernel"].T.copy()  # [2, hidden]
+  tensors["qa_outputs.bias"] = weights.get("bias", np.zeros(2, np.float32))
+  config = {
+    **config_values(backbone),
+    "architectures": [f"{class_name}ForQuestionAnswering"],
+  }
+  with unfinished_directory(directory) as unfinished:
+    path = os.path.join(unfinished, WEIGHTS_FILE)
+    # transformers refuses a file without a format.
+    write_tensors(path, tensors, {"format": "pt"})
+    write_json_atomically(os.path.join(unfinished, CONFIG_FILE), config)
+    vocabulary = tokenizer.full_vocabulary
+    save_tokenizer(unfinished, backbone, vocabulary, tokenizer.do_lower_case)
+
+
+def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
+  """Writes the vocabulary, as `load_vocabulary` has it, for transformers."""
+  architecture = architecture_of(backbone)
+  class_name = type(backbone).__name__.removesuffix("Backbone")
+  values = {
+    "tokenizer_class": f"{class_name}Tokenizer",
+    "model_max_length": backbone.max_sequence_length,
+  }
+  if architecture.byte_pairs:
+    ids = {token: i for i, token in enumerate(vocabulary.tokens)}
+    write_json_atomically(os.path.join(directory, "vocab.json"), ids)
+    merges = ["#version: 0.2", *vocabulary.merges]
+    write_lines(os.path.join(directory, "merges.txt"), merges)
+  else:
+    values["do_lower_case"] = do_lower_case
+    write_lines(os.path.join(directory, "vocab.txt"), vocabulary)
+  path = os.path.join(directory, "tokenizer_config.json")
+  write_json_atomically(path, values)
+
+
+def encoder_tensors(backbone):
+  """The weights of a backbone as Hugging Face's files have them."""
+  architecture = architecture_of(backbone)
+  tensors = {}
+  for original, tensor in original_tensors(backbone).items():
+    name = huggingface_name(original, architecture)
+    if name.endswith(_POSITIONS):
+      tensor = np.pad(tensor, ((architecture.first_position, 0), (0, 0)))
+    if _is_transposed(name, tensor.shape):
+      tensor = tensor.T.copy()
+    tensors[f"{architecture.name}.{name}"] = tensor
+  if architecture.byte_pairs:
+    # Part of the positions here.
+    name = "roberta.embeddings.token_type_embeddings.weight"
+    tensors[name] = np.zeros([1, backbone.hidden_dim], np.float32)
+  return tensors
+
+
+def config_values(backbone):
+  """The values of Hugging Face's config.json of a backbone."""
+  config = encoder_config(backbone)
+  architecture = architecture_of(backbone)
+  values = {
+    key: getattr(config, name)
+    for name, key in architecture.huggingface_keys.items()
+  }
+  values["max_position_embeddings"] += architecture.first_position
+  values["initializer_range"] = 0.02  # Not kept; this is the usual value.
+  values["model_type"] = architecture.name
+  values["position_embedding_type"] = "absolute"
+  values["pad_token_id"] = 0
+  if architecture.byte_pairs:
+    values |= {"type_vocab_size": 1, "pad_token_id": 1}
+    values |= {"bos_token_id": 0, "eos_token_id": 2}
+  return values
 
 
 def refuse_pickled(directory, files):
@@ -125,7 +246,14 @@ def find_tokenizer(preset):
       f"{path}: do_lower_case must be true or false. Received: {lower_case!r}. "
       "Correct it."
     )
-  return preset_file(preset, "vocab.txt") or json_path, lower_case
+  if values.get("add_prefix_space"):
+    raise ValueError(
+      f"{path}: add_prefix_space must be false, as in RoBERTa. Use another "
+      "model."
+    )
+  names = "vocab.txt", "tokenizer.json", "vocab.json"
+  paths = (preset_file(preset, name) for name in names)
+  return next(filter(None, paths), None), lower_case
 
 
 @contextlib.contextmanager
@@ -150,26 +278,6 @@ def read_tensor(path, name):
         f"{name} has the type {dtype}, which is none of {', '.join(_FLOATS)}"
       )
     return np.asarray(file.get_tensor(name)).astype(np.float32)
-
-
-def _check_is_bert(values, path):
-  """Refuses architectures that BertBackbone does not compute."""
-  position_type = values.get("position_embedding_type") or "absolute"
-  for key, received, needed in (
-    ("model_type", values.get("model_type"), "bert"),
-    ("position_embedding_type", position_type, "absolute"),
-  ):
-    if received != needed:
-      raise ValueError(
-        f"{path}: {key} must be {needed!r}; other architectures compute "
-        f"something else. Received: {received!r}"
-      )
-  epsilon = values.get("layer_norm_eps", _ORIGINAL_EPSILON)
-  if epsilon != _ORIGINAL_EPSILON:
-    log_line(
-      f"{path} asks for layer_norm_eps {epsilon}; the encoder uses the "
-      f"original's {_ORIGINAL_EPSILON}."
-    )
 
 
 def _tensor_files(directory):
@@ -207,23 +315,13 @@ def _stored_shapes(files):
     with open_safetensors(path) as file:
       for name in file.keys():  # noqa: SIM118
         shape = file.get_slice(name).get_shape()
-        shapes[name] = shape[::-1] if _is_transposed(name) else shape
+        shapes[name] = shape[::-1] if _is_transposed(name, shape) else shape
   return {name: shapes[name] for name in files if name in shapes}
 
 
-def _is_transposed(name):
+def _is_transposed(name, shape):
   """Whether a tensor is that of a torch.nn.Linear, [outputs, inputs]."""
-  is_other = "LayerNorm" in name or "_embeddings" in name
-  return name.endswith(".weight") and not is_other
-
-
-def _possible_names(original):
-  """The names that a weight may have in a file."""
-  # Old files call LayerNorm's weights gamma and beta, as the original does.
-  old = original.replace("layer_", "layer.").replace("/", ".")
-  names = (huggingface_name(original), old)
-  # A model with a head has a prefix, a plain encoder has none.
-  return [prefix + name for name in names for prefix in ("", "bert.")]
+  return len(shape) == 2 and "_embeddings" not in name
 
 
 def _read_head(files):

@@ -6,6 +6,7 @@ import os
 import keras_hub
 import tensorflow as tf
 
+from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import build_encoder, read_bert_config
 from bert_span.presets import huggingface, model_directory
 from bert_span.presets.encoder_weights import (
@@ -20,7 +21,7 @@ _HUB_SCHEMES = ("hf://", "kaggle://", "modelscope://")
 _KINDS = (
   "a directory this package saved or a KerasHub preset (config.json with "
   '"registered_name", model.weights.h5), or a Hugging Face directory '
-  '(config.json with "model_type": "bert", model.safetensors, vocab.txt)'
+  '(config.json with "model_type", model.safetensors, vocabulary)'
 )
 
 
@@ -55,7 +56,7 @@ def load_pretrained(preset, dtype=None, verify=True):
   if preset == huggingface.MINILM_NAME:
     directory = huggingface.find_packaged_minilm()
     return huggingface.load_huggingface(directory, dtype)
-  if preset in keras_hub.models.BertBackbone.presets:
+  if preset in _kerashub_names():
     return _load_by_name(preset, dtype)
   return _refuse(preset)
 
@@ -128,12 +129,18 @@ def _load_by_name(preset, dtype):
       "the login of the hub), or download the model elsewhere and give its "
       "directory."
     ) from error
-  if not isinstance(backbone, keras_hub.models.BertBackbone):
-    raise ValueError(
-      f"{preset} must hold a BertBackbone. Received: {type(backbone).__name__}"
-    )
+  try:
+    architecture_of(backbone)
+  except ValueError as error:
+    raise ValueError(f"{preset}: {error}. Use another preset.") from error
   description = f"the preset {preset}"
   return LoadedEncoder(backbone, {}, vocabulary, lower_case, description)
+
+
+def _kerashub_names():
+  """KerasHub's presets of all architectures."""
+  architectures = ARCHITECTURES.values()
+  return [n for each in architectures for n in sorted(each.backbone.presets)]
 
 
 def _refuse(preset):
@@ -148,8 +155,7 @@ def _refuse(preset):
     raise ValueError(
       f"The preset must be a directory: {_KINDS}. Received the file {preset}"
     )
-  known = sorted(keras_hub.models.BertBackbone.presets)
-  names = [*EMBEDDED_NAMES, huggingface.MINILM_NAME, *known]
+  names = [*EMBEDDED_NAMES, huggingface.MINILM_NAME, *_kerashub_names()]
   raise ValueError(
     f"There is no directory and no preset {preset!r}. An encoder comes from "
     f"{_KINDS}; the names are {', '.join(names)}."

@@ -1,11 +1,10 @@
 """A trained model as files: a KerasHub preset and the head beside it.
 
   config.json, model.weights.h5, metadata.json   the encoder
-  tokenizer.json                                 of a KerasHub BertTokenizer
+  tokenizer.json                                 of KerasHub's tokenizer
   assets/tokenizer/vocabulary.txt                one token a line
-  span_head.safetensors                          the head's weights and the
-                                                 attention dropout; named after
-                                                 the head's layer
+  span_head.safetensors                          the head's weights; named
+                                                 after the head's layer
   checksums.json                                 SHA-256 of all of these
 
 KerasHub reads encoder and tokenizer from it without this package.
@@ -16,11 +15,11 @@ import shutil
 
 import h5py
 import keras
-import keras_hub
 import numpy as np
 import tensorflow as tf
 
 from bert_span.modeling import encoder
+from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.keras_internals import preset_file, weights_undrawn
 from bert_span.presets.encoder_weights import count_parameters
 from bert_span.presets.huggingface import open_safetensors, read_tensor
@@ -31,6 +30,7 @@ from bert_span.storage.atomic_file import (
   write_tensors,
 )
 from bert_span.storage.files import (
+  checked_object,
   copy_tree,
   file_sha256,
   read_json_object,
@@ -40,11 +40,19 @@ CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
 TOKENIZER_FILE = "tokenizer.json"
 VOCABULARY_FILE = "assets/tokenizer/vocabulary.txt"
+# Of RoBERTa.
+_BYTE_PAIRS_FILE = "assets/tokenizer/vocabulary.json"
+_MERGES_FILE = "assets/tokenizer/merges.txt"
+_TOKENIZER_FILES = (
+  *(TOKENIZER_FILE, VOCABULARY_FILE),
+  *(_BYTE_PAIRS_FILE, _MERGES_FILE),
+)
 CHECKSUMS_FILE = "checksums.json"
 _EXTENSION = ".safetensors"
 _HEAD_ENDING = f"_head{_EXTENSION}"
-# KerasHub keeps one dropout rate an encoder; the original has two.
-_ATTENTION_DROPOUT = "attention_dropout"
+# The object in config.json of what KerasHub's configuration lacks.
+_OWN_KEY = "bert_span"
+_OWN_FIELDS = "attention_dropout", "activation", "layer_norm_epsilon"
 
 
 def save_span_model(model, directory, half_precision=False):
@@ -56,15 +64,22 @@ def save_span_model(model, directory, half_precision=False):
     )
   directory = os.fspath(directory)
   os.makedirs(directory, exist_ok=True)
-  model.backbone.save_to_preset(directory)
+  save_backbone(model.backbone, directory)
   if half_precision:
     halve_weights(os.path.join(directory, WEIGHTS_FILE))
-  rate = encoder.encoder_config(model.backbone).attention_dropout
   write_tensors(
     os.path.join(directory, model.head.name + _EXTENSION),
     {weight.name: weight.numpy() for weight in model.head.weights},
-    {_ATTENTION_DROPOUT: repr(float(rate))},
   )
+
+
+def save_backbone(backbone, directory):
+  """Writes an encoder of `build_encoder` into a local directory."""
+  backbone.save_to_preset(directory)
+  path = os.path.join(directory, CONFIG_FILE)
+  config = encoder.encoder_config(backbone)
+  own = {name: getattr(config, name) for name in _OWN_FIELDS}
+  write_json_atomically(path, {**read_json_object(path), _OWN_KEY: own})
 
 
 def halve_weights(path):
@@ -101,16 +116,25 @@ def halve_weights(path):
     source.visititems(copy)
 
 
-def save_tokenizer(directory, vocabulary, do_lower_case):
-  """Writes tokenizer.json and the vocabulary, a list of tokens by id."""
+def save_tokenizer(
+  directory, vocabulary, do_lower_case, architecture=ARCHITECTURES["bert"]
+):
+  """Writes tokenizer.json and the vocabulary, as `load_vocabulary` has it."""
   path = os.path.join(directory, VOCABULARY_FILE)
   os.makedirs(os.path.dirname(path), exist_ok=True)
-  write_lines(path, vocabulary)
   # Given a vocabulary, KerasHub would refuse one without [MASK], which
   # answering questions does not need.
-  tokenizer = keras_hub.models.BertTokenizer(
-    lowercase=do_lower_case, strip_accents=do_lower_case
-  )
+  if architecture.byte_pairs:
+    tokens, merges = vocabulary
+    ids = {token: i for i, token in enumerate(tokens)}
+    write_json_atomically(os.path.join(directory, _BYTE_PAIRS_FILE), ids)
+    write_lines(os.path.join(directory, _MERGES_FILE), merges)
+    tokenizer = architecture.tokenizer(None, None)
+  else:
+    write_lines(path, vocabulary)
+    tokenizer = architecture.tokenizer(
+      None, lowercase=do_lower_case, strip_accents=do_lower_case
+    )
   settings = keras.saving.serialize_keras_object(tokenizer)
   settings.pop("build_config", None)  # as KerasHub's save_to_preset
   write_json_atomically(os.path.join(directory, TOKENIZER_FILE), settings)
@@ -118,7 +142,8 @@ def save_tokenizer(directory, vocabulary, do_lower_case):
 
 def write_checksums(directory):
   """Writes checksums.json: the SHA-256 of the model's files."""
-  names = [CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE, VOCABULARY_FILE]
+  names = [CONFIG_FILE, WEIGHTS_FILE, *_TOKENIZER_FILES]
+  names = [n for n in names if os.path.exists(os.path.join(directory, n))]
   names += _head_files(directory)
   write_json_atomically(
     os.path.join(directory, CHECKSUMS_FILE),
@@ -160,7 +185,7 @@ def copy_other_files(old, new, own=()):
   `own` are names of more files of the model.
   """
   heads = _head_files(old) if os.path.isdir(old) else []
-  own = {"metadata.json", *heads, *own}
+  own = {"metadata.json", *_TOKENIZER_FILES, *heads, *own}
   for folder, _, names in os.walk(old):
     for name in names:
       source = os.path.join(folder, name)
@@ -172,24 +197,36 @@ def copy_other_files(old, new, own=()):
 
 
 def load_backbone(directory, dtype=None):
-  """The BertBackbone of a local KerasHub preset directory."""
+  """The backbone of a local KerasHub preset directory."""
   path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(path)
-  if values.get("registered_name") != "keras_hub>BertBackbone":
+  architectures = {
+    f"keras_hub>{each.backbone.__name__}": each
+    for each in ARCHITECTURES.values()
+  }
+  architecture = architectures.get(values.get("registered_name"))
+  if architecture is None:
     raise ValueError(
-      f"{path} must hold a BertBackbone. Received: {values.get('class_name')}"
+      f"{path}: registered_name must be one of {', '.join(architectures)}. "
+      f"Received: {values.get('registered_name')}. Use another model."
     )
   settings = values.get("config")
   if not isinstance(settings, dict):
     raise ValueError(f'{path} lacks the object "config". Save the model again.')
-  # One rate for all, unless a head of ours knows better.
-  settings = {_ATTENTION_DROPOUT: settings.get("dropout", 0.1), **settings}
+  own = {
+    "attention_dropout": settings.get("dropout", 0.1),
+    "activation": architecture.activation,
+    "layer_norm_epsilon": architecture.layer_norm_epsilon,
+  }
+  # Models of earlier versions have the rate beside their heads.
   for name in _head_files(directory):
     with open_safetensors(os.path.join(directory, name)) as file:
-      rate = (file.metadata() or {}).get(_ATTENTION_DROPOUT)
+      rate = (file.metadata() or {}).get("attention_dropout")
       if rate is not None:
-        settings[_ATTENTION_DROPOUT] = float(rate)
-  config = encoder.parse_config(settings, path, {})
+        own["attention_dropout"] = float(rate)
+  own |= checked_object(values.get(_OWN_KEY, {}), f"{path}, {_OWN_KEY}")
+  settings = {**own, **settings, "architecture": architecture.name}
+  config = encoder.parse_config(settings, path, architecture.sizes)
   weights_path = os.path.join(directory, WEIGHTS_FILE)
   try:
     # Before memory is taken for them. Keras does not notice layers that only
@@ -243,6 +280,7 @@ def find_tokenizer(preset):
   `preset` is a local directory, or a name or handle that KerasHub knows.
   """
   vocabulary = preset_file(preset, VOCABULARY_FILE)
+  vocabulary = vocabulary or preset_file(preset, _BYTE_PAIRS_FILE)
   if vocabulary is None:
     return None, None
   path = preset_file(preset, TOKENIZER_FILE)

@@ -13,25 +13,24 @@ original and Hugging Face lack.
 """
 
 import dataclasses
-import json
 import os
 
 import safetensors
 import tensorflow as tf
 from safetensors import numpy as safetensors_numpy
 
-from bert_span.modeling.encoder import encoder_config
 from bert_span.presets import huggingface
 from bert_span.presets.encoder_weights import original_tensors
 from bert_span.presets.model_directory import (
+  save_backbone,
   save_tokenizer,
   write_checksums,
 )
 from bert_span.pretraining.model import PretrainingModel
 from bert_span.storage.atomic_file import (
   write_json_atomically,
+  write_lines,
   write_tensors,
-  write_text_atomically,
 )
 from bert_span.storage.log import log_line
 
@@ -56,14 +55,7 @@ class PretrainedModelFiles:
 
   def write_model(self, directory):
     """Writes a model directory for --preset."""
-    backbone = self.model.backbone
-    rate = encoder_config(backbone).attention_dropout
-    if rate != backbone.dropout:
-      log_line(
-        f"The model keeps one dropout rate, {backbone.dropout}; the {rate} of "
-        "the attention is in the exports."
-      )
-    backbone.save_to_preset(directory)
+    save_backbone(self.model.backbone, directory)
     save_tokenizer(directory, self.vocabulary, self.lower_case)
     save_heads(self.model, directory)
     write_checksums(directory)
@@ -71,25 +63,13 @@ class PretrainedModelFiles:
   def write_tf1(self, directory):
     """Writes a TensorFlow 1 checkpoint with the original's names."""
     export_tf1(self.model.backbone, directory, head_tensors(self.model))
-    self._write_vocabulary(directory)
+    write_lines(os.path.join(directory, "vocab.txt"), self.vocabulary)
 
   def write_huggingface(self, directory):
     """Writes a BERT directory of transformers."""
     export_huggingface(self.model.backbone, directory, head_tensors(self.model))
-    self._write_vocabulary(directory)
-    write_json_atomically(
-      os.path.join(directory, "tokenizer_config.json"),
-      {
-        "tokenizer_class": "BertTokenizer",
-        "do_lower_case": self.lower_case,
-        "model_max_length": self.model.backbone.max_sequence_length,
-      },
-    )
-
-  def _write_vocabulary(self, directory):
-    write_text_atomically(
-      os.path.join(directory, "vocab.txt"),
-      "".join(f"{token}\n" for token in self.vocabulary),
+    huggingface.save_tokenizer(
+      directory, self.model.backbone, self.vocabulary, self.lower_case
     )
 
 
@@ -108,7 +88,15 @@ def export_tf1(backbone, directory, heads=None):
     shape_and_slices=[""] * len(names),
     tensors=[tensors[name] for name in names],
   )
-  _write_config(directory, BERT_CONFIG_FILE, _original_config(backbone))
+  config = huggingface.config_values(backbone)
+  if config["hidden_act"] == "gelu":
+    log_line(
+      "The original computes GELU in its tanh form; the exact one that this "
+      "encoder has is only in the other exports."
+    )
+  # The original calls the tanh form "gelu".
+  config["hidden_act"] = config["hidden_act"].removesuffix("_new")
+  write_json_atomically(os.path.join(directory, BERT_CONFIG_FILE), config)
 
 
 def export_huggingface(backbone, directory, heads=None):
@@ -118,10 +106,7 @@ def export_huggingface(backbone, directory, heads=None):
   added, the only one Hugging Face has a class for.
   """
   heads = {n: x for n, x in (heads or {}).items() if n.startswith(_MLM)}
-  tensors = {
-    f"bert.{huggingface.huggingface_name(name)}": _linear(name, tensor)
-    for name, tensor in original_tensors(backbone).items()
-  } | {
+  tensors = huggingface.encoder_tensors(backbone) | {
     huggingface_head_name(name): _linear(name, tensor)
     for name, tensor in heads.items()
   }
@@ -129,38 +114,12 @@ def export_huggingface(backbone, directory, heads=None):
   # transformers refuses a file without a format.
   write_tensors(path, tensors, {"format": "pt"})
   config = {
-    **_original_config(backbone),
-    # The tanh form, which the original calls "gelu".
-    "hidden_act": "gelu_new",
+    **huggingface.config_values(backbone),
     "architectures": ["BertForMaskedLM" if heads else "BertModel"],
-    "model_type": "bert",
-    "layer_norm_eps": 1e-12,
-    "pad_token_id": 0,
-    "position_embedding_type": "absolute",
   }
-  _write_config(directory, huggingface.CONFIG_FILE, config)
-
-
-def _original_config(backbone):
-  """The values of an encoder's bert_config.json."""
-  return {
-    "attention_probs_dropout_prob": encoder_config(backbone).attention_dropout,
-    "hidden_act": "gelu",
-    "hidden_dropout_prob": backbone.dropout,
-    "hidden_size": backbone.hidden_dim,
-    "initializer_range": 0.02,  # Not kept; this is the usual value.
-    "intermediate_size": backbone.intermediate_dim,
-    "max_position_embeddings": backbone.max_sequence_length,
-    "num_attention_heads": backbone.num_heads,
-    "num_hidden_layers": backbone.num_layers,
-    "type_vocab_size": backbone.num_segments,
-    "vocab_size": backbone.vocabulary_size,
-  }
-
-
-def _write_config(directory, name, values):
-  text = json.dumps(values, indent=2) + "\n"
-  write_text_atomically(os.path.join(directory, name), text)
+  write_json_atomically(
+    os.path.join(directory, huggingface.CONFIG_FILE), config
+  )
 
 
 def _linear(name, tensor):

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 import bert_span
+from bert_span.modeling.encoder import encoder_config
 from bert_span.serving import signatures
 from bert_span.storage.atomic_file import (
   write_json_atomically,
@@ -65,7 +66,7 @@ def make_model_card(directory, name, extractor, steps, dtype, verified, source):
       "layers": backbone.num_layers,
       "heads": backbone.num_heads,
       "hidden": backbone.hidden_dim,
-      "vocabulary": backbone.vocabulary_size,
+      "vocabulary": encoder_config(backbone).vocabulary_size,
       "parameters": backbone.count_params(),
     },
     "training": training_run(source) if source else {},

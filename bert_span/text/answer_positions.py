@@ -26,13 +26,22 @@ class AnswerPositions(keras.layers.Layer):
   answer whose words have no token (a lone zero-width space) gets (-1, -1) in
   all windows; run_squad labels it from the token after it to the one before.
 
+  Args:
+    whole_words: as run_squad. False labels the tokens that share a character
+      with the answer, for vocabularies whose tokens depend on the neighbours.
+
   Source: google-research/bert, run_squad.py, read_squad_examples,
   convert_examples_to_features and _improve_answer_span.
   """
 
-  def __init__(self, **kwargs):
+  def __init__(self, whole_words=True, **kwargs):
     super().__init__(**kwargs)
     self.built = True  # nothing to build
+    self.whole_words = whole_words
+
+  def get_config(self):
+    """Returns the arguments that rebuild the layer."""
+    return {**super().get_config(), "whole_words": self.whole_words}
 
   def call(self, windows, context_texts, context, answer_ids, answers):
     """Labels windows.
@@ -48,8 +57,11 @@ class AnswerPositions(keras.layers.Layer):
     Returns:
       start_positions, end_positions: int32 [windows], inclusive.
     """
-    first, last = _whole_words(context_texts, context, answers)
-    first, last = _improve_span(first, last, context.ids, answer_ids)
+    if self.whole_words:
+      first, last = _whole_words(context_texts, context, answers)
+      first, last = _improve_span(first, last, context.ids, answer_ids)
+    else:
+      first, last = _overlapping(context, answers)
     example = windows["example_index"]
     has_answer = tf.gather(answers["answer_char_start"] >= 0, example)
     starts, ends = tf.gather(first, example), tf.gather(last, example)
@@ -105,6 +117,19 @@ def _whole_words(context_texts, context, answers):
   first = count(token_word < word_at(answers["answer_char_start"]))
   last = count(token_word <= word_at(answers["answer_char_end"] - 1)) - 1
   return first, last
+
+
+def _overlapping(context, answers):
+  """Returns the first and last token that share a character with an answer."""
+
+  def count(tokens):
+    return tf.reduce_sum(tf.cast(tokens, tf.int32), axis=1)
+
+  starts = answers["answer_char_start"][:, tf.newaxis]
+  ends = answers["answer_char_end"][:, tf.newaxis]
+  return count(context.char_ends <= starts), count(
+    context.char_starts < ends
+  ) - 1
 
 
 def _improve_span(first, last, context_ids, answer_ids):

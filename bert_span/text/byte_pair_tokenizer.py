@@ -23,6 +23,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from bert_span.text.tokenizer import Tokens
+from bert_span.text.vocabulary import BytePairs
 
 # Unicode's White_Space, which is more than RE2's \s.
 _SPACE = r"[\t-\r\x{85}\p{Z}]"
@@ -53,6 +54,9 @@ class BytePairTokenizer(keras.layers.Layer):
   Source: Radford et al. 2019 (GPT-2), section 2.2; Liu et al. 2019 (RoBERTa).
   """
 
+  # Of windows of these tokens: <s> question </s></s> window </s>.
+  num_separators, do_lower_case = 2, False
+
   def __init__(self, vocabulary, merges, add_prefix_space=False, **kwargs):
     super().__init__(**kwargs)
     self.built = True  # nothing to build
@@ -82,6 +86,23 @@ class BytePairTokenizer(keras.layers.Layer):
   def vocabulary(self):
     """List of tokens; the index is the id."""
     return self._vocabulary.tolist()
+
+  cls_id = property(lambda self: self._special_id("<s>"))
+  sep_id = property(lambda self: self._special_id("</s>"))
+  pad_id = property(lambda self: self._special_id("<pad>"))
+
+  def _special_id(self, token):
+    if token not in self.vocabulary:
+      raise ValueError(
+        f"The vocabulary of {len(self.vocabulary)} tokens lacks {token}. Use "
+        "the vocab.json and merges.txt of RoBERTa."
+      )
+    return self.vocabulary.index(token)
+
+  @property
+  def full_vocabulary(self):
+    """`BytePairs`, what a `SpanPreprocessor` is made of."""
+    return BytePairs(self.vocabulary, self._merges.tolist())
 
   def __call__(self, texts):
     # Keras accepts tensors and arrays, not lists of Python strings.

@@ -4,7 +4,8 @@ import dataclasses
 
 from bert_span.storage.options import check_options, option
 
-NUM_SPECIAL_TOKENS = 3  # [CLS] question [SEP] window [SEP]
+# [CLS] question [SEP] window [SEP]; RoBERTa has one more separator.
+NUM_SPECIAL_TOKENS = 3
 
 
 @dataclasses.dataclass(frozen=True)

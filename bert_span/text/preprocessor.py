@@ -6,8 +6,10 @@ import keras
 import tensorflow as tf
 
 from bert_span.text.answer_positions import AnswerPositions
+from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
 from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.text.vocabulary import BytePairs
 from bert_span.text.windows import SlidingWindows
 
 
@@ -29,8 +31,10 @@ class SpanPreprocessor(keras.layers.Layer):
   ```
 
   Args:
-    vocabulary: list of tokens, the index is the id.
-    do_lower_case: lower-case and strip accents (uncased models).
+    vocabulary: list of WordPieces, the index is the id; or the `BytePairs` of
+      RoBERTa.
+    do_lower_case: lower-case and strip accents (uncased models); byte pairs
+      are always cased.
     options: `WindowOptions`.
     pad_to_max: pad every batch to max_seq_length.
   """
@@ -46,11 +50,21 @@ class SpanPreprocessor(keras.layers.Layer):
     super().__init__(**kwargs)
     self.built = True  # nothing to build
     self.options = options or WindowOptions()
-    self.tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
-    self.sliding_windows = SlidingWindows(
-      self.options, self.tokenizer.cls_id, self.tokenizer.sep_id, pad_to_max
+    is_byte_pairs = isinstance(vocabulary, BytePairs)
+    self.tokenizer = (
+      BytePairTokenizer(*vocabulary)
+      if is_byte_pairs
+      else WordPieceTokenizer(vocabulary, do_lower_case)
     )
-    self.answer_positions = AnswerPositions()
+    self.sliding_windows = SlidingWindows(
+      self.options,
+      self.tokenizer.cls_id,
+      self.tokenizer.sep_id,
+      pad_to_max,
+      self.tokenizer.pad_id,
+      self.tokenizer.num_separators,
+    )
+    self.answer_positions = AnswerPositions(whole_words=not is_byte_pairs)
 
   def __call__(self, inputs):
     # Keras accepts tensors and arrays, not lists of Python strings.
@@ -95,9 +109,12 @@ class SpanPreprocessor(keras.layers.Layer):
 
   def get_config(self):
     """Returns the arguments that rebuild the layer."""
+    vocabulary = self.tokenizer.full_vocabulary
+    if isinstance(vocabulary, BytePairs):
+      vocabulary = vocabulary._asdict()
     return {
       **super().get_config(),
-      "vocabulary": self.tokenizer.vocabulary,
+      "vocabulary": vocabulary,
       "do_lower_case": self.tokenizer.do_lower_case,
       "options": dataclasses.asdict(self.options),
       "pad_to_max": self.sliding_windows.pad_to_max,
@@ -106,4 +123,8 @@ class SpanPreprocessor(keras.layers.Layer):
   @classmethod
   def from_config(cls, config):
     """Rebuilds the layer of a `get_config`."""
-    return cls(**{**config, "options": WindowOptions(**config["options"])})
+    vocabulary = config["vocabulary"]
+    if isinstance(vocabulary, dict):
+      vocabulary = BytePairs(**vocabulary)
+    options = WindowOptions(**config["options"])
+    return cls(**{**config, "options": options, "vocabulary": vocabulary})

@@ -89,6 +89,9 @@ class WordPieceTokenizer(keras.layers.Layer):
   WordpieceTokenizer).
   """
 
+  # Of windows of these tokens, see `SlidingWindows`. run_squad pads with 0.
+  pad_id, num_separators = 0, 1
+
   def __init__(self, vocabulary, do_lower_case=True, **kwargs):
     super().__init__(**kwargs)
     self.built = True  # nothing to build
@@ -120,6 +123,8 @@ class WordPieceTokenizer(keras.layers.Layer):
   def vocabulary(self):
     """List of tokens; the index is the id."""
     return self._vocabulary.tolist()
+
+  full_vocabulary = vocabulary  # what a `SpanPreprocessor` is made of
 
   def __call__(self, texts):
     # Keras accepts tensors and arrays, not lists of Python strings.

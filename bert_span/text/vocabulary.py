@@ -1,58 +1,115 @@
-"""The WordPiece vocabulary: one token a line, the line number is its id."""
+"""Vocabularies: WordPieces, one a line, or the byte pairs of RoBERTa."""
 
 import hashlib
+import os
+from typing import NamedTuple
 
 import tensorflow as tf
 
 from bert_span.storage.files import read_bytes, read_json_object
+from bert_span.storage.json_fields import shortened
 
 UNKNOWN_TOKEN = "[UNK]"
 CLS_TOKEN = "[CLS]"
 SEP_TOKEN = "[SEP]"
 
 
+class BytePairs(NamedTuple):
+  """The vocabulary of a `BytePairTokenizer`; the fields are its arguments."""
+
+  tokens: list[str]
+  merges: list[str]
+
+
 def load_vocabulary(path):
   """Returns the list of tokens in a vocab.txt, local or remote.
 
   Lines are stripped of surrounding white space, as in run_squad's load_vocab.
-  The path may also be the tokenizer.json of a Hugging Face directory.
-  Raises ValueError if the file is missing, not UTF-8, or no BERT vocabulary.
+  The path may also be the tokenizer.json of a Hugging Face directory, or a
+  vocab.json with a merges.txt beside it: `BytePairs` if the model is RoBERTa's.
+  Raises ValueError if the file is missing, not UTF-8, or no vocabulary.
   """
   if not tf.io.gfile.exists(path):
     raise ValueError(
       f"The vocabulary file {path} does not exist. Pass the vocab.txt that "
       "belongs to the checkpoint as --vocab_file."
     )
+  if os.path.basename(path) in ("vocab.json", "vocabulary.json"):
+    merges = os.path.join(os.path.dirname(path), "merges.txt")
+    # The first line is a version.
+    lines = _read_text(merges).split("\n")
+    merges = [line for line in lines if line and line[:9] != "#version:"]
+    return BytePairs(_by_id(read_json_object(path), path), merges)
   if path.endswith(".json"):
-    tokens = _wordpieces_of_json(path)
-  else:
-    try:
-      text = read_bytes(path).decode("utf-8")
-    except UnicodeDecodeError as error:
+    values = read_json_object(path)
+    model = values.get("model")
+    model = model if isinstance(model, dict) else {}
+    if model.get("type") == "BPE":
+      return _byte_pairs(values, path)
+    if model.get("type") != "WordPiece":
       raise ValueError(
-        f"The vocabulary file {path} is not UTF-8 text ({error}). It must be a "
-        "vocab.txt with one token a line."
-      ) from error
+        f"{path}: its model must be of the type WordPiece or BPE. Received: "
+        f"{model.get('type')!r}. Use another model."
+      )
+    tokens = _by_id(model.get("vocab"), path)
+  else:
+    text = _read_text(path)
     tokens = [line.strip() for line in text.rstrip("\n").split("\n")]
   check_vocabulary(tokens, path)
   return tokens
 
 
-def _wordpieces_of_json(path):
-  """The tokens in a tokenizer.json of the tokenizers library, by id."""
-  model = read_json_object(path).get("model")
-  model = model if isinstance(model, dict) else {}
-  ids = model.get("vocab")
+def _read_text(path):
+  try:
+    return read_bytes(path).decode("utf-8")
+  except UnicodeDecodeError as error:
+    raise ValueError(
+      f"The vocabulary file {path} is not UTF-8 text ({error}). Use the file "
+      "that belongs to the model."
+    ) from error
+
+
+def _byte_pairs(values, path):
+  """The `BytePairs` of the tokenizers library's tokenizer.json."""
+  before, model = values.get("pre_tokenizer"), values["model"]
+  before = before if isinstance(before, dict) else {}
+  merges = model.get("merges")
   if (
-    model.get("type") != "WordPiece"
-    or not isinstance(ids, dict)
-    or sorted(ids.values(), key=str) != sorted(range(len(ids)), key=str)
+    before.get("type") != "ByteLevel"
+    or before.get("use_regex") is False
+    or before.get("add_prefix_space")
+    or values.get("normalizer") is not None
+    or not isinstance(merges, list)
+  ):
+    found = shortened(values.get("pre_tokenizer"))
+    raise ValueError(
+      f"{path}: a BPE model must have merges, RoBERTa's pre_tokenizer "
+      "ByteLevel without add_prefix_space, and no normalizer. Received the "
+      f"pre_tokenizer {found}. Use another model."
+    )
+  ids = dict(_checked_ids(model.get("vocab"), path))
+  for token in values.get("added_tokens") or ():
+    ids.setdefault(token["content"], token["id"])
+  return BytePairs(
+    _by_id(ids, path),
+    [m if isinstance(m, str) else " ".join(m) for m in merges],
+  )
+
+
+def _by_id(ids, path):
+  """The tokens of a dict from token to id, in the order of the ids."""
+  return sorted(_checked_ids(ids, path), key=ids.get)
+
+
+def _checked_ids(ids, path):
+  if not isinstance(ids, dict) or sorted(ids.values(), key=str) != sorted(
+    range(len(ids)), key=str
   ):
     raise ValueError(
-      f"{path}: its model must be of the type WordPiece, with a vocabulary of "
-      f"the ids 0, 1, .. Received: {model.get('type')!r}. Give a vocab.txt."
+      f"{path}: its vocabulary must be an object of tokens with the ids 0, 1, "
+      f".. Received: {shortened(ids)}. Use the file that belongs to the model."
     )
-  return sorted(ids, key=ids.get)
+  return ids
 
 
 def check_vocabulary(tokens, source="the vocabulary"):

@@ -53,17 +53,38 @@ class SlidingWindows(keras.layers.Layer):
     cls_id: id of [CLS].
     sep_id: id of [SEP].
     pad_to_max: pad every batch to max_seq_length instead of its longest window.
+    pad_id: id of [PAD].
+    num_separators: times [SEP] is between question and passage; RoBERTa has 2.
 
   Source: google-research/bert, run_squad.py, convert_examples_to_features.
   """
 
-  def __init__(self, options, cls_id, sep_id, pad_to_max=False, **kwargs):
+  def __init__(
+    self,
+    options,
+    cls_id,
+    sep_id,
+    pad_to_max=False,
+    pad_id=0,
+    num_separators=1,
+    **kwargs,
+  ):
     super().__init__(**kwargs)
     self.built = True  # nothing to build
     self.options = options
     self.cls_id = cls_id
     self.sep_id = sep_id
     self.pad_to_max = pad_to_max
+    self.pad_id = pad_id
+    self.num_separators = num_separators
+    self._num_special = NUM_SPECIAL_TOKENS - 1 + num_separators
+    least = options.max_query_length + self._num_special + 1
+    if options.max_seq_length < least:
+      raise ValueError(
+        f"max_seq_length must be at least {least} with max_query_length "
+        f"{options.max_query_length} and {self._num_special} special tokens. "
+        f"Received: {options.max_seq_length}. Change one of them."
+      )
 
   def call(self, question_ids, context):
     """Returns the windows of a batch.
@@ -101,7 +122,7 @@ class SlidingWindows(keras.layers.Layer):
     windows of an example = 1 + max(0, ceil((tokens - room) / step)), with
     room = max_seq_length - question tokens - 3, step = min(room, doc_stride).
     """
-    room = self.options.max_seq_length - question_lengths - NUM_SPECIAL_TOKENS
+    room = self.options.max_seq_length - question_lengths - self._num_special
     # As run_squad: a stride longer than the window must not skip tokens.
     step = tf.minimum(room, self.options.doc_stride)
     further = tf.maximum(0, context_lengths - room)
@@ -151,14 +172,16 @@ class SlidingWindows(keras.layers.Layer):
       return tf.where(in_context, tf.gather(tokens.values, token), outside)
 
     # [CLS] question [SEP] window [SEP] [PAD] ..
-    ids = of_context(placed.context.ids, 0)
-    in_question = (positions > 0) & (positions < first - 1)
+    ids = of_context(placed.context.ids, self.pad_id)
+    first_sep = first - self.num_separators
+    in_question = (positions > 0) & (positions < first_sep)
     question = _in_rows(placed.question_ids, column, positions - 1)
     # One more value, for a batch of empty questions.
     values = tf.concat([placed.question_ids.values, [0]], 0)
     question = tf.gather(values, tf.where(in_question, question, 0))
     ids = tf.where(in_question, question, ids)
-    is_sep = (positions == first - 1) | (positions == last_sep)
+    is_sep = (positions >= first_sep) & (positions < first)
+    is_sep |= positions == last_sep
     ids = tf.where(is_sep, self.sep_id, ids)
     input_mask = positions <= last_sep
     segment = (positions >= first) & input_mask
@@ -196,6 +219,8 @@ class SlidingWindows(keras.layers.Layer):
       "cls_id": self.cls_id,
       "sep_id": self.sep_id,
       "pad_to_max": self.pad_to_max,
+      "pad_id": self.pad_id,
+      "num_separators": self.num_separators,
     }
 
   @classmethod

@@ -24,6 +24,7 @@ from bert_span.storage.json_fields import encodable
 from bert_span.storage.options import options_from_json
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.text.vocabulary import BytePairs
 from bert_span.text.windows import LENGTH_MULTIPLE
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.conversion import INPUT_NAMES
@@ -116,8 +117,10 @@ class TFLiteSpanExtractor(_TFLiteExtractor):
         f"{path}: max_seq_length must be at most {self.runner.max_length}, the "
         f"longest window of the file. Received: {max_seq_length}."
       )
+    vocabulary = tflite_file.read_vocabulary(path)
+    merges = config["tflite"].get("merges")
     self.preprocessor = SpanPreprocessor(
-      tflite_file.read_vocabulary(path),
+      BytePairs(vocabulary, merges) if merges else vocabulary,
       config["do_lower_case"],
       self.window_options,
     )

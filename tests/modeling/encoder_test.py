@@ -61,7 +61,7 @@ def test_missing_keys_take_the_originals_defaults(tmp_path):
   assert (config.dropout, config.attention_dropout) == (0.1, 0.1)
   assert (config.max_sequence_length, config.num_segments) == (512, 16)
   assert config.initializer_range == 0.02
-  config = huggingface_config({}, "config.json")
+  config = huggingface_config({"model_type": "bert"}, "config.json")
   assert (config.vocabulary_size, config.num_segments) == (30522, 2)
 
 
@@ -69,7 +69,7 @@ def test_missing_keys_take_the_originals_defaults(tmp_path):
   ("changes", "message"),
   [
     ({"hidden_size": 9}, "Received: 9 and 2"),
-    ({"hidden_act": "relu"}, "hidden_act.*'relu'"),
+    ({"hidden_act": "silu"}, "hidden_act.*'silu'"),
     ({"vocab_size": "many"}, "vocab_size.*'many'"),
     ({"num_hidden_layers": 0}, "num_hidden_layers.* 0"),
     ({"type_vocab_size": True}, "type_vocab_size.*True"),

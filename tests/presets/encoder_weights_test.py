@@ -70,7 +70,7 @@ def test_every_weight_is_filled_and_heads_are_split_in_order(load):
   loaded = load(tensors)
   assert loaded.head_weights == {}
   backbone = loaded.backbone
-  names = original_weights(backbone)
+  names = original_weights(_CONFIG)
   assert {weight.path for weight in backbone.weights} == names.keys()
   for weight in backbone.weights:
     stored = tensors[f"bert/{names[weight.path][0]}"]

@@ -174,9 +174,14 @@ def test_the_vocabulary_is_read_from_tokenizer_json(tmp_path, tensors):
   loaded = load_huggingface(_write(tmp_path, tensors))
   assert loaded.vocabulary() == tokens
   assert loaded.lower_case is False
-  for changes in ({"type": "BPE"}, {"vocab": {"a": 1}}, {"vocab": None}):
+  for changes, message in (
+    ({"type": "Unigram"}, "WordPiece or BPE"),
+    ({"type": "BPE"}, "ByteLevel"),
+    ({"vocab": {"a": 1}}, "vocabulary"),
+    ({"vocab": None}, "vocabulary"),
+  ):
     path.write_text(json.dumps({"model": {**model, **changes}}))
-    with pytest.raises(ValueError, match=r"tokenizer\.json.*WordPiece"):
+    with pytest.raises(ValueError, match=rf"tokenizer\.json.*{message}"):
       loaded.vocabulary()
 
 
@@ -218,7 +223,7 @@ def test_head_vocabulary_and_lower_case_are_read(tmp_path, tensors):
 @pytest.mark.parametrize(
   ("changes", "message"),
   [
-    ({"model_type": "roberta"}, "model_type.*'roberta'"),
+    ({"model_type": "deberta-v2"}, "electra, roberta;.*'deberta-v2'"),
     ({"model_type": None}, "model_type.*None"),
     ({"position_embedding_type": "relative_key"}, "relative_key"),
     ({"vocab_size": 12}, r"\[11, 4\].*\[12, 4\]"),

@@ -195,8 +195,9 @@ def test_changed_files_are_refused_unless_not_verified(tmp_path):
 def test_preset_of_another_architecture_is_refused(tmp_path):
   sizes = {"vocabulary_size": 11, "num_layers": 1, "num_heads": 2}
   sizes |= {"hidden_dim": 4, "intermediate_dim": 8, "max_sequence_length": 6}
-  keras_hub.models.DistilBertBackbone(**sizes).save_to_preset(str(tmp_path))
-  with pytest.raises(ValueError, match="Received: DistilBertBackbone"):
+  sizes |= {"embedding_dim": 4}
+  keras_hub.models.AlbertBackbone(**sizes).save_to_preset(str(tmp_path))
+  with pytest.raises(ValueError, match="Received: keras_hub>AlbertBackbone"):
     model_directory.load_backbone(str(tmp_path))
 
 

@@ -13,7 +13,9 @@ from tiny_encoder import tiny_encoder
 from bert_span.extractor import SpanExtractor
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.span_model import SpanModel
+from bert_span.text.byte_pair_tokenizer import _BYTES
 from bert_span.text.options import WindowOptions
+from bert_span.text.vocabulary import BytePairs
 
 VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
@@ -21,6 +23,11 @@ VOCABULARY = [
   *("who", "when", "cafe", "日", "🙂", "##s", ".", "?", ","),
 ]
 CONTEXT = "The mill was built by Anna in 1895, near the river."
+# Bytes, and the results of two merges.
+BYTE_PAIRS = BytePairs(
+  ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *_BYTES, "in", "Ġin"],
+  ["i n", "Ġ in"],
+)
 _WINDOW_OPTIONS = WindowOptions(32, 8, 8)
 QUESTION = "Who built the mill?"
 
@@ -33,14 +40,18 @@ def tiny_extractor(
   seed=7,
   head=SPAN_HEAD,
   vocabulary=VOCABULARY,
+  **encoder,
 ):
   """A SpanExtractor of one layer whose logits differ clearly.
 
-  With version_2 "no answer" is possible.
+  With version_2 "no answer" is possible. `encoder` has fields of its
+  EncoderConfig.
   """
   keras.utils.set_random_seed(seed)
+  is_byte_pairs = isinstance(vocabulary, BytePairs)
   backbone = tiny_encoder(
-    vocabulary_size=len(vocabulary),
+    **encoder,
+    vocabulary_size=len(vocabulary[0] if is_byte_pairs else vocabulary),
     hidden_dim=16,
     intermediate_dim=32,
     max_sequence_length=window_options.max_seq_length,
@@ -77,6 +88,17 @@ def shared_model(version_2=False, head=SPAN_HEAD):
   directory = new_folder() / "model"
   shared_extractor(version_2, head).save_to_preset(directory)
   return directory
+
+
+def extractor_of(architecture):
+  """A new `tiny_extractor` of an architecture, by its name."""
+  if architecture == "roberta":
+    options = WindowOptions(96, 40, 32)
+    return tiny_extractor(
+      window_options=options, vocabulary=BYTE_PAIRS, architecture=architecture
+    )
+  width = 8 if architecture == "electra" else None
+  return tiny_extractor(architecture=architecture, embedding_dim=width)
 
 
 def new_folder():

@@ -14,6 +14,7 @@ import tensorflow as tf
 from tensorflow.python.client import device_lib
 
 from bert_span.fine_tuning.fine_tuner import batches_of
+from bert_span.modeling.encoder import encoder_config
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.pretraining.batches import are_records
 from bert_span.pretraining.loss import (
@@ -237,7 +238,7 @@ def _model_lines(model, plan):
     f"Model: {model.count_params():,} parameters; {backbone.num_layers} "
     f"layers, hidden size {backbone.hidden_dim}, {backbone.num_heads} heads, "
     f"feed-forward size {backbone.intermediate_dim:,}, vocabulary "
-    f"{backbone.vocabulary_size:,}."
+    f"{encoder_config(backbone).vocabulary_size:,}."
   )
 
 

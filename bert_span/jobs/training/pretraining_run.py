@@ -152,6 +152,12 @@ class PretrainingJob:
     keras.utils.set_random_seed(run.options.seed)
     with scope_of(strategy):
       loaded = run.source.load()
+      architecture = encoder.encoder_config(loaded.backbone).architecture
+      if architecture != "bert":
+        raise ValueError(
+          f"{loaded.description} is {architecture}; only BERT is pre-trained. "
+          "Give a BERT."
+        )
       self.model = PretrainingModel(
         loaded.backbone, run.options.span_boundary, run.masking.objective
       )

@@ -1,0 +1,52 @@
+r"""Converts a trained model: from Hugging Face, or to it.
+
+  python -m bert_span.convert --model=HF_DIR --output_dir=DIR
+  python -m bert_span.convert --model=DIR --output_dir=HF_DIR --to=huggingface
+
+The model is a BERT, DistilBERT, ELECTRA or RoBERTa with a question-answering
+head. A model directory of this package gets the flags of windows and answers,
+such as --version_2_with_negative for a model of SQuAD 2.0; all programs read
+them there.
+"""
+
+import dataclasses
+
+from bert_span.cli import model_flags, program
+from bert_span.cli.option_flags import OptionFlags
+from bert_span.storage.options import option
+
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+  output_dir: str | None = option(None, "Directory of the converted model.")
+  to: str = option(
+    "bert_span",
+    "Format to write: a model directory of this package, or a directory of "
+    "Hugging Face's transformers.",
+    choices=("bert_span", "huggingface"),
+  )
+
+
+_MODEL = model_flags.model_flag()
+_OPTIONS = OptionFlags(_Options)
+model_flags.extractor_flags()
+
+
+def main(argv):
+  """Loads the model and writes it in the other format."""
+  program.require(_MODEL, _OPTIONS.output_dir)
+  program.import_tensorflow()
+  saved = model_flags.saved_config(_MODEL.value)
+  model_flags.check_decoder_flags(saved)
+  options = model_flags.extractor_options(saved)
+  from bert_span.jobs import conversion
+
+  conversion.convert(
+    _MODEL.value, extractor_options=options, **_OPTIONS.values()
+  )
+
+
+run = program.entry_point(main)
+
+if __name__ == "__main__":
+  run()

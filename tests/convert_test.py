@@ -1,0 +1,56 @@
+"""bert_span.convert and its job: every architecture, to and fro."""
+
+import json
+
+import pytest
+from programs import error_line, run_program
+from tiny_extractor import CONTEXT, QUESTION, extractor_of, shared_model
+
+from bert_span.extractor import SpanExtractor
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.jobs.conversion import convert
+from bert_span.modeling.architectures import ARCHITECTURES
+from bert_span.modeling.encoder import encoder_config
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_converted_model_answers_the_same(architecture, tmp_path, capsys):
+  extractor = extractor_of(architecture)
+  extractor.save_to_preset(tmp_path / "model")
+  convert(str(tmp_path / "model"), str(tmp_path / "there"), "huggingface")
+  assert f"Architecture: {architecture}\n" in capsys.readouterr().out
+  options = {
+    "window_options": extractor.window_options,
+    "decoder_options": extractor.decoder_options,
+  }
+  back = str(tmp_path / "back")
+  convert(str(tmp_path / "there"), back, extractor_options=options)
+  converted = SpanExtractor.from_preset(back)
+  expected = encoder_config(extractor.model.backbone)
+  assert encoder_config(converted.model.backbone) == expected
+  tokenizers = (x.preprocessor.tokenizer for x in (converted, extractor))
+  assert len({repr(each.full_vocabulary) for each in tokenizers}) == 1
+  inputs = {"question": QUESTION, "context": CONTEXT}
+  ours, theirs = extractor.answer(**inputs), converted.answer(**inputs)
+  assert (ours.text, ours.char_start) == (theirs.text, theirs.char_start)
+  assert theirs.score == pytest.approx(ours.score, abs=1e-5)
+
+
+def test_what_transformers_cannot_read_is_refused(tmp_path):
+  model = str(shared_model(head=BIO_HEAD))
+  with pytest.raises(ValueError, match="bio head"):
+    convert(model, str(tmp_path / "new"), "huggingface")
+  with pytest.raises(ValueError, match=str(tmp_path)):
+    convert(str(shared_model()), str(tmp_path), "huggingface")
+
+
+def test_the_program_writes_the_options_of_its_flags(tmp_path):
+  paths = f"--model={shared_model()}", f"--output_dir={tmp_path / 'new'}"
+  flags = "--version_2_with_negative", "--null_score_diff_threshold=-1.5"
+  run = run_program("bert_span.convert", *paths, *flags)
+  assert run.returncode == 0, run.stderr
+  assert "Null threshold: -1.5" in run.stdout
+  config = json.loads((tmp_path / "new/span_config.json").read_text())
+  assert config["decoder"]["null_score_diff_threshold"] == -1.5
+  run = run_program("bert_span.convert", paths[0])
+  assert "--output_dir" in error_line(run)

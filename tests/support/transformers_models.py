@@ -1,0 +1,83 @@
+"""Question answering models of transformers, random and small.
+
+  python transformers_models.py make DIRECTORY
+  python transformers_models.py answer DIRECTORY INPUTS.npz OUTPUTS.npz
+
+`make` writes a model of each architecture and dtype into DIRECTORY/NAME-DTYPE.
+`answer` writes start_logits and end_logits. A process of its own: PyTorch's
+compiler and TensorFlow, loaded into one, end it in some of their versions.
+"""
+
+import sys
+
+import numpy as np
+import torch
+import transformers
+
+_SIZES = {
+  "vocab_size": 60,
+  "hidden_size": 16,
+  "num_hidden_layers": 2,
+  "num_attention_heads": 2,
+  "intermediate_size": 24,
+  "max_position_embeddings": 34,
+}
+_CONFIGS = {
+  "bert": transformers.BertConfig(**_SIZES),
+  "bert_relu": transformers.BertConfig(**_SIZES, hidden_act="relu"),
+  "bert_new": transformers.BertConfig(
+    **{**_SIZES, "num_attention_heads": 4}, hidden_act="gelu_new"
+  ),
+  "distilbert": transformers.DistilBertConfig(
+    vocab_size=60,
+    dim=16,
+    n_layers=2,
+    n_heads=2,
+    hidden_dim=24,
+    max_position_embeddings=34,
+  ),
+  "electra": transformers.ElectraConfig(**_SIZES, embedding_size=8),
+  "electra_base": transformers.ElectraConfig(**_SIZES, embedding_size=16),
+  "roberta": transformers.RobertaConfig(
+    **_SIZES, type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=1
+  ),
+}
+_DTYPES = "float32", "float16", "bfloat16"
+_AUTO = transformers.AutoModelForQuestionAnswering
+
+
+def make(directory):
+  """Writes the models; the largest in several files."""
+  for name, config in _CONFIGS.items():
+    for dtype in _DTYPES if "_" not in name else _DTYPES[:1]:
+      torch.manual_seed(0)
+      model = _AUTO.from_config(config)
+      for parameter in model.parameters():
+        parameter.data += 0.3 * torch.randn_like(parameter)
+      size = "20KB" if name == "bert" else "1GB"
+      model.to(getattr(torch, dtype)).save_pretrained(
+        f"{directory}/{name}-{dtype}", max_shard_size=size
+      )
+
+
+def answer(directory, inputs_path, outputs_path):
+  """Writes logits, computed in float32; fails where weights are missing."""
+  with np.load(inputs_path) as stored:
+    inputs = {name: torch.tensor(stored[name]).long() for name in stored}
+  model, report = _AUTO.from_pretrained(
+    directory, dtype=torch.float32, output_loading_info=True
+  )
+  assert not report["missing_keys"], report
+  if model.config.model_type in ("distilbert", "roberta"):
+    del inputs["token_type_ids"]
+  with torch.no_grad():
+    outputs = model.eval()(**inputs)
+  np.savez(
+    outputs_path,
+    start_logits=outputs.start_logits.numpy(),
+    end_logits=outputs.end_logits.numpy(),
+  )
+
+
+if __name__ == "__main__":
+  {"make": make, "answer": answer}[sys.argv[1]](*sys.argv[2:])
