@@ -298,6 +298,8 @@ def test_every_flag_of_the_original_is_there_with_its_default():
     *("bert_base_squad1", "bert_base_squad2", "bert_tiny", "bio_multispan"),
     *("bert_large_squad1", "bert_large_squad2", "quickstart"),
     *("minilm_squad", "minilm_squad1"),
+    *("distilbert_squad1", "electra_base_squad2", "electra_small_squad2"),
+    "roberta_base_squad2",
   ],
 )
 def test_every_recipe_is_read_and_has_its_header(repository, recipe):

@@ -1,13 +1,14 @@
-"""Question answering models of transformers, random and small.
+"""What transformers computes with small random models and with ours.
 
-  python transformers_models.py make DIRECTORY
-  python transformers_models.py answer DIRECTORY INPUTS.npz OUTPUTS.npz
+  python transformers_models.py INPUTS.npz OURS THEIRS
 
-`make` writes a model of each architecture and dtype into DIRECTORY/NAME-DTYPE.
-`answer` writes start_logits and end_logits. A process of its own: PyTorch's
-compiler and TensorFlow, loaded into one, end it in some of their versions.
+Writes models of all architectures as THEIRS/NAME-DTYPE, and for each model
+OURS/* and THEIRS/* its start_logits and end_logits as outputs.npz in it. A
+process of its own: PyTorch's compiler and TensorFlow, loaded into one, end it
+in some of their versions.
 """
 
+import pathlib
 import sys
 
 import numpy as np
@@ -46,24 +47,31 @@ _DTYPES = "float32", "float16", "bfloat16"
 _AUTO = transformers.AutoModelForQuestionAnswering
 
 
-def make(directory):
-  """Writes the models; the largest in several files."""
+def main(inputs_path, ours, theirs):
+  """Makes the models and writes the outputs."""
+  _make_models(theirs)
+  with np.load(inputs_path) as stored:
+    inputs = {name: torch.tensor(stored[name]).long() for name in stored}
+  for folder in (ours, theirs):
+    for directory in pathlib.Path(folder).iterdir():
+      _write_outputs(directory, dict(inputs))
+
+
+def _make_models(directory):
   for name, config in _CONFIGS.items():
     for dtype in _DTYPES if "_" not in name else _DTYPES[:1]:
       torch.manual_seed(0)
       model = _AUTO.from_config(config)
       for parameter in model.parameters():
         parameter.data += 0.3 * torch.randn_like(parameter)
-      size = "20KB" if name == "bert" else "1GB"
+      size = "20KB" if name == "bert" else "1GB"  # in several files
       model.to(getattr(torch, dtype)).save_pretrained(
         f"{directory}/{name}-{dtype}", max_shard_size=size
       )
 
 
-def answer(directory, inputs_path, outputs_path):
-  """Writes logits, computed in float32; fails where weights are missing."""
-  with np.load(inputs_path) as stored:
-    inputs = {name: torch.tensor(stored[name]).long() for name in stored}
+def _write_outputs(directory, inputs):
+  """Computes in float32; fails where weights are missing."""
   model, report = _AUTO.from_pretrained(
     directory, dtype=torch.float32, output_loading_info=True
   )
@@ -73,11 +81,11 @@ def answer(directory, inputs_path, outputs_path):
   with torch.no_grad():
     outputs = model.eval()(**inputs)
   np.savez(
-    outputs_path,
+    directory / "outputs.npz",
     start_logits=outputs.start_logits.numpy(),
     end_logits=outputs.end_logits.numpy(),
   )
 
 
 if __name__ == "__main__":
-  {"make": make, "answer": answer}[sys.argv[1]](*sys.argv[2:])
+  main(*sys.argv[1:])
