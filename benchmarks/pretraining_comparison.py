@@ -5,38 +5,50 @@ r"""Compares kinds of pre-training by fine-tuning after each.
     --train_file=squad1_train_part.json --predict_file=squad1_dev_half.json
 
 All ways start from --preset and train for the same steps on the same text, with
-masked pieces (subword), masked spans (span), or masked spans and the span
-boundary objective (sbo); "none" is the preset itself. Each model is then
-fine-tuned on the same questions with the same seeds. The questions are drawn
-from the files with a fixed seed. Prints the mean and deviation of the scores,
-and the F1 on questions whose passage is not in the text. An interrupted run
-continues.
+masked pieces (subword), masked spans (span), masked spans and the span boundary
+objective (sbo), recurring span selection (rss), or sbo and rss in turns (both);
+"none" is the preset itself. Each model is then fine-tuned on the same questions
+with the same seeds, once for each number of questions. The questions are drawn
+from the files with a fixed seed, the smaller sets from the larger ones, none
+from an article of the scored file. Prints the mean and deviation of the F1,
+also on questions whose passage is not in the text, and draws them over the
+number of questions. An interrupted run continues.
+
+With --way=none no text is needed: how many questions are worth labelling, for
+--preset=minilm_squad.
 """
 
 import json
+import math
 import pathlib
 import random
 import statistics
 import subprocess
 import sys
 
-from absl import app, flags
+from absl import flags
+
+from bert_span.cli import program
 
 _WAYS = {
   "none": None,
   "subword": ["--masking=subword", "--nosbo"],
   "span": ["--masking=span", "--nosbo"],
   "sbo": ["--masking=span", "--sbo"],
+  "rss": ["--objective=rss"],
+  "both": ["--objective=both", "--sbo"],
 }
+_FEWEST_STEPS = 100  # of fine-tuning
+_BATCH_SIZE = 16  # windows
 
 _WORK_DIR = flags.DEFINE_string(
   "work_dir", None, "Folder for all outputs.", required=True
 )
 _TEXT = flags.DEFINE_string(
-  "text", None, "Text to pre-train on, one sentence a line.", required=True
+  "text", None, "Text to pre-train on, one sentence a line."
 )
 _HELD_OUT_TEXT = flags.DEFINE_string(
-  "held_out_text", None, "Text to score on.", required=True
+  "held_out_text", None, "Text to score pre-training on."
 )
 _TRAIN_FILE = flags.DEFINE_string(
   "train_file",
@@ -56,8 +68,10 @@ _PRESET = flags.DEFINE_string(
 _WAYS_FLAG = flags.DEFINE_multi_enum(
   "way", list(_WAYS), list(_WAYS), "Ways to compare."
 )
-_NUM_TRAIN_QUESTIONS = flags.DEFINE_integer(
-  "num_train_questions", 2000, "Questions to fine-tune on.", lower_bound=1
+_NUM_TRAIN_QUESTIONS = flags.DEFINE_list(
+  "num_train_questions",
+  ["64", "256", "1024", "8000"],
+  "Numbers of questions to fine-tune on; 0 scores the preset as it is.",
 )
 _NUM_QUESTIONS = flags.DEFINE_integer(
   "num_questions", 400, "Questions to score.", lower_bound=1
@@ -65,70 +79,93 @@ _NUM_QUESTIONS = flags.DEFINE_integer(
 _NUM_SEEDS = flags.DEFINE_integer(
   "num_seeds", 3, "Fine-tuning runs of each model.", lower_bound=2
 )
+_ONE_SEED_FROM = flags.DEFINE_integer(
+  "one_seed_from", 8000, "Number of questions from which one run must do."
+)
 _PRETRAINING = flags.DEFINE_string(
   "pretraining_flags",
-  "--max_seq_length=128 --train_batch_size=16 --learning_rate=2e-4 "
-  "--num_train_steps=600 --num_warmup_steps=60 --adam_bias_correction "
+  "--max_seq_length=128 --train_batch_size=16 --learning_rate=2e-5 "
+  "--num_train_steps=400 --num_warmup_steps=40 --adam_bias_correction "
   "--eval_steps=100",
   "Flags of run_pretraining, separated by blanks.",
 )
 _FINE_TUNING = flags.DEFINE_string(
   "fine_tuning_flags",
-  "--max_seq_length=384 --doc_stride=128 --train_batch_size=16 "
-  "--learning_rate=2e-4 --num_train_epochs=2 --adam_bias_correction",
-  "Flags of run_squad, separated by blanks.",
+  "--max_seq_length=384 --doc_stride=128 --length_buckets=32 "
+  "--learning_rate=2e-4 --adam_bias_correction",
+  "Flags of run_squad, separated by blanks; batches have 16 windows. The "
+  "epochs are 2, or as many as 100 steps need.",
 )
+_PLOT = flags.DEFINE_string("plot", None, "Figure to write, .svg or .png.")
 
 
 def main(argv):
   """Pre-trains, fine-tunes and scores, one way after the other."""
-  del argv
+  sizes = sorted(map(int, _NUM_TRAIN_QUESTIONS.value))
+  texts = [_TEXT.value, _HELD_OUT_TEXT.value]
+  program.check(
+    all(texts) or _WAYS_FLAG.value == ["none"],
+    "--text and --held_out_text are required, except for --way=none.",
+  )
+  if _PLOT.value:
+    program.check_extra("report", "matplotlib")
   work_dir = pathlib.Path(_WORK_DIR.value)
   work_dir.mkdir(parents=True, exist_ok=True)
-  train_file, predict_file = work_dir / "train.json", work_dir / "dev.json"
-  _draw(_TRAIN_FILE.value, _NUM_TRAIN_QUESTIONS.value, train_file)
+  predict_file = work_dir / "dev.json"
   _draw(_PREDICT_FILE.value, _NUM_QUESTIONS.value, predict_file)
-  rows = []
+  for size in filter(None, sizes):
+    drawn = work_dir / f"train_{size}.json"
+    _draw(_TRAIN_FILE.value, size, drawn, _PREDICT_FILE.value)
+  unseen = _unseen_questions(predict_file, filter(None, texts))
+  rows = {}
   for way in _WAYS_FLAG.value:
     preset = _PRESET.value
     if _WAYS[way] is not None:
       preset = _pretrain(way, work_dir / way / "pretrained")
-    rows.append(
-      (way, _fine_tune(preset, train_file, predict_file, work_dir / way))
+    for size in sizes:
+      rows[way, size] = _fine_tune(preset, size, predict_file, work_dir / way)
+  print("| way | questions | F1 | deviation | by seed | F1, unseen |")
+  print("|---|---:|---:|---:|---|---:|")
+  for (way, size), runs in rows.items():
+    scores = [run["scores"]["f1"] for run in runs]
+    spread = f"{statistics.stdev(scores):.2f}" if len(scores) > 1 else "-"
+    print(
+      f"| {way} | {size:,} | {statistics.mean(scores):.2f} | {spread} | "
+      f"{', '.join(f'{score:.1f}' for score in scores)} | "
+      f"{_mean_f1(unseen, runs):.2f} |"
     )
-  unseen = _unseen_questions(predict_file)
-  print("way         EM mean  deviation   F1 mean  deviation F1 unseen")
-  for way, result in rows:
-    cells = [
-      result[kind][name]
-      for name in ("exact_match", "f1")
-      for kind in ("mean", "deviation")
-    ]
-    cells.append(_mean_f1(unseen, result["runs"]))
-    print(way.ljust(9) + "".join(f"{cell:10.2f}" for cell in cells))
   print(
     f"unseen: {len(unseen)} of {_NUM_QUESTIONS.value} questions, with passages "
     "that are not in the text"
   )
+  if _PLOT.value:
+    _plot(rows, sizes)
 
 
-def _draw(path, num_questions, drawn_path):
-  """Writes a SQuAD file with questions drawn from another one."""
-  content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-  paragraphs = [
-    (article["title"], paragraph)
-    for article in content["data"]
-    for paragraph in article["paragraphs"]
-  ]
+def run():
+  """Entry point."""
+  program.run_program(main)
+
+
+def _draw(path, num_questions, drawn_path, other_path=None):
+  """Writes a SQuAD file with questions drawn from another one.
+
+  Articles with a title of the file at other_path are left out.
+  """
+  content = _read(pathlib.Path(path))
+  others = _read(pathlib.Path(other_path))["data"] if other_path else ()
+  titles = {article["title"] for article in others}
   questions = [
-    (title, paragraph["context"], question)
-    for title, paragraph in paragraphs
+    (article["title"], paragraph["context"], question)
+    for article in content["data"]
+    if article["title"] not in titles
+    for paragraph in article["paragraphs"]
     for question in paragraph["qas"]
   ]
-  drawn = random.Random(0).sample(questions, num_questions)
+  random.Random(0).shuffle(questions)
   data = [
     {"title": title, "paragraphs": [{"context": context, "qas": [question]}]}
-    for title, context, question in drawn
+    for title, context, question in questions[:num_questions]
   ]
   text = json.dumps({"version": content.get("version"), "data": data})
   drawn_path.write_text(text, encoding="utf-8")
@@ -151,30 +188,51 @@ def _pretrain(way, output_dir):
   return model
 
 
-def _fine_tune(preset, train_file, predict_file, work_dir):
-  """The content of run_squad's seeds.json: mean and deviation of scores."""
-  output_dir = work_dir / "fine_tuned"
-  _run(
-    "run_squad",
+def _fine_tune(preset, size, predict_file, work_dir):
+  """The runs on so many questions: list of dicts of scores and output_dir."""
+  output_dir = work_dir / f"fine_tuned_{size}"
+  scoring = [
     f"--preset={preset}",
-    f"--train_file={train_file}",
     f"--predict_file={predict_file}",
     f"--output_dir={output_dir}",
-    f"--num_seeds={_NUM_SEEDS.value}",
-    *("--do_train", "--do_predict", "--do_eval"),
+    *("--do_predict", "--do_eval"),
+  ]
+  if not size:
+    _run("run_squad", *scoring, *_FINE_TUNING.value.split())
+    return [_result(output_dir)]
+  num_seeds = 1 if size >= _ONE_SEED_FROM.value else _NUM_SEEDS.value
+  epochs = max(2, math.ceil(_FEWEST_STEPS * _BATCH_SIZE / size))
+  _run(
+    "run_squad",
+    *scoring,
+    f"--train_file={work_dir.parent / f'train_{size}.json'}",
+    f"--train_batch_size={_BATCH_SIZE}",
+    f"--num_train_epochs={epochs}",
+    f"--num_seeds={num_seeds}",
+    "--do_train",
     *_FINE_TUNING.value.split(),
   )
-  seeds = (output_dir / "seeds.json").read_text(encoding="utf-8")
-  return json.loads(seeds)
+  if num_seeds == 1:
+    return [_result(output_dir)]
+  return _read(output_dir / "seeds.json")["runs"]
 
 
-def _unseen_questions(predict_file):
+def _result(output_dir):
+  scores = _read(output_dir / "eval_results.json")
+  return {"output_dir": str(output_dir), "scores": scores}
+
+
+def _read(path):
+  return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _unseen_questions(predict_file, text_paths):
   """The `SquadExample`s whose passage is in neither pre-training text."""
   from bert_span.squad.reader import read_squad
 
   texts = [
     " ".join(pathlib.Path(path).read_text(encoding="utf-8").split())
-    for path in (_TEXT.value, _HELD_OUT_TEXT.value)
+    for path in text_paths
   ]
   return [
     example
@@ -190,16 +248,37 @@ def _mean_f1(examples, runs):
   scores = []
   for run in runs:
     path = pathlib.Path(run["output_dir"]) / "predictions.json"
-    predictions = json.loads(path.read_text(encoding="utf-8"))
+    predictions = _read(path)
     predictions = {e.qas_id: predictions[e.qas_id] for e in examples}
     scores.append(evaluate_squad1(examples, predictions)["f1"])
   return statistics.mean(scores)
 
 
-def _run(program, *arguments):
-  command = [sys.executable, "-m", f"bert_span.{program}", *arguments]
+def _plot(rows, sizes):
+  from matplotlib.figure import Figure
+
+  figure = Figure(figsize=(5.5, 3.6), layout="constrained")
+  axes = figure.subplots()
+  # Not a logarithm: there may be 0 questions.
+  places = range(len(sizes))
+  for way in _WAYS_FLAG.value:
+    scores = [[r["scores"]["f1"] for r in rows[way, size]] for size in sizes]
+    means = [statistics.mean(each) for each in scores]
+    spreads = [
+      statistics.stdev(each) if len(each) > 1 else 0 for each in scores
+    ]
+    axes.errorbar(places, means, spreads, fmt="o-", capsize=3, label=way)
+  axes.set_xticks(places, [f"{size:,}" for size in sizes])
+  axes.set(xlabel="questions", ylabel="F1")
+  axes.grid(alpha=0.3)
+  axes.legend(fontsize="small")
+  figure.savefig(_PLOT.value)
+
+
+def _run(name, *arguments):
+  command = [sys.executable, "-m", f"bert_span.{name}", *arguments]
   subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":
-  app.run(main)
+  run()
