@@ -76,8 +76,10 @@ def _beam_options():
     parser = beam._BeamArgumentParser()
     options._add_argparse_args(parser)
     names |= {name[2:] for name in parser._option_string_actions}
-  # Of the Flink runner's job server, and of portable runners.
-  return names | {"flink_master", "parallelism"}
+  # Of the Flink runner's job server, of portable runners, and of DaskRunner,
+  # whose module needs Dask.
+  names |= {"flink_master", "parallelism"}
+  return names | {"dask_client_address", "dask_npartitions"}
 
 
 def _anchors(text):
