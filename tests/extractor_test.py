@@ -11,6 +11,7 @@ from tiny_extractor import (
   CONTEXT,
   QUESTION,
   VOCABULARY,
+  extractor_of,
   shared_extractor,
   shared_model,
   tiny_extractor,
@@ -26,9 +27,11 @@ from bert_span import (
 )
 from bert_span.answers.window_logits import WindowDecoder
 from bert_span.heads import BIO_HEAD, HEADS
+from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.squad.example import Answer
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.tflite.options import TFLiteOptions
+from bert_span.tflite.tflite_extractor import open_tflite
 
 _LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)
 _UNICODE = (
@@ -396,8 +399,11 @@ def test_on_logits_gets_every_chunk(extractor):
   assert decoded == predictions
 
 
-def test_fit_trains_the_model_and_continues_in_its_folder(tmp_path):
-  extractor = tiny_extractor()
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_fit_trains_the_model_and_continues_in_its_folder(
+  tmp_path, architecture
+):
+  extractor = extractor_of(architecture)
   answer = Answer("Anna", CONTEXT.index("Anna"))
   examples = [SquadExample(f"q{i}", QUESTION, CONTEXT, (answer,)) for i in "ab"]
   options = FineTuningOptions(
@@ -459,6 +465,21 @@ def test_export_calls_what_the_programs_call(tmp_path, extractor, monkeypatch):
   assert called.pop() == (extractor, path, TFLiteOptions(dynamic_length=True))
   with pytest.raises(ValueError, match="tf_saved_model or litert"):
     extractor.export(tmp_path / "x", "onnx")
+
+
+@pytest.mark.large
+def test_a_model_of_byte_pairs_is_exported(tmp_path, few_samples):
+  extractor = extractor_of("roberta")
+  # Both check their answers.
+  extractor.export(tmp_path / "served", with_warmup=False)
+  path = str(tmp_path / "tiny.tflite")
+  with pytest.raises(ValueError, match="with_tokenizer"):
+    extractor.export(path, "litert", with_tokenizer=True)
+  extractor.export(path, "litert", dynamic_length=True)
+  ours, theirs = (
+    each.answer(QUESTION, CONTEXT) for each in (extractor, open_tflite(path))
+  )
+  assert (ours.text, ours.char_start) == (theirs.text, theirs.char_start)
 
 
 def test_examples_that_cannot_be_learned_are_refused(extractor):

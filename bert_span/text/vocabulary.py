@@ -114,6 +114,11 @@ def _checked_ids(ids, path):
 
 def check_vocabulary(tokens, source="the vocabulary"):
   """Raises ValueError if a special token is missing or a token is repeated."""
+  if isinstance(tokens, BytePairs):
+    raise ValueError(
+      f"{source} has byte pairs; only WordPieces can be used for this. Use the "
+      "vocab.txt of a BERT model."
+    )
   required = (UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN)
   missing = [token for token in required if token not in tokens]
   if missing:

@@ -1,8 +1,14 @@
 """Reading a vocab.txt."""
 
+import json
+
 import pytest
 
-from bert_span.text.vocabulary import load_vocabulary, vocabulary_sha256
+from bert_span.text.vocabulary import (
+  BytePairs,
+  load_vocabulary,
+  vocabulary_sha256,
+)
 
 
 @pytest.mark.parametrize(
@@ -50,3 +56,21 @@ def test_the_digest_is_that_of_the_tokens_one_a_line():
   assert vocabulary_sha256(["a", "b"]) == (
     "7e18f737311b2dc3b2f269dd78396b0351f14fb66efa879f768cb23181883c78"
   )
+
+
+def test_byte_pairs_are_read_from_both_kinds_of_files(tmp_path):
+  ids = {"a": 0, "b": 1, "ab": 2}
+  (tmp_path / "vocab.json").write_text(json.dumps(ids))
+  (tmp_path / "merges.txt").write_text("#version: 0.2\na b\n")
+  expected = BytePairs(["a", "b", "ab"], ["a b"])
+  assert load_vocabulary(str(tmp_path / "vocab.json")) == expected
+  path = tmp_path / "tokenizer.json"
+  for merge in ("a b", ["a", "b"]):  # of older and newer files
+    model = {"type": "BPE", "vocab": ids, "merges": [merge]}
+    before = {"type": "ByteLevel", "add_prefix_space": False}
+    path.write_text(json.dumps({"model": model, "pre_tokenizer": before}))
+    assert load_vocabulary(str(path)) == expected
+  before["add_prefix_space"] = True
+  path.write_text(json.dumps({"model": model, "pre_tokenizer": before}))
+  with pytest.raises(ValueError, match=r"tokenizer\.json.*add_prefix_space"):
+    load_vocabulary(str(path))
