@@ -72,6 +72,8 @@ class ServedModel(tf.Module):
       # The names that TensorFlow Serving's classification service looks for.
       return {"classes": classes, "scores": scores}
 
+    # Resources of its ops, which are saved if they are tracked.
+    self.text_resource = extractor.preprocessor.tokenizer.resource
     self.model = graph.model
     self.functions = {
       SERVING_DEFAULT: answer,

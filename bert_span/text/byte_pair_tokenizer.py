@@ -100,6 +100,11 @@ class BytePairTokenizer(keras.layers.Layer):
     return self.vocabulary.index(token)
 
   @property
+  def resource(self):
+    """What a SavedModel with these ops must track."""
+    return self._merge
+
+  @property
   def full_vocabulary(self):
     """`BytePairs`, what a `SpanPreprocessor` is made of."""
     return BytePairs(self.vocabulary, self._merges.tolist())

@@ -91,6 +91,7 @@ class WordPieceTokenizer(keras.layers.Layer):
 
   # Of windows of these tokens, see `SlidingWindows`. run_squad pads with 0.
   pad_id, num_separators = 0, 1
+  resource = None  # for a SavedModel to track
 
   def __init__(self, vocabulary, do_lower_case=True, **kwargs):
     super().__init__(**kwargs)
