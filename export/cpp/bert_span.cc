@@ -467,7 +467,10 @@ class WordPieceTokenizer {
     }
     const auto special = [this](const std::string& token) {
       const auto found = ids_.find(token);
-      if (found == ids_.end()) throw Error("vocab.txt has no " + token);
+      if (found == ids_.end()) {
+        throw Error("vocab.txt has no " + token +
+                    ": a model with BERT's WordPieces is needed");
+      }
       return found->second;
     };
     cls_id = special("[CLS]");
