@@ -250,7 +250,7 @@ def test_a_run_that_filled_the_disk_goes_on(span_model, tmp_path, small_disk):
   whole = tmp_path / "whole"
   run([file], AnswerShards(str(whole), 4), span_model)
   shards = AnswerShards(str(folder), 4)
-  with pytest.raises(Exception, match=r"No space left.*answers-0000"):
+  with pytest.raises(Exception, match=r"No space left.*-0000"):
     run([file], shards, span_model)
   done = shards.done()
   assert 0 < len(done) < 4
