@@ -37,7 +37,6 @@ def main(argv):
   program.require(_MODEL, _OPTIONS.output_dir)
   program.import_tensorflow()
   saved = model_flags.saved_config(_MODEL.value)
-  model_flags.check_decoder_flags(saved)
   options = model_flags.extractor_options(saved)
   from bert_span.jobs import conversion
 

@@ -53,7 +53,6 @@ def main(argv):
     local_serving.serve_file(_TFLITE.value, _LITERT.value, server)
     return
   saved = model_flags.saved_config(_MODEL.value)
-  model_flags.check_decoder_flags(saved)
   options = model_flags.extractor_options(saved)
   local_serving.serve_model(_MODEL.value, server, **options)
 

@@ -222,6 +222,12 @@ def test_a_terminal_without_colours_gets_brackets(ask, monkeypatch, plain):
     (("--context_file=-",), "C", "--question"),
     (("--question=Q",), "caf\xe9", "byte 0xe9 at offset 3"),
     (("--context=x", "--context_glob=*.md"), "", "--context_glob"),
+    # Of another head.
+    (
+      ("--question=Q", "--context=C", "--bio_threshold=1"),
+      "",
+      "--bio_threshold",
+    ),
   ],
 )
 def test_flags_that_do_not_fit_are_refused(

@@ -108,11 +108,27 @@ def extractor_options(saved):
     saved: dict of the model's span_config.json, which has the options that are
       not on the command line; None takes the defaults of the flags.
   """
+  head = find_head(saved)
+  _check_decoder_flags(head)
   return {
     "window_options": window_options(saved),
-    "decoder_options": decoder_options(saved, find_head(saved)),
+    "decoder_options": decoder_options(saved, head),
     **shared_flags("verify").values(),
   }
+
+
+def _check_decoder_flags(head):
+  """Checks that no decoding flag of another head is given."""
+  from bert_span.heads import HEADS
+
+  own = {holder.name for holder in OptionFlags(head.options_type)}
+  for other in HEADS:
+    for holder in OptionFlags(other.options_type):
+      check(
+        holder.name in own or not holder.present,
+        f"--{holder.name} is for a {other.name} head, and the model has a "
+        f"{head.name} head. Leave the flag out.",
+      )
 
 
 def window_options(saved=None):
@@ -164,21 +180,6 @@ def check_no_span(head):
     head.scores_ends or shared_flags("no_span").no_span.value == "no_answer",
     "--no_span=original is for --head=span only. Leave it out.",
   )
-
-
-def check_decoder_flags(saved):
-  """Checks that no decoding flag of another head is given."""
-  from bert_span.heads import HEADS
-
-  head = find_head(saved)
-  own = {holder.name for holder in OptionFlags(head.options_type)}
-  for other in HEADS:
-    for holder in OptionFlags(other.options_type):
-      check(
-        holder.name in own or not holder.present,
-        f"--{holder.name} is for a {other.name} head, and the model has a "
-        f"{head.name} head. Leave the flag out.",
-      )
 
 
 def check_n_best(holder, decoder_options):

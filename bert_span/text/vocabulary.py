@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -29,23 +30,20 @@ def load_vocabulary(path):
   vocab.json with a merges.txt beside it: `BytePairs` if the model is RoBERTa's.
   Raises ValueError if the file is missing, not UTF-8, or no vocabulary.
   """
-  if not tf.io.gfile.exists(path):
-    raise ValueError(
-      f"The vocabulary file {path} does not exist. Pass the vocab.txt that "
-      "belongs to the checkpoint as --vocab_file."
-    )
+  _check_exists(path)
   if os.path.basename(path) in ("vocab.json", "vocabulary.json"):
     merges = os.path.join(os.path.dirname(path), "merges.txt")
+    _check_exists(merges)
     # The first line is a version.
     lines = _read_text(merges).split("\n")
     merges = [line for line in lines if line and line[:9] != "#version:"]
-    return BytePairs(_by_id(read_json_object(path), path), merges)
+    return _byte_pairs(read_json_object(path), merges, path)
   if path.endswith(".json"):
     values = read_json_object(path)
     model = values.get("model")
     model = model if isinstance(model, dict) else {}
     if model.get("type") == "BPE":
-      return _byte_pairs(values, path)
+      return _byte_pairs_of_json(values, path)
     if model.get("type") != "WordPiece":
       raise ValueError(
         f"{path}: its model must be of the type WordPiece or BPE. Received: "
@@ -59,6 +57,14 @@ def load_vocabulary(path):
   return tokens
 
 
+def _check_exists(path):
+  if not tf.io.gfile.exists(path):
+    raise ValueError(
+      f"The vocabulary file {path} does not exist. Use the one that belongs to "
+      "the weights, a vocab.txt as --vocab_file."
+    )
+
+
 def _read_text(path):
   try:
     return read_bytes(path).decode("utf-8")
@@ -69,47 +75,61 @@ def _read_text(path):
     ) from error
 
 
-def _byte_pairs(values, path):
+def _byte_pairs_of_json(values, path):
   """The `BytePairs` of the tokenizers library's tokenizer.json."""
   before, model = values.get("pre_tokenizer"), values["model"]
   before = before if isinstance(before, dict) else {}
-  merges = model.get("merges")
   if (
     before.get("type") != "ByteLevel"
     or before.get("use_regex") is False
     or before.get("add_prefix_space")
     or values.get("normalizer") is not None
-    or not isinstance(merges, list)
   ):
     found = shortened(values.get("pre_tokenizer"))
     raise ValueError(
-      f"{path}: a BPE model must have merges, RoBERTa's pre_tokenizer "
-      "ByteLevel without add_prefix_space, and no normalizer. Received the "
+      f"{path}: a BPE model must have RoBERTa's pre_tokenizer ByteLevel "
+      "without add_prefix_space, and no normalizer. Received the "
       f"pre_tokenizer {found}. Use another model."
     )
-  ids = dict(_checked_ids(model.get("vocab"), path))
-  for token in values.get("added_tokens") or ():
-    ids.setdefault(token["content"], token["id"])
-  return BytePairs(
-    _by_id(ids, path),
-    [m if isinstance(m, str) else " ".join(m) for m in merges],
-  )
+  try:
+    added = values.get("added_tokens") or ()
+    ids = {each["content"]: each["id"] for each in added} | model["vocab"]
+    # Newer files have pairs, older ones strings.
+    merges = [
+      merge if isinstance(merge, str) else " ".join(merge)
+      for merge in model["merges"]
+    ]
+  except (KeyError, TypeError) as error:
+    raise ValueError(
+      f"{path}: added_tokens, vocab or merges are not those of a BPE model "
+      f"({error!r}). Use the file that belongs to the model."
+    ) from error
+  return _byte_pairs(ids, merges, path)
+
+
+def _byte_pairs(ids, merges, path):
+  """`BytePairs` of a dict from token to id and of merges, both checked."""
+  for merge in merges:
+    if not re.fullmatch("[^ ]+ [^ ]+", merge):
+      raise ValueError(
+        f"{path}: a merge must be two tokens with a space between them. "
+        f"Received: {merge!r:.80}. Use the merges that belong to the model."
+      )
+  return BytePairs(_by_id(ids, path), merges)
 
 
 def _by_id(ids, path):
   """The tokens of a dict from token to id, in the order of the ids."""
-  return sorted(_checked_ids(ids, path), key=ids.get)
-
-
-def _checked_ids(ids, path):
-  if not isinstance(ids, dict) or sorted(ids.values(), key=str) != sorted(
-    range(len(ids)), key=str
+  if (
+    not isinstance(ids, dict)
+    or not all(isinstance(token, str) for token in ids)
+    or sorted(ids.values(), key=str) != sorted(range(len(ids)), key=str)
   ):
     raise ValueError(
       f"{path}: its vocabulary must be an object of tokens with the ids 0, 1, "
       f".. Received: {shortened(ids)}. Use the file that belongs to the model."
     )
-  return ids
+  return sorted(ids, key=ids.get)
 
 
 def check_vocabulary(tokens, source="the vocabulary"):

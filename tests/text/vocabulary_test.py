@@ -74,3 +74,32 @@ def test_byte_pairs_are_read_from_both_kinds_of_files(tmp_path):
   path.write_text(json.dumps({"model": model, "pre_tokenizer": before}))
   with pytest.raises(ValueError, match=r"tokenizer\.json.*add_prefix_space"):
     load_vocabulary(str(path))
+
+
+@pytest.mark.parametrize(
+  "change",
+  [
+    {"added_tokens": [1]},
+    {"added_tokens": [{"content": "<s>"}]},
+    {"added_tokens": [{"content": 1, "id": 3}]},
+    {"vocab": ["a"]},
+    {"vocab": {"a": 0, "b": 0, "ab": 1}},
+    {"merges": [1]},
+    {"merges": None},
+    {"merges": ["ab"]},
+    {"merges": [["a", "b", "ab"]]},
+  ],
+)
+def test_a_file_that_is_not_of_byte_pairs_is_named(tmp_path, change):
+  model = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}
+  values = {"model": model | change, "pre_tokenizer": {"type": "ByteLevel"}}
+  path = tmp_path / "tokenizer.json"
+  path.write_text(json.dumps(values | change))
+  with pytest.raises(ValueError, match=r"tokenizer\.json: .*Use the"):
+    load_vocabulary(str(path))
+
+
+def test_missing_merges_are_named(tmp_path):
+  (tmp_path / "vocab.json").write_text("{}")
+  with pytest.raises(ValueError, match=r"merges\.txt does not exist"):
+    load_vocabulary(str(tmp_path / "vocab.json"))
