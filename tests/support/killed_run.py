@@ -2,7 +2,7 @@
 
   python killed_run.py OUTPUT_DIR POINT STEP
 
-POINT is "writing", while the files of the checkpoint of step STEP are being
+POINT is "writing", when a file of the checkpoint of step STEP is half
 written; "unnamed", when they are written and the file "checkpoint" does not
 name them yet; "deleting", when the files of an older one are half deleted; or
 "never".
@@ -13,20 +13,17 @@ import os
 import pathlib
 import signal
 import sys
-import threading
 
 from tensorflow.python.checkpoint import checkpoint_management
+from tensorflow.python.ops import gen_io_ops as io_ops
 from toy_trainer import dataset_fn, make_model, make_trainer
-
-# 12 MB a checkpoint: long enough to be seen while it is written.
-_WIDTH = 50_000
 
 
 def make_run(output_dir):
   """Trainer and model that save every step and keep two checkpoints."""
   return make_trainer(
     pathlib.Path(output_dir),
-    make_model(width=_WIDTH),
+    make_model(),
     save_checkpoints_steps=1,
     keep_checkpoint_max=2,
   )
@@ -37,15 +34,17 @@ def _kill():
 
 
 def _kill_while_writing(output_dir, step):
-  """Watches for files of the checkpoint, which are renamed when complete."""
-  pattern = os.path.join(output_dir, f"model.ckpt-{step}_temp*", "*")
+  """Kills when the files are half written: they are renamed when complete."""
+  pattern = os.path.join(output_dir, f"model.ckpt-{step}_temp", "*")
+  original = io_ops.merge_v2_checkpoints
 
-  def watch():
-    while not any(map(os.path.getsize, glob.glob(pattern))):
-      pass
-    _kill()
+  def killing(*arguments, **keywords):
+    for path in glob.glob(pattern):
+      os.truncate(path, os.path.getsize(path) // 2)
+      _kill()
+    return original(*arguments, **keywords)
 
-  threading.Thread(target=watch, daemon=True).start()
+  io_ops.merge_v2_checkpoints = killing
 
 
 def _kill_before(name, step, trainer, calls):
