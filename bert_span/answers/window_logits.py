@@ -78,7 +78,9 @@ class WindowDecoder:
       WINDOW_SPECS,
       *(tf.TensorSpec([*_ROWS, *shape], tf.float32) for shape in shapes),
     )
-    self._decode = tf.function(decode, input_signature=signature)
+    self._decode = tf.function(
+      decode, input_signature=signature, autograph=False
+    )
 
   def __call__(self, logits):
     contexts = example_arrays(logits.examples)["context"]

@@ -161,7 +161,7 @@ def sums_function(model):
 
   keys = batch_keys(model.objective)
   spec = {key: tf.TensorSpec([None, None], tf.int32) for key in keys}
-  return tf.function(sums, input_signature=[spec])
+  return tf.function(sums, input_signature=[spec], autograph=False)
 
 
 def metrics_function(model, batches, max_steps):

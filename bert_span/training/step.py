@@ -91,7 +91,9 @@ class TrainStep:
 
   def __post_init__(self):
     self._function = tf.function(
-      self._micro_batch_sums, jit_compile=self.jit_compile or None
+      self._micro_batch_sums,
+      jit_compile=self.jit_compile or None,
+      autograph=False,
     )
     # The variables that the loss depends on, known once the step is traced.
     self._variables = None

@@ -28,7 +28,8 @@ class StepRunner:
     micro_batches = train_step.options.execution.accumulate_steps
     self._iterator = iter(distribute_batches(strategy, dataset, micro_batches))
     self._function = tf.function(
-      self._one_step if most_steps == 1 else self._several_steps
+      self._one_step if most_steps == 1 else self._several_steps,
+      autograph=False,
     )
 
   @property
@@ -216,7 +217,7 @@ def spread_dropout(model, strategy):
       seed = seed % _SEED_RANGE + replica * _SEED_RANGE
       state.assign(tf.stack([seed, draws]))
 
-  tf.function(lambda: strategy.run(offset))()
+  tf.function(lambda: strategy.run(offset), autograph=False)()
 
 
 def _dropout_states(model):

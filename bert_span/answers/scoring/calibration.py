@@ -106,7 +106,9 @@ class AnswerConfidence:
       *(WINDOW_SPECS, _LOGITS, _LOGITS),
       *(tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.float64)),
     )
-    self._partition = tf.function(partition, input_signature=signature)
+    self._partition = tf.function(
+      partition, input_signature=signature, autograph=False
+    )
     _, null_logits = self._partitions(1.0)
     self._logits = np.array(
       [
