@@ -50,11 +50,11 @@ class LoadedEncoder:
   description: str = ""  # the source in words, for the log
 
   def __post_init__(self):
-    tensors = {w.path: w.numpy() for w in self.backbone.weights}
+    tensors = {w.path: w.value for w in self.backbone.weights}
     for head, weights in self.head_weights.items():
       tensors |= {f"{head}/{name}": value for name, value in weights.items()}
     for name, values in tensors.items():
-      if not np.isfinite(values).all():
+      if not tf.reduce_all(tf.math.is_finite(values)):
         raise ValueError(
           f"{self.description}: the weight {name} holds a number that is "
           "infinite or NaN, so every answer would be meaningless. Use another "
