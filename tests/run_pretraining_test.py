@@ -7,6 +7,7 @@ import pytest
 from corpus import VOCABULARY, write_corpus
 from programs import error_line, refusal, run_program
 from squad_content import spans, squad_content
+from tiny_extractor import extractor_of
 
 from bert_span.presets.load_pretrained import load_original, load_pretrained
 from bert_span.pretraining.model_files import read_heads
@@ -227,6 +228,16 @@ def test_run_squad_takes_the_model(trained, folder):
       *("--train_batch_size=1", "--num_train_epochs=1"),
       f"--output_dir={folder / name}",
     )
+
+
+@pytest.mark.parametrize("architecture", ["distilbert", "electra", "roberta"])
+def test_only_bert_is_pre_trained(folder, tmp_path, architecture):
+  extractor_of(architecture).save_to_preset(tmp_path / "model")
+  flags = (f"--preset={tmp_path / 'model'}", f"--input_file={folder}/0.txt")
+  output_dir = f"--output_dir={tmp_path / 'out'}"
+  message = refusal("bert_span.run_pretraining", *_TRAINING, *flags, output_dir)
+  assert f"{tmp_path / 'model'} is {architecture}" in message
+  assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.large

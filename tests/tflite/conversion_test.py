@@ -5,14 +5,21 @@ import pytest
 from tiny_extractor import tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.tflite.conversion import QuantizableEncoder
 
 
-@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
-def test_rescaling_does_not_change_the_logits(head):
-  model = tiny_extractor(head=head).model
+@pytest.mark.parametrize(
+  "changes",
+  [
+    {"head": BIO_HEAD},
+    *({"architecture": name} for name in ARCHITECTURES),
+    {"architecture": "electra", "embedding_dim": 8},
+  ],
+)
+def test_rescaling_does_not_change_the_logits(changes):
+  model = tiny_extractor(**changes).model
   rng = np.random.default_rng(0)
   inputs = {
     "token_ids": rng.integers(0, 20, [3, 12]).astype(np.int32),
