@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from exported_model import ask
 from programs import error_line, run_program
-from tiny_extractor import CONTEXT, tiny_extractor
+from tiny_extractor import CONTEXT, extractor_of, tiny_extractor
 
 from bert_span.answers.scoring.calibration import AnswerConfidence
 from bert_span.extractor import SpanExtractor
 from bert_span.jobs import asking, calibration_job, tflite_export
+from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.presets.span_config import read_span_config
 from bert_span.serving.signatures import ServedModel
 from bert_span.squad.example import SquadExample
@@ -71,8 +72,9 @@ def _write_labelled(path, extractor, seed, version_2=False):
 
 
 @pytest.mark.large
-def test_the_fitted_temperature_has_the_lowest_loss(tmp_path):
-  extractor = tiny_extractor()
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_fitted_temperature_has_the_lowest_loss(tmp_path, architecture):
+  extractor = extractor_of(architecture)
   squad_file = _write_labelled(tmp_path / "dev.json", extractor, 1)
   scored = calibration_job.score_questions(extractor, squad_file, 8)
   options = extractor.decoder_options

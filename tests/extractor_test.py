@@ -6,7 +6,10 @@ import shutil
 
 import numpy as np
 import pytest
+import safetensors.numpy
 import tensorflow as tf
+from exported_tflite import parsed
+from tensorflow.lite.python import schema_py_generated as schema
 from tiny_extractor import (
   CONTEXT,
   QUESTION,
@@ -28,10 +31,10 @@ from bert_span import (
 from bert_span.answers.window_logits import WindowDecoder
 from bert_span.heads import BIO_HEAD, HEADS
 from bert_span.modeling.architectures import ARCHITECTURES
+from bert_span.presets.huggingface import save_huggingface
 from bert_span.squad.example import Answer
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.tflite.options import TFLiteOptions
-from bert_span.tflite.tflite_extractor import open_tflite
 
 _LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)
 _UNICODE = (
@@ -407,11 +410,27 @@ def test_fit_trains_the_model_and_continues_in_its_folder(
   answer = Answer("Anna", CONTEXT.index("Anna"))
   examples = [SquadExample(f"q{i}", QUESTION, CONTEXT, (answer,)) for i in "ab"]
   options = FineTuningOptions(
-    train_batch_size=2, learning_rate=1e-2, num_train_epochs=40
+    train_batch_size=2,
+    learning_rate=1e-2,
+    num_train_epochs=40,
+    save_checkpoints_steps=20,
   )
-  assert extractor.fit(examples, options, tmp_path) == 40
+  whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+  assert extractor.fit(examples, options, whole) == 40
   assert extractor.answer(QUESTION, CONTEXT).text == "Anna"
-  assert extractor.fit(examples, options, tmp_path) == 0
+  assert extractor.fit(examples, options, whole) == 0
+
+  # As if the run had been stopped after step 20.
+  stopped.mkdir()
+  for path in (*whole.glob("model.ckpt-20.*"), whole / "training_options.json"):
+    shutil.copy(path, stopped)
+  newest = str(stopped / "model.ckpt-20")
+  tf.compat.v1.train.update_checkpoint_state(str(stopped), newest, [newest])
+  resumed = extractor_of(architecture)
+  assert resumed.fit(examples, options, stopped) == 20
+  weights = (each.model.weights for each in (extractor, resumed))
+  for expected, found in zip(*weights, strict=True):
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.large
@@ -468,18 +487,39 @@ def test_export_calls_what_the_programs_call(tmp_path, extractor, monkeypatch):
 
 
 @pytest.mark.large
-def test_a_model_of_byte_pairs_is_exported(tmp_path, few_samples):
-  extractor = extractor_of("roberta")
-  # Both check their answers.
+@pytest.mark.usefixtures("few_samples")
+@pytest.mark.parametrize(
+  ("architecture", "dtype"),
+  [("distilbert", "float16"), ("electra", "bfloat16"), ("roberta", "float16")],
+)
+def test_exports_of_a_hugging_face_directory_answer_the_same(
+  tmp_path, architecture, dtype
+):
+  # TFLite quantizes matrices of 1,024 entries and more.
+  made = extractor_of(architecture, intermediate_dim=64)
+  directory = tmp_path / "huggingface"
+  save_huggingface(made.model, made.preprocessor.tokenizer, directory)
+  path = directory / "model.safetensors"
+  tensors = safetensors.numpy.load_file(path)
+  halves = {name: value.astype(dtype) for name, value in tensors.items()}
+  safetensors.numpy.save_file(halves, path)
+  extractor = SpanExtractor.from_preset(directory, made.window_options)
+  # All exports check their answers.
   extractor.export(tmp_path / "served", with_warmup=False)
+  for quantization in ("none", "dynamic"):
+    path = str(tmp_path / f"{quantization}.tflite")
+    extractor.export(path, "litert", quantization=quantization)
+    has_int8 = any(
+      tensor.type == schema.TensorType.INT8
+      for tensor in parsed(path).subgraphs[0].tensors
+    )
+    assert has_int8 == (quantization == "dynamic")
+
+
+def test_a_tflite_file_does_not_hold_a_tokenizer_of_byte_pairs(tmp_path):
   path = str(tmp_path / "tiny.tflite")
   with pytest.raises(ValueError, match="with_tokenizer"):
-    extractor.export(path, "litert", with_tokenizer=True)
-  extractor.export(path, "litert", dynamic_length=True)
-  ours, theirs = (
-    each.answer(QUESTION, CONTEXT) for each in (extractor, open_tflite(path))
-  )
-  assert (ours.text, ours.char_start) == (theirs.text, theirs.char_start)
+    extractor_of("roberta").export(path, "litert", with_tokenizer=True)
 
 
 def test_examples_that_cannot_be_learned_are_refused(extractor):

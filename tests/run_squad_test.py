@@ -8,9 +8,11 @@ import pytest
 import tensorflow as tf
 from programs import error_line, parse_flags, refusal
 from squad_runs import CONTEXT, read, run_squad, squad_flags
+from tiny_extractor import extractor_of
 
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder, read_bert_config
+from bert_span.presets.huggingface import save_huggingface
 
 # What the original defines, with its defaults.
 _ORIGINAL_FLAGS = {
@@ -179,6 +181,29 @@ def test_a_bio_head_learns_several_spans_of_several_annotators(
   assert read(out / "span_predictions.json") == spans
   other = run_squad(squad_folder, out, *flags, "--do_predict", "--head=span")
   assert "--head=bio" in error_line(other)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("architecture", ["distilbert", "electra", "roberta"])
+def test_a_hugging_face_directory_learns_a_bio_head_on_two_devices(
+  squad_folder, tmp_path, architecture
+):
+  extractor = extractor_of(architecture)
+  directory = tmp_path / "huggingface"
+  save_huggingface(extractor.model, extractor.preprocessor.tokenizer, directory)
+  options = extractor.window_options
+  run = run_squad(
+    squad_folder,
+    tmp_path / "out",
+    *("--bert_config_file=", "--vocab_file=", f"--preset={directory}"),
+    f"--max_seq_length={options.max_seq_length}",
+    f"--max_query_length={options.max_query_length}",
+    *("--do_train", "--do_predict", "--do_eval", "--head=bio"),
+    *("--num_devices=2", "--num_train_epochs=40"),
+  )
+  assert run.returncode == 0, run.stderr
+  assert "Training on 2 CPUs (mirrored)" in run.stderr
+  assert read(tmp_path / "out" / "eval_results.json")["exact_match_f1"] == 100
 
 
 @pytest.mark.large

@@ -50,10 +50,9 @@ def tiny_extractor(
   keras.utils.set_random_seed(seed)
   is_byte_pairs = isinstance(vocabulary, BytePairs)
   backbone = tiny_encoder(
-    **encoder,
+    **{"intermediate_dim": 32, **encoder},
     vocabulary_size=len(vocabulary[0] if is_byte_pairs else vocabulary),
     hidden_dim=16,
-    intermediate_dim=32,
     max_sequence_length=window_options.max_seq_length,
   )
   model = SpanModel(backbone, head.make_layer(True))
@@ -90,15 +89,14 @@ def shared_model(version_2=False, head=SPAN_HEAD):
   return directory
 
 
-def extractor_of(architecture):
+def extractor_of(architecture, **options):
   """A new `tiny_extractor` of an architecture, by its name."""
   if architecture == "roberta":
-    options = WindowOptions(96, 40, 32)
-    return tiny_extractor(
-      window_options=options, vocabulary=BYTE_PAIRS, architecture=architecture
-    )
-  width = 8 if architecture == "electra" else None
-  return tiny_extractor(architecture=architecture, embedding_dim=width)
+    options["window_options"] = WindowOptions(96, 40, 32)
+    options["vocabulary"] = BYTE_PAIRS
+  elif architecture == "electra":
+    options["embedding_dim"] = 8
+  return tiny_extractor(architecture=architecture, **options)
 
 
 def new_folder():
