@@ -16,8 +16,11 @@ from bert_span.storage.json_fields import encodable
 
 # Ops of tensorflow-text that the graph may have. TensorFlow Serving links that
 # package's library of ops (ops_lib in tensorflow_serving/model_servers/BUILD).
-# Some releases lack some of the younger ops; these two are old enough.
-TEXT_OPS = ("FastWordpieceTokenizeWithOffsets", "NormalizeUTF8")
+# Some releases lack some of the younger ops; these are old enough.
+TEXT_OPS = (
+  *("FastWordpieceTokenizeWithOffsets", "NormalizeUTF8"),
+  *("SentencepieceOp", "SentencepieceTokenizeOp"),  # byte pairs
+)
 # TensorFlow's own, but a server has no Python to run them with.
 _PYTHON_OPS = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
 _SHOWN = 5  # differences

@@ -66,7 +66,7 @@ def test_a_version_is_written_checked_and_described(
   assert card["options"]["max_windows_per_step"] == 5
   assert card["training"]["scores"] == {"f1": 12.5}
   assert card["encoder"]["layers"] == 1
-  assert card["text_ops"] == list(verification.TEXT_OPS)
+  assert card["text_ops"] == list(verification.TEXT_OPS[:2])
   differences = card["verification"]["largest difference of a score"]
   assert differences < 1e-4
 

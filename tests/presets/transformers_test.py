@@ -1,12 +1,13 @@
 """Logits here are those of transformers, in both directions."""
 
 import importlib.util
+import json
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from tiny_extractor import extractor_of
+from tiny_extractor import CONTEXT, QUESTION, extractor_of
 
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.architectures import ARCHITECTURES
@@ -22,6 +23,10 @@ _NAMES = [
     for name in ARCHITECTURES
     for dtype in ("float32", "float16", "bfloat16")
   ),
+]
+_PAIRS = [
+  (QUESTION, CONTEXT),
+  ("who's IN  the cafe\u0301?", "Café 日本 🙂, it's in\n\tthe river.  "),
 ]
 
 
@@ -54,6 +59,7 @@ def _folder(repository, tmp_path_factory):
     token_type_ids=inputs["segment_ids"],
     attention_mask=inputs["padding_mask"],
   )
+  (folder / "pairs.json").write_text(json.dumps(_PAIRS))
   (folder / "ours").mkdir()
   for name in ARCHITECTURES:
     extractor = extractor_of(name)
@@ -86,3 +92,16 @@ def test_a_model_of_transformers_has_the_same_logits_here(folder, name):
 def test_a_model_of_ours_has_the_same_logits_there(folder, name):
   # The model that was written: a seed makes equal ones.
   _compare(extractor_of(name).model, folder / "ours" / name)
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_a_tokenizer_of_ours_has_the_same_ids_there(folder, name):
+  tokenizer = extractor_of(name).preprocessor.tokenizer
+  separators = [tokenizer.sep_id] * tokenizer.num_separators
+  found = []
+  for pair in _PAIRS:
+    question, context = tokenizer(list(pair)).ids.to_list()
+    ids = [*question, *separators, *context, tokenizer.sep_id]
+    found.append([tokenizer.cls_id, *ids])
+  path = folder / "ours" / name / "pairs.json"
+  assert found == json.loads(path.read_text())

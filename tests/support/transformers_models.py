@@ -3,11 +3,13 @@
   python transformers_models.py INPUTS.npz OURS THEIRS
 
 Writes models of all architectures as THEIRS/NAME-DTYPE, and for each model
-OURS/* and THEIRS/* its start_logits and end_logits as outputs.npz in it. A
+OURS/* and THEIRS/* its start_logits and end_logits as outputs.npz in it. For
+OURS/* also the ids of the pairs in OURS/../pairs.json, as pairs.json in it. A
 process of its own: PyTorch's compiler and TensorFlow, loaded into one, end it
 in some of their versions.
 """
 
+import json
 import pathlib
 import sys
 
@@ -55,6 +57,8 @@ def main(inputs_path, ours, theirs):
   for folder in (ours, theirs):
     for directory in pathlib.Path(folder).iterdir():
       _write_outputs(directory, dict(inputs))
+  for directory in pathlib.Path(ours).iterdir():
+    _write_pairs(directory)
 
 
 def _make_models(directory):
@@ -85,6 +89,13 @@ def _write_outputs(directory, inputs):
     start_logits=outputs.start_logits.numpy(),
     end_logits=outputs.end_logits.numpy(),
   )
+
+
+def _write_pairs(directory):
+  tokenizer = transformers.AutoTokenizer.from_pretrained(directory)
+  pairs = json.loads((directory.parent.parent / "pairs.json").read_text())
+  ids = [tokenizer(*pair)["input_ids"] for pair in pairs]
+  (directory / "pairs.json").write_text(json.dumps(ids))
 
 
 if __name__ == "__main__":
