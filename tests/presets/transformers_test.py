@@ -1,6 +1,7 @@
-"""Logits here are those of transformers, in both directions."""
+"""Logits, tokens and answers here are those of transformers."""
 
 import importlib.util
+import itertools
 import json
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.presets.huggingface import save_huggingface
 from bert_span.presets.load_pretrained import load_pretrained
+from bert_span.squad.reader import read_squad
 
 pytestmark = pytest.mark.large
 _NAMES = [
@@ -45,8 +47,16 @@ def _inputs():
   }
 
 
+@pytest.fixture(name="examples", scope="module")
+def _examples(repository):
+  """200 real questions, or none where there are no data."""
+  path = repository.parent / "shared" / "data" / "squad1_dev_half.json"
+  examples = read_squad(path).examples if path.exists() else []
+  return examples[:: max(len(examples) // 200, 1)][:200]
+
+
 @pytest.fixture(name="folder", scope="module")
-def _folder(repository, tmp_path_factory):
+def _folder(repository, tmp_path_factory, examples):
   """Folder with models ours/* and theirs/*, and the outputs of transformers."""
   for name, title in (("torch", "PyTorch"), ("transformers", "transformers")):
     if not importlib.util.find_spec(name):
@@ -64,11 +74,29 @@ def _folder(repository, tmp_path_factory):
   for name in ARCHITECTURES:
     extractor = extractor_of(name)
     tokenizer = extractor.preprocessor.tokenizer
-    save_huggingface(extractor.model, tokenizer, folder / "ours" / name)
+    directory = folder / "ours" / name
+    save_huggingface(extractor.model, tokenizer, directory)
+    if examples:
+      windows = _windows(extractor, examples)
+      np.savez(
+        directory / "windows.npz",
+        input_ids=windows["input_ids"],
+        token_type_ids=windows["segment_ids"],
+        attention_mask=windows["input_mask"],
+      )
   script = repository / "tests/support/transformers_models.py"
   paths = (folder / name for name in ("inputs.npz", "ours", "theirs"))
   subprocess.run([sys.executable, script, *paths], check=True)
   return folder
+
+
+def _windows(extractor, examples):
+  return extractor.preprocessor(
+    {
+      "question": [example.question for example in examples],
+      "context": [example.context for example in examples],
+    }
+  )
 
 
 def _compare(model, directory):
@@ -105,3 +133,64 @@ def test_a_tokenizer_of_ours_has_the_same_ids_there(folder, name):
     found.append([tokenizer.cls_id, *ids])
   path = folder / "ours" / name / "pairs.json"
   assert found == json.loads(path.read_text())
+
+
+def _documented_answer(windows, rows, logits, options):
+  """Post-processing as documented for transformers' run_qa.
+
+  The best sum of two logits among the best starts and ends of each window, from
+  tokens of the passage; "no answer", (0, 0), by the window where that is least
+  likely. Two things are as here: a start counts only in the window that shows
+  most around it, and a token that is only a blank neither starts nor ends an
+  answer. Returns offsets and score.
+  """
+  starts, ends = (logits[f"{end}_logits"] for end in ("start", "end"))
+  char_starts, char_ends = (
+    windows[f"token_char_{end}"] for end in ("starts", "ends")
+  )
+  has_text = char_ends > char_starts
+  best, best_score = (0, 0), -np.inf
+  for row in rows:
+    length = windows["input_mask"][row].sum()
+    first = windows["first_context_position"][row]
+    last = first + windows["context_length"][row] - 1
+    tops = (
+      np.argsort(-values[row, :length], kind="stable")[: options.n_best_size]
+      for values in (starts, ends)
+    )
+    for start, end in itertools.product(*tops):
+      if (
+        first <= start <= end <= last
+        and end - start < options.max_answer_length
+        and has_text[row, [start, end]].all()
+        and windows["is_max_context"][row, start]
+        and starts[row, start] + ends[row, end] > best_score
+      ):
+        best_score = starts[row, start] + ends[row, end]
+        best = char_starts[row, start], char_ends[row, end]
+  null_score = min(starts[row, 0] + ends[row, 0] for row in rows)
+  if null_score - best_score > options.null_score_diff_threshold:
+    return (0, 0), null_score
+  return best, best_score
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_answers_are_those_of_the_documented_post_processing(
+  folder, examples, name
+):
+  if not examples:
+    pytest.skip("../shared/data is not on this machine")
+  extractor = extractor_of(name, version_2=True)
+  windows = {n: x.numpy() for n, x in _windows(extractor, examples).items()}
+  with np.load(folder / "ours" / name / "windows_outputs.npz") as stored:
+    logits = dict(stored)
+  num_answered = 0
+  for index, prediction in enumerate(extractor.predict(examples)):
+    (rows,) = np.nonzero(windows["example_index"] == index)
+    offsets, score = _documented_answer(
+      windows, rows, logits, extractor.decoder_options
+    )
+    assert (prediction.char_start, prediction.char_end) == offsets, index
+    assert prediction.score == pytest.approx(score, abs=1e-3)
+    num_answered += bool(prediction.text)
+  assert num_answered > 10

@@ -4,7 +4,8 @@
 
 Writes models of all architectures as THEIRS/NAME-DTYPE, and for each model
 OURS/* and THEIRS/* its start_logits and end_logits as outputs.npz in it. For
-OURS/* also the ids of the pairs in OURS/../pairs.json, as pairs.json in it. A
+OURS/* also the ids of the pairs in OURS/../pairs.json, as pairs.json in it, and
+the logits of its windows.npz, where there is one, as windows_outputs.npz. A
 process of its own: PyTorch's compiler and TensorFlow, loaded into one, end it
 in some of their versions.
 """
@@ -52,13 +53,14 @@ _AUTO = transformers.AutoModelForQuestionAnswering
 def main(inputs_path, ours, theirs):
   """Makes the models and writes the outputs."""
   _make_models(theirs)
-  with np.load(inputs_path) as stored:
-    inputs = {name: torch.tensor(stored[name]).long() for name in stored}
   for folder in (ours, theirs):
     for directory in pathlib.Path(folder).iterdir():
-      _write_outputs(directory, dict(inputs))
+      _write_outputs(directory, inputs_path, directory / "outputs.npz")
   for directory in pathlib.Path(ours).iterdir():
     _write_pairs(directory)
+    windows = directory / "windows.npz"
+    if windows.exists():
+      _write_outputs(directory, windows, directory / "windows_outputs.npz")
 
 
 def _make_models(directory):
@@ -74,8 +76,10 @@ def _make_models(directory):
       )
 
 
-def _write_outputs(directory, inputs):
+def _write_outputs(directory, inputs_path, path):
   """Computes in float32; fails where weights are missing."""
+  with np.load(inputs_path) as stored:
+    inputs = {name: torch.tensor(stored[name]).long() for name in stored}
   model, report = _AUTO.from_pretrained(
     directory, dtype=torch.float32, output_loading_info=True
   )
@@ -85,7 +89,7 @@ def _write_outputs(directory, inputs):
   with torch.no_grad():
     outputs = model.eval()(**inputs)
   np.savez(
-    directory / "outputs.npz",
+    path,
     start_logits=outputs.start_logits.numpy(),
     end_logits=outputs.end_logits.numpy(),
   )
