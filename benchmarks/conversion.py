@@ -3,9 +3,10 @@ r"""SQuAD JSON to padded batches: windows per second.
   python -m benchmarks.conversion --data_file=dev.json
   python -m benchmarks.conversion --sides=bert_span,plain --cores=1
 
-Three sides, each in its own process, which is limited to --cores:
+The sides, each in its own process, which is limited to --cores:
 
   bert_span     this package's reader and preprocessor, as in run_squad
+  byte_pairs    the same with the byte pairs of --byte_pairs, as for RoBERTa
   transformers  the fast tokenizer with return_overflowing_tokens, a thousand
                 questions per call, as in transformers' run_qa example
   plain         plain Python, for scale (only the first --plain_questions)
@@ -28,6 +29,7 @@ from benchmarks.machine import describe_machine
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.text.options import WindowOptions
+from bert_span.text.vocabulary import load_vocabulary
 
 _SIDES = flags.DEFINE_list(
   "sides", ["bert_span", "transformers", "plain"], "Sides to measure."
@@ -40,6 +42,9 @@ _DATA_FILE = flags.DEFINE_string(
 )
 _PRESET = flags.DEFINE_string(
   "preset", "all-minilm-l6-v2", "Model whose vocabulary is used, uncased."
+)
+_BYTE_PAIRS = flags.DEFINE_string(
+  "byte_pairs", None, "vocab.json, beside a merges.txt, of the side byte_pairs."
 )
 _REPETITIONS = flags.DEFINE_integer(
   "repetitions", 5, "Measurements of each side.", lower_bound=1
@@ -123,7 +128,7 @@ def _measure(side, cores):
   }
 
 
-def _bert_span():
+def _bert_span(vocabulary):
   """A function that returns the numbers of windows and questions."""
   import tensorflow as tf
 
@@ -132,7 +137,7 @@ def _bert_span():
   from bert_span.text.preprocessor import SpanPreprocessor
 
   layer = SpanPreprocessor(
-    _vocabulary(), True, model_flags.window_options(), pad_to_max=True
+    vocabulary, True, model_flags.window_options(), pad_to_max=True
   )
   # As in SpanExtractor: traced once.
   preprocessor = tf.function(layer, input_signature=[INPUT_SPECS])
@@ -204,7 +209,8 @@ def _plain():
 
 
 _CONVERTERS = {
-  "bert_span": _bert_span,
+  "bert_span": lambda: _bert_span(_vocabulary()),
+  "byte_pairs": lambda: _bert_span(load_vocabulary(_BYTE_PAIRS.value)),
   "transformers": _transformers,
   "plain": _plain,
 }
@@ -224,7 +230,6 @@ def _pairs():
 
 def _vocabulary():
   from bert_span.presets import load_pretrained
-  from bert_span.text.vocabulary import load_vocabulary
 
   loaded = load_pretrained.load_pretrained(_PRESET.value)
   return load_vocabulary(loaded.vocabulary_path)

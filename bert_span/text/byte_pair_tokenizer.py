@@ -130,7 +130,8 @@ class BytePairTokenizer(keras.layers.Layer):
     words = tf.strings.unicode_encode(words, "UTF-8")
     # Each byte becomes the character of its number.
     words = tf.strings.unicode_transcode(words, "ISO-8859-1", "UTF-8")
-    ids = self._merge.tokenize(words).values  # [tokens]
+    words, index = tf.unique(words)  # a text says many words twice
+    ids = tf.gather(self._merge.tokenize(words), index).values  # [tokens]
 
     byte_ends = tf.cumsum(tf.gather(self._num_bytes, ids))
     byte_starts = byte_ends - tf.gather(self._num_bytes, ids)
