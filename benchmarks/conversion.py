@@ -68,6 +68,10 @@ def main(argv):
   program.check(
     not unknown, f"--sides knows {', '.join(_CONVERTERS)}. Received: {unknown}."
   )
+  program.check(
+    "byte_pairs" not in _SIDES.value or _BYTE_PAIRS.value,
+    "--sides=byte_pairs needs --byte_pairs, the vocab.json of a RoBERTa.",
+  )
   peers = ["transformers"] if "transformers" in _SIDES.value else []
   print(describe_machine("tensorflow", "tensorflow-text", *peers))
   print(

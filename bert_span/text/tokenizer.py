@@ -159,7 +159,7 @@ class WordPieceTokenizer(keras.layers.Layer):
 
     return Tokens(*map(ragged, (ids, starts - first, ends - first)))
 
-  # AutoGraph changes nothing here and takes as long as the rest of an answer.
+  # AutoGraph changes nothing here and is slow where ops run one by one.
   @tf.autograph.experimental.do_not_convert
   def _tokens_of_piece(self, text):
     """Ids, starts and ends of a text, string scalar: int32 [tokens] each."""
