@@ -142,7 +142,7 @@ def _documented_answer(windows, rows, logits, options):
   tokens of the passage; "no answer", (0, 0), by the window where that is least
   likely. Two things are as here: a start counts only in the window that shows
   most around it, and a token that is only a blank neither starts nor ends an
-  answer. Returns offsets and score.
+  answer. Returns offsets, score and how much more likely "no answer" is.
   """
   starts, ends = (logits[f"{end}_logits"] for end in ("start", "end"))
   char_starts, char_ends = (
@@ -169,9 +169,10 @@ def _documented_answer(windows, rows, logits, options):
         best_score = starts[row, start] + ends[row, end]
         best = char_starts[row, start], char_ends[row, end]
   null_score = min(starts[row, 0] + ends[row, 0] for row in rows)
-  if null_score - best_score > options.null_score_diff_threshold:
-    return (0, 0), null_score
-  return best, best_score
+  null_odds = null_score - best_score
+  if null_odds > options.null_score_diff_threshold:
+    return (0, 0), null_score, null_odds
+  return best, best_score, null_odds
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
@@ -187,10 +188,11 @@ def test_answers_are_those_of_the_documented_post_processing(
   num_answered = 0
   for index, prediction in enumerate(extractor.predict(examples)):
     (rows,) = np.nonzero(windows["example_index"] == index)
-    offsets, score = _documented_answer(
+    offsets, score, null_odds = _documented_answer(
       windows, rows, logits, extractor.decoder_options
     )
     assert (prediction.char_start, prediction.char_end) == offsets, index
     assert prediction.score == pytest.approx(score, abs=1e-3)
+    assert prediction.null_odds == pytest.approx(null_odds, abs=1e-3)
     num_answered += bool(prediction.text)
   assert num_answered > 10
