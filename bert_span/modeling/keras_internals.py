@@ -7,6 +7,7 @@ keras.optimizers.AdamW needs.
 """
 
 import contextlib
+import functools
 import os
 import threading
 
@@ -35,12 +36,13 @@ def weights_undrawn():
   """
   initializer = keras.initializers.TruncatedNormal
   thread = threading.get_ident()
+  zeros = functools.cache(keras.ops.zeros)  # one tensor for layers alike
   with _drawing:
     draw = initializer.__call__
 
     def zeros_or_draw(self, shape, dtype=None):
       if threading.get_ident() == thread:
-        return keras.ops.zeros(shape, dtype)
+        return zeros(tuple(shape), dtype)
       return draw(self, shape, dtype)
 
     initializer.__call__ = zeros_or_draw

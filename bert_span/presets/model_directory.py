@@ -53,6 +53,8 @@ _HEAD_ENDING = f"_head{_EXTENSION}"
 # The object in config.json of what KerasHub's configuration lacks.
 _OWN_KEY = "bert_span"
 _OWN_FIELDS = "attention_dropout", "activation", "layer_norm_epsilon"
+# Only larger weights, tables of tokens, are packed: reading them takes longer.
+_PACKED_SIZE = 2**22
 
 
 def save_span_model(model, directory, half_precision=False):
@@ -107,8 +109,10 @@ def halve_weights(path):
             "cannot hold. Save the model in float32."
           )
         values = values.astype(np.float16)
-      packing = {"compression": "gzip", "shuffle": True}
-      packing = packing if values.size > 1 else {}  # HDF5 packs no scalars
+      packing = {}
+      if values.size > _PACKED_SIZE:
+        packing = {"compression": "gzip", "shuffle": True}
+        packing["chunks"] = values.shape  # one piece: smaller and faster
       copied = target.create_dataset(name, data=values, **packing)
       copied.attrs.update(item.attrs)
 

@@ -220,7 +220,11 @@ def _write_weights(path, values):
     group.create_dataset("steps", data=np.int64(7))
 
 
-def test_halving_shortens_the_numbers_and_keeps_the_rest(tmp_path):
+@pytest.mark.parametrize("packed_size, packing", [(5, "gzip"), (2**22, None)])
+def test_halving_shortens_the_numbers_and_keeps_the_rest(
+  tmp_path, monkeypatch, packed_size, packing
+):
+  monkeypatch.setattr(model_directory, "_PACKED_SIZE", packed_size)
   path = tmp_path / "model.weights.h5"
   values = np.random.default_rng(0).normal(0, 0.05, (300, 200)).astype("f4")
   _write_weights(path, values)
@@ -233,6 +237,7 @@ def test_halving_shortens_the_numbers_and_keeps_the_rest(tmp_path):
     assert group.attrs["name"] == "dense"
     assert group["0"].attrs["kind"] == "kernel"
     assert group["0"].dtype == np.float16
+    assert group["0"].compression == packing
     np.testing.assert_array_equal(group["0"][()], values.astype(np.float16))
     assert group["steps"].dtype == np.int64
     assert group["steps"][()] == 7
