@@ -4,8 +4,10 @@ r"""Makes the files to train, select and score the embedded model.
     --output_dir=DIR
 
 train.json            questions of all kinds
-select_KIND.json      articles of one kind, to select settings
-held_out_KIND.json    other articles of that kind, to report scores
+select.json           other articles, to select settings and to calibrate
+select_KIND.json      those of one kind
+held_out.json         yet other articles, to report scores
+held_out_KIND.json    those of one kind
 
 An article is in only one of the three. Articles of squad2_part whose titles are
 in squad1_dev_half are not trained on, because that file is for the final
@@ -108,14 +110,14 @@ def main(argv):
   for part, kinds in parts.items():
     shares = train_shares if part == "train" else _SCORED_SHARES
     _add_unanswerable(kinds, *shares, random.Random(part))
-  train = parts.pop("train")
-  _repeat(train["squad2"], _SQUAD2_COPIES.value)
+  _repeat(parts["train"]["squad2"], _SQUAD2_COPIES.value)
   os.makedirs(_OUTPUT_DIR.value, exist_ok=True)
-  _write("train", [a for articles in train.values() for a in articles])
   for part, kinds in parts.items():
-    for kind, articles in kinds.items():
-      _write(f"{part}_{kind}", articles)
-  _print_counts({"train": train, **parts})
+    _write(part, [a for articles in kinds.values() for a in articles])
+    if part != "train":
+      for kind, articles in kinds.items():
+        _write(f"{part}_{kind}", articles)
+  _print_counts(parts)
 
 
 def _read(name):
