@@ -11,19 +11,8 @@ import numpy as np
 
 from bert_span.squad.example import SquadExample
 
-# The columns of a decoder that predictions are made of.
+# The columns about an answer that predictions are made of.
 _ANSWER = ("char_start", "char_end", "score", "probability", "null_odds")
-PREDICTION_COLUMNS = (
-  *_ANSWER,
-  *("n_best_char_start", "n_best_char_end"),
-  *("n_best_start_logit", "n_best_end_logit"),
-  *("n_best_score", "n_best_probability", "n_best_count"),
-)
-BIO_PREDICTION_COLUMNS = (
-  *_ANSWER,
-  *("span_char_start", "span_char_end"),
-  *("span_score", "span_probability", "span_count"),
-)
 _EMPTY = "empty"  # run_squad's answer where no span is possible
 
 
@@ -183,35 +172,39 @@ class AnswerForms:
     return [form_of(prediction) for prediction in self.predict(examples)]
 
 
+def _columns(table, entry_type):
+  entry = (f"{table}_{name}" for name in entry_type._fields[1:])
+  return (*_ANSWER, *entry, f"{table}_count")
+
+
+# The columns of a decoder that predictions are made of.
+PREDICTION_COLUMNS = _columns("n_best", NBestEntry)
+BIO_PREDICTION_COLUMNS = _columns("span", Answer)
+
+
 def predictions_of(examples, outputs):
   """The list of `Prediction` of a batch, from its PREDICTION_COLUMNS."""
-  rows = _rows(examples, outputs, PREDICTION_COLUMNS, "n_best", NBestEntry)
-  return [Prediction(**answer, n_best=entries) for answer, entries in rows]
+  rows = _rows(examples, outputs, PREDICTION_COLUMNS, NBestEntry)
+  return [Prediction(*row) for row in rows]
 
 
 def bio_predictions_of(examples, outputs):
   """As `predictions_of`: `BioPrediction` of BIO_PREDICTION_COLUMNS."""
-  rows = _rows(examples, outputs, BIO_PREDICTION_COLUMNS, "span", Answer)
-  return [BioPrediction(**answer, spans=spans) for answer, spans in rows]
+  rows = _rows(examples, outputs, BIO_PREDICTION_COLUMNS, Answer)
+  return [BioPrediction(*row) for row in rows]
 
 
-def _rows(examples, outputs, columns, table, entry_type):
-  """Yields the answer of each example, a dict, and its entries of a table."""
+def _rows(examples, outputs, columns, entry_type):
+  """Yields the fields of each example's prediction."""
   lists = [np.asarray(outputs[name]).tolist() for name in columns]
-  rows = zip(*lists, strict=True)
-  for example, values in zip(examples, rows, strict=True):
-    row = dict(zip(columns, values, strict=True))
-    fields = [row[f"{table}_{name}"] for name in entry_type._fields[1:]]
+  for example, *row in zip(examples, *lists, strict=True):
+    answer, table, count = row[: len(_ANSWER)], row[len(_ANSWER) : -1], row[-1]
     entries = [
       entry_type(example.context[entry[0] : entry[1]], *entry)
-      for entry in zip(*fields, strict=True)
+      for entry in zip(*table, strict=True)
     ]
-    answer = {
-      "qas_id": example.qas_id,
-      "text": example.context[row["char_start"] : row["char_end"]],
-      **{name: row[name] for name in _ANSWER},
-    }
-    yield answer, tuple(entries[: row[f"{table}_count"]])
+    text = example.context[answer[0] : answer[1]]
+    yield example.qas_id, text, *answer, tuple(entries[:count])
 
 
 def as_original_without_span(predictions, version_2_with_negative):
