@@ -50,7 +50,7 @@ def test_equal_confidences_share_a_bin_of_equal_mass_in_any_order():
   for order in (np.arange(6), np.array([4, 3, 5, 1, 0, 2])):
     bins = equal_mass_bins(confidence[order], correct[order], num_bins=3)
     assert bins.counts.tolist() == [4, 2]
-    assert bins.correct_sums.tolist() == [2, 1]
+    assert bins.accuracy.tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("bins_of", [equal_width_bins, equal_mass_bins])
