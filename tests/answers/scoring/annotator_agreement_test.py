@@ -37,12 +37,6 @@ _SPLIT = [[0.5, 0, 0.5], [0.5, 0.5, 0]]
 _P = [[0.25, 0.25, 0.5], [0.25, 0.25, 0.5]]
 
 
-def test_entropies_by_hand():
-  values = entropies([[1, 0, 0], [0.5, 0, 0.5], [0.25, 0.25, 0.5]])
-  ln2 = math.log(2)
-  np.testing.assert_allclose(values, [0, ln2, 1.5 * ln2])
-
-
 def test_scores_by_hand():
   scores = agreement_scores([_passage(_SPLIT, _P)])
   ln2 = math.log(2)
