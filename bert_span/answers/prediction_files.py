@@ -12,7 +12,7 @@ a question a row, are JSON lines or Parquet:
 """
 
 import json
-import math
+import sys
 from typing import NamedTuple
 
 from bert_span.answers.decoding.predictions import as_original_without_span
@@ -216,12 +216,8 @@ def _read(path, parse, rule, remedy):
 
 
 def _is_finite(value):
-  if not (is_kind(value, int) or is_kind(value, float)):
-    return False
-  try:
-    return math.isfinite(value)
-  except OverflowError:  # An integer beyond the range of floats.
-    return False
+  """Whether a JSON value is a number within the range of floats."""
+  return is_kind(value, (int, float)) and abs(value) <= sys.float_info.max
 
 
 def _n_best_list(value):

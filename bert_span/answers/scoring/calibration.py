@@ -110,12 +110,11 @@ class AnswerConfidence:
       partition, input_signature=signature, autograph=False
     )
     _, null_logits = self._partitions(1.0)
-    self._logits = np.array(
-      [
-        _span_logit(prediction) if prediction.text else null_logit
-        for prediction, null_logit in zip(predictions, null_logits, strict=True)
-      ]
-    )
+    self._logits = null_logits
+    for i, prediction in enumerate(predictions):
+      if prediction.text:
+        best = next(e for e in prediction.n_best if e.char_end > e.char_start)
+        self._logits[i] = best.start_logit + best.end_logit
 
   def __call__(self, temperature):
     """The probability of each answer: float64 [questions]."""
@@ -135,12 +134,6 @@ class AnswerConfidence:
       for batch in self._batches
     ]
     return [np.concatenate(column) for column in zip(*columns, strict=True)]
-
-
-def _span_logit(prediction):
-  """Start + end logit of the best span of an n-best list."""
-  best = next(e for e in prediction.n_best if e.char_end > e.char_start)
-  return best.start_logit + best.end_logit
 
 
 def best_f1_threshold(examples, best_spans, null_odds):
