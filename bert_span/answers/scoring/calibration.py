@@ -57,8 +57,10 @@ def fit_temperature(confidence_at, correct):
     )
 
   def loss(log_temperature):
-    confidence = confidence_at(float(np.exp(log_temperature)))
-    return negative_log_likelihood(confidence, correct)
+    """Mean of -(correct * log p + (1 - correct) * log(1 - p)), in nats."""
+    p = confidence_at(float(np.exp(log_temperature)))
+    p = np.clip(p, _SMALLEST, 1 - _SMALLEST)
+    return -np.mean(correct * np.log(p) + (1 - correct) * np.log1p(-p))
 
   best = int(np.argmin([loss(point) for point in _GRID]))
   low, high = _GRID[max(best - 1, 0)], _GRID[min(best + 1, len(_GRID) - 1)]
@@ -69,13 +71,6 @@ def fit_temperature(confidence_at, correct):
     else:
       low = left
   return float(np.exp((low + high) / 2))
-
-
-def negative_log_likelihood(confidence, correct):
-  """Mean of -(correct * log p + (1 - correct) * log(1 - p)), in nats."""
-  p = np.clip(confidence, _SMALLEST, 1 - _SMALLEST)
-  correct = np.asarray(correct, np.float64)
-  return float(-np.mean(correct * np.log(p) + (1 - correct) * np.log1p(-p)))
 
 
 class AnswerConfidence:

@@ -14,7 +14,6 @@ from bert_span.answers.scoring.calibration import (
   AnswerConfidence,
   best_f1_threshold,
   fit_temperature,
-  negative_log_likelihood,
   precision_threshold,
 )
 from bert_span.answers.window_logits import WindowDecoder
@@ -26,16 +25,6 @@ _LOGITS = np.linspace(-4, 5, 40)
 
 def _confidence_at(temperature):
   return 1 / (1 + np.exp(-_LOGITS / temperature))
-
-
-def test_negative_log_likelihood_by_hand():
-  value = negative_log_likelihood([0.8, 0.4, 0.5], [1, 0, 0.5])
-  expected = -(math.log(0.8) + math.log(0.6) + math.log(0.5)) / 3
-  assert value == pytest.approx(expected)
-  # Certain and wrong is finite, and worse than nearly certain.
-  certain = negative_log_likelihood([1.0, 0.0], [0, 1])
-  nearly = negative_log_likelihood([0.99, 0.01], [0, 1])
-  assert nearly < certain < 30
 
 
 @pytest.mark.parametrize("temperature", [0.1, 0.9, 1.0, 2.5, 15.0])
