@@ -11,10 +11,7 @@ from bert_span.answers.decoding.predictions import (
   BIO_PREDICTION_COLUMNS,
   bio_predictions_of,
 )
-from bert_span.answers.prediction_files import (
-  SPANS_FILE,
-  read_span_predictions,
-)
+from bert_span.answers.prediction_files import SPANS_FILE, read_span_predictions
 from bert_span.answers.scoring.annotator_agreement import (
   AgreementReport,
   read_agreement,

@@ -189,7 +189,7 @@ def test_files_of_an_earlier_run_do_not_stay(
   (tmp_path / "notes.json").write_text("{}")
   _write(tmp_path, predictions, False)
   assert sorted(_read(tmp_path)) == [
-    *("nbest_predictions.json", "notes.json", "predictions.json"),
+    *("nbest_predictions.json", "notes.json", "predictions.json")
   ]
   assert str(tmp_path / "null_odds.json") in capsys.readouterr().err
   # Those of a B/I/O head hold the best span, and all spans.
@@ -229,7 +229,7 @@ def test_run_squad_s_answer_to_a_question_without_a_span():
   none = Prediction("b", "", 0, 0, 0.0, 0.1, -1.0, (null,))
   empty = (null._replace(text="empty"),)
   assert as_original_without_span([found, none], False) == [
-    *(found, dataclasses.replace(none, text="empty", n_best=empty)),
+    *(found, dataclasses.replace(none, text="empty", n_best=empty))
   ]
   # Version 2 ends where the original does.
   assert as_original_without_span([found], True) == [found]

@@ -15,11 +15,9 @@ _QUESTION = "Who built the mill?"
 
 
 def test_passages_with_more_words_of_the_question_come_first():
-  assert PassageIndex(_TEXTS).search(_QUESTION, 2) == [1, 2]
-
-
-def test_passages_without_a_word_of_the_question_are_not_found():
   index = PassageIndex(_TEXTS)
+  assert index.search(_QUESTION, 2) == [1, 2]
+  # Those without a word of it are not found.
   assert index.search("bridge", 3) == [0]
   assert index.search("zebra", 3) == []
 

@@ -59,16 +59,6 @@ def test_correlation_is_that_of_all_tokens_together():
   assert scores["entropy_correlation"] == pytest.approx(expected)
 
 
-def test_perfect_predictions_have_the_annotators_entropy():
-  tags = [*_SPLIT, [0, 0, 1]]
-  scores = agreement_scores([_passage(tags, tags)])
-  assert scores["tag_cross_entropy"] == pytest.approx(
-    scores["annotator_entropy"]
-  )
-  assert scores["entropy_correlation"] == pytest.approx(1)
-  assert scores["tag_calibration_error"] == pytest.approx(0)
-
-
 def test_without_annotators_the_files_are_empty(tmp_path):
   assert read_agreement(tmp_path) == {}
   paths, _ = write_files(tmp_path, AgreementReport(3).files())

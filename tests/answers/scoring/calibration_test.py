@@ -124,10 +124,7 @@ _RIGHT, _WRONG, _NONE = ("mill", "mill"), ("mill", "river"), ("", "mill")
     (((*_RIGHT, -5.0), (*_RIGHT, -1.0), (*_NONE, 0.0), (*_RIGHT, 4.0)), -0.5),
     # All answers are best: the highest null odds, but those of no span.
     (((*_NONE, -5.0), (*_RIGHT, -1.0), (*_RIGHT, 2.0)), 2.0),
-    (
-      ((*_NONE, -5.0), (*_RIGHT, -1.0), (*_RIGHT, 2.0), ("mill", "", 1e6)),
-      2.0,
-    ),
+    (((*_NONE, -5.0), (*_RIGHT, -1.0), (*_RIGHT, 2.0), ("mill", "", 1e6)), 2.0),
     # No answer is best: below all.
     (((*_NONE, -5.0), (*_WRONG, -2.0), (*_NONE, 1.0)), -6.0),
   ],
