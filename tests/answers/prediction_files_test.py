@@ -225,8 +225,8 @@ def test_n_best_lists_are_written_as_json_dumps_does(
 def test_run_squad_s_answer_to_a_question_without_a_span():
   span = NBestEntry("mill", 4, 8, 1.0, 2.0, 3.0, 0.9)
   null = NBestEntry("", 0, 0, 0.0, 0.0, 0.0, 0.1)
-  found = Prediction("a", "mill", 4, 8, 3.0, 0.9, -1.0, (span, null))
-  none = Prediction("b", "", 0, 0, 0.0, 0.1, -1.0, (null,))
+  found = Prediction("a", "mill", 4, 8, 3.0, 0.9, -1.0, (span, null), ())
+  none = Prediction("b", "", 0, 0, 0.0, 0.1, -1.0, (null,), ())
   empty = (null._replace(text="empty"),)
   assert as_original_without_span([found, none], False) == [
     *(found, dataclasses.replace(none, text="empty", n_best=empty))
@@ -335,7 +335,7 @@ _ENTRIES = (
   NBestEntry("Anna", 0, 4, 2.0, 1.0, 3.0, 0.75),
   NBestEntry("", 0, 0, 0.5, 0.5, 1.0, 0.25),
 )
-_ANSWER = Prediction("q", "Anna", 0, 4, 3.0, 0.75, -2.0, _ENTRIES)
+_ANSWER = Prediction("q", "Anna", 0, 4, 3.0, 0.75, -2.0, _ENTRIES, ())
 _OFFSETS = {"char_start": 0, "char_end": 4}
 _ROW = {"id": "q", "answer": "Anna", **_OFFSETS}
 _ROW |= {"score": 3.0, "probability": 0.75, "null_odds": -2.0}
@@ -343,7 +343,7 @@ _ROW |= {"score": 3.0, "probability": 0.75, "null_odds": -2.0}
 
 def test_a_row_has_the_answer_its_offsets_and_several_answers():
   assert answer_row(_EXAMPLE, _ANSWER, SPAN_HEAD) == _ROW
-  nothing = Prediction("q", "", 0, 0, 1.0, 0.5, 2.0, _ENTRIES)
+  nothing = Prediction("q", "", 0, 0, 1.0, 0.5, 2.0, _ENTRIES, ())
   row = answer_row(_EXAMPLE, nothing, SPAN_HEAD)
   assert (row["answer"], row["char_start"], row["char_end"]) == ("", None, None)
   row = answer_row(_EXAMPLE, _ANSWER, SPAN_HEAD, n_best=5)

@@ -50,8 +50,8 @@ class NBestEntry(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class _BestAnswer:
-  """The best answer to the question of an id, see `Answer`."""
+class Prediction:
+  """The best answer to the question of an id, see `Answer`, and the others."""
 
   qas_id: str
   text: str
@@ -60,33 +60,11 @@ class _BestAnswer:
   score: float
   probability: float
   null_odds: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Prediction(_BestAnswer):
-  """The answer of a span head and its n-best list, best first."""
-
-  n_best: tuple[NBestEntry, ...]
-
-  @property
-  def spans(self):
-    """The answer as a list of one span; () for "no answer"."""
-    return (self,) if self.text else ()
-
-
-@dataclasses.dataclass(frozen=True)
-class BioPrediction(_BestAnswer):
-  """The spans of a B/I/O head in order of position; () for "no answer".
-
-  The best answer is the span with the best score.
-  """
-
+  # Best first. Of a span head the n-best list, with "no answer" among them; of
+  # a B/I/O head its spans.
+  n_best: tuple[NBestEntry | Answer, ...]
+  # In order of position, () for "no answer"; at most one of a span head.
   spans: tuple[Answer, ...]
-
-  @property
-  def n_best(self):
-    """The spans, best score first."""
-    return tuple(sorted(self.spans, key=lambda span: -span.score))
 
 
 def answer_of(found):
@@ -184,14 +162,21 @@ BIO_PREDICTION_COLUMNS = _columns("span", Answer)
 
 def predictions_of(examples, outputs):
   """The list of `Prediction` of a batch, from its PREDICTION_COLUMNS."""
-  rows = _rows(examples, outputs, PREDICTION_COLUMNS, NBestEntry)
-  return [Prediction(*row) for row in rows]
+  predictions = []
+  for row in _rows(examples, outputs, PREDICTION_COLUMNS, NBestEntry):
+    qas_id, *answer, null_odds, n_best = row
+    spans = (Answer(*answer),) if answer[0] else ()
+    predictions.append(Prediction(qas_id, *answer, null_odds, n_best, spans))
+  return predictions
 
 
 def bio_predictions_of(examples, outputs):
-  """As `predictions_of`: `BioPrediction` of BIO_PREDICTION_COLUMNS."""
-  rows = _rows(examples, outputs, BIO_PREDICTION_COLUMNS, Answer)
-  return [BioPrediction(*row) for row in rows]
+  """As `predictions_of`, from BIO_PREDICTION_COLUMNS."""
+  predictions = []
+  for *best, spans in _rows(examples, outputs, BIO_PREDICTION_COLUMNS, Answer):
+    n_best = tuple(sorted(spans, key=lambda span: -span.score))
+    predictions.append(Prediction(*best, n_best, spans))
+  return predictions
 
 
 def _rows(examples, outputs, columns, entry_type):
