@@ -72,23 +72,14 @@ def test_best_span_and_order_of_the_n_best():
   assert outputs["is_answerable"] == [True]
   assert outputs["n_best_start_logit"][0][:3] == [7.0, 7.0, 7.0]
   assert outputs["n_best_end_logit"][0][:3] == [6.0, 5.0, 2.0]
-
-
-def test_probability_is_the_softmax_over_the_n_best():
-  start = [0, 0, 0, 2, 0, 0, 0, 0, 0]
-  end = [0, 0, 0, 1, 0, 0, 0, 0, 0]
-  outputs = _decode_one(start, end, n_best_size=2)
-  # Positions 3 and 0 are the best starts and ends: "a" is the only span.
-  assert _texts(outputs) == ["a"]
-  assert outputs["probability"] == [1.0]
-  outputs = _decode_one(start, end, n_best_size=9, max_answer_length=1)
-  weights = np.exp([3.0, 0.0, 0.0, 0.0])
-  assert _texts(outputs) == ["a", "b", "c", "d"]
+  # The softmax over the list, 0 for its padding.
+  count, scores = outputs["n_best_count"][0], outputs["n_best_score"][0]
+  weights = np.exp(scores) * (np.arange(len(scores)) < count)
   np.testing.assert_allclose(
-    outputs["n_best_probability"][0][:4], weights / weights.sum()
+    outputs["n_best_probability"][0], weights / weights.sum()
   )
+  assert count < len(scores)
   assert outputs["probability"][0] == outputs["n_best_probability"][0][0]
-  assert outputs["n_best_probability"][0][4:] == [0.0] * 5
 
 
 def test_spans_are_no_longer_than_max_answer_length():
