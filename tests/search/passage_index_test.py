@@ -3,7 +3,6 @@
 import pytest
 from tiny_extractor import tiny_extractor
 
-from bert_span.search.answer_over import answer_over
 from bert_span.search.passage_index import PassageIndex
 
 _TEXTS = [
@@ -52,6 +51,6 @@ def test_answers_are_ordered_by_their_margin_over_no_answer():
     )
   margins = [item.margin for item in found]
   assert margins == sorted(margins, reverse=True)
-  assert answer_over(extractor, _QUESTION, _TEXTS, top_k=1) == [
+  assert extractor.answer_over(_QUESTION, _TEXTS, top_k=1) == [
     next(item for item in found if item.passage == 1)
   ]
