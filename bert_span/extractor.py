@@ -3,12 +3,17 @@
 import functools
 import os
 import tempfile
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.answer_graph import AnswerGraph
-from bert_span.answers.decoding.predictions import AnswerForms
+from bert_span.answers.decoding.predictions import (
+  Answer,
+  AnswerForms,
+  answer_of,
+)
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.fine_tuning.fine_tuner import fine_tune
@@ -23,8 +28,8 @@ from bert_span.presets.span_config import (
   span_config,
   write_span_config,
 )
-from bert_span.search.answer_over import answer_over
-from bert_span.squad.example import NOT_LOCATED
+from bert_span.search.passage_index import PassageIndex
+from bert_span.squad.example import NOT_LOCATED, SquadExample
 from bert_span.storage.atomic_file import unfinished_directory
 from bert_span.storage.files import is_remote
 from bert_span.storage.json_fields import shortened
@@ -32,6 +37,14 @@ from bert_span.storage.options import options_from_json
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.training.selection import SELECTION_FILE, write_selection
+
+
+class PassageAnswer(NamedTuple):
+  """An answer in one of several passages."""
+
+  passage: int  # number of the passage
+  answer: Answer  # with offsets into the passage
+  margin: float  # score minus that of "no answer" in the passage, in logits
 
 
 class SpanExtractor(AnswerForms):
@@ -125,20 +138,36 @@ class SpanExtractor(AnswerForms):
       on_logits(logits)
       yield from self._decode(logits)
 
-  def answer_over(self, question, contexts, top_k=None):
-    """Answers a question from several passages.
+  def answer_over(self, question, contexts, top_k=None, index=None):
+    """Answers a question from several passages, with a span head.
+
+    Answers of two passages are not compared by probability or score: each
+    passage has its own softmax and its own level of logits. They are compared
+    by how far the score is above that of "no answer" in the same passage, see
+    benchmarks/RESULTS.md, "Passages to read".
 
     Args:
       question: str.
       contexts: list of str.
       top_k: read only so many passages, those that BM25 finds (extra
         "search"); None reads all.
+      index: `PassageIndex` of the contexts, which several questions share;
+        None makes one.
 
     Returns:
       List of `PassageAnswer`, best first: the answer of each passage that has
       one. [] is "no answer".
     """
-    return answer_over(self, question, contexts, top_k)
+    numbers = range(len(contexts))
+    if top_k is not None and top_k < len(contexts):
+      numbers = (index or PassageIndex(contexts)).search(question, top_k)
+    examples = [SquadExample(str(i), question, contexts[i]) for i in numbers]
+    found = [
+      PassageAnswer(i, answer_of(prediction), -prediction.null_odds)
+      for i, prediction in zip(numbers, self.predict(examples), strict=True)
+      if prediction.text
+    ]
+    return sorted(found, key=lambda item: item.margin, reverse=True)
 
   def window_logits(self, examples, batch_size=None):
     """Runs the model on the windows of many questions.

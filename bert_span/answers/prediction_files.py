@@ -12,7 +12,7 @@ a question a row, are JSON lines or Parquet:
 """
 
 import json
-import math
+import sys
 from typing import NamedTuple
 
 from bert_span.answers.decoding.predictions import as_original_without_span
@@ -63,14 +63,21 @@ def write_predictions(
 ):
   """Writes the prediction files of a head, logs a summary, returns predictions.
 
-  The files of an earlier run are replaced or removed as a set, see
-  `write_files`. `others` are the contents of more files, by name. The no_span
-  "original" gives the answers of `as_original_without_span`.
+  They are run_squad's, with char_start and char_end in n-best entries. Of a
+  B/I/O head span_predictions.json has all spans, and predictions.json the best
+  one, so that SQuAD's evaluators read it. The files of an earlier run are
+  replaced or removed as a set, see `write_files`. `others` are the contents of
+  more files, by name. The no_span "original" gives the answers of
+  `as_original_without_span`.
   """
   if no_span == "original":
     predictions = as_original_without_span(predictions, version_2_with_negative)
-  files = head.prediction_files(predictions, version_2_with_negative)
-  files = {**files, **(others or {})}
+  texts = {p.qas_id: p.text for p in predictions}
+  files = {PREDICTIONS_FILE: json_text(texts), **head.list_file(predictions)}
+  if version_2_with_negative:
+    null_odds = {p.qas_id: p.null_odds for p in predictions}
+    files[NULL_ODDS_FILE] = json_text(null_odds)
+  files |= others or {}
   paths, removed = write_files(output_dir, files, outdated=FILES)
   if removed:
     log_line(f"Removed files of an earlier prediction: {', '.join(removed)}")
@@ -82,39 +89,8 @@ def write_predictions(
   return predictions
 
 
-def span_prediction_files(predictions, version_2_with_negative):
-  """The texts of predictions.json, nbest_predictions.json and null_odds.json.
-
-  A dict by file name, in run_squad's format, with char_start and char_end in
-  n-best entries; null_odds.json is for version 2 only.
-  """
-  n_best = {N_BEST_FILE: _n_best_json(predictions)}
-  return _files(predictions, version_2_with_negative, n_best)
-
-
-def bio_prediction_files(predictions, version_2_with_negative):
-  """The texts of predictions.json, span_predictions.json and null_odds.json.
-
-  predictions.json holds the best span's text, so that SQuAD's evaluators read
-  it; span_predictions.json all spans of a question, in order of position.
-  """
-  spans = {p.qas_id: [s._asdict() for s in p.spans] for p in predictions}
-  return _files(
-    predictions, version_2_with_negative, {SPANS_FILE: json_text(spans)}
-  )
-
-
-def _files(predictions, version_2, lists):
-  texts = {p.qas_id: p.text for p in predictions}
-  files = {PREDICTIONS_FILE: json_text(texts), **lists}
-  if version_2:
-    null_odds = {p.qas_id: p.null_odds for p in predictions}
-    files[NULL_ODDS_FILE] = json_text(null_odds)
-  return files
-
-
-def _n_best_json(predictions):
-  """What json_text gives for the n-best lists, in half the time.
+def n_best_json(predictions):
+  """What json_text gives for the n-best lists of a span head, in half the time.
 
   json.dumps with an indent goes through Python for each value. So entries are
   written without one, with the separator of lines between their values, and
@@ -240,12 +216,8 @@ def _read(path, parse, rule, remedy):
 
 
 def _is_finite(value):
-  if not (is_kind(value, int) or is_kind(value, float)):
-    return False
-  try:
-    return math.isfinite(value)
-  except OverflowError:  # An integer beyond the range of floats.
-    return False
+  """Whether a JSON value is a number within the range of floats."""
+  return is_kind(value, (int, float)) and abs(value) <= sys.float_info.max
 
 
 def _n_best_list(value):

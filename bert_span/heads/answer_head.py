@@ -31,66 +31,60 @@ class ServedAnswers:
   classes_guide: dict[str, str]
 
 
-def _nothing(*unused):
-  return {}
-
-
-def _no_observer(num_questions):
-  del num_questions
-
-
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class AnswerHead:
   """A kind of head: its layer, loss, labels, decoder, answers and files.
 
-  heads/span.py and heads/bio.py make one each, and later rooms use it.
-  Functions are named by their module, so that an object can be sent to workers.
+  heads/span.py and heads/bio.py have a subclass and an object each, and later
+  rooms use it. A subclass has these methods, too:
+    make_layer(head_bias): a new Keras layer, whose name is that of the file of
+      its weights in a model directory; head_bias is whether a bias is wanted.
+    make_loss(options): a keras.losses.Loss from `FineTuningOptions`. It is
+      applied to each of the logits with the label at the same place, and the
+      results are added up; its `call` returns float32 [batch].
+    make_decoder(options): an object with two methods of TensorFlow ops.
+      read(windows, *logits), of a dict of `SlidingWindows`, returns what to
+      keep of windows, see `SpanDecoder.read`; answers(contexts, parts), of
+      string [examples] and what was kept of all their windows, returns a dict
+      of columns, dense tensors [examples] or [examples, n].
+    predictions_of(examples, columns): predictions of a list of `SquadExample`.
+      Their `spans` are those of the answer, in order of position, () for "no
+      answer".
+    lists_of(prediction, n_best): a dict of lists of spans by their name in rows
+      of answers.
+    json_fields(prediction, n_best): the answer as ask --json prints it.
+    list_file(predictions): a dict of the name of the file with all spans of
+      each answer to its text.
   """
 
-  # Function of whether a bias is wanted to a new Keras layer, whose name is
-  # that of the file of its weights in a model directory.
-  make_layer: Callable
   # The model's outputs: their shapes after [windows, seq_length].
   logits: dict[str, tuple[int, ...]]
   labels: WindowLabels
-  # Function of `FineTuningOptions` to a keras.losses.Loss. It is applied to
-  # each of the logits with the label at the same place, and the results are
-  # added up; its `call` returns float32 [batch].
-  make_loss: Callable
   options_type: type  # dataclass of its decoding options
-  # Function of these options to an object with two methods of TensorFlow ops.
-  # read(windows, *logits), of a dict of `SlidingWindows`, returns what to keep
-  # of windows, see `SpanDecoder.read`; answers(contexts, parts), of string
-  # [examples] and what was kept of all their windows, returns a dict of
-  # columns, dense tensors [examples] or [examples, n].
-  make_decoder: Callable
-  # The columns that predictions are made of, and the function of a list of
-  # `SquadExample` and these columns to predictions. Their `spans` are those of
-  # the answer, in order of position, () for "no answer".
-  prediction_columns: tuple[str, ...]
-  predictions_of: Callable
-  # Function of a prediction and n_best to a dict of lists of spans by their
-  # name in rows of answers.
-  lists_of: Callable
-  # Function of a prediction and n_best to the answer as ask --json prints it.
-  json_fields: Callable
-  # Function of predictions and version_2_with_negative to a dict of the texts
-  # of files by their names.
-  prediction_files: Callable
+  prediction_columns: tuple[str, ...]  # those that predictions are made of
   served: ServedAnswers
-  # Function of `FineTuningOptions` to a dict of JSON values: the options that
-  # its labels and loss depend on, and its name unless it is the original's.
-  fingerprint: Callable = _nothing
-  # Function of how many questions to show to an object with add(`WindowLogits`)
-  # and files(), as prediction_files, or None.
-  make_observer: Callable = _no_observer
-  # Scores beyond the official ones. Functions of output_dir and a list of
-  # `SquadExample`, read from the files of a prediction; and of examples and a
-  # dict of the texts of each answer's spans by question id, shown during
-  # training, with the names of those that can select a model.
-  file_scores: Callable = _nothing
-  development_scores: Callable = _nothing
+  # The names of development_scores that can select a model.
   development_metrics: tuple[str, ...] = ()
+
+  def fingerprint(self, options):
+    """Its name and the `FineTuningOptions` that its labels and loss depend on.
+
+    A dict of JSON values; empty for the original's head.
+    """
+    return {}
+
+  def make_observer(self, num_questions):
+    """An object with add(`WindowLogits`) and files(), texts by name, or None.
+
+    num_questions is how many to show.
+    """
+
+  def file_scores(self, output_dir, examples):
+    """Scores beyond the official ones, of the files of a prediction."""
+    return {}
+
+  def development_scores(self, examples, spans):
+    """As `file_scores`, shown during training, of texts by question id."""
+    return {}
 
   @property
   def name(self):

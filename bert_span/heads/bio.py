@@ -1,6 +1,7 @@
 """The B/I/O head: a tag for every token, for answers of several spans."""
 
 import os
+from typing import ClassVar
 
 import tensorflow as tf
 
@@ -10,11 +11,7 @@ from bert_span.answers.decoding.predictions import (
   BIO_PREDICTION_COLUMNS,
   bio_predictions_of,
 )
-from bert_span.answers.prediction_files import (
-  SPANS_FILE,
-  bio_prediction_files,
-  read_span_predictions,
-)
+from bert_span.answers.prediction_files import SPANS_FILE, read_span_predictions
 from bert_span.answers.scoring.annotator_agreement import (
   AgreementReport,
   read_agreement,
@@ -31,55 +28,8 @@ from bert_span.heads.answer_head import (
 )
 from bert_span.modeling.heads import BioHead
 from bert_span.modeling.losses import BioLoss
+from bert_span.storage.atomic_file import json_text
 from bert_span.storage.json_fields import encodable
-
-_DEVELOPMENT_METRICS = ("exact_match_f1", "overlap_f1")
-
-
-def _make_layer(head_bias):
-  del head_bias  # It always has one.
-  return BioHead()
-
-
-def _make_loss(options):
-  return BioLoss(options.bio_loss_reduction, options.bio_class_weights)
-
-
-def _fingerprint(options):
-  weights = options.bio_class_weights
-  return {
-    "head": BIO_LABELS.head,
-    "annotator_labels": options.annotator_labels,
-    "bio_loss_reduction": options.bio_loss_reduction,
-    "bio_class_weights": list(weights) if weights else None,
-  }
-
-
-def _lists_of(prediction, n_best):
-  del n_best  # All spans are the answer.
-  return {"spans": prediction.spans}
-
-
-def _json_fields(prediction, n_best):
-  del n_best
-  return {
-    "answers": [span._asdict() for span in prediction.spans],
-    "null_odds": prediction.null_odds,
-  }
-
-
-def _file_scores(output_dir, examples):
-  """Scores of sets of spans, and how the tags agree with the annotators."""
-  spans = read_span_predictions(os.path.join(output_dir, SPANS_FILE))
-  return {
-    **evaluate_multi_span(examples, spans),
-    **read_agreement(output_dir),
-  }
-
-
-def _development_scores(examples, texts):
-  scores = evaluate_multi_span(examples, texts)
-  return {name: scores[name] for name in _DEVELOPMENT_METRICS}
 
 
 def _served_columns(options, columns):
@@ -134,22 +84,59 @@ _SERVED = ServedAnswers(
   },
 )
 
-BIO_HEAD = AnswerHead(
-  make_layer=_make_layer,
-  logits={"tag_logits": (NUM_TAGS,)},
-  labels=BIO_LABELS,
-  make_loss=_make_loss,
-  fingerprint=_fingerprint,
-  options_type=BioDecoderOptions,
-  make_decoder=BioDecoder,
-  prediction_columns=BIO_PREDICTION_COLUMNS,
-  predictions_of=bio_predictions_of,
-  lists_of=_lists_of,
-  json_fields=_json_fields,
-  prediction_files=bio_prediction_files,
-  make_observer=AgreementReport,
-  file_scores=_file_scores,
-  development_scores=_development_scores,
-  development_metrics=_DEVELOPMENT_METRICS,
-  served=_SERVED,
-)
+
+class BioAnswerHead(AnswerHead):
+  """The `AnswerHead` of B/I/O tags."""
+
+  logits: ClassVar = {"tag_logits": (NUM_TAGS,)}
+  labels = BIO_LABELS
+  options_type = BioDecoderOptions
+  make_decoder = BioDecoder
+  prediction_columns = BIO_PREDICTION_COLUMNS
+  predictions_of = staticmethod(bio_predictions_of)
+  make_observer = AgreementReport
+  development_metrics = ("exact_match_f1", "overlap_f1")
+  served = _SERVED
+
+  def make_layer(self, head_bias):
+    return BioHead()  # It always has a bias.
+
+  def make_loss(self, options):
+    return BioLoss(options.bio_loss_reduction, options.bio_class_weights)
+
+  def fingerprint(self, options):
+    weights = options.bio_class_weights
+    return {
+      "head": self.name,
+      "annotator_labels": options.annotator_labels,
+      "bio_loss_reduction": options.bio_loss_reduction,
+      "bio_class_weights": list(weights) if weights else None,
+    }
+
+  def lists_of(self, prediction, n_best):
+    return {"spans": prediction.spans}  # All of them are the answer.
+
+  def json_fields(self, prediction, n_best):
+    return {
+      "answers": [span._asdict() for span in prediction.spans],
+      "null_odds": prediction.null_odds,
+    }
+
+  def list_file(self, predictions):
+    spans = {p.qas_id: [s._asdict() for s in p.spans] for p in predictions}
+    return {SPANS_FILE: json_text(spans)}
+
+  def file_scores(self, output_dir, examples):
+    """Scores of sets of spans, and how the tags agree with the annotators."""
+    spans = read_span_predictions(os.path.join(output_dir, SPANS_FILE))
+    return {
+      **evaluate_multi_span(examples, spans),
+      **read_agreement(output_dir),
+    }
+
+  def development_scores(self, examples, spans):
+    scores = evaluate_multi_span(examples, spans)
+    return {name: scores[name] for name in self.development_metrics}
+
+
+BIO_HEAD = BioAnswerHead()

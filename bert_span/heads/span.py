@@ -1,5 +1,7 @@
 """The span head: one start and one end, as the original."""
 
+from typing import ClassVar
+
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.decoding.predictions import (
   PREDICTION_COLUMNS,
@@ -7,9 +9,10 @@ from bert_span.answers.decoding.predictions import (
 )
 from bert_span.answers.decoding.span_decoder import SpanDecoder
 from bert_span.answers.prediction_files import (
+  N_BEST_FILE,
   json_entry,
   json_offsets,
-  span_prediction_files,
+  n_best_json,
 )
 from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.heads.answer_head import (
@@ -22,32 +25,6 @@ from bert_span.heads.answer_head import (
 )
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.losses import SpanLoss
-
-
-def _make_layer(head_bias):
-  return SpanHead(use_bias=head_bias)
-
-
-def _make_loss(options):
-  return SpanLoss(options.loss_reduction)
-
-
-def _lists_of(prediction, n_best):
-  return {"n_best": prediction.n_best[:n_best]} if n_best > 1 else {}
-
-
-def _json_fields(prediction, n_best):
-  return {
-    "answer": prediction.text,
-    **json_offsets(prediction),
-    "score": prediction.score,
-    "probability": prediction.probability,
-    "null_odds": prediction.null_odds,
-    "n_best": [
-      {**json_entry(entry), "score": entry.score}
-      for entry in prediction.n_best[:n_best]
-    ],
-  }
 
 
 def _served_columns(options, columns):
@@ -107,17 +84,42 @@ _SERVED = ServedAnswers(
   },
 )
 
-SPAN_HEAD = AnswerHead(
-  make_layer=_make_layer,
-  logits={"start_logits": (), "end_logits": ()},
-  labels=SPAN_LABELS,
-  make_loss=_make_loss,
-  options_type=DecoderOptions,
-  make_decoder=SpanDecoder,
-  prediction_columns=PREDICTION_COLUMNS,
-  predictions_of=predictions_of,
-  lists_of=_lists_of,
-  json_fields=_json_fields,
-  prediction_files=span_prediction_files,
-  served=_SERVED,
-)
+
+class SpanAnswerHead(AnswerHead):
+  """The `AnswerHead` of start and end scores."""
+
+  logits: ClassVar = {"start_logits": (), "end_logits": ()}
+  labels = SPAN_LABELS
+  options_type = DecoderOptions
+  make_decoder = SpanDecoder
+  prediction_columns = PREDICTION_COLUMNS
+  predictions_of = staticmethod(predictions_of)
+  served = _SERVED
+
+  def make_layer(self, head_bias):
+    return SpanHead(use_bias=head_bias)
+
+  def make_loss(self, options):
+    return SpanLoss(options.loss_reduction)
+
+  def lists_of(self, prediction, n_best):
+    return {"n_best": prediction.n_best[:n_best]} if n_best > 1 else {}
+
+  def json_fields(self, prediction, n_best):
+    return {
+      "answer": prediction.text,
+      **json_offsets(prediction),
+      "score": prediction.score,
+      "probability": prediction.probability,
+      "null_odds": prediction.null_odds,
+      "n_best": [
+        {**json_entry(entry), "score": entry.score}
+        for entry in prediction.n_best[:n_best]
+      ],
+    }
+
+  def list_file(self, predictions):
+    return {N_BEST_FILE: n_best_json(predictions)}
+
+
+SPAN_HEAD = SpanAnswerHead()

@@ -11,7 +11,6 @@ import tqdm
 
 from bert_span.extractor import SpanExtractor
 from bert_span.reporting.passages import marked_passage, marked_spans, one_line
-from bert_span.search.answer_over import answer_over
 from bert_span.search.documents import read_passages
 from bert_span.search.passage_index import PassageIndex
 from bert_span.squad.example import SquadExample
@@ -88,7 +87,7 @@ def ask_folder(model, search, questions, layout=None, **options):
       "compared over passages. Use a model with a span head."
     )
   for question in questions:
-    found = answer_over(extractor, question, texts, search.top_k, index)
+    found = extractor.answer_over(question, texts, search.top_k, index)
     found = [(passages[f.passage], f.answer, f.margin) for f in found]
     text = _ranked_text(question, found[: layout.n_best], layout)
     print(text, flush=True)

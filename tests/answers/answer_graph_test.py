@@ -11,12 +11,12 @@ from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import Tokens
 from bert_span.text.windows import SlidingWindows
 
-_TWO = [(), ()]  # start and end logits
+_SHAPES = [(), (2,)]  # one logit a position, and two
 _MAX_LENGTH = 75
 
 
 class _Encoder:
-  """Logits are the ids (starts) and their negatives (ends)."""
+  """Logits are the ids, and a pair of their negatives and their doubles."""
 
   def __init__(self):
     self.shapes = []
@@ -25,7 +25,7 @@ class _Encoder:
     self.shapes.append(tuple(input_ids.shape))
     assert input_mask.shape == segment_ids.shape == input_ids.shape
     logits = tf.cast(input_ids, tf.float32)
-    return logits, -logits
+    return logits, tf.stack([-logits, 2 * logits], axis=2)
 
 
 def _sliding_windows(fixed_length=False):
@@ -50,7 +50,7 @@ def _placed(lengths):
   return _sliding_windows().place(questions, Tokens(ids, ids, ids + 1))
 
 
-def _read(encode, placed, options, fixed_length=False, shapes=_TWO):
+def _read(encode, placed, options, fixed_length):
   """The logits of all windows, [windows, _MAX_LENGTH], in their order."""
 
   def keep(windows, *logits):
@@ -62,11 +62,11 @@ def _read(encode, placed, options, fixed_length=False, shapes=_TWO):
       }
     }
 
-  steps = WindowSteps(encode, shapes, _sliding_windows(fixed_length), options)
+  steps = WindowSteps(encode, _SHAPES, _sliding_windows(fixed_length), options)
   rows = tf.range(tf.size(placed.lengths))
   kept = steps(placed, rows, options.max_windows_per_step, keep)["logits"]
   np.testing.assert_array_equal(kept["window"], rows)
-  return [kept[str(i)].numpy() for i in range(len(shapes))]
+  return [kept[str(i)].numpy() for i in range(len(_SHAPES))]
 
 
 def _whole(placed):
@@ -101,41 +101,27 @@ def _whole(placed):
 )
 def test_steps_and_their_logits(lengths, options, fixed_length, shapes):
   encoder, placed = _Encoder(), _placed(lengths)
-  starts, ends = _read(encoder, placed, StepOptions(**options), fixed_length)
+  single, pairs = _read(encoder, placed, StepOptions(**options), fixed_length)
   assert encoder.shapes == shapes
   ids, is_real = _whole(placed)
   is_kept = is_real | fixed_length
-  np.testing.assert_array_equal(starts, np.where(is_kept, ids, NO_LOGIT))
-  np.testing.assert_array_equal(ends, np.where(is_kept, -ids, NO_LOGIT))
-
-
-@pytest.mark.parametrize("fixed_length", [False, True])
-def test_logits_may_be_several_a_position(fixed_length):
-  def encode(input_ids, input_mask, segment_ids):
-    ids = tf.cast(input_ids, tf.float32)
-    return (tf.stack([ids, -ids, 2 * ids], axis=2),)
-
-  placed = _placed([9, 40, 12])
-  (logits,) = _read(encode, placed, StepOptions(2), fixed_length, [(3,)])
-  ids, is_real = _whole(placed)
-  for i, factor in enumerate((1, -1, 2)):
-    expected = np.where(is_real | fixed_length, factor * ids, NO_LOGIT)
-    np.testing.assert_array_equal(logits[:, :, i], expected)
+  for found, factor in ((single, 1), (pairs[..., 0], -1), (pairs[..., 1], 2)):
+    expected = np.where(is_kept, factor * ids, NO_LOGIT)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("wordpieces", [30, 1024])
 def test_one_graph_takes_any_number_of_windows(wordpieces):
   options = StepOptions(4, wordpieces)
-  steps = WindowSteps(_Encoder(), _TWO, _sliding_windows(), options)
+  steps = WindowSteps(_Encoder(), _SHAPES, _sliding_windows(), options)
 
   @tf.function(
     input_signature=[tf.RaggedTensorSpec([None, None], tf.int32)] * 2
   )
   def first_ids(questions, ids):
-    def read(windows, starts, ends):
-      del ends
-      window = tf.range(tf.shape(starts)[0])
-      ids = tf.reduce_sum(starts[:, 3:4], axis=1)
+    def read(windows, logits, _):
+      window = tf.range(tf.shape(logits)[0])
+      ids = tf.reduce_sum(logits[:, 3:4], axis=1)
       return {"first": {"window": window, "id": ids}}
 
     placed = _sliding_windows().place(questions, Tokens(ids, ids, ids + 1))

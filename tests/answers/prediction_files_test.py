@@ -189,13 +189,18 @@ def test_files_of_an_earlier_run_do_not_stay(
   (tmp_path / "notes.json").write_text("{}")
   _write(tmp_path, predictions, False)
   assert sorted(_read(tmp_path)) == [
-    *("nbest_predictions.json", "notes.json", "predictions.json"),
+    *("nbest_predictions.json", "notes.json", "predictions.json")
   ]
   assert str(tmp_path / "null_odds.json") in capsys.readouterr().err
-  _write(tmp_path, bio_predictions, False, BIO_HEAD)
-  assert sorted(_read(tmp_path)) == [
-    *("notes.json", "predictions.json", "span_predictions.json"),
-  ]
+  # Those of a B/I/O head hold the best span, and all spans.
+  _write(tmp_path, bio_predictions, True, BIO_HEAD)
+  spans = [span._asdict() for span in bio_predictions[0].spans]
+  assert _read(tmp_path) == {
+    "notes.json": {},
+    "predictions.json": {"z": "\ud800b", "a": ""},
+    "span_predictions.json": {"z": spans, "a": []},
+    "null_odds.json": {"z": -1.5, "a": 1e6},
+  }
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
@@ -217,26 +222,14 @@ def test_n_best_lists_are_written_as_json_dumps_does(
   assert text == json.dumps(expected, indent=4) + "\n"
 
 
-def test_files_of_a_bio_head_hold_the_best_span_and_all_spans(
-  tmp_path, bio_predictions
-):
-  _write(tmp_path, bio_predictions, True, BIO_HEAD)
-  spans = [span._asdict() for span in bio_predictions[0].spans]
-  assert _read(tmp_path) == {
-    "predictions.json": {"z": "\ud800b", "a": ""},
-    "span_predictions.json": {"z": spans, "a": []},
-    "null_odds.json": {"z": -1.5, "a": 1e6},
-  }
-
-
 def test_run_squad_s_answer_to_a_question_without_a_span():
   span = NBestEntry("mill", 4, 8, 1.0, 2.0, 3.0, 0.9)
   null = NBestEntry("", 0, 0, 0.0, 0.0, 0.0, 0.1)
-  found = Prediction("a", "mill", 4, 8, 3.0, 0.9, -1.0, (span, null))
-  none = Prediction("b", "", 0, 0, 0.0, 0.1, -1.0, (null,))
+  found = Prediction("a", "mill", 4, 8, 3.0, 0.9, -1.0, (span, null), ())
+  none = Prediction("b", "", 0, 0, 0.0, 0.1, -1.0, (null,), ())
   empty = (null._replace(text="empty"),)
   assert as_original_without_span([found, none], False) == [
-    *(found, dataclasses.replace(none, text="empty", n_best=empty)),
+    *(found, dataclasses.replace(none, text="empty", n_best=empty))
   ]
   # Version 2 ends where the original does.
   assert as_original_without_span([found], True) == [found]
@@ -257,28 +250,32 @@ def write(tmp_path):
   return write_file
 
 
-def test_values_are_read_in_the_order_of_the_file(write):
-  read = read_predictions(write({"q2": "\u00e9t\u00e9", "q1": ""}))
-  assert list(read.items()) == [("q2", "\u00e9t\u00e9"), ("q1", "")]
-  with_mark = write(b'\xef\xbb\xbf{"q": "x"}')
-  assert read_predictions(with_mark) == {"q": "x"}
-  assert read_na_probs(write({"a": 1, "b": -2.5})) == {"a": 1, "b": -2.5}
+# Sums of float32 may exceed 1 by a rounding; the original has no offsets.
+_PLAIN = {"text": "été", "probability": 1 + 1e-9, "start_logit": 0.5}
+_PLACED = {**_PLAIN, "char_start": 3, "char_end": 6}
 
 
-def test_n_best_lists_may_have_offsets_or_none(write):
-  # Sums of float32 may exceed 1 by a rounding; the original has no offsets.
-  entry = {"text": "été", "probability": 1 + 1e-9, "start_logit": 0.5}
-  placed = {**entry, "char_start": 3, "char_end": 6}
-  assert read_n_best(write({"b": [entry, placed]})) == {
-    "b": (ListedAnswer("été", 1.0), ListedAnswer("été", 1.0, 3, 6))
-  }
-
-
-def test_spans_are_texts_or_objects_or_one_text(write):
-  value = {"a": ["x", "y"], "b": [{"text": "z", "score": 1}], "c": "w"}
-  assert read_span_predictions(
-    write({**value, "d": [], "e": "", "f": [""]})
-  ) == {"a": ["x", "y"], "b": ["z"], "c": ["w"], "d": [], "e": [], "f": []}
+@pytest.mark.parametrize(
+  ("read", "content", "values"),
+  [
+    (read_predictions, {"q2": "été", "q1": ""}, {"q2": "été", "q1": ""}),
+    (read_predictions, b'\xef\xbb\xbf{"q": "x"}', {"q": "x"}),
+    (read_na_probs, {"a": 1, "b": -2.5}, {"a": 1, "b": -2.5}),
+    (
+      read_n_best,
+      {"b": [_PLAIN, _PLACED]},
+      {"b": (ListedAnswer("été", 1.0), ListedAnswer("été", 1.0, 3, 6))},
+    ),
+    (
+      read_span_predictions,
+      {"a": ["x", "y"], "b": [{"text": "z", "score": 1}], "c": "w", "d": []},
+      {"a": ["x", "y"], "b": ["z"], "c": ["w"], "d": []},
+    ),
+    (read_span_predictions, {"e": "", "f": [""]}, {"e": [], "f": []}),
+  ],
+)
+def test_values_are_read_in_the_order_of_the_file(write, read, content, values):
+  assert list(read(write(content)).items()) == list(values.items())
 
 
 _ENTRY = {"text": "x", "probability": 0.5}
@@ -317,22 +314,13 @@ def test_a_wrong_value_is_named_with_file_and_question(write, read, value):
     read(path)
 
 
-@pytest.mark.parametrize("read", _READERS)
-@pytest.mark.parametrize(
-  "content", [b'{"q": "x"', b"", b'{"q": "\xe9"}', b'[{"q": "x"}]']
-)
-def test_a_file_that_is_no_json_object_is_an_error_with_its_name(
-  write, read, content
-):
-  with pytest.raises(ValueError, match=r"file\.json"):
-    read(write(content))
-
-
-def test_a_message_is_one_short_line_whatever_the_ids_and_values(write):
-  nested = [["x" * 1000]]
+def test_messages_name_the_file_in_one_short_line(write):
+  for content in (b'{"q": "x"', b"", b'{"q": "\xe9"}', b'[{"q": "x"}]'):
+    with pytest.raises(ValueError, match=r"file\.json"):
+      read_predictions(write(content))
   for qas_id in ("a\nb", "\ud83d", "x" * 1000):
     with pytest.raises(ValueError, match="string") as error:
-      read_predictions(write({qas_id: nested}))
+      read_predictions(write({qas_id: [["x" * 1000]]}))
     assert str(error.value).isprintable()
     assert len(str(error.value)) < 500
 
@@ -347,7 +335,7 @@ _ENTRIES = (
   NBestEntry("Anna", 0, 4, 2.0, 1.0, 3.0, 0.75),
   NBestEntry("", 0, 0, 0.5, 0.5, 1.0, 0.25),
 )
-_ANSWER = Prediction("q", "Anna", 0, 4, 3.0, 0.75, -2.0, _ENTRIES)
+_ANSWER = Prediction("q", "Anna", 0, 4, 3.0, 0.75, -2.0, _ENTRIES, ())
 _OFFSETS = {"char_start": 0, "char_end": 4}
 _ROW = {"id": "q", "answer": "Anna", **_OFFSETS}
 _ROW |= {"score": 3.0, "probability": 0.75, "null_odds": -2.0}
@@ -355,7 +343,7 @@ _ROW |= {"score": 3.0, "probability": 0.75, "null_odds": -2.0}
 
 def test_a_row_has_the_answer_its_offsets_and_several_answers():
   assert answer_row(_EXAMPLE, _ANSWER, SPAN_HEAD) == _ROW
-  nothing = Prediction("q", "", 0, 0, 1.0, 0.5, 2.0, _ENTRIES)
+  nothing = Prediction("q", "", 0, 0, 1.0, 0.5, 2.0, _ENTRIES, ())
   row = answer_row(_EXAMPLE, nothing, SPAN_HEAD)
   assert (row["answer"], row["char_start"], row["char_end"]) == ("", None, None)
   row = answer_row(_EXAMPLE, _ANSWER, SPAN_HEAD, n_best=5)
@@ -363,13 +351,10 @@ def test_a_row_has_the_answer_its_offsets_and_several_answers():
   assert row["n_best"][1]["char_start"] is None
 
 
-def test_json_lines_hold_the_rows(tmp_path):
+def test_rows_are_lines_or_columns_whatever_they_hold(tmp_path):
   path = tmp_path / "a.jsonl"
   write_rows(path, [_ROW, _ROW], "jsonl")
   assert [json.loads(line) for line in path.open()] == [_ROW, _ROW]
-
-
-def test_parquet_has_the_same_columns_whatever_it_holds(tmp_path):
   parquet = pytest.importorskip("pyarrow.parquet")
   full, empty = tmp_path / "full.parquet", tmp_path / "empty.parquet"
   rows = [answer_row(_EXAMPLE, _ANSWER, SPAN_HEAD, 2)]

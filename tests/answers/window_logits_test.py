@@ -49,11 +49,8 @@ def _content(max_seq_length=5):
   writer.add(WindowLogits(_EXAMPLES, _WINDOWS, _ends(_START, _END)))
   one = {name: value[:1] for name, value in _WINDOWS.items()}
   shorter = _START[:1, :2]
-  writer.add(
-    WindowLogits(
-      [SquadExample("b", "?", "x")], one, _ends(shorter, shorter + 1)
-    )
-  )
+  logits = _ends(shorter, shorter + 1)
+  writer.add(WindowLogits([SquadExample("b", "?", "x")], one, logits))
   return writer.content(max_seq_length)
 
 
@@ -98,16 +95,6 @@ def test_written_logits_are_taken_in_any_order(tmp_path, remote):
   assert saved.take(_EXAMPLES, none)["start_logits"].shape == (0, 3)
 
 
-def test_an_id_may_end_in_a_zero_character(tmp_path):
-  writer = LogitsWriter(SPAN_HEAD.logits)
-  examples = [SquadExample("a\0", "?", "x"), SquadExample("\0日", "?", "y")]
-  writer.add(WindowLogits(examples, _WINDOWS, _ends(_START, _END)))
-  (tmp_path / "l.npz").write_bytes(writer.content(3))
-  saved = SavedLogits(tmp_path / "l.npz", SPAN_HEAD.logits)
-  found = saved.take(examples, _WINDOWS)["start_logits"]
-  np.testing.assert_array_equal(found, _START)
-
-
 def test_flipped_bits_are_one_clear_error_or_change_only_logits(tmp_path):
   content = _content(max_seq_length=3)
   path = tmp_path / "logits.npz"
@@ -123,14 +110,21 @@ def test_flipped_bits_are_one_clear_error_or_change_only_logits(tmp_path):
 
 
 @pytest.mark.parametrize(
-  "ids", [np.array([7, 8, 8]), np.array([b"7", b"8", b"8"])], ids=["int", "S"]
+  ("ids", "of_examples"),
+  [
+    # Integers and bytes become strings.
+    (np.array([7, 8, 8]), "78"),
+    (np.array([b"7", b"8", b"8"]), "78"),
+    # An id may end in a zero character.
+    (np.array(["a\0", "\0日", "\0日"]), ("a\0", "\0日")),
+  ],
+  ids=["int", "bytes", "zeros"],
 )
-def test_integer_and_byte_ids_become_strings(tmp_path, ids):
+def test_ids_of_all_types_are_found(tmp_path, ids, of_examples):
   saved = SavedLogits(_saved(tmp_path, qas_id=ids), SPAN_HEAD.logits)
-  examples = [SquadExample("7", "?", "x"), SquadExample("8", "?", "y")]
-  np.testing.assert_array_equal(
-    saved.take(examples, _WINDOWS)["start_logits"], _START
-  )
+  examples = [SquadExample(qas_id, "?", "x") for qas_id in of_examples]
+  found = saved.take(examples, _WINDOWS)["start_logits"]
+  np.testing.assert_array_equal(found, _START)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A third head, defined here alone: its tags are I and O only."""
 
 import dataclasses
+from typing import ClassVar
 
 import keras
 import numpy as np
@@ -13,7 +14,7 @@ from bert_span.answers.decoding.options import BioDecoderOptions
 from bert_span.data.window_labels import BIO_LABELS, window_bio_labels
 from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.bio import BioAnswerHead
 from bert_span.jobs import saved_model_export, tflite_export
 from bert_span.jobs.training import squad_run
 from bert_span.presets.encoder_source import EncoderSource
@@ -49,21 +50,27 @@ class InsideDecoder(BioDecoder):
     return super().read(windows, tf.concat([b_logits, inside_logits], axis=-1))
 
 
-INSIDE_HEAD = dataclasses.replace(
-  BIO_HEAD,
-  make_layer=lambda head_bias: InsideLayer(name="inside_head"),
-  logits={"inside_logits": (2,)},
-  labels=dataclasses.replace(
+class InsideHead(BioAnswerHead):
+  logits: ClassVar = {"inside_logits": (2,)}
+  labels = dataclasses.replace(
     BIO_LABELS, head="inside", token_labels={"inside_labels": 2}, label=_label
-  ),
-  make_loss=lambda options: InsideLoss(),
-  fingerprint=lambda options: {"head": "inside"},
-  make_decoder=InsideDecoder,
-  make_observer=lambda num_questions: None,
-  served=dataclasses.replace(
-    BIO_HEAD.served, logits_guide={"inside_logits": "scores of I and O"}
-  ),
-)
+  )
+  make_decoder = InsideDecoder
+  served = dataclasses.replace(
+    BioAnswerHead.served, logits_guide={"inside_logits": "scores of I and O"}
+  )
+
+  def make_layer(self, head_bias):
+    return InsideLayer(name="inside_head")
+
+  def make_loss(self, options):
+    return InsideLoss()
+
+  def make_observer(self, num_questions):
+    return None
+
+
+INSIDE_HEAD = InsideHead()
 
 
 @pytest.mark.large

@@ -31,10 +31,7 @@ class AnswerDecoder(keras.layers.Layer):
     self.options = options or self.options_type()
 
   def get_config(self):
-    return {
-      **super().get_config(),
-      "options": dataclasses.asdict(self.options),
-    }
+    return {**super().get_config(), "options": dataclasses.asdict(self.options)}
 
   @classmethod
   def from_config(cls, config):

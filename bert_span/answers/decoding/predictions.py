@@ -11,19 +11,8 @@ import numpy as np
 
 from bert_span.squad.example import SquadExample
 
-# The columns of a decoder that predictions are made of.
+# The columns about an answer that predictions are made of.
 _ANSWER = ("char_start", "char_end", "score", "probability", "null_odds")
-PREDICTION_COLUMNS = (
-  *_ANSWER,
-  *("n_best_char_start", "n_best_char_end"),
-  *("n_best_start_logit", "n_best_end_logit"),
-  *("n_best_score", "n_best_probability", "n_best_count"),
-)
-BIO_PREDICTION_COLUMNS = (
-  *_ANSWER,
-  *("span_char_start", "span_char_end"),
-  *("span_score", "span_probability", "span_count"),
-)
 _EMPTY = "empty"  # run_squad's answer where no span is possible
 
 
@@ -61,8 +50,8 @@ class NBestEntry(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class _BestAnswer:
-  """The best answer to the question of an id, see `Answer`."""
+class Prediction:
+  """The best answer to the question of an id, see `Answer`, and the others."""
 
   qas_id: str
   text: str
@@ -71,33 +60,11 @@ class _BestAnswer:
   score: float
   probability: float
   null_odds: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Prediction(_BestAnswer):
-  """The answer of a span head and its n-best list, best first."""
-
-  n_best: tuple[NBestEntry, ...]
-
-  @property
-  def spans(self):
-    """The answer as a list of one span; () for "no answer"."""
-    return (self,) if self.text else ()
-
-
-@dataclasses.dataclass(frozen=True)
-class BioPrediction(_BestAnswer):
-  """The spans of a B/I/O head in order of position; () for "no answer".
-
-  The best answer is the span with the best score.
-  """
-
+  # Best first. Of a span head the n-best list, with "no answer" among them; of
+  # a B/I/O head its spans.
+  n_best: tuple[NBestEntry | Answer, ...]
+  # In order of position, () for "no answer"; at most one of a span head.
   spans: tuple[Answer, ...]
-
-  @property
-  def n_best(self):
-    """The spans, best score first."""
-    return tuple(sorted(self.spans, key=lambda span: -span.score))
 
 
 def answer_of(found):
@@ -183,35 +150,46 @@ class AnswerForms:
     return [form_of(prediction) for prediction in self.predict(examples)]
 
 
+def _columns(table, entry_type):
+  entry = (f"{table}_{name}" for name in entry_type._fields[1:])
+  return (*_ANSWER, *entry, f"{table}_count")
+
+
+# The columns of a decoder that predictions are made of.
+PREDICTION_COLUMNS = _columns("n_best", NBestEntry)
+BIO_PREDICTION_COLUMNS = _columns("span", Answer)
+
+
 def predictions_of(examples, outputs):
   """The list of `Prediction` of a batch, from its PREDICTION_COLUMNS."""
-  rows = _rows(examples, outputs, PREDICTION_COLUMNS, "n_best", NBestEntry)
-  return [Prediction(**answer, n_best=entries) for answer, entries in rows]
+  predictions = []
+  for row in _rows(examples, outputs, PREDICTION_COLUMNS, NBestEntry):
+    qas_id, *answer, null_odds, n_best = row
+    spans = (Answer(*answer),) if answer[0] else ()
+    predictions.append(Prediction(qas_id, *answer, null_odds, n_best, spans))
+  return predictions
 
 
 def bio_predictions_of(examples, outputs):
-  """As `predictions_of`: `BioPrediction` of BIO_PREDICTION_COLUMNS."""
-  rows = _rows(examples, outputs, BIO_PREDICTION_COLUMNS, "span", Answer)
-  return [BioPrediction(**answer, spans=spans) for answer, spans in rows]
+  """As `predictions_of`, from BIO_PREDICTION_COLUMNS."""
+  predictions = []
+  for *best, spans in _rows(examples, outputs, BIO_PREDICTION_COLUMNS, Answer):
+    n_best = tuple(sorted(spans, key=lambda span: -span.score))
+    predictions.append(Prediction(*best, n_best, spans))
+  return predictions
 
 
-def _rows(examples, outputs, columns, table, entry_type):
-  """Yields the answer of each example, a dict, and its entries of a table."""
+def _rows(examples, outputs, columns, entry_type):
+  """Yields the fields of each example's prediction."""
   lists = [np.asarray(outputs[name]).tolist() for name in columns]
-  rows = zip(*lists, strict=True)
-  for example, values in zip(examples, rows, strict=True):
-    row = dict(zip(columns, values, strict=True))
-    fields = [row[f"{table}_{name}"] for name in entry_type._fields[1:]]
+  for example, *row in zip(examples, *lists, strict=True):
+    answer, table, count = row[: len(_ANSWER)], row[len(_ANSWER) : -1], row[-1]
     entries = [
       entry_type(example.context[entry[0] : entry[1]], *entry)
-      for entry in zip(*fields, strict=True)
+      for entry in zip(*table, strict=True)
     ]
-    answer = {
-      "qas_id": example.qas_id,
-      "text": example.context[row["char_start"] : row["char_end"]],
-      **{name: row[name] for name in _ANSWER},
-    }
-    yield answer, tuple(entries[: row[f"{table}_count"]])
+    text = example.context[answer[0] : answer[1]]
+    yield example.qas_id, text, *answer, tuple(entries[:count])
 
 
 def as_original_without_span(predictions, version_2_with_negative):

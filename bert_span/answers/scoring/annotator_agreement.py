@@ -7,10 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.decoding.bio_decoder import passage_tokens, read_tokens
-from bert_span.answers.prediction_files import (
-  AGREEMENT_FILE,
-  DISAGREEMENT_FILE,
-)
+from bert_span.answers.prediction_files import AGREEMENT_FILE, DISAGREEMENT_FILE
 from bert_span.answers.scoring.reliability import equal_width_bins
 from bert_span.data.window_labels import O, tag_labels
 from bert_span.squad.example import SquadExample

@@ -57,8 +57,10 @@ def fit_temperature(confidence_at, correct):
     )
 
   def loss(log_temperature):
-    confidence = confidence_at(float(np.exp(log_temperature)))
-    return negative_log_likelihood(confidence, correct)
+    """Mean of -(correct * log p + (1 - correct) * log(1 - p)), in nats."""
+    p = confidence_at(float(np.exp(log_temperature)))
+    p = np.clip(p, _SMALLEST, 1 - _SMALLEST)
+    return -np.mean(correct * np.log(p) + (1 - correct) * np.log1p(-p))
 
   best = int(np.argmin([loss(point) for point in _GRID]))
   low, high = _GRID[max(best - 1, 0)], _GRID[min(best + 1, len(_GRID) - 1)]
@@ -69,13 +71,6 @@ def fit_temperature(confidence_at, correct):
     else:
       low = left
   return float(np.exp((low + high) / 2))
-
-
-def negative_log_likelihood(confidence, correct):
-  """Mean of -(correct * log p + (1 - correct) * log(1 - p)), in nats."""
-  p = np.clip(confidence, _SMALLEST, 1 - _SMALLEST)
-  correct = np.asarray(correct, np.float64)
-  return float(-np.mean(correct * np.log(p) + (1 - correct) * np.log1p(-p)))
 
 
 class AnswerConfidence:
@@ -110,12 +105,11 @@ class AnswerConfidence:
       partition, input_signature=signature, autograph=False
     )
     _, null_logits = self._partitions(1.0)
-    self._logits = np.array(
-      [
-        _span_logit(prediction) if prediction.text else null_logit
-        for prediction, null_logit in zip(predictions, null_logits, strict=True)
-      ]
-    )
+    self._logits = null_logits
+    for i, prediction in enumerate(predictions):
+      if prediction.text:
+        best = next(e for e in prediction.n_best if e.char_end > e.char_start)
+        self._logits[i] = best.start_logit + best.end_logit
 
   def __call__(self, temperature):
     """The probability of each answer: float64 [questions]."""
@@ -135,12 +129,6 @@ class AnswerConfidence:
       for batch in self._batches
     ]
     return [np.concatenate(column) for column in zip(*columns, strict=True)]
-
-
-def _span_logit(prediction):
-  """Start + end logit of the best span of an n-best list."""
-  best = next(e for e in prediction.n_best if e.char_end > e.char_start)
-  return best.start_logit + best.end_logit
 
 
 def best_f1_threshold(examples, best_spans, null_odds):

@@ -15,36 +15,29 @@ import numpy as np
 NUM_BINS = 15
 
 
-@dataclasses.dataclass(frozen=True)
 class ReliabilityBins:
-  """Predictions in groups of similar confidence, arrays [bins]."""
+  """Predictions in groups of similar confidence.
 
-  lower: np.ndarray  # confidences
-  upper: np.ndarray
-  counts: np.ndarray  # predictions
-  confidence_sums: np.ndarray
-  correct_sums: np.ndarray
+  lower and upper (confidences), counts, and the means mean_confidence and
+  accuracy, NaN in empty bins, are arrays [bins]. calibration_error is the
+  expected calibration error, from 0 to 1; 0 without predictions:
 
-  @property
-  def mean_confidence(self):
-    """Of each bin, NaN where it is empty."""
-    return self._means(self.confidence_sums)
+      ECE = sum_b counts_b / n * |accuracy_b - mean_confidence_b|
 
-  @property
-  def accuracy(self):
-    """Mean of "correct" in each bin, NaN where it is empty."""
-    return self._means(self.correct_sums)
+  Source: Guo et al., On Calibration of Modern Neural Networks, 2017.
+  """
 
-  @property
-  def calibration_error(self):
-    """The expected calibration error, from 0 to 1; 0 without predictions.
-
-    ECE = sum_b counts_b / n * |accuracy_b - mean_confidence_b|
-
-    Source: Guo et al., On Calibration of Modern Neural Networks, 2017.
-    """
-    differences = np.abs(self.correct_sums - self.confidence_sums)
-    return float(differences.sum() / max(self.counts.sum(), 1))
+  def __init__(self, lower, upper, index, confidence, correct):
+    """`index` is int [predictions], the bin of each."""
+    self.lower, self.upper = lower, upper
+    self.counts = np.bincount(index, minlength=len(lower))
+    confidences = np.bincount(index, confidence, len(lower))
+    corrects = np.bincount(index, correct, len(lower))
+    divisors = np.where(self.counts > 0, self.counts, np.nan)
+    self.mean_confidence = confidences / divisors
+    self.accuracy = corrects / divisors
+    total = np.abs(corrects - confidences).sum()
+    self.calibration_error = float(total / max(self.counts.sum(), 1))
 
   def as_dict(self):
     """Lists for JSON, one value a bin; None for empty bins."""
@@ -60,10 +53,6 @@ class ReliabilityBins:
       "calibration_error": self.calibration_error,
     }
 
-  def _means(self, sums):
-    empty = np.full(len(sums), np.nan)
-    return np.divide(sums, self.counts, out=empty, where=self.counts > 0)
-
 
 def equal_width_bins(confidence, correct, num_bins=NUM_BINS):
   """`ReliabilityBins` that divide the confidences from 0 to 1 equally.
@@ -74,7 +63,7 @@ def equal_width_bins(confidence, correct, num_bins=NUM_BINS):
   # Quotients, not np.linspace, whose 0.3 is 0.30000000000000004.
   edges = np.arange(num_bins + 1) / num_bins
   index = np.searchsorted(edges[1:-1], confidence, side="right")
-  return _bins(edges[:-1], edges[1:], index, confidence, correct)
+  return ReliabilityBins(edges[:-1], edges[1:], index, confidence, correct)
 
 
 def equal_mass_bins(confidence, correct, num_bins=NUM_BINS):
@@ -99,18 +88,7 @@ def equal_mass_bins(confidence, correct, num_bins=NUM_BINS):
   lower, upper = np.ones(used), np.zeros(used)
   np.minimum.at(lower, index, confidence)
   np.maximum.at(upper, index, confidence)
-  return _bins(lower, upper, index, confidence, correct)
-
-
-def _bins(lower, upper, index, confidence, correct):
-  n = len(lower)
-  return ReliabilityBins(
-    lower,
-    upper,
-    np.bincount(index, minlength=n),
-    np.bincount(index, confidence, n),
-    np.bincount(index, correct, n),
-  )
+  return ReliabilityBins(lower, upper, index, confidence, correct)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -46,7 +46,7 @@ def evaluate_squad1(examples, predictions):
   logged. `predictions` are texts by question id. Returns a dict of exact_match
   and f1, in percent; ValueError if a question has no annotated answer.
   """
-  missing_ids(examples, predictions, "predictions", missing_count="0")
+  _check_ids(examples, predictions, "predictions", "0")
   _check_annotated([e for e in examples if not e.answers])
   exact_sum = f1_sum = 0
   for example in examples:
@@ -78,9 +78,9 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
     best_exact_thresh, best_f1 and best_f1_thresh (see best_threshold).
     ValueError if a question has no prediction or no score.
   """
-  _check_complete(examples, predictions, "predictions", '"" for no answer')
+  _check_ids(examples, predictions, "predictions", None, '"" for no answer')
   if na_probs is not None:
-    _check_complete(examples, na_probs, "no-answer scores", "finite numbers")
+    _check_ids(examples, na_probs, "no-answer scores", None, "finite numbers")
     for qas_id, prob in na_probs.items():
       if not math.isfinite(prob):
         raise ValueError(
@@ -231,7 +231,7 @@ def evaluate_multi_span(examples, predictions):
 
   Source: Li et al. 2022, MultiSpanQA, section 5, and its eval_script.py.
   """
-  missing_ids(examples, predictions, "predictions", "as not answered")
+  _check_ids(examples, predictions, "predictions", "as not answered")
   _check_annotated([e for e in examples if not e.annotators])
   counts = []
   for example in examples:
@@ -298,11 +298,11 @@ def _span_ratios(counts):
   return ratios
 
 
-def missing_ids(examples, by_id, name, missing_count=None):
-  """The ids of questions without an entry; logs entries without a question.
+def _check_ids(examples, by_id, name, missing_count, remedy=None):
+  """Logs entries without a question, and questions without an entry.
 
-  `name` is that of the entries, such as "predictions". With a `missing_count`,
-  what questions without an entry count as, these are logged, too.
+  `name` is that of the entries, such as "predictions", `missing_count` what
+  questions without one count as. With a `remedy` these are a ValueError.
   """
   if not examples:
     raise ValueError(
@@ -316,20 +316,15 @@ def missing_ids(examples, by_id, name, missing_count=None):
       f"ignored: {_shorten_ids(unknown)}. Is it the file they were made for?"
     )
   missing = [qas_id for qas_id in ids if qas_id not in by_id]
-  if missing and missing_count is not None:
+  if missing and remedy:
+    raise ValueError(
+      f"SQuAD 2.0 metrics need {name} of every question. Received none for: "
+      f"{_shorten_ids(missing)}. Add them: {remedy}."
+    )
+  if missing:
     log_line(
       f"{len(missing)} of {len(examples)} questions have no entry in the "
       f"{name} and count {missing_count}: {_shorten_ids(missing)}"
-    )
-  return missing
-
-
-def _check_complete(examples, by_id, name, wanted):
-  missing = missing_ids(examples, by_id, name)
-  if missing:
-    raise ValueError(
-      f"SQuAD 2.0 metrics need {name} of every question. Received none for: "
-      f"{_shorten_ids(missing)}. Add them: {wanted}."
     )
 
 

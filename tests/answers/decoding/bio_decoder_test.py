@@ -51,11 +51,7 @@ def _logits(probabilities, padding=1):
 
 def _decode(contexts, windows, logits, **options):
   decoder = BioDecoder(BioDecoderOptions(**options))
-  outputs = decoder(
-    tf.constant(contexts),
-    windows,
-    tf.constant(logits),
-  )
+  outputs = decoder(tf.constant(contexts), windows, tf.constant(logits))
   return {name: value.numpy() for name, value in outputs.items()}
 
 
@@ -83,19 +79,9 @@ _TWO_SPANS = [
 def test_every_run_is_a_span_in_order_of_position(decoding):
   outputs = _answer(_TWO_SPANS, decoding=decoding)
   assert _texts(outputs) == ["a b", "d"]
-  assert outputs["span_count"].tolist() == [2]
   assert outputs["span_char_start"].tolist() == [[0, 6]]
   assert outputs["span_char_end"].tolist() == [[3, 7]]
   assert outputs["is_answerable"].tolist() == [True]
-  # The best span has its own columns.
-  assert outputs["answer"].tolist() == [b"a b"]
-  assert (outputs["char_start"][0], outputs["char_end"][0]) == (0, 3)
-  for name in ("score", "probability"):
-    assert outputs[name][0] == outputs[f"span_{name}"][0, 0]
-
-
-def test_scores_by_hand():
-  outputs = _answer(_TWO_SPANS)
   np.testing.assert_allclose(
     outputs["span_score"], [[np.sqrt(0.8 * 0.7), 0.6]], rtol=1e-6
   )
@@ -106,6 +92,10 @@ def test_scores_by_hand():
   best = np.log(0.8 * 0.7 * 0.8 * 0.6)
   none = np.log(0.1 * 0.2 * 0.8 * 0.2)
   np.testing.assert_allclose(outputs["null_odds"], [none - best], rtol=1e-6)
+  # The best span has its own columns.
+  assert outputs["answer"].tolist() == [b"a b"]
+  for name in ("char_start", "char_end", "score", "probability"):
+    assert outputs[name][0] == outputs[f"span_{name}"][0, 0]
 
 
 _ORPHAN_I = [[0.4, 0.1, 0.5], [0.1, 0.6, 0.3], [0.1, 0.1, 0.8]]
@@ -138,23 +128,23 @@ def test_no_span_is_no_answer_where_that_is_possible(decoding):
   assert _texts(_answer(_ALL_O, decoding=decoding)) == ["a"]
 
 
-def test_the_null_threshold_is_in_nats():
-  for threshold, expected in ((1.2, []), (1.3, ["a"])):  # ln 3.5 = 1.253
-    outputs = _answer(
-      _ALL_O,
-      version_2_with_negative=True,
-      null_score_diff_threshold=threshold,
-    )
-    assert _texts(outputs) == expected
-
-
-def test_spans_below_the_threshold_are_left_out():
-  assert _texts(_answer(_TWO_SPANS, threshold=0.59)) == ["a b", "d"]
-  assert _texts(_answer(_TWO_SPANS, threshold=0.61)) == ["a b"]
-  kept = _answer(_TWO_SPANS, threshold=0.9)
-  assert _texts(kept) == ["a b"]  # one answer at least
-  none = _answer(_TWO_SPANS, threshold=0.9, version_2_with_negative=True)
-  assert _texts(none) == []
+@pytest.mark.parametrize(
+  ("probabilities", "options", "texts"),
+  [
+    # The null threshold is in nats: ln 3.5 = 1.253.
+    (_ALL_O, {"null_score_diff_threshold": 1.2}, []),
+    (_ALL_O, {"null_score_diff_threshold": 1.3}, ["a"]),
+    # Spans below the threshold are left out.
+    (_TWO_SPANS, {"threshold": 0.59}, ["a b", "d"]),
+    (_TWO_SPANS, {"threshold": 0.61}, ["a b"]),
+    (_TWO_SPANS, {"threshold": 0.9}, []),
+    # One answer at least, where there is no "no answer".
+    (_TWO_SPANS, {"threshold": 0.9, "version_2_with_negative": False}, ["a b"]),
+  ],
+)
+def test_thresholds(probabilities, options, texts):
+  options = {"version_2_with_negative": True, **options}
+  assert _texts(_answer(probabilities, **options)) == texts
 
 
 def test_of_equal_texts_the_best_scored_stays():

@@ -71,17 +71,6 @@ def test_log_partition_is_that_of_all_spans_listed(
   np.testing.assert_allclose(_log_z(*case), _listed(*case), rtol=1e-12)
 
 
-def test_log_partition_by_hand():
-  # Tokens at 1 and 2; spans (1, 1), (1, 2), (2, 2) and no answer.
-  inside = [[False, True, True, False]]
-  windows = _windows([0], inside, inside)
-  start = np.array([[9, 1, 2, 9]], np.float32)
-  end = np.array([[9, 3, 4, 9]], np.float32)
-  (value,) = _log_z(windows, start, end, np.array([5.0]), 1.0, 30)
-  expected = math.exp(4) + math.exp(5) + math.exp(6) + math.exp(5)
-  assert value == pytest.approx(math.log(expected))
-
-
 def test_far_logits_neither_cancel_nor_overflow_and_no_window_is_fine():
   windows = _windows([], np.zeros([0, 0]), np.zeros([0, 0]))
   nothing = np.zeros([0, 0], np.float32)
@@ -98,19 +87,15 @@ _CONTEXT = "abcdefghi"
 def _decode(case, **options):
   windows, start, end, _ = case
   decoder = SpanDecoder(DecoderOptions(**options))
-  contexts = tf.constant([_CONTEXT] * 3)
-  graph = tf.function(decoder.__call__)
-  outputs = [
-    {name: value.numpy() for name, value in run().items()}
-    for run in (
-      lambda: decoder(contexts, windows, start, end),
-      lambda: graph(contexts, windows, start, end),
-    )
-  ]
-  for name, value in outputs[0].items():
+  arguments = tf.constant([_CONTEXT] * 3), windows, start, end
+  outputs, of_graph = (
+    {name: value.numpy() for name, value in call(*arguments).items()}
+    for call in (decoder, tf.function(decoder.__call__))
+  )
+  for name, value in outputs.items():
     if value.dtype.kind == "f":
-      np.testing.assert_allclose(outputs[1][name], value, atol=1e-5)
-  return outputs[1]
+      np.testing.assert_allclose(of_graph[name], value, atol=1e-5)
+  return of_graph
 
 
 def _probabilities_listed(case, temperature, max_answer_length, entries):
@@ -128,12 +113,8 @@ def _probabilities_listed(case, temperature, max_answer_length, entries):
 @pytest.mark.parametrize("span_score", ["logit_sum", "mean_probability"])
 def test_decoded_probabilities_are_among_all_spans(version_2, span_score):
   case = _random_case(11)
-  options = {
-    "version_2_with_negative": version_2,
-    "span_score": span_score,
-    "n_best_size": 6,
-    "max_answer_length": 3,
-  }
+  options = {"version_2_with_negative": version_2, "span_score": span_score}
+  options |= {"n_best_size": 6, "max_answer_length": 3}
   outputs = _decode(case, temperature=1.3, **options)
   plain = _decode(case, **options)
   changed = ("probability", "n_best_probability")
@@ -155,18 +136,13 @@ def test_the_answer_is_the_most_probable_one_at_any_null_threshold(threshold):
   inside = np.array([[False, *[True] * 4, False]])
   windows = _windows([0], inside, inside)
   start, end = np.random.default_rng(2).normal(size=[2, 1, 6])
-  outputs = SpanDecoder(
-    DecoderOptions(
-      version_2_with_negative=True,
-      null_score_diff_threshold=threshold,
-      temperature=0.7,
-    )
-  )(
-    tf.constant([" abcd"]),  # Characters as the windows have them.
-    windows,
-    start.astype(np.float32),
-    end.astype(np.float32),
+  options = DecoderOptions(
+    version_2_with_negative=True,
+    null_score_diff_threshold=threshold,
+    temperature=0.7,
   )
+  context = tf.constant([" abcd"])  # Characters as the windows have them.
+  outputs = SpanDecoder(options)(context, windows, *np.float32([start, end]))
   assert outputs["n_best_count"].numpy() == 11  # 10 spans and no answer.
   probabilities = outputs["n_best_probability"].numpy()
   assert probabilities.sum() == pytest.approx(1, abs=1e-12)

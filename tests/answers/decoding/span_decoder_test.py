@@ -6,8 +6,11 @@ import pytest
 import tensorflow as tf
 from hand_windows import OUTSIDE, hand_windows
 
-from bert_span.answers.decoding import answer_decoder as span_text
-from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
+from bert_span.answers.decoding.answer_decoder import (
+  NO_SPAN_NULL_ODDS,
+  context_characters,
+  span_texts,
+)
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.decoding.span_decoder import SpanDecoder
 
@@ -69,33 +72,20 @@ def test_best_span_and_order_of_the_n_best():
   assert outputs["is_answerable"] == [True]
   assert outputs["n_best_start_logit"][0][:3] == [7.0, 7.0, 7.0]
   assert outputs["n_best_end_logit"][0][:3] == [6.0, 5.0, 2.0]
-
-
-def test_probability_is_the_softmax_over_the_n_best():
-  start = [0, 0, 0, 2, 0, 0, 0, 0, 0]
-  end = [0, 0, 0, 1, 0, 0, 0, 0, 0]
-  outputs = _decode_one(start, end, n_best_size=2)
-  # Positions 3 and 0 are the best starts and ends: "a" is the only span.
-  assert _texts(outputs) == ["a"]
-  assert outputs["probability"] == [1.0]
-  outputs = _decode_one(start, end, n_best_size=9, max_answer_length=1)
-  weights = np.exp([3.0, 0.0, 0.0, 0.0])
-  assert _texts(outputs) == ["a", "b", "c", "d"]
+  # The softmax over the list, 0 for its padding.
+  count, scores = outputs["n_best_count"][0], outputs["n_best_score"][0]
+  weights = np.exp(scores) * (np.arange(len(scores)) < count)
   np.testing.assert_allclose(
-    outputs["n_best_probability"][0][:4], weights / weights.sum()
+    outputs["n_best_probability"][0], weights / weights.sum()
   )
+  assert count < len(scores)
   assert outputs["probability"][0] == outputs["n_best_probability"][0][0]
-  assert outputs["n_best_probability"][0][4:] == [0.0] * 5
 
 
 def test_spans_are_no_longer_than_max_answer_length():
   start = [0, 0, 0, 9, 0, 0, 0, 0, 0]
   end = [0, 0, 0, 0, 3, 5, 9, 0, 0]
-  all_words = b"a b c d"
-  for length, answer in (
-    *((2**31 - 1, all_words), (4, all_words)),
-    *((3, b"a b c"), (2, b"a b")),
-  ):
+  for length, answer in ((2**31 - 1, b"a b c d"), (3, b"a b c"), (2, b"a b")):
     outputs = _decode_one(start, end, max_answer_length=length)
     assert outputs["answer"] == [answer]
 
@@ -110,24 +100,11 @@ def test_equal_texts_do_not_keep_later_texts_out_of_the_list():
   logits[0, 3:63] = 9.0
   logits[0, 63] = 5.0
   logits[1, 3:6] = [3, 2, 1]
-  outputs = _decode(
-    [context, other],
-    _windows(rows),
-    logits,
-    logits,
-    max_answer_length=1,
-    n_best_size=70,
-  )
+  arguments = [context, other], _windows(rows), logits, logits
+  outputs = _decode(*arguments, max_answer_length=1, n_best_size=70)
   assert _texts(outputs, 0) == ["same", "other"]
   assert _texts(outputs, 1) == ["p", "q", "r"]
-  outputs = _decode(
-    [context, other],
-    _windows(rows),
-    logits,
-    logits,
-    max_answer_length=2,
-    n_best_size=3,
-  )
+  outputs = _decode(*arguments, max_answer_length=2, n_best_size=3)
   assert _texts(outputs, 0) == ["same", "same same"]  # the top 3 are "same"
 
 
@@ -141,11 +118,11 @@ def test_the_order_of_scores_is_decided_in_float64():
   assert _texts(outputs)[:3] == ["c d", "b c", "a b"]
 
 
-_NO = [1, -9, -9, 4, 3, -9, -9, -9, -9]  # null score 2, best span "a" 8
-
-
 def _decode_null(logits, **options):
   return _decode_one(logits, logits, version_2_with_negative=True, **options)
+
+
+_NO = [1, -9, -9, 4, 3, -9, -9, -9, -9]  # null score 2, best span "a" 8
 
 
 def test_the_null_entry_is_where_its_score_puts_it():
@@ -185,14 +162,9 @@ def test_null_score_is_the_lowest_of_the_windows_and_the_first_of_equals():
   end = np.full([3, 9], -9.0)
   start[:, 0], end[:, 0] = [6, 1, 2], [0, 3, 2]
   start[0, 3] = end[0, 3] = 1
-  outputs = _decode(
-    [_CONTEXT],
-    _windows(rows, [0, 0, 0]),
-    start,
-    end,
-    version_2_with_negative=True,
-    n_best_size=2,
-  )
+  options = {"version_2_with_negative": True, "n_best_size": 2}
+  windows = _windows(rows, [0, 0, 0])
+  outputs = _decode([_CONTEXT], windows, start, end, **options)
   # The first window's top ends are 3 and 0, its top starts 0 and 3.
   assert _texts(outputs)[:1] == [""]
   assert outputs["n_best_start_logit"][0][0] == 1.0
@@ -216,21 +188,21 @@ def test_n_best_of_one_keeps_the_span_and_the_null_entry():
 
 def test_question_without_a_span_gets_no_answer_in_both_versions():
   logits = [3, 2, 2, -9, -9, -9, -9, 2, 2]
-  outputs = _decode_one(logits, logits, n_best_size=5)
-  assert outputs["answer"] == [b""]
-  assert outputs["n_best_count"] == [1]
-  assert outputs["n_best_start_logit"][0][0] == 0.0
-  assert outputs["n_best_probability"][0] == [1.0, 0.0, 0.0, 0.0, 0.0]
-  assert outputs["probability"] == [1.0]
-  assert outputs["score"] == [0.0]
-  outputs = _decode_null(logits, n_best_size=5)
-  assert outputs["answer"] == [b""]
-  assert outputs["n_best_start_logit"][0][0] == 3.0
-  assert outputs["probability"] == [1.0]
-  assert outputs["score"] == [6.0]
-  assert outputs["null_odds"] == [NO_SPAN_NULL_ODDS]
-  outputs = _decode_null(logits, n_best_size=5, null_score_diff_threshold=1e9)
-  assert outputs["answer"] == [b""]
+  for version_2, cls, score in ((False, 0.0, 0.0), (True, 3.0, 6.0)):
+    outputs = _decode_one(
+      logits,
+      logits,
+      n_best_size=5,
+      version_2_with_negative=version_2,
+      null_score_diff_threshold=1e9 * version_2,
+    )
+    assert outputs["answer"] == [b""]
+    assert outputs["n_best_count"] == [1]
+    assert outputs["n_best_start_logit"][0][0] == cls
+    assert outputs["n_best_probability"][0][:5] == [1.0, 0.0, 0.0, 0.0, 0.0]
+    assert outputs["probability"] == [1.0]
+    assert outputs["score"] == [score]
+    assert outputs["null_odds"] == [NO_SPAN_NULL_ODDS]
 
 
 @pytest.mark.parametrize("version_2", [False, True])
@@ -260,13 +232,8 @@ def test_examples_without_a_window_get_no_answer(version_2, span_score):
 def test_mean_probability_averages_softmaxes_over_real_tokens():
   start = [0, 0, 0, 2, 1, 0, 0, 0, 50]
   end = [0, 0, 0, 1, 3, 0, 0, 0, 60]
-  outputs = _decode_one(
-    start,
-    end,
-    span_score="mean_probability",
-    version_2_with_negative=True,
-    n_best_size=3,
-  )
+  options = {"span_score": "mean_probability", "n_best_size": 3}
+  outputs = _decode_one(start, end, version_2_with_negative=True, **options)
   starts = np.exp(start[:8]) / np.exp(start[:8]).sum()  # padding left out
   ends = np.exp(end[:8]) / np.exp(end[:8]).sum()
   best = (starts[3] + ends[4]) / 2
@@ -291,30 +258,13 @@ def test_mean_probability_compares_windows_by_probability():
   assert outputs["answer"] == [b"c"]
 
 
-def test_answers_are_cut_by_characters_not_bytes():
-  context = "\ufeffé 日本 👩\u200d👧 \x00x"
-  outputs = _decode(
-    [context],
-    _windows([_window(context)]),
-    [-9, -9, -9, -9, 5, -9, -9, -9, -9],
-    [-9, -9, -9, -9, -9, 5, -9, -9, -9],
-  )
-  assert outputs["answer"][0].decode() == "日本 👩\u200d👧"
-  assert _texts(outputs)[0] == "日本 👩\u200d👧"
-
-
 def test_span_texts_keep_every_code_point():
   points = [*range(0xD800), *range(0xE000, 0x110000)]
   context = "".join(map(chr, points))
-  characters = span_text.context_characters(tf.constant(["é", context]))
-  texts = span_text.span_texts(
-    characters, [1, 1, 0], [0, 5, 1], [len(context), 300, 1]
-  )
-  assert [text.decode() for text in texts.numpy()] == [
-    context,
-    context[5:300],
-    "",
-  ]
+  characters = context_characters(tf.constant(["é", context]))
+  texts = span_texts(characters, [1, 1, 0], [0, 5, 1], [len(context), 300, 1])
+  expected = [context, context[5:300], ""]
+  assert [text.decode() for text in texts.numpy()] == expected
 
 
 def _reference(context, windows, start_logits, end_logits, options):
@@ -375,15 +325,11 @@ def test_random_batches_decode_as_nested_loops_do(seed):
     )
     assert float(outputs["null_odds"][i]) == pytest.approx(odds)
     count = int(outputs["n_best_count"][i])
-    got = [
-      (
-        outputs["n_best_text"][i, j].numpy().decode(),
-        int(outputs["n_best_char_start"][i, j]),
-        int(outputs["n_best_char_end"][i, j]),
-        float(outputs["n_best_score"][i, j]),
-      )
-      for j in range(count)
+    columns = [
+      outputs[f"n_best_{name}"][i, :count].numpy().tolist()
+      for name in ("text", "char_start", "char_end", "score")
     ]
+    got = [(text.decode(), *row) for text, *row in zip(*columns, strict=True)]
     assert got == (spans or [("", 0, 0, 0.0)])
 
 

@@ -37,12 +37,6 @@ _SPLIT = [[0.5, 0, 0.5], [0.5, 0.5, 0]]
 _P = [[0.25, 0.25, 0.5], [0.25, 0.25, 0.5]]
 
 
-def test_entropies_by_hand():
-  values = entropies([[1, 0, 0], [0.5, 0, 0.5], [0.25, 0.25, 0.5]])
-  ln2 = math.log(2)
-  np.testing.assert_allclose(values, [0, ln2, 1.5 * ln2])
-
-
 def test_scores_by_hand():
   scores = agreement_scores([_passage(_SPLIT, _P)])
   ln2 = math.log(2)
@@ -63,16 +57,6 @@ def test_correlation_is_that_of_all_tokens_together():
   )
   expected = np.corrcoef(entropies(labels), entropies(p))[0, 1]
   assert scores["entropy_correlation"] == pytest.approx(expected)
-
-
-def test_perfect_predictions_have_the_annotators_entropy():
-  tags = [*_SPLIT, [0, 0, 1]]
-  scores = agreement_scores([_passage(tags, tags)])
-  assert scores["tag_cross_entropy"] == pytest.approx(
-    scores["annotator_entropy"]
-  )
-  assert scores["entropy_correlation"] == pytest.approx(1)
-  assert scores["tag_calibration_error"] == pytest.approx(0)
 
 
 def test_without_annotators_the_files_are_empty(tmp_path):

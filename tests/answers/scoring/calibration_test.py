@@ -14,7 +14,6 @@ from bert_span.answers.scoring.calibration import (
   AnswerConfidence,
   best_f1_threshold,
   fit_temperature,
-  negative_log_likelihood,
   precision_threshold,
 )
 from bert_span.answers.window_logits import WindowDecoder
@@ -26,16 +25,6 @@ _LOGITS = np.linspace(-4, 5, 40)
 
 def _confidence_at(temperature):
   return 1 / (1 + np.exp(-_LOGITS / temperature))
-
-
-def test_negative_log_likelihood_by_hand():
-  value = negative_log_likelihood([0.8, 0.4, 0.5], [1, 0, 0.5])
-  expected = -(math.log(0.8) + math.log(0.6) + math.log(0.5)) / 3
-  assert value == pytest.approx(expected)
-  # Certain and wrong is finite, and worse than nearly certain.
-  certain = negative_log_likelihood([1.0, 0.0], [0, 1])
-  nearly = negative_log_likelihood([0.99, 0.01], [0, 1])
-  assert nearly < certain < 30
 
 
 @pytest.mark.parametrize("temperature", [0.1, 0.9, 1.0, 2.5, 15.0])
@@ -59,13 +48,7 @@ def test_of_two_valleys_the_deeper_one_is_found():
   assert found == pytest.approx(math.exp(2), rel=2e-3)
 
 
-@pytest.mark.parametrize(("correct", "which"), [(1, "right"), (0, "wrong")])
-def test_answers_that_are_all_alike_fit_no_temperature(correct, which):
-  with pytest.raises(ValueError, match=f"All 40 answers are {which}"):
-    fit_temperature(_confidence_at, np.full(40, correct))
-
-
-def test_the_search_ends_at_its_bounds():
+def test_the_search_ends_at_its_bounds_and_needs_right_and_wrong_answers():
   always = np.append(np.ones(39), 0.999)
 
   def confidence_at(temperature):
@@ -73,6 +56,9 @@ def test_the_search_ends_at_its_bounds():
 
   assert fit_temperature(confidence_at, always) >= LOWEST
   assert fit_temperature(confidence_at, 0.5 * always) <= HIGHEST * 1.0001
+  for correct, which in ((1, "right"), (0, "wrong")):
+    with pytest.raises(ValueError, match=f"All 40 answers are {which}"):
+      fit_temperature(_confidence_at, np.full(40, correct))
 
 
 _EXAMPLES = [
@@ -130,24 +116,21 @@ def _case(*questions):
 _RIGHT, _WRONG, _NONE = ("mill", "mill"), ("mill", "river"), ("", "mill")
 
 
-def test_the_best_f1_threshold_lies_between_two_questions():
-  case = _case((*_RIGHT, -5.0), (*_RIGHT, -1.0), (*_NONE, 0.0), (*_RIGHT, 4.0))
-  # Right after each admission: 1 + 1, 1 + 2, 0 + 2, 0 + 3: the first maximum.
-  assert best_f1_threshold(*case) == -0.5
-
-
-def test_where_all_answers_are_best_the_threshold_is_the_highest_null_odds():
-  case = _case((*_NONE, -5.0), (*_RIGHT, -1.0), (*_RIGHT, 2.0))
-  assert best_f1_threshold(*case) == 2.0
-  no_span = _case(
-    (*_NONE, -5.0), (*_RIGHT, -1.0), (*_RIGHT, 2.0), ("mill", "", 1e6)
-  )
-  assert best_f1_threshold(*no_span) == 2.0
-
-
-def test_where_no_answer_is_best_the_threshold_is_below_all():
-  case = _case((*_NONE, -5.0), (*_WRONG, -2.0), (*_NONE, 1.0))
-  assert best_f1_threshold(*case) == -6.0
+@pytest.mark.parametrize(
+  ("questions", "threshold"),
+  [
+    # Right after each admission: 1 + 1, 1 + 2, 0 + 2, 0 + 3: the first maximum,
+    # halfway between two questions.
+    (((*_RIGHT, -5.0), (*_RIGHT, -1.0), (*_NONE, 0.0), (*_RIGHT, 4.0)), -0.5),
+    # All answers are best: the highest null odds, but those of no span.
+    (((*_NONE, -5.0), (*_RIGHT, -1.0), (*_RIGHT, 2.0)), 2.0),
+    (((*_NONE, -5.0), (*_RIGHT, -1.0), (*_RIGHT, 2.0), ("mill", "", 1e6)), 2.0),
+    # No answer is best: below all.
+    (((*_NONE, -5.0), (*_WRONG, -2.0), (*_NONE, 1.0)), -6.0),
+  ],
+)
+def test_the_best_f1_threshold(questions, threshold):
+  assert best_f1_threshold(*_case(*questions)) == threshold
 
 
 def test_the_precision_threshold_answers_as_much_as_it_may():
@@ -160,16 +143,21 @@ def test_the_precision_threshold_answers_as_much_as_it_may():
   assert precision_threshold(*case, 0.6) == -0.5
   assert precision_threshold(*case, 0.9) == -4.5
   assert precision_threshold(*case, 0.0) == 0.0
+  # Questions without a span are not answered by any threshold.
+  no_span = _case((*_RIGHT, -5.0), ("", "", NO_SPAN_NULL_ODDS))
+  assert precision_threshold(*no_span, 0.5) == -5.0
 
 
-def test_questions_without_a_span_are_not_answered_by_any_threshold():
-  case = _case((*_RIGHT, -5.0), ("", "", NO_SPAN_NULL_ODDS))
-  assert precision_threshold(*case, 0.5) == -5.0
-  with pytest.raises(ValueError, match="No span is possible in any of the 1"):
-    precision_threshold(*_case(("mill", "", NO_SPAN_NULL_ODDS)), 0.5)
-
-
-def test_a_precision_out_of_reach_is_told_with_the_highest():
-  case = _case((*_WRONG, -5.0), (*_RIGHT, -4.0), (*_WRONG, -3.0))
-  with pytest.raises(ValueError, match=r"of 0.8 on 3 .* highest is 0.5000"):
-    precision_threshold(*case, 0.8)
+@pytest.mark.parametrize(
+  ("questions", "message"),
+  [
+    ([("mill", "", NO_SPAN_NULL_ODDS)], "any of the 1 questions"),
+    (
+      [(*_WRONG, -5.0), (*_RIGHT, -4.0), (*_WRONG, -3.0)],
+      r"of 0.8 on 3 .* highest is 0.5000",
+    ),
+  ],
+)
+def test_a_precision_out_of_reach_is_refused(questions, message):
+  with pytest.raises(ValueError, match=message):
+    precision_threshold(*_case(*questions), 0.8)

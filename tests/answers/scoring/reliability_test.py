@@ -24,12 +24,9 @@ def test_equal_width_bins_by_hand():
   np.testing.assert_allclose(bins.accuracy, [0, 0.5, np.nan, 1])
   # 1/5 * 0.1 + 2/5 * 0.175 + 2/5 * 0.1
   assert bins.calibration_error == pytest.approx(0.13)
-
-
-def test_a_confidence_on_an_edge_belongs_to_the_bin_above_and_one_to_the_last():
-  confidence = [k / 10 for k in range(11)]
-  bins = equal_width_bins(confidence, np.zeros(11), num_bins=10)
-  assert bins.counts.tolist() == [1] * 9 + [2]
+  # An edge belongs to the bin above it, 1 to the last one.
+  edges = equal_width_bins([k / 10 for k in range(11)], np.zeros(11), 10)
+  assert edges.counts.tolist() == [1] * 9 + [2]
 
 
 def test_equal_mass_bins_by_hand():
@@ -50,7 +47,7 @@ def test_equal_confidences_share_a_bin_of_equal_mass_in_any_order():
   for order in (np.arange(6), np.array([4, 3, 5, 1, 0, 2])):
     bins = equal_mass_bins(confidence[order], correct[order], num_bins=3)
     assert bins.counts.tolist() == [4, 2]
-    assert bins.correct_sums.tolist() == [2, 1]
+    assert bins.accuracy.tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("bins_of", [equal_width_bins, equal_mass_bins])
@@ -77,21 +74,30 @@ def test_bins_and_curve_are_json_without_nan():
   assert bins["accuracy"] == [0.0, 0.5, None, 1.0]
 
 
-def test_risk_coverage_by_hand():
-  curve = risk_coverage([0.3, 0.9, 0.8], [0, 1, 0])
-  assert curve.threshold.tolist() == [0.9, 0.8, 0.3]
-  np.testing.assert_allclose(curve.coverage, [1 / 3, 2 / 3, 1])
-  np.testing.assert_allclose(curve.risk, [0, 1 / 2, 2 / 3])
-  assert curve.area == pytest.approx((0 + 1 / 2 + 2 / 3) / 3)
-
-
-@pytest.mark.parametrize("correct", [[1, 1, 0, 0], [1, 0, 1, 0]])
-def test_equal_confidences_are_one_point_of_the_curve(correct):
-  curve = risk_coverage([0.9, 0.8, 0.8, 0.3], correct)
-  assert curve.threshold.tolist() == [0.9, 0.8, 0.3]
-  np.testing.assert_allclose(curve.coverage, [1 / 4, 3 / 4, 1])
-  np.testing.assert_allclose(curve.risk, [0, 1 / 3, 1 / 2])
-  assert curve.area == pytest.approx((2 / 3 + 1 / 2) / 4)
+@pytest.mark.parametrize(
+  ("confidence", "correct", "threshold", "coverage", "risk"),
+  [
+    ([0.3, 0.9, 0.8], [0, 1, 0], [0.9, 0.8, 0.3], [1, 2, 3], [0, 1, 2]),
+    # Equal confidences are one point, in any order.
+    *(
+      ([0.9, 0.8, 0.8, 0.3], correct, [0.9, 0.8, 0.3], [1, 3, 4], [0, 1, 2])
+      for correct in ([1, 1, 0, 0], [1, 0, 1, 0])
+    ),
+    ([0.5] * 4, [1, 0, 0, 0], [0.5], [4], [3]),
+    # Any score orders a curve.
+    ([-8.0, 12.5], [0, 1], [12.5, -8.0], [1, 2], [0, 1]),
+  ],
+)
+def test_risk_coverage_by_hand(confidence, correct, threshold, coverage, risk):
+  """`coverage` counts the answers that are given, `risk` the wrong ones."""
+  curve = risk_coverage(confidence, correct)
+  assert curve.threshold.tolist() == threshold
+  shares = np.array(coverage) / len(correct)
+  risks = np.array(risk) / coverage
+  np.testing.assert_allclose(curve.coverage, shares)
+  np.testing.assert_allclose(curve.risk, risks)
+  steps = np.diff([0, *shares])
+  assert curve.area == pytest.approx(sum(steps * risks))
 
 
 def test_a_long_curve_is_thinned_to_its_ends_and_points_between():
@@ -101,10 +107,3 @@ def test_a_long_curve_is_thinned_to_its_ends_and_points_between():
   assert thinned["coverage"] == [0.001, 0.251, 0.501, 0.75, 1.0]
   assert thinned["risk"][-1] == curve.risk[-1]
   assert thinned["area"] == curve.area
-
-
-def test_any_score_orders_a_curve_and_equal_ones_say_nothing():
-  assert risk_coverage([-8.0, 12.5], [0, 1]).risk.tolist() == [0, 0.5]
-  curve = risk_coverage([0.5] * 4, [1, 0, 0, 0])
-  assert (curve.coverage.tolist(), curve.risk.tolist()) == ([1], [0.75])
-  assert curve.area == 0.75

@@ -1,15 +1,16 @@
-"""The official metrics of SQuAD and MultiSpanQA, against hand-made cases."""
+"""The official metrics of SQuAD and MultiSpanQA, against hand-made cases.
+
+tests/certificate compares normalization, pairs and whole evaluations with the
+official evaluators.
+"""
 
 import pytest
 
 from bert_span.answers.scoring.squad_scores import (
-  answer_f1,
   best_threshold,
   evaluate_multi_span,
   evaluate_squad1,
   evaluate_squad2,
-  exact_match,
-  normalize_answer,
   question_scores,
 )
 from bert_span.squad.example import Answer, SquadExample
@@ -28,37 +29,6 @@ def _example(qas_id, *golds):
 _EXAMPLES = [_example("a", "red car"), _example("b", "x"), _example("n")]
 
 
-@pytest.mark.parametrize(
-  ("text", "normalized"),
-  [
-    ("The  U.S. Army's\tBand ", "us armys band"),
-    ("an a the", ""),
-    ("theatre", "theatre"),
-    ("a-b", "ab"),  # punctuation goes first, so this "a" is no article
-    ("a\u2014b", "\u2014b"),  # the long dash is not ASCII punctuation
-    ("\u00c9cole", "\u00e9cole"),
-    ("", ""),
-  ],
-)
-def test_normalization_keeps_only_the_words_that_count(text, normalized):
-  assert normalize_answer(text) == normalized
-
-
-@pytest.mark.parametrize(
-  ("prediction", "gold", "squad1", "squad2"),
-  [
-    ("b b c", "b d", 0.4, 0.4),  # 1 shared token: precision 1/3, recall 1/2
-    ("b b c", "b b", 0.8, 0.8),  # 2 shared tokens: precision 2/3, recall 1
-    # Two empty answers are right or wrong as a whole, in SQuAD 2.0.
-    *(("the", "", 0, 1), ("word", "", 0, 0), ("", "word", 0, 0)),
-  ],
-)
-def test_f1_by_hand(prediction, gold, squad1, squad2):
-  assert answer_f1(prediction, gold, False) == pytest.approx(squad1)
-  assert answer_f1(prediction, gold, version_2=True) == pytest.approx(squad2)
-  assert exact_match(prediction, gold) == (prediction == "the")
-
-
 def test_each_figure_takes_the_annotator_that_suits_it_best():
   examples = [_example("q1", "red car", "red"), _example("q2", "blue")]
   scores = evaluate_squad1(examples, {"q1": "the Red", "q2": "dark blue"})
@@ -67,45 +37,6 @@ def test_each_figure_takes_the_annotator_that_suits_it_best():
     "exact_match": 50.0,
     "f1": pytest.approx(100 * (1 + 2 / 3) / 2),
   }
-
-
-def test_missing_and_unknown_predictions_are_logged_once(capsys):
-  examples = [_example(f"q{i}", "x") for i in range(4)]
-  scores = evaluate_squad1(examples, {"q0": "x", "other": "y"})
-  assert scores == {"exact_match": 25.0, "f1": 25.0}
-  unknown, missing = capsys.readouterr().err.splitlines()
-  assert "1 of 2 predictions" in unknown and "'other'" in unknown
-  assert "3 of 4 questions" in missing and "'q1', 'q2', 'q3'" in missing
-
-
-def test_in_squad1_a_repeated_question_id_counts_twice():
-  examples = [_example("q", "x"), _example("q", "y"), _example("r", "x")]
-  scores = evaluate_squad1(examples, {"q": "x", "r": "x"})
-  assert scores["exact_match"] == pytest.approx(200 / 3)
-
-
-def test_a_question_without_annotated_answers_is_an_error_with_its_id():
-  examples = [_example("good", "x"), _example("bare")]
-  with pytest.raises(ValueError, match=r"bare.*is_impossible"):
-    evaluate_squad1(examples, {"good": "x", "bare": "y"})
-
-
-def test_scores_are_averaged_over_all_answerable_and_unanswerable():
-  predictions = {"a": "car", "b": "X.", "n": ""}
-  scores = evaluate_squad2(_EXAMPLES, predictions)
-  assert scores == pytest.approx(
-    {
-      "exact": 200 / 3,
-      "f1": 100 * (2 / 3 + 1 + 1) / 3,
-      "total": 3,
-      "HasAns_exact": 50.0,
-      "HasAns_f1": 100 * (2 / 3 + 1) / 2,
-      "HasAns_total": 2,
-      "NoAns_exact": 100.0,
-      "NoAns_f1": 100.0,
-      "NoAns_total": 1,
-    }
-  )
 
 
 def test_a_kind_of_question_that_does_not_occur_has_no_figures():
@@ -124,23 +55,6 @@ def test_answers_that_normalize_to_nothing_are_left_out():
   assert question_scores(kept, "", version_2=True) == (0, 0)
   assert question_scores(none_left, "", version_2=True) == (1, 1)
   assert evaluate_squad2([none_left], {"q": ""})["HasAns_exact"] == 100
-
-
-@pytest.mark.parametrize(
-  ("na_probs", "threshold"),
-  [
-    ((0.5, 0.6, 0.9), {"na_prob_thresh": 0.5}),  # At the threshold it is kept.
-    ((-3.0, 1.5, 4.0), {}),  # The default of 1 applies to log odds, too.
-  ],
-)
-def test_a_score_above_the_threshold_overrules_the_prediction(
-  na_probs, threshold
-):
-  predictions = {"a": "red car", "b": "x", "n": "guess"}
-  na_probs = dict(zip("abn", na_probs, strict=True))
-  scores = evaluate_squad2(_EXAMPLES, predictions, na_probs, **threshold)
-  assert scores["HasAns_exact"] == 50.0
-  assert scores["NoAns_exact"] == scores["NoAns_f1"] == 100.0
 
 
 @pytest.mark.parametrize(
@@ -177,46 +91,50 @@ def test_best_exact_can_be_below_exact_for_an_article_as_prediction():
   assert scores["best_exact_thresh"] == 0.3
 
 
-def test_in_squad2_a_repeated_question_id_counts_once_with_its_last_entry():
-  examples = [_example("q", "x"), _example("q", "y"), _example("n")]
-  scores = evaluate_squad2(examples, {"q": "y", "n": ""})
-  assert scores["exact"] == 100.0
-  assert scores["total"] == 2
+def test_a_repeated_question_id_counts_twice_in_squad1_and_last_in_squad2():
+  examples = [_example("q", "x"), _example("q", "y"), _example("n", "x")]
+  scores = evaluate_squad1(examples, {"q": "y", "n": ""})
+  assert scores["exact_match"] == pytest.approx(100 / 3)
+  scores = evaluate_squad2(examples, {"q": "y", "n": "x"})
+  assert (scores["exact"], scores["total"]) == (100.0, 2)
 
 
-def test_missing_predictions_and_scores_are_errors_with_the_first_ids():
+def test_what_cannot_be_scored_is_named():
   examples = [_example(f"q{i}", "x") for i in range(20)]
   with pytest.raises(ValueError, match=r"'q1', .*'q5', \.\.\. \(19 in all"):
     evaluate_squad2(examples, {"q0": "x"})
+  empty = {"a": "", "b": "", "n": ""}
   with pytest.raises(ValueError, match=r"no-answer scores .*: 'b'\."):
-    evaluate_squad2(_EXAMPLES, {"a": "", "b": "", "n": ""}, {"a": 0, "n": 0})
+    evaluate_squad2(_EXAMPLES, empty, {"a": 0, "n": 0})
+  for value in (float("nan"), float("inf")):
+    with pytest.raises(ValueError, match=f"{value} for question b"):
+      evaluate_squad2(_EXAMPLES, empty, {"a": 0.0, "b": value, "n": 0.0})
+  with pytest.raises(ValueError, match=r"bare.*is_impossible"):
+    evaluate_squad1([*examples, _example("bare")], {})
+  with pytest.raises(ValueError, match="q7"):
+    evaluate_multi_span([SquadExample("q7", "q", "c")], {"q7": []})
+  for evaluate in (evaluate_squad1, evaluate_squad2, evaluate_multi_span):
+    with pytest.raises(ValueError, match="at least one question"):
+      evaluate([], {})
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_no_answer_score_that_is_not_finite_is_an_error(value):
-  predictions = {"a": "", "b": "", "n": ""}
-  with pytest.raises(ValueError, match=f"{value} for question b"):
-    evaluate_squad2(_EXAMPLES, predictions, {"a": 0.0, "b": value, "n": 0.0})
+def test_unknown_entries_and_missing_predictions_are_logged(capsys):
+  examples = [_example(f"q{i}", "x") for i in range(4)]
+  scores = evaluate_squad1(examples, {"q0": "x", "other": "y"})
+  assert scores == {"exact_match": 25.0, "f1": 25.0}
+  unknown, missing = capsys.readouterr().err.splitlines()
+  assert "1 of 2 predictions" in unknown and "'other'" in unknown
+  assert "3 of 4 questions" in missing and "'q1', 'q2', 'q3'" in missing
 
-
-def test_entries_of_unknown_questions_change_nothing_but_are_logged(capsys):
   predictions = {"a": "red car", "b": "x", "n": "guess"}
   na_probs = {"a": 0.1, "b": 0.2, "n": 0.3}
   expected = evaluate_squad2(_EXAMPLES, predictions, na_probs)
   assert not capsys.readouterr().err
-  with_others = evaluate_squad2(
-    _EXAMPLES, {"u": "y", **predictions}, {"u": -1.0, "v": 0.0, **na_probs}
-  )
-  assert with_others == expected
+  more = {"u": "y", **predictions}, {"u": -1.0, "v": 0.0, **na_probs}
+  assert evaluate_squad2(_EXAMPLES, *more) == expected
   logged = capsys.readouterr().err
   assert "1 of 4 predictions" in logged
   assert "2 of 5 no-answer scores" in logged
-
-
-def test_no_questions_at_all_is_an_error():
-  for evaluate in (evaluate_squad1, evaluate_squad2, evaluate_multi_span):
-    with pytest.raises(ValueError, match="at least one question"):
-      evaluate([], {})
 
 
 def _with_spans(qas_id, *annotators):
@@ -248,36 +166,29 @@ def test_exact_match_is_summed_over_questions():
   assert scores["exact_match_f1"] == pytest.approx(100 * 4 / 7)
 
 
-def test_perfect_and_empty_predictions():
-  gold = ["one", "two"]
-  assert set(_span_scores([(gold, gold[::-1])]).values()) == {100}
-  assert set(_span_scores([(gold, [])]).values()) == {0}
-
-
-def test_no_answer_counts_as_one_span():
-  right = _span_scores([([], [])])
-  assert set(right.values()) == {100}
-  half = _span_scores([([], []), ([], ["x"])])
-  assert half["exact_match_f1"] == half["overlap_f1"] == 50
+@pytest.mark.parametrize(
+  ("pairs", "score"),
+  [
+    ([(["one", "two"], ["two", "one"])], 100),
+    ([(["one", "two"], [])], 0),
+    ([([], [])], 100),  # No answer counts as one span.
+    ([([], []), ([], ["x"])], 50),
+  ],
+)
+def test_perfect_and_empty_predictions(pairs, score):
+  scores = _span_scores(pairs)
+  assert scores["exact_match_f1"] == scores["overlap_f1"] == score
 
 
 def test_the_annotator_who_suits_best_counts():
-  example = _with_spans("q", ["north"], ["south", "east"])
-  scores = evaluate_multi_span([example], {"q": ["east", "south"]})
-  assert set(scores.values()) == {100}
-
-
-def test_answers_and_impossible_questions_are_annotators_too():
   examples = [
+    _with_spans("q", ["north"], ["south", "east"]),
+    # Answers and impossible questions are annotators, too.
     SquadExample("a", "q", "c", (Answer("x", 0), Answer("y", 0))),
     SquadExample("b", "q", "c", is_impossible=True),
   ]
-  scores = evaluate_multi_span(examples, {"a": ["y"], "b": []})
+  predictions = {"q": ["east", "south"], "a": ["y"], "b": []}
+  scores = evaluate_multi_span(examples, predictions)
   assert set(scores.values()) == {100}
-
-
-def test_a_missing_prediction_is_no_answer_and_a_missing_annotator_is_named():
-  scores = evaluate_multi_span([_with_spans("q", ["x"])], {})
-  assert scores["overlap_f1"] == 0
-  with pytest.raises(ValueError, match="q7"):
-    evaluate_multi_span([SquadExample("q7", "q", "c")], {"q7": []})
+  # A missing prediction is no answer.
+  assert evaluate_multi_span(examples[:1], {})["overlap_f1"] == 0

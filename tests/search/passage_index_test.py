@@ -3,7 +3,6 @@
 import pytest
 from tiny_extractor import tiny_extractor
 
-from bert_span.search.answer_over import answer_over
 from bert_span.search.passage_index import PassageIndex
 
 _TEXTS = [
@@ -15,11 +14,9 @@ _QUESTION = "Who built the mill?"
 
 
 def test_passages_with_more_words_of_the_question_come_first():
-  assert PassageIndex(_TEXTS).search(_QUESTION, 2) == [1, 2]
-
-
-def test_passages_without_a_word_of_the_question_are_not_found():
   index = PassageIndex(_TEXTS)
+  assert index.search(_QUESTION, 2) == [1, 2]
+  # Those without a word of it are not found.
   assert index.search("bridge", 3) == [0]
   assert index.search("zebra", 3) == []
 
@@ -54,6 +51,6 @@ def test_answers_are_ordered_by_their_margin_over_no_answer():
     )
   margins = [item.margin for item in found]
   assert margins == sorted(margins, reverse=True)
-  assert answer_over(extractor, _QUESTION, _TEXTS, top_k=1) == [
+  assert extractor.answer_over(_QUESTION, _TEXTS, top_k=1) == [
     next(item for item in found if item.passage == 1)
   ]
