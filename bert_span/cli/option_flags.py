@@ -1,5 +1,6 @@
 """absl flags of option dataclasses, see bert_span/storage/options.py."""
 
+import dataclasses
 import typing
 
 from absl import flags
@@ -23,12 +24,14 @@ class OptionFlags:
   Two dataclasses with an option of the same flag share the flag.
 
   Args:
-    options_type: the dataclass.
+    options_type: the dataclass, or a class of fields that becomes one.
     names: the options that have a flag; None for all.
     **defaults: defaults of flags that differ from those of the options.
   """
 
   def __init__(self, options_type, names=None, **defaults):
+    if not dataclasses.is_dataclass(options_type):
+      options_type = dataclasses.dataclass(options_type)
     self._type = options_type
     self._fields = {
       field.name: field
