@@ -53,7 +53,6 @@ model_flags.extractor_flags()
 
 
 def main(argv):
-  """Reads the passage and answers every question."""
   is_search = _check_flags()
   if not is_search:
     context = questions.read_passage(_CONTEXT.value, _CONTEXT_FILE.value)

@@ -32,7 +32,6 @@ pretraining_flags.define_masked_text_flags("dupe_factor")
 
 
 def main(argv):
-  """Checks the flags and writes the records."""
   name, *words = argv
   program.check(
     words[:1] == ["pretraining"],

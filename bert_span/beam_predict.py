@@ -65,7 +65,6 @@ _ANSWERS = model_flags.extractor_flags()
 
 
 def main(argv):
-  """Checks the flags and answers the questions."""
   program.require(_MODEL, _OPTIONS.patterns, _SHARED.output_dir)
   questions.check_questions(_QUESTION)
   pipeline_options = program.beam_options(argv)

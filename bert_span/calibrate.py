@@ -51,7 +51,6 @@ _SHARED = model_flags.shared_flags(
 
 
 def main(argv):
-  """Checks the flags and calibrates the model."""
   program.require(_OPTIONS.model, _SHARED.predict_file)
   if _OPTIONS.plots.value:
     program.check_extra("report", "matplotlib", otherwise=", or give --noplots")

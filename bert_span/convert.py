@@ -30,7 +30,6 @@ model_flags.extractor_flags()
 
 
 def main(argv):
-  """Loads the model and writes it in the other format."""
   program.require(_MODEL, _OPTIONS.output_dir)
   options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import conversion

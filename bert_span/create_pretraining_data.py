@@ -38,7 +38,6 @@ _ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 
 
 def main(argv):
-  """Checks the flags and writes the records."""
   program.require(_OPTIONS.output_files)
   text_options = pretraining_flags.masked_text("dupe_factor")
   values = _OPTIONS.values()

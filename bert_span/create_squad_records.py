@@ -43,7 +43,6 @@ OptionFlags(WindowOptions)
 
 
 def main(argv):
-  """Checks the flags and writes the records."""
   program.require(_SHARED.output_dir)
   program.require_one(_DATA.train_file, _DATA.dataset)
   program.check(

@@ -51,7 +51,6 @@ _PREDICT_FILE = model_flags.shared_flags("predict_file").predict_file
 
 
 def main(argv):
-  """Checks the flags and scores the files."""
   program.require(_PREDICT_FILE, _OPTIONS.predictions_file)
   program.check(
     not math.isnan(_NA_PROB_THRESH.value),

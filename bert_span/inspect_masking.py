@@ -31,7 +31,6 @@ pretraining_flags.define_masked_text_flags()
 
 
 def main(argv):
-  """Checks the flags and shows the masks."""
   text_options = pretraining_flags.masked_text()
   program.import_tensorflow()
   from bert_span.jobs import masked_text

@@ -41,7 +41,6 @@ model_flags.shared_flags("head")
 
 
 def main(argv):
-  """Checks the flags and shows the windows."""
   program.require(_INPUT_FILE, _OUTPUT_FILE, _VOCABULARY.vocab_file)
   program.import_tensorflow()
   head = model_flags.find_head()

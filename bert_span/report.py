@@ -51,7 +51,6 @@ _WINDOWS = OptionFlags(WindowOptions)
 
 
 def main(argv):
-  """Checks the flags and writes the page."""
   program.require(
     _SHARED.predict_file, _OPTIONS.nbest_file, _OPTIONS.output_file
   )

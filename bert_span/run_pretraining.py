@@ -52,7 +52,6 @@ _MASKING = pretraining_flags.masking_flags()
 
 
 def main(argv):
-  """Turns flags into options and runs the job."""
   _check_flags()
   training_flags.report_unused_flags()
   program.import_tensorflow()

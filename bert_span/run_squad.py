@@ -51,7 +51,6 @@ training_flags.encoder_flags()
 
 
 def main(argv):
-  """Turns flags into options and runs the job."""
   fine_tuning_options = _checked_options()
   training_flags.report_unused_flags()
   program.import_tensorflow()

@@ -35,7 +35,6 @@ model_flags.extractor_flags()
 
 
 def main(argv):
-  """Loads the model and serves it until it is stopped."""
   program.require_one(_MODEL, _WEB)
   program.check_extra("serve", "starlette", "uvicorn")
   server = _SERVER.options()

@@ -51,7 +51,6 @@ model_flags.extractor_flags()
 
 
 def main(argv):
-  """Loads the model, exports it and prints what was written."""
   program.end_on_sigterm()
   program.require(_MODEL, _OPTIONS.base)
   options = model_flags.extractor_options(_MODEL.value)

@@ -40,7 +40,6 @@ model_flags.extractor_flags()
 
 
 def main(argv):
-  """Exports a model and prints the report."""
   program.end_on_sigterm()
   program.require(_MODEL, _FILES.path)
   path = _FILES.path.value
