@@ -112,14 +112,13 @@ def fine_tune_on(
   num_train_steps = options.num_train_steps(training_set.num_examples)
   num_warmup_steps = options.num_warmup_steps(num_train_steps)
   batches = batches_of(extractor, training_set, options)
-  for line in training_set.skipped.lines():
-    log_line(line)
   log_line(
+    *training_set.skipped.lines(),
     f"{training_set.num_examples} examples, {len(windows)} windows "
     f"({windows.num_without_answer} without an answer), "
     f"{batches.mean_padded_length():.0f} WordPieces a window with padding, "
     f"{num_train_steps} steps of {options.train_batch_size} windows, "
-    f"{num_warmup_steps} of them warm-up."
+    f"{num_warmup_steps} of them warm-up.",
   )
   optimizer = make_optimizer(
     options,

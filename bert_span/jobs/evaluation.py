@@ -55,8 +55,7 @@ def score_files(
       f"--na_prob_thresh={na_prob_thresh:g} decides alike for all questions."
     )
   squad_file = read_squad(predict_file)
-  for line in squad_file.report.lines():
-    log_line(line)
+  log_line(*squad_file.report.lines())
   if na_probs is not None and not squad_file.version_2:
     log_line(
       f"{predict_file} is a SQuAD 1.1 file, whose metrics do not use the "
