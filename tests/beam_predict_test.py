@@ -76,19 +76,3 @@ def test_the_same_command_goes_on_with_a_killed_job(folder, tmp_path):
   assert sorted(row["id"] for row in rows) == [f"q{i}" for i in range(10)]
   (letters,) = tmp_path.glob("out/dead_letters-*")
   assert len(letters.read_text().splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-  ("flags", "message"),
-  [
-    (("--question= ",), "--question"),
-    (("--n_best=30",), "--n_best_size"),
-    (("--output_dri=x",), "unknown flags --output_dri=x"),
-  ],
-)
-def test_flags_that_do_not_fit_end_in_one_line(
-  folder, tmp_path, flags, message
-):
-  run = beam_predict(folder, tmp_path / "out", *flags)
-  assert message in error_line(run)
-  assert not (tmp_path / "out").exists()

@@ -7,13 +7,12 @@ import shutil
 import numpy as np
 import pytest
 from exported_model import ask
-from programs import error_line, run_program
+from programs import run_program
 from tiny_extractor import CONTEXT, extractor_of, tiny_extractor
 
 from bert_span.answers.scoring.calibration import AnswerConfidence
 from bert_span.extractor import SpanExtractor
 from bert_span.jobs import asking, calibration_job, tflite_export
-from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.presets.span_config import read_span_config
 from bert_span.serving.signatures import ServedModel
 from bert_span.squad.example import SquadExample
@@ -72,7 +71,7 @@ def _write_labelled(path, extractor, seed, version_2=False):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", ["bert", "roberta"])
 def test_the_fitted_temperature_has_the_lowest_loss(tmp_path, architecture):
   extractor = extractor_of(architecture)
   squad_file = _write_labelled(tmp_path / "dev.json", extractor, 1)
@@ -258,5 +257,3 @@ def test_mistakes_are_named_and_leave_the_model(tmp_path):
       )
   assert (model / "span_config.json").read_bytes() == config
   assert not (model / "calibration").exists()
-  run = run_program("bert_span.calibrate", f"--predict_file={dev}")
-  assert "--model" in error_line(run)

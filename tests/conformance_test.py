@@ -68,13 +68,6 @@ def test_the_packages_outputs_were_recorded_as_tests_original_says(repository):
   assert json.loads(plan.read_text()) == json.loads(recorded.read_text())
 
 
-def test_data_without_goldens_is_refused():
-  result = run_program("bert_span.conformance", "--data=somewhere")
-  assert result.returncode == 1
-  assert "--goldens" in result.stderr
-  assert "Traceback" not in result.stderr
-
-
 def test_a_folder_without_the_outputs_is_named(tmp_path):
   message = r"normalize_answer.json.*--goldens"
   with pytest.raises(FileNotFoundError, match=message):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from programs import error_line, run_program
+from programs import run_program
 from tiny_extractor import CONTEXT, QUESTION, extractor_of, shared_model
 
 from bert_span.extractor import SpanExtractor
@@ -52,5 +52,3 @@ def test_the_program_writes_the_options_of_its_flags(tmp_path):
   assert "Null threshold: -1.5" in run.stdout
   config = json.loads((tmp_path / "new/span_config.json").read_text())
   assert config["decoder"]["null_score_diff_threshold"] == -1.5
-  run = run_program("bert_span.convert", paths[0])
-  assert "--output_dir" in error_line(run)

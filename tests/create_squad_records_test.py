@@ -6,7 +6,7 @@ Training on records is tested in data/training_records_test.py.
 import json
 
 import pytest
-from programs import error_line, refusal, run_program
+from programs import error_line, run_program
 from squad_runs import run_squad
 
 
@@ -64,19 +64,3 @@ def test_a_dry_run_reads_the_records_and_writes_nothing(
     *("multiples of 8", "Steps: 40 of 4 windows", "Then 8 questions"),
   ):
     assert part in run.stdout
-
-
-@pytest.mark.parametrize(
-  ("flags", "message"),
-  [
-    *((("--output_dir=",), "--output_dir"), (("--train_file=",), "--dataset")),
-    (("--dataset=squad/v1.1",), "--train_file"),
-    *((("--vocab_file=",), "--preset"), (("--num_shards=0",), "num_shards")),
-  ],
-)
-def test_flags_that_do_not_fit_are_refused(
-  squad_folder, tmp_path, flags, message
-):
-  command = _command(squad_folder, tmp_path / "out", *flags)
-  assert message in refusal(*command)
-  assert not (tmp_path / "out").exists()

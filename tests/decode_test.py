@@ -5,7 +5,7 @@ import types
 
 import numpy as np
 import pytest
-from programs import error_line, run_program
+from programs import run_program
 from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
@@ -264,24 +264,3 @@ def test_logits_of_other_windows_are_refused(folder, tmp_path):
   for windows in ((40, 8, 8), (32, 3, 8)):
     with pytest.raises(ValueError, match=r"logits\.npz"):
       _predictions(folder, tmp_path, [logits], windows)
-
-
-@pytest.mark.parametrize(
-  ("replaced", "named"),
-  [
-    ({"predict_file": ""}, "--predict_file"),
-    ({"logits_file": ","}, "--logits_file"),
-    ({"output_dir": ""}, "--output_dir"),
-    ({"model": ""}, "--model or --vocab_file"),
-    ({"vocab_file": "vocab.txt"}, "--model or --vocab_file"),
-    ({"do_lower_case": "false"}, "--do_lower_case"),
-    ({"logits_file": "/none.npz"}, "/none.npz"),  # The job finds it.
-    ({"model": "/none"}, "--model=/none"),
-  ],
-)
-def test_mistakes_end_in_one_line(folder, tmp_path, replaced, named):
-  run = run_program(
-    "bert_span.decode", *_flags(folder, tmp_path / "out", **replaced)
-  )
-  assert named in error_line(run)
-  assert not (tmp_path / "out").exists()

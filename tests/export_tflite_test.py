@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from programs import refusal, run_program
+from programs import run_program
 from tiny_extractor import CONTEXT, QUESTION, shared_model
 
 
@@ -36,23 +36,3 @@ def test_ask_answers_from_the_file_as_from_the_model(tmp_path, with_tokenizer):
     run = run_program(*asked, f"--model={file}", "--max_answer_length=1")
     assert run.returncode == 1
     assert "max_answer_length is 30" in run.stderr.splitlines()[-1]
-
-
-@pytest.mark.parametrize(
-  ("arguments", "message"),
-  [
-    (["--output=a.tflite"], "--model"),
-    (["--model=m"], "--output"),
-    (["--model=m", "--output=a.bin"], "must end with .tflite"),
-    (["--model=m", "--output=a.tflite", "--max_f1_drop=1"], "--evaluate_file"),
-    (
-      [
-        *("--model=m", "--output=a.tflite"),
-        *("--test_vectors=v.json", "--with_tokenizer"),
-      ],
-      "--test_vectors",
-    ),
-  ],
-)
-def test_flags_that_do_not_fit_are_refused(arguments, message):
-  assert message in refusal("export.export_tflite", *arguments)

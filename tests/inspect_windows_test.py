@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from programs import refusal, run_program
+from programs import run_program
 from squad_content import spans, squad_content
 
 from bert_span.data.window_labels import BIO_LABELS, SPAN_LABELS
@@ -105,18 +105,6 @@ def test_a_version_2_flag_that_does_not_fit_the_file_writes_nothing(
       output_file=str(output),
     )
   assert not output.exists()
-
-
-@pytest.mark.parametrize(
-  ("flags", "message"),
-  [
-    (["--vocab_file=v"], "--input_file is required"),
-    (["--input_file=i"], "--vocab_file is required"),
-    (["--input_file=i", "--vocab_file=v", "--output_file="], "--output_file"),
-  ],
-)
-def test_flags_that_do_not_fit_are_refused(flags, message):
-  assert message in refusal("bert_span.inspect_windows", *flags)
 
 
 def test_bio_labels_are_those_of_every_annotator(small_files, capsys):

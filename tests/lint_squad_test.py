@@ -74,26 +74,6 @@ def test_damage_is_reported_in_the_format_asked_for(tmp_path, as_json, capsys):
     assert json.loads(printed.out)["counts"]["error"] == 1
 
 
-@pytest.mark.parametrize(
-  ("arguments", "message"),
-  [
-    ((), "Give the one FILE to check"),
-    (("a.json", "b.json"), "Received: a.json b.json"),
-    (("none.json",), "No such file or directory: 'none.json'"),
-    (("a.json", "--preset=p", "--vocab_file=v"), "--vocab_file"),
-    (("a.json", "--preset=p", "--do_lower_case"), "--do_lower_case"),
-    (("a.json", "--output_file=b.json"), "--fix"),
-  ],
-)
-def test_a_mistake_ends_in_one_line(arguments, message):
-  result = lint_squad(*arguments)
-  assert result.returncode == 1
-  assert result.stdout == ""
-  (line,) = result.stderr.splitlines()
-  assert line.startswith("lint_squad: ")
-  assert message in line
-
-
 def test_fix_writes_a_copy_that_passes_and_json_says_all(
   squad_file, tmp_path, capsys
 ):

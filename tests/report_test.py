@@ -5,7 +5,7 @@ import re
 
 import pytest
 import report_samples
-from programs import error_line, refusal, run_program, run_python
+from programs import error_line, run_program, run_python
 from tiny_extractor import tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
@@ -172,23 +172,6 @@ def test_a_phone_shows_it_without_scrolling_sideways(
     widths = "[...document.querySelectorAll('details, .scroll')].map((e) => "
     widths += "(e.open = true, e.scrollWidth - e.clientWidth))"
     assert max(browser.run(widths)) <= 0
-
-
-@pytest.mark.parametrize(
-  ("arguments", "flag"),
-  [
-    ((), "--predict_file"),
-    (("--predict_file=a",), "--nbest_file"),
-    (("--predict_file=a", "--nbest_file=b", "--question_id=c"), "--model"),
-    (("--predict_file=a", "--nbest_file=b", "--doc_stride=64"), "--doc_stride"),
-    (("--predict_file=a", "--nbest_file=b", "--num_errors=-1"), "num_errors"),
-  ],
-)
-def test_flags_that_do_not_fit_are_refused(tmp_path, arguments, flag):
-  page = tmp_path / "page.html"
-  output = f"--output_file={page}"
-  assert flag in refusal("bert_span.report", *arguments, output)
-  assert not page.exists()
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])

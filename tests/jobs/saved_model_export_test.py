@@ -114,8 +114,9 @@ def test_half_precision_halves_the_variables(
   assert in_float32 / 2 < size < in_float32 * 0.55  # the head stays float32
 
 
-@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize(
+  ("head", "dtype"), [(SPAN_HEAD, "bfloat16"), (BIO_HEAD, "float16")]
+)
 def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, head):
   model = tiny_extractor(head=head).model
   model.head.bias.assign_add(model.head.bias + 1)

@@ -9,7 +9,6 @@ from bert_span.reporting.question_results import (
   QuestionResult,
   first_texts,
   group_scores,
-  no_answer_confusion,
   question_results,
   question_word,
   worst_errors,
@@ -194,22 +193,6 @@ def test_groups_are_in_order(caption, field, values, sizes):
   # One kind of question is no group.
   assert "Answerable or not" not in group_scores(results[:1])
   assert _BY_WINDOWS not in group_scores(results)
-
-
-def test_the_confusion_of_no_answer_has_precision_and_recall():
-  results = [
-    *[_result()] * 4,
-    *[_result(prediction="")] * 1,
-    *[_result(gold=None)] * 2,
-    *[_result(gold=None, prediction="")] * 3,
-  ]
-  counts = no_answer_confusion(results)
-  assert (counts.answered, counts.missed) == (4, 1)
-  assert (counts.invented, counts.refused) == (2, 3)
-  assert counts.precision == 3 / 4
-  assert counts.recall == 3 / 5
-  nothing = no_answer_confusion(results[:4])
-  assert (nothing.precision, nothing.recall) == (None, None)
 
 
 def test_the_worst_errors_are_confident_and_far_off():

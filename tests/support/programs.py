@@ -50,9 +50,14 @@ def run_python(*arguments, **options):
 
 def parse_flags(name, *arguments):
   """Parses a command line in this process; returns absl's FLAGS."""
-  define_flags(name)
-  flags.FLAGS([name, *map(str, arguments)])
+  _parsed(name, arguments)
   return flags.FLAGS
+
+
+def _parsed(name, arguments):
+  """The words of a command line that are no flags, the name first."""
+  define_flags(name)
+  return flags.FLAGS([name, *map(str, arguments)])
 
 
 def define_flags(name):
@@ -72,9 +77,9 @@ def define_flags(name):
 
 def refusal(name, *arguments):
   """The message with which a program refuses flags, in this process."""
-  with pytest.raises((flags.Error, ValueError)) as error:
-    parse_flags(name, *arguments)
-    sys.modules[name].main([name])
+  with pytest.raises((flags.Error, ValueError, OSError)) as error:
+    words = _parsed(name, arguments)
+    sys.modules[name].main(words)
   return str(error.value)
 
 

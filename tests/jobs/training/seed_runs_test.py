@@ -44,9 +44,7 @@ def test_mean_and_sample_deviation_by_hand_and_as_a_table():
     ["mean", "36.50", "73.00"],
     ["deviation", "1.80", "3.61"],
   ]
-
-
-def test_a_score_that_one_run_lacks_has_no_mean():
+  # A score that one run lacks has no mean.
   runs = [{"scores": {"f1": 1.0, "em": 2.0}}, {"scores": {"f1": 3.0}}]
   assert summary(runs)["mean"] == {"f1": 2.0}
 
