@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from exported_model import ask
 from programs import run_program
+from squad_content import spans, squad_content
 from tiny_extractor import CONTEXT, extractor_of, tiny_extractor
 
 from bert_span.answers.scoring.calibration import AnswerConfidence
@@ -44,7 +45,7 @@ def _write_labelled(path, extractor, seed, version_2=False):
 
   Every third question has another answer, or in version 2 none.
   """
-  questions = []
+  paragraphs = []
   predictions = extractor.predict(_examples(seed))
   for i, (example, p) in enumerate(
     zip(_examples(seed), predictions, strict=True)
@@ -53,19 +54,14 @@ def _write_labelled(path, extractor, seed, version_2=False):
     start, text = best.char_start, best.text
     if i % 3 == 0:
       start, text = 0, example.context
-    qa = {
-      "id": example.qas_id,
-      "question": example.question,
-      "answers": [{"text": text, "answer_start": start}],
-    }
+    qa = {"id": example.qas_id, "question": example.question}
+    qa["answers"] = spans((text, start))
     if version_2:
       qa["is_impossible"] = i % 3 == 0
       qa["answers"] = [] if i % 3 == 0 else qa["answers"]
-    questions.append({"context": example.context, "qas": [qa]})
-  data = {
-    "version": "v2.0" if version_2 else "1.1",
-    "data": [{"title": "mills", "paragraphs": questions}],
-  }
+    paragraphs.append({"context": example.context, "qas": [qa]})
+  version = "v2.0" if version_2 else "1.1"
+  data = {"version": version, "data": [{"paragraphs": paragraphs}]}
   path.write_text(json.dumps(data))
   return read_squad(path)
 
@@ -241,9 +237,8 @@ def test_mistakes_are_named_and_leave_the_model(tmp_path):
   tiny_extractor().save_to_preset(model)
   config = (model / "span_config.json").read_bytes()
   _write_labelled(dev, tiny_extractor(), 8, version_2=True)
-  qas = [{"id": "q", "question": "Who?"}]
-  paragraphs = [{"context": CONTEXT, "qas": qas}]
-  bare.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
+  unlabelled = squad_content(CONTEXT, {"id": "q", "question": "Who?"})
+  bare.write_text(json.dumps(unlabelled))
   for path, questions, options, message in (
     (model, dev, {}, "14 of 40 questions"),
     (model, bare, {}, r"bare\.json"),

@@ -1,6 +1,5 @@
 """The program bert_span.report, and its page in a browser."""
 
-import os
 import re
 
 import pytest
@@ -184,17 +183,6 @@ def test_without_its_extra_one_line_says_what_to_install(package):
   line = error_line(process)
   assert f"pip install {package}" in line
   assert "[report]" in line
-
-
-def test_an_input_is_not_the_output_even_by_default(tmp_path, repository):
-  (tmp_path / "report.html").write_text("{}")
-  process = run_program(
-    *("bert_span.report", "--predict_file=report.html", "--nbest_file=b"),
-    cwd=tmp_path,
-    env={**os.environ, "PYTHONPATH": str(repository)},
-  )
-  assert "--output_file=report.html is also the input" in error_line(process)
-  assert (tmp_path / "report.html").read_text() == "{}"
 
 
 def test_files_that_do_not_fit_together_are_named(tmp_path):

@@ -1,6 +1,7 @@
 """How programs end, and what they print while TensorFlow is imported."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -31,24 +32,17 @@ def _raise(error):
 
 
 @pytest.mark.parametrize(
-  "error", [ValueError, OSError, flags.IllegalFlagValueError]
-)
-def test_a_mistake_of_a_user_is_one_line(run_main, error):
-  ended = run_main(lambda argv: _raise(error("no such thing")))
-  assert ended == (1, "qa: no such thing\n")
-
-
-@pytest.mark.parametrize(
   "error",
   [
+    *(ValueError("cut off"), OSError("cut off")),
+    flags.IllegalFlagValueError("cut off"),
     tf.errors.DataLossError(None, None, "cut off\n[[node]]"),
     tf.errors.FailedPreconditionError(None, None, "cut off"),
     tf.errors.ResourceExhaustedError(None, None, "cut off\n[[node]]"),
   ],
 )
-def test_what_storage_refuses_is_one_line(run_main, error):
-  ended = run_main(lambda argv: _raise(error))
-  assert ended == (1, "qa: cut off\n")
+def test_what_a_user_or_storage_does_wrong_is_one_line(run_main, error):
+  assert run_main(lambda argv: _raise(error)) == (1, "qa: cut off\n")
 
 
 def test_a_file_that_tensorflow_does_not_find_is_one_line(run_main, tmp_path):
@@ -83,39 +77,42 @@ def test_a_missing_file_is_named_with_its_flag(squad_folder, tmp_path):
   assert "Give an existing path" in line
 
 
-@pytest.mark.parametrize("link", [False, True])
-def test_an_output_that_is_an_input_is_refused(tmp_path, link):
-  squad, output = tmp_path / "squad.json", tmp_path / "squad.json"
-  squad.write_text("{}")
-  if link:
-    output = tmp_path / "link.json"
-    output.symlink_to(squad)
-  run = run_python(
-    *("-m", "bert_span.evaluate", f"--predict_file={squad}"),
-    *(f"--predictions_file={tmp_path}/other", f"--output_file={output}"),
-  )
-  line = error_line(run)
-  assert "--output_file=" in line and "--predict_file" in line
-  assert squad.read_text() == "{}"
-
-
-def test_a_file_to_lint_is_no_output_file(tmp_path):
-  squad = tmp_path / "squad.json"
-  squad.write_text("{}")
-  run = run_python(
-    "-m", "bert_span.lint_squad", squad, "--fix", f"--output_file={squad}"
-  )
-  assert f"--output_file={squad} is also the input" in error_line(run)
-
-
-def test_an_input_is_no_prediction_file_of_output_dir(tmp_path):
-  squad = tmp_path / "predictions.json"
-  squad.write_text("{}")
-  flags = f"--predict_file={squad}", f"--output_dir={tmp_path}"
-  run = run_python("-m", "bert_span.decode", *flags, "--logits_file=x.npz")
-  line = error_line(run)
-  assert f"--predict_file={squad}" in line and "--output_dir" in line
-  assert squad.read_text() == "{}"
+@pytest.mark.parametrize(
+  ("command", "named"),
+  [
+    (
+      "evaluate --predict_file=squad.json --predictions_file=other",
+      ("--output_file=", "--predict_file"),
+    ),
+    (
+      "evaluate --predict_file=link.json --predictions_file=other",
+      ("--output_file=", "--predict_file"),
+    ),
+    ("lint_squad squad.json --fix", ("--output_file=squad.json is also",)),
+    (
+      "decode --predict_file=predictions.json --output_dir=. --logits_file=x",
+      ("--predict_file=predictions.json", "--output_dir"),
+    ),
+    # Even by default.
+    (
+      "report --predict_file=report.html --nbest_file=b",
+      ("--output_file=report.html is also the input",),
+    ),
+  ],
+)
+def test_an_input_is_no_output(tmp_path, repository, command, named):
+  inputs = ("squad.json", "predictions.json", "report.html")
+  for name in inputs:
+    (tmp_path / name).write_text("{}")
+  (tmp_path / "link.json").symlink_to(tmp_path / "squad.json")
+  name, *flags = command.split()
+  if name in ("evaluate", "lint_squad"):
+    flags.append("--output_file=squad.json")
+  path = {**os.environ, "PYTHONPATH": str(repository)}
+  module = ("-m", f"bert_span.{name}")
+  run = run_python(*module, *flags, cwd=tmp_path, env=path)
+  assert all(part in error_line(run) for part in named)
+  assert {(tmp_path / name).read_text() for name in inputs} == {"{}"}
 
 
 def test_a_flag_file_in_utf_16_is_one_line(tmp_path):
