@@ -250,20 +250,14 @@ def test_inspect_masking_writes_json_lines(folder):
   assert len(rows) > 5
   for row in rows:
     ids, masked = row["input_ids"], row["masked_input_ids"]
-    covered = set()
     for span in row["spans"]:
       start, end = span["span"]
-      covered |= set(range(start, end + 1))
-      assert span["left_boundary"] in (start - 1, None)
-      assert span["right_boundary"] in (end + 1, None)
-      assert (span["left_boundary"] is None) == (start == 1)
-      assert (span["right_boundary"] is None) == (end == len(ids) - 2)
-    assert len(covered) == -(-15 * (len(ids) - 2) // 100)
-    assert all(
-      a == b
-      for i, (a, b) in enumerate(zip(ids, masked, strict=True))
-      if i not in covered
-    )
+      left, right = start - 1 or None, end + 1
+      assert span["left_boundary"] == left
+      assert span["right_boundary"] == (right if right < len(ids) - 1 else None)
+      ids[start:right] = masked[start:right] = [None] * (right - start)
+    assert ids == masked
+    assert ids.count(None) == -(-15 * (len(ids) - 2) // 100)
 
 
 @pytest.mark.large
@@ -294,17 +288,15 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(folder, from_scratch):
   assert last.startswith("Then up to 100 batches of 8 sequences")
 
 
-@pytest.mark.large
 def test_text_without_a_word_is_refused_and_nothing_written(folder, tmp_path):
   (tmp_path / "empty.txt").write_text("\n")
-  output = tmp_path / "o.tfrecord"
-  result = run_program(
+  message = refusal(
     "bert_span.create_pretraining_data",
     f"--input_file={tmp_path}/empty.txt",
     f"--vocab_file={folder / 'vocab.txt'}",
-    f"--output_file={output}",
+    f"--output_file={tmp_path / 'o.tfrecord'}",
   )
-  assert "empty.txt" in error_line(result)
+  assert "empty.txt" in message
   assert sorted(tmp_path.iterdir()) == [tmp_path / "empty.txt"]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from programs import error_line, parse_flags
+from squad_content import spans, squad_content
 from squad_runs import CONTEXT, read, run_squad
 from tiny_extractor import extractor_of
 
@@ -16,35 +17,24 @@ from bert_span.presets.huggingface import save_huggingface
 
 # What the original defines, with its defaults.
 _ORIGINAL_FLAGS = {
-  "bert_config_file": None,
-  "vocab_file": None,
-  "output_dir": None,
-  "train_file": None,
-  "predict_file": None,
-  "init_checkpoint": None,
+  **dict.fromkeys(["bert_config_file", "vocab_file", "output_dir"]),
+  **dict.fromkeys(["train_file", "predict_file", "init_checkpoint"]),
+  **dict.fromkeys(["tpu_name", "tpu_zone", "gcp_project", "master"]),
+  **dict.fromkeys(["do_train", "do_predict", "use_tpu"], False),
+  **dict.fromkeys(["verbose_logging", "version_2_with_negative"], False),
+  **dict.fromkeys(["save_checkpoints_steps", "iterations_per_loop"], 1000),
   "do_lower_case": True,
   "max_seq_length": 384,
   "doc_stride": 128,
   "max_query_length": 64,
-  "do_train": False,
-  "do_predict": False,
   "train_batch_size": 32,
   "predict_batch_size": 8,
   "learning_rate": 5e-5,
   "num_train_epochs": 3.0,
   "warmup_proportion": 0.1,
-  "save_checkpoints_steps": 1000,
-  "iterations_per_loop": 1000,
   "n_best_size": 20,
   "max_answer_length": 30,
-  "use_tpu": False,
-  "tpu_name": None,
-  "tpu_zone": None,
-  "gcp_project": None,
-  "master": None,
   "num_tpu_cores": 8,
-  "verbose_logging": False,
-  "version_2_with_negative": False,
   "null_score_diff_threshold": 0.0,
 }
 
@@ -121,22 +111,22 @@ def test_several_seeds_are_trained_scored_and_compared(squad_folder, tmp_path):
 
 def _annotated():
   """Two questions, four times: one of two spans, one that annotators split."""
-  anna, river = _span("Anna"), _span("the river")
-  year, in_year = _span("1895"), _span("in 1895")
-  qas = []
-  for i in range(8):
-    who = {"question": "Who built the mill?", "annotations": [[anna, river]]}
-    when = {
-      "question": "When was the mill built?",
-      "annotations": [[year], [in_year], [year]],
-    }
-    qas.append({"id": f"q{i}", **(when if i % 2 else who)})
-  paragraph = {"context": CONTEXT, "qas": qas}
-  return {"data": [{"title": "Mill", "paragraphs": [paragraph]}]}
 
+  def marked(*texts):
+    return spans(*((text, CONTEXT.index(text)) for text in texts))
 
-def _span(text):
-  return {"text": text, "answer_start": CONTEXT.index(text)}
+  year, in_year = marked("1895"), marked("in 1895")
+  annotations = {
+    "Who built the mill?": [marked("Anna", "the river")],
+    "When was the mill built?": [year, in_year, year],
+  }
+  return squad_content(
+    CONTEXT,
+    *(
+      {"id": f"q{i}", "question": question, "annotations": annotated}
+      for i, (question, annotated) in enumerate([*annotations.items()] * 4)
+    ),
+  )
 
 
 @pytest.mark.large
@@ -155,13 +145,11 @@ def test_a_bio_head_learns_several_spans_of_several_annotators(
     *("--num_train_epochs=40", "--write_logits", "--bio_class_weights=2,2,1"),
   )
   assert run.returncode == 0, run.stderr
-  spans = read(out / "span_predictions.json")
-  assert [s["text"] for s in spans["q0"]] == ["Anna", "the river"]
-  for qas_id in spans:
-    for span in spans[qas_id]:
-      text = CONTEXT[span["char_start"] : span["char_end"]]
-      assert text == span["text"]
-  assert [s["text"] for s in spans["q1"]] == ["1895"]
+  predicted = read(out / "span_predictions.json")
+  assert [s["text"] for s in predicted["q0"]] == ["Anna", "the river"]
+  for span in (span for found in predicted.values() for span in found):
+    assert CONTEXT[span["char_start"] : span["char_end"]] == span["text"]
+  assert [s["text"] for s in predicted["q1"]] == ["1895"]
   scores = read(out / "eval_results.json")
   assert scores["exact_match_f1"] == scores["overlap_f1"] == 100
   assert scores["f1"] == 100
@@ -178,7 +166,7 @@ def test_a_bio_head_learns_several_spans_of_several_annotators(
   # Predicting alone finds the head in the model; another one is refused.
   again = run_squad(squad_folder, out, *flags, "--do_predict")
   assert again.returncode == 0, again.stderr
-  assert read(out / "span_predictions.json") == spans
+  assert read(out / "span_predictions.json") == predicted
   other = run_squad(squad_folder, out, *flags, "--do_predict", "--head=span")
   assert "--head=bio" in error_line(other)
 
@@ -249,15 +237,18 @@ def test_a_fine_tuned_checkpoint_of_the_original_keeps_its_head(
 
 
 @pytest.mark.large
-def test_a_model_without_a_head_does_not_predict(squad_folder, tmp_path):
-  run = run_squad(squad_folder, tmp_path, "--do_predict")
-  assert "no span head" in error_line(run)
-
-
-@pytest.mark.large
-def test_a_tpu_that_is_not_there_is_one_line(squad_folder, tmp_path):
-  run = run_squad(squad_folder, tmp_path / "out", "--do_train", "--use_tpu")
-  assert "There is no TPU of the name local" in error_line(run)
+@pytest.mark.parametrize(
+  ("flags", "message"),
+  [
+    (["--do_predict"], "no span head"),
+    (["--do_train", "--use_tpu"], "There is no TPU of the name local"),
+  ],
+)
+def test_a_missing_head_or_tpu_is_one_line(
+  squad_folder, tmp_path, flags, message
+):
+  run = run_squad(squad_folder, tmp_path / "out", *flags)
+  assert message in error_line(run)
   assert not (tmp_path / "out").exists()
 
 

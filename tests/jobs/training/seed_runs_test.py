@@ -61,20 +61,15 @@ def test_runs_are_made_once_and_written(folder, capsys):
   assert result == json.loads((folder / "seeds.json").read_text())
   assert [run["scores"]["f1"] for run in result["runs"]] == [70, 72, 77]
   assert "deviation" in capsys.readouterr().out
-  # Other settings: all are.
+  # Other settings: all are. One that is stopped is made again.
   made.clear()
-  run_seeds([5, 6], str(folder), _run_one(made), ["--x=2"])
-  assert [seed for seed, _ in made] == [5, 6]
 
-
-def test_a_run_that_was_stopped_is_made_again(folder):
-  def stopped(seed, unused_folder):
+  def stopped(seed, folder):
     if seed == 6:
       raise SystemExit(42)
-    return {"f1": _F1[seed]}
+    return _run_one(made)(seed, folder)
 
   with pytest.raises(SystemExit):
-    run_seeds([5, 6], str(folder), stopped, [])
-  made = []
-  run_seeds([5, 6], str(folder), _run_one(made), [])
-  assert [seed for seed, _ in made] == [6]
+    run_seeds([5, 6], str(folder), stopped, ["--x=2"])
+  run_seeds([5, 6], str(folder), _run_one(made), ["--x=2"])
+  assert [seed for seed, _ in made] == [5, 6]
