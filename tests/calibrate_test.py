@@ -46,19 +46,16 @@ def _write_labelled(path, extractor, seed, version_2=False):
   Every third question has another answer, or in version 2 none.
   """
   paragraphs = []
-  predictions = extractor.predict(_examples(seed))
-  for i, (example, p) in enumerate(
-    zip(_examples(seed), predictions, strict=True)
-  ):
+  examples = _examples(seed)
+  for i, p in enumerate(extractor.predict(examples)):
+    example, is_wrong = examples[i], i % 3 == 0
     best = next(entry for entry in p.n_best if entry.text)
-    start, text = best.char_start, best.text
-    if i % 3 == 0:
-      start, text = 0, example.context
+    wrong = [] if version_2 else spans((example.context, 0))
+    right = spans((best.text, best.char_start))
     qa = {"id": example.qas_id, "question": example.question}
-    qa["answers"] = spans((text, start))
+    qa["answers"] = wrong if is_wrong else right
     if version_2:
-      qa["is_impossible"] = i % 3 == 0
-      qa["answers"] = [] if i % 3 == 0 else qa["answers"]
+      qa["is_impossible"] = is_wrong
     paragraphs.append({"context": example.context, "qas": [qa]})
   version = "v2.0" if version_2 else "1.1"
   data = {"version": version, "data": [{"paragraphs": paragraphs}]}
@@ -135,14 +132,12 @@ def calibrated(tmp_path_factory):
 @pytest.mark.large
 def test_the_program_writes_the_options_the_figures_and_the_plots(calibrated):
   folder, run = calibrated
-  report = json.loads(
-    (folder / "model" / "calibration" / "calibration.json").read_text()
-  )
+  output = folder / "model" / "calibration"
+  report = json.loads((output / "calibration.json").read_text())
   before = read_span_config(folder / "plain")
   after = read_span_config(folder / "model")
-  fitted = {
-    name: report[name] for name in ("temperature", "null_score_diff_threshold")
-  }
+  names = ("temperature", "null_score_diff_threshold")
+  fitted = {name: report[name] for name in names}
   assert after == {**before, "decoder": {**before["decoder"], **fitted}}
   assert fitted["temperature"] > 0
   for name, data in (("fitted", "dev.json"), ("evaluated", "test.json")):
@@ -154,20 +149,16 @@ def test_the_program_writes_the_options_the_figures_and_the_plots(calibrated):
       assert part[stage]["risk_coverage"]["coverage"][-1] == 1
       assert f"{error:.4f}" in run.stdout
   for name in ("reliability.png", "risk_coverage.png"):
-    png = (folder / "model" / "calibration" / name).read_bytes()
-    assert png.startswith(b"\x89PNG")
+    assert (output / name).read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.large
 def test_ask_and_run_squad_and_decode_use_what_was_fitted(calibrated, capsys):
   folder, _ = calibrated
   model, questions = folder / "model", folder / "test.json"
-  expected = {
-    p.qas_id: p
-    for p in SpanExtractor.from_preset(model).predict(
-      read_squad(questions).examples
-    )
-  }
+  examples = read_squad(questions).examples
+  predictions = SpanExtractor.from_preset(model).predict(examples)
+  expected = {p.qas_id: p for p in predictions}
 
   def check(output_dir):
     n_best = json.loads((output_dir / "nbest_predictions.json").read_text())
@@ -198,7 +189,7 @@ def test_ask_and_run_squad_and_decode_use_what_was_fitted(calibrated, capsys):
   )
   assert run.returncode == 0, run.stderr
   check(folder / "decoded")
-  example = read_squad(questions).examples[1]
+  example = examples[1]
   layout = asking.AnswerLayout(is_json=True)
   asking.ask(str(model), example.context, [example.question], layout=layout)
   probability = json.loads(capsys.readouterr().out)["probability"]

@@ -108,19 +108,16 @@ def test_a_version_2_flag_that_does_not_fit_the_file_writes_nothing(
 
 
 def test_bio_labels_are_those_of_every_annotator(small_files, capsys):
-  inspect_windows(*small_files, window_options=_OPTIONS, labels=BIO_LABELS)
-  (row,) = map(json.loads, capsys.readouterr().out.splitlines())
-  assert row["qas_id"] == "7"
-  assert "start_position" not in row
-  # [CLS] who [SEP] yes ada came [SEP]
-  none, half, outside = None, [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]
-  assert row["tag_labels"] == [none, none, none, outside, half, half, none]
-  inspect_windows(
-    *small_files,
-    window_options=_OPTIONS,
-    labels=BIO_LABELS,
-    annotator_labels="first",
-  )
-  (row,) = map(json.loads, capsys.readouterr().out.splitlines())
-  begin = [1.0, 0.0, 0.0]
-  assert row["tag_labels"][3:6] == [outside, begin, outside]
+  half, outside, begin = [0.5, 0.0, 0.5], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]
+  for annotators, tags in {
+    "soft": [outside, half, half],
+    "first": [outside, begin, outside],
+  }.items():
+    inspect_windows(
+      *small_files, labels=BIO_LABELS, annotator_labels=annotators
+    )
+    (row,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert row["qas_id"] == "7"
+    assert "start_position" not in row
+    # [CLS] who [SEP] yes ada came [SEP]
+    assert row["tag_labels"] == [None, None, None, *tags, None]
