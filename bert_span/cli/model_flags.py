@@ -107,6 +107,7 @@ def extractor_options(model):
   file was saved with, or else the defaults of the flags.
   """
   import_tensorflow()
+  from bert_span.heads import HEADS
   from bert_span.tflite import file as tflite_file
 
   if tflite_file.is_tflite(model):
@@ -114,18 +115,6 @@ def extractor_options(model):
   else:
     saved = saved_config(model)
   head = find_head(saved)
-  _check_decoder_flags(head)
-  return {
-    "window_options": window_options(saved),
-    "decoder_options": decoder_options(saved, head),
-    **shared_flags("verify").values(),
-  }
-
-
-def _check_decoder_flags(head):
-  """Checks that no decoding flag of another head is given."""
-  from bert_span.heads import HEADS
-
   own = {holder.name for holder in OptionFlags(head.options_type)}
   for other in HEADS:
     for holder in OptionFlags(other.options_type):
@@ -134,6 +123,11 @@ def _check_decoder_flags(head):
         f"--{holder.name} is for a {other.name} head, and the model has a "
         f"{head.name} head. Leave the flag out.",
       )
+  return {
+    "window_options": window_options(saved),
+    "decoder_options": decoder_options(saved, head),
+    **shared_flags("verify").values(),
+  }
 
 
 def window_options(saved=None):

@@ -45,10 +45,10 @@ def ask(model, context, questions, layout=None, **options):
   """Prints the answers to questions on a passage, each as soon as it is known.
 
   Args:
-    model: model directory, name of a model that comes with the package, or
-      .tflite file; it is loaded before the first question is read.
+    model: as of `SpanExtractor.from_preset`, or .tflite file.
     context: the passage.
-    questions: list of str, or an iterable of questions not known yet.
+    questions: list of str, or an iterable of questions not known yet; the model
+      is loaded before the first is read.
     layout: `AnswerLayout`.
     **options: see `SpanExtractor.from_preset`.
   """
@@ -70,12 +70,9 @@ def ask(model, context, questions, layout=None, **options):
 
 
 def ask_folder(model, search, questions, layout=None, **options):
-  """Prints the best answers to questions over many documents.
+  """Prints the best answers of a span head to questions over many documents.
 
-  Args:
-    model: see `ask`; with a span head, and no .tflite file.
-    search: `SearchOptions`.
-    questions, layout, **options: see `ask`.
+  `search` are `SearchOptions`; for the rest see `ask`.
   """
   layout = layout or AnswerLayout()
   passages = read_passages(search.context_glob, search.context_field)
@@ -108,7 +105,7 @@ class _WindowsBar:
         desc="Reading",
         unit="window",
         leave=False,
-        disable=not sys.stderr.isatty(),
+        disable=None,
       )
     self._bar.update(done - self._bar.n)
     if done == total:

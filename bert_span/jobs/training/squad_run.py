@@ -262,7 +262,7 @@ def _predict(run, squad_file):
       desc="Predicting",
       total=len(examples),
       unit="question",
-      disable=not sys.stderr.isatty(),
+      disable=None,
     )
   )
   others = observer.files() if observer else {}
