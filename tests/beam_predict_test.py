@@ -5,16 +5,15 @@ import signal
 
 import pytest
 from programs import error_line, run_program, start_program
-from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
+from tiny_extractor import CONTEXT, QUESTION, shared_model
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-  """A model directory and a file of questions, one of them bad."""
+  """A folder with a file of questions, one of them bad."""
   path = tmp_path_factory.mktemp("beam_predict")
-  tiny_extractor().save_to_preset(path / "model")
   rows = [
     {"id": f"q{i}", "question": QUESTION, "context": f"{CONTEXT} {i}"}
     for i in range(10)
@@ -27,7 +26,7 @@ def folder(tmp_path_factory):
 def beam_predict(folder, output_dir, *flags, start=run_program):
   return start(
     "bert_span.beam_predict",
-    f"--model={folder}/model",
+    f"--model={shared_model()}",
     f"--input={folder}/*.jsonl",
     f"--output_dir={output_dir}",
     "--num_shards=2",
