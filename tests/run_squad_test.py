@@ -14,6 +14,7 @@ from tiny_extractor import extractor_of
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder, read_bert_config
 from bert_span.presets.huggingface import save_huggingface
+from bert_span.pretraining.model_files import export_tf1
 
 # What the original defines, with its defaults.
 _ORIGINAL_FLAGS = {
@@ -226,10 +227,14 @@ def test_version_2_writes_null_odds_and_the_official_scores(
 def test_a_fine_tuned_checkpoint_of_the_original_keeps_its_head(
   squad_folder, tmp_path
 ):
-  checkpoint = write_original_checkpoint(
-    squad_folder, tmp_path / "bert_model.ckpt"
-  )
-  flags = (f"--init_checkpoint={checkpoint}", "--do_predict")
+  config = read_bert_config(str(squad_folder / "bert_config.json"))
+  weights = np.random.default_rng(0).normal(size=[2, config.hidden_dim])
+  head = {
+    "cls/squad/output_weights": weights.astype(np.float32),
+    "cls/squad/output_bias": np.zeros([2], np.float32),
+  }
+  export_tf1(build_encoder(config), str(tmp_path), head)
+  flags = (f"--init_checkpoint={tmp_path}/bert_model.ckpt", "--do_predict")
   run = run_squad(squad_folder, tmp_path / "out", *flags)
   assert run.returncode == 0, run.stderr
   assert "with its span head" in run.stderr
@@ -269,25 +274,3 @@ def test_every_recipe_is_read_and_has_its_header(repository):
       assert flags.version_2_with_negative == path.stem.endswith(
         ("squad2", "minilm_squad", "quickstart")
       )
-
-
-def write_original_checkpoint(squad_folder, path):
-  """A TensorFlow 1 checkpoint with the original's names, and a span head."""
-  from bert_span.presets.encoder_weights import original_tensors
-
-  config = read_bert_config(str(squad_folder / "bert_config.json"))
-  backbone = build_encoder(config)
-  hidden = config.hidden_dim
-  tensors = {
-    f"bert/{name}": value for name, value in original_tensors(backbone).items()
-  }
-  rng = np.random.default_rng(0)
-  tensors["cls/squad/output_weights"] = rng.normal(size=[2, hidden])
-  tensors["cls/squad/output_bias"] = np.zeros([2])
-  with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-    for name, value in tensors.items():
-      tf.compat.v1.get_variable(
-        name, initializer=tf.constant(value, tf.float32), use_resource=False
-      )
-    session.run(tf.compat.v1.global_variables_initializer())
-    return tf.compat.v1.train.Saver().save(session, str(path))
