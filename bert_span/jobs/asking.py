@@ -1,6 +1,5 @@
 """What ask does: answers questions on a passage or on many documents."""
 
-import contextlib
 import dataclasses
 import json
 import os
@@ -64,9 +63,14 @@ def ask(model, context, questions, layout=None, **options):
     log_line(f"Reading a passage of {len(context):,} characters ...")
     if isinstance(extractor, SpanExtractor):
       extractor.graph = extractor.make_graph(on_windows=_WindowsBar())
-  with _op_by_op() if is_brief else contextlib.nullcontext():
+  # Op by op: TensorFlow traces no function before it runs it.
+  before = tf.config.functions_run_eagerly()
+  tf.config.run_functions_eagerly(is_brief or before)
+  try:
     for question in questions:
       print(_answer_text(extractor, question, context, layout), flush=True)
+  finally:
+    tf.config.run_functions_eagerly(before)
 
 
 def ask_folder(model, search, questions, layout=None, **options):
@@ -111,17 +115,6 @@ class _WindowsBar:
     if done == total:
       self._bar.close()
       self._bar = None
-
-
-@contextlib.contextmanager
-def _op_by_op():
-  """Makes TensorFlow run its functions without tracing them first."""
-  before = tf.config.functions_run_eagerly()
-  tf.config.run_functions_eagerly(True)
-  try:
-    yield
-  finally:
-    tf.config.run_functions_eagerly(before)
 
 
 def _answer_text(extractor, question, context, layout):

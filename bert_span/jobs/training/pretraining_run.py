@@ -194,7 +194,10 @@ class PretrainingJob:
       if not is_writer:
         return
       if run.selection and run.selection.best_metric:
-        self._take_weights(EncoderSource(preset=directory))
+        source = EncoderSource(preset=directory)
+        best = source.load()
+        self.model.backbone.set_weights(best.backbone.get_weights())
+        assign_heads(self.model, _stored_heads(source), best.description)
       else:
         self._write_selected(None)
     log_line(f"The model is in {directory}{selection_words(directory)}")
@@ -251,12 +254,6 @@ class PretrainingJob:
         "max_steps": run.max_eval_steps,
       },
     )
-
-  def _take_weights(self, source):
-    """Replaces the weights of encoder and heads with those of a model."""
-    best = source.load()
-    self.model.backbone.set_weights(best.backbone.get_weights())
-    assign_heads(self.model, _stored_heads(source), best.description)
 
   def _write_selected(self, selection):
     """Writes output_dir/model, with a dict or None as selection.json."""
