@@ -81,23 +81,18 @@ def format_bio_scores(scores):
 
 def format_calibration(before, after):
   """Lays out two dicts of `calibration_figures`, before and after the fit."""
+  stages = [{**s, "area": s["risk_coverage"].area} for s in (before, after)]
   exact = "exact_match" if "exact_match" in before else "exact"
   rows = [["", "before", "after"]]
-  for label, cell in {
-    "exact match": lambda figures: f"{figures[exact]:.2f}",
-    "f1": lambda figures: f"{figures['f1']:.2f}",
-    "questions answered": lambda figures: str(figures["num_answered"]),
-    "ECE, equal ranges": lambda figures: (
-      f"{figures['expected_calibration_error']:.4f}"
-    ),
-    "ECE, equal counts": lambda figures: (
-      f"{figures['equal_mass_calibration_error']:.4f}"
-    ),
-    "area of risk, coverage": lambda figures: (
-      f"{figures['risk_coverage'].area:.4f}"
-    ),
+  for label, (key, digits) in {
+    "exact match": (exact, 2),
+    "f1": ("f1", 2),
+    "questions answered": ("num_answered", 0),
+    "ECE, equal ranges": ("expected_calibration_error", 4),
+    "ECE, equal counts": ("equal_mass_calibration_error", 4),
+    "area of risk, coverage": ("area", 4),
   }.items():
-    rows.append([label, cell(before), cell(after)])
+    rows.append([label, *(f"{stage[key]:.{digits}f}" for stage in stages)])
   return text_table(rows)
 
 
