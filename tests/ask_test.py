@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from programs import refusal, run_program
+from programs import refusal, run_program, succeeds
 from tiny_extractor import CONTEXT, QUESTION, shared_extractor, shared_model
 
 from bert_span import DecoderOptions
@@ -128,12 +128,11 @@ def test_a_long_passage_is_announced_and_its_windows_are_counted(
 
 @pytest.mark.large
 def test_a_pipe_of_questions_gives_a_json_object_a_line(passage):
-  run = run_program(
+  run = succeeds(
     *("bert_span.ask", f"--model={_path('model')}", "--json", "--n_best=2"),
     f"--context_file={passage}",
     input=f"{QUESTION}\r\n{_OTHER}",
   )
-  assert run.returncode == 0, run.stderr
   assert not run.stderr  # Only the answers are printed.
   rows = [json.loads(line) for line in run.stdout.splitlines()]
   assert [row["question"] for row in rows] == [QUESTION, _OTHER]

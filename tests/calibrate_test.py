@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from exported_model import ask
-from programs import run_program
+from programs import succeeds
 from squad_content import spans, squad_content
 from tiny_extractor import CONTEXT, extractor_of, tiny_extractor
 
@@ -119,13 +119,12 @@ def calibrated(tmp_path_factory):
   shutil.copytree(folder / "model", folder / "plain")
   _write_labelled(folder / "dev.json", extractor, 5, version_2=True)
   _write_labelled(folder / "test.json", extractor, 6, version_2=True)
-  run = run_program(
+  run = succeeds(
     "bert_span.calibrate",
     f"--model={folder / 'model'}",
     f"--predict_file={folder / 'dev.json'}",
     f"--evaluate_file={folder / 'test.json'}",
   )
-  assert run.returncode == 0, run.stderr
   return folder, run
 
 
@@ -176,18 +175,16 @@ def test_ask_and_run_squad_and_decode_use_what_was_fitted(calibrated, capsys):
     "--version_2_with_negative",
   ]
   shutil.copytree(model, folder / "out" / "model", dirs_exist_ok=True)
-  run = run_program(
+  succeeds(
     *("bert_span.run_squad", "--do_predict", "--write_logits", *window),
     *(f"--predict_file={questions}", f"--output_dir={folder / 'out'}"),
   )
-  assert run.returncode == 0, run.stderr
   check(folder / "out")
-  run = run_program(
+  succeeds(
     *("bert_span.decode", f"--model={model}", f"--predict_file={questions}"),
     f"--logits_file={folder / 'out' / 'logits.npz'}",
     f"--output_dir={folder / 'decoded'}",
   )
-  assert run.returncode == 0, run.stderr
   check(folder / "decoded")
   example = examples[1]
   layout = asking.AnswerLayout(is_json=True)

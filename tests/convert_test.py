@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from programs import run_program
+from programs import succeeds
 from tiny_extractor import CONTEXT, QUESTION, extractor_of, shared_model
 
 from bert_span.extractor import SpanExtractor
@@ -47,8 +47,7 @@ def test_what_transformers_cannot_read_is_refused(tmp_path):
 def test_the_program_writes_the_options_of_its_flags(tmp_path):
   paths = f"--model={shared_model()}", f"--output_dir={tmp_path / 'new'}"
   flags = "--version_2_with_negative", "--null_score_diff_threshold=-1.5"
-  run = run_program("bert_span.convert", *paths, *flags)
-  assert run.returncode == 0, run.stderr
+  run = succeeds("bert_span.convert", *paths, *flags)
   assert "Null threshold: -1.5" in run.stdout
   config = json.loads((tmp_path / "new/span_config.json").read_text())
   assert config["decoder"]["null_score_diff_threshold"] == -1.5

@@ -6,7 +6,7 @@ Training on records is tested in data/training_records_test.py.
 import json
 
 import pytest
-from programs import error_line, run_program
+from programs import error_line, succeeds
 from squad_runs import run_squad
 
 
@@ -25,8 +25,7 @@ def _command(squad_folder, output_dir, *flags):
 def records(squad_folder, tmp_path_factory):
   """Records of v1.json, and what the program printed."""
   path = tmp_path_factory.mktemp("records")
-  run = run_program(*_command(squad_folder, path))
-  assert run.returncode == 0, run.stderr
+  run = succeeds(*_command(squad_folder, path))
   return path, run.stderr
 
 

@@ -5,7 +5,7 @@ import types
 
 import numpy as np
 import pytest
-from programs import run_program
+from programs import succeeds
 from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
@@ -144,8 +144,7 @@ def test_saved_logits_give_the_files_of_the_model(folder, tmp_path, with_model):
       "--version_2_with_negative",
     ]
   files = (f"--predict_file={folder}/dev.json", f"--output_dir={tmp_path}/out")
-  run = run_program("bert_span.decode", *files, *flags)
-  assert run.returncode == 0, run.stderr
+  run = succeeds("bert_span.decode", *files, *flags)
   assert "3 questions answered" in run.stderr
   predictions = _read(tmp_path / "out" / "predictions.json")
   assert predictions == _read(folder / "expected" / "predictions.json")

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from programs import run_program
+from programs import succeeds
 from squad_content import spans, squad_content
 
 from bert_span.data.window_labels import BIO_LABELS, SPAN_LABELS
@@ -72,12 +72,11 @@ def test_training_rows_hold_the_first_answer_and_findings_go_to_stderr(
   small_files,
 ):
   input_file, vocab_file = small_files
-  result = run_program(
+  result = succeeds(
     "bert_span.inspect_windows",
     *(f"--input_file={input_file}", f"--vocab_file={vocab_file}"),
     "--is_training",
   )
-  assert result.returncode == 0, result.stderr
   (line,) = result.stdout.splitlines()
   assert json.loads(line) == {
     "qas_id": "7",

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from corpus import VOCABULARY, write_corpus
-from programs import error_line, refusal, run_program
+from programs import error_line, refusal, run_program, succeeds
 from squad_content import spans, squad_content
 from tiny_extractor import extractor_of
 
@@ -30,12 +30,6 @@ _TRAINING = (
   "--num_warmup_steps=2",
   "--save_checkpoints_steps=3",
 )
-
-
-def succeeds(program, *flags):
-  result = run_program(f"bert_span.{program}", *flags)
-  assert result.returncode == 0, result.stderr
-  return result
 
 
 def assert_same_encoder(ours, theirs):
@@ -67,7 +61,7 @@ def trained(folder, from_scratch):
   """A finished run with evaluation: its folder and what it printed."""
   output_dir = folder / "run"
   result = succeeds(
-    "run_pretraining",
+    "bert_span.run_pretraining",
     *_TRAINING,
     *from_scratch,
     f"--input_file={folder}/[01].txt",
@@ -116,7 +110,7 @@ def test_training_writes_model_exports_scores_and_curves(trained):
 def test_a_finished_run_is_evaluated_by_its_model(trained, folder):
   output_dir, first = trained
   result = succeeds(
-    "run_pretraining",
+    "bert_span.run_pretraining",
     *_LENGTHS,
     "--do_eval",
     f"--input_file={folder}/2.txt",
@@ -133,7 +127,7 @@ def test_a_finished_run_is_evaluated_by_its_model(trained, folder):
 def test_the_model_continues_with_its_heads_on_records(trained, folder):
   output_dir, _ = trained
   result = succeeds(
-    "create_pretraining_data",
+    "bert_span.create_pretraining_data",
     *_LENGTHS,
     f"--input_file={folder}/*.txt",
     f"--vocab_file={folder / 'vocab.txt'}",
@@ -142,7 +136,7 @@ def test_the_model_continues_with_its_heads_on_records(trained, folder):
   )
   assert "--max_predictions=3" in result.stderr
   result = succeeds(
-    "run_pretraining",
+    "bert_span.run_pretraining",
     *_TRAINING,
     f"--preset={output_dir / 'model'}",
     f"--input_file={folder}/*.tfrecord*",
@@ -172,7 +166,7 @@ def test_the_best_model_by_held_out_text_is_written_scored_and_exported(
     *("--do_eval", f"--eval_file={folder}/2.txt"),
     f"--output_dir={prefix}{output_dir}",
   )
-  result = succeeds("run_pretraining", *flags)
+  result = succeeds("bert_span.run_pretraining", *flags)
   rows = json.loads((output_dir / "evaluations.json").read_text())
   losses = {
     row["step"]: row["scores"]["mlm_loss"] for row in rows["evaluations"]
@@ -190,7 +184,9 @@ def test_the_best_model_by_held_out_text_is_written_scored_and_exported(
     load_pretrained(f"{prefix}{output_dir}/model"),
     load_pretrained(f"{prefix}{output_dir}/huggingface"),
   )
-  again = succeeds("run_pretraining", *flags)  # Nothing is left to train.
+  again = succeeds(
+    "bert_span.run_pretraining", *flags
+  )  # Nothing is left to train.
   for name in ("mlm_loss", "sbo_loss"):
     again_scores = json.loads(again.stdout.splitlines()[-1])
     assert again_scores[name] == pytest.approx(scores[name], rel=1e-5)
@@ -216,7 +212,7 @@ def test_run_squad_takes_the_model(trained, folder):
   ):
     name = start[0].partition("=")[0].strip("-")
     succeeds(
-      "run_squad",
+      "bert_span.run_squad",
       *start,
       "--do_train",
       f"--train_file={folder / 'squad.json'}",
@@ -239,7 +235,7 @@ def test_only_bert_is_pre_trained(folder, tmp_path):
 def test_inspect_masking_writes_json_lines(folder):
   output = folder / "masked.jsonl"
   result = succeeds(
-    "inspect_masking",
+    "bert_span.inspect_masking",
     *_LENGTHS,
     f"--input_file={folder}/0.txt",
     f"--vocab_file={folder / 'vocab.txt'}",
@@ -264,7 +260,7 @@ def test_inspect_masking_writes_json_lines(folder):
 def test_a_dry_run_says_what_would_run_and_writes_nothing(folder, from_scratch):
   output_dir = folder / "dry"
   result = succeeds(
-    "run_pretraining",
+    "bert_span.run_pretraining",
     *_TRAINING,
     *from_scratch,
     f"--input_file={folder}/[01].txt",
@@ -313,19 +309,22 @@ def test_recurring_spans_are_trained_beside_masks(folder, from_scratch):
   text = f"--input_file={folder / 'recurring.txt'}"
   records = folder / "both.tfrecord"
   succeeds(
-    "create_pretraining_data", *flags[1:], text, f"--output_file={records}"
+    "bert_span.create_pretraining_data",
+    *flags[1:],
+    text,
+    f"--output_file={records}",
   )
   training = (
     *(f"--input_file={records}", f"--eval_file={folder / 'recurring.txt'}"),
     *("--do_eval", f"--output_dir={output_dir}"),
   )
-  succeeds("run_pretraining", *flags, *_TRAINING, *training)
+  succeeds("bert_span.run_pretraining", *flags, *_TRAINING, *training)
   scores = json.loads((output_dir / "eval_results.json").read_text())
   assert scores["num_rss_targets"] > 0 and scores["num_mlm_targets"] > 0
   heads = read_heads(output_dir / "model")
   assert heads["cls/recurring_spans/start_kernel"].shape == (16, 16)
   shown = succeeds(
-    *("inspect_masking", *flags[1:], text, "--max_sequences=2")
+    *("bert_span.inspect_masking", *flags[1:], text, "--max_sequences=2")
   ).stdout
   assert shown.startswith("Sequence 0: ") and shown.count("[CLS]") == 2
   assert "[QUESTION], answered at" in shown

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from programs import run_program, run_python
+from programs import run_python, succeeds
 from squad_content import spans, squad_content
 
 from bert_span.jobs.evaluation import score_files
@@ -59,12 +59,11 @@ def test_stdout_is_one_json_object_and_stderr_has_the_table(write, tmp_path):
     predictions_file={"a": "the red car", "n": "May"},
     na_prob_file={"a": -2.0, "n": 3.0},
   )
-  result = run_program(
+  result = succeeds(
     *("bert_span.evaluate", "--na_prob_thresh=0"),
     *(f"--{name}={path}" for name, path in paths.items()),
     f"--output_file={tmp_path / 'out.json'}",
   )
-  assert result.returncode == 0, result.stderr
   scores = json.loads(result.stdout)
   metrics = [
     *("exact", "f1", "HasAns_exact", "HasAns_f1", "NoAns_exact", "NoAns_f1"),

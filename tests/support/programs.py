@@ -41,6 +41,13 @@ def run_program(name, *arguments, **options):
   return start_program(name, *arguments).finish()
 
 
+def succeeds(name, *arguments, **options):
+  """`run_program` of a program that must end without an error."""
+  run = run_program(name, *arguments, **options)
+  assert run.returncode == 0, run.stderr
+  return run
+
+
 def run_python(*arguments, **options):
   """Runs Python in the repository, with options of subprocess.run."""
   defaults = {"cwd": _REPOSITORY, "capture_output": True, "timeout": 1800}
