@@ -173,11 +173,11 @@ def test_a_bio_head_learns_several_spans_of_several_annotators(
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("architecture", ["distilbert", "electra", "roberta"])
 def test_a_hugging_face_directory_learns_a_bio_head_on_two_devices(
-  squad_folder, tmp_path, architecture
+  squad_folder, tmp_path
 ):
-  extractor = extractor_of(architecture)
+  """Of the model least like BERT; extractor_test.py fine-tunes the others."""
+  extractor = extractor_of("roberta")
   directory = tmp_path / "huggingface"
   save_huggingface(extractor.model, extractor.preprocessor.tokenizer, directory)
   options = extractor.window_options
