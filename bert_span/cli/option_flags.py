@@ -56,9 +56,8 @@ class OptionFlags:
   def values(self, saved=None):
     """Returns a dict of the options' values.
 
-    Args:
-      saved: dict of the values of flags that are not on the command line, such
-        as those in a model's span_config.json; others take their defaults.
+    `saved` has values of flags that are not on the command line, such as those
+    in a model's span_config.json; others take their defaults.
     """
     saved = saved or {}
     return {

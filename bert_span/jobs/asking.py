@@ -43,13 +43,8 @@ class AnswerLayout:
 def ask(model, context, questions, layout=None, **options):
   """Prints the answers to questions on a passage, each as soon as it is known.
 
-  Args:
-    model: as of `SpanExtractor.from_preset`, or .tflite file.
-    context: the passage.
-    questions: list of str, or an iterable of questions not known yet; the model
-      is loaded before the first is read.
-    layout: `AnswerLayout`.
-    **options: see `SpanExtractor.from_preset`.
+  model and options are arguments of `SpanExtractor.from_preset`, or model is a
+  .tflite file; questions are a list, or an iterable of some not known yet.
   """
   if is_tflite(model):
     options.pop("verify", None)
