@@ -34,9 +34,7 @@ def main(argv):
   options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import conversion
 
-  conversion.convert(
-    _MODEL.value, extractor_options=options, **_OPTIONS.values()
-  )
+  conversion.convert(_MODEL.value, **_OPTIONS.values(), **options)
 
 
 run = program.entry_point(main)

@@ -65,9 +65,9 @@ def main(argv):
 
   tflite_export.export_model(
     _MODEL.value,
-    extractor_options=extractor_options,
     options=_OPTIONS.options(info=_INFO.options()),
     **_FILES.values(),
+    **extractor_options,
   )
 
 

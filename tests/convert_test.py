@@ -24,7 +24,7 @@ def test_a_converted_model_answers_the_same(architecture, tmp_path, capsys):
     "decoder_options": extractor.decoder_options,
   }
   back = str(tmp_path / "back")
-  convert(str(tmp_path / "there"), back, extractor_options=options)
+  convert(str(tmp_path / "there"), back, **options)
   converted = SpanExtractor.from_preset(back)
   expected = encoder_config(extractor.model.backbone)
   assert encoder_config(converted.model.backbone) == expected

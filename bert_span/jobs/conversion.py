@@ -9,7 +9,7 @@ from bert_span.modeling.architectures import architecture_of
 from bert_span.presets import huggingface
 
 
-def convert(model, output_dir, to="bert_span", extractor_options=None):
+def convert(model, output_dir, to="bert_span", **extractor_options):
   """Writes a trained model as another directory, and prints what was found.
 
   model and extractor_options are arguments of `SpanExtractor.from_preset`, the
@@ -19,7 +19,7 @@ def convert(model, output_dir, to="bert_span", extractor_options=None):
     raise ValueError(
       f"--output_dir={output_dir} exists. Give a new directory, or remove it."
     )
-  extractor = SpanExtractor.from_preset(model, **(extractor_options or {}))
+  extractor = SpanExtractor.from_preset(model, **extractor_options)
   tokenizer, head = extractor.preprocessor.tokenizer, extractor.head.name
   if to == "huggingface":
     if head != SPAN_HEAD.name:

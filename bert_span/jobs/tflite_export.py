@@ -30,12 +30,7 @@ _MEGABYTE = 1e6
 
 
 def export_model(
-  model,
-  path,
-  extractor_options=None,
-  options=None,
-  evaluate_file=None,
-  test_vectors=None,
+  model, path, evaluate_file, test_vectors, options, **extractor_options
 ):
   """Exports a model directory and prints the report.
 
@@ -43,7 +38,7 @@ def export_model(
   others of `export_tflite` and flags of export.export_tflite.
   """
   evaluated = read_squad(evaluate_file) if evaluate_file else None
-  extractor = SpanExtractor.from_preset(model, **(extractor_options or {}))
+  extractor = SpanExtractor.from_preset(model, **extractor_options)
   report = export_tflite(extractor, path, options, evaluated, model)
   print(report_text(report), end="")
   print(f"Written: {path}", file=sys.stderr)
