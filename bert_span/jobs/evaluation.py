@@ -19,7 +19,7 @@ from bert_span.storage.log import log_line
 
 
 def evaluate(predict_file, output_file=None, multi_span=False, **options):
-  """Prints and returns `score_files`, and writes them to output_file.
+  """Prints what `score_files` returns, and writes it to output_file.
 
   Standard output gets one JSON object, standard error the same as a table.
   """
@@ -29,7 +29,6 @@ def evaluate(predict_file, output_file=None, multi_span=False, **options):
   if output_file:
     write_json_atomically(output_file, scores)
   print(json.dumps(scores))
-  return scores
 
 
 def score_files(

@@ -62,7 +62,7 @@ def write_squad_records(
   num_shards=8,
   pad_records=False,
 ):
-  """Writes the labelled windows of questions; returns the path of the manifest.
+  """Writes the labelled windows of questions.
 
   `dataset` is (TFDS name, split, data_dir) or None, `labels` are the
   `WindowLabels` of the head, and of `source`, an `EncoderSource` without a
@@ -93,7 +93,6 @@ def write_squad_records(
     f"{len(training_set.windows)} windows of {training_set.num_examples} "
     f"questions in {num_shards} files, listed in {manifest}"
   )
-  return manifest
 
 
 def _preprocessor(source, window_options):
