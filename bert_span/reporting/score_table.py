@@ -26,8 +26,7 @@ def format_scores(scores):
     best             81.40   84.11
     best threshold  -1.250  -1.250
 
-  `scores` is the dict of evaluate_squad1 or evaluate_squad2, in percent;
-  ValueError if it is from neither.
+  `scores` is the dict of evaluate_squad1 or evaluate_squad2, in percent.
   """
 
   def cells(*names, digits=2):
@@ -36,11 +35,6 @@ def format_scores(scores):
   if "exact_match" in scores:
     row = ["all", *cells("exact_match", "f1")]
     return text_table([["", "exact match", "f1"], row])
-  if "exact" not in scores:
-    raise ValueError(
-      'scores must come from evaluate_squad1 (key "exact_match") or '
-      f'evaluate_squad2 (key "exact"). Received keys: {sorted(scores)}.'
-    )
   rows = [["", "exact", "f1", "questions"]]
   for prefix, label in _SQUAD2_ROWS.items():
     if f"{prefix}exact" in scores:

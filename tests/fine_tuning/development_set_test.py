@@ -106,18 +106,13 @@ def test_answers_pass_through_what_may_interrupt_them():
     (0, "exact_match", "exact_match"),
     (1, "exact_match", "exact"),
     (1, "f1", "f1"),
-    (0, "overlap_f1", None),  # of the other head
   ],
 )
 def test_the_metric_has_the_name_of_the_data(impossible, asked, metric):
   options = DecoderOptions(version_2_with_negative=bool(impossible))
   development = _development(_squad_file(impossible), asked)
-  if metric is None:
-    with pytest.raises(ValueError, match="overlap_f1 is not among the scores"):
-      development.selection_options(options, SPAN_HEAD)
-  else:
-    selection = development.selection_options(options, SPAN_HEAD)
-    assert selection == SelectionOptions(10, metric)
+  selection = development.selection_options(options, SPAN_HEAD)
+  assert selection == SelectionOptions(10, metric)
 
 
 def test_questions_that_nobody_answered_are_named_before_training():

@@ -1,7 +1,5 @@
 """The table of scores for the terminal."""
 
-import pytest
-
 from bert_span.answers.scoring.reliability import risk_coverage
 from bert_span.reporting.score_table import (
   format_bio_scores,
@@ -36,11 +34,6 @@ def test_squad2_scores_have_rows_of_questions_and_of_thresholds():
   ]
   assert _rows(format_scores(of_all | has)) == rows[:3]
   assert _rows(format_scores(of_all | has | no | best)) == rows
-
-
-def test_another_dict_is_an_error_that_names_its_keys():
-  with pytest.raises(ValueError, match=r"evaluate_squad1.*\['loss'\]"):
-    format_scores({"loss": 1.0})
 
 
 def test_scores_of_several_spans_are_two_rows_and_lines_on_the_tags():

@@ -25,12 +25,7 @@ from bert_span.pretraining.pretrainer import sample_lengths
 from bert_span.squad.lint.lint_report import PERCENTILES, length_summary
 from bert_span.training.checkpoints import steps_made
 from bert_span.training.optimizer import BertAdamW
-from bert_span.training.options import (
-  MULTI_WORKER,
-  ONE_DEVICE,
-  TPU,
-  check_strategy,
-)
+from bert_span.training.options import MULTI_WORKER, ONE_DEVICE, TPU
 from bert_span.training.step import TrainStep
 from bert_span.training.step_runner import StepRunner, compiles_steps
 from bert_span.training.strategy import choose_strategy, named_workers
@@ -49,13 +44,12 @@ class DevicePlan(NamedTuple):
   is_local: bool = True  # whether a step can be measured on this machine
 
 
-def plan_devices(options, execution, memory_gb=None):
+def plan_devices(options, memory_gb=None):
   """The `DevicePlan` of a training, without waiting for workers or a TPU.
 
   Workers are assumed to have the devices of this machine. `memory_gb` is the
   memory of a device, None for what it has.
   """
-  check_strategy(options, execution)
   gpus = tf.config.list_physical_devices("GPU")
   name = choose_strategy(options, len(gpus))
   memory_bytes = int(memory_gb * 1e9) if memory_gb else None

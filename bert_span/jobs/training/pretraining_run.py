@@ -107,7 +107,7 @@ def print_dry_run(run, memory_gb=None):
   job = PretrainingJob(run)
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
-    plan = plan_devices(run.devices, run.options.execution, memory_gb)
+    plan = plan_devices(run.devices, memory_gb)
     for line in pretraining_lines(job, text, plan):
       print(line, flush=True)
   if run.do_eval:

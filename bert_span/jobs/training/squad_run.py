@@ -127,7 +127,7 @@ def print_dry_run(run, memory_gb=None):
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
     options = run.fine_tuning_options
-    plan = plan_devices(run.devices, options.execution, memory_gb)
+    plan = plan_devices(run.devices, memory_gb)
     extractor, training_set, _ = _training_inputs(run)
     for line in fine_tuning_lines(
       extractor, training_set, options, run.output_dir, plan

@@ -87,7 +87,7 @@ def test_the_peak_is_compared_with_the_memory_of_a_device():
 
 
 def _plan(**options):
-  return dry_run.plan_devices(StrategyOptions(**options), ExecutionOptions())
+  return dry_run.plan_devices(StrategyOptions(**options))
 
 
 @pytest.fixture
