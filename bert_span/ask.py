@@ -15,7 +15,6 @@ or read from a pipe, one a line; the model is loaded once. Without --context and
 --context_file a pipe holds the passage.
 """
 
-import dataclasses
 import sys
 
 from absl import flags
@@ -26,7 +25,6 @@ from bert_span.search.options import SearchOptions
 from bert_span.storage.options import option
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   context: str | None = option(None, "Text of the passage.")
   context_file: str | None = option(
@@ -55,13 +53,10 @@ model_flags.extractor_flags()
 
 
 def main(argv):
-  """Reads the passage and answers every question."""
   is_search = _check_flags()
   if not is_search:
     context = questions.read_passage(_CONTEXT.value, _CONTEXT_FILE.value)
-  program.import_tensorflow()
-  saved = model_flags.saved_config_or_tflite(_MODEL.value)
-  options = model_flags.extractor_options(saved)
+  options = model_flags.extractor_options(_MODEL.value)
   model_flags.check_n_best(_N_BEST, options["decoder_options"])
   from bert_span.jobs import asking
 

@@ -12,14 +12,11 @@ that exist are not made again. create_squad_records makes records of SQuAD
 files.
 """
 
-import dataclasses
-
 from bert_span.cli import model_flags, pretraining_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.storage.options import option
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   num_shards: int = option(
     8,
@@ -35,7 +32,6 @@ pretraining_flags.define_masked_text_flags("dupe_factor")
 
 
 def main(argv):
-  """Checks the flags and writes the records."""
   name, *words = argv
   program.check(
     words[:1] == ["pretraining"],

@@ -13,8 +13,6 @@ dead_letters-* with each record that was not answered and the reason. The same
 command resumes a run that was stopped; it skips the shards with answers.
 """
 
-import dataclasses
-
 from absl import flags
 
 from bert_span.cli import model_flags, program, questions
@@ -22,7 +20,6 @@ from bert_span.cli.option_flags import OptionFlags
 from bert_span.storage.options import option
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   patterns: str | None = option(
     None,
@@ -68,13 +65,10 @@ _ANSWERS = model_flags.extractor_flags()
 
 
 def main(argv):
-  """Checks the flags and answers the questions."""
   program.require(_MODEL, _OPTIONS.patterns, _SHARED.output_dir)
   questions.check_questions(_QUESTION)
   pipeline_options = program.beam_options(argv)
-  program.import_tensorflow()
-  saved = model_flags.saved_config(_MODEL.value)
-  options = model_flags.extractor_options(saved)
+  options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import beam_runs
 
   if beam_runs.is_exported(_MODEL.value):

@@ -9,14 +9,11 @@ the exports read them there. Use questions on which the model was neither
 trained nor selected.
 """
 
-import dataclasses
-
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.storage.options import option
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   model: str | None = option(
     None,
@@ -54,7 +51,6 @@ _SHARED = model_flags.shared_flags(
 
 
 def main(argv):
-  """Checks the flags and calibrates the model."""
   program.require(_OPTIONS.model, _SHARED.predict_file)
   if _OPTIONS.plots.value:
     program.check_extra("report", "matplotlib", otherwise=", or give --noplots")

@@ -8,14 +8,11 @@ with status 1 if a check fails. The outputs that come with the package take
 about a minute on two cores; tests/original says how to record others.
 """
 
-import dataclasses
-
 from bert_span.cli import program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.storage.options import option
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   goldens: str | None = option(
     None,

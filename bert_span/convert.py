@@ -9,14 +9,11 @@ such as --version_2_with_negative for a model of SQuAD 2.0; all programs read
 them there.
 """
 
-import dataclasses
-
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.storage.options import option
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   output_dir: str | None = option(None, "Directory of the converted model.")
   to: str = option(
@@ -33,16 +30,11 @@ model_flags.extractor_flags()
 
 
 def main(argv):
-  """Loads the model and writes it in the other format."""
   program.require(_MODEL, _OPTIONS.output_dir)
-  program.import_tensorflow()
-  saved = model_flags.saved_config(_MODEL.value)
-  options = model_flags.extractor_options(saved)
+  options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import conversion
 
-  conversion.convert(
-    _MODEL.value, extractor_options=options, **_OPTIONS.values()
-  )
+  conversion.convert(_MODEL.value, **_OPTIONS.values(), **options)
 
 
 run = program.entry_point(main)

@@ -11,14 +11,11 @@ by which run_pretraining notices a file that was cut off; copy both. On a CPU or
 GPU bert_span.run_pretraining reads text itself and needs no records.
 """
 
-import dataclasses
-
 from bert_span.cli import pretraining_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.storage.options import option
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   output_files: tuple[str, ...] = option(
     (),
@@ -41,7 +38,6 @@ _ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 
 
 def main(argv):
-  """Checks the flags and writes the records."""
   program.require(_OPTIONS.output_files)
   text_options = pretraining_flags.masked_text("dupe_factor")
   values = _OPTIONS.values()

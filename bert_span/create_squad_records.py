@@ -14,8 +14,6 @@ With --pad_records, programs that read train.tf_record of the original can also
 read them.
 """
 
-import dataclasses
-
 from bert_span.cli import model_flags, program, training_flags
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.fine_tuning.options import FineTuningOptions
@@ -23,7 +21,6 @@ from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   num_shards: int = option(
     8, "Number of record files.", minimum=1, maximum=99_999
@@ -46,7 +43,6 @@ OptionFlags(WindowOptions)
 
 
 def main(argv):
-  """Checks the flags and writes the records."""
   program.require(_SHARED.output_dir)
   program.require_one(_DATA.train_file, _DATA.dataset)
   program.check(

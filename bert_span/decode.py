@@ -31,7 +31,6 @@ model_flags.answer_flags()
 
 
 def main(argv):
-  """Checks the flags and decodes the logits."""
   logits_files = [
     path.strip()
     for value in _LOGITS_FILE.value or []

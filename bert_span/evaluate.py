@@ -12,7 +12,6 @@ Standard output gets one JSON object with the official keys, standard error
 the same as a table.
 """
 
-import dataclasses
 import math
 
 from absl import flags
@@ -22,7 +21,6 @@ from bert_span.cli.option_flags import OptionFlags
 from bert_span.storage.options import option
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   predictions_file: str | None = option(
     None, 'JSON file with the predicted text by question id, "" for no answer.'
@@ -53,7 +51,6 @@ _PREDICT_FILE = model_flags.shared_flags("predict_file").predict_file
 
 
 def main(argv):
-  """Checks the flags and scores the files."""
   program.require(_PREDICT_FILE, _OPTIONS.predictions_file)
   program.check(
     not math.isnan(_NA_PROB_THRESH.value),

@@ -11,14 +11,11 @@ right_boundary. For one file these are exactly the masks that training draws
 from the same seed in that epoch.
 """
 
-import dataclasses
-
 from bert_span.cli import pretraining_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.storage.options import option
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   epoch: int = option(0, "Epoch whose masks are shown, from 0.", minimum=0)
   max_sequences: int | None = option(
@@ -34,7 +31,6 @@ pretraining_flags.define_masked_text_flags()
 
 
 def main(argv):
-  """Checks the flags and shows the masks."""
   text_options = pretraining_flags.masked_text()
   program.import_tensorflow()
   from bert_span.jobs import masked_text

@@ -10,8 +10,6 @@ of B, I and O of every token of the passage. Findings about the file go to
 standard error.
 """
 
-import dataclasses
-
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.fine_tuning.options import FineTuningOptions
@@ -19,7 +17,6 @@ from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   input_file: str | None = option(
     None, "SQuAD JSON file whose windows are shown."
@@ -44,7 +41,6 @@ model_flags.shared_flags("head")
 
 
 def main(argv):
-  """Checks the flags and shows the windows."""
   program.require(_INPUT_FILE, _OUTPUT_FILE, _VOCABULARY.vocab_file)
   program.import_tensorflow()
   head = model_flags.find_head()

@@ -16,8 +16,6 @@ Exit status: 1 for an error or an unreadable file, with --strict also for a
 warning; else 0. With --fix, repaired findings do not count.
 """
 
-import dataclasses
-
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.squad.lint.options import LintSettings
@@ -25,7 +23,6 @@ from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   as_json: bool = option(
     False, "Whether to print one JSON object instead of text.", flag="json"

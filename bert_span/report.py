@@ -11,15 +11,12 @@ probability of each token to start or end the answer. The page is one file that
 loads nothing. Needs the extra: pip install -e '.[report]'.
 """
 
-import dataclasses
-
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   nbest_file: str | None = option(
     None, "File nbest_predictions.json of a span head."
@@ -54,7 +51,6 @@ _WINDOWS = OptionFlags(WindowOptions)
 
 
 def main(argv):
-  """Checks the flags and writes the page."""
   program.require(
     _SHARED.predict_file, _OPTIONS.nbest_file, _OPTIONS.output_file
   )

@@ -9,8 +9,6 @@ The model in output_dir/model is a --preset of bert_span.run_squad. Files that
 end in .tfrecord are read as records of bert_span.create_pretraining_data.
 """
 
-import dataclasses
-
 from absl import flags
 
 from bert_span.cli import (
@@ -25,7 +23,6 @@ from bert_span.pretraining.options import PretrainingOptions, TextLocation
 from bert_span.storage.options import option
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   eval_file: str | None = option(
     None,
@@ -55,7 +52,6 @@ _MASKING = pretraining_flags.masking_flags()
 
 
 def main(argv):
-  """Turns flags into options and runs the job."""
   _check_flags()
   training_flags.report_unused_flags()
   program.import_tensorflow()

@@ -12,7 +12,6 @@ A command line of the original run_squad.py runs unchanged:
 Hugging Face directory or a model of this package.
 """
 
-import dataclasses
 import os
 
 from absl import flags
@@ -24,7 +23,6 @@ from bert_span.jobs.training.options import SquadRunOptions
 from bert_span.storage.options import INT32_MAX, option
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   best_metric: str = option(
     "f1",
@@ -53,7 +51,6 @@ training_flags.encoder_flags()
 
 
 def main(argv):
-  """Turns flags into options and runs the job."""
   fine_tuning_options = _checked_options()
   training_flags.report_unused_flags()
   program.import_tensorflow()

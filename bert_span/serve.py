@@ -9,15 +9,12 @@ shows a page that runs a .tflite file in the browser; the server only gives out
 the files. Both are for trying out: production wants TensorFlow Serving.
 """
 
-import dataclasses
-
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.serving.options import ServerOptions
 from bert_span.storage.options import option
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   web: bool = option(
     False, "Whether to run --tflite in the browser instead of --model."
@@ -38,7 +35,6 @@ model_flags.extractor_flags()
 
 
 def main(argv):
-  """Loads the model and serves it until it is stopped."""
   program.require_one(_MODEL, _WEB)
   program.check_extra("serve", "starlette", "uvicorn")
   server = _SERVER.options()
@@ -52,8 +48,7 @@ def main(argv):
   if _WEB.value:
     local_serving.serve_file(_TFLITE.value, _LITERT.value, server)
     return
-  saved = model_flags.saved_config(_MODEL.value)
-  options = model_flags.extractor_options(saved)
+  options = model_flags.extractor_options(_MODEL.value)
   local_serving.serve_model(_MODEL.value, server, **options)
 
 

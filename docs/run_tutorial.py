@@ -9,24 +9,30 @@ import tempfile
 import nbclient
 import nbformat
 
-_NOTEBOOK = pathlib.Path(__file__).parent / "tutorial.ipynb"
+NOTEBOOK = pathlib.Path(__file__).parent / "tutorial.ipynb"
 # Notes of TensorFlow, whatever TF_CPP_MIN_LOG_LEVEL is.
 _NOTE = re.compile(r"WARNING: All log|[IWE]0000 |INFO:tensorflow:")
 
 
-def main():
-  """Runs the cells in an empty folder; paths of this machine become others."""
-  # `!python` is this Python.
+def execute(notebook, folder):
+  """Runs the cells in a folder; `!python` is this Python."""
   path = [os.path.dirname(sys.executable), os.environ["PATH"]]
   os.environ["PATH"] = os.pathsep.join(path)
-  notebook = nbformat.read(_NOTEBOOK, as_version=4)
-  places = {str(_NOTEBOOK.resolve().parents[1]): "/home/me/bert_span"}
+  nbclient.NotebookClient(
+    notebook,
+    timeout=1800,
+    kernel_name="python3",
+    resources={"metadata": {"path": folder}},
+  ).execute()
+
+
+def main():
+  """Runs the cells in an empty folder; paths of this machine become others."""
+  notebook = nbformat.read(NOTEBOOK, as_version=4)
+  places = {str(NOTEBOOK.resolve().parents[1]): "/home/me/bert_span"}
   with tempfile.TemporaryDirectory() as folder:
     places[folder] = "/home/me/tutorial"
-    resources = {"metadata": {"path": folder}}
-    nbclient.NotebookClient(
-      notebook, timeout=1800, kernel_name="python3", resources=resources
-    ).execute()
+    execute(notebook, folder)
   for cell in notebook.cells:
     cell.metadata.pop("execution", None)
     if "outputs" in cell:
@@ -38,7 +44,7 @@ def main():
   text = nbformat.writes(notebook)
   for here, elsewhere in places.items():
     text = text.replace(here, elsewhere)
-  _NOTEBOOK.write_text(text + "\n", encoding="utf-8")
+  NOTEBOOK.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,15 +12,12 @@ fixed in the SavedModel. Before the version gets its name, a fresh process loads
 it and checks that its answers are those of the model.
 """
 
-import dataclasses
-
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.storage.options import option
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   base: str | None = option(
     None, "Local folder of all versions of the served model.", flag="output"
@@ -54,12 +51,9 @@ model_flags.extractor_flags()
 
 
 def main(argv):
-  """Loads the model, exports it and prints what was written."""
   program.end_on_sigterm()
   program.require(_MODEL, _OPTIONS.base)
-  program.import_tensorflow()
-  saved = model_flags.saved_config(_MODEL.value)
-  options = model_flags.extractor_options(saved)
+  options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import saved_model_export
 
   saved_model_export.export_model(

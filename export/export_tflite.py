@@ -11,15 +11,12 @@ is run before it gets its name: its ops must be builtin ops (with
 answers those of the model. docs/tflite.md describes how to use it.
 """
 
-import dataclasses
-
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.storage.options import option
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
 
 
-@dataclasses.dataclass(frozen=True)
 class _Options:
   path: str | None = option(
     None, "File to write; its name ends with .tflite.", flag="output"
@@ -43,7 +40,6 @@ model_flags.extractor_flags()
 
 
 def main(argv):
-  """Exports a model and prints the report."""
   program.end_on_sigterm()
   program.require(_MODEL, _FILES.path)
   path = _FILES.path.value
@@ -64,16 +60,14 @@ def main(argv):
     "--test_vectors is for files without --with_tokenizer: with it, tokens, "
     "windows and logits are inside the file.",
   )
-  program.import_tensorflow()
-  saved = model_flags.saved_config(_MODEL.value)
-  extractor_options = model_flags.extractor_options(saved)
+  extractor_options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import tflite_export
 
   tflite_export.export_model(
     _MODEL.value,
-    extractor_options=extractor_options,
     options=_OPTIONS.options(info=_INFO.options()),
     **_FILES.values(),
+    **extractor_options,
   )
 
 

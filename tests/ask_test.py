@@ -4,11 +4,12 @@ import io
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 
 import pytest
-from programs import error_line, refusal, run_program
+from programs import refusal, run_program, succeeds
 from tiny_extractor import CONTEXT, QUESTION, shared_extractor, shared_model
 
 from bert_span import DecoderOptions
@@ -125,19 +126,13 @@ def test_a_long_passage_is_announced_and_its_windows_are_counted(
   assert shown and shown[-1][0] == shown[-1][1]
 
 
-def _ask(*arguments, stdin="", model="model"):
-  command = ("bert_span.ask", f"--model={_path(model)}", *arguments)
-  return run_program(*command, input=stdin)
-
-
 @pytest.mark.large
 def test_a_pipe_of_questions_gives_a_json_object_a_line(passage):
-  run = _ask(
+  run = succeeds(
+    *("bert_span.ask", f"--model={_path('model')}", "--json", "--n_best=2"),
     f"--context_file={passage}",
-    *("--json", "--n_best=2"),
-    stdin=f"{QUESTION}\r\n{_OTHER}",
+    input=f"{QUESTION}\r\n{_OTHER}",
   )
-  assert run.returncode == 0, run.stderr
   assert not run.stderr  # Only the answers are printed.
   rows = [json.loads(line) for line in run.stdout.splitlines()]
   assert [row["question"] for row in rows] == [QUESTION, _OTHER]
@@ -211,49 +206,34 @@ def test_a_terminal_without_colours_gets_brackets(ask, monkeypatch, plain):
 
 
 @pytest.mark.parametrize(
-  ("arguments", "stdin", "named"),
+  ("arguments", "stdin", "named", "model"),
   [
-    (("--model=", "--question=Q"), "C", "--model"),
-    (("--context=C", "--context_file=x"), "", "--context_file"),
-    (("--question= ", "--context=C"), "", "--question"),
-    (("--question=Q", "--context= "), "", "--context"),
-    (("--question=Q",), "\n", "standard input"),
-    ((), "C", "--question"),
-    (("--context_file=-",), "C", "--question"),
-    (("--question=Q",), "caf\xe9", "byte 0xe9 at offset 3"),
-    (("--context=x", "--context_glob=*.md"), "", "--context_glob"),
-    # Of another head.
-    (
-      ("--question=Q", "--context=C", "--bio_threshold=1"),
-      "",
-      "--bio_threshold",
-    ),
+    ("--model= --question=Q", "C", "--model", "model"),
+    ("--context=C --context_file=x", "", "--context_file", "model"),
+    ("--question=' ' --context=C", "", "--question", "model"),
+    ("--question=Q --context=' '", "", "--context", "model"),
+    ("--question=Q", "\n", "standard input", "model"),
+    ("", "C", "--question", "model"),
+    ("--context_file=-", "C", "--question", "model"),
+    ("--question=Q", "caf\xe9", "byte 0xe9 at offset 3", "model"),
+    ("--context=x --context_glob=*.md", "", "--context_glob", "model"),
+    ("--question=Q --context=C --bio_threshold=1", "", "--bio_thr", "model"),
+    ("--question=Q --context_file=/none", "", "/none", "model"),
+    ("--question=Q --n_best=21", "C", "n_best", "model"),
+    # Found by the job.
+    ("--question=Q", "C", "none", "none"),
+    ("--context=C", "\n", "standard input, line 1", "model"),
+    ("--question=Q --head=span", "C", "--head", "bio"),
   ],
 )
-def test_flags_that_do_not_fit_are_refused(
-  monkeypatch, arguments, stdin, named
+def test_what_does_not_fit_is_refused(
+  monkeypatch, capsys, arguments, stdin, named, model
 ):
   pipe = io.TextIOWrapper(io.BytesIO(stdin.encode("latin-1")))
   monkeypatch.setattr("sys.stdin", pipe)
-  model = f"--model={_path('model')}"
-  assert named in refusal("bert_span.ask", model, *arguments)
-
-
-@pytest.mark.large
-@pytest.mark.parametrize(
-  ("model", "flags", "stdin", "named"),
-  [
-    ("none", (f"--question={QUESTION}",), CONTEXT, "none"),
-    ("model", ("--question=Q", "--context_file=/none"), "", "/none"),
-    ("model", (f"--question={QUESTION}", "--n_best=21"), CONTEXT, "n_best"),
-    ("model", (f"--context={CONTEXT}",), "\n", "standard input, line 1"),
-    ("bio", (f"--question={QUESTION}", "--head=span"), CONTEXT, "--head"),
-  ],
-)
-def test_what_the_model_refuses_ends_in_one_line(model, flags, stdin, named):
-  run = _ask(*flags, stdin=stdin, model=model)
-  assert named in error_line(run)
-  assert not run.stdout
+  flags = [f"--model={_path(model)}", *shlex.split(arguments)]
+  assert named in refusal("bert_span.ask", *flags)
+  assert not capsys.readouterr().out
 
 
 def test_a_folder_of_documents_is_asked(tmp_path, capsys):

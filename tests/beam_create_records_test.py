@@ -75,20 +75,9 @@ def test_shards_are_the_files_of_create_pretraining_data(
   assert "options.seed was 12345, is now 5" in error_line(create("--seed=5"))
 
 
-@pytest.mark.parametrize(
-  ("flags", "message"),
-  [
-    (("squad",), "create_squad_records"),
-    (("pretraining", "--output_dir=x", "--vocab_file=v"), "--input_file"),
-    (
-      (
-        *("pretraining", "--output_dir=x", "--vocab_file=v"),
-        *("--input_file=t", "--doc_stride=2"),
-      ),
-      "unknown flags --doc_stride=2",
-    ),
-  ],
-)
-def test_flags_that_do_not_fit_end_in_one_line(flags, message):
-  found = run_program("bert_span.beam_create_records", *flags)
-  assert message in error_line(found)
+def test_a_flag_that_nobody_knows_ends_in_one_line():
+  found = run_program(
+    *("bert_span.beam_create_records", "pretraining", "--output_dir=x"),
+    *("--vocab_file=v", "--input_file=t", "--doc_stride=2"),
+  )
+  assert "unknown flags --doc_stride=2" in error_line(found)

@@ -5,16 +5,15 @@ import signal
 
 import pytest
 from programs import error_line, run_program, start_program
-from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
+from tiny_extractor import CONTEXT, QUESTION, shared_model
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-  """A model directory and a file of questions, one of them bad."""
+  """A folder with a file of questions, one of them bad."""
   path = tmp_path_factory.mktemp("beam_predict")
-  tiny_extractor().save_to_preset(path / "model")
   rows = [
     {"id": f"q{i}", "question": QUESTION, "context": f"{CONTEXT} {i}"}
     for i in range(10)
@@ -27,7 +26,7 @@ def folder(tmp_path_factory):
 def beam_predict(folder, output_dir, *flags, start=run_program):
   return start(
     "bert_span.beam_predict",
-    f"--model={folder}/model",
+    f"--model={shared_model()}",
     f"--input={folder}/*.jsonl",
     f"--output_dir={output_dir}",
     "--num_shards=2",
@@ -76,19 +75,3 @@ def test_the_same_command_goes_on_with_a_killed_job(folder, tmp_path):
   assert sorted(row["id"] for row in rows) == [f"q{i}" for i in range(10)]
   (letters,) = tmp_path.glob("out/dead_letters-*")
   assert len(letters.read_text().splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-  ("flags", "message"),
-  [
-    (("--question= ",), "--question"),
-    (("--n_best=30",), "--n_best_size"),
-    (("--output_dri=x",), "unknown flags --output_dri=x"),
-  ],
-)
-def test_flags_that_do_not_fit_end_in_one_line(
-  folder, tmp_path, flags, message
-):
-  run = beam_predict(folder, tmp_path / "out", *flags)
-  assert message in error_line(run)
-  assert not (tmp_path / "out").exists()

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from programs import error_line, refusal, run_program, start_program
+from programs import error_line, run_program, start_program
 from tiny_extractor import shared_model, tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
@@ -87,11 +87,3 @@ def test_sigterm_ends_an_export_and_removes_what_is_unfinished(
   assert done.returncode == 128 + signal.SIGTERM
   assert time.monotonic() - start < 10
   assert not list(tmp_path.rglob("*.tmp"))
-
-
-@pytest.mark.parametrize(
-  ("given", "missing"),
-  [("--output=base", "--model"), ("--model=m", "--output")],
-)
-def test_a_missing_flag_is_named(given, missing):
-  assert missing in refusal("export.export_saved_model", given)

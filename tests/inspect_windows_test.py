@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from programs import refusal, run_program
+from programs import succeeds
 from squad_content import spans, squad_content
 
 from bert_span.data.window_labels import BIO_LABELS, SPAN_LABELS
@@ -72,12 +72,11 @@ def test_training_rows_hold_the_first_answer_and_findings_go_to_stderr(
   small_files,
 ):
   input_file, vocab_file = small_files
-  result = run_program(
+  result = succeeds(
     "bert_span.inspect_windows",
     *(f"--input_file={input_file}", f"--vocab_file={vocab_file}"),
     "--is_training",
   )
-  assert result.returncode == 0, result.stderr
   (line,) = result.stdout.splitlines()
   assert json.loads(line) == {
     "qas_id": "7",
@@ -107,32 +106,17 @@ def test_a_version_2_flag_that_does_not_fit_the_file_writes_nothing(
   assert not output.exists()
 
 
-@pytest.mark.parametrize(
-  ("flags", "message"),
-  [
-    (["--vocab_file=v"], "--input_file is required"),
-    (["--input_file=i"], "--vocab_file is required"),
-    (["--input_file=i", "--vocab_file=v", "--output_file="], "--output_file"),
-  ],
-)
-def test_flags_that_do_not_fit_are_refused(flags, message):
-  assert message in refusal("bert_span.inspect_windows", *flags)
-
-
 def test_bio_labels_are_those_of_every_annotator(small_files, capsys):
-  inspect_windows(*small_files, window_options=_OPTIONS, labels=BIO_LABELS)
-  (row,) = map(json.loads, capsys.readouterr().out.splitlines())
-  assert row["qas_id"] == "7"
-  assert "start_position" not in row
-  # [CLS] who [SEP] yes ada came [SEP]
-  none, half, outside = None, [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]
-  assert row["tag_labels"] == [none, none, none, outside, half, half, none]
-  inspect_windows(
-    *small_files,
-    window_options=_OPTIONS,
-    labels=BIO_LABELS,
-    annotator_labels="first",
-  )
-  (row,) = map(json.loads, capsys.readouterr().out.splitlines())
-  begin = [1.0, 0.0, 0.0]
-  assert row["tag_labels"][3:6] == [outside, begin, outside]
+  half, outside, begin = [0.5, 0.0, 0.5], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]
+  for annotators, tags in {
+    "soft": [outside, half, half],
+    "first": [outside, begin, outside],
+  }.items():
+    inspect_windows(
+      *small_files, labels=BIO_LABELS, annotator_labels=annotators
+    )
+    (row,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert row["qas_id"] == "7"
+    assert "start_position" not in row
+    # [CLS] who [SEP] yes ada came [SEP]
+    assert row["tag_labels"] == [None, None, None, *tags, None]

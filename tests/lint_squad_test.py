@@ -42,19 +42,17 @@ def test_a_good_file_passes_with_its_figures(squad_file):
   assert "Not checked without a vocabulary" in result.stdout
 
 
-def test_a_warning_fails_only_when_strict(squad_file, capsys):
+def test_a_warning_fails_only_when_strict_and_an_error_always(
+  squad_file, capsys
+):
   path = str(squad_file(_question("q1", answer_start=3)))
   assert lint(path)
   assert "WARNING: 1 answer: " in capsys.readouterr().out
   assert not lint(path, strict=True)
-
-
-def test_an_error_fails_and_the_rest_is_checked_all_the_same(
-  squad_file, capsys
-):
   path = squad_file(
     _question("q1"), _question("q1", question="X?"), _question("q2", 3, "Y?")
   )
+  capsys.readouterr()
   assert not lint(str(path))
   text = capsys.readouterr().out
   assert "ERROR: 1 question: " in text
@@ -72,26 +70,6 @@ def test_damage_is_reported_in_the_format_asked_for(tmp_path, as_json, capsys):
   assert list(tmp_path.iterdir()) == [path]
   if as_json:
     assert json.loads(printed.out)["counts"]["error"] == 1
-
-
-@pytest.mark.parametrize(
-  ("arguments", "message"),
-  [
-    ((), "Give the one FILE to check"),
-    (("a.json", "b.json"), "Received: a.json b.json"),
-    (("none.json",), "No such file or directory: 'none.json'"),
-    (("a.json", "--preset=p", "--vocab_file=v"), "--vocab_file"),
-    (("a.json", "--preset=p", "--do_lower_case"), "--do_lower_case"),
-    (("a.json", "--output_file=b.json"), "--fix"),
-  ],
-)
-def test_a_mistake_ends_in_one_line(arguments, message):
-  result = lint_squad(*arguments)
-  assert result.returncode == 1
-  assert result.stdout == ""
-  (line,) = result.stderr.splitlines()
-  assert line.startswith("lint_squad: ")
-  assert message in line
 
 
 def test_fix_writes_a_copy_that_passes_and_json_says_all(
@@ -113,16 +91,10 @@ def test_fix_writes_a_copy_that_passes_and_json_says_all(
     "log_file": str(tmp_path / "ada.fixed.changes.jsonl"),
     "changes": 2,
   }
-  assert value["settings"] == {
-    "vocabulary": str(tmp_path / "vocab.txt"),
-    "do_lower_case": True,
-    "max_seq_length": 128,
-    "doc_stride": 128,
-    "max_query_length": 64,
-    "max_answer_length": 30,
-    "length_bucket": 32,
-    "hidden_size": 768,
-  }
+  sizes = {"max_seq_length": 128, "doc_stride": 128, "max_query_length": 64}
+  sizes |= {"max_answer_length": 30, "length_bucket": 32, "hidden_size": 768}
+  vocabulary = {"vocabulary": settings.vocab_file, "do_lower_case": True}
+  assert value["settings"] == {**vocabulary, **sizes}
   assert value["figures"]["windows_per_question"]["mean"] == 1.0
   assert value["figures"]["unknown"]["unknown_tokens"] == 1
   log = (tmp_path / "ada.fixed.changes.jsonl").read_text().splitlines()

@@ -1,12 +1,11 @@
 """The program bert_span.report, and its page in a browser."""
 
-import os
 import re
 
 import pytest
 import report_samples
-from programs import error_line, refusal, run_program, run_python
-from tiny_extractor import tiny_extractor
+from programs import error_line, run_python, succeeds
+from tiny_extractor import shared_model
 
 from bert_span.heads.bio import BIO_HEAD
 
@@ -23,8 +22,6 @@ _NUMBERS_OF_ROWS = (
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
   """Paths of two reports: of the small files, and of the hostile ones."""
-  model = tmp_path_factory.mktemp("model") / "model"
-  tiny_extractor(version_2=True).save_to_preset(model)
   made = {}
   for name, files, question_id in (
     ("small", report_samples.small_files(), "where"),
@@ -35,7 +32,7 @@ def pages(tmp_path_factory):
     write_report(
       *report_samples.write_files(folder, files),
       made[name],
-      model=str(model),
+      model=str(shared_model(version_2=True)),
       question_id=question_id,
     )
   return made
@@ -43,18 +40,16 @@ def pages(tmp_path_factory):
 
 @pytest.mark.large
 def test_the_program_writes_a_page(tmp_path):
-  predict_file, nbest_file = report_samples.write_files(
-    tmp_path, report_samples.small_files()
-  )
+  files = report_samples.small_files()
+  predict_file, nbest_file = report_samples.write_files(tmp_path, files)
   page = tmp_path / "page.html"
-  process = run_program(
+  process = succeeds(
     "bert_span.report",
     f"--predict_file={predict_file}",
     f"--nbest_file={nbest_file}",
     f"--output_file={page}",
     "--num_errors=2",
   )
-  assert process.returncode == 0, process.stderr
   assert f"{page}: 2 errors" in process.stdout
   assert page.read_text(encoding="utf-8").count("<article") == 2
 
@@ -82,10 +77,8 @@ def test_the_page_opens_offline(pages, name):
   text = pages[name].read_text(encoding="utf-8")
   # The texts themselves have no such thing.
   assert not re.search(r"\w://|[\"'(=]//", text)
-  for found in re.findall(
-    r"\b(?:src|href|action|srcset)\s*=\s*\"([^\"]*)", text
-  ):
-    assert found.startswith(("#", "data:"))
+  links = r"\b(?:src|href|action|srcset)\s*=\s*\"(?!#|data:)"
+  assert not re.search(links, text)
   assert not re.search(r"@import|url\(|<(?:iframe|object|embed|base)\b", text)
   assert len(text.encode()) < _MAX_BYTES
 
@@ -140,13 +133,7 @@ def test_tables_are_sorted_by_keyboard(browser, pages):
   assert browser.run(_NUMBERS_OF_ROWS) == ["3", "2", "1"]
   browser.run(f"{heads}[1].click()")  # by the text of the question
   assert browser.run(f"{probability}.hasAttribute('aria-sort')") is False
-  questions = "[...document.querySelectorAll('#errors tbody tr')].map("
-  questions += "(row) => row.cells[1].innerText)"
-  assert browser.run(questions) == [
-    "How much did it cost?",
-    "What did Anna build?",
-    "Where is it?",
-  ]
+  assert browser.run(_NUMBERS_OF_ROWS) == ["1", "2", "3"]  # How, What, Where
   # An unknown number stays last either way.
   table = "document.querySelector('#tokens table')"
   last = f"{table}.rows[{table}.rows.length - 1].cells[0].innerText"
@@ -174,23 +161,6 @@ def test_a_phone_shows_it_without_scrolling_sideways(
     assert max(browser.run(widths)) <= 0
 
 
-@pytest.mark.parametrize(
-  ("arguments", "flag"),
-  [
-    ((), "--predict_file"),
-    (("--predict_file=a",), "--nbest_file"),
-    (("--predict_file=a", "--nbest_file=b", "--question_id=c"), "--model"),
-    (("--predict_file=a", "--nbest_file=b", "--doc_stride=64"), "--doc_stride"),
-    (("--predict_file=a", "--nbest_file=b", "--num_errors=-1"), "num_errors"),
-  ],
-)
-def test_flags_that_do_not_fit_are_refused(tmp_path, arguments, flag):
-  page = tmp_path / "page.html"
-  output = f"--output_file={page}"
-  assert flag in refusal("bert_span.report", *arguments, output)
-  assert not page.exists()
-
-
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
 def test_without_its_extra_one_line_says_what_to_install(package):
   code = (
@@ -203,25 +173,13 @@ def test_without_its_extra_one_line_says_what_to_install(package):
   assert "[report]" in line
 
 
-def test_an_input_is_not_the_output_even_by_default(tmp_path, repository):
-  (tmp_path / "report.html").write_text("{}")
-  process = run_program(
-    *("bert_span.report", "--predict_file=report.html", "--nbest_file=b"),
-    cwd=tmp_path,
-    env={**os.environ, "PYTHONPATH": str(repository)},
-  )
-  assert "--output_file=report.html is also the input" in error_line(process)
-  assert (tmp_path / "report.html").read_text() == "{}"
-
-
 def test_files_that_do_not_fit_together_are_named(tmp_path):
   squad, n_best = report_samples.small_files()
   files = report_samples.write_files(tmp_path, (squad, n_best))
   page = tmp_path / "page.html"
   with pytest.raises(ValueError, match="--question_id=whence"):
     write_report(*files, page, model="none", question_id="whence")
-  model = str(tmp_path / "model")
-  tiny_extractor(head=BIO_HEAD).save_to_preset(model)
+  model = str(shared_model(head=BIO_HEAD))
   with pytest.raises(ValueError, match=r"--question_id: .* bio head"):
     write_report(*files, page, model=model, question_id="who")
   del n_best["cost"]

@@ -13,7 +13,7 @@ from bert_span.answers.decoding.options import (
   DecoderOptions,
 )
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.program import check
+from bert_span.cli.program import check, import_tensorflow
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
@@ -27,7 +27,6 @@ def _same(options_type, name):
   return dataclasses.field(default=field.default, metadata=field.metadata)
 
 
-@dataclasses.dataclass(frozen=True)
 class _SharedOptions:
   predict_file: str | None = option(
     None, "SQuAD JSON file with the questions to answer or to score."
@@ -101,26 +100,21 @@ def extractor_flags():
   return [*answer_flags(), *shared_flags("verify")]
 
 
-def extractor_options(saved):
-  """Returns arguments of `SpanExtractor.from_preset`, a dict.
+def extractor_options(model):
+  """Returns arguments of `SpanExtractor.from_preset`; imports TensorFlow.
 
-  Args:
-    saved: dict of the model's span_config.json, which has the options that are
-      not on the command line; None takes the defaults of the flags.
+  Options that are not on the command line are those that the model or .tflite
+  file was saved with, or else the defaults of the flags.
   """
-  head = find_head(saved)
-  _check_decoder_flags(head)
-  return {
-    "window_options": window_options(saved),
-    "decoder_options": decoder_options(saved, head),
-    **shared_flags("verify").values(),
-  }
-
-
-def _check_decoder_flags(head):
-  """Checks that no decoding flag of another head is given."""
+  import_tensorflow()
   from bert_span.heads import HEADS
+  from bert_span.tflite import file as tflite_file
 
+  if tflite_file.is_tflite(model):
+    saved = tflite_file.read_span_config(model)
+  else:
+    saved = saved_config(model)
+  head = find_head(saved)
   own = {holder.name for holder in OptionFlags(head.options_type)}
   for other in HEADS:
     for holder in OptionFlags(other.options_type):
@@ -129,15 +123,20 @@ def _check_decoder_flags(head):
         f"--{holder.name} is for a {other.name} head, and the model has a "
         f"{head.name} head. Leave the flag out.",
       )
+  return {
+    "window_options": window_options(saved),
+    "decoder_options": decoder_options(saved, head),
+    **shared_flags("verify").values(),
+  }
 
 
 def window_options(saved=None):
-  """Returns `WindowOptions`; for `saved` see `extractor_options`."""
+  """Returns `WindowOptions`; `saved` has those not on the command line."""
   return OptionFlags(WindowOptions).options((saved or {}).get("window"))
 
 
 def decoder_options(saved, head):
-  """Returns the decoding options of a head, see `extractor_options`."""
+  """Returns the decoding options of a head, see `window_options`."""
   saved_options = (saved or {}).get("decoder")
   return OptionFlags(head.options_type).options(saved_options)
 
@@ -163,15 +162,6 @@ def saved_config(*models):
 
   configs = (read_span_config(model) for model in models if model)
   return next(filter(None, configs), None)
-
-
-def saved_config_or_tflite(model):
-  """Returns the same for a model or a .tflite file."""
-  from bert_span.tflite import file as tflite_file
-
-  if tflite_file.is_tflite(model):
-    return tflite_file.read_span_config(model)
-  return saved_config(model)
 
 
 def check_no_span(head):

@@ -1,5 +1,6 @@
 """absl flags of option dataclasses, see bert_span/storage/options.py."""
 
+import dataclasses
 import typing
 
 from absl import flags
@@ -23,12 +24,14 @@ class OptionFlags:
   Two dataclasses with an option of the same flag share the flag.
 
   Args:
-    options_type: the dataclass.
+    options_type: the dataclass, or a class of fields that becomes one.
     names: the options that have a flag; None for all.
     **defaults: defaults of flags that differ from those of the options.
   """
 
   def __init__(self, options_type, names=None, **defaults):
+    if not dataclasses.is_dataclass(options_type):
+      options_type = dataclasses.dataclass(options_type)
     self._type = options_type
     self._fields = {
       field.name: field
@@ -53,9 +56,8 @@ class OptionFlags:
   def values(self, saved=None):
     """Returns a dict of the options' values.
 
-    Args:
-      saved: dict of the values of flags that are not on the command line, such
-        as those in a model's span_config.json; others take their defaults.
+    `saved` has values of flags that are not on the command line, such as those
+    in a model's span_config.json; others take their defaults.
     """
     saved = saved or {}
     return {
@@ -72,28 +74,25 @@ class OptionFlags:
 
 def _define(field, default):
   """Defines the flag of a field, or finds it; returns its FlagHolder."""
-  name = field.metadata["flag"] or field.name
-  if name not in _HOLDERS:
-    _HOLDERS[name] = _define_new(field, name, default)
-    flags.register_validator(name, lambda value: _checked(field, value))
-  return _HOLDERS[name]
-
-
-def _define_new(field, name, default):
-  rules = field.metadata
+  rules, (kind, _) = field.metadata, option_type(field)
+  name, text = rules["flag"] or field.name, rules["help"]
+  if name in _HOLDERS:
+    return _HOLDERS[name]
   default = None if default is REQUIRED else default
-  kind, _ = option_type(field)
   if rules["choices"]:
-    return flags.DEFINE_enum(name, default, rules["choices"], rules["help"])
-  if typing.get_origin(kind) is tuple:
+    holder = flags.DEFINE_enum(name, default, rules["choices"], text)
+  elif typing.get_origin(kind) is tuple:
     default = default and list(map(str, default))
-    return flags.DEFINE_list(name, default, rules["help"])
-  if kind in (int, float):
+    holder = flags.DEFINE_list(name, default, text)
+  elif kind in (int, float):
     define = flags.DEFINE_integer if kind is int else flags.DEFINE_float
-    bounds = (rules["minimum"], rules["maximum"])
-    return define(name, default, rules["help"], *bounds)
-  define = flags.DEFINE_bool if kind is bool else flags.DEFINE_string
-  return define(name, default, rules["help"])
+    holder = define(name, default, text, rules["minimum"], rules["maximum"])
+  else:
+    define = flags.DEFINE_bool if kind is bool else flags.DEFINE_string
+    holder = define(name, default, text)
+  flags.register_validator(name, lambda value: _checked(field, value))
+  _HOLDERS[name] = holder
+  return holder
 
 
 def _converted(field, value):

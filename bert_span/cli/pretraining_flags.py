@@ -12,7 +12,6 @@ from bert_span.storage.options import option
 flags.disclaim_key_flags()
 
 
-@dataclasses.dataclass(frozen=True)
 class _SequenceOptions:
   max_seq_length: int = option(
     128,

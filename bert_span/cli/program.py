@@ -34,14 +34,9 @@ def entry_point(main, **options):
 
 
 def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
-  """Runs a main function; its mistakes are one line and exit status 1.
-
-  Sets TF_CPP_MIN_LOG_LEVEL, and TF_ENABLE_ONEDNN_OPTS=1, unless they are set:
-  TensorFlow uses oneDNN only on x86 processors with 8-bit products, and others
-  train a quarter slower without it.
+  """Runs a main function of argv; mistakes are one line and exit status 1.
 
   Args:
-    main: function of argv.
     arguments: whether the program takes words that are not flags.
     foreign_flags: whether to leave flags that are not the program's in argv.
     log_level: what TensorFlow does not log: "2" is notes and warnings, "3" also
@@ -86,6 +81,8 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
     # Lone surrogates and old terminals must not end a program.
     sys.stdout.reconfigure(errors="backslashreplace")
   os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", log_level)
+  # TensorFlow uses oneDNN only on x86 processors with 8-bit products; others
+  # train a quarter slower without it.
   os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
   try:
     try:

@@ -1,6 +1,5 @@
 """Flags of the programs that train, and the checks of their relations."""
 
-import dataclasses
 import sys
 
 from absl import flags
@@ -19,7 +18,6 @@ from bert_span.training.options import (
 flags.disclaim_key_flags()
 
 
-@dataclasses.dataclass(frozen=True)
 class _DataOptions:
   train_file: str | None = option(None, "SQuAD JSON file to train on.")
   dataset: str | None = option(
@@ -32,7 +30,6 @@ class _DataOptions:
   )
 
 
-@dataclasses.dataclass(frozen=True)
 class _RunOptions:
   master: str | None = option(
     None, "Unused: TensorFlow 2 has no sessions to connect."

@@ -43,11 +43,6 @@ class DevelopmentSet:
     metric = self.options.best_metric
     if metric == "exact_match" and "exact" in scores:
       metric = "exact"
-    if metric not in scores:
-      raise ValueError(
-        f"--best_metric={metric} is not among the scores of a {head.name} "
-        f"head: {', '.join(scores)}. Choose one of these."
-      )
     return dataclasses.replace(self.options, best_metric=metric)
 
   def scores(self, extractor, interruptible):

@@ -14,7 +14,6 @@ Source: Hinton, Vinyals and Dean, "Distilling the Knowledge in a Neural Network"
 import dataclasses
 import hashlib
 import os
-import sys
 
 import numpy as np
 import tensorflow as tf
@@ -143,7 +142,7 @@ def _soft_labels(windows, teachers, temperature):
     total=len(teachers) * len(windows.token_ids),
     unit="WordPiece",
     unit_scale=True,
-    disable=not sys.stderr.isatty(),
+    disable=None,
   ) as progress:
     for teacher in teachers:
       for rows in _rows_of_calls(windows.lengths):

@@ -89,9 +89,18 @@ def fine_tune_on(
       made; None for one device.
   """
   model, head, execution = extractor.model, extractor.head, options.execution
+  # What decides the batches and the loss; the trainer adds the rest.
   fingerprint = {
     **(fingerprint or {}),
-    **_fingerprint(extractor, training_set, options),
+    "length_bucket": options.length_bucket,
+    "loss_reduction": options.loss_reduction,
+    "drop_answerless_windows": options.drop_answerless_windows,
+    **dataclasses.asdict(extractor.window_options),
+    "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
+    "num_examples": training_set.num_examples,
+    "num_windows": len(training_set.windows),
+    "windows_sha256": training_set.windows.digest(),
+    **head.fingerprint(options),
   }
   loss = head.make_loss(options)
   loss_fn = head.loss_fn(loss)
@@ -112,14 +121,13 @@ def fine_tune_on(
   num_train_steps = options.num_train_steps(training_set.num_examples)
   num_warmup_steps = options.num_warmup_steps(num_train_steps)
   batches = batches_of(extractor, training_set, options)
-  for line in training_set.skipped.lines():
-    log_line(line)
   log_line(
+    *training_set.skipped.lines(),
     f"{training_set.num_examples} examples, {len(windows)} windows "
     f"({windows.num_without_answer} without an answer), "
     f"{batches.mean_padded_length():.0f} WordPieces a window with padding, "
     f"{num_train_steps} steps of {options.train_batch_size} windows, "
-    f"{num_warmup_steps} of them warm-up."
+    f"{num_warmup_steps} of them warm-up.",
   )
   optimizer = make_optimizer(
     options,
@@ -149,18 +157,3 @@ def fine_tune_on(
     recomputing_layers(model.backbone, execution.recompute),
   ):
     return trainer.train(batches.dataset)
-
-
-def _fingerprint(extractor, training_set, options):
-  """What decides the batches and the loss; the trainer adds the rest."""
-  return {
-    "length_bucket": options.length_bucket,
-    "loss_reduction": options.loss_reduction,
-    "drop_answerless_windows": options.drop_answerless_windows,
-    **dataclasses.asdict(extractor.window_options),
-    "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
-    "num_examples": training_set.num_examples,
-    "num_windows": len(training_set.windows),
-    "windows_sha256": training_set.windows.digest(),
-    **extractor.head.fingerprint(options),
-  }

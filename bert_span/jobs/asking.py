@@ -1,6 +1,5 @@
 """What ask does: answers questions on a passage or on many documents."""
 
-import contextlib
 import dataclasses
 import json
 import os
@@ -43,13 +42,8 @@ class AnswerLayout:
 def ask(model, context, questions, layout=None, **options):
   """Prints the answers to questions on a passage, each as soon as it is known.
 
-  Args:
-    model: model directory, name of a model that comes with the package, or
-      .tflite file; it is loaded before the first question is read.
-    context: the passage.
-    questions: list of str, or an iterable of questions not known yet.
-    layout: `AnswerLayout`.
-    **options: see `SpanExtractor.from_preset`.
+  model and options are arguments of `SpanExtractor.from_preset`, or model is a
+  .tflite file; questions are a list, or an iterable of some not known yet.
   """
   if is_tflite(model):
     options.pop("verify", None)
@@ -63,18 +57,20 @@ def ask(model, context, questions, layout=None, **options):
     log_line(f"Reading a passage of {len(context):,} characters ...")
     if isinstance(extractor, SpanExtractor):
       extractor.graph = extractor.make_graph(on_windows=_WindowsBar())
-  with _op_by_op() if is_brief else contextlib.nullcontext():
+  # Op by op: TensorFlow traces no function before it runs it.
+  before = tf.config.functions_run_eagerly()
+  tf.config.run_functions_eagerly(is_brief or before)
+  try:
     for question in questions:
       print(_answer_text(extractor, question, context, layout), flush=True)
+  finally:
+    tf.config.run_functions_eagerly(before)
 
 
 def ask_folder(model, search, questions, layout=None, **options):
-  """Prints the best answers to questions over many documents.
+  """Prints the best answers of a span head to questions over many documents.
 
-  Args:
-    model: see `ask`; with a span head, and no .tflite file.
-    search: `SearchOptions`.
-    questions, layout, **options: see `ask`.
+  `search` are `SearchOptions`; for the rest see `ask`.
   """
   layout = layout or AnswerLayout()
   passages = read_passages(search.context_glob, search.context_field)
@@ -107,23 +103,12 @@ class _WindowsBar:
         desc="Reading",
         unit="window",
         leave=False,
-        disable=not sys.stderr.isatty(),
+        disable=None,
       )
     self._bar.update(done - self._bar.n)
     if done == total:
       self._bar.close()
       self._bar = None
-
-
-@contextlib.contextmanager
-def _op_by_op():
-  """Makes TensorFlow run its functions without tracing them first."""
-  before = tf.config.functions_run_eagerly()
-  tf.config.run_functions_eagerly(True)
-  try:
-    yield
-  finally:
-    tf.config.run_functions_eagerly(before)
 
 
 def _answer_text(extractor, question, context, layout):

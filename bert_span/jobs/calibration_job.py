@@ -74,8 +74,7 @@ def calibrate(
 ):
   """Fits a temperature and a null threshold and writes them into a model.
 
-  The arguments are the flags of bert_span.calibrate. Returns a dict of the
-  options that were changed in span_config.json.
+  The arguments are the flags of bert_span.calibrate.
   """
   options = _options(model, version_2_with_negative, target_precision)
   paths = {"fitted": predict_file, "evaluated": evaluate_file}
@@ -112,7 +111,6 @@ def calibrate(
   # Last of all: a model is changed only when everything else has worked.
   update_decoder(model, values)
   print(f"Written: {', '.join(paths)}", file=sys.stderr)
-  return values
 
 
 def score_questions(extractor, squad_file, batch_size):

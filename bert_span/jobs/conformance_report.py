@@ -41,20 +41,16 @@ def write_conformance_report(
     results.append((check, list(check.compare(files))))
     seconds = time.monotonic() - start
     log_line(f"Check {number}, {check.title}: {seconds:.0f} s")
-  text = checks.format_report([_our_source(), files.source], results)
+  versions = package_versions()
+  versions["bert_span"] += _commit()
+  versions["Python"] = platform.python_version()
+  named = ", ".join(f"{name} {version}" for name, version in versions.items())
+  sources = [f"This package: {named}", files.source]
+  text = checks.format_report(sources, results)
   print(text, end="")
   if output_file:
     write_text_atomically(output_file, text)
   return all(checks.passes(comparisons) for _, comparisons in results)
-
-
-def _our_source():
-  """A sentence: what is compared with the original."""
-  versions = package_versions()
-  versions["bert_span"] += _commit()
-  versions["Python"] = platform.python_version()
-  named = (f"{name} {version}" for name, version in versions.items())
-  return f"This package: {', '.join(named)}"
 
 
 def _commit():

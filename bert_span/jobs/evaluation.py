@@ -19,7 +19,7 @@ from bert_span.storage.log import log_line
 
 
 def evaluate(predict_file, output_file=None, multi_span=False, **options):
-  """Prints and returns `score_files`, and writes them to output_file.
+  """Prints what `score_files` returns, and writes it to output_file.
 
   Standard output gets one JSON object, standard error the same as a table.
   """
@@ -29,7 +29,6 @@ def evaluate(predict_file, output_file=None, multi_span=False, **options):
   if output_file:
     write_json_atomically(output_file, scores)
   print(json.dumps(scores))
-  return scores
 
 
 def score_files(
@@ -55,8 +54,7 @@ def score_files(
       f"--na_prob_thresh={na_prob_thresh:g} decides alike for all questions."
     )
   squad_file = read_squad(predict_file)
-  for line in squad_file.report.lines():
-    log_line(line)
+  log_line(*squad_file.report.lines())
   if na_probs is not None and not squad_file.version_2:
     log_line(
       f"{predict_file} is a SQuAD 1.1 file, whose metrics do not use the "

@@ -69,7 +69,12 @@ def write_report(
         f"--question_id: the model has a {extractor.head.name} head, which has "
         "no start and end probabilities. Omit the flag."
       )
-    num_windows = _num_windows(squad_file.examples, extractor.preprocessor)
+    batches = window_batches(squad_file.examples, extractor.preprocessor)
+    num_windows = [
+      int(number)
+      for batch, windows in batches
+      for number in np.bincount(windows["example_index"], minlength=len(batch))
+    ]
     if chosen:
       (logits,) = extractor.window_logits([chosen.example])
       windows = window_probabilities(logits)
@@ -87,12 +92,3 @@ def write_report(
   write_text_atomically(output_file, text)
   size = len(text.encode("utf-8")) / 1e6
   print(f"{output_file}: {num_shown} errors shown, {size:.2f} MB")
-
-
-def _num_windows(examples, preprocessor):
-  """List of the number of windows of each example."""
-  counts = [
-    np.bincount(windows["example_index"], minlength=len(batch))
-    for batch, windows in window_batches(examples, preprocessor)
-  ]
-  return np.concatenate(counts).tolist()

@@ -12,9 +12,7 @@ from bert_span.tflite import file as tflite_file
 def serve_model(model, options, **extractor_options):
   """Serves a model and the demo page until it is stopped.
 
-  Args:
-    model, **extractor_options: see `SpanExtractor.from_preset`.
-    options: `ServerOptions`.
+  `options` are `ServerOptions`, the rest is of `SpanExtractor.from_preset`.
   """
   extractor = SpanExtractor.from_preset(model, **extractor_options)
   served = ServedModel(extractor)
@@ -25,10 +23,7 @@ def serve_model(model, options, **extractor_options):
 def serve_file(tflite, packages, options):
   """Serves the page that runs a .tflite file in the browser.
 
-  Args:
-    tflite: path of a file of export_tflite.
-    packages: folder of LiteRT.js, node_modules/@litertjs.
-    options: `ServerOptions`.
+  `packages` is the folder of LiteRT.js, `options` are `ServerOptions`.
   """
   config = tflite_file.read_span_config(tflite)["tflite"]
   for name in ("dynamic_length", "with_tokenizer"):

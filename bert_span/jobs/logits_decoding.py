@@ -46,8 +46,7 @@ def decode_logits(
   )
   squad_file = read_squad(predict_file)
   examples = prediction_examples(squad_file, version_2)
-  for line in squad_file.report.lines():
-    log_line(line)
+  log_line(*squad_file.report.lines())
   saved = [SavedLogits(path, head.logits) for path in logits_files]
   decode = WindowDecoder(head, decoder_options)
   predictions = []

@@ -23,7 +23,7 @@ def open_text(text, vocab_file, do_lower_case, max_seq_length, options):
 
 
 def write_masked_text(
-  output_files, dupe_factor=10, num_workers=1, worker=0, **masked_text
+  output_files, dupe_factor, num_workers, worker, **masked_text
 ):
   """Masks text and writes its sequences, in turn to each of some files.
 
@@ -42,9 +42,7 @@ def write_masked_text(
   )
 
 
-def inspect_masking(
-  epoch=0, max_sequences=None, output_file=None, **masked_text
-):
+def inspect_masking(epoch, max_sequences, output_file, **masked_text):
   """Shows every sequence of a text, its spans and their boundaries.
 
   masked_text are the arguments of `open_text`, the others the flags of

@@ -24,9 +24,8 @@ _TOLERANCE = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.05}
 def export_model(model, base, extractor_options=None, **options):
   """Exports a model directory and prints what was written.
 
-  Args:
-    model, extractor_options: arguments of `SpanExtractor.from_preset`.
-    base, **options: see `export_saved_model`.
+  model and extractor_options are arguments of `SpanExtractor.from_preset`, the
+  others of `export_saved_model`.
   """
   # Before the model is loaded, so that a missing package is reported first.
   version_folder.check_version(base, options.get("version"))

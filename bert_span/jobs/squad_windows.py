@@ -39,7 +39,7 @@ def inspect_windows(
     examples = training_examples(squad_file, version_2, labels.every_annotator)
   else:
     examples = prediction_examples(squad_file, version_2)
-  _log_lines(squad_file.report)
+  log_line(*squad_file.report.lines())
   rows = window_rows(examples, preprocessor, labels, annotator_labels)
   lines = map(json.dumps, rows)
   if output_file:
@@ -62,7 +62,7 @@ def write_squad_records(
   num_shards=8,
   pad_records=False,
 ):
-  """Writes the labelled windows of questions; returns the path of the manifest.
+  """Writes the labelled windows of questions.
 
   `dataset` is (TFDS name, split, data_dir) or None, `labels` are the
   `WindowLabels` of the head, and of `source`, an `EncoderSource` without a
@@ -74,11 +74,11 @@ def write_squad_records(
   examples = training_examples(
     squad_file, version_2, every_annotator=labels.every_annotator
   )
-  _log_lines(squad_file.report)
+  log_line(*squad_file.report.lines())
   preprocessor = _preprocessor(source, window_options)
   options = (annotator_labels, drop_answerless_windows)
   training_set = label_windows(examples, preprocessor, labels, *options)
-  _log_lines(training_set.skipped)
+  log_line(*training_set.skipped.lines())
   manifest = training_records.write_training_records(
     output_dir,
     training_set,
@@ -93,7 +93,6 @@ def write_squad_records(
     f"{len(training_set.windows)} windows of {training_set.num_examples} "
     f"questions in {num_shards} files, listed in {manifest}"
   )
-  return manifest
 
 
 def _preprocessor(source, window_options):
@@ -106,8 +105,3 @@ def _preprocessor(source, window_options):
     vocabulary = load_vocabulary(source.vocab_file)
     lower_case = source.do_lower_case is not False
   return SpanPreprocessor(vocabulary, lower_case, window_options)
-
-
-def _log_lines(report):
-  for line in report.lines():
-    log_line(line)

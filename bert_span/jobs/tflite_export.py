@@ -30,23 +30,15 @@ _MEGABYTE = 1e6
 
 
 def export_model(
-  model,
-  path,
-  extractor_options=None,
-  options=None,
-  evaluate_file=None,
-  test_vectors=None,
+  model, path, evaluate_file, test_vectors, options, **extractor_options
 ):
   """Exports a model directory and prints the report.
 
-  Args:
-    model, extractor_options: arguments of `SpanExtractor.from_preset`.
-    path, options: see `export_tflite`.
-    evaluate_file: SQuAD file to score model and file on, or None.
-    test_vectors: file to write for ports, or None.
+  model and extractor_options are arguments of `SpanExtractor.from_preset`, the
+  others of `export_tflite` and flags of export.export_tflite.
   """
   evaluated = read_squad(evaluate_file) if evaluate_file else None
-  extractor = SpanExtractor.from_preset(model, **(extractor_options or {}))
+  extractor = SpanExtractor.from_preset(model, **extractor_options)
   report = export_tflite(extractor, path, options, evaluated, model)
   print(report_text(report), end="")
   print(f"Written: {path}", file=sys.stderr)

@@ -26,8 +26,7 @@ def format_scores(scores):
     best             81.40   84.11
     best threshold  -1.250  -1.250
 
-  `scores` is the dict of evaluate_squad1 or evaluate_squad2, in percent;
-  ValueError if it is from neither.
+  `scores` is the dict of evaluate_squad1 or evaluate_squad2, in percent.
   """
 
   def cells(*names, digits=2):
@@ -36,11 +35,6 @@ def format_scores(scores):
   if "exact_match" in scores:
     row = ["all", *cells("exact_match", "f1")]
     return text_table([["", "exact match", "f1"], row])
-  if "exact" not in scores:
-    raise ValueError(
-      'scores must come from evaluate_squad1 (key "exact_match") or '
-      f'evaluate_squad2 (key "exact"). Received keys: {sorted(scores)}.'
-    )
   rows = [["", "exact", "f1", "questions"]]
   for prefix, label in _SQUAD2_ROWS.items():
     if f"{prefix}exact" in scores:
@@ -81,23 +75,18 @@ def format_bio_scores(scores):
 
 def format_calibration(before, after):
   """Lays out two dicts of `calibration_figures`, before and after the fit."""
+  stages = [{**s, "area": s["risk_coverage"].area} for s in (before, after)]
   exact = "exact_match" if "exact_match" in before else "exact"
   rows = [["", "before", "after"]]
-  for label, cell in {
-    "exact match": lambda figures: f"{figures[exact]:.2f}",
-    "f1": lambda figures: f"{figures['f1']:.2f}",
-    "questions answered": lambda figures: str(figures["num_answered"]),
-    "ECE, equal ranges": lambda figures: (
-      f"{figures['expected_calibration_error']:.4f}"
-    ),
-    "ECE, equal counts": lambda figures: (
-      f"{figures['equal_mass_calibration_error']:.4f}"
-    ),
-    "area of risk, coverage": lambda figures: (
-      f"{figures['risk_coverage'].area:.4f}"
-    ),
+  for label, (key, digits) in {
+    "exact match": (exact, 2),
+    "f1": ("f1", 2),
+    "questions answered": ("num_answered", 0),
+    "ECE, equal ranges": ("expected_calibration_error", 4),
+    "ECE, equal counts": ("equal_mass_calibration_error", 4),
+    "area of risk, coverage": ("area", 4),
   }.items():
-    rows.append([label, cell(before), cell(after)])
+    rows.append([label, *(f"{stage[key]:.{digits}f}" for stage in stages)])
   return text_table(rows)
 
 

@@ -5,6 +5,7 @@ import sys
 import tqdm
 
 
-def log_line(text):
-  """Writes a line to standard error without breaking a progress bar."""
-  tqdm.tqdm.write(text, file=sys.stderr)
+def log_line(*lines):
+  """Writes lines to standard error without breaking a progress bar."""
+  for line in lines:
+    tqdm.tqdm.write(line, file=sys.stderr)

@@ -1,7 +1,7 @@
 """Scores of a development set during training, against the official ones."""
 
 import pytest
-from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
+from tiny_extractor import CONTEXT, QUESTION, shared_extractor, tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.scoring.squad_scores import (
@@ -36,37 +36,30 @@ def _development(squad_file, metric="f1"):
   return DevelopmentSet(squad_file, 2, SelectionOptions(10, metric))
 
 
-@pytest.mark.parametrize("version_2", [False, True])
-def test_scores_are_the_official_ones(version_2):
-  extractor = tiny_extractor(version_2)
+@pytest.mark.parametrize(
+  ("head", "version_2", "names"),
+  [
+    (SPAN_HEAD, False, ["exact_match", "f1"]),
+    (SPAN_HEAD, True, ["exact", "f1", "HasAns_f1", "NoAns_f1"]),
+    (BIO_HEAD, False, ["exact_match", "f1", "exact_match_f1", "overlap_f1"]),
+  ],
+)
+def test_scores_are_the_official_ones(head, version_2, names):
+  extractor = shared_extractor(version_2, head)
   squad_file = _squad_file(impossible=int(version_2))
   scores = _development(squad_file).scores(extractor, iter)
-  texts = {p.qas_id: p.text for p in extractor.predict(squad_file.examples)}
+  predictions = list(extractor.predict(squad_file.examples))
+  texts = {p.qas_id: p.text for p in predictions}
   evaluate = evaluate_squad2 if version_2 else evaluate_squad1
   official = evaluate(squad_file.examples, texts)
-  names = {"exact_match", "f1"}
-  if version_2:
-    names = {"exact", "f1", "HasAns_f1", "NoAns_f1"}
+  if head is BIO_HEAD:  # It is scored by its spans too.
+    spans = {p.qas_id: [s.text for s in p.spans] for p in predictions}
+    official |= evaluate_multi_span(squad_file.examples, spans)
   assert scores == {name: official[name] for name in names}
 
 
-def test_a_bio_head_is_scored_by_its_spans_too():
-  extractor, squad_file = tiny_extractor(head=BIO_HEAD), _squad_file()
-  scores = _development(squad_file).scores(extractor, iter)
-  predictions = list(extractor.predict(squad_file.examples))
-  spans = {p.qas_id: [s.text for s in p.spans] for p in predictions}
-  official = evaluate_multi_span(squad_file.examples, spans)
-  for name in ("exact_match_f1", "overlap_f1"):
-    assert scores[name] == official[name]
-  texts = {p.qas_id: p.text for p in predictions}
-  assert scores["f1"] == evaluate_squad1(squad_file.examples, texts)["f1"]
-
-
 @pytest.mark.large
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_scores_in_training_are_those_of_a_model_with_its_weights(
-  tmp_path, precision
-):
+def test_scores_in_training_are_those_of_a_model_with_its_weights(tmp_path):
   """Those of the saved model, that is: in float32 however it is trained."""
   extractor, squad_file = tiny_extractor(), _squad_file()
   development, seen = _development(squad_file), []
@@ -83,7 +76,7 @@ def test_scores_in_training_are_those_of_a_model_with_its_weights(
     train_batch_size=3,
     learning_rate=1e-2,
     num_train_epochs=31,
-    execution=ExecutionOptions(precision),
+    execution=ExecutionOptions("bfloat16"),
   )
   examples, callbacks = squad_file.examples, [Scorer()]
   fine_tune(extractor, examples, options, tmp_path, callbacks=callbacks)
@@ -104,7 +97,7 @@ def test_answers_pass_through_what_may_interrupt_them():
     raise Stopped
 
   with pytest.raises(Stopped):
-    _development(_squad_file()).scores(tiny_extractor(), interruptible)
+    _development(_squad_file()).scores(shared_extractor(), interruptible)
 
 
 @pytest.mark.parametrize(
@@ -113,18 +106,13 @@ def test_answers_pass_through_what_may_interrupt_them():
     (0, "exact_match", "exact_match"),
     (1, "exact_match", "exact"),
     (1, "f1", "f1"),
-    (0, "overlap_f1", None),  # of the other head
   ],
 )
 def test_the_metric_has_the_name_of_the_data(impossible, asked, metric):
   options = DecoderOptions(version_2_with_negative=bool(impossible))
   development = _development(_squad_file(impossible), asked)
-  if metric is None:
-    with pytest.raises(ValueError, match="overlap_f1 is not among the scores"):
-      development.selection_options(options, SPAN_HEAD)
-  else:
-    selection = development.selection_options(options, SPAN_HEAD)
-    assert selection == SelectionOptions(10, metric)
+  selection = development.selection_options(options, SPAN_HEAD)
+  assert selection == SelectionOptions(10, metric)
 
 
 def test_questions_that_nobody_answered_are_named_before_training():

@@ -3,43 +3,85 @@
 import json
 
 import pytest
+from programs import run_python, succeeds
+from squad_content import spans, squad_content
 
 from bert_span.jobs.evaluation import score_files
 
+_CONTEXT = "The red car was sold in May."
+
 
 def _question(qas_id, *golds, **more):
-  context = "The red car was sold in May."
-  answers = [{"text": g, "answer_start": context.index(g)} for g in golds]
-  return {
-    "id": qas_id,
-    "question": "What was sold?",
-    "answers": answers,
-    **more,
-  }
+  answers = spans(*((gold, _CONTEXT.index(gold)) for gold in golds))
+  return {"id": qas_id, "question": "What?", "answers": answers, **more}
 
 
 def _squad(*questions, version="1.1"):
-  paragraph = {"context": "The red car was sold in May.", "qas": questions}
-  return {
-    "version": version,
-    "data": [{"title": "Cars", "paragraphs": [paragraph]}],
-  }
+  return squad_content(_CONTEXT, *questions, version=version)
+
+
+_IMPOSSIBLE = _question("n", is_impossible=True)
+_SQUAD2 = _squad(
+  _question("a", "red car", is_impossible=False), _IMPOSSIBLE, version="v2.0"
+)
 
 
 @pytest.fixture
-def score(tmp_path):
-  """A function that writes its arguments to files and scores those."""
+def write(tmp_path):
+  """A function that writes values to files; returns their paths by name."""
 
-  def score_values(squad, predictions, na_probs=None, **options):
-    values = {"dev": squad, "predictions": predictions, "na_prob": na_probs}
+  def write_values(**values):
     paths = {name: tmp_path / f"{name}.json" for name in values}
     for name, path in paths.items():
       path.write_text(json.dumps(values[name]), encoding="utf-8")
+    return paths
+
+  return write_values
+
+
+@pytest.fixture
+def score(write):
+  """A function that scores its arguments in files."""
+
+  def score_values(squad, predictions, na_probs=None, **options):
+    files = {"predict_file": squad, "predictions_file": predictions}
     if na_probs is not None:
-      options["na_prob_file"] = paths["na_prob"]
-    return score_files(paths["dev"], paths["predictions"], **options)
+      files["na_prob_file"] = na_probs
+    return score_files(**write(**files), **options)
 
   return score_values
+
+
+@pytest.mark.large
+def test_stdout_is_one_json_object_and_stderr_has_the_table(write, tmp_path):
+  paths = write(
+    predict_file=_SQUAD2,
+    predictions_file={"a": "the red car", "n": "May"},
+    na_prob_file={"a": -2.0, "n": 3.0},
+  )
+  result = succeeds(
+    *("bert_span.evaluate", "--na_prob_thresh=0"),
+    *(f"--{name}={path}" for name, path in paths.items()),
+    f"--output_file={tmp_path / 'out.json'}",
+  )
+  scores = json.loads(result.stdout)
+  metrics = [
+    *("exact", "f1", "HasAns_exact", "HasAns_f1", "NoAns_exact", "NoAns_f1"),
+    *("best_exact", "best_f1"),
+  ]
+  totals = {"total": 2, "HasAns_total": 1, "NoAns_total": 1}
+  thresholds = dict.fromkeys(["best_exact_thresh", "best_f1_thresh"], -2.0)
+  assert scores == dict.fromkeys(metrics, 100.0) | totals | thresholds
+  assert "unanswerable" in result.stderr
+  assert json.loads((tmp_path / "out.json").read_text()) == scores
+
+
+def test_scoring_loads_no_tensorflow():
+  check = (
+    "import sys; import bert_span.jobs.evaluation; "
+    "sys.exit('tensorflow' in sys.modules)"
+  )
+  assert run_python("-c", check).returncode == 0
 
 
 def test_a_file_of_version_1_gets_the_metrics_of_squad_1(score):
@@ -49,56 +91,36 @@ def test_a_file_of_version_1_gets_the_metrics_of_squad_1(score):
 
 
 def test_a_file_with_is_impossible_gets_the_metrics_of_squad_2(score):
-  squad = _squad(
-    _question("a", "red car", is_impossible=False),
-    _question("n", is_impossible=True),
-    version="v2.0",
-  )
-  scores = score(squad, {"a": "red car", "n": "May"})
+  scores = score(_SQUAD2, {"a": "red car", "n": "May"})
   assert (scores["exact"], scores["NoAns_exact"]) == (50.0, 0.0)
   assert "best_exact" not in scores
-  with_na = score(
-    squad,
-    {"a": "red car", "n": "May"},
-    na_probs={"a": 0.1, "n": 0.9},
-    na_prob_thresh=0.5,
-  )
-  assert (with_na["exact"], with_na["best_exact"]) == (100.0, 100.0)
-  assert with_na["best_exact_thresh"] == 0.1
+  na_probs, threshold = {"a": 0.1, "n": 0.9}, {"na_prob_thresh": 0.5}
+  scores = score(_SQUAD2, {"a": "red car", "n": "May"}, na_probs, **threshold)
+  assert (scores["exact"], scores["best_exact"]) == (100.0, 100.0)
+  assert scores["best_exact_thresh"] == 0.1
 
 
 def test_integer_ids_meet_the_string_ids_of_the_predictions(score):
   assert score(_squad(_question(17, "May")), {"17": "May"})["f1"] == 100.0
 
 
-def test_no_answer_scores_for_squad_1_are_ignored_aloud(score, capsys):
+def test_what_the_metrics_do_not_use_is_logged(score, capsys):
   scores = score(_squad(_question("a", "May")), {"a": "May"}, {"a": 9.0})
   assert scores["exact_match"] == 100.0
-  assert "na_prob.json" in capsys.readouterr().err
-
-
-def test_a_threshold_without_no_answer_scores_is_logged(score, capsys):
-  squad = _squad(_question("n", is_impossible=True), version="v2.0")
+  assert "na_prob_file.json" in capsys.readouterr().err
+  squad = _squad(_IMPOSSIBLE, version="v2.0")
   assert score(squad, {"n": "May"}, na_prob_thresh=-1.0)["exact"] == 100.0
   assert "--na_prob_thresh=-1" in capsys.readouterr().err
 
 
 def test_files_that_do_not_fit_together_are_named_with_the_question(score):
-  squad = _squad(_question("n", is_impossible=True), version="v2.0")
-  with pytest.raises(ValueError, match=r"dev\.json.*predictions\.json.*'n'"):
-    score(squad, {"other": ""})
+  with pytest.raises(ValueError, match=r"predict_file.*predictions_file.*'n'"):
+    score(_squad(_IMPOSSIBLE, version="v2.0"), {"other": ""})
 
 
-def test_files_of_multispanqa_are_scored(tmp_path):
-  record = {
-    "id": "q1",
-    "question": ["who"],
-    "context": ["Ada", "met", "Bob"],
-    "label": ["B", "O", "B"],
-  }
-  gold, predicted = tmp_path / "gold.json", tmp_path / "p.json"
-  gold.write_text(json.dumps({"data": [record]}))
-  predicted.write_text(json.dumps({"q1": ["Bob"]}))
-  scores = score_files(gold, predicted, multi_span=True)
+def test_files_of_multispanqa_are_scored(score):
+  context = {"context": ["Ada", "met", "Bob"], "label": ["B", "O", "B"]}
+  record = {"id": "q1", "question": ["who"], **context}
+  scores = score({"data": [record]}, {"q1": ["Bob"]}, multi_span=True)
   assert scores["exact_match_precision"] == 100
   assert scores["exact_match_recall"] == 50

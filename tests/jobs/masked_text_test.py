@@ -34,26 +34,17 @@ def test_a_sequence_in_words():
 
 
 def test_a_sequence_as_a_row_of_json():
-  assert masked_row(_MASKED) == {
-    "input_ids": [2, 5, 6, 7, 8, 9, 10, 3],
-    "masked_input_ids": [2, 5, 4, 4, 8, 9, 6, 3],
-    "spans": [
-      {
-        "span": [2, 3],
-        "word_count": 2,
-        "drawn_word_counts": [1, 5],
-        "decision": "mask",
-        "left_boundary": 1,
-        "right_boundary": 4,
-      },
-      {
-        "span": [6, 6],
-        "word_count": 1,
-        "drawn_word_counts": [1],
-        "decision": "random",
-        "left_boundary": 5,
-        "right_boundary": None,
-      },
-    ],
-    "questions": [],
+  row = masked_row(_MASKED)
+  assert row["input_ids"] == [2, 5, 6, 7, 8, 9, 10, 3]
+  assert row["masked_input_ids"] == [2, 5, 4, 4, 8, 9, 6, 3]
+  assert row["questions"] == []
+  assert row["spans"][0] == {
+    "span": [2, 3],
+    "word_count": 2,
+    "drawn_word_counts": [1, 5],
+    "decision": "mask",
+    "left_boundary": 1,
+    "right_boundary": 4,
   }
+  last = ([6, 6], 1, [1], "random", 5, None)
+  assert tuple(row["spans"][1].values()) == last

@@ -87,12 +87,9 @@ def test_a_drop_of_f1_beyond_the_limit_is_refused():
     check_f1_drop({**scores, "f1_drop": float("nan")}, 1.0)
 
 
-def test_a_head_that_cannot_be_decoded_in_the_file_is_refused():
+def test_what_a_file_cannot_have_is_refused():
   options = TFLiteOptions(with_tokenizer=True)
   with pytest.raises(ValueError, match=r"bio head.*--with_tokenizer"):
     tflite_content(tiny_extractor(head=BIO_HEAD), options)
-
-
-def test_an_unknown_quantization_is_refused():
   with pytest.raises(ValueError, match=r"none, float16, dynamic.*'int8'"):
     TFLiteOptions("int8")

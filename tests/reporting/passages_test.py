@@ -105,19 +105,17 @@ def test_a_marked_passage_by_hand(text, span, options, shown):
 
 
 def test_what_one_side_does_not_need_is_the_other_s():
-  passage = "word " * 200
-  text = marked_passage(passage, 5, 9, num_characters=100)
-  assert text.startswith("word [[word]] word") and text.endswith(" ...")
-  assert 90 <= len(text) <= 110
-  text = marked_passage(passage.strip(), 995, 999, num_characters=100)
-  assert text.startswith("... word") and text.endswith("word [[word]]")
-  assert 90 <= len(text) <= 110
+  passage = ("word " * 200).strip()
+  first = marked_passage(passage, 5, 9, num_characters=100)
+  last = marked_passage(passage, 990, 994, num_characters=100)
+  assert first.startswith("word [[word]] word") and first.endswith(" ...")
+  assert last.startswith("... word") and last.endswith("word [[word]] word")
+  assert 90 <= len(first) <= 110 and 90 <= len(last) <= 110
 
 
 def test_every_span_is_marked_and_the_passage_stays_whole():
   assert one_line("a\n\x1b b\t c") == "a \ufffd b c"
-  assert marked_spans("One two three.", [(0, 3), (8, 13)]) == (
-    "[[One]] two [[three]]."
-  )
+  spans = [(0, 3), (8, 13)]
+  assert marked_spans("One two three.", spans) == "[[One]] two [[three]]."
   assert marked_spans(" a\x07b ", [(2, 4)], ("<", ">")) == "a<\ufffdb>"
   assert marked_spans("a b", []) == "a b"

@@ -1,7 +1,5 @@
 """The table of scores for the terminal."""
 
-import pytest
-
 from bert_span.answers.scoring.reliability import risk_coverage
 from bert_span.reporting.score_table import (
   format_bio_scores,
@@ -20,59 +18,29 @@ def test_squad1_scores_are_one_row_in_percent():
   assert _rows(table) == [["exact", "match", "f1"], ["all", "61.25", "100.00"]]
 
 
-_SQUAD2 = {
-  "exact": 66.66666,
-  "f1": 70.0,
-  "total": 3,
-  "HasAns_exact": 50.0,
-  "HasAns_f1": 55.0,
-  "HasAns_total": 2,
-  "NoAns_exact": 100.0,
-  "NoAns_f1": 100.0,
-  "NoAns_total": 1,
-}
-
-
-def test_squad2_scores_have_a_row_for_each_kind_of_question():
-  scores = {k: v for k, v in _SQUAD2.items() if not k.startswith("NoAns")}
-  assert "unanswerable" not in format_scores(scores)
-  assert _rows(format_scores(_SQUAD2)) == [
+def test_squad2_scores_have_rows_of_questions_and_of_thresholds():
+  of_all = {"exact": 66.66666, "f1": 70.0, "total": 3}
+  has = {"HasAns_exact": 50.0, "HasAns_f1": 55.0, "HasAns_total": 2}
+  no = {"NoAns_exact": 100.0, "NoAns_f1": 100.0, "NoAns_total": 1}
+  best = {"best_exact": 67.0, "best_exact_thresh": -1.25}
+  best |= {"best_f1": 71.5, "best_f1_thresh": 0.0}
+  rows = [
     ["exact", "f1", "questions"],
     ["all", "66.67", "70.00", "3"],
     ["answerable", "50.00", "55.00", "2"],
     ["unanswerable", "100.00", "100.00", "1"],
-  ]
-
-
-def test_best_scores_have_their_thresholds_below():
-  best = {
-    "best_exact": 67.0,
-    "best_exact_thresh": -1.25,
-    "best_f1": 71.5,
-    "best_f1_thresh": 0.0,
-  }
-  assert _rows(format_scores({**_SQUAD2, **best}))[4:] == [
     ["best", "67.00", "71.50"],
     ["best", "threshold", "-1.250", "0.000"],
   ]
-
-
-def test_another_dict_is_an_error_that_names_its_keys():
-  with pytest.raises(ValueError, match=r"evaluate_squad1.*\['loss'\]"):
-    format_scores({"loss": 1.0})
+  assert _rows(format_scores(of_all | has)) == rows[:3]
+  assert _rows(format_scores(of_all | has | no | best)) == rows
 
 
 def test_scores_of_several_spans_are_two_rows_and_lines_on_the_tags():
-  scores = {
-    "exact_match_precision": 50,
-    "exact_match_recall": 25,
-    "exact_match_f1": 33.333,
-    "overlap_precision": 60,
-    "overlap_recall": 40,
-    "overlap_f1": 48,
-  }
-  rows = _rows(format_bio_scores(scores))
-  assert rows == [
+  scores = {"exact_match_precision": 50, "exact_match_recall": 25}
+  scores |= {"exact_match_f1": 33.333, "overlap_precision": 60}
+  scores |= {"overlap_recall": 40, "overlap_f1": 48}
+  assert _rows(format_bio_scores(scores)) == [
     ["precision", "recall", "f1"],
     ["exact", "match", "50.00", "25.00", "33.33"],
     ["partial", "match", "60.00", "40.00", "48.00"],
@@ -91,7 +59,7 @@ def test_columns_are_aligned_and_texts_are_no_markup():
 
 
 def test_calibration_has_columns_before_and_after():
-  figures = {
+  before = {
     "exact": 61.2,
     "f1": 70.0,
     "num_answered": 40,
@@ -99,8 +67,8 @@ def test_calibration_has_columns_before_and_after():
     "equal_mass_calibration_error": 0.2,
     "risk_coverage": risk_coverage([0.9, 0.8], [1, 0]),
   }
-  after = {**figures, "num_answered": 35, "expected_calibration_error": 0.05}
-  assert _rows(format_calibration(figures, after)) == [
+  after = {**before, "num_answered": 35, "expected_calibration_error": 0.05}
+  assert _rows(format_calibration(before, after)) == [
     ["before", "after"],
     ["exact", "match", "61.20", "61.20"],
     ["f1", "70.00", "70.00"],

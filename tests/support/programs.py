@@ -41,6 +41,13 @@ def run_program(name, *arguments, **options):
   return start_program(name, *arguments).finish()
 
 
+def succeeds(name, *arguments, **options):
+  """`run_program` of a program that must end without an error."""
+  run = run_program(name, *arguments, **options)
+  assert run.returncode == 0, run.stderr
+  return run
+
+
 def run_python(*arguments, **options):
   """Runs Python in the repository, with options of subprocess.run."""
   defaults = {"cwd": _REPOSITORY, "capture_output": True, "timeout": 1800}
@@ -50,9 +57,14 @@ def run_python(*arguments, **options):
 
 def parse_flags(name, *arguments):
   """Parses a command line in this process; returns absl's FLAGS."""
-  define_flags(name)
-  flags.FLAGS([name, *map(str, arguments)])
+  _parsed(name, arguments)
   return flags.FLAGS
+
+
+def _parsed(name, arguments):
+  """The words of a command line that are no flags, the name first."""
+  define_flags(name)
+  return flags.FLAGS([name, *map(str, arguments)])
 
 
 def define_flags(name):
@@ -72,9 +84,9 @@ def define_flags(name):
 
 def refusal(name, *arguments):
   """The message with which a program refuses flags, in this process."""
-  with pytest.raises((flags.Error, ValueError)) as error:
-    parse_flags(name, *arguments)
-    sys.modules[name].main([name])
+  with pytest.raises((flags.Error, ValueError, OSError)) as error:
+    words = _parsed(name, arguments)
+    sys.modules[name].main(words)
   return str(error.value)
 
 

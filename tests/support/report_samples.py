@@ -2,7 +2,7 @@
 
 import json
 
-from squad_content import spans
+from squad_content import spans, squad_content
 
 HOSTILE = (
   "<script>document.title='taken'</script>"
@@ -16,22 +16,6 @@ def _question(qas_id, question, *golds, context=CONTEXT):
   answers = spans(*((gold, context.index(gold)) for gold in golds))
   labels = {"answers": answers, "is_impossible": not golds}
   return {"id": qas_id, "question": question, **labels}
-
-
-def squad(*paragraphs, title="Mills"):
-  """A SQuAD 2.0 file of one article; a paragraph is (context, questions)."""
-  return {
-    "version": "v2.0",
-    "data": [
-      {
-        "title": title,
-        "paragraphs": [
-          {"context": context, "qas": questions}
-          for context, questions in paragraphs
-        ],
-      }
-    ],
-  }
 
 
 def entries(context, *pairs):
@@ -67,7 +51,7 @@ def small_files():
     "why": entries(CONTEXT, ("", 0.9375), ("Anna", 0.0625)),
     "cost": entries(CONTEXT, ("1895", 0.9375), ("", 0.0625)),
   }
-  return squad((CONTEXT, questions)), n_best
+  return squad_content(CONTEXT, *questions, version="v2.0"), n_best
 
 
 def hostile_files():
@@ -75,7 +59,8 @@ def hostile_files():
   context = f"Ada {HOSTILE} came to Bea."
   question = _question(HOSTILE, HOSTILE, "Bea", context=context)
   n_best = {HOSTILE: entries(context, (HOSTILE, 0.75), ("Ada", 0.25))}
-  return squad((context, [question]), title=HOSTILE), n_best
+  squad = squad_content(context, question, title=HOSTILE, version="v2.0")
+  return squad, n_best
 
 
 def write_files(folder, files):

@@ -25,48 +25,36 @@ from bert_span.pretraining.pretrainer import sample_lengths
 from bert_span.squad.lint.lint_report import PERCENTILES, length_summary
 from bert_span.training.checkpoints import steps_made
 from bert_span.training.optimizer import BertAdamW
-from bert_span.training.options import (
-  MULTI_WORKER,
-  ONE_DEVICE,
-  TPU,
-  check_strategy,
-)
+from bert_span.training.options import MULTI_WORKER, ONE_DEVICE, TPU
 from bert_span.training.step import TrainStep
 from bert_span.training.step_runner import StepRunner, compiles_steps
 from bert_span.training.strategy import choose_strategy, named_workers
 
-_CORES_OF_A_TPU = 8
 # Where Linux says how much memory a container may use: version 2 and 1.
 _CONTAINER_LIMITS = (
   "/sys/fs/cgroup/memory.max",
   "/sys/fs/cgroup/memory/memory.limit_in_bytes",
 )
-_ADAM_AVERAGES = 2
-_FLOAT_BYTES = 4
 
 
 class DevicePlan(NamedTuple):
-  """The devices of a training."""
-
   description: str  # such as "2 x GPU (NVIDIA A100) (mirrored)"
   num_replicas: int  # devices that share a batch
   memory_bytes: int | None  # of each; None for a TPU, where it is not known
   is_local: bool = True  # whether a step can be measured on this machine
 
 
-def plan_devices(options, execution, memory_gb=None):
-  """Plans what `make_strategy` makes, without waiting for workers or a TPU.
+def plan_devices(options, memory_gb=None):
+  """The `DevicePlan` of a training, without waiting for workers or a TPU.
 
-  Workers are assumed to have the devices of this machine, and a TPU to have
-  --num_tpu_cores, or 8. `memory_gb` is the memory of a device, None for what it
-  has.
+  Workers are assumed to have the devices of this machine. `memory_gb` is the
+  memory of a device, None for what it has.
   """
-  check_strategy(options, execution)
   gpus = tf.config.list_physical_devices("GPU")
   name = choose_strategy(options, len(gpus))
   memory_bytes = int(memory_gb * 1e9) if memory_gb else None
   if name == TPU:
-    cores = options.num_tpu_cores or _CORES_OF_A_TPU
+    cores = options.num_tpu_cores or 8
     return DevicePlan(f"{cores} TPU cores ({TPU})", cores, memory_bytes, False)
   here = 1 if name == ONE_DEVICE else options.num_devices or max(len(gpus), 1)
   replicas = here * (named_workers() if name == MULTI_WORKER else 1)
@@ -137,12 +125,7 @@ def pretraining_lines(job, text, plan):
 def memory_lines(model, loss_fn, batch, options, plan):
   """Yields lines of text on the memory of a step, and whether it fits.
 
-  Args:
-    model: built keras.Model with a backbone.
-    loss_fn: see `TrainStep`.
-    batch: the largest per-replica batch, a dict of arrays [rows, ...].
-    options: `FineTuningOptions` or `PretrainingOptions`.
-    plan: `DevicePlan`, what would train.
+  `batch` is the largest per-replica batch, a dict of arrays [rows, ...].
   """
   if not plan.is_local:
     yield "Memory: not measured, there is no such device on this machine."
@@ -178,15 +161,8 @@ def memory_lines(model, loss_fn, batch, options, plan):
 
 
 def measure_step(model, loss_fn, batch, options):
-  """Makes one step on this machine's device; returns its `peak_bytes`.
-
-  The weights do not change, since the learning rate is 0. `batch` is a dict of
-  arrays [rows, ...], the largest per-replica batch.
-
-  Raises:
-    tf.errors.ResourceExhaustedError: the step does not fit.
-  """
-  optimizer = BertAdamW(0.0)
+  """Makes one step on this machine's device; returns its `peak_bytes`."""
+  optimizer = BertAdamW(0.0)  # Changes no weight.
   optimizer.build(model.trainable_variables)
   strategy = tf.distribute.get_strategy()
   # Of one length, as the batches of a training with a fixed length are.
@@ -243,12 +219,10 @@ def _model_lines(model, plan):
 
 
 def _lengths_line(lengths):
-  summary = length_summary(lengths)
-  levels = ", ".join(f"{p} % {summary[f'p{p}']}" for p in PERCENTILES)
-  return (
-    f"Lengths: mean {summary['mean']:.1f} WordPieces, {levels}, longest "
-    f"{summary['max']}."
-  )
+  of = length_summary(lengths)
+  levels = ", ".join(f"{p} % {of[f'p{p}']}" for p in PERCENTILES)
+  mean = f"mean {of['mean']:.1f} WordPieces"
+  return f"Lengths: {mean}, {levels}, longest {of['max']}."
 
 
 def _padding_line(lengths, batches, options, most):
@@ -271,7 +245,8 @@ def _padding_line(lengths, batches, options, most):
 
 
 def _steps_lines(num_steps, num_warmup_steps, options, model, output_dir):
-  checkpoint = (1 + _ADAM_AVERAGES) * _FLOAT_BYTES * model.count_params()
+  # Weights and the two averages of Adam, in float32.
+  checkpoint = 3 * 4 * model.count_params()
   yield (
     f"Steps: {num_steps:,} of {options.train_batch_size} windows, "
     f"{num_warmup_steps:,} of them warm-up; a checkpoint of "
@@ -279,9 +254,8 @@ def _steps_lines(num_steps, num_warmup_steps, options, model, output_dir):
   )
   made = steps_made(output_dir)
   if made:
-    rest = "the run would continue there."
-    if made >= num_steps:
-      rest = "nothing to train."
+    is_left = made < num_steps
+    rest = "the run would continue there." if is_left else "nothing to train."
     yield f"{output_dir} holds a checkpoint of step {made:,}: {rest}"
 
 

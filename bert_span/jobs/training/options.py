@@ -1,8 +1,27 @@
 """The steps of run_squad and run_pretraining; TensorFlow is not needed."""
 
 import dataclasses
+import os
 
+from bert_span.presets.encoder_source import EncoderSource
 from bert_span.storage.options import check_options, option
+from bert_span.training.options import SelectionOptions, StrategyOptions
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunOptions:
+  """What both are given."""
+
+  # Of all that is written; run_pretraining takes any path of tf.io.gfile.
+  output_dir: str
+  source: EncoderSource  # of the model to start from
+  selection: SelectionOptions | None = None  # of evaluation during training
+  devices: StrategyOptions = dataclasses.field(default_factory=StrategyOptions)
+  run_flags: str = ""  # text that repeats the run as --flagfile
+
+  def path(self, name):
+    """The path of a file in output_dir."""
+    return os.path.join(self.output_dir, name)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ import keras
 import tensorflow as tf
 
 from bert_span.jobs.training.dry_run import plan_devices, pretraining_lines
-from bert_span.jobs.training.options import PretrainingRunOptions
+from bert_span.jobs.training.options import PretrainingRunOptions, RunOptions
 from bert_span.modeling import encoder
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.pretraining.batches import PretrainingInput, are_records
@@ -40,7 +40,6 @@ from bert_span.storage.files import copy_tree, is_remote, local_directory
 from bert_span.storage.log import log_line
 from bert_span.training.callbacks import TerminationRequest
 from bert_span.training.checkpoints import steps_made
-from bert_span.training.options import SelectionOptions, StrategyOptions
 from bert_span.training.progress import EventFile
 from bert_span.training.run_folder import RunFlags, locked_folder
 from bert_span.training.selection import (
@@ -63,23 +62,14 @@ _SCORES_FILE = "eval_results.json"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PretrainingRun(PretrainingRunOptions):
+class PretrainingRun(PretrainingRunOptions, RunOptions):
   """The steps of a run, in this order, and their inputs."""
 
-  output_dir: str  # of all that is written, local or any path of tf.io.gfile
-  source: EncoderSource  # of the model to start from
   max_seq_length: int  # WordPieces in a sequence, [CLS] and [SEP] included
   masking: MaskingOptions  # with max_predictions
   options: PretrainingOptions
   text: TextLocation | None = None  # to train on
   eval_text: TextLocation | None = None  # held out
-  selection: SelectionOptions | None = None  # of evaluation during training
-  devices: StrategyOptions = dataclasses.field(default_factory=StrategyOptions)
-  run_flags: str = ""  # text that repeats the run as --flagfile
-
-  def path(self, name):
-    """The path of a file in output_dir."""
-    return os.path.join(self.output_dir, name)
 
   def texts(self):
     """The sources to train on and those to score on, [] if not needed.
@@ -96,10 +86,7 @@ class PretrainingRun(PretrainingRunOptions):
 
 
 def run_pretraining(run):
-  """Does the steps of a `PretrainingRun`.
-
-  Raises `Preempted` if SIGTERM came; the run is saved.
-  """
+  """Does the steps of a `PretrainingRun`; `Preempted` if SIGTERM came."""
   # First of all: TensorFlow joins workers before it has run anything.
   strategy = start_strategy(run.devices, run.options) if run.do_train else None
   text, eval_text = run.texts()
@@ -120,7 +107,7 @@ def print_dry_run(run, memory_gb=None):
   job = PretrainingJob(run)
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
-    plan = plan_devices(run.devices, run.options.execution, memory_gb)
+    plan = plan_devices(run.devices, memory_gb)
     for line in pretraining_lines(job, text, plan):
       print(line, flush=True)
   if run.do_eval:
@@ -139,12 +126,7 @@ def trained_source(output_dir):
 
 
 class PretrainingJob:
-  """A `PretrainingRun` with its model, whose new weights come from the seed.
-
-  Args:
-    run: `PretrainingRun`.
-    strategy: tf.distribute.Strategy to train with; None for one device.
-  """
+  """A `PretrainingRun` with its model, whose new weights come from the seed."""
 
   def __init__(self, run, strategy=None):
     self.run = run
@@ -179,11 +161,8 @@ class PretrainingJob:
   def train(self, text, eval_text=()):
     """Trains and writes the model to output_dir/model.
 
-    Args:
-      text: list of `find_sources`.
-      eval_text: the same of held-out text; used with a selection. With its
-        best_metric the best model is written, and its weights are taken over;
-        else the model of the last step is written.
+    With a selection's best_metric on eval_text the best model is written, and
+    its weights are taken over; else the model of the last step is written.
     """
     run, strategy = self.run, self._strategy
     directory = self.run.path(MODEL_DIRECTORY)
@@ -215,7 +194,10 @@ class PretrainingJob:
       if not is_writer:
         return
       if run.selection and run.selection.best_metric:
-        self._take_weights(EncoderSource(preset=directory))
+        source = EncoderSource(preset=directory)
+        best = source.load()
+        self.model.backbone.set_weights(best.backbone.get_weights())
+        assign_heads(self.model, _stored_heads(source), best.description)
       else:
         self._write_selected(None)
     log_line(f"The model is in {directory}{selection_words(directory)}")
@@ -272,15 +254,6 @@ class PretrainingJob:
         "max_steps": run.max_eval_steps,
       },
     )
-
-  def _take_weights(self, source):
-    """Replaces the weights of encoder and heads with those of a model."""
-    best = source.load()
-    for weight, other in zip(
-      self.model.backbone.weights, best.backbone.weights, strict=True
-    ):
-      weight.assign(other)
-    assign_heads(self.model, _stored_heads(source), best.description)
 
   def _write_selected(self, selection):
     """Writes output_dir/model, with a dict or None as selection.json."""

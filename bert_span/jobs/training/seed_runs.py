@@ -21,7 +21,7 @@ def run_seeds(seeds, output_dir, run_one, settings):
   Each run has its own folder, output_dir/seed_<seed>. A run that was finished
   with the same settings is skipped, one that was stopped continues.
 
-  seeds.json in output_dir gets the returned `summary`. `run_one` is a function
+  seeds.json in output_dir gets the `summary`. `run_one` is a function
   (seed, folder) that returns a dict of scores, `settings` a JSON value.
   """
   runs = []
@@ -43,7 +43,6 @@ def run_seeds(seeds, output_dir, run_one, settings):
   result = summary(runs)
   write_json_atomically(os.path.join(output_dir, SEEDS_FILE), result)
   print(format_summary(result))
-  return result
 
 
 def summary(runs):

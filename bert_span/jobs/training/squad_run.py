@@ -1,7 +1,6 @@
 """What run_squad does: trains, answers and scores, with one seed or several."""
 
 import dataclasses
-import os
 import sys
 
 import keras
@@ -29,9 +28,8 @@ from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.answer_head import AnswerHead
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs.training.dry_run import fine_tuning_lines, plan_devices
-from bert_span.jobs.training.options import SquadRunOptions
+from bert_span.jobs.training.options import RunOptions, SquadRunOptions
 from bert_span.jobs.training.seed_runs import run_seeds
-from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.span_config import read_span_config
 from bert_span.reporting.score_table import format_bio_scores, format_scores
 from bert_span.squad.rules import prediction_examples, training_examples
@@ -40,7 +38,6 @@ from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
 from bert_span.training.callbacks import TerminationRequest
-from bert_span.training.options import SelectionOptions, StrategyOptions
 from bert_span.training.run_folder import RunFlags, locked_folder
 from bert_span.training.selection import (
   ModelSelection,
@@ -60,11 +57,9 @@ _LOGITS_FILE = "logits.npz"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SquadRun(SquadRunOptions):
+class SquadRun(SquadRunOptions, RunOptions):
   """The steps of a run, in this order, and their inputs."""
 
-  output_dir: str  # folder of everything that is written
-  source: EncoderSource  # of the model to start from
   window_options: WindowOptions
   decoder_options: DecoderOptions  # those of the head
   # Several seeds begin with its seed.
@@ -76,9 +71,6 @@ class SquadRun(SquadRunOptions):
   predict_dataset: tuple | None = None
   predict_batch_size: int = 8  # windows the model reads at once
   no_span: str = "no_answer"  # or "original", see `as_original_without_span`
-  selection: SelectionOptions | None = None  # of evaluation during training
-  devices: StrategyOptions = dataclasses.field(default_factory=StrategyOptions)
-  run_flags: str = ""  # text that repeats the run as --flagfile
 
   @property
   def version_2(self):
@@ -90,25 +82,17 @@ class SquadRun(SquadRunOptions):
     """Whether every window is padded to max_seq_length."""
     return self.fine_tuning_options.length_bucket is None
 
-  def path(self, name):
-    """The path of a file in output_dir."""
-    return os.path.join(self.output_dir, name)
-
   def questions(self):
     """The `SquadFile` to answer and to score on."""
     return read_questions(self.predict_file, self.predict_dataset)
 
   def log_problems(self, squad_file):
     """Logs what is wrong with a `SquadFile`."""
-    for line in squad_file.report.lines(sys.maxsize if self.verbose else 3):
-      log_line(line)
+    log_line(*squad_file.report.lines(sys.maxsize if self.verbose else 3))
 
 
 def run_squad(run):
-  """Does the steps of a `SquadRun`, for one seed or several.
-
-  Raises `Preempted` if SIGTERM came; the run is saved.
-  """
+  """Does the steps of a `SquadRun`; `Preempted` if SIGTERM came."""
   options = run.fine_tuning_options
   # First of all: TensorFlow joins workers before it has run anything.
   strategy = start_strategy(run.devices, options) if run.do_train else None
@@ -143,7 +127,7 @@ def print_dry_run(run, memory_gb=None):
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
     options = run.fine_tuning_options
-    plan = plan_devices(run.devices, options.execution, memory_gb)
+    plan = plan_devices(run.devices, memory_gb)
     extractor, training_set, _ = _training_inputs(run)
     for line in fine_tuning_lines(
       extractor, training_set, options, run.output_dir, plan
@@ -278,7 +262,7 @@ def _predict(run, squad_file):
       desc="Predicting",
       total=len(examples),
       unit="question",
-      disable=not sys.stderr.isatty(),
+      disable=None,
     )
   )
   others = observer.files() if observer else {}

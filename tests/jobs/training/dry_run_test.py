@@ -42,14 +42,10 @@ def _lines(peak, plan, **execution):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize(
-  "execution",
-  [
-    ExecutionOptions(accumulate_steps=4),
-    ExecutionOptions(recompute=True, precision="bfloat16"),
-  ],
-)
-def test_a_measured_step_changes_no_weight(execution):
+def test_a_measured_step_changes_no_weight():
+  execution = ExecutionOptions(
+    accumulate_steps=4, recompute=True, precision="bfloat16"
+  )
   model = tiny_extractor().model
   before = model.get_weights()
   options = FineTuningOptions(train_batch_size=12, execution=execution)
@@ -73,6 +69,9 @@ def test_the_peak_is_that_of_the_process():
 
 
 def test_the_peak_is_compared_with_the_memory_of_a_device():
+  def exhausted(*_):
+    raise tf.errors.ResourceExhaustedError(None, None, "out of memory")
+
   plan = DevicePlan("1 x CPU", 1, 2 * 10**9)
   first, last = _lines(lambda *_: 1_230_000_000, plan, accumulate_steps=2)
   assert "1.23 GB" in first
@@ -80,24 +79,15 @@ def test_the_peak_is_compared_with_the_memory_of_a_device():
   assert last == "It fits."
   *_, last = _lines(lambda *_: 2_000_000_001, plan)
   assert "2.00 GB" in last and "--recompute" in last
-
-
-def test_a_step_without_enough_memory_does_not_fit():
-  def exhausted(*_):
-    raise tf.errors.ResourceExhaustedError(None, None, "out of memory")
-
-  plan = DevicePlan("1 x GPU", 1, 2 * 10**9)
   (line,) = _lines(exhausted, plan)
   assert "does not fit into 2.00 GB" in line and "--accumulate_steps" in line
-
-
-def test_without_the_device_nothing_is_measured():
+  # Without the device nothing is measured.
   (line,) = _lines(None, DevicePlan("8 TPU cores (tpu)", 8, None, False))
   assert "not measured" in line
 
 
 def _plan(**options):
-  return dry_run.plan_devices(StrategyOptions(**options), ExecutionOptions())
+  return dry_run.plan_devices(StrategyOptions(**options))
 
 
 @pytest.fixture
@@ -121,37 +111,23 @@ def test_the_parts_of_a_cpu_share_its_memory(
   assert _plan(**options) == expected
 
 
-@pytest.mark.parametrize(
-  ("content", "is_limit"), [("123456789\n", True), ("max\n", False)]
-)
-def test_a_container_has_what_it_may_use(
-  tmp_path, monkeypatch, machine_bytes, content, is_limit
-):
+def test_a_container_has_what_it_may_use(tmp_path, monkeypatch, machine_bytes):
   limit = tmp_path / "memory.max"
-  limit.write_text(content)
   paths = (str(limit), str(tmp_path / "missing"))
   monkeypatch.setattr(dry_run, "_CONTAINER_LIMITS", paths)
-  expected = 123456789 if is_limit else machine_bytes
-  assert _plan().memory_bytes == expected
+  for content, expected in ("123456789\n", 123456789), ("max\n", machine_bytes):
+    limit.write_text(content)
+    assert _plan().memory_bytes == expected
 
 
-def test_workers_are_counted_and_not_waited_for(machine_bytes, monkeypatch):
-  config = {
-    "cluster": {"worker": ["10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1"]},
-    "task": {"type": "worker", "index": 1},
-  }
-  monkeypatch.setenv("TF_CONFIG", json.dumps(config))
-  plan = _plan()
-  assert plan.num_replicas == 3
-  assert plan.description.endswith("(multi_worker_mirrored)")
-  assert plan.memory_bytes == machine_bytes
-
-
-def test_a_tpu_is_not_looked_for():
+def test_other_machines_are_counted_and_not_waited_for(
+  machine_bytes, monkeypatch
+):
   assert _plan(use_tpu=True) == ("8 TPU cores (tpu)", 8, None, False)
   assert _plan(use_tpu=True, num_tpu_cores=4).num_replicas == 4
-
-
-def test_devices_that_cannot_be_used_together_are_refused():
-  with pytest.raises(ValueError, match="--num_devices=2"):
-    _plan(distribution="one_device", num_devices=2)
+  cluster = {"worker": ["10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1"]}
+  config = {"cluster": cluster, "task": {"type": "worker", "index": 1}}
+  monkeypatch.setenv("TF_CONFIG", json.dumps(config))
+  plan = _plan()
+  assert (plan.num_replicas, plan.memory_bytes) == (3, machine_bytes)
+  assert plan.description.endswith("(multi_worker_mirrored)")
