@@ -107,9 +107,9 @@ def test_the_huggingface_directory_is_read_back(model, huggingface):
 
 
 def test_an_encoder_is_exported_without_heads_too(model, tmp_path):
-  export_tf1(model.backbone, str(tmp_path))
+  export_tf1(model.backbone, str(tmp_path), {})
   assert read_original_heads(str(tmp_path / CHECKPOINT_NAME)) == {}
-  export_huggingface(model.backbone, str(tmp_path))
+  export_huggingface(model.backbone, str(tmp_path), {})
   assert read_heads(str(tmp_path)) == {}
   config = read_json_object(str(tmp_path / "config.json"))
   assert config["architectures"] == ["BertModel"]
