@@ -10,7 +10,7 @@ from tiny_pretraining import tiny_batch, tiny_model
 
 from bert_span.pretraining.loss import model_inputs, prediction_sums
 from bert_span.pretraining.options import PretrainingOptions
-from bert_span.pretraining.pretrainer import evaluate, pretrain
+from bert_span.pretraining.pretrainer import make_evaluate, pretrain
 from bert_span.pretraining.text_sources import TextFile
 
 
@@ -55,12 +55,13 @@ def test_it_learns(tmp_path):
   sources = [TextFile(str(text))]
   held_out = list(MAKING.evaluation_batches(sources, 8))
   model = new_model()
-  before = evaluate(model, held_out)
+  evaluate = make_evaluate(model)
+  before = evaluate(held_out)
   options = {**OPTIONS, "learning_rate": 2e-2, "save_checkpoints_steps": 40}
   options = PretrainingOptions(num_train_steps=40, **options)
   batches = MAKING.training_batches(sources, 4)
   pretrain(model, batches, options, str(tmp_path / "run"), {})
-  after = evaluate(model, held_out)
+  after = evaluate(held_out)
   for name in ("mlm_loss", "sbo_loss"):
     assert before[name] == pytest.approx(math.log(70), abs=0.1)
     assert after[name] < before[name] - 0.3
@@ -70,7 +71,8 @@ def test_it_learns(tmp_path):
 def test_scores_are_means_over_targets_of_all_batches():
   model = tiny_model()
   batches = [tiny_batch(seed=1), tiny_batch(batch_size=2, seed=2)]
-  scores = evaluate(model, batches)
+  evaluate = make_evaluate(model)
+  scores = evaluate(batches)
   sums = [prediction_sums(model(model_inputs(b)), b) for b in batches]
   for name in ("mlm", "sbo"):
     targets, loss, correct = (
@@ -85,6 +87,6 @@ def test_scores_are_means_over_targets_of_all_batches():
   assert scores["num_sequences"] == 5
   assert scores["num_tokens"] == sum(b["input_mask"].sum() for b in batches)
   assert scores["tokens_per_second"] > 0
-  assert evaluate(model, batches, max_steps=1)["num_sequences"] == 3
+  assert evaluate(batches, max_steps=1)["num_sequences"] == 3
   with pytest.raises(ValueError, match="no text to evaluate"):
-    evaluate(model, [])
+    evaluate([])

@@ -26,11 +26,7 @@ from bert_span.pretraining.options import (
   PretrainingOptions,
   TextLocation,
 )
-from bert_span.pretraining.pretrainer import (
-  evaluate,
-  metrics_function,
-  pretrain,
-)
+from bert_span.pretraining.pretrainer import make_evaluate, pretrain
 from bert_span.pretraining.text_sources import find_sources
 from bert_span.storage.atomic_file import (
   unfinished_directory,
@@ -241,7 +237,7 @@ class PretrainingJob:
     """Scores the model on held-out text and writes eval_results.json."""
     run = self.run
     batches = self._input.evaluation_batches(text, run.eval_batch_size)
-    scores = evaluate(self.model, batches, run.max_eval_steps)
+    scores = make_evaluate(self.model)(batches, run.max_eval_steps)
     tf.io.gfile.makedirs(run.output_dir)
     write_json_atomically(self.run.path(_SCORES_FILE), scores)
     with EventFile(self.run.path("eval")) as events:
@@ -254,15 +250,18 @@ class PretrainingJob:
     # Every worker scores, since all must stop at the same step; only the chief
     # writes.
     keeps_best = run.selection.best_metric and is_chief(self._strategy)
+    evaluate = make_evaluate(self.model)
 
-    def batches():
-      found = self._input.evaluation_batches(text, run.eval_batch_size)
-      return termination.interruptible(found)
+    def metrics():
+      batches = self._input.evaluation_batches(text, run.eval_batch_size)
+      batches = termination.interruptible(batches)
+      scores = evaluate(batches, run.max_eval_steps).items()
+      return {n: x for n, x in scores if n.endswith(("_loss", "_accuracy"))}
 
     return ModelSelection(
       run.selection,
       run.options.num_train_steps,
-      metrics_function(self.model, batches, run.max_eval_steps),
+      metrics,
       own_folder(self._strategy, run.output_dir),
       self.run.path(MODEL_DIRECTORY) if keeps_best else None,
       self._write_selected,
