@@ -94,17 +94,11 @@ class Trainer:
       {c.name: c.state for c in self.callbacks if c.state is not None},
       self.log,
     )
-    self._runner = None
 
   @property
   def step(self):
     """Steps made, including those of earlier calls."""
     return int(self._step)
-
-  @property
-  def num_traces(self):
-    """How often the step was traced; more than once wastes time."""
-    return 0 if self._runner is None else self._runner.num_traces
 
   def train(self, dataset_fn):
     """Trains until num_train_steps steps are made, over all calls together.
@@ -155,7 +149,21 @@ class Trainer:
     report_steps = min(_STEPS_PER_REPORT, options.iterations_per_loop)
     # A step takes a CPU so long that the call itself is nothing.
     most_steps = report_steps if computes_on_accelerator(self.strategy) else 1
-    self._runner = self._make_runner(dataset_fn(step), most_steps)
+    dataset = dataset_fn(step)
+    train_step = TrainStep(
+      self.model,
+      self.loss_fn,
+      self.optimizer,
+      options,
+      self.unsummed_embeddings,
+      compiles_steps(
+        options.execution.jit_compile, self.strategy, dataset.element_spec
+      ),
+      self._loss_scale,
+    )
+    self.runner = StepRunner(
+      self.strategy, train_step, self._step, dataset, most_steps
+    )
 
     def saves(step):
       return step == last_step or step % options.save_checkpoints_steps == 0
@@ -177,7 +185,7 @@ class Trainer:
         count = 1
         while count < most_steps and not is_due(step + count):
           count += 1
-        made = self._runner.run(count)
+        made = self.runner.run(count)
         progress.add(made)
         if len(made) < count:
           raise ValueError(
@@ -210,21 +218,6 @@ class Trainer:
     for callback in self.callbacks:
       callback.agree()
     return [c.stop_reason for c in self.callbacks if c.stop_reason]
-
-  def _make_runner(self, dataset, most_steps):
-    jit_compile = self.options.execution.jit_compile
-    train_step = TrainStep(
-      self.model,
-      self.loss_fn,
-      self.optimizer,
-      self.options,
-      self.unsummed_embeddings,
-      compiles_steps(jit_compile, self.strategy, dataset.element_spec),
-      self._loss_scale,
-    )
-    return StepRunner(
-      self.strategy, train_step, self._step, dataset, most_steps
-    )
 
   def _fixed_options(self):
     """What must not change within the run, a dict of JSON values."""

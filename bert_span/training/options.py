@@ -2,11 +2,7 @@
 
 import dataclasses
 
-from bert_span.storage.options import (
-  REQUIRED,
-  check_options,
-  option,
-)
+from bert_span.storage.options import REQUIRED, check_options, option
 
 ONE_DEVICE = "one_device"
 MIRRORED = "mirrored"

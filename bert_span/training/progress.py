@@ -141,11 +141,12 @@ def _check_finite(metrics, step):
       )
 
 
-class EventFile(contextlib.AbstractContextManager):
+class EventFile:
   """Writes scalars that `tensorboard --logdir` shows as curves."""
 
   def __init__(self, folder):
     self._writer = tf.summary.create_file_writer(str(folder))
+    self.close = self._writer.close
 
   def write(self, scalars, step):
     """Writes a dict from a curve's name to its value at a step."""
@@ -155,10 +156,3 @@ class EventFile(contextlib.AbstractContextManager):
           name, tf.constant(value, tf.float32), step=step, metadata=_SCALAR
         )
     self._writer.flush()
-
-  def __exit__(self, *unused_exception):
-    self.close()
-
-  def close(self):
-    """Closes the file."""
-    self._writer.close()

@@ -38,20 +38,15 @@ def own_folder(strategy, output_dir):
   return folder
 
 
-class WorkerVote:
-  """Function of a bool: whether it is true on any worker.
+def worker_vote(strategy):
+  """Returns a function of a bool: whether it is true on any worker.
 
   All workers must call it together: each waits for the others.
   """
-
-  def __init__(self, strategy):
-    self._is_alone = num_workers(strategy) == 1
-    self._total = tf.function(lambda value: _sum(strategy, value))
-
-  def __call__(self, is_so):
-    if self._is_alone:
-      return bool(is_so)
-    return int(self._total(tf.constant(int(is_so)))) > 0
+  if num_workers(strategy) == 1:
+    return bool
+  total = tf.function(lambda value: _sum(strategy, value))
+  return lambda is_so: int(total(tf.constant(int(is_so)))) > 0
 
 
 def check_same_step(strategy, step):

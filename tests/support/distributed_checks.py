@@ -212,7 +212,7 @@ def parts_against_whole(whole, folder, one):
   return {
     "weights": max_difference(whole.weights, parts.weights),
     "norms": [whole.events["global_norm"], parts.events["global_norm"]],
-    "traces": parts.trainer.num_traces,
+    "traces": parts.trainer.runner.num_traces,
   }
 
 

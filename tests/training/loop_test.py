@@ -107,7 +107,7 @@ def test_dropout_is_drawn_and_depends_on_the_seed_alone(finished, tmp_path):
 def test_the_step_is_traced_once_for_all_lengths(finished):
   _, trainer = finished
   assert len({make_batch(i)["input_ids"].shape for i in range(7)}) == 4
-  assert trainer.num_traces == 1
+  assert trainer.runner.num_traces == 1
 
 
 def test_a_complete_run_is_not_trained_again(finished):

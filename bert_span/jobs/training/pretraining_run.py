@@ -46,9 +46,9 @@ from bert_span.training.selection import (
 )
 from bert_span.training.strategy import scope_of, start_strategy
 from bert_span.training.workers import (
-  WorkerVote,
   is_chief,
   own_folder,
+  worker_vote,
 )
 
 MODEL_DIRECTORY = "model"
@@ -183,7 +183,7 @@ class PretrainingJob:
     """
     run, strategy = self.run, self._strategy
     directory = self.run.path(MODEL_DIRECTORY)
-    termination = TerminationRequest(WorkerVote(strategy))
+    termination = TerminationRequest(worker_vote(strategy))
     callbacks = [termination]
     is_writer = is_chief(strategy)
     if run.selection:
@@ -240,7 +240,7 @@ class PretrainingJob:
     scores = make_evaluate(self.model)(batches, run.max_eval_steps)
     tf.io.gfile.makedirs(run.output_dir)
     write_json_atomically(self.run.path(_SCORES_FILE), scores)
-    with EventFile(self.run.path("eval")) as events:
+    with contextlib.closing(EventFile(self.run.path("eval"))) as events:
       events.write(scores, steps_made(run.output_dir))
     print(json.dumps(scores))
 
