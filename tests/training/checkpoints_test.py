@@ -121,13 +121,6 @@ def test_a_spoiled_list_of_no_checkpoints_begins_the_run(tmp_path):
   assert make_trainer(tmp_path).train(dataset_fn) == NUM_STEPS
 
 
-def test_a_finished_run_keeps_what_was_asked_for(tmp_path):
-  make_trainer(tmp_path, keep_checkpoint_max=3).train(dataset_fn)
-  assert sorted(path.name for path in tmp_path.glob("*.index")) == [
-    f"model.ckpt-{step}.index" for step in (4, 6, 7)
-  ]
-
-
 def test_a_checkpoint_has_the_options_of_its_run(finished):
   output_dir, _ = finished
   path = output_dir / "training_options.json"
