@@ -64,7 +64,3 @@ def test_dropout_and_accumulation_compile_too():
   assert np.isfinite(metrics["global_norm"])
   states = [v for v in model.variables if v.name == "seed_generator_state"]
   assert all(state.numpy()[1] == 2 for state in states)  # once a micro-batch
-
-
-def test_all_features_are_int32_for_a_tpu():
-  assert {t.dtype for t in batch_of_static_shape().values()} == {tf.int32}
