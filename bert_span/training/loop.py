@@ -11,7 +11,6 @@ from bert_span.storage.log import log_line
 from bert_span.training.checkpoints import RunCheckpoints
 from bert_span.training.optimizer import (
   averaged_weights,
-  check_optimizer,
   optimizer_options,
 )
 from bert_span.training.options import TrainOptions
@@ -46,15 +45,12 @@ class Trainer:
 
   output_dir gets model.ckpt-<step>.* and checkpoint, as run_squad writes them,
   training_options.json, and train/, event files for TensorBoard.
-
-  Raises:
-    ValueError: the model is not built, or the optimizer sums gradients over
-      devices itself.
   """
 
   model: keras.Model  # built
   loss_fn: Callable  # see `TrainStep`; its other metrics become curves too
-  optimizer: keras.optimizers.Optimizer  # such as BertAdamW
+  # BertAdamW where there are several devices: others sum gradients twice.
+  optimizer: keras.optimizers.Optimizer
   num_train_steps: int  # updates of the whole run
   options: TrainOptions
   output_dir: str  # local or remote
@@ -69,13 +65,7 @@ class Trainer:
 
   def __post_init__(self):
     model, optimizer, options = self.model, self.optimizer, self.options
-    if not model.trainable_variables:
-      raise ValueError(
-        f"The model {model.name!r} has no trainable weights. Build it (call "
-        "it once) and leave it trainable before you train it."
-      )
     self.strategy = self.strategy or tf.distribute.get_strategy()
-    check_optimizer(optimizer, self.strategy)
     # Slots must exist before a checkpoint is restored into them.
     with self.strategy.scope():
       optimizer.build(model.trainable_variables)

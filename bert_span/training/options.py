@@ -130,11 +130,6 @@ class SelectionOptions:
 
   def __post_init__(self):
     check_options(self)
-    if self.early_stopping_patience and not self.best_metric:
-      raise ValueError(
-        "early_stopping_patience needs best_metric, the score that must get "
-        "better."
-      )
 
 
 @dataclasses.dataclass(frozen=True)

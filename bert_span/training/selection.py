@@ -105,8 +105,12 @@ class ModelSelection(Callback):
     except EvaluationInterrupted:
       return
     metric = self.options.best_metric
-    if metric is not None:
-      _check_metric(scores, metric, step)
+    if metric is not None and not math.isfinite(scores[metric]):
+      raise ValueError(
+        f"The {metric} of the evaluation at step {step} is {scores[metric]}, "
+        "so no best model can be chosen by it. Choose another --best_metric, "
+        "or other data to evaluate on."
+      )
     self.state.value.append({"step": step, "scores": scores})
     best = self.best
     is_best = best is self.state.value[-1]
@@ -160,20 +164,6 @@ def selection_words(directory):
   metric, step = selection["metric"], selection["step"]
   score = selection["scores"][metric]
   return f", the best by {metric}: step {step}, {metric} {score:.5g}"
-
-
-def _check_metric(scores, name, step):
-  if name not in scores:
-    raise ValueError(
-      f"--best_metric={name} is not among the scores: {', '.join(scores)}. "
-      "Choose one of these."
-    )
-  if not math.isfinite(scores[name]):
-    raise ValueError(
-      f"The {name} of the evaluation at step {step} is {scores[name]}, so no "
-      "best model can be chosen by it. Choose another --best_metric, or other "
-      "data to evaluate on."
-    )
 
 
 def _table_row(step, cells):

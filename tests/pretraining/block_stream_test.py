@@ -163,11 +163,6 @@ def test_every_token_comes_out_once_and_in_order(room):
   assert all(1 <= len(block) <= room for block in blocks)
 
 
-def test_no_room_is_refused():
-  with pytest.raises(ValueError, match="room=0"):
-    pack(0, [1])
-
-
 @pytest.mark.parametrize(
   ("ids", "starts"),
   [

@@ -314,8 +314,3 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_is_not_saved(tmp_path):
   with pytest.raises(ValueError, match="loss of step 4 is nan"):
     trainer.train(lambda first: dataset_fn(first, make=make))
   assert [p.name for p in tmp_path.glob("*.index")] == ["model.ckpt-2.index"]
-
-
-def test_a_model_that_is_not_built_is_refused(tmp_path):
-  with pytest.raises(ValueError, match="no trainable weights"):
-    make_trainer(tmp_path, keras.Sequential([keras.layers.Dense(2)]))

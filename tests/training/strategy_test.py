@@ -3,13 +3,11 @@
 import json
 
 import distributed_checks
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from programs import run_program, run_python
 
-from bert_span.training.optimizer import check_optimizer
 from bert_span.training.options import (
   MIRRORED,
   MULTI_WORKER,
@@ -118,17 +116,6 @@ def test_nccl_without_a_gpu_is_refused():
     make_strategy(StrategyOptions(), ExecutionOptions(all_reduce="nccl"))
 
 
-@pytest.mark.skipif(
-  bool(tf.config.list_physical_devices("GPU")), reason="there is a GPU"
-)
-def test_devices_are_chosen_before_tensorflow_has_run():
-  tf.constant(1)
-  with pytest.raises(ValueError, match="before TensorFlow has run anything"):
-    make_strategy(
-      StrategyOptions("mirrored", num_devices=3), ExecutionOptions()
-    )
-
-
 @pytest.mark.large
 def test_a_named_tpu_that_is_not_there_is_one_line():
   """As far as a TPU's code runs without one: resolver and initialization."""
@@ -148,15 +135,6 @@ def test_a_named_tpu_that_is_not_there_is_one_line():
   (line,) = run_python("-c", code, check=True).stdout.splitlines()
   assert "leave --use_tpu and --distribution=tpu out" in line
   assert "of the name my-tpu" in line
-
-
-def test_an_optimizer_that_sums_over_devices_itself_is_refused():
-  class TwoDevices:
-    num_replicas_in_sync = 2
-
-  with pytest.raises(ValueError, match="BertAdamW"):
-    check_optimizer(keras.optimizers.SGD(0.1), TwoDevices())
-  check_optimizer(keras.optimizers.SGD(0.1), tf.distribute.get_strategy())
 
 
 def _tf_config(cluster, kind="worker", index=0):
