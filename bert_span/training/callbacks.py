@@ -109,10 +109,10 @@ class TerminationRequest(Callback):
         raise EvaluationInterrupted
       yield item
 
-  def exit_if_received(self, log=log_line):
+  def exit_if_received(self):
     """Raises `Preempted` if the signal has come."""
     if self.stop_reason or self._is_received:
-      log(
+      log_line(
         f"Ending with status {EXIT_CODE}: the same command continues the run."
       )
       raise Preempted

@@ -57,7 +57,6 @@ class Trainer:
   # JSON values that the data and the model depend on; a run is not continued
   # with other values.
   fingerprint: Mapping | None = None
-  log: Callable = log_line
   callbacks: Sequence = ()  # of `Callback`, called in this order between steps
   # The one in whose scope model and optimizer were made; None for one device.
   strategy: tf.distribute.Strategy | None = None
@@ -82,7 +81,6 @@ class Trainer:
       options.keep_checkpoint_max,
       self.strategy,
       {c.name: c.state for c in self.callbacks if c.state is not None},
-      self.log,
     )
 
   @property
@@ -113,7 +111,7 @@ class Trainer:
     check_same_step(self.strategy, first_step)
     spread_dropout(self.model, self.strategy)
     if path is not None:
-      self.log(
+      log_line(
         f"Continuing from {path}: {first_step} of {last_step} steps are made."
       )
     with contextlib.ExitStack() as stack:
@@ -123,13 +121,13 @@ class Trainer:
       self._call_back(first_step)
       stop_reasons = self._stop_reasons()
       if first_step >= last_step:
-        self.log(f"All {last_step} steps are made already: nothing to train.")
+        log_line(f"All {last_step} steps are made already: nothing to train.")
         stop_reasons = []
       elif not stop_reasons:
         stop_reasons = self._train(dataset_fn, first_step)
       if stop_reasons:
         reasons = "; ".join(stop_reasons)
-        self.log(f"Stopped after step {self.step}: {reasons}.")
+        log_line(f"Stopped after step {self.step}: {reasons}.")
     self.optimizer.finalize_variable_values(self.model.trainable_variables)
     return self.step - first_step
 
@@ -168,7 +166,7 @@ class Trainer:
     stop_reasons = []
     own_dir = self._checkpoints.write_dir
     with TrainingProgress(
-      step, last_step, options.train_batch_size, own_dir, self.log
+      step, last_step, options.train_batch_size, own_dir
     ) as progress:
       while step < last_step and not stop_reasons:
         # As many steps in one call as nothing is due in between.
@@ -191,7 +189,7 @@ class Trainer:
         if self._call_back(step):
           stop_reasons = self._stop_reasons()
         if saves(step) or stop_reasons:
-          self.log(f"Saved {self._checkpoints.save()}")
+          log_line(f"Saved {self._checkpoints.save()}")
     return stop_reasons
 
   def _call_back(self, step):

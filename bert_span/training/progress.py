@@ -11,6 +11,8 @@ import numpy as np
 import tensorflow as tf
 import tqdm
 
+from bert_span.storage.log import log_line
+
 _SECONDS_PER_REPORT = 1.0
 # Seconds between two lines in a log file, where no bar can be drawn. The first
 # line comes early: it shows whether the training moves.
@@ -37,7 +39,6 @@ class TrainingProgress(contextlib.AbstractContextManager):
   last_step: int  # steps of the whole run
   batch_size: int  # windows in a batch
   output_dir: str  # event files are written to its folder train
-  log: Callable
   is_terminal: bool | None = None  # whether to draw a bar; None looks at stderr
   clock: Callable = time.monotonic  # in seconds
 
@@ -127,7 +128,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
     elif now >= self._next_line or step == last_step:
       self._next_line = now + _SECONDS_PER_LINE
       percent = 100 * step // last_step
-      self.log(f"Step {step} of {last_step} ({percent} %): {metrics}")
+      log_line(f"Step {step} of {last_step} ({percent} %): {metrics}")
 
 
 def _check_finite(metrics, step):

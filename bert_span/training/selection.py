@@ -45,7 +45,6 @@ class ModelSelection(Callback):
   # atomically, with the dict as selection.json.
   write_model: Callable | None = None
   inputs: dict | None = None  # JSON values that the scores depend on
-  log: Callable = log_line
 
   name = "evaluations"
 
@@ -126,10 +125,10 @@ class ModelSelection(Callback):
       },
     )
     if not self._has_header:
-      self.log(_table_row("step", scores))
+      log_line(_table_row("step", scores))
       self._has_header = True
     row = _table_row(step, [f"{value:.5g}" for value in scores.values()])
-    self.log(row + ("  best so far" if is_best else ""))
+    log_line(row + ("  best so far" if is_best else ""))
 
 
 def write_selection(directory, selection):

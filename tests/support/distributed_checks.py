@@ -129,7 +129,6 @@ class Run:
           execution=options,
         ),
         folder,
-        log=lambda line: None,
         strategy=strategy,
         unsummed_embeddings=(table,) if unsummed else (),
       )

@@ -57,7 +57,6 @@ def make_trainer(
   output_dir,
   model=None,
   rate=0.1,
-  log=None,
   callbacks=(),
   num_train_steps=NUM_STEPS,
   ema_momentum=0.0,
@@ -75,7 +74,6 @@ def make_trainer(
     TrainOptions(**options),
     output_dir,
     fingerprint={"max_seq_length": 384},
-    log=log or (lambda line: None),
     callbacks=callbacks,
   )
 

@@ -37,7 +37,7 @@ def finished(tmp_path_factory):
 
 
 def test_a_stopped_run_ends_with_the_very_weights_of_an_unstopped_one(
-  finished, tmp_path
+  finished, tmp_path, capsys
 ):
   _, whole = finished
   # Stops in step 6, between two checkpoints, in a process's fashion: its
@@ -45,8 +45,8 @@ def test_a_stopped_run_ends_with_the_very_weights_of_an_unstopped_one(
   stopped = make_trainer(tmp_path)
   with pytest.raises(ValueError, match="ended at step 5"):
     stopped.train(lambda first: dataset_fn(first, last_step=5))
-  lines = []
-  resumed = make_trainer(tmp_path, make_model(seed=99), log=lines.append)
+  capsys.readouterr()
+  resumed = make_trainer(tmp_path, make_model(seed=99))
   asked_for = []
 
   def recording_dataset_fn(first_step):
@@ -55,7 +55,8 @@ def test_a_stopped_run_ends_with_the_very_weights_of_an_unstopped_one(
 
   assert resumed.train(recording_dataset_fn) == NUM_STEPS - 4
   assert asked_for == [4]
-  assert "Continuing" in lines[0] and "model.ckpt-4" in lines[0]
+  first_line = capsys.readouterr().err.splitlines()[0]
+  assert "Continuing" in first_line and "model.ckpt-4" in first_line
   assert_same(all_values(resumed), all_values(whole))
 
 
@@ -114,19 +115,16 @@ def test_a_step_is_traced_once_and_spares_weights_without_gradient(finished):
     assert np.array_equal(*kernels) == is_same
 
 
-def test_a_complete_run_is_not_trained_again(finished):
+def test_a_complete_run_is_not_trained_again(finished, capsys):
   folder, whole = finished
-  lines = []
   # How often is saved may change within a run.
-  again = make_trainer(
-    folder, make_model(seed=99), log=lines.append, save_checkpoints_steps=5
-  )
+  again = make_trainer(folder, make_model(seed=99), save_checkpoints_steps=5)
 
   def no_data(first_step):
     raise AssertionError("data were asked for")
 
   assert again.train(no_data) == 0
-  assert "nothing to train" in lines[-1]
+  assert "nothing to train" in capsys.readouterr().err.splitlines()[-1]
   assert_same(again.model.get_weights(), whole.model.get_weights())
 
 
@@ -166,7 +164,6 @@ def train_one_step(
     1,
     TrainOptions(**options),
     output_dir,
-    log=lambda line: None,
     unsummed_embeddings=unsummed,
   )
   trainer.train(lambda first: tf.data.Dataset.from_tensors(batch))

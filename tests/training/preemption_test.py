@@ -54,8 +54,8 @@ def test_kills_within_saving_one_after_the_other_leave_the_same_weights(
   }
 
 
-def test_a_signal_ends_the_step_saves_and_says_so(tmp_path):
-  termination, lines = TerminationRequest(), []
+def test_a_signal_ends_the_step_saves_and_says_so(tmp_path, capsys):
+  termination = TerminationRequest()
 
   def make(step):
     if step == 4:
@@ -63,11 +63,11 @@ def test_a_signal_ends_the_step_saves_and_says_so(tmp_path):
     return make_batch(step)
 
   before = signal.getsignal(signal.SIGTERM)
-  trainer = make_trainer(tmp_path, log=lines.append, callbacks=[termination])
+  trainer = make_trainer(tmp_path, callbacks=[termination])
   made = trainer.train(lambda first: dataset_fn(first, make=make))
   # The batches are made ahead: the signal may come some steps earlier.
   assert 1 <= made <= 5
-  assert lines[-2:] == [
+  assert capsys.readouterr().err.splitlines()[-2:] == [
     f"Saved {tmp_path}/model.ckpt-{made}",
     f"Stopped after step {made}: SIGTERM received.",
   ]

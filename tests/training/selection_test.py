@@ -34,7 +34,7 @@ def _selecting_trainer(output_dir, f1_of_step, patience=None, **options):
     patience: early_stopping_patience.
     **options: of the trainer.
   """
-  kept_steps, lines, directory = [], [], str(output_dir / "model")
+  kept_steps, directory = [], str(output_dir / "model")
   trainer, model = None, make_model()
 
   def score():
@@ -55,16 +55,14 @@ def _selecting_trainer(output_dir, f1_of_step, patience=None, **options):
     str(output_dir),
     directory,
     write,
-    log=lines.append,
   )
   trainer = make_trainer(
     output_dir,
     model,
-    log=lines.append,
     callbacks=[selection],
     **{"save_checkpoints_steps": 3, **options},
   )
-  return trainer, selection, kept_steps, lines
+  return trainer, selection, kept_steps
 
 
 def _scores_of(selection):
@@ -95,12 +93,13 @@ def test_the_best_evaluation_follows_from_the_state(
   )
 
 
-def test_every_evaluation_is_kept_shown_and_written(tmp_path):
+def test_every_evaluation_is_kept_shown_and_written(tmp_path, capsys):
   scores = {2: 60.0, 4: 72.5, 6: 70.0, 7: 71.0}
-  trainer, selection, kept_steps, lines = _selecting_trainer(tmp_path, scores)
+  trainer, selection, kept_steps = _selecting_trainer(tmp_path, scores)
   assert trainer.train(dataset_fn) == NUM_STEPS
   assert _scores_of(selection) == scores  # 7: the last step in any case
   assert kept_steps == [2, 4]
+  lines = capsys.readouterr().err.splitlines()
   table = [line.split() for line in lines if line.startswith("   ")]
   assert table[0] == ["step", "f1", "exact_match"]
   assert table[1] == ["2", "60", "30", "best", "so", "far"]
@@ -113,20 +112,18 @@ def test_every_evaluation_is_kept_shown_and_written(tmp_path):
   assert curves["exact_match"][-1] == 35.5
 
 
-def test_training_ends_when_patience_does_and_stays_ended(tmp_path):
+def test_training_ends_when_patience_does_and_stays_ended(tmp_path, capsys):
   scores = {2: 60.0, 4: 59.0, 6: 60.0, 7: 99.0}
-  trainer, _, kept_steps, lines = _selecting_trainer(
-    tmp_path, scores, patience=2
-  )
+  trainer, _, kept_steps = _selecting_trainer(tmp_path, scores, patience=2)
   assert trainer.train(dataset_fn) == 6
   assert kept_steps == [2]
   reason = "Stopped after step 6: no better f1 in 2 evaluations since step 2."
-  assert lines[-1] == reason
-  again, selection, kept_steps, lines = _selecting_trainer(
+  assert capsys.readouterr().err.splitlines()[-1] == reason
+  again, selection, kept_steps = _selecting_trainer(
     tmp_path, scores, patience=2
   )
   assert again.train(dataset_fn) == 0
-  assert lines[-1] == reason
+  assert capsys.readouterr().err.splitlines()[-1] == reason
   assert selection.stop_reason in reason and kept_steps == []
 
 
@@ -142,7 +139,7 @@ def test_a_killed_run_chooses_and_stops_as_one_that_was_not(tmp_path):
   )
   with pytest.raises(_Killed):
     killed.train(dataset_fn)
-  again, selection, kept_steps, _ = _selecting_trainer(
+  again, selection, kept_steps = _selecting_trainer(
     tmp_path, scores, patience=2
   )
   assert again.train(dataset_fn) == 4
@@ -155,13 +152,13 @@ def test_an_interrupted_evaluation_is_made_up_for_before_the_next_step(
   tmp_path,
 ):
   scores = {2: 60.0, 4: 61.0, 6: 62.0, 7: 63.0}
-  stopped, selection, _, _ = _selecting_trainer(
+  stopped, selection, _ = _selecting_trainer(
     tmp_path, {**scores, 6: EvaluationInterrupted(), 7: _Killed()}
   )
   with pytest.raises(_Killed):
     stopped.train(dataset_fn)  # The checkpoint of step 6 was saved.
   assert _scores_of(selection) == {2: 60.0, 4: 61.0}
-  again, selection, kept_steps, _ = _selecting_trainer(tmp_path, scores)
+  again, selection, kept_steps = _selecting_trainer(tmp_path, scores)
   assert again.train(dataset_fn) == 1
   assert _scores_of(selection) == scores
   assert kept_steps == [6, 7]
