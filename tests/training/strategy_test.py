@@ -6,7 +6,7 @@ import distributed_checks
 import numpy as np
 import pytest
 import tensorflow as tf
-from programs import run_program, run_python
+from programs import run_program
 
 from bert_span.training.options import (
   MIRRORED,
@@ -114,27 +114,6 @@ def test_one_device_is_the_plain_strategy():
 def test_nccl_without_a_gpu_is_refused():
   with pytest.raises(ValueError, match="--all_reduce=nccl is for GPUs"):
     make_strategy(StrategyOptions(), ExecutionOptions(all_reduce="nccl"))
-
-
-@pytest.mark.large
-def test_a_named_tpu_that_is_not_there_is_one_line():
-  """As far as a TPU's code runs without one: resolver and initialization."""
-  if tf.config.list_physical_devices("TPU"):
-    pytest.skip("there is a TPU")
-  code = (
-    "from bert_span.training.strategy import make_strategy\n"
-    "from bert_span.training.options import StrategyOptions\n"
-    "from bert_span.training.options import ExecutionOptions\n"
-    "options = StrategyOptions('tpu', tpu_name='my-tpu', tpu_zone='z',"
-    " gcp_project='p')\n"
-    "try:\n"
-    "  make_strategy(options, ExecutionOptions())\n"
-    "except ValueError as error:\n"
-    "  print(error)\n"
-  )
-  (line,) = run_python("-c", code, check=True).stdout.splitlines()
-  assert "leave --use_tpu and --distribution=tpu out" in line
-  assert "of the name my-tpu" in line
 
 
 def _tf_config(cluster, kind="worker", index=0):
