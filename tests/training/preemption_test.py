@@ -77,14 +77,6 @@ def test_a_signal_ends_the_step_saves_and_says_so(tmp_path, capsys):
   assert error.value.code == EXIT_CODE == 42
 
 
-def test_without_a_signal_nothing_ends():
-  termination = TerminationRequest()
-  with termination:
-    assert list(termination.interruptible([1, 2])) == [1, 2]
-  termination.exit_if_received()
-  assert termination.stop_reason is None
-
-
 def test_a_long_evaluation_is_given_up_at_once():
   termination = TerminationRequest()
   seen = []

@@ -77,13 +77,6 @@ def test_five_windows_on_two_replicas_by_hand():
   assert weights[:, 0].numpy().tolist() == [[1, 1, 1], [1, 1, 0]]
 
 
-def test_one_window_on_two_replicas_in_two_micro_batches_each():
-  batches, weights = split_batch({"ids": tf.constant([[7, 8, 9]])}, 2, 2)
-  assert batches["ids"].shape == (2, 2, 1, 3)
-  assert (batches["ids"].numpy() == [7, 8, 9]).all()
-  assert weights.numpy().ravel().tolist() == [1, 0, 0, 0]
-
-
 @pytest.mark.parametrize("rows", range(1, 9))
 def test_every_row_counts_once(rows):
   batch = {"ids": tf.range(rows), "mask": tf.ones([rows, 3, 2])}

@@ -154,12 +154,6 @@ def test_a_damaged_tf_config_is_refused_with_an_example(monkeypatch, config):
   assert '"task": {"type": "worker", "index": 0}' in str(error.value)
 
 
-def _set_workers(monkeypatch, count):
-  names = [f"a:{number}" for number in range(count)]
-  cluster = {"worker": names} if names else {}
-  monkeypatch.setenv("TF_CONFIG", _tf_config(cluster))
-
-
 @pytest.mark.parametrize(
   ("options", "num_workers", "name"),
   [
@@ -172,29 +166,22 @@ def _set_workers(monkeypatch, count):
     (StrategyOptions(use_tpu=True, num_tpu_cores=8), 0, TPU),
     (StrategyOptions(TPU, use_tpu=True), 0, TPU),
     (StrategyOptions(ONE_DEVICE, num_devices=1), 0, ONE_DEVICE),
+    (StrategyOptions(MULTI_WORKER), 0, None),
+    (StrategyOptions(MIRRORED), 2, None),
+    (StrategyOptions(ONE_DEVICE), 2, None),
+    (StrategyOptions(use_tpu=True), 2, None),
   ],
 )
-def test_options_and_workers_choose_the_strategy(
+def test_options_and_workers_choose_the_strategy_or_do_not_fit(
   monkeypatch, options, num_workers, name
 ):
   check_strategy(options, ExecutionOptions("bfloat16"))
-  _set_workers(monkeypatch, num_workers)
-  assert choose_strategy(options, num_gpus=0) == name
-
-
-@pytest.mark.parametrize(
-  ("options", "num_workers"),
-  [
-    (StrategyOptions(MULTI_WORKER), 0),
-    (StrategyOptions(MIRRORED), 2),
-    (StrategyOptions(ONE_DEVICE), 2),
-    (StrategyOptions(use_tpu=True), 2),
-  ],
-)
-def test_options_that_do_not_fit_the_workers_are_refused(
-  monkeypatch, options, num_workers
-):
-  _set_workers(monkeypatch, num_workers)
+  workers = [f"a:{number}" for number in range(num_workers)]
+  cluster = {"worker": workers} if workers else {}
+  monkeypatch.setenv("TF_CONFIG", _tf_config(cluster))
+  if name:
+    assert choose_strategy(options, num_gpus=0) == name
+    return
   with pytest.raises(ValueError, match=f"TF_CONFIG names {num_workers}"):
     choose_strategy(options, num_gpus=0)
 
