@@ -17,12 +17,7 @@ def num_workers(strategy):
 
 def is_chief(strategy):
   """Whether this process writes the model; strategy may be None."""
-  if num_workers(strategy) == 1:
-    return True
-  resolver = strategy.cluster_resolver
-  if "chief" in resolver.cluster_spec().jobs:
-    return resolver.task_type == "chief"
-  return resolver.task_id == 0
+  return strategy is None or strategy.extended.should_checkpoint
 
 
 def own_folder(strategy, output_dir):
