@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_span.storage.options import check_options, option
+from bert_span.storage.options import CheckedOptions, option
 from bert_span.training.options import TrainOptions
 
 
@@ -37,7 +37,7 @@ class TextLocation:
 
 
 @dataclasses.dataclass(frozen=True)
-class MaskingOptions:
+class MaskingOptions(CheckedOptions):
   """What is masked, and how much of it."""
 
   objective: str = option(
@@ -89,9 +89,6 @@ class MaskingOptions:
     "weights and dropout.",
     minimum=0,
   )
-
-  def __post_init__(self):
-    check_options(self)
 
   def budget(self, num_tokens):
     """How many of so many tokens, [CLS] and [SEP] not counted, are masked.
