@@ -6,7 +6,8 @@ import distributed_checks
 import numpy as np
 import pytest
 import tensorflow as tf
-from programs import run_program
+from programs import error_line, run_program
+from squad_runs import run_squad
 
 from bert_span.training.options import (
   MIRRORED,
@@ -114,6 +115,17 @@ def test_one_device_is_the_plain_strategy():
 def test_nccl_without_a_gpu_is_refused():
   with pytest.raises(ValueError, match="--all_reduce=nccl is for GPUs"):
     make_strategy(StrategyOptions(), ExecutionOptions(all_reduce="nccl"))
+
+
+@pytest.mark.large
+def test_a_named_tpu_that_is_not_there_is_one_line(squad_folder, tmp_path):
+  """As far as a TPU's code runs without one: resolver and initialization."""
+  flags = ("--tpu_name=my-tpu", "--tpu_zone=z", "--gcp_project=p")
+  line = error_line(
+    run_squad(squad_folder, tmp_path, "--do_train", "--use_tpu", *flags)
+  )
+  assert "leave --use_tpu and --distribution=tpu out" in line
+  assert "of the name my-tpu" in line
 
 
 def _tf_config(cluster, kind="worker", index=0):
