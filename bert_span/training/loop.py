@@ -144,9 +144,7 @@ class Trainer:
       self.optimizer,
       options,
       self.unsummed_embeddings,
-      compiles_steps(
-        options.execution.jit_compile, self.strategy, dataset.element_spec
-      ),
+      compiles_steps(options.execution, self.strategy, dataset),
       self._loss_scale,
     )
     self.runner = StepRunner(

@@ -115,8 +115,14 @@ def test_a_step_is_traced_once_and_spares_weights_without_gradient(finished):
     assert np.array_equal(*kernels) == is_same
 
 
-def test_a_complete_run_is_not_trained_again(finished, capsys):
+def test_a_complete_run_has_the_files_of_run_squad_and_is_not_trained_again(
+  finished, tmp_path, capsys
+):
   folder, whole = finished
+  names = sorted(path.name for path in folder.glob("*.index"))
+  assert names == ["model.ckpt-6.index", "model.ckpt-7.index"]
+  assert (folder / "checkpoint").exists()
+  assert (steps_made(str(folder)), steps_made(str(tmp_path))) == (7, 0)
   # How often is saved may change within a run.
   again = make_trainer(folder, make_model(seed=99), save_checkpoints_steps=5)
 
@@ -126,16 +132,6 @@ def test_a_complete_run_is_not_trained_again(finished, capsys):
   assert again.train(no_data) == 0
   assert "nothing to train" in capsys.readouterr().err.splitlines()[-1]
   assert_same(again.model.get_weights(), whole.model.get_weights())
-
-
-def test_checkpoints_have_the_names_of_run_squad_and_the_newest_are_kept(
-  finished, tmp_path
-):
-  folder, _ = finished
-  names = sorted(path.name for path in folder.glob("*.index"))
-  assert names == ["model.ckpt-6.index", "model.ckpt-7.index"]
-  assert (folder / "checkpoint").exists()
-  assert (steps_made(str(folder)), steps_made(str(tmp_path))) == (7, 0)
 
 
 def linear_model(kernel):

@@ -4,7 +4,7 @@ import tensorflow as tf
 from toy_trainer import BATCH, dataset_fn, loss_fn, make_model
 
 from bert_span.training.optimizer import BertAdamW
-from bert_span.training.options import TrainOptions
+from bert_span.training.options import ExecutionOptions, TrainOptions
 from bert_span.training.step import TrainStep
 from bert_span.training.step_runner import (
   StepRunner,
@@ -59,9 +59,9 @@ def test_several_steps_in_a_call_are_those_of_as_many_calls():
 def test_a_cpu_is_no_accelerator_and_does_not_compile():
   strategy = tf.distribute.get_strategy()
   assert not computes_on_accelerator(strategy)
-  static = {"ids": tf.TensorSpec([4, 12], tf.int32)}
-  assert not compiles_steps("auto", strategy, static)
-  assert compiles_steps("on", strategy, static)
+  static = tf.data.Dataset.from_tensors({"ids": tf.zeros([4, 12], tf.int32)})
+  assert not compiles_steps(ExecutionOptions(), strategy, static)
+  assert compiles_steps(ExecutionOptions(jit_compile="on"), strategy, static)
 
 
 def test_five_windows_on_two_replicas_by_hand():
