@@ -1,5 +1,7 @@
 """A Trainer of a token classifier that takes milliseconds a step."""
 
+import shutil
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -86,6 +88,13 @@ def all_values(trainer):
 def assert_same(values, expected):
   for value, other in zip(values, expected, strict=True):
     np.testing.assert_array_equal(value, other)
+
+
+def copy_stopped(run, stopped, step):
+  """Copies the folder of a run as if it had been stopped after a step."""
+  shutil.copytree(run, stopped)
+  newest = str(stopped / f"model.ckpt-{step}")
+  tf.compat.v1.train.update_checkpoint_state(str(stopped), newest, [newest])
 
 
 def assert_same_checkpoint(output_dir, expected_dir):
