@@ -20,6 +20,7 @@ from bert_span.pretraining.model_files import (
   export_huggingface,
   export_tf1,
   head_tensors,
+  head_variables,
   huggingface_head_name,
   read_heads,
   read_original_heads,
@@ -188,15 +189,14 @@ def test_a_damaged_file_is_named(tmp_path):
     read_heads(str(tmp_path))
 
 
-def test_names_of_hugging_face():
-  names = {
-    "cls/predictions/output_bias": "cls.predictions.bias",
-    "cls/predictions/transform/dense/kernel": (
-      "cls.predictions.transform.dense.weight"
-    ),
-    "cls/predictions/transform/LayerNorm/beta": (
-      "cls.predictions.transform.LayerNorm.bias"
-    ),
-  }
-  for name, stored in names.items():
-    assert huggingface_head_name(name) == stored
+def test_names_of_weights():
+  for variables in head_variables(tiny_model(objective="both")).values():
+    for name, variable in variables.items():
+      assert name.endswith(variable.name)
+  for name, stored in (
+    ("output_bias", "bias"),
+    ("transform/dense/kernel", "transform.dense.weight"),
+    ("transform/LayerNorm/beta", "transform.LayerNorm.bias"),
+  ):
+    found = huggingface_head_name(f"cls/predictions/{name}")
+    assert found == f"cls.predictions.{stored}"
