@@ -44,7 +44,8 @@ class TrainingProgress(contextlib.AbstractContextManager):
 
   def __post_init__(self):
     self._step = self.first_step
-    self._events = EventFile(tf.io.gfile.join(self.output_dir, "train"))
+    folder = tf.io.gfile.join(self.output_dir, "train")
+    self._events = tf.summary.create_file_writer(folder)
     self._unread = []
     self._losses = []  # since the last event
     self._loss = math.nan
@@ -104,7 +105,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
       self._last_event = (self._last_report, self._step)
       latest["loss"] = self._loss
       latest["examples_per_second"] = windows / max(seconds, 1e-9)
-      self._events.write(latest, self._step)
+      write_scalars(self._events, latest, self._step)
       self._losses = []
 
   def _since(self, seconds, step):
@@ -142,18 +143,13 @@ def _check_finite(metrics, step):
       )
 
 
-class EventFile:
-  """Writes scalars that `tensorboard --logdir` shows as curves."""
+def write_scalars(writer, scalars, step):
+  """Writes a dict from a curve's name to its value at a step.
 
-  def __init__(self, folder):
-    self._writer = tf.summary.create_file_writer(str(folder))
-    self.close = self._writer.close
-
-  def write(self, scalars, step):
-    """Writes a dict from a curve's name to its value at a step."""
-    with self._writer.as_default():
-      for name, value in scalars.items():
-        tf.summary.write(
-          name, tf.constant(value, tf.float32), step=step, metadata=_SCALAR
-        )
-    self._writer.flush()
+  `writer` is tf.summary's; `tensorboard --logdir` shows the curves.
+  """
+  with writer.as_default():
+    for name, value in scalars.items():
+      value = tf.constant(value, tf.float32)
+      tf.summary.write(name, value, step=step, metadata=_SCALAR)
+  writer.flush()

@@ -17,7 +17,7 @@ from bert_span.storage.log import log_line
 from bert_span.training.callbacks import Callback, EvaluationInterrupted
 from bert_span.training.checkpoints import JsonState
 from bert_span.training.options import SelectionOptions
-from bert_span.training.progress import EventFile
+from bert_span.training.progress import write_scalars
 
 EVALUATIONS_FILE = "evaluations.json"
 SELECTION_FILE = "selection.json"
@@ -62,7 +62,8 @@ class ModelSelection(Callback):
         f"The best model so far is gone from {directory}, and the run is past "
         "its step. Put it back, or use another --output_dir to begin again."
       )
-    self._events = EventFile(tf.io.gfile.join(self.output_dir, "eval"))
+    folder = tf.io.gfile.join(self.output_dir, "eval")
+    self._events = tf.summary.create_file_writer(folder)
     return self
 
   def __exit__(self, *unused_exception):
@@ -115,7 +116,7 @@ class ModelSelection(Callback):
     is_best = best is self.state.value[-1]
     if is_best and self.model_directory:
       self.write_model({"step": step, "metric": metric, "scores": scores})
-    self._events.write(scores, step)
+    write_scalars(self._events, scores, step)
     write_json_atomically(
       tf.io.gfile.join(self.output_dir, EVALUATIONS_FILE),
       {

@@ -37,7 +37,7 @@ from bert_span.storage.log import log_line
 from bert_span.training.callbacks import TerminationRequest
 from bert_span.training.checkpoints import steps_made
 from bert_span.training.options import SelectionOptions, StrategyOptions
-from bert_span.training.progress import EventFile
+from bert_span.training.progress import write_scalars
 from bert_span.training.run_folder import RunFlags, locked_folder
 from bert_span.training.selection import (
   ModelSelection,
@@ -240,8 +240,9 @@ class PretrainingJob:
     scores = make_evaluate(self.model)(batches, run.max_eval_steps)
     tf.io.gfile.makedirs(run.output_dir)
     write_json_atomically(self.run.path(_SCORES_FILE), scores)
-    with contextlib.closing(EventFile(self.run.path("eval"))) as events:
-      events.write(scores, steps_made(run.output_dir))
+    writer = tf.summary.create_file_writer(self.run.path("eval"))
+    write_scalars(writer, scores, steps_made(run.output_dir))
+    writer.close()
     print(json.dumps(scores))
 
   def _selection(self, text, termination):
