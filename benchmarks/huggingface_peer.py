@@ -30,7 +30,7 @@ def write_huggingface_model(extractor, directory, with_onnx=False):
   """
   from bert_span.pretraining.model_files import export_huggingface
 
-  export_huggingface(extractor.model.backbone, directory)
+  export_huggingface(extractor.model.backbone, directory, {})
   head = extractor.model.head
   kernel = np.array(head.kernel)  # [hidden, 2]
   bias = np.zeros(2, np.float32) if head.bias is None else np.array(head.bias)

@@ -19,6 +19,7 @@ from tiny_extractor import (
   shared_model,
   tiny_extractor,
 )
+from toy_trainer import copy_stopped
 
 from bert_span import (
   BioDecoderOptions,
@@ -408,12 +409,7 @@ def test_fit_trains_the_model_and_continues_in_its_folder(
   assert extractor.answer(QUESTION, CONTEXT).text == "Anna"
   assert extractor.fit(examples, options, whole) == 0
 
-  # As if the run had been stopped after step 20.
-  stopped.mkdir()
-  for path in (*whole.glob("model.ckpt-20.*"), whole / "training_options.json"):
-    shutil.copy(path, stopped)
-  newest = str(stopped / "model.ckpt-20")
-  tf.compat.v1.train.update_checkpoint_state(str(stopped), newest, [newest])
+  copy_stopped(whole, stopped, 20)
   resumed = extractor_of(architecture)
   assert resumed.fit(examples, options, stopped) == 20
   weights = (each.model.weights for each in (extractor, resumed))

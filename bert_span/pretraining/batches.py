@@ -161,7 +161,7 @@ class TextBatches:
     self._lock = threading.Lock()
     # The next chunk is read while the model trains on this one.
     self._executor = concurrent.futures.ThreadPoolExecutor(max_workers=1)
-    self._chunks = self._chunk = self._order = self._next = None
+    self._rows = self._next_step = None
 
   def dataset(self, first_step):
     """The batches from one step on, an endless tf.data.Dataset.
@@ -190,9 +190,11 @@ class TextBatches:
   def _batch_arrays(self, step):
     """The arrays of a batch, in the order of `row_lengths`."""
     try:
-      first = int(step) * self._batch_size
       with self._lock:  # Several iterators may run.
-        rows = [self._row(first + row) for row in range(self._batch_size)]
+        if step != self._next_step:  # Another iterator, or the first one.
+          self._rows = self._rows_from(int(step) * self._batch_size)
+        self._next_step = step + 1
+        rows = list(itertools.islice(self._rows, self._batch_size))
       return list(
         self._making.arrays([self._making.mask(*row) for row in rows]).values()
       )
@@ -200,24 +202,19 @@ class TextBatches:
       self._failure = error
       raise
 
-  def _row(self, stream_block):
-    """A block of the shuffled stream, its epoch and its number in it."""
-    if self._chunk is None or stream_block < self._chunk.place.stream_block:
-      # The first iterator, or another one that starts again.
-      self._chunks = self._stream.chunks(self._places.last_before(stream_block))
-      self._next = self._executor.submit(next, self._chunks)
-      self._advance()
-    while stream_block >= self._chunk.end:
-      self._advance()
-    place = self._chunk.place
-    index = int(self._order[stream_block - place.stream_block])
-    return self._chunk.blocks[index], place.epoch, place.block + index
+  def _rows_from(self, first):
+    """Yields blocks of the shuffled stream, each with epoch and number in it.
 
-  def _advance(self):
-    self._chunk = self._next.result()
-    self._next = self._executor.submit(next, self._chunks)
-    place = self._chunk.place
-    self._places.note(place)
-    seed = [self._making.masking.seed, place.epoch, place.block]
-    rng = np.random.default_rng(seed)
-    self._order = rng.permutation(len(self._chunk.blocks))
+    `first` is the place of the first one in the stream.
+    """
+    chunks = self._stream.chunks(self._places.last_before(first))
+    coming = self._executor.submit(next, chunks)
+    while True:
+      chunk = coming.result()
+      place = chunk.place
+      coming = self._executor.submit(next, chunks)
+      self._places.note(place)
+      seed = [self._making.masking.seed, place.epoch, place.block]
+      order = np.random.default_rng(seed).permutation(len(chunk.blocks))
+      for index in order[max(0, first - place.stream_block) :].tolist():
+        yield chunk.blocks[index], place.epoch, place.block + index

@@ -140,10 +140,6 @@ def pack_sentences(sentences, room, continues):
   sentences of the document join its rest. Sentences and blocks are int32
   [tokens], `continues` is a `continuation_table`.
   """
-  if room < 1:
-    raise ValueError(
-      f"A sequence must have room for a token. Received: room={room}"
-    )
   block = np.empty(0, np.int32)
   for token_ids in sentences:
     if len(block) and len(block) + len(token_ids) > room:

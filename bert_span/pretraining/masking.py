@@ -102,10 +102,6 @@ class SequenceMasker:
       masker = SequenceMasker(vocabulary, MaskingOptions(seed=1))
       masked = masker(token_ids, epoch=0, number=17)
       masked.input_ids  # [CLS], token_ids with 15 % replaced, [SEP]
-
-  Args:
-    vocabulary: list of tokens, the index is the id; it must have [MASK].
-    options: `MaskingOptions`.
   """
 
   def __init__(self, vocabulary, options):

@@ -37,11 +37,35 @@ from bert_span.storage.log import log_line
 HEADS_FILE = "pretraining_heads.safetensors"
 CHECKPOINT_NAME = "bert_model.ckpt"
 BERT_CONFIG_FILE = "bert_config.json"
-_MLM = "cls/predictions/"
+
+
+def _transform(prefix):
+  """The names of the weights of a `PredictionTransform`."""
+  parts = "dense/kernel", "dense/bias", "LayerNorm/gamma", "LayerNorm/beta"
+  return [f"{prefix}/{part}" for part in parts]
+
+
+_MLM_NAMES = [
+  *_transform("cls/predictions/transform"),
+  "cls/predictions/output_bias",
+]
+# A head in messages -> its attribute of the model, and the names of its weights
+# in their order.
 _HEADS = {
-  _MLM: "masked language model",
-  "cls/span_boundary/": "span boundary",
-  "cls/recurring_spans/": "recurring spans",
+  "masked language model": ("masked_lm_head", _MLM_NAMES),
+  "span boundary": (
+    "span_boundary_head",
+    [
+      "cls/span_boundary/position_embeddings",
+      *_transform("cls/span_boundary/transform_1"),
+      *_transform("cls/span_boundary/transform_2"),
+      "cls/span_boundary/output_bias",
+    ],
+  ),
+  "recurring spans": (
+    "question_head",
+    ["cls/recurring_spans/start_kernel", "cls/recurring_spans/end_kernel"],
+  ),
 }
 
 
@@ -73,14 +97,11 @@ class PretrainedModelFiles:
     )
 
 
-def export_tf1(backbone, directory, heads=None):
-  """Writes a BertBackbone as the original's checkpoint and configuration.
-
-  `heads` is None or a dict of `head_tensors`, which are added.
-  """
+def export_tf1(backbone, directory, heads):
+  """Writes a BertBackbone and `head_tensors` as the original's checkpoint."""
   encoder = original_tensors(backbone).items()
   tensors = {f"bert/{name}": tensor for name, tensor in encoder}
-  tensors |= heads or {}
+  tensors |= heads
   names = sorted(tensors)
   tf.raw_ops.SaveV2(
     prefix=os.path.join(directory, CHECKPOINT_NAME),
@@ -99,23 +120,22 @@ def export_tf1(backbone, directory, heads=None):
   write_json_atomically(os.path.join(directory, BERT_CONFIG_FILE), config)
 
 
-def export_huggingface(backbone, directory, heads=None):
+def export_huggingface(backbone, directory, heads):
   """Writes a BertBackbone as a Hugging Face directory.
 
-  Of `heads`, a dict of `head_tensors`, the masked language model's head is
-  added, the only one Hugging Face has a class for.
+  Of the `head_tensors` the masked language model's head is added, the only one
+  Hugging Face has a class for.
   """
-  heads = {n: x for n, x in (heads or {}).items() if n.startswith(_MLM)}
+  names = [name for name in _MLM_NAMES if name in heads]
   tensors = huggingface.encoder_tensors(backbone) | {
-    huggingface_head_name(name): _linear(name, tensor)
-    for name, tensor in heads.items()
+    huggingface_head_name(name): _linear(name, heads[name]) for name in names
   }
   path = os.path.join(directory, huggingface.WEIGHTS_FILE)
   # transformers refuses a file without a format.
   write_tensors(path, tensors, {"format": "pt"})
   config = {
     **huggingface.config_values(backbone),
-    "architectures": ["BertForMaskedLM" if heads else "BertModel"],
+    "architectures": ["BertForMaskedLM" if names else "BertModel"],
   }
   write_json_atomically(
     os.path.join(directory, huggingface.CONFIG_FILE), config
@@ -128,36 +148,18 @@ def _linear(name, tensor):
 
 
 def head_variables(model):
-  """The variables of a `PretrainingModel`'s heads, a dict by their names."""
-  variables = {}
-
-  def add_transform(prefix, layer):
-    variables[f"{prefix}/dense/kernel"] = layer.dense.kernel
-    variables[f"{prefix}/dense/bias"] = layer.dense.bias
-    variables[f"{prefix}/LayerNorm/gamma"] = layer.layer_norm.gamma
-    variables[f"{prefix}/LayerNorm/beta"] = layer.layer_norm.beta
-
-  head = model.masked_lm_head
-  if head is not None:
-    add_transform("cls/predictions/transform", head.transform)
-    variables["cls/predictions/output_bias"] = head.output_layer.bias
-  head = model.span_boundary_head
-  if head is not None:
-    positions = head.position_embeddings
-    variables["cls/span_boundary/position_embeddings"] = positions
-    add_transform("cls/span_boundary/transform_1", head.transform_1)
-    add_transform("cls/span_boundary/transform_2", head.transform_2)
-    variables["cls/span_boundary/output_bias"] = head.output_layer.bias
-  head = model.question_head
-  if head is not None:
-    variables["cls/recurring_spans/start_kernel"] = head.start.kernel
-    variables["cls/recurring_spans/end_kernel"] = head.end.kernel
-  return variables
+  """The variables of each head of a `PretrainingModel` by their names."""
+  return {
+    title: dict(zip(names, getattr(model, attribute).weights, strict=True))
+    for title, (attribute, names) in _HEADS.items()
+    if getattr(model, attribute) is not None
+  }
 
 
 def head_tensors(model):
-  """The same as a dict of NumPy arrays."""
-  return {name: value.numpy() for name, value in head_variables(model).items()}
+  """The weights of all heads as a dict of NumPy arrays."""
+  heads = head_variables(model).values()
+  return {n: value.numpy() for head in heads for n, value in head.items()}
 
 
 def huggingface_head_name(name):
@@ -195,12 +197,10 @@ def read_heads(directory):
 
 
 def _read_huggingface_head(path):
-  parts = "dense/kernel", "dense/bias", "LayerNorm/gamma", "LayerNorm/beta"
-  names = [f"{_MLM}transform/{part}" for part in parts]
   tensors = {}
   with safetensors.safe_open(path, framework="numpy") as file:
     stored_names = set(file.keys())
-    for name in (*names, f"{_MLM}output_bias"):
+    for name in _MLM_NAMES:
       stored = huggingface_head_name(name)
       if stored in stored_names:
         tensor = file.get_tensor(stored).astype("float32")
@@ -213,25 +213,20 @@ def read_original_heads(checkpoint):
   reader = tf.train.load_checkpoint(checkpoint)
   return {
     name: reader.get_tensor(name)
-    for name in reader.get_variable_to_shape_map()
-    if name.startswith(tuple(_HEADS))
-    and not name.endswith(("/adam_m", "/adam_v"))
+    for _, names in _HEADS.values()
+    for name in names
+    if reader.has_tensor(name)
   }
 
 
 def assign_heads(model, tensors, source):
   """Fills the heads that have stored weights, a dict of `read_heads`.
 
-  Returns a list of their names, such as "span boundary". The
-  `source` of the weights is for messages.
+  Returns a list of their names, such as "span boundary". The `source` of the
+  weights is for messages.
   """
   filled = []
-  for prefix, head in _HEADS.items():
-    variables = {
-      name: variable
-      for name, variable in head_variables(model).items()
-      if name.startswith(prefix)
-    }
+  for title, variables in head_variables(model).items():
     if not variables.keys() & tensors.keys():
       continue
     for name, variable in variables.items():
@@ -244,5 +239,5 @@ def assign_heads(model, tensors, source):
         )
     for name, variable in variables.items():
       variable.assign(tensors[name])
-    filled.append(head)
+    filled.append(title)
   return filled

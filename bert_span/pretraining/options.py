@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_span.storage.options import check_options, option
+from bert_span.storage.options import CheckedOptions, option
 from bert_span.training.options import TrainOptions
 
 
@@ -37,12 +37,8 @@ class TextLocation:
 
 
 @dataclasses.dataclass(frozen=True)
-class MaskingOptions:
-  """What is masked, and how much of it.
-
-  Raises:
-    ValueError: a value breaks the rule of its field.
-  """
+class MaskingOptions(CheckedOptions):
+  """What is masked, and how much of it."""
 
   objective: str = option(
     "masking",
@@ -94,16 +90,10 @@ class MaskingOptions:
     minimum=0,
   )
 
-  def __post_init__(self):
-    check_options(self)
-
   def budget(self, num_tokens):
-    """Returns how many of so many tokens to mask, in integer arithmetic.
+    """How many of so many tokens, [CLS] and [SEP] not counted, are masked.
 
     Example: 15 % of 13 tokens are ceil(13 * 15 / 100) = 2.
-
-    Args:
-      num_tokens: tokens of the text without special tokens.
     """
     budget = -(-num_tokens * self.masked_percent // 100)
     if self.max_predictions is None:
@@ -113,11 +103,7 @@ class MaskingOptions:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PretrainingOptions(TrainOptions):
-  """How an encoder is pre-trained; the original run_pretraining's defaults.
-
-  Raises:
-    ValueError: a value breaks the rule of its field.
-  """
+  """How an encoder is pre-trained; the original run_pretraining's defaults."""
 
   num_train_steps: int = option(
     100_000, "Updates of the weights in the whole run.", minimum=1

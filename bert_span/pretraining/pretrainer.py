@@ -1,5 +1,6 @@
 """Pre-trains an encoder on batches of masked text, and scores it."""
 
+import collections
 import contextlib
 import itertools
 import math
@@ -28,16 +29,11 @@ _SAMPLED_BATCHES = 10
 def pretrain(
   model, batches, options, output_dir, fingerprint, callbacks=(), strategy=None
 ):
-  """Trains a model on masked text, resuming where a run stopped.
+  """Trains a `PretrainingModel`, resuming where a run stopped.
 
-  Args:
-    model: `PretrainingModel`, trained in place.
-    batches: `PretrainingInput.training_batches`.
-    options: `PretrainingOptions`.
-    output_dir, fingerprint, callbacks, strategy: see `Trainer`.
-
-  Returns:
-    The number of steps made by this call.
+  `batches` are those of `PretrainingInput.training_batches`, `options`
+  `PretrainingOptions`, and the others arguments of `Trainer`. Returns the
+  number of steps made by this call.
   """
 
   def dataset_fn(first_step):
@@ -106,52 +102,20 @@ def _naming_causes(batches):
     raise batches.cause_of(error) from None
 
 
-def evaluate(model, batches, max_steps=None, sums_of=None):
-  """Scores a model on held-out text.
+def make_evaluate(model):
+  """Returns a function that scores the model's current weights on text.
 
-  `batches` are those of `evaluation_batches`, at most `max_steps` of them.
-  `sums_of` is the `sums_function` of a model that is scored several times.
-
-  Returns:
-    Dict of mlm_loss (nats a target), mlm_accuracy (fraction of the targets) and
-    num_mlm_targets, the same of sbo and rss if they are trained, num_sequences,
-    num_tokens and tokens_per_second (WordPieces, padding not counted).
+  Its arguments are the batches of `evaluation_batches` and the most of them to
+  read. It returns a dict of mlm_loss (nats a target), mlm_accuracy (fraction of
+  the targets) and num_mlm_targets, the same of sbo and rss if they are trained,
+  num_sequences, num_tokens and tokens_per_second (WordPieces, padding not
+  counted).
   """
-  sums_of = sums_of or sums_function(model)
-  totals = {}
-  started = time.monotonic()
-  for batch in itertools.islice(batches, max_steps):
-    sums = sums_of(
-      {key: tf.convert_to_tensor(value) for key, value in batch.items()}
-    )
-    for name, value in sums.items():
-      totals[name] = totals.get(name, 0.0) + float(value)
-  if not totals:
-    raise ValueError("There is no text to evaluate on.")
-  seconds = time.monotonic() - started
-  scores = {}
-  for name in OBJECTIVES:
-    if f"{name}_targets" in totals:
-      targets = totals[f"{name}_targets"]
-      divisor = targets or math.nan
-      scores[f"{name}_loss"] = totals[f"{name}_loss"] / divisor
-      scores[f"{name}_accuracy"] = totals[f"{name}_correct"] / divisor
-      scores[f"num_{name}_targets"] = targets
-  return {
-    **scores,
-    "num_sequences": totals["num_sequences"],
-    "num_tokens": totals["num_tokens"],
-    "tokens_per_second": totals["num_tokens"] / max(seconds, 1e-9),
-  }
+  keys = batch_keys(model.objective)
+  spec = {key: tf.TensorSpec([None, None], tf.int32) for key in keys}
 
-
-def sums_function(model):
-  """Returns the compiled function from a batch to sums that `evaluate` calls.
-
-  Each call uses the model's current weights.
-  """
-
-  def sums(batch):
+  @tf.function(input_signature=[spec], autograph=False)
+  def sums_of(batch):
     logits = model(model_inputs(batch), training=False)
     return {
       **prediction_sums(logits, batch),
@@ -159,24 +123,26 @@ def sums_function(model):
       "num_tokens": tf.cast(tf.reduce_sum(batch["input_mask"]), tf.float32),
     }
 
-  keys = batch_keys(model.objective)
-  spec = {key: tf.TensorSpec([None, None], tf.int32) for key in keys}
-  return tf.function(sums, input_signature=[spec], autograph=False)
-
-
-def metrics_function(model, batches, max_steps):
-  """Returns a function to the losses and accuracies of the current weights.
-
-  `batches` is a function that returns the same batches at every call.
-  """
-  sums_of = sums_function(model)
-
-  def metrics():
-    scores = evaluate(model, batches(), max_steps, sums_of)
+  def evaluate(batches, max_steps=None):
+    totals = collections.Counter()
+    started = time.monotonic()
+    for batch in itertools.islice(batches, max_steps):
+      tensors = {k: tf.convert_to_tensor(value) for k, value in batch.items()}
+      totals.update({k: float(x) for k, x in sums_of(tensors).items()})
+    seconds = time.monotonic() - started
+    scores = {}
+    for name in OBJECTIVES:
+      if f"{name}_targets" in totals:
+        targets = totals[f"{name}_targets"]
+        divisor = targets or math.nan
+        scores[f"{name}_loss"] = totals[f"{name}_loss"] / divisor
+        scores[f"{name}_accuracy"] = totals[f"{name}_correct"] / divisor
+        scores[f"num_{name}_targets"] = targets
     return {
-      name: value
-      for name, value in scores.items()
-      if name.endswith(("_loss", "_accuracy"))
+      **scores,
+      "num_sequences": totals["num_sequences"],
+      "num_tokens": totals["num_tokens"],
+      "tokens_per_second": totals["num_tokens"] / max(seconds, 1e-9),
     }
 
-  return metrics
+  return evaluate

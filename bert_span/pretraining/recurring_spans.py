@@ -43,15 +43,7 @@ without would yet you your
 
 
 class RecurringSpanMasker:
-  """Makes questions of recurring spans, as `SequenceMasker` masks spans.
-
-  Args:
-    vocabulary: list of tokens, the index is the id.
-    options: `MaskingOptions`.
-
-  Raises:
-    ValueError: the vocabulary has no token for [QUESTION].
-  """
+  """Makes questions of recurring spans, as `SequenceMasker` masks spans."""
 
   def __init__(self, vocabulary, options):
     token = next((t for t in _QUESTION_TOKENS if t in vocabulary), None)
@@ -115,15 +107,10 @@ class RecurringSpanMasker:
 
 
 def recurring_spans(words, are_function_words):
-  """Groups of equal spans of a text, each with two places or more.
+  """Groups of equal spans, each a list of (first word, word after the last).
 
-  Args:
-    words: list of hashable words.
-    are_function_words: list of bool, whether a word alone makes no span.
-
-  Returns:
-    List of lists of places, (first word, word after the last); no two places
-    share a word.
+  A group has two places or more, and no two places share a word. The list of
+  bool says which words alone make no span.
   """
   taken = [False] * len(words)
   groups = []

@@ -183,11 +183,6 @@ def split_sentences(document):
 
 def sources_of_worker(sources, num_workers, worker):
   """The sources that one of several workers reads: every num_workers-th."""
-  if not 0 <= worker < num_workers:
-    raise ValueError(
-      f"The number of a worker must lie between 0 and {num_workers - 1}. "
-      f"Received: {worker}"
-    )
   if len(sources) < num_workers:
     raise ValueError(
       f"{num_workers} workers cannot share {len(sources)} files, because each "

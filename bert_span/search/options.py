@@ -2,11 +2,11 @@
 
 import dataclasses
 
-from bert_span.storage.options import check_options, option
+from bert_span.storage.options import CheckedOptions, option
 
 
 @dataclasses.dataclass(frozen=True)
-class SearchOptions:
+class SearchOptions(CheckedOptions):
   """Documents to answer questions from."""
 
   context_glob: str | None = option(
@@ -28,6 +28,3 @@ class SearchOptions:
     "Folder that keeps the index of --context_glob for the next call; it is "
     "made again if the documents have changed.",
   )
-
-  def __post_init__(self):
-    check_options(self)

@@ -2,11 +2,11 @@
 
 import dataclasses
 
-from bert_span.storage.options import check_options, option
+from bert_span.storage.options import CheckedOptions, option
 
 
 @dataclasses.dataclass(frozen=True)
-class ServerOptions:
+class ServerOptions(CheckedOptions):
   """Address and limits of a local server.
 
   Raises:
@@ -27,6 +27,3 @@ class ServerOptions:
   request_seconds: float = option(
     60.0, "Longest time of a request in seconds.", above=0
   )
-
-  def __post_init__(self):
-    check_options(self)

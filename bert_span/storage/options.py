@@ -1,11 +1,8 @@
 """Option dataclasses: the default, help and bounds of each option in one place.
 
   @dataclasses.dataclass(frozen=True)
-  class DecoderOptions:
+  class DecoderOptions(CheckedOptions):
     n_best_size: int = option(20, "Answers in an n-best list.", minimum=1)
-
-    def __post_init__(self):
-      check_options(self)
 
 cli/option_flags.py makes the flag --n_best_size of this field, with the same
 default, help and bounds.
@@ -30,6 +27,13 @@ _BOUNDS = (
   ("above", "above", operator.gt),
   ("below", "below", operator.lt),
 )
+
+
+class CheckedOptions:
+  """Base of option dataclasses, which checks their values."""
+
+  def __post_init__(self):
+    check_options(self)
 
 
 def option(

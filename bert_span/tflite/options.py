@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_span.storage.options import check_options, option
+from bert_span.storage.options import CheckedOptions, option
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +22,7 @@ class ModelInfo:
 
 
 @dataclasses.dataclass(frozen=True)
-class TFLiteOptions:
+class TFLiteOptions(CheckedOptions):
   """What to write to a TFLite file, and which checks it must pass.
 
   Attributes:
@@ -54,6 +54,3 @@ class TFLiteOptions:
     "The runtime needs three custom ops of tensorflow-text, no Flex ops. Span "
     "heads only.",
   )
-
-  def __post_init__(self):
-    check_options(self)

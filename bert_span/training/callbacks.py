@@ -1,5 +1,6 @@
 """What a training does between its steps, and how SIGTERM stops it there."""
 
+import contextlib
 import signal
 import types
 
@@ -10,7 +11,7 @@ from bert_span.storage.log import log_line
 EXIT_CODE = 42
 
 
-class Callback:
+class Callback(contextlib.AbstractContextManager):
   """Something that the training loop calls between two steps.
 
   The loop enters every callback when it has restored the run, so that `state`
@@ -33,9 +34,6 @@ class Callback:
   stop_reason = None  # str, why the training should stop after this step
   # JSON values that must not change within a run.
   fingerprint = types.MappingProxyType({})
-
-  def __enter__(self):
-    return self
 
   def __exit__(self, *unused_exception):
     return None
@@ -81,7 +79,7 @@ class TerminationRequest(Callback):
     termination.exit_if_received()
 
   Signals are Python's, so the training must run in the main thread. `is_any` is
-  a `WorkerVote`; bool where one process trains.
+  a `worker_vote`; bool where one process trains.
   """
 
   def __init__(self, is_any=bool):
@@ -111,10 +109,10 @@ class TerminationRequest(Callback):
         raise EvaluationInterrupted
       yield item
 
-  def exit_if_received(self, log=log_line):
+  def exit_if_received(self):
     """Raises `Preempted` if the signal has come."""
     if self.stop_reason or self._is_received:
-      log(
+      log_line(
         f"Ending with status {EXIT_CODE}: the same command continues the run."
       )
       raise Preempted

@@ -5,12 +5,12 @@ import dataclasses
 import json
 import os
 import re
-from collections.abc import Callable
 
 import keras
 import tensorflow as tf
 
 from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.log import log_line
 from bert_span.storage.options import check_same_options
 from bert_span.training.workers import is_chief, own_folder
 
@@ -68,7 +68,6 @@ class RunCheckpoints:
   # All workers save, those other than the chief to a temporary folder.
   strategy: tf.distribute.Strategy
   states: dict  # name -> tf.train.experimental.PythonState
-  log: Callable
 
   def __post_init__(self):
     self.write_dir = own_folder(self.strategy, self.output_dir)
@@ -91,7 +90,7 @@ class RunCheckpoints:
       options=JsonState(self.options),
       **tracked,
     )
-    _repair_index(self.write_dir, self.log)
+    _repair_index(self.write_dir)
     self._manager = tf.train.CheckpointManager(
       self._checkpoint,
       directory=self.write_dir,
@@ -139,7 +138,7 @@ class RunCheckpoints:
       damage = self._restore(path)
       if damage is None:
         return path
-      self.log(f"The checkpoint {path} cannot be read ({damage}).")
+      log_line(f"The checkpoint {path} cannot be read ({damage}).")
     if not paths:
       return None
     raise ValueError(
@@ -198,7 +197,7 @@ def steps_made(output_dir):
   return _step_of(latest) if latest else 0
 
 
-def _repair_index(output_dir, log):
+def _repair_index(output_dir):
   """Writes the file "checkpoint" anew if a power cut has damaged it.
 
   Without it the checkpoints would not be found, and hours of training would be
@@ -216,7 +215,9 @@ def _repair_index(output_dir, log):
   if not found:
     tf.io.gfile.remove(path)
     return
-  log(f"{path} is damaged; it is written anew, with {len(found)} checkpoints.")
+  log_line(
+    f"{path} is damaged; it is written anew, with {len(found)} checkpoints."
+  )
   tf.compat.v1.train.update_checkpoint_state(
     output_dir,
     found[-1],

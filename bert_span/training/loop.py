@@ -11,7 +11,6 @@ from bert_span.storage.log import log_line
 from bert_span.training.checkpoints import RunCheckpoints
 from bert_span.training.optimizer import (
   averaged_weights,
-  check_optimizer,
   optimizer_options,
 )
 from bert_span.training.options import TrainOptions
@@ -46,22 +45,18 @@ class Trainer:
 
   output_dir gets model.ckpt-<step>.* and checkpoint, as run_squad writes them,
   training_options.json, and train/, event files for TensorBoard.
-
-  Raises:
-    ValueError: the model is not built, or the optimizer sums gradients over
-      devices itself.
   """
 
   model: keras.Model  # built
   loss_fn: Callable  # see `TrainStep`; its other metrics become curves too
-  optimizer: keras.optimizers.Optimizer  # such as BertAdamW
+  # BertAdamW where there are several devices: others sum gradients twice.
+  optimizer: keras.optimizers.Optimizer
   num_train_steps: int  # updates of the whole run
   options: TrainOptions
   output_dir: str  # local or remote
   # JSON values that the data and the model depend on; a run is not continued
   # with other values.
   fingerprint: Mapping | None = None
-  log: Callable = log_line
   callbacks: Sequence = ()  # of `Callback`, called in this order between steps
   # The one in whose scope model and optimizer were made; None for one device.
   strategy: tf.distribute.Strategy | None = None
@@ -69,13 +64,7 @@ class Trainer:
 
   def __post_init__(self):
     model, optimizer, options = self.model, self.optimizer, self.options
-    if not model.trainable_variables:
-      raise ValueError(
-        f"The model {model.name!r} has no trainable weights. Build it (call "
-        "it once) and leave it trainable before you train it."
-      )
     self.strategy = self.strategy or tf.distribute.get_strategy()
-    check_optimizer(optimizer, self.strategy)
     # Slots must exist before a checkpoint is restored into them.
     with self.strategy.scope():
       optimizer.build(model.trainable_variables)
@@ -92,19 +81,12 @@ class Trainer:
       options.keep_checkpoint_max,
       self.strategy,
       {c.name: c.state for c in self.callbacks if c.state is not None},
-      self.log,
     )
-    self._runner = None
 
   @property
   def step(self):
     """Steps made, including those of earlier calls."""
     return int(self._step)
-
-  @property
-  def num_traces(self):
-    """How often the step was traced; more than once wastes time."""
-    return 0 if self._runner is None else self._runner.num_traces
 
   def train(self, dataset_fn):
     """Trains until num_train_steps steps are made, over all calls together.
@@ -129,7 +111,7 @@ class Trainer:
     check_same_step(self.strategy, first_step)
     spread_dropout(self.model, self.strategy)
     if path is not None:
-      self.log(
+      log_line(
         f"Continuing from {path}: {first_step} of {last_step} steps are made."
       )
     with contextlib.ExitStack() as stack:
@@ -139,13 +121,13 @@ class Trainer:
       self._call_back(first_step)
       stop_reasons = self._stop_reasons()
       if first_step >= last_step:
-        self.log(f"All {last_step} steps are made already: nothing to train.")
+        log_line(f"All {last_step} steps are made already: nothing to train.")
         stop_reasons = []
       elif not stop_reasons:
         stop_reasons = self._train(dataset_fn, first_step)
       if stop_reasons:
         reasons = "; ".join(stop_reasons)
-        self.log(f"Stopped after step {self.step}: {reasons}.")
+        log_line(f"Stopped after step {self.step}: {reasons}.")
     self.optimizer.finalize_variable_values(self.model.trainable_variables)
     return self.step - first_step
 
@@ -155,7 +137,19 @@ class Trainer:
     report_steps = min(_STEPS_PER_REPORT, options.iterations_per_loop)
     # A step takes a CPU so long that the call itself is nothing.
     most_steps = report_steps if computes_on_accelerator(self.strategy) else 1
-    self._runner = self._make_runner(dataset_fn(step), most_steps)
+    dataset = dataset_fn(step)
+    train_step = TrainStep(
+      self.model,
+      self.loss_fn,
+      self.optimizer,
+      options,
+      self.unsummed_embeddings,
+      compiles_steps(options.execution, self.strategy, dataset),
+      self._loss_scale,
+    )
+    self.runner = StepRunner(
+      self.strategy, train_step, self._step, dataset, most_steps
+    )
 
     def saves(step):
       return step == last_step or step % options.save_checkpoints_steps == 0
@@ -170,14 +164,14 @@ class Trainer:
     stop_reasons = []
     own_dir = self._checkpoints.write_dir
     with TrainingProgress(
-      step, last_step, options.train_batch_size, own_dir, self.log
+      step, last_step, options.train_batch_size, own_dir
     ) as progress:
       while step < last_step and not stop_reasons:
         # As many steps in one call as nothing is due in between.
         count = 1
         while count < most_steps and not is_due(step + count):
           count += 1
-        made = self._runner.run(count)
+        made = self.runner.run(count)
         progress.add(made)
         if len(made) < count:
           raise ValueError(
@@ -193,7 +187,7 @@ class Trainer:
         if self._call_back(step):
           stop_reasons = self._stop_reasons()
         if saves(step) or stop_reasons:
-          self.log(f"Saved {self._checkpoints.save()}")
+          log_line(f"Saved {self._checkpoints.save()}")
     return stop_reasons
 
   def _call_back(self, step):
@@ -210,21 +204,6 @@ class Trainer:
     for callback in self.callbacks:
       callback.agree()
     return [c.stop_reason for c in self.callbacks if c.stop_reason]
-
-  def _make_runner(self, dataset, most_steps):
-    jit_compile = self.options.execution.jit_compile
-    train_step = TrainStep(
-      self.model,
-      self.loss_fn,
-      self.optimizer,
-      self.options,
-      self.unsummed_embeddings,
-      compiles_steps(jit_compile, self.strategy, dataset.element_spec),
-      self._loss_scale,
-    )
-    return StepRunner(
-      self.strategy, train_step, self._step, dataset, most_steps
-    )
 
   def _fixed_options(self):
     """What must not change within the run, a dict of JSON values."""

@@ -219,17 +219,6 @@ def _handle(variable):
   return variable.handle
 
 
-def check_optimizer(optimizer, strategy):
-  """Refuses Keras' own optimizers for several devices."""
-  is_alone = strategy.num_replicas_in_sync == 1
-  if not (is_alone or isinstance(optimizer, BertAdamW)):
-    raise ValueError(
-      "Several devices need the optimizer BertAdamW: others sum gradients over "
-      "the devices, which the training loop has done. "
-      f"Received: {type(optimizer).__name__}"
-    )
-
-
 def optimizer_options(optimizer):
   """The arguments of an optimizer, as a dict of JSON values."""
   options = optimizer.get_config()
@@ -237,6 +226,4 @@ def optimizer_options(optimizer):
   rate = options["learning_rate"]
   if isinstance(rate, dict):  # A schedule as Keras serializes it.
     options["learning_rate"] = rate["config"]
-  elif not isinstance(rate, float):
-    options["learning_rate"] = float(keras.ops.convert_to_numpy(rate))
   return {"class": type(optimizer).__name__, **options}

@@ -2,11 +2,7 @@
 
 import dataclasses
 
-from bert_span.storage.options import (
-  REQUIRED,
-  check_options,
-  option,
-)
+from bert_span.storage.options import REQUIRED, CheckedOptions, option
 
 ONE_DEVICE = "one_device"
 MIRRORED = "mirrored"
@@ -15,7 +11,7 @@ TPU = "tpu"
 
 
 @dataclasses.dataclass(frozen=True)
-class ExecutionOptions:
+class ExecutionOptions(CheckedOptions):
   """How the arithmetic of a step is carried out; the update is the same."""
 
   precision: str = option(
@@ -48,12 +44,9 @@ class ExecutionOptions:
     choices=("auto", "ring", "nccl"),
   )
 
-  def __post_init__(self):
-    check_options(self)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TrainOptions:
+class TrainOptions(CheckedOptions):
   """The options that all trainings share."""
 
   train_batch_size: int = option(
@@ -105,12 +98,9 @@ class TrainOptions:
     default_factory=ExecutionOptions
   )
 
-  def __post_init__(self):
-    check_options(self)
-
 
 @dataclasses.dataclass(frozen=True)
-class SelectionOptions:
+class SelectionOptions(CheckedOptions):
   """When a model is scored during training, and by which metric."""
 
   eval_steps: int = option(
@@ -132,17 +122,9 @@ class SelectionOptions:
     minimum=1,
   )
 
-  def __post_init__(self):
-    check_options(self)
-    if self.early_stopping_patience and not self.best_metric:
-      raise ValueError(
-        "early_stopping_patience needs best_metric, the score that must get "
-        "better."
-      )
-
 
 @dataclasses.dataclass(frozen=True)
-class StrategyOptions:
+class StrategyOptions(CheckedOptions):
   """The devices to train on."""
 
   distribution: str = option(
@@ -177,9 +159,6 @@ class StrategyOptions:
     "given.",
     minimum=1,
   )
-
-  def __post_init__(self):
-    check_options(self)
 
   @property
   def is_tpu(self):

@@ -11,6 +11,8 @@ import numpy as np
 import tensorflow as tf
 import tqdm
 
+from bert_span.storage.log import log_line
+
 _SECONDS_PER_REPORT = 1.0
 # Seconds between two lines in a log file, where no bar can be drawn. The first
 # line comes early: it shows whether the training moves.
@@ -37,13 +39,13 @@ class TrainingProgress(contextlib.AbstractContextManager):
   last_step: int  # steps of the whole run
   batch_size: int  # windows in a batch
   output_dir: str  # event files are written to its folder train
-  log: Callable
   is_terminal: bool | None = None  # whether to draw a bar; None looks at stderr
   clock: Callable = time.monotonic  # in seconds
 
   def __post_init__(self):
     self._step = self.first_step
-    self._events = EventFile(tf.io.gfile.join(self.output_dir, "train"))
+    folder = tf.io.gfile.join(self.output_dir, "train")
+    self._events = tf.summary.create_file_writer(folder)
     self._unread = []
     self._losses = []  # since the last event
     self._loss = math.nan
@@ -103,7 +105,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
       self._last_event = (self._last_report, self._step)
       latest["loss"] = self._loss
       latest["examples_per_second"] = windows / max(seconds, 1e-9)
-      self._events.write(latest, self._step)
+      write_scalars(self._events, latest, self._step)
       self._losses = []
 
   def _since(self, seconds, step):
@@ -127,7 +129,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
     elif now >= self._next_line or step == last_step:
       self._next_line = now + _SECONDS_PER_LINE
       percent = 100 * step // last_step
-      self.log(f"Step {step} of {last_step} ({percent} %): {metrics}")
+      log_line(f"Step {step} of {last_step} ({percent} %): {metrics}")
 
 
 def _check_finite(metrics, step):
@@ -141,24 +143,13 @@ def _check_finite(metrics, step):
       )
 
 
-class EventFile(contextlib.AbstractContextManager):
-  """Writes scalars that `tensorboard --logdir` shows as curves."""
+def write_scalars(writer, scalars, step):
+  """Writes a dict from a curve's name to its value at a step.
 
-  def __init__(self, folder):
-    self._writer = tf.summary.create_file_writer(str(folder))
-
-  def write(self, scalars, step):
-    """Writes a dict from a curve's name to its value at a step."""
-    with self._writer.as_default():
-      for name, value in scalars.items():
-        tf.summary.write(
-          name, tf.constant(value, tf.float32), step=step, metadata=_SCALAR
-        )
-    self._writer.flush()
-
-  def __exit__(self, *unused_exception):
-    self.close()
-
-  def close(self):
-    """Closes the file."""
-    self._writer.close()
+  `writer` is tf.summary's; `tensorboard --logdir` shows the curves.
+  """
+  with writer.as_default():
+    for name, value in scalars.items():
+      value = tf.constant(value, tf.float32)
+      tf.summary.write(name, value, step=step, metadata=_SCALAR)
+  writer.flush()

@@ -17,7 +17,7 @@ from bert_span.storage.log import log_line
 from bert_span.training.callbacks import Callback, EvaluationInterrupted
 from bert_span.training.checkpoints import JsonState
 from bert_span.training.options import SelectionOptions
-from bert_span.training.progress import EventFile
+from bert_span.training.progress import write_scalars
 
 EVALUATIONS_FILE = "evaluations.json"
 SELECTION_FILE = "selection.json"
@@ -45,7 +45,6 @@ class ModelSelection(Callback):
   # atomically, with the dict as selection.json.
   write_model: Callable | None = None
   inputs: dict | None = None  # JSON values that the scores depend on
-  log: Callable = log_line
 
   name = "evaluations"
 
@@ -63,7 +62,8 @@ class ModelSelection(Callback):
         f"The best model so far is gone from {directory}, and the run is past "
         "its step. Put it back, or use another --output_dir to begin again."
       )
-    self._events = EventFile(tf.io.gfile.join(self.output_dir, "eval"))
+    folder = tf.io.gfile.join(self.output_dir, "eval")
+    self._events = tf.summary.create_file_writer(folder)
     return self
 
   def __exit__(self, *unused_exception):
@@ -105,14 +105,18 @@ class ModelSelection(Callback):
     except EvaluationInterrupted:
       return
     metric = self.options.best_metric
-    if metric is not None:
-      _check_metric(scores, metric, step)
+    if metric is not None and not math.isfinite(scores[metric]):
+      raise ValueError(
+        f"The {metric} of the evaluation at step {step} is {scores[metric]}, "
+        "so no best model can be chosen by it. Choose another --best_metric, "
+        "or other data to evaluate on."
+      )
     self.state.value.append({"step": step, "scores": scores})
     best = self.best
     is_best = best is self.state.value[-1]
     if is_best and self.model_directory:
       self.write_model({"step": step, "metric": metric, "scores": scores})
-    self._events.write(scores, step)
+    write_scalars(self._events, scores, step)
     write_json_atomically(
       tf.io.gfile.join(self.output_dir, EVALUATIONS_FILE),
       {
@@ -122,10 +126,10 @@ class ModelSelection(Callback):
       },
     )
     if not self._has_header:
-      self.log(_table_row("step", scores))
+      log_line(_table_row("step", scores))
       self._has_header = True
     row = _table_row(step, [f"{value:.5g}" for value in scores.values()])
-    self.log(row + ("  best so far" if is_best else ""))
+    log_line(row + ("  best so far" if is_best else ""))
 
 
 def write_selection(directory, selection):
@@ -160,20 +164,6 @@ def selection_words(directory):
   metric, step = selection["metric"], selection["step"]
   score = selection["scores"][metric]
   return f", the best by {metric}: step {step}, {metric} {score:.5g}"
-
-
-def _check_metric(scores, name, step):
-  if name not in scores:
-    raise ValueError(
-      f"--best_metric={name} is not among the scores: {', '.join(scores)}. "
-      "Choose one of these."
-    )
-  if not math.isfinite(scores[name]):
-    raise ValueError(
-      f"The {name} of the evaluation at step {step} is {scores[name]}, so no "
-      "best model can be chosen by it. Choose another --best_metric, or other "
-      "data to evaluate on."
-    )
 
 
 def _table_row(step, cells):

@@ -81,7 +81,7 @@ class TrainStep:
 
   model: keras.Model  # built
   loss_fn: Callable
-  optimizer: keras.optimizers.Optimizer  # built, see `check_optimizer`
+  optimizer: keras.optimizers.Optimizer  # built
   options: TrainOptions
   # Paths of embedding tables whose gradient enters the global norm as rows in
   # which repeated ids are not summed, as in run_squad. It is some 1 % less.

@@ -107,18 +107,19 @@ class StepRunner:
     )
 
 
-def compiles_steps(jit_compile, strategy, element_spec):
-  """Whether XLA compiles loss and gradients.
+def compiles_steps(execution, strategy, dataset):
+  """Whether XLA compiles loss and gradients of a dataset's batches.
 
   "auto" compiles on GPUs with batches of one length, since XLA compiles every
   length anew. On a CPU it did not pay, and a TPU compiles in any case.
   """
   if isinstance(strategy, tf.distribute.TPUStrategy):
     return False
-  if jit_compile != "auto":
-    return jit_compile == "on"
+  if execution.jit_compile != "auto":
+    return execution.jit_compile == "on"
+  specs = tf.nest.flatten(dataset.element_spec)
   return computes_on_accelerator(strategy) and all(
-    spec.shape.is_fully_defined() for spec in tf.nest.flatten(element_spec)
+    spec.shape.is_fully_defined() for spec in specs
   )
 
 

@@ -130,20 +130,14 @@ def _devices(num_devices, gpus, name):
       f"--num_devices={count}: a worker without GPUs has one device, its CPU. "
       "Leave the flag out, or start more workers."
     )
-  try:
-    if gpus and num_devices:
-      tf.config.set_visible_devices(gpus[:count], "GPU")
-    elif not gpus and count > 1:
-      tf.config.set_logical_device_configuration(
-        tf.config.list_physical_devices("CPU")[0],
-        [tf.config.LogicalDeviceConfiguration()] * count,
-      )
-      return [f"CPU:{index}" for index in range(count)]
-  except RuntimeError as error:
-    raise ValueError(
-      "The devices must be chosen before TensorFlow has run anything in this "
-      f"process ({error}). Call make_strategy first."
-    ) from error
+  if gpus and num_devices:
+    tf.config.set_visible_devices(gpus[:count], "GPU")
+  elif not gpus and count > 1:
+    tf.config.set_logical_device_configuration(
+      tf.config.list_physical_devices("CPU")[0],
+      [tf.config.LogicalDeviceConfiguration()] * count,
+    )
+    return [f"CPU:{index}" for index in range(count)]
   return None
 
 

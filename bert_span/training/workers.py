@@ -17,12 +17,7 @@ def num_workers(strategy):
 
 def is_chief(strategy):
   """Whether this process writes the model; strategy may be None."""
-  if num_workers(strategy) == 1:
-    return True
-  resolver = strategy.cluster_resolver
-  if "chief" in resolver.cluster_spec().jobs:
-    return resolver.task_type == "chief"
-  return resolver.task_id == 0
+  return strategy is None or strategy.extended.should_checkpoint
 
 
 def own_folder(strategy, output_dir):
@@ -38,20 +33,15 @@ def own_folder(strategy, output_dir):
   return folder
 
 
-class WorkerVote:
-  """Function of a bool: whether it is true on any worker.
+def worker_vote(strategy):
+  """Returns a function of a bool: whether it is true on any worker.
 
   All workers must call it together: each waits for the others.
   """
-
-  def __init__(self, strategy):
-    self._is_alone = num_workers(strategy) == 1
-    self._total = tf.function(lambda value: _sum(strategy, value))
-
-  def __call__(self, is_so):
-    if self._is_alone:
-      return bool(is_so)
-    return int(self._total(tf.constant(int(is_so)))) > 0
+  if num_workers(strategy) == 1:
+    return bool
+  total = tf.function(lambda value: _sum(strategy, value))
+  return lambda is_so: int(total(tf.constant(int(is_so)))) > 0
 
 
 def check_same_step(strategy, step):

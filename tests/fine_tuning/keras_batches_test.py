@@ -72,7 +72,6 @@ def _loop(head, loss, folder):
     _STEPS,
     dataclasses.replace(_OPTIONS, clip_norm=1e9, iterations_per_loop=1),
     folder,
-    log=lambda line: None,
   )
   trainer.train(batches_of(extractor, training_set, _OPTIONS).dataset)
   return read_events(folder)["loss"], _weights(extractor.model)

@@ -1,8 +1,6 @@
 """Which tokens are masked, and how; the same masks for ever."""
 
-import bisect
 import collections
-import itertools
 
 import numpy as np
 import pytest
@@ -25,7 +23,16 @@ _WORDS = [f"w{i}" for i in range(60)] + [f"##s{i}" for i in range(30)]
 VOCABULARY = _SPECIALS + _WORDS
 _MASK_ID = 4
 _FIRST_CONTINUATION = VOCABULARY.index("##s0")
-_LIMIT_2 = 13.816  # chi2.ppf(1 - 1e-3, 2)
+# chi2.ppf(1 - 1e-3, degrees of freedom): P(above) = 0.1 % if all is right.
+_CHI_SQUARE_LIMIT = {2: 13.816, 9: 27.877, 11: 31.264}
+
+
+def chi_square(counts, probabilities):
+  total = sum(counts)
+  return sum(
+    (count - total * p) ** 2 / (total * p)
+    for count, p in zip(counts, probabilities, strict=True)
+  )
 
 
 def texts(count, seed=0, longest=124):
@@ -73,11 +80,9 @@ def test_decisions_are_80_10_10(masking):
   counts = collections.Counter()
   for number, text in texts(1500, seed=3):
     counts.update(span.decision for span in masker(text, 0, number).spans)
-  total = sum(counts.values())
-  expected = {"mask": 0.8 * total, "random": 0.1 * total, "keep": 0.1 * total}
-  statistic = sum((counts[d] - e) ** 2 / e for d, e in expected.items())
-  assert total > 3000
-  assert statistic < _LIMIT_2
+  found = [counts[decision] for decision in ("mask", "random", "keep")]
+  assert sum(found) > 3000
+  assert chi_square(found, [0.8, 0.1, 0.1]) < _CHI_SQUARE_LIMIT[2]
 
 
 @pytest.mark.parametrize(
@@ -148,8 +153,6 @@ def test_a_vocabulary_without_mask_is_refused():
 
 _THRESHOLDS = length_thresholds(MaskingOptions())
 _PROBABILITIES = np.diff([0.0, *_THRESHOLDS, 1.0])
-# chi2.ppf(1 - 1e-3, degrees of freedom): P(above) = 0.1 % if all is right.
-_CHI_SQUARE_LIMIT = {9: 27.877, 11: 31.264}
 
 
 def draw_of_length(num_words):
@@ -160,25 +163,14 @@ def draw_of_length(num_words):
 _EIGHTHS = 1.5 / 8, 3.5 / 8, 4.5 / 8
 
 
-def chi_square(counts, probabilities):
-  total = sum(counts)
-  return sum(
-    (count - total * p) ** 2 / (total * p)
-    for count, p in zip(counts, probabilities, strict=True)
-  )
-
-
-def masked_words(spans):
-  words = [range(span.first_word, span.end_word) for span in spans]
-  return list(itertools.chain.from_iterable(words))
-
-
 def test_the_length_distribution_is_the_published_one():
   published = [0.2241, 0.1792, 0.1434, 0.1147, 0.0918]
   published += [0.0734, 0.0587, 0.0470, 0.0376, 0.0301]
   np.testing.assert_allclose(_PROBABILITIES, published, atol=5e-5)
   mean = sum((i + 1) * p for i, p in enumerate(_PROBABILITIES))
   assert round(mean, 2) == 3.80
+  for masking in ("word", "subword"):
+    assert length_thresholds(MaskingOptions(masking=masking)) == []
 
 
 def test_lengths_of_100_000_drawn_spans_follow_the_formula():
@@ -257,7 +249,7 @@ def test_the_budget_is_met_in_every_sequence(masking, seed):
     sizes = rng.integers(1, 5, rng.integers(1, 120)).tolist()
     budget = options.budget(sum(sizes))
     spans = draw_spans(sizes, budget, thresholds, uniform_draws([seed, number]))
-    words = masked_words(spans)
+    words = [w for span in spans for w in range(span.first_word, span.end_word)]
     assert len(words) == len(set(words))
     left = budget - sum(sizes[word] for word in words)
     assert left >= 0
@@ -275,68 +267,30 @@ def test_the_budget_is_rounded_up_without_an_error_of_floats():
   assert MaskingOptions(max_predictions=5).budget(510) == 5
 
 
-def test_only_spans_have_lengths_above_one():
-  assert length_thresholds(MaskingOptions(masking="word")) == []
-  assert length_thresholds(MaskingOptions(masking="subword")) == []
-  assert bisect.bisect_right(_THRESHOLDS, 0.0) == 0
-  assert bisect.bisect_right(_THRESHOLDS, 1 - 1e-12) == 9
+# [CLS] and 15 tokens, [SEP]; the id of a token is 100 + its position.
+_IDS = np.arange(100, 117, dtype=np.int32)
 
 
-@pytest.mark.parametrize(
-  ("name", "value"),
-  [
-    ("masking", "phrase"),
-    ("masked_percent", 0),
-    ("max_predictions", 0),
-    ("geometric_p", 1.0),
-    ("max_span_words", 0),
-    ("seed", -1),
-  ],
-)
-def test_options_that_mask_nothing_are_refused(name, value):
-  with pytest.raises(ValueError, match=rf"{name}.*{value}"):
-    MaskingOptions(**{name: value})
-
-
-# [CLS] and 14 tokens, [SEP]; the id of a token is 100 + its position.
-_IDS = np.arange(100, 116, dtype=np.int32)
-
-
-def targets_of(*spans, max_boundary_targets=15):
-  masked = MaskedSequence(_IDS, _IDS, spans)
-  count = sum(span.token_end - span.token_start + 1 for span in spans)
-  lengths = row_lengths(16, MaskingOptions(max_predictions=count))
-  batch = masked_arrays([masked], lengths, max_boundary_targets)
-  return {key: batch[key][0].tolist() for key in list(batch)[2:]}
-
-
-def test_a_span_at_an_edge_is_predicted_by_the_masked_language_model_alone():
-  assert targets_of(
+def test_targets_and_boundaries_of_spans():
+  spans = (
+    # At an edge only the masked language model predicts.
     MaskedSpan(1, 2, 2, (2,), "mask", None, 3),
-    MaskedSpan(14, 14, 1, (1,), "keep", 13, None),
-  ) == {
-    "masked_positions": [1, 2, 14],
-    "masked_ids": [101, 102, 114],
-    "sbo_lefts": [0] * 3,
-    "sbo_rights": [0] * 3,
-    "sbo_positions": [0] * 3,
-  }
-
-
-def test_only_the_first_tokens_of_a_span_are_predicted_from_its_boundaries():
-  span = MaskedSpan(3, 8, 6, (6,), "random", 2, 9)
-  targets = targets_of(span, max_boundary_targets=4)
-  assert targets["masked_positions"] == [3, 4, 5, 6, 7, 8]
-  assert targets["sbo_positions"] == [1, 2, 3, 4, 0, 0]
-  assert targets["sbo_lefts"] == [2, 2, 2, 2, 0, 0]
-
-
-def test_adjacent_words_count_from_the_start_of_both():
-  targets = targets_of(
+    # Adjacent words count from the start of both.
     MaskedSpan(5, 5, 1, (1,), "mask", 4, 8),
     MaskedSpan(6, 7, 1, (1,), "keep", 4, 8),
+    # Boundaries predict the first 4 tokens.
+    MaskedSpan(9, 13, 5, (6,), "random", 8, 14),
+    MaskedSpan(15, 15, 1, (1,), "keep", 14, None),
   )
-  assert targets["sbo_positions"] == [1, 2, 3]
+  lengths = row_lengths(17, MaskingOptions(max_predictions=11))
+  batch = masked_arrays([MaskedSequence(_IDS, _IDS, spans)], lengths, 4)
+  assert {key: batch[key][0].tolist() for key in list(batch)[2:]} == {
+    "masked_positions": [1, 2, 5, 6, 7, 9, 10, 11, 12, 13, 15],
+    "masked_ids": [101, 102, 105, 106, 107, 109, 110, 111, 112, 113, 115],
+    "sbo_lefts": [0, 0, 4, 4, 4, 8, 8, 8, 8, 0, 0],
+    "sbo_rights": [0, 0, 8, 8, 8, 14, 14, 14, 14, 0, 0],
+    "sbo_positions": [0, 0, 1, 2, 3, 1, 2, 3, 4, 0, 0],
+  }
 
 
 def test_the_figure_of_the_paper_as_a_padded_batch():

@@ -103,8 +103,6 @@ def test_workers_share_the_files(tmp_path):
   assert shares == [files[0::2], files[1::2]]
   with pytest.raises(ValueError, match="6 workers cannot share 5 files"):
     sources_of_worker(files, 6, 0)
-  with pytest.raises(ValueError, match="between 0 and 1"):
-    sources_of_worker(files, 2, 2)
 
 
 @pytest.mark.large

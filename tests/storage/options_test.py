@@ -8,7 +8,7 @@ import pytest
 
 from bert_span.storage.options import (
   REQUIRED,
-  check_options,
+  CheckedOptions,
   check_same_options,
   differences,
   option,
@@ -16,7 +16,7 @@ from bert_span.storage.options import (
 
 
 @dataclasses.dataclass(frozen=True)
-class _Options:
+class _Options(CheckedOptions):
   number: int = option(REQUIRED, "A count.", minimum=1, maximum=9)
   share: float = option(0.5, "A share.", above=0.0, below=1.0)
   anything: float = option(0.0, "A number.")
@@ -24,9 +24,6 @@ class _Options:
   kind: str = option("a", "A choice.", choices=("a", "b"))
   limit: int | None = option(None, "A limit.", minimum=0)
   plain: object = None
-
-  def __post_init__(self):
-    check_options(self)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@
 
 POINT is "writing", when a file of the checkpoint of step STEP is half
 written; "unnamed", when they are written and the file "checkpoint" does not
-name them yet; "deleting", when the files of an older one are half deleted; or
-"never".
+name them yet; "deleting", when the files of an older one are half deleted.
 """
 
 import glob

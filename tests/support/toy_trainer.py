@@ -1,5 +1,7 @@
 """A Trainer of a token classifier that takes milliseconds a step."""
 
+import shutil
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -57,7 +59,6 @@ def make_trainer(
   output_dir,
   model=None,
   rate=0.1,
-  log=None,
   callbacks=(),
   num_train_steps=NUM_STEPS,
   ema_momentum=0.0,
@@ -75,7 +76,6 @@ def make_trainer(
     TrainOptions(**options),
     output_dir,
     fingerprint={"max_seq_length": 384},
-    log=log or (lambda line: None),
     callbacks=callbacks,
   )
 
@@ -88,6 +88,13 @@ def all_values(trainer):
 def assert_same(values, expected):
   for value, other in zip(values, expected, strict=True):
     np.testing.assert_array_equal(value, other)
+
+
+def copy_stopped(run, stopped, step):
+  """Copies the folder of a run as if it had been stopped after a step."""
+  shutil.copytree(run, stopped)
+  newest = str(stopped / f"model.ckpt-{step}")
+  tf.compat.v1.train.update_checkpoint_state(str(stopped), newest, [newest])
 
 
 def assert_same_checkpoint(output_dir, expected_dir):

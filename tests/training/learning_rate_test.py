@@ -25,12 +25,6 @@ def test_without_warm_up_the_first_step_has_the_peak():
   assert float(schedule(100)) == 0.0
 
 
-def test_the_configuration_rebuilds_the_schedule():
-  schedule = WarmupLinearDecay(1e-3, num_train_steps=40, num_warmup_steps=10)
-  copy = WarmupLinearDecay.from_config(schedule.get_config())
-  assert float(copy(7)) == float(schedule(7))
-
-
 @pytest.mark.parametrize(
   ("arguments", "named"),
   [

@@ -7,7 +7,7 @@ import time
 import killed_run
 import pytest
 from killed_run import make_run
-from programs import run_program, start_program
+from programs import error_line, run_program, start_program
 from squad_runs import read, run_squad, squad_flags
 from toy_trainer import (
   NUM_STEPS,
@@ -54,8 +54,8 @@ def test_kills_within_saving_one_after_the_other_leave_the_same_weights(
   }
 
 
-def test_a_signal_ends_the_step_saves_and_says_so(tmp_path):
-  termination, lines = TerminationRequest(), []
+def test_a_signal_ends_the_step_saves_and_says_so(tmp_path, capsys):
+  termination = TerminationRequest()
 
   def make(step):
     if step == 4:
@@ -63,11 +63,11 @@ def test_a_signal_ends_the_step_saves_and_says_so(tmp_path):
     return make_batch(step)
 
   before = signal.getsignal(signal.SIGTERM)
-  trainer = make_trainer(tmp_path, log=lines.append, callbacks=[termination])
+  trainer = make_trainer(tmp_path, callbacks=[termination])
   made = trainer.train(lambda first: dataset_fn(first, make=make))
   # The batches are made ahead: the signal may come some steps earlier.
   assert 1 <= made <= 5
-  assert lines[-2:] == [
+  assert capsys.readouterr().err.splitlines()[-2:] == [
     f"Saved {tmp_path}/model.ckpt-{made}",
     f"Stopped after step {made}: SIGTERM received.",
   ]
@@ -75,14 +75,6 @@ def test_a_signal_ends_the_step_saves_and_says_so(tmp_path):
   with pytest.raises(Preempted) as error:
     termination.exit_if_received()
   assert error.value.code == EXIT_CODE == 42
-
-
-def test_without_a_signal_nothing_ends():
-  termination = TerminationRequest()
-  with termination:
-    assert list(termination.interruptible([1, 2])) == [1, 2]
-  termination.exit_if_received()
-  assert termination.stop_reason is None
 
 
 def test_a_long_evaluation_is_given_up_at_once():
@@ -104,7 +96,10 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
   tmp_path,
   devices,
 ):
-  """Every weight, slot and seed, every evaluation and the best model."""
+  """Every weight, slot and seed, every evaluation and the best model.
+
+  A second run is refused meanwhile.
+  """
   flags = (
     *("--do_train", "--do_predict", "--do_eval"),
     f"--num_devices={devices}",
@@ -113,30 +108,38 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
     "--learning_rate=2e-3",
   )
   whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-  run = run_squad(squad_folder, whole, *flags)
-  assert run.returncode == 0, run.stderr
 
-  def stop(sent, is_time):
-    program = start_program(
-      "bert_span.run_squad", *squad_flags(squad_folder, stopped, *flags)
+  def start(output_dir):
+    return start_program(
+      "bert_span.run_squad", *squad_flags(squad_folder, output_dir, *flags)
     )
-    program.send_signal_when(is_time, sent)
-    return program.finish()
 
+  undisturbed, program = start(whole), start(stopped)
   # Written before the first step is traced, which takes longer than a signal.
-  ended = stop(
-    signal.SIGTERM, lambda: list((stopped / "train").glob("events*"))
+  program.send_signal_when(
+    lambda: list((stopped / "train").glob("events*")), signal.SIGTERM
   )
+  ended = program.finish()
   assert ended.returncode == EXIT_CODE, ended.stderr
   assert "SIGTERM received" in ended.stderr and "same command" in ended.stderr
   assert not (stopped / "predictions.json").exists()
   assert list(stopped.glob("*.index"))
-  killed = stop(signal.SIGKILL, lambda: (stopped / "evaluations.json").exists())
-  assert killed.returncode == -signal.SIGKILL
+  program = start(stopped)
+  program.send_signal_when(
+    (stopped / "evaluations.json").exists, signal.SIGSTOP
+  )
+  # Another run leaves it alone; the lock ends with the process.
+  second = run_squad(squad_folder, stopped, *flags, "--seed=2")
+  program.send_signal_when(lambda: True, signal.SIGKILL)
+  assert program.finish().returncode == -signal.SIGKILL
+  assert f"--output_dir={stopped} is in use" in error_line(second)
+  assert "--seed=2" not in (stopped / "run.flags").read_text()
   again = run_squad(squad_folder, stopped, *flags)
   assert again.returncode == 0, again.stderr
   assert "Continuing from" in again.stderr
   assert ", the best by f1: step" in again.stderr
+  run = undisturbed.finish()
+  assert run.returncode == 0, run.stderr
   assert_same_checkpoint(stopped, whole)
   for name in ("evaluations.json", "model/selection.json", "predictions.json"):
     assert read(stopped / name) == read(whole / name)

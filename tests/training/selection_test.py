@@ -1,5 +1,7 @@
 """Model selection within a training: what is scored, kept and stopped."""
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -10,7 +12,6 @@ from toy_trainer import (
   NUM_STEPS,
   assert_same,
   dataset_fn,
-  make_model,
   make_trainer,
 )
 
@@ -25,17 +26,12 @@ from bert_span.training.selection import (
 )
 
 
-def _selecting_trainer(output_dir, f1_of_step, patience=None, **options):
+def _selecting_trainer(output_dir, f1_of_step, patience=None):
   """A trainer that is scored every 2 steps, with given scores.
 
-  Args:
-    output_dir: folder of the run.
-    f1_of_step: dict of float, or of an exception, by step.
-    patience: early_stopping_patience.
-    **options: of the trainer.
+  `f1_of_step` is a dict of float, or of an exception, by step.
   """
-  kept_steps, lines, directory = [], [], str(output_dir / "model")
-  trainer, model = None, make_model()
+  kept_steps, directory = [], str(output_dir / "model")
 
   def score():
     value = f1_of_step[trainer.step]
@@ -55,16 +51,11 @@ def _selecting_trainer(output_dir, f1_of_step, patience=None, **options):
     str(output_dir),
     directory,
     write,
-    log=lines.append,
   )
   trainer = make_trainer(
-    output_dir,
-    model,
-    log=lines.append,
-    callbacks=[selection],
-    **{"save_checkpoints_steps": 3, **options},
+    output_dir, callbacks=[selection], save_checkpoints_steps=3
   )
-  return trainer, selection, kept_steps, lines
+  return trainer, selection, kept_steps
 
 
 def _scores_of(selection):
@@ -95,38 +86,66 @@ def test_the_best_evaluation_follows_from_the_state(
   )
 
 
-def test_every_evaluation_is_kept_shown_and_written(tmp_path):
-  scores = {2: 60.0, 4: 72.5, 6: 70.0, 7: 71.0}
-  trainer, selection, kept_steps, lines = _selecting_trainer(tmp_path, scores)
-  assert trainer.train(dataset_fn) == NUM_STEPS
-  assert _scores_of(selection) == scores  # 7: the last step in any case
+_SCORES = {2: 60.0, 4: 72.5, 6: 70.0, 7: 71.0}
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory):
+  """A finished run with these scores, and its log."""
+  folder = tmp_path_factory.mktemp("scored")
+  trainer, selection, kept_steps = _selecting_trainer(folder, _SCORES)
+  with contextlib.redirect_stderr(io.StringIO()) as log:
+    assert trainer.train(dataset_fn) == NUM_STEPS
+  return folder, trainer, selection, kept_steps, log.getvalue()
+
+
+def test_every_evaluation_is_kept_shown_and_written(scored):
+  folder, _, selection, kept_steps, log = scored
+  assert _scores_of(selection) == _SCORES  # 7: the last step in any case
   assert kept_steps == [2, 4]
-  table = [line.split() for line in lines if line.startswith("   ")]
+  table = [line.split() for line in log.splitlines() if line.startswith("   ")]
   assert table[0] == ["step", "f1", "exact_match"]
   assert table[1] == ["2", "60", "30", "best", "so", "far"]
   assert table[3] == ["6", "70", "35"]
-  file = json.loads((tmp_path / "evaluations.json").read_text())
+  file = json.loads((folder / "evaluations.json").read_text())
   assert (file["best_metric"], file["best_step"]) == ("f1", 4)
   assert [row["step"] for row in file["evaluations"]] == [2, 4, 6, 7]
-  curves = read_events(tmp_path, "eval")
-  assert curves["f1"] == list(scores.values())
+  curves = read_events(folder, "eval")
+  assert curves["f1"] == list(_SCORES.values())
   assert curves["exact_match"][-1] == 35.5
 
 
-def test_training_ends_when_patience_does_and_stays_ended(tmp_path):
+def test_evaluating_does_not_change_the_weights(scored, tmp_path):
+  plain = make_trainer(tmp_path)
+  plain.train(dataset_fn)
+  assert_same(scored[1].model.get_weights(), plain.model.get_weights())
+
+
+def test_a_run_goes_on_with_its_options_and_its_best_model_only(
+  scored, tmp_path
+):
+  other, *_ = _selecting_trainer(scored[0], _SCORES, patience=3)
+  with pytest.raises(ValueError, match="early_stopping_patience was None"):
+    other.train(dataset_fn)
+  without_model = shutil.ignore_patterns("model")
+  shutil.copytree(scored[0], tmp_path, False, without_model, dirs_exist_ok=True)
+  again, *_ = _selecting_trainer(tmp_path, _SCORES)
+  with pytest.raises(ValueError, match=r"gone from .*--output_dir"):
+    again.train(dataset_fn)
+
+
+def test_training_ends_when_patience_does_and_stays_ended(tmp_path, capsys):
   scores = {2: 60.0, 4: 59.0, 6: 60.0, 7: 99.0}
-  trainer, _, kept_steps, lines = _selecting_trainer(
-    tmp_path, scores, patience=2
-  )
+  trainer, _, kept_steps = _selecting_trainer(tmp_path, scores, patience=2)
   assert trainer.train(dataset_fn) == 6
   assert kept_steps == [2]
   reason = "Stopped after step 6: no better f1 in 2 evaluations since step 2."
-  assert lines[-1] == reason
-  again, selection, kept_steps, lines = _selecting_trainer(
+  assert capsys.readouterr().err.splitlines()[-1] == reason
+  again, selection, kept_steps = _selecting_trainer(
     tmp_path, scores, patience=2
   )
   assert again.train(dataset_fn) == 0
-  assert lines[-1] == reason
+  assert capsys.readouterr().err.splitlines()[-1] == reason
   assert selection.stop_reason in reason and kept_steps == []
 
 
@@ -142,7 +161,7 @@ def test_a_killed_run_chooses_and_stops_as_one_that_was_not(tmp_path):
   )
   with pytest.raises(_Killed):
     killed.train(dataset_fn)
-  again, selection, kept_steps, _ = _selecting_trainer(
+  again, selection, kept_steps = _selecting_trainer(
     tmp_path, scores, patience=2
   )
   assert again.train(dataset_fn) == 4
@@ -155,60 +174,24 @@ def test_an_interrupted_evaluation_is_made_up_for_before_the_next_step(
   tmp_path,
 ):
   scores = {2: 60.0, 4: 61.0, 6: 62.0, 7: 63.0}
-  stopped, selection, _, _ = _selecting_trainer(
+  stopped, selection, _ = _selecting_trainer(
     tmp_path, {**scores, 6: EvaluationInterrupted(), 7: _Killed()}
   )
   with pytest.raises(_Killed):
     stopped.train(dataset_fn)  # The checkpoint of step 6 was saved.
   assert _scores_of(selection) == {2: 60.0, 4: 61.0}
-  again, selection, kept_steps, _ = _selecting_trainer(tmp_path, scores)
+  again, selection, kept_steps = _selecting_trainer(tmp_path, scores)
   assert again.train(dataset_fn) == 1
   assert _scores_of(selection) == scores
   assert kept_steps == [6, 7]
 
 
-def test_a_run_whose_best_model_is_gone_is_not_continued(tmp_path):
-  scores = {2: 60.0, 4: 61.0, 6: 50.0, 7: 50.0}
-  trainer, *_ = _selecting_trainer(tmp_path, scores)
-  trainer.train(dataset_fn)
-  shutil.rmtree(tmp_path / "model")
-  again, *_ = _selecting_trainer(tmp_path, scores)
-  with pytest.raises(ValueError, match=r"gone from .*--output_dir"):
-    again.train(dataset_fn)
-
-
-def test_evaluating_does_not_change_the_weights_and_its_options_are_fixed(
-  tmp_path,
-):
-  plain = make_trainer(tmp_path / "plain")
-  plain.train(dataset_fn)
-  scores = dict.fromkeys((2, 4, 6, 7), 1.0)
-  scored, *_ = _selecting_trainer(tmp_path / "scored", scores)
-  scored.train(dataset_fn)
-  assert_same(scored.model.get_weights(), plain.model.get_weights())
-  other, *_ = _selecting_trainer(tmp_path / "scored", scores, patience=3)
-  with pytest.raises(ValueError, match="early_stopping_patience was None"):
-    other.train(dataset_fn)
-
-
-@pytest.mark.parametrize(
-  ("scores", "message"),
-  [
-    ({"exact": 1.0}, "best_metric=f1 is not among the scores: exact"),
-    ({"f1": float("nan")}, "The f1 of the evaluation at step 2 is nan"),
-  ],
-)
-def test_a_score_that_cannot_decide_is_refused(tmp_path, scores, message):
+def test_a_score_that_cannot_decide_is_refused(tmp_path):
   selection = ModelSelection(
-    SelectionOptions(2, "f1"), 4, lambda: scores, str(tmp_path)
+    SelectionOptions(2, "f1"), 4, lambda: {"f1": float("nan")}, str(tmp_path)
   )
-  with selection, pytest.raises(ValueError, match=message):
+  with selection, pytest.raises(ValueError, match="at step 2 is nan"):
     selection.on_step(2)
-
-
-def test_patience_needs_a_metric():
-  with pytest.raises(ValueError, match="best_metric"):
-    SelectionOptions(1, early_stopping_patience=1)
 
 
 _SELECTION = {"step": 300, "metric": "f1", "scores": {"f1": 72.268, "em": 6.0}}

@@ -1,5 +1,6 @@
-"""The step as a compiler sees it; what it computes is in loop_test.py."""
+"""The loss scale, and the step as a compiler sees it; see loop_test.py, too."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -10,7 +11,7 @@ from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.losses import SpanLoss
 from bert_span.training.optimizer import BertAdamW
 from bert_span.training.options import TrainOptions
-from bert_span.training.step import TrainStep
+from bert_span.training.step import LossScale, TrainStep
 
 
 def make_step(dropout=0.0, **options):
@@ -66,5 +67,34 @@ def test_dropout_and_accumulation_compile_too():
   assert all(state.numpy()[1] == 2 for state in states)  # once a micro-batch
 
 
-def test_all_features_are_int32_for_a_tpu():
-  assert {t.dtype for t in batch_of_static_shape().values()} == {tf.int32}
+@pytest.fixture
+def optimizer():
+  optimizer = BertAdamW(0.1)
+  optimizer.build([keras.Variable([1.0])])
+  return optimizer
+
+
+def test_an_infinite_gradient_halves_the_scale_down_to_one(optimizer):
+  scale = LossScale(optimizer)
+  for expected in (*(2.0**n for n in range(15, 0, -1)), 1.0, 1.0):
+    assert float(scale.value) == expected
+    assert bool(scale.is_lowest) == (expected == 1)
+    scale.adjust(False)
+
+
+def test_the_scale_doubles_after_2000_finite_steps_in_a_row(optimizer):
+  scale = LossScale(optimizer)
+  # A checkpoint of the optimizer holds the scale.
+  names = [variable.name for variable in optimizer.variables[-2:]]
+  assert names == ["loss_scale", "good_steps"]
+  good_steps = optimizer.variables[-1]
+  good_steps.assign(1998.0)
+  scale.adjust(True)
+  assert float(scale.value) == 2.0**15
+  scale.adjust(True)
+  assert float(scale.value) == 2.0**16
+  assert float(good_steps) == 0.0
+  good_steps.assign(1999.0)
+  scale.adjust(False)
+  assert float(scale.value) == 2.0**15
+  assert float(good_steps) == 0.0

@@ -3,13 +3,12 @@
 import json
 
 import distributed_checks
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from programs import run_program, run_python
+from programs import error_line, run_program
+from squad_runs import run_squad
 
-from bert_span.training.optimizer import check_optimizer
 from bert_span.training.options import (
   MIRRORED,
   MULTI_WORKER,
@@ -118,45 +117,15 @@ def test_nccl_without_a_gpu_is_refused():
     make_strategy(StrategyOptions(), ExecutionOptions(all_reduce="nccl"))
 
 
-@pytest.mark.skipif(
-  bool(tf.config.list_physical_devices("GPU")), reason="there is a GPU"
-)
-def test_devices_are_chosen_before_tensorflow_has_run():
-  tf.constant(1)
-  with pytest.raises(ValueError, match="before TensorFlow has run anything"):
-    make_strategy(
-      StrategyOptions("mirrored", num_devices=3), ExecutionOptions()
-    )
-
-
 @pytest.mark.large
-def test_a_named_tpu_that_is_not_there_is_one_line():
+def test_a_named_tpu_that_is_not_there_is_one_line(squad_folder, tmp_path):
   """As far as a TPU's code runs without one: resolver and initialization."""
-  if tf.config.list_physical_devices("TPU"):
-    pytest.skip("there is a TPU")
-  code = (
-    "from bert_span.training.strategy import make_strategy\n"
-    "from bert_span.training.options import StrategyOptions\n"
-    "from bert_span.training.options import ExecutionOptions\n"
-    "options = StrategyOptions('tpu', tpu_name='my-tpu', tpu_zone='z',"
-    " gcp_project='p')\n"
-    "try:\n"
-    "  make_strategy(options, ExecutionOptions())\n"
-    "except ValueError as error:\n"
-    "  print(error)\n"
+  flags = ("--tpu_name=my-tpu", "--tpu_zone=z", "--gcp_project=p")
+  line = error_line(
+    run_squad(squad_folder, tmp_path, "--do_train", "--use_tpu", *flags)
   )
-  (line,) = run_python("-c", code, check=True).stdout.splitlines()
   assert "leave --use_tpu and --distribution=tpu out" in line
   assert "of the name my-tpu" in line
-
-
-def test_an_optimizer_that_sums_over_devices_itself_is_refused():
-  class TwoDevices:
-    num_replicas_in_sync = 2
-
-  with pytest.raises(ValueError, match="BertAdamW"):
-    check_optimizer(keras.optimizers.SGD(0.1), TwoDevices())
-  check_optimizer(keras.optimizers.SGD(0.1), tf.distribute.get_strategy())
 
 
 def _tf_config(cluster, kind="worker", index=0):
@@ -197,12 +166,6 @@ def test_a_damaged_tf_config_is_refused_with_an_example(monkeypatch, config):
   assert '"task": {"type": "worker", "index": 0}' in str(error.value)
 
 
-def _set_workers(monkeypatch, count):
-  names = [f"a:{number}" for number in range(count)]
-  cluster = {"worker": names} if names else {}
-  monkeypatch.setenv("TF_CONFIG", _tf_config(cluster))
-
-
 @pytest.mark.parametrize(
   ("options", "num_workers", "name"),
   [
@@ -215,29 +178,22 @@ def _set_workers(monkeypatch, count):
     (StrategyOptions(use_tpu=True, num_tpu_cores=8), 0, TPU),
     (StrategyOptions(TPU, use_tpu=True), 0, TPU),
     (StrategyOptions(ONE_DEVICE, num_devices=1), 0, ONE_DEVICE),
+    (StrategyOptions(MULTI_WORKER), 0, None),
+    (StrategyOptions(MIRRORED), 2, None),
+    (StrategyOptions(ONE_DEVICE), 2, None),
+    (StrategyOptions(use_tpu=True), 2, None),
   ],
 )
-def test_options_and_workers_choose_the_strategy(
+def test_options_and_workers_choose_the_strategy_or_do_not_fit(
   monkeypatch, options, num_workers, name
 ):
   check_strategy(options, ExecutionOptions("bfloat16"))
-  _set_workers(monkeypatch, num_workers)
-  assert choose_strategy(options, num_gpus=0) == name
-
-
-@pytest.mark.parametrize(
-  ("options", "num_workers"),
-  [
-    (StrategyOptions(MULTI_WORKER), 0),
-    (StrategyOptions(MIRRORED), 2),
-    (StrategyOptions(ONE_DEVICE), 2),
-    (StrategyOptions(use_tpu=True), 2),
-  ],
-)
-def test_options_that_do_not_fit_the_workers_are_refused(
-  monkeypatch, options, num_workers
-):
-  _set_workers(monkeypatch, num_workers)
+  workers = [f"a:{number}" for number in range(num_workers)]
+  cluster = {"worker": workers} if workers else {}
+  monkeypatch.setenv("TF_CONFIG", _tf_config(cluster))
+  if name:
+    assert choose_strategy(options, num_gpus=0) == name
+    return
   with pytest.raises(ValueError, match=f"TF_CONFIG names {num_workers}"):
     choose_strategy(options, num_gpus=0)
 

@@ -2,19 +2,14 @@
 
 import dataclasses
 
-from bert_span.storage.options import check_options, option
+from bert_span.storage.options import CheckedOptions, option
 
 SPAN_SCORES = ("logit_sum", "mean_probability")
 BIO_DECODINGS = ("viterbi", "greedy")
 
 
-class _CheckedOptions:
-  def __post_init__(self):
-    check_options(self)
-
-
 @dataclasses.dataclass(frozen=True)
-class DecoderOptions(_CheckedOptions):
+class DecoderOptions(CheckedOptions):
   """How spans are chosen; run_squad's names and defaults.
 
   A value that breaks the rule of its field raises a ValueError.
@@ -63,7 +58,7 @@ class DecoderOptions(_CheckedOptions):
 
 
 @dataclasses.dataclass(frozen=True)
-class BioDecoderOptions(_CheckedOptions):
+class BioDecoderOptions(CheckedOptions):
   """How spans are read from B, I and O tags, see `DecoderOptions`."""
 
   decoding: str = option(
@@ -92,7 +87,7 @@ class BioDecoderOptions(_CheckedOptions):
 
 
 @dataclasses.dataclass(frozen=True)
-class StepOptions(_CheckedOptions):
+class StepOptions(CheckedOptions):
   """How much the encoder reads at once, see `DecoderOptions`."""
 
   max_windows_per_step: int = option(

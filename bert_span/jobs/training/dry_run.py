@@ -172,9 +172,7 @@ def measure_step(model, loss_fn, batch, options):
     loss_fn,
     optimizer,
     options,
-    jit_compile=compiles_steps(
-      options.execution.jit_compile, strategy, dataset.element_spec
-    ),
+    jit_compile=compiles_steps(options.execution, strategy, dataset),
   )
   counter = tf.Variable(0, dtype=tf.int64)
   StepRunner(strategy, step, counter, dataset).run(1)

@@ -26,11 +26,7 @@ from bert_span.pretraining.options import (
   PretrainingOptions,
   TextLocation,
 )
-from bert_span.pretraining.pretrainer import (
-  evaluate,
-  metrics_function,
-  pretrain,
-)
+from bert_span.pretraining.pretrainer import make_evaluate, pretrain
 from bert_span.pretraining.text_sources import find_sources
 from bert_span.storage.atomic_file import (
   unfinished_directory,
@@ -40,7 +36,7 @@ from bert_span.storage.files import copy_tree, is_remote, local_directory
 from bert_span.storage.log import log_line
 from bert_span.training.callbacks import TerminationRequest
 from bert_span.training.checkpoints import steps_made
-from bert_span.training.progress import EventFile
+from bert_span.training.progress import write_scalars
 from bert_span.training.run_folder import RunFlags, locked_folder
 from bert_span.training.selection import (
   ModelSelection,
@@ -49,9 +45,9 @@ from bert_span.training.selection import (
 )
 from bert_span.training.strategy import scope_of, start_strategy
 from bert_span.training.workers import (
-  WorkerVote,
   is_chief,
   own_folder,
+  worker_vote,
 )
 
 MODEL_DIRECTORY = "model"
@@ -166,7 +162,7 @@ class PretrainingJob:
     """
     run, strategy = self.run, self._strategy
     directory = self.run.path(MODEL_DIRECTORY)
-    termination = TerminationRequest(WorkerVote(strategy))
+    termination = TerminationRequest(worker_vote(strategy))
     callbacks = [termination]
     is_writer = is_chief(strategy)
     if run.selection:
@@ -223,11 +219,12 @@ class PretrainingJob:
     """Scores the model on held-out text and writes eval_results.json."""
     run = self.run
     batches = self._input.evaluation_batches(text, run.eval_batch_size)
-    scores = evaluate(self.model, batches, run.max_eval_steps)
+    scores = make_evaluate(self.model)(batches, run.max_eval_steps)
     tf.io.gfile.makedirs(run.output_dir)
     write_json_atomically(self.run.path(_SCORES_FILE), scores)
-    with EventFile(self.run.path("eval")) as events:
-      events.write(scores, steps_made(run.output_dir))
+    writer = tf.summary.create_file_writer(self.run.path("eval"))
+    write_scalars(writer, scores, steps_made(run.output_dir))
+    writer.close()
     print(json.dumps(scores))
 
   def _selection(self, text, termination):
@@ -236,15 +233,18 @@ class PretrainingJob:
     # Every worker scores, since all must stop at the same step; only the chief
     # writes.
     keeps_best = run.selection.best_metric and is_chief(self._strategy)
+    evaluate = make_evaluate(self.model)
 
-    def batches():
-      found = self._input.evaluation_batches(text, run.eval_batch_size)
-      return termination.interruptible(found)
+    def metrics():
+      batches = self._input.evaluation_batches(text, run.eval_batch_size)
+      batches = termination.interruptible(batches)
+      scores = evaluate(batches, run.max_eval_steps).items()
+      return {n: x for n, x in scores if n.endswith(("_loss", "_accuracy"))}
 
     return ModelSelection(
       run.selection,
       run.options.num_train_steps,
-      metrics_function(self.model, batches, run.max_eval_steps),
+      metrics,
       own_folder(self._strategy, run.output_dir),
       self.run.path(MODEL_DIRECTORY) if keeps_best else None,
       self._write_selected,

@@ -45,10 +45,10 @@ from bert_span.training.selection import (
 )
 from bert_span.training.strategy import scope_of, start_strategy
 from bert_span.training.workers import (
-  WorkerVote,
   is_chief,
   num_workers,
   own_folder,
+  worker_vote,
 )
 
 MODEL_DIRECTORY = "model"
@@ -164,7 +164,7 @@ def _train(run, questions, strategy):
   }
   extractor, training_set, digest = _training_inputs(run, strategy)
   directory, options = run.path(MODEL_DIRECTORY), run.fine_tuning_options
-  termination = TerminationRequest(WorkerVote(strategy))
+  termination = TerminationRequest(worker_vote(strategy))
   callbacks = [termination]
   is_writer = is_chief(strategy)
   if run.selection:

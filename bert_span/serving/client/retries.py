@@ -9,7 +9,7 @@ import random
 import time
 
 from bert_span.storage.json_fields import printable
-from bert_span.storage.options import check_options, option
+from bert_span.storage.options import CheckedOptions, option
 
 
 class ServingError(Exception):
@@ -79,7 +79,7 @@ def serving_error(code, message, retry_after=0.0):
 
 
 @dataclasses.dataclass(frozen=True)
-class RetryOptions:
+class RetryOptions(CheckedOptions):
   """How long a client waits for a request, and how often it repeats one.
 
   Before attempt n + 1 it waits a random time between 0 and
@@ -109,9 +109,6 @@ class RetryOptions:
   longest_wait: float = option(
     5.0, "Seconds, the longest wait before any attempt.", minimum=0
   )
-
-  def __post_init__(self):
-    check_options(self)
 
 
 def call_with_retries(attempt, options):

@@ -2,12 +2,12 @@
 
 import dataclasses
 
-from bert_span.storage.options import check_options, option
+from bert_span.storage.options import CheckedOptions, option
 from bert_span.text.options import WindowOptions
 
 
 @dataclasses.dataclass(frozen=True)
-class LintSettings:
+class LintSettings(CheckedOptions):
   """The model and the settings of training that a file is checked for."""
 
   window_options: WindowOptions
@@ -34,6 +34,3 @@ class LintSettings:
   # WordPieces that the encoder reads at most; a preset has its own. No longer
   # max_seq_length is compared with the chosen one.
   max_positions: int = 512
-
-  def __post_init__(self):
-    check_options(self)
