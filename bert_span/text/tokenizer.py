@@ -61,8 +61,29 @@ class Characters(NamedTuple):
   is_mark: tf.Tensor
 
 
+class Tokenizer(keras.layers.Layer):
+  """A layer with a vocabulary; texts may also be a list of strings."""
+
+  def __init__(self, vocabulary, **kwargs):
+    super().__init__(**kwargs)
+    self.built = True  # nothing to build
+    # An array: Keras would look for layers among the tokens of a list.
+    self._vocabulary = np.array(list(vocabulary), object)
+
+  @property
+  def vocabulary(self):
+    """List of tokens; the index is the id."""
+    return self._vocabulary.tolist()
+
+  def __call__(self, texts):
+    # Keras accepts tensors and arrays, not lists of Python strings.
+    if isinstance(texts, list):
+      texts = tf.constant(texts, tf.string)
+    return super().__call__(texts)
+
+
 @keras.saving.register_keras_serializable(package="bert_span")
-class WordPieceTokenizer(keras.layers.Layer):
+class WordPieceTokenizer(Tokenizer):
   """Splits texts into WordPieces with offsets, as run_squad's FullTokenizer.
 
   The layer uses TensorFlow ops only, so it runs eagerly, in tf.data and in an
@@ -92,14 +113,12 @@ class WordPieceTokenizer(keras.layers.Layer):
   # Of windows of these tokens, see `SlidingWindows`. run_squad pads with 0.
   pad_id, num_separators = 0, 1
   resource = None  # for a SavedModel to track
+  full_vocabulary = Tokenizer.vocabulary  # what a `SpanPreprocessor` is made of
 
   def __init__(self, vocabulary, do_lower_case=True, **kwargs):
-    super().__init__(**kwargs)
-    self.built = True  # nothing to build
     check_vocabulary(vocabulary)
     vocabulary = list(vocabulary)
-    # An array: Keras would look for layers among the tokens of a list.
-    self._vocabulary = np.array(vocabulary, object)
+    super().__init__(vocabulary, **kwargs)
     self.do_lower_case = do_lower_case
     self.cls_id, self.sep_id, self.unknown_id = map(
       vocabulary.index, (CLS_TOKEN, SEP_TOKEN, UNKNOWN_TOKEN)
@@ -119,19 +138,6 @@ class WordPieceTokenizer(keras.layers.Layer):
         f"The vocabulary of {len(vocabulary)} tokens cannot be used: {error} "
         "Use the vocab.txt of a BERT model."
       ) from error
-
-  @property
-  def vocabulary(self):
-    """List of tokens; the index is the id."""
-    return self._vocabulary.tolist()
-
-  full_vocabulary = vocabulary  # what a `SpanPreprocessor` is made of
-
-  def __call__(self, texts):
-    # Keras accepts tensors and arrays, not lists of Python strings.
-    if isinstance(texts, list):
-      texts = tf.constant(texts, tf.string)
-    return super().__call__(texts)
 
   def call(self, texts):
     """Returns the `Tokens` of texts, string [batch], UTF-8."""
