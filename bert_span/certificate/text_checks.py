@@ -4,6 +4,7 @@ import functools
 import hashlib
 import re
 
+import numpy as np
 import tensorflow as tf
 
 from bert_span.certificate.comparison import Comparison
@@ -152,10 +153,9 @@ def _feature(row, context, options):
   num_tokens = len(row["input_ids"])
   first = row["segment_ids"].index(1)
   padding = [0] * (options.max_seq_length - num_tokens)
-  word_of = {}
-  for number, match in enumerate(_WORD.finditer(context)):
-    word_of.update(dict.fromkeys(range(*match.span()), number))
-  words = [word_of[start] for start, _ in row["token_char_spans"][first:-1]]
+  word_starts = [match.start() for match in _WORD.finditer(context)]
+  token_starts = [start for start, _ in row["token_char_spans"][first:-1]]
+  words = (np.searchsorted(word_starts, token_starts, "right") - 1).tolist()
   return {
     "qas_id": row["qas_id"],
     "doc_span_index": row["doc_span_index"],
