@@ -12,7 +12,6 @@ from bert_span.squad.lint.options import LintSettings
 from bert_span.squad.lint.window_lint import (
   TokenLengths,
   UnknownWords,
-  answers_cut,
   computation,
   holds_answer,
   lint_windows,
@@ -157,15 +156,6 @@ def _lengths(question, context, start, end):
     without_token=np.zeros(len(start), bool),
     passage=np.array(context),
   )
-
-
-def test_an_answer_longer_than_the_overlap_can_be_cut():
-  # Windows hold tokens 0-4, 2-6, 4-7.
-  lengths = _lengths([2] * 4, [8] * 4, [0, 1, 1, -1], [4, 5, 4, -1])
-  windows = place_windows(lengths, _OPTIONS)
-  assert answers_cut(windows, lengths).tolist() == [False, True, False, False]
-  held = holds_answer(windows, lengths).reshape(4, 3)
-  assert held.sum(axis=1).tolist() == [1, 0, 1, 0]
 
 
 def test_a_cost_counts_windows_padding_and_work():
