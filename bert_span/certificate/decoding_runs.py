@@ -51,7 +51,6 @@ class DecodingRun:
 
   @property
   def options(self):
-    """`DecoderOptions`."""
     return DecoderOptions(
       version_2_with_negative=self.configuration.version_2,
       **_VARIANTS[self.variant],

@@ -92,7 +92,6 @@ def compare_optimizer(goldens):
 
 
 def compare_fine_tuning(goldens):
-  """Compares losses, final weights and predictions."""
   plan = goldens.plan["fine_tuning"]
   golden = goldens.arrays("fine_tuning.npz")
   configuration = goldens.configurations[plan["training"]]

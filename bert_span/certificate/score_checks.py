@@ -13,7 +13,6 @@ _LIMIT = 1e-9
 
 
 def compare_scores(goldens):
-  """Compares all metrics of both official evaluators."""
   normalized = Comparison("Normalized answers")
   for text, expected in goldens.read("normalize_answer.json"):
     normalized.add(normalize_answer(text) == expected, f"{text[:60]!r}")

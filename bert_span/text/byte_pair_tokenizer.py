@@ -141,7 +141,6 @@ class BytePairTokenizer(Tokenizer):
     )
 
   def get_config(self):
-    """Returns the arguments that rebuild the layer."""
     return {
       **super().get_config(),
       "vocabulary": self.vocabulary,

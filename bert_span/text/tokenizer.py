@@ -43,7 +43,6 @@ class Tokens(NamedTuple):
   char_ends: tf.RaggedTensor
 
   def gather(self, indices):
-    """Selects the texts at `indices`, int32 [n]."""
     return Tokens(*(tf.gather(part, indices) for part in self))
 
 
@@ -235,7 +234,6 @@ class WordPieceTokenizer(Tokenizer):
     return tuple(tf.gather(part, kept) for part in (ids, starts, ends))
 
   def get_config(self):
-    """Returns the arguments that rebuild the layer."""
     return {
       **super().get_config(),
       "vocabulary": self.vocabulary,
