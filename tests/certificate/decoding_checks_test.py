@@ -13,9 +13,13 @@ _NUM_QUESTIONS = {"a": 4961, "c": 4961, "f": 3308}
 
 @pytest.mark.large
 @pytest.mark.parametrize("name", _NUM_QUESTIONS)
-def test_spans_order_and_texts_are_the_originals(original, name):
-  comparisons = compare_decoding(original, [original.configurations[name]])
-  for comparison in comparisons:
+def test_spans_order_texts_and_null_odds_are_the_originals(original, name):
+  configurations = [original.configurations[name]]
+  comparisons = compare_decoding(original, configurations)
+  odds = compare_null_odds(original, configurations)
+  assert len(odds) == (3 if name == "f" else 0)
+  assert all(comparison.cases > 3000 for comparison in odds)
+  for comparison in (*comparisons, *odds):
     assert comparison.passes, (comparison.name, comparison.failures)
   by_name = {comparison.name: comparison for comparison in comparisons}
   answers = by_name[f"Answers {name}, peaky"]
@@ -23,15 +27,6 @@ def test_spans_order_and_texts_are_the_originals(original, name):
   assert answers.cases - answers.equal <= 0.005 * answers.cases
   n_best = by_name[f"Best span and n-best order {name}, peaky"]
   assert n_best.cases == n_best.equal >= 792
-
-
-@pytest.mark.large
-def test_null_odds_are_the_originals(original):
-  comparisons = compare_null_odds(original, original.ordinary)
-  assert len(comparisons) == 3
-  for comparison in comparisons:
-    assert comparison.passes, comparison.failures
-    assert comparison.cases > 3000
 
 
 @pytest.mark.large

@@ -23,14 +23,14 @@ def test_all_strings_have_the_originals_tokens(original):
 
 
 @pytest.mark.large
-def test_one_other_token_fails(original):
+def test_one_other_token_fails(sample):
   def change(rows):
     return [
       [text, [*tokens, "x"] if i == 7 else tokens]
       for i, (text, tokens) in enumerate(rows[:20])
     ]
 
-  goldens = altered(original, "tokenization_lower.jsonl.gz", change)
+  goldens = altered(sample, "tokenization_lower.jsonl.gz", change)
   wordpieces, *others = compare_tokens(goldens)
   assert wordpieces.cases - wordpieces.equal == 1
   assert not wordpieces.passes
