@@ -101,12 +101,7 @@ def passes(comparisons):
 
 
 def format_report(sources, results):
-  """The report as text.
-
-  Args:
-    sources: list of str, what is compared with what.
-    results: list of (`Check`, list of `Comparison`).
-  """
+  """The report of (`Check`, list of `Comparison`) on sources, sentences."""
   rows = [("", "cases", "equal", "largest difference", "limit", "result")]
   for check, comparisons in results:
     title = f"{check.number}  {check.title}"

@@ -30,34 +30,22 @@ _PIECE_BYTES = 1 << 18
 
 
 class Tokens(NamedTuple):
-  """WordPieces of a batch of texts, with half-open character offsets.
-
-  Attributes:
-    ids: int32 ragged [batch, tokens], vocabulary ids.
-    char_starts: int32 ragged [batch, tokens], offset of the first character.
-    char_ends: int32 ragged [batch, tokens], offset after the last character.
-  """
+  """Tokens of a batch of texts, each int32 ragged [batch, tokens]."""
 
   ids: tf.RaggedTensor
-  char_starts: tf.RaggedTensor
-  char_ends: tf.RaggedTensor
+  char_starts: tf.RaggedTensor  # offset of the first character
+  char_ends: tf.RaggedTensor  # offset after the last character
 
   def gather(self, indices):
     return Tokens(*(tf.gather(part, indices) for part in self))
 
 
 class Characters(NamedTuple):
-  """The characters of a batch of texts, concatenated.
+  """The characters of a batch of texts, concatenated."""
 
-  Attributes:
-    row_splits: int64 [batch + 1], where each text begins.
-    normalized: string [characters], each after normalization; "" if dropped.
-    is_mark: bool [characters], whether it is a dropped combining mark.
-  """
-
-  row_splits: tf.Tensor
-  normalized: tf.Tensor
-  is_mark: tf.Tensor
+  row_splits: tf.Tensor  # int64 [batch + 1], where each text begins
+  normalized: tf.Tensor  # string [characters], "" if dropped
+  is_mark: tf.Tensor  # bool [characters], a dropped combining mark
 
 
 class Tokenizer(keras.layers.Layer):
