@@ -124,21 +124,14 @@ def test_without_files_and_network_the_error_comes_at_once(
   assert all(word in str(caught.value) for word in (str(tmp_path), *words))
 
 
-@pytest.mark.parametrize(
-  ("name", "split", "message"),
-  [
-    ("squad", "train", r"squad/v1\.1, squad/v2\.0.*'squad'"),
-    ("squad/v1.1", "dev", "train, validation.*'dev'"),
-  ],
-)
-def test_an_unknown_name_or_split_lists_the_valid_ones(name, split, message):
-  with pytest.raises(ValueError, match=message):
-    read_tfds(name, split)
+def test_an_unknown_split_lists_the_valid_ones():
+  with pytest.raises(ValueError, match=r"train, validation.*'dev'"):
+    read_tfds("squad/v1.1", "dev")
 
 
 def test_a_host_that_refuses_the_question_still_answers(monkeypatch, tmp_path):
   error = tfds.urllib.error.HTTPError("u", 405, "no HEAD", {}, None)
   opened = mock.Mock(side_effect=error)
   monkeypatch.setattr(tfds.urllib.request, "urlopen", opened)
-  tfds._check_host("squad/v1.1", tmp_path, ["train-v1.1.json"], 1.0)
-  assert opened.call_args.kwargs == {"timeout": 1.0}
+  tfds._check_host("squad/v1.1", tmp_path, ["train-v1.1.json"])
+  assert opened.call_args.kwargs == {"timeout": 10.0}
