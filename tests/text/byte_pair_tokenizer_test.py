@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 import tokenizers
 
+from bert_span.squad.reader import read_squad
 from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
 
 # Every byte, then the results of these merges, then tokens of no merge.
@@ -96,19 +97,9 @@ def test_config_rebuilds_the_layer(tokenizer):
 def _real_texts(folder):
   """The questions and passages of all files."""
   texts = {}
-
-  def collect(value):
-    if isinstance(value, dict):
-      for key in ("question", "context"):
-        if isinstance(value.get(key), str):
-          texts[value[key]] = None
-      value = list(value.values())
-    if isinstance(value, list):
-      for item in value:
-        collect(item)
-
   for path in sorted(folder.glob("*.json")):
-    collect(json.loads(path.read_text(encoding="utf-8")))
+    for example in read_squad(path).examples:
+      texts |= dict.fromkeys((example.question, example.context))
   return list(texts)
 
 
