@@ -74,21 +74,6 @@ def test_a_vocabulary_of_another_model_is_refused():
     BytePairTokenizer([t for t in _VOCABULARY if t != "Ġtide"], _MERGES)
 
 
-def test_a_saved_graph_has_the_same_tokens(tokenizer, tmp_path):
-  module = tf.Module()
-  module.tokenizer = tokenizer
-
-  @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
-  def tokens(texts):
-    return tokenizer(texts).ids.values
-
-  module.tokens = tokens
-  tf.saved_model.save(module, str(tmp_path))
-  loaded = tf.saved_model.load(str(tmp_path))
-  texts = tf.constant(["low tide", "It's low"])
-  assert loaded.tokens(texts).numpy().tolist() == tokens(texts).numpy().tolist()
-
-
 def test_config_rebuilds_the_layer(tokenizer):
   copy = BytePairTokenizer.from_config(tokenizer.get_config())
   assert _tokens(copy, "low tide") == _tokens(tokenizer, "low tide")
