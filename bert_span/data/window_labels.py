@@ -41,7 +41,7 @@ class WindowLabels:
   token_labels: dict[str, int]
   # Of a list of `SquadExample`, all their windows (a dict of arrays, see
   # `SlidingWindows`) and annotator_labels: the dict of labels, and bool
-  # [windows], False if the answer has no token.
+  # [windows], False if the answer has no token; token labels are then zero.
   label: Callable
   # Of `PackedWindows`: bool [windows], whether each has a part of an answer.
   has_answer: Callable
