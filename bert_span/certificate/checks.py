@@ -22,7 +22,7 @@ class Check(NamedTuple):
 
   number: int
   title: str
-  compare: Callable  # of `GoldenFiles` to a list of `Comparison`
+  compare: Callable  # of `GoldenFiles`, to `Comparison`s
   # Key of the configurations file without which there is nothing to compare.
   part: str | None = None
 

@@ -87,8 +87,9 @@ def compare_optimizer(goldens):
     for step, original in enumerate(np.asarray(expected, np.float32)):
       ours = rate(tf.constant(step))
       rates.add_numbers(ours, original, f"{key} at step {step}")
-  names = ("dense", "with_embedding")
-  return [rates, *(_compare_updates(goldens, name) for name in names)]
+  yield rates
+  for name in ("dense", "with_embedding"):
+    yield _compare_updates(goldens, name)
 
 
 def compare_fine_tuning(goldens):
@@ -117,13 +118,11 @@ def compare_fine_tuning(goldens):
   losses = Comparison(f"Losses of {len(metrics)} steps", _TRAINING_LOSS_LIMIT)
   for i, ours in enumerate(metrics):
     losses.add_numbers(float(ours["loss"]), golden["losses"][i], f"step {i}")
-  return [
-    losses,
-    _compare_weights(
-      "Final weights", _FINE_TUNED_WEIGHTS_LIMIT, model, golden, "final:bert/"
-    ),
-    _compare_answers(goldens, plan, model),
-  ]
+  yield losses
+  yield _compare_weights(
+    "Final weights", _FINE_TUNED_WEIGHTS_LIMIT, model, golden, "final:bert/"
+  )
+  yield _compare_answers(goldens, plan, model)
 
 
 def _recorded(goldens, kind):

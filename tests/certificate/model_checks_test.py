@@ -1,5 +1,7 @@
 """Checks 3, 4, 6 and 9: model, loss, optimizer, metrics, a fine-tuning run."""
 
+import itertools
+
 import pytest
 
 from bert_span.certificate.model_checks import (
@@ -35,7 +37,7 @@ from bert_span.certificate.score_checks import compare_scores
   ],
 )
 def test_every_number_is_the_originals(original, compare, cases):
-  comparisons = compare(original)
+  comparisons = list(compare(original))
   for comparison in comparisons:
     assert comparison.passes, (comparison.name, comparison.failures)
   found = {comparison.name: comparison.cases for comparison in comparisons}
@@ -73,7 +75,7 @@ def test_a_rate_that_differs_in_the_last_bit_fails(original, alter):
     return {"tables": {key: rates}}
 
   alter("learning_rate_tables.json", change)
-  rates, *_ = compare_optimizer(original)
+  rates = next(compare_optimizer(original))
   assert rates.cases - rates.equal == 1
   assert not rates.passes
 
@@ -86,7 +88,7 @@ def test_one_other_batch_fails(sample, alter):
     return {**arrays, "batches": batches}
 
   alter("fine_tuning.npz", change)
-  losses, weights, _ = compare_fine_tuning(sample)
+  losses, weights = itertools.islice(compare_fine_tuning(sample), 2)
   assert not losses.passes
   assert losses.failures[0].startswith("step 3:")
   assert not weights.passes
