@@ -22,7 +22,7 @@ class Check(NamedTuple):
 
   number: int
   title: str
-  compare: Callable  # of `GoldenFiles`, to `Comparison`s
+  compare: Callable  # yields the `Comparison`s of `GoldenFiles`
   # Key of the configurations file without which there is nothing to compare.
   part: str | None = None
 
@@ -36,11 +36,8 @@ def compare_edge_cases(goldens):
 
   Notes name the questions that the original drops, mislabels or crashes on.
   """
-  return [
-    comparison
-    for compare in (compare_windows, compare_decoding, compare_null_odds)
-    for comparison in compare(goldens, goldens.edge_cases)
-  ]
+  for compare in (compare_windows, compare_decoding, compare_null_odds):
+    yield from compare(goldens, goldens.edge_cases)
 
 
 CHECKS = (

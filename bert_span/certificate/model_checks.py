@@ -54,12 +54,10 @@ _FINE_TUNED_WEIGHTS_LIMIT = 5e-4
 
 def compare_model(goldens):
   """Compares outputs, losses and training of the tiny checkpoint."""
-  return [
-    *_compare_forward(goldens),
-    compare_loss(goldens),
-    *_compare_training(goldens, learning_rate_after_step=False),
-    *_compare_training(goldens, learning_rate_after_step=True),
-  ]
+  yield from _compare_forward(goldens)
+  yield compare_loss(goldens)
+  for after_step in (False, True):
+    yield from _compare_training(goldens, learning_rate_after_step=after_step)
 
 
 def compare_loss(goldens):

@@ -47,7 +47,6 @@ _MISLABELLED = (
 
 def compare_tokens(goldens):
   """Compares the WordPieces of strings, and the words they are made of."""
-  comparisons = []
   for case in ("lower", "cased"):
     rows = goldens.read(f"tokenization_{case}.jsonl.gz")
     words = goldens.read(f"tokenization_basic_{case}.jsonl.gz")
@@ -77,8 +76,7 @@ def compare_tokens(goldens):
           f"{name}: without {len(expected) - len(compared)} strings whose "
           "tokens depend on the version of Unicode."
         )
-      comparisons.append(comparison)
-  return comparisons
+      yield comparison
 
 
 def _as_token(word):
@@ -93,12 +91,10 @@ def compare_windows(goldens, configurations):
 
   Of edge cases for training also the questions that the original loses.
   """
-  comparisons = []
   for configuration in configurations:
-    comparisons.append(_compare_windows(goldens, configuration))
+    yield _compare_windows(goldens, configuration)
     if configuration.is_edge_case and configuration.is_training:
-      comparisons.append(compare_lost(goldens, configuration))
-  return comparisons
+      yield compare_lost(goldens, configuration)
 
 
 def _compare_windows(goldens, configuration):

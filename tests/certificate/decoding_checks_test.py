@@ -14,8 +14,8 @@ _NUM_QUESTIONS = {"a": 4961, "c": 4961, "f": 3308}
 @pytest.mark.parametrize("name", _NUM_QUESTIONS)
 def test_spans_order_texts_and_null_odds_are_the_originals(original, name):
   configurations = [original.configurations[name]]
-  comparisons = compare_decoding(original, configurations)
-  odds = compare_null_odds(original, configurations)
+  comparisons = list(compare_decoding(original, configurations))
+  odds = list(compare_null_odds(original, configurations))
   assert len(odds) == (3 if name == "f" else 0)
   assert all(comparison.cases > 3000 for comparison in odds)
   for comparison in (*comparisons, *odds):
