@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 from programs import run_program
@@ -44,12 +45,19 @@ def test_each_deviation_is_listed_with_its_questions(report):
     assert questions in note
 
 
-@pytest.mark.large
-def test_other_outputs_are_checked_where_they_are(goldens, shared_data, capsys):
-  assert write_conformance_report(str(goldens), str(shared_data), ["4"])
+def test_other_outputs_are_checked_where_they_are(tmp_path, capsys):
+  folder = tmp_path / "goldens"
+  shutil.copytree(SAMPLE_GOLDENS, folder)
+  (tmp_path / "data").mkdir()
+  shutil.copy(f"{SAMPLE_GOLDENS}/../dev.json", tmp_path / "data")
+  assert write_conformance_report(str(folder), numbers=["6"])
   text = capsys.readouterr().out
-  assert str(goldens) in text
-  assert "Optimizer" in text
+  assert f"outputs in {folder}" in text
+  assert "Metrics" in text
+  (folder / "normalize_answer.json").unlink()
+  message = r"normalize_answer.json.*--goldens"
+  with pytest.raises(FileNotFoundError, match=message):
+    write_conformance_report(str(folder), numbers=["6"])
 
 
 def test_the_packages_outputs_are_small_and_as_tests_original_says(repository):
@@ -61,9 +69,13 @@ def test_the_packages_outputs_are_small_and_as_tests_original_says(repository):
   assert json.loads(plan.read_text()) == json.loads(recorded.read_text())
 
 
-def test_a_folder_without_the_outputs_and_an_unknown_check_are_named(tmp_path):
-  message = r"normalize_answer.json.*--goldens"
-  with pytest.raises(FileNotFoundError, match=message):
-    write_conformance_report(str(tmp_path), numbers=["6"])
+def test_data_without_goldens_is_refused():
+  result = run_program("bert_span.conformance", "--data=somewhere")
+  assert result.returncode == 1
+  assert "--goldens" in result.stderr
+  assert "Traceback" not in result.stderr
+
+
+def test_an_unknown_check_is_refused():
   with pytest.raises(ValueError, match=r"--points.* 9\. Received: '10'"):
     write_conformance_report(numbers=["10"])

@@ -1,6 +1,6 @@
 """create_squad_records as a user runs it, and run_squad on its records.
 
-Training on records is tested in data/training_records_test.py.
+data/training_records_test.py compares records with what they are made of.
 """
 
 import json

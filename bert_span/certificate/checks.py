@@ -22,7 +22,7 @@ class Check(NamedTuple):
 
   number: int
   title: str
-  compare: Callable  # of `GoldenFiles` to a list of `Comparison`
+  compare: Callable  # yields the `Comparison`s of `GoldenFiles`
   # Key of the configurations file without which there is nothing to compare.
   part: str | None = None
 
@@ -36,11 +36,8 @@ def compare_edge_cases(goldens):
 
   Notes name the questions that the original drops, mislabels or crashes on.
   """
-  return [
-    comparison
-    for compare in (compare_windows, compare_decoding, compare_null_odds)
-    for comparison in compare(goldens, goldens.edge_cases)
-  ]
+  for compare in (compare_windows, compare_decoding, compare_null_odds):
+    yield from compare(goldens, goldens.edge_cases)
 
 
 CHECKS = (
@@ -101,12 +98,7 @@ def passes(comparisons):
 
 
 def format_report(sources, results):
-  """The report as text.
-
-  Args:
-    sources: list of str, what is compared with what.
-    results: list of (`Check`, list of `Comparison`).
-  """
+  """The report of (`Check`, list of `Comparison`) on sources, sentences."""
   rows = [("", "cases", "equal", "largest difference", "limit", "result")]
   for check, comparisons in results:
     title = f"{check.number}  {check.title}"

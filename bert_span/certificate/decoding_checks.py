@@ -47,22 +47,20 @@ _MAX_LISTS = 4096
 
 def compare_decoding(goldens, configurations):
   """Compares all predictions of the configurations that do not train."""
-  comparisons = []
   for configuration in configurations:
     if not configuration.is_training:
-      comparisons += _compare_logits(goldens, configuration)
+      yield from _compare_logits(goldens, configuration)
     for run in decoding_runs(goldens, [configuration]):
       if not run.variant:
-        comparisons += [_compare_n_best(run), _compare_n_best_texts(run)]
-      comparisons.append(_compare_answers(run))
+        yield _compare_n_best(run)
+        yield _compare_n_best_texts(run)
+      yield _compare_answers(run)
       if run.crashed:
-        comparisons.append(_compare_crashed(run))
-  return comparisons
+        yield _compare_crashed(run)
 
 
 def compare_null_odds(goldens, configurations):
   """Compares the null odds of those whose questions may be unanswerable."""
-  comparisons = []
   for run in decoding_runs(goldens, configurations):
     if run.configuration.version_2 and not run.variant:
       comparison = Comparison(f"Null odds {run.title}", _ODDS_LIMIT)
@@ -70,8 +68,7 @@ def compare_null_odds(goldens, configurations):
       golden = goldens.read(f"{run.prefix}_null_odds.json.gz")
       for qas_id, odds in golden.items():
         comparison.add_numbers(predictions[qas_id].null_odds, odds, qas_id)
-      comparisons.append(comparison)
-  return comparisons
+      yield comparison
 
 
 def _compare_logits(goldens, configuration):
@@ -101,7 +98,8 @@ def _compare_logits(goldens, configuration):
       ]
       same = hashes == [golden["start_sha1"], golden["end_sha1"]]
       comparison.add(same, f"{kind} {key}")
-  return [comparison] if comparison.cases else []
+  if comparison.cases:
+    yield comparison
 
 
 def _compare_n_best(run):

@@ -51,7 +51,6 @@ class DecodingRun:
 
   @property
   def options(self):
-    """`DecoderOptions`."""
     return DecoderOptions(
       version_2_with_negative=self.configuration.version_2,
       **_VARIANTS[self.variant],
@@ -120,8 +119,11 @@ def _decoder(options):
   return WindowDecoder(SPAN_HEAD, options)
 
 
+# As many as there are kinds: one kind has up to four variants.
+@functools.lru_cache(maxsize=len(KINDS))
 def recorded_logits(goldens, configuration, kind):
-  """Yields the `WindowLogits` of each batch."""
+  """Lists the `WindowLogits` of each batch."""
+  found = []
   for examples, windows in _batches(goldens, configuration):
     pairs = [
       window_logits(
@@ -139,7 +141,8 @@ def recorded_logits(goldens, configuration, kind):
     pairs = np.array(pairs, np.float32).reshape(-1, 2, length)
     starts, ends = pairs[:, 0], pairs[:, 1]  # [windows, seq_length]
     logits = {"start_logits": starts, "end_logits": ends}
-    yield WindowLogits(examples, windows, logits)
+    found.append(WindowLogits(examples, windows, logits))
+  return found
 
 
 def window_logits(kind, qas_id, doc_span_index, first_context, input_mask):

@@ -59,7 +59,6 @@ class GoldenFiles:
 
   @functools.cached_property
   def vocabulary(self):
-    """List of tokens."""
     return load_vocabulary(self.vocab_file or self.path("tiny_ckpt/vocab.txt"))
 
   @functools.cached_property
@@ -80,7 +79,6 @@ class GoldenFiles:
 
   @functools.cached_property
   def configurations(self):
-    """Dict from name to `Configuration`."""
     found = {}
     for row in self.plan["configurations"]:
       lengths = ("max_seq_length", "doc_stride", "max_query_length")
@@ -94,12 +92,10 @@ class GoldenFiles:
 
   @property
   def ordinary(self):
-    """List of the configurations that are no edge cases."""
     return [c for c in self.configurations.values() if not c.is_edge_case]
 
   @property
   def edge_cases(self):
-    """List of the configurations of edge cases."""
     return [c for c in self.configurations.values() if c.is_edge_case]
 
   def path(self, name):
@@ -113,7 +109,6 @@ class GoldenFiles:
     return path
 
   def has(self, name):
-    """Whether an output exists."""
     return os.path.exists(os.path.join(self.folder, name))
 
   def read(self, name):
@@ -129,7 +124,6 @@ class GoldenFiles:
       raise ValueError(f"{path} is not a whole gzip file ({error}).") from error
 
   def arrays(self, name):
-    """Dict of the arrays of an .npz file."""
     with np.load(self.path(name)) as arrays:
       return dict(arrays)
 
@@ -153,7 +147,6 @@ class GoldenFiles:
     return select(self.squad_file(configuration.file), configuration.version_2)
 
   def preprocessor(self, configuration, pad_to_max=False):
-    """The `SpanPreprocessor` of a configuration."""
     return SpanPreprocessor(
       self.vocabulary, options=configuration.options, pad_to_max=pad_to_max
     )

@@ -54,12 +54,10 @@ _FINE_TUNED_WEIGHTS_LIMIT = 5e-4
 
 def compare_model(goldens):
   """Compares outputs, losses and training of the tiny checkpoint."""
-  return [
-    *_compare_forward(goldens),
-    compare_loss(goldens),
-    *_compare_training(goldens, learning_rate_after_step=False),
-    *_compare_training(goldens, learning_rate_after_step=True),
-  ]
+  yield from _compare_forward(goldens)
+  yield compare_loss(goldens)
+  for after_step in (False, True):
+    yield from _compare_training(goldens, learning_rate_after_step=after_step)
 
 
 def compare_loss(goldens):
@@ -87,12 +85,12 @@ def compare_optimizer(goldens):
     for step, original in enumerate(np.asarray(expected, np.float32)):
       ours = rate(tf.constant(step))
       rates.add_numbers(ours, original, f"{key} at step {step}")
-  names = ("dense", "with_embedding")
-  return [rates, *(_compare_updates(goldens, name) for name in names)]
+  yield rates
+  for name in ("dense", "with_embedding"):
+    yield _compare_updates(goldens, name)
 
 
 def compare_fine_tuning(goldens):
-  """Compares losses, final weights and predictions."""
   plan = goldens.plan["fine_tuning"]
   golden = goldens.arrays("fine_tuning.npz")
   configuration = goldens.configurations[plan["training"]]
@@ -118,13 +116,11 @@ def compare_fine_tuning(goldens):
   losses = Comparison(f"Losses of {len(metrics)} steps", _TRAINING_LOSS_LIMIT)
   for i, ours in enumerate(metrics):
     losses.add_numbers(float(ours["loss"]), golden["losses"][i], f"step {i}")
-  return [
-    losses,
-    _compare_weights(
-      "Final weights", _FINE_TUNED_WEIGHTS_LIMIT, model, golden, "final:bert/"
-    ),
-    _compare_answers(goldens, plan, model),
-  ]
+  yield losses
+  yield _compare_weights(
+    "Final weights", _FINE_TUNED_WEIGHTS_LIMIT, model, golden, "final:bert/"
+  )
+  yield _compare_answers(goldens, plan, model)
 
 
 def _recorded(goldens, kind):

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import re
 
+import numpy as np
 import tensorflow as tf
 
 from bert_span.certificate.comparison import Comparison
@@ -46,7 +47,6 @@ _MISLABELLED = (
 
 def compare_tokens(goldens):
   """Compares the WordPieces of strings, and the words they are made of."""
-  comparisons = []
   for case in ("lower", "cased"):
     rows = goldens.read(f"tokenization_{case}.jsonl.gz")
     words = goldens.read(f"tokenization_basic_{case}.jsonl.gz")
@@ -76,8 +76,7 @@ def compare_tokens(goldens):
           f"{name}: without {len(expected) - len(compared)} strings whose "
           "tokens depend on the version of Unicode."
         )
-      comparisons.append(comparison)
-  return comparisons
+      yield comparison
 
 
 def _as_token(word):
@@ -92,12 +91,10 @@ def compare_windows(goldens, configurations):
 
   Of edge cases for training also the questions that the original loses.
   """
-  comparisons = []
   for configuration in configurations:
-    comparisons.append(_compare_windows(goldens, configuration))
+    yield _compare_windows(goldens, configuration)
     if configuration.is_edge_case and configuration.is_training:
-      comparisons.append(compare_lost(goldens, configuration))
-  return comparisons
+      yield compare_lost(goldens, configuration)
 
 
 def _compare_windows(goldens, configuration):
@@ -152,10 +149,9 @@ def _feature(row, context, options):
   num_tokens = len(row["input_ids"])
   first = row["segment_ids"].index(1)
   padding = [0] * (options.max_seq_length - num_tokens)
-  word_of = {}
-  for number, match in enumerate(_WORD.finditer(context)):
-    word_of.update(dict.fromkeys(range(*match.span()), number))
-  words = [word_of[start] for start, _ in row["token_char_spans"][first:-1]]
+  word_starts = [match.start() for match in _WORD.finditer(context)]
+  token_starts = [start for start, _ in row["token_char_spans"][first:-1]]
+  words = (np.searchsorted(word_starts, token_starts, "right") - 1).tolist()
   return {
     "qas_id": row["qas_id"],
     "doc_span_index": row["doc_span_index"],

@@ -159,11 +159,9 @@ def label_windows(
       is_unlabelled = np.array([example.is_unlabelled for example in batch])
       is_unlabelled = is_unlabelled[example_index]
       can_train = can_train | is_unlabelled
-      # Labels that give no loss.
-      values = {name: array.copy() for name, array in values.items()}
-      for name, array in values.items():
-        none = 0 if name in labels.token_labels else _OUTSIDE
-        array[is_unlabelled] = none
+      # Labels that give no loss; those of tokens are zero already.
+      for name in labels.window_labels:
+        values[name] = np.where(is_unlabelled, _OUTSIDE, values[name])
     mask = windows["input_mask"].astype(bool)
     rows.append(
       {

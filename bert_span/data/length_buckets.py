@@ -30,8 +30,6 @@ class BucketedBatches:
   """
 
   def __init__(self, windows, batch_size, max_seq_length, bucket_width, seed):
-    if not len(windows):
-      raise ValueError("There are no windows to make batches of.")
     self._windows = windows
     self._batch_size = batch_size
     self._max_seq_length = max_seq_length

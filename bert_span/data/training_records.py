@@ -288,12 +288,10 @@ def _read_manifest(directory):
     manifest = read_json_object(path)
     for key, kind in _MANIFEST_KEYS.items():
       errors.required(manifest, key, kind, "manifest")
-    skipped = manifest.get("left_out")
-    if isinstance(skipped, dict):
-      errors.required(skipped, "num_answerless", int, "left_out")
-      errors.required(skipped, "without_token", list, "left_out")
     errors.raise_if_any()
-    shards = manifest["shards"]
+    skipped, shards = manifest["left_out"], manifest["shards"]
+    errors.required(skipped, "num_answerless", int, "left_out")
+    errors.required(skipped, "without_token", list, "left_out")
     for index, shard in errors.objects(shards, "shard", "manifest"):
       place = f"shard {index}"
       errors.required(shard, "records", int, place)

@@ -41,7 +41,7 @@ class WindowLabels:
   token_labels: dict[str, int]
   # Of a list of `SquadExample`, all their windows (a dict of arrays, see
   # `SlidingWindows`) and annotator_labels: the dict of labels, and bool
-  # [windows], False if the answer has no token.
+  # [windows], False if the answer has no token; token labels are then zero.
   label: Callable
   # Of `PackedWindows`: bool [windows], whether each has a part of an answer.
   has_answer: Callable
@@ -59,17 +59,15 @@ class WindowLabels:
 _POSITIONS = ("start_positions", "end_positions")  # see `AnswerPositions`
 
 
-def _label_spans(examples, windows, annotator_labels):
-  del examples, annotator_labels  # The preprocessor has located the answers.
-  labels = {name: windows[name] for name in _POSITIONS}
-  return labels, windows["end_positions"] != NO_TOKEN
-
-
 SPAN_LABELS = WindowLabels(
   head="span",
   window_labels=_POSITIONS,
   token_labels={},
-  label=_label_spans,
+  # The preprocessor has located the answers.
+  label=lambda examples, windows, annotator_labels: (
+    {name: windows[name] for name in _POSITIONS},
+    windows["end_positions"] != NO_TOKEN,
+  ),
   has_answer=lambda windows: windows.labels["end_positions"] > 0,
   is_answerable=lambda example: (
     bool(example.answers) and not example.is_impossible

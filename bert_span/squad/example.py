@@ -8,15 +8,10 @@ NOT_LOCATED = -1
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-  """An annotator's answer: `context[char_start:char_start + len(text)]`.
-
-  Attributes:
-    text: the answer's characters.
-    char_start: offset into the context in characters (SQuAD's answer_start).
-  """
+  """An annotator's answer: `context[char_start:char_start + len(text)]`."""
 
   text: str
-  char_start: int
+  char_start: int  # offset in characters (SQuAD's answer_start)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -171,9 +171,6 @@ class ReadReport:
   def __bool__(self):
     return bool(self._details)
 
-  def __repr__(self):
-    return f"ReadReport({self.lines()})"
-
 
 def counted(count, noun):
   """A count with its noun: "1 word", "1,204 words"."""

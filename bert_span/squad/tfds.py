@@ -10,8 +10,8 @@ import urllib.request
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile, make_squad_file, read_squad
 
-_VERSIONS = {"squad/v1.1": "v1.1", "squad/v2.0": "v2.0"}
 _HOST = "https://rajpurkar.github.io/SQuAD-explorer/"
+_HOST_SECONDS = 10.0  # how long to wait for it
 
 
 def read_questions(path, dataset):
@@ -19,12 +19,7 @@ def read_questions(path, dataset):
   return read_squad(path) if path else read_tfds(*dataset)
 
 
-def read_tfds(
-  name: str,
-  split: str,
-  data_dir: str | None = None,
-  timeout_seconds: float = 10.0,
-) -> SquadFile:
+def read_tfds(name: str, split: str, data_dir: str | None = None) -> SquadFile:
   """Reads a split of SQuAD, in the order of TensorFlow Datasets.
 
   Data that is not yet prepared under data_dir is prepared from the official
@@ -34,13 +29,7 @@ def read_tfds(
     name: "squad/v1.1" or "squad/v2.0".
     split: "train" or "validation", or a part such as "train[:10%]".
     data_dir: TFDS' data folder; None for TFDS' default.
-    timeout_seconds: how long to wait for the host of the files.
   """
-  if name not in _VERSIONS:
-    raise ValueError(
-      f"--dataset must be one of {', '.join(_VERSIONS)}; received {name!r}. "
-      "For other data use --train_file and --predict_file."
-    )
   splits = "train, validation or a part such as train[:10%] or train[:100]"
   if split.partition("[")[0] not in ("train", "validation"):
     raise ValueError(
@@ -51,7 +40,7 @@ def read_tfds(
   source = f"{name}, split {split!r}"
   builder = tfds.builder(name, data_dir=data_dir)
   if not builder.is_prepared():
-    _prepare(builder, name, timeout_seconds)
+    _prepare(builder, name)
   try:
     rows = builder.as_dataset(split=split, shuffle_files=False)
   except (ValueError, AssertionError) as error:
@@ -62,15 +51,16 @@ def read_tfds(
   return make_squad_file(source, examples, name == "squad/v2.0")
 
 
-def _prepare(builder, name, timeout_seconds):
+def _prepare(builder, name):
   """Prepares the data of a builder from files, or from a download of them."""
   import tensorflow_datasets as tfds  # Seconds: only where it is used.
 
   downloads = builder.data_dir_root / "downloads"
-  files = [f"{part}-{_VERSIONS[name]}.json" for part in ("train", "dev")]
+  version = name.removeprefix("squad/")
+  files = [f"{part}-{version}.json" for part in ("train", "dev")]
   absent = [f for f in files if not (downloads / "manual" / f).exists()]
   if absent:
-    _check_host(name, downloads, absent, timeout_seconds)
+    _check_host(name, downloads, absent)
   try:
     builder.download_and_prepare(download_dir=downloads)
   except tfds.download.download_manager.NonMatchingChecksumError as error:
@@ -80,11 +70,11 @@ def _prepare(builder, name, timeout_seconds):
     ) from error
 
 
-def _check_host(name, downloads, absent, timeout_seconds):
+def _check_host(name, downloads, absent):
   """Raises an OSError at once, where TFDS would try for minutes."""
   request = urllib.request.Request(_HOST, method="HEAD")
   try:
-    with urllib.request.urlopen(request, timeout=timeout_seconds):
+    with urllib.request.urlopen(request, timeout=_HOST_SECONDS):
       return
   except urllib.error.HTTPError:
     return  # It answers; TFDS reports what is wrong with the files.

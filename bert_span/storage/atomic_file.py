@@ -88,18 +88,14 @@ def write_files(directory, contents, outdated=()):
 def _remove(path):
   """Removes a file, not the link to it; whether there was one."""
   if is_remote(path):
-    import tensorflow as tf  # Seconds: only for remote paths.
-
-    try:
-      tf.io.gfile.remove(path)
-    except tf.errors.NotFoundError:
-      return False
-    return True
-  path = os.path.realpath(path)
-  if os.path.isfile(path):
-    os.remove(path)
-    return True
-  return False
+    exists, remove = gfile().exists, gfile().remove
+  else:
+    exists, remove = os.path.isfile, os.remove
+    path = os.path.realpath(path)
+  was_there = exists(path)
+  if was_there:
+    remove(path)
+  return was_there
 
 
 @contextlib.contextmanager
@@ -139,10 +135,7 @@ def unfinished_file(path):
         _sync(unfinished)
         os.replace(unfinished, path)
   except BaseException:
-    if is_remote(path) and gfile().exists(unfinished):
-      gfile().remove(unfinished)
-    elif os.path.exists(unfinished):
-      os.remove(unfinished)
+    _remove(unfinished)
     raise
 
 

@@ -58,7 +58,6 @@ class FieldErrors:
     self._num_shown = num_shown
 
   def add(self, place: str, message: str) -> None:
-    """Adds an error at a place."""
     self.count += 1
     if len(self.shown) < self._num_shown:
       self.shown.append(f"{place}: {message}")

@@ -40,7 +40,6 @@ class AnswerPositions(keras.layers.Layer):
     self.whole_words = whole_words
 
   def get_config(self):
-    """Returns the arguments that rebuild the layer."""
     return {**super().get_config(), "whole_words": self.whole_words}
 
   def call(self, windows, context_texts, context, answer_ids, answers):

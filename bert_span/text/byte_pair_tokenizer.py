@@ -22,7 +22,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from bert_span.text.tokenizer import Tokens
+from bert_span.text.tokenizer import Tokenizer, Tokens
 from bert_span.text.vocabulary import BytePairs
 
 # Unicode's White_Space, which is more than RE2's \s.
@@ -33,7 +33,7 @@ _NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
-class BytePairTokenizer(keras.layers.Layer):
+class BytePairTokenizer(Tokenizer):
   """Splits texts into byte-level BPE tokens with offsets, as RoBERTa does.
 
   The layer uses TensorFlow ops only. Invalid UTF-8 counts as U+FFFD. Special
@@ -58,10 +58,7 @@ class BytePairTokenizer(keras.layers.Layer):
   num_separators, do_lower_case = 2, False
 
   def __init__(self, vocabulary, merges, add_prefix_space=False, **kwargs):
-    super().__init__(**kwargs)
-    self.built = True  # nothing to build
-    # Arrays: Keras would look for layers among the strings of a list.
-    self._vocabulary = np.array(list(vocabulary), object)
+    super().__init__(vocabulary, **kwargs)
     self._merges = np.array(list(merges), object)
     self.add_prefix_space = add_prefix_space
     ranks = _ranks(self.vocabulary, self._merges)
@@ -78,14 +75,10 @@ class BytePairTokenizer(keras.layers.Layer):
       ],
       np.int64,
     ).T
-    self._merge = tf_text.SentencepieceTokenizer(
+    # Applies the merges; a SavedModel with these ops must track it.
+    self.resource = tf_text.SentencepieceTokenizer(
       _sentencepiece_model(self.vocabulary, characters, ranks)
     )
-
-  @property
-  def vocabulary(self):
-    """List of tokens; the index is the id."""
-    return self._vocabulary.tolist()
 
   cls_id = property(lambda self: self._special_id("<s>"))
   sep_id = property(lambda self: self._special_id("</s>"))
@@ -100,20 +93,9 @@ class BytePairTokenizer(keras.layers.Layer):
     return self.vocabulary.index(token)
 
   @property
-  def resource(self):
-    """What a SavedModel with these ops must track."""
-    return self._merge
-
-  @property
   def full_vocabulary(self):
     """`BytePairs`, what a `SpanPreprocessor` is made of."""
     return BytePairs(self.vocabulary, self._merges.tolist())
-
-  def __call__(self, texts):
-    # Keras accepts tensors and arrays, not lists of Python strings.
-    if isinstance(texts, list):
-      texts = tf.constant(texts, tf.string)
-    return super().__call__(texts)
 
   def call(self, texts):
     """Returns the `Tokens` of texts, string [batch], UTF-8."""
@@ -131,7 +113,7 @@ class BytePairTokenizer(keras.layers.Layer):
     # Each byte becomes the character of its number.
     words = tf.strings.unicode_transcode(words, "ISO-8859-1", "UTF-8")
     words, index = tf.unique(words)  # a text says many words twice
-    ids = tf.gather(self._merge.tokenize(words), index).values  # [tokens]
+    ids = tf.gather(self.resource.tokenize(words), index).values  # [tokens]
 
     byte_ends = tf.cumsum(tf.gather(self._num_bytes, ids))
     byte_starts = byte_ends - tf.gather(self._num_bytes, ids)
@@ -159,7 +141,6 @@ class BytePairTokenizer(keras.layers.Layer):
     )
 
   def get_config(self):
-    """Returns the arguments that rebuild the layer."""
     return {
       **super().get_config(),
       "vocabulary": self.vocabulary,

@@ -108,7 +108,6 @@ class SpanPreprocessor(keras.layers.Layer):
     )
 
   def get_config(self):
-    """Returns the arguments that rebuild the layer."""
     vocabulary = self.tokenizer.full_vocabulary
     if isinstance(vocabulary, BytePairs):
       vocabulary = vocabulary._asdict()
@@ -122,7 +121,6 @@ class SpanPreprocessor(keras.layers.Layer):
 
   @classmethod
   def from_config(cls, config):
-    """Rebuilds the layer of a `get_config`."""
     vocabulary = config["vocabulary"]
     if isinstance(vocabulary, dict):
       vocabulary = BytePairs(**vocabulary)

@@ -30,39 +30,47 @@ _PIECE_BYTES = 1 << 18
 
 
 class Tokens(NamedTuple):
-  """WordPieces of a batch of texts, with half-open character offsets.
-
-  Attributes:
-    ids: int32 ragged [batch, tokens], vocabulary ids.
-    char_starts: int32 ragged [batch, tokens], offset of the first character.
-    char_ends: int32 ragged [batch, tokens], offset after the last character.
-  """
+  """Tokens of a batch of texts, each int32 ragged [batch, tokens]."""
 
   ids: tf.RaggedTensor
-  char_starts: tf.RaggedTensor
-  char_ends: tf.RaggedTensor
+  char_starts: tf.RaggedTensor  # offset of the first character
+  char_ends: tf.RaggedTensor  # offset after the last character
 
   def gather(self, indices):
-    """Selects the texts at `indices`, int32 [n]."""
     return Tokens(*(tf.gather(part, indices) for part in self))
 
 
 class Characters(NamedTuple):
-  """The characters of a batch of texts, concatenated.
+  """The characters of a batch of texts, concatenated."""
 
-  Attributes:
-    row_splits: int64 [batch + 1], where each text begins.
-    normalized: string [characters], each after normalization; "" if dropped.
-    is_mark: bool [characters], whether it is a dropped combining mark.
-  """
+  row_splits: tf.Tensor  # int64 [batch + 1], where each text begins
+  normalized: tf.Tensor  # string [characters], "" if dropped
+  is_mark: tf.Tensor  # bool [characters], a dropped combining mark
 
-  row_splits: tf.Tensor
-  normalized: tf.Tensor
-  is_mark: tf.Tensor
+
+class Tokenizer(keras.layers.Layer):
+  """A layer with a vocabulary; texts may also be a list of strings."""
+
+  def __init__(self, vocabulary, **kwargs):
+    super().__init__(**kwargs)
+    self.built = True  # nothing to build
+    # An array: Keras would look for layers among the tokens of a list.
+    self._vocabulary = np.array(list(vocabulary), object)
+
+  @property
+  def vocabulary(self):
+    """List of tokens; the index is the id."""
+    return self._vocabulary.tolist()
+
+  def __call__(self, texts):
+    # Keras accepts tensors and arrays, not lists of Python strings.
+    if isinstance(texts, list):
+      texts = tf.constant(texts, tf.string)
+    return super().__call__(texts)
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
-class WordPieceTokenizer(keras.layers.Layer):
+class WordPieceTokenizer(Tokenizer):
   """Splits texts into WordPieces with offsets, as run_squad's FullTokenizer.
 
   The layer uses TensorFlow ops only, so it runs eagerly, in tf.data and in an
@@ -92,14 +100,12 @@ class WordPieceTokenizer(keras.layers.Layer):
   # Of windows of these tokens, see `SlidingWindows`. run_squad pads with 0.
   pad_id, num_separators = 0, 1
   resource = None  # for a SavedModel to track
+  full_vocabulary = Tokenizer.vocabulary  # what a `SpanPreprocessor` is made of
 
   def __init__(self, vocabulary, do_lower_case=True, **kwargs):
-    super().__init__(**kwargs)
-    self.built = True  # nothing to build
     check_vocabulary(vocabulary)
     vocabulary = list(vocabulary)
-    # An array: Keras would look for layers among the tokens of a list.
-    self._vocabulary = np.array(vocabulary, object)
+    super().__init__(vocabulary, **kwargs)
     self.do_lower_case = do_lower_case
     self.cls_id, self.sep_id, self.unknown_id = map(
       vocabulary.index, (CLS_TOKEN, SEP_TOKEN, UNKNOWN_TOKEN)
@@ -119,19 +125,6 @@ class WordPieceTokenizer(keras.layers.Layer):
         f"The vocabulary of {len(vocabulary)} tokens cannot be used: {error} "
         "Use the vocab.txt of a BERT model."
       ) from error
-
-  @property
-  def vocabulary(self):
-    """List of tokens; the index is the id."""
-    return self._vocabulary.tolist()
-
-  full_vocabulary = vocabulary  # what a `SpanPreprocessor` is made of
-
-  def __call__(self, texts):
-    # Keras accepts tensors and arrays, not lists of Python strings.
-    if isinstance(texts, list):
-      texts = tf.constant(texts, tf.string)
-    return super().__call__(texts)
 
   def call(self, texts):
     """Returns the `Tokens` of texts, string [batch], UTF-8."""
@@ -229,7 +222,6 @@ class WordPieceTokenizer(keras.layers.Layer):
     return tuple(tf.gather(part, kept) for part in (ids, starts, ends))
 
   def get_config(self):
-    """Returns the arguments that rebuild the layer."""
     return {
       **super().get_config(),
       "vocabulary": self.vocabulary,

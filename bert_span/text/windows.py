@@ -204,7 +204,6 @@ class SlidingWindows(keras.layers.Layer):
     return tf.cast(least, tf.float64) + 0.01 * tf.cast(length, tf.float64)
 
   def shortened(self, question_ids):
-    """Returns at most max_query_length tokens of each question."""
     return question_ids[:, : self.options.max_query_length]
 
   def window_examples(self, num_windows):
@@ -212,7 +211,6 @@ class SlidingWindows(keras.layers.Layer):
     return tf.repeat(tf.range(tf.size(num_windows)), num_windows)
 
   def get_config(self):
-    """Returns the arguments that rebuild the layer."""
     return {
       **super().get_config(),
       "options": dataclasses.asdict(self.options),
@@ -225,7 +223,6 @@ class SlidingWindows(keras.layers.Layer):
 
   @classmethod
   def from_config(cls, config):
-    """Rebuilds the layer of a `get_config`."""
     return cls(**{**config, "options": WindowOptions(**config["options"])})
 
   def _is_max_context(self, columns, rows, positions):

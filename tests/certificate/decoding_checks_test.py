@@ -1,7 +1,6 @@
 """Checks 5 and 7: answers, n-best order, null odds."""
 
 import pytest
-from altered_goldens import altered
 
 from bert_span.certificate.decoding_checks import (
   compare_decoding,
@@ -13,9 +12,13 @@ _NUM_QUESTIONS = {"a": 4961, "c": 4961, "f": 3308}
 
 @pytest.mark.large
 @pytest.mark.parametrize("name", _NUM_QUESTIONS)
-def test_spans_order_and_texts_are_the_originals(original, name):
-  comparisons = compare_decoding(original, [original.configurations[name]])
-  for comparison in comparisons:
+def test_spans_order_texts_and_null_odds_are_the_originals(original, name):
+  configurations = [original.configurations[name]]
+  comparisons = list(compare_decoding(original, configurations))
+  odds = list(compare_null_odds(original, configurations))
+  assert len(odds) == (3 if name == "f" else 0)
+  assert all(comparison.cases > 3000 for comparison in odds)
+  for comparison in (*comparisons, *odds):
     assert comparison.passes, (comparison.name, comparison.failures)
   by_name = {comparison.name: comparison for comparison in comparisons}
   answers = by_name[f"Answers {name}, peaky"]
@@ -23,15 +26,6 @@ def test_spans_order_and_texts_are_the_originals(original, name):
   assert answers.cases - answers.equal <= 0.005 * answers.cases
   n_best = by_name[f"Best span and n-best order {name}, peaky"]
   assert n_best.cases == n_best.equal >= 792
-
-
-@pytest.mark.large
-def test_null_odds_are_the_originals(original):
-  comparisons = compare_null_odds(original, original.ordinary)
-  assert len(comparisons) == 3
-  for comparison in comparisons:
-    assert comparison.passes, comparison.failures
-    assert comparison.cases > 3000
 
 
 @pytest.mark.large
@@ -60,22 +54,19 @@ def test_null_odds_are_the_originals(original):
   ],
   ids=["answer", "order", "crash"],
 )
-def test_one_difference_fails(sample, name, change, failing):
-  goldens = altered(sample, name, change)
-  comparisons = compare_decoding(goldens, [goldens.configurations["j"]])
+def test_one_difference_fails(sample, alter, name, change, failing):
+  alter(name, change)
+  comparisons = compare_decoding(sample, [sample.configurations["j"]])
   assert [c.name for c in comparisons if not c.passes] == [failing]
 
 
 @pytest.mark.large
-def test_odds_that_differ_a_little_fail(sample):
-  goldens = altered(
-    sample,
+def test_odds_that_differ_a_little_fail(sample, alter):
+  alter(
     "pred_j_peaky_null_odds.json.gz",
     lambda odds: {qas_id: value + 2e-4 for qas_id, value in odds.items()},
   )
-  random, ties, peaky = compare_null_odds(
-    goldens, [goldens.configurations["j"]]
-  )
+  random, ties, peaky = compare_null_odds(sample, [sample.configurations["j"]])
   assert random.passes
   assert ties.passes
   assert peaky.equal == 0

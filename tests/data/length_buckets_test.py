@@ -131,8 +131,3 @@ def test_mean_padded_length_is_that_of_an_epoch():
   for lengths, mean in (([10] * 8 + [40] * 8, (16 + 40) / 2), ([10, 20], 32)):
     batches = BucketedBatches(_windows(lengths), 8, _MAX, _WIDTH, seed=0)
     assert batches.mean_padded_length() == mean
-
-
-def test_no_windows_are_refused():
-  with pytest.raises(ValueError, match="no windows"):
-    BucketedBatches(_windows([]), 8, _MAX, _WIDTH, seed=0)

@@ -217,25 +217,6 @@ def test_questions_come_with_their_places():
   assert two == ("data[0].paragraphs[1].qas[1]", paragraphs[1], second)
 
 
-@pytest.mark.parametrize(
-  ("answer", "char_start", "kind", "detail"),
-  [
-    (("nectar", 3), 25, FindingKind.ANSWER_MOVED, "not at answer_start 3"),
-    (("honey", 900), -1, FindingKind.ANSWER_NOT_LOCATED, "answer_start 900 of"),
-    ((" ", 4), -1, FindingKind.BLANK_ANSWER, "answer 0"),
-  ],
-)
-def test_an_answer_elsewhere_is_moved_or_kept_for_scoring(
-  read, answer, char_start, kind, detail
-):
-  squad_file = read(_squad(_question(answers=spans(answer))))
-  assert squad_file.examples[0].answers == (Answer(answer[0], char_start),)
-  assert squad_file.report.count(kind) == 1
-  (line,) = squad_file.report.lines()
-  assert "bees.json: article 'Bees', question 'q1', answer 0" in line
-  assert detail in line
-
-
 # --- Real files; tests/robustness damages one.
 
 

@@ -3,11 +3,7 @@ import pytest
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.findings import FindingKind
 from bert_span.squad.reader import make_squad_file, read_squad
-from bert_span.squad.rules import (
-  prediction_examples,
-  training_examples,
-  with_answer_to_learn,
-)
+from bert_span.squad.rules import prediction_examples, training_examples
 
 _YES, _NO, _LOST = Answer("yes", 0), Answer("no", 8), Answer("maybe", 0)
 
@@ -20,11 +16,11 @@ def _file(*examples, version_2=False):
   return make_squad_file("t.json", list(examples), version_2)
 
 
-def test_an_answerable_question_trains_on_its_first_answer():
-  squad_file = _file(_example(answers=(_NO, _YES)))
+def test_an_answerable_question_trains_on_its_first_answer_in_the_passage():
+  squad_file = _file(_example(answers=(_LOST, _NO, _YES)))
   (example,) = training_examples(squad_file, False)
   assert example.answers == (_NO,)
-  assert squad_file.examples[0].answers == (_NO, _YES)
+  assert squad_file.examples[0].answers == (Answer("maybe", -1), _NO, _YES)
   assert squad_file.report.count(FindingKind.SEVERAL_ANSWERS) == 1
 
 
@@ -61,15 +57,6 @@ def test_questions_without_an_answer_are_skipped_and_counted_once(
   with pytest.raises(ValueError, match=r"t\.json: none of its 1") as caught:
     training_examples(_file(useless), False)
   assert kind.fact in str(caught.value)
-
-
-def test_the_answer_to_learn_is_the_first_in_the_passage():
-  lost = Answer("maybe", -1)
-  answers = (lost, _NO, _YES)
-  assert with_answer_to_learn(_example(answers=answers)).answers == (_NO,)
-  assert with_answer_to_learn(_example(answers=(lost,))).answers == ()
-  impossible = _example(answers=answers, is_impossible=True)
-  assert with_answer_to_learn(impossible).answers == ()
 
 
 def test_unanswerable_questions_need_the_flag_to_train():

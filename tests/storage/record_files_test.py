@@ -6,7 +6,6 @@ import tensorflow as tf
 from bert_span.storage.record_files import (
   is_record_file,
   open_records,
-  serialized_example,
   serialized_records,
 )
 
@@ -38,10 +37,3 @@ def test_a_file_that_is_not_finished_leaves_the_old_one(tmp_path):
     raise RuntimeError("power cut")
   assert path.read_bytes() == before
   assert list(tmp_path.iterdir()) == [path]
-
-
-def test_an_example_holds_integers_and_floats():
-  record = serialized_example({"ids": [7, 8]}, {"shares": [0.5]})
-  features = tf.train.Example.FromString(record).features.feature
-  assert list(features["ids"].int64_list.value) == [7, 8]
-  assert list(features["shares"].float_list.value) == [0.5]

@@ -40,17 +40,11 @@ def _windows(*examples, options=_OPTIONS):
   return {name: values.numpy().tolist() for name, values in windows.items()}
 
 
-def _label(context, answer, char_start, options=_OPTIONS):
-  """(start_positions, end_positions, tokens of each window) of one example."""
-  windows = _windows((context, answer, char_start), options=options)
-  tokens = [[_VOCABULARY[i] for i in row] for row in windows["input_ids"]]
-  return windows["start_positions"], windows["end_positions"], tokens
-
-
 def _labelled_tokens(context, answer, char_start):
   """The tokens that the label names, in the one window there is."""
-  (start,), (end,), (tokens,) = _label(context, answer, char_start)
-  return tokens[start : end + 1]
+  windows = _windows((context, answer, char_start))
+  (start,), (end,) = windows["start_positions"], windows["end_positions"]
+  return [_VOCABULARY[i] for i in windows["input_ids"][0][start : end + 1]]
 
 
 @pytest.mark.parametrize(
@@ -74,31 +68,32 @@ def test_the_tokens_of_an_answer(context, answer, char_start, tokens):
   assert _labelled_tokens(context, answer, char_start) == tokens
 
 
-def test_the_first_run_within_the_words_is_taken():
-  """As run_squad: the second "a" of the word "a-b-a" is labelled the first."""
-  assert _label("c a-b-a", "a", 6)[:2] == ([4], [4])
-  assert _label("c a-b-a", "b-a", 4)[:2] == ([6], [8])
-  # Not outside the words of the answer.
-  assert _label("a b a", "a", 4)[:2] == ([5], [5])
-
-
-def test_an_answer_cut_by_a_window_is_labelled_cls():
-  # Three tokens of the passage in a window: a b c, c d e, e f.
-  options = WindowOptions(7, 2, 1)
-  starts, ends, tokens = _label("a b c d e f", "d e", 6, options)
-  words = [" ".join(row[3:6]) for row in tokens]
-  assert words == ["a b c", "c d e", "e f [SEP]"]
-  assert (starts, ends) == ([0, 4, 0], [0, 5, 0])
-
-
-def test_an_answer_in_two_windows_is_labelled_in_both():
-  starts, ends, _ = _label("a b c d", "c", 4, WindowOptions(7, 1, 1))
-  assert starts == ends == [5, 4]
-
-
-def test_no_answer_is_labelled_cls_in_every_window():
-  starts, ends, _ = _label("a b c d e f", "", -1, WindowOptions(7, 2, 1))
-  assert starts == ends == [0, 0, 0]
+@pytest.mark.parametrize(
+  ("context", "answer", "char_start", "room", "positions"),
+  [
+    # As run_squad: the second "a" of the word "a-b-a" is labelled the first.
+    ("c a-b-a", "a", 6, 35, [(4, 4)]),
+    ("c a-b-a", "b-a", 4, 35, [(6, 8)]),
+    # Not outside the words of the answer.
+    ("a b a", "a", 4, 35, [(5, 5)]),
+    # An answer that a window cuts (a b c, c d e, e f), or does not have.
+    ("a b c d e f", "d e", 6, 3, [(0, 0), (4, 5), (0, 0)]),
+    ("a b c d e f", "", -1, 3, [(0, 0)] * 3),
+    # The answer is in two windows: a b c, c d.
+    ("a b c d", "c", 4, 3, [(5, 5), (3, 3)]),
+    # No token; the original labels it from b to a.
+    ("a \u200b b", "\u200b", 2, 35, [(-1, -1)]),
+    ("a \u200b b c d", "\u200b", 2, 3, [(-1, -1)] * 2),
+  ],
+)
+def test_the_positions_in_each_window(
+  context, answer, char_start, room, positions
+):
+  # [CLS] who [SEP], room for the passage, [SEP].
+  options = WindowOptions(room + 4, 2, 1)
+  windows = _windows((context, answer, char_start), options=options)
+  starts, ends = windows["start_positions"], windows["end_positions"]
+  assert list(zip(starts, ends, strict=True)) == positions
 
 
 @pytest.mark.parametrize("separator", [" ", "\t", "\r", "\n", "\u202f"])
@@ -107,15 +102,6 @@ def test_separators_belong_to_the_word_before_them(separator):
   # Neither is a token, so all words touched are labelled.
   assert _labelled_tokens(context, f"{separator}fo", 8) == ["japanese", "food"]
   assert _labelled_tokens(context, "foo", 9) == ["food"]
-
-
-def test_an_answer_without_a_token_has_no_position_in_any_window():
-  """The original labels it from b to a."""
-  starts, ends, _ = _label("a \u200b b", "\u200b", 2)
-  assert starts == ends == [-1]
-  options = WindowOptions(7, 1, 1)
-  starts, ends, _ = _label("a \u200b b c d", "\u200b", 2, options)
-  assert starts == ends == [-1, -1]
 
 
 def test_examples_of_a_batch_do_not_mix():

@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 import tokenizers
 
+from bert_span.squad.reader import read_squad
 from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
 
 # Every byte, then the results of these merges, then tokens of no merge.
@@ -73,21 +74,6 @@ def test_a_vocabulary_of_another_model_is_refused():
     BytePairTokenizer([t for t in _VOCABULARY if t != "Ġtide"], _MERGES)
 
 
-def test_a_saved_graph_has_the_same_tokens(tokenizer, tmp_path):
-  module = tf.Module()
-  module.tokenizer = tokenizer
-
-  @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
-  def tokens(texts):
-    return tokenizer(texts).ids.values
-
-  module.tokens = tokens
-  tf.saved_model.save(module, str(tmp_path))
-  loaded = tf.saved_model.load(str(tmp_path))
-  texts = tf.constant(["low tide", "It's low"])
-  assert loaded.tokens(texts).numpy().tolist() == tokens(texts).numpy().tolist()
-
-
 def test_config_rebuilds_the_layer(tokenizer):
   copy = BytePairTokenizer.from_config(tokenizer.get_config())
   assert _tokens(copy, "low tide") == _tokens(tokenizer, "low tide")
@@ -96,19 +82,9 @@ def test_config_rebuilds_the_layer(tokenizer):
 def _real_texts(folder):
   """The questions and passages of all files."""
   texts = {}
-
-  def collect(value):
-    if isinstance(value, dict):
-      for key in ("question", "context"):
-        if isinstance(value.get(key), str):
-          texts[value[key]] = None
-      value = list(value.values())
-    if isinstance(value, list):
-      for item in value:
-        collect(item)
-
   for path in sorted(folder.glob("*.json")):
-    collect(json.loads(path.read_text(encoding="utf-8")))
+    for example in read_squad(path).examples:
+      texts |= dict.fromkeys((example.question, example.context))
   return list(texts)
 
 

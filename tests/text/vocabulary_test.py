@@ -44,13 +44,6 @@ def test_a_file_that_is_not_a_vocabulary_is_named(tmp_path, content, message):
     load_vocabulary(str(path))
 
 
-def test_the_goldens_vocabulary_has_the_ids_of_bert(goldens):
-  tokens = load_vocabulary(str(goldens / "tiny_ckpt" / "vocab.txt"))
-  assert len(tokens) == 30522
-  assert tokens.index("[CLS]") == 101
-  assert tokens.index("the") == 1996
-
-
 def test_the_digest_is_that_of_the_tokens_one_a_line():
   # printf 'a\nb' | sha256sum
   assert vocabulary_sha256(["a", "b"]) == (

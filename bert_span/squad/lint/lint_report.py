@@ -1,12 +1,10 @@
 """The report of lint_squad: a JSON object, and the same as text."""
 
-import io
 import textwrap
 
 import numpy as np
-import rich.console
-import rich.table
 
+from bert_span.reporting.score_table import text_table
 from bert_span.squad.findings import (
   ERROR,
   NOTE,
@@ -180,24 +178,23 @@ def length_table(figures):
   if "windows_per_question" in figures:
     summaries["question, windows"] = figures["windows_per_question"]
   names = [*(f"p{p}" for p in PERCENTILES), "max"]
-  rows = []
+  percents = [f"{p} %" for p in PERCENTILES]
+  rows = [["LENGTHS", "count", "mean", *percents, "max"]]
   for label, summary in summaries.items():
     cells = [f"{summary['count']:,}", f"{summary['mean']:,.1f}"]
     rows.append([label, *cells, *(f"{summary[name]:,}" for name in names)])
-  titles = [f"{p} %" for p in PERCENTILES]
-  table = _table(["LENGTHS", "count", "mean", *titles, "max"], rows)
-  return f"{table}\nColumn 95 %: of 100, 95 are no longer than this."
+  return f"{text_table(rows)}\nColumn 95 %: of 100, 95 are no longer than this."
 
 
 def cost_table(figures, settings):
   """A table of what each max_seq_length costs; the chosen one is marked."""
   width = settings["length_bucket"]
   titles = [
-    *("MAX_SEQ\n_LENGTH", "windows", "without\nanswer", "answers\ncut"),
+    *("MAX_SEQ\n_LENGTH", "\nwindows", "without\nanswer", "answers\ncut"),
     *(f"WordPieces,\nto {width}s", "padded\nto max"),
     *(f"cost\nto {width}s", "\nto max"),
   ]
-  rows = []
+  rows = [titles]
   for row in figures["max_seq_lengths"]:
     length, wordpieces = row["max_seq_length"], row["wordpieces"]
     mark = " <" if length == settings["max_seq_length"] else ""
@@ -222,7 +219,7 @@ def cost_table(figures, settings):
     f"{settings['hidden_size']})), relative to the row marked <, with length "
     "buckets."
   )
-  return f"{_table(titles, rows)}\n{explanation}"
+  return f"{text_table(rows)}\n{explanation}"
 
 
 def unknown_block(unknown):
@@ -265,18 +262,3 @@ def _padded(wordpieces, padded):
 
 def _percent(share):
   return "under 0.01 %" if 0 < share < 0.0001 else f"{100 * share:.2f} %"
-
-
-def _table(titles, rows):
-  """Aligned columns, the first to the left; plain text that is never cut."""
-  table = rich.table.Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-  for index, title in enumerate(titles):
-    justify = "right" if index else "left"
-    table.add_column(title, justify=justify, no_wrap=True)
-  for row in rows:
-    table.add_row(*row)
-  file = io.StringIO()
-  rich.console.Console(
-    file=file, width=1000, color_system=None, markup=False
-  ).print(table)
-  return "\n".join(line.rstrip() for line in file.getvalue().splitlines())

@@ -1,7 +1,5 @@
 import json
 
-import pytest
-
 from bert_span.squad.example import SquadExample
 from bert_span.squad.findings import Finding, FindingKind
 from bert_span.squad.lint.lint_report import (
@@ -130,10 +128,8 @@ def test_what_is_repaired_counts_no_more():
   assert text.endswith("by hand: 1.")
 
 
-@pytest.mark.parametrize("settings", [None, _SETTINGS])
-def test_the_object_has_its_documented_keys(settings):
-  report = _report([_moved(1), _duplicate(1)], settings=settings)
-  value = json.loads(json.dumps(report))
+def test_the_object_has_its_documented_keys():
+  value = json.loads(json.dumps(_report([_moved(1), _duplicate(1)])))
   assert list(value) == [
     *("file", "format", "articles", "passages", "questions", "unanswerable"),
     *("counts", "findings", "settings", "figures", "repair"),
@@ -152,7 +148,7 @@ def test_the_object_has_its_documented_keys(settings):
       "repair": 0,
     }
   ]
-  assert value["settings"] == settings
+  assert value["settings"] == _SETTINGS
 
 
 def _lines(text):
@@ -167,6 +163,8 @@ def test_lengths_have_a_row_each():
     "question, windows 2 1.5 1 2 2 2 2",
     "Column 95 %: of 100, 95 are no longer than this.",
   ]
+  long = "question" * 20  # Never cut.
+  assert long in length_table({"characters": {long: length_summary([1])}})
 
 
 def test_costs_have_a_row_a_length_and_mark_the_chosen_one():
@@ -190,16 +188,6 @@ def test_unknown_words_are_shown_with_their_first_question():
   assert "      6  '5½', first in question 'q2'" in text
   few = {**_FIGURES["unknown"], "token_share": 0.00004}
   assert "[UNK]: under 0.01 % of WordPieces" in unknown_block(few)
-
-
-def test_tables_are_plain_text_that_is_never_cut():
-  summary = dict.fromkeys(_FIGURES["windows_per_question"], 10**12)
-  figures = {"characters": {"question" * 9: summary}}
-  lines = length_table(figures).splitlines()
-  assert lines[1].split(", characters")[0] == "question" * 9
-  assert lines[1].count("1,000,000,000,000") == 7
-  assert len(lines[0]) == len(lines[1]) > 80
-  assert all(line.isascii() and line.isprintable() for line in lines)
 
 
 def test_a_percentile_is_the_least_length_that_so_many_do_not_exceed():

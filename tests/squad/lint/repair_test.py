@@ -1,5 +1,6 @@
 import json
 import pathlib
+import re
 import tempfile
 
 import pytest
@@ -124,16 +125,10 @@ def test_a_second_lint_finds_nothing_of_what_was_repaired(
   after = lint_squad_file(copy)
   assert [f for f in before.findings if f.repair is None] == after.findings
   assert after.examples == before.examples
-  # All else is equal: putting the old numbers back gives the file again.
-  top = json.loads(copy.read_text(encoding="utf-8"))
-  for change in changes:
-    steps = change["path"].replace("[", ".").replace("]", "").split(".")
-    owner = top
-    for step in steps[:-1]:
-      owner = owner[int(step) if step.isdecimal() else step]
-    assert owner[steps[-1]] == change["after"]
-    owner[steps[-1]] = change["before"]
-  assert top == json.loads(path.read_text(encoding="utf-8"))
+  # All else is equal.
+  number = re.compile(rb'"?\d+"?')
+  texts = (file.read_bytes() for file in (path, copy))
+  assert len({number.sub(b"", text) for text in texts}) == 1
 
 
 @st.composite

@@ -12,7 +12,6 @@ from bert_span.squad.lint.options import LintSettings
 from bert_span.squad.lint.window_lint import (
   TokenLengths,
   UnknownWords,
-  answers_cut,
   computation,
   holds_answer,
   lint_windows,
@@ -21,7 +20,6 @@ from bert_span.squad.lint.window_lint import (
   window_cost,
 )
 from bert_span.squad.rules import with_answer_to_learn
-from bert_span.text import tokenizer as tokenizer_lib
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.tokenizer import WordPieceTokenizer
@@ -159,15 +157,6 @@ def _lengths(question, context, start, end):
   )
 
 
-def test_an_answer_longer_than_the_overlap_can_be_cut():
-  # Windows hold tokens 0-4, 2-6, 4-7.
-  lengths = _lengths([2] * 4, [8] * 4, [0, 1, 1, -1], [4, 5, 4, -1])
-  windows = place_windows(lengths, _OPTIONS)
-  assert answers_cut(windows, lengths).tolist() == [False, True, False, False]
-  held = holds_answer(windows, lengths).reshape(4, 3)
-  assert held.sum(axis=1).tolist() == [1, 0, 1, 0]
-
-
 def test_a_cost_counts_windows_padding_and_work():
   # Windows of 10, 10 and 9 WordPieces, and one of 2 + 1 + 3 = 6.
   lengths = _lengths([2, 2], [8, 1], [1, -1], [4, -1])
@@ -222,32 +211,26 @@ def test_lengths_and_answers_are_counted_in_tokens():
   assert unknown.figures(examples)["tokens"] == 7 + 6
 
 
-def test_a_passage_in_pieces_has_the_same_tokens_and_answers(monkeypatch):
+def test_answers_have_the_tokens_that_training_labels():
   passage = "bb  ½b.\t½  \n\na\u00a0bb.b a\u0301 bb\u202fa. " * 2
   examples = [
     SquadExample("", "", passage, (Answer(passage[start:end], start),))
     for start in range(len(passage))
     for end in range(start + 1, min(start + 9, len(passage)))
   ]
-  tokenizer = WordPieceTokenizer(_VOCABULARY)
-  whole, unknown = measure_tokens(examples, tokenizer)
-  # The labels of training: one window holds the passage.
+  lengths, _ = measure_tokens(examples, WordPieceTokenizer(_VOCABULARY))
+  # One window holds the passage.
   arrays = example_arrays(examples, with_answers=True)
   labels = SpanPreprocessor(_VOCABULARY)(
     {name: tf.constant(values) for name, values in arrays.items()}
   )
   # After [CLS] and [SEP]; 0 and -1 are no answer.
   for name, positions in (
-    ("start_positions", whole.answer_start),
-    ("end_positions", whole.answer_end),
+    ("start_positions", lengths.answer_start),
+    ("end_positions", lengths.answer_end),
   ):
     expected = np.maximum(labels[name].numpy() - 2, -1)
     assert positions.tolist() == expected.tolist()
-  monkeypatch.setattr(tokenizer_lib, "_PIECE_BYTES", 1000)
-  pieces, unknown_in_pieces = measure_tokens(examples, tokenizer)
-  for name, values in vars(whole).items():
-    assert values.tolist() == vars(pieces)[name].tolist()
-  assert unknown.figures(examples) == unknown_in_pieces.figures(examples)
 
 
 @pytest.mark.large
@@ -279,43 +262,31 @@ def test_windows_and_held_answers_are_those_of_the_preprocessor(
   assert held.any() and not held.all()
 
 
-@pytest.fixture
-def unknown_figures():
-  """A function that counts a batch of texts, one example each."""
-  tokenizer = WordPieceTokenizer([*_SPECIAL, "a", "##b", "c", "."])
-
-  def count(*texts):
-    unknown = UnknownWords(tokenizer)
-    unknown.add(texts, tokenizer(list(texts)), range(len(texts)))
-    return unknown.figures([SquadExample(str(i), "", "") for i in range(9)])
-
-  return count
-
-
 def _rows(figures, name):
   rows = figures[f"most_frequent_{name}"]
   return [(row["text"], row["count"], row["question_id"]) for row in rows]
 
 
-def test_tokens_and_characters_are_counted_without_white_space(unknown_figures):
-  figures = unknown_figures("ab  ½c .", "a")
-  # a ##b [UNK] . | a: the word "½c" as a whole is unknown.
-  assert (figures["tokens"], figures["unknown_tokens"]) == (5, 1)
-  assert (figures["characters"], figures["unknown_characters"]) == (6, 2)
-  assert _rows(figures, "words") == [("½c", 1, "0")]
-  assert _rows(figures, "characters") == [("½", 1, "0")]
-
-
-def test_the_most_frequent_come_first_with_their_first_example(unknown_figures):
-  figures = unknown_figures("½ a", "€€ €¤", "€€ € ½ €¤")
-  assert _rows(figures, "words") == [("€¤", 2, "1"), ("€€", 2, "1")]
-  assert _rows(figures, "characters") == [
-    *(("€", 7, "1"), ("½", 2, "0"), ("¤", 2, "1"))
-  ]
-
-
-def test_a_word_can_be_unknown_without_an_unknown_character(unknown_figures):
-  for texts, num_words in ((("ac", "a" * 201), 2), (("ab c.", ""), 0)):
-    figures = unknown_figures(*texts)
-    assert figures["distinct_words"] == num_words
-    assert figures["distinct_characters"] == 0
+@pytest.mark.parametrize(
+  ("texts", "words", "characters"),
+  [
+    # A word is unknown as a whole, for one character.
+    (("ab  ½c .", "a"), [("½c", 1, "0")], [("½", 1, "0")]),
+    # The most frequent come first, with their first example.
+    (
+      ("½ a", "€€ €¤", "€€ € ½ €¤"),
+      [("€¤", 2, "1"), ("€€", 2, "1")],
+      [("€", 7, "1"), ("½", 2, "0"), ("¤", 2, "1")],
+    ),
+    # A word can be unknown without an unknown character.
+    (("ac", "a" * 201), [("ac", 1, "0"), ("a" * 201, 1, "1")], []),
+    (("ab c.", ""), [], []),
+  ],
+)
+def test_unknown_words_and_characters(texts, words, characters):
+  tokenizer = WordPieceTokenizer([*_SPECIAL, "a", "##b", "c", "."])
+  unknown = UnknownWords(tokenizer)
+  unknown.add(texts, tokenizer(list(texts)), range(len(texts)))
+  figures = unknown.figures([SquadExample(i, "", "") for i in "0123"])
+  assert _rows(figures, "words") == words
+  assert _rows(figures, "characters") == characters
