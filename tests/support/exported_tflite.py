@@ -14,7 +14,6 @@ from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.tflite import file as tflite_file
 
 
-@functools.cache
 def exported_tflite(
   head=SPAN_HEAD,
   quantization="none",
@@ -26,6 +25,14 @@ def exported_tflite(
 
   Questions may be unanswerable.
   """
+  # One file for equal arguments, whichever of them a test names.
+  return _exported(
+    head, quantization, dynamic_length, with_tokenizer, temperature
+  )
+
+
+@functools.cache
+def _exported(head, quantization, dynamic_length, with_tokenizer, temperature):
   extractor = tiny_extractor(version_2=True, head=head)
   if temperature:
     extractor = with_decoder(extractor, temperature=temperature)
