@@ -137,14 +137,8 @@ def _window(batch, row):
     "input_ids": columns["input_ids"][row, :size].tolist(),
     "is_max_context": is_max_context.astype(int).tolist(),
     "logits": {
-      name: _short_floats(values[row, :size])
+      # As the shortest numbers that round to float32.
+      name: values[row, :size].astype(str).astype(float).tolist()
       for name, values in batch.logits.items()
     },
   }
-
-
-def _short_floats(values):
-  """float32 as the shortest numbers that round to them, nested lists."""
-  if values.ndim:
-    return [_short_floats(value) for value in values]
-  return float(str(values))
