@@ -11,6 +11,7 @@ from bert_span.squad.reader import read_squad
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import load_vocabulary
 from bert_span.tflite import file as tflite_file
+from bert_span.tflite.byte_tokenizer import CUSTOM_OPS
 from bert_span.tflite.tflite_extractor import TFLiteRunner
 from bert_span.tflite.verification import (
   compare_tokenizers,
@@ -82,6 +83,8 @@ def test_a_verification_describes_the_file(file):
   assert (found.num_questions, found.num_equal) == (2, 2)
   assert found.largest_difference < 1e-4
   assert found.ops["FULLY_CONNECTED"] >= 6
+  custom = {name for name in found.ops if name.startswith("CUSTOM:")}
+  assert len(custom) == (len(CUSTOM_OPS) if file else 0)
   assert found.size_bytes > 10_000
   # At least the intermediate layer, float32 [32, 32], and its input.
   assert 4 * 32 * (32 + 16) <= found.peak_arena_bytes < 1e6
@@ -140,11 +143,8 @@ def test_differences_are_counted_by_cause():
   # a b | σ ##ς | b σ ##ς | [UNK] [UNK]
   assert found.num_tokens == 2 + 2 + 3 + 2
   assert found.shown == ["ΣΣ", "b ΣΣ"]
-
-
-def test_cased_words_have_no_other_sigma():
-  tokenizer = WordPieceTokenizer(_VOCABULARY, do_lower_case=False)
-  found = compare_tokenizers(tokenizer, ["ΣΣ", "a b"])
+  cased = WordPieceTokenizer(_VOCABULARY, do_lower_case=False)
+  found = compare_tokenizers(cased, ["ΣΣ", "a b"])
   assert (found.num_texts, found.capital_sigma, found.other) == (2, 0, 0)
 
 
