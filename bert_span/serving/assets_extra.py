@@ -235,11 +235,10 @@ def _path(directory, name):
 
 def _example(question, context):
   """The tf.Example of the signatures "examples" and "classify"."""
-  features = {
-    name: tf.train.Feature(bytes_list=tf.train.BytesList(value=[text.encode()]))
-    for name, text in (("question", question), ("context", context))
-  }
-  return tf.train.Example(features=tf.train.Features(feature=features))
+  example = tf.train.Example()
+  for name, text in (("question", question), ("context", context)):
+    example.features.feature[name].bytes_list.value.append(text.encode())
+  return example
 
 
 def _markdown(card):

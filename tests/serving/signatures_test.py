@@ -6,6 +6,7 @@ import tensorflow as tf
 from exported_model import ask, served_model
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from text_example import text_example
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import BioDecoderOptions, SpanExtractor, SquadExample
@@ -24,15 +25,6 @@ large = pytest.mark.large
 @pytest.fixture(params=[SPAN_HEAD, BIO_HEAD], ids=["span", "bio"])
 def head(request):
   return request.param
-
-
-def _serialized(question, context):
-  features = {
-    name: tf.train.Feature(bytes_list=tf.train.BytesList(value=[text.encode()]))
-    for name, text in (("question", question), ("context", context))
-  }
-  example = tf.train.Example(features=tf.train.Features(feature=features))
-  return example.SerializeToString()
 
 
 def _lists(columns):
@@ -158,16 +150,12 @@ def test_bytes_that_are_no_utf8_count_as_one_character_each(head):
 
 
 @large
-def test_as_many_questions_as_passages_or_a_clear_error(head):
-  with pytest.raises(tf.errors.InvalidArgumentError, match="same batch size"):
-    ask(served_model(head)[0], [QUESTION, QUESTION], [CONTEXT])
-
-
-@large
 def test_examples_and_classify_answer_as_serving_default(head):
   server, _ = served_model(head)
   pairs = [(QUESTION, CONTEXT), ("", CONTEXT), ("Who?", "É " + CONTEXT)]
-  serialized = tf.constant([_serialized(*pair) for pair in pairs])
+  serialized = tf.constant(
+    [text_example({"question": q, "context": c}) for q, c in pairs]
+  )
   expected = ask(server, *zip(*pairs, strict=True))
   columns = server.functions["examples"](serialized)
   assert set(columns) == set(expected)
