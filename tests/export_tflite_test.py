@@ -35,7 +35,7 @@ def test_ask_answers_from_the_file_as_from_the_model(tmp_path, with_tokenizer):
   else:
     run = run_program(*asked, f"--model={file}", "--max_answer_length=1")
     assert run.returncode == 1
-    assert "max_answer_length is 30" in run.stderr.splitlines()[-1]
+    assert "max_answer_length was 30" in run.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from bert_span.answers.window_logits import (
 from bert_span.data.window_batches import INPUT_SPECS, window_batches
 from bert_span.heads import find_head
 from bert_span.storage.json_fields import encodable
-from bert_span.storage.options import options_from_json
+from bert_span.storage.options import differences, options_from_json
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import BytePairs
@@ -257,12 +257,9 @@ def make_interpreter(
 ):
   """Returns an interpreter of ai_edge_litert if installed, else of tf.lite.
 
-  Args:
-    path: local path of a TFLite file; ValueError if it cannot be loaded.
-    num_threads: threads of the runtime; None for its default.
-    plain_kernels: do not use XNNPACK.
-    with_text_ops: add the custom ops of tensorflow-text. They are built for
-      tf.lite, which is then used.
+  It uses no XNNPACK with plain_kernels. The custom ops of with_text_ops,
+  tensorflow-text's, are built for tf.lite, which is then used. ValueError if
+  the file cannot be loaded.
   """
   name = runtime_name(with_text_ops)
   runtime = importlib.import_module(
@@ -317,13 +314,8 @@ def _in_characters(columns, context):
 def _check_equal(path, wanted, found):
   """Raises ValueError if options are not those of the file."""
   if wanted not in (None, found):
-    found = dataclasses.asdict(found)
-    different = [
-      f"{name} is {found[name]!r} in the file, received {value!r}"
-      for name, value in dataclasses.asdict(wanted).items()
-      if value != found[name]
-    ]
+    changes = differences(*map(dataclasses.asdict, (found, wanted)))
     raise ValueError(
       f"{path} contains a tokenizer, so its options are fixed: "
-      f"{'; '.join(different)}. Export the model again with these options."
+      f"{'; '.join(changes)}. Export the model again with these options."
     )
