@@ -39,15 +39,16 @@ def open_tflite(path, *args, **kwargs):
     `TFLiteTextExtractor` if the tokenizer is in the file, otherwise
     `TFLiteSpanExtractor`.
   """
-  own = tflite_file.read_span_config(path)["tflite"]
-  kind = TFLiteTextExtractor if own["with_tokenizer"] else TFLiteSpanExtractor
-  return kind(path, *args, **kwargs)
+  return _kind_of(tflite_file.read_span_config(path))(path, *args, **kwargs)
+
+
+def _kind_of(config):
+  has_tokenizer = config["tflite"]["with_tokenizer"]
+  return TFLiteTextExtractor if has_tokenizer else TFLiteSpanExtractor
 
 
 class _TFLiteExtractor(AnswerForms):
   """What extractors with and without a tokenizer in the file share."""
-
-  _has_tokenizer: bool
 
   def __init__(
     self,
@@ -59,19 +60,18 @@ class _TFLiteExtractor(AnswerForms):
   ):
     config = tflite_file.read_span_config(path)
     tflite_file.check_unchanged(path, config)
-    if config["tflite"]["with_tokenizer"] != self._has_tokenizer:
-      found, other = (
-        ("no tokenizer", "TFLiteSpanExtractor")
-        if self._has_tokenizer
-        else ("a tokenizer", "TFLiteTextExtractor")
+    kind = _kind_of(config)
+    if not isinstance(self, kind):
+      found = "a" if kind is TFLiteTextExtractor else "no"
+      raise ValueError(
+        f"{path} contains {found} tokenizer. Open it with {kind.__name__}."
       )
-      raise ValueError(f"{path} contains {found}. Open it with {other}.")
     head = head or find_head(config["head"])
     window = WindowOptions(**config["window"])
     decoder = options_from_json(
       head.options_type, config["decoder"], f"{path}, decoder"
     )
-    if self._has_tokenizer:
+    if kind is TFLiteTextExtractor:
       _check_equal(path, window_options, window)
       _check_equal(path, decoder_options, decoder)
     super().__init__(head, decoder_options or decoder)
@@ -105,8 +105,6 @@ class TFLiteSpanExtractor(_TFLiteExtractor):
     ValueError: it is not such a file, it is damaged, or its windows are shorter
       than max_seq_length.
   """
-
-  _has_tokenizer = False
 
   def _open(self, path, config, num_threads):
     max_length = config["tflite"]["max_length"]
@@ -171,8 +169,6 @@ class TFLiteTextExtractor(_TFLiteExtractor):
     OSError: the file cannot be read.
     ValueError: it is not such a file, it is damaged, or has other options.
   """
-
-  _has_tokenizer = True
 
   def _open(self, path, config, num_threads):
     interpreter = make_interpreter(path, num_threads, with_text_ops=True)
