@@ -13,6 +13,9 @@ from bert_span.jobs import tflite_export
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.tflite import file as tflite_file
 
+# Arguments of `exported_tflite`, for a file that takes strings.
+TEXT_FILE = {"dynamic_length": True, "with_tokenizer": True, "temperature": 1.7}
+
 
 def exported_tflite(
   head=SPAN_HEAD,

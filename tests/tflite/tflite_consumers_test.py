@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from exported_tflite import exported_tflite
+from exported_tflite import TEXT_FILE, exported_tflite
 from tensorflow.lite.python.interpreter import Interpreter
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
@@ -104,7 +104,7 @@ def test_litert_answers_from_strings_as_tf_lite():
   litert = pytest.importorskip("ai_edge_litert.interpreter")
   from tensorflow_text import tflite_registrar
 
-  path, _ = exported_tflite(dynamic_length=True, with_tokenizer=True)
+  path, _ = exported_tflite(**TEXT_FILE)
   run = litert.InterpreterWithCustomOps(
     tflite_registrar.SELECT_TFTEXT_OPS, model_path=path
   ).get_signature_runner()

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from exported_tflite import exported_tflite, with_files_of, with_nan_weights
+from exported_tflite import (
+  TEXT_FILE,
+  exported_tflite,
+  with_decoder,
+  with_files_of,
+  with_nan_weights,
+)
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.squad.example import SquadExample
@@ -24,9 +30,7 @@ _EXAMPLES = [
   SquadExample("blank", "Who?", " "),
 ]
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "σ", "##ς", "##σ"]
-_of_both_kinds = pytest.mark.parametrize(
-  "file", [{}, {"dynamic_length": True, "with_tokenizer": True}]
-)
+_of_both_kinds = pytest.mark.parametrize("file", [{}, TEXT_FILE])
 
 
 @pytest.mark.large
@@ -59,8 +63,11 @@ def test_the_file_of_a_model_as_an_attribute_is_refused(tmp_path):
 @pytest.mark.large
 @_of_both_kinds
 def test_the_file_of_another_model_is_refused(file):
-  path, _ = exported_tflite(**file)
-  other = tiny_extractor(version_2=True, seed=8)
+  path, extractor = exported_tflite(**file)
+  other = with_decoder(
+    tiny_extractor(version_2=True, seed=8),
+    temperature=extractor.decoder_options.temperature,
+  )
   with pytest.raises(ValueError, match=r"of 2 answers .*question mill"):
     verify(path, other, _EXAMPLES, "none")
 
