@@ -143,9 +143,7 @@ def _compare(expected, given, quantization):
 
 
 def _spans(prediction):
-  """All offsets of an answer; that of a B/I/O head may have several."""
-  spans = getattr(prediction, "spans", [prediction])
-  return [(span.char_start, span.char_end) for span in spans]
+  return [(span.char_start, span.char_end) for span in prediction.spans]
 
 
 def peak_arena_bytes(path, inputs, with_text_ops=False):
