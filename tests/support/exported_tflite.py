@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import pathlib
 
 import numpy as np
 from tensorflow.lite.python import schema_py_generated as schema
@@ -62,12 +63,15 @@ def parsed(path):
     return tflite_file.parse(file.read())
 
 
-def with_files_of(path, content):
-  """Another model with the files that are appended to a TFLite file."""
+def with_files_of(path, content=None, **changes):
+  """A model, or the file's own, with its files and a changed span_config."""
   config = tflite_file.read_span_config(path)
+  if content is None:
+    size = config["tflite"]["model_bytes"]
+    content = pathlib.Path(path).read_bytes()[:size]
   config["tflite"].update(tflite_file.fingerprint(content))
   files = tflite_file.read_files(path)
-  files[CONFIG_FILE] = json.dumps(config).encode("utf-8")
+  files[CONFIG_FILE] = json.dumps({**config, **changes}).encode("utf-8")
   return tflite_file.with_files(content, files)
 
 
