@@ -179,8 +179,7 @@ def write_warmup_requests(directory, model_name, batches, max_seq_length):
   """Writes requests that TensorFlow Serving replays while it loads a version.
 
   The first request to a graph is slow: kernels are chosen, memory is allocated.
-  So no client waits for that. Returns the number of requests: each batch asks
-  each of the four signatures.
+  So no client waits for that. Each batch asks each of the four signatures.
 
   Args:
     directory: of the SavedModel.
@@ -223,7 +222,6 @@ def write_warmup_requests(directory, model_name, batches, max_seq_length):
   with tf.io.TFRecordWriter(_path(directory, _WARMUP_FILE)) as writer:
     for log in logs:
       writer.write(log.SerializeToString())
-  return len(logs)
 
 
 def _path(directory, name):

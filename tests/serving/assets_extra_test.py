@@ -117,15 +117,14 @@ def test_the_requests_of_every_signature_are_answered(head, tmp_path):
     "tensorflow_serving.apis.prediction_log_pb2",
     reason="needs tensorflow-serving-api",
   )
-  count = assets_extra.write_warmup_requests(
-    tmp_path, "span", [_PAIRS[:1], _PAIRS], 24
-  )
+  batches = [_PAIRS[:1], _PAIRS]
+  assets_extra.write_warmup_requests(tmp_path, "span", batches, 24)
   path = os.path.join(tmp_path, "assets.extra", "tf_serving_warmup_requests")
   logs = [
     prediction_log_pb2.PredictionLog.FromString(record.numpy())
     for record in tf.data.TFRecordDataset(path)
   ]
-  assert len(logs) == count == 8
+  assert len(logs) == 8
   directory, extractor = exported_model(head)
   model = tf.saved_model.load(directory)
   pairs = list(map(list, zip(*_PAIRS, strict=True)))
