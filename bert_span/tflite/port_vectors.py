@@ -19,6 +19,7 @@ tokens, windows, logits, answers. The file is JSON with a vector a line:
 positions without padding.
 """
 
+import itertools
 import json
 
 import numpy as np
@@ -59,7 +60,7 @@ _CONTEXTS = (
 EDGE_EXAMPLES = tuple(
   SquadExample(f"edge {i}", question, context)
   for i, (context, question) in enumerate(
-    (context, question) for context in _CONTEXTS for question in _QUESTIONS
+    itertools.product(_CONTEXTS, _QUESTIONS)
   )
 )
 

@@ -216,13 +216,8 @@ class TFLiteRunner:
 
   def __init__(self, path, num_threads=None, max_length=512):
     self._run = make_interpreter(path, num_threads).get_signature_runner()
-    inputs = self._run.get_input_details()
-    if set(inputs) != set(INPUT_NAMES):
-      raise ValueError(
-        f"{path} must have the inputs {', '.join(INPUT_NAMES)}. Received: "
-        f"{', '.join(sorted(inputs))}."
-      )
-    length = int(inputs["ids"]["shape_signature"][1])
+    ids = self._run.get_input_details()["ids"]
+    length = int(ids["shape_signature"][1])
     self._is_dynamic = length == -1
     self.max_length = max_length if self._is_dynamic else length
 
