@@ -22,7 +22,7 @@ def _examples_in(path):
 @pytest.mark.parametrize(
   "workers",
   [
-    ("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
+    (),
     pytest.param(
       (
         "--runner=apache_beam.runners.dask.dask_runner.DaskRunner",

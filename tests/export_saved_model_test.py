@@ -9,7 +9,7 @@ import time
 
 import pytest
 from programs import error_line, run_program, start_program
-from tiny_extractor import shared_model, tiny_extractor
+from tiny_extractor import shared_model
 
 from bert_span.heads.bio import BIO_HEAD
 
@@ -18,10 +18,8 @@ export = functools.partial(run_program, "export.export_saved_model")
 
 @pytest.mark.large
 def test_a_version_is_exported_with_the_options_of_the_flags(tmp_path):
-  extractor = tiny_extractor(version_2=True, head=BIO_HEAD)
-  extractor.save_to_preset(tmp_path / "model")
-  base = tmp_path / "base"
-  flags = [f"--model={tmp_path / 'model'}", f"--output={base}", "--version=4"]
+  model, base = shared_model(version_2=True, head=BIO_HEAD), tmp_path / "base"
+  flags = [f"--model={model}", f"--output={base}", "--version=4"]
   wrong = export(*flags, "--n_best_size=3", "--nowarmup")
   assert "--n_best_size" in error_line(wrong)
   done = export(

@@ -3,34 +3,36 @@
 import json
 
 import pytest
-from programs import run_program, succeeds
+from programs import error_line, run_program
 from tiny_extractor import CONTEXT, QUESTION, shared_model
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("with_tokenizer", [False, True])
-def test_ask_answers_from_the_file_as_from_the_model(tmp_path, with_tokenizer):
-  model, file = shared_model(version_2=True), tmp_path / "qa.tflite"
-  vectors = tmp_path / "vectors.json"
-  more = "--with_tokenizer" if with_tokenizer else f"--test_vectors={vectors}"
-  done = succeeds(
-    "export.export_tflite",
-    *(f"--model={model}", f"--output={file}", "--license=Apache-2.0", more),
-  )
-  assert "124 of 124 sample questions" in done.stdout
-  assert str(file) in done.stderr
+def test_ask_answers_from_the_files_as_from_the_model(tmp_path):
+  model, vectors = shared_model(version_2=True), tmp_path / "vectors.json"
+  windows, text = tmp_path / "windows.tflite", tmp_path / "text.tflite"
+  for file, flag in (
+    (windows, f"--test_vectors={vectors}"),
+    (text, "--with_tokenizer"),
+  ):
+    done = run_program(
+      "export.export_tflite",
+      *(f"--model={model}", f"--output={file}", "--license=Apache-2.0", flag),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "124 of 124 sample questions" in done.stdout
+    assert str(file) in done.stderr
+  assert len(json.loads(vectors.read_text("utf-8"))["vectors"]) == 100
   asked = ["bert_span.ask", f"--question={QUESTION}", f"--context={CONTEXT}"]
   answers = []
-  for source in (model, file):
-    run = succeeds(*asked, f"--model={source}", "--json")
+  for source in (model, windows, text):
+    run = run_program(*asked, f"--model={source}", "--json")
+    assert run.returncode == 0, run.stderr
     answers.append(json.loads(run.stdout))
-  of_model, of_file = answers
-  assert of_file["char_start"] == of_model["char_start"]
-  assert of_file["answer"] == of_model["answer"]
-  assert of_file["score"] == pytest.approx(of_model["score"], abs=1e-3)
-  if not with_tokenizer:
-    assert len(json.loads(vectors.read_text("utf-8"))["vectors"]) == 100
-  else:
-    run = run_program(*asked, f"--model={file}", "--max_answer_length=1")
-    assert run.returncode == 1
-    assert "max_answer_length is 30" in run.stderr.splitlines()[-1]
+  of_model, *of_files = answers
+  for of_file in of_files:
+    assert of_file["char_start"] == of_model["char_start"]
+    assert of_file["answer"] == of_model["answer"]
+    assert of_file["score"] == pytest.approx(of_model["score"], abs=1e-3)
+  run = run_program(*asked, f"--model={text}", "--max_answer_length=1")
+  assert "max_answer_length was 30" in error_line(run)

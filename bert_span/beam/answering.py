@@ -110,16 +110,12 @@ def answer_shard(records, answer_rows):
 
   Questions are answered in order of length, so that those of a batch need
   little padding. Of several with one id the first one, by location, is
-  answered. A question that the model fails on becomes a dead letter, and the
-  others are answered.
+  answered. A question that the model fails on becomes a dead letter, unless it
+  fails on a plain question as well: that error is raised.
 
-  Args:
-    records: `LocatedQuestion` and `BadRecord`, in any order.
-    answer_rows: see `AnswerSource.load`. An error passes if it fails on a plain
-      question as well.
-
-  Returns:
-    (rows of answers, list of `BadRecord`), in the order of their locations.
+  From `LocatedQuestion`s and `BadRecord`s in any order, and the function of
+  `AnswerSource.load`, to the rows of answers and a list of `BadRecord`, both in
+  the order of their locations.
   """
   dead_letters, first = [], {}
   for record in sorted(records, key=lambda record: record.location):

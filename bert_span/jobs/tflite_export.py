@@ -92,7 +92,7 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
   if options.with_tokenizer:
     examples = [*samples, *(evaluated.examples if evaluated else ())]
     texts = (text for e in examples for text in (e.question, e.context))
-    agreement = dataclasses.asdict(compare_tokenizers(tokenizer, texts))
+    agreement = compare_tokenizers(tokenizer, texts)
   report = {
     "file": name,
     "sha256": hashlib.sha256(content).hexdigest(),
@@ -103,7 +103,7 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
       **dataclasses.asdict(extractor.window_options),
       **dataclasses.asdict(extractor.decoder_options),
     },
-    "verification": dataclasses.asdict(verified),
+    "verification": verified,
     "tokenizer": agreement,
     "evaluation": scores,
     "training": training_run(source) if source else {},

@@ -179,8 +179,7 @@ def write_warmup_requests(directory, model_name, batches, max_seq_length):
   """Writes requests that TensorFlow Serving replays while it loads a version.
 
   The first request to a graph is slow: kernels are chosen, memory is allocated.
-  So no client waits for that. Returns the number of requests: each batch asks
-  each of the four signatures.
+  So no client waits for that. Each batch asks each of the four signatures.
 
   Args:
     directory: of the SavedModel.
@@ -223,7 +222,6 @@ def write_warmup_requests(directory, model_name, batches, max_seq_length):
   with tf.io.TFRecordWriter(_path(directory, _WARMUP_FILE)) as writer:
     for log in logs:
       writer.write(log.SerializeToString())
-  return len(logs)
 
 
 def _path(directory, name):
@@ -235,11 +233,10 @@ def _path(directory, name):
 
 def _example(question, context):
   """The tf.Example of the signatures "examples" and "classify"."""
-  features = {
-    name: tf.train.Feature(bytes_list=tf.train.BytesList(value=[text.encode()]))
-    for name, text in (("question", question), ("context", context))
-  }
-  return tf.train.Example(features=tf.train.Features(feature=features))
+  example = tf.train.Example()
+  for name, text in (("question", question), ("context", context)):
+    example.features.feature[name].bytes_list.value.append(text.encode())
+  return example
 
 
 def _markdown(card):

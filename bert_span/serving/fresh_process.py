@@ -31,12 +31,10 @@ def main(request_path, reply_path):
   answers = []
   for batch in request["batches"]:
     columns = serve(**{n: tf.constant(x, tf.string) for n, x in batch.items()})
-    answers.append(
-      {name: _decoded(x.numpy().tolist()) for name, x in columns.items()}
-    )
+    answers.append({name: x.numpy().tolist() for name, x in columns.items()})
   reply = {"answers": answers, "ops": ops, "custom_ops": custom_ops}
   with open(reply_path, "w", encoding="utf-8") as file:
-    json.dump(reply, file)
+    json.dump(reply, file, default=bytes.decode)
 
 
 def _ops(path):
@@ -51,12 +49,6 @@ def _ops(path):
       ops.update(node.op for node in function.node_def)
     ops -= {function.signature.name for function in graph.library.function}
   return sorted(ops)
-
-
-def _decoded(value):
-  if isinstance(value, list):
-    return [_decoded(entry) for entry in value]
-  return value.decode("utf-8") if isinstance(value, bytes) else value
 
 
 if __name__ == "__main__":

@@ -17,11 +17,13 @@ import tensorflow as tf
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from tensorflow.core.framework import types_pb2
 
+from bert_span.serving.client.served_answer import decoded, rows_of_columns
 from bert_span.serving.signatures import CLASSIFY, SERVING_DEFAULT
 from bert_span.storage.json_fields import encodable
 
@@ -130,18 +132,18 @@ def model_app(served, preprocessor, options):
       }
     )
 
-  async def page(request):
-    query = urllib.parse.urlencode({"model": options.model_name})
-    return RedirectResponse(f"demo.html?{query}")
-
-  routes = [Route("/windows", windows, methods=["POST"])]
+  query = urllib.parse.urlencode({"model": options.model_name})
+  routes = [
+    Route("/", lambda request: RedirectResponse(f"demo.html?{query}")),
+    Route("/windows", windows, methods=["POST"]),
+  ]
   for path in ("/v1/models/{model}", "/v1/models/{model}/versions/{version}"):
     routes += [
       Route(f"{path}:predict", predict, methods=["POST"]),
       Route(f"{path}/metadata", metadata),
       Route(path, status),
     ]
-  return _app([*routes, Route("/", page), *_page_routes()])
+  return _app(routes, {})
 
 
 def file_app(tflite, packages):
@@ -151,68 +153,42 @@ def file_app(tflite, packages):
     tflite: path of the file.
     packages: path of the folder node_modules/@litertjs.
   """
-
-  async def page(request):
-    return RedirectResponse("file.html")
-
-  async def model(request):
-    return FileResponse(tflite)
-
   routes = [
-    Route("/", page),
-    Route("/model.tflite", model),
+    Route("/", lambda request: RedirectResponse("file.html")),
+    Route("/model.tflite", lambda request: FileResponse(tflite)),
     Mount("/litertjs", StaticFiles(directory=packages)),
-    *_page_routes(),
   ]
   return _app(routes, {"Content-Security-Policy": _FILE_POLICY})
 
 
-def _app(routes, headers=()):
-  """An application whose errors are JSON, as those of TensorFlow Serving."""
+def _app(routes, headers):
+  """An application with the pages, and errors as those of TensorFlow Serving.
+
+  Every reply gets the headers.
+  """
 
   async def refuse(request, error):
     return JSONResponse({"error": error.detail}, error.status_code)
 
-  return _WithHeaders(
-    Starlette(routes=routes, exception_handlers={HTTPException: refuse}),
-    {"X-Content-Type-Options": "nosniff", **dict(headers)},
+  async def with_headers(request, call_next):
+    response = await call_next(request)
+    response.headers.update({"X-Content-Type-Options": "nosniff", **headers})
+    return response
+
+  app = Starlette(
+    routes=[
+      *routes,
+      Route("/examples.json", _examples),
+      Mount("/", StaticFiles(directory=_PAGES)),
+    ],
+    exception_handlers={HTTPException: refuse},
   )
+  return BaseHTTPMiddleware(app, with_headers)
 
 
-class _WithHeaders:
-  """Adds headers to every reply of an application."""
-
-  def __init__(self, app, headers):
-    self._app = app
-    self._headers = [
-      (name.lower().encode(), value.encode()) for name, value in headers.items()
-    ]
-
-  async def __call__(self, scope, receive, send):
-    async def send_with_headers(message):
-      if message["type"] == "http.response.start":
-        message = {
-          **message,
-          "headers": [*message["headers"], *self._headers],
-        }
-      await send(message)
-
-    await self._app(scope, receive, send_with_headers)
-
-
-def _page_routes():
-  async def examples(request):
-    return JSONResponse(_examples())
-
-  return [
-    Route("/examples.json", examples),
-    Mount("/", StaticFiles(directory=_PAGES)),
-  ]
-
-
-def _examples():
+async def _examples(request):
   """The passages of the sample, with their questions."""
-  return [
+  examples = [
     {
       "title": path.stem.capitalize(),
       # Its lines are short; a page breaks them itself.
@@ -224,6 +200,7 @@ def _examples():
     for path in sorted(_PASSAGES.glob("*.txt"))
     if not path.stem.endswith("_questions")
   ]
+  return JSONResponse(examples)
 
 
 def _check_model(request, name):
@@ -278,13 +255,12 @@ def _predict(functions, request):
   if len({len(tensor) for tensor in tensors.values()}) != 1:
     raise ValueError("The columns must have one length.")
   outputs = {
-    key: _json_value(tensor.numpy().tolist())
+    key: decoded(tensor.numpy().tolist(), "replace")
     for key, tensor in functions[name](**tensors).items()
   }
   if "inputs" in request:
     return {"outputs": outputs}
-  rows = zip(*outputs.values(), strict=True)
-  return {"predictions": [dict(zip(outputs, r, strict=True)) for r in rows]}
+  return {"predictions": list(rows_of_columns(outputs))}
 
 
 def _windows(preprocessor, row):
@@ -359,13 +335,6 @@ def _bytes(name, value):
   if isinstance(value, dict) and isinstance(value.get("b64"), str):
     return base64.b64decode(value["b64"], validate=True)
   raise ValueError(f"{name} must be text. Received: {value!r:.80}.")
-
-
-def _json_value(value):
-  """Bytes to str, also within lists."""
-  if isinstance(value, list):
-    return [_json_value(item) for item in value]
-  return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _tensor_info(tensor):

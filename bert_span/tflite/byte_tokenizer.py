@@ -94,9 +94,8 @@ class ByteTokenizer:
 def character_tables(tokenizer):
   """Returns how a `WordPieceTokenizer` normalizes characters.
 
-  Returns:
-    Two dicts of character to text: characters that are replaced, marks by "",
-    and other characters that are dropped.
+  Two dicts of character to text: characters that are replaced, marks by "", and
+  other characters that are dropped.
   """
   texts = tf.strings.unicode_encode(_CODE_POINTS[:, np.newaxis], "UTF-8")
   found = tokenizer.normalized_characters(texts)
@@ -149,9 +148,7 @@ def normalizer_model(replacements):
   whose trie maps the UTF-8 bytes of a character to its replacement: bit 30 is
   set, then 24 bits of offset into the pool and 6 bits of length.
 
-  Args:
-    replacements: dict of character to its replacement, at most 63 bytes; ""
-      drops it. Other characters are not changed.
+  `replacements` are a dict of character to at most 63 bytes; "" drops it.
   """
   pool, values = bytearray(), {}
   for text in dict.fromkeys(replacements.values()):

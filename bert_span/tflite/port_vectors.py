@@ -19,6 +19,7 @@ tokens, windows, logits, answers. The file is JSON with a vector a line:
 positions without padding.
 """
 
+import itertools
 import json
 
 import numpy as np
@@ -59,7 +60,7 @@ _CONTEXTS = (
 EDGE_EXAMPLES = tuple(
   SquadExample(f"edge {i}", question, context)
   for i, (context, question) in enumerate(
-    (context, question) for context in _CONTEXTS for question in _QUESTIONS
+    itertools.product(_CONTEXTS, _QUESTIONS)
   )
 )
 
@@ -137,14 +138,8 @@ def _window(batch, row):
     "input_ids": columns["input_ids"][row, :size].tolist(),
     "is_max_context": is_max_context.astype(int).tolist(),
     "logits": {
-      name: _short_floats(values[row, :size])
+      # As the shortest numbers that round to float32.
+      name: values[row, :size].astype(str).astype(float).tolist()
       for name, values in batch.logits.items()
     },
   }
-
-
-def _short_floats(values):
-  """float32 as the shortest numbers that round to them, nested lists."""
-  if values.ndim:
-    return [_short_floats(value) for value in values]
-  return float(str(values))

@@ -21,7 +21,7 @@ from bert_span.answers.window_logits import (
 from bert_span.data.window_batches import INPUT_SPECS, window_batches
 from bert_span.heads import find_head
 from bert_span.storage.json_fields import encodable
-from bert_span.storage.options import options_from_json
+from bert_span.storage.options import differences, options_from_json
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import BytePairs
@@ -39,15 +39,16 @@ def open_tflite(path, *args, **kwargs):
     `TFLiteTextExtractor` if the tokenizer is in the file, otherwise
     `TFLiteSpanExtractor`.
   """
-  own = tflite_file.read_span_config(path)["tflite"]
-  kind = TFLiteTextExtractor if own["with_tokenizer"] else TFLiteSpanExtractor
-  return kind(path, *args, **kwargs)
+  return _kind_of(tflite_file.read_span_config(path))(path, *args, **kwargs)
+
+
+def _kind_of(config):
+  has_tokenizer = config["tflite"]["with_tokenizer"]
+  return TFLiteTextExtractor if has_tokenizer else TFLiteSpanExtractor
 
 
 class _TFLiteExtractor(AnswerForms):
   """What extractors with and without a tokenizer in the file share."""
-
-  _has_tokenizer: bool
 
   def __init__(
     self,
@@ -59,19 +60,18 @@ class _TFLiteExtractor(AnswerForms):
   ):
     config = tflite_file.read_span_config(path)
     tflite_file.check_unchanged(path, config)
-    if config["tflite"]["with_tokenizer"] != self._has_tokenizer:
-      found, other = (
-        ("no tokenizer", "TFLiteSpanExtractor")
-        if self._has_tokenizer
-        else ("a tokenizer", "TFLiteTextExtractor")
+    kind = _kind_of(config)
+    if not isinstance(self, kind):
+      found = "a" if kind is TFLiteTextExtractor else "no"
+      raise ValueError(
+        f"{path} contains {found} tokenizer. Open it with {kind.__name__}."
       )
-      raise ValueError(f"{path} contains {found}. Open it with {other}.")
     head = head or find_head(config["head"])
     window = WindowOptions(**config["window"])
     decoder = options_from_json(
       head.options_type, config["decoder"], f"{path}, decoder"
     )
-    if self._has_tokenizer:
+    if kind is TFLiteTextExtractor:
       _check_equal(path, window_options, window)
       _check_equal(path, decoder_options, decoder)
     super().__init__(head, decoder_options or decoder)
@@ -105,8 +105,6 @@ class TFLiteSpanExtractor(_TFLiteExtractor):
     ValueError: it is not such a file, it is damaged, or its windows are shorter
       than max_seq_length.
   """
-
-  _has_tokenizer = False
 
   def _open(self, path, config, num_threads):
     max_length = config["tflite"]["max_length"]
@@ -172,8 +170,6 @@ class TFLiteTextExtractor(_TFLiteExtractor):
     ValueError: it is not such a file, it is damaged, or has other options.
   """
 
-  _has_tokenizer = True
-
   def _open(self, path, config, num_threads):
     interpreter = make_interpreter(path, num_threads, with_text_ops=True)
     self._run = interpreter.get_signature_runner()
@@ -220,13 +216,8 @@ class TFLiteRunner:
 
   def __init__(self, path, num_threads=None, max_length=512):
     self._run = make_interpreter(path, num_threads).get_signature_runner()
-    inputs = self._run.get_input_details()
-    if set(inputs) != set(INPUT_NAMES):
-      raise ValueError(
-        f"{path} must have the inputs {', '.join(INPUT_NAMES)}. Received: "
-        f"{', '.join(sorted(inputs))}."
-      )
-    length = int(inputs["ids"]["shape_signature"][1])
+    ids = self._run.get_input_details()["ids"]
+    length = int(ids["shape_signature"][1])
     self._is_dynamic = length == -1
     self.max_length = max_length if self._is_dynamic else length
 
@@ -257,12 +248,9 @@ def make_interpreter(
 ):
   """Returns an interpreter of ai_edge_litert if installed, else of tf.lite.
 
-  Args:
-    path: local path of a TFLite file; ValueError if it cannot be loaded.
-    num_threads: threads of the runtime; None for its default.
-    plain_kernels: do not use XNNPACK.
-    with_text_ops: add the custom ops of tensorflow-text. They are built for
-      tf.lite, which is then used.
+  It uses no XNNPACK with plain_kernels. The custom ops of with_text_ops,
+  tensorflow-text's, are built for tf.lite, which is then used. ValueError if
+  the file cannot be loaded.
   """
   name = runtime_name(with_text_ops)
   runtime = importlib.import_module(
@@ -317,13 +305,8 @@ def _in_characters(columns, context):
 def _check_equal(path, wanted, found):
   """Raises ValueError if options are not those of the file."""
   if wanted not in (None, found):
-    found = dataclasses.asdict(found)
-    different = [
-      f"{name} is {found[name]!r} in the file, received {value!r}"
-      for name, value in dataclasses.asdict(wanted).items()
-      if value != found[name]
-    ]
+    changes = differences(*map(dataclasses.asdict, (found, wanted)))
     raise ValueError(
       f"{path} contains a tokenizer, so its options are fixed: "
-      f"{'; '.join(different)}. Export the model again with these options."
+      f"{'; '.join(changes)}. Export the model again with these options."
     )

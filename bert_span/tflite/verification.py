@@ -1,6 +1,5 @@
 """Checks that a TFLite file gives the answers and tokens of its model."""
 
-import dataclasses
 import math
 import os
 
@@ -25,19 +24,6 @@ _JOINED = 200
 _CAPITAL_SIGMA, _SIGMA = "\N{GREEK CAPITAL LETTER SIGMA}", "σ"
 
 
-@dataclasses.dataclass(frozen=True)
-class TFLiteVerification:
-  """Results of a verification."""
-
-  num_questions: int
-  num_equal: int  # questions with the answer of the model
-  largest_difference: float  # of the scores of equal answers
-  ops: dict  # counts by name
-  size_bytes: int  # of the file
-  # For the longest window, or the first sample if the file takes strings.
-  peak_arena_bytes: int
-
-
 def verify(path, extractor, examples, quantization):
   """Compares a TFLite file with the model it was made of.
 
@@ -48,7 +34,10 @@ def verify(path, extractor, examples, quantization):
     quantization: see `TFLiteOptions`.
 
   Returns:
-    `TFLiteVerification`.
+    Dict for the report: num_questions, and num_equal of them with the answer of
+    the model; largest_difference of the scores of equal answers; ops, their
+    counts by name; size_bytes of the file; peak_arena_bytes for the longest
+    window, or for the first example if the file takes strings.
 
   Raises:
     ValueError: the file needs ops that runtimes lack, returns NaN or an
@@ -81,14 +70,14 @@ def verify(path, extractor, examples, quantization):
   given = list(candidate.predict(examples, on_logits=on_logits))
   expected = list(extractor.predict(examples))
   num_equal, largest_difference = _compare(expected, given, quantization)
-  return TFLiteVerification(
-    len(examples),
-    num_equal,
-    largest_difference,
-    ops,
-    os.path.getsize(path),
-    peak_arena_bytes(path, inputs, own["with_tokenizer"]),
-  )
+  return {
+    "num_questions": len(examples),
+    "num_equal": num_equal,
+    "largest_difference": largest_difference,
+    "ops": ops,
+    "size_bytes": os.path.getsize(path),
+    "peak_arena_bytes": peak_arena_bytes(path, inputs, own["with_tokenizer"]),
+  }
 
 
 def _check_windows(runner):
@@ -143,9 +132,7 @@ def _compare(expected, given, quantization):
 
 
 def _spans(prediction):
-  """All offsets of an answer; that of a B/I/O head may have several."""
-  spans = getattr(prediction, "spans", [prediction])
-  return [(span.char_start, span.char_end) for span in spans]
+  return [(span.char_start, span.char_end) for span in prediction.spans]
 
 
 def peak_arena_bytes(path, inputs, with_text_ops=False):
@@ -192,24 +179,15 @@ def peak_arena_bytes(path, inputs, with_text_ops=False):
   return peak
 
 
-@dataclasses.dataclass(frozen=True)
-class TokenizerAgreement:
-  """Results of a comparison of tokenizers."""
-
-  num_texts: int  # distinct ones
-  num_tokens: int  # their WordPieces, by `WordPieceTokenizer`
-  # Texts that differ, but no longer once each capital sigma is replaced by the
-  # small one: only `WordPieceTokenizer` lower-cases it to the other small sigma
-  # at the end of a word.
-  capital_sigma: int
-  other: int  # other texts that differ
-  shown: list[str]  # the first texts that differ
-
-
 def compare_tokenizers(tokenizer, texts):
-  """The `TokenizerAgreement` of a `WordPieceTokenizer` and its `ByteTokenizer`.
+  """Compares a `WordPieceTokenizer` with its `ByteTokenizer`.
 
-  Of equal texts one counts.
+  Returns:
+    Dict for the report: num_texts, the distinct ones; num_tokens, their
+    WordPieces by `WordPieceTokenizer`; capital_sigma, texts that differ, but no
+    longer once each capital sigma is replaced by the small one, as only
+    `WordPieceTokenizer` lower-cases it to the other small sigma at the end of a
+    word; other, texts that differ otherwise; shown, the first that differ.
   """
 
   @tf.function(input_signature=[tf.TensorSpec([1], tf.string)])
@@ -243,10 +221,10 @@ def compare_tokenizers(tokenizer, texts):
   with_sigma = sum(
     compare(text.replace(_CAPITAL_SIGMA, _SIGMA))[0] for text in different
   )
-  return TokenizerAgreement(
-    len(texts),
-    num_tokens,
-    with_sigma,
-    len(different) - with_sigma,
-    different[:_MAX_SHOWN],
-  )
+  return {
+    "num_texts": len(texts),
+    "num_tokens": num_tokens,
+    "capital_sigma": with_sigma,
+    "other": len(different) - with_sigma,
+    "shown": different[:_MAX_SHOWN],
+  }

@@ -3,11 +3,7 @@
 import pytest
 
 from bert_span.beam.answering import answer_shard
-from bert_span.beam.question_files import (
-  BadRecord,
-  LocatedQuestion,
-  RecordLocation,
-)
+from bert_span.beam.question_files import LocatedQuestion, RecordLocation
 from bert_span.squad.example import SquadExample
 
 
@@ -47,20 +43,6 @@ def test_questions_are_asked_in_order_of_length():
   records = [question(n, context=c) for n, c in enumerate(contexts, 1)]
   answer_shard(records, ids_in_order(calls))
   assert calls == [["q2", "q1", "q3"]]
-
-
-def test_of_two_questions_with_an_id_the_first_is_answered():
-  records = [question(2, "x", "second"), question(1, "x", "first")]
-  ids, (letter,) = outcome(records)
-  assert ids == ["x"]
-  assert letter.location.number == 2
-  assert "record 1 of a.jsonl" in letter.reason
-  assert "second" in letter.content
-
-
-def test_a_bad_record_is_a_dead_letter_as_it_came():
-  bad = BadRecord(RecordLocation("a.jsonl", 2), "No JSON.", "{")
-  assert outcome([question(1), bad]) == (["q1"], [bad])
 
 
 def test_a_question_the_model_fails_on_leaves_all_others_answered():

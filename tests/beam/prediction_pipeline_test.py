@@ -1,6 +1,5 @@
 """Answers of a Beam pipeline: those of the extractor, each once."""
 
-import contextlib
 import importlib.util
 import json
 import os
@@ -9,7 +8,7 @@ import sys
 
 import pytest
 from killed_worker import KilledSource
-from tiny_extractor import CONTEXT, tiny_extractor
+from tiny_extractor import CONTEXT, shared_model
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 
@@ -76,8 +75,7 @@ def contents_of(directory):
 def test_answers_are_those_of_the_extractor(head, is_exported, tmp_path):
   directory, extractor = exported_model(head)
   if not is_exported:
-    directory = str(tmp_path / "model")
-    extractor.save_to_preset(directory)
+    directory = str(shared_model(version_2=True, head=head))
   examples = examples_of(70)  # two batches
   files = [
     write_json_lines(tmp_path / "a.jsonl", examples[:30]),
@@ -103,167 +101,34 @@ def test_answers_are_those_of_the_extractor(head, is_exported, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def span_model(tmp_path_factory):
-  directory = tmp_path_factory.mktemp("model") / "model"
-  tiny_extractor().save_to_preset(directory)
-  return AnswerSource(str(directory))
+def span_model():
+  return AnswerSource(str(shared_model()))
 
 
-@pytest.mark.large
-def test_bad_records_are_dead_letters_and_nothing_is_lost(span_model, tmp_path):
-  bad = ["{", '{"id": "no passage", "question": "Who?"}', '"text"']
+@pytest.fixture(scope="module")
+def whole(span_model, tmp_path_factory):
+  """Files, one of them damaged, and the contents of a run's four shards."""
+  folder = tmp_path_factory.mktemp("whole")
   repeated = json.dumps({"id": "q3", "question": "?", "context": "again"})
-  file = write_json_lines(
-    tmp_path / "a.jsonl", examples_of(20), [*bad, repeated]
-  )
-  out = tmp_path / "out"
-  numbers = run([file], AnswerShards(str(out), 3), span_model)
-  assert sorted(row["id"] for row in rows_in(out)) == sorted(
-    f"q{i}" for i in range(20)
-  )
-  letters = sorted(rows_in(out, "dead_letters"), key=lambda row: row["record"])
-  assert [row["record"] for row in letters] == [21, 22, 23, 24]
-  assert all(row["file"] == file.path for row in letters)
-  assert letters[0]["content"] == "{"
-  assert "'context' is missing" in letters[1]["reason"]
-  assert letters[1]["id"] == "no passage"
-  assert "an object" in letters[2]["reason"]
-  assert "used before, by record 4" in letters[3]["reason"]
-  assert numbers["dead_letters"] == 4
-
-
-@pytest.mark.large
-def test_a_worker_that_dies_loses_nothing_and_doubles_nothing(
-  span_model, tmp_path, monkeypatch
-):
-  """The second shard's worker dies; the same run again ends as one did."""
-  file = write_json_lines(tmp_path / "a.jsonl", examples_of(40), ["{"])
-  whole, broken = tmp_path / "whole", tmp_path / "broken"
-  run([file], AnswerShards(str(whole), 4), span_model)
-  answer_shard, calls = prediction_pipeline.answer_shard, []
-
-  def dies_once(records, answer_rows):
-    calls.append(len(records))
-    if len(calls) == 3:
-      raise MemoryError("the machine is gone")
-    return answer_shard(records, answer_rows)
-
-  monkeypatch.setattr(prediction_pipeline, "answer_shard", dies_once)
-  shards = AnswerShards(str(broken), 4)
-  with pytest.raises(Exception, match="the machine is gone"):
-    run([file], shards, span_model)
-  done = shards.done()
-  assert len(done) == 2
-  before = contents_of(broken)
-  numbers = run([file], shards, span_model)
-  assert len(calls) == 3 + 2  # the shards that were done were left out
-  assert numbers["shards_written"] == 2
-  assert contents_of(broken) == contents_of(whole)
-  assert before.items() <= contents_of(broken).items()
-  # All done: once more does nothing.
-  assert run([file], shards, span_model).get("shards_written", 0) == 0
-
-
-@contextlib.contextmanager
-def portable_workers():
-  """Flags for two worker processes of Beam's portable runner."""
-  yield (
-    "--runner=FnApiRunner",
-    *("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
-  )
-
-
-@contextlib.contextmanager
-def dask_workers():
-  """Flags for two worker processes of Dask."""
-  import dask
-  from dask.distributed import LocalCluster
-
-  # A worker that restarts imports TensorFlow, for longer than the 15 s.
-  with (
-    dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}),
-    LocalCluster(n_workers=2, threads_per_worker=1) as cluster,
-  ):
-    yield (
-      "--runner=apache_beam.runners.dask.dask_runner.DaskRunner",
-      f"--dask_client_address={cluster.scheduler_address}",
-      "--dask_npartitions=4",
-    )
-
-
-@pytest.mark.large
-@pytest.mark.parametrize(
-  ("workers", "kills"),
-  [
-    (portable_workers, 0),
-    pytest.param(
-      *(dask_workers, 2),
-      marks=pytest.mark.skipif(
-        not importlib.util.find_spec("distributed"),
-        reason="pip install 'dask[distributed]'",
-      ),
-    ),
-  ],
-)
-def test_two_worker_processes_write_the_files_of_one(
-  workers, kills, span_model, tmp_path, monkeypatch
-):
-  """Also with a damaged file, and if workers are killed under Dask."""
-  repeated = json.dumps({"id": "q3", "question": "?", "context": "again"})
-  damaged = tmp_path / "damaged.parquet"
+  damaged = folder / "damaged.parquet"
   damaged.write_text("PAR1")
   files = [
-    write_json_lines(tmp_path / "a.jsonl", examples_of(20)),
+    write_json_lines(folder / "a.jsonl", examples_of(20)),
     QuestionFile(str(damaged), "parquet"),
-    write_json_lines(tmp_path / "b.jsonl", examples_of(40)[20:], [repeated]),
+    write_json_lines(folder / "b.jsonl", examples_of(40)[20:], [repeated]),
   ]
-  one, two = tmp_path / "one", tmp_path / "two"
-  run(files, AnswerShards(str(one), 4), span_model)
-  assert len(rows_in(one)) == 40
-  assert len(rows_in(one, "dead_letters")) == 2
-  killed = tmp_path / "killed"
-  killed.mkdir()
-  monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-  source = KilledSource(span_model, "q5", str(killed), kills)
-  with workers() as flags:
-    run(files, AnswerShards(str(two), 4), source, flags=flags)
-  assert len(list(killed.iterdir())) == kills
-  assert contents_of(two) == contents_of(one)
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-  """A folder on a disk of two pages, and a function that makes it larger."""
-  folder = tmp_path / "disk"
-  folder.mkdir()
-  mount = ("mount", "-t", "tmpfs", "none", folder, "-o")
-  if subprocess.run([*mount, "size=8k"], capture_output=True).returncode:
-    pytest.skip("A disk can be mounted by root only.")
-  yield folder, lambda: subprocess.run([*mount, "remount,size=1m"], check=True)
-  subprocess.run(["umount", folder], check=True)
+  out = folder / "out"
+  run(files, AnswerShards(str(out), 4), span_model)
+  assert len(rows_in(out)) == 40
+  assert len(rows_in(out, "dead_letters")) == 2
+  return files, contents_of(out)
 
 
 @pytest.mark.large
-def test_a_run_that_filled_the_disk_goes_on(span_model, tmp_path, small_disk):
-  folder, enlarge = small_disk
-  file = write_json_lines(tmp_path / "a.jsonl", examples_of(40), ["{"])
-  whole = tmp_path / "whole"
-  run([file], AnswerShards(str(whole), 4), span_model)
-  shards = AnswerShards(str(folder), 4)
-  with pytest.raises(Exception, match=r"No space left.*-0000"):
-    run([file], shards, span_model)
-  done = shards.done()
-  assert 0 < len(done) < 4
-  assert not list(folder.glob("*.tmp"))
-  enlarge()
-  assert run([file], shards, span_model)["shards_written"] == 4 - len(done)
-  assert contents_of(folder) == contents_of(whole)
-
-
-@pytest.mark.large
-def test_a_question_that_the_model_fails_on_is_a_dead_letter(
+def test_what_is_not_answered_is_a_dead_letter_and_nothing_is_lost(
   span_model, tmp_path, monkeypatch
 ):
+  """Bad records, a repeated id, and a question that the model fails on."""
   load, loads = AnswerSource.load, []
 
   def load_with_a_fault(source):
@@ -279,44 +144,134 @@ def test_a_question_that_the_model_fails_on_is_a_dead_letter(
     return faulty
 
   monkeypatch.setattr(AnswerSource, "load", load_with_a_fault)
-  file = write_json_lines(tmp_path / "a.jsonl", examples_of(20))
+  bad = ["{", '{"id": "no passage", "question": "Who?"}', '"text"']
+  repeated = json.dumps({"id": "q3", "question": "?", "context": "again"})
+  file = write_json_lines(
+    tmp_path / "a.jsonl", examples_of(20), [*bad, repeated]
+  )
   out = tmp_path / "out"
-  run([file], AnswerShards(str(out), 2), span_model)
-  assert len(rows_in(out)) == 19
-  (letter,) = rows_in(out, "dead_letters")
-  assert letter["id"] == "q7"
-  assert letter["reason"] == "Answering failed: FloatingPointError: seven"
-  assert json.loads(letter["content"])["question"] == _QUESTIONS[1]
+  numbers = run([file], AnswerShards(str(out), 3), span_model)
+  assert sorted(row["id"] for row in rows_in(out)) == sorted(
+    f"q{i}" for i in range(20) if i != 7
+  )
+  letters = sorted(rows_in(out, "dead_letters"), key=lambda row: row["record"])
+  assert [row["record"] for row in letters] == [8, 21, 22, 23, 24]
+  assert all(row["file"] == file.path for row in letters)
+  failed, *bad = letters
+  assert failed["id"] == "q7"
+  assert failed["reason"] == "Answering failed: FloatingPointError: seven"
+  assert json.loads(failed["content"])["question"] == _QUESTIONS[1]
+  assert bad[0]["content"] == "{"
+  assert "'context' is missing" in bad[1]["reason"]
+  assert bad[1]["id"] == "no passage"
+  assert "an object" in bad[2]["reason"]
+  assert "used before, by record 4" in bad[3]["reason"]
+  assert numbers["dead_letters"] == 5
   assert len(loads) == 1  # for all shards
 
 
 @pytest.mark.large
+def test_a_worker_that_dies_loses_nothing_and_doubles_nothing(
+  span_model, whole, tmp_path, monkeypatch
+):
+  """The third shard's worker dies; the same run again ends as one did."""
+  files, contents = whole
+  answer_shard, calls = prediction_pipeline.answer_shard, []
+
+  def dies_once(records, answer_rows):
+    calls.append(len(records))
+    if len(calls) == 3:
+      raise MemoryError("the machine is gone")
+    return answer_shard(records, answer_rows)
+
+  monkeypatch.setattr(prediction_pipeline, "answer_shard", dies_once)
+  shards = AnswerShards(str(tmp_path), 4)
+  with pytest.raises(Exception, match="the machine is gone"):
+    run(files, shards, span_model)
+  assert len(shards.done()) == 2
+  before = contents_of(tmp_path)
+  numbers = run(files, shards, span_model)
+  assert len(calls) == 3 + 2  # the shards that were done were left out
+  assert numbers["shards_written"] == 2
+  assert contents_of(tmp_path) == contents
+  assert before.items() <= contents.items()
+  # All done: once more does nothing.
+  assert run(files, shards, span_model).get("shards_written", 0) == 0
+
+
+@pytest.mark.large
+@pytest.mark.skipif(
+  not importlib.util.find_spec("distributed"),
+  reason="pip install 'dask[distributed]'",
+)
+def test_two_dask_workers_that_are_killed_write_the_files_of_one_process(
+  span_model, whole, tmp_path, monkeypatch
+):
+  import dask
+  from dask.distributed import LocalCluster
+
+  files, contents = whole
+  out, killed = tmp_path / "out", tmp_path / "killed"
+  killed.mkdir()
+  monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+  source = KilledSource(span_model, "q5", str(killed), 2)
+  # A worker that restarts imports TensorFlow, for longer than the 15 s.
+  with (
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}),
+    LocalCluster(n_workers=2, threads_per_worker=1) as cluster,
+  ):
+    flags = (
+      "--runner=apache_beam.runners.dask.dask_runner.DaskRunner",
+      f"--dask_client_address={cluster.scheduler_address}",
+      "--dask_npartitions=4",
+    )
+    run(files, AnswerShards(str(out), 4), source, flags=flags)
+  assert len(list(killed.iterdir())) == 2
+  assert contents_of(out) == contents
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+  """A folder on a disk of two pages, and a function that makes it larger."""
+  folder = tmp_path / "disk"
+  folder.mkdir()
+  mount = ("mount", "-t", "tmpfs", "none", folder, "-o")
+  if subprocess.run([*mount, "size=8k"], capture_output=True).returncode:
+    pytest.skip("A disk can be mounted by root only.")
+  yield folder, lambda: subprocess.run([*mount, "remount,size=1m"], check=True)
+  subprocess.run(["umount", folder], check=True)
+
+
+@pytest.mark.large
+def test_a_run_that_filled_the_disk_goes_on(span_model, whole, small_disk):
+  files, contents = whole
+  folder, enlarge = small_disk
+  shards = AnswerShards(str(folder), 4)
+  with pytest.raises(Exception, match=r"No space left.*-0000"):
+    run(files, shards, span_model)
+  done = shards.done()
+  assert 0 < len(done) < 4
+  assert not list(folder.glob("*.tmp"))
+  enlarge()
+  assert run(files, shards, span_model)["shards_written"] == 4 - len(done)
+  assert contents_of(folder) == contents
+
+
+@pytest.mark.large
 def test_parquet_holds_the_rows_of_json_lines(span_model, tmp_path):
+  """Each passage is asked two questions."""
   from pyarrow import parquet
 
   surrogate = SquadExample("s", "Who?", "Anna \ud83d built it.")
   file = write_json_lines(tmp_path / "a.jsonl", [*examples_of(9), surrogate])
   lines, columns = tmp_path / "lines", tmp_path / "columns"
-  source = AnswerSource(span_model.model, 2)
-  run([file], AnswerShards(str(lines), 1), source)
-  run([file], AnswerShards(str(columns), 1, "parquet"), source)
+  source, asked = AnswerSource(span_model.model, 2), ("Who?", "When?")
+  run([file], AnswerShards(str(lines), 1), source, asked)
+  run([file], AnswerShards(str(columns), 1, "parquet"), source, asked)
+  assert [row["id"] for row in rows_in(lines)[-2:]] == ["s#0", "s#1"]
   (path,) = columns.glob("answers-*.parquet")
   rows = parquet.read_table(path).to_pylist()
   for row, expected in zip(rows, rows_in(lines), strict=True):
     assert row.pop("spans") is None
     text = json.dumps(expected).replace("\\ud83d", "\\ufffd")
     assert row == json.loads(text)
-
-
-@pytest.mark.large
-def test_every_passage_is_asked_each_question(span_model, tmp_path):
-  path = tmp_path / "passages.jsonl"
-  path.write_text(json.dumps({"id": 5, "context": CONTEXT}) + "\n")
-  out = tmp_path / "out"
-  run(
-    [QuestionFile(str(path), "jsonl")],
-    AnswerShards(str(out), 1),
-    span_model,
-    ("Who?", "When?"),
-  )
-  assert [row["id"] for row in rows_in(out)] == ["5#0", "5#1"]

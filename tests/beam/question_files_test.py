@@ -4,6 +4,7 @@ import json
 
 import pytest
 import tensorflow as tf
+from text_example import text_example
 
 from bert_span.beam.question_files import (
   BadRecord,
@@ -18,18 +19,6 @@ _ROWS = [
   {"id": "a", "question": "Who?", "context": "Anna built the café."},
   {"id": "b", "question": "When?", "context": "In 1895. 🙂"},
 ]
-
-
-def feature(value):
-  values = [value.encode("utf-8") if isinstance(value, str) else value]
-  return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
-
-
-def example_of(row):
-  features = {name: feature(value) for name, value in row.items()}
-  return tf.train.Example(
-    features=tf.train.Features(feature=features)
-  ).SerializeToString()
 
 
 def squad_of(rows):
@@ -48,7 +37,7 @@ def write(path, rows):
   elif path.suffix == ".tfrecord":
     with tf.io.TFRecordWriter(str(path)) as writer:
       for row in rows:
-        writer.write(example_of(row))
+        writer.write(text_example(row))
   else:
     import pyarrow as pa
     from pyarrow import parquet

@@ -14,16 +14,14 @@ from typing import NamedTuple
 
 import pytest
 import tensorflow as tf
-from device_texts import HOSTILE, hostile_texts
-from tiny_encoder import tiny_encoder
+from device_texts import HOSTILE, broken_texts, hostile_texts
+from exported_tflite import with_files_of
+from tiny_extractor import tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.decoding.predictions import Prediction
 from bert_span.extractor import SpanExtractor
-from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs.tflite_export import tflite_content
-from bert_span.modeling.span_model import SpanModel
-from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.storage.json_fields import encodable
@@ -94,28 +92,33 @@ def device_files(shared_data, tmp_path_factory):
   folder = tmp_path_factory.mktemp("device")
   minilm = SpanExtractor.from_preset("minilm_squad", _WINDOWS, _DECODER)
   vocabulary = minilm.preprocessor.tokenizer.vocabulary
-  tiny = folder / "uncased.tflite"
-  _write(_tiny_extractor(vocabulary), tiny)
-  paths = {
-    "minilm": _write(minilm, folder / "minilm.tflite"),
-    "uncased": str(tiny),
-    "cased": _with_config(
-      tiny,
-      "cased.tflite",
-      do_lower_case=False,
-      decoder=DecoderOptions(span_score="mean_probability", n_best_size=5),
-    ),
-    "temperature": _with_config(
-      tiny,
-      "temperature.tflite",
-      decoder=DecoderOptions(
-        version_2_with_negative=True,
-        null_score_diff_threshold=-1.5,
-        temperature=1.7,
-        max_answer_length=11,
-      ),
+  tiny = tiny_extractor(True, _WINDOWS, vocabulary=vocabulary)
+
+  def written(name, content):
+    path = folder / f"{name}.tflite"
+    path.write_bytes(content)
+    return str(path)
+
+  uncased = written("uncased", tflite_content(tiny, TFLiteOptions()))
+  decoders = {
+    "cased": DecoderOptions(span_score="mean_probability", n_best_size=5),
+    "temperature": DecoderOptions(
+      version_2_with_negative=True,
+      null_score_diff_threshold=-1.5,
+      temperature=1.7,
+      max_answer_length=11,
     ),
   }
+  paths = {
+    "minilm": written("minilm", tflite_content(minilm, TFLiteOptions())),
+    "uncased": uncased,
+  }
+  for name, decoder in decoders.items():
+    changes = {
+      "decoder": dataclasses.asdict(decoder),
+      "do_lower_case": name != "cased",
+    }
+    paths[name] = written(name, with_files_of(uncased, **changes))
   examples = {"minilm": _examples(shared_data, _REAL)}
   others = _examples(shared_data, _TINY) + _hostile_examples()
   return {
@@ -156,8 +159,7 @@ def token_rows(device_files, texts, tmp_path_factory):
         batch = [
           encodable(text).encode("utf-8") for text in texts[begin : begin + 500]
         ]
-        tokens = tokenizer(tf.constant(batch))
-        for row in zip(*(x.to_list() for x in tokens), strict=True):
+        for row in _rows(tokenizer, batch):
           file.write(json.dumps(row) + "\n")
     return path
 
@@ -168,38 +170,16 @@ def token_rows(device_files, texts, tmp_path_factory):
   return rows
 
 
-def _write(extractor, path):
-  path.write_bytes(tflite_content(extractor, TFLiteOptions()))
-  return str(path)
+@pytest.fixture(scope="session")
+def broken_token_rows(device_files):
+  """The rows, as of `token_rows`, of `broken_texts`."""
+  vocabulary = tflite_file.read_vocabulary(device_files["uncased"].path)
+  return _rows(WordPieceTokenizer(vocabulary), broken_texts())
 
 
-def _tiny_extractor(vocabulary):
-  """A random model of one layer whose logits differ clearly."""
-  tf.keras.utils.set_random_seed(7)
-  backbone = tiny_encoder(
-    vocabulary_size=len(vocabulary),
-    hidden_dim=16,
-    intermediate_dim=32,
-    max_sequence_length=_WINDOWS.max_seq_length,
-  )
-  model = SpanModel(backbone, SPAN_HEAD.make_layer(True))
-  for weight in (*model.backbone.weights, model.head.kernel):
-    if len(weight.shape) == 2:
-      weight.assign(tf.random.normal(weight.shape, stddev=2.0))
-  return SpanExtractor(model, vocabulary, True, _WINDOWS, _DECODER)
-
-
-def _with_config(path, name, decoder, do_lower_case=True):
-  """A copy of a TFLite file with other options."""
-  config = tflite_file.read_span_config(path)
-  config["decoder"] = dataclasses.asdict(decoder)
-  config["do_lower_case"] = do_lower_case
-  files = tflite_file.read_files(path)
-  files[CONFIG_FILE] = json.dumps(config).encode("utf-8")
-  model = path.read_bytes()[: config["tflite"]["model_bytes"]]
-  copy = path.with_name(name)
-  copy.write_bytes(tflite_file.with_files(model, files))
-  return str(copy)
+def _rows(tokenizer, texts):
+  parts = (part.to_list() for part in tokenizer(tf.constant(texts)))
+  return [list(row) for row in zip(*parts, strict=True)]
 
 
 def _examples(folder, counts):

@@ -5,8 +5,7 @@ import os
 
 import pytest
 import tensorflow as tf
-from exported_model import exported_model
-from tensorflow.core.protobuf import saved_model_pb2
+from exported_model import exported_model, meta_graph
 from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.heads.bio import BIO_HEAD
@@ -46,11 +45,9 @@ def test_every_tensor_of_every_signature_is_described(
     )
   )
   # Names of inputs and outputs, read without the guide.
-  with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
-    saved_model = saved_model_pb2.SavedModel.FromString(file.read())
   found = {
     name: (set(signature.inputs), set(signature.outputs))
-    for name, signature in saved_model.meta_graphs[0].signature_def.items()
+    for name, signature in meta_graph(directory).signature_def.items()
     if not name.startswith("__")
   }
   assert found == {
@@ -59,7 +56,7 @@ def test_every_tensor_of_every_signature_is_described(
   }
 
 
-def test_what_stands_beside_a_model_of_run_squad_is_told(tmp_path):
+def test_what_is_beside_a_model_of_run_squad_is_in_its_training_run(tmp_path):
   model = tmp_path / "model"
   model.mkdir()
   (model / "metadata.json").write_text('{"keras_version": "3"}')
@@ -70,14 +67,12 @@ def test_what_stands_beside_a_model_of_run_squad_is_told(tmp_path):
     "flags": ["--do_train", "--seed=7"],
     "scores": {"exact": 80.5},
   }
-
-
-def test_only_its_own_files_count_and_a_damaged_one_is_named(tmp_path):
-  (tmp_path / "bert").mkdir()
-  (tmp_path / "eval_results.json").write_text("{")
-  assert assets_extra.training_run(str(tmp_path / "bert")) == {}
+  # Of a folder with another name only its own files count.
+  own = model.rename(tmp_path / "bert")
+  assert set(assets_extra.training_run(str(own))) == {"metadata"}
+  (own / "eval_results.json").write_text("{")
   with pytest.raises(ValueError, match=r"eval_results.json.*not JSON"):
-    assets_extra.training_run(str(tmp_path))
+    assets_extra.training_run(str(own))
 
 
 def test_card_is_written_as_json_and_as_text(tmp_path):
@@ -122,15 +117,14 @@ def test_the_requests_of_every_signature_are_answered(head, tmp_path):
     "tensorflow_serving.apis.prediction_log_pb2",
     reason="needs tensorflow-serving-api",
   )
-  count = assets_extra.write_warmup_requests(
-    tmp_path, "span", [_PAIRS[:1], _PAIRS], 24
-  )
+  batches = [_PAIRS[:1], _PAIRS]
+  assets_extra.write_warmup_requests(tmp_path, "span", batches, 24)
   path = os.path.join(tmp_path, "assets.extra", "tf_serving_warmup_requests")
   logs = [
     prediction_log_pb2.PredictionLog.FromString(record.numpy())
     for record in tf.data.TFRecordDataset(path)
   ]
-  assert len(logs) == count == 8
+  assert len(logs) == 8
   directory, extractor = exported_model(head)
   model = tf.saved_model.load(directory)
   pairs = list(map(list, zip(*_PAIRS, strict=True)))

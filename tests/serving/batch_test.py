@@ -8,27 +8,20 @@ import sys
 import numpy as np
 import pytest
 from killed_worker import make_killed_predict_fn
-from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
+from tiny_extractor import CONTEXT, QUESTION, shared_extractor, shared_model
 
 from bert_span.serving.batch import ANSWER_TYPE, make_predict_fn
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-  path = str(tmp_path_factory.mktemp("batch") / "model")
-  tiny_extractor().save_to_preset(path)
-  return path
-
-
-def test_columns_hold_the_answers_and_what_is_wrong_with_a_row(model):
-  predict = make_predict_fn(model)
-  assert make_predict_fn(model) is predict  # Loaded once.
+def test_columns_hold_the_answers_and_what_is_wrong_with_a_row():
+  predict = make_predict_fn(str(shared_model()))
+  assert make_predict_fn(str(shared_model())) is predict  # Loaded once.
   columns = predict(
     np.array([QUESTION, None, QUESTION], object),
     np.array([CONTEXT, CONTEXT, "It fell."], object),
   )
   assert [f"{name} " in ANSWER_TYPE for name in columns] == [True] * 6
-  expected = tiny_extractor().answer([QUESTION] * 2, [CONTEXT, "It fell."])
+  expected = shared_extractor().answer([QUESTION] * 2, [CONTEXT, "It fell."])
   for row, answer in zip((0, 2), expected, strict=True):
     assert columns["answer"][row] == answer.text
     assert columns["char_start"][row] == answer.char_start
@@ -36,17 +29,14 @@ def test_columns_hold_the_answers_and_what_is_wrong_with_a_row(model):
     assert columns["error"][row] is None
   assert "question" in columns["error"][1]
   assert columns["answer"][1] is columns["probability"][1] is None
-
-
-def test_no_rows(model):
-  assert len(make_predict_fn(model)([], [])["answer"]) == 0
+  assert len(predict([], [])["answer"]) == 0
 
 
 @pytest.mark.large
 @pytest.mark.skipif(
   not importlib.util.find_spec("pyspark"), reason="pyspark is not installed"
 )
-def test_spark_answers_parquet_with_two_executors(model, tmp_path, monkeypatch):
+def test_spark_answers_parquet_with_two_executors(tmp_path, monkeypatch):
   """Also if worker processes are killed twice."""
   from pyspark.ml.functions import predict_batch_udf
   from pyspark.sql import SparkSession
@@ -63,7 +53,9 @@ def test_spark_answers_parquet_with_two_executors(model, tmp_path, monkeypatch):
     )
     frame.repartition(4).write.parquet(str(tmp_path / "questions"))
     answer = predict_batch_udf(
-      functools.partial(make_killed_predict_fn, model, str(killed), 2),
+      functools.partial(
+        make_killed_predict_fn, str(shared_model()), str(killed), 2
+      ),
       return_type=StructType.fromDDL(ANSWER_TYPE),
       batch_size=16,
     )
@@ -74,7 +66,7 @@ def test_spark_answers_parquet_with_two_executors(model, tmp_path, monkeypatch):
   finally:
     spark.stop()
   assert len(list(killed.iterdir())) == 2
-  expected = tiny_extractor().answer(QUESTION, CONTEXT)
+  expected = shared_extractor().answer(QUESTION, CONTEXT)
   assert sorted(row.id for row in found) == list(range(41))
   for row in found:
     assert (row.error is None) == (row.id < 40)

@@ -6,6 +6,7 @@ import tensorflow as tf
 from exported_model import ask, served_model
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from text_example import text_example
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import BioDecoderOptions, SpanExtractor, SquadExample
@@ -13,10 +14,13 @@ from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
+from bert_span.serving.client.served_answer import (
+  answer_of_row,
+  rows_of_columns,
+)
 from bert_span.serving.signatures import ServedModel, byte_offsets
 from bert_span.text.options import WindowOptions
 
-_SCORES = ("score", "probability")
 _PLACES = ("char_start", "char_end", "byte_start", "byte_end")
 large = pytest.mark.large
 
@@ -24,15 +28,6 @@ large = pytest.mark.large
 @pytest.fixture(params=[SPAN_HEAD, BIO_HEAD], ids=["span", "bio"])
 def head(request):
   return request.param
-
-
-def _serialized(question, context):
-  features = {
-    name: tf.train.Feature(bytes_list=tf.train.BytesList(value=[text.encode()]))
-    for name, text in (("question", question), ("context", context))
-  }
-  example = tf.train.Example(features=tf.train.Features(feature=features))
-  return example.SerializeToString()
 
 
 def _lists(columns):
@@ -47,40 +42,22 @@ def _check_equal(server, extractor, questions, contexts):
   columns = ask(server, questions, contexts)
   examples = list(map(SquadExample, "abcdefgh", questions, contexts))
   predictions = list(extractor.predict(examples))
-  assert len(columns["answer"]) == len(predictions)
-  prefix, lists = _lists(columns)
-  text_name = "span_text" if prefix == "span_" else "n_best_answer"
-  for i, prediction in enumerate(predictions):
-    row = {name: values[i] for name, values in columns.items()}
-    _check_span(row, "", row["answer"], prediction, contexts[i])
-    assert row["is_answerable"] == bool(prediction.text)
-    assert row["null_odds"] == pytest.approx(prediction.null_odds, abs=1e-4)
-    is_bio = prefix == "span_"
-    entries = prediction.spans if is_bio else prediction.n_best
-    count = row[f"{prefix}count"]
-    assert count == len(entries)
-    for j, entry in enumerate(entries):
-      cells = {name: row[name][j] for name in lists}
-      _check_span(cells, prefix, cells[text_name], entry, contexts[i])
-      if not is_bio:
-        assert cells["n_best_is_answerable"] == bool(entry.text)
-    for name in lists:
-      assert not any(row[name][count:].tolist())  # padding
+  values = {name: array.tolist() for name, array in columns.items()}
+  for row, prediction, context in zip(
+    rows_of_columns(values), predictions, contexts, strict=True
+  ):
+    expected = extractor.head.served.expected_row(prediction)
+    for name, value in expected.items():
+      given = row[name][: len(value)] if isinstance(value, list) else row[name]
+      assert given == pytest.approx(value, abs=1e-4), name
+    answer = answer_of_row(row, context)  # texts are at their characters
+    for span in (answer, *answer.n_best):
+      in_bytes = context.encode()[span.byte_start : span.byte_end]
+      assert in_bytes.decode() == span.text
+      assert span.is_answerable == bool(span.text)
+    for name in _lists(columns)[1]:
+      assert not any(row[name][len(answer.n_best) :])  # padding
   return columns, predictions
-
-
-def _check_span(row, prefix, text, expected, context):
-  """A span's text, offsets and scores; entries of equal score may swap."""
-  start, end, byte_start, byte_end = (row[prefix + name] for name in _PLACES)
-  assert text.decode() == context[start:end]
-  assert text == context.encode()[byte_start:byte_end]
-  for name in _SCORES:
-    assert row[prefix + name] == pytest.approx(
-      getattr(expected, name), abs=1e-4
-    )
-  if prefix != "n_best_":
-    assert text.decode() == expected.text
-    assert (start, end) == (expected.char_start, expected.char_end)
 
 
 @large
@@ -158,16 +135,12 @@ def test_bytes_that_are_no_utf8_count_as_one_character_each(head):
 
 
 @large
-def test_as_many_questions_as_passages_or_a_clear_error(head):
-  with pytest.raises(tf.errors.InvalidArgumentError, match="same batch size"):
-    ask(served_model(head)[0], [QUESTION, QUESTION], [CONTEXT])
-
-
-@large
 def test_examples_and_classify_answer_as_serving_default(head):
   server, _ = served_model(head)
   pairs = [(QUESTION, CONTEXT), ("", CONTEXT), ("Who?", "É " + CONTEXT)]
-  serialized = tf.constant([_serialized(*pair) for pair in pairs])
+  serialized = tf.constant(
+    [text_example({"question": q, "context": c}) for q, c in pairs]
+  )
   expected = ask(server, *zip(*pairs, strict=True))
   columns = server.functions["examples"](serialized)
   assert set(columns) == set(expected)

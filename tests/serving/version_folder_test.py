@@ -6,9 +6,8 @@ import threading
 import numpy as np
 import pytest
 import tensorflow as tf
-from exported_model import exported_model
+from exported_model import exported_model, meta_graph
 from programs import run_python
-from tensorflow.core.protobuf import saved_model_pb2
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
 from bert_span.heads.bio import BIO_HEAD
@@ -120,22 +119,17 @@ def test_vocabulary_is_an_asset_and_classify_has_its_method():
   directory, _ = exported_model(SPAN_HEAD)
   with open(os.path.join(directory, "assets", "vocab.txt"), "rb") as file:
     assert file.read().decode().split("\n") == [*VOCABULARY, ""]
-  for name, signature in _meta_graph(directory).signature_def.items():
+  for name, signature in meta_graph(directory).signature_def.items():
     if not name.startswith("__"):
       method = "classify" if name == "classify" else "predict"
       assert signature.method_name == f"tensorflow/serving/{method}"
-
-
-def _meta_graph(directory):
-  with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
-    return saved_model_pb2.SavedModel.FromString(file.read()).meta_graphs[0]
 
 
 @pytest.mark.large
 @pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
 def test_no_keras_object_is_in_it(head):
   directory, extractor = exported_model(head)
-  nodes = _meta_graph(directory).object_graph_def.nodes
+  nodes = meta_graph(directory).object_graph_def.nodes
   objects = {node.user_object.identifier for node in nodes}
   assert not [name for name in objects if "keras" in name]
   variables = [node for node in nodes if node.WhichOneof("kind") == "variable"]

@@ -1,8 +1,10 @@
 """Served and saved tiny models, made once for all tests of a process."""
 
 import functools
+import os
 
 import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
 from tiny_extractor import new_folder, tiny_extractor
 
 from bert_span.answers.decoding.options import StepOptions
@@ -27,6 +29,12 @@ def exported_model(head):
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
   write_saved_model(served, vocabulary, directory)
   return directory, extractor
+
+
+def meta_graph(directory):
+  """The meta graph of a written SavedModel."""
+  with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
+    return saved_model_pb2.SavedModel.FromString(file.read()).meta_graphs[0]
 
 
 def ask(server, questions, contexts):

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import pathlib
 
 import numpy as np
 from tensorflow.lite.python import schema_py_generated as schema
@@ -13,8 +14,10 @@ from bert_span.jobs import tflite_export
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.tflite import file as tflite_file
 
+# Arguments of `exported_tflite`, for a file that takes strings.
+TEXT_FILE = {"dynamic_length": True, "with_tokenizer": True, "temperature": 1.7}
 
-@functools.cache
+
 def exported_tflite(
   head=SPAN_HEAD,
   quantization="none",
@@ -26,6 +29,14 @@ def exported_tflite(
 
   Questions may be unanswerable.
   """
+  # One file for equal arguments, whichever of them a test names.
+  return _exported(
+    head, quantization, dynamic_length, with_tokenizer, temperature
+  )
+
+
+@functools.cache
+def _exported(head, quantization, dynamic_length, with_tokenizer, temperature):
   extractor = tiny_extractor(version_2=True, head=head)
   if temperature:
     extractor = with_decoder(extractor, temperature=temperature)
@@ -52,12 +63,15 @@ def parsed(path):
     return tflite_file.parse(file.read())
 
 
-def with_files_of(path, content):
-  """Another model with the files that are appended to a TFLite file."""
+def with_files_of(path, content=None, **changes):
+  """A model, or the file's own, with its files and a changed span_config."""
   config = tflite_file.read_span_config(path)
+  if content is None:
+    size = config["tflite"]["model_bytes"]
+    content = pathlib.Path(path).read_bytes()[:size]
   config["tflite"].update(tflite_file.fingerprint(content))
   files = tflite_file.read_files(path)
-  files[CONFIG_FILE] = json.dumps(config).encode("utf-8")
+  files[CONFIG_FILE] = json.dumps({**config, **changes}).encode("utf-8")
   return tflite_file.with_files(content, files)
 
 

@@ -32,41 +32,29 @@ _PASSAGES = [
 ]
 
 
-def _answer_of(extractor, dynamic_length):
+@pytest.mark.large
+@pytest.mark.parametrize(
+  ("version_2", "span_score"),
+  [(False, "logit_sum"), (True, "mean_probability")],
+)
+def test_answers_are_those_of_the_model(version_2, span_score):
+  """Other options are compared by files, in tflite_extractor_test.py."""
+  extractor = with_decoder(
+    tiny_extractor(version_2), span_score=span_score, n_best_size=5
+  )
   graph = TextGraph(
     InferenceModel(extractor.model),
     extractor.preprocessor,
     extractor.decoder_options,
-    dynamic_length,
+    dynamic_length=True,
   )
   spec = tf.TensorSpec([1], tf.string)
   traced = tf.function(graph.__call__, input_signature=[spec, spec])
-  return lambda *texts: {
-    name: values.numpy()[0]
-    for name, values in traced(*(tf.constant([t]) for t in texts)).items()
-  }
 
+  def answer(*texts):
+    columns = traced(*(tf.constant([text]) for text in texts))
+    return {name: values.numpy()[0] for name, values in columns.items()}
 
-@pytest.mark.large
-@pytest.mark.parametrize(
-  ("version_2", "span_score", "temperature", "dynamic_length"),
-  [
-    (True, "logit_sum", None, False),
-    (False, "logit_sum", None, True),
-    (True, "logit_sum", 1.7, True),
-    (True, "mean_probability", None, True),
-  ],
-)
-def test_answers_are_those_of_the_model(
-  version_2, span_score, temperature, dynamic_length
-):
-  extractor = with_decoder(
-    tiny_extractor(version_2),
-    span_score=span_score,
-    temperature=temperature,
-    n_best_size=5,
-  )
-  answer = _answer_of(extractor, dynamic_length)
   examples = [
     SquadExample(str(i), QUESTION, passage)
     for i, passage in enumerate(_PASSAGES)
@@ -91,13 +79,7 @@ def test_answers_are_those_of_the_model(
         assert given[f"n_best_{name}"][i] == pytest.approx(
           getattr(entry, name), abs=1e-4
         )
-
-
-@pytest.mark.large
-def test_a_question_without_a_wordpiece_gets_no_answer():
-  extractor = tiny_extractor()
-  answer = _answer_of(extractor, False)
-  for question in ("", " ", "\u200b"):
+  for question in ("", " ", "\u200b"):  # without a WordPiece
     given = answer(question, CONTEXT)
     assert (given["byte_start"], given["byte_end"]) == (0, 0)
     assert not given["is_answerable"]
@@ -142,41 +124,33 @@ def _candidates(spans):
   )
 
 
-def _bytes(text):
-  return tf.constant(list(text.encode("utf-8")), tf.int32)
+_EQUAL = [(0, 1, 1.0), (1, 2, 1.0), (2, 3, 5.0)]
 
 
-def test_equal_texts_after_the_first_are_left_out():
-  found = distinct_entries(
-    _candidates(
-      [(0, 2, 1.0), (3, 5, 3.0), (6, 8, 2.0), (0, 5, 0.5), (0, 1, 0.0)]
+@pytest.mark.parametrize(
+  ("spans", "text", "n_best_size", "entries"),
+  [
+    # ab (3), cd (2), the other ab, "ab ab" (0.5), a (0)
+    (
+      [(0, 2, 1.0), (3, 5, 3.0), (6, 8, 2.0), (0, 5, 0.5), (0, 1, 0.0)],
+      "ab ab cd",
+      4,
+      [(3, 5, 3.0), (6, 8, 2.0), (0, 5, 0.5), (0, 1, 0.0)],
     ),
-    _bytes("ab ab cd"),
-    4,
-  )
-  # ab (3), cd (2), the other ab, "ab ab" (0.5), a (0)
-  assert found.count.numpy() == [4]
-  assert found.char_start.numpy().tolist() == [[3, 6, 0, 0]]
-  assert found.char_end.numpy().tolist() == [[5, 8, 5, 1]]
-  assert found.score.numpy().tolist() == [[3.0, 2.0, 0.5, 0.0]]
-
-
-def test_a_list_is_as_long_as_asked_and_padded_with_zeros():
-  spans = [(0, 1, 1.0), (1, 2, 1.0), (2, 3, 5.0)]
-  text = _bytes("abc")
-  found = distinct_entries(_candidates(spans), text, 2)
-  # Of equal scores the first one comes first.
-  assert found.char_start.numpy().tolist() == [[2, 0]]
-  found = distinct_entries(_candidates(spans), text, 5)
-  assert found.count.numpy() == [3]
-  assert found.char_end.numpy().tolist() == [[3, 1, 2, 0, 0]]
-
-
-def test_no_candidate_gives_an_empty_list():
-  found = distinct_entries(_candidates([]), _bytes(""), 3)
-  assert found.count.numpy() == [0]
-  assert found.char_end.numpy().tolist() == [[0, 0, 0]]
-  assert found.score.numpy().tolist() == [[0.0, 0.0, 0.0]]
+    # Of equal scores the first one comes first.
+    (_EQUAL, "abc", 2, [(2, 3, 5.0), (0, 1, 1.0)]),
+    (_EQUAL, "abc", 5, [(2, 3, 5.0), (0, 1, 1.0), (1, 2, 1.0)]),
+    ([], "", 3, []),
+  ],
+)
+def test_the_best_texts_are_listed_once(spans, text, n_best_size, entries):
+  text = tf.constant(list(text.encode("utf-8")), tf.int32)
+  found = distinct_entries(_candidates(spans), text, n_best_size)
+  assert found.count.numpy() == [len(entries)]
+  padding = [(0, 0, 0.0)] * (n_best_size - len(entries))
+  columns = (found.char_start, found.char_end, found.score)
+  rows = zip(*(column[0].numpy().tolist() for column in columns), strict=True)
+  assert list(rows) == entries + padding
 
 
 def test_the_null_entry_is_of_the_lowest_window():

@@ -7,7 +7,7 @@ import shutil
 import zipfile
 
 import pytest
-from exported_tflite import damaged, exported_tflite, parsed
+from exported_tflite import TEXT_FILE, damaged, exported_tflite
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
 import bert_span
@@ -15,7 +15,6 @@ from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.text.options import WindowOptions
 from bert_span.tflite import file as tflite_file
-from bert_span.tflite.byte_tokenizer import CUSTOM_OPS
 from bert_span.tflite.tflite_extractor import (
   TFLiteSpanExtractor,
   TFLiteTextExtractor,
@@ -31,7 +30,6 @@ _PASSAGES = [
   "",
   " \n\t ",
 ]
-_TEXT = {"dynamic_length": True, "with_tokenizer": True}
 
 
 @pytest.mark.large
@@ -41,8 +39,7 @@ _TEXT = {"dynamic_length": True, "with_tokenizer": True}
     {},
     {"dynamic_length": True},
     {"dynamic_length": True, "head": BIO_HEAD},
-    _TEXT,
-    {"with_tokenizer": True, "temperature": 1.7},
+    TEXT_FILE,
   ],
 )
 def test_answers_are_those_of_the_model(file):
@@ -72,16 +69,8 @@ def test_answers_are_those_of_the_model(file):
 
 
 @pytest.mark.large
-def test_a_text_file_has_only_builtin_ops_and_three_of_tensorflow_text():
-  path, _ = exported_tflite(**_TEXT)
-  ops = tflite_file.op_counts(parsed(path))
-  custom = {name for name in ops if name.startswith("CUSTOM:")}
-  assert custom == {f"CUSTOM:{name}" for name in CUSTOM_OPS}
-
-
-@pytest.mark.large
 def test_any_text_gives_offsets_within_the_passage():
-  extractor = TFLiteTextExtractor(exported_tflite(**_TEXT)[0])
+  extractor = TFLiteTextExtractor(exported_tflite(**TEXT_FILE)[0])
   rng = random.Random(1)
   characters = "ab .,?é日🙂\u0301\u200b\0\n\ufeff가ß\ud800Σ" + "mill "
   for length in (0, 1, 2, 3, 5, 8, 13, 40, 100, 400, 1500):
@@ -90,7 +79,7 @@ def test_any_text_gives_offsets_within_the_passage():
     answer = extractor.answer(question, context)
     assert 0 <= answer.char_start <= answer.char_end <= len(context)
     assert answer.text == context[answer.char_start : answer.char_end]
-    assert 0 <= answer.probability <= 1 + 1e-6
+    assert 0 <= answer.probability <= 1 + 1e-5
 
 
 @pytest.mark.large
@@ -108,23 +97,16 @@ def test_options_replace_those_of_the_file():
 
 @pytest.mark.large
 def test_options_of_a_text_file_are_fixed():
-  path, model = exported_tflite(**_TEXT)
+  path, model = exported_tflite(**TEXT_FILE)
   bert_span.TFLiteTextExtractor(
     path, model.window_options, model.decoder_options
   )
-  with pytest.raises(ValueError, match=r"doc_stride is 8 .*received 4"):
+  with pytest.raises(ValueError, match="doc_stride was 8, is now 4"):
     TFLiteTextExtractor(path, WindowOptions(32, 4, 8))
-  with pytest.raises(ValueError, match="max_answer_length is 30"):
+  with pytest.raises(ValueError, match="max_answer_length was 30"):
     TFLiteTextExtractor(path, None, DecoderOptions(max_answer_length=1))
   with pytest.raises(ValueError, match="on_logits"):
     list(TFLiteTextExtractor(path).predict([], on_logits=print))
-
-
-@pytest.mark.large
-def test_the_vocabulary_is_that_of_the_model():
-  path, model = exported_tflite()
-  vocabulary = tflite_file.read_vocabulary(path)
-  assert vocabulary == model.preprocessor.tokenizer.vocabulary
 
 
 def test_files_that_are_not_a_model_are_refused(tmp_path):
@@ -186,7 +168,7 @@ def test_flipped_bits_of_the_packed_files_are_refused(tmp_path):
     path.write_bytes(flipped)
     try:
       config = tflite_file.read_span_config(path)
-      assert len(tflite_file.read_vocabulary(path)) == len(VOCABULARY)
+      assert tflite_file.read_vocabulary(path) == VOCABULARY
       assert config["tflite"]["max_length"] == 32
     except ValueError as error:
       assert str(path) in str(error)
@@ -197,7 +179,7 @@ def test_a_damaged_or_another_kind_of_file_is_refused(tmp_path):
   """A runtime would end the process on a damaged file."""
   for kind, other, file in (
     (TFLiteSpanExtractor, TFLiteTextExtractor, {}),
-    (TFLiteTextExtractor, TFLiteSpanExtractor, _TEXT),
+    (TFLiteTextExtractor, TFLiteSpanExtractor, TEXT_FILE),
   ):
     path, _ = exported_tflite(**file)
     with pytest.raises(ValueError, match=r"damaged\.tflite is damaged"):

@@ -136,11 +136,7 @@ class Endpoint:
 
 
 def parse_endpoint(address, model, version=None, label=None):
-  """The `Endpoint` of an address such as "https://host/prefix".
-
-  Raises:
-    ValueError: the address, the model's name or its version is invalid.
-  """
+  """The `Endpoint` of an address such as "https://host/prefix", checked."""
   if not model or "/" in model or ":" in model:
     raise ValueError(
       f"model must be a name without / and :. Received: {model!r}."

@@ -48,14 +48,9 @@ class RestTransport:
       self._headers["Authorization"] = f"Bearer {credentials.bearer_token}"
 
   def predict(self, rows, timeout):
-    """Returns the rows of outputs, dicts, for rows of inputs.
+    """Returns the rows of outputs for rows of inputs, dicts of name to value.
 
-    Args:
-      rows: list of dicts of input name to str.
-      timeout: seconds.
-
-    Raises:
-      ServingError: there are none; see retries.py for its kinds.
+    Raises a `ServingError` if there are none within `timeout` seconds.
     """
     request = {"signature_name": "serving_default", "instances": rows}
     body = json.dumps(request, ensure_ascii=False).encode("utf-8")

@@ -35,16 +35,11 @@ class ServerTimeoutError(ServingError):
 
 
 class ServerUnavailableError(ServingError):
-  """The server cannot answer now: refused connection, 503, UNAVAILABLE.
-
-  Args:
-    message: str.
-    retry_after: seconds that the server asks to wait; 0.0 without.
-  """
+  """The server cannot answer now: refused connection, 503, UNAVAILABLE."""
 
   def __init__(self, message, retry_after=0.0):
     super().__init__(message)
-    self.retry_after = retry_after
+    self.retry_after = retry_after  # seconds that the server asks to wait
 
 
 # By the code of gRPC; REST's status codes are translated.
@@ -112,11 +107,9 @@ class RetryOptions(CheckedOptions):
 
 
 def call_with_retries(attempt, options):
-  """What `attempt` returns, repeated after a ServerUnavailableError.
+  """What `attempt` returns, a function of the seconds that it may take.
 
-  Args:
-    attempt: function of the seconds it may take.
-    options: `RetryOptions`.
+  It is repeated after a ServerUnavailableError.
   """
   end = time.monotonic() + options.deadline
   longest_wait = options.first_wait

@@ -113,9 +113,16 @@ def answer_of_row(row, context):
 
 def rows_of_columns(columns):
   """Yields the rows of a dict of columns, lists, as dicts; decodes bytes."""
-  columns = {name: _decoded(values) for name, values in columns.items()}
+  columns = {name: decoded(values) for name, values in columns.items()}
   for values in zip(*columns.values(), strict=True):
     yield dict(zip(columns, values, strict=True))
+
+
+def decoded(value, errors="strict"):
+  """Decodes bytes, also within lists; errors as of `bytes.decode`."""
+  if isinstance(value, list):
+    return [decoded(entry, errors) for entry in value]
+  return value.decode("utf-8", errors) if isinstance(value, bytes) else value
 
 
 def _checked(name, value):
@@ -134,9 +141,3 @@ def _checked(name, value):
   if not is_valid:
     raise ValueError(f"{name} is {shortened(value)}")
   return value
-
-
-def _decoded(value):
-  if isinstance(value, list):
-    return [_decoded(entry) for entry in value]
-  return value.decode("utf-8") if isinstance(value, bytes) else value
