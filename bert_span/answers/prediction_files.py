@@ -20,6 +20,7 @@ from bert_span.storage.atomic_file import (
   json_text,
   open_atomically,
   write_files,
+  write_lines,
 )
 from bert_span.storage.files import read_json_object
 from bert_span.storage.json_fields import encodable, is_kind, shortened
@@ -304,9 +305,7 @@ def write_rows(path, rows, format):
 
 def write_json_lines(path, rows):
   """Writes a file of dicts as JSON lines in ASCII, or nothing."""
-  with open_atomically(path) as file:
-    for row in rows:
-      file.write(json.dumps(row) + "\n")
+  write_lines(path, map(json.dumps, rows))
 
 
 def _encodable(value):

@@ -110,6 +110,11 @@ def test_steps_and_their_logits(lengths, options, fixed_length, shapes):
     np.testing.assert_array_equal(found, expected)
 
 
+def test_a_step_reads_one_window_at_least():
+  with pytest.raises(ValueError, match="max_windows_per_step"):
+    StepOptions(0)
+
+
 @pytest.mark.parametrize("wordpieces", [30, 1024])
 def test_one_graph_takes_any_number_of_windows(wordpieces):
   options = StepOptions(4, wordpieces)

@@ -41,15 +41,16 @@ class ReliabilityBins:
 
   def as_dict(self):
     """Lists for JSON, one value a bin; None for empty bins."""
-    means = {"confidence": self.mean_confidence, "accuracy": self.accuracy}
+
+    def means(values):
+      return [None if np.isnan(value) else value for value in values.tolist()]
+
     return {
       "lower": self.lower.tolist(),
       "upper": self.upper.tolist(),
       "count": self.counts.tolist(),
-      **{
-        name: [None if np.isnan(value) else float(value) for value in values]
-        for name, values in means.items()
-      },
+      "confidence": means(self.mean_confidence),
+      "accuracy": means(self.accuracy),
       "calibration_error": self.calibration_error,
     }
 

@@ -216,6 +216,8 @@ def test_viterbi_equals_the_best_of_all_labellings():
     assert float(best_odds[i]) == pytest.approx(odds, abs=1e-9)
 
 
-def test_options_survive_the_config():
+def test_options_are_checked_and_survive_the_config():
+  with pytest.raises(ValueError, match=r"threshold .* 1\.5"):
+    BioDecoderOptions(threshold=1.5)
   decoder = BioDecoder(BioDecoderOptions("greedy", 0.25))
   assert BioDecoder.from_config(decoder.get_config()).options == decoder.options
