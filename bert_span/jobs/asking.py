@@ -57,7 +57,7 @@ def ask(model, context, questions, layout=None, **options):
     log_line(f"Reading a passage of {len(context):,} characters ...")
     if isinstance(extractor, SpanExtractor):
       extractor.graph = extractor.make_graph(on_windows=_WindowsBar())
-  # Op by op: TensorFlow traces no function before it runs it.
+  # Run eagerly, TensorFlow traces no function before it runs it.
   before = tf.config.functions_run_eagerly()
   tf.config.run_functions_eagerly(is_brief or before)
   try:

@@ -10,7 +10,7 @@ from bert_span.training.options import SelectionOptions, StrategyOptions
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunOptions:
-  """What both are given."""
+  """What both trainings are given."""
 
   # Of all that is written; run_pretraining takes any path of tf.io.gfile.
   output_dir: str
