@@ -31,11 +31,6 @@ def main():
     run.model.save_weights(folder / "whole.weights.h5")
   own_dir = pathlib.Path(run.trainer._checkpoints.write_dir)
   weights = b"".join(values.tobytes() for values in run.weights.values())
-  states = [
-    int(state.numpy()[0])
-    for state in run.model.variables
-    if state.name == "seed_generator_state"
-  ]
   print(
     json.dumps(
       {
@@ -44,7 +39,6 @@ def main():
         "own_dir": str(own_dir),
         "files": sorted(path.name for path in own_dir.iterdir()),
         "hash": hashlib.sha256(weights).hexdigest(),
-        "seeds": states,
       }
     )
   )
