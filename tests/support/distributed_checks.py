@@ -280,29 +280,23 @@ def main():
   )
   one = tf.distribute.get_strategy()
 
-  @functools.cache
-  def reference(name):
-    options = {"even": {"averages": True}, "uneven": _UNEVEN}[name]
-    return Run(folder, one, **options)
+  even, uneven = Run(folder, one, averages=True), Run(folder, one, **_UNEVEN)
 
-  def against(name, **options):
-    return compare(reference(name), folder, two, **options)
+  def against(reference, **options):
+    return compare(reference, folder, two, **options)
 
   checks = {
-    "even": lambda: against(
-      "even", averages=True, all_reduce="ring", recompute=True
-    ),
-    "compiled": lambda: against("even", averages=True, jit_compile="on"),
-    "uneven": lambda: against("uneven", **_UNEVEN),
-    "accumulated": lambda: against("uneven", **_UNEVEN, accumulate_steps=2),
-    "parts": lambda: parts_against_whole(reference("uneven"), folder, one),
-    "dropout": lambda: dropout_masks(folder, two),
-    "overflow_of_two": lambda: overflow(folder, two),
-    "overflow_of_one": lambda: overflow(folder, one),
-    "curves": lambda: loss_curves(reference("even"), folder, one),
+    "even": against(even, averages=True, all_reduce="ring", recompute=True),
+    "compiled": against(even, averages=True, jit_compile="on"),
+    "uneven": against(uneven, **_UNEVEN),
+    "accumulated": against(uneven, **_UNEVEN, accumulate_steps=2),
+    "parts": parts_against_whole(uneven, folder, one),
+    "dropout": dropout_masks(folder, two),
+    "overflow_of_two": overflow(folder, two),
+    "overflow_of_one": overflow(folder, one),
+    "curves": loss_curves(even, folder, one),
   }
-  chosen = sys.argv[2:] or checks
-  print(json.dumps({name: checks[name]() for name in chosen}))
+  print(json.dumps(checks))
 
 
 if __name__ == "__main__":
