@@ -58,7 +58,7 @@ def test_a_later_start_reads_from_the_noted_place(sources, whole, tmp_path):
   assert_same(arrays(resumed, 0, 1), whole[:1])
   assert_same(arrays(resumed, 36, 1), whole[36:37])
   all_sentences = sum(len(list(source.sentences())) for source in sources)
-  assert 0 < len(read) < 3 * all_sentences  # 36 steps read 3 epochs
+  assert 0 < len(read) <= 2 * all_sentences  # 36 steps read 3 epochs
 
 
 def test_an_epoch_holds_every_block_once_with_masks_of_its_own(sources, whole):
