@@ -232,7 +232,7 @@ def records_of(path):
 
 @pytest.mark.parametrize("windows", [_SPANS, _TAGS])
 @pytest.mark.parametrize("padded_length", [None, 8])
-@pytest.mark.parametrize("num_files", [1, 2, 5])
+@pytest.mark.parametrize("num_files", [2, 5])
 def test_windows_come_back_as_they_were(
   tmp_path, windows, padded_length, num_files
 ):
