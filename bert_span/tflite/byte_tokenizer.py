@@ -148,7 +148,7 @@ def normalizer_model(replacements):
   whose trie maps the UTF-8 bytes of a character to its replacement: bit 30 is
   set, then 24 bits of offset into the pool and 6 bits of length.
 
-  `replacements` are a dict of character to at most 63 bytes; "" drops it.
+  `replacements` maps a character to at most 63 bytes; "" drops it.
   """
   pool, values = bytearray(), {}
   for text in dict.fromkeys(replacements.values()):

@@ -1,5 +1,6 @@
 """Answers of a Beam pipeline: those of the extractor, each once."""
 
+import functools
 import importlib.util
 import json
 import os
@@ -102,7 +103,10 @@ def test_answers_are_those_of_the_extractor(head, is_exported, tmp_path):
 
 @pytest.fixture(scope="module")
 def span_model():
-  return AnswerSource(str(shared_model()))
+  """A model that all runs of this process share: loading traces its graph."""
+  with pytest.MonkeyPatch.context() as patch:
+    patch.setattr(AnswerSource, "load", functools.cache(AnswerSource.load))
+    yield AnswerSource(str(shared_model()))
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,8 @@ def _serving(head, repository, folder):
   ).returncode:
     pytest.skip("needs kserve, here or in BERT_SPAN_KSERVE_PYTHON")
   directory, _ = exported_model(head)
-  port = _free_port()
+  with socket.create_server(("127.0.0.1", 0)) as free:
+    port = free.getsockname()[1]
   log_path = folder / "log.txt"
   with log_path.open("w") as log:
     process = subprocess.Popen(
@@ -78,12 +79,6 @@ def _serving(head, repository, folder):
   finally:
     process.terminate()
     process.wait(60)
-
-
-def _free_port():
-  with socket.socket() as probe:
-    probe.bind(("127.0.0.1", 0))
-    return probe.getsockname()[1]
 
 
 def _wait_until_ready(port, process, log_path):
