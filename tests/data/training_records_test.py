@@ -19,7 +19,11 @@ from bert_span.data.training_records import (
   write_window_records,
 )
 from bert_span.data.window_labels import BIO_LABELS, SPAN_LABELS
-from bert_span.fine_tuning.fine_tuner import training_set_of
+from bert_span.fine_tuning.fine_tuner import (
+  fine_tune,
+  fine_tune_on,
+  training_set_of,
+)
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
@@ -82,6 +86,21 @@ def test_windows_of_records_are_those_of_the_questions(tmp_path, head):
   assert (found.num_examples, found.skipped) == (9, made.skipped)
   assert found.skipped.without_token == ["zero"]
   assert found.windows.digest() == made.windows.digest()
+
+
+@pytest.mark.large
+def test_weights_trained_on_records_are_those_of_the_questions(tmp_path):
+  _write(tmp_path / "records")
+  extractor, other = tiny_extractor(), tiny_extractor()
+  before = extractor.model.head.get_weights()[0]
+  fine_tune(extractor, _examples(), _OPTIONS, str(tmp_path / "questions"))
+  labelled = _read(tmp_path / "records")
+  fine_tune_on(other, labelled, _OPTIONS, str(tmp_path / "trained"))
+  for one, two in zip(
+    extractor.model.get_weights(), other.model.get_weights(), strict=True
+  ):
+    np.testing.assert_array_equal(one, two)
+  assert not np.array_equal(before, extractor.model.head.get_weights()[0])
 
 
 def test_records_are_read_and_written_wherever_tensorflow_can():
