@@ -88,14 +88,18 @@ def write_files(directory, contents, outdated=()):
 def _remove(path):
   """Removes a file, not the link to it; whether there was one."""
   if is_remote(path):
-    exists, remove = gfile().exists, gfile().remove
-  else:
-    exists, remove = os.path.isfile, os.remove
-    path = os.path.realpath(path)
-  was_there = exists(path)
-  if was_there:
-    remove(path)
-  return was_there
+    import tensorflow as tf  # Seconds: only for remote paths.
+
+    try:
+      tf.io.gfile.remove(path)  # Where keys are flat, exists() takes prefixes.
+    except tf.errors.NotFoundError:
+      return False
+    return True
+  path = os.path.realpath(path)
+  if os.path.isfile(path):
+    os.remove(path)
+    return True
+  return False
 
 
 @contextlib.contextmanager

@@ -79,12 +79,16 @@ def _questions(articles):
 
 
 def test_an_article_is_in_one_file(made):
-  _, files = made
+  files = dict(made[1])
+  for part in ("select", "held_out"):  # those of all kinds
+    kinds = [n for n in files if n.startswith(f"{part}_")]
+    assert len(kinds) == 5
+    whole = {a["title"] for a in files.pop(part)}
+    assert whole == {a["title"] for kind in kinds for a in files[kind]}
   titles = [a["title"] for articles in files.values() for a in articles]
   assert len(titles) == len(set(titles)) == 12 * len(_KINDS)
   trained_on = {a["title"] for a in files["train"]}
   assert not trained_on & {f"squad2 {n}" for n in range(4)}
-  assert len(files) == 1 + 2 * 5
 
 
 def test_an_unanswerable_question_is_asked_where_its_answer_is_not(made):
@@ -103,7 +107,8 @@ def test_an_unanswerable_question_is_asked_where_its_answer_is_not(made):
       if sort == "neighbouring":
         assert name_asked[:-1] in context  # the same article
     assert sorts["neighbouring"], name
-    assert ("squad2" in name or name == "train") == bool(sorts["adversarial"])
+    has_squad2 = "squad2" in name or name in ("train", "select", "held_out")
+    assert has_squad2 == bool(sorts["adversarial"])
 
 
 def test_the_files_are_the_same_every_time(sources, made, tmp_path):

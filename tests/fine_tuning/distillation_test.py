@@ -107,7 +107,7 @@ def test_a_student_learns_what_its_teacher_says_of_unlabelled_questions(
   expected = texts(teacher)
   assert texts(student) != expected
   options = dataclasses.replace(
-    _OPTIONS, distillation_weight=1.0, num_train_epochs=60, learning_rate=2e-2
+    _OPTIONS, distillation_weight=1.0, num_train_epochs=120, learning_rate=1e-2
   )
   student.fit(questions, options, tmp_path, teachers={"it": teacher})
   assert texts(student) == expected
