@@ -29,9 +29,7 @@ def execute(notebook, folder):
 def main():
   """Runs the cells in an empty folder; paths of this machine become others."""
   notebook = nbformat.read(NOTEBOOK, as_version=4)
-  places = {str(NOTEBOOK.resolve().parents[1]): "/home/me/bert_span"}
   with tempfile.TemporaryDirectory() as folder:
-    places[folder] = "/home/me/tutorial"
     execute(notebook, folder)
   for cell in notebook.cells:
     cell.metadata.pop("execution", None)
@@ -42,8 +40,10 @@ def main():
         if not _NOTE.match(output.get("text", ""))
       ]
   text = nbformat.writes(notebook)
-  for here, elsewhere in places.items():
-    text = text.replace(here, elsewhere)
+  checkout = str(NOTEBOOK.resolve().parents[1])
+  text = text.replace(checkout, "/home/me/bert_span")
+  temporary = re.escape(f"{tempfile.gettempdir()}/tmp")
+  text = re.sub(rf"{temporary}\w+", "/home/me/tutorial", text)
   NOTEBOOK.write_text(text + "\n", encoding="utf-8")
 
 
