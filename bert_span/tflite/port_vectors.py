@@ -21,9 +21,11 @@ positions without padding.
 
 import itertools
 import json
+import sys
 
 import numpy as np
 
+from bert_span.answers.decoding.predictions import answer_of
 from bert_span.squad.example import SquadExample
 from bert_span.storage.atomic_file import write_text_atomically
 from bert_span.tflite import file as tflite_file
@@ -94,12 +96,11 @@ def write_port_vectors(tflite_path, examples, path):
   for example, rows, prediction in zip(
     examples, windows, predictions, strict=True
   ):
+    lists = extractor.head.lists_of(prediction, n_best=sys.maxsize)
     answer = {
-      name: [entry._asdict() for entry in value]
-      if isinstance(value, tuple)
-      else value
-      for name, value in vars(prediction).items()
-      if name != "qas_id"
+      **answer_of(prediction)._asdict(),
+      "null_odds": prediction.null_odds,
+      **{n: [entry._asdict() for entry in x] for n, x in lists.items()},
     }
     vector = {
       "question": example.question,
