@@ -79,18 +79,24 @@ def log_partition(log_sums, example_index, null):
 
 def _log_sums_of_runs(values, length):
   """Log of sum_{k < length} exp(values[:, i + k]), cut at the row's end."""
-  num_values = tf.shape(values)[1]
-  run = tf.pad(values, [[0, 0], [0, length - 1]], constant_values=_LOG_ZERO)
-  total, done = None, 0
+  total = tf.fill(tf.shape(values), tf.constant(_LOG_ZERO, values.dtype))
+  run, done = values, 0
   for bit in range(length.bit_length()):
     run_length = 1 << bit
     if length & run_length:
-      part = run[:, done : done + num_values]
-      total = part if total is None else _log_add(total, part)
+      total = _log_add(total, _shifted(run, done))
       done += run_length
     if done < length:
-      run = _log_add(run[:, :-run_length], run[:, run_length:])
+      run = _log_add(run, _shifted(run, run_length))
   return total
+
+
+def _shifted(values, places):
+  """values[:, i + places], _LOG_ZERO after the end of a row."""
+  shape = tf.shape(values)
+  places = tf.minimum(places, shape[1])
+  fill = tf.fill([shape[0], places], tf.constant(_LOG_ZERO, values.dtype))
+  return tf.concat([values[:, places:], fill], axis=1)
 
 
 def _log_add(a, b):
