@@ -20,15 +20,12 @@ _CONFIDENCE = np.array([0.1, 0.3, 0.35, 0.8, 1.0])
 _CORRECT = np.array([0, 1, 0, 1, 1])
 
 
-def _pixels(png):
-  return image.imread(io.BytesIO(png), format="png")
-
-
-@pytest.mark.parametrize("bins_of", [equal_width_bins, equal_mass_bins])
-def test_a_reliability_diagram_has_a_panel_for_each_name(bins_of):
-  bins = bins_of(_CONFIDENCE, _CORRECT)
-  png = calibration_plots.reliability_png({"before": bins, "after": bins})
-  assert _pixels(png).shape[:2] == (552, 960)
+def test_a_reliability_diagram_has_a_panel_for_each_name():
+  bins = equal_mass_bins(_CONFIDENCE, _CORRECT)
+  none = equal_width_bins([], [])
+  png = calibration_plots.reliability_png({"before": bins, "after": none})
+  pixels = image.imread(io.BytesIO(png), format="png")
+  assert pixels.shape[:2] == (552, 960)
 
 
 def test_plots_show_their_numbers():
@@ -44,8 +41,3 @@ def test_plots_show_their_numbers():
   assert calibration_plots.risk_coverage_png(
     {"model": right}
   ) != calibration_plots.risk_coverage_png({"model": wrong})
-
-
-def test_bins_without_predictions_are_drawn_empty():
-  png = calibration_plots.reliability_png({"model": equal_width_bins([], [])})
-  assert _pixels(png).shape[:2] == (552, 480)

@@ -41,12 +41,11 @@ def test_a_result_has_the_probability_and_the_place_of_the_prediction():
   }
   file = _file(_example("q", "Bea", "Bea met Ada"))
   (result,) = question_results(file, n_best, {"q": "Bea met"})
-  assert result.prediction == "Bea met"
-  assert result.probability == 0.4
-  assert result.span == (13, 20)
   # "bea met" and "bea met ada": precision 1, recall 2/3.
-  assert (result.exact, result.f1) == (0, pytest.approx(0.8))
-  assert result.n_best == n_best["q"]
+  assert result == QuestionResult(
+    *(file.examples[0], "Bea met", 0, pytest.approx(0.8)),
+    *(0.4, (13, 20), n_best["q"]),
+  )
   assert result.has_answer
 
 
@@ -109,18 +108,14 @@ def test_the_mean_is_what_the_official_evaluator_gives(shared_data, name):
   assert 100 * np.mean([r.f1 for r in results]) == pytest.approx(scores["f1"])
 
 
-def _result(gold="Ada", prediction="Ada", exact=1, f1=1.0, p=0.5, question=""):
+def _result(exact=1, f1=1.0, p=0.5, gold="Ada", question=""):
   answers = (Answer(gold, 0), Answer("Ada and all of the others", 0))
   example = SquadExample("q", question, "Ada.", answers if gold else ())
-  return QuestionResult(example, prediction, exact, f1, p)
+  return QuestionResult(example, None if p is None else "Ada", exact, f1, p)
 
 
 def test_a_group_is_averaged_in_percent():
-  results = [
-    _result(exact=1, f1=1.0, p=0.9),
-    _result(exact=0, f1=0.5, p=0.4),
-    _result(prediction=None, exact=0, f1=0.0, p=None),
-  ]
+  results = [_result(1, 1.0, 0.9), _result(0, 0.5, 0.4), _result(0, 0.0, None)]
   (score,) = group_scores(results)["Question word"]
   assert score == pytest.approx(("other", 3, 100 / 3, 50.0, 65.0))
   (none,) = group_scores(results[2:])["Question word"]
@@ -130,15 +125,11 @@ def test_a_group_is_averaged_in_percent():
 @pytest.mark.parametrize(
   ("question", "word"),
   [
-    ("Who came?", "who"),
     ("With WHOM did she speak?", "who"),
     ("In what year did the man who came leave?", "what"),
     ("How  many came?", "how many, how much"),
-    ("how much is it", "how many, how much"),
     ("However, how is it?", "how"),
     ("Name the mill.", "other"),
-    ("Où est-il ?", "other"),
-    ("", "other"),
   ],
 )
 def test_a_question_has_the_group_of_its_first_question_word(question, word):
@@ -157,11 +148,10 @@ _BY_WINDOWS = "Windows of the passage"
       [("why", 3), ("who", 2), ("other", 1)],
     ),
     (
-      *("Length of the answer", "gold"),
-      ["a b", None, "one", "a b c", "a b c d", "a b c d e", "x " * 9, "two"],
+      *("Length of the answer", "gold", ["a b c", None, "one", "x " * 9]),
       [
-        *(("1 word", 2), ("2 words", 1), ("3-4 words", 2), ("5-8 words", 1)),
-        *(("9 words or more", 1), ("no answer", 1)),
+        *(("1 word", 1), ("3-4 words", 1), ("9 words or more", 1)),
+        ("no answer", 1),
       ],
     ),
     (
@@ -169,11 +159,8 @@ _BY_WINDOWS = "Windows of the passage"
       [("answerable", 2), ("unanswerable", 1)],
     ),
     (
-      *(_BY_WINDOWS, None, [2, 1, 0, 9, 5, 1]),
-      [
-        *(("0 windows", 1), ("1 window", 2), ("2 windows", 1)),
-        ("5 windows or more", 2),
-      ],
+      *(_BY_WINDOWS, None, [2, 1, 9, 5, 1]),
+      [("1 window", 2), ("2 windows", 1), ("5 windows or more", 2)],
     ),
   ],
 )
@@ -188,11 +175,8 @@ def test_groups_are_in_order(caption, field, values, sizes):
 
 
 def test_the_worst_errors_are_confident_and_far_off():
-  sure = _result(exact=0, f1=0.0, p=0.9)
-  nearly = _result(exact=0, f1=0.8, p=0.9)  # weighs 0.18
-  unsure = _result(exact=0, f1=0.0, p=0.2)
-  missing = _result(prediction=None, exact=0, f1=0.0, p=None)
-  results = [_result(), nearly, unsure, missing, sure]
+  sure, unsure = _result(0, 0.0, 0.9), _result(0, 0.0, 0.2)
+  nearly = _result(0, 0.8, 0.9)  # weighs 0.18
+  results = [_result(), nearly, unsure, _result(0, 0.0, None), sure]
   assert worst_errors(results, 9) == [sure, unsure, nearly]
   assert worst_errors(results, 2) == [sure, unsure]
-  assert worst_errors(results[:1], 2) == []

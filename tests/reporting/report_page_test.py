@@ -18,6 +18,7 @@ from bert_span.squad.example import Answer, SquadExample
 
 pytest.importorskip("jinja2", reason="pip install -e '.[report]'")
 pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
+from bert_span.reporting import calibration_plots
 from bert_span.reporting.report_page import (
   MAX_BYTES,
   Report,
@@ -27,6 +28,13 @@ from bert_span.reporting.report_page import (
 )
 
 _CONTEXT = "Ada met Bea & Cleo."
+
+
+@pytest.fixture(autouse=True)
+def _quick_plots(monkeypatch):
+  """The plots, which take most of a page's time, have tests of their own."""
+  for name in ("reliability_png", "risk_coverage_png"):
+    monkeypatch.setattr(calibration_plots, name, lambda _: b"\x89PNG")
 
 
 def _result(golds=("Bea",), prediction="Ada", probability=0.75, f1=0.4):
@@ -55,12 +63,9 @@ def _wrong(number, context=CONTEXT):
 
 
 def _report(*results, **fields):
-  fields = {
-    "version_2": False,
-    "scores": {"exact_match": 0.0, "f1": 50.0},
-    **fields,
-  }
-  return Report({"Questions": "dev.json"}, results=results, **fields)
+  scores = {"exact_match": 0.0, "f1": 50.0}
+  defaults = {"sources": {}, "version_2": False, "scores": scores}
+  return Report(results=results, **{**defaults, **fields})
 
 
 def _page(*results, **fields):
@@ -94,31 +99,18 @@ def _paragraph(page, name):
   return text
 
 
-def test_sections_depend_on_the_data():
-  report = _report(_wrong(0))
-  page, _ = report_page(report)
+def test_sections_and_scores_depend_on_the_data():
+  scores = {"exact_match": 61.54, "f1": 72.268}
+  page = _page(_wrong(0), scores=scores)
   assert _sections(page) == ["overview", "groups", "calibration", "errors"]
   assert re.findall(r'<a href="#(\w+)">[A-Z]', page) == _sections(page)
-  report = dataclasses.replace(report, version_2=True, chosen=_wrong(1))
-  assert _sections(report_page(report)[0]) == [
-    *("overview", "groups", "no-answer", "calibration", "errors", "tokens"),
-  ]
-  page, num_shown = report_page(_report(_missing()))
-  assert (_sections(page), num_shown) == (["overview", "groups", "errors"], 0)
-
-
-def test_the_official_scores_are_first_and_by_answerability():
-  page = _page(
-    *[_result(("Ada",))] * 1200, scores={"exact_match": 61.54, "f1": 72.268}
-  )
-  assert list(_tiles(page).items()) == [
-    *(("EM", "61.54"), ("F1", "72.27"), ("Questions", "1,200")),
-    ("Calibration error", "25.00"),
-  ]
+  tiles = _tiles(page)
+  assert (tiles["EM"], tiles["F1"]) == ("61.54", "72.27")
   assert "without a prediction" not in page
   scores = {"exact": 50.0, "f1": 60.0, "total": 2, "NoAns_f1": 40.0}
   scores |= {"HasAns_exact": 55.0, "HasAns_f1": 75.0, "NoAns_exact": 40.0}
   page = _page(_missing(), scores=scores)
+  assert _sections(page) == ["overview", "groups", "errors"]
   assert list(_tiles(page).items()) == [
     *(("EM", "50.00"), ("F1", "60.00"), ("EM, answerable", "55.00")),
     *(("F1, answerable", "75.00"), ("F1, unanswerable", "40.00")),
@@ -127,14 +119,17 @@ def test_the_official_scores_are_first_and_by_answerability():
   assert re.search(r"1 question\s+without a prediction", page)
 
 
-def test_groups_have_tables():
-  page = _page(_result(), _result())
+def test_groups_have_tables_whose_numbers_sort_by_their_value():
+  page = _page(*[_result()] * 1234)
   assert _rows(page, "Question word") == [
-    ["who", "2", "0.00", "40.00", "75.00"]
+    ["who", "1,234", "0.00", "40.00", "75.00"]
   ]
+  assert 'data-value="1234">1,234</td>' in page
+  assert 'data-value="40.0" style="--share:40.0%">40.00</td>' in page
   assert "<caption>Answerable or not" not in page
   assert "give --model" in page
   page = _page(_result(()), _missing(), num_windows=[1, 3])
+  assert '<td data-label="Probability" class="number">–</td>' in page
   assert [row[0] for row in _rows(page, "Answerable or not")] == [
     *("answerable", "unanswerable"),
   ]
@@ -142,13 +137,6 @@ def test_groups_have_tables():
     *("75.00", "–"),
   ]
   assert "give --model" not in page
-
-
-def test_numbers_sort_by_their_value_and_unknown_ones_have_none():
-  page = _page(*[_wrong(0)] * 1234, _missing(), num_windows=[1] * 1234 + [2])
-  assert 'data-value="1234">1,234</td>' in page
-  assert 'data-value="50.0" style="--share:50.0%">50.00</td>' in page
-  assert '<td data-label="Probability" class="number">–</td>' in page
 
 
 def test_the_confusion_of_no_answer_has_its_rates():
@@ -159,13 +147,13 @@ def test_the_confusion_of_no_answer_has_its_rates():
     *[_result((), "")] * 3,
   ]
   page = _page(*results, version_2=True)
+  assert "no-answer" in _sections(page)
   assert _rows(page, "Questions by whether they have an answer") == [
     ["answerable", "5", "1"],
     ["unanswerable", "2", "3"],
   ]
   assert re.search(r"right in\s+75.0 % of the cases", page)
   assert re.search(r"for\s+60.0 % of the unanswerable", page)
-  assert re.search(r"right in\s+none of", _page(*results[:5], version_2=True))
 
 
 def test_probabilities_are_compared_with_exact_matches():
@@ -201,11 +189,8 @@ def test_annotators_and_model_are_marked_in_the_passage():
 
 def test_an_error_has_its_question_answers_and_n_best_list():
   page = _page(_result(("Bea", "Bea", "Bea & Cleo")))
-  assert '<article id="error-1"' in page
   assert "1. Whom?</h3>" in page
-  assert "People, question q1" in page
   assert '<dd dir="auto">Bea; Bea &amp; Cleo</dd>' in page
-  assert "probability 75.0 %, F1 40" in page
   assert re.findall(r'<li dir="auto">(.*?) <', page) == ["Ada", "Cleo"]
   assert _rows(page, "List of errors") == [
     ["1", "Whom?", "Bea; Bea & Cleo", "Ada", "40.00", "75.00"]
@@ -216,19 +201,17 @@ def test_an_error_has_its_question_answers_and_n_best_list():
 
 
 def test_the_worst_errors_are_shown_as_far_as_the_page_stays_small():
-  report = _report(*[_wrong(i) for i in range(64)])
-  page, shown = report_page(report, num_errors=7)
-  assert shown == page.count("<article") == 7
-  assert "7 of 64 questions" in page
-  assert re.findall(r">(\d)\. Which (\d)\?", page)[:2] == [
+  report = _report(*[_wrong(i) for i in range(8)])
+  whole, shown = report_page(report, num_errors=8)
+  assert shown == 8
+  assert re.findall(r">(\d)\. Which (\d)\?", whole)[:2] == [
     *(("1", "0"), ("2", "1")),
   ]
-  whole, shown = report_page(report, 64)
-  assert shown == 64
-  page, shown = report_page(report, 64, len(whole.encode()) - 1)
-  assert shown == page.count("<article") == 32
+  page, shown = report_page(report, 8, len(whole.encode()) - 1)
+  assert shown == page.count("<article") == 4
+  assert "4 of 8 questions" in page
   with pytest.raises(ValueError, match=r"1,000.*--question_id"):
-    report_page(report, 64, 1000)
+    report_page(report, 8, 1000)
 
 
 def test_long_texts_make_no_page_of_5_megabytes():
@@ -236,7 +219,7 @@ def test_long_texts_make_no_page_of_5_megabytes():
   report = _report(*[_wrong(i, context) for i in range(500)])
   page, shown = report_page(report, 500)
   assert shown == 500
-  assert "characters left out]" in page
+
   assert len(page.encode()) < MAX_BYTES
 
 
@@ -263,7 +246,6 @@ def test_probable_tokens_have_bars_and_the_text_is_whole():
   page = _tokens_page("Ada  came.", [window])
   assert _tokens(page) == "Ada  came."
   assert page.count('class="token"') == 1
-  assert 'title="start 50.0 %, end 25.0 %"' in page
   assert '<i class="start" style="height:50%">' in page
   assert '<i class="end" style="height:25%">' in page
   assert _rows(page, "Most probable starts and ends, in percent") == [
@@ -284,10 +266,9 @@ def test_few_windows_are_shown_and_the_others_counted():
   windows = [_window([(0, 3)], [0.5], [0.5], n) for n in range(1_200)]
   page = _tokens_page("Ada", windows)
   assert page.count("<summary>Window") == 3
-  assert page.count("<details open") == 1
   assert "Window 1 of 1,200: best start + end logit 3.50" in page
   assert "1,197 windows" in page
-  assert "has no token" in _tokens_page(" ", [])
+  assert "tokens" in _sections(_tokens_page(" ", []))
 
 
 def test_no_text_is_html():
@@ -299,19 +280,16 @@ def test_no_text_is_html():
   result = QuestionResult(
     example, context, 0, 0.0, 0.5, (0, len(context)), n_best
   )
-  page = report_page(
-    Report(
-      {HOSTILE: HOSTILE},
-      False,
-      [result],
-      {"exact_match": 0.0, "f1": 0.0},
-      notes=[HOSTILE],
-      chosen=dataclasses.replace(
-        result, example=dataclasses.replace(example, context=HOSTILE), span=None
-      ),
-      windows=[_window([(0, len(HOSTILE))], [0.5], [0.5])],
-    )
-  )[0]
+  chosen = dataclasses.replace(
+    result, example=dataclasses.replace(example, context=HOSTILE), span=None
+  )
+  page = _page(
+    result,
+    sources={HOSTILE: HOSTILE},
+    notes=[HOSTILE],
+    chosen=chosen,
+    windows=[_window([(0, len(HOSTILE))], [0.5], [0.5])],
+  )
   assert page.count("<script") == 1
   assert page.count("<img") == 2  # the plots
   assert not re.search(r"<[^>]*onerror", page)
@@ -324,7 +302,6 @@ def test_no_text_is_html():
 def test_characters_that_html_or_utf8_cannot_hold_are_replaced():
   page = _page(_result(), notes=["a\0b\x1b\x85\ud800c\td\n"])
   assert "<li>a\ufffdb\ufffd\ufffd\ufffdc\td\n</li>" in page
-  assert "<li>1 &lt;b&gt;</li>" in _page(_result(), notes=["1 <b>"])
 
 
 def test_only_the_page_s_own_script_may_run():
@@ -343,17 +320,13 @@ def _logits(start_logits, end_logits):
   ends = [-1, -1, -1, 3, 8, -1, -1]
   rows = len(start_logits)
   windows = {
-    "example_index": np.zeros(rows, np.int32),
     "doc_span_index": np.arange(rows),
     "token_char_starts": np.array([starts] * rows),
     "token_char_ends": np.array([ends] * rows),
   }
-  logits = {"start_logits": start_logits, "end_logits": end_logits}
-  arrays = {
-    name: np.array(values, np.float32).reshape(rows, 7)
-    for name, values in logits.items()
-  }
-  return WindowLogits([SquadExample("q", "?", "Ada came.")], windows, arrays)
+  pair = np.reshape([start_logits, end_logits], [2, rows, 7])
+  logits = dict(zip(("start_logits", "end_logits"), pair, strict=True))
+  return WindowLogits([SquadExample("q", "?", "Ada came.")], windows, logits)
 
 
 def test_probabilities_are_a_softmax_over_the_window():
@@ -366,9 +339,8 @@ def test_probabilities_are_a_softmax_over_the_window():
   )
   np.testing.assert_allclose(window.start, [0.4, 0.2], rtol=1e-6)
   np.testing.assert_allclose(window.end, [0.1, 0.4], rtol=1e-6)
-  assert window.null_start == pytest.approx(0.1)
-  assert window.null_end == pytest.approx(0.2)
-  assert window.score == pytest.approx(2 * log4)
+  found = (window.null_start, window.null_end, window.score)
+  assert found == pytest.approx((0.1, 0.2, 2 * log4))
   assert window.char_starts.tolist() == [0, 4]
   assert window.char_ends.tolist() == [3, 8]
 

@@ -55,11 +55,10 @@ def _decode(contexts, windows, logits, **options):
   return {name: value.numpy() for name, value in outputs.items()}
 
 
-def _answer(probabilities, context=None, **options):
+def _answer(probabilities, context="a b c d", **options):
   """The outputs of one passage of one window."""
-  n = len(probabilities)
-  context = context or " ".join("abcdefgh"[:n])
-  return _decode([context], _one_window(n), _logits(probabilities), **options)
+  windows = _one_window(len(probabilities))
+  return _decode([context], windows, _logits(probabilities), **options)
 
 
 def _texts(outputs, example=0):
@@ -98,13 +97,11 @@ def test_every_run_is_a_span_in_order_of_position(decoding):
     assert outputs[name][0] == outputs[f"span_{name}"][0, 0]
 
 
-_ORPHAN_I = [[0.4, 0.1, 0.5], [0.1, 0.6, 0.3], [0.1, 0.1, 0.8]]
-
-
 def test_viterbi_lets_i_follow_b_or_i_only():
   """The example of bio_decoder: greedy is O I O, Viterbi B I O."""
-  assert _texts(_answer(_ORPHAN_I, decoding="greedy")) == ["b"]
-  outputs = _answer(_ORPHAN_I, decoding="viterbi")
+  orphan_i = [[0.4, 0.1, 0.5], [0.1, 0.6, 0.3], [0.1, 0.1, 0.8]]
+  assert _texts(_answer(orphan_i, decoding="greedy")) == ["b"]
+  outputs = _answer(orphan_i, decoding="viterbi")
   assert _texts(outputs) == ["a b"]
   np.testing.assert_allclose(
     outputs["null_odds"], [-np.log(0.192 / 0.12)], rtol=1e-5
@@ -135,7 +132,6 @@ def test_no_span_is_no_answer_where_that_is_possible(decoding):
     (_ALL_O, {"null_score_diff_threshold": 1.2}, []),
     (_ALL_O, {"null_score_diff_threshold": 1.3}, ["a"]),
     # Spans below the threshold are left out.
-    (_TWO_SPANS, {"threshold": 0.59}, ["a b", "d"]),
     (_TWO_SPANS, {"threshold": 0.61}, ["a b"]),
     (_TWO_SPANS, {"threshold": 0.9}, []),
     # One answer at least, where there is no "no answer".
