@@ -173,8 +173,8 @@ def _calibration(saved):
   decoder = saved["decoder"] if saved else {}
   if decoder.get("temperature") is None:
     return None
-  names = ("temperature", "null_score_diff_threshold")
-  return {"decoder": {name: decoder[name] for name in names}}
+  names = ("temperature", "log_odds_shift", "null_score_diff_threshold")
+  return {"decoder": {n: decoder[n] for n in names if n in decoder}}
 
 
 run = program.entry_point(main)

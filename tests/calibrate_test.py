@@ -11,6 +11,7 @@ from programs import succeeds
 from squad_content import spans, squad_content
 from tiny_extractor import CONTEXT, extractor_of, tiny_extractor
 
+from bert_span.answers.decoding.joint_probability import shift_log_odds
 from bert_span.answers.scoring.calibration import AnswerConfidence
 from bert_span.extractor import SpanExtractor
 from bert_span.jobs import asking, calibration_job, tflite_export
@@ -65,31 +66,35 @@ def _write_labelled(path, extractor, seed, version_2=False):
 
 @pytest.mark.large
 @pytest.mark.parametrize("architecture", ["bert", "roberta"])
-def test_the_fitted_temperature_has_the_lowest_loss(tmp_path, architecture):
+def test_fitted_probabilities_have_the_lowest_loss(tmp_path, architecture):
   extractor = extractor_of(architecture)
   squad_file = _write_labelled(tmp_path / "dev.json", extractor, 1)
   scored = calibration_job.score_questions(extractor, squad_file, 8)
   options = extractor.decoder_options
   fitted = calibration_job.fitted_options(scored, options)
-  assert fitted == dataclasses.replace(options, temperature=fitted.temperature)
+  found = {n: getattr(fitted, n) for n in ("temperature", "log_odds_shift")}
+  assert fitted == dataclasses.replace(options, **found)
   figures = calibration_job.calibration_figures(scored, fitted)
   correct = calibration_job.correct_answers(
     squad_file.examples, scored.predictions
   )
-  # As labelled: every third is wrong. The temperature changes no answer.
+  # As labelled: every third is wrong. Probabilities change no answer.
   assert correct.sum() == 26
   for stage in ("before", "after"):
     assert figures[stage]["exact_match"] == 100 * 26 / 40
     assert figures[stage]["reliability"].counts.sum() == 40
   confidence = AnswerConfidence(scored.batches, scored.predictions, options)
 
-  def loss(temperature):
-    p = confidence(temperature)
+  def loss(temperature, shift):
+    p = shift_log_odds(confidence(temperature), shift)
     return -np.mean(np.where(correct == 1, np.log(p), np.log1p(-p)))
 
-  best = loss(fitted.temperature)
+  best = loss(fitted.temperature, fitted.log_odds_shift)
   for factor in (0.5, 0.9, 1.1, 2.0):
-    assert best < loss(factor * fitted.temperature)
+    assert best < loss(factor * fitted.temperature, fitted.log_odds_shift)
+  for difference in (-0.5, 0.1):
+    shift = fitted.log_odds_shift + difference
+    assert best < loss(fitted.temperature, shift)
 
 
 @pytest.mark.large
@@ -135,7 +140,7 @@ def test_the_program_writes_the_options_the_figures_and_the_plots(calibrated):
   report = json.loads((output / "calibration.json").read_text())
   before = read_span_config(folder / "plain")
   after = read_span_config(folder / "model")
-  names = ("temperature", "null_score_diff_threshold")
+  names = ("temperature", "log_odds_shift", "null_score_diff_threshold")
   fitted = {name: report[name] for name in names}
   assert after == {**before, "decoder": {**before["decoder"], **fitted}}
   assert fitted["temperature"] > 0

@@ -95,6 +95,7 @@ _SPAN_DECODER = {
   "null_score_diff_threshold": 0.0,
   "span_score": "logit_sum",
   "temperature": None,
+  "log_odds_shift": 0.0,
 }
 _BIO_DECODER = {
   "decoding": "viterbi",

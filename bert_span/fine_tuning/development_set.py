@@ -64,7 +64,8 @@ class DevelopmentSet:
   def fingerprint(self, decoder_options):
     """What the scores depend on apart from the model, as JSON values."""
     decoder = dataclasses.asdict(decoder_options)
-    decoder.pop("temperature", None)  # Changes probabilities, no answer.
+    for name in ("temperature", "log_odds_shift"):
+      decoder.pop(name, None)  # They change probabilities, no answer.
     questions = hashlib.sha256()
     for example in self.squad_file.examples:
       questions.update(repr(example).encode("utf-8"))

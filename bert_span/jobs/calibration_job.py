@@ -12,7 +12,7 @@ from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.scoring.calibration import (
   AnswerConfidence,
   best_f1_threshold,
-  fit_temperature,
+  fit_probabilities,
   precision_threshold,
 )
 from bert_span.answers.scoring.reliability import (
@@ -72,7 +72,7 @@ def calibrate(
   plots=True,
   verify=True,
 ):
-  """Fits a temperature and a null threshold and writes them into a model.
+  """Fits probabilities and a null threshold and writes them into a model.
 
   The arguments are the flags of bert_span.calibrate.
   """
@@ -90,10 +90,12 @@ def calibrate(
     figures[name] = calibration_figures(scored, fitted)
   values = {
     "temperature": fitted.temperature,
+    "log_odds_shift": fitted.log_odds_shift,
     "null_score_diff_threshold": fitted.null_score_diff_threshold,
     "version_2_with_negative": fitted.version_2_with_negative,
   }
   print(f"temperature {fitted.temperature:.4f}")
+  print(f"log_odds_shift {fitted.log_odds_shift:.4f}")
   if fitted.version_2_with_negative:
     threshold = fitted.null_score_diff_threshold
     print(f"null_score_diff_threshold {threshold:.4f}")
@@ -140,7 +142,7 @@ def score_questions(extractor, squad_file, batch_size):
 
 
 def fitted_options(scored, options, target_precision=None):
-  """Decoding options with a fitted temperature and null threshold.
+  """Decoding options with fitted probabilities and null threshold.
 
   The threshold is that of target_precision, the share of the given answers that
   must be right, or else of the best F1. If every question has an answer, any
@@ -161,11 +163,13 @@ def fitted_options(scored, options, target_precision=None):
     threshold = best_f1_threshold(examples, best_spans, null_odds)
   options = dataclasses.replace(options, null_score_diff_threshold=threshold)
   predictions = scored.decode(options)
-  temperature = fit_temperature(
+  temperature, shift = fit_probabilities(
     AnswerConfidence(scored.batches, predictions, options),
     correct_answers(examples, predictions),
   )
-  return dataclasses.replace(options, temperature=temperature)
+  return dataclasses.replace(
+    options, temperature=temperature, log_odds_shift=shift
+  )
 
 
 def correct_answers(examples, predictions):

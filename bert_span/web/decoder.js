@@ -169,9 +169,14 @@ export class SpanDecoder {
       const nullLogit = none.startLogit + none.endLogit -
         (isShifted ? this.options.null_score_diff_threshold : 0);
       const logZ = logSumExp([nullLogit / temperature, ...this.logSums]);
-      return (entry) => Math.exp(
-        (entry.start < 0 ? nullLogit : entry.startLogit + entry.endLogit) /
-          temperature - logZ);
+      // Files of earlier versions have no shift.
+      const factor = Math.exp(-(this.options.log_odds_shift ?? 0));
+      return (entry) => {
+        const logit = entry.start < 0 ? nullLogit :
+          entry.startLogit + entry.endLogit;
+        const p = Math.exp(logit / temperature - logZ);
+        return p / (p + (1 - p) * factor);
+      };
     }
     if (spanScore === "mean_probability") {
       return (entry) => spans.length ? entry.score : 1;

@@ -178,6 +178,8 @@ class JsonValues {
     return found->second;
   }
 
+  bool Has(const std::string& path) const { return values_.count(path) > 0; }
+
   bool IsTrue(const std::string& path) const { return Text(path) == "true"; }
 
   double Number(const std::string& path) const {
@@ -662,7 +664,11 @@ struct DecoderOptions {
         is_logit_sum(config.Text("decoder.span_score") == "logit_sum"),
         has_temperature(config.Text("decoder.temperature") != "null"),
         temperature(has_temperature ? config.Number("decoder.temperature")
-                                    : 1) {
+                                    : 1),
+        // Files of earlier versions have none.
+        log_odds_shift(config.Has("decoder.log_odds_shift")
+                           ? config.Number("decoder.log_odds_shift")
+                           : 0) {
     if (!is_logit_sum &&
         config.Text("decoder.span_score") != "mean_probability") {
       throw Error("span_config.json: decoder.span_score is not known: " +
@@ -679,6 +685,7 @@ struct DecoderOptions {
   bool is_logit_sum;  // Otherwise the mean of two probabilities.
   bool has_temperature;
   double temperature;
+  double log_odds_shift;
 };
 
 // Log of the sum of the exponentials; -infinity for nothing.
@@ -836,6 +843,7 @@ class SpanDecoder {
     if (options_.has_temperature) {
       // Among all spans of the passage and "no answer".
       const double temperature = options_.temperature;
+      const double factor = std::exp(-options_.log_odds_shift);
       double none = none_.logit_sum();
       if (options_.version_2_with_negative && options_.is_logit_sum) {
         none -= options_.null_score_diff_threshold;
@@ -845,7 +853,8 @@ class SpanDecoder {
       const double log_z = LogSumExp(logits);
       return [=](const Candidate& entry) {
         const double logit = entry.is_span ? entry.logit_sum() : none;
-        return std::exp(logit / temperature - log_z);
+        const double p = std::exp(logit / temperature - log_z);
+        return p / (p + (1 - p) * factor);
       };
     }
     if (!options_.is_logit_sum) {

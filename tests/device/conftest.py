@@ -106,6 +106,7 @@ def device_files(shared_data, tmp_path_factory):
       version_2_with_negative=True,
       null_score_diff_threshold=-1.5,
       temperature=1.7,
+      log_odds_shift=2.5,
       max_answer_length=11,
     ),
   }

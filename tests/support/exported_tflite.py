@@ -39,7 +39,9 @@ def exported_tflite(
 def _exported(head, quantization, dynamic_length, with_tokenizer, temperature):
   extractor = tiny_extractor(version_2=True, head=head)
   if temperature:
-    extractor = with_decoder(extractor, temperature=temperature)
+    extractor = with_decoder(
+      extractor, temperature=temperature, log_odds_shift=0.8
+    )
   path = str(new_folder() / "tiny.tflite")
   options = tflite_export.TFLiteOptions(
     quantization, dynamic_length, with_tokenizer=with_tokenizer

@@ -16,6 +16,9 @@ start + end logit in the window where it is lowest, less
 null_score_diff_threshold if that decides on "no answer": so the answer given is
 the most probable one. The temperature T is 1 for the model's own probabilities.
 
+Spans compete in Z although several may be right ("May", "the first of May"), so
+that P is too low. `shift_log_odds` mends that.
+
 A passage has 30 spans for each of its tokens, but Z takes 2 * log2(30) passes
 over them: the ends that belong to a start, a run of max_answer_length
 positions, are joined from runs of 1, 2, 4, .. positions.
@@ -28,6 +31,8 @@ positions, are joined from runs of 1, 2, 4, .. positions.
 Differences of cumulative sums would need one pass, but cancel: of logits 40
 apart, e^-40 in a sum of size 1 is below float64's precision.
 """
+
+import math
 
 import tensorflow as tf
 
@@ -75,6 +80,11 @@ def log_partition(log_sums, example_index, null):
     examples,
   )
   return highest + tf.math.log(tf.exp(null - highest) + spans)
+
+
+def shift_log_odds(probability, shift):
+  """Probabilities p with log(p / (1 - p)) higher by `shift`, of any array."""
+  return probability / (probability + (1 - probability) * math.exp(-shift))
 
 
 def _log_sums_of_runs(values, length):

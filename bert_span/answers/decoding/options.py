@@ -40,13 +40,18 @@ class DecoderOptions(CheckedOptions):
     "the two probabilities within the window.",
     choices=SPAN_SCORES,
   )
-  # Answers and scores do not depend on it.
+  # Answers and scores do not depend on these two.
   temperature: float | None = option(
     None,
     "Divisor of the logits for probabilities over all spans of the passage and "
     "no answer, which bert_span.calibrate fits; without it probabilities are "
     "run_squad's, over the n-best list.",
     above=0.0,
+  )
+  log_odds_shift: float = option(
+    0.0,
+    "With a temperature: what is added to the log-odds of each probability, "
+    "which bert_span.calibrate fits as well.",
   )
 
   @property

@@ -12,6 +12,7 @@ from bert_span.answers.decoding.answer_decoder import (
 )
 from bert_span.answers.decoding.joint_probability import (
   log_partition,
+  shift_log_odds,
   span_log_sums,
 )
 from bert_span.answers.decoding.options import DecoderOptions
@@ -71,8 +72,9 @@ class SpanDecoder(AnswerDecoder):
         char_start, char_end: int32, characters, half-open; 0, 0 for no answer.
         score: float64, logit sum or mean probability of the answer.
         probability: float64. With a temperature: among all spans of the passage
-          and "no answer". Without one, logit_sum: softmax over the scores of
-          the n-best list; mean_probability: the score itself.
+          and "no answer", with its log-odds shifted. Without one, logit_sum:
+          softmax over the scores of the n-best list; mean_probability: the
+          score itself.
         null_odds: float64, null score - best span's score; it decides nothing
           without version_2_with_negative.
         is_answerable: bool, whether the answer is a span.
@@ -243,6 +245,7 @@ def _among_all_spans(null, example_index, log_sums, options):
 
   def probability_of(_, logit_sum, is_span):
     logits = tf.where(is_span, logit_sum, null_logits[:, tf.newaxis])
-    return tf.exp(logits / options.temperature - log_z[:, tf.newaxis])
+    probability = tf.exp(logits / options.temperature - log_z[:, tf.newaxis])
+    return shift_log_odds(probability, options.log_odds_shift)
 
   return probability_of

@@ -1,4 +1,4 @@
-"""What calibrate fits: a temperature and a null threshold.
+"""What calibrate fits: probabilities and a null threshold.
 
 Confidences are fitted to right and wrong answers and not to gold spans: a user
 reads a probability as the chance that the answer is right, and it is also right
@@ -6,17 +6,21 @@ if it is another annotator's or differs from the gold span by an article. A null
 threshold is halfway between the null odds of two questions, so that a score
 that differs in its last digits, as on another machine, decides alike.
 
-Sources: Guo et al., On Calibration of Modern Neural Networks, 2017, for one
-temperature by the negative log-likelihood of held-out data; Kamath et al.,
-Selective Question Answering under Domain Shift, 2020, for correct or not as
-what the confidence of an extractive answer predicts.
+Sources: Guo et al., On Calibration of Modern Neural Networks, 2017, for a
+temperature by the negative log-likelihood of held-out data; Platt,
+Probabilistic Outputs for Support Vector Machines, 1999, for a shift of the
+log-odds; Kamath et al., Selective Question Answering under Domain Shift, 2020,
+for correct or not as what the confidence of an extractive answer predicts.
 """
 
 import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
-from bert_span.answers.decoding.joint_probability import log_partition
+from bert_span.answers.decoding.joint_probability import (
+  log_partition,
+  shift_log_odds,
+)
 from bert_span.answers.decoding.n_best import null_entry
 from bert_span.answers.decoding.span_decoder import read_windows
 from bert_span.answers.scoring.reliability import risk_coverage
@@ -30,22 +34,23 @@ LOWEST, HIGHEST = 0.05, 20.0
 # Steps of 28 %: far narrower than the valleys of such a loss.
 _GRID = np.linspace(np.log(LOWEST), np.log(HIGHEST), 25)
 _TOLERANCE = 1e-3  # of log T: 0.1 % of the temperature
+_HIGHEST_SHIFT = 30.0  # nats: beyond the log-odds of _SMALLEST
 _GOLDEN = (np.sqrt(5) - 1) / 2
 # Probabilities of 0 and 1 would make the loss of a wrong answer infinite.
 _SMALLEST = 1e-12
 _LOGITS = tf.TensorSpec([None, None], tf.float32)  # [windows, seq_length]
 
 
-def fit_temperature(confidence_at, correct):
-  """Finds the temperature with the lowest negative log-likelihood.
+def fit_probabilities(confidence_at, correct):
+  """Temperature and shift of log-odds with the lowest neg. log-likelihood.
 
   The logarithm of the temperature is searched from LOWEST to HIGHEST: first on
   a grid, since the loss may have several valleys, then by golden sections
-  around the best point.
+  around the best point. Each temperature has its best shift.
 
   `confidence_at` is a function of a temperature to the confidences of the
-  answers, float [questions]; `correct` is from 0 to 1. The result is precise to
-  0.1 %; ValueError if all answers are right, or all are wrong.
+  answers, float [questions]; `correct` is from 0 to 1. The temperature is
+  precise to 0.1 %; ValueError if all answers are right, or all are wrong.
   """
   correct = np.asarray(correct, np.float64)
   if np.all(correct == 1) or np.all(correct == 0):
@@ -59,7 +64,7 @@ def fit_temperature(confidence_at, correct):
   def loss(log_temperature):
     """Mean of -(correct * log p + (1 - correct) * log(1 - p)), in nats."""
     p = confidence_at(float(np.exp(log_temperature)))
-    p = np.clip(p, _SMALLEST, 1 - _SMALLEST)
+    p = _clipped(shift_log_odds(_clipped(p), _best_shift(p, correct)))
     return -np.mean(correct * np.log(p) + (1 - correct) * np.log1p(-p))
 
   best = int(np.argmin([loss(point) for point in _GRID]))
@@ -70,14 +75,35 @@ def fit_temperature(confidence_at, correct):
       high = right
     else:
       low = left
-  return float(np.exp((low + high) / 2))
+  temperature = float(np.exp((low + high) / 2))
+  return temperature, _best_shift(confidence_at(temperature), correct)
+
+
+def _best_shift(probability, correct):
+  """The shift at which the mean probability is the share of right answers.
+
+  There the derivative of the negative log-likelihood is zero.
+  """
+  low, high = -_HIGHEST_SHIFT, _HIGHEST_SHIFT
+  while high - low > _TOLERANCE:
+    middle = (low + high) / 2
+    shifted = shift_log_odds(_clipped(probability), middle)
+    if shifted.mean() < correct.mean():
+      low = middle
+    else:
+      high = middle
+  return (low + high) / 2
+
+
+def _clipped(probability):
+  return np.clip(probability, _SMALLEST, 1 - _SMALLEST)
 
 
 class AnswerConfidence:
   """The joint probabilities of given answers at any temperature.
 
-  They equal the probabilities of a `SpanDecoder` with that temperature, but the
-  answers are not decoded again.
+  They equal the probabilities of a `SpanDecoder` with that temperature and no
+  shift, but the answers are not decoded again.
 
   `batches` are `WindowLogits`, `predictions` those of all their questions in
   order, decoded with the `DecoderOptions`.

@@ -124,6 +124,9 @@ def test_decoded_probabilities_are_among_all_spans(version_2, span_score):
     assert found.sum() < 1  # The spans that are not listed have the rest.
     assert outputs["probability"][row] in found
   assert outputs["probability"][1] == 1  # Without a window: no answer.
+  shifted = _decode(case, temperature=1.3, log_odds_shift=-2.0, **options)
+  p, q = (each["probability"][[0, 2]] for each in (outputs, shifted))
+  np.testing.assert_allclose(q / (1 - q), p / (1 - p) * np.exp(-2))
 
 
 @pytest.mark.parametrize("threshold", [-6.0, -0.5, 0.5, 6.0])

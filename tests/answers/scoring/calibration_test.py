@@ -1,4 +1,4 @@
-"""Fitted temperatures, confidences at any temperature, null thresholds."""
+"""Fitted probabilities, confidences at any temperature, null thresholds."""
 
 import dataclasses
 import math
@@ -8,12 +8,13 @@ import pytest
 from tiny_extractor import CONTEXT, QUESTION, shared_extractor
 
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
+from bert_span.answers.decoding.joint_probability import shift_log_odds
 from bert_span.answers.scoring.calibration import (
   HIGHEST,
   LOWEST,
   AnswerConfidence,
   best_f1_threshold,
-  fit_temperature,
+  fit_probabilities,
   precision_threshold,
 )
 from bert_span.answers.window_logits import WindowDecoder
@@ -27,13 +28,13 @@ def _confidence_at(temperature):
   return 1 / (1 + np.exp(-_LOGITS / temperature))
 
 
-@pytest.mark.parametrize("temperature", [0.1, 1.0, 15.0])
-def test_the_temperature_that_made_the_labels_is_found(temperature):
+@pytest.mark.parametrize("made", [(0.1, 0.0), (1.0, -2.5), (15.0, 1.2)])
+def test_temperature_and_shift_that_made_the_labels_are_found(made):
   # Cross-entropy with p itself as the label is lowest where both are equal.
-  correct = _confidence_at(temperature)
-  assert fit_temperature(_confidence_at, correct) == pytest.approx(
-    temperature, rel=2e-3
-  )
+  temperature, shift = made
+  correct = shift_log_odds(_confidence_at(temperature), shift)
+  found = fit_probabilities(_confidence_at, correct)
+  assert found == pytest.approx(made, rel=2e-3, abs=2e-3)
 
 
 def test_of_two_valleys_the_deeper_one_is_found():
@@ -44,21 +45,18 @@ def test_of_two_valleys_the_deeper_one_is_found():
     )
     return np.array([0.05 + depth, 0.1])
 
-  found = fit_temperature(confidence_at, [1, 0])
+  found, _ = fit_probabilities(confidence_at, [1, 0])
   assert found == pytest.approx(math.exp(2), rel=2e-3)
 
 
 def test_the_search_ends_at_its_bounds_and_needs_right_and_wrong_answers():
-  always = np.append(np.ones(39), 0.999)
-
-  def confidence_at(temperature):
-    return np.full(40, 1 / (1 + math.exp(-20 / temperature)))
-
-  assert fit_temperature(confidence_at, always) >= LOWEST
-  assert fit_temperature(confidence_at, 0.5 * always) <= HIGHEST * 1.0001
+  certain, _ = fit_probabilities(_confidence_at, _LOGITS > 0)
+  misleading, _ = fit_probabilities(_confidence_at, _LOGITS < 0)
+  assert LOWEST <= certain <= 1.001 * LOWEST
+  assert 0.999 * HIGHEST <= misleading <= 1.001 * HIGHEST
   for correct, which in ((1, "right"), (0, "wrong")):
     with pytest.raises(ValueError, match=f"All 40 answers are {which}"):
-      fit_temperature(_confidence_at, np.full(40, correct))
+      fit_probabilities(_confidence_at, np.full(40, correct))
 
 
 _EXAMPLES = [
