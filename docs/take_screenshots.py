@@ -68,7 +68,10 @@ def _views(page):
 
 def _ask_example(browser):
   browser.wait_for("!document.getElementById('examples').hidden")
-  browser.run("document.querySelector('#topics button').click()")
+  browser.run(
+    "[...document.querySelectorAll('#topics button')]"
+    ".find((topic) => topic.textContent.trim() === 'Lighthouse').click()"
+  )
   browser.wait_for("document.getElementById('waiting').hidden")
   browser.run("scrollTo(0, 0)")
 
