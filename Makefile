@@ -20,7 +20,10 @@ FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
   $(addprefix tests/,answers cli reporting serving/client \
   squad storage text)
 
-.PHONY: quickstart test test-fast fuzz test-device test-task-library \
+TEST := $(BIN)/python -m pytest tests --ignore=tests/device -n auto \
+  --maxprocesses=2 --dist=worksteal
+
+.PHONY: quickstart test coverage test-fast fuzz test-device test-task-library \
   test-old-runtimes test-install docs lint format clean
 
 # The virtual environment, again whenever the requirements change.
@@ -68,8 +71,11 @@ quickstart: $(INSTALLED)
 	@echo "               docs/fine_tuning.md, for your own data"
 
 test: $(ENCODER) lint
-	$(BIN)/python -m pytest tests --ignore=tests/device -n auto \
-	  --maxprocesses=2 --dist=worksteal
+	$(TEST)
+
+# The same, and the share of the lines that they run.
+coverage: $(ENCODER)
+	$(TEST) --cov=bert_span --cov=export
 
 # The runners of TFLite files in other languages, against ours. What lacks a
 # compiler, npm or Chromium is skipped with the reason.

@@ -97,7 +97,7 @@ setuptools.setup(
       "jinja2>=3.1",
       "matplotlib>=3.8",
       "pytest>=8",
-      "pytest-xdist",
+      *("pytest-cov", "pytest-xdist"),
       "ruff>=0.9",
       *("starlette", "uvicorn"),
       f"tensorflow-serving-api{_TENSORFLOW}",
