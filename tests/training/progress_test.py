@@ -7,8 +7,7 @@ from bert_span.training.progress import TrainingProgress
 
 
 class Clock:
-  def __init__(self):
-    self.seconds = 100.0
+  seconds = 100.0
 
   def __call__(self):
     return self.seconds
