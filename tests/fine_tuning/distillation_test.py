@@ -33,17 +33,19 @@ def _examples():
   ]
 
 
-def _windows(head, extractor):
-  return training_set_of(extractor, _examples(), _OPTIONS, True).windows
-
-
-@pytest.mark.parametrize("head", _LOSSES, ids=lambda head: head.name)
-def test_soft_labels_are_the_mean_of_the_teachers(head, tmp_path):
+@pytest.fixture(scope="module", params=_LOSSES, ids=lambda head: head.name)
+def taught(request, tmp_path_factory):
+  """A head, two teachers of it, windows, and these with soft labels."""
+  head = request.param
   teachers = [tiny_extractor(head=head, seed=seed) for seed in (1, 2)]
-  windows = _windows(head, teachers[0])
-  taught = distillation.with_soft_labels(
-    windows, teachers, 2.0, str(tmp_path / "soft")
-  )
+  windows = training_set_of(teachers[0], _examples(), _OPTIONS, True).windows
+  path = str(tmp_path_factory.mktemp("soft") / "labels")
+  taught = distillation.with_soft_labels(windows, teachers, 2.0, path)
+  return head, teachers, windows, taught
+
+
+def test_soft_labels_are_the_mean_of_the_teachers(taught):
+  head, teachers, windows, taught = taught
   assert taught.digest() != windows.digest()
   for row in range(len(windows)):
     length = int(windows.lengths[row])
@@ -61,12 +63,8 @@ def test_soft_labels_are_the_mean_of_the_teachers(head, tmp_path):
       )
 
 
-@pytest.mark.parametrize("head", _LOSSES, ids=lambda head: head.name)
-def test_the_loss_is_that_of_labels_and_teachers(head, tmp_path):
-  student, teacher = (tiny_extractor(head=head, seed=seed) for seed in (1, 2))
-  windows = distillation.with_soft_labels(
-    _windows(head, student), [teacher], 2.0, str(tmp_path / "soft")
-  )
+def test_the_loss_is_that_of_labels_and_teachers(taught):
+  head, (student, _), _, windows = taught
   batch = {
     name: tf.constant(values)
     for name, values in windows.batch(np.arange(len(windows)), 32).items()
@@ -142,11 +140,9 @@ def test_a_teacher_of_other_tokens_or_windows_is_refused(change, message):
     distillation.check_teachers(shared_extractor(), teachers)
 
 
-def test_a_damaged_file_of_soft_labels_is_named(tmp_path):
-  teacher = shared_extractor()
+def test_a_damaged_file_of_soft_labels_is_named(taught, tmp_path):
+  _, teachers, windows, _ = taught
   path = tmp_path / "soft"
   path.write_bytes(b"damaged")
   with pytest.raises(ValueError, match=f"{path} is damaged"):
-    distillation.with_soft_labels(
-      _windows(SPAN_HEAD, teacher), [teacher], 1.0, str(path)
-    )
+    distillation.with_soft_labels(windows, teachers, 1.0, str(path))

@@ -19,10 +19,8 @@ def make_progress(tmp_path):
 
   def make(first_step, last_step, is_terminal=False):
     clock = Clock()
-    progress = TrainingProgress(
-      first_step, last_step, 8, str(tmp_path), is_terminal, clock
-    )
-    return progress, clock
+    steps = (first_step, last_step, 8)
+    return TrainingProgress(*steps, str(tmp_path), is_terminal, clock), clock
 
   return make
 
