@@ -50,7 +50,7 @@ def test_two_workers_make_the_updates_of_one_device(tmp_path):
 
 
 _FLAGS = (
-  *("--do_train", "--do_predict", "--num_train_epochs=6"),
+  *("--do_train", "--do_predict", "--num_train_epochs=8"),
   *("--save_checkpoints_steps=3", "--learning_rate=2e-3"),
 )
 

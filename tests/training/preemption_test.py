@@ -100,14 +100,11 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
 
   A second run is refused meanwhile.
   """
-  outputs = ["evaluations.json", "model/selection.json"]
-  if devices == 1:
-    outputs.append("predictions.json")
   flags = (
-    *("--do_train", *(["--do_predict", "--do_eval"] if devices == 1 else [])),
+    *("--do_train", "--do_predict", "--do_eval"),
     f"--num_devices={devices}",
     *("--save_checkpoints_steps=3", "--keep_checkpoint_max=2"),
-    *("--num_train_epochs=6", "--eval_steps=5", "--early_stopping_patience=3"),
+    *("--num_train_epochs=8", "--eval_steps=5", "--early_stopping_patience=3"),
     "--learning_rate=2e-3",
   )
   whole, stopped = tmp_path / "whole", tmp_path / "stopped"
@@ -118,17 +115,16 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
     )
 
   undisturbed, program = start(whole), start(stopped)
-  if devices == 1:  # On two workers in multi_worker_test.py.
-    # Written before the first step is traced, which takes longer than a signal.
-    program.send_signal_when(
-      lambda: list((stopped / "train").glob("events*")), signal.SIGTERM
-    )
-    ended = program.finish()
-    assert ended.returncode == EXIT_CODE, ended.stderr
-    assert "SIGTERM received" in ended.stderr and "same command" in ended.stderr
-    assert not (stopped / "predictions.json").exists()
-    assert list(stopped.glob("*.index"))
-    program = start(stopped)
+  # Written before the first step is traced, which takes longer than a signal.
+  program.send_signal_when(
+    lambda: list((stopped / "train").glob("events*")), signal.SIGTERM
+  )
+  ended = program.finish()
+  assert ended.returncode == EXIT_CODE, ended.stderr
+  assert "SIGTERM received" in ended.stderr and "same command" in ended.stderr
+  assert not (stopped / "predictions.json").exists()
+  assert list(stopped.glob("*.index"))
+  program = start(stopped)
   program.send_signal_when(
     (stopped / "evaluations.json").exists, signal.SIGSTOP
   )
@@ -145,6 +141,6 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
   run = undisturbed.finish()
   assert run.returncode == 0, run.stderr
   assert_same_checkpoint(stopped, whole)
-  for name in outputs:
+  for name in ("evaluations.json", "model/selection.json", "predictions.json"):
     assert read(stopped / name) == read(whole / name)
   assert len(list(stopped.glob("*.index"))) == 2

@@ -10,6 +10,7 @@ import pytest
 from distributed_checks import read_events
 from toy_trainer import (
   NUM_STEPS,
+  assert_same,
   dataset_fn,
   make_trainer,
 )
@@ -84,16 +85,16 @@ _SCORES = {2: 60.0, 4: 72.5, 6: 70.0, 7: 71.0}
 
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory):
-  """Folder, selection, kept steps and log of a run with these scores."""
+  """A finished run with these scores, and its log."""
   folder = tmp_path_factory.mktemp("scored")
   trainer, selection, kept_steps = _selecting_trainer(folder, _SCORES)
   with contextlib.redirect_stderr(io.StringIO()) as log:
     assert trainer.train(dataset_fn) == NUM_STEPS
-  return folder, selection, kept_steps, log.getvalue()
+  return folder, trainer, selection, kept_steps, log.getvalue()
 
 
 def test_every_evaluation_is_kept_shown_and_written(scored):
-  folder, selection, kept_steps, log = scored
+  folder, _, selection, kept_steps, log = scored
   assert _scores_of(selection) == _SCORES  # 7: the last step in any case
   assert kept_steps == [2, 4]
   table = [line.split() for line in log.splitlines() if line.startswith("   ")]
@@ -106,6 +107,12 @@ def test_every_evaluation_is_kept_shown_and_written(scored):
   curves = read_events(folder, "eval")
   assert curves["f1"] == list(_SCORES.values())
   assert curves["exact_match"][-1] == 35.5
+
+
+def test_evaluating_does_not_change_the_weights(scored, tmp_path):
+  plain = make_trainer(tmp_path)
+  plain.train(dataset_fn)
+  assert_same(scored[1].model.get_weights(), plain.model.get_weights())
 
 
 def test_a_run_goes_on_with_its_options_and_its_best_model_only(

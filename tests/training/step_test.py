@@ -14,7 +14,7 @@ from bert_span.training.options import TrainOptions
 from bert_span.training.step import LossScale, TrainStep
 
 
-def make_step(dropout=0.0, num_layers=2, **options):
+def make_step(dropout=0.0, num_layers=2):
   model = make_model(dropout, num_layers)
   optimizer = BertAdamW(1e-2)
   optimizer.build(model.trainable_variables)
@@ -23,7 +23,6 @@ def make_step(dropout=0.0, num_layers=2, **options):
     SPAN_HEAD.loss_fn(SpanLoss()),
     optimizer,
     TrainOptions(train_batch_size=4, clip_norm=0.5),
-    **options,
   )
   return step, model
 
