@@ -97,7 +97,9 @@ def test_answers_pass_through_what_may_interrupt_them():
     raise Stopped
 
   with pytest.raises(Stopped):
-    _development(_squad_file()).scores(shared_extractor(), interruptible)
+    _development(_squad_file()).scores(
+      shared_extractor(False, SPAN_HEAD), interruptible
+    )
 
 
 @pytest.mark.parametrize(

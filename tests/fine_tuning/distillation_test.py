@@ -6,17 +6,17 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_extractor import CONTEXT, tiny_extractor
+from tiny_extractor import CONTEXT, shared_extractor, tiny_extractor
+from toy_trainer import assert_same, copy_stopped
 
 from bert_span import BioLoss, FineTuningOptions, SpanLoss
 from bert_span.fine_tuning import distillation
-from bert_span.fine_tuning.fine_tuner import fine_tune, training_set_of
+from bert_span.fine_tuning.fine_tuner import training_set_of
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.options import WindowOptions
-from bert_span.training.callbacks import Callback
 
 _OPTIONS = FineTuningOptions(
   train_batch_size=2, length_bucket=8, learning_rate=1e-2, num_train_epochs=30
@@ -33,17 +33,19 @@ def _examples():
   ]
 
 
-def _windows(head, extractor):
-  return training_set_of(extractor, _examples(), _OPTIONS, True).windows
-
-
-@pytest.mark.parametrize("head", _LOSSES, ids=lambda head: head.name)
-def test_soft_labels_are_the_mean_of_the_teachers(head, tmp_path):
+@pytest.fixture(scope="module", params=_LOSSES, ids=lambda head: head.name)
+def taught(request, tmp_path_factory):
+  """A head, two teachers of it, windows, and these with soft labels."""
+  head = request.param
   teachers = [tiny_extractor(head=head, seed=seed) for seed in (1, 2)]
-  windows = _windows(head, teachers[0])
-  taught = distillation.with_soft_labels(
-    windows, teachers, 2.0, str(tmp_path / "soft")
-  )
+  windows = training_set_of(teachers[0], _examples(), _OPTIONS, True).windows
+  path = str(tmp_path_factory.mktemp("soft") / "labels")
+  taught = distillation.with_soft_labels(windows, teachers, 2.0, path)
+  return head, teachers, windows, taught
+
+
+def test_soft_labels_are_the_mean_of_the_teachers(taught):
+  head, teachers, windows, taught = taught
   assert taught.digest() != windows.digest()
   for row in range(len(windows)):
     length = int(windows.lengths[row])
@@ -61,12 +63,8 @@ def test_soft_labels_are_the_mean_of_the_teachers(head, tmp_path):
       )
 
 
-@pytest.mark.parametrize("head", _LOSSES, ids=lambda head: head.name)
-def test_the_loss_is_that_of_labels_and_teachers(head, tmp_path):
-  student, teacher = (tiny_extractor(head=head, seed=seed) for seed in (1, 2))
-  windows = distillation.with_soft_labels(
-    _windows(head, student), [teacher], 2.0, str(tmp_path / "soft")
-  )
+def test_the_loss_is_that_of_labels_and_teachers(taught):
+  head, (student, _), _, windows = taught
   batch = {
     name: tf.constant(values)
     for name, values in windows.batch(np.arange(len(windows)), 32).items()
@@ -92,55 +90,40 @@ def test_the_loss_is_that_of_labels_and_teachers(head, tmp_path):
   assert hard[-1] == 0 < total[-1]
 
 
-def test_a_student_learns_what_its_teacher_says_of_unlabelled_questions(
+@pytest.mark.large
+def test_a_student_learns_what_its_teacher_says_also_if_it_was_stopped(
   tmp_path,
 ):
-  teacher, student = tiny_extractor(seed=3), tiny_extractor(seed=7)
+  """Of questions without labels."""
+  teacher = tiny_extractor(seed=3)
   questions = [
     SquadExample(str(i), question, CONTEXT)
     for i, question in enumerate(("Who?", "When?", "Who built the mill?"))
   ]
+  options = dataclasses.replace(
+    _OPTIONS,
+    distillation_weight=1.0,
+    num_train_epochs=120,
+    save_checkpoints_steps=90,
+  )
+
+  def fit(student, folder):
+    return student.fit(
+      questions, options, tmp_path / folder, teachers={"it": teacher}
+    )
 
   def texts(extractor):
     return [p.text for p in extractor.predict(questions)]
 
   expected = texts(teacher)
+  student = tiny_extractor(seed=7)
   assert texts(student) != expected
-  options = dataclasses.replace(
-    _OPTIONS, distillation_weight=1.0, num_train_epochs=120, learning_rate=1e-2
-  )
-  student.fit(questions, options, tmp_path, teachers={"it": teacher})
+  assert fit(student, "whole") == 180
   assert texts(student) == expected
-
-
-class _StopAtStep3(Callback):
-  def is_due(self, step):
-    return step == 3
-
-  def on_step(self, step):
-    self.stop_reason = f"step {step}"
-
-
-def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path):
-  def run(folder, callbacks=()):
-    student = tiny_extractor(seed=7)
-    options = dataclasses.replace(_OPTIONS, num_train_epochs=4)
-    steps = fine_tune(
-      student,
-      _examples(),
-      options,
-      str(tmp_path / folder),
-      callbacks=callbacks,
-      teachers={"it": tiny_extractor(seed=3)},
-    )
-    return steps, [np.array(weight) for weight in student.model.weights]
-
-  steps, whole = run("whole")
-  first, _ = run("stopped", [_StopAtStep3()])
-  further, stopped = run("stopped")
-  assert (steps, first, further) == (8, 3, 5)
-  for a, b in zip(whole, stopped, strict=True):
-    np.testing.assert_array_equal(a, b)
+  copy_stopped(tmp_path / "whole", tmp_path / "stopped", 90)
+  resumed = tiny_extractor(seed=8)
+  assert fit(resumed, "stopped") == 90
+  assert_same(resumed.model.get_weights(), student.model.get_weights())
 
 
 @pytest.mark.parametrize(
@@ -151,21 +134,15 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path):
     ({"window_options": WindowOptions(24, 8, 8)}, "window options"),
   ],
 )
-def test_a_teacher_of_other_tokens_or_windows_is_refused(
-  change, message, tmp_path
-):
+def test_a_teacher_of_other_tokens_or_windows_is_refused(change, message):
   teachers = {"output/model": tiny_extractor(**change)}
   with pytest.raises(ValueError, match=f"output/model .* its {message}"):
-    fine_tune(
-      tiny_extractor(), _examples(), _OPTIONS, tmp_path, teachers=teachers
-    )
+    distillation.check_teachers(shared_extractor(), teachers)
 
 
-def test_a_damaged_file_of_soft_labels_is_named(tmp_path):
-  teacher = tiny_extractor()
+def test_a_damaged_file_of_soft_labels_is_named(taught, tmp_path):
+  _, teachers, windows, _ = taught
   path = tmp_path / "soft"
   path.write_bytes(b"damaged")
   with pytest.raises(ValueError, match=f"{path} is damaged"):
-    distillation.with_soft_labels(
-      _windows(SPAN_HEAD, teacher), [teacher], 1.0, str(path)
-    )
+    distillation.with_soft_labels(windows, teachers, 1.0, str(path))

@@ -9,9 +9,7 @@ from corpus import VOCABULARY, stream_of, write_corpus
 from bert_span.pretraining.block_stream import (
   ChunkPlace,
   ChunkPlaces,
-  continuation_table,
   pack_sentences,
-  word_starts,
 )
 from bert_span.pretraining.text_sources import TextFile
 
@@ -154,17 +152,3 @@ def test_every_token_comes_out_once_and_in_order(room):
     np.concatenate(sentences).tolist()
   )
   assert all(1 <= len(block) <= room for block in blocks)
-
-
-@pytest.mark.parametrize(
-  ("ids", "starts"),
-  [
-    ([1, 2, 3, 4, 5, 2], [0, 1, 4, 5]),  # the mill ##er ##s . mill
-    ([3, 4, 1], [0, 2]),  # The rest of a cut word is a word.
-    ([], []),
-  ],
-)
-def test_a_word_starts_at_every_piece_that_does_not_continue_one(ids, starts):
-  table = continuation_table(["[PAD]", "the", "mill", "##er", "##s", ".", "##"])
-  assert table.tolist() == [False, False, False, True, True, False, False]
-  assert word_starts(np.array(ids, np.int64), table).tolist() == starts

@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from corpus import write_corpus
 from pretraining_runs import MAKING, OPTIONS, new_model
 from tiny_pretraining import tiny_batch, tiny_model
-from toy_trainer import copy_stopped
+from toy_trainer import assert_same, copy_stopped
 
 from bert_span.pretraining.loss import model_inputs, prediction_sums
 from bert_span.pretraining.options import PretrainingOptions
@@ -15,45 +14,33 @@ from bert_span.pretraining.pretrainer import make_evaluate, pretrain
 from bert_span.pretraining.text_sources import TextFile
 
 
-def test_a_stopped_run_ends_with_the_very_weights_of_an_unstopped_one(
-  tmp_path,
-):
-  options = PretrainingOptions(num_train_steps=7, **OPTIONS)
-  sources = write_corpus(tmp_path)
-
-  def train(model, folder):
-    places = str(folder / "places.jsonl")
-    batches = MAKING.training_batches(sources, 4, places)
-    return pretrain(model, batches, options, str(folder), {})
-
-  whole, resumed = new_model(), new_model(seed=99)
-  (tmp_path / "whole").mkdir()
-  assert train(whole, tmp_path / "whole") == 7
-  copy_stopped(tmp_path / "whole", tmp_path / "stopped", 3)
-  assert train(resumed, tmp_path / "stopped") == 4
-  for expected, value in zip(whole.weights, resumed.weights, strict=True):
-    np.testing.assert_array_equal(value.numpy(), expected.numpy())
-
-
-def test_it_learns(tmp_path):
+def test_it_learns_and_a_stopped_run_ends_with_the_very_same_weights(tmp_path):
   """The text has four words out of a vocabulary of 70."""
   text = tmp_path / "text.txt"
   words = np.random.default_rng(0).choice(["ak", "al", "am", "an"], (60, 5))
   text.write_text("\n\n".join(map(" ".join, words)))
   sources = [TextFile(str(text))]
+  changes = {"learning_rate": 2e-2, "save_checkpoints_steps": 17}
+  options = PretrainingOptions(num_train_steps=40, **{**OPTIONS, **changes})
+
+  def train(model, folder):
+    folder.mkdir(exist_ok=True)
+    batches = MAKING.training_batches(sources, 4, str(folder / "places.jsonl"))
+    return pretrain(model, batches, options, str(folder), {})
+
   held_out = list(MAKING.evaluation_batches(sources, 8))
-  model = new_model()
-  evaluate = make_evaluate(model)
+  whole, resumed = new_model(), new_model(seed=99)
+  evaluate = make_evaluate(whole)
   before = evaluate(held_out)
-  options = {**OPTIONS, "learning_rate": 2e-2, "save_checkpoints_steps": 40}
-  options = PretrainingOptions(num_train_steps=40, **options)
-  batches = MAKING.training_batches(sources, 4)
-  pretrain(model, batches, options, str(tmp_path / "run"), {})
+  assert train(whole, tmp_path / "whole") == 40
   after = evaluate(held_out)
   for name in ("mlm_loss", "sbo_loss"):
     assert before[name] == pytest.approx(math.log(70), abs=0.1)
     assert after[name] < before[name] - 0.3
   assert after["num_tokens"] == before["num_tokens"] == 60 * 7
+  copy_stopped(tmp_path / "whole", tmp_path / "stopped", 17)
+  assert train(resumed, tmp_path / "stopped") == 23
+  assert_same(resumed.get_weights(), whole.get_weights())
 
 
 def test_scores_are_means_over_targets_of_all_batches():

@@ -192,6 +192,7 @@ def compare(reference, folder, two, **options):
     "losses": float(np.abs(losses).max()),
     "smallest_norm": float(norms.min()),
     "copies": copies_differ(run.model),
+    "traces": run.trainer.runner.num_traces,
   }
 
 
@@ -203,16 +204,6 @@ def copies_differ(model):
       weight.value.values for weight in model.trainable_variables
     )
   )
-
-
-def parts_against_whole(whole, folder, one):
-  """Accumulation of compiled parts on one device, beside none of both."""
-  parts = Run(folder, one, **_UNEVEN, accumulate_steps=4, jit_compile="on")
-  return {
-    "weights": max_difference(whole.weights, parts.weights),
-    "norms": [whole.events["global_norm"], parts.events["global_norm"]],
-    "traces": parts.trainer.runner.num_traces,
-  }
 
 
 def dropout_masks(folder, two):
@@ -237,28 +228,26 @@ def dropout_masks(folder, two):
 
 
 def overflow(folder, strategy):
-  """Gradients infinite on the last device alone, in the second and fourth step.
+  """Gradients infinite on the last device in the steps of length LENGTH - 1.
 
-  Those are the steps of length LENGTH - 1.
+  Those are the second and the fourth one.
   """
 
   def loss_fn(model, batch):
     losses = SPAN_HEAD.loss_fn(SpanLoss())(model, batch)
     context = tf.distribute.get_replica_context()
-    devices = context.num_replicas_in_sync
-    is_last = context.replica_id_in_sync_group == devices - 1
+    is_last = context.replica_id_in_sync_group == 1
     spoils = tf.shape(batch["input_ids"])[1] == LENGTH - 1
     huge = losses * np.float32(1e38)
     return tf.where(tf.logical_and(is_last, spoils), huge, losses)
 
   run = Run(folder, strategy, loss_fn=loss_fn, precision="float16")
-  several = strategy.num_replicas_in_sync > 1
   return {
     "scales": run.events["loss_scale"],
     "iterations": int(run.optimizer.iterations.numpy()),
     "skipped": run.events["skipped_steps"],
     "is_finite": all(np.isfinite(w).all() for w in run.weights.values()),
-    "copies": copies_differ(run.model) if several else 0.0,
+    "copies": copies_differ(run.model),
   }
 
 
@@ -288,12 +277,9 @@ def main():
   checks = {
     "even": against(even, averages=True, all_reduce="ring", recompute=True),
     "compiled": against(even, averages=True, jit_compile="on"),
-    "uneven": against(uneven, **_UNEVEN),
-    "accumulated": against(uneven, **_UNEVEN, accumulate_steps=2),
-    "parts": parts_against_whole(uneven, folder, one),
+    "uneven": against(uneven, **_UNEVEN, accumulate_steps=2),
     "dropout": dropout_masks(folder, two),
-    "overflow_of_two": overflow(folder, two),
-    "overflow_of_one": overflow(folder, one),
+    "overflow": overflow(folder, two),
     "curves": loss_curves(even, folder, one),
   }
   print(json.dumps(checks))

@@ -90,6 +90,12 @@ def refusal(name, *arguments):
   return str(error.value)
 
 
+def run_here(name, *arguments):
+  """Runs a program in this process."""
+  words = _parsed(name, arguments)
+  sys.modules[name].main(words)
+
+
 def start_program(name, *arguments, environ=()):
   """Starts a module, or a script that ends in .py, as a `Program`."""
   return Program([str(name), *map(str, arguments)], dict(environ))

@@ -1,5 +1,6 @@
 """Checkpoints on disk: which are seen, which are damaged, what is refused."""
 
+import os
 import shutil
 
 import pytest
@@ -40,6 +41,13 @@ def _change_a_byte(path):
   path.write_bytes(content)
 
 
+def _restore(output_dir, **options):
+  """The checkpoint that a run goes on from, and its trainer."""
+  trainer = make_trainer(output_dir, **options)
+  path = trainer._checkpoints.restore_or_begin()
+  return path and os.path.basename(path), trainer
+
+
 @pytest.mark.parametrize("ending", ["index", "data-00000-of-00001"])
 @pytest.mark.parametrize(
   "damage",
@@ -54,27 +62,24 @@ def _change_a_byte(path):
 def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(
   finished, ending, damage, capsys
 ):
-  output_dir, expected = finished
-  damage(output_dir / f"model.ckpt-7.{ending}")
-  again = make_trainer(output_dir)
-  assert again.train(dataset_fn) == NUM_STEPS - 6
-  lines = capsys.readouterr().err.splitlines()
-  assert "model.ckpt-7 cannot be read" in lines[0]
-  assert "model.ckpt-6" in lines[1]
-  assert_same(all_values(again), expected)
-  # The damaged one was written anew.
-  assert make_trainer(output_dir).train(dataset_fn) == 0
-
-
-def test_two_damaged_checkpoints_are_passed_over(finished, capsys):
   output_dir, _ = finished
+  damage(output_dir / f"model.ckpt-7.{ending}")
+  path, trainer = _restore(output_dir)
+  assert (path, trainer.step) == ("model.ckpt-6", 6)
+  assert "model.ckpt-7 cannot be read" in capsys.readouterr().err
+
+
+def test_damaged_checkpoints_are_passed_over_and_written_anew(finished, capsys):
+  output_dir, expected = finished
   for step in (6, 7):
     _cut_in_half(output_dir / f"model.ckpt-{step}.index")
-  assert make_trainer(output_dir).train(dataset_fn) == NUM_STEPS - 4
+  again = make_trainer(output_dir)
+  assert again.train(dataset_fn) == NUM_STEPS - 4
   lines = capsys.readouterr().err.splitlines()
   assert [line.split()[2][-1] for line in lines[:2]] == ["7", "6"]
-  # Saved later than 7 was named, but 7 is the later step.
-  assert (output_dir / "model.ckpt-7.index").exists()
+  assert_same(all_values(again), expected)
+  # 6 was saved later than 7 was named, but 7 is the later step.
+  assert _restore(output_dir)[0] == "model.ckpt-7"
 
 
 def test_when_all_are_damaged_nothing_is_begun_again_unasked(finished):
@@ -82,7 +87,7 @@ def test_when_all_are_damaged_nothing_is_begun_again_unasked(finished):
   for path in output_dir.glob("*.index"):
     _cut_in_half(path)
   with pytest.raises(ValueError, match=r"No checkpoint in .* can be read"):
-    make_trainer(output_dir).train(dataset_fn)
+    _restore(output_dir)
 
 
 def test_a_checkpoint_counts_only_once_it_is_named(finished):
@@ -93,20 +98,17 @@ def test_a_checkpoint_counts_only_once_it_is_named(finished):
     shutil.copy(path, output_dir / path.name.replace("-7.", "-9.", 1))
   _cut_in_half(output_dir / "model.ckpt-9.index")
   assert "model.ckpt-9" not in index.read_text()
-  again = make_trainer(output_dir)
-  assert again.train(dataset_fn) == 0
+  path, again = _restore(output_dir)
+  assert path == "model.ckpt-7"
   assert_same(all_values(again), expected)
 
 
-@pytest.mark.parametrize("content", [b"", b'model_checkpoint_path: "mo', b"\0"])
-def test_a_spoiled_list_of_checkpoints_is_written_anew(
-  finished, content, capsys
-):
+def test_a_spoiled_list_of_checkpoints_is_written_anew(finished, capsys):
   output_dir, _ = finished
-  (output_dir / "checkpoint").write_bytes(content)
-  again = make_trainer(output_dir, keep_checkpoint_max=2)
-  assert again.train(dataset_fn) == 0
-  assert "with 4 checkpoints" in capsys.readouterr().err.splitlines()[0]
+  for content in (b"", b'model_checkpoint_path: "mo', b"\0"):
+    (output_dir / "checkpoint").write_bytes(content)
+    assert _restore(output_dir)[0] == "model.ckpt-7"
+    assert "with 4 checkpoints" in capsys.readouterr().err.splitlines()[0]
   # They are kept and deleted as before.
   _cut_in_half(output_dir / "model.ckpt-7.index")
   make_trainer(output_dir, keep_checkpoint_max=2).train(dataset_fn)
@@ -118,7 +120,7 @@ def test_a_spoiled_list_of_checkpoints_is_written_anew(
 
 def test_a_spoiled_list_of_no_checkpoints_begins_the_run(tmp_path):
   (tmp_path / "checkpoint").write_bytes(b"")
-  assert make_trainer(tmp_path).train(dataset_fn) == NUM_STEPS
+  assert _restore(tmp_path)[0] is None
 
 
 def test_a_checkpoint_has_the_options_of_its_run(finished):
@@ -127,13 +129,11 @@ def test_a_checkpoint_has_the_options_of_its_run(finished):
   text = path.read_text()
   path.write_text(text.replace('"seed": 0', '"seed": 1'))
   with pytest.raises(ValueError, match=r"ckpt-7.*seed was 0, is now 1"):
-    make_trainer(output_dir, seed=1).train(dataset_fn)
+    _restore(output_dir, seed=1)
 
 
 def test_a_checkpoint_without_options_is_continued(finished, monkeypatch):
   """As one that was saved before checkpoints had them."""
   output_dir, expected = finished
   monkeypatch.setattr(checkpoints, "_OPTIONS_KEY", "none")
-  again = make_trainer(output_dir)
-  assert again.train(dataset_fn) == 0
-  assert_same(all_values(again), expected)
+  assert_same(all_values(_restore(output_dir)[1]), expected)

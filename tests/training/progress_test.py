@@ -7,8 +7,7 @@ from bert_span.training.progress import TrainingProgress
 
 
 class Clock:
-  def __init__(self):
-    self.seconds = 100.0
+  seconds = 100.0
 
   def __call__(self):
     return self.seconds
@@ -20,10 +19,8 @@ def make_progress(tmp_path):
 
   def make(first_step, last_step, is_terminal=False):
     clock = Clock()
-    progress = TrainingProgress(
-      first_step, last_step, 8, str(tmp_path), is_terminal, clock
-    )
-    return progress, clock
+    steps = (first_step, last_step, 8)
+    return TrainingProgress(*steps, str(tmp_path), is_terminal, clock), clock
 
   return make
 

@@ -1,8 +1,8 @@
 """The lock of a run, and when its flags are written."""
 
 import pytest
-from programs import error_line
-from squad_runs import run_squad
+from programs import refusal
+from squad_runs import squad_flags
 from toy_trainer import dataset_fn, make_trainer
 
 from bert_span.training.run_folder import RunFlags, locked_folder
@@ -36,9 +36,9 @@ def test_flags_are_written_once_a_training_is_accepted(tmp_path):
   assert path.read_text() == "first"
 
 
-@pytest.mark.large
 def test_a_run_that_cannot_train_writes_nothing(squad_folder, tmp_path):
   missing = f"--predict_file={tmp_path}/missing.json"
-  run = run_squad(squad_folder, tmp_path, "--do_train", "--do_predict", missing)
-  assert "--predict_file" in error_line(run)
+  steps = ("--do_train", "--do_predict")
+  flags = squad_flags(squad_folder, tmp_path, *steps, missing)
+  assert "missing.json" in refusal("bert_span.run_squad", *flags)
   assert not list(tmp_path.iterdir())

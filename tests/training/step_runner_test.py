@@ -9,7 +9,6 @@ from bert_span.training.step import TrainStep
 from bert_span.training.step_runner import (
   StepRunner,
   compiles_steps,
-  distribute_batches,
   split_batch,
 )
 from bert_span.training.strategy import computes_on_accelerator
@@ -64,14 +63,7 @@ def test_a_cpu_is_no_accelerator_and_does_not_compile():
   assert compiles_steps(ExecutionOptions(jit_compile="on"), strategy, static)
 
 
-def test_five_windows_on_two_replicas_by_hand():
-  batch = {"ids": tf.constant([[1, 1], [2, 2], [3, 3], [4, 4], [5, 5]])}
-  batches, weights = split_batch(batch, num_replicas=2)
-  assert batches["ids"][:, 0, :, 0].numpy().tolist() == [[1, 2, 3], [4, 5, 1]]
-  assert weights[:, 0].numpy().tolist() == [[1, 1, 1], [1, 1, 0]]
-
-
-@pytest.mark.parametrize("rows", range(1, 9))
+@pytest.mark.parametrize("rows", [1, 5, 6, 8])
 def test_every_row_counts_once(rows):
   batch = {"ids": tf.range(rows), "mask": tf.ones([rows, 3, 2])}
   batches, weights = split_batch(batch, 3, 2)
@@ -87,13 +79,3 @@ def test_shapes_stay_static_where_they_are():
   assert spec["ids"].shape == (8, 2, 2, 384)
   assert spec["ids"].dtype == tf.int32
   assert weights.shape == (8, 2, 2)
-
-
-def test_each_step_gives_the_replicas_one_batch():
-  dataset = tf.data.Dataset.range(100).batch(4).map(lambda x: {"ids": x})
-  strategy = tf.distribute.get_strategy()
-  distributed = distribute_batches(strategy, dataset, num_micro_batches=2)
-  (first, weights), (second, _) = list(distributed)[:2]
-  np.testing.assert_array_equal(first["ids"], [[0, 1], [2, 3]])
-  np.testing.assert_array_equal(second["ids"], [[4, 5], [6, 7]])
-  assert weights.numpy().all()

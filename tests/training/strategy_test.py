@@ -6,8 +6,7 @@ import distributed_checks
 import numpy as np
 import pytest
 import tensorflow as tf
-from programs import error_line, run_program
-from squad_runs import run_squad
+from programs import run_program
 
 from bert_span.training.options import (
   MIRRORED,
@@ -22,7 +21,6 @@ from bert_span.training.strategy import (
   choose_strategy,
   describe_strategy,
   make_strategy,
-  named_workers,
 )
 from bert_span.training.workers import is_chief, own_folder
 
@@ -41,8 +39,9 @@ def checks(tmp_path_factory):
   "name",
   [
     "even",  # summed along a ring, recomputed; layer decay and averages
-    "uneven",  # 5 windows: 3 and 2; 1 window: the second device has none
-    "accumulated",  # the same in two parts, unsummed norm
+    # In two parts, unsummed norm; 5 windows: 3 and 2; 1 window: the second
+    # device has none.
+    "uneven",
     "compiled",
   ],
 )
@@ -54,13 +53,6 @@ def test_two_devices_make_the_updates_of_one(checks, name):
   assert found["losses"] < 1e-5
   assert found["smallest_norm"] > 0.1  # every step was clipped, to 0.1
   assert found["copies"] == 0.0
-
-
-@pytest.mark.large
-def test_accumulated_parts_make_the_update_of_the_whole_batch(checks):
-  found = checks["parts"]
-  assert found["weights"] < 1e-5
-  np.testing.assert_allclose(*found["norms"], rtol=1e-5)
   assert found["traces"] == 1
 
 
@@ -75,11 +67,8 @@ def test_devices_draw_dropout_masks_of_their_own(checks):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("name", ["overflow_of_one", "overflow_of_two"])
-def test_an_infinite_gradient_on_the_last_device_skips_the_step_on_all(
-  checks, name
-):
-  found = checks[name]
+def test_an_infinite_gradient_on_one_device_skips_the_step_on_all(checks):
+  found = checks["overflow"]
   # Steps 2 and 4 of 5 overflow; the scale is halved after each.
   assert found["scales"] == [2.0**15, 2.0**15, 2.0**14, 2.0**14, 2.0**13]
   assert found["skipped"] == [0.0, 1.0, 1.0, 2.0, 2.0]
@@ -117,34 +106,19 @@ def test_nccl_without_a_gpu_is_refused():
     make_strategy(StrategyOptions(), ExecutionOptions(all_reduce="nccl"))
 
 
-@pytest.mark.large
-def test_a_named_tpu_that_is_not_there_is_one_line(squad_folder, tmp_path):
+@pytest.mark.parametrize("name", ["local", "my-tpu"])
+def test_a_tpu_that_is_not_there_is_named(name):
   """As far as a TPU's code runs without one: resolver and initialization."""
-  flags = ("--tpu_name=my-tpu", "--tpu_zone=z", "--gcp_project=p")
-  line = error_line(
-    run_squad(squad_folder, tmp_path, "--do_train", "--use_tpu", *flags)
+  options = StrategyOptions(
+    TPU, tpu_name=name, tpu_zone="z", gcp_project="p", use_tpu=True
   )
-  assert "leave --use_tpu and --distribution=tpu out" in line
-  assert "of the name my-tpu" in line
+  with pytest.raises(ValueError, match=f"no TPU of the name {name}.*--use_tpu"):
+    make_strategy(options, ExecutionOptions())
 
 
 def _tf_config(cluster, kind="worker", index=0):
   task = {"type": kind, "index": index}
   return json.dumps({"cluster": cluster, "task": task})
-
-
-@pytest.mark.parametrize(
-  ("config", "count"),
-  [
-    (" ", 0),
-    (_tf_config({}), 0),
-    (_tf_config({"worker": ["a:1"]}), 1),
-    (_tf_config({"worker": ["b:2"], "chief": ["a:1"]}, "chief"), 2),
-  ],
-)
-def test_the_workers_of_tf_config_are_counted(monkeypatch, config, count):
-  monkeypatch.setenv("TF_CONFIG", config)
-  assert named_workers() == count
 
 
 @pytest.mark.parametrize(
@@ -172,15 +146,10 @@ def test_a_damaged_tf_config_is_refused_with_an_example(monkeypatch, config):
     (StrategyOptions(), 0, ONE_DEVICE),
     (StrategyOptions(), 2, MULTI_WORKER),
     (StrategyOptions(num_devices=2), 0, MIRRORED),
-    (StrategyOptions(MIRRORED, num_devices=2), 0, MIRRORED),
     (StrategyOptions(MIRRORED), 1, MIRRORED),
-    (StrategyOptions(MULTI_WORKER), 2, MULTI_WORKER),
     (StrategyOptions(use_tpu=True, num_tpu_cores=8), 0, TPU),
-    (StrategyOptions(TPU, use_tpu=True), 0, TPU),
-    (StrategyOptions(ONE_DEVICE, num_devices=1), 0, ONE_DEVICE),
     (StrategyOptions(MULTI_WORKER), 0, None),
     (StrategyOptions(MIRRORED), 2, None),
-    (StrategyOptions(ONE_DEVICE), 2, None),
     (StrategyOptions(use_tpu=True), 2, None),
   ],
 )
