@@ -60,7 +60,7 @@ def test_a_keras_loaded_with_another_backend_is_refused(ensure, monkeypatch):
   config = types.SimpleNamespace(backend=lambda: "jax")
   keras = types.SimpleNamespace(config=config)
   monkeypatch.setitem(sys.modules, "keras", keras)
-  with pytest.raises(BackendError, match="imported before bert_span .* 'jax'"):
+  with pytest.raises(BackendError, match=r"imported before bert_span .* 'jax'"):
     ensure()
 
 
