@@ -277,21 +277,6 @@ def test_saved_tokenizer_is_read_here_and_by_keras_hub(copy, do_lower_case):
   assert load_vocabulary(loaded.vocabulary_path) == _VOCABULARY
 
 
-@pytest.mark.parametrize("do_lower_case", [True, False])
-def test_tokenizer_files_are_those_of_keras_hub(tmp_path, do_lower_case):
-  model_directory.save_tokenizer(tmp_path / "ours", _VOCABULARY, do_lower_case)
-  keras_hub.models.BertTokenizer(
-    _VOCABULARY, lowercase=do_lower_case, strip_accents=do_lower_case
-  ).save_to_preset(str(tmp_path / "theirs"))
-
-  def files(folder):
-    path = folder / "assets" / "tokenizer" / "vocabulary.txt"
-    config = json.loads((folder / "tokenizer.json").read_text())["config"]
-    return path.read_text("utf-8"), {**config, "name": None}  # set by Keras
-
-  assert files(tmp_path / "ours") == files(tmp_path / "theirs")
-
-
 def test_vocabulary_without_mask_and_pad_is_saved(tmp_path):
   vocabulary = ["[UNK]", "[CLS]", "[SEP]", "paris"]
   model_directory.save_tokenizer(tmp_path, vocabulary, do_lower_case=True)

@@ -91,15 +91,6 @@ def test_errors_come_first_and_are_all_named_while_others_are_cut():
   assert "  and 7 more\n" in text
 
 
-def test_a_file_that_cannot_be_read_has_its_error_and_nothing_more():
-  finding = Finding(FindingKind.UNREADABLE, "", "the file is empty.")
-  text = report_text(report_object(LintedFile("a.json", []), [finding], {}))
-  assert text.splitlines()[:2] == ["a.json", "1 error, 0 warnings, 0 notes."]
-  assert text.splitlines()[4:] == [
-    *("  the file is empty.", "-> Nothing else was checked.")
-  ]
-
-
 def test_what_is_repaired_counts_no_more():
   repair = {"output_file": "b.json", "log_file": "b.jsonl", "changes": 2}
   findings = [_moved(1), _moved(2), _duplicate(1)]

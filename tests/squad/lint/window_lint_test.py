@@ -12,7 +12,6 @@ from bert_span.squad.lint.options import LintSettings
 from bert_span.squad.lint.window_lint import (
   TokenLengths,
   UnknownWords,
-  computation,
   holds_answer,
   lint_windows,
   measure_tokens,
@@ -159,16 +158,6 @@ def test_a_cost_counts_windows_padding_and_work():
   assert cost["padded_cost"] == pytest.approx(4 * 10 * (1 + 10 / 6))
   assert cost["bucket_cost"] == pytest.approx(
     3 * 10 * (1 + 10 / 6) + 8 * (1 + 8 / 6)
-  )
-
-
-def test_computation_is_the_count_of_a_layers_multiplications():
-  length, hidden, heads = 384, 768, 12
-  size = hidden // heads
-  dense = length * hidden * hidden * (4 + 4 + 4)  # q k v out, up, down
-  between = heads * (length * size * length) * 2  # scores, weighted sum
-  assert computation([length], hidden) == pytest.approx(
-    (dense + between) / (12 * hidden * hidden)
   )
 
 
