@@ -16,10 +16,6 @@ from bert_span.text.preprocessor import SpanPreprocessor
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "d"]
 
 
-def _preprocessor():
-  return SpanPreprocessor(_VOCABULARY, options=WindowOptions(6, 1, 1))
-
-
 def _example(context, *answers, is_impossible=False):
   return SquadExample("id", "a", context, answers, is_impossible)
 
@@ -70,7 +66,8 @@ def test_batches_hold_the_windows_of_their_examples_in_order(monkeypatch):
     _example(""),
     _example("d"),
   ]
-  batches = list(window_batches(examples, _preprocessor(), with_answers=True))
+  preprocessor = SpanPreprocessor(_VOCABULARY, options=WindowOptions(6, 1, 1))
+  batches = list(window_batches(examples, preprocessor, with_answers=True))
   assert [example for batch, _ in batches for example in batch] == examples
   for name, expected in (
     ("example_index", [[0, 1], [0, 0], [1]]),
@@ -78,6 +75,4 @@ def test_batches_hold_the_windows_of_their_examples_in_order(monkeypatch):
   ):
     assert [windows[name].tolist() for _, windows in batches] == expected
   np.testing.assert_array_equal(batches[-1][1]["input_ids"], [[2, 4, 3, 7, 3]])
-  assert not list(window_batches([], _preprocessor()))
-  (_, unlabelled), *_ = window_batches(examples, _preprocessor())
-  assert "start_positions" not in unlabelled
+  assert not list(window_batches([], preprocessor))
