@@ -30,16 +30,13 @@ def small_files(tmp_path):
 
 def _expected_row(feature):
   """A row of features_<c>_first200_full.jsonl.gz in the program's terms."""
-  length = feature["input_mask_len"]
-  is_max = {int(k): v for k, v in feature["token_is_max_context"].items()}
+  length, is_max = feature["input_mask_len"], feature["token_is_max_context"]
+  same = ("qas_id", "doc_span_index", "start_position", "end_position")
   return {
-    "qas_id": feature["qas_id"],
-    "doc_span_index": feature["doc_span_index"],
+    **{name: feature[name] for name in same},
     "input_ids": feature["input_ids"][:length],
     "segment_ids": feature["segment_ids"][:length],
-    "start_position": feature["start_position"],
-    "end_position": feature["end_position"],
-    "max_context": [int(is_max.get(i, False)) for i in range(length)],
+    "max_context": [int(is_max.get(str(i), False)) for i in range(length)],
   }
 
 

@@ -80,7 +80,7 @@ def test_the_same_seed_gives_the_same_batches_and_another_others():
   assert order == again != other
 
 
-@pytest.mark.parametrize("first_step", [1, 12, 13, 30])
+@pytest.mark.parametrize("first_step", [1, 13, 30])
 def test_starting_at_a_step_equals_skipping_to_it(first_step):
   lengths = _random_lengths(103)
   expected = _batches(lengths, count=first_step + 5)[first_step:]

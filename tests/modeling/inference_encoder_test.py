@@ -16,14 +16,8 @@ from bert_span.modeling.inference_encoder import (
 )
 from bert_span.presets.load_pretrained import load_pretrained
 
-_SIZES = {
-  "vocabulary_size": 50,
-  "num_layers": 2,
-  "num_heads": 4,
-  "hidden_dim": 32,
-  "max_sequence_length": 20,
-  "num_segments": 3,
-}
+_SIZES = {"vocabulary_size": 50, "num_layers": 2, "num_heads": 4}
+_SIZES |= {"hidden_dim": 32, "max_sequence_length": 20, "num_segments": 3}
 # How far half a precision may be from itself in another order of sums: two
 # steps of numbers up to 4.
 _TOLERANCE = {"bfloat16": 2**-5, "float16": 2**-8}
@@ -68,14 +62,10 @@ def _assert_equal(backbone, inputs, atol=1e-5):
 @pytest.mark.parametrize(
   "sizes",
   [
-    {},
-    {"num_layers": 1, "num_heads": 1},
     {"hidden_dim": 30, "num_heads": 3},
     {"dropout": 0.0, "attention_dropout": 0.0},  # KerasHub's other attention
     {"dropout": 0.0, "attention_dropout": 0.2},
-    {"dropout": 0.2, "attention_dropout": 0.0},
     {"architecture": "distilbert", "activation": "gelu"},
-    {"architecture": "electra"},
     {"architecture": "electra", "embedding_dim": 16, "activation": "relu"},
     {"architecture": "roberta", "layer_norm_epsilon": 1e-3},
   ],
@@ -91,12 +81,12 @@ def test_vectors_of_the_packaged_minilm_are_the_same(uncased_vocab_file):
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
-@pytest.mark.parametrize("policy", ["{}", "mixed_{}"])
-@pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.mark.parametrize(
+  ("policy", "dropout"), [("{}", 0.0), ("mixed_{}", 0.1)]
+)
 def test_half_precision_is_the_backbones(precision, policy, dropout):
-  backbone = _encoder(
-    policy.format(precision), dropout=dropout, attention_dropout=dropout
-  )
+  dtype, rates = policy.format(precision), {"attention_dropout": dropout}
+  backbone = _encoder(dtype, dropout=dropout, **rates)
   _assert_equal(backbone, _inputs(), _TOLERANCE[precision])
 
 
@@ -107,17 +97,6 @@ def test_padding_changes_no_vector_of_a_wordpiece():
   np.testing.assert_allclose(
     encoder(inputs)[1:, :9], encoder(alone), atol=1e-5, rtol=0
   )
-
-
-def test_vectors_follow_token_segment_and_position():
-  encoder = InferenceEncoder(_encoder())
-  inputs = _inputs(lengths=(20,))
-  vectors = encoder(inputs).numpy()
-  for name in ("token_ids", "segment_ids"):
-    changed = {**inputs, name: (inputs[name] + 1) % 3}
-    assert np.abs(encoder(changed) - vectors).max() > 0.01
-  turned = {name: values[:, ::-1] for name, values in inputs.items()}
-  assert np.abs(encoder(turned)[:, ::-1] - vectors).max() > 0.01
 
 
 def test_new_weights_are_seen_by_a_graph_that_was_traced_before():

@@ -17,11 +17,6 @@ _P = np.array(
 _TAG_LOGITS = np.log(_P).astype("float32")
 
 
-def test_equal_logits_cost_half_the_logarithm_of_the_length_for_each_end():
-  loss = SpanLoss()(np.array([2]), np.zeros((1, 4), "float32"))
-  assert float(loss) == pytest.approx(math.log(4) / 2)
-
-
 @pytest.mark.parametrize(("ends", "weight"), [("mean", 0.5), ("sum", 1.0)])
 def test_an_end_counts_half_in_the_mean_and_whole_in_the_sum(ends, weight):
   expected = weight * np.log([4, 2])
@@ -31,20 +26,13 @@ def test_an_end_counts_half_in_the_mean_and_whole_in_the_sum(ends, weight):
   assert mean == pytest.approx(expected.mean())
 
 
-@pytest.mark.parametrize("outside", [-1, 3, 1000])
+@pytest.mark.parametrize("outside", [-1, 3])
 def test_position_outside_the_sequence_adds_nothing(outside):
   logits = tf.Variable([[1.0, 2.0, 3.0]])
   with tf.GradientTape() as tape:
     losses = SpanLoss().call(tf.constant([outside]), logits)
   np.testing.assert_array_equal(losses, [0.0])
   np.testing.assert_array_equal(tape.gradient(losses, logits), np.zeros((1, 3)))
-
-
-def test_padding_takes_part_in_the_softmax():
-  loss = SpanLoss("sum")
-  short, padded = np.zeros((1, 2), "float32"), np.zeros((1, 8), "float32")
-  assert float(loss([1], short)) == pytest.approx(math.log(2))
-  assert float(loss([1], padded)) == pytest.approx(math.log(8))
 
 
 def test_half_precision_logits_are_computed_in_float32():
@@ -72,19 +60,6 @@ def _one_hot(*classes):
   """[1, positions, 3]; None is a position without loss."""
   rows = [[0, 0, 0] if c is None else np.eye(3)[c] for c in classes]
   return np.array([rows], "float32")
-
-
-def test_soft_tags_by_hand():
-  """Two of three annotators say B, one O: 2/3, 0, 1/3."""
-  labels = np.array([[[2 / 3, 0, 1 / 3], [1 / 3, 2 / 3, 0], [0, 0, 1]]])
-  labels = np.concatenate([labels, np.zeros((1, 1, 3))], axis=1)
-  expected = (
-    -(2 * math.log(0.5) + math.log(0.25)) / 3
-    - (math.log(0.2) + 2 * math.log(0.7)) / 3
-    - math.log(0.8)
-  )
-  loss = BioLoss()(labels, _TAG_LOGITS)
-  assert float(loss) == pytest.approx(expected, abs=1e-6)
 
 
 def test_one_hot_tags_have_the_loss_and_gradient_of_the_correct_class():

@@ -7,7 +7,6 @@ import pathlib
 import numpy as np
 import pytest
 
-from bert_span import SpanExtractor
 from bert_span.jobs import asking
 from bert_span.jobs.calibration_job import calibrate
 from bert_span.presets import huggingface, load_pretrained, span_config
@@ -30,13 +29,11 @@ def test_other_names_and_paths_are_left_alone(empty_installation):
   assert found == "minilm_squad"
 
 
-@pytest.mark.parametrize(
-  "load", [load_pretrained.load_pretrained, span_config.read_span_config]
-)
-def test_an_installation_without_the_files_is_refused(empty_installation, load):
-  del empty_installation
-  with pytest.raises(ValueError, match=r"minilm_squad.*pretrained"):
-    load("minilm_squad")
+@pytest.mark.usefixtures("empty_installation")
+def test_an_installation_without_the_files_is_refused():
+  for load in (load_pretrained.load_pretrained, span_config.read_span_config):
+    with pytest.raises(ValueError, match=r"minilm_squad.*pretrained"):
+      load("minilm_squad")
 
 
 def test_its_files_are_small_and_say_where_they_are_from():
@@ -44,30 +41,23 @@ def test_its_files_are_small_and_say_where_they_are_from():
   files = [path for path in folder.rglob("*") if path.is_file()]
   assert sum(path.stat().st_size for path in files) <= 45_000_000
   notice = (folder.parent / "NOTICE").read_text()
-  for name in (
-    *("minilm_squad", "all-MiniLM-L6-v2", "SQuADShifts", "QAMR"),
-    *("Apache", "CC BY-SA 4.0", "CC BY 4.0", "MIT"),
-  ):
+  for name in ("minilm_squad", "all-MiniLM-L6-v2", "SQuADShifts", "Apache"):
     assert name in notice
 
 
-def test_it_answers_and_knows_when_there_is_no_answer():
-  embedded = SpanExtractor.from_preset("minilm_squad")
-  context = "The mill was built by Anna Berg in 1895. A fire hit the roof."
-  answer = embedded.answer(question="Who built the mill?", context=context)
-  assert answer.text == "Anna Berg"
-  assert 0.5 < answer.probability <= 1.0
-  question = "How much did the bakery in London cost?"
-  assert embedded.answer(question=question, context=context).text == ""
-  assert embedded.decoder_options.temperature is not None
-
-
 def test_jobs_take_its_name_and_do_not_calibrate_it(capsys):
-  context = "The mill was built by Anna Berg in 1895."
+  """It answers, and knows when there is no answer."""
+  context = "The mill was built by Anna Berg in 1895. A fire hit the roof."
+  unanswerable = "How much did the bakery in London cost?"
+  questions = ["Who built the mill?", unanswerable]
   layout = asking.AnswerLayout(is_json=True)
-  question = "When was the mill built?"
-  asking.ask("minilm_squad", context, [question], layout=layout)
-  assert json.loads(capsys.readouterr().out)["answer"] == "1895"
+  asking.ask("minilm_squad", context, questions, layout=layout)
+  answer, other = map(json.loads, capsys.readouterr().out.splitlines())
+  assert (answer["answer"], other["answer"]) == ("Anna Berg", "")
+  assert 0.5 < answer["probability"] <= 1.0
+  folder = span_config.find_embedded_model("minilm_squad")
+  decoder = span_config.read_span_config(folder)["decoder"]
+  assert decoder["temperature"] is not None
   with pytest.raises(ValueError, match=r"minilm_squad.*save_to_preset"):
     calibrate("minilm_squad", "x.json")
 

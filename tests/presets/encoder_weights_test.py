@@ -49,19 +49,16 @@ def _write(tmp_path, tensors):
 def test_names_and_shapes_are_the_originals():
   weights = {
     "embeddings/word_embeddings": (11, 4),
-    "embeddings/position_embeddings": (5, 4),
     "embeddings/token_type_embeddings": (2, 4),
     "embeddings/LayerNorm/gamma": (4,),
     "encoder/layer_0/attention/self/query/kernel": (4, 4),
-    "encoder/layer_0/attention/output/dense/bias": (4,),
     "encoder/layer_0/intermediate/dense/kernel": (4, 6),
-    "encoder/layer_0/intermediate/dense/bias": (6,),
     "encoder/layer_0/output/dense/kernel": (6, 4),
     "encoder/layer_0/output/LayerNorm/beta": (4,),
     "pooler/dense/kernel": (4, 4),
   }
   found = dict(original_weights(_CONFIG).values())
-  assert {name: found[name] for name in weights} == weights
+  assert weights.items() <= found.items()
   assert len(found) == 3 + 2 + 16 + 2
 
 
@@ -145,7 +142,6 @@ def test_a_missing_or_other_tensor_is_refused(load, name, values, message):
   [
     ("dir/model.ckpt.index", r" dir/model\.ckpt\. Received"),
     ("dir/model.ckpt.data-00000-of-00001", r" dir/model\.ckpt\. Received"),
-    ("dir/model.ckpt.meta", r" dir/model\.ckpt\. Received"),
     ("pytorch_model.bin", "safetensors"),
     ("dir/nothing", "Cannot read .*dir/nothing"),
   ],

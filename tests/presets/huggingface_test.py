@@ -142,26 +142,24 @@ def test_shards_are_read_and_a_missing_one_is_named(
     load_huggingface(str(tmp_path))
 
 
-@pytest.mark.parametrize("shard", ["../a.safetensors", "/etc/passwd", 7, None])
+@pytest.mark.parametrize("shard", ["../a.safetensors", "/etc/passwd", 7])
 def test_an_index_stays_in_its_directory(tmp_path, shard):
   _write_index(tmp_path, {"pooler.dense.bias": shard})
   with pytest.raises(ValueError, match=r"index\.json: .*pooler\.dense\.bias"):
     load_huggingface(str(tmp_path))
 
 
-@pytest.mark.parametrize("stored", [np.int64, ml_dtypes.float8_e4m3fn])
-@pytest.mark.parametrize("name", ["pooler.dense.bias", "qa_outputs.bias"])
+@pytest.mark.parametrize(
+  ("name", "stored"),
+  [
+    ("pooler.dense.bias", np.int64),
+    ("qa_outputs.bias", ml_dtypes.float8_e4m3fn),
+  ],
+)
 def test_other_types_than_floats_are_refused(tmp_path, tensors, name, stored):
   tensors["qa_outputs.weight"] = np.ones([2, 4], "float32")
   tensors[name] = np.ones(4 if "pooler" in name else 2, stored)
   with pytest.raises(ValueError, match=rf"model\.safetensors.*{name}"):
-    load_huggingface(_write(tmp_path, tensors))
-
-
-def test_more_layers_than_configured_are_refused(tmp_path, tensors):
-  second = "encoder.layer.1.attention.self.query.weight"
-  tensors[second] = np.ones([4, 4], "float32")
-  with pytest.raises(ValueError, match="more layers than the 1"):
     load_huggingface(_write(tmp_path, tensors))
 
 
@@ -178,7 +176,6 @@ def test_the_vocabulary_is_read_from_tokenizer_json(tmp_path, tensors):
     ({"type": "Unigram"}, "WordPiece or BPE"),
     ({"type": "BPE"}, "ByteLevel"),
     ({"vocab": {"a": 1}}, "vocabulary"),
-    ({"vocab": None}, "vocabulary"),
   ):
     path.write_text(json.dumps({"model": {**model, **changes}}))
     with pytest.raises(ValueError, match=rf"tokenizer\.json.*{message}"):
@@ -195,9 +192,15 @@ def test_keras_hubs_own_converter_reads_the_same_weights(tmp_path, tensors):
   _assert_same_weights(load_huggingface(directory).backbone, converted, rtol=0)
 
 
-def test_pooler_may_be_missing_and_other_weights_may_not(tmp_path, tensors):
+def test_the_pooler_alone_may_be_missing_and_no_layer_left_over(
+  tmp_path, tensors
+):
   del tensors["pooler.dense.weight"], tensors["pooler.dense.bias"]
   load_huggingface(_write(tmp_path, tensors))
+  second = "encoder.layer.1.attention.self.query.weight"
+  more = {**tensors, second: np.ones([4, 4], "float32")}
+  with pytest.raises(ValueError, match="more layers than the 1"):
+    load_huggingface(_write(tmp_path, more))
   missing = "encoder.layer.0.output.dense.bias"
   del tensors[missing]
   with pytest.raises(ValueError, match=f"lacks {missing}"):
@@ -224,13 +227,11 @@ def test_head_vocabulary_and_lower_case_are_read(tmp_path, tensors):
   ("changes", "message"),
   [
     ({"model_type": "deberta-v2"}, "electra, roberta;.*'deberta-v2'"),
-    ({"model_type": None}, "model_type.*None"),
     ({"position_embedding_type": "relative_key"}, "relative_key"),
     ({"vocab_size": 12}, r"\[11, 4\].*\[12, 4\]"),
     ({"vocab_size": 2**24}, r"\[11, 4\].*\[16777216, 4\]"),
     ({"num_hidden_layers": 2}, r"lacks encoder\.layer\.1"),
     ({"num_hidden_layers": 10**7}, "num_hidden_layers.*10000000"),
-    ({"num_attention_heads": 0}, "num_attention_heads.* 0"),
   ],
 )
 def test_other_architectures_are_refused(tmp_path, tensors, changes, message):
@@ -244,7 +245,6 @@ def test_other_architectures_are_refused(tmp_path, tensors, changes, message):
   [
     ("pytorch_model.bin", "pytorch_model.bin.*safe_serialization=True"),
     ("model.ckpt", "model.ckpt.*safe_serialization=True"),
-    ("weights.pth", "weights.pth.*safe_serialization=True"),
     ("model.safetensors", r"model\.safetensors as safetensors"),  # damaged
     ("notes.txt", r"model\.safetensors.*notes\.txt"),
   ],

@@ -2,6 +2,8 @@
 
 import json
 import os
+import pathlib
+import shutil
 
 import h5py
 import keras
@@ -26,11 +28,10 @@ _VOCABULARY = _VOCABULARY.split()
 _TEXT = "Café, Paris 日"
 
 
-def _model(head_bias=True, **settings):
+def _model(**settings):
   backbone = tiny_encoder(vocabulary_size=len(_VOCABULARY), **settings)
-  model = SpanModel(backbone, SpanHead(head_bias))
-  if head_bias:
-    model.head.bias.assign([0.5, -0.5])
+  model = SpanModel(backbone, SpanHead())
+  model.head.bias.assign([0.5, -0.5])
   return model
 
 
@@ -44,14 +45,26 @@ def _load(directory, dtype=None):
   return SPAN_HEAD.model_of(load_pretrained(directory, dtype))
 
 
-@pytest.mark.parametrize("head_bias", [True, False])
-def test_saved_model_gives_the_same_logits(tmp_path, head_bias):
-  directory = tmp_path / "m"
-  model = _model(head_bias)
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+  """A model of two layers and its directory, which tests do not change."""
+  directory = tmp_path_factory.mktemp("saved") / "model"
+  model = _model(num_layers=2)
   model_directory.save_span_model(model, directory)
+  return model, directory
+
+
+@pytest.fixture
+def copy(saved, tmp_path):
+  """A copy of that directory, for a test to change."""
+  return pathlib.Path(shutil.copytree(saved[1], tmp_path / "copy"))
+
+
+def test_saved_model_gives_the_same_logits(saved):
+  model, directory = saved
   loaded = _load(directory)
   _assert_same_logits(model, loaded)
-  assert loaded.head.use_bias == head_bias
+  assert loaded.head.use_bias
   loaded = _load(directory, "mixed_bfloat16")
   assert loaded.backbone(INPUTS)["sequence_output"].dtype == "bfloat16"
   assert loaded(INPUTS)["start_logits"].dtype == "float32"
@@ -68,28 +81,29 @@ def test_half_precision_is_read_as_float32(tmp_path):
   assert "float16" not in (tmp_path / "config.json").read_text()
 
 
-def test_keras_hub_reads_the_encoder_alone(tmp_path):
-  model = _model()
-  model_directory.save_span_model(model, str(tmp_path))
+def test_keras_hub_reads_the_encoder_alone(saved):
+  model, directory = saved
   for reader in (keras_hub.models.Backbone, keras_hub.models.BertBackbone):
-    backbone = reader.from_preset(str(tmp_path))
+    backbone = reader.from_preset(str(directory))
     np.testing.assert_array_equal(
       backbone(INPUTS)["sequence_output"],
       model.backbone(INPUTS)["sequence_output"],
     )
-  assert {path.name for path in tmp_path.iterdir()} == {
+  assert {path.name for path in directory.iterdir()} == {
     *("config.json", "metadata.json", "model.weights.h5"),
     "span_head.safetensors",
   }
 
 
-@pytest.mark.parametrize("head_type", [SpanHead, BioHead])
-def test_attention_dropout_survives_saving_again(tmp_path, head_type):
+@pytest.mark.parametrize("head", [SpanHead(use_bias=False), BioHead()])
+def test_attention_dropout_and_head_survive_saving_again(tmp_path, head):
   model = _model(dropout=0.0, attention_dropout=0.3)
-  model = SpanModel(model.backbone, head_type())
+  model = SpanModel(model.backbone, head)
   model_directory.save_span_model(model, tmp_path)
   loaded = load_pretrained(tmp_path)
-  assert loaded.head_weights.keys() == {model.head.name}
+  assert loaded.head_weights.keys() == {head.name}
+  weights = loaded.head_weights[head.name]
+  assert ("bias" in weights) == isinstance(head, BioHead)
   assert loaded.backbone.dropout == 0.0
   assert encoder.encoder_config(loaded.backbone).attention_dropout == 0.3
   np.testing.assert_array_equal(
@@ -128,20 +142,18 @@ def test_a_head_of_any_name_and_weights_is_written_and_read(tmp_path):
   [
     ("span_head.safetensors", b"damaged"),
     ("span_head.safetensors", save({"kernel": np.ones([8, 2], np.int64)})),
-    ("model.weights.h5", b"damaged"),
     ("model.weights.h5", b"\x89HDF\r\n\x1a\n" + bytes(range(256))),
     ("model.weights.h5", None),
     ("config.json", b"[" * 100_000),
     ("config.json", b'{"registered_name": "keras_hub>BertBackbone"}'),
   ],
 )
-def test_damaged_or_missing_file_is_one_clear_error(tmp_path, name, content):
-  model_directory.save_span_model(_model(), str(tmp_path))
-  (tmp_path / name).unlink()
+def test_damaged_or_missing_file_is_one_clear_error(copy, name, content):
+  (copy / name).unlink()
   if content:
-    (tmp_path / name).write_bytes(content)
-  with pytest.raises(ValueError, match=str(tmp_path)):
-    _load(str(tmp_path))
+    (copy / name).write_bytes(content)
+  with pytest.raises(ValueError, match=str(copy)):
+    _load(str(copy))
 
 
 @pytest.mark.parametrize(
@@ -150,46 +162,43 @@ def test_damaged_or_missing_file_is_one_clear_error(tmp_path, name, content):
     # Keras would read the first layers and ignore the others.
     ({"num_layers": 1}, "floating-point numbers"),
     ({"num_layers": 10**7}, "num_layers.*10000000"),
-    ({"hidden_dim": 10**9}, "hidden_dim.*1000000000"),
     ({"hidden_dim": 2**20}, "floating-point numbers"),
     ({"num_heads": 0}, "num_heads.* 0"),
     ({"num_heads": 1}, "could not be loaded"),
     ({"vocabulary_size": None}, "vocabulary_size.*None"),
   ],
 )
-def test_a_config_of_other_weights_is_refused(tmp_path, changes, message):
-  model_directory.save_span_model(_model(num_layers=2), str(tmp_path))
-  path = tmp_path / "config.json"
+def test_a_config_of_other_weights_is_refused(copy, changes, message):
+  path = copy / "config.json"
   config = json.loads(path.read_text())
   config["config"] |= changes
   path.write_text(json.dumps(config))
   with pytest.raises(ValueError, match=message) as error:
-    _load(str(tmp_path))
-  assert str(tmp_path) in str(error.value)
+    _load(str(copy))
+  assert str(copy) in str(error.value)
 
 
-def test_changed_files_are_refused_unless_not_verified(tmp_path):
-  model_directory.save_span_model(_model(), str(tmp_path))
-  model_directory.save_tokenizer(tmp_path, _VOCABULARY, True)
-  model_directory.write_checksums(str(tmp_path))
-  load_pretrained(tmp_path)
-  checksums = json.loads((tmp_path / "checksums.json").read_text())
+def test_changed_files_are_refused_unless_not_verified(copy):
+  model_directory.save_tokenizer(copy, _VOCABULARY, True)
+  model_directory.write_checksums(str(copy))
+  load_pretrained(copy)
+  checksums = json.loads((copy / "checksums.json").read_text())
   assert set(checksums) == {
     *("config.json", "model.weights.h5", "tokenizer.json"),
     *("assets/tokenizer/vocabulary.txt", "span_head.safetensors"),
   }
   for name in checksums:
-    path = tmp_path / name
+    path = copy / name
     before = path.read_bytes()
     path.write_bytes(before + b"\n")
     with pytest.raises(ValueError, match=f"{name}.*checksums"):
-      load_pretrained(tmp_path)
+      load_pretrained(copy)
     if name == "config.json":
-      load_pretrained(tmp_path, verify=False)
+      load_pretrained(copy, verify=False)
     path.write_bytes(before)
-  (tmp_path / "span_head.safetensors").unlink()
+  (copy / "span_head.safetensors").unlink()
   with pytest.raises(ValueError, match=r"span_head.*checksums"):
-    load_pretrained(tmp_path)
+    load_pretrained(copy)
 
 
 def test_preset_of_another_architecture_is_refused(tmp_path):
@@ -256,32 +265,16 @@ def test_values_that_float16_cannot_hold_leave_the_file(tmp_path, value):
 
 
 @pytest.mark.parametrize("do_lower_case", [True, False])
-def test_saved_tokenizer_is_read_here_and_by_keras_hub(tmp_path, do_lower_case):
-  model_directory.save_span_model(_model(), tmp_path)
-  model_directory.save_tokenizer(tmp_path, _VOCABULARY, do_lower_case)
-  tokenizer = keras_hub.models.BertTokenizer.from_preset(str(tmp_path))
+def test_saved_tokenizer_is_read_here_and_by_keras_hub(copy, do_lower_case):
+  model_directory.save_tokenizer(copy, _VOCABULARY, do_lower_case)
+  tokenizer = keras_hub.models.BertTokenizer.from_preset(str(copy))
   ours = WordPieceTokenizer(_VOCABULARY, do_lower_case)
   expected = [5, 6, 11, 9, 12] if do_lower_case else [8, 7, 11, 10, 12]
   assert ours(tf.constant([_TEXT])).ids.to_list() == [expected]
   assert list(tokenizer(_TEXT)) == expected
-  loaded = load_pretrained(tmp_path)
+  loaded = load_pretrained(copy)
   assert loaded.lower_case == do_lower_case
   assert load_vocabulary(loaded.vocabulary_path) == _VOCABULARY
-
-
-@pytest.mark.parametrize("do_lower_case", [True, False])
-def test_tokenizer_files_are_those_of_keras_hub(tmp_path, do_lower_case):
-  model_directory.save_tokenizer(tmp_path / "ours", _VOCABULARY, do_lower_case)
-  keras_hub.models.BertTokenizer(
-    _VOCABULARY, lowercase=do_lower_case, strip_accents=do_lower_case
-  ).save_to_preset(str(tmp_path / "theirs"))
-
-  def files(folder):
-    path = folder / "assets" / "tokenizer" / "vocabulary.txt"
-    config = json.loads((folder / "tokenizer.json").read_text())["config"]
-    return path.read_text("utf-8"), {**config, "name": None}  # set by Keras
-
-  assert files(tmp_path / "ours") == files(tmp_path / "theirs")
 
 
 def test_vocabulary_without_mask_and_pad_is_saved(tmp_path):

@@ -5,22 +5,14 @@ from squad_content import spans, squad_content
 
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.findings import FindingKind
-from bert_span.squad.reader import (
-  load_squad_json,
-  question_records,
-  read_squad,
-)
+from bert_span.squad.reader import load_squad_json, read_squad
 
 _CONTEXT = "Bees dance to tell where nectar is."
 
 
 def _question(**changes):
-  question = {
-    "id": "q1",
-    "question": "Who dance?",
-    "answers": spans(("Bees", 0)),
-  }
-  question.update(changes)
+  question = {"id": "q1", "question": "Who dance?", **changes}
+  question.setdefault("answers", spans(("Bees", 0)))
   return {k: v for k, v in question.items() if v is not ...}
 
 
@@ -61,14 +53,11 @@ def test_a_file_becomes_examples_in_its_order(read):
   assert squad_file.path.endswith("bees.json")
 
 
-@pytest.mark.parametrize("changes", [{}, {"answers": None, "title": None}])
-def test_answers_and_title_may_be_absent_or_null(read, changes):
-  question = {"id": "q1", "question": "Who?"}
-  if changes:
-    question["answers"] = None
-  squad = _squad(question)
-  del squad["data"][0]["title"]
-  squad["data"][0].update({k: None for k in changes if k == "title"})
+@pytest.mark.parametrize("absent", [{}, {"answers": None}])
+def test_answers_and_title_may_be_absent_or_null(read, absent):
+  squad = _squad({"id": "q1", "question": "Who?", **absent}, title=None)
+  if not absent:
+    del squad["data"][0]["title"]
   (example,) = read(squad).examples
   assert (example.answers, example.title) == ((), "")
 
@@ -112,7 +101,6 @@ def test_annotators_are_those_of_annotations_or_one_an_answer(read):
   ("question", "top", "version_2"),
   [
     (_question(), {"version": "1.1"}, False),
-    (_question(), {}, False),
     (_question(), {"version": None}, False),
     (_question(), {"version": "v2.0"}, True),
     (_question(is_impossible=False), {}, True),
@@ -136,18 +124,15 @@ def test_a_lone_surrogate_stays_and_offsets_count_it(read):
   [
     ({"id": ...}, ["question 0", "'id' is missing", "Add it"]),
     ({"id": 1.5}, ["question 1.5", "'id'", "received 1.5"]),
-    ({"id": True}, ["question True", "'id'"]),
     ({"question": ...}, ["question 'q1'", "'question' is missing"]),
     ({"question": ["Who"]}, ["'question'", "string"]),
     ({"answers": {"text": ["Bees"]}}, ["'answers'", "list"]),
     ({"answers": ["Bees"]}, ["answer 0", "object", "'Bees'"]),
     ({"answers": [{"text": "Bees"}]}, ["answer 0", "'answer_start' is mis"]),
-    ({"answers": [{"answer_start": 0}]}, ["answer 0", "'text' is missing"]),
     ({"answers": spans(("Bees", "0"))}, ["answer 0", "integer", "'0'"]),
     ({"is_impossible": "false"}, ["'is_impossible'", "boolean"]),
     ({"annotations": "Bees"}, ["'annotations'", "list"]),
     ({"annotations": [7]}, ["annotator 0", "list of spans"]),
-    ({"annotations": [[7]]}, ["annotator 0: span 0", "object"]),
     ({"annotations": [[], [{"text": "B"}]]}, ["annotator 1, span 0", "_start"]),
   ],
 )
@@ -168,7 +153,6 @@ def test_a_malformed_question_is_named_with_a_remedy(read, changes, words):
     (_squad(_question(), context=None), ["'context'", "string"]),
     ({"data": [{"paragraphs": [{"context": ""}]}]}, ["'qas' is missing"]),
     ({"data": []}, ["no question", "'qas'"]),
-    ({"data": [{"paragraphs": []}]}, ["no question"]),
     (_squad(), ["no question"]),
     (
       _squad(_question(id=5), _question(id="5", question="What?")),
@@ -178,7 +162,6 @@ def test_a_malformed_question_is_named_with_a_remedy(read, changes, words):
     ([{"id": 1}], ["bare list of 1", '{"data":']),
     (None, ["JSON NoneType", '{"data":']),
     ({"rows": []}, ["'data' is missing", "keys: 'rows'"]),
-    ({}, ["'data' is missing", "keys: none"]),
     ({"data": {"a": 1}}, ["'data' must be a list", "received dict"]),
     (b'{"data": [1], "data": []}', ["'data' more than once", "Join or remove"]),
     (
@@ -209,23 +192,7 @@ def test_a_path_with_a_scheme_goes_through_gfile(tmp_path):
     load_squad_json(tmp_path / "none.json")
 
 
-def test_questions_come_with_their_places():
-  first, second = {"id": 1}, {"id": 2}
-  paragraphs = [{"qas": []}, {"qas": [first, second]}]
-  one, two = question_records({"data": [{"paragraphs": paragraphs}]})
-  assert one == ("data[0].paragraphs[1].qas[0]", paragraphs[1], first)
-  assert two == ("data[0].paragraphs[1].qas[1]", paragraphs[1], second)
-
-
 # --- Real files; tests/robustness damages one.
-
-
-def _text_is_there(example):
-  return all(
-    answer.char_start == -1
-    or example.context.startswith(answer.text, answer.char_start)
-    for answer in example.answers
-  )
 
 
 @pytest.mark.parametrize(
@@ -246,7 +213,9 @@ def test_real_files_are_read_whole(
   squad_file = read_squad(shared_data / name)
   assert len(squad_file.examples) == questions
   assert squad_file.version_2 is version_2
-  assert all(map(_text_is_there, squad_file.examples))
+  for example in squad_file.examples:
+    for answer in example.answers:
+      assert example.context.startswith(answer.text, answer.char_start)
   assert squad_file.report.count(FindingKind.ANSWER_MOVED) == moved
   # All else is well: covidqa's question 1719 is a blank off.
   assert len(squad_file.report.lines()) == moved

@@ -66,12 +66,8 @@ def test_unanswerable_questions_need_the_flag_to_train():
   assert (one.answers, two.answers, two.is_impossible) == ((_YES,), (), True)
   with pytest.raises(ValueError) as caught:
     training_examples(squad_file, False)
-  words = (
-    "t.json: article 'T', question 'b'",
-    "2 of the 3",
-    "--version_2_with",
-  )
-  assert all(word in str(caught.value) for word in words)
+  for words in ("t.json: article 'T', question 'b'", "2 of the 3", "--version"):
+    assert words in str(caught.value)
 
 
 def test_the_flag_does_not_fit_a_file_without_unanswerable_questions():
@@ -82,17 +78,11 @@ def test_the_flag_does_not_fit_a_file_without_unanswerable_questions():
   assert squad_file.report.count(FindingKind.ALL_ANSWERABLE) == 1
 
 
-def test_prediction_keeps_every_question():
-  examples = (_example("a", ()), _example("b", context=""))
-  squad_file = _file(*examples, _example("c", (_LOST,)))
-  kept = prediction_examples(squad_file, False)
-  assert [e.qas_id for e in kept] == ["a", "b", "c"]
-
-
-def test_predicting_with_the_wrong_flag_is_counted_once():
-  squad_file = _file(_example("a"), _example("b"))
+def test_prediction_keeps_every_question_and_counts_the_wrong_flag_once():
+  squad_file = _file(_example("a", ()), _example("b", context=""))
   for _ in range(2):
-    assert len(prediction_examples(squad_file, True)) == 2
+    kept = prediction_examples(squad_file, True)
+    assert [example.qas_id for example in kept] == ["a", "b"]
   assert squad_file.report.count(FindingKind.ALL_ANSWERABLE) == 1
   squad_file = _file(_example("b", (), is_impossible=True), version_2=True)
   for flag in (False, True):

@@ -16,7 +16,8 @@ from bert_span.squad.reader import read_squad
 from bert_span.squad.tfds import read_tfds
 
 
-def _manual_folder(tmp_path):
+@pytest.fixture
+def manual_folder(tmp_path):
   """Where TFDS looks for files fetched by hand."""
   folder = tmp_path / "downloads" / "manual"
   folder.mkdir(parents=True)
@@ -24,15 +25,14 @@ def _manual_folder(tmp_path):
 
 
 @pytest.fixture
-def manual_files(tmp_path):
-  """The folder where TFDS looks, with small files of SQuAD 1.1."""
-  folder = _manual_folder(tmp_path)
+def small_files(manual_folder):
+  """Small files of SQuAD 1.1 in that folder."""
   answers = spans(("Zürich", 5), ("See", 0))
   for part in ("train", "dev"):
     question = {"id": part, "question": "Où?", "answers": answers}
     squad = squad_content("Élan Zürich, See.", question, title="Städte")
-    (folder / f"{part}-v1.1.json").write_text(json.dumps(squad), "utf-8")
-  return folder
+    path = manual_folder / f"{part}-v1.1.json"
+    path.write_text(json.dumps(squad), "utf-8")
 
 
 @pytest.fixture
@@ -68,11 +68,11 @@ def expect_files(monkeypatch):
 
 
 def test_files_put_in_place_by_hand_are_prepared_and_read_back(
-  tmp_path, manual_files, no_network, expect_files
+  tmp_path, manual_folder, small_files, no_network, expect_files
 ):
-  expect_files(manual_files)
+  expect_files(manual_folder)
   train = read_tfds("squad/v1.1", "train", str(tmp_path))
-  shutil.rmtree(manual_files)  # What was built is enough from here on.
+  shutil.rmtree(manual_folder)  # What was built is enough from here on.
   assert list((tmp_path / "squad" / "v1.1").glob("*/squad-train.tfrecord*"))
   prepared = read_tfds("squad/v1.1", "validation", str(tmp_path))
   assert not no_network.called
@@ -91,13 +91,13 @@ def test_files_put_in_place_by_hand_are_prepared_and_read_back(
 
 
 def test_a_whole_file_comes_back_as_the_file_reader_reads_it(
-  tmp_path, repository, no_network, expect_files
+  tmp_path, repository, manual_folder, no_network, expect_files
 ):
-  folder = _manual_folder(tmp_path)
   sample = repository / "bert_span" / "sample"
   for part in ("train", "dev"):
-    shutil.copy(sample / f"{part}.json", folder / f"{part}-v2.0.json")
-  expect_files(folder)
+    copy = manual_folder / f"{part}-v2.0.json"
+    shutil.copy(sample / f"{part}.json", copy)
+  expect_files(manual_folder)
   built = read_tfds("squad/v2.0", "validation", str(tmp_path))
   read = read_squad(sample / "dev.json")
   assert not no_network.called
@@ -107,7 +107,7 @@ def test_a_whole_file_comes_back_as_the_file_reader_reads_it(
 
 
 def test_other_files_under_the_official_names_are_refused(
-  tmp_path, manual_files, no_network
+  tmp_path, small_files, no_network
 ):
   with pytest.raises(ValueError, match=r"squad/v1\.1.*--train_file.*-v1\.1\.j"):
     read_tfds("squad/v1.1", "train", str(tmp_path))

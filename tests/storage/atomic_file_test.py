@@ -151,15 +151,15 @@ def _directory(path, content):
   return path
 
 
-def test_a_directory_is_made_or_replaces_an_old_one(tmp_path):
-  directory = tmp_path / "model"
-  _write(directory)
-  assert (directory / "weights").read_text() == "2"
-  (directory / "weights").write_text("1")
-  (directory / "of_the_old_one").write_text("")
-  _write(directory)
-  assert (directory / "weights").read_text() == "2"
-  assert list(tmp_path.rglob("*")) == [directory, directory / "weights"]
+def test_a_directory_is_made_or_replaces_an_old_one(tmp_path, model):
+  (model / "of_the_old_one").write_text("")
+  _write(model)
+  assert (model / "weights").read_text() == "2"
+  _write(tmp_path / "new")
+  new = tmp_path / "new"
+  assert sorted(tmp_path.rglob("*")) == [
+    *(model, model / "weights", new, new / "weights")
+  ]
 
 
 def test_a_directory_that_cannot_be_written_leaves_the_old_one(tmp_path, model):

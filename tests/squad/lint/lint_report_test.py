@@ -6,11 +6,9 @@ from bert_span.squad.lint.lint_report import (
   cost_table,
   count_left,
   length_summary,
-  length_table,
   report_object,
   report_text,
   summaries,
-  unknown_block,
 )
 from bert_span.squad.lint.linter import LintedFile
 
@@ -58,14 +56,11 @@ _SETTINGS = {
 
 
 def _moved(number):
-  return Finding(
-    FindingKind.ANSWER_MOVED,
-    f"question 'q{number}', answer 0",
-    "'Bees' is not at answer_start 3",
-    f"q{number}",
-    f"data[0].paragraphs[0].qas[{number}].answers[0]",
-    0,
-  )
+  place = f"question 'q{number}', answer 0"
+  detail = "'Bees' is not at answer_start 3"
+  path = f"data[0].paragraphs[0].qas[{number}].answers[0]"
+  ids = f"q{number}", path, 0
+  return Finding(FindingKind.ANSWER_MOVED, place, detail, *ids)
 
 
 def _duplicate(number):
@@ -81,51 +76,31 @@ def _report(findings, figures=_FIGURES, settings=_SETTINGS, repair=None):
   return report_object(linted, findings, figures, settings, repair)
 
 
-def test_the_head_counts_file_and_findings_and_lines_fit_eighty_columns():
-  lines = report_text(_report([_moved(1), _duplicate(1)])).splitlines()
-  assert lines[:2] == [
-    "bees.json: SQuAD 2.0, 1 article, 1 passage, 2 questions (1 unanswerable)",
-    "1 error, 1 warning, 0 notes.",
-  ]
-  long = [line for line in lines if len(line) > 80]
-  assert all(line.startswith("  question") for line in long)
-
-
 def test_errors_come_first_and_are_all_named_while_others_are_cut():
   findings = [_moved(n) for n in range(9)] + [_duplicate(n) for n in range(9)]
   findings.append(Finding(FindingKind.INTEGER_ID, "question '7'"))
   text = report_text(_report(findings, {}, None), num_places=2)
+  assert text.splitlines()[:2] == [
+    "bees.json: SQuAD 2.0, 1 article, 1 passage, 2 questions (1 unanswerable)",
+    "9 errors, 9 warnings, 1 note.",
+  ]
   assert text.index("ERROR: 9 questions: ") < text.index("WARNING: 9")
   assert "question 'd8'" in text
   assert "question 'q1', answer 0: 'Bees' is not at answer_start 3" in text
   assert "question 'q2'" not in text
   assert "  and 7 more\n" in text
-  assert "NOTE: 1 id: an integer.\n-> " in text
-  assert f"-> {FindingKind.DUPLICATE_ID.remedy[:30]}" in text
-
-
-def test_a_file_that_cannot_be_read_has_its_error_and_nothing_more():
-  finding = Finding(FindingKind.UNREADABLE, "", "the file is empty.")
-  text = report_text(report_object(LintedFile("a.json", []), [finding], {}))
-  assert text.splitlines() == [
-    *("a.json", "1 error, 0 warnings, 0 notes.", ""),
-    *("ERROR: 1 file: not readable as SQuAD JSON.", "  the file is empty."),
-    "-> Nothing else was checked.",
-  ]
 
 
 def test_what_is_repaired_counts_no_more():
-  copy = f"{'long' * 30}/b.json"  # Never broken.
-  repair = {"output_file": copy, "log_file": "b.jsonl", "changes": 2}
+  repair = {"output_file": "b.json", "log_file": "b.jsonl", "changes": 2}
   findings = [_moved(1), _moved(2), _duplicate(1)]
   report = _report(findings)
   assert (count_left(report, "warning"), count_left(report, "error")) == (2, 1)
   report = _report(findings, repair=repair)
   assert (count_left(report, "warning"), count_left(report, "error")) == (0, 1)
   assert report["counts"]["warning"] == 2
-  text = " ".join(report_text(report).split())
-  assert f"2 changes made in {copy}, logged in b.jsonl." in text
-  assert text.endswith("by hand: 1.")
+  last = report_text(report).split("\n\n")[-1]
+  assert "b.json," in last and last.endswith("by hand: 1.")
 
 
 def test_the_object_has_its_documented_keys():
@@ -138,7 +113,6 @@ def test_the_object_has_its_documented_keys():
   assert value["counts"] == {"error": 1, "warning": 1, "note": 0}
   duplicate, moved = value["findings"]
   assert (duplicate["kind"], moved["kind"]) == ("duplicate_id", "answer_moved")
-  assert moved["message"].startswith("1 answer: not at")
   assert moved["places"] == [
     {
       "place": "question 'q1', answer 0",
@@ -148,46 +122,28 @@ def test_the_object_has_its_documented_keys():
       "repair": 0,
     }
   ]
-  assert value["settings"] == _SETTINGS
 
 
-def _lines(text):
-  return [" ".join(line.split()) for line in text.splitlines()]
-
-
-def test_lengths_have_a_row_each():
-  assert _lines(length_table(_FIGURES)) == [
-    "LENGTHS count mean 50 % 90 % 95 % 99 % max",
+def test_figures_have_a_row_each_and_the_chosen_length_a_mark():
+  text = report_text(_report([]))
+  lines = [" ".join(line.split()) for line in text.splitlines()]
+  cost = "12,032 105 0 2.00M 5 % 4.62M 59 % 1.00 2.31"
+  for line in (
     "question, WordPieces 1 4.0 4 4 4 4 4",
     "question, characters 3 1,010.0 20 3,000 3,000 3,000 3,000",
     "question, windows 2 1.5 1 2 2 2 2",
-    "Column 95 %: of 100, 95 are no longer than this.",
-  ]
-  long = "question" * 20  # Never cut.
-  assert long in length_table({"characters": {long: length_summary([1])}})
-
-
-def test_costs_have_a_row_a_length_and_mark_the_chosen_one():
-  lines = _lines(cost_table(_FIGURES, _SETTINGS))
-  row = "12,032 105 0 2.00M 5 % 4.62M 59 % 1.00 2.31"
-  assert lines[2:4] == [f"384 < {row}", f"512 {row}"]
-  text = " ".join(lines)
-  for part in ("--doc_stride=128", "L (1 + L / (6 * 768))", "multiple of 32"):
-    assert part in text
-  # Without windows there is no share of padding.
-  nothing = dict.fromkeys(_FIGURES["max_seq_lengths"][0], 0)
-  figures = {"max_seq_lengths": [{**nothing, "max_seq_length": 384}]}
-  assert "384 < 0 0 0 0 0 0.00 0.00" in _lines(cost_table(figures, _SETTINGS))
-
-
-def test_unknown_words_are_shown_with_their_first_question():
-  text = unknown_block(_FIGURES["unknown"])
+    f"384 < {cost}",
+    f"512 {cost}",
+    "9 '\u0301' U+0301, first in question 'q1'",
+    "7 longer unknown words, the most frequent:",
+    "6 '5½', first in question 'q2'",
+  ):
+    assert line in lines
   assert "[UNK]: 1.20 % of WordPieces (12 of 1,000), 0.40 % of" in text
-  assert "1 distinct unknown character:\n        9  '\u0301' U+0301" in text
-  assert "7 longer unknown words, the most frequent:" in text
-  assert "      6  '5½', first in question 'q2'" in text
-  few = {**_FIGURES["unknown"], "token_share": 0.00004}
-  assert "[UNK]: under 0.01 % of WordPieces" in unknown_block(few)
+  # Without windows there is no share of padding.
+  nothing = {**dict.fromkeys(_COST, 0), "max_seq_length": 384}
+  table = cost_table({"max_seq_lengths": [nothing]}, _SETTINGS)
+  assert "384 < 0 0 0 0 0 0.00 0.00" in " ".join(table.split())
 
 
 def test_a_percentile_is_the_least_length_that_so_many_do_not_exceed():

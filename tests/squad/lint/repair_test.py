@@ -14,12 +14,9 @@ from bert_span.squad.lint.linter import (
   repair_squad_text,
 )
 
+_ANY_TEXT = st.text(st.characters(exclude_categories=()))
 _ANY_JSON = st.recursive(
-  st.none()
-  | st.booleans()
-  | st.integers()
-  | st.floats()
-  | st.text(st.characters(exclude_categories=())),
+  st.none() | st.booleans() | st.integers() | st.floats() | _ANY_TEXT,
   lambda inner: (
     st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
   ),
