@@ -1,10 +1,11 @@
 """The program bert_span.report, and its page in a browser."""
 
 import re
+import sys
 
 import pytest
 import report_samples
-from programs import error_line, run_python, succeeds
+from programs import refusal, succeeds
 from tiny_extractor import shared_model
 
 from bert_span.heads.bio import BIO_HEAD
@@ -84,7 +85,7 @@ def test_the_page_opens_offline(pages, name):
 
 
 @pytest.mark.large
-def test_hostile_texts_are_shown_as_they_are(browser, pages):
+def test_hostile_texts_are_shown_and_would_not_run(browser, pages, tmp_path):
   text = pages["hostile"].read_text(encoding="utf-8")
   assert text.count("<script>") == 1
   assert "<img src=x" not in text
@@ -98,13 +99,7 @@ def test_hostile_texts_are_shown_as_they_are(browser, pages):
   assert browser.run(marked) == report_samples.HOSTILE
   tokens = "document.querySelector('.tokens').textContent"
   assert "img src=x onerror=" in browser.run(tokens)
-
-
-@pytest.mark.large
-def test_even_a_script_that_got_into_the_page_would_not_run(
-  browser, pages, tmp_path
-):
-  text = pages["small"].read_text(encoding="utf-8")
+  # Not even a script that got into the page.
   changed = tmp_path / "changed.html"
   changed.write_text(
     text.replace("</main>", f"{report_samples.HOSTILE}</main>"), "utf-8"
@@ -143,8 +138,9 @@ def test_tables_are_sorted_by_keyboard(browser, pages):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", ["small", "hostile"])
+@pytest.mark.parametrize(
+  ("name", "dark"), [("small", False), ("small", True), ("hostile", False)]
+)
 def test_a_phone_shows_it_without_scrolling_sideways(
   browser, pages, name, dark
 ):
@@ -162,13 +158,9 @@ def test_a_phone_shows_it_without_scrolling_sideways(
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
-def test_without_its_extra_one_line_says_what_to_install(package):
-  code = (
-    f"import sys; sys.modules[{package!r}] = None;"
-    "from bert_span import report; report.run()"
-  )
-  process = run_python("-c", code, "--predict_file=a", "--nbest_file=b")
-  line = error_line(process)
+def test_without_its_extra_one_line_says_what_to_install(monkeypatch, package):
+  monkeypatch.setitem(sys.modules, package, None)
+  line = refusal("bert_span.report", "--predict_file=a", "--nbest_file=b")
   assert f"pip install {package}" in line
   assert "[report]" in line
 

@@ -56,7 +56,7 @@ def test_a_file_of_squad_2_has_nothing_to_correct(split):
 
 
 @both
-def test_answers_are_whole_words(split):
+def test_answers_are_whole_words_some_deep_or_after_long_characters(split):
   for context, question in _QUESTIONS[split]:
     for answer in question["answers"]:
       text, start = answer["text"], answer["answer_start"]
@@ -64,12 +64,13 @@ def test_answers_are_whole_words(split):
       around = context[max(start - 1, 0) : start + len(text) + 1]
       pattern = rf"(^|\W){re.escape(text)}(\W|$)"
       assert re.search(pattern, around), (question["id"], around)
-
-
-def test_dev_questions_have_differing_answers_and_training_ones_do_not():
-  assert max(len(qa["answers"]) for _, qa in _QUESTIONS["train"]) == 1
-  texts = [{a["text"] for a in qa["answers"]} for _, qa in _QUESTIONS["dev"]]
-  assert sum(len(different) > 1 for different in texts) >= 20
+  before = [
+    context[: answer["answer_start"]]
+    for context, question in _QUESTIONS[split]
+    for answer in question["answers"][:1]
+  ]
+  assert sum(_words(text) > 400 for text in before) >= 4
+  assert sum(not text.isascii() for text in before) >= 10
 
 
 def test_the_sample_has_the_promised_size():
@@ -80,45 +81,30 @@ def test_the_sample_has_the_promised_size():
   assert passages >= 40 and questions >= 250 and long_passages >= 6
   assert 0.15 <= impossible / questions <= 0.20
   assert dev[0] >= 10 and dev[1] >= 60 and dev[3] >= 2
-
-
-@both
-def test_some_answers_are_deep_in_a_passage_or_after_long_characters(split):
-  before = [
-    context[: answer["answer_start"]]
-    for context, question in _QUESTIONS[split]
-    for answer in question["answers"][:1]
-  ]
-  assert sum(_words(text) > 400 for text in before) >= 4
-  assert sum(not text.isascii() for text in before) >= 10
+  # Dev questions have differing answers, training ones do not.
+  assert max(len(qa["answers"]) for _, qa in _QUESTIONS["train"]) == 1
+  texts = [{a["text"] for a in qa["answers"]} for _, qa in _QUESTIONS["dev"]]
+  assert sum(len(different) > 1 for different in texts) >= 20
 
 
 def test_nothing_is_in_the_sample_twice():
-  contexts, titles = [], []
-  for split, paragraphs in _PARAGRAPHS.items():
-    ids = [question["id"] for _, question in _QUESTIONS[split]]
-    assert all(qas_id.startswith(f"{split}-") for qas_id in ids)
-    contexts += [paragraph["context"] for paragraph in paragraphs]
-    titles += [article["title"] for article in _DATA[split]]
-  for values in (contexts, titles):
-    assert len(values) == len(set(values))
+  both_splits = [each for part in _PARAGRAPHS.values() for each in part]
+  contexts = [paragraph["context"] for paragraph in both_splits]
+  assert len(contexts) == len(set(contexts))
+  for split, pairs in _QUESTIONS.items():
+    assert all(qa["id"].startswith(f"{split}-") for _, qa in pairs)
 
 
 @both
-def test_text_is_nfc_without_double_or_outer_blanks(split):
-  assert unicodedata.is_normalized("NFC", _TEXTS[split])
-  strings = [paragraph["context"] for paragraph in _PARAGRAPHS[split]]
-  strings += [question["question"] for _, question in _QUESTIONS[split]]
-  for string in strings:
-    assert string == string.strip()
-    assert not re.search(r"[ \t]{2,}|\n\s|\s\n", string), string[:60]
-
-
-@both
-def test_files_are_printed_in_one_way_and_counted_in_the_readme(split):
+def test_files_are_written_in_one_way_and_counted_in_the_readme(split):
   text = _TEXTS[split]
   printed = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
   assert text == printed + "\n"
+  assert unicodedata.is_normalized("NFC", text)
+  for context, question in _QUESTIONS[split]:
+    for string in (context, question["question"]):
+      assert string == string.strip()
+      assert not re.search(r"[ \t]{2,}|\n\s|\s\n", string), string[:60]
   row = " | ".join(map(str, _counts(split)))
   readme = (_FOLDER / "README.md").read_text("utf-8")
   assert f"| {split}.json | {row} |" in readme

@@ -1,7 +1,7 @@
 """Answers marked in their passages."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bert_span.reporting.passages import (
@@ -58,6 +58,7 @@ def test_segments_by_hand(text, gold, predicted, num_characters, segments):
   assert shown == [Segment(*segment) for segment in segments]
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), st.text(max_size=60), st.integers(0, 9))
 def test_shown_and_left_out_make_up_the_passage(data, text, num_characters):
   offset = st.integers(0, len(text))

@@ -9,14 +9,6 @@ from bert_span.jobs.training.seed_runs import format_summary, run_seeds, summary
 _F1 = {5: 70.0, 6: 72.0, 7: 77.0}
 
 
-@pytest.fixture
-def folder(tmp_path):
-  """A folder of runs, which the trainings of the seeds have made."""
-  for seed in _F1:
-    (tmp_path / f"seed_{seed}").mkdir()
-  return tmp_path
-
-
 def _run_one(made):
   def run(seed, folder):
     made.append((seed, folder))
@@ -49,8 +41,10 @@ def test_mean_and_sample_deviation_by_hand_and_as_a_table():
   assert summary(runs)["mean"] == {"f1": 2.0}
 
 
-def test_runs_are_made_once_and_written(folder, capsys):
-  made = []
+def test_runs_are_made_once_and_written(tmp_path, capsys):
+  folder, made = tmp_path, []
+  for seed in _F1:  # The trainings make the folders.
+    (folder / f"seed_{seed}").mkdir()
   run_seeds([5, 6], str(folder), _run_one(made), ["--x=1"])
   assert made == [(seed, f"{folder}/seed_{seed}") for seed in (5, 6)]
   assert json.loads((folder / "seeds.json").read_text())["mean"]["f1"] == 71
