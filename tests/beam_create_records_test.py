@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 import tensorflow as tf
-from programs import error_line, run_program
+from programs import error_line, run_here, succeeds
 
 from bert_span.jobs.masked_text import write_masked_text
 from bert_span.pretraining.options import MaskingOptions, TextLocation
@@ -42,18 +42,14 @@ def test_shards_are_the_files_of_create_pretraining_data(
     text = f"The mill was built by Anna {number}.\n" * 9
     (tmp_path / f"{number}.txt").write_text(text)
   out = tmp_path / "out"
-
-  def create(*flags):
-    return run_program(
-      *("bert_span.beam_create_records", "pretraining"),
-      f"--vocab_file={squad_folder}/vocab.txt",
-      f"--input_file={tmp_path}/*.txt",
-      *("--max_seq_length=16", "--dupe_factor=2", "--num_shards=2"),
-      *(f"--output_dir={out}", *flags),
-    )
-
-  first = create(*workers)
-  assert first.returncode == 0, first.stderr
+  command = (
+    *("bert_span.beam_create_records", "pretraining"),
+    f"--vocab_file={squad_folder}/vocab.txt",
+    f"--input_file={tmp_path}/*.txt",
+    *("--max_seq_length=16", "--dupe_factor=2", "--num_shards=2"),
+    f"--output_dir={out}",
+  )
+  succeeds(*command, *workers)
   single = str(tmp_path / "single.tfrecord")
   write_masked_text(
     [single],
@@ -71,13 +67,8 @@ def test_shards_are_the_files_of_create_pretraining_data(
   assert _examples_in(out / "masked-00001-of-00002.tfrecord") == expected
   # A run continues with the missing shards, and with the same options only.
   (out / "masked-00000-of-00002.tfrecord").unlink()
-  assert "1 of 2 shards written" in create().stderr
-  assert "options.seed was 12345, is now 5" in error_line(create("--seed=5"))
-
-
-def test_a_flag_that_nobody_knows_ends_in_one_line():
-  found = run_program(
-    *("bert_span.beam_create_records", "pretraining", "--output_dir=x"),
-    *("--vocab_file=v", "--input_file=t", "--doc_stride=2"),
-  )
-  assert "unknown flags --doc_stride=2" in error_line(found)
+  assert "1 of 2 shards written" in run_here(*command).stderr
+  other = run_here(*command, "--seed=5")
+  assert "options.seed was 12345, is now 5" in error_line(other)
+  unknown = run_here(*command, "--doc_stride=2")
+  assert "unknown flags --doc_stride=2" in error_line(unknown)

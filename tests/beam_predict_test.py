@@ -4,7 +4,7 @@ import json
 import signal
 
 import pytest
-from programs import error_line, run_program, start_program
+from programs import error_line, run_here, run_program, start_program
 from tiny_extractor import CONTEXT, QUESTION, shared_extractor, shared_model
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
@@ -12,10 +12,10 @@ pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 _CONTEXTS = [f"{CONTEXT} {i}" for i in range(10)]
 
 
-@pytest.fixture(scope="module")
-def questions(tmp_path_factory):
+@pytest.fixture
+def questions(tmp_path):
   """A file of questions, one of them bad."""
-  path = tmp_path_factory.mktemp("beam_predict") / "a.jsonl"
+  path = tmp_path / "a.jsonl"
   rows = [
     {"id": f"q{i}", "question": QUESTION, "context": context}
     for i, context in enumerate(_CONTEXTS)
@@ -47,10 +47,11 @@ def contents_of(directory):
   return {path.name: path.read_bytes() for path in directory.glob("*-of-*")}
 
 
-@pytest.fixture(scope="module")
-def resumed(questions, tmp_path_factory):
-  """The output of a job that was killed, and started again."""
-  out = tmp_path_factory.mktemp("resumed") / "out"
+@pytest.mark.large
+def test_a_killed_job_goes_on_and_two_processes_write_the_same(
+  questions, tmp_path
+):
+  out = tmp_path / "resumed"
   job = beam_predict(questions, out, start=start_program)
   job.send_signal_when(
     lambda: list(out.glob("answers-*.jsonl")), signal.SIGKILL
@@ -60,27 +61,16 @@ def resumed(questions, tmp_path_factory):
   again = beam_predict(questions, out)
   assert f"8 shards, {done} of them done." in again.stderr
   assert f"{8 - done} shards written." in again.stderr
-  return out
-
-
-@pytest.mark.large
-def test_the_same_command_goes_on_with_a_killed_job(resumed):
   expected = shared_extractor().answer([QUESTION] * 10, _CONTEXTS)
-  found = sorted(rows_in(resumed), key=lambda row: row["id"])
+  found = sorted(rows_in(out), key=lambda row: row["id"])
   for row, answer in zip(found, expected, strict=True):
     assert (row["answer"], row["char_start"]) == answer[:2]
     assert row["score"] == pytest.approx(answer.score, abs=1e-4)
-  (letters,) = resumed.glob("dead_letters-*")
+  (letters,) = out.glob("dead_letters-*")
   assert len(letters.read_text().splitlines()) == 1
-
-
-@pytest.mark.large
-def test_two_worker_processes_write_the_files_of_one(
-  questions, resumed, tmp_path
-):
-  out = tmp_path / "out"
+  two = tmp_path / "two"
   first = beam_predict(
-    *(questions, out, "--runner=FnApiRunner", "--direct_num_workers=2"),
+    *(questions, two, "--runner=FnApiRunner", "--direct_num_workers=2"),
     "--direct_running_mode=multi_processing",
   )
   assert "1 files, 8 shards, 0 of them done." in first.stderr
@@ -88,11 +78,10 @@ def test_two_worker_processes_write_the_files_of_one(
     "10 questions answered, 1 records in dead letters, 0 done before; 8 shards "
     "written." in first.stderr
   )
-  files = contents_of(out)
-  assert f"answers-{7:05}-of-00008.jsonl" in files
-  assert files == contents_of(resumed)
-  again = beam_predict(questions, out)
-  assert "8 of them done." in again.stderr
+  files = contents_of(two)
+  assert "answers-00007-of-00008.jsonl" in files
+  assert files == contents_of(out)
+  again = beam_predict(questions, out, start=run_here)
   assert "11 done before; 0 shards written." in again.stderr
-  other = beam_predict(questions, out, "--n_best=3")
+  other = beam_predict(questions, out, "--n_best=3", start=run_here)
   assert "n_best was 1, is now 3" in error_line(other)

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from killed_worker import KilledSource
-from tiny_extractor import CONTEXT, shared_model
+from tiny_extractor import CONTEXT, shared_extractor, shared_model
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 
@@ -27,6 +27,7 @@ from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import SquadExample
 
 _QUESTIONS = ("Who built the mill?", "When was the mill built?", "Who?")
+_REPEATED = json.dumps({"id": "q3", "question": "?", "context": "again"})
 
 
 def examples_of(number):
@@ -71,12 +72,14 @@ def contents_of(directory):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("is_exported", [False, True])
 @pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
-def test_answers_are_those_of_the_extractor(head, is_exported, tmp_path):
-  directory, extractor = exported_model(head)
-  if not is_exported:
+def test_answers_are_those_of_the_extractor(head, tmp_path):
+  """Of a SavedModel, and of a model directory."""
+  if head is SPAN_HEAD:
+    directory, extractor = exported_model(head)
+  else:
     directory = str(shared_model(version_2=True, head=head))
+    extractor = shared_extractor(version_2=True, head=head)
   examples = examples_of(70)  # two batches
   files = [
     write_json_lines(tmp_path / "a.jsonl", examples[:30]),
@@ -113,13 +116,12 @@ def span_model():
 def whole(span_model, tmp_path_factory):
   """Files, one of them damaged, and the contents of a run's four shards."""
   folder = tmp_path_factory.mktemp("whole")
-  repeated = json.dumps({"id": "q3", "question": "?", "context": "again"})
   damaged = folder / "damaged.parquet"
   damaged.write_text("PAR1")
   files = [
     write_json_lines(folder / "a.jsonl", examples_of(20)),
     QuestionFile(str(damaged), "parquet"),
-    write_json_lines(folder / "b.jsonl", examples_of(40)[20:], [repeated]),
+    write_json_lines(folder / "b.jsonl", examples_of(40)[20:], [_REPEATED]),
   ]
   out = folder / "out"
   run(files, AnswerShards(str(out), 4), span_model)
@@ -149,9 +151,8 @@ def test_what_is_not_answered_is_a_dead_letter_and_nothing_is_lost(
 
   monkeypatch.setattr(AnswerSource, "load", load_with_a_fault)
   bad = ["{", '{"id": "no passage", "question": "Who?"}', '"text"']
-  repeated = json.dumps({"id": "q3", "question": "?", "context": "again"})
   file = write_json_lines(
-    tmp_path / "a.jsonl", examples_of(20), [*bad, repeated]
+    tmp_path / "a.jsonl", examples_of(20), [*bad, _REPEATED]
   )
   out = tmp_path / "out"
   numbers = run([file], AnswerShards(str(out), 3), span_model)
@@ -165,10 +166,7 @@ def test_what_is_not_answered_is_a_dead_letter_and_nothing_is_lost(
   assert failed["id"] == "q7"
   assert failed["reason"] == "Answering failed: FloatingPointError: seven"
   assert json.loads(failed["content"])["question"] == _QUESTIONS[1]
-  assert bad[0]["content"] == "{"
-  assert "'context' is missing" in bad[1]["reason"]
-  assert bad[1]["id"] == "no passage"
-  assert "an object" in bad[2]["reason"]
+  assert (bad[0]["content"], bad[1]["id"]) == ("{", "no passage")
   assert "used before, by record 4" in bad[3]["reason"]
   assert numbers["dead_letters"] == 5
   assert len(loads) == 1  # for all shards

@@ -20,33 +20,23 @@ from bert_span.squad.example import SquadExample
 _LOCATION = RecordLocation("a.jsonl", 3)
 
 
-def _question(qas_id, location=_LOCATION):
-  return LocatedQuestion(location, SquadExample(qas_id, "Who?", "Anna."))
-
-
 def test_the_id_alone_decides_the_shard():
   shards = AnswerShards("out", 1000)
   # SHA-256 of the id, its first 8 bytes: the same in every process.
   first = hashlib.sha256(b"q0").hexdigest()[:16]
+  example = SquadExample("q0", "Who?", "Anna.")
   for record in (
-    _question("q0"),
-    _question("q0", RecordLocation("b", 9)),
+    LocatedQuestion(_LOCATION, example),
+    LocatedQuestion(RecordLocation("b", 9), example),
     BadRecord(_LOCATION, "No context.", qas_id="q0"),
   ):
     assert shards.shard_of(record) == int(first, 16) % 1000
 
 
-@pytest.mark.parametrize(
-  "record",
-  [
-    lambda n: _question(f"q{n}"),
-    # Without an id the location decides.
-    lambda n: BadRecord(RecordLocation("a", n), "Bad."),
-  ],
-)
-def test_records_are_assigned_to_all_shards(record):
+def test_without_an_id_the_location_decides():
   shards = AnswerShards("out", 8)
-  found = [shards.shard_of(record(n)) for n in range(800)]
+  bad = [BadRecord(RecordLocation("a", n), "Bad.") for n in range(800)]
+  found = [shards.shard_of(record) for record in bad]
   assert all(60 < found.count(shard) < 140 for shard in range(8))
 
 
@@ -97,9 +87,7 @@ def test_a_folder_is_told_apart_by_names_and_contents(tmp_path):
   (tmp_path / "variables" / "a").write_text("1")
   before = folder_sha256(str(tmp_path))
   assert folder_sha256(str(tmp_path)) == before
-  (tmp_path / "variables" / "a").write_text("2")
-  changed = folder_sha256(str(tmp_path))
-  (tmp_path / "variables" / "a").write_text("1")
   (tmp_path / "variables" / "a").rename(tmp_path / "variables" / "b")
   renamed = folder_sha256(str(tmp_path))
-  assert len({before, changed, renamed}) == 3
+  (tmp_path / "variables" / "b").write_text("2")
+  assert len({before, renamed, folder_sha256(str(tmp_path))}) == 3

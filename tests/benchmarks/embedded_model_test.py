@@ -4,14 +4,14 @@ import collections
 import json
 
 import pytest
-from programs import run_program
-from tiny_extractor import tiny_extractor
+from programs import succeeds
+from tiny_extractor import shared_model
 
 _KINDS = ("squad1_train", "new_wiki", "reddit", "amazon", "squad2", "qamr")
 
 
-def _source(kind):
-  """Twelve articles of three passages; a question names its year."""
+def _source(kind, num_articles=12):
+  """Articles of three passages; a question names its year."""
   articles = [
     {
       "title": f"{kind} {number}",
@@ -19,9 +19,9 @@ def _source(kind):
         _paragraph(kind, f"{kind}{number}{letter}") for letter in "abc"
       ],
     }
-    for number in range(12)
+    for number in range(num_articles)
   ]
-  return {"data": articles}
+  return json.dumps({"data": articles})
 
 
 def _paragraph(kind, name):
@@ -36,14 +36,9 @@ def _paragraph(kind, name):
 
 
 def _make(sources, output_dir):
-  run = run_program(
-    "benchmarks.embedded_model_data",
-    f"--data_dir={sources}",
-    f"--output_dir={output_dir}",
-    "--neighbouring_share=0.5",
-    "--across_share=0.5",
-  )
-  assert run.returncode == 0, run.stderr
+  folders = (f"--data_dir={sources}", f"--output_dir={output_dir}")
+  shares = ("--neighbouring_share=0.5", "--across_share=0.5")
+  succeeds("benchmarks.embedded_model_data", *folders, *shares)
   return {
     path.stem: json.loads(path.read_text())["data"]
     for path in sorted(output_dir.glob("*.json"))
@@ -55,10 +50,8 @@ def sources(tmp_path_factory):
   """A folder with a small file of each kind."""
   folder = tmp_path_factory.mktemp("sources")
   for kind in _KINDS:
-    text = json.dumps(_source(kind))
-    (folder / f"{kind}_part.json").write_text(text)
-  final = {"data": _source("squad2")["data"][:4]}
-  (folder / "squad1_dev_half.json").write_text(json.dumps(final))
+    (folder / f"{kind}_part.json").write_text(_source(kind))
+  (folder / "squad1_dev_half.json").write_text(_source("squad2", 4))
   return folder
 
 
@@ -115,17 +108,13 @@ def test_the_files_are_the_same_every_time(sources, made, tmp_path):
   assert _make(sources, tmp_path) == made[1]
 
 
-def test_scores_have_a_row_for_each_kind(made, tmp_path):
-  folder, _ = made
-  tiny_extractor(version_2=True).save_to_preset(tmp_path / "model")
-  run = run_program(
+def test_scores_have_a_row_for_each_kind(made):
+  model = shared_model(version_2=True)
+  run = succeeds(
     "benchmarks.embedded_model_scores",
-    f"--model={tmp_path / 'model'}",
-    f"--data={folder}",
-    "--questions=4",
+    *(f"--model={model}", f"--data={made[0]}", "--questions=4"),
     "--answered=0.5",
   )
-  assert run.returncode == 0, run.stderr
   table = run.stdout.split("\n\n")[-1]  # that of --answered
   rows = [line.split("|")[1:-1] for line in table.splitlines()[2:]]
   cells = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}

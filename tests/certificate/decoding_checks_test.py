@@ -7,33 +7,25 @@ from bert_span.certificate.decoding_checks import (
   compare_null_odds,
 )
 
+_NUM_QUESTIONS = {"a": 4961, "c": 4961, "f": 3308}
+
 
 @pytest.mark.large
-@pytest.mark.parametrize(
-  ("which", "name", "questions", "listed"),
-  [
-    ("part_of_original", "a", 1578, 295),
-    ("part_of_original", "c", 1578, 295),
-    ("original", "f", 3308, 792),
-  ],
-)
-def test_spans_order_texts_and_null_odds_are_the_originals(
-  request, which, name, questions, listed
-):
-  goldens = request.getfixturevalue(which)
-  configurations = [goldens.configurations[name]]
-  comparisons = list(compare_decoding(goldens, configurations))
-  odds = list(compare_null_odds(goldens, configurations))
+@pytest.mark.parametrize("name", _NUM_QUESTIONS)
+def test_spans_order_texts_and_null_odds_are_the_originals(original, name):
+  configurations = [original.configurations[name]]
+  comparisons = list(compare_decoding(original, configurations))
+  odds = list(compare_null_odds(original, configurations))
   assert len(odds) == (3 if name == "f" else 0)
   assert all(comparison.cases > 3000 for comparison in odds)
   for comparison in (*comparisons, *odds):
     assert comparison.passes, (comparison.name, comparison.failures)
   by_name = {comparison.name: comparison for comparison in comparisons}
   answers = by_name[f"Answers {name}, peaky"]
-  assert answers.cases == questions
+  assert answers.cases == _NUM_QUESTIONS[name]
   assert answers.cases - answers.equal <= 0.005 * answers.cases
   n_best = by_name[f"Best span and n-best order {name}, peaky"]
-  assert n_best.cases == n_best.equal == listed
+  assert n_best.cases == n_best.equal >= 792
 
 
 @pytest.mark.large

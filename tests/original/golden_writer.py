@@ -17,18 +17,13 @@ def sha1_text(text):
 
 
 class GoldenWriter:
-  """A folder that golden files are written into.
-
-  Args:
-    folder: made if it does not exist.
-  """
+  """A folder that golden files are written into; made if it is missing."""
 
   def __init__(self, folder):
     os.makedirs(folder, exist_ok=True)
     self.folder = folder
 
   def path(self, name):
-    """The path of a file in the folder."""
     return os.path.join(self.folder, name)
 
   def write_json(self, name, value, indent=None):
@@ -36,11 +31,7 @@ class GoldenWriter:
     self.write_bytes(name, json.dumps(value, indent=indent).encode("utf-8"))
 
   def write_rows(self, name, rows):
-    """Writes one compact JSON value a line.
-
-    Returns:
-      SHA-1 of the uncompressed file.
-    """
+    """Writes one compact JSON value a line; returns the SHA-1 of all."""
     text = "".join(json.dumps(r, separators=(",", ":")) + "\n" for r in rows)
     self.write_bytes(name, text.encode("utf-8"))
     return sha1_text(text)

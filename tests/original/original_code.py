@@ -12,16 +12,9 @@ TENSORFLOW = "1.15"
 
 
 def import_original(clone):
-  """Imports run_squad and what it imports, unmodified.
+  """The module run_squad of a clone, unmodified; its flags have defaults.
 
-  Args:
-    clone: folder of the clone, checked out at `COMMIT`.
-
-  Returns:
-    The module run_squad; its flags have their defaults.
-
-  Raises:
-    SystemExit: another commit, a changed file, or another TensorFlow.
+  SystemExit for another commit, a changed file, or another TensorFlow.
   """
   git = ["git", "-C", clone]
   commit = subprocess.check_output([*git, "rev-parse", "HEAD"]).decode().strip()
@@ -57,16 +50,7 @@ def describe_original():
 
 
 def read_examples(run_squad, configuration, path):
-  """The original's examples of a file, and its warnings.
-
-  Args:
-    run_squad: the original.
-    configuration: dict, see docs/goldens.md.
-    path: SQuAD file.
-
-  Returns:
-    (list of SquadExample, list of str).
-  """
+  """The original's examples of a SQuAD file, and its warnings."""
   run_squad.FLAGS.version_2_with_negative = configuration["version_2"]
   warnings = []
   warn = run_squad.tf.logging.warning
@@ -89,8 +73,19 @@ def _with_first_answers(path):
   """A SQuAD file with one answer a question: the original takes no more."""
   with open(path, encoding="utf-8") as file:
     squad = json.load(file)
+  for _, question in questions_in(squad):
+    question["answers"] = question["answers"][:1]
+  return squad
+
+
+def questions_of(path):
+  """Pairs (context, question) of a SQuAD file."""
+  with open(path, encoding="utf-8") as file:
+    return list(questions_in(json.load(file)))
+
+
+def questions_in(squad):
   for article in squad["data"]:
     for paragraph in article["paragraphs"]:
       for question in paragraph["qas"]:
-        question["answers"] = question["answers"][:1]
-  return squad
+        yield paragraph["context"], question

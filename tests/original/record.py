@@ -12,7 +12,12 @@ import json
 import os
 
 from golden_writer import GoldenWriter
-from original_code import describe_original, import_original, read_examples
+from original_code import (
+  describe_original,
+  import_original,
+  questions_of,
+  read_examples,
+)
 from record_fine_tuning import record_fine_tuning
 from record_model import record_model
 from record_optimizer import record_optimizer
@@ -45,7 +50,7 @@ def main():
   recorded = {}
   for configuration in configurations:
     path = find(configuration["file"])
-    configuration["qas_ids"] = _question_ids(path)
+    configuration["qas_ids"] = [q["id"] for _, q in questions_of(path)]
     examples, warnings = read_examples(run_squad, configuration, path)
     features = make_features(run_squad, configuration, examples, tokenizer)
     recorded[configuration["name"]] = examples, features
@@ -102,17 +107,6 @@ def _find(folders, name):
     if os.path.exists(path):
       return path
   raise SystemExit(f"There is none of {', '.join(paths)}. Correct --data.")
-
-
-def _question_ids(path):
-  with open(path, encoding="utf-8") as file:
-    data = json.load(file)["data"]
-  return [
-    question["id"]
-    for article in data
-    for paragraph in article["paragraphs"]
-    for question in paragraph["qas"]
-  ]
 
 
 if __name__ == "__main__":

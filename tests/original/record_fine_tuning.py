@@ -15,14 +15,8 @@ def record_fine_tuning(run_squad, writer, plan, recorded):
 
   TPUEstimator, the input function, the model function and write_predictions are
   the original's; as in its main(). Dropout is 0, for it draws at random.
-
-  Args:
-    run_squad: the original.
-    writer: `GoldenWriter`.
-    plan: dict with "bert_config", "training" and "prediction" (names of
-      configurations), "train_batch_size", "learning_rate", "num_train_steps",
-      "num_warmup_steps", "version_2".
-    recorded: dict from a configuration's name to (examples, features).
+  `plan` is "fine_tuning" of the configurations file, with the "bert_config";
+  `recorded` has (examples, features) by the configuration's name.
   """
   config = tiny_config(run_squad.modeling, plan["bert_config"])
   _, features = recorded[plan["training"]]

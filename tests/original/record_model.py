@@ -6,7 +6,12 @@ import re
 import numpy as np
 import tensorflow as tf
 
-from tiny_model import feature_arrays, tiny_config, write_checkpoint
+from tiny_model import (
+  feature_arrays,
+  ordered_parts,
+  tiny_config,
+  write_checkpoint,
+)
 
 _STEPS, _WARMUP, _LEARNING_RATE = 20, 4, 1e-3
 _TRACE_BATCH = 8
@@ -22,12 +27,8 @@ _WORDS, _POSITIONS = (
 def record_model(run_squad, writer, plan, recorded):
   """Writes tiny_ckpt/bert_config.json and model_*.
 
-  Args:
-    run_squad: the original.
-    writer: `GoldenWriter`.
-    plan: dict with "bert_config", "num_features" and the names of the
-      configurations "forward" and "training".
-    recorded: dict from a configuration's name to (examples, features).
+  `plan` is "model" of the configurations file; `recorded` has (examples,
+  features) by the configuration's name.
   """
   config = tiny_config(run_squad.modeling, plan["bert_config"])
   os.makedirs(writer.path("tiny_ckpt"), exist_ok=True)
@@ -110,21 +111,13 @@ class _TrainingGraph:
       return session.run(self._loss, self._feed(arrays, slice(None)))
 
   def train(self, arrays, batches, sequenced):
-    """Trains from the checkpoint.
+    """Trains from the checkpoint; int [steps, batch] are rows of the features.
 
-    Args:
-      arrays: features.
-      batches: int [steps, batch], rows of the features.
-      sequenced: apply each update before the step count is raised; else run
-        the original's operation, which orders the two by chance.
-
-    Returns:
-      (list of dicts by step, dict of the variables' values).
+    With `sequenced` each update is applied before the step count is raised; the
+    original's operation orders the two by chance. Returns a list of dicts by
+    step, and a dict of the variables' values.
     """
-    # tf.group(updates, [global_step.assign(...)]).
-    parts = self._train_op.control_inputs
-    count = [op for op in parts if op.type.startswith("Assign")]
-    updates = [op for op in parts if op not in count]
+    updates, count = ordered_parts(self._train_op)
     steps = []
     with tf.Session(graph=self._graph) as session:
       session.run(self._initialize)

@@ -3,6 +3,8 @@
 import numpy as np
 import tensorflow as tf
 
+from tiny_model import ordered_parts
+
 _STEPS, _WARMUP, _LEARNING_RATE = 40, 10, 1e-3
 _SHAPES = {
   "dense/kernel": (4, 3),
@@ -107,9 +109,7 @@ def _record(optimization, writer, name, shapes):
       }
     )
     # The update before the count: else the two race, see docs/goldens.md.
-    parts = train_op.control_inputs
-    count = [op for op in parts if op.type.startswith("Assign")]
-    updates = [op for op in parts if op not in count]
+    updates, count = ordered_parts(train_op)
     session.run(tf.global_variables_initializer())
     rows = []
     for t in range(_STEPS):

@@ -18,15 +18,7 @@ _CHECKED_LOGITS = 50
 
 
 def record_predictions(run_squad, writer, configuration, examples, features):
-  """Writes logits_check_* and pred_* of one configuration.
-
-  Args:
-    run_squad: the original.
-    writer: `GoldenWriter`.
-    configuration: dict, see docs/goldens.md.
-    examples: the original's.
-    features: the original's.
-  """
+  """Writes logits_check_* and pred_* of one configuration."""
   name = configuration["name"]
   for kind in _KINDS:
     logits = [

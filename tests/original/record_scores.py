@@ -11,16 +11,14 @@ import sys
 import tempfile
 import zlib
 
+from original_code import questions_of
+
 
 def record_scores(writer, plan, find, evaluators):
   """Writes eval_*, normalize_answer.json and answer_pair_scores.json.
 
-  Args:
-    writer: `GoldenWriter` of a folder that holds the predictions already.
-    plan: dict with "v1" and "v2": {"file": SQuAD file, "configurations": names
-      of those whose predictions are scored}.
-    find: function from the name of a SQuAD file to its path.
-    evaluators: folder of the two official scripts.
+  `writer` is of a folder that holds the predictions, `plan` is "scores" of the
+  configurations file, and `evaluators` the folder of the two official scripts.
   """
   if not evaluators:
     sys.exit("Scores need --evaluators, or leave them out by --parts.")
@@ -105,13 +103,9 @@ def _unpacked(folder, path):
 
 def _answers(path):
   """Dict from question id to the texts of its answers."""
-  with open(path, encoding="utf-8") as file:
-    data = json.load(file)["data"]
   return {
     question["id"]: [answer["text"] for answer in question["answers"]]
-    for article in data
-    for paragraph in article["paragraphs"]
-    for question in paragraph["qas"]
+    for _, question in questions_of(path)
   }
 
 

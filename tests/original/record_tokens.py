@@ -10,12 +10,6 @@ def record_tokens(run_squad, writer, vocab_file, paths):
 
   Texts with a character that Python 3.7's Unicode does not know are listed in
   tokenization_unicode_version_sensitive_*.
-
-  Args:
-    run_squad: the original.
-    writer: `GoldenWriter`.
-    vocab_file: WordPiece vocabulary.
-    paths: SQuAD files.
   """
   texts = list(dict.fromkeys(itertools.chain.from_iterable(map(_texts, paths))))
   sensitive = [

@@ -21,12 +21,15 @@ def tiny_config(modeling, values):
   return modeling.BertConfig.from_dict({**values, **without})
 
 
-def write_checkpoint(run_squad, config):
-  """Writes the tiny checkpoint into a temporary folder.
+def ordered_parts(train_op):
+  """The updates, and the count, of tf.group(updates, [step.assign(...)])."""
+  parts = train_op.control_inputs
+  count = [op for op in parts if op.type.startswith("Assign")]
+  return [op for op in parts if op not in count], count
 
-  Returns:
-    (tempfile.TemporaryDirectory, the checkpoint's prefix).
-  """
+
+def write_checkpoint(run_squad, config):
+  """The TemporaryDirectory of the tiny checkpoint, and its prefix."""
   folder = tempfile.TemporaryDirectory()
   with tf.Graph().as_default(), tf.Session() as session:
     ids = tf.zeros([1, 8], tf.int32)

@@ -7,15 +7,22 @@ import pathlib
 
 import numpy as np
 from tensorflow.lite.python import schema_py_generated as schema
-from tiny_extractor import VOCABULARY, new_folder, tiny_extractor
+from tiny_extractor import VOCABULARY, new_folder, shared_extractor
 
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs import tflite_export
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.tflite import file as tflite_file
+from bert_span.tflite.tflite_extractor import open_tflite
 
 # Arguments of `exported_tflite`, for a file that takes strings.
-TEXT_FILE = {"dynamic_length": True, "with_tokenizer": True, "temperature": 1.7}
+TEXT_FILE = {
+  "dynamic_length": True,
+  "with_tokenizer": True,
+  "temperature": 1.7,
+  "log_odds_shift": 0.8,
+  "span_score": "mean_probability",
+}
 
 
 def exported_tflite(
@@ -23,25 +30,30 @@ def exported_tflite(
   quantization="none",
   dynamic_length=False,
   with_tokenizer=False,
-  temperature=None,
+  **decoder,
 ):
   """The path of a TFLite file, and the SpanExtractor it was made of.
 
-  Questions may be unanswerable.
+  Questions may be unanswerable. `decoder` has other decoding options.
   """
   # One file for equal arguments, whichever of them a test names.
   return _exported(
-    head, quantization, dynamic_length, with_tokenizer, temperature
+    *(head, quantization, dynamic_length, with_tokenizer),
+    tuple(decoder.items()),
   )
 
 
 @functools.cache
-def _exported(head, quantization, dynamic_length, with_tokenizer, temperature):
-  extractor = tiny_extractor(version_2=True, head=head)
-  if temperature:
-    extractor = with_decoder(
-      extractor, temperature=temperature, log_odds_shift=0.8
-    )
+def opened_tflite(**file):
+  """The extractor of an `exported_tflite`, whose graphs are traced once."""
+  return open_tflite(exported_tflite(**file)[0])
+
+
+@functools.cache
+def _exported(head, quantization, dynamic_length, with_tokenizer, decoder):
+  extractor = shared_extractor(version_2=True, head=head)
+  if decoder:
+    extractor = with_decoder(extractor, **dict(decoder))
   path = str(new_folder() / "tiny.tflite")
   options = tflite_export.TFLiteOptions(
     quantization, dynamic_length, with_tokenizer=with_tokenizer

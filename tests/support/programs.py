@@ -1,8 +1,10 @@
 """Programs and other Python code, run as users run them."""
 
 import atexit
+import contextlib
 import functools
 import importlib
+import io
 import multiprocessing
 import os
 import pathlib
@@ -39,6 +41,26 @@ def run_program(name, *arguments, **options):
   if options:
     return run_python("-m", name, *arguments, **options)
   return start_program(name, *arguments).finish()
+
+
+def run_here(name, *arguments):
+  """`run_program` in this process; its messages begin with the whole name."""
+  define_flags(name)
+  command = [name, *map(str, arguments)]
+  output, errors, status = io.StringIO(), io.StringIO(), 0
+  with (
+    contextlib.redirect_stdout(output),
+    contextlib.redirect_stderr(errors),
+    mock.patch.object(sys, "argv", command),
+    mock.patch.object(sys, "stdin", io.StringIO()),
+  ):
+    try:
+      importlib.import_module(name).run()
+    except SystemExit as ended:
+      status = ended.code or 0
+  return subprocess.CompletedProcess(
+    command, status, output.getvalue(), errors.getvalue()
+  )
 
 
 def succeeds(name, *arguments, **options):

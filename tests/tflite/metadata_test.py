@@ -8,7 +8,6 @@ from exported_tflite import exported_tflite, parsed
 from flatbuffers.number_types import Uint8Flags, UOffsetTFlags
 from flatbuffers.table import Table
 
-from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.metadata import BUFFER_NAME, with_metadata
@@ -42,62 +41,48 @@ class _Reader:
     ]
 
 
-def _root(path):
+@pytest.mark.large
+def test_model_tensors_tokenizer_and_files_are_described(tmp_path):
+  model = parsed(exported_tflite()[0])
+  model.metadata = []
+  info = ModelInfo("qa", "Finds answers.", "7", "The author", "Apache-2.0")
+  guide = {**SPAN_HEAD.served.guide, **SPAN_HEAD.served.logits_guide}
+  tflite = {"max_length": 8, "with_tokenizer": False}
+  path = tmp_path / "other.tflite"
+  path.write_bytes(
+    with_metadata(
+      *(tflite_file.pack(model), info, ["[PAD]", "é"]),
+      *({"a": 1, "tflite": tflite}, guide),
+    )
+  )
   model = parsed(path)
   (entry,) = [m for m in model.metadata if m.name == BUFFER_NAME.encode()]
   data = bytes(model.buffers[entry.buffer].data)
   assert data[4:8] == b"M001"
   position = flatbuffers.encode.Get(UOffsetTFlags.packer_type, data, 0)
-  return _Reader(data, position)
-
-
-@pytest.mark.large
-@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
-def test_tensors_and_the_tokenizer_are_described(head):
-  path, _ = exported_tflite(head, dynamic_length=head is BIO_HEAD)
-  root = _root(path)
-  assert root.text(0) == "bert_span"
-  assert root.text(7) == "1.1.0"
+  root = _Reader(data, position)
+  assert [root.text(field) for field in (0, 1, 2, 4, 5, 7)] == [
+    *("qa", "Finds answers.", "7", "The author", "Apache-2.0", "1.1.0")
+  ]
   (described,) = root.children(3)
-  graph = parsed(path).subgraphs[0]
+  graph = model.subgraphs[0]
   # Older runtimes match metadata to tensors by position.
   for field, indices, names in (
     (2, graph.inputs, ["ids", "mask", "segment_ids"]),
-    (3, graph.outputs, head.logits),
+    (3, graph.outputs, SPAN_HEAD.logits),
   ):
     found = [tensor.text(0) for tensor in described.children(field)]
     assert found == [graph.tensors[i].name.decode() for i in indices]
     assert set(found) == set(names)
   for tensor in described.children(3):
-    assert tensor.text(1) == head.served.logits_guide[tensor.text(0)]
+    assert tensor.text(1) == guide[tensor.text(0)]
   (unit,) = described.children(5)
   assert unit.byte(0) == 4  # BertTokenizerOptions
   (vocabulary,) = unit.child(1).children(0)
   assert (vocabulary.text(0), vocabulary.byte(2)) == ("vocab.txt", 5)
   assert [file.text(0) for file in root.children(6)] == ["span_config.json"]
-
-
-@pytest.mark.large
-def test_model_information_and_files_are_written(tmp_path):
-  model = parsed(exported_tflite()[0])
-  model.metadata = []
-  info = ModelInfo("qa", "Finds answers.", "7", "The author", "Apache-2.0")
-  other = tmp_path / "other.tflite"
-  other.write_bytes(
-    with_metadata(
-      tflite_file.pack(model),
-      info,
-      ["[PAD]", "é"],
-      {"a": 1, "tflite": {"max_length": 8, "with_tokenizer": False}},
-      SPAN_HEAD.served.logits_guide,
-    )
-  )
-  root = _root(other)
-  assert [root.text(field) for field in (0, 1, 2, 4, 5)] == [
-    *("qa", "Finds answers.", "7", "The author", "Apache-2.0")
-  ]
-  files = tflite_file.read_files(other)
+  files = tflite_file.read_files(path)
   assert files["vocab.txt"] == "[PAD]\né\n".encode()
   written = json.loads(files["span_config.json"])
   assert (written["a"], written["tflite"]["max_length"]) == (1, 8)
-  tflite_file.check_unchanged(other, written)
+  tflite_file.check_unchanged(path, written)

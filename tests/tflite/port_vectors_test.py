@@ -3,14 +3,13 @@
 import json
 
 import pytest
-from exported_tflite import exported_tflite
+from exported_tflite import exported_tflite, opened_tflite
 from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import SquadExample
 from bert_span.tflite.port_vectors import write_port_vectors
-from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 _EXAMPLES = [
   SquadExample("one", QUESTION, CONTEXT),
@@ -22,7 +21,8 @@ _EXAMPLES = [
 @pytest.mark.large
 @pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD], ids=["span", "bio"])
 def test_a_vector_holds_every_step(tmp_path, head):
-  path, _ = exported_tflite(head, dynamic_length=head is BIO_HEAD)
+  model = {"head": head, "dynamic_length": head is BIO_HEAD}
+  path, _ = exported_tflite(**model)
   file = tmp_path / "vectors.json"
   write_port_vectors(path, _EXAMPLES, file)
   content = json.loads(file.read_text("utf-8"))
@@ -46,7 +46,7 @@ def test_a_vector_holds_every_step(tmp_path, head):
   assert sum(sum(w["is_max_context"]) for w in many["windows"]) == len(
     many["context_tokens"]["ids"]
   )
-  extractor = TFLiteSpanExtractor(path)
+  extractor = opened_tflite(**model)
   for vector, example in zip(content["vectors"], _EXAMPLES, strict=True):
     (prediction,) = extractor.predict([example])
     answer = vector["answer"]

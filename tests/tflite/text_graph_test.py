@@ -1,98 +1,18 @@
-"""Strings in, byte spans out: compared with the answers of the model."""
-
-import random
+"""Parts of the graph; tflite_extractor_test.py has the answers of files."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from exported_tflite import with_decoder
-from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
-from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.n_best import Candidates, NullEntry
-from bert_span.modeling.inference_encoder import InferenceModel
-from bert_span.squad.example import SquadExample
 from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import Tokens, one_row
 from bert_span.text.windows import SlidingWindows
 from bert_span.tflite.text_graph import (
   RankedWindows,
-  TextGraph,
   distinct_entries,
   null_entry,
 )
-
-_PASSAGES = [
-  CONTEXT,
-  # Many windows, and no two of the same words, whose logits would be equal.
-  "É 🙂 " + " ".join(random.Random(0).choices(VOCABULARY[5:], k=90)),
-  "Cafe\u0301 日 was built by ANNA.",
-  "",
-  " \n\t ",
-]
-
-
-@pytest.mark.large
-@pytest.mark.parametrize(
-  ("version_2", "span_score"),
-  [(False, "logit_sum"), (True, "mean_probability")],
-)
-def test_answers_are_those_of_the_model(version_2, span_score):
-  """Other options are compared by files, in tflite_extractor_test.py."""
-  extractor = with_decoder(
-    tiny_extractor(version_2), span_score=span_score, n_best_size=5
-  )
-  graph = TextGraph(
-    InferenceModel(extractor.model),
-    extractor.preprocessor,
-    extractor.decoder_options,
-    dynamic_length=True,
-  )
-  spec = tf.TensorSpec([1], tf.string)
-  traced = tf.function(graph.__call__, input_signature=[spec, spec])
-
-  def answer(*texts):
-    columns = traced(*(tf.constant([text]) for text in texts))
-    return {name: values.numpy()[0] for name, values in columns.items()}
-
-  examples = [
-    SquadExample(str(i), QUESTION, passage)
-    for i, passage in enumerate(_PASSAGES)
-  ]
-  for example, wanted in zip(
-    examples, extractor.predict(examples), strict=True
-  ):
-    given = answer(example.question, example.context)
-    encoded = example.context.encode("utf-8")
-    text = encoded[given["byte_start"] : given["byte_end"]].decode("utf-8")
-    assert text == wanted.text
-    before = encoded[: given["byte_start"]].decode("utf-8")
-    assert len(before) == wanted.char_start
-    assert given["is_answerable"] == bool(wanted.text)
-    for name in ("score", "probability", "null_odds"):
-      assert given[name] == pytest.approx(getattr(wanted, name), abs=1e-4)
-    assert given["n_best_count"] == len(wanted.n_best)
-    for i, entry in enumerate(wanted.n_best):
-      place = slice(given["n_best_byte_start"][i], given["n_best_byte_end"][i])
-      assert encoded[place].decode("utf-8") == entry.text
-      for name in ("score", "probability", "start_logit", "end_logit"):
-        assert given[f"n_best_{name}"][i] == pytest.approx(
-          getattr(entry, name), abs=1e-4
-        )
-  for question in ("", " ", "\u200b"):  # without a WordPiece
-    given = answer(question, CONTEXT)
-    assert (given["byte_start"], given["byte_end"]) == (0, 0)
-    assert not given["is_answerable"]
-    assert given["null_odds"] == NO_SPAN_NULL_ODDS
-    assert given["probability"] == 1.0
-
-
-def test_ranks_are_in_the_order_of_the_scores():
-  windows = RankedWindows(WindowOptions(8, 4, 2), 1, 2)
-  least = tf.constant([[0], [1], [-5]])
-  ranks = windows.context_score(least, tf.constant([[1, 2]])).numpy()
-  assert ranks[0, 0] < ranks[0, 1] < ranks[1, 0] < ranks[1, 1]
-  assert ranks.dtype == np.int32
 
 
 @pytest.mark.parametrize("options", [(16, 4, 4), (384, 128, 64), (330, 15, 8)])

@@ -2,15 +2,11 @@
 
 import numpy as np
 import pytest
-from exported_tflite import TEXT_FILE, exported_tflite
+from exported_tflite import TEXT_FILE, exported_tflite, opened_tflite
 from tensorflow.lite.python.interpreter import Interpreter
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
 from bert_span.squad.example import SquadExample
-from bert_span.tflite.tflite_extractor import (
-  TFLiteSpanExtractor,
-  TFLiteTextExtractor,
-)
 
 _PASSAGES = [CONTEXT, " ".join(reversed(VOCABULARY[5:] * 3)), "Mill.", "É 日"]
 _EXAMPLES = [SquadExample(str(i), QUESTION, c) for i, c in enumerate(_PASSAGES)]
@@ -18,43 +14,50 @@ _EXAMPLES = [SquadExample(str(i), QUESTION, c) for i, c in enumerate(_PASSAGES)]
 # with floats where TFLite's kernels round activations to 8 bits.
 _LITERT_TOLERANCE = 1e-5
 _OPENVINO_TOLERANCE = {"none": 1e-4, "float16": 1e-4, "dynamic": 0.5}
-_of_files = pytest.mark.parametrize(
-  ("quantization", "dynamic_length"),
-  [("none", False), ("none", True), ("float16", False), ("dynamic", True)],
+
+
+@pytest.fixture(
+  params=[("none", False), ("float16", True), ("dynamic", True)], ids=str
 )
+def file(request):
+  """Arguments of `exported_tflite`."""
+  return dict(
+    zip(("quantization", "dynamic_length"), request.param, strict=True)
+  )
 
 
-def _logits_and_spans(path, run):
-  """Of the examples, by a function of the inputs of a file."""
-  extractor = TFLiteSpanExtractor(path)
-  extractor.runner._run = run
-  batches = []
-  found = list(extractor.predict(_EXAMPLES, on_logits=batches.append))
-  (batch,) = batches
-  return batch.logits, [(p.char_start, p.char_end) for p in found]
+@pytest.fixture
+def check_as_tf_lite(file, monkeypatch):
+  """A function that compares a runtime's function of the inputs, see below."""
+  extractor = opened_tflite(**file)
 
+  def logits_and_spans(run):
+    monkeypatch.setattr(extractor.runner, "_run", run)
+    batches = []
+    found = list(extractor.predict(_EXAMPLES, on_logits=batches.append))
+    (batch,) = batches
+    return batch.logits, [(p.char_start, p.char_end) for p in found]
 
-def _check_as_tf_lite(path, run, tolerance):
-  """Logits within a tolerance, and the same spans."""
-  tf_lite = Interpreter(path).get_signature_runner()
-  expected, expected_spans = _logits_and_spans(path, tf_lite)
-  given, spans = _logits_and_spans(path, run)
-  assert set(given) == {"start_logits", "end_logits"}
-  for name, values in expected.items():
-    np.testing.assert_allclose(given[name], values, atol=tolerance, rtol=0)
-  assert spans == expected_spans
-  assert any(end > start for start, end in spans)
+  def check(run, tolerance):
+    """Logits within a tolerance, and the same spans."""
+    tf_lite = Interpreter(exported_tflite(**file)[0]).get_signature_runner()
+    expected, expected_spans = logits_and_spans(tf_lite)
+    given, spans = logits_and_spans(run)
+    assert set(given) == {"start_logits", "end_logits"}
+    for name, values in expected.items():
+      np.testing.assert_allclose(given[name], values, atol=tolerance, rtol=0)
+    assert spans == expected_spans
+    assert any(end > start for start, end in spans)
+
+  return check
 
 
 @pytest.mark.large
-@_of_files
-def test_litert_gives_the_logits_of_tf_lite(quantization, dynamic_length):
+def test_litert_gives_the_logits_of_tf_lite(file, check_as_tf_lite):
   litert = pytest.importorskip("ai_edge_litert.interpreter")
-  path, _ = exported_tflite(
-    quantization=quantization, dynamic_length=dynamic_length
-  )
+  path, _ = exported_tflite(**file)
   run = litert.Interpreter(path).get_signature_runner()
-  _check_as_tf_lite(path, run, _LITERT_TOLERANCE)
+  check_as_tf_lite(run, _LITERT_TOLERANCE)
 
 
 @pytest.mark.large
@@ -66,7 +69,7 @@ def test_litert_answers_from_strings_as_tf_lite():
   run = litert.InterpreterWithCustomOps(
     tflite_registrar.SELECT_TFTEXT_OPS, model_path=path
   ).get_signature_runner()
-  extractor = TFLiteTextExtractor(path)
+  extractor = opened_tflite(**TEXT_FILE)
   for example in _EXAMPLES:
     texts = example.question, example.context
     expected, given = extractor.columns(*texts), run(**extractor.inputs(*texts))
@@ -76,12 +79,9 @@ def test_litert_answers_from_strings_as_tf_lite():
 
 
 @pytest.mark.large
-@_of_files
-def test_openvino_gives_the_logits_of_tf_lite(quantization, dynamic_length):
+def test_openvino_gives_the_logits_of_tf_lite(file, check_as_tf_lite):
   openvino = pytest.importorskip("openvino")
-  path, _ = exported_tflite(
-    quantization=quantization, dynamic_length=dynamic_length
-  )
+  path, _ = exported_tflite(**file)
   compiled = openvino.Core().compile_model(
     path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"}
   )
@@ -90,4 +90,4 @@ def test_openvino_gives_the_logits_of_tf_lite(quantization, dynamic_length):
     found = compiled(inputs).to_dict().items()
     return {key.get_any_name(): values for key, values in found}
 
-  _check_as_tf_lite(path, run, _OPENVINO_TOLERANCE[quantization])
+  check_as_tf_lite(run, _OPENVINO_TOLERANCE[file["quantization"]])
