@@ -1,6 +1,7 @@
 """A small random model that answers questions, for tests of programs."""
 
 import atexit
+import contextlib
 import functools
 import pathlib
 import shutil
@@ -8,6 +9,7 @@ import tempfile
 
 import keras
 import numpy as np
+import tensorflow as tf
 from tiny_encoder import tiny_encoder
 
 from bert_span.extractor import SpanExtractor
@@ -97,6 +99,16 @@ def extractor_of(architecture, **options):
   elif architecture == "electra":
     options["embedding_dim"] = 8
   return tiny_extractor(architecture=architecture, **options)
+
+
+@contextlib.contextmanager
+def eagerly():
+  """Runs models op by op: sooner than a graph is made, for few questions."""
+  tf.config.run_functions_eagerly(True)
+  try:
+    yield
+  finally:
+    tf.config.run_functions_eagerly(False)
 
 
 def new_folder():
