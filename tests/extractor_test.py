@@ -37,7 +37,6 @@ from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.presets.huggingface import save_huggingface
 from bert_span.squad.example import Answer
 from bert_span.text.preprocessor import SpanPreprocessor
-from bert_span.tflite.options import TFLiteOptions
 
 _LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)
 _UNICODE = (
@@ -403,26 +402,6 @@ def test_fit_trains_the_model_and_continues_in_its_folder(
   _check_same_weights(resumed, extractor)
 
 
-def test_export_calls_what_the_programs_call(tmp_path, extractor, monkeypatch):
-  called = []
-
-  def export_saved_model(*arguments, **options):
-    called.append((arguments, options))
-    return "served/1", None
-
-  module = "bert_span.jobs.saved_model_export.export_saved_model"
-  monkeypatch.setattr(module, export_saved_model)
-  module = "bert_span.jobs.tflite_export.export_tflite"
-  monkeypatch.setattr(module, lambda *arguments: called.append(arguments))
-  assert extractor.export("served", with_warmup=False) == "served/1"
-  assert called.pop() == ((extractor, "served"), {"with_warmup": False})
-  path = str(tmp_path / "tiny.tflite")
-  assert extractor.export(path, "litert", dynamic_length=True) == path
-  assert called.pop() == (extractor, path, TFLiteOptions(dynamic_length=True))
-  with pytest.raises(ValueError, match="tf_saved_model or litert"):
-    extractor.export(tmp_path / "x", "onnx")
-
-
 @pytest.mark.large
 @pytest.mark.usefixtures("few_samples")
 @pytest.mark.parametrize(
@@ -446,9 +425,11 @@ def test_exports_of_a_hugging_face_directory_answer_the_same(
   safetensors.numpy.save_file(halves, path)
   extractor = SpanExtractor.from_preset(directory, made.window_options)
   # All exports check their answers.
-  extractor.export(tmp_path / "served", with_warmup=False)
+  served = str(tmp_path / "served")
+  assert extractor.export(served, with_warmup=False) == f"{served}/1"
   path = str(tmp_path / "model.tflite")
-  extractor.export(path, "litert", quantization=quantization)
+  options = {"quantization": quantization}
+  assert extractor.export(path, "litert", **options) == path
   tensors = parsed(path).subgraphs[0].tensors
   has_int8 = any(tensor.type == schema.TensorType.INT8 for tensor in tensors)
   assert has_int8 == (quantization == "dynamic")
@@ -467,6 +448,8 @@ def test_what_cannot_be_learned_or_exported_is_refused(
   example = SquadExample("q7", QUESTION, CONTEXT, annotations=spans)
   with pytest.raises(ValueError, match="q7"):
     bio_extractor.fit([example])
+  with pytest.raises(ValueError, match="tf_saved_model or litert"):
+    extractor.export(tmp_path / "x", "onnx")
   # TFLite has no tokenizer of byte pairs.
   path = str(tmp_path / "tiny.tflite")
   with pytest.raises(ValueError, match="with_tokenizer"):
