@@ -9,8 +9,14 @@ import subprocess
 import sys
 
 import pytest
-from programs import refusal, run_program, succeeds
-from tiny_extractor import CONTEXT, QUESTION, shared_extractor, shared_model
+from programs import parse_flags, refusal
+from tiny_extractor import (
+  CONTEXT,
+  QUESTION,
+  eagerly,
+  shared_extractor,
+  shared_model,
+)
 
 from bert_span import DecoderOptions
 from bert_span.heads import BIO_HEAD, SPAN_HEAD
@@ -33,6 +39,12 @@ def passage(tmp_path_factory):
   path = tmp_path_factory.mktemp("ask") / "passage.txt"
   path.write_text(CONTEXT, "utf-8-sig")
   return path
+
+
+@pytest.fixture(autouse=True)
+def _eagerly():
+  with eagerly():
+    yield
 
 
 @pytest.fixture
@@ -126,15 +138,15 @@ def test_a_long_passage_is_announced_and_its_windows_are_counted(
   assert shown and shown[-1][0] == shown[-1][1]
 
 
-@pytest.mark.large
-def test_a_pipe_of_questions_gives_a_json_object_a_line(passage):
-  run = succeeds(
-    *("bert_span.ask", f"--model={_path('model')}", "--json", "--n_best=2"),
-    f"--context_file={passage}",
-    input=f"{QUESTION}\r\n{_OTHER}",
-  )
-  assert not run.stderr  # Only the answers are printed.
-  rows = [json.loads(line) for line in run.stdout.splitlines()]
+def test_a_pipe_of_questions_gives_a_json_object_a_line(
+  capsys, monkeypatch, passage
+):
+  pipe = io.TextIOWrapper(io.BytesIO(f"{QUESTION}\r\n{_OTHER}".encode()))
+  monkeypatch.setattr("sys.stdin", pipe)
+  words = ["--json", "--n_best=2", f"--context_file={passage}"]
+  parse_flags("bert_span.ask", f"--model={_path('model')}", *words)
+  sys.modules["bert_span.ask"].main(["ask"])
+  rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
   assert [row["question"] for row in rows] == [QUESTION, _OTHER]
   for row in rows:
     assert CONTEXT[row["char_start"] : row["char_end"]] == row["answer"]
@@ -156,7 +168,7 @@ def test_a_reader_that_stops_reading_is_no_error():
     process.stdin.close()
     errors = process.stderr.read().decode()
   assert process.returncode == 0
-  assert "Traceback" not in errors and "Broken pipe" not in errors
+  assert not errors
 
 
 def _talk(terminal, inputs):
@@ -196,27 +208,23 @@ def test_a_terminal_is_prompted_and_gets_colour():
   assert "[[" not in text
 
 
-@pytest.mark.parametrize("plain", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_a_terminal_without_colours_gets_brackets(ask, monkeypatch, plain):
-  environment = {"NO_COLOR": "", "TERM": "xterm", **plain}
-  for name, value in environment.items():
-    monkeypatch.setenv(name, value)
+def test_a_terminal_without_colours_gets_brackets(ask, monkeypatch):
   monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-  assert "[[" in ask(QUESTION)[2]
+  for no_color, terminal in (("1", "xterm"), ("", "dumb")):
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.setenv("TERM", terminal)
+    assert "[[" in ask(QUESTION)[2]
 
 
 @pytest.mark.parametrize(
   ("arguments", "stdin", "named", "model"),
   [
-    ("--model= --question=Q", "C", "--model", "model"),
     ("--context=C --context_file=x", "", "--context_file", "model"),
     ("--question=' ' --context=C", "", "--question", "model"),
     ("--question=Q --context=' '", "", "--context", "model"),
     ("--question=Q", "\n", "standard input", "model"),
     ("", "C", "--question", "model"),
-    ("--context_file=-", "C", "--question", "model"),
     ("--question=Q", "caf\xe9", "byte 0xe9 at offset 3", "model"),
-    ("--context=x --context_glob=*.md", "", "--context_glob", "model"),
     ("--question=Q --context=C --bio_threshold=1", "", "--bio_thr", "model"),
     ("--question=Q --context_file=/none", "", "/none", "model"),
     ("--question=Q --n_best=21", "C", "n_best", "model"),
@@ -247,10 +255,12 @@ def test_a_folder_of_documents_is_asked(tmp_path, capsys):
   assert answer["document"] == str(tmp_path / "mill.md")
   assert answer["char_start"] == expected.char_start
   assert answer["text"] == expected.text
-  shown = run_program(
+  parse_flags(
     *("bert_span.ask", f"--model={_path('model')}", f"--question={QUESTION}"),
     *(f"--context_glob={tmp_path}/*.*", "--top_k=1"),
     f"--search_index={tmp_path / 'index'}",
-  ).stdout
+  )
+  sys.modules["bert_span.ask"].main(["ask"])
+  shown = capsys.readouterr().out
   assert f"Answer: {expected.text}" in shown
   assert "mill.md" in shown

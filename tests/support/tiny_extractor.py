@@ -1,6 +1,7 @@
 """A small random model that answers questions, for tests of programs."""
 
 import atexit
+import contextlib
 import functools
 import pathlib
 import shutil
@@ -8,6 +9,7 @@ import tempfile
 
 import keras
 import numpy as np
+import tensorflow as tf
 from tiny_encoder import tiny_encoder
 
 from bert_span.extractor import SpanExtractor
@@ -72,9 +74,14 @@ def tiny_extractor(
   )
 
 
-@functools.cache
 def shared_extractor(version_2=False, head=SPAN_HEAD):
   """A `tiny_extractor` that tests share and do not change."""
+  return _made_once(version_2, head)
+
+
+@functools.cache
+def _made_once(version_2, head):
+  """One for equal arguments, whichever of them a test names."""
   return tiny_extractor(version_2, head=head)
 
 
@@ -97,6 +104,16 @@ def extractor_of(architecture, **options):
   elif architecture == "electra":
     options["embedding_dim"] = 8
   return tiny_extractor(architecture=architecture, **options)
+
+
+@contextlib.contextmanager
+def eagerly():
+  """Runs models op by op: sooner than a graph is made, for few questions."""
+  tf.config.run_functions_eagerly(True)
+  try:
+    yield
+  finally:
+    tf.config.run_functions_eagerly(False)
 
 
 def new_folder():

@@ -22,21 +22,20 @@ _QUICK = RetryOptions(
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
-  """PEM files: server.pem and client.pem, each signed by itself, and keys."""
+  """NAME.pem, signed by itself, and NAME.key of server, client and locked."""
   if not shutil.which("openssl"):
     pytest.skip("needs the openssl command to make certificates")
   folder = tmp_path_factory.mktemp("certificates")
-  for name, more in (
-    ("server", ["-addext", "subjectAltName=DNS:localhost"]),
-    ("client", []),
+  for name, *options in (
+    ("server", "-nodes", "-addext", "subjectAltName=DNS:localhost"),
+    ("client", "-nodes"),
+    ("locked", "-passout", "pass:abcd"),
   ):
     subprocess.run(
       [
-        *("openssl", "req", "-x509", "-nodes", "-newkey", "ec"),
-        *("-pkeyopt", "ec_paramgen_curve:prime256v1"),
-        *("-days", "2", "-subj", f"/CN={name}"),
+        *("openssl", "req", "-x509", "-newkey", "ec", "-subj", f"/CN={name}"),
+        *("-pkeyopt", "ec_paramgen_curve:prime256v1", *options),
         *("-keyout", f"{name}.key", "-out", f"{name}.pem"),
-        *more,
       ],
       cwd=folder,
       check=True,
@@ -73,18 +72,17 @@ def test_tls_with_the_authority_given(tls_server, certificates):
   assert tls_server.connections == 1
 
 
-def test_tls_with_an_unknown_authority_is_refused(tls_server):
+def test_an_unknown_authority_or_another_name_is_refused(
+  tls_server, certificates
+):
   with pytest.raises(RequestRefusedError, match="ca_file"):
     _tls_client(tls_server).answer("Who?", "Ada")
-  assert not tls_server.requests
-
-
-def test_tls_under_another_name_is_refused(tls_server, certificates):
   client = _tls_client(
     tls_server, "127.0.0.1", ca_file=certificates / "server.pem"
   )
   with pytest.raises(RequestRefusedError, match=r"certificate.*127\.0\.0\.1"):
     client.answer("Who?", "Ada")
+  assert not tls_server.requests
 
 
 def test_tls_with_a_client_certificate(tls_server, certificates):
@@ -108,3 +106,12 @@ def test_tls_to_a_port_without_it_is_explained(certificates):
     client = _tls_client(server, ca_file=certificates / "server.pem")
     with pytest.raises(RequestRefusedError, match="TLS port"):
       client.answer("Who?", "Ada")
+
+
+def test_a_key_with_a_passphrase_is_refused_and_not_asked_for(certificates):
+  credentials = Credentials(
+    certificate_file=str(certificates / "locked.pem"),
+    key_file=str(certificates / "locked.key"),
+  )
+  with pytest.raises(ValueError, match="key_file"):
+    credentials.ssl_context()

@@ -4,7 +4,8 @@ import concurrent.futures
 import time
 
 import pytest
-from model_server import first_word, output_row
+import tensorflow as tf
+from model_server import ModelServer, first_word, output_row, running
 
 from bert_span.serving.client.endpoint import Credentials
 from bert_span.serving.client.retries import (
@@ -16,13 +17,12 @@ from bert_span.serving.client.retries import (
 )
 from bert_span.serving.client.span_client import SpanClient
 
-_WHY = "needs the package tensorflow-serving-api (pip install .[serving])"
 prediction_service = pytest.importorskip(
-  "tensorflow_serving.apis.prediction_service_pb2_grpc", reason=_WHY
+  "tensorflow_serving.apis.prediction_service_pb2_grpc",
+  reason="needs the package tensorflow-serving-api",
 )
 predict_pb2 = pytest.importorskip("tensorflow_serving.apis.predict_pb2")
 grpc = pytest.importorskip("grpc")
-tf = pytest.importorskip("tensorflow")
 
 _QUICK = RetryOptions(
   timeout=20.0, deadline=40.0, max_attempts=4, first_wait=0.05
@@ -30,20 +30,13 @@ _QUICK = RetryOptions(
 
 
 class _Servicer(prediction_service.PredictionServiceServicer):
-  """Answers with `answer`, after the scripted failures.
-
-  Attributes:
-    answer: function of question and context that gives an output row.
-    failures: (code, details), one a request.
-    delay: seconds before each reply.
-    requests: list of (PredictRequest, metadata).
-  """
+  """Answers as a `ModelServer`, after the scripted failures."""
 
   def __init__(self):
-    self.answer = first_word
-    self.failures = []
-    self.delay = 0.0
-    self.requests = []
+    self.answer = first_word  # of question and context: an output row
+    self.failures = []  # (code, details), one a request
+    self.delay = 0.0  # seconds before each reply
+    self.requests = []  # (PredictRequest, metadata)
 
   def Predict(self, request, context):
     metadata = dict(context.invocation_metadata())
@@ -96,8 +89,6 @@ def test_questions_are_answered_in_batches(service):
 
 
 def test_rest_and_grpc_give_the_same_answer(service):
-  from model_server import ModelServer, running
-
   context = "zwölf Ämter"
   service.answer = lambda question, context: output_row(
     context, [("Ämter", 0.5)], null_odds=0.25
@@ -123,43 +114,30 @@ def test_version_and_label_and_token_are_sent(service):
 
 def test_unavailable_is_tried_again_until_it_is_given_up(service):
   service.failures = [(grpc.StatusCode.UNAVAILABLE, "queue is full")] * 6
-  with pytest.raises(ServerUnavailableError) as caught:
+  with pytest.raises(ServerUnavailableError, match="queue is full") as caught:
     _client(service).answer("Who?", "Ada")
-  for part in (service.address, "queue is full", "4 attempts"):
-    assert part in str(caught.value)
+  assert service.address in str(caught.value)
   assert _client(service).answer("Who?", "Ada").text == "Ada"
   assert len(service.requests) == 4 + 3
-
-
-def test_an_address_without_a_server_is_named():
-  options = RetryOptions(max_attempts=2, first_wait=0.05)
-  client = SpanClient("grpc://127.0.0.1:1", retry_options=options)
+  options = RetryOptions(max_attempts=1)
   with pytest.raises(ServerUnavailableError, match=r"127\.0\.0\.1:1"):
-    client.answer("Who?", "Ada")
+    SpanClient("grpc://127.0.0.1:1", retry_options=options).answer("Who?", "a")
 
 
 def test_a_slow_service_is_a_timeout(service):
-  service.delay = 2.0
-  options = RetryOptions(timeout=0.3)
-  client = SpanClient(service.address, retry_options=options)
-  with pytest.raises(ServerTimeoutError, match="timeout"):
+  service.delay = 1.0
+  client = SpanClient(service.address, retry_options=RetryOptions(timeout=0.3))
+  with pytest.raises(ServerTimeoutError):
     client.answer("Who?", "Ada")
   assert len(service.requests) == 1
 
 
-@pytest.mark.parametrize(
-  ("code", "remedy"),
-  [
-    *(("NOT_FOUND", "models.config"), ("INVALID_ARGUMENT", "serving_default")),
-    *(("UNAUTHENTICATED", "bearer_token"), ("INTERNAL", "log")),
-  ],
-)
-def test_refusals_are_not_repeated(service, code, remedy):
-  service.failures = [(grpc.StatusCode[code], "what it says.")]
-  with pytest.raises(RequestRefusedError) as caught:
+def test_refusals_are_not_repeated(service):
+  service.failures = [(grpc.StatusCode.UNAUTHENTICATED, "what it says.")]
+  with pytest.raises(
+    RequestRefusedError, match=r"UNAUTHENTICATED: what it says\. .*bearer_token"
+  ):
     _client(service).answer("Who?", "Ada")
-  assert f"{code}: what it says. " in str(caught.value)
-  assert remedy in str(caught.value)
   assert len(service.requests) == 1
 
 
@@ -169,7 +147,7 @@ def test_outputs_of_another_model_are_explained(service):
     _client(service).answer("Who?", "Ada")
 
 
-def test_files_that_are_no_certificates_are_told(tmp_path):
-  absent = str(tmp_path / "absent.pem")
+def test_files_that_are_no_certificates_are_named():
+  credentials = Credentials(ca_file="absent.pem")
   with pytest.raises(ValueError, match=r"absent\.pem"):
-    SpanClient("grpcs://localhost", credentials=Credentials(ca_file=absent))
+    SpanClient("grpcs://localhost", credentials=credentials)

@@ -21,7 +21,6 @@ from bert_span.serving.client.span_client import SpanClient
 _QUICK = RetryOptions(
   timeout=20.0, deadline=40.0, max_attempts=3, first_wait=0.01
 )
-_BUSY = (503, {}, '{"error": "Servable not yet loaded."}')
 
 
 @pytest.fixture
@@ -41,6 +40,7 @@ def test_a_question_is_answered_with_offsets_and_n_best(server):
   assert (answer.char_start, answer.char_end) == (0, 3)
   assert answer.is_answerable
   assert client.answers("Who came?", "Ada came.") == [answer.n_best[0]]
+  assert client.answers(["Who?"], [" "]) == [[]]
   assert answer.null_odds == -3.5
   assert [(s.text, s.probability, s.is_answerable) for s in answer.n_best] == [
     ("Ada", 0.75, True),
@@ -59,36 +59,21 @@ def test_a_question_is_answered_with_offsets_and_n_best(server):
 def test_a_bio_model_gives_a_list_of_spans(server):
   context = "É Ada came, and Bea."
   spans = [("Ada", 0.25), ("Bea", 0.5)]
-  server.answer = lambda question, context: span_row(context, spans)
+  server.answer = lambda question, context: span_row(
+    context, spans if context else []
+  )
   client = _client(server)
-  first, second = client.answers("Who came?", context)
+  (first, second), none = client.answers(["Who came?"] * 2, [context, ""])
   assert first == ("Ada", 2, 5, 3, 6, 2.5, 0.25, True)
   assert (second.text, second.is_answerable) == ("Bea", True)
+  assert none == []
   answer = client.answer("Who came?", context)
   assert answer.text == "Bea"  # the best score
   assert answer.n_best == (second, first)
   assert answer.spans == (first, second)
   assert answer.null_odds == -3.5
-
-
-def test_a_bio_model_without_an_answer_gives_an_empty_list(server):
-  server.answer = lambda question, context: span_row(
-    context, [(context, 0.5)] if context else [], 1e6
-  )
-  client = _client(server, batch_size=2)
-  found = client.answers(["Who?"] * 3, ["Ada", "", "Bea"])
-  texts = [[span.text for span in spans] for spans in found]
-  assert texts == [["Ada"], [], ["Bea"]]
   answer = client.answer("Who?", "")
   assert (answer.text, answer.is_answerable, answer.n_best) == ("", False, ())
-
-
-def test_no_answer_is_an_empty_text_and_no_span(server):
-  client = _client(server)
-  answer = client.answer("Who?", " ")
-  assert (answer.text, answer.is_answerable) == ("", False)
-  assert [span.text for span in answer.n_best] == [""]
-  assert client.answers(["Who?"], [" "]) == [[]]
 
 
 def test_any_text_travels_unchanged_but_lone_surrogates(server):
@@ -145,20 +130,16 @@ def test_threads_share_a_client(server):
   assert server.connections <= 6
 
 
-def test_a_busy_server_is_asked_again(server):
-  server.script = [_BUSY, (429, {}, "slow down"), (502, {}, "<html>")]
-  options = RetryOptions(max_attempts=4, first_wait=0.01)
-  client = SpanClient(server.address, retry_options=options)
-  assert client.answer("Who?", "Ada").text == "Ada"
-  assert len(server.requests) == 4
-
-
-def test_a_server_that_stays_busy_is_given_up(server):
-  server.script = [_BUSY] * 3
+def test_a_busy_server_is_asked_again_until_it_is_given_up(server):
+  server.script = [(429, {}, "slow down"), (502, {}, "<html>")]
+  assert _client(server).answer("Who?", "Ada").text == "Ada"
+  assert len(server.requests) == 3
+  server.script = [(503, {}, '{"error": "Servable not yet loaded."}')] * 3
   with pytest.raises(ServerUnavailableError) as caught:
     _client(server).answer("Who?", "Ada")
-  for part in (server.address, "503", "Servable not yet loaded", "3 attempts"):
+  for part in (server.address, "503", "Servable not yet loaded"):
     assert part in str(caught.value)
+  assert len(server.requests) == 6
 
 
 def test_retry_after_is_waited_for_within_the_deadline(server):
@@ -174,10 +155,8 @@ def test_retry_after_is_waited_for_within_the_deadline(server):
 def test_a_server_that_starts_late_is_reached_and_a_missing_one_named():
   free = ModelServer()
   free.server_close()  # The port is free: connections are refused.
-  with pytest.raises(ServerUnavailableError) as caught:
+  with pytest.raises(ServerUnavailableError, match=free.address):
     _client(free).answer("Who?", "Ada")
-  assert free.address in str(caught.value)
-  assert "--rest_api_port" in str(caught.value)
   options = RetryOptions(max_attempts=50, first_wait=0.05, longest_wait=0.1)
   client = SpanClient(free.address, retry_options=options)
   with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -188,10 +167,10 @@ def test_a_server_that_starts_late_is_reached_and_a_missing_one_named():
 
 
 def test_a_slow_server_is_a_timeout_and_not_asked_again(server):
-  server.delay = 5.0
-  options = RetryOptions(timeout=0.2)
-  with pytest.raises(ServerTimeoutError, match="timeout"):
-    SpanClient(server.address, retry_options=options).answer("Who?", "Ada")
+  server.delay = 1.0
+  client = SpanClient(server.address, retry_options=RetryOptions(timeout=0.2))
+  with pytest.raises(ServerTimeoutError):
+    client.answer("Who?", "Ada")
   assert len(server.requests) == 1
 
 
@@ -232,12 +211,9 @@ def test_an_answer_cut_short_is_asked_for_again(server):
 @pytest.mark.parametrize(
   ("status", "headers", "error", "remedy"),
   [
-    (302, {"Location": "//b"}, RequestRefusedError, "redirects to '//b'"),
-    (400, {}, RequestRefusedError, "serving_default"),
+    (302, {"Location": "//b"}, RequestRefusedError, "'//b'"),
     (403, {}, RequestRefusedError, "bearer_token"),
-    (404, {}, RequestRefusedError, "models.config"),
     (413, {}, RequestRefusedError, "batch_size"),
-    (418, {}, RequestRefusedError, "log"),
     (500, {}, RequestRefusedError, "log"),
     (504, {}, ServerTimeoutError, "--rest_api_timeout_in_ms"),
   ],
@@ -270,11 +246,10 @@ def test_what_a_server_says_cannot_command_the_terminal(server):
   ],
 )
 def test_a_model_that_is_not_served_is_named(server, arguments, path):
-  with pytest.raises(RequestRefusedError, match="not found") as caught:
+  ((name, value),) = arguments.items()
+  with pytest.raises(RequestRefusedError, match=f"{name} {value!r}"):
     _client(server, **arguments).answer("Who?", "Ada")
   assert server.requests[0][0] == f"/v1/models/{path}:predict"
-  ((name, value),) = arguments.items()
-  assert f"{name} {value!r}" in str(caught.value)
 
 
 def _reply(context, **changes):
@@ -288,17 +263,13 @@ def _reply(context, **changes):
     ("<html>Welcome to nginx</html>", "Welcome to nginx"),
     (b"\xff\xfe", r"\\xff"),
     *(('{"outputs": []}', "predictions"), ('{"predictions": 3}', "list")),
-    *(("[]", "predictions"), ('{"predictions": []}', "0 rows")),
-    ("[" * 100_000, "predictions"),
-    *(
-      ('{"predictions": [7]}', "int"),
-      (_reply("a", n_best_count=None), "None"),
-    ),
+    *(("[" * 100_000, "predictions"), ('{"predictions": []}', "0 rows")),
+    ('{"predictions": [7]}', "int"),
     ('{"predictions": [{"logits": 1}]}', "n_best_count .*logits"),
+    (_reply("a", n_best_count=None), "None"),
     (_reply("a", n_best_count=9), "n_best_count, 9"),
     (_reply("a", n_best_score=0.5), "n_best_score"),
     (_reply("a", span_count=1), "span_text, .*span_probability"),
-    (_reply("a", char_start="0"), "char_start is '0'"),
     (_reply("a", byte_end=-1), "byte_end is -1"),
     (_reply("a", char_end=True), "char_end is True"),
     (_reply("a", char_end=7, answer="b"), "'b' .*from character 0 to 7"),
@@ -316,12 +287,10 @@ def test_replies_of_something_else_are_explained(server, body, message):
 
 
 def test_nan_and_infinity_are_read_as_tensorflow_serving_writes_them(server):
-  server.script = [
-    (200, {}, _reply("a", score=float("inf"), null_odds=float("-inf")))
-  ]
+  infinity = float("inf")
+  server.script = [(200, {}, _reply("a", score=infinity, null_odds=-infinity))]
   answer = _client(server).answer("Who?", "a")
-  assert answer.score == float("inf")
-  assert answer.null_odds == float("-inf")
+  assert (answer.score, answer.null_odds) == (infinity, -infinity)
 
 
 def test_the_bearer_token_is_sent_and_a_missing_one_explained(server):
@@ -334,18 +303,13 @@ def test_the_bearer_token_is_sent_and_a_missing_one_explained(server):
   assert "s3cret" not in repr(credentials)
 
 
-@pytest.mark.parametrize(
-  ("question", "context", "message"),
-  [
-    *(("Who?", ["Ada"], "list"), (["Who?"], "Ada", "list")),
-    (["Who?"], ["Ada", "Bea"], "1 and 2"),
-  ],
-)
-def test_questions_contexts_and_batches_must_match(question, context, message):
+def test_questions_contexts_and_batches_must_match():
   client = SpanClient("http://127.0.0.1:1")
   assert client.answer([], []) == []
-  with pytest.raises(ValueError, match=message):
-    client.answer(question, context)
+  with pytest.raises(ValueError, match="list"):
+    client.answer("Who?", ["Ada"])
+  with pytest.raises(ValueError, match="1 and 2"):
+    client.answer(["Who?"], ["Ada", "Bea"])
   with pytest.raises(ValueError, match="batch_size"):
     SpanClient("http://127.0.0.1:1", batch_size=0)
 
