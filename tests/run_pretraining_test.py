@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from corpus import VOCABULARY, write_corpus
-from programs import refusal, run_here, succeeds
+from programs import refusal, succeeds, succeeds_here
 from squad_content import spans, squad_content
 from tiny_extractor import extractor_of
 
@@ -179,7 +179,7 @@ def test_run_squad_takes_the_model(trained, folder):
   question = {"id": "1", "question": "ap", "answers": spans(("am", 6))}
   data = squad_content("ak al am an ao.", question, version="1.1")
   (folder / "squad.json").write_text(json.dumps(data))
-  run_here(
+  succeeds_here(
     *("bert_span.run_squad", f"--preset={trained[0] / 'model'}"),
     *("--do_train", f"--train_file={folder / 'squad.json'}"),
     *("--max_seq_length=16", "--max_query_length=4", "--doc_stride=4"),
@@ -221,29 +221,27 @@ def test_inspect_masking_writes_json_lines(folder):
     assert ids.count(None) == -(-15 * (len(ids) - 2) // 100)
 
 
-def test_inspect_masking_prints_questions(folder, capsys):
-  run_here(
+def test_inspect_masking_prints_questions(folder):
+  run = succeeds_here(
     *("bert_span.inspect_masking", *_LENGTHS, "--objective=both"),
     f"--vocab_file={folder / 'vocab.txt'}",
     f"--input_file={folder / 'recurring.txt'}",
     "--max_sequences=2",
   )
-  shown = capsys.readouterr().out
+  shown = run.stdout
   assert shown.startswith("Sequence 0: ") and shown.count("[CLS]") == 2
   assert "[QUESTION], answered at" in shown
 
 
 @pytest.mark.large
-def test_a_dry_run_says_what_would_run_and_writes_nothing(
-  flags, tmp_path, capsys
-):
+def test_a_dry_run_says_what_would_run_and_writes_nothing(flags, tmp_path):
   output_dir = tmp_path / "dry"
-  run_here(
+  run = succeeds_here(
     *("bert_span.run_pretraining", *flags, f"--output_dir={output_dir}"),
     *("--dry_run", "--memory_gb=4"),
   )
   assert not output_dir.exists()
-  lines = capsys.readouterr().out.splitlines()
+  lines = run.stdout.splitlines()
   assert lines[0] == "Dry run: nothing is trained, nothing is written."
   assert lines[3].startswith("Text: 2 sources; sequences of 16 WordPieces")
   assert lines[5].startswith("Steps: 6 of 4 windows, 2 of them warm-up")

@@ -63,11 +63,16 @@ def run_here(name, *arguments):
   )
 
 
-def succeeds(name, *arguments, **options):
+def succeeds(name, *arguments, run=run_program, **options):
   """`run_program` of a program that must end without an error."""
-  run = run_program(name, *arguments, **options)
-  assert run.returncode == 0, run.stderr
-  return run
+  ended = run(name, *arguments, **options)
+  assert ended.returncode == 0, ended.stderr
+  return ended
+
+
+def succeeds_here(name, *arguments):
+  """`run_here` of a program that must end without an error."""
+  return succeeds(name, *arguments, run=run_here)
 
 
 def run_python(*arguments, **options):
@@ -110,12 +115,6 @@ def refusal(name, *arguments):
     words = _parsed(name, arguments)
     sys.modules[name].main(words)
   return str(error.value)
-
-
-def run_here(name, *arguments):
-  """Runs a program in this process."""
-  words = _parsed(name, arguments)
-  sys.modules[name].main(words)
 
 
 def start_program(name, *arguments, environ=()):
