@@ -62,9 +62,9 @@ _SERVED = ServedAnswers(
   guide={
     **PLACE_GUIDE,
     "score": "what answers are compared by, in the unit of span_score",
-    "probability": "with a temperature among all spans of the passage and no "
-    "answer; without one, logit_sum: softmax over the n-best list, "
-    "mean_probability: the score",
+    "probability": "of a calibrated model, the chance that the answer is "
+    "right; else, logit_sum: softmax over the n-best list, mean_probability: "
+    "the score",
     "null_odds": "score of no answer - score of the best span; above the "
     "threshold there is no answer (1e6: no span is possible)",
     "is_answerable": "whether the answer is a span",
