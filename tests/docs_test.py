@@ -143,6 +143,10 @@ def test_the_readme_has_the_scores_of_the_results():
     assert f"{float(f1):.1f} ({questions}" in row
 
 
+def test_the_readme_is_short():
+  assert len(_text("README.md").splitlines()) <= 150
+
+
 # Programs run in the notebook's process, and exports are compared on a few
 # samples there: as commands, and on all samples, they are tested elsewhere.
 _FASTER = """
@@ -211,3 +215,8 @@ def test_pictures_are_as_drawn(tmp_path):
   for drawn in (tmp_path / "images").iterdir():
     kept = _ROOT / "docs" / "images" / drawn.name
     assert drawn.read_bytes() == kept.read_bytes()
+
+
+def test_screenshots_are_small():
+  for path in (_ROOT / "docs" / "images").glob("*.png"):
+    assert path.stat().st_size < 200_000, path

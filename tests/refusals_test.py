@@ -20,7 +20,9 @@ _REFUSED = {
   _SQUAD: [
     ("", "At least one of --do_train"),
     ("--do_train --train_file=", "--train_file or --dataset"),
+    ("--do_predict --predict_file=", "--predict_file or --dataset"),
     ("--do_train --preset=x", "--preset"),
+    ("--do_train --vocab_file=", "--vocab_file"),
     ("--do_train --dataset=squad/v1.1", "--dataset"),
     ("--do_train --use_tpu --precision=float16", "bfloat16"),
     ("--do_train --use_tpu --length_buckets=32", "--length_buckets=none"),
@@ -32,6 +34,7 @@ _REFUSED = {
     ("--do_train --accumulate_steps=5", "--accumulate_steps=5"),
     ("--do_train --max_seq_length=15", "max_query_length (12)"),
     ("--do_train --length_buckets=many", "--length_buckets"),
+    (f"--do_train --length_buckets={10**21}", "--length_buckets"),
     ("--do_train --learning_rate=0", "--learning_rate"),
     ("--do_train --output_dir=", "--output_dir is required"),
     ("--do_train --bio_class_weights=1,2", "bio_class_weights"),
@@ -45,14 +48,23 @@ _REFUSED = {
     ("--do_train --num_seeds=2", "--num_seeds needs"),
     # Out of bounds.
     ("--train_batch_size=0", "train_batch_size"),
+    ("--n_best_size=0", "n_best_size"),
+    ("--n_best_size=2147483648", "n_best_size"),
     ("--max_answer_length=1000000000000", "max_answer_length"),
+    ("--temperature=0", "temperature"),
     ("--null_score_diff_threshold=nan", "null_score_diff_threshold"),
+    ("--null_score_diff_threshold=-inf", "null_score_diff_threshold"),
     ("--span_score=x", "span_score"),
+    ("--num_train_epochs=inf", "num_train_epochs"),
+    ("--warmup_proportion=nan", "warmup_proportion"),
     ("--num_seeds=1000000000", "num_seeds"),
+    ("--num_devices=1000000", "num_devices"),
+    ("--predict_batch_size=1000000000000", "predict_batch_size"),
   ],
   "run_pretraining": [
     ("--output_dir=o", "--do_train and --do_eval"),
     ("--do_train", "--output_dir is required"),
+    ("--max_seq_length=1000000000", "max_seq_length"),
   ],
   _PRETRAIN: [
     ("", "--input_file or --dataset"),
@@ -61,6 +73,7 @@ _REFUSED = {
   _START: [
     ("--do_eval", "give --eval_file"),
     ("--eval_steps=5", "--eval_file"),
+    ("--max_predictions=1000000000", "--max_predictions=1000000000"),
   ],
   f"{_START} --eval_steps=5 --eval_file=e": [
     ("--early_stopping_patience=2", "needs --eval_steps and --best_metric"),
@@ -70,12 +83,15 @@ _REFUSED = {
   "create_pretraining_data --input_file=i": [
     ("", "--output_file is required"),
     ("--vocab_file=v --output_file=o.txt", "end in .tfrecord"),
+    ("--dupe_factor=1000000000000", "dupe_factor"),
   ],
   "create_squad_records --vocab_file=v --train_file=t --output_dir=o": [
     ("--output_dir=", "--output_dir"),
     ("--train_file=", "--dataset"),
     ("--dataset=squad/v1.1", "--train_file"),
     ("--vocab_file=", "--preset"),
+    ("--num_shards=0", "num_shards"),
+    ("--max_seq_length=1000000000", "max_seq_length"),
   ],
   "inspect_windows": [
     ("--vocab_file=v", "--input_file is required"),
@@ -106,9 +122,11 @@ _REFUSED = {
     ("--predict_file=a", "--nbest_file"),
     ("--predict_file=a --nbest_file=b --question_id=c", "--model"),
     ("--predict_file=a --nbest_file=b --doc_stride=64", "--doc_stride"),
+    ("--predict_file=a --nbest_file=b --num_errors=-1", "num_errors"),
   ],
   "calibrate --predict_file=p": [
     ("", "--model"),
+    ("--target_precision=nan", "target_precision"),
     ("--target_precision=1.5", "target_precision"),
   ],
   "conformance": [("--data=somewhere", "--goldens")],
@@ -121,10 +139,12 @@ _REFUSED = {
   "beam_predict --model=minilm_squad --input=i --output_dir=o": [
     ("--question=' '", "--question"),
     ("--n_best=30", "--n_best_size"),
+    ("--num_shards=1000000000", "num_shards"),
   ],
   "export.export_saved_model": [
     ("--output=base", "--model"),
     ("--model=m", "--output"),
+    ("--max_windows_per_step=10000000000", "max_windows_per_step"),
   ],
   _TFLITE: [
     ("--model=", "--model"),

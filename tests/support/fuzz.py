@@ -430,8 +430,8 @@ TARGETS = (
 )
 
 
-def fuzz(targets, seconds, seed, first=0, report=print, least=1):
-  """Runs targets in turn for some seconds, each at least some times.
+def fuzz(targets, seconds, seed, first=0, report=print):
+  """Runs targets in turn for some seconds, each at least once.
 
   Returns the number of failures.
   """
@@ -444,7 +444,7 @@ def fuzz(targets, seconds, seed, first=0, report=print, least=1):
   ):
     for number in itertools.count(first):
       name = targets[number % len(targets)]
-      is_enough = number - first >= least * len(targets)
+      is_enough = number - first >= len(targets)
       if is_enough and time.monotonic() >= end:
         break
       rng = random.Random(f"{seed}/{name}/{number // len(targets)}")

@@ -36,7 +36,11 @@ _PASSAGES = [
 @pytest.mark.large
 @pytest.mark.parametrize(
   "file",
-  [{}, {"dynamic_length": True, "head": BIO_HEAD}, TEXT_FILE],
+  [
+    {"temperature": 1.7, "log_odds_shift": 0.8},
+    {"dynamic_length": True, "head": BIO_HEAD},
+    TEXT_FILE,
+  ],
 )
 def test_answers_are_those_of_the_model(file):
   _, model = exported_tflite(**file)
