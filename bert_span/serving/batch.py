@@ -1,19 +1,7 @@
 """Answers for engines that call a function with batches of columns.
 
-Spark, whose workers each load the model once:
-
-    from pyspark.ml.functions import predict_batch_udf
-    from pyspark.sql.types import StructType
-
-    answer = predict_batch_udf(
-      functools.partial(make_predict_fn, "minilm_squad"),
-      return_type=StructType.fromDDL(ANSWER_TYPE),
-      batch_size=256,
-    )
-    frame = frame.withColumn("answer", answer("question", "context"))
-
-Ray Data, whose batches are dicts of arrays, and Dask, whose partitions are data
-frames:
+docs/many_documents.md has an example for Spark. Ray Data, whose batches are
+dicts of arrays, and Dask, whose partitions are data frames:
 
     def with_answers(batch):
       predict = make_predict_fn("minilm_squad")
@@ -39,7 +27,7 @@ ANSWER_TYPE = (
   "answer string, char_start int, char_end int, score double, "
   "probability double, error string"
 )
-_COLUMNS = ("answer", "char_start", "char_end", "score", "probability", "error")
+_COLUMNS = [column.split()[0] for column in ANSWER_TYPE.split(", ")]
 
 
 @functools.lru_cache(maxsize=1)

@@ -51,9 +51,6 @@ class ByteTokenizer:
 
   Tokens are the same, except at a capital sigma at the end of a word, which
   `WordPieceTokenizer` lower-cases to the other small sigma.
-
-  Args:
-    tokenizer: `WordPieceTokenizer`.
   """
 
   def __init__(self, tokenizer):
@@ -98,20 +95,14 @@ def character_tables(tokenizer):
   other characters that are dropped.
   """
   texts = tf.strings.unicode_encode(_CODE_POINTS[:, np.newaxis], "UTF-8")
-  found = tokenizer.normalized_characters(texts)
-  rows = tf.ragged.row_splits_to_segment_ids(found.row_splits)
-  changed = tf.where(tf.not_equal(found.normalized, tf.gather(texts, rows)))
+  found = tokenizer.normalized_characters(texts)  # one of each text
+  columns = (texts, found.normalized, found.is_mark)
   folded, dropped = {}, {}
-  for row, normalized, is_mark in zip(
-    *(
-      tf.gather_nd(values, changed).numpy().tolist()
-      for values in (rows, found.normalized, found.is_mark)
-    ),
-    strict=True,
-  ):
-    is_dropped = not normalized and not is_mark
-    table = dropped if is_dropped else folded
-    table[chr(_CODE_POINTS[row])] = normalized.decode("utf-8")
+  for row in zip(*(column.numpy() for column in columns), strict=True):
+    text, normalized, is_mark = row
+    if text != normalized:
+      table = folded if normalized or is_mark else dropped
+      table[text.decode()] = normalized.decode()
   return folded, dropped
 
 
@@ -122,13 +113,7 @@ def _normalized(normalizer, text):
 
 
 def _next_offsets(offsets):
-  """Returns for each byte the next greater offset, int32 [bytes].
-
-  All bytes of a replacement have the offset of the character they replace:
-
-      offsets   0 2 2 5 7      of 4 bytes, and of the end
-      next      2 5 5 7
-  """
+  """Returns for each byte the next greater offset: 0 2 2 5 7 gives 2 5 5 7."""
   is_new = tf.not_equal(offsets[1:], offsets[:-1])  # [bytes]
   distinct = tf.boolean_mask(offsets[1:], is_new)
   index = tf.cumsum(tf.cast(is_new, tf.int32), exclusive=True)

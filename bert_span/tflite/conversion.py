@@ -28,7 +28,7 @@ _STEPS = 1 << 24
 
 
 def convert(extractor, options):
-  """Converts a `SpanExtractor` to a TFLite file.
+  """Converts a `SpanExtractor` to a TFLite file, as `TFLiteOptions` say.
 
   The file has one signature, serving_default; the tensors themselves have the
   same names. Its inputs are ids, mask and segment_ids, int32 [1, seq_length],
@@ -37,15 +37,8 @@ def convert(extractor, options):
   outputs those of `TextGraph`; the file then needs the custom ops of
   `byte_tokenizer.CUSTOM_OPS`.
 
-  Args:
-    extractor: `SpanExtractor`.
-    options: `TFLiteOptions`.
-
   Returns:
     Bytes of the file, without metadata.
-
-  Raises:
-    ValueError: a tokenizer is wanted for a head that is not a span head.
   """
   model = extractor.model
   is_dynamic = options.quantization == "dynamic"
@@ -58,16 +51,9 @@ def convert(extractor, options):
         f"model with a {extractor.head.name} head. Omit --with_tokenizer, and "
         "decode the logits as described in docs/tflite.md."
       )
-    function = TextGraph(
-      model,
-      extractor.preprocessor,
-      extractor.decoder_options,
-      options.dynamic_length,
-    ).__call__
-    specs = [
-      tf.TensorSpec([1], tf.string, name=name)
-      for name in ("question", "context")
-    ]
+    parts = extractor.preprocessor, extractor.decoder_options
+    function = TextGraph(model, *parts, options.dynamic_length).__call__
+    spec, names = tf.TensorSpec([1], tf.string), ("question", "context")
   else:
 
     def function(ids, mask, segment_ids):
@@ -77,7 +63,8 @@ def convert(extractor, options):
 
     length = extractor.window_options.max_seq_length
     shape = [1, None if options.dynamic_length else length]
-    specs = [tf.TensorSpec(shape, tf.int32, name=name) for name in INPUT_NAMES]
+    spec, names = tf.TensorSpec(shape, tf.int32), INPUT_NAMES
+  specs = [tf.TensorSpec.from_spec(spec, name) for name in names]
   module = tf.Module()
   module.raw_variables = model.variables
   traced = tf.function(function, input_signature=specs, autograph=False)
@@ -90,8 +77,7 @@ def convert(extractor, options):
       converter.optimizations = [tf.lite.Optimize.DEFAULT]
     if options.quantization == "float16":
       converter.target_spec.supported_types = [tf.float16]
-    if is_dynamic:
-      setattr(converter, _ONE_SCALE_A_MATRIX, True)
+    setattr(converter, _ONE_SCALE_A_MATRIX, is_dynamic)
     return tflite_file.with_signature_names(converter.convert())
 
 

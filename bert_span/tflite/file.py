@@ -66,8 +66,8 @@ def check_ops(counts, custom_ops=()):
       f"The TFLite file reads resource variables ({', '.join(variables)}): its "
       "weights are not in the file, and it would return NaN."
     )
-  allowed = {f"{_CUSTOM}{name}" for name in custom_ops}
-  custom = {name for name in counts if name.startswith(_CUSTOM)} - allowed
+  custom = {name for name in counts if name.startswith(_CUSTOM)}
+  custom -= {_CUSTOM + name for name in custom_ops}
   if custom:
     raise ValueError(
       f"The TFLite file needs the ops {', '.join(sorted(custom))}, which are "
@@ -76,7 +76,7 @@ def check_ops(counts, custom_ops=()):
 
 
 def with_signature_names(content):
-  """Names tensors as in the only signature of a file, for older runtimes."""
+  """Names tensors as in the only signature, for older runtimes."""
   model = parse(content)
   (signature,) = model.signatureDefs
   tensors = model.subgraphs[signature.subgraphIndex].tensors
@@ -96,11 +96,7 @@ def with_files(content, files):
 
 
 def read_files(path):
-  """Returns the files of this package in a local TFLite file, name to bytes.
-
-  Raises ValueError if it is not a TFLite file, or one of them is missing,
-  damaged or not as `with_files` writes it.
-  """
+  """Returns the files that `with_files` appended, name to bytes."""
   with open(path, "rb") as file:
     _check_identifier(file.read(8), path)
   files = {}
@@ -125,8 +121,7 @@ def read_files(path):
 def read_span_config(path):
   """Returns the span_config.json of a local TFLite file, a dict.
 
-  The options of the file itself are in "tflite". Raises ValueError if it is not
-  a TFLite file of this package.
+  The options of the file itself are in "tflite".
   """
   name = f"{path}, {span_config.CONFIG_FILE}"
   content = read_files(path)[span_config.CONFIG_FILE]
@@ -154,17 +149,13 @@ def read_vocabulary(path):
 
 def fingerprint(content):
   """Returns the number of bytes and the SHA-256 of a model, by name."""
-  return {
-    "model_bytes": len(content),
-    "model_sha256": hashlib.sha256(content).hexdigest(),
-  }
+  sha256 = hashlib.sha256(content).hexdigest()
+  return {"model_bytes": len(content), "model_sha256": sha256}
 
 
 def check_unchanged(path, config):
-  """Raises ValueError if the model is not the one of its `read_span_config`.
-
-  Runtimes do not check the file: a damaged one would end the process.
-  """
+  """Raises ValueError if the model is not the one of its `read_span_config`."""
+  # Runtimes do not check the file: a damaged one would end the process.
   written = config["tflite"]
   with open(path, "rb") as file:
     found = fingerprint(file.read()[: written["model_bytes"]])

@@ -55,16 +55,15 @@ def with_metadata(content, info, vocabulary, config, output_guide):
   Args:
     content: bytes of a TFLite file without them.
     info: `ModelInfo`.
-    vocabulary: list of tokens, the index is the id.
+    vocabulary: list of tokens.
     config: dict of span_config.json, to which the fingerprint is added.
-    output_guide: dict of output names to descriptions, see `ServedAnswers`.
+    output_guide: see `ServedAnswers.guide`.
   """
   model = tflite_file.parse(content)
-  data = schema.BufferT()
+  data, entry = schema.BufferT(), schema.MetadataT()
   has_tokenizer = config["tflite"]["with_tokenizer"]
   descriptions = _DESCRIPTIONS | output_guide
   data.data = list(_metadata(model, info, has_tokenizer, descriptions))
-  entry = schema.MetadataT()
   entry.name, entry.buffer = BUFFER_NAME, len(model.buffers)
   model.buffers.append(data)
   model.metadata = [*(model.metadata or []), entry]
@@ -72,28 +71,21 @@ def with_metadata(content, info, vocabulary, config, output_guide):
   own = {**config["tflite"], **tflite_file.fingerprint(packed)}
   lines = "".join(f"{token}\n" for token in vocabulary)
   files = {
-    tflite_file.VOCABULARY_FILE: lines,
-    CONFIG_FILE: json.dumps({**config, "tflite": own}, indent=2),
+    tflite_file.VOCABULARY_FILE: lines.encode("utf-8"),
+    CONFIG_FILE: json.dumps({**config, "tflite": own}, indent=2).encode(),
   }
-  return tflite_file.with_files(
-    packed, {name: text.encode("utf-8") for name, text in files.items()}
-  )
+  return tflite_file.with_files(packed, files)
 
 
 def _metadata(model, info, has_tokenizer, descriptions):
   """The bytes of the metadata of a `ModelT`; tables are dicts of fields."""
   graph = model.subgraphs[0]
-  inputs, outputs = (
-    [
-      {
-        0: name,
-        1: descriptions[name],
-        3: {0: _Byte(_FEATURE_PROPERTIES), 1: {}},
-      }
-      for name in (graph.tensors[index].name.decode() for index in indices)
-    ]
-    for indices in (graph.inputs, graph.outputs)
-  )
+  content = {0: _Byte(_FEATURE_PROPERTIES), 1: {}}
+
+  def tensors(indices):
+    names = [graph.tensors[index].name.decode() for index in indices]
+    return [{0: name, 1: descriptions[name], 3: content} for name in names]
+
   vocabulary = {
     0: tflite_file.VOCABULARY_FILE,
     1: "WordPieces, one a line; the line number from 0 is the id.",
@@ -104,6 +96,7 @@ def _metadata(model, info, has_tokenizer, descriptions):
     1: "How text is divided into windows and answers are chosen, as JSON.",
     2: _Byte(_UNKNOWN_FILE),
   }
+  inputs, outputs = tensors(graph.inputs), tensors(graph.outputs)
   subgraph = {0: info.name, 2: inputs, 3: outputs}
   if not has_tokenizer:
     options = {0: [vocabulary]}

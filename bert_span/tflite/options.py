@@ -23,11 +23,7 @@ class ModelInfo:
 
 @dataclasses.dataclass(frozen=True)
 class TFLiteOptions(CheckedOptions):
-  """What to write to a TFLite file, and which checks it must pass.
-
-  Attributes:
-    info: `ModelInfo`; None for a name and a version only.
-  """
+  """What to write to a TFLite file, and which checks it must pass."""
 
   quantization: str = option(
     "none",
@@ -46,7 +42,7 @@ class TFLiteOptions(CheckedOptions):
     "file is written.",
     minimum=0.0,
   )
-  info: ModelInfo | None = None
+  info: ModelInfo | None = None  # None: a name and a version only
   with_tokenizer: bool = option(
     False,
     "Whether the file accepts a question and a passage as strings and returns "

@@ -68,75 +68,60 @@ EDGE_EXAMPLES = tuple(
 
 
 def write_port_vectors(tflite_path, examples, path):
-  """Writes the test vectors of a TFLite file without a tokenizer.
-
-  Args:
-    tflite_path: local path of the TFLite file.
-    examples: sequence of `SquadExample`.
-    path: file to write.
-  """
+  """Writes the test vectors of a TFLite file without a tokenizer."""
   extractor = TFLiteSpanExtractor(tflite_path)
   config = tflite_file.read_span_config(tflite_path)
   header = {
     "format": _FORMAT_VERSION,
     "model_sha256": config["tflite"]["model_sha256"],
     **{name: config[name] for name in ("do_lower_case", "window", "decoder")},
+    "vectors": [],
   }
   batches = []
   predictions = list(extractor.predict(examples, on_logits=batches.append))
-  windows = [
+  windows = (
     [
       _window(batch, row)
       for row in np.flatnonzero(batch.windows["example_index"] == index)
     ]
     for batch in batches
     for index in range(len(batch.examples))
-  ]
+  )
   lines = []
-  for example, rows, prediction in zip(
-    examples, windows, predictions, strict=True
-  ):
-    lists = extractor.head.lists_of(prediction, n_best=sys.maxsize)
-    answer = {
-      **answer_of(prediction)._asdict(),
-      "null_odds": prediction.null_odds,
-      **{n: [entry._asdict() for entry in x] for n, x in lists.items()},
-    }
+  for example, found in zip(examples, predictions, strict=True):
+    lists = extractor.head.lists_of(found, n_best=sys.maxsize)
+    answer = {**answer_of(found)._asdict(), "null_odds": found.null_odds}
+    for name, entries in lists.items():
+      answer[name] = [entry._asdict() for entry in entries]
     vector = {
       "question": example.question,
       "context": example.context,
       "question_tokens": _tokens(extractor, example.question),
       "context_tokens": _tokens(extractor, example.context),
-      "windows": rows,
+      "windows": next(windows),
       "answer": answer,
     }
     lines.append(json.dumps(vector))
-  text = json.dumps({**header, "vectors": []}).removesuffix("]}")
+  text = json.dumps(header).removesuffix("]}")
   write_text_atomically(path, text + "\n" + ",\n".join(lines) + "\n]}\n")
 
 
 def _tokens(extractor, text):
-  tokens = extractor.preprocessor.tokenizer([text])
-  return {
-    name: part.values.numpy().tolist()
-    for name, part in tokens._asdict().items()
-  }
+  tokens = extractor.preprocessor.tokenizer([text])._asdict()
+  return {name: part.values.numpy().tolist() for name, part in tokens.items()}
 
 
 def _window(batch, row):
   """A row of `WindowLogits`."""
-  columns = batch.windows
-  numbers = {
-    name: int(columns[name][row])
-    for name in ("context_start", "context_length", "first_context_position")
-  }
+  columns = {name: values[row] for name, values in batch.windows.items()}
+  names = ("context_start", "context_length", "first_context_position")
+  numbers = {name: int(columns[name]) for name in names}
   first = numbers["first_context_position"]
-  end = first + numbers["context_length"]
-  size = end + 1  # [SEP]
-  is_max_context = columns["is_max_context"][row, first:end]
+  size = first + numbers["context_length"] + 1  # [SEP]
+  is_max_context = columns["is_max_context"][first : size - 1]
   return {
     **numbers,
-    "input_ids": columns["input_ids"][row, :size].tolist(),
+    "input_ids": columns["input_ids"][:size].tolist(),
     "is_max_context": is_max_context.astype(int).tolist(),
     "logits": {
       # As the shortest numbers that round to float32.

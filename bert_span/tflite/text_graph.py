@@ -8,7 +8,7 @@ way, since TFLite has no Unicode, no float64 and no string operations.
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.decoding.n_best import Entries, NullEntry
+from bert_span.answers.decoding.n_best import Candidates, Entries, NullEntry
 from bert_span.answers.decoding.span_decoder import answer_columns, read_windows
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.text.tokenizer import one_row
@@ -32,17 +32,14 @@ class TextGraph:
   sums in float32, those of `SpanDecoder` in float64.
 
   Args:
-    model: a function of token_ids, padding_mask and segment_ids to a dict of
-      start_logits and end_logits, such as an `InferenceModel`.
+    model: `InferenceModel` with a span head.
     preprocessor: its `SpanPreprocessor`.
     decoder_options: `DecoderOptions`.
     dynamic_length: pad the windows of a question to the longest one instead of
       max_seq_length.
   """
 
-  def __init__(
-    self, model, preprocessor, decoder_options, dynamic_length=False
-  ):
+  def __init__(self, model, preprocessor, decoder_options, dynamic_length):
     tokenizer, options = preprocessor.tokenizer, preprocessor.options
     self._model = model
     self._tokenizer = ByteTokenizer(tokenizer)
@@ -153,12 +150,10 @@ class RankedWindows(SlidingWindows):
     return tf.gather(tf.constant(self._ranks), place)
 
   def shortened(self, question_ids):
-    """Shortens the only question."""
     return one_row(question_ids.values[: self.options.max_query_length])
 
   def window_examples(self, num_windows):
-    """All windows are of the only example."""
-    return tf.zeros(num_windows[:1], tf.int32)
+    return tf.zeros(num_windows[:1], tf.int32)  # all of the only example
 
 
 def distinct_entries(candidates, context_bytes, n_best_size):
@@ -169,15 +164,17 @@ def distinct_entries(candidates, context_bytes, n_best_size):
   """
   num_candidates = tf.size(candidates.char_start)
   # One more candidate, since TFLite cannot sort an empty tensor.
-  padded = [
-    tf.concat([column, tf.zeros([1], column.dtype)], 0) for column in candidates
-  ]
-  score = type(candidates)(*padded).score
+  padded = Candidates(
+    *(
+      tf.concat([column, tf.zeros([1], column.dtype)], 0)
+      for column in candidates
+    )
+  )
   is_real = tf.range(num_candidates + 1) < num_candidates
-  score = tf.where(is_real, score, score.dtype.min)
+  score = tf.where(is_real, padded.score, tf.float32.min)
   # Of equal scores the lower row comes first, as in a stable sort.
   order = tf.math.top_k(score, k=num_candidates + 1).indices
-  ranked = type(candidates)(*(tf.gather(column, order) for column in padded))
+  ranked = Candidates(*(tf.gather(column, order) for column in padded))
   starts, ends = ranked.char_start, ranked.char_end
   context_bytes = tf.concat([context_bytes, [0]], 0)
   # As many as in the longest candidate; shorter ones are padded with -1.

@@ -2,17 +2,13 @@
 
 import dataclasses
 import functools
-import importlib
 import importlib.util
 import warnings
 
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.decoding.predictions import (
-  AnswerForms,
-  predictions_of,
-)
+from bert_span.answers.decoding.predictions import AnswerForms, predictions_of
 from bert_span.answers.window_logits import (
   NO_LOGIT,
   WindowDecoder,
@@ -72,8 +68,13 @@ class _TFLiteExtractor(AnswerForms):
       head.options_type, config["decoder"], f"{path}, decoder"
     )
     if kind is TFLiteTextExtractor:
-      _check_equal(path, window_options, window)
-      _check_equal(path, decoder_options, decoder)
+      for wanted, own in ((window_options, window), (decoder_options, decoder)):
+        changes = differences(*map(dataclasses.asdict, (own, wanted or own)))
+        if changes:
+          raise ValueError(
+            f"{path} contains a tokenizer, so its options are fixed: "
+            f"{'; '.join(changes)}. Export the model again with these options."
+          )
     super().__init__(head, decoder_options or decoder)
     self.window_options = window_options or window
     self._open(path, config, num_threads)
@@ -175,11 +176,7 @@ class TFLiteTextExtractor(_TFLiteExtractor):
     self._run = interpreter.get_signature_runner()
 
   def predict(self, examples, batch_size=None, on_logits=None):
-    """Yields the predictions of examples, see `SpanExtractor.predict`.
-
-    The file answers one question at a time and returns no logits: on_logits
-    must be None.
-    """
+    """Yields the predictions of examples; on_logits must be None."""
     if on_logits is not None:
       raise ValueError(
         "A TFLite file with a tokenizer returns no logits (on_logits). Export "
@@ -209,9 +206,6 @@ class TFLiteRunner:
     path: local path of a TFLite file without tokenizer, see `convert`.
     num_threads: threads of the runtime; None for its default.
     max_length: longest window, in WordPieces, if the length is dynamic.
-
-  Attributes:
-    max_length: longest window that can be run, in WordPieces.
   """
 
   def __init__(self, path, num_threads=None, max_length=512):
@@ -222,10 +216,7 @@ class TFLiteRunner:
     self.max_length = max_length if self._is_dynamic else length
 
   def __call__(self, input_ids, input_mask, segment_ids):
-    """Returns the logits of one window by name, float32 [seq_length, ..].
-
-    The arguments are int32 [seq_length]; ValueError for over max_length.
-    """
+    """The logits by name, float32 [seq_length, ..], of int32 [seq_length]."""
     seq_length = len(input_ids)
     if seq_length > self.max_length:
       raise ValueError(
@@ -249,15 +240,12 @@ def make_interpreter(
   """Returns an interpreter of ai_edge_litert if installed, else of tf.lite.
 
   It uses no XNNPACK with plain_kernels. The custom ops of with_text_ops,
-  tensorflow-text's, are built for tf.lite, which is then used. ValueError if
-  the file cannot be loaded.
+  tensorflow-text's, are built for tf.lite, which is then used.
   """
-  name = runtime_name(with_text_ops)
-  runtime = importlib.import_module(
-    f"{_LITERT}.interpreter"
-    if name == _LITERT
-    else "tensorflow.lite.python.interpreter"
-  )
+  if runtime_name(with_text_ops) == _LITERT:
+    from ai_edge_litert import interpreter as runtime
+  else:
+    from tensorflow.lite.python import interpreter as runtime
   make = runtime.Interpreter
   if with_text_ops:
     # Loads all its ops, which only these files need.
@@ -294,19 +282,9 @@ def _in_characters(columns, context):
   # UTF-8: bytes from 0x80 to 0xBF continue a character.
   begins = (encoded & 0xC0) != 0x80
   characters = np.concatenate([[0], np.cumsum(begins)])
-  return {
+  converted = {
     name.replace("byte_", "char_"): characters[values]
-    if "byte_" in name
-    else values
     for name, values in columns.items()
+    if "byte_" in name
   }
-
-
-def _check_equal(path, wanted, found):
-  """Raises ValueError if options are not those of the file."""
-  if wanted not in (None, found):
-    changes = differences(*map(dataclasses.asdict, (found, wanted)))
-    raise ValueError(
-      f"{path} contains a tokenizer, so its options are fixed: "
-      f"{'; '.join(changes)}. Export the model again with these options."
-    )
+  return {**columns, **converted}

@@ -43,18 +43,14 @@ def verify(path, extractor, examples, quantization):
     ValueError: the file needs ops that runtimes lack, returns NaN or an
       infinity, or has too few equal answers.
   """
-  own = tflite_file.read_span_config(path)["tflite"]
+  has_tokenizer = tflite_file.read_span_config(path)["tflite"]["with_tokenizer"]
   with open(path, "rb") as file:
     ops = tflite_file.op_counts(tflite_file.parse(file.read()))
-  tflite_file.check_ops(ops, CUSTOM_OPS if own["with_tokenizer"] else ())
-  candidate = open_tflite(
-    path,
-    extractor.window_options,
-    extractor.decoder_options,
-    head=extractor.head,
-  )
+  tflite_file.check_ops(ops, CUSTOM_OPS if has_tokenizer else ())
+  options = extractor.window_options, extractor.decoder_options
+  candidate = open_tflite(path, *options, head=extractor.head)
   on_logits = None
-  if own["with_tokenizer"]:
+  if has_tokenizer:
     question, context = examples[0].question, examples[0].context
     for texts in ((question, context), (question, ""), ("", context)):
       _check_finite(candidate.columns(*texts), f"question {texts[0]!r}")
@@ -76,7 +72,7 @@ def verify(path, extractor, examples, quantization):
     "largest_difference": largest_difference,
     "ops": ops,
     "size_bytes": os.path.getsize(path),
-    "peak_arena_bytes": peak_arena_bytes(path, inputs, own["with_tokenizer"]),
+    "peak_arena_bytes": peak_arena_bytes(path, inputs, has_tokenizer),
   }
 
 
@@ -85,10 +81,8 @@ def _check_windows(runner):
   for length in sorted({1, 2, runner.max_length // 2, runner.max_length}):
     for num_tokens in sorted({0, 1, length}):
       mask = (np.arange(length) < num_tokens).astype(np.int32)
-      _check_finite(
-        runner(mask, mask, 0 * mask),
-        f"a window of {length} positions with {num_tokens} WordPieces",
-      )
+      inputs = f"a window of {length} positions with {num_tokens} WordPieces"
+      _check_finite(runner(mask, mask, 0 * mask), inputs)
 
 
 def _check_finite(outputs, inputs):
@@ -144,10 +138,9 @@ def peak_arena_bytes(path, inputs, with_text_ops=False):
       op 1: b -> c     live: b, c
       op 2: c, b -> d  live: b, c, d  <- the peak, if all have the same size
 
-  The arena is at least as large as the peak. The peak of the graph of a loop
-  adds to that of the graph around it. This is the memory of TFLite's own
-  kernels: delegates such as XNNPACK allocate on their own. Constants and
-  strings are not counted. `inputs` are the arguments of the signature.
+  The arena of TFLite's own kernels is at least as large as the peak; delegates
+  such as XNNPACK allocate on their own. The peak of the graph of a loop adds to
+  that of the graph around it. Constants and strings are not counted.
   """
   interpreter = make_interpreter(
     path, plain_kernels=True, with_text_ops=with_text_ops

@@ -1,7 +1,6 @@
 """Requests that are repeated while a server is starting or busy.
 
-REST and gRPC share this loop: gRPC's retry policy makes at most five attempts
-and has no deadline over all of them.
+gRPC's own policy makes at most five attempts, with no deadline over all.
 """
 
 import dataclasses
@@ -24,10 +23,7 @@ class ServingError(Exception):
 
 
 class RequestRefusedError(ServingError):
-  """This request is refused, and would be again.
-
-  An unknown model, a wrong input, a missing token, an untrusted certificate.
-  """
+  """This request is refused, and would be again."""
 
 
 class ServerTimeoutError(ServingError):
@@ -84,9 +80,6 @@ class RetryOptions(CheckedOptions):
   so that many clients do not come back at the same moment, and at least as
   long as the server asks for.
 
-  Raises:
-    ValueError: a value breaks the rule of its field.
-
   Source: "full jitter" in Exponential Backoff And Jitter, AWS Architecture
   Blog, 2015.
   """
@@ -107,10 +100,7 @@ class RetryOptions(CheckedOptions):
 
 
 def call_with_retries(attempt, options):
-  """What `attempt` returns, a function of the seconds that it may take.
-
-  It is repeated after a ServerUnavailableError.
-  """
+  """What `attempt` returns, a function of the seconds that it may take."""
   end = time.monotonic() + options.deadline
   longest_wait = options.first_wait
   attempts = 0

@@ -1,13 +1,4 @@
-"""A client of served models, over REST or gRPC.
-
-REST needs no package beside this one. From a shell:
-
-    python - <<'EOF'
-    from bert_span.serving.client import SpanClient
-    client = SpanClient("http://localhost:8501", model="bert_span")
-    print(client.answer("Who came?", "John Smith came.").text)
-    EOF
-"""
+"""A client of served models, over REST or gRPC."""
 
 from bert_span.serving.client.endpoint import Credentials, parse_endpoint
 from bert_span.serving.client.retries import (
@@ -115,17 +106,11 @@ class SpanClient:
 
     A model with a bio head gives any number of spans, a span head at most one.
 
-    Args:
-      question: str, or a list of str.
-      context: str, or a list of as many str.
+    Args and errors are those of `answer`.
 
     Returns:
       For one question a list of `ServedSpan` in order of position, [] for no
       answer; for a list of questions a list of these.
-
-    Raises:
-      ValueError: question and context do not match.
-      ServingError: see `answer`.
     """
     found = self.answer(question, context)
     if isinstance(question, str):
