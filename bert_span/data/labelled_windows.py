@@ -57,7 +57,7 @@ class PackedWindows:
     token_keep = np.repeat(keep, self.lengths)
     return PackedWindows(
       self.token_ids[token_keep],
-      row_splits(self.lengths[keep]),
+      _row_splits(self.lengths[keep]),
       self.first_context_positions[keep],
       {
         name: values[token_keep if name in self.scheme.token_labels else keep]
@@ -96,8 +96,7 @@ class Skipped(NamedTuple):
 
   # Windows of answerable questions without the answer, skipped on request.
   num_without_answer: int
-  # Ids of questions whose answer has no token.
-  without_token: list
+  without_token: list  # ids of questions whose answer has no token
 
   def lines(self):
     """Yields a line of text for each kind of skipped data."""
@@ -148,7 +147,7 @@ def label_windows(
   Returns:
     `LabelledWindows`, in the order of `examples`; ValueError without a window.
   """
-  rows = []  # of each batch: tokens, lengths, first positions, indices, ..
+  parts, indices, keep = [], [], []
   first = 0
   for batch, windows in window_batches(
     examples, preprocessor, with_answers=not labels.every_annotator
@@ -163,29 +162,19 @@ def label_windows(
       for name in labels.window_labels:
         values[name] = np.where(is_unlabelled, _OUTSIDE, values[name])
     mask = windows["input_mask"].astype(bool)
-    rows.append(
-      {
-        "token_ids": windows["input_ids"][mask],
-        "lengths": mask.sum(axis=1),
-        "first_context_positions": windows["first_context_position"],
-        "indices": first + example_index,
-        "can_train": can_train,
-        **{
-          name: array[mask] if name in labels.token_labels else array
-          for name, array in values.items()
-        },
-      }
-    )
+    part = {
+      "token_ids": windows["input_ids"][mask],
+      "lengths": mask.sum(axis=1),
+      "first_context_positions": windows["first_context_position"],
+    }
+    for name, array in values.items():
+      part[name] = array[mask] if name in labels.token_labels else array
+    parts.append(part)
+    indices.append(first + example_index)
+    keep.append(can_train)
     first += len(batch)
-  joined = {n: np.concatenate([row[n] for row in rows]) for n in rows[0]}
-  windows = PackedWindows(
-    joined["token_ids"],
-    row_splits(joined["lengths"]),
-    joined["first_context_positions"],
-    {name: joined[name] for name in labels.names},
-    labels,
-  )
-  indices, keep = joined["indices"], joined["can_train"]
+  windows = pack_windows(parts, labels)
+  indices, keep = np.concatenate(indices), np.concatenate(keep)
   without_token = [examples[i].qas_id for i in np.unique(indices[~keep])]
   num_trainable = int(keep.sum())
   if drop_answerless:
@@ -200,6 +189,18 @@ def label_windows(
   return LabelledWindows(windows.select(keep), len(examples), skipped)
 
 
-def row_splits(lengths):
-  """Returns int64 [rows + 1]: where rows of these lengths begin and end."""
+def pack_windows(parts, labels):
+  """`PackedWindows` of dicts of token_ids, lengths and its other arrays."""
+  joined = {n: np.concatenate([part[n] for part in parts]) for n in parts[0]}
+  return PackedWindows(
+    joined["token_ids"],
+    _row_splits(joined["lengths"]),
+    joined["first_context_positions"],
+    {name: joined[name] for name in labels.names},
+    labels,
+  )
+
+
+def _row_splits(lengths):
+  """int64 [rows + 1]: where rows of these lengths begin and end."""
   return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -40,14 +40,10 @@ class BucketedBatches:
     self._rewind()
 
   def dataset(self, first_step):
-    """Returns an endless tf.data.Dataset of the batches from `first_step` on.
-
-    See `PackedWindows.batch`.
-    """
+    """An endless tf.data.Dataset of `PackedWindows.batch` from a step on."""
     is_static = self._bucket_width >= self._max_seq_length
     length = self._max_seq_length if is_static else None
     one = self._windows.batch(np.array([0]), int(self._windows.lengths[0]))
-    types = {name: array.dtype for name, array in one.items()}
 
     def arrays_of(step):
       with self._lock:  # several iterators may run
@@ -56,12 +52,12 @@ class BucketedBatches:
       return list(batch.values())
 
     def batch_of(step):
-      values = tf.numpy_function(arrays_of, [step], list(types.values()))
-      batch = dict(zip(types, values, strict=True))
-      for name, value in batch.items():
-        shape = [self._batch_size, length, *one[name].shape[2:]]
-        value.set_shape(shape[: one[name].ndim])
-      return batch
+      types = [array.dtype for array in one.values()]
+      values = tf.numpy_function(arrays_of, [step], types)
+      for value, array in zip(values, one.values(), strict=True):
+        shape = [self._batch_size, length, *array.shape[2:]]
+        value.set_shape(shape[: array.ndim])
+      return dict(zip(one, values, strict=True))
 
     # Not Dataset.from_generator: it makes the C library return freed memory
     # immediately, in the whole process, and training spends its time on pages.
@@ -110,6 +106,6 @@ class BucketedBatches:
       num_waiting = len(rest) % self._batch_size
       waiting, rest = rest[:num_waiting], rest[num_waiting:]
       rest = rest[np.argsort(self._buckets[rest], kind="stable")]
-      batches += list(rest.reshape(-1, self._batch_size))
+      batches.extend(rest.reshape(-1, self._batch_size))
       yield [batches[i] for i in rng.permutation(len(batches))]
       epoch += 1

@@ -26,9 +26,8 @@ import tensorflow as tf
 import bert_span
 from bert_span.data.labelled_windows import (
   LabelledWindows,
-  PackedWindows,
   Skipped,
-  row_splits,
+  pack_windows,
 )
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.files import file_sha256, read_json_object
@@ -45,13 +44,6 @@ from bert_span.text.vocabulary import vocabulary_sha256
 MANIFEST_FILE = "train.tf_record.json"
 _SHARD_NAME = re.compile(r"train-[0-9a-f]{8}-\d{5}-of-\d{5}\.tf_record")
 _WRITE_AGAIN = "Write them again with bert_span.create_squad_records"
-_MANIFEST_KEYS = {
-  "made_with": dict,
-  "made_of": dict,
-  "num_examples": int,
-  "left_out": dict,
-  "shards": list,
-}
 _TOKEN_FEATURES = ("input_ids", "input_mask", "segment_ids")
 _FIRST_ID = 1_000_000_000  # As run_squad.
 # Records that one call writes or parses, to spread its overhead.
@@ -61,13 +53,9 @@ _RECORDS_PER_BATCH = 512
 def window_fingerprint(
   preprocessor, labels, version_2, annotator_labels, drop_answerless
 ):
-  """Returns a dict of the options that windows depend on, named as the flags.
-
-  It contains the version of this package, which may cut text differently.
-  """
+  """A dict of what windows depend on: the flags, and this package's version."""
   tokenizer = preprocessor.tokenizer
-  of_annotators = {"annotator_labels": annotator_labels}
-  return {
+  fingerprint = {
     "bert_span": bert_span.__version__,
     **dataclasses.asdict(preprocessor.options),
     "do_lower_case": tokenizer.do_lower_case,
@@ -75,8 +63,10 @@ def window_fingerprint(
     "version_2_with_negative": version_2,
     "drop_answerless_windows": drop_answerless,
     "head": labels.head,
-    **(of_annotators if labels.every_annotator else {}),
   }
+  if labels.every_annotator:
+    fingerprint["annotator_labels"] = annotator_labels
+  return fingerprint
 
 
 def source_fingerprint(path, dataset):
@@ -89,11 +79,10 @@ def source_fingerprint(path, dataset):
 def write_training_records(
   directory, labelled, fingerprint, source, num_shards, padded_length=None
 ):
-  """Writes `LabelledWindows` as records, replacing those in the folder.
+  """Replaces the records in a folder; returns the path of the manifest.
 
   `fingerprint` and `source` are those of the functions above, padded_length is
-  the number of WordPieces of every record; None adds no padding. Returns the
-  path of the manifest.
+  the number of WordPieces of every record; None adds no padding.
   """
   made_of = {**fingerprint, **source, "padded_length": padded_length}
   text = json.dumps(made_of, sort_keys=True).encode("utf-8")
@@ -105,29 +94,25 @@ def write_training_records(
   tf.io.gfile.makedirs(directory)
   paths = [os.path.join(directory, name) for name in names]
   counts = write_window_records(paths, labelled.windows, padded_length)
+  shards = zip(names, counts, strict=True)
+  manifest = {
+    "made_with": fingerprint,
+    "made_of": source,
+    "padded_length": padded_length,
+    "num_examples": labelled.num_examples,
+    "num_windows": sum(counts),
+    "left_out": {
+      "num_answerless": labelled.skipped.num_without_answer,
+      "without_token": labelled.skipped.without_token,
+    },
+    "shards": [{"file": name, "records": count} for name, count in shards],
+  }
   try:
     replaced = {shard["file"] for shard in _read_manifest(directory)["shards"]}
   except ValueError:  # none, or one that cannot be read
     replaced = set()
   path = os.path.join(directory, MANIFEST_FILE)
-  write_json_atomically(
-    path,
-    {
-      "made_with": fingerprint,
-      "made_of": source,
-      "padded_length": padded_length,
-      "num_examples": labelled.num_examples,
-      "num_windows": sum(counts),
-      "left_out": {
-        "num_answerless": labelled.skipped.num_without_answer,
-        "without_token": labelled.skipped.without_token,
-      },
-      "shards": [
-        {"file": name, "records": count}
-        for name, count in zip(names, counts, strict=True)
-      ],
-    },
-  )
+  write_json_atomically(path, manifest)
   for name in replaced - set(names):
     old = os.path.join(directory, name)
     if tf.io.gfile.exists(old):
@@ -155,11 +140,7 @@ class TrainingRecords:
       self._check("made_of", source)
 
   def read(self, fingerprint, labels):
-    """Returns the `LabelledWindows` that were written.
-
-    `fingerprint` is the `window_fingerprint` of the current options. ValueError
-    if the records were made with others, or are damaged.
-    """
+    """The `LabelledWindows`, compared with the current `window_fingerprint`."""
     self._check("made_with", fingerprint)
     shards, skipped = self._manifest["shards"], self._manifest["left_out"]
     windows = read_window_records(
@@ -214,23 +195,14 @@ def read_window_records(paths, counts, labels):
     parts += batches
   if not parts:
     raise ValueError(f"The records {paths} contain no window. {_WRITE_AGAIN}.")
-  joined = {
-    name: np.concatenate([part[name] for part in parts]) for name in parts[0]
-  }
-  context_lengths = joined["context_lengths"]
-  if np.any((context_lengths < 1) | (context_lengths >= joined["lengths"])):
+  windows = pack_windows(parts, labels)
+  begins = windows.first_context_positions
+  if np.any((begins < 1) | (begins >= windows.lengths)):
     raise ValueError(
       f"{paths[0]}, or a file beside it, contains a window without a passage. "
       f"{_WRITE_AGAIN}."
     )
-  return PackedWindows(
-    joined["token_ids"],
-    row_splits(joined["lengths"]),
-    # A window is its question, segment 0, and its passage, segment 1.
-    joined["lengths"] - joined["context_lengths"],
-    {name: joined[name] for name in labels.names},
-    labels,
-  )
+  return windows
 
 
 def _records(windows, indices, padded_length):
@@ -258,10 +230,13 @@ def _batches(path, labels):
   def without_padding(records):
     parsed = tf.io.parse_example(records, features)
     mask = parsed["input_mask"].flat_values > 0
+    lengths = tf.reduce_sum(parsed["input_mask"], axis=1)
+    context_lengths = tf.reduce_sum(parsed["segment_ids"], axis=1)
     result = {
       "token_ids": tf.boolean_mask(parsed["input_ids"].flat_values, mask),
-      "lengths": tf.reduce_sum(parsed["input_mask"], axis=1),
-      "context_lengths": tf.reduce_sum(parsed["segment_ids"], axis=1),
+      "lengths": lengths,
+      # A window is its question, segment 0, and its passage, segment 1.
+      "first_context_positions": lengths - context_lengths,
       **{name: parsed[name] for name in labels.window_labels},
     }
     result = {name: tf.cast(value, tf.int32) for name, value in result.items()}
@@ -286,12 +261,13 @@ def _read_manifest(directory):
   errors = FieldErrors(path)
   try:
     manifest = read_json_object(path)
-    for key, kind in _MANIFEST_KEYS.items():
-      errors.required(manifest, key, kind, "manifest")
-    errors.raise_if_any()
-    skipped, shards = manifest["left_out"], manifest["shards"]
+    for key in ("made_with", "made_of"):
+      errors.required(manifest, key, dict, "manifest")
+    errors.required(manifest, "num_examples", int, "manifest")
+    skipped = errors.required(manifest, "left_out", dict, "manifest") or {}
     errors.required(skipped, "num_answerless", int, "left_out")
     errors.required(skipped, "without_token", list, "left_out")
+    shards = errors.required(manifest, "shards", list, "manifest")
     for index, shard in errors.objects(shards, "shard", "manifest"):
       place = f"shard {index}"
       errors.required(shard, "records", int, place)

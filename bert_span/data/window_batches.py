@@ -7,6 +7,7 @@ from concurrent import futures
 import numpy as np
 import tensorflow as tf
 
+from bert_span.squad.example import NOT_LOCATED, Answer
 from bert_span.storage.json_fields import encodable
 
 # Examples that one call of the preprocessor converts, to spread its overhead.
@@ -18,6 +19,7 @@ CHARACTERS_PER_BATCH = 1 << 18
 _MAX_THREADS = 8
 
 # The inputs of `SpanPreprocessor` without answers, and those of answers.
+_POSITIONS = ("start_positions", "end_positions")
 INPUT_SPECS = {
   name: tf.TensorSpec([None], tf.string) for name in ("question", "context")
 }
@@ -41,15 +43,16 @@ def example_arrays(examples, with_answers=False):
   }
   if with_answers:
     answers = [
-      ("", -1)
-      if example.is_impossible or not example.answers
-      else (example.answers[0].text, example.answers[0].char_start)
+      example.answers[0]
+      if example.answers and not example.is_impossible
+      else Answer("", NOT_LOCATED)
       for example in examples
     ]
-    ends = [-1 if start < 0 else start + len(text) for text, start in answers]
-    arrays["answer_text"] = _utf8([text for text, _ in answers])
-    arrays["answer_char_start"] = np.array([s for _, s in answers], np.int32)
-    arrays["answer_char_end"] = np.array(ends, np.int32)
+    starts = np.array([answer.char_start for answer in answers], np.int32)
+    lengths = np.array([len(answer.text) for answer in answers], np.int32)
+    arrays["answer_text"] = _utf8([answer.text for answer in answers])
+    arrays["answer_char_start"] = starts
+    arrays["answer_char_end"] = np.where(starts < 0, -1, starts + lengths)
   return arrays
 
 
@@ -128,39 +131,36 @@ def window_rows(examples, preprocessor, labels=None, annotator_labels="soft"):
   """
   with_answers = labels is not None and not labels.every_annotator
   for batch, windows in window_batches(examples, preprocessor, with_answers):
-    positions, tags = {"start_position": None, "end_position": None}, {}
+    values = {}
     if labels is not None:
       values, _ = labels.label(batch, windows, annotator_labels)
-      positions = {n.removesuffix("s"): values[n] for n in labels.window_labels}
-      tags = {name: values[name] for name in labels.token_labels}
-    for row, example_index in enumerate(windows["example_index"]):
-      length = int(windows["input_mask"][row].sum())
-      starts, ends, best, input_ids, segment_ids = (
-        windows[name][row, :length].tolist()
+    for i, example_index in enumerate(windows["example_index"]):
+      length = int(windows["input_mask"][i].sum())
+      ids, segments, *spans, best = (
+        windows[name][i, :length].tolist()
         for name in (
-          *("token_char_starts", "token_char_ends", "is_max_context"),
           *("input_ids", "segment_ids"),
+          *("token_char_starts", "token_char_ends", "is_max_context"),
         )
       )
-      spans = zip(starts, ends, strict=True)
-      yield {
+      row = {
         "qas_id": batch[example_index].qas_id,
-        "doc_span_index": int(windows["doc_span_index"][row]),
-        "input_ids": input_ids,
-        "segment_ids": segment_ids,
-        **{n: x if x is None else int(x[row]) for n, x in positions.items()},
-        "token_char_spans": [
-          None if start < 0 else [start, end] for start, end in spans
-        ],
-        "max_context": list(map(int, best)),
-        **{
-          name: [
-            shares if any(shares) else None
-            for shares in values[row, :length].tolist()
-          ]
-          for name, values in tags.items()
-        },
+        "doc_span_index": int(windows["doc_span_index"][i]),
+        "input_ids": ids,
+        "segment_ids": segments,
       }
+      for name in labels.window_labels if labels else _POSITIONS:
+        position = int(values[name][i]) if values else None
+        row[name.removesuffix("s")] = position
+      row["token_char_spans"] = [
+        [start, end] if start >= 0 else None
+        for start, end in zip(*spans, strict=True)
+      ]
+      row["max_context"] = list(map(int, best))
+      for name in labels.token_labels if labels else ():
+        shares = values[name][i, :length].tolist()
+        row[name] = [each if any(each) else None for each in shares]
+      yield row
 
 
 def _num_characters(example):

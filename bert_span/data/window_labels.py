@@ -24,7 +24,6 @@ import numpy as np
 from bert_span.squad.example import NOT_LOCATED
 from bert_span.text.answer_positions import NO_TOKEN
 
-ANNOTATOR_LABELS = ("soft", "majority", "first")
 # The order of the tags in arrays of three values a token.
 TAGS = ("B", "I", "O")
 NUM_TAGS = len(TAGS)
@@ -95,15 +94,8 @@ def tag_labels(
   Returns:
     float32 [tokens, 3], for B, I and O; None if all annotators are ignored.
   """
-  if annotator_labels not in ANNOTATOR_LABELS:
-    raise ValueError(
-      f"annotator_labels must be one of {', '.join(ANNOTATOR_LABELS)}. "
-      f"Received: {annotator_labels!r}"
-    )
-  tags = [
-    _annotator_tags(spans, token_char_starts, token_char_ends)
-    for spans in annotators
-  ]
+  offsets = token_char_starts, token_char_ends
+  tags = [_annotator_tags(spans, *offsets) for spans in annotators]
   tags = [each for each in tags if each is not None]
   if not tags:
     return None
@@ -126,17 +118,14 @@ def window_bio_labels(examples, windows, annotator_labels="soft"):
   is_labelled = np.zeros(shape[0], bool)
   for example_index in np.unique(windows["example_index"]):
     rows = np.flatnonzero(windows["example_index"] == example_index)
-    of_passage = tag_labels(
-      examples[example_index].annotators,
-      *passage_token_offsets(windows, rows),
-      annotator_labels,
-    )
-    if of_passage is None:
-      continue
-    is_labelled[rows] = True
-    for row in rows:
-      in_window, in_passage = _window_slices(windows, row)
-      labels[row, in_window] = of_passage[in_passage]
+    annotators = examples[example_index].annotators
+    offsets = passage_token_offsets(windows, rows)
+    of_passage = tag_labels(annotators, *offsets, annotator_labels)
+    if of_passage is not None:
+      is_labelled[rows] = True
+      for row in rows:
+        in_window, in_passage = _window_slices(windows, row)
+        labels[row, in_window] = of_passage[in_passage]
   return {"tag_labels": labels}, is_labelled
 
 
@@ -153,10 +142,9 @@ def passage_token_offsets(windows, rows):
 
 def _window_slices(windows, row):
   """The positions of the passage in a window, and its tokens: two slices."""
-  position = int(windows["first_context_position"][row])
-  token = int(windows["context_start"][row])
-  length = int(windows["context_length"][row])
-  return slice(position, position + length), slice(token, token + length)
+  length = windows["context_length"][row]
+  names = "first_context_position", "context_start"
+  return [slice(x, x + length) for x in (windows[name][row] for name in names)]
 
 
 def _annotator_tags(spans, token_char_starts, token_char_ends):
@@ -172,23 +160,20 @@ def _annotator_tags(spans, token_char_starts, token_char_ends):
   lasts = np.searchsorted(token_char_starts, char_ends, side="left") - 1
   reached = -1  # the last token of the spans so far
   for first, last in sorted(zip(firsts, lasts, strict=True)):
-    if first > last:  # no token
-      continue
-    tags[max(first, reached + 1) : last + 1] = I
-    if first > reached:
-      tags[first] = B
-    reached = max(reached, last)
+    if first <= last:  # else it has no token
+      tags[max(first, reached + 1) : last + 1] = I
+      if first > reached:
+        tags[first] = B
+      reached = max(reached, last)
   return None if spans and reached < 0 else tags
 
 
 def _majority(tags):
   """The most frequent tags, int [tokens]."""
   counts = np.sum(np.eye(NUM_TAGS, dtype=int)[np.stack(tags)], axis=0)
-  most = counts.max(axis=1)
-  tokens = np.arange(len(counts))
-  chosen = np.full(len(counts), O)
+  tokens, chosen = np.arange(len(counts)), np.full(len(counts), O)
   for one in reversed(tags):  # the earliest annotator overwrites the others
-    is_most = counts[tokens, one] == most
+    is_most = counts[tokens, one] == counts.max(axis=1)
     chosen[is_most] = one[is_most]
   before = np.concatenate([[O], chosen[:-1]])
   chosen[(chosen == I) & (before == O)] = B

@@ -3,6 +3,8 @@
 import dataclasses
 from typing import NamedTuple
 
+from bert_span.storage.json_fields import shortened
+
 NOT_LOCATED = -1
 
 
@@ -45,10 +47,9 @@ class SquadExample:
 
   @property
   def annotators(self) -> tuple[tuple[Answer, ...], ...]:
-    """The spans of each annotator.
+    """The spans of each annotator: without annotations, one for each answer.
 
-    Without annotations each answer counts as one annotator's, and an
-    unanswerable question as having one annotator without a span.
+    An unanswerable question has one annotator without a span.
     """
     if self.annotations:
       return self.annotations
@@ -75,9 +76,8 @@ def locate_answer(context: str, text: str, char_start: int) -> Location:
   """Finds an answer at its stated offset, or at the only other place it fits.
 
   The answer is moved when its text occurs exactly once in the passage, or else
-  exactly once within the words that the stated span touches. So a span that is
-  off by a character or two still counts, as in run_squad, which compares whole
-  words:
+  exactly once within the words that the stated span touches, as run_squad
+  compares whole words:
 
     context "the plan and a plan", text "plan"
     char_start 4   "plan"   as stated
@@ -90,21 +90,25 @@ def locate_answer(context: str, text: str, char_start: int) -> Location:
     return Location(NOT_LOCATED, detail="the answer's text is blank")
   if char_start >= 0 and context.startswith(text, char_start):
     return Location(char_start)
-  excerpt = text if len(text) <= 40 else text[:37] + "..."
+  excerpt, end = shortened(text), char_start + len(text)
   if 0 <= char_start < len(context):
-    found = context[char_start : char_start + min(len(text), 40)]
-    stated = f"{excerpt!r} is not at answer_start {char_start} ({found!r} is)"
+    found = shortened(context[char_start:end])
+    stated = f"{excerpt} is not at answer_start {char_start} ({found} is)"
   else:
     stated = (
-      f"answer_start {char_start} of {excerpt!r} is outside the passage of "
+      f"answer_start {char_start} of {excerpt} is outside the passage of "
       f"{len(context)} characters"
     )
-  starts = _occurrences(context, text)
+  starts = []  # overlapping ones, too
+  start = context.find(text)
+  while start >= 0:
+    starts.append(start)
+    start = context.find(text, start + 1)
   if not starts:
     return Location(NOT_LOCATED, detail=f"{stated}; the passage lacks it")
   if len(starts) > 1:
-    first, end = _touched_words(context, char_start, char_start + len(text))
-    near = [first + start for start in _occurrences(context[first:end], text)]
+    first, end = _touched_words(context, char_start, end)
+    near = [x for x in starts if first <= x and x + len(text) <= end]
     if len(near) != 1:
       several = ", ".join(map(str, starts[:5])) + ", ..." * (len(starts) > 5)
       detail = f"{stated}; it is at several: {several}"
@@ -113,21 +117,8 @@ def locate_answer(context: str, text: str, char_start: int) -> Location:
   return Location(starts[0], True, f"{stated}; it is at {starts[0]}")
 
 
-def _occurrences(context, text):
-  """The first six offsets of a text, overlapping ones too."""
-  starts = []
-  start = context.find(text)
-  while start >= 0 and len(starts) < 6:
-    starts.append(start)
-    start = context.find(text, start + 1)
-  return starts
-
-
 def _touched_words(context, first, end):
-  """Widens [first, end) to whole words.
-
-  As run_squad: a blank has the index of the word before it.
-  """
+  """Widens [first, end) to whole words; a blank is in the word before it."""
   if not 0 <= first < len(context):
     return 0, 0
   while first > 0 and context[first].isspace():

@@ -11,16 +11,11 @@ import enum
 ERROR, WARNING, NOTE = SEVERITIES = "error", "warning", "note"
 
 
-def _error(fact, remedy):
-  return ERROR, fact, remedy
+def _kind_of(severity):
+  return lambda fact, remedy: (severity, fact, remedy)
 
 
-def _warning(fact, remedy):
-  return WARNING, fact, remedy
-
-
-def _note(fact, remedy):
-  return NOTE, fact, remedy
+_error, _warning, _note = map(_kind_of, SEVERITIES)
 
 
 class FindingKind(enum.Enum):

@@ -15,6 +15,7 @@ Answering, and the data and evaluator released with it.
 """
 
 import ast
+import itertools
 
 from bert_span.storage.json_fields import FieldErrors, shortened
 
@@ -22,19 +23,15 @@ from bert_span.storage.json_fields import FieldErrors, shortened
 def is_multispanqa(top: dict) -> bool:
   """Whether a JSON object with the list "data" is in MultiSpanQA's format."""
   first = next(iter(top["data"]), None)
-  return (
-    isinstance(first, dict)
-    and "paragraphs" not in first
-    and {"question", "context"} <= first.keys()
-  )
+  keys = first.keys() if isinstance(first, dict) else set()
+  return "paragraphs" not in keys and {"question", "context"} <= keys
 
 
 def as_squad(path: str, top: dict) -> dict:
-  """Converts the JSON object of a MultiSpanQA file to SQuAD's format.
+  """Converts the JSON object of a MultiSpanQA file, and no other.
 
   Every question becomes a paragraph, its spans the annotations of one
-  annotator. A question whose labels are all O is_impossible. Other objects are
-  returned unchanged.
+  annotator. A question whose labels are all O is_impossible.
   """
   if not is_multispanqa(top):
     return top
@@ -65,10 +62,12 @@ def label_spans(labels: list[str]) -> list[tuple[int, int]]:
 
 def _paragraph(record, place, errors):
   tokens = _strings(record, "context", place, errors)
-  question = {key: record[key] for key in ("id",) if key in record}
-  question["question"] = record.get("question")
-  if not isinstance(question["question"], str):
-    question["question"] = " ".join(_strings(record, "question", place, errors))
+  asked = record.get("question")
+  if not isinstance(asked, str):
+    asked = " ".join(_strings(record, "question", place, errors))
+  question = {"question": asked}
+  if "id" in record:
+    question["id"] = record["id"]
   if record.get("label") is not None:
     labels = _strings(record, "label", place, errors)
     unknown = [label for label in labels if label not in ("B", "I", "O")]
@@ -85,22 +84,17 @@ def _paragraph(record, place, errors):
         "'context'. Give each token one.",
       )
     else:
-      question |= _answers(tokens, label_spans(labels))
+      # Each token but the first has a blank before it.
+      starts = [0, *itertools.accumulate(len(token) + 1 for token in tokens)]
+      answers = [
+        {"text": " ".join(tokens[first:end]), "answer_start": starts[first]}
+        for first, end in label_spans(labels)
+      ]
+      if answers:
+        question["annotations"] = [answers]
+      else:
+        question["is_impossible"] = True
   return {"context": " ".join(tokens), "qas": [question]}
-
-
-def _answers(tokens, spans):
-  """The answers of a question: half-open spans of its passage's tokens."""
-  if not spans:
-    return {"is_impossible": True}
-  char_starts = [0]
-  for token in tokens:
-    char_starts.append(char_starts[-1] + len(token) + 1)  # and a blank
-  answers = [
-    {"text": " ".join(tokens[first:end]), "answer_start": char_starts[first]}
-    for first, end in spans
-  ]
-  return {"annotations": [answers]}
 
 
 def _strings(record, key, place, errors):

@@ -5,6 +5,7 @@ an id used twice) is an error, and all such errors of a file are reported
 together. What leaves a question usable is counted in the report.
 """
 
+import collections
 import dataclasses
 import os
 from typing import NamedTuple
@@ -41,7 +42,6 @@ class SquadFile:
 def read_squad(path: str | os.PathLike) -> SquadFile:
   """Reads a SQuAD file, or one of MultiSpanQA.
 
-  Contexts stay exactly as in the file, so that offsets count its characters.
   Integer ids become strings. Answers are optional; "plausible_answers" and
   unknown keys are ignored. An answer that cannot be located keeps its text, for
   scoring, with char_start -1.
@@ -105,9 +105,8 @@ def load_squad_json(path: str | os.PathLike) -> dict:
   def to_dict(pairs):
     result = dict(pairs)
     if len(result) < len(pairs):
-      seen = set()
-      key = next(key for key, _ in pairs if key in seen or seen.add(key))
-      repeated.append((key, result))
+      counts = collections.Counter(key for key, _ in pairs)
+      repeated.append((counts.most_common(1)[0][0], result))
     return result
 
   top = read_json(path, to_dict)
@@ -118,9 +117,6 @@ def load_squad_json(path: str | os.PathLike) -> dict:
       f"but the last would be lost: {shortened(record)}. Objects like that: "
       f"{len(repeated)}. Join or remove the repeated keys."
     )
-  data = top.get("data", top) if isinstance(top, dict) else None
-  if isinstance(data, list):
-    return multispanqa.as_squad(path, top)
   if isinstance(top, list):
     problem = f"the file is a bare list of {len(top)} values"
   elif not isinstance(top, dict):
@@ -128,9 +124,11 @@ def load_squad_json(path: str | os.PathLike) -> dict:
   elif "data" not in top:
     keys = ", ".join(map(shortened, list(top)[:8])) or "none"
     problem = f"the key 'data' is missing. Received keys: {keys}"
-  else:
-    received = type(data).__name__
+  elif not isinstance(top["data"], list):
+    received = type(top["data"]).__name__
     problem = f"'data' must be a list of articles, received {received}"
+  else:
+    return multispanqa.as_squad(path, top)
   raise ValueError(
     f'{path}: {problem}. Give a SQuAD file {{"data": [{{"paragraphs": '
     '[{"context": ..., "qas": [...]}]}]}.'
@@ -157,7 +155,7 @@ def question_records(top):
 def parse_squad(
   top: dict, errors: FieldErrors
 ) -> tuple[list[SquadExample], bool]:
-  """Reads the questions of parsed JSON, and whether it is SQuAD 2.0's format.
+  """The questions of parsed JSON, and whether it is SQuAD 2.0's format.
 
   The examples are valid only if `errors` gets nothing.
   """
@@ -193,13 +191,14 @@ def check_question(
     findings.append(Finding(kind, place, detail, qas_id, json_path, repair))
 
   def located(answer, where, json_path):
-    location = locate_answer(example.context, answer.text, answer.char_start)
-    start, detail = location.char_start, location.detail
+    start, is_moved, detail = locate_answer(
+      example.context, answer.text, answer.char_start
+    )
     if not answer.text.strip():
       add(FindingKind.BLANK_ANSWER, where, json_path=json_path)
     elif start == NOT_LOCATED:
       add(FindingKind.ANSWER_NOT_LOCATED, where, detail, json_path)
-    elif location.moved:
+    elif is_moved:
       add(FindingKind.ANSWER_MOVED, where, detail, json_path, repair=start)
     return Answer(answer.text, start)
 

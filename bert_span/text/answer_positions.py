@@ -43,7 +43,7 @@ class AnswerPositions(keras.layers.Layer):
     return {**super().get_config(), "whole_words": self.whole_words}
 
   def call(self, windows, context_texts, context, answer_ids, answers):
-    """Labels windows.
+    """Returns start_positions and end_positions, int32 [windows], inclusive.
 
     Args:
       windows: output of `SlidingWindows`.
@@ -52,42 +52,40 @@ class AnswerPositions(keras.layers.Layer):
       answer_ids: int32 ragged [batch, tokens] of the answer texts.
       answers: dict of int32 [batch]: answer_char_start and answer_char_end,
         half-open offsets into the passage in characters, both -1 for no answer.
-
-    Returns:
-      start_positions, end_positions: int32 [windows], inclusive.
     """
+    # Compared are the first and last characters of tokens and answers, or the
+    # words that these are in. Without a token, last is first - 1.
+    starts, ends = context.char_starts, context.char_ends - 1
+    begin, end = answers["answer_char_start"], answers["answer_char_end"] - 1
     if self.whole_words:
-      first, last = _whole_words(context_texts, context, answers)
+      word_of = _word_numbers(context_texts)
+      rows = tf.cast(starts.value_rowids(), tf.int32)
+      starts = ends = starts.with_values(word_of(starts.values, rows))
+      examples = tf.range(tf.size(begin))
+      begin, end = word_of(begin, examples), word_of(end, examples)
+    first = _count(ends < begin[:, tf.newaxis])
+    last = _count(starts <= end[:, tf.newaxis]) - 1
+    if self.whole_words:
       first, last = _improve_span(first, last, context.ids, answer_ids)
-    else:
-      first, last = _overlapping(context, answers)
     example = windows["example_index"]
     has_answer = tf.gather(answers["answer_char_start"] >= 0, example)
     starts, ends = tf.gather(first, example), tf.gather(last, example)
     begin = windows["context_start"]
-    is_inside = (
-      has_answer
-      & (starts <= ends)
-      & (starts >= begin)
-      & (ends < begin + windows["context_length"])
-    )
+    is_inside = has_answer & (starts <= ends) & (starts >= begin)
+    is_inside &= ends < begin + windows["context_length"]
     offset = windows["first_context_position"] - begin
     other = tf.where(has_answer & (ends < starts), NO_TOKEN, 0)
-    return (
-      tf.where(is_inside, starts + offset, other),
-      tf.where(is_inside, ends + offset, other),
-    )
+    return tuple(tf.where(is_inside, x + offset, other) for x in (starts, ends))
 
 
-def _whole_words(context_texts, context, answers):
-  """Returns the first and last token of the words that an answer overlaps.
+def _word_numbers(texts):
+  """A function of characters and their texts, int32 [n], to their words.
 
-  Both are int32 [batch], inclusive; last is first - 1 if there is no token.
+  Words are numbered through all texts, each after a separator. A separator
+  belongs to the word before it.
   """
-  # Words are numbered through all texts, each after a separator. A separator
-  # belongs to the word before it.
   code_points = tf.strings.unicode_decode(
-    tf.strings.join(["\n", context_texts]), "UTF-8"
+    tf.strings.join(["\n", texts]), "UTF-8"
   )
   is_separator = tf.reduce_any(
     [code_points.values == ord(separator) for separator in _WORD_SEPARATORS],
@@ -97,45 +95,21 @@ def _whole_words(context_texts, context, answers):
   words = tf.cumsum(tf.cast(begins, tf.int32))  # [characters of all texts]
   text_starts = tf.cast(code_points.row_starts(), tf.int32) + 1
 
-  row = tf.cast(context.ids.value_rowids(), tf.int32)
-  token_word = tf.gather(
-    words, tf.gather(text_starts, row) + context.char_starts.values
-  )
-
-  def word_at(char_index):
+  def word_of(characters, rows):
     # -1, the separator before the text, where there is no answer.
-    index = text_starts + tf.maximum(char_index, -1)
-    word = tf.gather(words, tf.minimum(index, tf.size(words) - 1))
-    return tf.gather(word, row)  # [tokens]
+    index = tf.gather(text_starts, rows) + tf.maximum(characters, -1)
+    return tf.gather(words, tf.minimum(index, tf.size(words) - 1))
 
-  def count(tokens):
-    return tf.math.unsorted_segment_sum(
-      tf.cast(tokens, tf.int32), row, tf.size(context_texts)
-    )
-
-  first = count(token_word < word_at(answers["answer_char_start"]))
-  last = count(token_word <= word_at(answers["answer_char_end"] - 1)) - 1
-  return first, last
+  return word_of
 
 
-def _overlapping(context, answers):
-  """Returns the first and last token that share a character with an answer."""
-
-  def count(tokens):
-    return tf.reduce_sum(tf.cast(tokens, tf.int32), axis=1)
-
-  starts = answers["answer_char_start"][:, tf.newaxis]
-  ends = answers["answer_char_end"][:, tf.newaxis]
-  return count(context.char_ends <= starts), count(
-    context.char_starts < ends
-  ) - 1
+def _count(tokens):
+  """How many values of a bool ragged tensor are True, int32 [batch]."""
+  return tf.reduce_sum(tf.cast(tokens, tf.int32), axis=1)
 
 
 def _improve_span(first, last, context_ids, answer_ids):
-  """Narrows spans to the first run of tokens that equals the answer.
-
-  first, last, int32 [batch], remain as they are if no run is equal.
-  """
+  """Narrows spans to the first run of tokens that equals the answer, if any."""
   length = tf.cast(answer_ids.row_lengths(), tf.int32)
   num_starts = tf.maximum(0, last - first + 2 - length)
   num_starts = tf.where(length > 0, num_starts, 0)
@@ -146,12 +120,27 @@ def _improve_span(first, last, context_ids, answer_ids):
   shift = tf.range(tf.size(example)) - begin
   context_starts = tf.cast(context_ids.row_starts(), tf.int32) + first
   answer_starts = tf.cast(answer_ids.row_starts(), tf.int32)
-  pair = _equal_runs(
-    tf.gather(context_starts, example) + shift,
-    tf.gather(answer_starts, example),
-    tf.gather(length, example),
-    context_ids.values,
-    answer_ids.values,
+
+  # Compares the k-th tokens of all pairs that are equal so far, k = 0, 1, .. A
+  # passage without spaces is one word with as many starts as tokens: a table of
+  # starts times tokens could take gigabytes.
+  def compare(k, pair):
+    row = tf.gather(example, pair)
+    # Shorter runs compare their last token again.
+    k_of_run = tf.minimum(k, tf.gather(length, row) - 1)
+    at = tf.gather(context_starts, row) + tf.gather(shift, pair) + k_of_run
+    answer_at = tf.gather(answer_starts, row) + k_of_run
+    equal = tf.equal(
+      tf.gather(context_ids.values, at), tf.gather(answer_ids.values, answer_at)
+    )
+    return k + 1, tf.boolean_mask(pair, equal)
+
+  longest = tf.reduce_max(tf.gather(length, example))
+  _, pair = tf.while_loop(
+    lambda k, pair: (k < longest) & (tf.size(pair) > 0),
+    compare,
+    [tf.constant(0), tf.range(tf.size(example))],
+    shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
   )
   best = tf.math.unsorted_segment_min(
     tf.gather(shift, pair), tf.gather(example, pair), tf.size(first)
@@ -159,32 +148,3 @@ def _improve_span(first, last, context_ids, answer_ids):
   found = best < tf.int32.max  # the minimum of nothing
   start = first + tf.where(found, best, 0)
   return start, tf.where(found, start + length - 1, last)
-
-
-def _equal_runs(a_starts, b_starts, lengths, a_values, b_values):
-  """Returns the pairs of runs whose tokens are equal.
-
-  Compares the k-th tokens of all pairs that are equal so far, k = 0, 1, ... A
-  passage without spaces is one word with as many starts as tokens: a table of
-  starts times tokens could take gigabytes. lengths, [pairs], are at least 1.
-  """
-
-  def is_open(k, pair):
-    return (k < tf.reduce_max(lengths)) & (tf.size(pair) > 0)
-
-  def compare(k, pair):
-    # Shorter runs compare their last token again.
-    at = tf.minimum(k, tf.gather(lengths, pair) - 1)
-    equal = tf.equal(
-      tf.gather(a_values, tf.gather(a_starts, pair) + at),
-      tf.gather(b_values, tf.gather(b_starts, pair) + at),
-    )
-    return k + 1, tf.boolean_mask(pair, equal)
-
-  _, pair = tf.while_loop(
-    is_open,
-    compare,
-    [tf.constant(0), tf.range(tf.size(lengths))],
-    shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
-  )
-  return pair

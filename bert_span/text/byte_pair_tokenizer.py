@@ -22,12 +22,16 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from bert_span.text.tokenizer import Tokenizer, Tokens
+from bert_span.text.tokenizer import Tokenizer, ragged_tokens
 from bert_span.text.vocabulary import BytePairs
 
-# Unicode's White_Space, which is more than RE2's \s.
-_SPACE = r"[\t-\r\x{85}\p{Z}]"
 _LETTER, _NUMBER, _OTHER, _WHITE_SPACE = range(4)
+_EXPRESSIONS = {
+  _LETTER: r"\p{L}",
+  _NUMBER: r"\p{N}",
+  # Unicode's White_Space, which is more than RE2's \s.
+  _WHITE_SPACE: r"[\t-\r\x{85}\p{Z}]",
+}
 # Types of tokens in a SentencePiece model.
 _NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
 
@@ -128,17 +132,8 @@ class BytePairTokenizer(Tokenizer):
     first = tf.gather(characters.row_splits, rows) + tf.gather(prefixes, rows)
 
     starts, ends = tf.maximum(starts - first, 0), tf.maximum(ends - first, 0)
-    return Tokens(
-      *(
-        tf.RaggedTensor.from_value_rowids(
-          tf.cast(part, tf.int32),
-          rows,
-          nrows=characters.nrows(),
-          validate=False,
-        )
-        for part in (ids, starts, ends)
-      )
-    )
+    parts = (tf.cast(part, tf.int32) for part in (ids, starts, ends))
+    return ragged_tokens(parts, rows, characters.nrows())
 
   def get_config(self):
     return {
@@ -150,9 +145,8 @@ class BytePairTokenizer(Tokenizer):
 
 
 def _begins_word(characters):
-  r"""Returns whether a word begins at each character: bool [characters].
+  r"""Returns whether a word begins at each code point: bool [characters].
 
-  `characters` is an int32 ragged tensor [batch, characters] of code points.
   Only a single space before a word belongs to it: "a\n\n b" has the words "a",
   "\n\n" and " b".
   """
@@ -170,31 +164,23 @@ def _begins_word(characters):
   previous_kind = neighbour(kinds, -1, -1)
   is_space = tf.equal(kinds, _WHITE_SPACE)
   after_space = tf.equal(neighbour(code_points, -1, -1), ord(" "))
-  after_white_space = tf.equal(previous_kind, _WHITE_SPACE)
   # The last white space of several, if a word follows.
   next_kind = neighbour(kinds, 1, _WHITE_SPACE)
   is_last_space = tf.not_equal(next_kind, _WHITE_SPACE)
   begins = tf.where(
-    after_white_space,
+    tf.equal(previous_kind, _WHITE_SPACE),
     tf.where(is_space, is_last_space, ~after_space),
     tf.not_equal(kinds, previous_kind),
   )
 
-  # "'" at the start of a word, and the length of the contraction's end.
-  opens = (
-    tf.equal(code_points, ord("'"))
-    & tf.not_equal(previous_kind, _OTHER)
-    & ~after_space
-  )
+  # "'" at the start of a word, followed by one letter or by two.
+  opens = tf.equal(code_points, ord("'")) & ~after_space
+  opens &= tf.not_equal(previous_kind, _OTHER)
   second, third = (neighbour(code_points, step, -1) for step in (1, 2))
-
-  def follow(letters):
-    """Whether these one or two letters follow."""
-    found = opens & tf.equal(second, ord(letters[0]))
-    return found & tf.equal(third, ord(letters[1])) if letters[1:] else found
-
-  short = tf.reduce_any([follow(letter) for letter in "stmd"], 0)
-  long = tf.reduce_any([follow(letters) for letters in ("re", "ve", "ll")], 0)
+  short = opens & tf.reduce_any([second == ord(x) for x in "stmd"], 0)
+  long = opens & tf.reduce_any(
+    [(second == ord(x)) & (third == ord(y)) for x, y in ("re", "ve", "ll")], 0
+  )
   begins &= ~neighbour(short | long, -1, False)
   return begins | neighbour(short, -2, False) | neighbour(long, -3, False)
 
@@ -207,11 +193,7 @@ def _kinds(code_points):
   distinct, index = tf.unique(code_points)
   distinct = tf.strings.unicode_encode(distinct[:, tf.newaxis], "UTF-8")
   kinds = tf.fill(tf.shape(distinct), _OTHER)
-  for kind, expression in (
-    (_LETTER, r"\p{L}"),
-    (_NUMBER, r"\p{N}"),
-    (_WHITE_SPACE, _SPACE),
-  ):
+  for kind, expression in _EXPRESSIONS.items():
     matches = tf.strings.regex_full_match(distinct, expression)
     kinds = tf.where(matches, kind, kinds)
   return tf.gather(kinds, index)
@@ -270,13 +252,8 @@ def _sentencepiece_model(vocabulary, characters, ranks):
 
 def _piece(text, score, kind):
   """A token of a SentencePiece model: text = 1, score = 2, type = 3."""
-  return _message(
-    1,
-    _message(1, text.encode())
-    + b"\x15"
-    + struct.pack("<f", score)
-    + bytes([0x18, kind]),
-  )
+  score_and_type = struct.pack("<BfBB", 0x15, score, 0x18, kind)
+  return _message(1, _message(1, text.encode()) + score_and_type)
 
 
 def _message(field, data):

@@ -40,6 +40,12 @@ class Tokens(NamedTuple):
     return Tokens(*(tf.gather(part, indices) for part in self))
 
 
+def ragged_tokens(parts, rows, num_texts):
+  """`Tokens` of flat ids, starts, ends and the text of each, all [tokens]."""
+  ragged = tf.RaggedTensor.from_value_rowids
+  return Tokens(*(ragged(x, rows, num_texts, validate=False) for x in parts))
+
+
 class Characters(NamedTuple):
   """The characters of a batch of texts, concatenated."""
 
@@ -143,14 +149,8 @@ class WordPieceTokenizer(Tokenizer):
     text_starts = _text_starts(texts, 1)
     rows = tf.searchsorted(text_starts, starts, "right", tf.int64) - 1
     first = tf.gather(text_starts, rows)
-
-    def ragged(values):
-      nrows = tf.size(texts, tf.int64)
-      return tf.RaggedTensor.from_value_rowids(
-        values, rows, nrows=nrows, validate=False
-      )
-
-    return Tokens(*map(ragged, (ids, starts - first, ends - first)))
+    parts = (ids, starts - first, ends - first)
+    return ragged_tokens(parts, rows, tf.size(texts, tf.int64))
 
   # AutoGraph changes nothing here and is slow where ops run one by one.
   @tf.autograph.experimental.do_not_convert
@@ -211,10 +211,8 @@ class WordPieceTokenizer(Tokenizer):
     word = tf.cumsum(tf.cast(is_first, tf.int32)) - 1  # [tokens]
     first = _indices(is_first)  # [words], tokens
     last = tf.concat([first[1:], tf.shape(ids)], 0)[: tf.size(first)] - 1
-    word_ends = tf.gather(ends, last)
-    lengths = tf.gather(before, word_ends) - tf.gather(
-      before, tf.gather(starts, first)
-    )
+    word_starts, word_ends = tf.gather(starts, first), tf.gather(ends, last)
+    lengths = tf.gather(before, word_ends) - tf.gather(before, word_starts)
     is_long = tf.gather(lengths > _MAX_WORD_CHARACTERS, word)
     ids = tf.where(is_long, self.unknown_id, ids)
     ends = tf.where(is_long, tf.gather(word_ends, word), ends)
@@ -253,10 +251,9 @@ def _pieces(text):
   character of U+5000 to U+8FFF, whose first byte is one of these.
   """
   data = tf.io.decode_raw(text, tf.uint8)  # [bytes]
+  is_blank = (data == ord(" ")) | (data == ord("\n"))
   is_chinese = (data >= 0xE5) & (data <= 0xE8)
-  ends_of_words = _indices(
-    (data == ord(" ")) | (data == ord("\n")) | is_chinese
-  )
+  ends_of_words = _indices(is_blank | is_chinese)
   places = tf.range(0, tf.size(data), _PIECE_BYTES)[1:]
   size = tf.shape(data)
   found = tf.searchsorted(ends_of_words, places)

@@ -1,5 +1,6 @@
 """Vocabularies: WordPieces, one a line, or the byte pairs of RoBERTa."""
 
+import collections
 import hashlib
 import os
 import re
@@ -7,7 +8,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from bert_span.storage.files import read_bytes, read_json_object
+from bert_span.storage.files import read_json_object, read_text
 from bert_span.storage.json_fields import shortened
 
 UNKNOWN_TOKEN = "[UNK]"
@@ -30,12 +31,18 @@ def load_vocabulary(path):
   vocab.json with a merges.txt beside it: `BytePairs` if the model is RoBERTa's.
   Raises ValueError if the file is missing, not UTF-8, or no vocabulary.
   """
-  _check_exists(path)
-  if os.path.basename(path) in ("vocab.json", "vocabulary.json"):
-    merges = os.path.join(os.path.dirname(path), "merges.txt")
-    _check_exists(merges)
+  folder, name = os.path.split(path)
+  merges = os.path.join(folder, "merges.txt")
+  has_merges = name in ("vocab.json", "vocabulary.json")
+  for file in (path, merges) if has_merges else (path,):
+    if not tf.io.gfile.exists(file):
+      raise ValueError(
+        f"The vocabulary file {file} does not exist. Use the one that belongs "
+        "to the weights, a vocab.txt as --vocab_file."
+      )
+  if has_merges:
     # The first line is a version.
-    lines = _read_text(merges).split("\n")
+    lines = read_text(merges).split("\n")
     merges = [line for line in lines if line and line[:9] != "#version:"]
     return _byte_pairs(read_json_object(path), merges, path)
   if path.endswith(".json"):
@@ -51,28 +58,10 @@ def load_vocabulary(path):
       )
     tokens = _by_id(model.get("vocab"), path)
   else:
-    text = _read_text(path)
-    tokens = [line.strip() for line in text.rstrip("\n").split("\n")]
+    lines = read_text(path).rstrip("\n").split("\n")
+    tokens = [line.strip() for line in lines]
   check_vocabulary(tokens, path)
   return tokens
-
-
-def _check_exists(path):
-  if not tf.io.gfile.exists(path):
-    raise ValueError(
-      f"The vocabulary file {path} does not exist. Use the one that belongs to "
-      "the weights, a vocab.txt as --vocab_file."
-    )
-
-
-def _read_text(path):
-  try:
-    return read_bytes(path).decode("utf-8")
-  except UnicodeDecodeError as error:
-    raise ValueError(
-      f"The vocabulary file {path} is not UTF-8 text ({error}). Use the file "
-      "that belongs to the model."
-    ) from error
 
 
 def _byte_pairs_of_json(values, path):
@@ -146,11 +135,10 @@ def check_vocabulary(tokens, source="the vocabulary"):
       f"{source} lacks {', '.join(missing)} among its {len(tokens)} tokens. "
       "It must be the vocab.txt of a BERT model, with one token a line."
     )
-  if len(set(tokens)) != len(tokens):
-    seen = set()
-    twice = next(t for t in tokens if t in seen or seen.add(t))
+  (token, count), *_ = collections.Counter(tokens).most_common(1)
+  if count > 1:
     raise ValueError(
-      f"{source} contains the token {twice!r} more than once, so its id is "
+      f"{source} contains the token {token!r} more than once, so its id is "
       "ambiguous. Use the vocabulary that belongs to the checkpoint."
     )
 

@@ -128,19 +128,17 @@ class SlidingWindows(keras.layers.Layer):
     further = tf.maximum(0, context_lengths - room)
     num_windows = 1 + (further + step - 1) // step
     num_windows = tf.where(context_lengths > 0, num_windows, 0)
-    example_index = self.window_examples(num_windows)
-    first_window = tf.gather(
-      tf.cumsum(num_windows, exclusive=True), example_index
-    )
-    doc_span_index = tf.range(tf.size(example_index)) - first_window
-    context_start = doc_span_index * tf.gather(step, example_index)
-    left = tf.gather(context_lengths, example_index) - context_start
+    before = tf.cumsum(num_windows, exclusive=True)
+    example = self.window_examples(num_windows)
+    doc_span_index = tf.range(tf.size(example)) - tf.gather(before, example)
+    context_start = doc_span_index * tf.gather(step, example)
+    left = tf.gather(context_lengths, example) - context_start
     return {
-      "example_index": example_index,
+      "example_index": example,
       "doc_span_index": doc_span_index,
       "context_start": context_start,
-      "context_length": tf.minimum(tf.gather(room, example_index), left),
-      "first_context_position": tf.gather(question_lengths, example_index) + 2,
+      "context_length": tf.minimum(tf.gather(room, example), left),
+      "first_context_position": tf.gather(question_lengths, example) + 2,
     }
 
   def all_tables(self, placed):

@@ -76,8 +76,6 @@ def test_annotators_without_a_located_answer_do_not_count():
   lost, blank = (Answer("nowhere", -1),), (Answer(" ", 3),)
   np.testing.assert_array_equal(_labels(lost, blank, _MILL)[2], _B)
   assert _labels(lost, blank) is _labels() is None
-  with pytest.raises(ValueError, match=r"soft, majority, first.*'mean'"):
-    _labels(_MILL, annotator_labels="mean")
 
 
 def _windows(examples, preprocessor):

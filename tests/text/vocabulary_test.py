@@ -29,8 +29,8 @@ def test_the_line_number_is_the_id(tmp_path, content, tokens):
   ("content", "message"),
   [
     (None, r"vocab\.txt .*--vocab_file"),
-    (b"[UNK]\n\xff\xfe\n", r"vocab\.txt is not UTF-8"),
-    (b"", r"vocab\.txt lacks \[UNK\], \[CLS\], \[SEP\]"),
+    (b"[UNK]\n\xff\xfe\n", r"vocab\.txt: not UTF-8"),
+    (b"a", r"vocab\.txt lacks \[UNK\], \[CLS\], \[SEP\]"),
     (b"[UNK]\n[CLS]\n[SEP]\na\nb\na\n", r"vocab\.txt .*'a'"),
   ],
 )

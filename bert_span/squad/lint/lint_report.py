@@ -13,6 +13,7 @@ from bert_span.squad.findings import (
   FindingKind,
   counted,
 )
+from bert_span.storage.json_fields import shortened
 
 PERCENTILES = (50, 90, 95, 99)
 
@@ -153,8 +154,7 @@ def length_summary(lengths):
 
 def summaries(**lengths):
   """Dict of `length_summary` by name, without names that have no length."""
-  found = {name: values for name, values in lengths.items() if len(values)}
-  return {name: length_summary(values) for name, values in found.items()}
+  return {n: length_summary(x) for n, x in lengths.items() if len(x)}
 
 
 def _wrapped(text, indent=""):
@@ -177,12 +177,13 @@ def length_table(figures):
   }
   if "windows_per_question" in figures:
     summaries["question, windows"] = figures["windows_per_question"]
-  names = [*(f"p{p}" for p in PERCENTILES), "max"]
   percents = [f"{p} %" for p in PERCENTILES]
   rows = [["LENGTHS", "count", "mean", *percents, "max"]]
   for label, summary in summaries.items():
-    cells = [f"{summary['count']:,}", f"{summary['mean']:,.1f}"]
-    rows.append([label, *cells, *(f"{summary[name]:,}" for name in names)])
+    count, mean, *lengths = summary.values()
+    rows.append(
+      [label, f"{count:,}", f"{mean:,.1f}", *(f"{n:,}" for n in lengths)]
+    )
   return f"{text_table(rows)}\nColumn 95 %: of 100, 95 are no longer than this."
 
 
@@ -196,16 +197,15 @@ def cost_table(figures, settings):
   ]
   rows = [titles]
   for row in figures["max_seq_lengths"]:
-    length, wordpieces = row["max_seq_length"], row["wordpieces"]
-    mark = " <" if length == settings["max_seq_length"] else ""
+    mark = " <" if row["max_seq_length"] == settings["max_seq_length"] else ""
+    counts = ("windows", "answerless_windows", "answers_cut")
+    paddings = ("bucket_wordpieces", "padded_wordpieces")
     rows.append(
       [
-        f"{length}{mark}",
-        *(f"{row[n]:,}" for n in ("windows", "answerless_windows")),
-        f"{row['answers_cut']:,}",
-        _padded(wordpieces, row["bucket_wordpieces"]),
-        _padded(wordpieces, row["padded_wordpieces"]),
-        *(f"{row[n]:.2f}" for n in ("bucket_cost", "padded_cost")),
+        f"{row['max_seq_length']}{mark}",
+        *(f"{row[name]:,}" for name in counts),
+        *(_padded(row["wordpieces"], row[name]) for name in paddings),
+        *(f"{row[name]:.2f}" for name in ("bucket_cost", "padded_cost")),
       ]
     )
   explanation = _wrapped(
@@ -243,10 +243,9 @@ def unknown_block(unknown):
       most_frequent = ", the most frequent" if count > len(rows) else ""
       lines.append(f"{counted(count, noun)}{most_frequent}:")
     for row in rows:
-      text = row["text"]
-      shown = repr(text if len(text) <= 40 else text[:37] + "...")
-      if len(text) == 1:
-        shown += f" U+{ord(text):04X}"  # It may be invisible.
+      shown = shortened(row["text"])
+      if len(row["text"]) == 1:
+        shown += f" U+{ord(row['text']):04X}"  # It may be invisible.
       where = f"first in question {row['question_id']!r}"
       lines.append(f"  {row['count']:>7,}  {shown}, {where}")
   return "\n".join(lines)

@@ -119,10 +119,7 @@ def _duplicate_ids(linted):
 
 
 def _duplicate_questions(linted):
-  """Every question that was asked about the same passage before.
-
-  Case and the width of white space make no difference.
-  """
+  """Every question that was asked, but for case and blanks, of its passage."""
   first = {}
   for index, example in enumerate(linted.examples):
     asked = " ".join(example.question.split()).casefold()
@@ -136,8 +133,7 @@ def _duplicate_questions(linted):
       for e in (example, other)
     )
     compared = "some of the same" if texts & others else "other"
-    if texts == others:
-      compared = "the same"
+    compared = "the same" if texts == others else compared
     yield linted.finding(
       FindingKind.DUPLICATE_QUESTION,
       index,
@@ -172,11 +168,14 @@ def repair_squad_file(linted, output_file, log_file):
 
 
 def repair_squad_text(text, findings):
-  """Returns the repaired text of a linted file, and a list of the changes.
+  """Returns the repaired text of a linted file, and a list of the changes."""
+  integers = []  # all of the text, in its order: json calls `ordinal` for each
 
-  A change is a dict of path, question_id, kind, before and after.
-  """
-  top = _parse_numbered(text)
+  def ordinal(digits):
+    integers.append(int(digits))
+    return len(integers) - 1
+
+  top = json.loads(text.removeprefix("\ufeff"), parse_int=ordinal)
   if is_multispanqa(top):
     raise ValueError(
       "--fix repairs files in SQuAD's format, and this is MultiSpanQA's. Leave "
@@ -195,34 +194,11 @@ def repair_squad_text(text, findings):
         "path": f"{finding.json_path}.{key}",
         "question_id": finding.qas_id,
         "kind": finding.kind.name.lower(),
-        "before": int(record[key]),
+        "before": integers[record[key]],
         "after": finding.repair,
       }
     )
-    replacements[record[key].ordinal] = json.dumps(finding.repair)
-  return _replace_integers(text, replacements), changes
-
-
-class _NumberedInteger(int):
-  """An integer that knows how many integers precede it in the text."""
-
-  ordinal: int
-
-
-def _parse_numbered(text):
-  """Parses JSON; json calls the hook once per integer, in the text's order."""
-  ordinals = itertools.count()
-
-  def numbered(digits):
-    value = _NumberedInteger(digits)
-    value.ordinal = next(ordinals)
-    return value
-
-  return json.loads(text.removeprefix("\ufeff"), parse_int=numbered)
-
-
-def _replace_integers(text, replacements):
-  """Replaces integers of JSON text by their ordinals."""
+    replacements[record[key]] = json.dumps(finding.repair)
   ordinals = itertools.count()
 
   def replaced(match):
@@ -231,4 +207,4 @@ def _replace_integers(text, replacements):
       return match[0]  # a string, or a number that json makes a float
     return replacements.get(next(ordinals), match[0])
 
-  return _STRING_OR_NUMBER.sub(replaced, text)
+  return _STRING_OR_NUMBER.sub(replaced, text), changes

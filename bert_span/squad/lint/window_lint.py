@@ -11,7 +11,6 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.data.window_batches import example_arrays, example_batches
-from bert_span.squad.example import Answer
 from bert_span.squad.findings import Finding, FindingKind
 from bert_span.squad.lint.lint_report import length_summary, summaries
 from bert_span.squad.rules import with_answer_to_learn
@@ -60,12 +59,12 @@ def lint_windows(linted, tokenizer, settings):
   answers = [e.answers[0].text if e.answers else "" for e in examples]
   is_blank = np.array([not context.strip() for context in contexts])
   is_empty = lengths.context == 0
-  cut = answers_cut(windows, lengths)
-  too_long = lengths.answer > settings.max_answer_length
-  add(FindingKind.NO_WINDOW, is_empty & ~is_blank, contexts)
   without_token = lengths.without_token & ~is_empty
+  cut = answers_cut(windows, lengths)
+  add(FindingKind.NO_WINDOW, is_empty & ~is_blank, contexts)
   add(FindingKind.ANSWER_WITHOUT_TOKEN, without_token, answers)
   add(FindingKind.ANSWER_CUT, cut, answers, lengths.answer)
+  too_long = lengths.answer > settings.max_answer_length
   add(FindingKind.ANSWER_TOO_LONG, too_long, answers, lengths.answer)
   too_long = lengths.question > settings.window_options.max_query_length
   add(FindingKind.QUESTION_CUT, too_long, questions, lengths.question)
@@ -101,10 +100,9 @@ class TokenLengths:
 
 
 def measure_tokens(examples, tokenizer):
-  """Tokenizes a file, each distinct passage once.
+  """The `TokenLengths` and `UnknownWords` of examples with one answer at most.
 
-  The first answer of each `SquadExample` is the one to learn. Returns
-  `TokenLengths` and `UnknownWords`.
+  Each distinct passage is tokenized once.
   """
   asked = collections.defaultdict(list)  # the examples of each passage
   for index, example in enumerate(examples):
@@ -116,83 +114,47 @@ def measure_tokens(examples, tokenizer):
     tokens = tokenizer(list(map(encodable, passages)))
     unknown.add(passages, tokens, [asked[text][0] for text in passages])
     passage_lengths.append(tokens.ids.row_lengths().numpy())
-
-    indices = [index for text in passages for index in asked[text]]
-    batch = [examples[index] for index in indices]
+    indices = np.concatenate([asked[text] for text in passages])
     rows = np.repeat(range(len(passages)), [len(asked[p]) for p in passages])
     context[indices] = passage_lengths[-1][rows]
-    texts = [example.question for example in batch]
-    questions = tokenizer(list(map(encodable, texts)))
-    unknown.add(texts, questions, indices)
-    question[indices] = questions.ids.row_lengths().numpy()
-    splits = tokens.char_starts.row_splits[1:-1].numpy()
-    starts = np.split(tokens.char_starts.flat_values.numpy(), splits)
-    first[indices], last[indices] = _answer_tokens(
-      batch, [starts[row] for row in rows], tokenizer
-    )
-  has_token = (first >= 0) & (first <= last)
+    for batch in example_batches([examples[index] for index in indices]):
+      own, indices = np.split(indices, [len(batch)])
+      own_rows, rows = np.split(rows, [len(batch)])
+      texts = [example.question for example in batch]
+      questions = tokenizer(list(map(encodable, texts)))
+      unknown.add(texts, questions, own)
+      question[own] = questions.ids.row_lengths().numpy()
+      first[own], last[own] = _answer_tokens(
+        batch, tokens.gather(own_rows), tokenizer
+      )
+  has_answer = np.array([bool(example.answers) for example in examples])
   lengths = TokenLengths(
     question,
     context,
-    answer_start=np.where(has_token, first, -1),
-    answer_end=np.where(has_token, last, -1),
-    without_token=np.array([bool(e.answers) for e in examples]) & ~has_token,
+    answer_start=first,
+    answer_end=last,
+    without_token=has_answer & (first < 0),
     passage=np.concatenate(passage_lengths),
   )
   return lengths, unknown
 
 
-def _answer_tokens(examples, char_starts, tokenizer):
-  """The first and last token of each answer, -1 for none.
-
-  `AnswerPositions` gets the words around each answer as a passage of one window
-  with one token before it, so that its position 0 means that there is no
-  answer. `char_starts` are, for each example, those of its passage's tokens.
-  """
-  excerpts, begins = zip(*map(_words_around_answer, examples), strict=True)
-  before = np.array(list(map(np.searchsorted, char_starts, begins)))
-  texts = example_arrays(excerpts, with_answers=True)
-  context = tokenizer([encodable(example.context) for example in excerpts])
-  zeros = tf.zeros(len(excerpts), tf.int32)
+def _answer_tokens(examples, tokens, tokenizer):
+  """The first and last token of each answer in its passage, -1 for none."""
+  texts = example_arrays(examples, with_answers=True)
+  zeros = tf.zeros(len(examples), tf.int32)
+  # A window for each passage, in which position 0 means that there is no
+  # answer and the passage begins at 1.
   windows = {
-    "example_index": tf.range(len(excerpts)),
+    "example_index": tf.range(len(examples)),
     "context_start": zeros,
-    "context_length": tf.cast(context.ids.row_lengths(), tf.int32),
+    "context_length": tf.cast(tokens.ids.row_lengths(), tf.int32),
     "first_context_position": zeros + 1,
   }
   answer_ids = tokenizer(texts["answer_text"]).ids
   contexts = tf.constant(texts["context"])
-  starts, ends = (
-    positions.numpy()
-    for positions in AnswerPositions()(
-      windows, contexts, context, answer_ids, texts
-    )
-  )
-  has_answer = starts > 0
-  return (
-    np.where(has_answer, starts - 1 + before, -1),
-    np.where(has_answer, ends - 1 + before, -1),
-  )
-
-
-def _words_around_answer(example):
-  """The example with only the words of the passage that its answer touches.
-
-  Also returns the offset of these words in the passage.
-  """
-  if not example.answers:
-    return dataclasses.replace(example, context=""), 0
-  answer, context = example.answers[0], example.context
-  begin, end = answer.char_start, answer.char_start + len(answer.text)
-  # A blank belongs to the word before it.
-  while begin > 0 and context[begin].isspace():
-    begin -= 1
-  begin = 1 + max(context.rfind(blank, 0, begin) for blank in " \n")
-  ends = [context.find(blank, end) for blank in " \n"]
-  end = min((end for end in ends if end >= 0), default=len(context))
-  answers = (Answer(answer.text, answer.char_start - begin),)
-  excerpt = context[begin:end]
-  return dataclasses.replace(example, context=excerpt, answers=answers), begin
+  positions = AnswerPositions()(windows, contexts, tokens, answer_ids, texts)
+  return [np.maximum(each.numpy() - 1, -1) for each in positions]
 
 
 class UnknownWords:
@@ -204,10 +166,8 @@ class UnknownWords:
 
   def __init__(self, tokenizer):
     self._tokenizer = tokenizer
-    # Tokens, and characters of tokens; without white space and what is dropped.
-    self._sums = dict.fromkeys(
-      ("tokens", "unknown_tokens", "characters", "unknown_characters"), 0
-    )
+    # Of tokens, and of characters that are in tokens.
+    self._sums = collections.Counter()
     self._counts, self._first = collections.Counter(), {}
 
   def add(self, texts, tokens, indices):
@@ -217,10 +177,12 @@ class UnknownWords:
     rows = tokens.ids.value_rowids().numpy()
     unknown = tokens.ids.flat_values.numpy() == self._tokenizer.unknown_id
     lengths = ends - starts
-    self._sums["tokens"] += len(unknown)
-    self._sums["unknown_tokens"] += int(unknown.sum())
-    self._sums["characters"] += int(lengths.sum(dtype=np.int64))
-    self._sums["unknown_characters"] += int(lengths[unknown].sum())
+    self._sums.update(
+      tokens=len(unknown),
+      unknown_tokens=int(unknown.sum()),
+      characters=int(lengths.sum(dtype=np.int64)),
+      unknown_characters=int(lengths[unknown].sum()),
+    )
     for row, start, end in zip(
       rows[unknown], starts[unknown], ends[unknown], strict=True
     ):
@@ -260,11 +222,9 @@ class UnknownWords:
     }
 
   def _unknown_characters(self):
-    """Counts, and first examples, of characters that are [UNK] by themselves.
-
-    A word can be [UNK] without such a character: when it has over 200
-    characters, or when a character is no token within words.
-    """
+    """Counts and first examples of characters that are [UNK] by themselves."""
+    # A word can be [UNK] without such a character: when it has over 200
+    # characters, or when a character is no token within words.
     distinct = sorted({c for word in self._counts for c in word})
     tokens = self._tokenizer(list(map(encodable, distinct)))
     is_unknown = tf.reduce_any(tokens.ids == self._tokenizer.unknown_id, axis=1)
@@ -282,12 +242,11 @@ def _compared(lengths, settings):
   """A `window_cost`, relative to the chosen length, for lengths to compare."""
   chosen = settings.window_options
   least = chosen.max_query_length + 3
-  compared = {
-    n for n in _COMPARED_LENGTHS if least < n <= settings.max_positions
-  } | {chosen.max_seq_length}
+  most = settings.max_positions
+  compared = {n for n in _COMPARED_LENGTHS if least < n <= most}
   sizes = (settings.length_bucket, settings.hidden_size)
   costs = {}
-  for length in sorted(compared):
+  for length in sorted({*compared, chosen.max_seq_length}):
     options = dataclasses.replace(chosen, max_seq_length=length)
     costs[length] = window_cost(lengths, options, *sizes)
   unit = costs[chosen.max_seq_length]["bucket_cost"] or 1.0
@@ -298,11 +257,7 @@ def _compared(lengths, settings):
 
 
 def place_windows(lengths, options):
-  """Places the windows of `TokenLengths` with `WindowOptions`.
-
-  Returns a dict of the arrays [windows] of `SlidingWindows.columns`, and of
-  length, the WordPieces of each window with question and special tokens.
-  """
+  """`SlidingWindows.columns` of `TokenLengths`, and each window's length."""
   columns = SlidingWindows(options, cls_id=0, sep_id=0).columns(
     np.minimum(lengths.question, options.max_query_length), lengths.context
   )
@@ -331,10 +286,8 @@ def answers_cut(windows, lengths):
 def window_cost(lengths, options, bucket_width, hidden_size):
   """Sums up the windows of one setting in a dict.
 
-  answerless_windows are of answerable questions without the answer; no window
-  holds answers_cut whole. WordPieces and cost, see `computation`, are those of
-  windows that are padded to a multiple of the bucket width, or to
-  max_seq_length. (A few batches an epoch mix two buckets.)
+  Windows are padded to a multiple of the bucket width, or to max_seq_length. (A
+  few batches an epoch mix two buckets.)
   """
   windows = place_windows(lengths, options)
   longest = options.max_seq_length
@@ -360,9 +313,8 @@ def computation(lengths, hidden_size):
   """The work of an encoder on windows, in WordPieces of a very short window.
 
   A layer of hidden size H multiplies, for a window of L WordPieces, 12 H^2 L
-  times in its dense parts (4 H^2 in attention, 8 H^2 in the feed-forward part
-  of size 4 H) and 2 H L^2 times between positions. Divided by 12 H^2 that is
-  L (1 + L / (6 H)): with H 768, the quadratic part is 8 % at 384 WordPieces.
+  times in its dense parts and 2 H L^2 times between positions. Divided by
+  12 H^2 that is L (1 + L / (6 H)).
   """
   lengths = np.asarray(lengths, np.float64)
   return float(np.sum(lengths * (1 + lengths / (6 * hidden_size))))
