@@ -120,7 +120,8 @@ class SlidingWindows(keras.layers.Layer):
     """Computes the outputs of `call` that are [windows] from WordPiece counts.
 
     windows of an example = 1 + max(0, ceil((tokens - room) / step)), with
-    room = max_seq_length - question tokens - 3, step = min(room, doc_stride).
+    room = max_seq_length - question tokens - special tokens (3, RoBERTa 4) and
+    step = min(room, doc_stride).
     """
     room = self.options.max_seq_length - question_lengths - self._num_special
     # As run_squad: a stride longer than the window must not skip tokens.
@@ -138,7 +139,9 @@ class SlidingWindows(keras.layers.Layer):
       "doc_span_index": doc_span_index,
       "context_start": context_start,
       "context_length": tf.minimum(tf.gather(room, example), left),
-      "first_context_position": tf.gather(question_lengths, example) + 2,
+      "first_context_position": (
+        tf.gather(question_lengths, example) + 1 + self.num_separators
+      ),
     }
 
   def all_tables(self, placed):

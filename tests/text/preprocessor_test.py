@@ -89,17 +89,17 @@ def test_byte_pairs_have_two_separators_and_labels_of_their_characters():
   preprocessor = SpanPreprocessor(BYTE_PAIRS, options=options)
   tokens = BYTE_PAIRS.tokens
   windows = preprocessor(_inputs(["a?"], ["he in"], ["in"]))
-  # The question is cut to one token; "in" has the space before it.
-  expected = ["<s>", "a", "</s>", "</s>", "h", "e", "Ġin", "</s>"]
+  # "in" has the space before it.
+  expected = ["<s>", "a", "?", "</s>", "</s>", "h", "e", "Ġin", "</s>"]
   assert [tokens[i] for i in windows["input_ids"][0]] == expected
-  assert windows["first_context_position"].numpy().tolist() == [4]
-  assert windows["token_char_starts"][0, 4:7].numpy().tolist() == [0, 1, 3]
+  assert windows["first_context_position"].numpy().tolist() == [5]
+  assert windows["token_char_starts"][0, 5:8].numpy().tolist() == [0, 1, 3]
   for name in ("start_positions", "end_positions"):
-    assert windows[name].numpy().tolist() == [6]
+    assert windows[name].numpy().tolist() == [7]
   copy = SpanPreprocessor.from_config(preprocessor.get_config())
   _assert_equal(copy(_inputs(["a?"], ["he in"], ["in"])), windows)
   padded = SpanPreprocessor(BYTE_PAIRS, options=options, pad_to_max=True)
   ids = padded(_inputs(["a?"], ["he in"], ["in"]))["input_ids"]
-  assert ids[0, 8:].numpy().tolist() == [tokens.index("<pad>")] * 2
+  assert ids[0, 9:].numpy().tolist() == [tokens.index("<pad>")]
   with pytest.raises(ValueError, match="at least 6"):
     SpanPreprocessor(BYTE_PAIRS, options=WindowOptions(5, 1, 1))
