@@ -28,9 +28,7 @@ from bert_span.storage.options import option
 class _Options:
   context: str | None = option(None, "Text of the passage.")
   context_file: str | None = option(
-    None,
-    "UTF-8 text file with the passage, instead of --context; - is standard "
-    "input.",
+    None, "UTF-8 file with the passage, instead of --context; - is stdin."
   )
   n_best: int = option(
     3,

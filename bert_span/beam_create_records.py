@@ -35,8 +35,7 @@ def main(argv):
   name, *words = argv
   program.check(
     words[:1] == ["pretraining"],
-    "The first word must be pretraining. For records of a SQuAD file run "
-    "create_squad_records.",
+    "The first word must be pretraining; for SQuAD run create_squad_records.",
   )
   program.require(_OUTPUT_DIR)
   masked_text = pretraining_flags.masked_text("dupe_factor")

@@ -16,13 +16,10 @@ from bert_span.storage.options import option
 class _Options:
   goldens: str | None = option(
     None,
-    "Folder with saved outputs of the original; by default those that come "
-    "with the package.",
+    "Folder with outputs of the original; by default those of the package.",
   )
   data: str | None = option(
-    None,
-    "Folder with the SQuAD files of these outputs; by default the folder data "
-    "beside --goldens.",
+    None, "Folder with their SQuAD files; by default data beside --goldens."
   )
   numbers: tuple[str, ...] | None = option(
     None,

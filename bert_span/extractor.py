@@ -102,20 +102,9 @@ class SpanExtractor(AnswerForms):
     self.graph = self.make_graph()
 
   def make_graph(self, steps=None, on_windows=None):
-    """The `AnswerGraph` of this extractor.
-
-    Args:
-      steps: `StepOptions`; None takes those of this machine.
-      on_windows: called after each step, see `WindowSteps`.
-    """
-    return AnswerGraph(
-      self.model,
-      self.preprocessor,
-      self.head,
-      self.decoder_options,
-      steps,
-      on_windows,
-    )
+    """The `AnswerGraph` with `StepOptions` and a callback of `WindowSteps`."""
+    parts = (self.model, self.preprocessor, self.head, self.decoder_options)
+    return AnswerGraph(*parts, steps, on_windows)
 
   def predict(self, examples, batch_size=None, on_logits=None):
     """Answers many questions.
@@ -129,14 +118,14 @@ class SpanExtractor(AnswerForms):
     Yields:
       Predictions of the head, in the order of `examples`.
     """
-    if on_logits is None:
-      for batch in example_batches(examples):
-        columns = self.graph.answer(*self._arguments(batch, batch_size))
-        yield from self.head.predictions_of(batch, columns)
+    if on_logits:
+      for logits in self.window_logits(examples, batch_size):
+        on_logits(logits)
+        yield from self._decode(logits)
       return
-    for logits in self.window_logits(examples, batch_size):
-      on_logits(logits)
-      yield from self._decode(logits)
+    for batch in example_batches(examples):
+      columns = self.graph.answer(*self._arguments(batch, batch_size))
+      yield from self.head.predictions_of(batch, columns)
 
   def answer_over(self, question, contexts, top_k=None, index=None):
     """Answers a question from several passages, with a span head.
@@ -170,15 +159,7 @@ class SpanExtractor(AnswerForms):
     return sorted(found, key=lambda item: item.margin, reverse=True)
 
   def window_logits(self, examples, batch_size=None):
-    """Runs the model on the windows of many questions.
-
-    Args:
-      examples, batch_size: see `predict`.
-
-    Yields:
-      `WindowLogits` of the examples of one `example_batches` at a time, in
-      order.
-    """
+    """Yields the `WindowLogits` of each `example_batches`; see `predict`."""
     for batch in example_batches(examples):
       found = self.graph.window_logits(*self._arguments(batch, batch_size))
       windows, logits = (
@@ -259,13 +240,9 @@ class SpanExtractor(AnswerForms):
         large for float16.
     """
     directory = os.fspath(directory)
-    tokenizer = self.preprocessor.tokenizer
-    config = span_config(
-      tokenizer.do_lower_case,
-      self.window_options,
-      self.decoder_options,
-      self.head.name,
-    )
+    lower_case = self.preprocessor.tokenizer.do_lower_case
+    options = (self.window_options, self.decoder_options)
+    config = span_config(lower_case, *options, self.head.name)
     if is_remote(directory):
       with tempfile.TemporaryDirectory() as local:
         self._write_weights(local, half_precision)
@@ -275,13 +252,12 @@ class SpanExtractor(AnswerForms):
       return
     directory = os.path.realpath(directory)
     _check_may_replace(directory)
+    own = (SELECTION_FILE,)
     with unfinished_directory(directory) as unfinished:
       self._write_weights(unfinished, half_precision)
       write_selection(unfinished, selection)
       write_span_config(unfinished, config)
-      model_directory.copy_other_files(
-        directory, unfinished, own=(SELECTION_FILE,)
-      )
+      model_directory.copy_other_files(directory, unfinished, own)
 
   def fit(self, examples, options=None, output_dir=None, teachers=None):
     """Trains the model with the package's own training loop.
@@ -333,12 +309,13 @@ class SpanExtractor(AnswerForms):
 
     if format == "tf_saved_model":
       return saved_model_export.export_saved_model(self, path, **options)[0]
-    if format == "litert":
-      tflite_options = tflite_export.TFLiteOptions(**options)
-      tflite_export.export_tflite(self, path, tflite_options)
-      return path
-    names = "tf_saved_model or litert"
-    raise ValueError(f"format must be {names}. Received: {format!r}.")
+    if format != "litert":
+      raise ValueError(
+        f"format must be tf_saved_model or litert. Received: {format!r}."
+      )
+    tflite_options = tflite_export.TFLiteOptions(**options)
+    tflite_export.export_tflite(self, path, tflite_options)
+    return path
 
   @functools.cached_property
   def _decode(self):
@@ -359,13 +336,10 @@ class SpanExtractor(AnswerForms):
 
   def _write_weights(self, directory, half_precision):
     tokenizer = self.preprocessor.tokenizer
+    tokens = (tokenizer.full_vocabulary, tokenizer.do_lower_case)
+    architecture = architecture_of(self.model.backbone)
     model_directory.save_span_model(self.model, directory, half_precision)
-    model_directory.save_tokenizer(
-      directory,
-      tokenizer.full_vocabulary,
-      tokenizer.do_lower_case,
-      architecture_of(self.model.backbone),
-    )
+    model_directory.save_tokenizer(directory, *tokens, architecture)
     model_directory.write_checksums(directory)
 
 

@@ -23,9 +23,8 @@ class _Options:
   )
   is_training: bool = option(
     False,
-    "Whether to label the windows with each question's first answer (with "
-    "--head=bio those of every annotator), and to skip questions that cannot "
-    "be trained on.",
+    "Whether to label windows with each question's first answer (with "
+    "--head=bio all annotators'), and skip those not to train on.",
   )
   output_file: str = option(
     "-", "File for the JSON lines; - is standard output."

@@ -41,11 +41,8 @@ class BackendError(RuntimeError):
 
 
 def ensure_backend_on_import():
-  """Runs `ensure_tensorflow_backend` when a room with Keras is imported.
-
-  Programs import the options of rooms for their flags. They check later, in
-  run_program: then --help works, and an error is one line.
-  """
+  """Runs `ensure_tensorflow_backend` when a room with Keras is imported."""
+  # Programs check later, so that --help works and an error is one line.
   if "bert_span.cli" not in sys.modules:
     ensure_tensorflow_backend()
 
@@ -55,11 +52,7 @@ def ensure_tensorflow_backend():
 
   Keras reads its backend once, at its first import: from the environment
   variable KERAS_BACKEND, or from keras.json, or else TensorFlow. The type of
-  its weights, floatx, is in keras.json only.
-
-  Raises:
-    BackendError: another backend or type is asked for, or Keras is already
-      loaded with one. The message says where it is set and how to change it.
+  its weights, floatx, is in keras.json only. BackendError if another is set.
   """
   keras = sys.modules.get("keras")
   if hasattr(keras, "config"):

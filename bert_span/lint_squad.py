@@ -65,27 +65,21 @@ def main(argv):
     program.forbid(
       [_OPTIONS.output_file], "names the repaired copy and needs --fix"
     )
-  settings = None
-  if _SETTINGS.preset.value or _VOCABULARY.vocab_file.value:
-    settings = _settings()
+  settings, vocabulary = None, _VOCABULARY.values()
+  preset = _SETTINGS.preset.value
+  if preset or vocabulary["vocab_file"]:
+    program.import_tensorflow()
+    saved = model_flags.saved_config(preset) or {}
+    if preset:
+      vocabulary["do_lower_case"] = saved.get("do_lower_case")
+    window_options = model_flags.window_options(saved)
+    settings = _SETTINGS.options(
+      saved.get("decoder"), window_options=window_options, **vocabulary
+    )
   from bert_span.jobs import linting
 
   passes = linting.lint(argv[1], settings, **_OPTIONS.values())
   return int(not passes)
-
-
-def _settings():
-  """Returns the `LintSettings` of the flags and of the preset."""
-  program.import_tensorflow()
-  preset = _SETTINGS.preset.value
-  saved = model_flags.saved_config(preset) or {}
-  lower_case = _VOCABULARY.do_lower_case.value
-  return _SETTINGS.options(
-    saved.get("decoder"),
-    window_options=model_flags.window_options(saved),
-    vocab_file=_VOCABULARY.vocab_file.value,
-    do_lower_case=saved.get("do_lower_case") if preset else lower_case,
-  )
 
 
 run = program.entry_point(main, arguments=True)

@@ -38,8 +38,7 @@ class _Options:
   )
   num_errors: int = option(
     50,
-    "Number of errors to show, the worst ones; fewer if the page would exceed "
-    "5 MB.",
+    "Number of errors to show, the worst; fewer if the page exceeds 5 MB.",
     minimum=0,
   )
   output_file: str = option("report.html", "HTML file to write.")

@@ -54,7 +54,11 @@ def main(argv):
   fine_tuning_options = _checked_options()
   training_flags.report_unused_flags()
   program.import_tensorflow()
-  saved = _saved_config()
+  trained = os.path.join(_SHARED.output_dir.value, "model")
+  preset = training_flags.encoder_flags().preset.value
+  saved = None  # That of the model that predicts.
+  if not _STEPS.do_train.value:
+    saved = model_flags.saved_config(trained, preset)
   head = model_flags.find_head(None if _HEAD.present else saved)
   model_flags.check_no_span(head)
   selection = training_flags.selection_options(_BEST_METRIC.value)
@@ -121,13 +125,11 @@ def _checked_options():
   check(
     steps.num_seeds == 1
     or (steps.do_train and steps.do_predict and steps.do_eval),
-    "--num_seeds needs --do_train, --do_predict and --do_eval: it compares "
-    "scores.",
+    "--num_seeds needs --do_train, --do_predict and --do_eval, for scores.",
   )
   model_flags.window_options()  # Checks the lengths.
   options = _FINE_TUNING.options(
-    length_bucket=_length_bucket(),
-    execution=training_flags.execution_options(),
+    length_bucket=_length_bucket(), execution=training_flags.execution_options()
   )
   check(
     not steps.do_train or (options.learning_rate and options.num_train_epochs),
@@ -155,24 +157,12 @@ def _length_bucket():
   return int(value)
 
 
-def _saved_config():
-  """Returns the span_config.json of the model that predicts, or None."""
-  if _STEPS.do_train.value:
-    return None
-  trained = os.path.join(_SHARED.output_dir.value, "model")
-  return model_flags.saved_config(
-    trained, training_flags.encoder_flags().preset.value
-  )
-
-
 def _calibration(saved):
-  """Returns what bert_span.calibrate fitted to the model, or None.
-
-  All other options follow the flags alone, as in run_squad.
-  """
+  """Returns what bert_span.calibrate fitted to the model, or None."""
   decoder = saved["decoder"] if saved else {}
   if decoder.get("temperature") is None:
     return None
+  # All other options follow the flags alone, as in run_squad.
   names = ("temperature", "log_odds_shift", "null_score_diff_threshold")
   return {"decoder": {n: decoder[n] for n in names if n in decoder}}
 

@@ -65,7 +65,7 @@ def main(argv):
 
   tflite_export.export_model(
     _MODEL.value,
-    options=_OPTIONS.options(info=_INFO.options()),
+    tflite_options=_OPTIONS.options(info=_INFO.options()),
     **_FILES.values(),
     **extractor_options,
   )

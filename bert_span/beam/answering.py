@@ -8,14 +8,11 @@ import threading
 import tensorflow as tf
 
 from bert_span.answers.prediction_files import answer_row
-from bert_span.beam.question_files import BadRecord, content_of
+from bert_span.beam.question_files import NAMES, BadRecord, content_of
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.extractor import SpanExtractor
 from bert_span.heads import HEADS
-from bert_span.serving.client.served_answer import (
-  answer_of_row,
-  rows_of_columns,
-)
+from bert_span.serving.client import served_answer
 from bert_span.squad.example import SquadExample
 from bert_span.storage.json_fields import encodable
 
@@ -39,12 +36,7 @@ class AnswerSource:
   verify: bool = True  # see `SpanExtractor.from_preset`
 
   def load(self):
-    """Loads the model.
-
-    Returns:
-      Function of a list of `SquadExample` that yields their rows, see
-      `answer_row`, in order. Threads take turns.
-    """
+    """A function of `SquadExample`s that yields each `answer_row` in order."""
     if is_saved_model(self.model):
       head, answers = _load_saved_model(self.model)
     else:
@@ -63,7 +55,7 @@ class AnswerSource:
     lock = threading.Lock()
 
     def answer_rows(examples):
-      # TensorFlow uses all cores for one; two would take twice the memory.
+      # Threads take turns: TensorFlow uses all cores for one.
       with lock:
         for example, answer in zip(examples, answers(examples), strict=True):
           yield answer_row(example, answer, head, self.n_best)
@@ -99,8 +91,9 @@ def _load_saved_model(path):
         context=tf.constant(arrays["context"], tf.string),
       )
       lists = {name: x.numpy().tolist() for name, x in columns.items()}
+      rows = served_answer.rows_of_columns(lists)
       contexts = (encodable(example.context) for example in batch)
-      yield from map(answer_of_row, rows_of_columns(lists), contexts)
+      yield from map(served_answer.answer_of_row, rows, contexts)
 
   return heads[0], answers
 
@@ -108,14 +101,10 @@ def _load_saved_model(path):
 def answer_shard(records, answer_rows):
   """Answers the questions of a shard, each once, whatever fails.
 
-  Questions are answered in order of length, so that those of a batch need
-  little padding. Of several with one id the first one, by location, is
-  answered. A question that the model fails on becomes a dead letter, unless it
-  fails on a plain question as well: that error is raised.
-
-  From `LocatedQuestion`s and `BadRecord`s in any order, and the function of
-  `AnswerSource.load`, to the rows of answers and a list of `BadRecord`, both in
-  the order of their locations.
+  Of several with one id the first one, by location, is answered. A question
+  that the model fails on becomes a dead letter, unless it fails on a plain
+  question as well: that error is raised. Returns rows and `BadRecord`s, in the
+  order of their locations.
   """
   dead_letters, first = [], {}
   for record in sorted(records, key=lambda record: record.location):
@@ -130,22 +119,21 @@ def answer_shard(records, answer_rows):
         "question is answered. Give each question its own id."
       )
       dead_letters.append(_dead_letter(record, reason))
-  # WordPieces are not known yet: order by characters.
+  # In order of characters, so that those of a batch need little padding.
   questions = sorted(
     first.values(),
     key=lambda q: len(q.example.question) + len(q.example.context),
   )
   outcomes = _outcomes([q.example for q in questions], answer_rows)
-  rows = []
+  rows = {}
   for question, outcome in zip(questions, outcomes, strict=True):
     if isinstance(outcome, Exception):
       reason = f"Answering failed: {type(outcome).__name__}: {outcome}"
       dead_letters.append(_dead_letter(question, reason))
     else:
-      rows.append((question.location, outcome))
-  rows.sort(key=lambda row: row[0])
+      rows[question.location] = outcome
   dead_letters.sort(key=lambda record: record.location)
-  return [row for _, row in rows], dead_letters
+  return [rows[location] for location in sorted(rows)], dead_letters
 
 
 def _outcomes(examples, answer_rows):
@@ -178,11 +166,6 @@ def _outcome(example, answer_rows):
 
 def _dead_letter(question, reason):
   example = question.example
-  content = content_of(
-    {
-      "id": example.qas_id,
-      "question": example.question,
-      "context": example.context,
-    }
-  )
+  values = (example.qas_id, example.question, example.context)
+  content = content_of(dict(zip(NAMES, values, strict=True)))
   return BadRecord(question.location, reason, content, example.qas_id)

@@ -21,15 +21,7 @@ _NAMESPACE = "bert_span"
 
 
 def add_prediction_steps(pipeline, files, shards, source, questions=()):
-  """Adds the steps that answer the questions of the shards not done.
-
-  Args:
-    pipeline: apache_beam Pipeline.
-    files: list of `QuestionFile`.
-    shards: `AnswerShards`.
-    source: `AnswerSource`.
-    questions: see `read_questions`.
-  """
+  """Answers `QuestionFile`s in `AnswerShards` not done, by `AnswerSource`."""
   done = shards.done()
 
   def read(file):
@@ -68,8 +60,7 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
     | "Collect" >> beam.MapTuple(lambda s, found: [(s, [*filter(None, found)])])
     | "Answer"
     >> RunInference(
-      ShardModelHandler(source).with_no_batching(),
-      metrics_namespace=_NAMESPACE,
+      ShardModelHandler(source).with_no_batching(), metrics_namespace=_NAMESPACE
     )
     | "Write" >> beam.Map(write)
   )
@@ -83,12 +74,9 @@ class ShardModelHandler(ModelHandler):
     self._source = source
 
   def load_model(self):
-    """Loads the model; see `AnswerSource.load`."""
     return self._source.load()
 
   def run_inference(self, batch, model, inference_args=None):
-    """For each shard its number and the results of `answer_shard`."""
-    del inference_args
     return [(shard, *answer_shard(records, model)) for shard, records in batch]
 
 
@@ -98,13 +86,7 @@ def count(name, number=1):
 
 
 def run(pipeline):
-  """Runs a pipeline to its end.
-
-  Returns:
-    collections.Counter of the counters, and of the sums of distributions, such
-    as RunInference's inference_batch_latency_micro_secs; None if the runner has
-    no metrics.
-  """
+  """Runs a pipeline; a Counter of its metrics, None if the runner has none."""
   result = pipeline.run()
   result.wait_until_finish()
   try:
@@ -113,8 +95,8 @@ def run(pipeline):
     return None
   found = metrics.query(MetricsFilter().with_namespace(_NAMESPACE))
   totals = collections.Counter()
-  for metric in found["counters"]:
-    totals[metric.key.metric.name] += metric.result
-  for metric in found["distributions"]:
-    totals[metric.key.metric.name] += metric.result.sum
+  for metric in (*found["counters"], *found["distributions"]):
+    # A distribution, such as RunInference's latency, counts by its sum.
+    value = getattr(metric.result, "sum", metric.result)
+    totals[metric.key.metric.name] += value
   return totals

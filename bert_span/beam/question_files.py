@@ -6,9 +6,7 @@
   parquet   columns id, question, context
 
 Answers in the files are ignored. A record that cannot be read becomes a
-`BadRecord` with the reason, and the others are read; only a file that cannot be
-opened is an error. Most files are read as a stream; SQuAD JSON, and Parquet on
-a remote disk, are read whole.
+`BadRecord` with the reason; only a file that cannot be opened is an error.
 """
 
 import dataclasses
@@ -24,16 +22,10 @@ from bert_span.squad.reader import (
   parse_squad,
   question_records,
 )
-from bert_span.storage.files import (
-  find_files,
-  is_remote,
-  open_file,
-  parse_json,
-  read_bytes,
-)
+from bert_span.storage import files
 from bert_span.storage.json_fields import FieldErrors, shortened
 
-_NAMES = ("id", "question", "context")
+NAMES = ("id", "question", "context")
 _ROWS_AT_ONCE = 256
 _FORMAT_OF_ENDING = {
   ".jsonl": "jsonl",
@@ -81,36 +73,25 @@ class QuestionFile:
 
 
 def find_question_files(patterns, format=None):
-  """Expands paths and globs to `QuestionFile`s, each path once, sorted.
-
-  Args:
-    patterns: see `find_files`.
-    format: of all files; None for the format of each file's ending.
-  """
-  files = []
-  for path in sorted(find_files(patterns)):
+  """Expands `find_files` to sorted `QuestionFile`s; else endings decide."""
+  found = []
+  for path in sorted(files.find_files(patterns)):
     ending = os.path.splitext(path)[1]
-    found = format or _FORMAT_OF_ENDING.get(ending)
-    if not found:
+    if not (format or ending in _FORMAT_OF_ENDING):
       raise ValueError(
         f"{path}: the format of files that end with {ending!r} is unknown. Use "
         f"one of {', '.join(_FORMAT_OF_ENDING)}, or give the format: "
         f"{', '.join(_READERS)}."
       )
-    files.append(QuestionFile(path, found))
-  return files
+    found.append(QuestionFile(path, format or _FORMAT_OF_ENDING[ending]))
+  return found
 
 
 def read_questions(file, questions=()):
-  """Reads the questions of a file.
+  """Yields a `LocatedQuestion` or `BadRecord` for each of a `QuestionFile`.
 
-  Args:
-    file: `QuestionFile`.
-    questions: asked about every passage, instead of the records' own. With
-      several, "#0", "#1", .. are appended to the ids of the records.
-
-  Yields:
-    `LocatedQuestion` or `BadRecord`, in the file's order.
+  `questions` are asked about every passage, instead of the records' own. With
+  several, "#0", "#1", .. are appended to the ids of the records.
   """
   for number, record in _READERS[file.format](file.path):
     location = RecordLocation(file.path, number)
@@ -158,13 +139,8 @@ def _text(record, name):
   if value is None:
     known = ", ".join(map(repr, list(record)[:8])) or "none"
     raise ValueError(f"{name!r} is missing. Add it; the keys are: {known}.")
-  try:
-    value = value.decode("utf-8") if isinstance(value, bytes) else value
-  except UnicodeDecodeError as error:
-    raise ValueError(
-      f"{name!r} is not UTF-8: byte 0x{value[error.start]:02x} at offset "
-      f"{error.start} bytes. Convert it."
-    ) from error
+  if isinstance(value, bytes):
+    return files.decode_utf8(value, f"{name!r} is", "utf-8")
   if not isinstance(value, str):
     found = type(value).__name__
     raise ValueError(f"{name!r} must be a string, not {found}. Correct it.")
@@ -173,8 +149,6 @@ def _text(record, name):
 
 # The readers yield (number, record): a dict of id, question and context that
 # is not checked, or `_Unreadable`.
-
-
 class _Unreadable(Exception):
   """Reason and content of a record, or of a part of a file."""
 
@@ -184,12 +158,12 @@ def _damaged(error, what="the rest of the file"):
 
 
 def _read_json_lines(path):
-  with open_file(path) as file:
+  with files.open_file(path) as file:
     for number, line in enumerate(file, 1):
       if not line.strip():
         continue
       try:
-        yield number, parse_json(line, "The line")
+        yield number, files.parse_json(line, "The line")
       except ValueError as error:
         content = line.decode("utf-8", "backslashreplace").rstrip("\r\n")
         yield number, _Unreadable(f"{error} Write one object a line.", content)
@@ -211,7 +185,7 @@ def _read_squad(path):
     else:
       (example,) = examples
       values = (example.qas_id, example.question, example.context)
-      yield number, dict(zip(_NAMES, values, strict=True))
+      yield number, dict(zip(NAMES, values, strict=True))
 
 
 def _split(article):
@@ -243,7 +217,7 @@ def _read_tfrecord(path):
         reason = f"Not a tf.train.Example: {error}."
         yield number, _Unreadable(reason, shortened(serialized))
         continue
-      names = [name for name in _NAMES if name in features]
+      names = [name for name in NAMES if name in features]
       yield number, {name: _feature_value(features[name]) for name in names}
   except tf.errors.DataLossError as error:
     yield number + 1, _damaged(error.message)
@@ -264,12 +238,13 @@ def _read_parquet(path):
 
   # pyarrow raises an OSError for a damaged page, too.
   damage = (pyarrow.ArrowException, OSError, UnicodeDecodeError)
-  open_file(path).close()  # raises if there is no such file
-  source = pyarrow.BufferReader(read_bytes(path)) if is_remote(path) else path
-  number = 0
+  files.open_file(path).close()  # raises if there is no such file
+  source, number = path, 0
+  if files.is_remote(path):
+    source = pyarrow.BufferReader(files.read_bytes(path))
   try:
     file = parquet.ParquetFile(source, page_checksum_verification=True)
-    names = [name for name in _NAMES if name in file.schema_arrow.names]
+    names = [name for name in NAMES if name in file.schema_arrow.names]
     groups = range(file.num_row_groups)
     sizes = [file.metadata.row_group(group).num_rows for group in groups]
   except damage as error:

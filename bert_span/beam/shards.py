@@ -56,17 +56,17 @@ class AnswerShards:
       os.path.join(self.directory, self._name(kind, shard, ending))
       for kind, ending in (("dead_letters", "jsonl"), ("answers", self.format))
     )
-    if dead_letters:
-      bad = [
-        {
-          "file": record.location.path,
-          "record": record.location.number,
-          "id": record.qas_id or None,
-          "reason": record.reason,
-          "content": record.content,
-        }
-        for record in dead_letters
-      ]
+    bad = [
+      {
+        "file": record.location.path,
+        "record": record.location.number,
+        "id": record.qas_id or None,
+        "reason": record.reason,
+        "content": record.content,
+      }
+      for record in dead_letters
+    ]
+    if bad:
       write_json_lines(letters, bad)
     elif tf.io.gfile.exists(letters):  # of an attempt that failed
       tf.io.gfile.remove(letters)
@@ -77,12 +77,7 @@ class AnswerShards:
 
 
 def start_or_continue(directory, options):
-  """Writes the options of a new run, or compares them with those of its start.
-
-  Args:
-    directory: folder of the run, created if missing.
-    options: dict of JSON values.
-  """
+  """Writes a run's options, JSON values, or compares them with its start's."""
   path = os.path.join(directory, "job.json")
   if tf.io.gfile.exists(path):
     # As JSON gives them back: lists instead of tuples.

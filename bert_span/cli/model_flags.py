@@ -4,16 +4,11 @@ A flag is defined when a program asks for it. The functions that load TensorFlow
 are for programs that have checked their flags.
 """
 
-import dataclasses
-
 from absl import flags
 
-from bert_span.answers.decoding.options import (
-  BioDecoderOptions,
-  DecoderOptions,
-)
+from bert_span.answers.decoding.options import BioDecoderOptions, DecoderOptions
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.program import check, import_tensorflow
+from bert_span.cli.program import check, forbid, import_tensorflow
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
@@ -21,13 +16,9 @@ from bert_span.text.options import WindowOptions
 flags.disclaim_key_flags()
 
 
-def _same(options_type, name):
-  """Returns the field of another dataclass, for the same flag."""
-  field = options_type.__dataclass_fields__[name]
-  return dataclasses.field(default=field.default, metadata=field.metadata)
+class _SharedOptions(EncoderSource, DecoderOptions):
+  """Options of several programs, and some of models and answers."""
 
-
-class _SharedOptions:
   predict_file: str | None = option(
     None, "SQuAD JSON file with the questions to answer or to score."
   )
@@ -42,8 +33,7 @@ class _SharedOptions:
   )
   fixed_length: bool = option(
     False,
-    "Whether every window is padded to --max_seq_length, as in run_squad with "
-    "--length_buckets=none.",
+    "Whether every window is padded to --max_seq_length, as in run_squad.",
   )
   head: str = option(
     "span",
@@ -57,15 +47,11 @@ class _SharedOptions:
     "run_squad the text 'empty' and with --version_2_with_negative an error.",
     choices=("no_answer", "original"),
   )
-  verify: bool = _same(EncoderSource, "verify")
-  version_2_with_negative: bool = _same(
-    DecoderOptions, "version_2_with_negative"
-  )
 
 
-def shared_flags(*names):
+def shared_flags(*names, **defaults):
   """Returns the `OptionFlags` of some fields of `_SharedOptions`."""
-  return OptionFlags(_SharedOptions, names)
+  return OptionFlags(_SharedOptions, names, **defaults)
 
 
 def model_flag(note=""):
@@ -81,8 +67,7 @@ def model_flag(note=""):
 
 def vocabulary_flags():
   """Returns --vocab_file and --do_lower_case."""
-  names = ("vocab_file", "do_lower_case")
-  return OptionFlags(EncoderSource, names, do_lower_case=True)
+  return shared_flags("vocab_file", "do_lower_case", do_lower_case=True)
 
 
 def answer_flags():
@@ -101,28 +86,22 @@ def extractor_flags():
 
 
 def extractor_options(model):
-  """Returns arguments of `SpanExtractor.from_preset`; imports TensorFlow.
-
-  Options that are not on the command line are those that the model or .tflite
-  file was saved with, or else the defaults of the flags.
-  """
+  """Returns arguments of `SpanExtractor.from_preset`; imports TensorFlow."""
   import_tensorflow()
   from bert_span.heads import HEADS
   from bert_span.tflite import file as tflite_file
 
-  if tflite_file.is_tflite(model):
-    saved = tflite_file.read_span_config(model)
-  else:
-    saved = saved_config(model)
+  is_tflite = tflite_file.is_tflite(model)
+  read = tflite_file.read_span_config if is_tflite else saved_config
+  saved = read(model)
   head = find_head(saved)
   own = {holder.name for holder in OptionFlags(head.options_type)}
   for other in HEADS:
-    for holder in OptionFlags(other.options_type):
-      check(
-        holder.name in own or not holder.present,
-        f"--{holder.name} is for a {other.name} head, and the model has a "
-        f"{head.name} head. Leave the flag out.",
-      )
+    others = OptionFlags(other.options_type)
+    forbid(
+      [holder for holder in others if holder.name not in own],
+      f"is for a {other.name} head, and the model has a {head.name} head",
+    )
   return {
     "window_options": window_options(saved),
     "decoder_options": decoder_options(saved, head),
@@ -150,8 +129,7 @@ def find_head(saved=None):
     return heads.find_head(holder.value)
   check(
     not holder.present or holder.value == saved["head"],
-    f"--head={holder.value}: the model has a {saved['head']} head. Leave the "
-    "flag out.",
+    f"--head={holder.value}: the model has a {saved['head']} head. Omit it.",
   )
   return heads.find_head(saved["head"])
 

@@ -30,8 +30,8 @@ class OptionFlags:
   """
 
   def __init__(self, options_type, names=None, **defaults):
-    if not dataclasses.is_dataclass(options_type):
-      options_type = dataclasses.dataclass(options_type)
+    if "__dataclass_fields__" not in vars(options_type):
+      options_type = dataclasses.dataclass(frozen=True)(options_type)
     self._type = options_type
     self._fields = {
       field.name: field
@@ -43,29 +43,21 @@ class OptionFlags:
       name: _define(field, defaults.get(name, field.default))
       for name, field in self._fields.items()
     }
-
-  def __getattr__(self, name):
-    try:
-      return self.__dict__["_holders"][name]
-    except KeyError:
-      raise AttributeError(name) from None
+    vars(self).update(self._holders)
 
   def __iter__(self):
     return iter(self._holders.values())
 
   def values(self, saved=None):
-    """Returns a dict of the options' values.
-
-    `saved` has values of flags that are not on the command line, such as those
-    in a model's span_config.json; others take their defaults.
-    """
-    saved = saved or {}
-    return {
-      name: saved[name]
-      if name in saved and not holder.present
-      else _converted(self._fields[name], holder.value)
+    """Returns a dict; flags that are not given are `saved` or the defaults."""
+    values = {
+      name: _converted(self._fields[name], holder.value)
       for name, holder in self._holders.items()
     }
+    for name in values.keys() & (saved or {}).keys():
+      if not self._holders[name].present:
+        values[name] = saved[name]
+    return values
 
   def options(self, saved=None, **others):
     """Returns the dataclass of `values`; `others` replace and add options."""

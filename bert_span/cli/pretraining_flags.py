@@ -59,17 +59,13 @@ def masking_options():
   most = options.max_predictions or options.budget(length - 2)
   program.check(
     most <= length,
-    f"--max_predictions={most} is more than --max_seq_length={length}. Lower "
-    "it.",
+    f"--max_predictions={most} must be at most --max_seq_length={length}.",
   )
   return dataclasses.replace(options, max_predictions=most)
 
 
 def masked_text(*names):
-  """Returns a dict of text, vocabulary and masks, see `open_text` of the jobs.
-
-  `names` are those of other `_SequenceOptions`.
-  """
+  """Returns the arguments of `open_text` of the jobs, and `sequence_flags`."""
   vocabulary = model_flags.vocabulary_flags()
   check_text_flags()
   program.require(vocabulary.vocab_file)

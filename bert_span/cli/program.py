@@ -36,11 +36,9 @@ def entry_point(main, **options):
 def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
   """Runs a main function of argv; mistakes are one line and exit status 1.
 
-  Args:
-    arguments: whether the program takes words that are not flags.
-    foreign_flags: whether to leave flags that are not the program's in argv.
-    log_level: what TensorFlow does not log: "2" is notes and warnings, "3" also
-      errors that it recovers from, such as a GPU that cannot be used.
+  `arguments` allows words that are not flags, `foreign_flags` others' flags.
+  log_level "2" hides notes and warnings of TensorFlow, "3" also errors that it
+  recovers from, such as a GPU that cannot be used.
   """
 
   def guarded(argv):
@@ -68,11 +66,8 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
     except (flags.Error, UnicodeError) as error:
       if isinstance(error, UnicodeError):
         error = f"the file of --flagfile is not UTF-8 ({error}). Convert it."
-      print(
-        f"FATAL Flags parsing error: {error}\n"
-        "Pass --helpshort or --helpfull to see help on flags.",
-        file=sys.stderr,
-      )
+      remedy = "Pass --helpshort or --helpfull to see help on flags."
+      print(f"FATAL Flags parsing error: {error}\n{remedy}", file=sys.stderr)
       sys.exit(1)
 
   _open_closed_streams()
@@ -111,15 +106,10 @@ def _describe(main):
 
 
 def import_tensorflow():
-  """Imports TensorFlow and Keras, which takes seconds: check flags before.
-
-  Notes on processors and plugins, which no setting turns off, are printed only
-  if the import fails. The garbage collector is off meanwhile, and ignores the
-  imported objects afterwards.
-  """
+  """Imports TensorFlow and Keras, which takes seconds: check flags before."""
   if "keras" in sys.modules:
     return
-  gc.disable()
+  gc.disable()  # It ignores the imported objects afterwards.
   # Keras imports matplotlib if it can; this takes a second.
   hides_matplotlib = sys.modules.setdefault("matplotlib", None) is None
   try:
@@ -134,7 +124,10 @@ def import_tensorflow():
 
 @contextlib.contextmanager
 def _stderr_kept_back():
-  """Holds back what is written to standard error; prints it after an error."""
+  """Prints what is written to standard error only after an error.
+
+  Notes on processors and plugins cannot be turned off otherwise.
+  """
   sys.stderr.flush()
   stderr = os.dup(2)
   with tempfile.TemporaryFile() as kept:
@@ -152,10 +145,7 @@ def _stderr_kept_back():
 
 
 def _open_closed_streams():
-  """Opens /dev/null for each closed standard stream.
-
-  Otherwise Python has None for it, and the next file gets its number.
-  """
+  """Opens /dev/null for closed streams: the next file would get its number."""
   for number, name in enumerate(("stdin", "stdout", "stderr")):
     if getattr(sys, name) is None:
       descriptor = os.open(os.devnull, os.O_RDWR)
@@ -163,8 +153,7 @@ def _open_closed_streams():
         os.dup2(descriptor, number)
         os.close(descriptor)
       mode = "w" if number else "r"
-      stream = open(number, mode, encoding="utf-8")  # noqa: SIM115
-      setattr(sys, name, stream)
+      setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _check_output_files(words):

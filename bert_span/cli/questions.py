@@ -4,7 +4,7 @@ import contextlib
 import sys
 
 from bert_span.cli.program import check
-from bert_span.storage.files import read_bytes
+from bert_span.storage.files import decode_utf8, read_bytes
 
 _STDIN = "standard input"
 
@@ -16,16 +16,13 @@ def check_questions(holder):
 
 
 def read_passage(context, path):
-  """Returns the passage: `context`, or that of a UTF-8 file or standard input.
-
-  Without `context`, the path - or None is standard input.
-  """
+  """Returns `context`, or the text of a file; - or None is standard input."""
+  source = "--context"
   if path not in (None, "-"):
-    source, context = path, _decoded(read_bytes(path), path)
+    source, context = path, decode_utf8(read_bytes(path), f"{path}:")
   elif context is None:
-    source, context = _STDIN, _decoded(sys.stdin.buffer.read(), _STDIN)
-  else:
-    source = "--context"
+    source = _STDIN
+    context = decode_utf8(sys.stdin.buffer.read(), f"{_STDIN}:")
   if not context.strip():
     raise ValueError(
       f"{source}: the passage is empty, so it has no answer. Give its text."
@@ -40,7 +37,7 @@ def read_questions():
     return
   for number, line in enumerate(sys.stdin.buffer, start=1):
     source = f"{_STDIN}, line {number}"
-    question = _decoded(line, source).strip()
+    question = decode_utf8(line, f"{source}:").strip()
     if not question:
       raise ValueError(f"{source}: the question is empty. Remove the line.")
     yield question
@@ -61,13 +58,3 @@ def _typed_questions():
       yield question
     else:
       print("The question is empty.", file=sys.stderr)
-
-
-def _decoded(content, source):
-  try:
-    return content.decode("utf-8-sig")  # Accepts a byte order mark.
-  except UnicodeDecodeError as error:
-    raise ValueError(
-      f"{source}: not UTF-8: byte 0x{content[error.start]:02x} at offset "
-      f"{error.start} bytes. Convert it, for instance with iconv -t UTF-8."
-    ) from error

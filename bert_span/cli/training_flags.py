@@ -8,12 +8,7 @@ from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.program import check
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.storage.options import option
-from bert_span.training.options import (
-  ExecutionOptions,
-  SelectionOptions,
-  StrategyOptions,
-  check_strategy,
-)
+from bert_span.training import options
 
 flags.disclaim_key_flags()
 
@@ -36,9 +31,8 @@ class _RunOptions:
   )
   dry_run: bool = option(
     False,
-    "Whether only to report what would run: steps, windows, lengths, "
-    "parameters, and the memory that one step takes here. Nothing is trained "
-    "or written.",
+    "Whether only to report steps, windows, lengths, parameters, and the "
+    "memory that one step takes here. Nothing is trained or written.",
   )
   memory_gb: float | None = option(
     None,
@@ -89,22 +83,21 @@ def data_flags():
 def dataset_split(split):
   """Returns (name, split, folder) of --dataset; None without it."""
   values = data_flags()
-  if not values.dataset.value:
-    return None
-  return values.dataset.value, split, values.data_dir.value
+  name = values.dataset.value
+  return (name, split, values.data_dir.value) if name else None
 
 
 def run_flags():
   """Returns the flags of `_RunOptions`; defines those of all trainings."""
-  for options_type in (ExecutionOptions, SelectionOptions):
-    OptionFlags(options_type)
+  OptionFlags(options.ExecutionOptions)
+  OptionFlags(options.SelectionOptions)
   _device_flags()
   return OptionFlags(_RunOptions)
 
 
 def execution_options():
   """Returns the `ExecutionOptions` of the flags."""
-  return OptionFlags(ExecutionOptions).options()
+  return OptionFlags(options.ExecutionOptions).options()
 
 
 def device_options():
@@ -114,11 +107,8 @@ def device_options():
 
 
 def selection_options(best_metric):
-  """Returns the `SelectionOptions` of the flags; None without --eval_steps.
-
-  Smaller values of a metric whose name ends in "loss" are better.
-  """
-  selection = OptionFlags(SelectionOptions)
+  """Returns the `SelectionOptions` of the flags; None without --eval_steps."""
+  selection = OptionFlags(options.SelectionOptions)
   if selection.eval_steps.value is None:
     return None
   return selection.options(
@@ -128,13 +118,10 @@ def selection_options(best_metric):
 
 
 def check_run_flags(does_train, train_batch_size, best_metric, needs):
-  """Checks the relations of these flags with each other and with others.
-
-  `needs` are the missing flags that --eval_steps needs, or None.
-  """
-  values, selection = run_flags(), OptionFlags(SelectionOptions)
+  """Checks relations; `needs` are what --eval_steps still needs, or None."""
+  values, selection = run_flags(), OptionFlags(options.SelectionOptions)
   execution = execution_options()
-  check_strategy(device_options(), execution)
+  options.check_strategy(device_options(), execution)
   check(
     execution.accumulate_steps <= train_batch_size,
     f"--accumulate_steps={execution.accumulate_steps} divides a batch of "
@@ -159,21 +146,18 @@ def check_run_flags(does_train, train_batch_size, best_metric, needs):
 
 def report_unused_flags():
   """Prints each given flag that has no effect here to standard error."""
-  unused = [(run_flags().master, "here")]
+  unused = {"master": "here"}
   if not device_options().is_tpu:
     names = ("tpu_name", "tpu_zone", "gcp_project", "num_tpu_cores")
-    devices = _device_flags()
-    unused += [(getattr(devices, name), "without --use_tpu") for name in names]
-  for holder, where in unused:
-    if holder.present:
-      help_text = flags.FLAGS[holder.name].help
-      print(
-        f"--{holder.name} has no effect {where}. {help_text}", file=sys.stderr
-      )
+    unused |= dict.fromkeys(names, "without --use_tpu")
+  for name, where in unused.items():
+    flag = flags.FLAGS[name]
+    if flag.present:
+      print(f"--{name} has no effect {where}. {flag.help}", file=sys.stderr)
 
 
 def _device_flags():
-  return OptionFlags(StrategyOptions, num_tpu_cores=8)
+  return OptionFlags(options.StrategyOptions, num_tpu_cores=8)
 
 
 def _only_given(values, name):

@@ -1,1 +1,4 @@
-"""What each program does, with plain arguments."""
+"""What each program does; arguments not explained are its flags.
+
+Keyword arguments named options are those of `SpanExtractor.from_preset`.
+"""

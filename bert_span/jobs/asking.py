@@ -39,18 +39,13 @@ class AnswerLayout:
     return "\n".join([*lines, answer, *rows, *([""] * self.blank_lines)])
 
 
-def ask(model, context, questions, layout=None, **options):
-  """Prints the answers to questions on a passage, each as soon as it is known.
-
-  model and options are arguments of `SpanExtractor.from_preset`, or model is a
-  .tflite file; questions are a list, or an iterable of some not known yet.
-  """
+def ask(model, context, questions, layout, **options):
+  """Prints the answers to an iterable of questions on a passage, one by one."""
   if is_tflite(model):
     options.pop("verify", None)
     extractor = open_tflite(model, **options)
   else:
     extractor = SpanExtractor.from_preset(model, **options)
-  layout = layout or AnswerLayout()
   is_single = isinstance(questions, list) and len(questions) == 1
   is_brief = is_single and len(context) <= _SHORT_PASSAGE
   if len(context) > _LONG_PASSAGE:
@@ -67,12 +62,8 @@ def ask(model, context, questions, layout=None, **options):
     tf.config.run_functions_eagerly(before)
 
 
-def ask_folder(model, search, questions, layout=None, **options):
-  """Prints the best answers of a span head to questions over many documents.
-
-  `search` are `SearchOptions`; for the rest see `ask`.
-  """
-  layout = layout or AnswerLayout()
+def ask_folder(model, search, questions, layout, **options):
+  """Prints a span head's best answers over documents, by `SearchOptions`."""
   passages = read_passages(search.context_glob, search.context_field)
   texts = [passage.text for passage in passages]
   index = PassageIndex(texts, search.search_index)
@@ -84,9 +75,8 @@ def ask_folder(model, search, questions, layout=None, **options):
     )
   for question in questions:
     found = extractor.answer_over(question, texts, search.top_k, index)
-    found = [(passages[f.passage], f.answer, f.margin) for f in found]
-    text = _ranked_text(question, found[: layout.n_best], layout)
-    print(text, flush=True)
+    best = [(passages[f.passage], f) for f in found[: layout.n_best]]
+    print(_ranked_text(question, best, layout), flush=True)
 
 
 class _WindowsBar:
@@ -98,13 +88,8 @@ class _WindowsBar:
   def __call__(self, done, total):
     done, total = int(done), int(total)
     if self._bar is None:
-      self._bar = tqdm.tqdm(
-        total=total,
-        desc="Reading",
-        unit="window",
-        leave=False,
-        disable=None,
-      )
+      names = {"desc": "Reading", "unit": "window"}
+      self._bar = tqdm.tqdm(total=total, leave=False, disable=None, **names)
     self._bar.update(done - self._bar.n)
     if done == total:
       self._bar.close()
@@ -119,12 +104,13 @@ def _answer_text(extractor, question, context, layout):
   if layout.is_json:
     fields = head.json_fields(prediction, layout.n_best)
     return json.dumps({"question": question, **fields})
-  if head.scores_ends:
-    answer = _best_answer(extractor.decoder_options, prediction, context)
-    entries = prediction.n_best[: layout.n_best]
+  if prediction.spans:
+    answer = _marked_answer(prediction.spans, context)
   else:
-    entries = prediction.spans
-    answer = _spans_answer(entries, prediction.null_odds, context)
+    answer = _no_answer(extractor, prediction)
+  entries = prediction.spans
+  if head.scores_ends:
+    entries = prediction.n_best[: layout.n_best]
   rows = [f"{'score':>9} {'probability':>12} {'characters':>13}  text"]
   for entry in entries:
     place = f"{entry.char_start}-{entry.char_end}" if entry.text else "-"
@@ -135,59 +121,51 @@ def _answer_text(extractor, question, context, layout):
   return layout.page(question, answer, rows)
 
 
-def _best_answer(options, prediction, context):
-  """The answer and the passage around it, or why there is none."""
-  if prediction.text:
-    return _marked_answer(prediction, context)
+def _no_answer(extractor, prediction):
+  """Why there is no answer."""
+  options, null_odds = extractor.decoder_options, prediction.null_odds
+  if not extractor.head.scores_ends:
+    return f"No answer (null odds {null_odds:.3f}).\n"
   if options.version_2_with_negative and any(e.text for e in prediction.n_best):
     return (
       "No answer: the model finds none in this passage (null odds "
-      f"{prediction.null_odds:.3f} above the threshold "
+      f"{null_odds:.3f} above the threshold "
       f"{options.null_score_diff_threshold:.3f}).\n"
     )
   return "No answer: no span of this passage is possible.\n"
 
 
-def _marked_answer(answer, context):
-  """An answer and the part of the passage around it."""
-  place = (answer.char_start, answer.char_end)
-  marked = marked_passage(context, *place, _marks())
-  return f"Answer: {one_line(answer.text)}\n\n{marked}\n"
-
-
-def _spans_answer(spans, null_odds, context):
-  """All spans and the passage with each marked, or "no answer"."""
-  if not spans:
-    return f"No answer (null odds {null_odds:.3f}).\n"
+def _marked_answer(spans, context):
+  """All spans of an answer, and the passage around one or all of it."""
   texts = "; ".join(one_line(span.text) for span in spans)
   offsets = [(span.char_start, span.char_end) for span in spans]
-  return f"Answer: {texts}\n\n{marked_spans(context, offsets, _marks())}\n"
+  if len(spans) == 1:
+    marked = marked_passage(context, *offsets[0], _marks())
+  else:
+    marked = marked_spans(context, offsets, _marks())
+  return f"Answer: {texts}\n\n{marked}\n"
 
 
 def _ranked_text(question, found, layout):
-  """The printed answers to a question over documents.
-
-  `found` is a list of (`Passage`, `Answer`, margin), best first.
-  """
+  """The printed pairs of `Passage` and `PassageAnswer`, best first."""
   answers = [
     {
-      "text": answer.text,
+      "text": item.answer.text,
       "document": passage.document,
       # In the document.
-      "char_start": passage.char_start + answer.char_start,
-      "char_end": passage.char_start + answer.char_end,
-      "margin": margin,
-      "score": answer.score,
-      "probability": answer.probability,
+      "char_start": passage.char_start + item.answer.char_start,
+      "char_end": passage.char_start + item.answer.char_end,
+      "margin": item.margin,
+      "score": item.answer.score,
+      "probability": item.answer.probability,
     }
-    for passage, answer, margin in found
+    for passage, item in found
   ]
   if layout.is_json:
     return json.dumps({"question": question, "answers": answers})
   if not found:
     best = "No answer: no passage that was read answers the question."
     return layout.page(question, best, [])
-  best_passage, best_answer, _ = found[0]
   rows = [f"{'margin':>9} {'probability':>12}  text (place)"]
   for row in answers:
     place = "{document}, characters {char_start}-{char_end}".format(**row)
@@ -195,8 +173,9 @@ def _ranked_text(question, found, layout):
       f"{row['margin']:9.3f} {row['probability']:12.4f}  "
       f"{one_line(row['text'])} ({one_line(place)})"
     )
-  best = _marked_answer(best_answer, best_passage.text)
-  return layout.page(question, best, rows)
+  best_passage, best = found[0]
+  marked = _marked_answer([best.answer], best_passage.text)
+  return layout.page(question, marked, rows)
 
 
 def _marks():

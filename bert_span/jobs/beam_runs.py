@@ -6,18 +6,9 @@ import os
 import apache_beam as beam
 import tensorflow as tf
 
+from bert_span.beam import prediction_pipeline, shards
 from bert_span.beam.answering import AnswerSource, is_saved_model
-from bert_span.beam.prediction_pipeline import (
-  add_prediction_steps,
-  count,
-  run,
-)
 from bert_span.beam.question_files import find_question_files
-from bert_span.beam.shards import (
-  AnswerShards,
-  folder_sha256,
-  start_or_continue,
-)
 from bert_span.jobs.masked_text import open_text
 from bert_span.presets.span_config import find_embedded_model
 from bert_span.pretraining.records import write_records
@@ -49,12 +40,7 @@ def answer_files(
   output_format="jsonl",
   **source_options,
 ):
-  """Answers the questions that have no answer yet, and logs the counts.
-
-  The arguments are the flags of bert_span.beam_predict, apache_beam's
-  PipelineOptions, and those of `AnswerSource`. Raises RuntimeError if some
-  shards are still missing.
-  """
+  """Answers the questions without an answer; source_options: `AnswerSource`."""
   files = find_question_files(patterns, input_format)
   squad = [file.path for file in files if file.format == "squad"]
   if questions and squad:
@@ -65,11 +51,11 @@ def answer_files(
   source = AnswerSource(model, **source_options)
   options = dataclasses.asdict(source)
   del options["verify"]  # Answers do not depend on it.
-  start_or_continue(
+  shards.start_or_continue(
     output_dir,
     {
       **options,
-      "model_sha256": folder_sha256(source.model),
+      "model_sha256": shards.folder_sha256(source.model),
       # Sizes in bytes, as contents may be too large to hash.
       "input": {f.path: tf.io.gfile.stat(f.path).length for f in files},
       "input_forms": sorted({file.format for file in files}),
@@ -78,13 +64,15 @@ def answer_files(
       "output_format": output_format,
     },
   )
-  shards = AnswerShards(output_dir, num_shards, output_format)
-  done = len(shards.done())
+  answers = shards.AnswerShards(output_dir, num_shards, output_format)
+  done = len(answers.done())
   log_line(f"{len(files)} files, {num_shards} shards, {done} of them done.")
   pipeline = beam.Pipeline(options=pipeline_options)
-  add_prediction_steps(pipeline, files, shards, source, questions)
-  numbers = run(pipeline)
-  missing = num_shards - len(shards.done())
+  prediction_pipeline.add_prediction_steps(
+    pipeline, files, answers, source, questions
+  )
+  numbers = prediction_pipeline.run(pipeline)
+  missing = num_shards - len(answers.done())
   if numbers is None:
     log_line(f"{num_shards - missing} shards are done. {_NO_COUNTERS}")
   else:
@@ -97,7 +85,7 @@ def answer_files(
     # RunInference measures them.
     answering = numbers["inference_batch_latency_micro_secs"] / 1e6
     loading = numbers["load_model_latency_milli_secs"] / 1e3
-    rate = numbers["questions_written"] / answering if answering else 0
+    rate = numbers["questions_written"] / max(answering, 1e-9)
     log_line(
       f"{answering:.1f} s of answering on all workers together, after "
       f"{loading:.1f} s of loading models: {rate:.2f} questions/s a worker."
@@ -112,14 +100,10 @@ def answer_files(
 def write_shards_of_masked_text(
   pipeline_options, output_dir, num_shards, dupe_factor, **masked_text
 ):
-  """Writes the missing shards of a run.
-
-  masked_text are the arguments of `open_text`. Shard n has the records of
-  create_pretraining_data with --worker=n and --num_workers=num_shards.
-  """
+  """Writes the missing shards of the masked text of `open_text`."""
   making, sources = open_text(**masked_text)
   sources_of_worker(sources, num_shards, 0)  # enough files?
-  start_or_continue(
+  shards.start_or_continue(
     output_dir,
     {
       "count": num_shards,
@@ -140,18 +124,18 @@ def write_shards_of_masked_text(
   def write(shard):
     copies = making.copies(sources, dupe_factor, num_shards, shard)
     number = write_records([paths[shard]], copies, making)
-    count("records_written", number)
-    count("shards_written")
+    prediction_pipeline.count("records_written", number)
+    prediction_pipeline.count("shards_written")
 
   pipeline = beam.Pipeline(options=pipeline_options)
   # Reshuffle: each shard may be made by another worker.
   pipeline | beam.Create(missing) | beam.Reshuffle() | beam.Map(write)
-  numbers = run(pipeline)
+  numbers = prediction_pipeline.run(pipeline)
   if numbers is None:
     log_line(f"{len(missing)} shards written. {_NO_COUNTERS}")
-    return
-  log_line(
-    f"{numbers['shards_written']} of {num_shards} shards written, with "
-    f"{numbers['records_written']} records; the others were in {output_dir} "
-    "already."
-  )
+  else:
+    log_line(
+      f"{numbers['shards_written']} of {num_shards} shards written, with "
+      f"{numbers['records_written']} records; the others were in {output_dir} "
+      "already."
+    )

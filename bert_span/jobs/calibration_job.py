@@ -1,4 +1,4 @@
-"""What calibrate does, with plain arguments: answers, fits, measures."""
+"""What calibrate does: answers, fits, measures."""
 
 import dataclasses
 import functools
@@ -9,36 +9,19 @@ import sys
 import numpy as np
 
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.scoring.calibration import (
-  AnswerConfidence,
-  best_f1_threshold,
-  fit_probabilities,
-  precision_threshold,
-)
-from bert_span.answers.scoring.reliability import (
-  equal_mass_bins,
-  equal_width_bins,
-  risk_coverage,
-)
-from bert_span.answers.scoring.squad_scores import (
-  official_scores,
-  question_scores,
-)
+from bert_span.answers.scoring import calibration, reliability, squad_scores
 from bert_span.answers.window_logits import WINDOW_SPECS, WindowDecoder
 from bert_span.extractor import SpanExtractor
 from bert_span.heads import find_head
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.presets.span_config import (
-  CONFIG_FILE,
-  find_embedded_model,
-  read_span_config,
-  update_decoder,
-)
+from bert_span.presets import span_config
 from bert_span.reporting.score_table import format_calibration
 from bert_span.squad.reader import SquadFile, read_squad
 from bert_span.storage.atomic_file import write_files
 
 _STAGES = ("before", "after")
+_decoder = functools.lru_cache(maxsize=2)(WindowDecoder)  # Tracing is slow.
+_FITTED = ("temperature", "log_odds_shift", "null_score_diff_threshold")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,14 +34,8 @@ class ScoredQuestions:
 
   def decode(self, options):
     """List of `Prediction` with other `DecoderOptions`, of the same logits."""
-    decode = _decoder(options)
+    decode = _decoder(SPAN_HEAD, options)
     return [p for batch in self.batches for p in decode(batch)]
-
-
-@functools.lru_cache(maxsize=2)
-def _decoder(options):
-  """The `WindowDecoder` of some options; tracing one takes seconds."""
-  return WindowDecoder(SPAN_HEAD, options)
 
 
 def calibrate(
@@ -72,10 +49,7 @@ def calibrate(
   plots=True,
   verify=True,
 ):
-  """Fits probabilities and a null threshold and writes them into a model.
-
-  The arguments are the flags of bert_span.calibrate.
-  """
+  """Fits probabilities and a null threshold and writes them into a model."""
   options = _options(model, version_2_with_negative, target_precision)
   paths = {"fitted": predict_file, "evaluated": evaluate_file}
   files = {name: read_squad(path) for name, path in paths.items() if path}
@@ -88,17 +62,10 @@ def calibrate(
     if name == "fitted":
       fitted = fitted_options(scored, options, target_precision)
     figures[name] = calibration_figures(scored, fitted)
-  values = {
-    "temperature": fitted.temperature,
-    "log_odds_shift": fitted.log_odds_shift,
-    "null_score_diff_threshold": fitted.null_score_diff_threshold,
-    "version_2_with_negative": fitted.version_2_with_negative,
-  }
-  print(f"temperature {fitted.temperature:.4f}")
-  print(f"log_odds_shift {fitted.log_odds_shift:.4f}")
-  if fitted.version_2_with_negative:
-    threshold = fitted.null_score_diff_threshold
-    print(f"null_score_diff_threshold {threshold:.4f}")
+  values = {name: getattr(fitted, name) for name in _FITTED}
+  for name in _FITTED if fitted.version_2_with_negative else _FITTED[:2]:
+    print(f"{name} {values[name]:.4f}")
+  values["version_2_with_negative"] = fitted.version_2_with_negative
   for name, part in figures.items():
     print(f"\n{name} on {part['data']}, {part['num_questions']} questions")
     print(format_calibration(*(part[stage] for stage in _STAGES)))
@@ -111,7 +78,7 @@ def calibrate(
   folder = output_dir or os.path.join(model, "calibration")
   paths, _ = write_files(folder, contents)
   # Last of all: a model is changed only when everything else has worked.
-  update_decoder(model, values)
+  span_config.update_decoder(model, values)
   print(f"Written: {', '.join(paths)}", file=sys.stderr)
 
 
@@ -142,12 +109,7 @@ def score_questions(extractor, squad_file, batch_size):
 
 
 def fitted_options(scored, options, target_precision=None):
-  """Decoding options with fitted probabilities and null threshold.
-
-  The threshold is that of target_precision, the share of the given answers that
-  must be right, or else of the best F1. If every question has an answer, any
-  threshold that answers all of them would be best, and it stays as it is.
-  """
+  """Decoding options with fitted probabilities and null threshold."""
   examples = scored.squad_file.examples
   best_spans = {
     p.qas_id: next((e.text for e in p.n_best if e.text), "")
@@ -156,15 +118,16 @@ def fitted_options(scored, options, target_precision=None):
   null_odds = {p.qas_id: p.null_odds for p in scored.predictions}
   threshold = options.null_score_diff_threshold
   if target_precision is not None:
-    threshold = precision_threshold(
+    threshold = calibration.precision_threshold(
       examples, best_spans, null_odds, target_precision
     )
+  # If every question has an answer, any threshold that answers all is best.
   elif options.version_2_with_negative and not all(e.answers for e in examples):
-    threshold = best_f1_threshold(examples, best_spans, null_odds)
+    threshold = calibration.best_f1_threshold(examples, best_spans, null_odds)
   options = dataclasses.replace(options, null_score_diff_threshold=threshold)
   predictions = scored.decode(options)
-  temperature, shift = fit_probabilities(
-    AnswerConfidence(scored.batches, predictions, options),
+  temperature, shift = calibration.fit_probabilities(
+    calibration.AnswerConfidence(scored.batches, predictions, options),
     correct_answers(examples, predictions),
   )
   return dataclasses.replace(
@@ -174,17 +137,15 @@ def fitted_options(scored, options, target_precision=None):
 
 def correct_answers(examples, predictions):
   """1 for exact matches, else 0: float64 [questions]."""
-  pairs = zip(examples, predictions, strict=True)
-  exact = [question_scores(e, p.text, version_2=True)[0] for e, p in pairs]
+  exact = [
+    squad_scores.question_scores(example, prediction.text, version_2=True)[0]
+    for example, prediction in zip(examples, predictions, strict=True)
+  ]
   return np.array(exact, np.float64)
 
 
 def calibration_figures(scored, options):
-  """How far probabilities can be trusted, before and after fitting.
-
-  The errors compare the probabilities of the answers, from 0 to 1, with their
-  exact match; reliability and risk_coverage are for plots.
-  """
+  """How far probabilities can be trusted, before and after fitting."""
   squad_file = scored.squad_file
   figures = {
     "data": os.path.basename(squad_file.path),
@@ -194,33 +155,35 @@ def calibration_figures(scored, options):
   for stage, predictions in zip(_STAGES, decoded, strict=True):
     confidence = np.array([p.probability for p in predictions])
     correct = correct_answers(squad_file.examples, predictions)
-    by_width = equal_width_bins(confidence, correct)
-    by_mass = equal_mass_bins(confidence, correct)
+    by_width = reliability.equal_width_bins(confidence, correct)
+    by_mass = reliability.equal_mass_bins(confidence, correct)
+    texts = {p.qas_id: p.text for p in predictions}
     figures[stage] = {
-      **official_scores(squad_file, {p.qas_id: p.text for p in predictions}),
-      "num_answered": sum(bool(p.text) for p in predictions),
+      **squad_scores.official_scores(squad_file, texts),
+      "num_answered": sum(map(bool, texts.values())),
       "expected_calibration_error": by_width.calibration_error,
       "equal_mass_calibration_error": by_mass.calibration_error,
       "reliability": by_width,
       "equal_mass_reliability": by_mass,
-      "risk_coverage": risk_coverage(confidence, correct),
+      "risk_coverage": reliability.risk_coverage(confidence, correct),
     }
   return figures
 
 
 def _options(model, version_2, target_precision):
   """The `DecoderOptions` of a model that can be calibrated."""
-  if find_embedded_model(model) != model:
+  if span_config.find_embedded_model(model) != model:
     raise ValueError(
       f"--model={model} comes with the package and is not changed. Save a "
       f'copy, SpanExtractor.from_preset("{model}").save_to_preset(DIR), and '
       "give that."
     )
-  saved = read_span_config(model)
+  saved = span_config.read_span_config(model)
   if saved is None:
     raise ValueError(
       f"--model={model} is no model directory of bert_span: it has no "
-      f"{CONFIG_FILE}. Save it with SpanExtractor.save_to_preset first."
+      f"{span_config.CONFIG_FILE}. Save it with SpanExtractor.save_to_preset "
+      "first."
     )
   if not find_head(saved["head"]).scores_ends:
     raise ValueError(
@@ -240,14 +203,11 @@ def _options(model, version_2, target_precision):
 
 def _plots(figures):
   """The contents of the PNG files, a dict by name."""
-  # Loads matplotlib, an extra.
-  from bert_span.reporting.calibration_plots import (
-    reliability_png,
-    risk_coverage_png,
-  )
+  from bert_span.reporting import calibration_plots  # matplotlib, an extra
 
-  draw = {"reliability": reliability_png, "risk_coverage": risk_coverage_png}
   return {
-    f"{name}.png": png({stage: figures[stage][name] for stage in _STAGES})
-    for name, png in draw.items()
+    f"{name}.png": getattr(calibration_plots, f"{name}_png")(
+      {stage: figures[stage][name] for stage in _STAGES}
+    )
+    for name in ("reliability", "risk_coverage")
   }

@@ -16,11 +16,7 @@ from bert_span.storage.log import log_line
 def write_conformance_report(
   goldens=None, data=None, numbers=None, output_file=None
 ):
-  """Prints the conformance report; returns whether all checks pass.
-
-  The arguments are the flags of bert_span.conformance; `numbers` are those of
-  --points, as strings.
-  """
+  """Prints the report on checks, --points; returns whether all pass."""
   by_number = {str(check.number): check for check in checks.CHECKS}
   files = sample_goldens()
   if goldens:

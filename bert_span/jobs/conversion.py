@@ -1,4 +1,4 @@
-"""What convert does, with plain arguments: a model in another format."""
+"""What convert does: writes a model in another format."""
 
 import os
 import sys
@@ -9,17 +9,13 @@ from bert_span.modeling.architectures import architecture_of
 from bert_span.presets import huggingface
 
 
-def convert(model, output_dir, to="bert_span", **extractor_options):
-  """Writes a trained model as another directory, and prints what was found.
-
-  model and extractor_options are arguments of `SpanExtractor.from_preset`, the
-  others the flags of bert_span.convert.
-  """
+def convert(model, output_dir, to="bert_span", **options):
+  """Writes a trained model as another directory, and prints what was found."""
   if to == "huggingface" and os.path.lexists(output_dir):
     raise ValueError(
       f"--output_dir={output_dir} exists. Give a new directory, or remove it."
     )
-  extractor = SpanExtractor.from_preset(model, **extractor_options)
+  extractor = SpanExtractor.from_preset(model, **options)
   tokenizer, head = extractor.preprocessor.tokenizer, extractor.head.name
   if to == "huggingface":
     if head != SPAN_HEAD.name:

@@ -2,19 +2,12 @@
 
 import numpy as np
 
-from bert_span.answers.prediction_files import (
-  read_n_best,
-  read_predictions,
-)
+from bert_span.answers.prediction_files import read_n_best, read_predictions
 from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.data.window_batches import window_batches
 from bert_span.extractor import SpanExtractor
+from bert_span.reporting import report_page
 from bert_span.reporting.question_results import first_texts, question_results
-from bert_span.reporting.report_page import (
-  Report,
-  report_page,
-  window_probabilities,
-)
 from bert_span.squad.reader import read_squad
 from bert_span.storage.atomic_file import write_text_atomically
 
@@ -30,11 +23,7 @@ def write_report(
   num_errors=50,
   verify=True,
 ):
-  """Writes the page and prints its name and size.
-
-  The arguments are the flags of bert_span.report, and `WindowOptions`, None for
-  those of the model.
-  """
+  """Writes the page and prints its name and size."""
   squad_file = read_squad(predict_file)
   n_best = read_n_best(nbest_file)
   if predictions_file:
@@ -77,8 +66,8 @@ def write_report(
     ]
     if chosen:
       (logits,) = extractor.window_logits([chosen.example])
-      windows = window_probabilities(logits)
-  report = Report(
+      windows = report_page.window_probabilities(logits)
+  report = report_page.Report(
     sources=sources,
     version_2=squad_file.version_2,
     results=results,
@@ -88,7 +77,7 @@ def write_report(
     chosen=chosen,
     windows=windows,
   )
-  text, num_shown = report_page(report, num_errors)
+  text, num_shown = report_page.report_page(report, num_errors)
   write_text_atomically(output_file, text)
   size = len(text.encode("utf-8")) / 1e6
   print(f"{output_file}: {num_shown} errors shown, {size:.2f} MB")

@@ -8,12 +8,7 @@ import json
 import os
 
 from bert_span.squad.findings import ERROR, WARNING
-from bert_span.squad.lint.lint_report import (
-  count_left,
-  report_object,
-  report_text,
-  summaries,
-)
+from bert_span.squad.lint import lint_report
 from bert_span.squad.lint.linter import lint_squad_file, repair_squad_file
 from bert_span.squad.rules import with_answer_to_learn
 from bert_span.storage.log import log_line
@@ -31,11 +26,7 @@ def lint(
   num_places=3,
   as_json=False,
 ):
-  """Prints the report on a file; returns whether it, or its copy, passes.
-
-  Without `LintSettings` only what needs no vocabulary is checked. The other
-  arguments are the flags of bert_span.lint_squad.
-  """
+  """Prints the report on a file; returns whether it, or its copy, passes."""
   size = os.path.getsize(path) if os.path.isfile(path) else 0
   log_stage = log_line if size > _LARGE_FILE else lambda _: None
   log_stage(f"Reading {path}, {size / 1e6:.0f} MB ...")
@@ -43,7 +34,7 @@ def lint(
   findings, figures, shown, repair = linted.findings, {}, None, None
   if linted.examples:
     learned = list(map(with_answer_to_learn, linted.examples))
-    figures["characters"] = summaries(
+    figures["characters"] = lint_report.summaries(
       question=[len(example.question) for example in learned],
       passage=[len(context) for context in {e.context for e in learned}],
       answer=[len(answer.text) for e in learned for answer in e.answers],
@@ -58,12 +49,15 @@ def lint(
       changes = repair_squad_file(linted, output_file, log_file)
       repair = {"output_file": output_file, "log_file": log_file}
       repair["changes"] = len(changes)
-  report = report_object(linted, findings, figures, shown, repair)
-  text = json.dumps(report) if as_json else report_text(report, num_places)
-  print(text)
+  report = lint_report.report_object(linted, findings, figures, shown, repair)
+  if as_json:
+    print(json.dumps(report))
+  else:
+    print(lint_report.report_text(report, num_places))
   if fix and not repair:
     log_line("lint_squad: no copy was written.")
-  return not count_left(report, ERROR, *([WARNING] if strict else []))
+  severities = [ERROR, WARNING] if strict else [ERROR]
+  return not lint_report.count_left(report, *severities)
 
 
 def _check_windows(linted, settings):

@@ -9,22 +9,16 @@ from bert_span.serving.signatures import ServedModel
 from bert_span.tflite import file as tflite_file
 
 
-def serve_model(model, options, **extractor_options):
-  """Serves a model and the demo page until it is stopped.
-
-  `options` are `ServerOptions`, the rest is of `SpanExtractor.from_preset`.
-  """
-  extractor = SpanExtractor.from_preset(model, **extractor_options)
+def serve_model(model, server, **options):
+  """Serves a model and the demo page, by `ServerOptions`, until stopped."""
+  extractor = SpanExtractor.from_preset(model, **options)
   served = ServedModel(extractor)
-  app = local_server.model_app(served, extractor.preprocessor, options)
-  _serve(app, options, "For one machine; production wants TensorFlow Serving.")
+  app = local_server.model_app(served, extractor.preprocessor, server)
+  _serve(app, server, "For one machine; production wants TensorFlow Serving.")
 
 
-def serve_file(tflite, packages, options):
-  """Serves the page that runs a .tflite file in the browser.
-
-  `packages` is the folder of LiteRT.js, `options` are `ServerOptions`.
-  """
+def serve_file(tflite, packages, server):
+  """Serves the page that runs a .tflite file, with the folder of LiteRT.js."""
   config = tflite_file.read_span_config(tflite)["tflite"]
   for name in ("dynamic_length", "with_tokenizer"):
     if config.get(name):
@@ -38,14 +32,14 @@ def serve_file(tflite, packages, options):
         "install @litertjs/core, and name its folder by --litert."
       )
   app = local_server.file_app(tflite, packages)
-  _serve(app, options, "The file runs in the browser; nothing runs here.")
+  _serve(app, server, "The file runs in the browser; nothing runs here.")
 
 
-def _serve(app, options, note):
-  host = f"[{options.host}]" if ":" in options.host else options.host
+def _serve(app, server, note):
+  host = f"[{server.host}]" if ":" in server.host else server.host
 
   def announce(port):
     text = f"Open http://{host}:{port}/ and end with Ctrl+C.\n{note}"
     print(text, file=sys.stderr, flush=True)
 
-  local_server.serve(app, options, announce)
+  local_server.serve(app, server, announce)

@@ -33,11 +33,7 @@ def decode_logits(
   window_options=None,
   no_span="no_answer",
 ):
-  """Writes the prediction files of run_squad; returns the predictions.
-
-  The logits of a window are the mean of those in all files. The arguments are
-  the flags of bert_span.decode as options.
-  """
+  """Decodes the mean of saved logits; writes files, returns predictions."""
   version_2 = decoder_options.version_2_with_negative
   if model:
     vocab_file = os.path.join(find_embedded_model(model), VOCABULARY_FILE)

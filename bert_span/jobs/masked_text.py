@@ -12,10 +12,7 @@ from bert_span.text.vocabulary import load_vocabulary
 
 
 def open_text(text, vocab_file, do_lower_case, max_seq_length, options):
-  """The `PretrainingInput` and the sources of a text.
-
-  `text` is a `TextLocation`, `options` are `MaskingOptions`.
-  """
+  """`PretrainingInput` and sources, of `TextLocation` and `MaskingOptions`."""
   making = PretrainingInput(
     load_vocabulary(vocab_file), do_lower_case, max_seq_length, options
   )
@@ -25,11 +22,7 @@ def open_text(text, vocab_file, do_lower_case, max_seq_length, options):
 def write_masked_text(
   output_files, dupe_factor, num_workers, worker, **masked_text
 ):
-  """Masks text and writes its sequences, in turn to each of some files.
-
-  masked_text are the arguments of `open_text`, for the text of all workers. The
-  others are the flags of bert_span.create_pretraining_data.
-  """
+  """Masks a worker's part of the text of `open_text`; writes it to files."""
   making, sources = open_text(**masked_text)
   sequences = making.copies(sources, dupe_factor, num_workers, worker)
   number = write_records(output_files, sequences, making)
@@ -43,16 +36,12 @@ def write_masked_text(
 
 
 def inspect_masking(epoch, max_sequences, output_file, **masked_text):
-  """Shows every sequence of a text, its spans and their boundaries.
-
-  masked_text are the arguments of `open_text`, the others the flags of
-  bert_span.inspect_masking.
-  """
+  """Shows every sequence of the text of `open_text`, spans and boundaries."""
   making, sources = open_text(**masked_text)
   sequences = making.sequences(sources, epoch)
   sequences = itertools.islice(sequences, max_sequences)
   if output_file:
-    write_lines(output_file, (json.dumps(masked_row(s)) for s in sequences))
+    write_lines(output_file, map(json.dumps, map(masked_row, sequences)))
     return
   for number, masked in enumerate(sequences):
     lines = masked_lines(masked, making.vocabulary, masked_text["options"])
@@ -60,11 +49,7 @@ def inspect_masking(epoch, max_sequences, output_file, **masked_text):
 
 
 def masked_row(masked):
-  """A `MaskedSequence` as JSON values.
-
-  Positions count from [CLS], spans are inclusive, and a boundary is None at the
-  edge of the text. A question is its position, and its answer's first and last.
-  """
+  """A `MaskedSequence` as JSON values, with positions from [CLS]."""
   return {
     "input_ids": masked.original_ids.tolist(),
     "masked_input_ids": masked.input_ids.tolist(),
@@ -79,6 +64,7 @@ def masked_row(masked):
       }
       for span in masked.spans
     ],
+    # Positions of each, and of its answer's first and last token.
     "questions": [list(map(int, question)) for question in masked.questions],
   }
 

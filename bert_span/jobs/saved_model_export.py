@@ -22,11 +22,7 @@ _TOLERANCE = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.05}
 
 
 def export_model(model, base, extractor_options=None, **options):
-  """Exports a model directory and prints what was written.
-
-  model and extractor_options are arguments of `SpanExtractor.from_preset`, the
-  others of `export_saved_model`.
-  """
+  """Exports by `export_saved_model` and prints what was written."""
   # Before the model is loaded, so that a missing package is reported first.
   version_folder.check_version(base, options.get("version"))
   options["with_warmup"] = assets_extra.check_warmup(options.get("with_warmup"))
@@ -60,19 +56,12 @@ def export_saved_model(
     base: local folder of all versions of the model.
     version: int; None takes the next one.
     steps: `StepOptions`; None takes those of this machine.
-    dtype: of the encoder, see `cast_encoder`; the graph must agree with the
-      model in that precision.
+    dtype: of the encoder, see `cast_encoder`.
     with_warmup: write warm-up requests, see `assets_extra.check_warmup`.
-    source: directory the model was loaded from, whose files about its training
-      go into the model card; None without.
+    source: directory of the model, for the model card, or None.
 
   Returns:
-    Path of the version, and its `Verification`.
-
-  Raises:
-    ValueError: the version exists, an answer differs, the graph has an op
-      that TensorFlow Serving does not have, or warm-up requests are required
-      and cannot be written. Nothing is published then.
+    Path of the version, and its `Verification`. A ValueError publishes nothing.
   """
   if dtype not in _TOLERANCE:
     raise ValueError(
@@ -82,7 +71,16 @@ def export_saved_model(
   with_warmup = assets_extra.check_warmup(with_warmup)
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
   if dtype != "float32":
-    extractor = _with_cast_encoder(extractor, dtype)
+    preprocessor = extractor.preprocessor
+    extractor = SpanExtractor(
+      cast_encoder(extractor.model, dtype),
+      preprocessor.tokenizer.full_vocabulary,
+      preprocessor.tokenizer.do_lower_case,
+      extractor.window_options,
+      extractor.decoder_options,
+      preprocessor.sliding_windows.pad_to_max,
+      extractor.head,
+    )
   examples = sample_examples()
   name = os.path.basename(os.path.realpath(base))
   with version_folder.new_version(base, version) as target:
@@ -110,27 +108,11 @@ def export_saved_model(
   return target.path, verified
 
 
-def _with_cast_encoder(extractor, dtype):
-  preprocessor = extractor.preprocessor
-  return SpanExtractor(
-    cast_encoder(extractor.model, dtype),
-    preprocessor.tokenizer.full_vocabulary,
-    preprocessor.tokenizer.do_lower_case,
-    extractor.window_options,
-    extractor.decoder_options,
-    preprocessor.sliding_windows.pad_to_max,
-    extractor.head,
-  )
-
-
 def cast_encoder(model, dtype):
-  """A copy of a `SpanModel` with its encoder in "bfloat16" or "float16".
-
-  Softmax and head stay float32, as they sum over hundreds of positions, and
-  LayerNorm computes in float32 in any case.
-  """
+  """A copy of a `SpanModel` with its encoder in "bfloat16" or "float16"."""
   backbone = build_encoder(encoder_config(model.backbone), dtype)
   backbone.set_weights(model.backbone.get_weights())
+  # It sums over hundreds of positions: as the head, it stays float32.
   for softmax in sublayers(backbone, keras.layers.Softmax):
     softmax.dtype_policy = keras.DTypePolicy("float32")
   head = type(model.head).from_config(model.head.get_config())
@@ -140,11 +122,7 @@ def cast_encoder(model, dtype):
 
 
 def sample_examples():
-  """Questions to compare the graph and the extractor on.
-
-  Those of the embedded sample, one on a passage of many windows, and some on
-  passages without a word or with several bytes a character.
-  """
+  """Questions to compare the graph and the extractor on."""
   path = importlib.resources.files("bert_span") / "sample/dev.json"
   examples = read_squad(str(path)).examples
   contexts = list(dict.fromkeys(example.context for example in examples))

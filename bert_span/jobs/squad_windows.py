@@ -25,12 +25,7 @@ def inspect_windows(
   annotator_labels="soft",
   output_file=None,
 ):
-  """Writes the windows of a SQuAD file as JSON lines.
-
-  With labels, a `WindowLabels`, the windows are labelled and questions that
-  cannot be trained on are skipped. The other arguments are the flags of
-  bert_span.inspect_windows; without output_file the lines are printed.
-  """
+  """Writes the windows of a SQuAD file, with `WindowLabels`, as JSON lines."""
   preprocessor = SpanPreprocessor(
     load_vocabulary(vocab_file), do_lower_case, window_options
   )
@@ -44,9 +39,9 @@ def inspect_windows(
   lines = map(json.dumps, rows)
   if output_file:
     write_lines(output_file, lines)
-    return
-  for line in lines:
-    print(line, flush=True)
+  else:
+    for line in lines:
+      print(line, flush=True)
 
 
 def write_squad_records(
@@ -62,20 +57,20 @@ def write_squad_records(
   num_shards=8,
   pad_records=False,
 ):
-  """Writes the labelled windows of questions.
-
-  `dataset` is (TFDS name, split, data_dir) or None, `labels` are the
-  `WindowLabels` of the head, and of `source`, an `EncoderSource` without a
-  model, only the vocabulary counts. The other arguments are the flags of
-  bert_span.create_squad_records.
-  """
+  """Writes questions with `WindowLabels`, and tokens of an `EncoderSource`."""
   version_2 = version_2_with_negative
   squad_file = read_questions(train_file, dataset)
-  examples = training_examples(
-    squad_file, version_2, every_annotator=labels.every_annotator
-  )
+  examples = training_examples(squad_file, version_2, labels.every_annotator)
   log_line(*squad_file.report.lines())
-  preprocessor = _preprocessor(source, window_options)
+  # The vocabulary that run_squad has with the same source.
+  if source.preset:
+    loaded = source.load()
+    vocabulary = loaded.vocabulary(source.vocab_file)
+    lower_case = source.lower_case(loaded)
+  else:
+    vocabulary = load_vocabulary(source.vocab_file)
+    lower_case = source.do_lower_case is not False
+  preprocessor = SpanPreprocessor(vocabulary, lower_case, window_options)
   options = (annotator_labels, drop_answerless_windows)
   training_set = label_windows(examples, preprocessor, labels, *options)
   log_line(*training_set.skipped.lines())
@@ -93,15 +88,3 @@ def write_squad_records(
     f"{len(training_set.windows)} windows of {training_set.num_examples} "
     f"questions in {num_shards} files, listed in {manifest}"
   )
-
-
-def _preprocessor(source, window_options):
-  """The `SpanPreprocessor` that run_squad has with the same source."""
-  if source.preset:
-    loaded = source.load()
-    vocabulary = loaded.vocabulary(source.vocab_file)
-    lower_case = source.lower_case(loaded)
-  else:
-    vocabulary = load_vocabulary(source.vocab_file)
-    lower_case = source.do_lower_case is not False
-  return SpanPreprocessor(vocabulary, lower_case, window_options)

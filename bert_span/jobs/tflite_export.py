@@ -12,12 +12,7 @@ from bert_span.jobs.saved_model_export import sample_examples
 from bert_span.presets.span_config import span_config
 from bert_span.serving.assets_extra import package_versions, training_run
 from bert_span.squad.reader import read_squad
-from bert_span.storage.atomic_file import (
-  recover_directory,
-  unfinished_directory,
-  write_json_atomically,
-  write_text_atomically,
-)
+from bert_span.storage import atomic_file
 from bert_span.text.vocabulary import BytePairs
 from bert_span.tflite.conversion import convert
 from bert_span.tflite.metadata import with_metadata
@@ -30,16 +25,12 @@ _MEGABYTE = 1e6
 
 
 def export_model(
-  model, path, evaluate_file, test_vectors, options, **extractor_options
+  model, path, evaluate_file, test_vectors, tflite_options, **options
 ):
-  """Exports a model directory and prints the report.
-
-  model and extractor_options are arguments of `SpanExtractor.from_preset`, the
-  others of `export_tflite` and flags of export.export_tflite.
-  """
+  """Exports a model directory by `export_tflite` and prints the report."""
   evaluated = read_squad(evaluate_file) if evaluate_file else None
-  extractor = SpanExtractor.from_preset(model, **extractor_options)
-  report = export_tflite(extractor, path, options, evaluated, model)
+  extractor = SpanExtractor.from_preset(model, **options)
+  report = export_tflite(extractor, path, tflite_options, evaluated, model)
   print(report_text(report), end="")
   print(f"Written: {path}", file=sys.stderr)
   if test_vectors:
@@ -57,24 +48,19 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
     path: local file, ending with .tflite; an old one is replaced.
     options: `TFLiteOptions`.
     evaluated: `SquadFile` that model and file are scored on, or None.
-    source: directory of the model, whose training the report describes, or
-      None.
+    source: directory of the model, for the report, or None.
 
   Returns:
-    The report, a dict.
-
-  Raises:
-    ValueError: the file fails a check. It is not written, and an old one
-      remains with its report.
+    The report, a dict. After a ValueError an old file remains.
   """
   options = options or TFLiteOptions()
   content = tflite_content(extractor, options)
   samples = sample_examples()
   path = os.path.realpath(path)
   name = os.path.basename(path)
-  recover_directory(path)
+  atomic_file.recover_directory(path)
   try:
-    with unfinished_directory(
+    with atomic_file.unfinished_directory(
       path, lambda folder: os.replace(os.path.join(folder, name), path)
     ) as folder:
       unfinished = os.path.join(folder, name)
@@ -112,8 +98,8 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
       "runtime": runtime_name(options.with_tokenizer),
     },
   }
-  write_json_atomically(f"{path}.json", report)
-  write_text_atomically(f"{path}.txt", report_text(report))
+  atomic_file.write_json_atomically(f"{path}.json", report)
+  atomic_file.write_text_atomically(f"{path}.txt", report_text(report))
   return report
 
 
@@ -121,17 +107,12 @@ def tflite_content(extractor, options):
   """Returns the bytes of a TFLite file, which is not checked yet."""
   windows, served = extractor.window_options, extractor.head.served
   tokenizer = extractor.preprocessor.tokenizer
-  config = span_config(
-    tokenizer.do_lower_case,
-    windows,
-    extractor.decoder_options,
-    extractor.head.name,
-  )
+  decoder, head = extractor.decoder_options, extractor.head.name
+  config = span_config(tokenizer.do_lower_case, windows, decoder, head)
+  names = ("dynamic_length", "quantization", "with_tokenizer")
   config["tflite"] = {
     "max_length": windows.max_seq_length,
-    "dynamic_length": options.dynamic_length,
-    "quantization": options.quantization,
-    "with_tokenizer": options.with_tokenizer,
+    **{name: getattr(options, name) for name in names},
   }
   if isinstance(tokenizer.full_vocabulary, BytePairs):
     if options.with_tokenizer:
@@ -164,9 +145,9 @@ def report_text(report):
   options, checked = report["options"], report["verification"]
   tokenizer, scores = report["tokenizer"], report["evaluation"]
   length = f"{options['max_seq_length']} WordPieces"
-  sample = (
-    "on a sample passage" if options["with_tokenizer"] else f"at {length}"
-  )
+  sample = f"at {length}"
+  if options["with_tokenizer"]:
+    sample = "on a sample passage"
   parts = {
     "head": options["head"],
     "quantization": options["quantization"],
@@ -176,10 +157,9 @@ def report_text(report):
     "TFLite's own kernels",
     "equal answers": f"{checked['num_equal']} of {checked['num_questions']} "
     "sample questions",
-    "largest difference of their scores": (
-      f"{checked['largest_difference']:.2g}"
-    ),
   }
+  difference = f"{checked['largest_difference']:.2g}"
+  parts["largest difference of their scores"] = difference
   if tokenizer:
     different = tokenizer["capital_sigma"] + tokenizer["other"]
     parts["tokenizer inside"] = (
@@ -212,13 +192,14 @@ def _scores(path, extractor, evaluated):
     {p.qas_id: p.text for p in answerer.predict(list(evaluated.examples))}
     for answerer in (extractor, candidate)
   )
-  model_scores = official_scores(evaluated, of_model)
-  file_scores = official_scores(evaluated, of_file)
+  scores = {
+    "model": official_scores(evaluated, of_model),
+    "file": official_scores(evaluated, of_file),
+  }
   return {
     "data": os.path.basename(evaluated.path),
     "num_questions": len(of_file),
     "equal_answers": sum(of_model[name] == of_file[name] for name in of_file),
-    "model": model_scores,
-    "file": file_scores,
-    "f1_drop": model_scores["f1"] - file_scores["f1"],
+    **scores,
+    "f1_drop": scores["model"]["f1"] - scores["file"]["f1"],
   }

@@ -20,11 +20,7 @@ _BARS, _GAP, _TRUTH = "#4c78a8", "#e45756", "#555555"
 
 
 def reliability_png(bins_of):
-  """Draws the accuracy of each bin, its gap to the mean confidence, and size.
-
-  `bins_of` is a dict from the title of a panel to its `ReliabilityBins`. The
-  PNG has 480 by 552 pixels per panel.
-  """
+  """A PNG of the `ReliabilityBins` of each title, a dict."""
   figure = Figure(figsize=(4 * len(bins_of), 4.6), layout="constrained")
   panels = figure.subplots(
     2, len(bins_of), squeeze=False, sharex=True, height_ratios=(4, 1)
@@ -61,11 +57,7 @@ def reliability_png(bins_of):
 
 
 def risk_coverage_png(curve_of):
-  """Draws the share of wrong answers among the most confident ones.
-
-  `curve_of` is a dict from the name of a line to its `RiskCoverage`. The PNG
-  has 648 by 480 pixels.
-  """
+  """A PNG of the `RiskCoverage` of each line, a dict."""
   figure = Figure(figsize=(5.4, 4), layout="constrained")
   axes = figure.subplots()
   for name, curve in curve_of.items():

@@ -37,10 +37,8 @@ def marked_segments(context, gold, predicted, num_characters=500):
     marked_segments("One two three.", [(4, 7)], [(4, 13)])
     # "One ", "two" by both, " three" by the model, "."
 
-  Spans are (char_start, char_end), half-open, in any order; they may overlap.
-  num_characters stay before and after each answer, and of either end of an
-  answer longer than twice that. A rest of an eighth more stays. The texts and
-  left_out of the segments make up the passage.
+  Spans are half-open and may overlap. num_characters stay before and after each
+  answer, and of either end of an answer longer than twice that.
   """
   offsets = {0, len(context)}.union(*gold, *predicted)
   pieces = [
@@ -79,11 +77,8 @@ def _shortened(segment, head, tail):
   start = text.rfind(" ", max(0, head - 30), head) + 1 or head
   end = text.find(" ", len(text) - tail, len(text) - tail + 30)
   end = len(text) - tail if end < 0 else end
-  parts = (
-    Segment(text[:start], mark),
-    Segment("", mark, end - start),
-    Segment(text[end:], mark),
-  )
+  head, tail = Segment(text[:start], mark), Segment(text[end:], mark)
+  parts = (head, Segment("", mark, end - start), tail)
   return [part for part in parts if part.text or part.left_out]
 
 
@@ -92,10 +87,8 @@ def marked_passage(
 ):
   """The passage with an answer marked, shortened around it if it is long.
 
-  The passage is cut at blanks if there are any near. The answer is never cut.
-
-    >>> marked_passage("One two three four five.", 8, 13, num_characters=15)
-    '... two [[three]] four ...'
+  >>> marked_passage("One two three four five.", 8, 13, num_characters=15)
+  '... two [[three]] four ...'
   """
   room = max(0, num_characters - (char_end - char_start))
   # Each side gets what the other does not need.
@@ -117,11 +110,7 @@ def marked_passage(
 
 
 def marked_spans(context, offsets, marks=("[[", "]]")):
-  """The whole passage with every span marked; they are in order.
-
-  >>> marked_spans("One two three.", [(0, 3), (8, 13)])
-  '[[One]] two [[three]].'
-  """
+  """The whole passage with every span marked; they are in order."""
   text, reached = "", 0
   for char_start, char_end in offsets:
     text += _plain(context[reached:char_start])

@@ -1,6 +1,5 @@
 """Each question with its prediction and score, and scores of groups."""
 
-import collections
 import dataclasses
 import re
 from typing import NamedTuple
@@ -45,13 +44,11 @@ class QuestionResult:
 
 
 def question_results(squad_file, n_best, predictions):
-  """Joins questions, n-best lists and predictions, and scores each question.
+  """List of `QuestionResult`, in the order of the file.
 
-  The mean of the scores is what the official evaluators compute. `n_best` is
-  the result of `read_n_best`, `predictions` a dict from question id to
-  predicted text, which may be any entry of the question's list. Returns a list
-  of `QuestionResult`, in the order of the file; ValueError if the files are not
-  of the same run and questions.
+  `n_best` is the result of `read_n_best`, `predictions` a dict from question id
+  to any text of the question's list. ValueError if the files are not of the
+  same run and questions.
   """
   results = []
   for example in squad_file.examples:
@@ -67,13 +64,9 @@ def question_results(squad_file, n_best, predictions):
         "n-best list, so it has no probability. Give the predictions.json and "
         "the nbest_predictions.json of the same run."
       )
-    exact, f1 = question_scores(example, prediction, squad_file.version_2)
-    span = _span_of(entry, example)
-    results.append(
-      QuestionResult(
-        example, prediction, exact, f1, entry.probability, span, entries
-      )
-    )
+    scores = question_scores(example, prediction, squad_file.version_2)
+    more = (entry.probability, _span_of(entry, example), entries)
+    results.append(QuestionResult(example, prediction, *scores, *more))
   return results
 
 
@@ -109,11 +102,7 @@ class GroupScore(NamedTuple):
 
 
 def group_scores(results, num_windows=None):
-  """Scores by question word, answer length, answerability and windows.
-
-  `num_windows` are those of each question; None leaves these out. Returns a
-  dict from the caption of a table to a list of `GroupScore`.
-  """
+  """Dict from the caption of a table to a list of `GroupScore`."""
   words = [question_word(result.example.question) for result in results]
   by_size = sorted(dict.fromkeys(words), key=lambda word: -words.count(word))
   lengths = [_length_name(result) for result in results]
@@ -178,43 +167,33 @@ def _length_name(result):
 def _windows_name(number):
   if number >= _MANY_WINDOWS:
     return f"{_MANY_WINDOWS} windows or more"
-  return f"{number} window" + ("" if number == 1 else "s")
+  return "1 window" if number == 1 else f"{number} windows"
 
 
 class NoAnswerConfusion(NamedTuple):
-  """Counts of questions by whether they have an answer and get one.
-
-  Precision and recall are those of "no answer"; None if undefined.
-  """
+  """Counts of questions by whether they have an answer and get one."""
 
   answered: int  # answerable, with an answer, right or wrong
   missed: int  # answerable, without
   invented: int  # unanswerable, with an answer
   refused: int  # unanswerable, without
-  precision: float | None
+  precision: float | None  # of "no answer"; None if undefined
   recall: float | None
 
 
 def no_answer_confusion(results):
   """The `NoAnswerConfusion` of a list of `QuestionResult`."""
-  counts = collections.Counter(
-    (result.has_answer, bool(result.prediction)) for result in results
-  )
-  answered, missed = counts[True, True], counts[True, False]
-  invented, refused = counts[False, True], counts[False, False]
+  pairs = [(result.has_answer, bool(result.prediction)) for result in results]
+  kinds = ((True, True), (True, False), (False, True), (False, False))
+  counts = [pairs.count(kind) for kind in kinds]
+  _, missed, invented, refused = counts
   precision = refused / (refused + missed) if refused + missed else None
   recall = refused / (refused + invented) if refused + invented else None
-  return NoAnswerConfusion(
-    answered, missed, invented, refused, precision, recall
-  )
+  return NoAnswerConfusion(*counts, precision, recall)
 
 
 def worst_errors(results, num_errors):
-  """Predictions without an exact match, ordered by probability * (1 - F1).
-
-  A confident wrong answer is worse than a doubtful one, and another span is
-  worse than one that is too long.
-  """
+  """Predictions without an exact match, ordered by probability * (1 - F1)."""
   errors = [r for r in results if not r.exact and r.probability is not None]
   errors.sort(key=lambda result: -result.probability * (1.0 - result.f1))
   return errors[:num_errors]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import jinja2
 import markupsafe
 import numpy as np
+import tensorflow as tf
 
 from bert_span.answers.scoring.reliability import (
   equal_width_bins,
@@ -58,37 +59,22 @@ class WindowProbabilities(NamedTuple):
 
 
 def window_probabilities(logits):
-  """The probabilities of every window of one question, the best score first.
-
-  A softmax over the window, in which question and [SEP] have the rest of the
-  probability. `logits` are the `WindowLogits` of a single example.
-  """
+  """`WindowProbabilities` of one question's `WindowLogits`, the best first."""
   windows = []
   for row, char_starts in enumerate(logits.windows["token_char_starts"]):
     is_token = char_starts >= 0
     pair = [logits.logits[name][row] for name in ("start_logits", "end_logits")]
-    start, end = map(_softmax, pair)
+    start, end = (tf.nn.softmax(x.astype(np.float64)).numpy() for x in pair)
     best = [np.max(x, where=is_token, initial=NO_LOGIT) for x in pair]
+    char_ends = logits.windows["token_char_ends"][row]
     windows.append(
       WindowProbabilities(
         int(logits.windows["doc_span_index"][row]),
-        char_starts[is_token],
-        logits.windows["token_char_ends"][row][is_token],
-        start[is_token],
-        end[is_token],
-        float(start[0]),
-        float(end[0]),
-        float(sum(best)),
+        *(x[is_token] for x in (char_starts, char_ends, start, end)),
+        *map(float, (start[0], end[0], sum(best))),
       )
     )
   return sorted(windows, key=lambda window: -window.score)
-
-
-def _softmax(logits):
-  """float64 [seq_length]; positions the model was not run on get 0."""
-  values = logits.astype(np.float64)
-  exponentials = np.exp(values - values.max())
-  return exponentials / exponentials.sum()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,15 +95,12 @@ def report_page(report, num_errors=50, max_bytes=MAX_BYTES):
   """Renders a report as HTML: (str, number of errors shown).
 
   If the page is larger than max_bytes in UTF-8, it shows half of the errors,
-  and half of these, and so on. It says how many it shows. Pages below 5 MB open
-  everywhere. ValueError if the page is too large even without errors.
+  and half of these, and so on. ValueError if it is too large without any.
   """
   results = report.results
   calibration = _calibration(results)
   tiles = {
-    title: report.scores[key]
-    for key, title in _TILES.items()
-    if key in report.scores
+    _TILES[key]: report.scores[key] for key in _TILES if key in report.scores
   }
   tiles["Questions"] = len(results)
   if calibration:
@@ -125,6 +108,7 @@ def report_page(report, num_errors=50, max_bytes=MAX_BYTES):
   environment = _environment()
   template = environment.get_template("report.html")
   script = _file(environment, "report.js")
+  digest = hashlib.sha256(script.encode("utf-8")).digest()
   values = {
     "report": report,
     "tiles": tiles,
@@ -135,9 +119,7 @@ def report_page(report, num_errors=50, max_bytes=MAX_BYTES):
     "num_wrong": sum(not result.exact for result in results),
     "style": _file(environment, "base.css") + _file(environment, "report.css"),
     "script": script,
-    "script_hash": base64.b64encode(
-      hashlib.sha256(script.encode("utf-8")).digest()
-    ).decode(),
+    "script_hash": base64.b64encode(digest).decode(),
   }
   errors = worst_errors(results, num_errors)
   while True:
@@ -155,14 +137,11 @@ def report_page(report, num_errors=50, max_bytes=MAX_BYTES):
 
 def _calibration(results):
   """What the section on probabilities shows; None without predictions."""
-  pairs = [
-    (result.probability, result.exact)
-    for result in results
-    if result.probability is not None
-  ]
-  if not pairs:
+  predicted = [result for result in results if result.probability is not None]
+  if not predicted:
     return None
-  probability, exact = zip(*pairs, strict=True)
+  probability = [result.probability for result in predicted]
+  exact = [result.exact for result in predicted]
   bins = equal_width_bins(probability, exact)
   curve = risk_coverage(probability, exact)
   reliability_png = calibration_plots.reliability_png({"model": bins})
@@ -209,8 +188,7 @@ def _environment():
     trim_blocks=True,
     lstrip_blocks=True,
   )
-  environment.filters["cut"] = _cut
-  environment.filters["percent"] = _percent
+  environment.filters |= {"cut": _cut, "percent": _percent}
   environment.globals.update(
     annotators=_annotators,
     error_rows=_error_rows,
@@ -226,10 +204,8 @@ def _shown(value):
   """How the templates write a value, before it is escaped."""
   if value is None:
     return "\N{EN DASH}"
-  if isinstance(value, float):
-    return f"{value:.2f}"
-  if isinstance(value, int):
-    return f"{value:,}"
+  if isinstance(value, (int, float)):
+    return f"{value:.2f}" if isinstance(value, float) else f"{value:,}"
   if isinstance(value, markupsafe.Markup):
     return value
   return CONTROL.sub("\N{REPLACEMENT CHARACTER}", encodable(str(value)))
@@ -249,10 +225,10 @@ def _percent(share):
 def _annotators(result):
   """The distinct answers of the annotators, the first few."""
   texts = list(dict.fromkeys(answer.text for answer in result.example.answers))
-  num_more = len(texts) - _NUM_ANNOTATORS
-  if num_more > 0:
-    return [*texts[:_NUM_ANNOTATORS], f"and {num_more} more"]
-  return texts or [_NO_ANSWER]
+  shown, others = texts[:_NUM_ANNOTATORS], texts[_NUM_ANNOTATORS:]
+  if others:
+    shown.append(f"and {len(others)} more")
+  return shown or [_NO_ANSWER]
 
 
 def _error_rows(errors):
@@ -271,8 +247,7 @@ def _error_rows(errors):
 
 def _token_rows(context, window):
   """Rows of (token, character, start and end in percent), the best first."""
-  null = "[CLS] (no answer)", None, window.null_start, window.null_end
-  rows = [null]
+  rows = [("[CLS] (no answer)", None, window.null_start, window.null_end)]
   highest = np.maximum(window.start, window.end)
   for i in np.argsort(-highest, kind="stable")[:_NUM_TOKENS]:
     char_start = int(window.char_starts[i])

@@ -15,18 +15,14 @@ _BIO_LINES = {
 
 
 def format_scores(scores):
-  """Lays out SQuAD 1.1 or 2.0 scores, without a newline at the end.
+  """Lays out the scores of evaluate_squad1 or evaluate_squad2, for example:
 
-  For SQuAD 2.0 with no-answer scores, for example:
-
-                     exact      f1  questions
-    all              81.25   84.02      11873
-    answerable       78.10   83.60       5928
-    unanswerable     84.39   84.39       5945
-    best             81.40   84.11
-    best threshold  -1.250  -1.250
-
-  `scores` is the dict of evaluate_squad1 or evaluate_squad2, in percent.
+                   exact      f1  questions
+  all              81.25   84.02      11873
+  answerable       78.10   83.60       5928
+  unanswerable     84.39   84.39       5945
+  best             81.40   84.11
+  best threshold  -1.250  -1.250
   """
 
   def cells(*names, digits=2):
@@ -48,22 +44,11 @@ def format_scores(scores):
 
 
 def format_bio_scores(scores):
-  """Lays out scores of answers of several spans, without a newline at the end.
-
-                   precision  recall     f1
-    exact match        41.20   38.75  39.94
-    partial match      60.31   58.02  59.14
-    cross-entropy of the tags, in nats per token: 0.1034
-
-  `scores` is the dict of evaluate_multi_span, in percent, and of
-  `agreement_scores`.
-  """
+  """Lays out scores of evaluate_multi_span and of `agreement_scores`."""
   parts = ("precision", "recall", "f1")
   rows = [["", *parts]]
-  for name, label in {
-    "exact_match": "exact match",
-    "overlap": "partial match",
-  }.items():
+  names = {"exact_match": "exact match", "overlap": "partial match"}
+  for name, label in names.items():
     rows.append([label, *(f"{scores[f'{name}_{p}']:.2f}" for p in parts)])
   lines = [
     f"{label} {scores[name]:.4f}"

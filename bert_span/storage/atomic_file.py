@@ -38,10 +38,8 @@ def write_lines(path, lines):
 
 
 def write_tensors(path, tensors, metadata=None):
-  """Writes a safetensors file of a dict of NumPy arrays.
-
-  safetensors' own save_file makes files that only their owner can read.
-  """
+  """Writes a safetensors file of a dict of NumPy arrays."""
+  # Files of safetensors' own save_file are readable by their owner only.
   with open_atomically(path, binary=True) as file:
     file.write(safetensors_numpy.save(tensors, metadata))
 
@@ -49,16 +47,14 @@ def write_tensors(path, tensors, metadata=None):
 def write_files(directory, contents, outdated=()):
   """Replaces a set of files, so that no reader sees files of two sets.
 
-  Every new file is complete on the disk before the first old one is removed,
-  so that the old set stays if one cannot be written. A kill between removing
-  and renaming, which take no time, leaves neither set: the first file of the
+  Every new file is complete on the disk before the first old one is removed.
+  A kill between removing and renaming leaves neither set: the first file of the
   contents is the last to appear, so that where it is, all are.
 
   Args:
     directory: local or remote; made if it does not exist.
     contents: dict of texts or bytes by file name.
-    outdated: names of files that do not belong to the new set and are removed,
-      unless they are in the contents.
+    outdated: names of other files of earlier sets, which are removed.
 
   Returns:
     Lists of the paths that were written, and of the others that were removed.
@@ -96,10 +92,10 @@ def _remove(path):
       return False
     return True
   path = os.path.realpath(path)
-  if os.path.isfile(path):
+  is_file = os.path.isfile(path)
+  if is_file:
     os.remove(path)
-    return True
-  return False
+  return is_file
 
 
 @contextlib.contextmanager
@@ -117,9 +113,8 @@ def unfinished_file(path):
   """Yields the path of a file to write, which replaces `path` at the end.
 
   A reader sees the old file or the new one, never a part, even after a crash.
-  When the block raises, the old file stays. The new file gets the permissions
-  of any new file. A symbolic link stays: its target is replaced. A device or a
-  pipe is yielded itself.
+  When the block raises, the old file stays. A symbolic link stays: its target
+  is replaced. A device or a pipe is yielded itself.
   """
   path = os.fspath(path)
   if os.path.isdir(path):

@@ -7,6 +7,7 @@ replacement: it has no hdfs:// and no file://.
 
 import contextlib
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -58,10 +59,7 @@ def read_text(path):
 
 
 def read_json(path, object_pairs_hook=None):
-  """Parses a JSON file; object_pairs_hook is that of `json.loads`.
-
-  ValueError if it is too large or not JSON; explains what it is instead.
-  """
+  """Parses a JSON file; ValueError if it is too large or not JSON."""
   return parse_json(read_bytes(path, MAX_JSON_BYTES), path, object_pairs_hook)
 
 
@@ -89,6 +87,17 @@ def parse_json(content, path, object_pairs_hook=None):
     ) from error
 
 
+def decode_utf8(content, subject, encoding="utf-8-sig"):
+  """The text in bytes; `subject` and "not UTF-8" begin the error's message."""
+  try:
+    return content.decode(encoding)
+  except UnicodeDecodeError as error:
+    raise ValueError(
+      f"{subject} not UTF-8: byte 0x{content[error.start]:02x} at offset "
+      f"{error.start} bytes ({error.reason}). Convert it with iconv -t UTF-8."
+    ) from error
+
+
 def checked_object(value, path):
   """Returns the parsed JSON of a file, which must be an object."""
   if not isinstance(value, dict):
@@ -100,10 +109,7 @@ def checked_object(value, path):
 
 
 def find_files(patterns):
-  """Lists the files of paths and globs, local or remote, separated by commas.
-
-  Each is listed once, in the order of the patterns, sorted within a pattern.
-  """
+  """Lists the files of paths and globs, separated by commas, each once."""
   paths = {}
   for pattern in filter(None, map(str.strip, patterns.split(","))):
     matches = sorted(gfile().glob(pattern))
@@ -120,14 +126,11 @@ def find_files(patterns):
 
 @contextlib.contextmanager
 def local_directory(directory):
-  """Yields a local path of a directory: itself, or a temporary copy.
-
-  KerasHub and safetensors read local files only; KerasHub's own cache of
-  remote directories never notices that one has changed.
-  """
+  """Yields a local path of a directory: itself, or a temporary copy."""
   if not is_remote(directory):
     yield directory
     return
+  # KerasHub's own cache of remote directories never notices a change.
   with tempfile.TemporaryDirectory() as local:
     copy_tree(directory, local)
     yield local
@@ -163,15 +166,13 @@ def _blocks(path):
 def _check_depth(value):
   """Raises RecursionError if a JSON value is nested too deep."""
   level = [value]
-  for _ in range(_MAX_JSON_DEPTH):
-    children = []
-    for parent in level:
-      values = parent.values() if isinstance(parent, dict) else parent
-      if isinstance(parent, dict | list):
-        children += [x for x in values if isinstance(x, dict | list)]
-    level = children
-  if level:
-    raise RecursionError(f"more than {_MAX_JSON_DEPTH} levels of nesting")
+  for _ in range(_MAX_JSON_DEPTH + 1):
+    parents = [x for x in level if isinstance(x, dict | list)]
+    if not parents:
+      return
+    values = (x.values() if isinstance(x, dict) else x for x in parents)
+    level = itertools.chain.from_iterable(values)
+  raise RecursionError(f"more than {_MAX_JSON_DEPTH} levels of nesting")
 
 
 def _decode(path, content):
@@ -184,13 +185,7 @@ def _decode(path, content):
       f"{path}: not UTF-8: a zero byte at offset {content.index(0)} bytes, as "
       "in UTF-16. Convert it with iconv -f UTF-16 -t UTF-8."
     )
-  try:
-    return content.decode("utf-8-sig")  # Accepts a byte order mark.
-  except UnicodeDecodeError as error:
-    raise ValueError(
-      f"{path}: not UTF-8: byte 0x{content[error.start]:02x} at offset "
-      f"{error.start} bytes ({error.reason}). Convert it with iconv -t UTF-8."
-    ) from error
+  return decode_utf8(content, f"{path}:")
 
 
 def _json_fault(text, error):

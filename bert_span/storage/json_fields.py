@@ -20,11 +20,7 @@ _SHORT.maxlist = _SHORT.maxdict = 3
 
 
 def encodable(text):
-  r"""Replaces each lone surrogate, which UTF-8 cannot hold, by U+FFFD.
-
-  A JSON escape such as "\\ud83d" without its other half gives one. The length
-  stays, so offsets in characters stay true.
-  """
+  """Replaces each lone surrogate, which UTF-8 cannot hold, by U+FFFD."""
   return _SURROGATES.sub("\ufffd", text)
 
 
@@ -74,20 +70,15 @@ class FieldErrors:
 
   def required(self, record: dict, key: str, kind: type, place: str):
     """record[key]; an error and None if it is missing or of another type."""
-    if key not in record:
-      known = ", ".join(map(shortened, list(record)[:8])) or "none"
-      self.add(
-        place,
-        f"the key {key!r} is missing. Add it; the keys here are: {known}.",
-      )
-    elif is_kind(record[key], kind):
+    if key in record and is_kind(record[key], kind):
       return record[key]
-    else:
-      self.add(
-        place,
-        f"{key!r} must be a JSON {NAMES[kind]}, received "
-        f"{shortened(record[key])}. Correct its type.",
-      )
+    known = ", ".join(map(shortened, list(record)[:8])) or "none"
+    message = f"the key {key!r} is missing. Add it; the keys here are: {known}."
+    if key in record:
+      found = shortened(record[key])
+      message = f"{key!r} must be a JSON {NAMES[kind]}, received {found}. "
+      message += "Correct its type."
+    self.add(place, message)
     return None
 
   def optional(self, record: dict, key: str, kind: type, place: str, default):

@@ -48,13 +48,8 @@ def option(
 ):
   """Returns a field of an option dataclass.
 
-  Args:
-    default: its default, or REQUIRED.
-    help: one sentence, with the unit.
-    minimum, maximum: least and greatest allowed number.
-    above, below: numbers between which an allowed number lies.
-    choices: the allowed strings.
-    flag: name of its flag; None is the field's own name, False is no flag.
+  Its default may be REQUIRED, its help is one sentence. `flag` is the name of
+  its flag; None is the field's own name, False is no flag.
   """
   metadata = dict(locals())
   if maximum is None and isinstance(minimum, int):
@@ -130,10 +125,9 @@ def _check_number(value, kind, rules):
 
 
 def check_same_options(path, options, saved=None):
-  """Raises ValueError unless a run continues with the options of its start.
+  """Raises ValueError unless a run continues with its start's options.
 
-  Those of the start are in the JSON file `path`, or in `saved`, where the file
-  is of another type.
+  They are in the JSON file `path`, or in `saved`.
   """
   try:
     saved = saved or read_json_object(path)

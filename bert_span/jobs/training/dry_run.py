@@ -17,10 +17,7 @@ from bert_span.fine_tuning.fine_tuner import batches_of
 from bert_span.modeling.encoder import encoder_config
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.pretraining.batches import are_records
-from bert_span.pretraining.loss import (
-  pretraining_loss_fn,
-  with_batch_weights,
-)
+from bert_span.pretraining.loss import pretraining_loss_fn, with_batch_weights
 from bert_span.pretraining.pretrainer import sample_lengths
 from bert_span.squad.lint.lint_report import PERCENTILES, length_summary
 from bert_span.training.checkpoints import steps_made
@@ -45,11 +42,7 @@ class DevicePlan(NamedTuple):
 
 
 def plan_devices(options, memory_gb=None):
-  """The `DevicePlan` of a training, without waiting for workers or a TPU.
-
-  Workers are assumed to have the devices of this machine. `memory_gb` is the
-  memory of a device, None for what it has.
-  """
+  """The `DevicePlan` of a training, without waiting for workers or a TPU."""
   gpus = tf.config.list_physical_devices("GPU")
   name = choose_strategy(options, len(gpus))
   memory_bytes = int(memory_gb * 1e9) if memory_gb else None
@@ -57,6 +50,7 @@ def plan_devices(options, memory_gb=None):
     cores = options.num_tpu_cores or 8
     return DevicePlan(f"{cores} TPU cores ({TPU})", cores, memory_bytes, False)
   here = 1 if name == ONE_DEVICE else options.num_devices or max(len(gpus), 1)
+  # Other workers are assumed to have the devices of this machine.
   replicas = here * (named_workers() if name == MULTI_WORKER else 1)
   if gpus:
     details = tf.config.experimental.get_device_details(gpus[0])
@@ -79,7 +73,6 @@ def fine_tuning_lines(extractor, training_set, options, output_dir, plan):
   """Yields lines of text on what `fine_tune_on` would do, on a `DevicePlan`."""
   windows, model = training_set.windows, extractor.model
   batches = batches_of(extractor, training_set, options)
-  num_steps = options.num_train_steps(training_set.num_examples)
   yield from _model_lines(model, plan)
   yield (
     f"Windows: {len(windows):,} of {training_set.num_examples:,} questions, "
@@ -89,10 +82,9 @@ def fine_tuning_lines(extractor, training_set, options, output_dir, plan):
   yield _lengths_line(windows.lengths)
   max_seq_length = extractor.window_options.max_seq_length
   yield _padding_line(windows.lengths, batches, options, max_seq_length)
-  num_warmup_steps = options.num_warmup_steps(num_steps)
-  yield from _steps_lines(
-    num_steps, num_warmup_steps, options, model, output_dir
-  )
+  num_steps = options.num_train_steps(training_set.num_examples)
+  steps = (num_steps, options.num_warmup_steps(num_steps))
+  yield from _steps_lines(*steps, options, model, output_dir)
   rows = _rows_per_replica(options, plan)
   longest = np.argsort(windows.lengths)[::-1][:rows]
   padded_length = batches.padded_length(longest[:1])
@@ -123,10 +115,7 @@ def pretraining_lines(job, text, plan):
 
 
 def memory_lines(model, loss_fn, batch, options, plan):
-  """Yields lines of text on the memory of a step, and whether it fits.
-
-  `batch` is the largest per-replica batch, a dict of arrays [rows, ...].
-  """
+  """Yields lines on the memory of a step with a device's largest batch."""
   if not plan.is_local:
     yield "Memory: not measured, there is no such device on this machine."
     return
@@ -150,14 +139,14 @@ def memory_lines(model, loss_fn, batch, options, plan):
       f"Memory, measured: {_gigabytes(peak)} at the peak of one step on a "
       f"device, with {step}."
     )
-    if plan.memory_bytes is None or peak <= plan.memory_bytes:
-      yield "It fits."
-      return
-  yield (
-    f"It does not fit into {_gigabytes(plan.memory_bytes)}: {step}. Use a "
-    "larger --accumulate_steps, --recompute or --precision=bfloat16, or lower "
-    "--max_seq_length."
-  )
+  if peak is not None and peak <= plan.memory_bytes:
+    yield "It fits."
+  else:
+    yield (
+      f"It does not fit into {_gigabytes(plan.memory_bytes)}: {step}. Use a "
+      "larger --accumulate_steps, --recompute or --precision=bfloat16, or "
+      "lower --max_seq_length."
+    )
 
 
 def measure_step(model, loss_fn, batch, options):
@@ -167,13 +156,8 @@ def measure_step(model, loss_fn, batch, options):
   strategy = tf.distribute.get_strategy()
   # Of one length, as the batches of a training with a fixed length are.
   dataset = tf.data.Dataset.from_tensors(batch)
-  step = TrainStep(
-    model,
-    loss_fn,
-    optimizer,
-    options,
-    jit_compile=compiles_steps(options.execution, strategy, dataset),
-  )
+  compiles = compiles_steps(options.execution, strategy, dataset)
+  step = TrainStep(model, loss_fn, optimizer, options, jit_compile=compiles)
   counter = tf.Variable(0, dtype=tf.int64)
   StepRunner(strategy, step, counter, dataset).run(1)
   return peak_bytes()
@@ -204,10 +188,9 @@ def _rows_per_replica(options, plan):
 
 
 def _model_lines(model, plan):
-  size = plan.memory_bytes
+  size, backbone = plan.memory_bytes, model.backbone
   memory = f", {_gigabytes(size)} each" if size else ""
   yield f"Devices: {plan.description}{memory}."
-  backbone = model.backbone
   yield (
     f"Model: {model.count_params():,} parameters; {backbone.num_layers} "
     f"layers, hidden size {backbone.hidden_dim}, {backbone.num_heads} heads, "
@@ -219,8 +202,8 @@ def _model_lines(model, plan):
 def _lengths_line(lengths):
   of = length_summary(lengths)
   levels = ", ".join(f"{p} % {of[f'p{p}']}" for p in PERCENTILES)
-  mean = f"mean {of['mean']:.1f} WordPieces"
-  return f"Lengths: {mean}, {levels}, longest {of['max']}."
+  mean, longest = of["mean"], of["max"]
+  return f"Lengths: mean {mean:.1f} WordPieces, {levels}, longest {longest}."
 
 
 def _padding_line(lengths, batches, options, most):

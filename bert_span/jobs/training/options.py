@@ -4,7 +4,7 @@ import dataclasses
 import os
 
 from bert_span.presets.encoder_source import EncoderSource
-from bert_span.storage.options import check_options, option
+from bert_span.storage.options import CheckedOptions, option
 from bert_span.training.options import SelectionOptions, StrategyOptions
 
 
@@ -25,7 +25,7 @@ class RunOptions:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SquadRunOptions:
+class SquadRunOptions(CheckedOptions):
   """What run_squad does, apart from how it trains and decodes."""
 
   do_train: bool = option(False, "Whether to train.")
@@ -34,8 +34,7 @@ class SquadRunOptions:
   )
   do_eval: bool = option(
     False,
-    "Whether to score predictions.json in --output_dir with the official "
-    "metrics.",
+    "Whether to score --output_dir/predictions.json by the official metrics.",
   )
   train_records: str | None = option(
     None,
@@ -52,8 +51,7 @@ class SquadRunOptions:
   )
   head_bias: bool = option(
     True,
-    "Whether start and end logits have a bias, as in run_squad; the paper has "
-    "none.",
+    "Whether logits have a bias, as in run_squad; the paper has none.",
     flag="span_head_bias",
   )
   verbose: bool = option(
@@ -68,9 +66,7 @@ class SquadRunOptions:
     minimum=0,
   )
   write_logits: bool = option(
-    False,
-    "Whether to write the logits of all windows to logits.npz in --output_dir, "
-    "for bert_span.decode.",
+    False, "Whether to write --output_dir/logits.npz, for bert_span.decode."
   )
   num_seeds: int = option(
     1,
@@ -80,12 +76,9 @@ class SquadRunOptions:
     maximum=10_000,
   )
 
-  def __post_init__(self):
-    check_options(self)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PretrainingRunOptions:
+class PretrainingRunOptions(CheckedOptions):
   """What run_pretraining does, apart from how it masks and trains."""
 
   do_train: bool = option(False, "Whether to train.")
@@ -99,6 +92,3 @@ class PretrainingRunOptions:
     8, "Sequences that are scored at once.", minimum=1
   )
   max_eval_steps: int = option(100, "Most batches of held-out text.", minimum=1)
-
-  def __post_init__(self):
-    check_options(self)

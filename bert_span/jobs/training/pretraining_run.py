@@ -13,14 +13,9 @@ from bert_span.jobs.training.dry_run import plan_devices, pretraining_lines
 from bert_span.jobs.training.options import PretrainingRunOptions, RunOptions
 from bert_span.modeling import encoder
 from bert_span.presets.encoder_source import EncoderSource
+from bert_span.pretraining import model_files
 from bert_span.pretraining.batches import PretrainingInput, are_records
 from bert_span.pretraining.model import PretrainingModel
-from bert_span.pretraining.model_files import (
-  PretrainedModelFiles,
-  assign_heads,
-  read_heads,
-  read_original_heads,
-)
 from bert_span.pretraining.options import (
   MaskingOptions,
   PretrainingOptions,
@@ -28,10 +23,7 @@ from bert_span.pretraining.options import (
 )
 from bert_span.pretraining.pretrainer import make_evaluate, pretrain
 from bert_span.pretraining.text_sources import find_sources
-from bert_span.storage.atomic_file import (
-  unfinished_directory,
-  write_json_atomically,
-)
+from bert_span.storage import atomic_file
 from bert_span.storage.files import copy_tree, is_remote, local_directory
 from bert_span.storage.log import log_line
 from bert_span.training.callbacks import TerminationRequest
@@ -44,15 +36,10 @@ from bert_span.training.selection import (
   write_selection,
 )
 from bert_span.training.strategy import scope_of, start_strategy
-from bert_span.training.workers import (
-  is_chief,
-  own_folder,
-  worker_vote,
-)
+from bert_span.training.workers import is_chief, own_folder, worker_vote
 
 MODEL_DIRECTORY = "model"
-TF1_DIRECTORY = "tf1"
-HUGGINGFACE_DIRECTORY = "huggingface"
+_DIRECTORIES = (MODEL_DIRECTORY, "tf1", "huggingface")
 _PLACES_FILE = "data_places.jsonl"
 _SCORES_FILE = "eval_results.json"
 
@@ -68,11 +55,7 @@ class PretrainingRun(PretrainingRunOptions, RunOptions):
   eval_text: TextLocation | None = None  # held out
 
   def texts(self):
-    """The sources to train on and those to score on, [] if not needed.
-
-    They are found before the model is loaded, so that a wrong path is reported
-    at once.
-    """
+    """The sources to train on and those to score on, [] if not needed."""
     text = find_sources(self.text) if self.do_train else []
     needs_eval_text = self.do_eval or self.selection
     eval_text = find_sources(self.eval_text) if needs_eval_text else []
@@ -85,6 +68,7 @@ def run_pretraining(run):
   """Does the steps of a `PretrainingRun`; `Preempted` if SIGTERM came."""
   # First of all: TensorFlow joins workers before it has run anything.
   strategy = start_strategy(run.devices, run.options) if run.do_train else None
+  # Before the model is loaded, so that a wrong path is reported first.
   text, eval_text = run.texts()
   job = PretrainingJob(run, strategy)
   if run.do_train:
@@ -126,7 +110,7 @@ class PretrainingJob:
 
   def __init__(self, run, strategy=None):
     self.run = run
-    self._strategy = strategy
+    self._strategy, self._is_writer = strategy, is_chief(strategy)
     keras.utils.set_random_seed(run.options.seed)
     with scope_of(strategy):
       loaded = run.source.load()
@@ -146,43 +130,35 @@ class PretrainingJob:
     self._input = PretrainingInput(
       vocabulary, lower_case, run.max_seq_length, run.masking
     )
-    self._files = PretrainedModelFiles(self.model, vocabulary, lower_case)
-    heads, description = _stored_heads(run.source), loaded.description
-    filled = assign_heads(self.model, heads, description)
+    self._files = model_files.PretrainedModelFiles(
+      self.model, vocabulary, lower_case
+    )
+    filled = self._assign_heads(run.source, loaded.description)
     log_line(
-      f"Starting from {description}, heads of it: "
+      f"Starting from {loaded.description}, heads of it: "
       f"{', '.join(filled) or 'none, they are new'}."
     )
 
   def train(self, text, eval_text=()):
-    """Trains and writes the model to output_dir/model.
-
-    With a selection's best_metric on eval_text the best model is written, and
-    its weights are taken over; else the model of the last step is written.
-    """
-    run, strategy = self.run, self._strategy
-    directory = self.run.path(MODEL_DIRECTORY)
+    """Trains and writes the model, or the best one, to output_dir/model."""
+    run, strategy, is_writer = self.run, self._strategy, self._is_writer
+    directory = run.path(MODEL_DIRECTORY)
     termination = TerminationRequest(worker_vote(strategy))
     callbacks = [termination]
-    is_writer = is_chief(strategy)
     if run.selection:
       callbacks.append(self._selection(eval_text, termination))
     if is_writer:
       callbacks.append(RunFlags(run.output_dir, run.run_flags))
-    with locked_folder(
-      run.output_dir,
-      strategy,
-      [MODEL_DIRECTORY, TF1_DIRECTORY, HUGGINGFACE_DIRECTORY],
-    ):
+    fingerprint = self._input.fingerprint(text)
+    fingerprint["initial_weights_sha256"] = self._initial_weights
+    places_path = run.path(_PLACES_FILE) if is_writer else None
+    with locked_folder(run.output_dir, strategy, _DIRECTORIES):
       pretrain(
         self.model,
-        self.training_batches(
-          text, self.run.path(_PLACES_FILE) if is_writer else None
-        ),
+        self.training_batches(text, places_path),
         run.options,
         run.output_dir,
-        self._input.fingerprint(text)
-        | {"initial_weights_sha256": self._initial_weights},
+        fingerprint,
         callbacks,
         strategy,
       )
@@ -193,25 +169,22 @@ class PretrainingJob:
         source = EncoderSource(preset=directory)
         best = source.load()
         self.model.backbone.set_weights(best.backbone.get_weights())
-        assign_heads(self.model, _stored_heads(source), best.description)
+        self._assign_heads(source, best.description)
       else:
         self._write_selected(None)
     log_line(f"The model is in {directory}{selection_words(directory)}")
 
   def training_batches(self, text, places_path=None):
-    """The batches of `train`; see `PretrainingInput.training_batches`."""
-    return self._input.training_batches(
-      text, self.run.options.train_batch_size, places_path
-    )
+    """See `PretrainingInput.training_batches`."""
+    batch_size = self.run.options.train_batch_size
+    return self._input.training_batches(text, batch_size, places_path)
 
   def export(self):
     """Writes the model for the original and for Hugging Face."""
-    tf1 = self.run.path(TF1_DIRECTORY)
-    huggingface = self.run.path(HUGGINGFACE_DIRECTORY)
-    new = _uploaded if is_remote(tf1) else unfinished_directory
-    with new(tf1) as unfinished:
+    tf1, huggingface = map(self.run.path, _DIRECTORIES[1:])
+    with _new_directory(tf1) as unfinished:
       self._files.write_tf1(unfinished)
-    with new(huggingface) as unfinished:
+    with _new_directory(huggingface) as unfinished:
       self._files.write_huggingface(unfinished)
     log_line(f"Exported to {tf1} and {huggingface}")
 
@@ -221,19 +194,15 @@ class PretrainingJob:
     batches = self._input.evaluation_batches(text, run.eval_batch_size)
     scores = make_evaluate(self.model)(batches, run.max_eval_steps)
     tf.io.gfile.makedirs(run.output_dir)
-    write_json_atomically(self.run.path(_SCORES_FILE), scores)
-    writer = tf.summary.create_file_writer(self.run.path("eval"))
+    atomic_file.write_json_atomically(run.path(_SCORES_FILE), scores)
+    writer = tf.summary.create_file_writer(run.path("eval"))
     write_scalars(writer, scores, steps_made(run.output_dir))
     writer.close()
     print(json.dumps(scores))
 
   def _selection(self, text, termination):
     """The `ModelSelection` that scores the model during its training."""
-    run = self.run
-    # Every worker scores, since all must stop at the same step; only the chief
-    # writes.
-    keeps_best = run.selection.best_metric and is_chief(self._strategy)
-    evaluate = make_evaluate(self.model)
+    run, evaluate = self.run, make_evaluate(self.model)
 
     def metrics():
       batches = self._input.evaluation_batches(text, run.eval_batch_size)
@@ -241,12 +210,16 @@ class PretrainingJob:
       scores = evaluate(batches, run.max_eval_steps).items()
       return {n: x for n, x in scores if n.endswith(("_loss", "_accuracy"))}
 
+    # Every worker scores, since all must stop at the same step; only the chief
+    # writes.
+    keeps_best = run.selection.best_metric and self._is_writer
+
     return ModelSelection(
       run.selection,
       run.options.num_train_steps,
       metrics,
       own_folder(self._strategy, run.output_dir),
-      self.run.path(MODEL_DIRECTORY) if keeps_best else None,
+      run.path(MODEL_DIRECTORY) if keeps_best else None,
       self._write_selected,
       {
         "input": self._input.fingerprint(text)["input"],
@@ -258,32 +231,32 @@ class PretrainingJob:
   def _write_selected(self, selection):
     """Writes output_dir/model, with a dict or None as selection.json."""
     directory = self.run.path(MODEL_DIRECTORY)
-    if is_remote(directory):
-      with _uploaded(directory) as local:
-        self._files.write_model(local)
-      # Last: without it an incomplete model does not count as the best one.
-      write_selection(directory, selection)
-      return
-    with unfinished_directory(directory) as unfinished:
+    with _new_directory(directory) as unfinished:
       self._files.write_model(unfinished)
-      write_selection(unfinished, selection)
+      if not is_remote(directory):
+        write_selection(unfinished, selection)
+    # Last: without it an incomplete model does not count as the best one.
+    if is_remote(directory):
+      write_selection(directory, selection)
 
-
-def _stored_heads(source):
-  """The pre-training heads of the encoder's source, {} for none."""
-  if source.preset:
-    if not tf.io.gfile.isdir(source.preset):
-      return {}
-    with local_directory(source.preset) as local:
-      return read_heads(local)
-  if source.init_checkpoint:
-    return read_original_heads(source.init_checkpoint)
-  return {}
+  def _assign_heads(self, source, description):
+    """Sets the heads that the encoder's source has; returns their names."""
+    heads = {}
+    if source.preset and tf.io.gfile.isdir(source.preset):
+      with local_directory(source.preset) as local:
+        heads = model_files.read_heads(local)
+    elif source.init_checkpoint:
+      heads = model_files.read_original_heads(source.init_checkpoint)
+    return model_files.assign_heads(self.model, heads, description)
 
 
 @contextlib.contextmanager
-def _uploaded(directory):
-  """Yields an empty local directory, which replaces a remote one at the end."""
+def _new_directory(directory):
+  """Yields a local directory, which replaces a local or remote one."""
+  if not is_remote(directory):
+    with atomic_file.unfinished_directory(directory) as unfinished:
+      yield unfinished
+    return
   with tempfile.TemporaryDirectory() as local:
     yield local
     if tf.io.gfile.isdir(directory):

@@ -7,6 +7,7 @@ import statistics
 import keras
 import tensorflow as tf
 
+from bert_span.reporting.score_table import text_table
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.files import read_json
 from bert_span.storage.log import log_line
@@ -16,13 +17,11 @@ _RESULT_FILE = "seed_result.json"
 
 
 def run_seeds(seeds, output_dir, run_one, settings):
-  """Trains and scores one model a seed; reports mean and standard deviation.
+  """Trains and scores one model a seed, each in its own folder.
 
-  Each run has its own folder, output_dir/seed_<seed>. A run that was finished
-  with the same settings is skipped, one that was stopped continues.
-
-  seeds.json in output_dir gets the `summary`. `run_one` is a function
-  (seed, folder) that returns a dict of scores, `settings` a JSON value.
+  A run that was finished with the same settings, JSON values, is skipped; one
+  that was stopped continues. `run_one` is a function (seed, folder) that
+  returns a dict of scores.
   """
   runs = []
   for seed in seeds:
@@ -46,14 +45,7 @@ def run_seeds(seeds, output_dir, run_one, settings):
 
 
 def summary(runs):
-  """Mean and sample standard deviation of at least two runs.
-
-  Example: f1 of 70, 72 and 77 has mean 73 and deviation 3.606, which is
-  sqrt(((70-73)^2 + (72-73)^2 + (77-73)^2) / (3 - 1)).
-
-  `runs` is a list of dicts with scores, a dict of float, of which those count
-  that all runs have. Returns a dict of runs, mean and deviation.
-  """
+  """Mean and sample standard deviation of the scores that all runs have."""
   names = [n for n in runs[0]["scores"] if all(n in r["scores"] for r in runs)]
   columns = {name: [run["scores"][name] for run in runs] for name in names}
   return {
@@ -67,10 +59,7 @@ def format_summary(result):
   """A summary as a table, its lines joined by newlines."""
   shown = ("exact_match", "exact", "f1")
   names = [name for name in shown if name in result["mean"]]
-  rows = [(run["seed"], run["scores"]) for run in result["runs"]]
-  rows += [(label, result[label]) for label in ("mean", "deviation")]
-  lines = [f"{'seed':>9}" + "".join(f"{name:>13}" for name in names)]
-  for label, scores in rows:
-    cells = "".join(f"{scores[name]:>13.2f}" for name in names)
-    lines.append(f"{label:>9}{cells}")
-  return "\n".join(lines)
+  rows = {str(run["seed"]): run["scores"] for run in result["runs"]}
+  rows |= {"mean": result["mean"], "deviation": result["deviation"]}
+  cells = [[n, *(f"{s[name]:.2f}" for name in names)] for n, s in rows.items()]
+  return text_table([["seed", *names], *cells])

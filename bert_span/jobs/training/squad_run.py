@@ -7,20 +7,11 @@ import keras
 import tensorflow as tf
 import tqdm
 
+from bert_span.answers import prediction_files
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.prediction_files import (
-  NULL_ODDS_FILE,
-  PREDICTIONS_FILE,
-  read_na_probs,
-  read_predictions,
-  write_predictions,
-)
 from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.answers.window_logits import LogitsWriter
-from bert_span.data.training_records import (
-  TrainingRecords,
-  window_fingerprint,
-)
+from bert_span.data import training_records
 from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning.development_set import DevelopmentSet
 from bert_span.fine_tuning.fine_tuner import fine_tune_on, training_set_of
@@ -37,19 +28,12 @@ from bert_span.squad.tfds import read_questions
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
+from bert_span.training import workers
 from bert_span.training.callbacks import TerminationRequest
 from bert_span.training.run_folder import RunFlags, locked_folder
-from bert_span.training.selection import (
-  ModelSelection,
-  selection_words,
-)
+from bert_span.training.selection import ModelSelection, selection_words
 from bert_span.training.strategy import scope_of, start_strategy
-from bert_span.training.workers import (
-  is_chief,
-  num_workers,
-  own_folder,
-  worker_vote,
-)
+from bert_span.training.workers import is_chief
 
 MODEL_DIRECTORY = "model"
 _SCORES_FILE = "eval_results.json"
@@ -99,7 +83,7 @@ def run_squad(run):
   if run.num_seeds == 1:
     _run_one_seed(run, strategy)
     return
-  if num_workers(strategy) > 1:
+  if workers.num_workers(strategy) > 1:
     raise ValueError(
       "--num_seeds trains on one machine: unset TF_CONFIG, or give every "
       "machine its own --seed and --output_dir."
@@ -113,12 +97,9 @@ def run_squad(run):
     )
 
   seeds = list(range(options.seed, options.seed + run.num_seeds))
-  # A seed that was finished with the same settings is not run again.
-  settings = [
-    line
-    for line in run.run_flags.splitlines()
-    if not line.startswith(("--num_seeds=", "--seed="))
-  ]
+  own = ("--num_seeds=", "--seed=")
+  lines = run.run_flags.splitlines()
+  settings = [line for line in lines if not line.startswith(own)]
   run_seeds(seeds, run.output_dir, run_seed, settings)
 
 
@@ -126,11 +107,10 @@ def print_dry_run(run, memory_gb=None):
   """Prints what `run_squad` would do; for memory_gb see `plan_devices`."""
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
-    options = run.fine_tuning_options
     plan = plan_devices(run.devices, memory_gb)
-    extractor, training_set, _ = _training_inputs(run)
+    inputs = _training_inputs(run)[:2]
     for line in fine_tuning_lines(
-      extractor, training_set, options, run.output_dir, plan
+      *inputs, run.fine_tuning_options, run.output_dir, plan
     ):
       print(line, flush=True)
   if run.do_predict or run.do_eval:
@@ -164,7 +144,7 @@ def _train(run, questions, strategy):
   }
   extractor, training_set, digest = _training_inputs(run, strategy)
   directory, options = run.path(MODEL_DIRECTORY), run.fine_tuning_options
-  termination = TerminationRequest(worker_vote(strategy))
+  termination = TerminationRequest(workers.worker_vote(strategy))
   callbacks = [termination]
   is_writer = is_chief(strategy)
   if run.selection:
@@ -178,7 +158,7 @@ def _train(run, questions, strategy):
         # Every worker scores, since all must stop at the same step; only the
         # chief writes.
         lambda: development.scores(extractor, termination.interruptible),
-        own_folder(strategy, run.output_dir),
+        workers.own_folder(strategy, run.output_dir),
         directory if is_writer else None,
         lambda selection: extractor.save_to_preset(directory, selection),
         development.fingerprint(run.decoder_options),
@@ -205,15 +185,12 @@ def _train(run, questions, strategy):
 
 
 def _training_inputs(run, strategy=None):
-  """(`SpanExtractor`, `LabelledWindows`, `EncoderSource.weights_digest`).
-
-  New weights are drawn from the seed; the digest is of those that it came with.
-  """
+  """(`SpanExtractor`, `LabelledWindows`, `EncoderSource.weights_digest`)."""
   options, labels = run.fine_tuning_options, run.head.labels
   data = (run.train_file, run.train_dataset)
   # Before the model is loaded, so that bad questions are reported first.
   if run.train_records:
-    records = TrainingRecords(run.train_records, *data)
+    records = training_records.TrainingRecords(run.train_records, *data)
   else:
     squad_file = read_questions(*data)
     examples = training_examples(
@@ -228,19 +205,20 @@ def _training_inputs(run, strategy=None):
     loaded = run.source.load()
     digest = run.source.weights_digest(loaded)
     extractor = _extractor_of(run, loaded)
-  if not run.train_records:
+  if run.train_records:
+    fingerprint = training_records.window_fingerprint(
+      extractor.preprocessor,
+      labels,
+      run.version_2,
+      options.annotator_labels,
+      options.drop_answerless_windows,
+    )
+    training_set = records.read(fingerprint, labels)
+  else:
     training_set = training_set_of(
       extractor, examples, options, bool(run.teachers)
     )
-    return extractor, training_set, digest
-  fingerprint = window_fingerprint(
-    extractor.preprocessor,
-    labels,
-    run.version_2,
-    options.annotator_labels,
-    options.drop_answerless_windows,
-  )
-  return extractor, records.read(fingerprint, labels), digest
+  return extractor, training_set, digest
 
 
 def _predict(run, squad_file):
@@ -256,38 +234,31 @@ def _predict(run, squad_file):
     run.predict_batch_size,
     on_logits=lambda batch: [each.add(batch) for each in observers],
   )
-  predictions = list(
-    tqdm.tqdm(
-      answers,
-      desc="Predicting",
-      total=len(examples),
-      unit="question",
-      disable=None,
-    )
-  )
+  names = {"desc": "Predicting", "unit": "question"}
+  answers = tqdm.tqdm(answers, total=len(examples), disable=None, **names)
+  predictions = list(answers)
   others = observer.files() if observer else {}
   if logits:
     others[_LOGITS_FILE] = logits.content(run.window_options.max_seq_length)
-  write_predictions(
+  prediction_files.write_predictions(
     run.output_dir, run.head, predictions, run.version_2, run.no_span, others
   )
 
 
 def _evaluate(run, squad_file):
   """Scores predictions.json; writes, prints and returns the scores."""
-  predictions = read_predictions(run.path(PREDICTIONS_FILE))
-  null_odds = None
+  path, null_odds = run.path(prediction_files.PREDICTIONS_FILE), None
+  predictions = prediction_files.read_predictions(path)
   if run.version_2:
-    null_odds = read_na_probs(run.path(NULL_ODDS_FILE))
+    path = run.path(prediction_files.NULL_ODDS_FILE)
+    null_odds = prediction_files.read_na_probs(path)
   scores = official_scores(squad_file, predictions, null_odds)
-  table = format_scores(scores)
   more = run.head.file_scores(run.output_dir, squad_file.examples)
+  write_json_atomically(run.path(_SCORES_FILE), {**scores, **more})
+  print(format_scores(scores))
   if more:
-    table = f"{table}\n\n{format_bio_scores(more)}"
-  scores = {**scores, **more}
-  write_json_atomically(run.path(_SCORES_FILE), scores)
-  print(table)
-  return scores
+    print(f"\n{format_bio_scores(more)}")
+  return {**scores, **more}
 
 
 def _extractor_of(run, loaded, needs_head=False):
