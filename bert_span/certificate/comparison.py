@@ -58,10 +58,8 @@ class Comparison:
     unequal = ours != originals
     differences = np.abs(ours[unequal] - originals[unequal])
     # Both maxima keep a NaN, which is not within any limit.
-    largest = float(differences.max(initial=0.0))
-    self.largest_difference = float(
-      np.maximum(self.largest_difference, largest)
-    )
+    largest = differences.max(initial=0.0)
+    self.largest_difference = np.maximum(self.largest_difference, largest)
     self.add(largest <= self.limit, f"{case}: differs by {largest:.2g}")
 
 

@@ -72,10 +72,8 @@ def compare_null_odds(goldens, configurations):
 
 
 def _compare_logits(goldens, configuration):
-  """Whether these are the logits that the original decoded.
-
-  No hashes are stored for f, whose windows were numbered in another file.
-  """
+  """Whether these are the logits that the original decoded."""
+  # No hashes are stored for f, whose windows were numbered in another file.
   name = configuration.name
   comparison = Comparison(f"Logits {name} as given to the original")
   for kind in KINDS:
@@ -149,11 +147,9 @@ def _is_same_span(golden, entry):
 
 
 def _compare_n_best_texts(run):
-  """The texts of all n-best lists, which are saved as hashes.
-
-  The original's list may hold whole words for spans, which the hash proves, or
-  lack spans that it merged, which no hash can prove.
-  """
+  """The texts of all n-best lists, which are saved as hashes."""
+  # The original's list may hold whole words for spans, which the hash proves,
+  # or lack spans that it merged, which no hash can prove.
   comparison = Comparison(f"N-best texts {run.title}")
   predictions, contexts = run.predictions, run.contexts
   golden = run.goldens.read(f"{run.prefix}_nbest_texts_sha1.json.gz")
@@ -240,8 +236,7 @@ def _compare_crashed(run):
 
 def _is_no_answer(prediction):
   """Whether there is only "no answer"."""
-  (*others, last) = prediction.n_best
-  return not others and (last.text, last.probability) == ("", 1.0)
+  return [(e.text, e.probability) for e in prediction.n_best] == [("", 1.0)]
 
 
 def _add_quirk(comparison, run, sentence, qas_ids):

@@ -45,7 +45,6 @@ class DecodingRun:
 
   @property
   def title(self):
-    """Its name in the report."""
     parts = (self.configuration.name, self.kind, self.variant)
     return ", ".join(filter(None, parts))
 
@@ -59,22 +58,19 @@ class DecodingRun:
   @property
   def answers(self):
     """Dict from question id to the original's answer."""
-    parts = (self.prefix, "predictions", self.variant)
-    return self.goldens.read("_".join(filter(None, parts)) + ".json.gz")
+    parts = filter(None, (self.prefix, "predictions", self.variant))
+    return self.goldens.read("_".join(parts) + ".json.gz")
 
   @property
   def crashed(self):
     """Dict from the ids on which the original crashes to its exceptions."""
-    parts = (self.prefix, self.variant, "crashed.json")
-    name = "_".join(filter(None, parts))
+    name = "_".join(filter(None, (self.prefix, self.variant, "crashed.json")))
     return self.goldens.read(name) if self.goldens.has(name) else {}
 
   @property
   def predictions(self):
     """Dict from question id to our `Prediction`."""
-    return _predictions(
-      self.goldens, self.configuration, self.kind, self.options
-    )
+    return _predictions(self)
 
   @property
   def contexts(self):
@@ -104,19 +100,14 @@ def _batches(goldens, configuration):
 
 
 @functools.lru_cache(maxsize=16)
-def _predictions(goldens, configuration, kind, options):
-  decode = _decoder(options)
-  return {
-    prediction.qas_id: prediction
-    for logits in recorded_logits(goldens, configuration, kind)
-    for prediction in decode(logits)
-  }
+def _predictions(run):
+  decode = _decoder(run.options)
+  found = recorded_logits(run.goldens, run.configuration, run.kind)
+  return {p.qas_id: p for logits in found for p in decode(logits)}
 
 
-@functools.lru_cache
-def _decoder(options):
-  """A decoder that is traced once."""
-  return WindowDecoder(SPAN_HEAD, options)
+# Each decoder is traced once.
+_decoder = functools.cache(functools.partial(WindowDecoder, SPAN_HEAD))
 
 
 # As many as there are kinds: one kind has up to four variants.
@@ -137,20 +128,15 @@ def recorded_logits(goldens, configuration, kind):
         strict=True,
       )
     ]
-    length = windows["input_mask"].shape[1]
-    pairs = np.array(pairs, np.float32).reshape(-1, 2, length)
-    starts, ends = pairs[:, 0], pairs[:, 1]  # [windows, seq_length]
+    shape = [len(pairs), 2, windows["input_mask"].shape[1]]
+    starts, ends = np.reshape(np.float32(pairs), shape).swapaxes(0, 1)
     logits = {"start_logits": starts, "end_logits": ends}
     found.append(WindowLogits(examples, windows, logits))
   return found
 
 
 def window_logits(kind, qas_id, doc_span_index, first_context, input_mask):
-  """The recorded start and end logits of a window, float32 [seq_length] each.
-
-  `first_context` is the position of the first context token. The formulas are
-  those of tests/original/record_predictions.py.
-  """
+  """The start and end logits that tests/original/record_predictions.py drew."""
   key = f"{qas_id}/{doc_span_index}"
   if kind == "peaky":
     key += "/peaky"

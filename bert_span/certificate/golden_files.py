@@ -19,12 +19,6 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.dirname(_HERE)
 # The goldens that come with the package: of its sample and of edge cases.
 SAMPLE_GOLDENS = os.path.join(_PACKAGE, "sample", "goldens")
-_SAMPLE_VOCABULARY = os.path.join(
-  _PACKAGE, "pretrained/minilm_squad/assets/tokenizer/vocabulary.txt"
-)
-_PLAN_FILE = "configurations.json"
-# A string of JSON: repository, commit and versions of the original.
-_SOURCE_FILE = "source.json"
 _UNRECORDED = (
   "google-research/bert run_squad (commit and versions not recorded)"
 )
@@ -64,15 +58,17 @@ class GoldenFiles:
   @functools.cached_property
   def plan(self):
     """What was recorded: a dict, see docs/goldens.md."""
-    path = os.path.join(self.folder, _PLAN_FILE)
-    return read_json_object(path if self.has(_PLAN_FILE) else _DEFAULT_PLAN)
+    name = "configurations.json"
+    return read_json_object(
+      self.path(name) if self.has(name) else _DEFAULT_PLAN
+    )
 
   @property
   def source(self):
     """A sentence: what wrote the outputs, and where they are."""
-    recorded = (
-      self.read(_SOURCE_FILE) if self.has(_SOURCE_FILE) else _UNRECORDED
-    )
+    recorded = _UNRECORDED
+    if self.has("source.json"):  # a string: repository, commit and versions
+      recorded = self.read("source.json")
     is_sample = os.path.samefile(self.folder, SAMPLE_GOLDENS)
     place = "that come with the package" if is_sample else f"in {self.folder}"
     return f"The original: {recorded}; outputs {place}"
@@ -84,9 +80,9 @@ class GoldenFiles:
       lengths = ("max_seq_length", "doc_stride", "max_query_length")
       fields = ("name", "file", "is_training", "version_2")
       found[row["name"]] = Configuration(
-        **{field: row[field] for field in fields},
-        options=WindowOptions(*(row[length] for length in lengths)),
-        is_part=row.get("is_part", False),
+        *(row[field] for field in fields),
+        WindowOptions(*(row[length] for length in lengths)),
+        row.get("is_part", False),
       )
     return found
 
@@ -154,6 +150,9 @@ class GoldenFiles:
 
 def sample_goldens():
   """The `GoldenFiles` that come with the package."""
+  vocabulary = "pretrained/minilm_squad/assets/tokenizer/vocabulary.txt"
   return GoldenFiles(
-    SAMPLE_GOLDENS, os.path.dirname(SAMPLE_GOLDENS), _SAMPLE_VOCABULARY
+    SAMPLE_GOLDENS,
+    os.path.dirname(SAMPLE_GOLDENS),
+    os.path.join(_PACKAGE, vocabulary),
   )

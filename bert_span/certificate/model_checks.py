@@ -57,7 +57,7 @@ def compare_model(goldens):
   yield from _compare_forward(goldens)
   yield compare_loss(goldens)
   for after_step in (False, True):
-    yield from _compare_training(goldens, learning_rate_after_step=after_step)
+    yield from _compare_training(goldens, after_step)
 
 
 def compare_loss(goldens):
@@ -94,14 +94,11 @@ def compare_fine_tuning(goldens):
   plan = goldens.plan["fine_tuning"]
   golden = goldens.arrays("fine_tuning.npz")
   configuration = goldens.configurations[plan["training"]]
-  windows = label_windows(
-    goldens.examples(configuration),
-    goldens.preprocessor(configuration),
-    SPAN_LABELS,
-  ).windows
-  windows = windows.batch(
-    np.arange(len(windows)), configuration.options.max_seq_length
-  )
+  examples = goldens.examples(configuration)
+  preprocessor = goldens.preprocessor(configuration)
+  windows = label_windows(examples, preprocessor, SPAN_LABELS).windows
+  length = configuration.options.max_seq_length
+  windows = windows.batch(np.arange(len(windows)), length)
   peak, steps = plan["learning_rate"], plan["num_train_steps"]
   warmup = plan["num_warmup_steps"]
   rates = [
@@ -113,10 +110,7 @@ def compare_fine_tuning(goldens):
   )
   model = _tiny_model(goldens)
   metrics = _train(model, schedule, windows, golden["batches"])
-  losses = Comparison(f"Losses of {len(metrics)} steps", _TRAINING_LOSS_LIMIT)
-  for i, ours in enumerate(metrics):
-    losses.add_numbers(float(ours["loss"]), golden["losses"][i], f"step {i}")
-  yield losses
+  yield _compare_losses("Losses of", metrics, golden["losses"])
   yield _compare_weights(
     "Final weights", _FINE_TUNED_WEIGHTS_LIMIT, model, golden, "final:bert/"
   )
@@ -132,10 +126,7 @@ def _recorded(goldens, kind):
 
 
 def _inputs(arrays):
-  return {
-    name: arrays[recorded].astype(np.int32)
-    for name, recorded in _INPUTS.items()
-  }
+  return {ours: arrays[x].astype(np.int32) for ours, x in _INPUTS.items()}
 
 
 def _compare_forward(goldens):
@@ -161,28 +152,25 @@ def _compare_forward(goldens):
     yield comparison
 
 
-def _compare_training(goldens, learning_rate_after_step):
+def _compare_training(goldens, after_step):
   """Trains as the original does, also clipping by its norm."""
   steps = goldens.read("model_train_trace.json")["steps"]
   golden = goldens.arrays("model_train_trace.npz")
   model = _tiny_model(goldens)
   windows = _recorded(goldens, "loss") | {n: golden[n] for n in _LABELS}
-  schedule = WarmupLinearDecay(
-    1e-3, len(steps), 4, steps_ahead=int(learning_rate_after_step)
-  )
+  schedule = WarmupLinearDecay(1e-3, len(steps), 4, steps_ahead=int(after_step))
   metrics = _train(model, schedule, windows, golden["batches"])
   title, prefix = "Training: weights after 20 steps", "final:bert/"
-  if learning_rate_after_step:
+  if after_step:
     title += ", --learning_rate_after_step"
     prefix = "final_unsequenced:bert/"
   else:
-    title_of_losses = "Training: loss of each of 20 steps"
-    losses = Comparison(title_of_losses, _TRAINING_LOSS_LIMIT)
-    ratios = []
-    for i, (ours, step) in enumerate(zip(metrics, steps, strict=True)):
-      losses.add_numbers(float(ours["loss"]), step["loss"], f"step {i}")
-      ratios.append(float(ours["global_norm"]) / step["global_norm"])
-    largest = max(abs(ratio - 1) for ratio in ratios)
+    originals = [step["loss"] for step in steps]
+    losses = _compare_losses("Training: loss of each of", metrics, originals)
+    largest = max(
+      abs(float(ours["global_norm"]) / step["global_norm"] - 1)
+      for ours, step in zip(metrics, steps, strict=True)
+    )
     losses.notes.append(
       "Training: with --clip_by_unsummed_embeddings, the global norms differ "
       f"by a factor of 1 +/- {largest:.1g} at most."
@@ -191,13 +179,19 @@ def _compare_training(goldens, learning_rate_after_step):
   yield _compare_weights(title, _WEIGHTS_LIMIT, model, golden, prefix)
 
 
+def _compare_losses(title, metrics, golden):
+  comparison = Comparison(f"{title} {len(golden)} steps", _TRAINING_LOSS_LIMIT)
+  for i, (ours, original) in enumerate(zip(metrics, golden, strict=True)):
+    comparison.add_numbers(float(ours["loss"]), original, f"step {i}")
+  return comparison
+
+
 def _compare_weights(title, limit, model, golden, prefix):
   """Compares the encoder's weights that were saved whole, under a prefix."""
   comparison = Comparison(title, limit)
   weights = {weight.path: weight for weight in model.backbone.weights}
-  for path, (original, _) in original_weights(
-    encoder_config(model.backbone)
-  ).items():
+  originals = original_weights(encoder_config(model.backbone))
+  for path, (original, _) in originals.items():
     saved = golden.get(prefix + original)
     if saved is not None:
       ours = weights[path].numpy().reshape(saved.shape)
@@ -206,11 +200,7 @@ def _compare_weights(title, limit, model, golden, prefix):
 
 
 def _train(model, schedule, windows, batches):
-  """Trains as the original does; returns the metrics of each step.
-
-  `windows` is a dict of arrays [windows, ..], `batches` int [steps, batch] has
-  their rows.
-  """
+  """Trains on `batches`, rows of the windows; returns each step's metrics."""
   optimizer = BertAdamW(schedule)
   optimizer.build(model.trainable_variables)
   step = tf.function(
@@ -287,17 +277,14 @@ def _compare_answers(goldens, plan, model):
 
 
 def _tiny_model(goldens):
-  """The `SpanModel` of the original's tiny checkpoint, without dropout.
-
-  Goldens without a checkpoint were recorded with weights that are a function of
-  their names: they are written into a temporary folder.
-  """
+  """The `SpanModel` of the original's tiny checkpoint, without dropout."""
   config = read_bert_config(goldens.path("tiny_ckpt/bert_config.json"))
   config = dataclasses.replace(config, dropout=0.0, attention_dropout=0.0)
   if goldens.has(f"{_CHECKPOINT}.index"):
     prefix = os.path.join(goldens.folder, _CHECKPOINT)
     loaded = load_tf1_checkpoint(config, prefix)
   else:
+    # Its weights were a function of their names.
     shapes = {
       f"bert/{name}": shape for name, shape in original_weights(config).values()
     }

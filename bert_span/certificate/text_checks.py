@@ -87,10 +87,7 @@ def _as_token(word):
 
 
 def compare_windows(goldens, configurations):
-  """Compares all windows and labels, one `Comparison` a configuration.
-
-  Of edge cases for training also the questions that the original loses.
-  """
+  """Compares all windows and labels, and of edge cases the lost questions."""
   for configuration in configurations:
     yield _compare_windows(goldens, configuration)
     if configuration.is_edge_case and configuration.is_training:
@@ -101,10 +98,8 @@ def _compare_windows(goldens, configuration):
   name, options = configuration.name, configuration.options
   expected = goldens.read(f"features_{name}.jsonl.gz")
   written = {feature["qas_id"] for feature in expected}
-  ours = [
-    _feature(row, context, options)
-    for row, context in _window_rows(goldens, configuration)
-  ]
+  rows = _window_rows(goldens, configuration)
+  ours = [_feature(row, context, options) for row, context in rows]
   compared = {_key(f): f for f in ours if f["qas_id"] in written}
   comparison = Comparison(
     f"Windows {name}: {configuration.file}, "
@@ -153,12 +148,9 @@ def _feature(row, context, options):
   token_starts = [start for start, _ in row["token_char_spans"][first:-1]]
   words = (np.searchsorted(word_starts, token_starts, "right") - 1).tolist()
   return {
-    "qas_id": row["qas_id"],
-    "doc_span_index": row["doc_span_index"],
+    **{name: row[name] for name in ("qas_id", "doc_span_index", *_POSITIONS)},
     "n_real_tokens": num_tokens,
     "first_doc_pos": first,
-    "start_position": row["start_position"],
-    "end_position": row["end_position"],
     "n_max_context": sum(row["max_context"]),
     "sha1_input_ids": _sha1(row["input_ids"] + padding),
     "sha1_segment_ids": _sha1(row["segment_ids"] + padding),
@@ -169,14 +161,12 @@ def _feature(row, context, options):
 
 def _compare_feature(comparison, feature, golden):
   differing = {key for key in feature if feature[key] != golden[key]}
-  if not feature or not _is_mislabelled(golden):
-    comparison.add(feature and not differing, str(_key(golden)))
-  elif differing <= set(_POSITIONS) and all(
-    feature[name] == NO_TOKEN for name in _POSITIONS
-  ):
+  labels = [feature.get(name) for name in _POSITIONS]
+  wrong = _is_mislabelled(golden)
+  if wrong and labels == [NO_TOKEN] * 2 and differing <= set(_POSITIONS):
     comparison.add_explained()
   else:
-    comparison.add(False, str(_key(golden)))
+    comparison.add(feature and not (differing or wrong), str(_key(golden)))
 
 
 def _is_mislabelled(feature):
@@ -194,11 +184,7 @@ def _sha1(numbers):
 
 
 def compare_lost(goldens, configuration):
-  """Compares training questions that the original drops or mislabels.
-
-  What happens to them here is looked up in our windows, so that the report
-  cannot become outdated.
-  """
+  """Compares training questions that the original drops or mislabels."""
   name = configuration.name
   comparison = Comparison(f"Questions lost to training {name}")
   examples = {e.qas_id: e for e in goldens.examples(configuration)}
@@ -212,28 +198,22 @@ def compare_lost(goldens, configuration):
     elif end > 0:
       spans = row["token_char_spans"]
       labels[row["qas_id"]].append(context[spans[start][0] : spans[end][1]])
-  trained, counted = [], []
+  lost = {_DROPPED_TRAINED: [], _DROPPED_COUNTED: [], _MISLABELLED: []}
   for qas_id in goldens.read(f"summary_{name}.json")["skipped_qas_ids"]:
     if qas_id in examples:
-      trained.append(qas_id)
+      lost[_DROPPED_TRAINED].append(qas_id)
       answer = examples[qas_id].answers[0].text.strip()
       comparison.add(answer in labels[qas_id], f"{qas_id}: {labels[qas_id]}")
     else:
-      counted.append(qas_id)
+      lost[_DROPPED_COUNTED].append(qas_id)
       is_reported = any(qas_id in line for line in report)
       comparison.add(is_reported, f"{qas_id} is not reported")
-  mislabelled = [
-    feature["qas_id"]
-    for feature in goldens.read(f"features_{name}.jsonl.gz")
-    if _is_mislabelled(feature)
-  ]
-  for qas_id in mislabelled:
-    comparison.add(labels[qas_id] == [None], f"{qas_id}: {labels[qas_id]}")
-  for sentence, qas_ids in (
-    (_DROPPED_TRAINED, trained),
-    (_DROPPED_COUNTED, counted),
-    (_MISLABELLED, mislabelled),
-  ):
+  for feature in goldens.read(f"features_{name}.jsonl.gz"):
+    if _is_mislabelled(feature):
+      qas_id = feature["qas_id"]
+      lost[_MISLABELLED].append(qas_id)
+      comparison.add(labels[qas_id] == [None], f"{qas_id}: {labels[qas_id]}")
+  for sentence, qas_ids in lost.items():
     if qas_ids:
       note = sentence.format(", ".join(qas_ids))
       comparison.notes.append(f"{name}, {note}")

@@ -19,10 +19,7 @@ from bert_span.storage.atomic_file import (
 from bert_span.storage.files import read_bytes, read_json
 from bert_span.storage.log import log_line
 
-_FOLDER = "assets.extra"
-_WARMUP_FILE = "tf_serving_warmup_requests"
 _PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
-_MODEL_DIRECTORY = "model"  # run_squad's, in its --output_dir
 _TRAINING_FILES = {
   "metadata": "metadata.json",
   "options": "training_options.json",
@@ -90,14 +87,12 @@ def package_versions():
 
 
 def training_run(model):
-  """The contents of the files about a model's training, a dict.
+  """The contents of the files about the training of a model directory, a dict.
 
-  Args:
-    model: model directory; if it is run_squad's output_dir/model, files in
-      output_dir count as well.
+  If it is run_squad's output_dir/model, files in output_dir count as well.
   """
   folders = [model]
-  if os.path.basename(os.path.normpath(model)) == _MODEL_DIRECTORY:
+  if os.path.basename(os.path.normpath(model)) == "model":
     folders.append(os.path.dirname(os.path.abspath(model)))
   run = {}
   for key, name in _TRAINING_FILES.items():
@@ -111,12 +106,7 @@ def training_run(model):
 
 
 def signatures_of(directory, served):
-  """The signatures of a SavedModel, described by `ServedAnswers` of its head.
-
-  Returns:
-    Dict of name to dict of method, inputs and outputs; each of these a dict of
-    name to dict of dtype, shape (-1: any) and description.
-  """
+  """Describes the signatures of a SavedModel by `ServedAnswers` of its head."""
   outputs = {
     signatures.SERVING_DEFAULT: served.guide,
     signatures.LOGITS: served.logits_guide,
@@ -131,7 +121,9 @@ def signatures_of(directory, served):
     return {
       name: {
         "dtype": tf.as_dtype(tensors[name].dtype).name,
-        "shape": [dim.size for dim in tensors[name].tensor_shape.dim],
+        "shape": [
+          dim.size for dim in tensors[name].tensor_shape.dim
+        ],  # -1: any
         "description": description,
       }
       for name, description in descriptions.items()
@@ -179,13 +171,8 @@ def write_warmup_requests(directory, model_name, batches, max_seq_length):
   """Writes requests that TensorFlow Serving replays while it loads a version.
 
   The first request to a graph is slow: kernels are chosen, memory is allocated.
-  So no client waits for that. Each batch asks each of the four signatures.
-
-  Args:
-    directory: of the SavedModel.
-    model_name: of the served model.
-    batches: list of lists of pairs (question, context).
-    max_seq_length: WordPieces of the requests to "logits".
+  So no client waits for that. Each batch, a list of (question, context), asks
+  each of the four signatures.
   """
   # Only those who write requests need the package.
   from tensorflow_serving.apis import prediction_log_pb2
@@ -193,9 +180,8 @@ def write_warmup_requests(directory, model_name, batches, max_seq_length):
   logs = []
 
   def new_request(kind, signature):
-    log = prediction_log_pb2.PredictionLog()
-    logs.append(log)
-    request = getattr(log, kind).request
+    logs.append(prediction_log_pb2.PredictionLog())
+    request = getattr(logs[-1], kind).request
     request.model_spec.name = model_name
     request.model_spec.signature_name = signature
     return request
@@ -204,29 +190,28 @@ def write_warmup_requests(directory, model_name, batches, max_seq_length):
     questions, contexts = zip(*batch, strict=True)
     examples = [_example(*pair) for pair in batch]
     rows = tf.ones([len(batch), max_seq_length], tf.int32)
-    logits_inputs = dict.fromkeys(_INPUTS[signatures.LOGITS], rows)
-    serialized = [example.SerializeToString() for example in examples]
-    for signature, inputs in (
-      (
-        signatures.SERVING_DEFAULT,
-        {"question": questions, "context": contexts},
-      ),
-      (signatures.EXAMPLES, {"examples": serialized}),
-      (signatures.LOGITS, logits_inputs),
-    ):
+    inputs = {
+      signatures.SERVING_DEFAULT: {"question": questions, "context": contexts},
+      signatures.EXAMPLES: {
+        "examples": [example.SerializeToString() for example in examples]
+      },
+      signatures.LOGITS: dict.fromkeys(_INPUTS[signatures.LOGITS], rows),
+    }
+    for signature, columns in inputs.items():
       request = new_request("predict_log", signature)
-      for name, values in inputs.items():
+      for name, values in columns.items():
         request.inputs[name].CopyFrom(tf.make_tensor_proto(values))
     request = new_request("classify_log", signatures.CLASSIFY)
     request.input.example_list.examples.extend(examples)
-  with tf.io.TFRecordWriter(_path(directory, _WARMUP_FILE)) as writer:
+  path = _path(directory, "tf_serving_warmup_requests")
+  with tf.io.TFRecordWriter(path) as writer:
     for log in logs:
       writer.write(log.SerializeToString())
 
 
 def _path(directory, name):
   """The path of a file in assets.extra, which is made."""
-  folder = os.path.join(directory, _FOLDER)
+  folder = os.path.join(directory, "assets.extra")
   os.makedirs(folder, exist_ok=True)
   return os.path.join(folder, name)
 
@@ -256,21 +241,19 @@ def _markdown(card):
     for title in ("inputs", "outputs"):
       rows = [(key, *t.values()) for key, t in signature[title].items()]
       parts.append(_table([title, "type", "shape", ""], rows))
-  tables = {
-    f"## {name.capitalize()}": card[name]
-    for name in ("options", "encoder", "versions", "verification")
-  }
-  nothing = "Unknown: there is no file about it beside the model."
-  tables["## Training"] = nothing if not card["training"] else ""
-  tables |= {f"### {n}": values for n, values in card["training"].items()}
-  tables["## Ops"] = ", ".join(card["ops"])
-  for title, values in tables.items():
+  for name in ("options", "encoder", "versions", "verification"):
+    parts += [f"## {name.capitalize()}", _table(["", ""], card[name].items())]
+  parts.append("## Training")
+  if not card["training"]:
+    parts.append("Unknown: there is no file about it beside the model.")
+  for name, values in card["training"].items():
     if isinstance(values, dict):
-      values = _table(["", ""], values.items())
-    elif isinstance(values, list):
-      values = "\n".join(f"    {line}" for line in values)
-    parts += filter(None, [title, values])
-  return "\n\n".join(parts) + "\n"
+      text = _table(["", ""], values.items())
+    else:
+      text = "\n".join(f"    {line}" for line in values)
+    parts += [f"### {name}", text]
+  parts += ["## Ops", ", ".join(card["ops"])]
+  return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _table(titles, rows):

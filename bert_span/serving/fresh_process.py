@@ -41,14 +41,11 @@ def _ops(path):
   """Names of all ops in the graph and its functions, sorted."""
   with open(path, "rb") as file:
     saved_model = saved_model_pb2.SavedModel.FromString(file.read())
-  ops = set()
-  for meta_graph in saved_model.meta_graphs:
-    graph = meta_graph.graph_def
-    ops.update(node.op for node in graph.node)
-    for function in graph.library.function:
-      ops.update(node.op for node in function.node_def)
-    ops -= {function.signature.name for function in graph.library.function}
-  return sorted(ops)
+  (meta_graph,) = saved_model.meta_graphs
+  graph = meta_graph.graph_def
+  functions = graph.library.function
+  nodes = [*graph.node, *(n for f in functions for n in f.node_def)]
+  return sorted({n.op for n in nodes} - {f.signature.name for f in functions})
 
 
 if __name__ == "__main__":

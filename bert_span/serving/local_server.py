@@ -44,12 +44,9 @@ _FILE_POLICY = (
 
 
 def serve(app, options, on_start):
-  """Runs an application until SIGINT or SIGTERM.
+  """Runs a `model_app` or `file_app` until SIGINT or SIGTERM.
 
-  Args:
-    app: of `model_app` or `file_app`.
-    options: `ServerOptions`.
-    on_start: called with the port once the server listens.
+  on_start is called with the port once the server listens.
   """
   config = uvicorn.Config(
     app,
@@ -59,29 +56,14 @@ def serve(app, options, on_start):
     limit_concurrency=_MOST_REQUESTS,
     timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
   )
-  with contextlib.suppress(KeyboardInterrupt):
-    _Server(config, on_start).run()
-
-
-class _Server(uvicorn.Server):
-  def __init__(self, config, on_start):
-    super().__init__(config)
-    self._on_start = on_start
-
-  async def startup(self, sockets=None):
-    await super().startup(sockets)
-    (server,) = self.servers
-    self._on_start(server.sockets[0].getsockname()[1])
+  with contextlib.suppress(KeyboardInterrupt), config.bind_socket() as socket:
+    socket.listen()
+    on_start(socket.getsockname()[1])
+    uvicorn.Server(config).run([socket])
 
 
 def model_app(served, preprocessor, options):
-  """The REST API of a model, and the page that asks it.
-
-  Args:
-    served: `ServedModel`.
-    preprocessor: `SpanPreprocessor` of the same model.
-    options: `ServerOptions`.
-  """
+  """The REST API of a `ServedModel`, and the page that asks it."""
   # One question after the other: TensorFlow uses all cores for each.
   thread = futures.ThreadPoolExecutor(max_workers=1)
 
@@ -119,15 +101,15 @@ def model_app(served, preprocessor, options):
 
   async def metadata(request):
     _check_model(request, options.model_name)
-    spec = {"name": options.model_name, "signature_name": ""}
     signatures = {
       name: _signature_def(function)
       for name, function in served.functions.items()
       if name != CLASSIFY  # There is no :classify here.
     }
+    spec = {"name": options.model_name, "version": _VERSION}
     return JSONResponse(
       {
-        "model_spec": {**spec, "version": _VERSION},
+        "model_spec": {**spec, "signature_name": ""},
         "metadata": {"signature_def": {"signature_def": signatures}},
       }
     )
@@ -149,9 +131,7 @@ def model_app(served, preprocessor, options):
 def file_app(tflite, packages):
   """The page that runs a .tflite file in the browser, and its files.
 
-  Args:
-    tflite: path of the file.
-    packages: path of the folder node_modules/@litertjs.
+  `packages` is the path of the folder node_modules/@litertjs.
   """
   routes = [
     Route("/", lambda request: RedirectResponse("file.html")),
@@ -162,10 +142,7 @@ def file_app(tflite, packages):
 
 
 def _app(routes, headers):
-  """An application with the pages, and errors as those of TensorFlow Serving.
-
-  Every reply gets the headers.
-  """
+  """The pages, errors as TensorFlow Serving's, and headers of every reply."""
 
   async def refuse(request, error):
     return JSONResponse({"error": error.detail}, error.status_code)
@@ -188,18 +165,18 @@ def _app(routes, headers):
 
 async def _examples(request):
   """The passages of the sample, with their questions."""
-  examples = [
-    {
-      "title": path.stem.capitalize(),
-      # Its lines are short; a page breaks them itself.
-      "passage": " ".join(path.read_text("utf-8").split()),
-      "questions": path.with_name(f"{path.stem}_questions.txt")
-      .read_text("utf-8")
-      .splitlines(),
-    }
-    for path in sorted(_PASSAGES.glob("*.txt"))
-    if not path.stem.endswith("_questions")
-  ]
+  examples = []
+  for path in sorted(_PASSAGES.glob("*_questions.txt")):
+    title = path.stem.removesuffix("_questions")
+    passage = path.with_name(f"{title}.txt").read_text("utf-8")
+    examples.append(
+      {
+        "title": title.capitalize(),
+        # Its lines are short; a page breaks them itself.
+        "passage": " ".join(passage.split()),
+        "questions": path.read_text("utf-8").splitlines(),
+      }
+    )
   return JSONResponse(examples)
 
 
@@ -231,7 +208,6 @@ def _predict(functions, request):
 
   Rows, {"instances": [{"question": .., "context": ..}]}, give
   {"predictions": [..]}; columns, {"inputs": {..}}, give {"outputs": ..}.
-  ValueError if the request does not fit the signature.
   """
   if not isinstance(request, dict):
     raise ValueError("The body must be a JSON object.")
@@ -270,9 +246,8 @@ def _windows(preprocessor, row):
   windows = preprocessor(
     {name: _tensor(name, values, text) for name, values in columns.items()}
   )
-  starts, ends = (
-    windows[f"token_char_{name}"].numpy() for name in ("starts", "ends")
-  )
+  starts = windows["token_char_starts"].numpy()
+  ends = windows["token_char_ends"].numpy()
   return [
     {"charStart": int(start[start >= 0].min()), "charEnd": int(end.max())}
     for start, end in zip(starts, ends, strict=True)

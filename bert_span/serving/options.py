@@ -7,11 +7,7 @@ from bert_span.storage.options import CheckedOptions, option
 
 @dataclasses.dataclass(frozen=True)
 class ServerOptions(CheckedOptions):
-  """Address and limits of a local server.
-
-  Raises:
-    ValueError: a value breaks the rule of its field.
-  """
+  """Address and limits of a local server."""
 
   host: str = option(
     "127.0.0.1",

@@ -30,7 +30,6 @@ class ServedModel(tf.Module):
     steps: `StepOptions`; None takes those of this machine.
 
   Attributes:
-    model: the `InferenceModel`, which holds all variables.
     functions: dict of signature to tf.function.
   """
 
@@ -57,18 +56,15 @@ class ServedModel(tf.Module):
       values = graph.encode(input_ids, input_mask, segment_ids)
       return dict(zip(head.logits, values, strict=True))
 
-    def answer_parsed(examples):
+    @tf.function(input_signature=[_STRINGS], autograph=False)
+    def answer_examples(examples):
       feature = tf.io.FixedLenFeature([], tf.string)
       features = {"question": feature, "context": feature}
       return answer(**tf.io.parse_example(examples, features))
 
     @tf.function(input_signature=[_STRINGS], autograph=False)
-    def answer_examples(examples):
-      return answer_parsed(examples)
-
-    @tf.function(input_signature=[_STRINGS], autograph=False)
     def classify(inputs):
-      classes, scores = head.served.classes(answer_parsed(inputs))
+      classes, scores = head.served.classes(answer_examples(inputs))
       # The names that TensorFlow Serving's classification service looks for.
       return {"classes": classes, "scores": scores}
 
@@ -86,7 +82,7 @@ class ServedModel(tf.Module):
 def write_saved_model(served, vocabulary, directory):
   """Writes a `ServedModel`, with its vocabulary as the asset vocab.txt.
 
-  Clients of the signature "logits" need the vocabulary, a list of tokens.
+  Clients of the signature "logits" need the vocabulary.
   """
   with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "vocab.txt")
@@ -110,19 +106,12 @@ def write_saved_model(served, vocabulary, directory):
 def byte_offsets(texts, char_offsets):
   r"""Turns offsets in characters into offsets in bytes.
 
-  They are offsets into the bytes as received, even if these are not UTF-8:
-  what decodes to one U+FFFD is one character.
+  Of `texts`, string [batch], and a list of int32 [batch] or [batch, n]. What
+  decodes to one U+FFFD is one character:
 
       text            h  é      l  \xff  o
       characters      0  1      2  3     4  5
       bytes           0  1      3  4     5  6
-
-  Args:
-    texts: string [batch].
-    char_offsets: list of int32 [batch] or [batch, n].
-
-  Returns:
-    List of int32 tensors of the same shapes.
   """
   _, starts = tf.strings.unicode_decode_with_offsets(texts, "UTF-8")
   ends = tf.cast(tf.strings.length(texts), tf.int64)

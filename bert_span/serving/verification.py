@@ -1,12 +1,11 @@
 """Proves that a written SavedModel gives the answers of the extractor."""
 
-import dataclasses
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +25,7 @@ _PYTHON_OPS = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
 _SHOWN = 5  # differences
 
 
-@dataclasses.dataclass(frozen=True)
-class Verification:
+class Verification(NamedTuple):
   """What a verification found; all answers were equal."""
 
   num_questions: int
@@ -63,27 +61,24 @@ def verify(saved_model, batches, expected_rows, tolerance):
     for batch in batches
   ]
   reply = _ask(saved_model, inputs)
-  check_ops(reply["ops"], reply["custom_ops"])
+  ops, custom_ops = tuple(reply["ops"]), tuple(reply["custom_ops"])
+  check_ops(ops, custom_ops)
   answers = [
     a for columns in reply["answers"] for a in rows_of_columns(columns)
   ]
-  examples = [example for batch in batches for example in batch]
+  names = [example.qas_id for batch in batches for example in batch]
   wrong, largest = [], 0.0
-  for example, expected, answer in zip(
-    examples, expected_rows, answers, strict=True
-  ):
-    differing, difference = _compared(expected, answer, tolerance)
+  for name, *rows in zip(names, expected_rows, answers, strict=True):
+    differing, difference = _compared(*rows, tolerance)
     if differing:
-      wrong.append(f"question {example.qas_id}: {'; '.join(differing)}")
+      wrong.append(f"question {name}: {'; '.join(differing)}")
     largest = max(largest, difference)
   if wrong:
     raise ValueError(
       f"{len(wrong)} of {len(answers)} answers of the SavedModel differ from "
       f"those of the model, so it is not published. {'. '.join(wrong[:_SHOWN])}"
     )
-  return Verification(
-    len(answers), largest, tuple(reply["ops"]), tuple(reply["custom_ops"])
-  )
+  return Verification(len(answers), largest, ops, custom_ops)
 
 
 def check_ops(ops, custom_ops):
@@ -106,12 +101,11 @@ def _ask(saved_model, batches):
     request = {"saved_model": os.path.abspath(saved_model), "batches": batches}
     with open(request_path, "w", encoding="utf-8") as file:
       json.dump(request, file)
-    # Python searches a script's folder for modules: copied here, the script
-    # does not see ours.
-    script = shutil.copy(fresh_process.__file__, folder)
+    # Otherwise Python would search the script's folder for modules.
+    safe = {"PYTHONSAFEPATH": "1"}
     done = subprocess.run(
-      [sys.executable, script, request_path, reply_path],
-      env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ},
+      [sys.executable, fresh_process.__file__, request_path, reply_path],
+      env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, **safe},
       stderr=subprocess.PIPE,
       encoding="utf-8",
       errors="replace",

@@ -35,9 +35,6 @@ def new_version(base, version=None):
   Yields:
     An object with the attributes directory, to write to, and path, the
     version's path once the block has ended.
-
-  Raises:
-    ValueError: the version exists or is invalid, or `base` is not local.
   """
   check_version(base, version)
   base = os.path.realpath(base)
@@ -99,8 +96,5 @@ def _next_version(base):
 
 
 def _versions(base):
-  """The versions in a folder, a set of int."""
-  if not os.path.isdir(base):
-    return set()
-  names = [name for name in os.listdir(base) if name.isascii()]
-  return {int(name) for name in names if name.isdecimal()}
+  names = os.listdir(base) if os.path.isdir(base) else []
+  return {int(n) for n in names if n.isascii() and n.isdecimal()}

@@ -111,12 +111,12 @@ def test_a_server_that_listens_says_so_and_its_page_gets_the_models_name(
 ):
   ports, servers = queue.Queue(), []
 
-  class Server(local_server._Server):
+  class Server(uvicorn.Server):
     def __init__(self, *args):
       super().__init__(*args)
       servers.append(self)
 
-  monkeypatch.setattr(local_server, "_Server", Server)
+  monkeypatch.setattr(uvicorn, "Server", Server)
   # See running_app.
   config = functools.partial(uvicorn.Config, log_config=None)
   monkeypatch.setattr(local_server.uvicorn, "Config", config)

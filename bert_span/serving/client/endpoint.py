@@ -44,24 +44,19 @@ class Credentials:
 
   def ssl_context(self):
     """The `ssl.SSLContext` of a client with these files."""
+    own, key = self.certificate_file, self.key_file
+    fault = f"ca_file {self.ca_file}: no readable PEM certificates"
     try:
       context = ssl.create_default_context(cafile=self.ca_file)
-    except OSError as error:  # ssl.SSLError is one
-      raise ValueError(
-        f"ca_file {self.ca_file}: no readable PEM certificates: {error}"
-      ) from error
-    if self.certificate_file:
-      try:
-        # Without a password OpenSSL would ask for one on the terminal.
-        context.load_cert_chain(
-          self.certificate_file, self.key_file, password=""
+      if own:
+        fault = (
+          f"certificate_file {own}, key_file {key}: not a PEM certificate with "
+          "its unencrypted key"
         )
-      except OSError as error:
-        raise ValueError(
-          f"certificate_file {self.certificate_file}, key_file "
-          f"{self.key_file}: not a PEM certificate with its unencrypted key: "
-          f"{error}"
-        ) from error
+        # Without a password OpenSSL would ask for one on the terminal.
+        context.load_cert_chain(own, key, password="")
+    except OSError as error:  # ssl.SSLError is one
+      raise ValueError(f"{fault}: {error}") from error
     return context
 
   def check(self, endpoint):
@@ -95,18 +90,15 @@ class Endpoint:
 
   @property
   def is_rest(self):
-    """Whether it speaks HTTP/JSON and not gRPC."""
     return self.scheme in _REST_PORTS
 
   @property
   def is_encrypted(self):
-    """Whether it speaks TLS."""
     return self.scheme in ("https", "grpcs")
 
   @property
   def host_and_port(self):
-    """host:port, an IPv6 address in brackets."""
-    host = f"[{self.host}]" if ":" in self.host else self.host
+    host = f"[{self.host}]" if ":" in self.host else self.host  # IPv6
     return f"{host}:{self.port}"
 
   @property
@@ -118,13 +110,10 @@ class Endpoint:
   def predict_path(self):
     """Path of TensorFlow Serving's predict API."""
     path = urllib.parse.quote(self.prefix, safe="/%") + "/v1"
-    for name, value in (
-      ("models", self.model),
-      ("versions", self.version),
-      ("labels", self.label),
-    ):
+    for name in ("model", "version", "label"):
+      value = getattr(self, name)
       if value is not None:
-        path += f"/{name}/{urllib.parse.quote(str(value), safe='')}"
+        path += f"/{name}s/{urllib.parse.quote(str(value), safe='')}"
     return f"{path}:predict"
 
   @property
@@ -162,8 +151,7 @@ def parse_endpoint(address, model, version=None, label=None):
     )
   fault = None
   if parts.scheme not in _PORTS:
-    schemes = ", ".join(f"{scheme}://" for scheme in _PORTS)
-    fault = f"it must begin with one of {schemes}"
+    fault = f"it must begin with one of {'://, '.join(_PORTS)}://"
   elif not parts.hostname:
     fault = "the host is missing"
   elif parts.query or parts.fragment or "/v1/" in parts.path + "/":

@@ -48,19 +48,16 @@ class GrpcTransport:
 
   def predict(self, rows, timeout):
     """Asks for the outputs of some rows, see `RestTransport.predict`."""
-    request = predict_pb2.PredictRequest()
-    request.model_spec.name = self._endpoint.model
+    endpoint, request = self._endpoint, predict_pb2.PredictRequest()
+    request.model_spec.name = endpoint.model
     request.model_spec.signature_name = "serving_default"
-    if self._endpoint.version is not None:
-      request.model_spec.version.value = self._endpoint.version
-    if self._endpoint.label is not None:
-      request.model_spec.version_label = self._endpoint.label
+    if endpoint.version is not None:
+      request.model_spec.version.value = endpoint.version
+    if endpoint.label is not None:
+      request.model_spec.version_label = endpoint.label
     for name in rows[0]:
       values = [row[name].encode("utf-8") for row in rows]
-      request.inputs[name].CopyFrom(
-        tf.make_tensor_proto(values, shape=[len(rows)])
-      )
-    address = self._endpoint.address
+      request.inputs[name].CopyFrom(tf.make_tensor_proto(values))
     try:
       response = self._service.Predict(
         request, timeout=timeout, metadata=self._metadata
@@ -69,7 +66,7 @@ class GrpcTransport:
       code = error.code().name
       details = (error.details() or "no details").rstrip(". ")
       raise serving_error(
-        code, f"{address}: {self._endpoint.target}: {code}: {details}"
+        code, f"{endpoint.address}: {endpoint.target}: {code}: {details}"
       ) from error
     try:
       columns = {
@@ -79,8 +76,8 @@ class GrpcTransport:
       return list(rows_of_columns(columns))
     except (ValueError, TypeError) as error:
       raise ServingError(
-        f"{address}: the reply is not columns of one length: {error}. Is this "
-        "the address of a model server?"
+        f"{endpoint.address}: the reply is not columns of one length: {error}. "
+        "Is this the address of a model server?"
       ) from error
 
   def close(self):

@@ -2,6 +2,7 @@
 
 import contextlib
 import email.utils
+import functools
 import http.client
 import json
 import socket
@@ -15,6 +16,7 @@ from bert_span.serving.client.retries import (
   serving_error,
 )
 
+_JSON = "application/json"
 _MAX_REPLY_BYTES = 1 << 28
 _MESSAGE_CHARACTERS = 500
 # The codes of gRPC for the status codes of servers, and of proxies before them.
@@ -38,12 +40,13 @@ class RestTransport:
 
   def __init__(self, endpoint, credentials):
     self._endpoint = endpoint
-    self._tls = credentials.ssl_context() if endpoint.is_encrypted else None
+    self._connection_type = http.client.HTTPConnection
+    if endpoint.is_encrypted:
+      self._connection_type = functools.partial(
+        http.client.HTTPSConnection, context=credentials.ssl_context()
+      )
     self._idle = []  # Open connections that no thread uses.
-    self._headers = {
-      "Content-Type": "application/json",
-      "Accept": "application/json",
-    }
+    self._headers = dict.fromkeys(("Content-Type", "Accept"), _JSON)
     if credentials.bearer_token:
       self._headers["Authorization"] = f"Bearer {credentials.bearer_token}"
 
@@ -57,7 +60,7 @@ class RestTransport:
     try:
       response, content = self._post(body, time.monotonic() + timeout)
     except (OSError, http.client.HTTPException, UnicodeError) as error:
-      raise self._failure(error) from error
+      raise _failure(self._endpoint.address, error) from error
     if response.status != 200:
       raise self._refusal(response, content)
     predictions = _field(content, "predictions")
@@ -84,21 +87,16 @@ class RestTransport:
       # The server may have closed it meanwhile.
       with contextlib.suppress(ConnectionError, ssl.SSLError):
         return self._exchange(connection, body, end)
-    host, port = self._endpoint.host, self._endpoint.port
-    if self._tls:
-      connection = http.client.HTTPSConnection(host, port, context=self._tls)
-    else:
-      connection = http.client.HTTPConnection(host, port)
-    connection.timeout = _seconds_until(end)
+    connection = self._connection_type(
+      self._endpoint.host, self._endpoint.port, timeout=_seconds_until(end)
+    )
     connection.connect()
     return self._exchange(connection, body, end)
 
   def _exchange(self, connection, body, end):
-    """One request over an open connection.
-
-    A timeout of the socket is for each piece that it reads, and a slow server
-    sends many. So a timer ends the connection when the time is over.
-    """
+    """One request over an open connection."""
+    # A timeout of the socket is for each piece that it reads, and a slow server
+    # sends many. So a timer ends the connection when the time is over.
     sock, is_late = connection.sock, threading.Event()
 
     def hang_up():
@@ -134,42 +132,17 @@ class RestTransport:
       self._idle.append(connection)
     return response, content
 
-  def _failure(self, error):
-    """The ServingError of a request without a reply."""
-    address = self._endpoint.address
-    if isinstance(error, TimeoutError):
-      return serving_error("DEADLINE_EXCEEDED", f"{address}: no answer in time")
-    if isinstance(error, ssl.SSLCertVerificationError):
-      fault = (
-        f"its certificate is not trusted: {error.verify_message}. Give the "
-        "authority that signed it as ca_file, and use a name that the "
-        "certificate contains."
-      )
-    elif isinstance(error, ssl.SSLError):
-      fault = (
-        f"TLS failed: {error.reason or error}. Is it a TLS port, and does the "
-        "server ask for a client certificate (certificate_file)?"
-      )
-    # UnicodeError: a name that is too long for DNS, for instance.
-    elif isinstance(error, (socket.gaierror, UnicodeError)):
-      fault = f"the host is unknown: {error}. Check the address."
-    else:
-      reason = str(error) or type(error).__name__
-      message = f"{address}: no connection: {reason}"
-      return serving_error("UNAVAILABLE", message)
-    return RequestRefusedError(f"{address}: {fault}")
-
   def _refusal(self, response, content):
     """The ServingError of a reply that is no success."""
-    said = _field(content, "error")  # As TensorFlow Serving: {"error": ..}
-    if isinstance(said, str):
-      said = f": {said[:_MESSAGE_CHARACTERS].rstrip('. ')}"
-    else:
-      said = f": {_excerpt(content)}" if content.strip() else ""
     message = (
       f"{self._endpoint.address}: {self._endpoint.target}: HTTP "
-      f"{response.status} ({response.reason}){said}"
+      f"{response.status} ({response.reason})"
     )
+    said = _field(content, "error")  # As TensorFlow Serving: {"error": ..}
+    if isinstance(said, str):
+      message += f": {said[:_MESSAGE_CHARACTERS].rstrip('. ')}"
+    elif content.strip():
+      message += f": {_excerpt(content)}"
     if 300 <= response.status < 400:
       location = response.headers.get("Location")
       return RequestRefusedError(
@@ -177,6 +150,30 @@ class RestTransport:
       )
     wait = _seconds_to_wait(response.headers.get("Retry-After", ""))
     return serving_error(_CODES.get(response.status), message, wait)
+
+
+def _failure(address, error):
+  """The ServingError of a request without a reply."""
+  if isinstance(error, TimeoutError):
+    return serving_error("DEADLINE_EXCEEDED", f"{address}: no answer in time")
+  if isinstance(error, ssl.SSLCertVerificationError):
+    fault = (
+      f"its certificate is not trusted: {error.verify_message}. Give the "
+      "authority that signed it as ca_file, and use a name that the "
+      "certificate contains."
+    )
+  elif isinstance(error, ssl.SSLError):
+    fault = (
+      f"TLS failed: {error.reason or error}. Is it a TLS port, and does the "
+      "server ask for a client certificate (certificate_file)?"
+    )
+  # UnicodeError: a name that is too long for DNS, for instance.
+  elif isinstance(error, (socket.gaierror, UnicodeError)):
+    fault = f"the host is unknown: {error}. Check the address."
+  else:
+    reason = str(error) or type(error).__name__
+    return serving_error("UNAVAILABLE", f"{address}: no connection: {reason}")
+  return RequestRefusedError(f"{address}: {fault}")
 
 
 def _seconds_until(end):

@@ -29,11 +29,9 @@ class ServedSpan(NamedTuple):
 
 
 class ServedAnswer(NamedTuple):
-  """The answer to one question.
+  """The answer to one question: a `ServedSpan`, of a bio head the best one.
 
   Attributes:
-    text, char_start, char_end, byte_start, byte_end, score, probability: see
-      `ServedSpan`; of a bio head the span with the best score.
     is_answerable: whether there is a span; the threshold that the model was
       exported with decides.
     null_odds: how much more likely "no answer" is than the best span.
@@ -65,20 +63,15 @@ _SPANS = [f"span_{name}" for name in ServedSpan._fields[:-1]]
 def answer_of_row(row, context):
   """Returns the `ServedAnswer` in one row of outputs of serving_default.
 
-  Raises:
-    ValueError: the row is not of an export of bert_span, or an answer is not
-      in the context.
+  ValueError if the row is not of an export of bert_span.
   """
   if not isinstance(row, dict):
     raise ValueError(f"expected named outputs, found {type(row).__name__}")
   is_bio = "span_count" in row
   count_name = "span_count" if is_bio else "n_best_count"
   lists = _SPANS if is_bio else _N_BEST
-  missing = [
-    name
-    for name in (*_BEST, "null_odds", *lists, count_name)
-    if name not in row
-  ]
+  needed = (*_BEST, "null_odds", *lists, count_name)
+  missing = [name for name in needed if name not in row]
   if missing:
     raise ValueError(
       f"outputs {', '.join(missing)} are missing; there are "
@@ -136,8 +129,7 @@ def _checked(name, value):
   else:
     is_valid = type(value) in (int, float) and value == value  # not NaN
     if name.endswith("probability"):
-      # Above 1 by rounding.
-      is_valid = is_valid and 0 <= value <= 1.001
+      is_valid = is_valid and 0 <= value <= 1.001  # above 1 by rounding
   if not is_valid:
     raise ValueError(f"{name} is {shortened(value)}")
   return value
