@@ -128,21 +128,6 @@ def test_a_question_whose_answer_has_no_token_is_skipped_and_named(
   assert found.windows.has_answer.tolist() == [True, False, False]
 
 
-@_of_both_heads
-def test_unlabelled_questions_can_be_kept_without_a_loss(preprocessor, labels):
-  unlabelled = SquadExample("new", "q", "a b c d e")
-  found = label_windows(
-    [unlabelled, _SHORT], preprocessor, labels, keep_unlabelled=True
-  )
-  assert len(found.windows) == 3
-  for values in found.windows.batch(np.arange(2), 7).values():
-    assert values.shape[:1] == (2,)
-  if labels is SPAN_LABELS:
-    assert found.windows.labels["start_positions"].tolist() == [-2, -2, 3]
-  else:
-    assert not found.windows.batch(np.arange(2), 7)["tag_labels"].any()
-
-
 def test_batches_of_examples_are_joined_in_order(preprocessor):
   """150 examples are three batches; padding differs from batch to batch."""
   examples = [_SHORT] * 70 + [_LONG] * 80
