@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from bert_span import SpanPreprocessor, SquadExample, WindowOptions
-from bert_span.data.labelled_windows import label_windows
+from bert_span.data.labelled_windows import Skipped, label_windows
 from bert_span.data.window_labels import BIO_LABELS, SPAN_LABELS
 from bert_span.squad.example import Answer
 
@@ -126,6 +126,12 @@ def test_a_question_whose_answer_has_no_token_is_skipped_and_named(
   )
   assert found.skipped == (0, ["zero"])
   assert found.windows.has_answer.tolist() == [True, False, False]
+
+
+def test_skipped_data_are_reported():
+  windows, questions = Skipped(3, ["a", "b", "c", "d"]).lines()
+  assert "3 windows" in windows
+  assert "4 questions" in questions and "first: a, b, c)" in questions
 
 
 def test_batches_of_examples_are_joined_in_order(preprocessor):

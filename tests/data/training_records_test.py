@@ -283,6 +283,9 @@ def test_a_record_that_is_no_window_is_refused(tmp_path, record):
   # The file exists and has two records: what is wrong is the second.
   with pytest.raises(ValueError, match=r"0\.tf_record"):
     read_window_records([path], [2], SPAN_LABELS)
+  tf.io.TFRecordWriter(path).close()
+  with pytest.raises(ValueError, match="no window"):
+    read_window_records([path], [0], SPAN_LABELS)
 
 
 @pytest.mark.parametrize(

@@ -109,19 +109,16 @@ def test_answers_pass_through_what_may_interrupt_them():
     )
 
 
-@pytest.mark.parametrize(
-  ("impossible", "asked", "metric"),
-  [
+def test_the_metric_has_the_name_of_the_data():
+  for impossible, asked, metric in (
     (0, "exact_match", "exact_match"),
     (1, "exact_match", "exact"),
     (1, "f1", "f1"),
-  ],
-)
-def test_the_metric_has_the_name_of_the_data(impossible, asked, metric):
-  options = DecoderOptions(version_2_with_negative=bool(impossible))
-  development = _development(_squad_file(impossible), asked)
-  selection = development.selection_options(options, SPAN_HEAD)
-  assert selection == SelectionOptions(10, metric)
+  ):
+    options = DecoderOptions(version_2_with_negative=bool(impossible))
+    development = _development(_squad_file(impossible), asked)
+    selection = development.selection_options(options, SPAN_HEAD)
+    assert selection == SelectionOptions(10, metric)
 
 
 def test_questions_that_nobody_answered_are_named_before_training():

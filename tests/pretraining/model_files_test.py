@@ -14,6 +14,7 @@ from bert_span.pretraining.loss import model_inputs
 from bert_span.pretraining.model_files import (
   BERT_CONFIG_FILE,
   CHECKPOINT_NAME,
+  HEADS_FILE,
   assign_heads,
   export_huggingface,
   export_tf1,
@@ -156,3 +157,9 @@ def test_a_head_of_another_size_or_with_holes_is_refused(model):
   del tensors["cls/span_boundary/transform_2/dense/bias"]
   with pytest.raises(ValueError, match=r"there: cls/span_boundary/"):
     assign_heads(model, tensors, "there")
+
+
+def test_a_damaged_file_is_named(tmp_path):
+  (tmp_path / HEADS_FILE).write_bytes(b"damaged")
+  with pytest.raises(ValueError, match=HEADS_FILE):
+    read_heads(str(tmp_path))

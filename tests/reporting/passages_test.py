@@ -91,6 +91,14 @@ def test_a_marked_passage_by_hand(text, span, options, shown):
   assert marked_passage(text, *span, **options) == shown
 
 
+def test_what_one_side_does_not_need_is_the_other_s():
+  passage = ("word " * 200).strip()
+  for start in (5, 990):
+    shown = marked_passage(passage, start, start + 4, num_characters=100)
+    assert "word [[word]] word" in shown and "..." in shown
+    assert 90 <= len(shown) <= 110
+
+
 def test_every_span_is_marked_without_control_characters():
   assert one_line("a\n\x1b b\t c") == "a \ufffd b c"
   spans = [(1, 4), (9, 14)]

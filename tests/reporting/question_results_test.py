@@ -59,6 +59,8 @@ def test_without_predictions_the_first_entry_counts_where_its_text_is():
   assert [(r.prediction, r.exact, r.f1, r.span) for r in results] == [
     *(("Bea", 1, 1.0, (8, 11)), ("Eve", 0, 0.0, None))
   ]
+  (missing,) = _results(_file(_example("q", "Ada")), {})
+  assert (missing.prediction, missing.exact, missing.f1) == (None, 0, 0.0)
 
 
 def test_files_that_do_not_fit_are_refused():

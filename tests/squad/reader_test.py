@@ -85,19 +85,14 @@ def test_annotations_are_several_spans_of_several_annotators(read):
   assert squad_file.report.count(FindingKind.ANSWER_MOVED) == 1
 
 
-@pytest.mark.parametrize(
-  ("question", "top", "version_2"),
-  [
+def test_version_2_is_known_by_its_key_or_its_version(read):
+  for question, top, version_2 in (
     (_question(), {"version": "1.1"}, False),
     (_question(), {"version": None}, False),
     (_question(), {"version": "v2.0"}, True),
     (_question(is_impossible=False), {}, True),
-  ],
-)
-def test_version_2_is_known_by_its_key_or_its_version(
-  read, question, top, version_2
-):
-  assert read(_squad(question, **top)).version_2 is version_2
+  ):
+    assert read(_squad(question, **top)).version_2 is version_2
 
 
 def test_a_lone_surrogate_stays_and_offsets_count_it(read):
@@ -145,6 +140,7 @@ def test_a_malformed_question_is_named_with_a_remedy(read, changes, words):
     ),
     (b"", ["is empty"]),
     ([{"id": 1}], ["bare list of 1", '{"data":']),
+    (None, ["JSON NoneType", '{"data":']),
     ({"rows": []}, ["'data' is missing", "keys: 'rows'"]),
     ({"data": {"a": 1}}, ["'data' must be a list", "received dict"]),
     (

@@ -105,6 +105,12 @@ def test_a_step_ahead_has_the_rate_of_the_next_step():
     assert float(ahead(step)) == float(schedule(step + 1))
 
 
+def test_without_warm_up_the_first_step_has_the_peak():
+  schedule = WarmupLinearDecay(5e-5, num_train_steps=100)
+  assert float(schedule(0)) == np.float32(5e-5)
+  assert float(schedule(100)) == 0.0
+
+
 def test_an_impossible_argument_of_the_rate_is_named():
   for arguments, named in (
     ((float("nan"), 10, 1), "learning_rate"),

@@ -168,3 +168,9 @@ def test_a_damaged_selection_is_named(tmp_path):
     (tmp_path / "selection.json").write_text(text)
     with pytest.raises(ValueError, match=r"selection\.json: not the"):
       read_selection(tmp_path)
+
+
+def test_a_model_that_was_not_chosen_has_no_file_that_says_so(tmp_path):
+  for selection, names in (({"step": 1}, ["selection.json"]), (None, [])):
+    write_selection(tmp_path, selection)
+    assert os.listdir(tmp_path) == names

@@ -84,7 +84,11 @@ _EMPTY = {"a": "", "b": "", "n": ""}
 @pytest.mark.parametrize(
   ("evaluate", "arguments", "named"),
   [
-    (evaluate_squad2, (_EXAMPLES, {"a": "x"}), r"'b', 'n'"),
+    (
+      evaluate_squad2,
+      ([_example(f"q{i}", "x") for i in range(20)], {"q0": "x"}),
+      r"'q1', .*'q5', \.\.\. \(19 in all",
+    ),
     (evaluate_squad2, (_EXAMPLES, _EMPTY, {"a": 0, "n": 0}), "'b'"),
     (
       evaluate_squad2,

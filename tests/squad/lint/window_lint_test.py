@@ -148,6 +148,7 @@ def test_answers_have_the_tokens_that_training_labels():
     for start in range(len(passage))
     for end in range(start + 1, min(start + 9, len(passage)))
   ]
+  examples.append(SquadExample("", "", passage))  # without an answer
   lengths, _ = measure_tokens(examples, WordPieceTokenizer(_VOCABULARY))
   # One window holds the passage.
   arrays = example_arrays(examples, with_answers=True)
