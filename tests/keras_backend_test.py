@@ -8,7 +8,6 @@ import types
 import pytest
 from programs import run_python
 
-import bert_span
 from bert_span.keras_backend import BackendError, ensure_tensorflow_backend
 
 
@@ -42,18 +41,15 @@ def test_tensorflow_is_chosen_or_kept(ensure, backend, keras_json):
   assert ensure(backend, keras_json) == "tensorflow"
 
 
-@pytest.mark.parametrize(
-  ("backend", "keras_json", "named"),
-  [
+def test_other_settings_are_refused(ensure):
+  for backend, keras_json, named in (
     ("jax", None, "KERAS_BACKEND .* 'jax'"),
     ("", {"backend": "torch"}, r"keras\.json .* 'torch'"),
     # It would change the scores.
     ("tensorflow", {"floatx": "bfloat16"}, r"keras\.json .* 'bfloat16'"),
-  ],
-)
-def test_other_settings_are_refused(ensure, backend, keras_json, named):
-  with pytest.raises(BackendError, match=named):
-    ensure(backend, keras_json)
+  ):
+    with pytest.raises(BackendError, match=named):
+      ensure(backend, keras_json)
 
 
 def test_a_keras_loaded_with_another_backend_is_refused(ensure, monkeypatch):
@@ -92,9 +88,3 @@ def test_a_client_of_served_models_works_with_any_backend():
     "print(os.environ['KERAS_BACKEND'])"
   )
   assert _run_with("torch", code).stdout == "torch\n"
-
-
-def test_public_names_are_listed():
-  assert "SpanExtractor" in dir(bert_span)
-  with pytest.raises(AttributeError, match="SpanExtractor"):
-    bert_span.Nothing  # noqa: B018 -- the access is what is tested

@@ -11,12 +11,11 @@ from tiny_encoder import INPUTS, tiny_config
 from tiny_extractor import VOCABULARY, shared_extractor
 
 import bert_span
+from bert_span import PretrainingModel, WindowOptions
 from bert_span.heads import HEADS
-from bert_span.keras_backend import KERAS_CLASSES, announce_classes
+from bert_span.keras_backend import KERAS_CLASSES
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import build_encoder, encoder_config
-from bert_span.pretraining.model import PretrainingModel
-from bert_span.text.options import WindowOptions
 
 _WINDOWS = {"options": WindowOptions(32, 8, 8), "pad_to_max": True}
 _LOAD = """
@@ -43,15 +42,6 @@ def test_importing_the_package_is_enough_to_load_a_model(tmp_path):
     np.savez(tmp_path / f"{head.name}.npz", **INPUTS, **model(INPUTS))
   run = run_python("-c", _LOAD, tmp_path)
   assert run.stdout == "loaded\n", run.stderr
-
-
-def test_names_are_announced_to_a_keras_that_is_loaded(monkeypatch):
-  classes = {}
-  monkeypatch.setattr(keras.saving, "get_custom_objects", lambda: classes)
-  announce_classes()
-  assert classes.keys() == {f"bert_span>{name}" for name in KERAS_CLASSES}
-  head = classes["bert_span>BioHead"].from_config({"name": "bio"})
-  assert type(head) is bert_span.BioHead
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -115,7 +115,7 @@ _REFUSED = {
     ("--model=/none", "--model=/none"),
   ],
   "decode --predict_file=p --output_dir=o": [
-    ("--logits_file=, --model=m", "--logits_file"),
+    ("--logits_file=, --model=m", "--logits_file")
   ],
   "report": [
     ("", "--predict_file"),

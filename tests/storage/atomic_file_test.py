@@ -14,7 +14,6 @@ from bert_span.storage.atomic_file import (
   open_atomically,
   recover_directory,
   unfinished_directory,
-  write_json_atomically,
   write_lines,
   write_tensors,
   write_text_atomically,
@@ -38,26 +37,6 @@ def test_text_replaces_an_old_file_as_utf8(tmp_path, prefix):
   write_text_atomically(f"{prefix}{path}", "é\n")
   assert path.read_bytes() == b"\xc3\xa9\n"
   assert list(tmp_path.iterdir()) == [path]
-
-
-def test_json_has_the_format_of_run_squad(tmp_path):
-  path = tmp_path / "file.json"
-  write_json_atomically(path, {"b": "é", "a": [1]})
-  assert path.read_text() == (
-    '{\n    "b": "\\u00e9",\n    "a": [\n        1\n    ]\n}\n'
-  )
-
-
-def test_a_file_appears_with_its_last_line(tmp_path):
-  path = tmp_path / "file.jsonl"
-
-  def lines():
-    yield 1
-    assert not path.exists()
-    yield 2
-
-  write_lines(path, lines())
-  assert path.read_text() == "1\n2\n"
 
 
 @pytest.mark.parametrize(
@@ -134,8 +113,8 @@ def test_tensors_and_metadata_are_read_back_by_any_user(tmp_path):
 # --- Directories.
 
 
-def _write(path, publish=None):
-  with unfinished_directory(str(path), publish) as unfinished:
+def _write(path):
+  with unfinished_directory(str(path)) as unfinished:
     (pathlib.Path(unfinished) / "weights").write_text("2")
 
 
@@ -168,13 +147,6 @@ def test_a_directory_that_cannot_be_written_leaves_the_old_one(tmp_path, model):
     raise KeyError
   assert (model / "weights").read_text() == "1"
   assert list(tmp_path.iterdir()) == [model]
-
-
-def test_a_directory_can_be_published_in_another_way(tmp_path, model):
-  _write(model, lambda path: os.rename(path, tmp_path / "2"))
-  assert (model / "weights").read_text() == "1"
-  assert (tmp_path / "2" / "weights").read_text() == "2"
-  assert sorted(tmp_path.iterdir()) == [tmp_path / "2", model]
 
 
 class _Killed(BaseException):

@@ -7,12 +7,11 @@ import pytest
 import tensorflow as tf
 from hand_windows import hand_windows
 
+from bert_span import DecoderOptions, SpanDecoder
 from bert_span.answers.decoding.joint_probability import (
   log_partition,
   span_log_sums,
 )
-from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.decoding.span_decoder import SpanDecoder
 
 
 def _windows(example_index, may_start, may_end):
@@ -127,24 +126,6 @@ def test_decoded_probabilities_are_among_all_spans(version_2, span_score):
   shifted = _decode(case, temperature=1.3, log_odds_shift=-2.0, **options)
   p, q = (each["probability"][[0, 2]] for each in (outputs, shifted))
   np.testing.assert_allclose(q / (1 - q), p / (1 - p) * np.exp(-2))
-
-
-@pytest.mark.parametrize("threshold", [-6.0, -0.5, 0.5, 6.0])
-def test_the_answer_is_the_most_probable_one_at_any_null_threshold(threshold):
-  inside = np.array([[False, *[True] * 4, False]])
-  windows = _windows([0], inside, inside)
-  start, end = np.random.default_rng(2).normal(size=[2, 1, 6])
-  options = DecoderOptions(
-    version_2_with_negative=True,
-    null_score_diff_threshold=threshold,
-    temperature=0.7,
-  )
-  context = tf.constant([" abcd"])  # Characters as the windows have them.
-  outputs = SpanDecoder(options)(context, windows, *np.float32([start, end]))
-  assert outputs["n_best_count"].numpy() == 11  # 10 spans and no answer.
-  probabilities = outputs["n_best_probability"].numpy()
-  assert probabilities.sum() == pytest.approx(1, abs=1e-12)
-  assert outputs["probability"].numpy()[0] == probabilities.max()
 
 
 @pytest.mark.parametrize("version_2", [False, True])

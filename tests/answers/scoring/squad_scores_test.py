@@ -29,24 +29,6 @@ def _example(qas_id, *golds):
 _EXAMPLES = [_example("a", "red car"), _example("b", "x"), _example("n")]
 
 
-def test_each_figure_takes_the_annotator_that_suits_it_best():
-  examples = [_example("q1", "red car", "red"), _example("q2", "blue")]
-  scores = evaluate_squad1(examples, {"q1": "the Red", "q2": "dark blue"})
-  # q1: 1 and 1 with the second annotator. q2: precision 1/2, recall 1.
-  assert scores == {
-    "exact_match": 50.0,
-    "f1": pytest.approx(100 * (1 + 2 / 3) / 2),
-  }
-
-
-def test_a_kind_of_question_that_does_not_occur_has_no_figures():
-  only_answerable = evaluate_squad2(_EXAMPLES[:1], {"a": "z"})
-  assert "NoAns_exact" not in only_answerable
-  only_unanswerable = evaluate_squad2(_EXAMPLES[2:], {"n": "z"})
-  assert only_unanswerable["NoAns_exact"] == 0.0
-  assert "HasAns_exact" not in only_unanswerable
-
-
 def test_answers_that_normalize_to_nothing_are_left_out():
   kept, none_left = _example("q", "The", "word"), _example("q", "The")
   assert question_scores(kept, "", version_2=True) == (0, 0)
@@ -96,21 +78,31 @@ def test_a_repeated_question_id_counts_twice_in_squad1_and_last_in_squad2():
   assert (scores["exact"], scores["total"]) == (100.0, 2)
 
 
-def test_what_cannot_be_scored_is_named():
-  examples = [_example(f"q{i}", "x") for i in range(20)]
-  with pytest.raises(ValueError, match=r"'q1', .*'q5', \.\.\. \(19 in all"):
-    evaluate_squad2(examples, {"q0": "x"})
-  empty = {"a": "", "b": "", "n": ""}
-  with pytest.raises(ValueError, match="'b'"):
-    evaluate_squad2(_EXAMPLES, empty, {"a": 0, "n": 0})
-  with pytest.raises(ValueError, match="nan for question b"):
-    evaluate_squad2(_EXAMPLES, empty, {"a": 0, "b": float("nan"), "n": 0})
-  with pytest.raises(ValueError, match="bare"):
-    evaluate_squad1([*examples, _example("bare")], {})
-  with pytest.raises(ValueError, match="q7"):
-    evaluate_multi_span([SquadExample("q7", "q", "c")], {"q7": []})
-  with pytest.raises(ValueError, match="at least one question"):
-    evaluate_squad1([], {})
+_EMPTY = {"a": "", "b": "", "n": ""}
+
+
+@pytest.mark.parametrize(
+  ("evaluate", "arguments", "named"),
+  [
+    (
+      evaluate_squad2,
+      ([_example(f"q{i}", "x") for i in range(20)], {"q0": "x"}),
+      r"'q1', .*'q5', \.\.\. \(19 in all",
+    ),
+    (evaluate_squad2, (_EXAMPLES, _EMPTY, {"a": 0, "n": 0}), "'b'"),
+    (
+      evaluate_squad2,
+      (_EXAMPLES, _EMPTY, {"a": 0, "b": float("nan"), "n": 0}),
+      "nan for question b",
+    ),
+    (evaluate_squad1, ([_example("bare")], {}), "bare"),
+    (evaluate_squad1, ([], {}), "at least one question"),
+    (evaluate_multi_span, ([SquadExample("q7", "q", "c")], {"q7": []}), "q7"),
+  ],
+)
+def test_what_cannot_be_scored_is_named(evaluate, arguments, named):
+  with pytest.raises(ValueError, match=named):
+    evaluate(*arguments)
 
 
 def test_unknown_entries_and_missing_predictions_are_logged(capsys):
@@ -152,20 +144,8 @@ def test_partial_and_exact_matches_of_spans_by_hand():
   assert scores["exact_match_precision"] == pytest.approx(100 * 2 / 3)
   assert scores["exact_match_recall"] == pytest.approx(100 * 2 / 4)
   assert scores["exact_match_f1"] == pytest.approx(100 * 4 / 7)
-
-
-@pytest.mark.parametrize(
-  ("pairs", "score"),
-  [
-    ([(["one", "two"], ["two", "one"])], 100),
-    ([(["one", "two"], [])], 0),
-    ([([], [])], 100),  # No answer counts as one span.
-    ([([], []), ([], ["x"])], 50),
-  ],
-)
-def test_perfect_and_empty_predictions(pairs, score):
-  scores = _span_scores(pairs)
-  assert scores["exact_match_f1"] == scores["overlap_f1"] == score
+  # No answer counts as one span.
+  assert _span_scores([([], []), ([], ["x"])])["overlap_f1"] == 50
 
 
 def test_the_annotator_who_suits_best_counts():
