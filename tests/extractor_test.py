@@ -387,7 +387,11 @@ def test_fit_trains_the_model_and_continues_in_its_folder(
 @pytest.mark.usefixtures("few_samples")
 @pytest.mark.parametrize(
   ("architecture", "dtype", "quantization"),
-  [("distilbert", "bfloat16", "none"), ("roberta", "float16", "dynamic")],
+  [
+    ("distilbert", "float16", "none"),
+    ("electra", "bfloat16", "dynamic"),
+    ("roberta", "float16", "dynamic"),
+  ],
 )
 def test_exports_of_a_hugging_face_directory_answer_the_same(
   tmp_path, architecture, dtype, quantization

@@ -8,6 +8,7 @@ import types
 import pytest
 from programs import run_python
 
+import bert_span
 from bert_span.keras_backend import BackendError, ensure_tensorflow_backend
 
 
@@ -88,3 +89,9 @@ def test_a_client_of_served_models_works_with_any_backend():
     "print(os.environ['KERAS_BACKEND'])"
   )
   assert _run_with("torch", code).stdout == "torch\n"
+
+
+def test_public_names_are_listed():
+  assert "SpanExtractor" in dir(bert_span)
+  with pytest.raises(AttributeError, match="SpanExtractor"):
+    bert_span.Nothing  # noqa: B018 -- the access is what is tested

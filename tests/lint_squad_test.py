@@ -6,6 +6,7 @@ import pytest
 from programs import succeeds
 from squad_content import spans, squad_content
 
+from bert_span.jobs import linting
 from bert_span.jobs.linting import lint
 from bert_span.squad.lint.options import LintSettings
 from bert_span.text.options import WindowOptions
@@ -117,3 +118,10 @@ def test_a_model_gives_vocabulary_sizes_and_windows(squad_file):
   value = json.loads(result.stdout)
   assert value["settings"]["hidden_size"] == 384
   assert value["figures"]["max_seq_lengths"][-1]["max_seq_length"] == 512
+
+
+def test_a_large_file_is_announced(squad_file, capsys, monkeypatch):
+  monkeypatch.setattr(linting, "_LARGE_FILE", 10)
+  path = squad_file(_question("q1"))
+  assert lint(str(path))
+  assert str(path) in capsys.readouterr().err

@@ -233,3 +233,15 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(flags, tmp_path):
   assert lines[5].startswith("Steps: 6 of 4 windows, 2 of them warm-up")
   assert lines[-2].startswith("It fits")
   assert lines[-1].startswith("Then up to 100 batches of 8 sequences")
+
+
+def test_text_without_a_word_is_refused_and_nothing_written(folder, tmp_path):
+  (tmp_path / "empty.txt").write_text("\n")
+  message = refusal(
+    "bert_span.create_pretraining_data",
+    f"--input_file={tmp_path}/empty.txt",
+    f"--vocab_file={folder / 'vocab.txt'}",
+    f"--output_file={tmp_path / 'o.tfrecord'}",
+  )
+  assert "empty.txt" in message
+  assert sorted(tmp_path.iterdir()) == [tmp_path / "empty.txt"]

@@ -9,9 +9,11 @@ import tensorflow as tf
 from programs import parse_flags, refusal, run_here
 from squad_content import spans, squad_content
 from squad_runs import CONTEXT, read, run_squad, squad_flags
+from tiny_extractor import extractor_of
 
 from bert_span.extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder, read_bert_config
+from bert_span.presets.huggingface import save_huggingface
 from bert_span.pretraining.model_files import export_tf1
 
 # What the original defines, with its defaults.
@@ -39,7 +41,7 @@ _ORIGINAL_FLAGS = {
 
 
 @pytest.mark.large
-def test_trains_predicts_and_scores(squad_folder, tmp_path):
+def test_trains_predicts_and_scores_then_continues(squad_folder, tmp_path):
   steps = ("--do_train", "--do_predict", "--do_eval")
   run = run_squad(squad_folder, tmp_path, *steps, "--num_train_epochs=40")
   assert run.returncode == 0, run.stderr
@@ -61,6 +63,11 @@ def test_trains_predicts_and_scores(squad_folder, tmp_path):
   assert extractor.window_options.max_seq_length == 32
   answer = extractor.answer(question="Who built the mill?", context=CONTEXT)
   assert answer.text == "Anna"
+
+  again = run_squad(squad_folder, tmp_path, *steps, "--num_train_epochs=40")
+  assert again.returncode == 0, again.stderr
+  assert "nothing to train" in again.stderr
+  assert read(tmp_path / "predictions.json") == predictions
 
 
 @pytest.mark.large
@@ -157,6 +164,29 @@ def test_a_bio_head_learns_several_spans_of_several_annotators(
   assert read(out / "span_predictions.json") == predicted
   flags = squad_flags(squad_folder, out, *flags, "--do_predict", "--head=span")
   assert "--head=bio" in refusal("bert_span.run_squad", *flags)
+
+
+@pytest.mark.large
+def test_a_hugging_face_directory_learns_a_bio_head_on_two_devices(
+  squad_folder, tmp_path
+):
+  """Of the model least like BERT; extractor_test.py fine-tunes the others."""
+  extractor = extractor_of("roberta")
+  directory = tmp_path / "huggingface"
+  save_huggingface(extractor.model, extractor.preprocessor.tokenizer, directory)
+  options = extractor.window_options
+  run = run_squad(
+    squad_folder,
+    tmp_path / "out",
+    *("--bert_config_file=", "--vocab_file=", f"--preset={directory}"),
+    f"--max_seq_length={options.max_seq_length}",
+    f"--max_query_length={options.max_query_length}",
+    *("--do_train", "--do_predict", "--do_eval", "--head=bio"),
+    *("--num_devices=2", "--num_train_epochs=40"),
+  )
+  assert run.returncode == 0, run.stderr
+  assert "Training on 2 CPUs (mirrored)" in run.stderr
+  assert read(tmp_path / "out" / "eval_results.json")["exact_match_f1"] == 100
 
 
 @pytest.mark.large

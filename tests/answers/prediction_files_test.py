@@ -13,6 +13,7 @@ from hand_windows import OUTSIDE, hand_windows
 
 from bert_span import DecoderOptions, SpanDecoder, SquadExample
 from bert_span.answers.decoding.predictions import (
+  Answer,
   NBestEntry,
   Prediction,
   as_original_without_span,
@@ -79,6 +80,16 @@ def test_predictions_hold_the_context_s_own_characters(predictions):
   assert (found.n_best[1].char_start, found.n_best[1].score) == (0, 7.0)
   assert (empty.text, empty.null_odds, empty.probability) == ("", 1e6, 1.0)
   assert (empty.char_start, empty.char_end, len(empty.n_best)) == (0, 0, 1)
+
+
+def test_predictions_of_a_bio_head_have_their_spans(bio_predictions):
+  first, second = bio_predictions
+  al = Answer("Al", 0, 2, 0.5, 0.25)
+  other = Answer("\ud800b", 3, 5, 0.75, 0.5)
+  assert (first.spans, first.n_best) == ((al, other), (other, al))
+  assert (first.text, first.char_start, first.char_end) == ("\ud800b", 3, 5)
+  assert (first.score, first.probability, first.null_odds) == (0.75, 0.5, -1.5)
+  assert (second.spans, second.text, second.probability) == ((), "", 1.0)
 
 
 def _write(folder, predictions, version_2, head=SPAN_HEAD):
@@ -285,6 +296,8 @@ def test_a_wrong_value_is_named_with_file_and_question(write, read, value):
 
 
 def test_of_equal_ids_the_last_counts_and_the_file_is_named(write, capsys):
+  with pytest.raises(ValueError, match=r"file\.json"):  # not UTF-8
+    read_predictions(write(b'{"q": "\xe9"}'))
   assert read_predictions(write(b'{"q": "x", "q": "y"}')) == {"q": "y"}
   assert "file.json" in capsys.readouterr().err
 

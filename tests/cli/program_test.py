@@ -242,3 +242,12 @@ def test_a_flag_on_the_command_line_precedes_what_was_saved():
   options = given.options({"n_best_size": 7, "max_answer_length": 3, "x": 1})
   assert (options.n_best_size, options.max_answer_length) == (20, 3)
   assert [holder.name for holder in given if holder.present] == ["n_best_size"]
+
+
+def test_checksums_can_be_skipped_where_a_model_is_loaded():
+  for name in (
+    *("bert_span.ask", "bert_span.beam_predict", "bert_span.calibrate"),
+    *("bert_span.report", "bert_span.run_pretraining", "bert_span.run_squad"),
+    *("bert_span.serve", "export.export_saved_model", "export.export_tflite"),
+  ):
+    assert not parse_flags(name, "--noverify").verify

@@ -154,6 +154,14 @@ def test_examples_without_a_window_to_train_on_are_an_error(
     label_windows([example], preprocessor, labels)
 
 
+def test_annotator_labels_are_passed_on(preprocessor):
+  annotations = ((Answer("a", 0),), (Answer("b", 2),))
+  example = SquadExample("1", "q", "a b", annotations=annotations)
+  found = label_windows([example], preprocessor, BIO_LABELS, "first")
+  tags = found.windows.labels["tag_labels"][3:5]
+  np.testing.assert_array_equal(tags, [_BEGIN, _OUTSIDE])
+
+
 def test_the_digest_depends_on_tokens_and_labels(both_windows):
   windows, _ = both_windows
   digests = {windows.digest(), dataclasses.replace(windows).digest()}

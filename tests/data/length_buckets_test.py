@@ -69,6 +69,17 @@ def test_every_window_comes_once_an_epoch_but_for_what_is_left_over():
   assert np.sum(2 - counts) == 6
 
 
+def test_chance_decides_which_window_waits_and_not_its_length():
+  # Of two short and seven long ones that fill no batch alone, one waits.
+  lengths = np.array([8] * 50 + [40] * 7)
+  waiting = set()
+  for seed in range(20):
+    dealt = _numbers(_batches(lengths, seed=seed, count=7))
+    (number,) = set(range(57)) - set(dealt)
+    waiting.add(int(lengths[number]))
+  assert waiting == {8, 40}
+
+
 def test_starting_at_a_step_equals_skipping_to_it():
   lengths = _random_lengths(103)
   whole = _batches(lengths, count=35)
@@ -107,6 +118,15 @@ def test_fewer_windows_than_a_batch_fill_it_over_several_epochs():
   assert counts.sum() == 24
   assert counts.min() >= 7
   assert all(batch["input_ids"].shape[0] == 8 for batch in batches)
+
+
+def test_without_buckets_every_batch_has_the_maximal_length():
+  batches = BucketedBatches(_windows(_random_lengths(20)), 4, _MAX, None, 0)
+  dataset = batches.dataset(0)
+  assert dataset.element_spec["input_ids"].shape == [4, _MAX]
+  for batch in dataset.take(6).as_numpy_iterator():
+    assert batch["input_ids"].shape == (4, _MAX)
+  assert batches.mean_padded_length() == _MAX
 
 
 def test_mean_padded_length_is_that_of_an_epoch():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bert_span import SpanPreprocessor, WindowOptions
+from bert_span import SpanPreprocessor, SquadExample, WindowOptions
 from bert_span.data.window_batches import window_batches
 from bert_span.data.window_labels import (
   TAGS,
@@ -78,6 +78,32 @@ def test_annotators_without_a_located_answer_do_not_count():
 def _windows(examples, preprocessor):
   ((_, windows),) = window_batches(examples, preprocessor)
   return windows
+
+
+def test_a_window_that_cuts_a_span_is_labelled_with_the_part_inside():
+  """Windows "a b c", "c d e": the span "b c d" is cut by both."""
+  preprocessor = SpanPreprocessor(
+    ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "q", *"abcde"],
+    options=WindowOptions(7, 2, 1),
+  )
+  examples = [
+    SquadExample("cut", "q", "a b c d e", (Answer("b c d", 2),)),
+    SquadExample("none", "q", "a", (), is_impossible=True),
+    SquadExample("lost", "q", "a", (Answer("x", -1),)),
+  ]
+  windows = _windows(examples, preprocessor)
+  labels, is_labelled = window_bio_labels(examples, windows)
+  none = np.zeros(3)
+  np.testing.assert_array_equal(
+    labels["tag_labels"],
+    [
+      [none, none, none, _O, _B, _I, none],
+      [none, none, none, _I, _I, _O, none],
+      [none, none, none, _O, none, none, none],
+      [none] * 7,
+    ],
+  )
+  assert is_labelled.tolist() == [True, True, True, False]
 
 
 def test_soft_labels_of_squad_equal_a_direct_count(shared_data):

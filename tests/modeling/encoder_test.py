@@ -2,6 +2,7 @@
 
 import json
 
+import keras
 import numpy as np
 import pytest
 from tiny_encoder import INPUTS, tiny_config, tiny_encoder
@@ -81,6 +82,20 @@ def test_attention_dropout_alone_makes_training_random():
 
   np.testing.assert_array_equal(output(False), output(False))
   assert np.abs(output(True) - output(False)).max() > 1e-4
+
+
+def test_random_matrices_have_the_configured_deviation():
+  keras.utils.set_random_seed(3)
+  backbone = tiny_encoder(vocabulary_size=2000, initializer_range=0.2)
+  weights = {weight.path: weight.numpy() for weight in backbone.weights}
+  table = weights["token_embedding/embeddings"]
+  assert 0.172 < table.std() < 0.180  # 0.88 of it, being cut at 2 deviations
+  assert np.abs(table).max() <= 0.400001
+  gamma = weights["embeddings_layer_norm/gamma"]
+  np.testing.assert_array_equal(gamma, np.ones(8))
+  query = weights["transformer_layer_0/self_attention_layer/query/kernel"]
+  key = weights["transformer_layer_0/self_attention_layer/key/kernel"]
+  assert not np.allclose(query, key)
 
 
 def test_window_longer_than_the_position_table_is_refused():

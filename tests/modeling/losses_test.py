@@ -44,6 +44,11 @@ def test_half_precision_logits_are_computed_in_float32():
     np.testing.assert_allclose(losses, [math.log(3)], rtol=1e-6)
 
 
+def test_large_logits_stay_finite():
+  logits = np.array([[1e4, -1e4]], "float32")
+  assert float(SpanLoss("sum")([1], logits)) == pytest.approx(2e4)
+
+
 def test_positions_are_exact_although_keras_makes_them_floats():
   logits = np.zeros((1, 512), "float32")
   logits[0, 511] = 5.0
@@ -71,6 +76,17 @@ def test_one_hot_tags_have_the_loss_and_gradient_of_the_correct_class():
   assert float(soft) == pytest.approx(float(direct), abs=1e-6)
   np.testing.assert_allclose(
     tape.gradient(soft, logits), tape.gradient(direct, logits), atol=1e-6
+  )
+
+
+def test_gradient_is_p_minus_t_on_passage_tokens_and_zero_elsewhere():
+  logits = tf.Variable(_TAG_LOGITS)
+  labels = np.array([[[2 / 3, 0, 1 / 3], [0, 1, 0], [0] * 3, [0] * 3]])
+  with tf.GradientTape() as tape:
+    loss = BioLoss()(labels.astype("float32"), logits)
+  expected = (_P - labels) * [[[1], [1], [0], [0]]]
+  np.testing.assert_allclose(
+    tape.gradient(loss, logits), expected, rtol=1e-5, atol=1e-6
   )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from corpus import write_corpus
-from pretraining_runs import MAKING
+from pretraining_runs import LENGTH, MAKING
 
 from bert_span.pretraining.masking import batch_keys
 from bert_span.pretraining.text_sources import TextFile
@@ -79,6 +79,12 @@ def test_an_epoch_holds_every_block_once_with_masks_of_its_own(sources, whole):
   first = dict(zip(map(str, originals[:total]), masks[:total], strict=True))
   second = dict(zip(map(str, originals[total:]), masks[total:], strict=True))
   assert sum(first[text] != second[text] for text in first) > total / 4
+
+
+def test_shapes_are_static(sources):
+  spec = MAKING.training_batches(sources, 4).dataset(0).element_spec
+  assert spec["input_ids"] == tf.TensorSpec([4, LENGTH], tf.int32)
+  assert spec["sbo_lefts"] == tf.TensorSpec([4, 2], tf.int32)
 
 
 def test_what_ended_the_reading_is_kept(tmp_path):

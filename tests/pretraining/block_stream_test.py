@@ -55,6 +55,14 @@ def test_the_stream_goes_on_from_any_chunk_as_it_did(tmp_path, seed):
     assert flat(again) == flat(expected)
 
 
+def test_every_epoch_has_an_order_of_files_of_its_own(tmp_path):
+  sources = write_corpus(tmp_path, num_files=6, documents=2)
+  chunks = stream_of(sources, seed=3, chunk_blocks=1000).chunks()
+  epochs = [flat([chunk]) for chunk in itertools.islice(chunks, 4)]
+  assert len({str(blocks) for blocks in epochs}) > 1
+  assert all(sorted(blocks) == sorted(epochs[0]) for blocks in epochs)
+
+
 def test_text_without_tokens_is_refused(tmp_path):
   (tmp_path / "a.txt").write_text("\n \n")
   stream = stream_of([TextFile(str(tmp_path / "a.txt"))])

@@ -53,6 +53,21 @@ def test_the_loss_of_a_batch_is_the_sum_of_two_means(sbo_weight):
   np.testing.assert_allclose(np.concatenate(of_parts), losses, rtol=1e-5)
 
 
+def test_the_loss_is_computed_with_dropout():
+  model, batch = tiny_model(), with_batch_weights(tiny_batch())
+  losses = pretraining_loss_fn(1.0)
+  (first, _), (second, _) = losses(model, batch), losses(model, batch)
+  assert not np.array_equal(first.numpy(), second.numpy())
+
+
+def test_without_the_span_boundary_logits_only_the_first_mean_counts():
+  batch = with_batch_weights(tiny_batch())
+  model = tiny_model(span_boundary=False, dropout=0.0)
+  losses, parts = pretraining_loss_fn(1.0)(model, batch)
+  np.testing.assert_array_equal(losses, parts["mlm_loss"])
+  assert set(parts) == {"mlm_loss"}
+
+
 def test_a_batch_without_targets_adds_nothing():
   nothing = np.zeros([2, 3], np.int32)
   batch = {"masked_positions": nothing, "sbo_positions": nothing}

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from tiny_pretraining import SIZES, tiny_batch, tiny_model
 
 from bert_span.presets.load_pretrained import load_original, load_pretrained
@@ -68,6 +69,21 @@ def test_the_checkpoint_is_read_back(model, tf1):
   assert values["num_attention_heads"] == SIZES.num_heads
   assert values["type_vocab_size"] == SIZES.num_segments
   assert values["hidden_act"] == "gelu"
+
+
+def test_the_checkpoint_has_the_originals_names_and_shapes(tf1):
+  shapes = dict(tf.train.list_variables(f"{tf1}/{CHECKPOINT_NAME}"))
+  layer = "bert/encoder/layer_0"
+  expected = {
+    "bert/embeddings/word_embeddings": [23, 8],
+    f"{layer}/attention/self/query/kernel": [8, 8],
+    f"{layer}/attention/output/dense/kernel": [8, 8],
+    f"{layer}/intermediate/dense/kernel": [8, 12],
+    "bert/pooler/dense/kernel": [8, 8],
+    "cls/predictions/output_bias": [23],
+    "cls/predictions/transform/LayerNorm/gamma": [8],
+  }
+  assert expected.items() <= shapes.items()
 
 
 def test_the_huggingface_directory_is_read_back(model, huggingface):

@@ -14,6 +14,7 @@ from bert_span.pretraining.model import (
   PretrainingModel,
   SpanBoundaryHead,
 )
+from bert_span.training.optimizer import is_decayed
 
 
 def test_the_heads_read_the_encoders_vectors_of_segment_0():
@@ -46,6 +47,13 @@ def test_the_output_matrix_is_the_word_embeddings():
   table = model.backbone.token_embedding.embeddings
   gradient = tf.convert_to_tensor(tape.gradient(total, table.value))
   assert np.abs(gradient[0]).max() > 0
+
+
+def test_biases_and_layer_norms_are_spared_from_weight_decay():
+  model = tiny_model()
+  heads = [*model.masked_lm_head.weights, *model.span_boundary_head.weights]
+  decayed = [tuple(w.shape) for w in heads if is_decayed(w.path)]
+  assert decayed == [(8, 8), (20, 200), (216, 8), (8, 8)]
 
 
 @pytest.mark.large

@@ -64,6 +64,11 @@ def test_every_question_is_answered_by_the_span_that_it_replaced():
   np.testing.assert_array_equal(again.input_ids, masked.input_ids)
 
 
+def test_a_text_without_recurring_spans_has_no_question():
+  masked = making("rss").mask(ids_of("anna reed fell"), 0, 0)
+  assert masked.questions == () and len(masked.input_ids) == 5
+
+
 def test_a_vocabulary_without_a_token_for_questions_is_refused():
   with pytest.raises(ValueError, match=r"\[unused1\].*--objective"):
     RecurringSpanMasker(["[CLS]", "[SEP]", "a"], MaskingOptions())

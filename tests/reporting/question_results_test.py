@@ -99,6 +99,14 @@ def _result(exact=1, f1=1.0, p=0.5, gold="Ada", question=""):
   return QuestionResult(example, None if p is None else "Ada", exact, f1, p)
 
 
+def test_a_group_is_averaged_in_percent():
+  results = [_result(1, 1.0, 0.9), _result(0, 0.5, 0.4), _result(0, 0.0, None)]
+  (score,) = group_scores(results)["Question word"]
+  assert score == pytest.approx(("other", 3, 100 / 3, 50.0, 65.0))
+  (none,) = group_scores(results[2:])["Question word"]
+  assert none == ("other", 1, 0.0, 0.0, None)
+
+
 def test_a_question_has_the_group_of_its_first_question_word():
   for question, word in (
     ("With WHOM did she speak?", "who"),

@@ -39,6 +39,18 @@ def test_text_replaces_an_old_file_as_utf8(tmp_path, prefix):
   assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_file_appears_with_its_last_line(tmp_path):
+  path = tmp_path / "file.jsonl"
+
+  def lines():
+    yield 1
+    assert not path.exists()
+    yield 2
+
+  write_lines(path, lines())
+  assert path.read_text() == "1\n2\n"
+
+
 @pytest.mark.parametrize(
   ("write", "error"),
   [
@@ -113,8 +125,8 @@ def test_tensors_and_metadata_are_read_back_by_any_user(tmp_path):
 # --- Directories.
 
 
-def _write(path):
-  with unfinished_directory(str(path)) as unfinished:
+def _write(path, publish=None):
+  with unfinished_directory(str(path), publish) as unfinished:
     (pathlib.Path(unfinished) / "weights").write_text("2")
 
 
@@ -147,6 +159,13 @@ def test_a_directory_that_cannot_be_written_leaves_the_old_one(tmp_path, model):
     raise KeyError
   assert (model / "weights").read_text() == "1"
   assert list(tmp_path.iterdir()) == [model]
+
+
+def test_a_directory_can_be_published_in_another_way(tmp_path, model):
+  _write(model, lambda path: os.rename(path, tmp_path / "2"))
+  assert (model / "weights").read_text() == "1"
+  assert (tmp_path / "2" / "weights").read_text() == "2"
+  assert sorted(tmp_path.iterdir()) == [tmp_path / "2", model]
 
 
 class _Killed(BaseException):

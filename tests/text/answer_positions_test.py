@@ -60,6 +60,11 @@ def _labelled_tokens(context, answer, char_start):
     ("Japanese\xa0food", "Japan", 0, ["japanese", "food"]),
     # Spaces at the beginning are no word.
     (" Japanese food", " Japan", 0, ["japanese"]),
+    # Separators belong to the word before them.
+    *(
+      (f"Japanese{blank}food", f"{blank}fo", 8, ["japanese", "food"])
+      for blank in " \n\u202f"
+    ),
     # Accents do not shift the answer.
     ("d\u0301 é\u0301 John a", "John", 6, ["john"]),
   ],

@@ -61,6 +61,51 @@ def test_example_of_the_docstring():
   )
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_max_context_is_the_first_best_of_all_windows(seed):
+  rng = np.random.default_rng(seed)
+  length = int(rng.integers(5, 40))
+  windows = _cut(
+    _questions(1, 1, 1),
+    _tokens(*rng.integers(0, 4 * length, 3)),
+    max_seq_length=length,
+    doc_stride=int(rng.integers(1, length + 2)),
+    max_query_length=1,
+  )
+  best = {}  # Of each token of each example: score, window, position.
+  for row, example in enumerate(windows["example_index"]):
+    first = windows["first_context_position"][row]
+    num_tokens = windows["context_length"][row]
+    for i in range(num_tokens):
+      token = (example, windows["context_start"][row] + i)
+      score = min(i, num_tokens - i - 1) + 0.01 * num_tokens
+      if score > best.get(token, [-1])[0]:
+        best[token] = (score, row, first + i)
+  marked = {(row, position) for _, row, position in best.values()}
+  assert set(zip(*np.nonzero(windows["is_max_context"]), strict=True)) == marked
+
+
+def test_where_windows_begin():
+  for num_tokens, doc_stride, starts, lengths in (
+    (8, 9, [0, 5], [5, 3]),  # A stride beyond the window skips no token.
+    (5, 2, [0], [5]),  # just fits
+    (6, 2, [0, 2], [5, 4]),
+  ):
+    windows = _cut(_questions(2), _tokens(num_tokens), doc_stride=doc_stride)
+    assert windows["context_start"].tolist() == starts
+    assert windows["context_length"].tolist() == lengths
+    assert windows["is_max_context"].sum() == num_tokens
+
+
+def test_a_long_question_is_cut_and_a_short_one_leaves_room():
+  windows = _cut(_questions(5, 0), _tokens(7, 7))
+  assert windows["example_index"].tolist() == [0, 0, 1]
+  assert windows["input_ids"].tolist()[1:] == [
+    [1, 50, 51, 2, 102, 103, 104, 105, 106, 2],
+    [1, 2, 100, 101, 102, 103, 104, 105, 106, 2],
+  ]
+
+
 def test_no_passage_with_tokens_gives_empty_tensors():
   windows = _cut(_questions(1, 1), _tokens(0, 0))
   for name, value in windows.items():

@@ -21,6 +21,7 @@ from toy_trainer import (
 
 from bert_span.training.callbacks import Callback
 from bert_span.training.checkpoints import random_states, steps_made
+from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.options import TrainOptions
 
@@ -221,6 +222,31 @@ def test_a_loss_without_the_model_is_refused(tmp_path):
   trainer.loss_fn = lambda model, batch: tf.ones([BATCH])
   with pytest.raises(ValueError, match="depends on no trainable weight"):
     trainer.train(dataset_fn)
+
+
+def test_event_files_hold_loss_rate_norm_and_speed(finished):
+  events = read_events(finished[0])
+  names = {"loss", "learning_rate", "global_norm", "examples_per_second"}
+  assert set(events) == names
+  # The step number counts updates made, the rate is that of the update.
+  schedule = WarmupLinearDecay(0.1, NUM_STEPS, 2)
+  rates = [float(schedule(step)) for step in range(NUM_STEPS)]
+  assert events["learning_rate"] == rates
+
+
+def test_a_run_is_not_continued_with_other_options(finished):
+  changed = make_trainer(
+    finished[0], rate=0.2, num_train_steps=9, train_batch_size=8, seed=5
+  )
+  with pytest.raises(ValueError, match=r"another --output_dir") as error:
+    changed.train(dataset_fn)
+  for change in (
+    "learning_rate was 0.1, is now 0.2",
+    "num_train_steps was 7, is now 9",
+    "train_batch_size was 4, is now 8",
+    "seed was 0, is now 5",
+  ):
+    assert change in str(error.value)
 
 
 def test_a_checkpoint_of_another_model_is_refused(finished):

@@ -100,3 +100,10 @@ def test_a_skipped_step_is_counted_and_its_infinities_are_ignored(
   assert curves["loss"] == [3.0, 3.0]
   assert curves["loss_scale"] == [4.0, 2.0]
   assert curves["skipped_steps"] == [1.0, 2.0]
+
+
+def test_an_infinite_norm_without_a_lower_scale_stops_the_run(make_progress):
+  progress, _ = make_progress(0, 9)
+  progress.add([step(2.0, math.inf, skipped=0.0)])
+  with pytest.raises(ValueError, match="global_norm of step 1 is inf"):
+    progress.report(writes_event=True)

@@ -11,6 +11,7 @@ from distributed_checks import read_events
 from toy_trainer import NUM_STEPS, assert_same, dataset_fn, make_trainer
 
 from bert_span.training.callbacks import EvaluationInterrupted
+from bert_span.training.checkpoints import JsonState
 from bert_span.training.options import SelectionOptions
 from bert_span.training.selection import (
   ModelSelection,
@@ -53,6 +54,24 @@ def _selecting_trainer(output_dir, f1_of_step, patience=None):
 
 def _scores_of(selection):
   return {row["step"]: row["scores"]["f1"] for row in selection.state.value}
+
+
+@pytest.mark.parametrize(
+  ("metric", "smaller_is_better", "best_step"),
+  [("f1", False, 20), ("f1", True, 10), (None, False, None)],
+)
+def test_the_best_evaluation_follows_from_the_state(
+  metric, smaller_is_better, best_step
+):
+  options = SelectionOptions(10, metric, smaller_is_better)
+  selection = ModelSelection(options, 100, dict, "")
+  assert selection.best is None
+  rows = [
+    {"step": 10 * number, "scores": {"f1": value}}
+    for number, value in enumerate([60.0, 70.0, 70.0, 65.0], 1)
+  ]
+  selection.state.deserialize(JsonState(rows).serialize())
+  assert (selection.best and selection.best["step"]) == best_step
 
 
 _SCORES = {2: 60.0, 4: 72.5, 6: 70.0, 7: 71.0}

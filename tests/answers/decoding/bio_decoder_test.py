@@ -93,6 +93,17 @@ def test_every_run_is_a_span_in_order_of_position(decoding):
     assert outputs[name][0] == outputs[f"span_{name}"][0, 0]
 
 
+def test_viterbi_lets_i_follow_b_or_i_only():
+  """The example of bio_decoder: greedy is O I O, Viterbi B I O."""
+  orphan_i = [[0.4, 0.1, 0.5], [0.1, 0.6, 0.3], [0.1, 0.1, 0.8]]
+  assert _texts(_answer(orphan_i, decoding="greedy")) == ["b"]
+  outputs = _answer(orphan_i, decoding="viterbi")
+  assert _texts(outputs) == ["a b"]
+  np.testing.assert_allclose(
+    outputs["null_odds"], [-np.log(0.192 / 0.12)], rtol=1e-5
+  )
+
+
 _ALL_O = [[0.2, 0.1, 0.7], [0.1, 0.1, 0.8]]
 
 

@@ -128,6 +128,24 @@ def test_decoded_probabilities_are_among_all_spans(version_2, span_score):
   np.testing.assert_allclose(q / (1 - q), p / (1 - p) * np.exp(-2))
 
 
+@pytest.mark.parametrize("threshold", [-6.0, -0.5, 0.5, 6.0])
+def test_the_answer_is_the_most_probable_one_at_any_null_threshold(threshold):
+  inside = np.array([[False, *[True] * 4, False]])
+  windows = _windows([0], inside, inside)
+  start, end = np.random.default_rng(2).normal(size=[2, 1, 6])
+  options = DecoderOptions(
+    version_2_with_negative=True,
+    null_score_diff_threshold=threshold,
+    temperature=0.7,
+  )
+  context = tf.constant([" abcd"])  # Characters as the windows have them.
+  outputs = SpanDecoder(options)(context, windows, *np.float32([start, end]))
+  assert outputs["n_best_count"].numpy() == 11  # 10 spans and no answer.
+  probabilities = outputs["n_best_probability"].numpy()
+  assert probabilities.sum() == pytest.approx(1, abs=1e-12)
+  assert outputs["probability"].numpy()[0] == probabilities.max()
+
+
 @pytest.mark.parametrize("version_2", [False, True])
 def test_without_a_listed_span_the_probability_is_that_of_no_answer(version_2):
   # The one best start is [CLS], so that the list has no span.

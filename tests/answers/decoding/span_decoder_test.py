@@ -83,6 +83,14 @@ def test_best_span_and_order_of_the_n_best():
   assert outputs["probability"][0] == outputs["n_best_probability"][0][0]
 
 
+def test_spans_are_no_longer_than_max_answer_length():
+  start = [0, 0, 0, 9, 0, 0, 0, 0, 0]
+  end = [0, 0, 0, 0, 3, 5, 9, 0, 0]
+  for length, answer in ((2**31 - 1, b"a b c d"), (3, b"a b c"), (2, b"a b")):
+    outputs = _decode_one(start, end, max_answer_length=length)
+    assert outputs["answer"] == [answer]
+
+
 def test_equal_texts_do_not_keep_later_texts_out_of_the_list():
   # 60 equal words lead the ranking: the search must go below the first
   # 2 * n_best_size candidates, and the other example's list must not change.
@@ -116,6 +124,19 @@ def _decode_null(logits, **options):
 _NO = [1, -9, -9, 4, 3, -9, -9, -9, -9]  # null score 2, best span "a" 8
 
 
+def test_the_null_entry_is_where_its_score_puts_it():
+  outputs = _decode_null([3.5, *_NO[1:]], n_best_size=3)
+  # Top 3 positions: 3, 0 and 4. Spans: "a" 8, "a b" 7, "b" 6; null 7.
+  assert _texts(outputs) == ["a", "a b", ""]
+  assert outputs["n_best_score"][0] == [8.0, 7.0, 7.0, 0.0]
+  assert outputs["n_best_start_logit"][0][2] == 3.5
+  assert (outputs["null_odds"], outputs["answer"]) == ([-1.0], [b"a"])
+  # With a low score it is appended as number n + 1.
+  outputs = _decode_null(_NO, n_best_size=3)
+  assert _texts(outputs) == ["a", "a b", "b", ""]
+  _assert_softmax(outputs, [8.0, 7, 6, 2])
+
+
 def test_no_answer_is_given_above_the_threshold_only():
   logits = [5, *_NO[1:]]  # null score 10, best span 8
   outputs = _decode_null(logits)
@@ -126,6 +147,20 @@ def test_no_answer_is_given_above_the_threshold_only():
   outputs = _decode_null(logits, null_score_diff_threshold=2.0)
   assert outputs["answer"] == [b"a"]
   assert outputs["probability"][0] == outputs["n_best_probability"][0][1]
+
+
+def test_null_score_is_the_lowest_of_the_windows_and_the_first_of_equals():
+  start, end = np.full([2, 3, 9], -9.0)
+  start[:, 0], end[:, 0] = [6, 1, 2], [0, 3, 2]
+  start[0, 3] = end[0, 3] = 1
+  options = {"version_2_with_negative": True, "n_best_size": 2}
+  windows = _windows([_window(_CONTEXT)] * 3, [0, 0, 0])
+  outputs = _decode([_CONTEXT], windows, start, end, **options)
+  # The first window's top ends are 3 and 0, its top starts 0 and 3.
+  assert _texts(outputs)[:1] == [""]
+  assert outputs["n_best_start_logit"][0][0] == 1.0
+  assert outputs["n_best_end_logit"][0][0] == 3.0
+  assert outputs["null_odds"] == [2.0]
 
 
 def test_n_best_of_one_keeps_the_span_and_the_null_entry():
@@ -198,6 +233,15 @@ def test_mean_probability_averages_softmaxes_over_real_tokens():
   assert _texts(outputs) == ["a b", "b", "a", ""]
   assert outputs["n_best_end_logit"][0][:2] == [3.0, 3.0]
   assert outputs["n_best_probability"] == outputs["n_best_score"]
+
+
+def test_mean_probability_compares_windows_by_probability():
+  # Higher logits in window 0, but there two starts share the probability.
+  start = [[-9, -9, -9, 9, 9, -9, -9, -9, -9], [-9] * 5 + [6] + [-9] * 3]
+  windows = _windows([_window(_CONTEXT)] * 2, [0, 0])
+  for span_score, answer in (("logit_sum", b"a"), ("mean_probability", b"c")):
+    outputs = _decode([_CONTEXT], windows, start, start, span_score=span_score)
+    assert outputs["answer"] == [answer]
 
 
 def test_span_texts_keep_every_code_point():

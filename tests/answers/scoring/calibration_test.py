@@ -173,8 +173,6 @@ def test_equal_mass_bins_by_hand():
   np.testing.assert_allclose(bins.upper, [0.35, 1])
   # 3/5 * 1/12 + 2/5 * 1/10
   assert bins.calibration_error == pytest.approx(0.09)
-  for bins_of in (equal_width_bins, equal_mass_bins):
-    assert bins_of([], []).calibration_error == 0
   # Equal confidences share a bin, in any order.
   confidence = np.array([0.5, 0.9, 0.5, 0.2, 0.9, 0.5])
   correct = np.array([1, 1, 0, 0, 0, 1])
@@ -182,6 +180,19 @@ def test_equal_mass_bins_by_hand():
     bins = equal_mass_bins(confidence[order], correct[order], num_bins=3)
     assert bins.counts.tolist() == [4, 2]
     assert bins.accuracy.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("bins_of", [equal_width_bins, equal_mass_bins])
+def test_calibration_error_by_hand(bins_of):
+  for confidence, correct, error in (
+    ([0.25] * 4 + [0.75] * 4, [1, 0, 0, 0, 1, 1, 1, 0], 0),
+    ([0.5, 0.25], [1, 1], (0.5 + 0.75) / 2),  # fewer predictions than bins
+    ([0.5, 0.5], [0.25, 0.5], 0.125),  # Soft correctness counts as a share.
+    ([], [], 0),
+  ):
+    bins = bins_of(confidence, correct)
+    assert bins.calibration_error == pytest.approx(error)
+    assert bins.counts.sum() == len(correct)
 
 
 def test_bins_and_curve_are_json_without_nan():

@@ -29,6 +29,22 @@ def _example(qas_id, *golds):
 _EXAMPLES = [_example("a", "red car"), _example("b", "x"), _example("n")]
 
 
+def test_each_figure_takes_the_annotator_that_suits_it_best():
+  examples = [_example("q1", "red car", "red"), _example("q2", "blue")]
+  scores = evaluate_squad1(examples, {"q1": "the Red", "q2": "dark blue"})
+  # q1: 1 and 1 with the second annotator. q2: precision 1/2, recall 1.
+  f1 = pytest.approx(100 * (1 + 2 / 3) / 2)
+  assert scores == {"exact_match": 50.0, "f1": f1}
+
+
+def test_a_kind_of_question_that_does_not_occur_has_no_figures():
+  only_answerable = evaluate_squad2(_EXAMPLES[:1], {"a": "z"})
+  assert "NoAns_exact" not in only_answerable
+  only_unanswerable = evaluate_squad2(_EXAMPLES[2:], {"n": "z"})
+  assert only_unanswerable["NoAns_exact"] == 0.0
+  assert "HasAns_exact" not in only_unanswerable
+
+
 def test_answers_that_normalize_to_nothing_are_left_out():
   kept, none_left = _example("q", "The", "word"), _example("q", "The")
   assert question_scores(kept, "", version_2=True) == (0, 0)
@@ -144,8 +160,17 @@ def test_partial_and_exact_matches_of_spans_by_hand():
   assert scores["exact_match_precision"] == pytest.approx(100 * 2 / 3)
   assert scores["exact_match_recall"] == pytest.approx(100 * 2 / 4)
   assert scores["exact_match_f1"] == pytest.approx(100 * 4 / 7)
-  # No answer counts as one span.
-  assert _span_scores([([], []), ([], ["x"])])["overlap_f1"] == 50
+
+
+def test_perfect_and_empty_predictions_of_spans():
+  for pairs, score in (
+    ([(["one", "two"], ["two", "one"])], 100),
+    ([(["one", "two"], [])], 0),
+    ([([], [])], 100),  # No answer counts as one span.
+    ([([], []), ([], ["x"])], 50),
+  ):
+    scores = _span_scores(pairs)
+    assert scores["exact_match_f1"] == scores["overlap_f1"] == score
 
 
 def test_the_annotator_who_suits_best_counts():

@@ -17,6 +17,7 @@ from bert_span.squad.lint.linter import (
   repair_squad_file,
   repair_squad_text,
 )
+from bert_span.squad.reader import read_squad
 
 _CONTEXT = "Bees dance to tell where nectar is."
 _BEES, _DANCE = spans(("Bees", 0), ("dance", 5))
@@ -112,6 +113,16 @@ def test_a_question_asked_again_says_whether_the_answers_differ(lint):
   }
 
 
+def test_the_same_question_about_another_passage_is_no_finding(lint):
+  paragraphs = [
+    {"context": text, "qas": [_question(text, "Who?")]}
+    for text in ("Bees dance.", "Bees sleep.")
+  ]
+  linted = lint(content=json.dumps({"data": [{"paragraphs": paragraphs}]}))
+  assert linted.findings == []
+  assert linted.json_paths[1] == "data[0].paragraphs[1].qas[0]"
+
+
 @pytest.mark.parametrize(
   ("changes", "context", "names"),
   [
@@ -133,6 +144,23 @@ def test_questions_that_are_odd(lint, changes, context, names):
   assert _names(linted) == names
   assert {f.qas_id for f in linted.findings} == {"q1"}
   assert linted.examples[0].context == context
+
+
+@pytest.mark.parametrize(
+  ("name", "counts"),
+  [
+    ("covidqa_part.json", {"answer_moved": 1, "integer_id": 97}),
+    ("squad1_dev_half.json", {"several_answers": 4959}),
+    ("squad2_part.json", {}),
+    ("multispanqa_part.json", {"no_answer": 0}),
+  ],
+)
+def test_real_files_have_the_findings_of_the_reader(shared_data, name, counts):
+  linted = lint_squad_file(shared_data / name)
+  names = _names(linted)
+  assert {kind: names.count(kind) for kind in counts} == counts
+  assert linted.examples
+  assert linted.examples == read_squad(shared_data / name).examples
 
 
 _ANY_TEXT = st.text(st.characters(exclude_categories=()))
