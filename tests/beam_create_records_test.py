@@ -1,7 +1,5 @@
 """beam_create_records as a user runs it, beside create_pretraining_data."""
 
-import importlib.util
-
 import pytest
 import tensorflow as tf
 from programs import error_line, run_here, succeeds
@@ -19,24 +17,8 @@ def _examples_in(path):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize(
-  "workers",
-  [
-    (),
-    pytest.param(
-      (
-        "--runner=apache_beam.runners.dask.dask_runner.DaskRunner",
-        "--dask_npartitions=2",
-      ),
-      marks=pytest.mark.skipif(
-        not importlib.util.find_spec("distributed"),
-        reason="pip install 'dask[distributed]'",
-      ),
-    ),
-  ],
-)
 def test_shards_are_the_files_of_create_pretraining_data(
-  squad_folder, tmp_path, workers
+  squad_folder, tmp_path
 ):
   for number in range(3):
     text = f"The mill was built by Anna {number}.\n" * 9
@@ -49,7 +31,7 @@ def test_shards_are_the_files_of_create_pretraining_data(
     *("--max_seq_length=16", "--dupe_factor=2", "--num_shards=2"),
     f"--output_dir={out}",
   )
-  succeeds(*command, *workers)
+  succeeds(*command)
   single = str(tmp_path / "single.tfrecord")
   write_masked_text(
     [single],

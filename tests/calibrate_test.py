@@ -17,13 +17,12 @@ from tiny_extractor import (
   shared_model,
 )
 
+from bert_span import SpanExtractor, SquadExample
 from bert_span.answers.decoding.joint_probability import shift_log_odds
 from bert_span.answers.scoring.calibration import AnswerConfidence
-from bert_span.extractor import SpanExtractor
 from bert_span.jobs import asking, calibration_job
 from bert_span.presets.span_config import read_span_config
 from bert_span.serving.signatures import ServedModel
-from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 
 _WORDS = ("who", "when", "the", "mill", "built", "near", "river", "cafe")
@@ -93,12 +92,12 @@ def test_fitted_probabilities_have_the_lowest_loss(tmp_path):
     p = shift_log_odds(confidence(temperature), shift)
     return -np.mean(np.where(correct == 1, np.log(p), np.log1p(-p)))
 
-  best = loss(fitted.temperature, fitted.log_odds_shift)
+  temperature, shift = found.values()
+  best = loss(temperature, shift)
   for factor in (0.5, 0.9, 1.1, 2.0):
-    assert best < loss(factor * fitted.temperature, fitted.log_odds_shift)
+    assert best < loss(factor * temperature, shift)
   for difference in (-0.5, 0.1):
-    shift = fitted.log_odds_shift + difference
-    assert best < loss(fitted.temperature, shift)
+    assert best < loss(temperature, shift + difference)
 
 
 @pytest.mark.large

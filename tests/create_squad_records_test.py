@@ -6,8 +6,8 @@ data/training_records_test.py compares records with what they are made of.
 import json
 
 import pytest
-from programs import error_line, succeeds
-from squad_runs import run_squad
+from programs import refusal, succeeds, succeeds_here
+from squad_runs import squad_flags
 
 
 def _command(squad_folder, output_dir, *flags):
@@ -37,12 +37,11 @@ def test_stale_records_are_refused(squad_folder, records, tmp_path):
   changed = tmp_path / "changed.json"
   text = (squad_folder / "v1.json").read_text()
   changed.write_text(text.replace("built", "raised"))
-  run = run_squad(
-    *(squad_folder, tmp_path / "out", "--do_train", f"--train_file={changed}"),
-    f"--train_records={path}",
-  )
-  assert "train_file_sha256" in error_line(run)
-  assert "create_squad_records" in error_line(run)
+  flags = ("--do_train", f"--train_file={changed}", f"--train_records={path}")
+  flags = squad_flags(squad_folder, tmp_path / "out", *flags)
+  message = refusal("bert_span.run_squad", *flags)
+  assert "train_file_sha256" in message
+  assert "create_squad_records" in message
 
 
 @pytest.mark.large
@@ -50,11 +49,10 @@ def test_a_dry_run_reads_the_records_and_writes_nothing(
   squad_folder, records, tmp_path
 ):
   path, _ = records
-  run = run_squad(
-    *(squad_folder, tmp_path / "out", "--dry_run", "--do_train"),
-    *(f"--train_records={path}", "--length_buckets=8", "--do_predict"),
-  )
-  assert run.returncode == 0, run.stderr
+  flags = ("--dry_run", "--do_train", "--do_predict", "--length_buckets=8")
+  flags = (*flags, f"--train_records={path}")
+  flags = squad_flags(squad_folder, tmp_path / "out", *flags)
+  run = succeeds_here("bert_span.run_squad", *flags)
   assert not (tmp_path / "out").exists()
   shards = json.loads((path / "train.tf_record.json").read_text())["shards"]
   num_windows = sum(shard["records"] for shard in shards)

@@ -1,12 +1,14 @@
 """bert_span.decode and its job, on golden logits and on a tiny model."""
 
 import json
+import pathlib
 import sys
 import types
 
 import numpy as np
 import pytest
 from programs import parse_flags, succeeds
+from squad_runs import read
 from tiny_extractor import (
   CONTEXT,
   QUESTION,
@@ -15,92 +17,56 @@ from tiny_extractor import (
   shared_model,
 )
 
-from bert_span.answers.decoding.options import DecoderOptions
+from bert_span import DecoderOptions, WindowOptions
 from bert_span.answers.prediction_files import write_predictions
 from bert_span.answers.window_logits import LogitsWriter
 from bert_span.certificate.comparison import is_text_of
-from bert_span.certificate.decoding_runs import window_logits
-from bert_span.data.window_batches import window_batches
-from bert_span.heads.bio import BIO_HEAD
+from bert_span.certificate.decoding_runs import DecodingRun, recorded_logits
+from bert_span.certificate.golden_files import sample_goldens
+from bert_span.heads import BIO_HEAD, SPAN_HEAD
 from bert_span.jobs.logits_decoding import decode_logits
 from bert_span.squad.reader import read_squad
-from bert_span.text.options import WindowOptions
-from bert_span.text.preprocessor import SpanPreprocessor
-from bert_span.text.vocabulary import load_vocabulary
-
-
-def _read(path):
-  return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _save_golden_logits(path, examples, preprocessor):
-  """Saves the peaky logits of the original's outputs as an .npz."""
-  rows, ids, indexes = [], [], []
-  for batch, windows in window_batches(examples, preprocessor):
-    for i, index, first, mask in zip(
-      windows["example_index"],
-      windows["doc_span_index"],
-      windows["first_context_position"],
-      windows["input_mask"],
-      strict=True,
-    ):
-      ids.append(batch[i].qas_id)
-      indexes.append(index)
-      rows.append(window_logits("peaky", ids[-1], int(index), int(first), mask))
-  start, end = np.array(rows, np.float32).swapaxes(0, 1)
-  order = np.random.default_rng(0).permutation(len(ids))  # It must not matter.
-  np.savez(
-    path,
-    qas_id=np.array(ids)[order],
-    doc_span_index=np.array(indexes)[order],
-    start_logits=start[order],
-    end_logits=end[order],
-  )
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("version_2", [False, True])
-def test_golden_logits_give_the_golden_predictions(
-  edge_cases_folder, uncased_vocab_file, read_json, tmp_path, version_2
-):
-  configuration, file, sizes = (
-    ("j", "edge-v2.json", WindowOptions(384, 128, 64))
-    if version_2
-    else ("h", "edge.json", WindowOptions(64, 16, 12))
-  )
-  examples = read_squad(edge_cases_folder / file).examples
-  vocabulary = load_vocabulary(uncased_vocab_file)
-  preprocessor = SpanPreprocessor(vocabulary, True, sizes, True)
-  _save_golden_logits(tmp_path / "logits.npz", examples, preprocessor)
+@pytest.mark.parametrize("name", ["h", "j"])
+def test_golden_logits_give_the_golden_predictions(read_json, tmp_path, name):
+  goldens, output_dir = sample_goldens(), tmp_path / "out"
+  configuration = goldens.configurations[name]
+  run = DecodingRun(goldens, configuration, "peaky")
+  writer = LogitsWriter(SPAN_HEAD.logits)
+  for logits in recorded_logits(goldens, configuration, run.kind):
+    writer.add(logits)
+  sizes = configuration.options
+  (tmp_path / "logits.npz").write_bytes(writer.content(sizes.max_seq_length))
   decode_logits(
-    str(edge_cases_folder / file),
+    goldens.path(configuration.file),
     [tmp_path / "logits.npz"],
-    str(tmp_path / "out"),
-    DecoderOptions(version_2_with_negative=version_2),
-    vocab_file=uncased_vocab_file,
+    str(output_dir),
+    run.options,
+    vocab_file=goldens.vocab_file,
     window_options=sizes,
   )
-  prefix = edge_cases_folder / f"pred_{configuration}_peaky"
-  predictions = _read(tmp_path / "out" / "predictions.json")
-  assert list(predictions) == [example.qas_id for example in examples]
-  n_best = _read(tmp_path / "out" / "nbest_predictions.json")
-  (path,) = prefix.parent.glob(f"{prefix.name}_nbest_first*.json.gz")
+  predictions = read(output_dir / "predictions.json")
+  contexts = run.contexts
+  assert list(predictions) == list(contexts)
+  n_best = read(output_dir / "nbest_predictions.json")
+  folder = pathlib.Path(goldens.folder)
+  (path,) = folder.glob(f"{run.prefix}_nbest_first*.json.gz")
   for qas_id, (best, *_) in read_json(path).items():
     for logit in ("start_logit", "end_logit"):
       assert n_best[qas_id][0][logit] == best[logit]
-  contexts = {example.qas_id: example.context for example in examples}
-  golden = read_json(prefix.parent / f"{prefix.name}_predictions.json.gz")
-  for qas_id, text in golden.items():
+  for qas_id, text in run.answers.items():
     if predictions[qas_id]:
       best = next(entry for entry in n_best[qas_id] if entry["text"])
       assert best["text"] == predictions[qas_id]
       entry = types.SimpleNamespace(**best)
       assert is_text_of(text, contexts[qas_id], entry), qas_id
     else:  # Without version 2 the original has a word for it.
-      assert text == ("" if version_2 else "empty")
-  if version_2:
-    odds = read_json(prefix.parent / f"{prefix.name}_null_odds.json.gz")
-    ours = _read(tmp_path / "out" / "null_odds.json")
+      assert text == ("" if configuration.version_2 else "empty")
+  if configuration.version_2:
+    odds = goldens.read(f"{run.prefix}_null_odds.json.gz")
+    ours = read(output_dir / "null_odds.json")
     assert {qas_id: ours[qas_id] for qas_id in odds} == odds
 
 
@@ -159,8 +125,8 @@ def test_several_files_and_a_vocabulary_are_enough(folder, tmp_path):
     f"--output_dir={tmp_path}/out",
   )
   sys.modules["bert_span.decode"].main([])
-  predictions = _read(tmp_path / "out" / "predictions.json")
-  assert predictions == _read(folder / "expected" / "predictions.json")
+  predictions = read(tmp_path / "out" / "predictions.json")
+  assert predictions == read(folder / "expected" / "predictions.json")
 
 
 def test_saved_tag_logits_give_the_files_of_the_model(folder, tmp_path):

@@ -1,14 +1,22 @@
-"""The program export.export_saved_model, run as users run it."""
+"""The programs of export/, run as users run them."""
 
 import importlib.util
+import json
 import os
 import signal
 import subprocess
 import time
 
 import pytest
-from programs import error_line, refusal, run_program, start_program
-from tiny_extractor import shared_model
+from programs import (
+  error_line,
+  refusal,
+  run_here,
+  run_program,
+  start_program,
+  succeeds_here,
+)
+from tiny_extractor import CONTEXT, QUESTION, shared_model
 
 from bert_span.heads.bio import BIO_HEAD
 
@@ -81,3 +89,29 @@ def test_sigterm_ends_an_export_and_removes_what_is_unfinished(
   assert done.returncode == 128 + signal.SIGTERM
   assert time.monotonic() - start < 10
   assert not list(tmp_path.rglob("*.tmp"))
+
+
+@pytest.mark.large
+def test_ask_answers_from_the_files_as_from_the_model(tmp_path, few_samples):
+  model, vectors = shared_model(version_2=True), tmp_path / "vectors.json"
+  windows, text = tmp_path / "windows.tflite", tmp_path / "text.tflite"
+  export = ("export.export_tflite", f"--model={model}")
+  done = succeeds_here(
+    *export, f"--output={windows}", f"--test_vectors={vectors}"
+  )
+  assert "7 of 7 sample questions" in done.stdout
+  assert str(windows) in done.stderr
+  assert len(json.loads(vectors.read_text("utf-8"))["vectors"]) > 7
+  succeeds_here(*export, f"--output={text}", "--with_tokenizer")
+  asked = ["bert_span.ask", f"--question={QUESTION}", f"--context={CONTEXT}"]
+  answers = []
+  for source in (model, windows, text):
+    run = succeeds_here(*asked, f"--model={source}", "--json")
+    answers.append(json.loads(run.stdout))
+  of_model, *of_files = answers
+  for of_file in of_files:
+    assert of_file["char_start"] == of_model["char_start"]
+    assert of_file["answer"] == of_model["answer"]
+    assert of_file["score"] == pytest.approx(of_model["score"], abs=1e-3)
+  run = run_here(*asked, f"--model={text}", "--max_answer_length=1")
+  assert "max_answer_length was 30" in error_line(run)

@@ -93,13 +93,9 @@ def test_a_version_2_flag_that_does_not_fit_the_file_writes_nothing(
   small_files, tmp_path
 ):
   output = tmp_path / "windows.jsonl"
+  options = {"version_2_with_negative": True, "output_file": str(output)}
   with pytest.raises(ValueError, match="--version_2_with_negative"):
-    inspect_windows(
-      *small_files,
-      labels=SPAN_LABELS,
-      version_2_with_negative=True,
-      output_file=str(output),
-    )
+    inspect_windows(*small_files, labels=SPAN_LABELS, **options)
   assert not output.exists()
 
 

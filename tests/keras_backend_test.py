@@ -42,18 +42,15 @@ def test_tensorflow_is_chosen_or_kept(ensure, backend, keras_json):
   assert ensure(backend, keras_json) == "tensorflow"
 
 
-@pytest.mark.parametrize(
-  ("backend", "keras_json", "named"),
-  [
+def test_other_settings_are_refused(ensure):
+  for backend, keras_json, named in (
     ("jax", None, "KERAS_BACKEND .* 'jax'"),
     ("", {"backend": "torch"}, r"keras\.json .* 'torch'"),
     # It would change the scores.
     ("tensorflow", {"floatx": "bfloat16"}, r"keras\.json .* 'bfloat16'"),
-  ],
-)
-def test_other_settings_are_refused(ensure, backend, keras_json, named):
-  with pytest.raises(BackendError, match=named):
-    ensure(backend, keras_json)
+  ):
+    with pytest.raises(BackendError, match=named):
+      ensure(backend, keras_json)
 
 
 def test_a_keras_loaded_with_another_backend_is_refused(ensure, monkeypatch):

@@ -11,12 +11,16 @@ from tiny_encoder import INPUTS, tiny_config
 from tiny_extractor import VOCABULARY, shared_extractor
 
 import bert_span
+from bert_span import (
+  BioDecoderOptions,
+  DecoderOptions,
+  PretrainingModel,
+  WindowOptions,
+)
 from bert_span.heads import HEADS
 from bert_span.keras_backend import KERAS_CLASSES, announce_classes
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import build_encoder, encoder_config
-from bert_span.pretraining.model import PretrainingModel
-from bert_span.text.options import WindowOptions
 
 _WINDOWS = {"options": WindowOptions(32, 8, 8), "pad_to_max": True}
 _LOAD = """
@@ -91,8 +95,8 @@ def test_a_pretraining_model_is_loaded_with_its_heads(tmp_path):
     ("SlidingWindows", {**_WINDOWS, "cls_id": 2, "sep_id": 3}),
     ("AnswerPositions", {}),
     ("SpanPreprocessor", {"vocabulary": VOCABULARY, **_WINDOWS}),
-    ("SpanDecoder", {}),
-    ("BioDecoder", {}),
+    ("SpanDecoder", {"options": DecoderOptions(n_best_size=3)}),
+    ("BioDecoder", {"options": BioDecoderOptions("greedy", 0.25)}),
     ("BertAdamW", {"learning_rate": 0.5, "bias_correction": True}),
     ("WarmupLinearDecay", {"learning_rate": 0.5, "num_train_steps": 4}),
     ("MaskedLmHead", {"hidden_dim": 4, "vocabulary_size": 9}),
@@ -107,6 +111,8 @@ def test_an_object_is_made_again_from_what_keras_writes(name, arguments):
   again = keras.saving.deserialize_keras_object(written)
   assert type(again) is type(made)
   assert again.get_config() == made.get_config()
+  if "options" in arguments:
+    assert again.options == arguments["options"]
 
 
 def test_every_registered_class_is_announced(repository):

@@ -49,6 +49,7 @@ _REFUSED = {
     # Out of bounds.
     ("--train_batch_size=0", "train_batch_size"),
     ("--n_best_size=0", "n_best_size"),
+    ("--bio_threshold=1.5", "bio_threshold"),
     ("--n_best_size=2147483648", "n_best_size"),
     ("--max_answer_length=1000000000000", "max_answer_length"),
     ("--temperature=0", "temperature"),
@@ -115,7 +116,7 @@ _REFUSED = {
     ("--model=/none", "--model=/none"),
   ],
   "decode --predict_file=p --output_dir=o": [
-    ("--logits_file=, --model=m", "--logits_file"),
+    ("--logits_file=, --model=m", "--logits_file")
   ],
   "report": [
     ("", "--predict_file"),
@@ -144,6 +145,7 @@ _REFUSED = {
   "export.export_saved_model": [
     ("--output=base", "--model"),
     ("--model=m", "--output"),
+    ("--max_windows_per_step=0", "max_windows_per_step"),
     ("--max_windows_per_step=10000000000", "max_windows_per_step"),
   ],
   _TFLITE: [

@@ -7,34 +7,22 @@ import pytest
 from corpus import VOCABULARY, write_corpus
 from programs import refusal, succeeds, succeeds_here
 from squad_content import spans, squad_content
+from squad_runs import read
 from tiny_extractor import extractor_of
 
 from bert_span.presets.load_pretrained import load_original, load_pretrained
 from bert_span.pretraining.model_files import read_heads
 
-_SIZES = {
-  "hidden_size": 16,
-  "num_hidden_layers": 1,
-  "num_attention_heads": 2,
-  "intermediate_size": 32,
-  "max_position_embeddings": 16,
-  "type_vocab_size": 2,
-}
+_SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+_SIZES |= {"intermediate_size": 32, "max_position_embeddings": 16}
+_SIZES |= {"type_vocab_size": 2}
 # With a token that stands for a question.
 _VOCABULARY = [*VOCABULARY[:-1], "[unused1]"]
 _LENGTHS = ("--max_seq_length=16", "--seed=3")
 _TRAINING = (
-  *_LENGTHS,
-  "--do_train",
-  "--train_batch_size=4",
-  "--num_train_steps=6",
-  "--num_warmup_steps=2",
-  "--save_checkpoints_steps=3",
+  *(*_LENGTHS, "--do_train", "--train_batch_size=4", "--num_train_steps=6"),
+  *("--num_warmup_steps=2", "--save_checkpoints_steps=3"),
 )
-
-
-def _read(path):
-  return json.loads(path.read_text())
 
 
 def assert_same_encoder(ours, theirs):
@@ -85,7 +73,7 @@ def test_training_writes_model_exports_scores_and_curves(trained):
     *("model", "tf1", "huggingface", "train", "eval", "eval_results.json"),
     *("run.flags", "model.ckpt-6.index", "data_places.jsonl"),
   } <= names
-  scores = _read(output_dir / "eval_results.json")
+  scores = read(output_dir / "eval_results.json")
   assert json.loads(result.stdout.splitlines()[-1]) == scores
   assert {"mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy"} <= set(scores)
   assert "WordPieces/s" in result.stderr
@@ -115,27 +103,25 @@ def test_the_best_model_by_held_out_text_is_written_and_scored(
   trained, folder, flags
 ):
   output_dir, result = trained
-  rows = _read(output_dir / "evaluations.json")
+  rows = read(output_dir / "evaluations.json")
   losses = {
     row["step"]: row["scores"]["mlm_loss"] for row in rows["evaluations"]
   }
   assert list(losses) == [2, 4, 6]
   best = min(losses, key=losses.get)
   assert best != 6 and rows["best_step"] == best
-  assert _read(output_dir / "model/selection.json")["step"] == best
+  assert read(output_dir / "model/selection.json")["step"] == best
   assert f"the best by mlm_loss: step {best}" in result.stderr
   # Of the job after training: encoder and heads are the best ones.
-  scores = _read(output_dir / "eval_results.json")
+  scores = read(output_dir / "eval_results.json")
   assert scores["mlm_loss"] == pytest.approx(losses[best], rel=1e-5)
-  again = (  # Nothing is left to train; the finished model is evaluated.
-    flags,
-    (*_LENGTHS, "--do_eval", f"--input_file={folder}/2.txt", flags[-1]),
+  result = succeeds(
+    *("bert_span.run_pretraining", *_LENGTHS, "--do_eval", flags[-1]),
+    f"--input_file={folder}/2.txt",
   )
-  for flags_again in again:
-    result = succeeds("bert_span.run_pretraining", *flags_again)
-    scores_again = json.loads(result.stdout.splitlines()[-1])
-    for name in ("mlm_loss", "sbo_loss", "mlm_accuracy"):
-      assert scores_again[name] == pytest.approx(scores[name], rel=1e-5)
+  scores_again = json.loads(result.stdout.splitlines()[-1])
+  for name in ("mlm_loss", "sbo_loss", "mlm_accuracy"):
+    assert scores_again[name] == pytest.approx(scores[name], rel=1e-5)
   assert "masked language model, span boundary" in result.stderr
 
 
@@ -168,7 +154,7 @@ def test_the_model_continues_on_records_of_masks_and_recurring_spans(
   assert "heads of it: masked language model." in result.stderr
   assert "Training on 2 CPUs (mirrored)" in result.stderr
   assert not (output_dir / "tf1").exists()
-  scores = _read(output_dir / "eval_results.json")
+  scores = read(output_dir / "eval_results.json")
   assert scores["num_rss_targets"] > 0 and scores["num_mlm_targets"] > 0
   heads = read_heads(output_dir / "model")
   assert heads["cls/recurring_spans/start_kernel"].shape == (16, 16)

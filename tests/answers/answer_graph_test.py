@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_span import SlidingWindows, WindowOptions
 from bert_span.answers.answer_graph import WindowSteps, pad_logits
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.answers.window_logits import NO_LOGIT
-from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import Tokens
-from bert_span.text.windows import SlidingWindows
 
 _SHAPES = [(), (2,)]  # one logit a position, and two
 _MAX_LENGTH = 75
@@ -36,16 +35,13 @@ def _sliding_windows(fixed_length=False):
 
 def _placed(lengths):
   """Windows of these lengths, [CLS] q [SEP] .. [SEP], one an example."""
-  counts = [length - 4 for length in lengths]
-  ids = tf.ragged.range([1000 * (i + 1) for i in range(len(counts))], 10**6)
-  ids = tf.RaggedTensor.from_row_lengths(
-    tf.concat([row[:n] for row, n in zip(ids, counts, strict=True)], 0)
-    if counts
-    else tf.zeros([0], tf.int32),
-    tf.constant(counts, tf.int64),
-  )
-  questions = tf.RaggedTensor.from_row_lengths(
-    tf.fill([len(counts)], 7), tf.ones([len(counts)], tf.int64)
+  rows = [
+    range(1000 * i, 1000 * i + length - 4)
+    for i, length in enumerate(lengths, 1)
+  ]
+  ids, questions = (
+    tf.ragged.constant(list(map(list, each)), tf.int32, ragged_rank=1)
+    for each in (rows, [[7]] * len(rows))
   )
   return _sliding_windows().place(questions, Tokens(ids, ids, ids + 1))
 
@@ -108,33 +104,3 @@ def test_steps_and_their_logits(lengths, options, fixed_length, shapes):
   for found, factor in ((single, 1), (pairs[..., 0], -1), (pairs[..., 1], 2)):
     expected = np.where(is_kept, factor * ids, NO_LOGIT)
     np.testing.assert_array_equal(found, expected)
-
-
-def test_a_step_reads_one_window_at_least():
-  with pytest.raises(ValueError, match="max_windows_per_step"):
-    StepOptions(0)
-
-
-@pytest.mark.parametrize("wordpieces", [30, 1024])
-def test_one_graph_takes_any_number_of_windows(wordpieces):
-  options = StepOptions(4, wordpieces)
-  steps = WindowSteps(_Encoder(), _SHAPES, _sliding_windows(), options)
-
-  @tf.function(
-    input_signature=[tf.RaggedTensorSpec([None, None], tf.int32)] * 2
-  )
-  def first_ids(questions, ids):
-    def read(windows, logits, _):
-      window = tf.range(tf.shape(logits)[0])
-      ids = tf.reduce_sum(logits[:, 3:4], axis=1)
-      return {"first": {"window": window, "id": ids}}
-
-    placed = _sliding_windows().place(questions, Tokens(ids, ids, ids + 1))
-    rows = tf.range(tf.size(placed.lengths))
-    return steps(placed, rows, 4, read)["first"]["id"]
-
-  for count in (1, 4, 11):
-    placed = _placed([6 + i for i in range(count)])
-    found = first_ids(placed.question_ids, placed.context.ids)
-    expected = [1000.0 * (i + 1) for i in range(count)]
-    assert found.numpy().tolist() == expected

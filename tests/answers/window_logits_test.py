@@ -54,11 +54,7 @@ def _content(max_seq_length=5):
   return writer.content(max_seq_length)
 
 
-def test_file_holds_all_windows_padded_to_the_longest(tmp_path):
-  nothing = tmp_path / "nothing.npz"
-  nothing.write_bytes(LogitsWriter(SPAN_HEAD.logits).content(8))
-  saved = SavedLogits(nothing, SPAN_HEAD.logits)
-  assert saved.logits["start_logits"].shape == (0, 8)
+def test_file_holds_all_windows_padded_to_the_longest():
   with np.load(io.BytesIO(_content()), allow_pickle=False) as file:
     arrays = dict(file)
   assert list(arrays) == list(_arrays())
@@ -106,10 +102,9 @@ def test_flipped_bits_are_one_clear_error_or_change_only_logits(tmp_path):
 @pytest.mark.parametrize(
   ("ids", "of_examples"),
   [
-    # Integers and bytes become strings.
+    # Integers and bytes become strings; an id may end in a zero character.
     (np.array([7, 8, 8]), "78"),
     (np.array([b"7", b"8", b"8"]), "78"),
-    # An id may end in a zero character.
     (np.array(["a\0", "\0日", "\0日"]), ("a\0", "\0日")),
   ],
 )
@@ -120,21 +115,16 @@ def test_ids_of_all_types_are_found(tmp_path, ids, of_examples):
   np.testing.assert_array_equal(found, _START)
 
 
-@pytest.mark.parametrize(
-  ("replaced", "message"),
-  [
+def test_windows_that_are_not_in_the_file_are_refused(tmp_path):
+  saved = SavedLogits(_saved(tmp_path), SPAN_HEAD.logits)
+  for replaced, message in (
     ({"doc_span_index": np.array([0, 0, 2])}, "window 2 of question 日本"),
     # Windows of another length, and tokens without a logit.
     ({"input_mask": np.ones([3, 4])}, "3 WordPieces, not .*max_seq_length=4"),
     ({"input_mask": np.ones([3, 3])}, "window 0 of question a"),
-  ],
-)
-def test_windows_that_are_not_in_the_file_are_refused(
-  tmp_path, replaced, message
-):
-  saved = SavedLogits(_saved(tmp_path), SPAN_HEAD.logits)
-  with pytest.raises(ValueError, match=rf"logits\.npz: .*{message}"):
-    saved.take(_EXAMPLES, {**_WINDOWS, **replaced})
+  ):
+    with pytest.raises(ValueError, match=rf"logits\.npz: .*{message}"):
+      saved.take(_EXAMPLES, {**_WINDOWS, **replaced})
 
 
 @pytest.mark.parametrize(
@@ -161,12 +151,11 @@ def test_arrays_that_do_not_fit_are_one_clear_error(
 
 
 def test_what_is_no_file_of_logits_is_refused(tmp_path):
-  path = _saved(tmp_path)
-  np.save(tmp_path / "array", _START)
-  np.savez(tmp_path / "lacking", qas_id=["a"])
-  damaged = {"empty": b"", "cut": path.read_bytes()[:-100]}
-  for name, content in damaged.items():
-    (tmp_path / name).write_bytes(content)
-  for name in (*damaged, "array.npy", "lacking.npz"):
+  whole = _saved(tmp_path).read_bytes()
+  np.savez(tmp_path / "lacking.npz", qas_id=["a"])
+  np.save(tmp_path / "array.npy", _START)
+  (tmp_path / "empty").write_bytes(b"")
+  (tmp_path / "cut").write_bytes(whole[:-100])
+  for name in ("empty", "cut", "array.npy", "lacking.npz"):
     with pytest.raises(ValueError, match=name):
       SavedLogits(tmp_path / name, SPAN_HEAD.logits)

@@ -1,4 +1,4 @@
-"""How programs end, and what they print while TensorFlow is imported."""
+"""How programs end, what they print, and flags made of options."""
 
 import json
 import subprocess
@@ -9,6 +9,7 @@ import tensorflow as tf
 from absl import flags
 from programs import define_flags, parse_flags, run_python
 
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.cli import program
 from bert_span.training.callbacks import EXIT_CODE
 
@@ -200,13 +201,10 @@ import matplotlib.figure
 """
 
 
-def test_notes_of_the_import_are_kept_back_and_matplotlib_too():
+def test_notes_of_the_import_are_kept_back_unless_it_fails():
   run = run_python("-c", _NOTE.format(end=""))
   assert run.returncode == 0, run.stderr
   assert run.stderr == "after"
-
-
-def test_notes_are_shown_where_the_import_fails():
   run = run_python("-c", _NOTE.format(end="raise SystemExit(3)"))
   assert run.returncode == 3
   assert run.stderr.startswith("a note of a library")
@@ -222,6 +220,28 @@ def test_beam_options_of_all_runners_are_taken():
   for unknown in ("--runer=x", "word"):
     with pytest.raises(flags.Error, match=f"unknown flags {unknown}"):
       program.beam_options(["beam_predict", "--project=p", unknown])
+
+
+def _decoder_flags(*arguments):
+  """The decoding flags of ask; absl keeps the flags of one program."""
+  parse_flags("bert_span.ask", *arguments)
+  from bert_span.cli.option_flags import OptionFlags
+
+  return OptionFlags(DecoderOptions)
+
+
+def test_flags_become_options():
+  given = _decoder_flags("--n_best_size=7", "--version_2_with_negative")
+  assert given.options(temperature=2.0) == DecoderOptions(
+    n_best_size=7, version_2_with_negative=True, temperature=2.0
+  )
+
+
+def test_a_flag_on_the_command_line_precedes_what_was_saved():
+  given = _decoder_flags("--n_best_size=20")
+  options = given.options({"n_best_size": 7, "max_answer_length": 3, "x": 1})
+  assert (options.n_best_size, options.max_answer_length) == (20, 3)
+  assert [holder.name for holder in given if holder.present] == ["n_best_size"]
 
 
 def test_checksums_can_be_skipped_where_a_model_is_loaded():

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_span import SpanPreprocessor, SquadExample, WindowOptions
 from bert_span.data.labelled_windows import Skipped, label_windows
 from bert_span.data.window_labels import BIO_LABELS, SPAN_LABELS
-from bert_span.squad.example import Answer, SquadExample
-from bert_span.text.options import WindowOptions
-from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.squad.example import Answer
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "q", "a", "b", "c", "d", "e"]
 _CLS, _SEP, _Q, _A, _B, _C, _D, _E = range(2, 10)
@@ -31,16 +30,6 @@ def preprocessor():
   return tf.function(layer, reduce_retracing=True)
 
 
-@pytest.fixture(scope="module")
-def span_windows(preprocessor):
-  return label_windows([_LONG, _SHORT], preprocessor, SPAN_LABELS).windows
-
-
-@pytest.fixture(scope="module")
-def bio_windows(preprocessor):
-  return label_windows([_LONG, _SHORT], preprocessor, BIO_LABELS).windows
-
-
 @_of_both_heads
 def test_windows_are_packed_in_order(preprocessor, labels):
   labelled = label_windows([_LONG, _SHORT], preprocessor, labels)
@@ -58,7 +47,17 @@ def test_windows_are_packed_in_order(preprocessor, labels):
   assert windows.num_without_answer == 1
 
 
-def test_labels_are_packed_with_their_windows(span_windows, bio_windows):
+@pytest.fixture(scope="module")
+def both_windows(preprocessor):
+  """The labelled windows of two examples, for a span and for a B/I/O head."""
+  return [
+    label_windows([_LONG, _SHORT], preprocessor, labels).windows
+    for labels in (SPAN_LABELS, BIO_LABELS)
+  ]
+
+
+def test_labels_are_packed_with_their_windows(both_windows):
+  span_windows, bio_windows = both_windows
   for name in ("start_positions", "end_positions"):
     assert span_windows.labels[name].tolist() == [0, 4, 3]
   np.testing.assert_array_equal(
@@ -71,9 +70,8 @@ def test_labels_are_packed_with_their_windows(span_windows, bio_windows):
   )
 
 
-def test_a_batch_is_padded_and_in_the_order_asked_for(
-  span_windows, bio_windows
-):
+def test_a_batch_is_padded_and_in_the_order_asked_for(both_windows):
+  span_windows, bio_windows = both_windows
   batch = span_windows.batch(np.array([2, 1]), 8)
   expected = {
     "input_ids": [
@@ -131,25 +129,9 @@ def test_a_question_whose_answer_has_no_token_is_skipped_and_named(
 
 
 def test_skipped_data_are_reported():
-  assert list(Skipped(0, []).lines()) == []
   windows, questions = Skipped(3, ["a", "b", "c", "d"]).lines()
   assert "3 windows" in windows
   assert "4 questions" in questions and "first: a, b, c)" in questions
-
-
-@_of_both_heads
-def test_unlabelled_questions_can_be_kept_without_a_loss(preprocessor, labels):
-  unlabelled = SquadExample("new", "q", "a b c d e")
-  found = label_windows(
-    [unlabelled, _SHORT], preprocessor, labels, keep_unlabelled=True
-  )
-  assert len(found.windows) == 3
-  for values in found.windows.batch(np.arange(2), 7).values():
-    assert values.shape[:1] == (2,)
-  if labels is SPAN_LABELS:
-    assert found.windows.labels["start_positions"].tolist() == [-2, -2, 3]
-  else:
-    assert not found.windows.batch(np.arange(2), 7)["tag_labels"].any()
 
 
 def test_batches_of_examples_are_joined_in_order(preprocessor):
@@ -173,16 +155,15 @@ def test_examples_without_a_window_to_train_on_are_an_error(
 
 
 def test_annotator_labels_are_passed_on(preprocessor):
-  example = SquadExample(
-    "1", "q", "a b", annotations=((Answer("a", 0),), (Answer("b", 2),))
-  )
+  annotations = ((Answer("a", 0),), (Answer("b", 2),))
+  example = SquadExample("1", "q", "a b", annotations=annotations)
   found = label_windows([example], preprocessor, BIO_LABELS, "first")
   tags = found.windows.labels["tag_labels"][3:5]
   np.testing.assert_array_equal(tags, [_BEGIN, _OUTSIDE])
 
 
-def test_the_digest_depends_on_tokens_and_labels(span_windows):
-  windows = span_windows
+def test_the_digest_depends_on_tokens_and_labels(both_windows):
+  windows, _ = both_windows
   digests = {windows.digest(), dataclasses.replace(windows).digest()}
   assert len(digests) == 1
   token_ids = windows.token_ids + (np.arange(len(windows.token_ids)) == 18)

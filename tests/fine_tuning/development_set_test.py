@@ -1,9 +1,15 @@
 """Scores of a development set during training, against the official ones."""
 
 import pytest
-from tiny_extractor import CONTEXT, QUESTION, shared_extractor, tiny_extractor
+from tiny_extractor import (
+  CONTEXT,
+  QUESTION,
+  eagerly,
+  shared_extractor,
+  tiny_extractor,
+)
 
-from bert_span.answers.decoding.options import DecoderOptions
+from bert_span import DecoderOptions, FineTuningOptions, SquadExample
 from bert_span.answers.scoring.squad_scores import (
   evaluate_multi_span,
   evaluate_squad1,
@@ -11,10 +17,9 @@ from bert_span.answers.scoring.squad_scores import (
 )
 from bert_span.fine_tuning.development_set import DevelopmentSet
 from bert_span.fine_tuning.fine_tuner import fine_tune
-from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import Answer
 from bert_span.squad.reader import SquadFile
 from bert_span.training.callbacks import Callback
 from bert_span.training.options import ExecutionOptions, SelectionOptions
@@ -47,8 +52,9 @@ def _development(squad_file, metric="f1"):
 def test_scores_are_the_official_ones(head, version_2, names):
   extractor = shared_extractor(version_2, head)
   squad_file = _squad_file(impossible=int(version_2))
-  scores = _development(squad_file).scores(extractor, iter)
-  predictions = list(extractor.predict(squad_file.examples))
+  with eagerly():
+    scores = _development(squad_file).scores(extractor, iter)
+    predictions = list(extractor.predict(squad_file.examples))
   texts = {p.qas_id: p.text for p in predictions}
   evaluate = evaluate_squad2 if version_2 else evaluate_squad1
   official = evaluate(squad_file.examples, texts)
@@ -83,7 +89,8 @@ def test_scores_in_training_are_those_of_a_model_with_its_weights(tmp_path):
   other = tiny_extractor()
   for weights, scores in seen:
     other.model.set_weights(weights)
-    assert scores == development.scores(other, iter)
+    with eagerly():
+      assert scores == development.scores(other, iter)
   assert len(seen) == 2
   assert seen[0][1] != seen[-1][1]
 
@@ -102,19 +109,16 @@ def test_answers_pass_through_what_may_interrupt_them():
     )
 
 
-@pytest.mark.parametrize(
-  ("impossible", "asked", "metric"),
-  [
+def test_the_metric_has_the_name_of_the_data():
+  for impossible, asked, metric in (
     (0, "exact_match", "exact_match"),
     (1, "exact_match", "exact"),
     (1, "f1", "f1"),
-  ],
-)
-def test_the_metric_has_the_name_of_the_data(impossible, asked, metric):
-  options = DecoderOptions(version_2_with_negative=bool(impossible))
-  development = _development(_squad_file(impossible), asked)
-  selection = development.selection_options(options, SPAN_HEAD)
-  assert selection == SelectionOptions(10, metric)
+  ):
+    options = DecoderOptions(version_2_with_negative=bool(impossible))
+    development = _development(_squad_file(impossible), asked)
+    selection = development.selection_options(options, SPAN_HEAD)
+    assert selection == SelectionOptions(10, metric)
 
 
 def test_questions_that_nobody_answered_are_named_before_training():

@@ -91,7 +91,7 @@ def test_a_head_of_ones_own_trains_answers_and_is_exported(tmp_path):
       window_options=WindowOptions(32, 8, 12),
       decoder_options=BioDecoderOptions(),
       fine_tuning_options=FineTuningOptions(
-        train_batch_size=4, learning_rate=1e-2, num_train_epochs=60
+        train_batch_size=4, learning_rate=2e-2, num_train_epochs=30
       ),
       head=INSIDE_HEAD,
       train_file=str(tmp_path / "v1.json"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bert_span.jobs.masked_text import masked_lines, masked_row
+from bert_span.jobs.masked_text import masked_lines
 from bert_span.pretraining.masking import MaskedSequence, MaskedSpan
 from bert_span.pretraining.options import MaskingOptions
 
@@ -28,11 +28,3 @@ def test_a_sequence_in_words():
     "  6-6: game -> bowl",
     "       1 word, random, between big (5) and none (edge)",
   ]
-
-
-def test_a_sequence_as_a_row_of_json():
-  row = masked_row(_MASKED)
-  assert row["masked_input_ids"] == [2, 5, 4, 4, 8, 9, 6, 3]
-  assert row["questions"] == []
-  span = row["spans"][0]
-  assert list(span.values()) == [[2, 3], 2, [1, 5], "mask", 1, 4]

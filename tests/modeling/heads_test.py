@@ -61,22 +61,6 @@ def test_logits_stay_float32_when_the_encoder_is_bfloat16(head_type, shapes):
   assert model.head.compute_dtype == "float32"
 
 
-@pytest.mark.parametrize(
-  ("head", "names"),
-  [(SpanHead(use_bias=False), ["kernel"]), (BioHead(), ["kernel", "bias"])],
-)
-def test_model_is_rebuilt_from_its_config(head, names):
-  model = SpanModel(tiny_encoder(), head)
-  # All variables exist as soon as the model does.
-  paths = [variable.path for variable in model.trainable_variables]
-  assert paths[5 + 16 + 2 :] == [f"{head.name}/{name}" for name in names]
-  copy = SpanModel.from_config(model.get_config())
-  copy.set_weights(model.get_weights())
-  assert copy.head.get_config() == head.get_config()
-  for name, logits in model(INPUTS).items():
-    np.testing.assert_array_equal(copy(INPUTS)[name], logits)
-
-
 @pytest.mark.parametrize("head", [SpanHead(), BioHead()])
 def test_trained_head_is_assigned_and_another_width_refused(head):
   model = SpanModel(tiny_encoder(), head)

@@ -5,15 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tiny_encoder import tiny_encoder
-from tiny_extractor import tiny_extractor
 
-from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder import encode
-from bert_span.modeling.inference_encoder import (
-  InferenceEncoder,
-  InferenceModel,
-)
+from bert_span.modeling.inference_encoder import InferenceEncoder
 from bert_span.presets.load_pretrained import load_pretrained
 
 _SIZES = {"vocabulary_size": 50, "num_layers": 2, "num_heads": 4}
@@ -90,15 +84,6 @@ def test_half_precision_is_the_backbones(precision, policy, dropout):
   _assert_equal(backbone, _inputs(), _TOLERANCE[precision])
 
 
-def test_padding_changes_no_vector_of_a_wordpiece():
-  encoder = InferenceEncoder(_encoder())
-  inputs = _inputs(lengths=(20, 9))
-  alone = {name: values[1:, :9] for name, values in inputs.items()}
-  np.testing.assert_allclose(
-    encoder(inputs)[1:, :9], encoder(alone), atol=1e-5, rtol=0
-  )
-
-
 def test_new_weights_are_seen_by_a_graph_that_was_traced_before():
   backbone = _encoder()
   inputs = _inputs()
@@ -110,44 +95,3 @@ def test_new_weights_are_seen_by_a_graph_that_was_traced_before():
   real = inputs["padding_mask"] == 1
   np.testing.assert_allclose(encode(inputs)[real], expected[real], atol=1e-5)
   assert np.abs(before - expected)[real].max() > 0.01
-
-
-@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
-def test_logits_are_those_of_the_model(head):
-  model = tiny_extractor(head=head).model
-  inputs = _inputs(20, 2)
-  expected = model(inputs, training=False)
-  given = InferenceModel(model)(inputs)
-  assert list(given) == list(model.logit_names)
-  real = inputs["padding_mask"] == 1
-  for name in model.logit_names:
-    np.testing.assert_allclose(
-      given[name][real], expected[name][real], atol=2e-5, rtol=0
-    )
-
-
-def test_a_module_that_holds_the_model_saves_its_variables_once(tmp_path):
-  model = tiny_extractor().model
-  module = tf.Module()
-  module.model = InferenceModel(model)
-  pooler = model.backbone.pooled_dense.weights
-  wanted = {id(weight.value) for weight in model.weights}
-  wanted -= {id(weight.value) for weight in pooler}
-  assert sorted(map(id, module.variables)) == sorted(wanted)
-
-  specs = {
-    name: tf.TensorSpec([None, None], tf.int32, name=name)
-    for name in ("token_ids", "segment_ids", "padding_mask")
-  }
-
-  @tf.function(input_signature=[specs])
-  def logits(inputs):
-    return module.model(inputs)
-
-  tf.saved_model.save(module, str(tmp_path), logits.get_concrete_function())
-  loaded = tf.saved_model.load(str(tmp_path)).signatures["serving_default"]
-  inputs = _inputs(20, 2)
-  expected = module.model(inputs)
-  given = loaded(**{k: tf.constant(v) for k, v in inputs.items()})
-  for name in model.logit_names:
-    np.testing.assert_allclose(given[name], expected[name], atol=1e-5)

@@ -81,11 +81,9 @@ def test_one_hot_tags_have_the_loss_and_gradient_of_the_correct_class():
 
 def test_gradient_is_p_minus_t_on_passage_tokens_and_zero_elsewhere():
   logits = tf.Variable(_TAG_LOGITS)
-  labels = np.array(
-    [[[2 / 3, 0, 1 / 3], [0, 1, 0], [0, 0, 0], [0, 0, 0]]], "float32"
-  )
+  labels = np.array([[[2 / 3, 0, 1 / 3], [0, 1, 0], [0] * 3, [0] * 3]])
   with tf.GradientTape() as tape:
-    loss = BioLoss()(labels, logits)
+    loss = BioLoss()(labels.astype("float32"), logits)
   expected = (_P - labels) * [[[1], [1], [0], [0]]]
   np.testing.assert_allclose(
     tape.gradient(loss, logits), expected, rtol=1e-5, atol=1e-6

@@ -18,10 +18,6 @@ def flat(chunks):
   return [block.tolist() for chunk in chunks for block in chunk.blocks]
 
 
-def text_of(source):
-  return [sentence for _, sentence in source.sentences()]
-
-
 def test_blocks_hold_whole_sentences_of_one_document(tmp_path):
   path = tmp_path / "a.txt"
   path.write_text("ak al\nam\nan ao ap\n\naq\n\n\nar bk bl bm bn\n")
@@ -29,19 +25,16 @@ def test_blocks_hold_whole_sentences_of_one_document(tmp_path):
     ChunkPlace()
   )
   words = [[VOCABULARY[i] for i in block] for block in chunk.blocks]
-  assert words == [
-    ["ak", "al", "am"],
-    ["an", "ao", "ap"],
-    ["aq"],
-    ["ar", "bk", "bl", "bm"],
-    ["bn"],
+  assert list(map(" ".join, words)) == [
+    *("ak al am", "an ao ap", "aq", "ar bk bl bm", "bn")
   ]
 
 
 def test_an_epoch_holds_every_token_of_every_file(tmp_path):
   sources = write_corpus(tmp_path)
   blocks = flat(stream_of(sources).epoch_chunks(ChunkPlace()))
-  words = " ".join(" ".join(text_of(source)) for source in sources).split()
+  sentences = (text for source in sources for _, text in source.sentences())
+  words = " ".join(sentences).split()
   assert [VOCABULARY[i] for block in blocks for i in block] == words
 
 
@@ -73,10 +66,7 @@ def test_every_epoch_has_an_order_of_files_of_its_own(tmp_path):
 def test_text_without_tokens_is_refused(tmp_path):
   (tmp_path / "a.txt").write_text("\n \n")
   stream = stream_of([TextFile(str(tmp_path / "a.txt"))])
-  for chunks in (
-    stream.chunks(),
-    stream.epoch_chunks(ChunkPlace()),
-  ):
+  for chunks in (stream.chunks(), stream.epoch_chunks(ChunkPlace())):
     with pytest.raises(ValueError, match=r"a\.txt"):
       next(chunks)
 
@@ -121,12 +111,6 @@ def pack(room, *sentences):
 @pytest.mark.parametrize(
   ("room", "sentences", "sequences"),
   [
-    # The function's example.
-    (
-      6,
-      [[1] * 3, [2] * 2, [3] * 4, [4] * 8],
-      [[1, 1, 1, 2, 2], [3, 3, 3, 3], [4] * 6, [4, 4]],
-    ),
     # Sentences fill a sequence to the last token.
     (4, [[1, 1], [2, 2], [3]], [[1, 1, 2, 2], [3]]),
     # The next sentences join the rest of a split one.

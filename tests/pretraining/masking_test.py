@@ -88,23 +88,17 @@ def test_decisions_are_80_10_10(masking):
 @pytest.mark.parametrize(
   ("masking", "drawn", "expected"),
   [
-    # Adjacent spans are one span.
+    # Adjacent spans are one span; one at an edge has no boundary there.
     (
       "span",
-      [(5, 2, 2), (9, 1, 1), (3, 2, 4)],
-      [(4, 7, 4, (4, 2), 3, 8), (10, 10, 1, (1,), 9, 11)],
+      [(5, 2, 2), (10, 2, 2), (3, 2, 4)],
+      [(4, 7, 4, (4, 2), 3, 8), (11, 12, 2, (2,), 10, None)],
     ),
     # Adjacent words have their own decisions but share boundaries.
     (
       "word",
       [(4, 1, 1), (3, 1, 1)],
       [(4, 4, 1, (1,), 3, 6), (5, 5, 1, (1,), 3, 6)],
-    ),
-    # A span at an edge has no boundary there.
-    (
-      "span",
-      [(0, 2, 2), (10, 2, 2)],
-      [(1, 2, 2, (2,), None, 3), (11, 12, 2, (2,), 10, None)],
     ),
   ],
 )
@@ -207,12 +201,7 @@ def test_the_first_start_is_uniform_over_the_starts_where_the_span_fits():
   ("sizes", "budget", "draws", "spans"),
   [
     # The module's example.
-    (
-      [1] * 9 + [2, 1, 1],
-      2,
-      [draw_of_length(4), 4.5 / 9],
-      [(4, 2, 4)],
-    ),
+    ([1] * 9 + [2, 1, 1], 2, [draw_of_length(4), 4.5 / 9], [(4, 2, 4)]),
     # A start that touches a masked word is drawn again: words 2 and 3 are
     # masked, and three words from 1 or 3 would touch them.
     (

@@ -49,21 +49,9 @@ def test_the_output_matrix_is_the_word_embeddings():
   assert np.abs(gradient[0]).max() > 0
 
 
-def test_all_variables_exist_before_the_first_call():
-  keras.utils.set_random_seed(0)
-  model = PretrainingModel(build_encoder(SIZES))
-  before = [variable.path for variable in model.variables]
-  model(model_inputs(tiny_batch()))
-  assert [variable.path for variable in model.variables] == before
-  assert len(set(map(id, model.weights))) == len(model.weights)
-
-
 def test_biases_and_layer_norms_are_spared_from_weight_decay():
   model = tiny_model()
-  heads = [
-    *model.masked_lm_head.weights,
-    *model.span_boundary_head.weights,
-  ]
+  heads = [*model.masked_lm_head.weights, *model.span_boundary_head.weights]
   decayed = [tuple(w.shape) for w in heads if is_decayed(w.path)]
   assert decayed == [(8, 8), (20, 200), (216, 8), (8, 8)]
 
@@ -75,17 +63,6 @@ def test_heads_are_float32_under_mixed_precision():
   logits = model(model_inputs(tiny_batch()))
   assert {value.dtype for value in logits.values()} == {tf.float32}
   assert model.backbone.compute_dtype == "bfloat16"
-
-
-def test_it_is_rebuilt_from_its_configuration():
-  model = tiny_model(span_boundary=False)
-  copy = PretrainingModel.from_config(model.get_config())
-  assert copy.span_boundary_head is model.span_boundary_head is None
-  copy.set_weights(model.get_weights())
-  inputs = model_inputs(tiny_batch())
-  (logits,), (expected,) = copy(inputs).items(), model(inputs).items()
-  assert logits[0] == expected[0] == "mlm_logits"
-  np.testing.assert_array_equal(logits[1], expected[1])
 
 
 _HIDDEN = 6

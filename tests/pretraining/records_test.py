@@ -93,16 +93,19 @@ def test_a_later_start_gives_the_same_batches(paths):
   assert rows(arrays(batches_of(paths, seed=4), 0, 40)) != rows(whole)
 
 
-def test_records_of_other_lengths_are_refused(paths):
+def test_records_of_another_kind_are_refused(paths, tmp_path):
   with pytest.raises(ValueError, match=r"--max_seq_length=12.* 13"):
     batches_of(paths, max_seq_length=13)
   with pytest.raises(ValueError, match=r"--max_predictions=2.* 3"):
     batches_of(paths, max_predictions=3)
-
-
-def test_records_of_the_original_are_refused(tmp_path):
+  with pytest.raises(ValueError, match=r"a\.tfrecord"):  # They are no text.
+    next(MAKING.sequences([TextFile(path) for path in paths]))
   path = str(tmp_path / "old.tfrecord")
-  with tf.io.TFRecordWriter(path) as writer:
+  # An endless dataset of nothing would never end.
+  pathlib.Path(path).touch()
+  with pytest.raises(ValueError, match=r"no records in .*old\.tfrecord"):
+    batches_of([path])
+  with tf.io.TFRecordWriter(path) as writer:  # As those of the original.
     writer.write(tf.train.Example().SerializeToString())
   with pytest.raises(ValueError, match=r"old\.tfrecord.*'input_ids'"):
     batches_of([path])
@@ -144,18 +147,6 @@ def test_a_damaged_file_is_named(paths, tmp_path, damage):
     arrays(batches, 0, 60)
   if not isinstance(raised.value, ValueError):
     assert "damaged.tfrecord" in str(batches.cause_of(raised.value))
-
-
-def test_files_without_a_record_are_refused(tmp_path):
-  """An endless dataset of nothing would never end."""
-  (tmp_path / "empty.tfrecord").touch()
-  with pytest.raises(ValueError, match=r"no records in .*empty\.tfrecord"):
-    batches_of([str(tmp_path / "empty.tfrecord")])
-
-
-def test_records_are_not_text(paths):
-  with pytest.raises(ValueError, match=r"a\.tfrecord"):
-    next(MAKING.sequences([TextFile(path) for path in paths]))
 
 
 def test_records_without_a_count_are_read_with_a_note(paths, tmp_path, capsys):

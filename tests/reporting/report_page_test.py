@@ -71,10 +71,6 @@ def _page(*results, **fields):
   return report_page(_report(*results, **fields))[0]
 
 
-def _sections(page):
-  return re.findall(r'<section id="(.*?)"', page)
-
-
 def _tiles(page):
   return dict(re.findall(r"<div><dt>(.*?)</dt><dd>(.*?)</dd>", page))
 
@@ -99,22 +95,13 @@ def _paragraph(page, name):
 
 
 def test_sections_and_scores_depend_on_the_data():
-  scores = {"exact_match": 61.54, "f1": 72.268}
-  page = _page(_wrong(0), scores=scores)
-  assert _sections(page) == ["overview", "groups", "calibration", "errors"]
-  assert re.findall(r'<a href="#(\w+)">[A-Z]', page) == _sections(page)
-  tiles = _tiles(page)
-  assert (tiles["EM"], tiles["F1"]) == ("61.54", "72.27")
-  assert "without a prediction" not in page
-  scores = {"exact": 50.0, "f1": 60.0, "total": 2, "NoAns_f1": 40.0}
-  scores |= {"HasAns_exact": 55.0, "HasAns_f1": 75.0, "NoAns_exact": 40.0}
-  page = _page(_missing(), scores=scores)
-  assert _sections(page) == ["overview", "groups", "errors"]
-  assert list(_tiles(page).items()) == [
-    *(("EM", "50.00"), ("F1", "60.00"), ("EM, answerable", "55.00")),
-    *(("F1, answerable", "75.00"), ("F1, unanswerable", "40.00")),
-    ("Questions", "1"),
-  ]
+  """report_test.py has a page with all of them."""
+  page = _page(_missing(), scores={"exact_match": 61.54, "f1": 72.268})
+  sections = re.findall(r'<section id="(.*?)"', page)
+  assert sections == ["overview", "groups", "errors"]
+  assert re.findall(r'<a href="#(\w+)">[A-Z]', page) == sections
+  tiles = {"EM": "61.54", "F1": "72.27", "Questions": "1"}
+  assert _tiles(page) == tiles
   assert re.search(r"1 question\s+without a prediction", page)
 
 
@@ -125,15 +112,11 @@ def test_groups_have_tables_whose_numbers_sort_by_their_value():
   ]
   assert 'data-value="1234">1,234</td>' in page
   assert 'data-value="40.0" style="--share:40.0%">40.00</td>' in page
-  assert "<caption>Answerable or not" not in page
   assert "give --model" in page
   page = _page(_result(()), _missing(), num_windows=[1, 3])
   assert '<td data-label="Probability" class="number">–</td>' in page
-  assert [row[0] for row in _rows(page, "Answerable or not")] == [
-    *("answerable", "unanswerable"),
-  ]
   assert [row[-1] for row in _rows(page, "Windows of the passage")] == [
-    *("75.00", "–"),
+    *("75.00", "–")
   ]
   assert "give --model" not in page
 
@@ -146,7 +129,6 @@ def test_the_confusion_of_no_answer_has_its_rates():
     *[_result((), "")] * 3,
   ]
   page = _page(*results, version_2=True)
-  assert "no-answer" in _sections(page)
   assert _rows(page, "Questions by whether they have an answer") == [
     ["answerable", "5", "1"],
     ["unanswerable", "2", "3"],
@@ -204,7 +186,7 @@ def test_the_worst_errors_are_shown_as_far_as_the_page_stays_small():
   whole, shown = report_page(report, num_errors=8)
   assert shown == 8
   assert re.findall(r">(\d)\. Which (\d)\?", whole)[:2] == [
-    *(("1", "0"), ("2", "1")),
+    *(("1", "0"), ("2", "1"))
   ]
   page, shown = report_page(report, 8, len(whole.encode()) - 1)
   assert shown == page.count("<article") == 4
@@ -258,7 +240,6 @@ def test_few_windows_are_shown_and_the_others_counted():
   assert page.count("<summary>Window") == 3
   assert "Window 1 of 1,200: best start + end logit 3.50" in page
   assert "1,197 windows" in page
-  assert "tokens" in _sections(_tokens_page(" ", []))
 
 
 def test_no_text_is_html():

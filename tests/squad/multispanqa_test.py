@@ -60,18 +60,15 @@ def test_an_i_behind_an_o_begins_a_span():
   assert label_spans([]) == []
 
 
-@pytest.mark.parametrize(
-  ("replaced", "message"),
-  [
+def test_what_is_wrong_is_one_clear_error(tmp_path):
+  for replaced, message in (
     ({"context": "['cut"}, r"multi\.json: 2 errors:\n.*'context'"),
     ({"label": ["B", "I"]}, r"multi\.json.*2 labels for the 5 tokens"),
     ({"label": ["B", "X", "O", "O", "O"]}, r"multi\.json.*'X'"),
     ({"id": None}, r"multi\.json.*'id' is missing"),
-  ],
-)
-def test_what_is_wrong_is_one_clear_error(tmp_path, replaced, message):
-  with pytest.raises(ValueError, match=message):
-    _read(tmp_path, _record(**replaced))
+  ):
+    with pytest.raises(ValueError, match=message):
+      _read(tmp_path, _record(**replaced))
 
 
 def test_real_questions_have_the_spans_they_say(shared_data, read_json):

@@ -1,9 +1,16 @@
+"""SQuAD files, and where their answers are."""
+
 import json
 
 import pytest
 from squad_content import spans, squad_content
 
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import (
+  NOT_LOCATED,
+  Answer,
+  SquadExample,
+  locate_answer,
+)
 from bert_span.squad.findings import FindingKind
 from bert_span.squad.reader import load_squad_json, read_squad
 
@@ -42,7 +49,9 @@ def _error(read, content):
 
 
 def test_a_file_becomes_examples_in_its_order(read):
-  squad_file = read(_squad(_question(), _question(id=1719, answers=[])))
+  wrong = [{"text": "no such text", "answer_start": 3}]
+  ignored = _question(plausible_answers=wrong, comments=[1], extra=None)
+  squad_file = read(_squad(ignored, _question(id=1719, answers=[]), comment=1))
   bees = (Answer("Bees", 0),)
   assert squad_file.examples == (
     SquadExample("q1", "Who dance?", _CONTEXT, bees, False, "Bees"),
@@ -62,14 +71,6 @@ def test_answers_and_title_may_be_absent_or_null(read, absent):
   assert (example.answers, example.title) == ((), "")
 
 
-def test_unknown_keys_and_plausible_answers_are_ignored(read):
-  wrong = [{"text": "no such text", "answer_start": 3}]
-  question = _question(plausible_answers=wrong, comments=[1], extra=None)
-  squad_file = read(_squad(question, version=1.1, comment="x"))
-  assert squad_file.examples[0].answers == (Answer("Bees", 0),)
-  assert not squad_file.report
-
-
 def test_annotations_are_several_spans_of_several_annotators(read):
   question = _question(
     answers=...,
@@ -84,32 +85,14 @@ def test_annotations_are_several_spans_of_several_annotators(read):
   assert squad_file.report.count(FindingKind.ANSWER_MOVED) == 1
 
 
-def test_annotators_are_those_of_annotations_or_one_an_answer(read):
-  question = _question(annotations=[spans(("dance", 5))])
-  (example,) = read(_squad(question)).examples
-  assert example.answers == (Answer("Bees", 0),)
-  assert example.annotators == ((Answer("dance", 5),),)
-  one, other = Answer("Bees", 0), Answer("nectar", 25)
-  example = SquadExample("q", "Who?", _CONTEXT, (one, other))
-  assert example.annotators == ((one,), (other,))
-  impossible = SquadExample("q", "Who?", _CONTEXT, (), is_impossible=True)
-  assert impossible.annotators == ((),)
-  assert SquadExample("q", "Who?", _CONTEXT).annotators == ()
-
-
-@pytest.mark.parametrize(
-  ("question", "top", "version_2"),
-  [
+def test_version_2_is_known_by_its_key_or_its_version(read):
+  for question, top, version_2 in (
     (_question(), {"version": "1.1"}, False),
     (_question(), {"version": None}, False),
     (_question(), {"version": "v2.0"}, True),
     (_question(is_impossible=False), {}, True),
-  ],
-)
-def test_version_2_is_known_by_its_key_or_its_version(
-  read, question, top, version_2
-):
-  assert read(_squad(question, **top)).version_2 is version_2
+  ):
+    assert read(_squad(question, **top)).version_2 is version_2
 
 
 def test_a_lone_surrogate_stays_and_offsets_count_it(read):
@@ -131,7 +114,6 @@ def test_a_lone_surrogate_stays_and_offsets_count_it(read):
     ({"answers": [{"text": "Bees"}]}, ["answer 0", "'answer_start' is mis"]),
     ({"answers": spans(("Bees", "0"))}, ["answer 0", "integer", "'0'"]),
     ({"is_impossible": "false"}, ["'is_impossible'", "boolean"]),
-    ({"annotations": "Bees"}, ["'annotations'", "list"]),
     ({"annotations": [7]}, ["annotator 0", "list of spans"]),
     ({"annotations": [[], [{"text": "B"}]]}, ["annotator 1, span 0", "_start"]),
   ],
@@ -146,11 +128,9 @@ def test_a_malformed_question_is_named_with_a_remedy(read, changes, words):
   ("squad", "words"),
   [
     ({"data": [7]}, ["article 0", "object", "received 7"]),
-    ({"data": [{"title": "Bees"}]}, ["article 'Bees'", "'paragraphs' is mis"]),
     ({"data": [{"title": 3, "paragraphs": []}]}, ["article 0", "'title'"]),
     ({"data": [{"paragraphs": [[]]}]}, ["article 0", "paragraph 0"]),
     (_squad("q1"), ["paragraph 0", "question 0", "object"]),
-    (_squad(_question(), context=None), ["'context'", "string"]),
     ({"data": [{"paragraphs": [{"context": ""}]}]}, ["'qas' is missing"]),
     ({"data": []}, ["no question", "'qas'"]),
     (_squad(), ["no question"]),
@@ -163,7 +143,6 @@ def test_a_malformed_question_is_named_with_a_remedy(read, changes, words):
     (None, ["JSON NoneType", '{"data":']),
     ({"rows": []}, ["'data' is missing", "keys: 'rows'"]),
     ({"data": {"a": 1}}, ["'data' must be a list", "received dict"]),
-    (b'{"data": [1], "data": []}', ["'data' more than once", "Join or remove"]),
     (
       b'{"data": [{"qas": [1], "zz": 1, "qas": []}, {"a": 1, "a": 2}]}',
       ["'qas' more than once", "{'qas': [], 'zz': 1}", "like that: 2"],
@@ -232,3 +211,40 @@ def test_edge_cases_are_located_where_run_squad_finds_them(
   assert squad_file.report.count(FindingKind.ANSWER_MOVED) == 1
   assert squad_file.report.count(FindingKind.ANSWER_NOT_LOCATED) == 1
   assert squad_file.report.count(FindingKind.BLANK_QUESTION) == 2
+
+
+#          0         1
+#          0123456789012345678
+_PLANS = "the plan and a plan"
+
+
+@pytest.mark.parametrize(
+  ("text", "stated", "located"),
+  [
+    ("plan", 4, 4),  # as stated
+    ("plan", 15, 15),  # as stated, though it is not the first
+    ("and", 0, 9),  # only once in the passage
+    ("and", 10**30, 9),
+    ("plan", 3, 4),  # " pla" touches "the plan"
+    ("plan", 5, 4),  # "lan " touches "plan "
+    ("plan", 16, 15),  # "lan" is cut by the end
+    ("plan", 0, NOT_LOCATED),  # "the " touches "the ": which plan?
+    ("plan", -3, NOT_LOCATED),
+    ("plot", 4, NOT_LOCATED),
+    (" ", 3, NOT_LOCATED),
+    ("the plan and a plan.", 0, NOT_LOCATED),  # longer than the passage
+  ],
+)
+def test_answer_is_where_it_can_only_be_meant(text, stated, located):
+  location = locate_answer(_PLANS, text, stated)
+  assert location.char_start == located
+  assert location.moved == (located not in (stated, NOT_LOCATED))
+  assert bool(location.detail) == (located != stated)
+
+
+def test_answers_of_other_passages():
+  # Overlapping occurrences are several.
+  assert locate_answer("x aaa", "aa", 0).char_start == NOT_LOCATED
+  # Characters beyond the basic plane.
+  assert locate_answer("😀😀 yes", "yes", 5).char_start == 3
+  assert locate_answer("", "yes", 0).char_start == NOT_LOCATED

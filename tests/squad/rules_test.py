@@ -1,8 +1,10 @@
+"""Questions to train on and to answer, and findings about others."""
+
 import pytest
 
 from bert_span.squad.example import Answer, SquadExample
-from bert_span.squad.findings import FindingKind
-from bert_span.squad.reader import make_squad_file, read_squad
+from bert_span.squad.findings import SEVERITIES, FindingKind, ReadReport
+from bert_span.squad.reader import make_squad_file
 from bert_span.squad.rules import prediction_examples, training_examples
 
 _YES, _NO, _LOST = Answer("yes", 0), Answer("no", 8), Answer("maybe", 0)
@@ -91,9 +93,26 @@ def test_prediction_keeps_every_question_and_counts_the_wrong_flag_once():
   assert squad_file.report.count(FindingKind.ALL_ANSWERABLE) == 0
 
 
-def test_training_on_real_squad_2_keeps_every_question(shared_data):
-  squad_file = read_squad(shared_data / "squad2_part.json")
-  examples = training_examples(squad_file, True)
-  assert len(examples) == 3308
-  assert sum(e.is_impossible for e in examples) == 1675
-  assert squad_file.report.count(FindingKind.SEVERAL_ANSWERS) == 1633
+_MOVED, _BLANK = FindingKind.ANSWER_MOVED, FindingKind.BLANK_QUESTION
+
+
+def test_kinds_are_ordered_by_severity():
+  severities = [SEVERITIES.index(kind.severity) for kind in FindingKind]
+  assert severities == sorted(severities)
+  assert all(kind.fact and kind.remedy.endswith(".") for kind in FindingKind)
+
+
+def test_a_line_counts_each_place_once_and_names_the_first_with_details():
+  report = ReadReport()
+  assert not report and report.lines() == [] and report.count(_MOVED) == 0
+  for _ in range(3):
+    report.add(_MOVED, "a.json: question 'q1'", "7, now 9")
+  where = "(first: a.json: question 'q1': 7, now 9)"
+  line = f"1 answer: {_MOVED.fact} {where}. {_MOVED.remedy}"
+  assert report.lines() == [line]
+  for number in range(2, 13):
+    report.add(_MOVED, f"q{number}")
+  report.add(_BLANK, "q1")
+  line, _ = report.lines(num_places=2)
+  assert line.startswith("12 answers: ") and "q2" in line and "q3" not in line
+  assert (report.count(_MOVED), report.count(_BLANK)) == (12, 1)

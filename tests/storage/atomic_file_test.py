@@ -14,7 +14,6 @@ from bert_span.storage.atomic_file import (
   open_atomically,
   recover_directory,
   unfinished_directory,
-  write_json_atomically,
   write_lines,
   write_tensors,
   write_text_atomically,
@@ -38,14 +37,6 @@ def test_text_replaces_an_old_file_as_utf8(tmp_path, prefix):
   write_text_atomically(f"{prefix}{path}", "é\n")
   assert path.read_bytes() == b"\xc3\xa9\n"
   assert list(tmp_path.iterdir()) == [path]
-
-
-def test_json_has_the_format_of_run_squad(tmp_path):
-  path = tmp_path / "file.json"
-  write_json_atomically(path, {"b": "é", "a": [1]})
-  assert path.read_text() == (
-    '{\n    "b": "\\u00e9",\n    "a": [\n        1\n    ]\n}\n'
-  )
 
 
 def test_a_file_appears_with_its_last_line(tmp_path):

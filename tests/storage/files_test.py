@@ -1,12 +1,22 @@
-"""Files that are read from the local disk and from other file systems."""
+"""Files that are read, and files of records."""
 
 import hashlib
+import json
 import subprocess
 import sys
 
 import pytest
+import tensorflow as tf
 
 from bert_span.storage import files
+from bert_span.storage.json_fields import encodable
+from bert_span.storage.record_files import open_records, serialized_records
+
+
+def test_a_lone_surrogate_becomes_one_replacement_character():
+  text = json.loads(r'"a\ud83d b\ude00c \ud83d\ude00"')
+  assert encodable(text) == "a\ufffd b\ufffdc \U0001f600"
+  assert encodable("Ada 中 \U0001f600 \x00") == "Ada 中 \U0001f600 \x00"
 
 
 @pytest.mark.parametrize("prefix", ["", "file://"])
@@ -90,9 +100,33 @@ def test_a_remote_directory_is_copied_for_readers_of_local_files(tmp_path):
     assert local == str(tmp_path)
 
 
-def test_local_files_and_squad_do_not_load_tensorflow():
+def test_local_files_squad_and_scoring_do_not_load_tensorflow():
   code = (
-    "import sys, bert_span.storage.options, bert_span.squad.lint.linter;"
+    "import sys, bert_span.squad.lint.linter, bert_span.jobs.evaluation;"
     "assert 'tensorflow' not in sys.modules"
   )
   subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_records_come_back_in_the_order_of_files_and_of_writing(tmp_path):
+  paths = [str(tmp_path / "b.tfrecord.gz"), str(tmp_path / "a.tfrecord")]
+  for number, path in enumerate(paths):
+    with open_records(path) as writer:
+      writer.write(b"%d first" % number)
+      writer.write(b"%d second" % number)
+  read = serialized_records(tf.data.Dataset.from_tensor_slices(paths))
+  assert list(read.as_numpy_iterator()) == [
+    *(b"0 first", b"0 second", b"1 first", b"1 second")
+  ]
+
+
+def test_a_file_that_is_not_finished_leaves_the_old_one(tmp_path):
+  path = tmp_path / "a.tfrecord"
+  with open_records(str(path)) as writer:
+    writer.write(b"old")
+  before = path.read_bytes()
+  with pytest.raises(RuntimeError), open_records(str(path)) as writer:
+    writer.write(b"new")
+    raise RuntimeError("power cut")
+  assert path.read_bytes() == before
+  assert list(tmp_path.iterdir()) == [path]

@@ -6,8 +6,7 @@ import random
 import pytest
 import tensorflow as tf
 
-from bert_span.text.options import WindowOptions
-from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span import SpanPreprocessor, WindowOptions
 
 _VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "a", "b", "c", "d", "e", "f"),
@@ -60,8 +59,12 @@ def _labelled_tokens(context, answer, char_start):
     ("Japanese\u202ffood", "Japan", 0, ["japanese"]),
     ("Japanese\xa0food", "Japan", 0, ["japanese", "food"]),
     # Spaces at the beginning are no word.
-    ("  Japanese food", "Japan", 2, ["japanese"]),
     (" Japanese food", " Japan", 0, ["japanese"]),
+    # Separators belong to the word before them.
+    *(
+      (f"Japanese{blank}food", f"{blank}fo", 8, ["japanese", "food"])
+      for blank in " \n\u202f"
+    ),
     # Accents do not shift the answer.
     ("d\u0301 é\u0301 John a", "John", 6, ["john"]),
   ],
@@ -81,10 +84,7 @@ def test_the_tokens_of_an_answer(context, answer, char_start, tokens):
     # An answer that a window cuts (a b c, c d e, e f), or does not have.
     ("a b c d e f", "d e", 6, _SHORT, [(0, 0), (4, 5), (0, 0)]),
     ("a b c d e f", "", -1, _SHORT, [(0, 0)] * 3),
-    # The answer is in two windows: a b c, c d.
-    ("a b c d", "c", 4, _SHORT, [(5, 5), (3, 3)]),
     # No token; the original labels it from b to a.
-    ("a \u200b b", "\u200b", 2, _OPTIONS, [(-1, -1)]),
     ("a \u200b b c d", "\u200b", 2, _SHORT, [(-1, -1)] * 2),
   ],
 )
@@ -94,22 +94,6 @@ def test_the_positions_in_each_window(
   windows = _windows((context, answer, char_start), options=options)
   starts, ends = windows["start_positions"], windows["end_positions"]
   assert list(zip(starts, ends, strict=True)) == positions
-
-
-@pytest.mark.parametrize("separator", [" ", "\n", "\u202f"])
-def test_separators_belong_to_the_word_before_them(separator):
-  context = f"Japanese{separator}food"
-  # Neither is a token, so all words touched are labelled.
-  assert _labelled_tokens(context, f"{separator}fo", 8) == ["japanese", "food"]
-  assert _labelled_tokens(context, "foo", 9) == ["food"]
-
-
-def test_examples_of_a_batch_do_not_mix():
-  windows = _windows(
-    ("a b", "b", 2), ("", "", -1), ("b-a", "a", 2), ("a", "", -1)
-  )
-  assert windows["example_index"] == [0, 2, 3]
-  assert windows["start_positions"] == windows["end_positions"] == [4, 5, 0]
 
 
 def test_a_long_answer_in_a_passage_without_blanks_is_found():

@@ -80,10 +80,10 @@ def test_config_rebuilds_the_layer(tokenizer):
 
 
 def _real_texts(folder):
-  """Questions and passages of every file."""
+  """Questions and passages in three scripts."""
   texts = {}
-  for path in sorted(folder.glob("*.json")):
-    for example in read_squad(path).examples[::10]:
+  for name in ("xquad_ar", "xquad_en", "xquad_zh", "covidqa_part"):
+    for example in read_squad(folder / f"{name}.json").examples[::10]:
       texts |= dict.fromkeys((example.question, example.context))
   return list(texts)
 
@@ -103,7 +103,7 @@ def test_tokens_of_real_texts_are_those_of_the_tokenizers_package(
   ]
   reference = tokenizers.ByteLevelBPETokenizer(trim_offsets=True)
   reference.train_from_iterator(
-    texts[::5], vocab_size=8_000, show_progress=False
+    texts[::5], vocab_size=4_000, show_progress=False
   )
   reference.post_processor = tokenizers.processors.ByteLevel(
     add_prefix_space=False, trim_offsets=True

@@ -5,8 +5,7 @@ import pytest
 import tensorflow as tf
 from tiny_extractor import BYTE_PAIRS
 
-from bert_span.text.options import WindowOptions
-from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span import SpanPreprocessor, WindowOptions
 
 _VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "came", "?", "john", "smith"),
@@ -69,14 +68,6 @@ def test_questions_about_one_passage_get_what_they_would_get_alone(
   for name, values in together.items():
     expected = np.concatenate([windows[name] for windows in alone])
     np.testing.assert_array_equal(values, expected, err_msg=name)
-
-
-def test_eager_and_tf_data_agree(preprocessor):
-  inputs = _inputs(["who", "who"], ["John Smith came.", "a"], ["came", "a"])
-  eager = preprocessor(inputs)
-  dataset = tf.data.Dataset.from_tensor_slices(inputs).batch(2)
-  (from_data,) = dataset.map(preprocessor)
-  _assert_equal(from_data, eager)
 
 
 def test_no_example_gives_no_window(preprocessor):

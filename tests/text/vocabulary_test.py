@@ -11,35 +11,26 @@ from bert_span.text.vocabulary import (
 )
 
 
-@pytest.mark.parametrize(
-  ("content", "tokens"),
-  [
-    ("[UNK] \r\n\t[CLS]\r\n[SEP]\né", ["[UNK]", "[CLS]", "[SEP]", "é"]),
-    # Only a newline ends a line.
-    ("[UNK]\n[CLS]\n[SEP]\na\u2028b", ["[UNK]", "[CLS]", "[SEP]", "a\u2028b"]),
-  ],
-)
-def test_the_line_number_is_the_id(tmp_path, content, tokens):
+def test_the_line_number_is_the_id(tmp_path):
   path = tmp_path / "vocab.txt"
-  path.write_bytes(content.encode())
+  # Only a newline ends a line.
+  path.write_bytes("[UNK] \r\n\t[CLS]\r\n[SEP]\né\na\u2028b".encode())
+  tokens = ["[UNK]", "[CLS]", "[SEP]", "é", "a\u2028b"]
   assert load_vocabulary(str(path)) == tokens
 
 
-@pytest.mark.parametrize(
-  ("content", "message"),
-  [
-    (None, r"vocab\.txt .*--vocab_file"),
+def test_a_file_that_is_not_a_vocabulary_is_named(tmp_path):
+  path = tmp_path / "vocab.txt"
+  with pytest.raises(ValueError, match=r"vocab\.txt .*--vocab_file"):
+    load_vocabulary(str(path))
+  for content, message in (
     (b"[UNK]\n\xff\xfe\n", r"vocab\.txt: not UTF-8"),
     (b"a", r"vocab\.txt lacks \[UNK\], \[CLS\], \[SEP\]"),
     (b"[UNK]\n[CLS]\n[SEP]\na\nb\na\n", r"vocab\.txt .*'a'"),
-  ],
-)
-def test_a_file_that_is_not_a_vocabulary_is_named(tmp_path, content, message):
-  path = tmp_path / "vocab.txt"
-  if content is not None:
+  ):
     path.write_bytes(content)
-  with pytest.raises(ValueError, match=message):
-    load_vocabulary(str(path))
+    with pytest.raises(ValueError, match=message):
+      load_vocabulary(str(path))
 
 
 def test_the_digest_is_that_of_the_tokens_one_a_line():
@@ -67,25 +58,18 @@ def test_byte_pairs_are_read_from_both_kinds_of_files(tmp_path):
     load_vocabulary(str(path))
 
 
-@pytest.mark.parametrize(
-  "change",
-  [
-    {"added_tokens": [1]},
-    {"added_tokens": [{"content": 1, "id": 3}]},
-    {"vocab": ["a"]},
-    {"vocab": {"a": 0, "b": 0, "ab": 1}},
-    {"merges": [1]},
-    {"merges": ["ab"]},
-    {"merges": [["a", "b", "ab"]]},
-  ],
-)
-def test_a_file_that_is_not_of_byte_pairs_is_named(tmp_path, change):
+def test_a_file_that_is_not_of_byte_pairs_is_named(tmp_path):
   model = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}
-  values = {"model": model | change, "pre_tokenizer": {"type": "ByteLevel"}}
   path = tmp_path / "tokenizer.json"
-  path.write_text(json.dumps(values | change))
-  with pytest.raises(ValueError, match=r"tokenizer\.json: .*Use the"):
-    load_vocabulary(str(path))
+  for change in (
+    *({"added_tokens": [1]}, {"added_tokens": [{"content": 1, "id": 3}]}),
+    *({"vocab": ["a"]}, {"vocab": {"a": 0, "b": 0, "ab": 1}}),
+    *({"merges": [1]}, {"merges": ["ab"]}, {"merges": [["a", "b", "ab"]]}),
+  ):
+    values = {"model": model | change, "pre_tokenizer": {"type": "ByteLevel"}}
+    path.write_text(json.dumps(values | change))
+    with pytest.raises(ValueError, match=r"tokenizer\.json: .*Use the"):
+      load_vocabulary(str(path))
 
 
 def test_missing_merges_are_named(tmp_path):

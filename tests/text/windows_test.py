@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.text.options import WindowOptions
+from bert_span import SlidingWindows, WindowOptions
 from bert_span.text.tokenizer import Tokens
-from bert_span.text.windows import SlidingWindows
 
 _CLS, _SEP = 1, 2
 
@@ -45,14 +44,8 @@ def test_example_of_the_docstring():
     2 * [[0, 0, 0, 0, 1, 1, 1, 1, 1, 1]] + [[0, 0, 0, 0, 1, 1, 1, 1, 1, 0]],
   )
   assert windows["input_mask"].sum(axis=1).tolist() == [10, 10, 9]
-  for name, values in (
-    ("example_index", [0, 0, 0]),
-    ("doc_span_index", [0, 1, 2]),
-    ("context_start", [0, 2, 4]),
-    ("context_length", [5, 5, 4]),
-    ("first_context_position", [4, 4, 4]),
-  ):
-    assert windows[name].tolist() == values
+  assert windows["doc_span_index"].tolist() == [0, 1, 2]
+  assert windows["first_context_position"].tolist() == [4, 4, 4]
   outside = [-1] * 4
   starts, ends = windows["token_char_starts"], windows["token_char_ends"]
   assert starts[2].tolist() == [*outside, 8, 10, 12, 14, -1, -1]
@@ -92,19 +85,16 @@ def test_max_context_is_the_first_best_of_all_windows(seed):
   assert set(zip(*np.nonzero(windows["is_max_context"]), strict=True)) == marked
 
 
-@pytest.mark.parametrize(
-  ("num_tokens", "doc_stride", "starts", "lengths"),
-  [
+def test_where_windows_begin():
+  for num_tokens, doc_stride, starts, lengths in (
     (8, 9, [0, 5], [5, 3]),  # A stride beyond the window skips no token.
     (5, 2, [0], [5]),  # just fits
     (6, 2, [0, 2], [5, 4]),
-  ],
-)
-def test_where_windows_begin(num_tokens, doc_stride, starts, lengths):
-  windows = _cut(_questions(2), _tokens(num_tokens), doc_stride=doc_stride)
-  assert windows["context_start"].tolist() == starts
-  assert windows["context_length"].tolist() == lengths
-  assert windows["is_max_context"].sum() == num_tokens
+  ):
+    windows = _cut(_questions(2), _tokens(num_tokens), doc_stride=doc_stride)
+    assert windows["context_start"].tolist() == starts
+    assert windows["context_length"].tolist() == lengths
+    assert windows["is_max_context"].sum() == num_tokens
 
 
 def test_a_long_question_is_cut_and_a_short_one_leaves_room():
@@ -135,16 +125,10 @@ def test_padding_reaches_the_longest_window_or_the_maximum():
 
 
 @pytest.mark.parametrize(
-  "options",
-  [
-    {"doc_stride": 0},
-    {"max_seq_length": 3},
-    {"max_query_length": -1},
-    {"max_seq_length": 67},  # max_query_length 64 + 3
-  ],
+  ("name", "value"),
+  # 67: max_query_length 64 + 3
+  [("doc_stride", 0), ("max_query_length", -1), ("max_seq_length", 67)],
 )
-def test_options_that_leave_no_room_are_refused(options):
-  assert WindowOptions() == WindowOptions(384, 128, 64)  # as run_squad
-  ((name, value),) = options.items()
+def test_options_that_leave_no_room_are_refused(name, value):
   with pytest.raises(ValueError, match=rf"{name}\b.*{value}"):
-    WindowOptions(**options)
+    WindowOptions(**{name: value})

@@ -1,6 +1,7 @@
 """Checkpoints on disk: which are seen, which are damaged, what is refused."""
 
 import os
+import pathlib
 import shutil
 
 import pytest
@@ -50,14 +51,7 @@ def _restore(output_dir, **options):
 
 @pytest.mark.parametrize("ending", ["index", "data-00000-of-00001"])
 @pytest.mark.parametrize(
-  "damage",
-  [
-    _cut_in_half,
-    _change_a_byte,
-    lambda path: path.write_bytes(b""),
-    lambda path: path.unlink(),
-  ],
-  ids=["cut", "changed", "empty", "gone"],
+  "damage", [_cut_in_half, _change_a_byte, pathlib.Path.unlink]
 )
 def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(
   finished, ending, damage, capsys

@@ -225,14 +225,13 @@ def test_a_loss_without_the_model_is_refused(tmp_path):
 
 
 def test_event_files_hold_loss_rate_norm_and_speed(finished):
-  each = read_events(finished[0])
-  assert set(each) == {
-    *("loss", "learning_rate", "global_norm", "examples_per_second")
-  }
+  events = read_events(finished[0])
+  names = {"loss", "learning_rate", "global_norm", "examples_per_second"}
+  assert set(events) == names
   # The step number counts updates made, the rate is that of the update.
   schedule = WarmupLinearDecay(0.1, NUM_STEPS, 2)
   rates = [float(schedule(step)) for step in range(NUM_STEPS)]
-  assert each["learning_rate"] == rates
+  assert events["learning_rate"] == rates
 
 
 def test_a_run_is_not_continued_with_other_options(finished):

@@ -1,3 +1,5 @@
+"""The updates, and the learning rate."""
+
 import contextlib
 
 import keras
@@ -5,8 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_span import BertAdamW, WarmupLinearDecay
 from bert_span.training.optimizer import (
-  BertAdamW,
   averaged_weights,
   is_decayed,
   layer_rates,
@@ -24,7 +26,6 @@ def make_variable(path, value):
 def test_first_two_updates_follow_the_formula_by_hand():
   kernel = make_variable("dense/kernel", [2.0])
   optimizer = BertAdamW(0.1, epsilon=0.5)
-  optimizer.build([kernel])
   optimizer.apply([tf.constant([4.0])], [kernel])
   # m = 0.1 * 4, v = 0.001 * 16, decay 0.01 * 2.
   m, v = 0.4, 0.016
@@ -96,16 +97,40 @@ def test_moving_averages_by_hand():
   np.testing.assert_array_equal(kernel.numpy(), latest)
 
 
-@pytest.mark.parametrize(
-  ("argument", "value"),
-  [
-    ("weight_decay", -0.1),
-    ("beta_1", 1.0),
-    ("beta_2", 1.5),
-    ("epsilon", 0.0),
-    ("layer_decay", 0.0),
-  ],
-)
-def test_an_argument_out_of_range_is_named(argument, value):
-  with pytest.raises(ValueError, match=f"{argument}={value}"):
-    BertAdamW(0.1, **{argument: value})
+def test_an_argument_out_of_range_is_named():
+  values = {"weight_decay": -0.1, "beta_1": 1.0, "beta_2": 1.5}
+  for name, value in {**values, "epsilon": 0.0, "layer_decay": 0.0}.items():
+    with pytest.raises(ValueError, match=f"{name}={value}"):
+      BertAdamW(0.1, **{name: value})
+
+
+def test_rate_rises_through_the_warm_up_and_then_falls():
+  schedule = WarmupLinearDecay(1e-3, num_train_steps=40, num_warmup_steps=10)
+  rates = [float(schedule(step)) for step in (0, 5, 9, 10, 20, 39, 40, 41)]
+  np.testing.assert_allclose(
+    rates, [0, 5e-4, 9e-4, 7.5e-4, 5e-4, 2.5e-5, 0, 0], rtol=1e-5
+  )
+
+
+def test_a_step_ahead_has_the_rate_of_the_next_step():
+  schedule = WarmupLinearDecay(1e-3, 40, num_warmup_steps=10)
+  ahead = WarmupLinearDecay(1e-3, 40, num_warmup_steps=10, steps_ahead=1)
+  for step in (0, 8, 9, 10, 38, 39):
+    assert float(ahead(step)) == float(schedule(step + 1))
+
+
+def test_without_warm_up_the_first_step_has_the_peak():
+  schedule = WarmupLinearDecay(5e-5, num_train_steps=100)
+  assert float(schedule(0)) == np.float32(5e-5)
+  assert float(schedule(100)) == 0.0
+
+
+def test_an_impossible_argument_of_the_rate_is_named():
+  for arguments, named in (
+    ((float("nan"), 10, 1), "learning_rate"),
+    ((-1e-3, 10, 1), "learning_rate"),
+    ((1e-3, 0, 0), "num_train_steps"),
+    ((1e-3, 10, -1), "num_warmup_steps"),
+  ):
+    with pytest.raises(ValueError, match=named):
+      WarmupLinearDecay(*arguments)

@@ -7,7 +7,7 @@ import time
 import killed_run
 import pytest
 from killed_run import make_run
-from programs import error_line, run_program, start_program
+from programs import refusal, run_program, start_program
 from squad_runs import read, run_squad, squad_flags
 from toy_trainer import (
   NUM_STEPS,
@@ -36,12 +36,8 @@ def test_kills_within_saving_one_after_the_other_leave_the_same_weights(
   killed = tmp_path / "killed"
   # Before there is any checkpoint; within the files; before the list names
   # them; within the deletion of an older one.
-  for point, step in (
-    ("writing", 1),
-    ("writing", 3),
-    ("unnamed", 5),
-    ("deleting", 6),
-  ):
+  points = ("writing", "writing", "unnamed", "deleting")
+  for point, step in zip(points, (1, 3, 5, 6), strict=True):
     run = run_program(killed_run.__file__, killed, point, step)
     assert run.returncode == -signal.SIGKILL, run.stderr
     unfinished = [path.name for path in killed.glob("*_temp")]
@@ -92,20 +88,16 @@ def test_a_long_evaluation_is_given_up_at_once():
 @pytest.mark.large
 @pytest.mark.parametrize("devices", [1, 2])
 def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
-  squad_folder,
-  tmp_path,
-  devices,
+  squad_folder, tmp_path, devices
 ):
   """Every weight, slot and seed, every evaluation and the best model.
 
   A second run is refused meanwhile.
   """
   flags = (
-    *("--do_train", "--do_predict", "--do_eval"),
-    f"--num_devices={devices}",
+    *("--do_train", f"--num_devices={devices}", "--learning_rate=2e-3"),
     *("--save_checkpoints_steps=3", "--keep_checkpoint_max=2"),
     *("--num_train_epochs=8", "--eval_steps=5", "--early_stopping_patience=3"),
-    "--learning_rate=2e-3",
   )
   whole, stopped = tmp_path / "whole", tmp_path / "stopped"
 
@@ -122,17 +114,17 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
   ended = program.finish()
   assert ended.returncode == EXIT_CODE, ended.stderr
   assert "SIGTERM received" in ended.stderr and "same command" in ended.stderr
-  assert not (stopped / "predictions.json").exists()
   assert list(stopped.glob("*.index"))
   program = start(stopped)
   program.send_signal_when(
     (stopped / "evaluations.json").exists, signal.SIGSTOP
   )
   # Another run leaves it alone; the lock ends with the process.
-  second = run_squad(squad_folder, stopped, *flags, "--seed=2")
+  second = squad_flags(squad_folder, stopped, "--do_train", "--seed=2")
+  message = refusal("bert_span.run_squad", *second)
   program.send_signal_when(lambda: True, signal.SIGKILL)
   assert program.finish().returncode == -signal.SIGKILL
-  assert f"--output_dir={stopped} is in use" in error_line(second)
+  assert f"--output_dir={stopped} is in use" in message
   assert "--seed=2" not in (stopped / "run.flags").read_text()
   again = run_squad(squad_folder, stopped, *flags)
   assert again.returncode == 0, again.stderr
@@ -141,6 +133,6 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
   run = undisturbed.finish()
   assert run.returncode == 0, run.stderr
   assert_same_checkpoint(stopped, whole)
-  for name in ("evaluations.json", "model/selection.json", "predictions.json"):
+  for name in ("evaluations.json", "model/selection.json"):
     assert read(stopped / name) == read(whole / name)
   assert len(list(stopped.glob("*.index"))) == 2

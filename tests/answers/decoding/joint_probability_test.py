@@ -7,12 +7,11 @@ import pytest
 import tensorflow as tf
 from hand_windows import hand_windows
 
+from bert_span import DecoderOptions, SpanDecoder
 from bert_span.answers.decoding.joint_probability import (
   log_partition,
   span_log_sums,
 )
-from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.decoding.span_decoder import SpanDecoder
 
 
 def _windows(example_index, may_start, may_end):

@@ -1,6 +1,7 @@
-"""Fitted probabilities, confidences at any temperature, null thresholds."""
+"""Fitted probabilities, null thresholds, and how reliable they are."""
 
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -16,6 +17,11 @@ from bert_span.answers.scoring.calibration import (
   best_f1_threshold,
   fit_probabilities,
   precision_threshold,
+)
+from bert_span.answers.scoring.reliability import (
+  equal_mass_bins,
+  equal_width_bins,
+  risk_coverage,
 )
 from bert_span.answers.window_logits import WindowDecoder
 from bert_span.heads.span import SPAN_HEAD
@@ -40,10 +46,8 @@ def test_temperature_and_shift_that_made_the_labels_are_found(made):
 def test_of_two_valleys_the_deeper_one_is_found():
   def confidence_at(temperature):
     x = math.log(temperature)
-    depth = 0.4 * math.exp(-9 * (x + 2) ** 2) + 0.5 * math.exp(
-      -9 * (x - 2) ** 2
-    )
-    return np.array([0.05 + depth, 0.1])
+    left, right = (math.exp(-9 * (x - at) ** 2) for at in (-2, 2))
+    return np.array([0.05 + 0.4 * left + 0.5 * right, 0.1])
 
   found, _ = fit_probabilities(confidence_at, [1, 0])
   assert found == pytest.approx(math.exp(2), rel=2e-3)
@@ -60,16 +64,10 @@ def test_the_search_ends_at_its_bounds_and_needs_right_and_wrong_answers():
 
 
 _EXAMPLES = [
-  SquadExample(f"q{i}", question, context)
-  for i, (question, context) in enumerate(
-    [
-      (QUESTION, CONTEXT),
-      ("When was the cafe built?", f"{CONTEXT} " * 4),
-      (QUESTION, ""),
-      ("Who?", "Anna."),
-      ("When?", "The river in 1895, by the mill."),
-    ]
-  )
+  SquadExample("q0", QUESTION, CONTEXT),
+  SquadExample("q1", "When was the cafe built?", f"{CONTEXT} " * 4),
+  SquadExample("q2", QUESTION, ""),
+  SquadExample("q3", "When?", "The river in 1895, by the mill."),
 ]
 
 
@@ -102,12 +100,11 @@ def test_confidence_is_the_probability_of_a_decoder_with_the_temperature(
 
 def _case(*questions):
   """Of rows (gold or "", best span, null odds) the three arguments."""
-  examples = [
-    SquadExample(f"q{i}", "?", "mill river", (Answer(gold, 0),) if gold else ())
-    for i, (gold, _, _) in enumerate(questions)
-  ]
-  spans = {f"q{i}": span for i, (_, span, _) in enumerate(questions)}
-  odds = {f"q{i}": value for i, (_, _, value) in enumerate(questions)}
+  examples, spans, odds = [], {}, {}
+  for i, (gold, span, value) in enumerate(questions):
+    answers = (Answer(gold, 0),) if gold else ()
+    examples.append(SquadExample(f"q{i}", "?", "mill river", answers))
+    spans[f"q{i}"], odds[f"q{i}"] = span, value
   return examples, spans, odds
 
 
@@ -148,3 +145,84 @@ def test_the_precision_threshold_answers_as_much_as_it_may():
   case = _case((*_WRONG, -5.0), (*_RIGHT, -4.0), (*_WRONG, -3.0))
   with pytest.raises(ValueError, match=r"0\.5000.*--target_precision"):
     precision_threshold(*case, 0.8)
+
+
+_FIVE = [0.1, 0.3, 0.35, 0.8, 1.0]
+_RIGHT_OF_FIVE = [0, 1, 0, 1, 1]
+
+
+def test_equal_width_bins_by_hand():
+  bins = equal_width_bins(_FIVE, _RIGHT_OF_FIVE, num_bins=4)
+  assert bins.lower.tolist() == [0, 0.25, 0.5, 0.75]
+  assert bins.upper.tolist() == [0.25, 0.5, 0.75, 1]
+  assert bins.counts.tolist() == [1, 2, 0, 2]
+  np.testing.assert_allclose(bins.mean_confidence, [0.1, 0.325, np.nan, 0.9])
+  np.testing.assert_allclose(bins.accuracy, [0, 0.5, np.nan, 1])
+  # 1/5 * 0.1 + 2/5 * 0.175 + 2/5 * 0.1
+  assert bins.calibration_error == pytest.approx(0.13)
+  # An edge belongs to the bin above it, 1 to the last one.
+  edges = equal_width_bins([k / 10 for k in range(11)], np.zeros(11), 10)
+  assert edges.counts.tolist() == [1] * 9 + [2]
+
+
+def test_equal_mass_bins_by_hand():
+  bins = equal_mass_bins(_FIVE, _RIGHT_OF_FIVE, num_bins=2)
+  # Ranks 0 1 2 | 3 4.
+  assert bins.counts.tolist() == [3, 2]
+  np.testing.assert_allclose(bins.lower, [0.1, 0.8])
+  np.testing.assert_allclose(bins.upper, [0.35, 1])
+  # 3/5 * 1/12 + 2/5 * 1/10
+  assert bins.calibration_error == pytest.approx(0.09)
+  # Equal confidences share a bin, in any order.
+  confidence = np.array([0.5, 0.9, 0.5, 0.2, 0.9, 0.5])
+  correct = np.array([1, 1, 0, 0, 0, 1])
+  for order in (np.arange(6), np.array([4, 3, 5, 1, 0, 2])):
+    bins = equal_mass_bins(confidence[order], correct[order], num_bins=3)
+    assert bins.counts.tolist() == [4, 2]
+    assert bins.accuracy.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("bins_of", [equal_width_bins, equal_mass_bins])
+def test_calibration_error_by_hand(bins_of):
+  for confidence, correct, error in (
+    ([0.25] * 4 + [0.75] * 4, [1, 0, 0, 0, 1, 1, 1, 0], 0),
+    ([0.5, 0.25], [1, 1], (0.5 + 0.75) / 2),  # fewer predictions than bins
+    ([0.5, 0.5], [0.25, 0.5], 0.125),  # Soft correctness counts as a share.
+    ([], [], 0),
+  ):
+    bins = bins_of(confidence, correct)
+    assert bins.calibration_error == pytest.approx(error)
+    assert bins.counts.sum() == len(correct)
+
+
+def test_bins_and_curve_are_json_without_nan():
+  bins = equal_width_bins(_FIVE, _RIGHT_OF_FIVE, 4).as_dict()
+  confidence = np.arange(1000) / 1000
+  curve = risk_coverage(confidence, confidence > 0.5).as_dict(max_points=5)
+  text = json.dumps([bins, curve], allow_nan=False)
+  assert json.loads(text) == [bins, curve]
+  assert bins["accuracy"] == [0.0, 0.5, None, 1.0]
+  # A long curve is thinned to its ends and points between.
+  assert curve["coverage"] == [0.001, 0.251, 0.501, 0.75, 1.0]
+
+
+@pytest.mark.parametrize(
+  ("confidence", "correct", "threshold", "coverage", "risk"),
+  [
+    ([0.3, 0.9, 0.8], [0, 1, 0], [0.9, 0.8, 0.3], [1, 2, 3], [0, 1, 2]),
+    # Equal confidences are one point.
+    ([0.9, 0.8, 0.8, 0.3], [1, 1, 0, 0], [0.9, 0.8, 0.3], [1, 3, 4], [0, 1, 2]),
+    # Any score orders a curve.
+    ([-8.0, 12.5], [0, 1], [12.5, -8.0], [1, 2], [0, 1]),
+  ],
+)
+def test_risk_coverage_by_hand(confidence, correct, threshold, coverage, risk):
+  """`coverage` counts the answers that are given, `risk` the wrong ones."""
+  curve = risk_coverage(confidence, correct)
+  assert curve.threshold.tolist() == threshold
+  shares = np.array(coverage) / len(correct)
+  risks = np.array(risk) / coverage
+  np.testing.assert_allclose(curve.coverage, shares)
+  np.testing.assert_allclose(curve.risk, risks)
+  steps = np.diff([0, *shares])
+  assert curve.area == pytest.approx(sum(steps * risks))

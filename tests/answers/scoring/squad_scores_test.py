@@ -33,10 +33,8 @@ def test_each_figure_takes_the_annotator_that_suits_it_best():
   examples = [_example("q1", "red car", "red"), _example("q2", "blue")]
   scores = evaluate_squad1(examples, {"q1": "the Red", "q2": "dark blue"})
   # q1: 1 and 1 with the second annotator. q2: precision 1/2, recall 1.
-  assert scores == {
-    "exact_match": 50.0,
-    "f1": pytest.approx(100 * (1 + 2 / 3) / 2),
-  }
+  f1 = pytest.approx(100 * (1 + 2 / 3) / 2)
+  assert scores == {"exact_match": 50.0, "f1": f1}
 
 
 def test_a_kind_of_question_that_does_not_occur_has_no_figures():
@@ -96,21 +94,31 @@ def test_a_repeated_question_id_counts_twice_in_squad1_and_last_in_squad2():
   assert (scores["exact"], scores["total"]) == (100.0, 2)
 
 
-def test_what_cannot_be_scored_is_named():
-  examples = [_example(f"q{i}", "x") for i in range(20)]
-  with pytest.raises(ValueError, match=r"'q1', .*'q5', \.\.\. \(19 in all"):
-    evaluate_squad2(examples, {"q0": "x"})
-  empty = {"a": "", "b": "", "n": ""}
-  with pytest.raises(ValueError, match="'b'"):
-    evaluate_squad2(_EXAMPLES, empty, {"a": 0, "n": 0})
-  with pytest.raises(ValueError, match="nan for question b"):
-    evaluate_squad2(_EXAMPLES, empty, {"a": 0, "b": float("nan"), "n": 0})
-  with pytest.raises(ValueError, match="bare"):
-    evaluate_squad1([*examples, _example("bare")], {})
-  with pytest.raises(ValueError, match="q7"):
-    evaluate_multi_span([SquadExample("q7", "q", "c")], {"q7": []})
-  with pytest.raises(ValueError, match="at least one question"):
-    evaluate_squad1([], {})
+_EMPTY = {"a": "", "b": "", "n": ""}
+
+
+@pytest.mark.parametrize(
+  ("evaluate", "arguments", "named"),
+  [
+    (
+      evaluate_squad2,
+      ([_example(f"q{i}", "x") for i in range(20)], {"q0": "x"}),
+      r"'q1', .*'q5', \.\.\. \(19 in all",
+    ),
+    (evaluate_squad2, (_EXAMPLES, _EMPTY, {"a": 0, "n": 0}), "'b'"),
+    (
+      evaluate_squad2,
+      (_EXAMPLES, _EMPTY, {"a": 0, "b": float("nan"), "n": 0}),
+      "nan for question b",
+    ),
+    (evaluate_squad1, ([_example("bare")], {}), "bare"),
+    (evaluate_squad1, ([], {}), "at least one question"),
+    (evaluate_multi_span, ([SquadExample("q7", "q", "c")], {"q7": []}), "q7"),
+  ],
+)
+def test_what_cannot_be_scored_is_named(evaluate, arguments, named):
+  with pytest.raises(ValueError, match=named):
+    evaluate(*arguments)
 
 
 def test_unknown_entries_and_missing_predictions_are_logged(capsys):
@@ -154,18 +162,15 @@ def test_partial_and_exact_matches_of_spans_by_hand():
   assert scores["exact_match_f1"] == pytest.approx(100 * 4 / 7)
 
 
-@pytest.mark.parametrize(
-  ("pairs", "score"),
-  [
+def test_perfect_and_empty_predictions_of_spans():
+  for pairs, score in (
     ([(["one", "two"], ["two", "one"])], 100),
     ([(["one", "two"], [])], 0),
     ([([], [])], 100),  # No answer counts as one span.
     ([([], []), ([], ["x"])], 50),
-  ],
-)
-def test_perfect_and_empty_predictions(pairs, score):
-  scores = _span_scores(pairs)
-  assert scores["exact_match_f1"] == scores["overlap_f1"] == score
+  ):
+    scores = _span_scores(pairs)
+    assert scores["exact_match_f1"] == scores["overlap_f1"] == score
 
 
 def test_the_annotator_who_suits_best_counts():

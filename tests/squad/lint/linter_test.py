@@ -1,11 +1,22 @@
+"""What is wrong with a file, and its repaired copy."""
+
 import json
+import pathlib
+import re
+import tempfile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from squad_content import spans, squad_content
 
 from bert_span.squad.example import NOT_LOCATED
 from bert_span.squad.findings import FindingKind
-from bert_span.squad.lint.linter import lint_squad_file
+from bert_span.squad.lint.linter import (
+  lint_squad_file,
+  repair_squad_file,
+  repair_squad_text,
+)
 from bert_span.squad.reader import read_squad
 
 _CONTEXT = "Bees dance to tell where nectar is."
@@ -32,15 +43,6 @@ def lint(tmp_path):
 
 def _names(linted):
   return [finding.kind.name.lower() for finding in linted.findings]
-
-
-def test_a_good_file_has_no_finding_and_its_counts(lint):
-  linted = lint(_question("q1"), _question("q2"))
-  assert linted.findings == []
-  assert [e.qas_id for e in linted.examples] == ["q1", "q2"]
-  assert linted.json_paths[1] == "data[0].paragraphs[0].qas[1]"
-  assert (linted.num_articles, linted.num_passages) == (1, 1)
-  assert not linted.version_2
 
 
 def test_files_of_the_wrong_structure_have_findings_only(lint, tmp_path):
@@ -156,7 +158,147 @@ def test_questions_that_are_odd(lint, changes, context, names):
 def test_real_files_have_the_findings_of_the_reader(shared_data, name, counts):
   linted = lint_squad_file(shared_data / name)
   names = _names(linted)
-  for kind, count in counts.items():
-    assert names.count(kind) == count
+  assert {kind: names.count(kind) for kind in counts} == counts
   assert linted.examples
   assert linted.examples == read_squad(shared_data / name).examples
+
+
+_ANY_TEXT = st.text(st.characters(exclude_categories=()))
+_ANY_JSON = st.recursive(
+  st.none() | st.booleans() | st.integers() | st.floats() | _ANY_TEXT,
+  lambda inner: (
+    st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+  ),
+  max_leaves=6,
+)
+_TEXT = """{"version": 1.10, "note": "id: 7, \\"answer_start\\": 3", "data": [
+  {"paragraphs": [{"qas": [
+    {"answers": [{"text": "Zoë", "answer_start":  4, "score": 1e2},
+                 {"answer_start": 0, "text": "Zoë"}],
+     "annotations": [[], [{"text": "Zoë", "answer_start": 5}]],
+     "question": "Who? 99", "id": 7, "extra": [1, -2, {"k\\u00e9y": 3}]}
+  ], "context": "It is Zoë\\ud83d 12.", "numbers": [0.5, -1, 12]}],
+  "title": "naïve"}]}
+"""
+_REPAIRED = (
+  _TEXT.replace('"answer_start":  4', '"answer_start":  6')
+  .replace('"answer_start": 0', '"answer_start": 6')
+  .replace('"answer_start": 5', '"answer_start": 6')
+  .replace('"id": 7', '"id": "7"')
+)
+_WHERE = "data[0].paragraphs[0].qas[0]"
+_KEYS = ("path", "question_id", "kind", "before", "after")
+_CHANGES = [
+  dict(zip(_KEYS, (f"{_WHERE}.{path}", "7", *change), strict=True))
+  for path, *change in (
+    ("id", "integer_id", 7, "7"),
+    ("answers[0].answer_start", "answer_moved", 4, 6),
+    ("answers[1].answer_start", "answer_moved", 0, 6),
+    ("annotations[1][0].answer_start", "answer_moved", 5, 6),
+  )
+]
+
+
+@pytest.fixture
+def repair(tmp_path):
+  """A function that writes bytes or text as a file and repairs it."""
+
+  def write_and_repair(content, copy="b.json", log="log.jsonl"):
+    path = tmp_path / "a.json"
+    content = content if isinstance(content, bytes) else content.encode()
+    path.write_bytes(content)
+    changes = repair_squad_file(
+      lint_squad_file(path), tmp_path / copy, tmp_path / log
+    )
+    return (tmp_path / copy).read_bytes(), changes
+
+  return write_and_repair
+
+
+def test_only_the_wrong_numbers_are_replaced_and_a_copy_is_logged(
+  repair, tmp_path
+):
+  assert _REPAIRED != _TEXT
+  assert repair(_TEXT) == (_REPAIRED.encode(), _CHANGES)
+  assert (tmp_path / "a.json").read_bytes() == _TEXT.encode()
+  log = (tmp_path / "log.jsonl").read_text()
+  assert list(map(json.loads, log.splitlines())) == _CHANGES
+  # A repaired text is repaired no further, and its log stays.
+  assert repair(_REPAIRED) == (_REPAIRED.encode(), [])
+  assert (tmp_path / "log.jsonl").read_text() == log
+
+
+def test_a_byte_order_mark_and_line_ends_stay(repair):
+  before, after = (
+    ("\ufeff" + text.replace("\n", "\r\n")).encode()
+    for text in (_TEXT, _REPAIRED)
+  )
+  assert repair(before) == (after, _CHANGES)
+
+
+def test_the_file_itself_is_not_replaced(repair, tmp_path):
+  for names in (("a.json", "log"), ("b.json", "a.json")):
+    with pytest.raises(ValueError, match=r"a\.json is the input"):
+      repair(_TEXT, *names)
+    assert (tmp_path / "a.json").read_bytes() == _TEXT.encode()
+
+
+def test_a_multispanqa_file_is_not_repaired(repair):
+  record = {"id": 7, "question": ["who"], "context": ["Ada"], "label": ["B"]}
+  with pytest.raises(ValueError, match=r"a\.json.*--fix"):
+    repair(json.dumps({"data": [record]}))
+
+
+def test_a_second_lint_finds_nothing_of_what_was_repaired(
+  shared_data, tmp_path
+):
+  copy = tmp_path / "fixed.json"
+  path = shared_data / "covidqa_part.json"
+  before = lint_squad_file(path)
+  changes = repair_squad_file(before, copy, tmp_path / "log.jsonl")
+  repairable = [f for f in before.findings if f.repair is not None]
+  assert len(changes) == len(repairable) == 98
+  after = lint_squad_file(copy)
+  assert [f for f in before.findings if f.repair is None] == after.findings
+  assert after.examples == before.examples
+  # All else is equal.
+  number = re.compile(rb'"?\d+"?')
+  texts = (file.read_bytes() for file in (path, copy))
+  assert len({number.sub(b"", text) for text in texts}) == 1
+
+
+@st.composite
+def _any_squad(draw):
+  """JSON of SQuAD's form with any texts, offsets, ids and further keys."""
+  context = draw(st.text("ab \\\"'é\ud83d🙂\n", max_size=12))
+  answer = {
+    "answer_start": st.integers(-3, 15),
+    "text": st.text("ab é", max_size=2),
+  }
+  answer = st.fixed_dictionaries(answer, optional={"x": _ANY_JSON})
+  question = {
+    "answers": st.lists(answer, max_size=3),
+    "id": st.integers() | st.text(max_size=2),
+    "question": st.text(max_size=2),
+  }
+  optional = {"is_impossible": st.booleans(), "x": _ANY_JSON}
+  question = st.fixed_dictionaries(question, optional=optional)
+  questions = draw(st.lists(question, min_size=1, max_size=3))
+  paragraph = {"x": draw(_ANY_JSON), "qas": questions, "context": context}
+  squad = {"x": draw(_ANY_JSON), "data": [{"paragraphs": [paragraph]}]}
+  return json.dumps(squad, ensure_ascii=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_any_squad())
+def test_any_file_is_linted_and_its_repair_leaves_nothing_to_repair(content):
+  with tempfile.TemporaryDirectory() as folder:
+    path = pathlib.Path(folder, "any.json")
+    path.write_text(content)
+    before = lint_squad_file(path)
+    repaired, changes = repair_squad_text(content, before.findings)
+    path.write_text(repaired)
+    after = lint_squad_file(path)
+  assert len(changes) == sum(f.repair is not None for f in before.findings)
+  assert not any(finding.repair is not None for finding in after.findings)
+  assert after.examples == before.examples
