@@ -13,25 +13,15 @@ _SHOWN = ("exact_match", "exact", "f1", "HasAns_f1", "NoAns_f1")
 
 @dataclasses.dataclass(frozen=True)
 class DevelopmentSet:
-  """Questions that a model is scored on while it is trained.
-
-  Attributes:
-    squad_file: `SquadFile` with the questions and their answers.
-    batch_size: windows the model reads at once.
-    options: `SelectionOptions`; best_metric "exact_match" means "exact" for
-      data of SQuAD 2.0.
-  """
+  """Questions that a model is scored on while it is trained."""
 
   squad_file: SquadFile
-  batch_size: int
-  options: SelectionOptions
+  batch_size: int  # windows the model reads at once
+  options: SelectionOptions  # "exact_match" means "exact" for SQuAD 2.0
 
   def selection_options(self, decoder_options, head):
-    """The options with the metric's name in the scores of these data.
-
-    The data are scored once with empty answers, so that an error in them is
-    reported before hours of training.
-    """
+    """The options with the metric's name in the scores of these data."""
+    # With empty answers: an error in the data is reported before the training.
     ids = [example.qas_id for example in self.squad_file.examples]
     version_2 = decoder_options.version_2_with_negative
     scores = self._shown_scores(
@@ -46,19 +36,15 @@ class DevelopmentSet:
     return dataclasses.replace(self.options, best_metric=metric)
 
   def scores(self, extractor, interruptible):
-    """Answers the questions; a dict of scores in percent.
-
-    For `interruptible` see `TerminationRequest`.
-    """
+    """Scores in percent; `interruptible`: see `TerminationRequest`."""
     answers = extractor.predict(self.squad_file.examples, self.batch_size)
     predictions = list(interruptible(answers))
     version_2 = extractor.decoder_options.version_2_with_negative
-    head = extractor.head
     return self._shown_scores(
       {p.qas_id: p.text for p in predictions},
       {p.qas_id: p.null_odds for p in predictions} if version_2 else None,
       {p.qas_id: [s.text for s in p.spans] for p in predictions},
-      head,
+      extractor.head,
     )
 
   def fingerprint(self, decoder_options):

@@ -12,7 +12,6 @@ Source: Hinton, Vinyals and Dean, "Distilling the Knowledge in a Neural Network"
 """
 
 import dataclasses
-import hashlib
 import os
 
 import numpy as np
@@ -22,6 +21,7 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
 from bert_span.answers.window_logits import NO_LOGIT
+from bert_span.presets.encoder_source import arrays_sha256
 from bert_span.storage.atomic_file import write_tensors
 
 SOFT_LABELS_FILE = "soft_labels.safetensors"
@@ -58,8 +58,7 @@ def check_teachers(extractor, teachers):
 def with_soft_labels(windows, teachers, temperature, path):
   """`PackedWindows` with the soft labels of a list of `SpanExtractor`.
 
-  A continued run reads them from the file `path` if they are of the same
-  windows, weights and temperature.
+  A continued run reads them from the file `path`.
   """
   key = repr((windows.digest(), teachers_digest(teachers), temperature))
   key = np.frombuffer(key.encode("utf-8"), np.uint8)
@@ -79,23 +78,17 @@ def with_soft_labels(windows, teachers, temperature, path):
 
 
 def distillation_loss_fn(head, loss, temperature, weight):
-  """The `loss_fn` of windows with soft labels, see the module.
-
-  `loss` is the keras.losses.Loss of the head, whose `call` also takes soft
-  labels; `weight` is the share of the teachers.
-  """
+  """The `loss_fn` of windows with soft labels, see the module."""
 
   def window_losses(model, batch):
     inputs, labels = head.inputs_and_labels(batch)
     logits = model(inputs, training=True)
-    hard = sum(loss.call(labels[name], logits[name]) for name in labels)
-    soft = sum(
-      loss.call(
-        batch[_label(name)] if shape else batch[_label(name)][..., 0],
-        logits[name] / temperature,
-      )
-      for name, shape in head.logits.items()
-    )
+    hard = soft = 0.0
+    for name, shape in head.logits.items():
+      soft_labels = batch[_label(name)]
+      soft_labels = soft_labels if shape else soft_labels[..., 0]
+      hard += loss.call(labels[name], logits[name])
+      soft += loss.call(soft_labels, logits[name] / temperature)
     return (1 - weight) * hard + weight * temperature**2 * soft
 
   return window_losses
@@ -103,13 +96,7 @@ def distillation_loss_fn(head, loss, temperature, weight):
 
 def teachers_digest(teachers):
   """SHA-256 of the weights of each of some extractors."""
-  digests = []
-  for teacher in teachers:
-    digest = hashlib.sha256()
-    for weight in teacher.model.weights:
-      digest.update(np.ascontiguousarray(weight))
-    digests.append(digest.hexdigest())
-  return digests
+  return [arrays_sha256(teacher.model.weights) for teacher in teachers]
 
 
 def _label(name):
@@ -133,19 +120,23 @@ def _read(path, key):
 
 def _soft_labels(windows, teachers, temperature):
   """Dict of soft labels, float32 [all tokens, values]."""
+  count, lengths = len(windows.token_ids), windows.lengths
   sums = {
-    _label(name): np.zeros([len(windows.token_ids), *(shape or (1,))])
+    _label(name): np.zeros([count, *(shape or (1,))])
     for name, shape in teachers[0].head.logits.items()
   }
   with tqdm.tqdm(
     desc="Running the teachers",
-    total=len(teachers) * len(windows.token_ids),
+    total=len(teachers) * count,
     unit="WordPiece",
     unit_scale=True,
     disable=None,
   ) as progress:
     for teacher in teachers:
-      for rows in _rows_of_calls(windows.lengths):
+      order = np.argsort(lengths, kind="stable")[::-1]  # the longest first
+      while len(order):
+        rows = order[: max(_WORDPIECES // int(lengths[order[0]]), 1)]
+        order = order[len(rows) :]
         tokens, probabilities = _outputs(windows, rows, teacher, temperature)
         for name, values in probabilities.items():
           sums[_label(name)][tokens] += values
@@ -154,15 +145,6 @@ def _soft_labels(windows, teachers, temperature):
     name: (values / len(teachers)).astype(np.float32)
     for name, values in sums.items()
   }
-
-
-def _rows_of_calls(lengths):
-  """Yields the windows that a teacher reads at once, the longest first."""
-  order = np.argsort(lengths, kind="stable")[::-1]
-  while len(order):
-    count = max(_WORDPIECES // int(lengths[order[0]]), 1)
-    yield order[:count]
-    order = order[count:]
 
 
 def _outputs(windows, rows, teacher, temperature):
@@ -177,9 +159,8 @@ def _outputs(windows, rows, teacher, temperature):
   is_passage = (batch["segment_ids"] == 1) & ~is_last
   tokens = windows.row_splits[rows, np.newaxis] + np.arange(length)
   probabilities = {}
-  for (name, shape), values in zip(
-    teacher.head.logits.items(), logits, strict=True
-  ):
+  heads = teacher.head.logits.items()
+  for (name, shape), values in zip(heads, logits, strict=True):
     values = values / temperature
     if shape:  # [windows, length, tags]
       values = tf.nn.softmax(values).numpy() * is_passage[:, :, np.newaxis]

@@ -32,9 +32,6 @@ def fine_tune(extractor, examples, options, output_dir, teachers=None, **run):
     teachers: dict of the name of each teacher to its `SpanExtractor`, see
       distillation.py. With teachers, questions without a label are used too.
     **run: callbacks, fingerprint and strategy, see `fine_tune_on`.
-
-  Returns:
-    The number of steps made by this call.
   """
   training_set = training_set_of(extractor, examples, options, bool(teachers))
   with locked_folder(output_dir, run.get("strategy")):
@@ -77,16 +74,10 @@ def fine_tune_on(
   strategy=None,
   teachers=None,
 ):
-  """Trains an extractor's model on labelled windows.
+  """`fine_tune` on the `LabelledWindows` of an extractor's head and options.
 
-  See `fine_tune`, but for:
-
-    training_set: `LabelledWindows` of the extractor's head and window options.
-    callbacks: sequence of `Callback`.
-    fingerprint: dict of further JSON values that must not change within the
-      run.
-    strategy: tf.distribute.Strategy in whose scope the extractor's model was
-      made; None for one device.
+  `fingerprint` has further JSON values that must not change within the run. For
+  callbacks and strategy see `Trainer`. Returns the steps made by this call.
   """
   model, head, execution = extractor.model, extractor.head, options.execution
   # What decides the batches and the loss; the trainer adds the rest.
@@ -102,9 +93,8 @@ def fine_tune_on(
     "windows_sha256": training_set.windows.digest(),
     **head.fingerprint(options),
   }
-  loss = head.make_loss(options)
+  loss, windows = head.make_loss(options), training_set.windows
   loss_fn = head.loss_fn(loss)
-  windows = training_set.windows
   if teachers:
     check_teachers(extractor, teachers)
     log_line(f"Learning also from {', '.join(teachers)}.")
@@ -137,9 +127,7 @@ def fine_tune_on(
     use_ema=options.ema_momentum > 0,
     ema_momentum=options.ema_momentum,
   )
-  unsummed_embeddings = []
-  if options.clip_by_unsummed_embeddings:
-    unsummed_embeddings = [model.backbone.token_embedding.embeddings.path]
+  table = model.backbone.token_embedding.embeddings.path
   trainer = Trainer(
     model,
     loss_fn,
@@ -150,7 +138,7 @@ def fine_tune_on(
     fingerprint=fingerprint,
     callbacks=callbacks,
     strategy=strategy,
-    unsummed_embeddings=unsummed_embeddings,
+    unsummed_embeddings=[table] if options.clip_by_unsummed_embeddings else [],
   )
   with (
     computing_in(model.backbone, execution.precision),

@@ -13,16 +13,9 @@ def keras_batches(extractor, examples, options):
       steps = options.num_train_steps(len(examples))
       extractor.model.fit(batches, steps_per_epoch=steps)
 
-  Args:
-    extractor: `SpanExtractor`.
-    examples: sequence of `SquadExample`, see `fine_tune`.
-    options: `FineTuningOptions`; only those of batches and labels are used.
-
-  Returns:
-    Endless tf.data.Dataset of pairs: the model's inputs, a dict of token_ids,
-    segment_ids and padding_mask, int32 [batch, seq_length]; and the labels, a
-    dict by the names of its outputs: start_logits and end_logits, int32
-    [batch], or tag_logits, float32 [batch, seq_length, 3].
+  Returns an endless tf.data.Dataset of pairs of dicts, by the names of the
+  model's inputs and outputs: int32 [batch, seq_length]; and labels, int32
+  [batch], or for tag_logits float32 [batch, seq_length, 3].
   """
   training_set = training_set_of(extractor, examples, options)
   batches = batches_of(extractor, training_set, options)

@@ -9,11 +9,7 @@ from bert_span.training.options import TrainOptions
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FineTuningOptions(TrainOptions):
-  """How a span model is trained; run_squad's names and defaults.
-
-  Raises:
-    ValueError: a value breaks the rule of its field.
-  """
+  """How a span model is trained; run_squad's names and defaults."""
 
   num_train_epochs: float = option(
     3.0, "Passes over the training examples.", minimum=0.0
@@ -109,11 +105,7 @@ class FineTuningOptions(TrainOptions):
       )
 
   def num_train_steps(self, num_examples):
-    """Returns the steps for so many examples (not windows), as run_squad.
-
-    Raises:
-      ValueError: there is not one step.
-    """
+    """Returns the steps for so many examples (not windows), as run_squad."""
     steps = int(num_examples / self.train_batch_size * self.num_train_epochs)
     if steps < 1:
       raise ValueError(

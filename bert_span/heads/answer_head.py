@@ -12,48 +12,39 @@ from bert_span.storage.json_fields import encodable
 
 @dataclasses.dataclass(frozen=True)
 class ServedAnswers:
-  """What a SavedModel of a head answers."""
+  """What a SavedModel of a head answers; the guides are for the model card."""
 
-  # Function of the decoder's options and columns to the served columns, dense
-  # tensors [batch] or [batch, n].
+  # (decoder's options, its columns) -> served columns, dense tensors [batch] or
+  # [batch, n].
   columns: Callable
-  # Function of these to the classes, string [batch, n], and scores, [batch, n],
-  # of TensorFlow Serving's Classify.
+  # Served columns -> classes and scores, [batch, n], of Serving's Classify.
   classes: Callable
-  # Function of a prediction to the dict of served values that must equal it; a
-  # list has no padding. Texts of entries whose order is not determined are
-  # missing.
+  # Prediction -> dict of served values that must equal it; a list has no
+  # padding. Texts of entries whose order is not determined are missing.
   expected_row: Callable
-  # Descriptions for the model card: of the served columns, of the logits, and
-  # of "classes" and "scores".
-  guide: dict[str, str]
+  guide: dict[str, str]  # by served column
   logits_guide: dict[str, str]
-  classes_guide: dict[str, str]
+  classes_guide: dict[str, str]  # of "classes" and "scores"
 
 
 class AnswerHead:
   """A kind of head: its layer, loss, labels, decoder, answers and files.
 
-  heads/span.py and heads/bio.py have a subclass and an object each, and later
-  rooms use it. A subclass has these methods, too:
+  heads/span.py and heads/bio.py have a subclass and an object each. A subclass
+  has these methods, too:
     make_layer(head_bias): a new Keras layer, whose name is that of the file of
       its weights in a model directory; head_bias is whether a bias is wanted.
-    make_loss(options): a keras.losses.Loss from `FineTuningOptions`. It is
-      applied to each of the logits with the label at the same place, and the
-      results are added up; its `call` returns float32 [batch].
-    make_decoder(options): an object with two methods of TensorFlow ops.
-      read(windows, *logits), of a dict of `SlidingWindows`, returns what to
-      keep of windows, see `SpanDecoder.read`; answers(contexts, parts), of
-      string [examples] and what was kept of all their windows, returns a dict
-      of columns, dense tensors [examples] or [examples, n].
-    predictions_of(examples, columns): predictions of a list of `SquadExample`.
-      Their `spans` are those of the answer, in order of position, () for "no
-      answer".
-    lists_of(prediction, n_best): a dict of lists of spans by their name in rows
-      of answers.
+    make_loss(options): a keras.losses.Loss from `FineTuningOptions`, for each
+      of the logits with the label at the same place; `call` returns [batch].
+    make_decoder(options): an object with two methods of TensorFlow ops, see
+      `SpanDecoder`: read(windows, *logits) returns what to keep of windows,
+      answers(contexts, parts) a dict of columns, dense tensors [examples] or
+      [examples, n].
+    predictions_of(examples, columns): predictions of `SquadExample`s. Their
+      `spans` are those of the answer by position, () for "no answer".
+    lists_of(prediction, n_best): lists of spans by name, for rows of answers.
     json_fields(prediction, n_best): the answer as ask --json prints it.
-    list_file(predictions): a dict of the name of the file with all spans of
-      each answer to its text.
+    list_file(predictions): name -> text of the file of each answer's spans.
   """
 
   # The model's outputs: their shapes after [windows, seq_length].
@@ -66,17 +57,11 @@ class AnswerHead:
   development_metrics: tuple[str, ...] = ()
 
   def fingerprint(self, options):
-    """Its name and the `FineTuningOptions` that its labels and loss depend on.
-
-    A dict of JSON values; empty for the original's head.
-    """
+    """JSON values that its labels and loss depend on; {} for the original's."""
     return {}
 
   def make_observer(self, num_questions):
-    """An object with add(`WindowLogits`) and files(), texts by name, or None.
-
-    num_questions is how many to show.
-    """
+    """None, or an object with add(`WindowLogits`) and files(), texts by name."""
 
   def file_scores(self, output_dir, examples):
     """Scores beyond the official ones, of the files of a prediction."""
@@ -106,10 +91,7 @@ class AnswerHead:
     return self.make_decoder(options)
 
   def inputs_and_labels(self, batch):
-    """Splits a `PackedWindows.batch` as keras.Model.fit takes it.
-
-    The labels are a dict by the names of the model's outputs.
-    """
+    """Splits a `PackedWindows.batch` as keras.Model.fit takes it."""
     inputs = {
       "token_ids": batch["input_ids"],
       "segment_ids": batch["segment_ids"],
@@ -133,10 +115,7 @@ class AnswerHead:
     return loaded.head_weights.get(self.make_layer(True).name)
 
   def model_of(self, loaded, head_bias=True):
-    """A `SpanModel` of a `LoadedEncoder`, with its trained head if it has one.
-
-    `head_bias` is whether a new head has a bias.
-    """
+    """The `SpanModel` of a `LoadedEncoder`, with its trained or a new head."""
     weights = self.weights_of(loaded)
     if weights:
       head_bias = "bias" in weights
@@ -147,11 +126,7 @@ class AnswerHead:
 
 
 def with_shapes(columns, table, entries=None):
-  """Served columns with their static shapes.
-
-  Names of columns [batch, entries] begin with `table`; the others, and the
-  count of entries, are [batch].
-  """
+  """Served columns, [batch, entries] if their names begin with `table`."""
   shaped = {}
   for name, values in columns.items():
     is_table = name.startswith(table) and name != f"{table}count"

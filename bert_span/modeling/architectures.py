@@ -26,36 +26,24 @@ _SIZES = (
 
 @dataclasses.dataclass(frozen=True)
 class Architecture:
-  """What sets an encoder of the BERT family apart.
+  """What sets an encoder of the BERT family apart."""
 
-  Attributes:
-    name: its model_type in Hugging Face's config.json.
-    backbone, tokenizer: its classes in KerasHub.
-    sizes: dict from fields of EncoderConfig to arguments of that class.
-    embeddings: the path of the layer with the tables of tokens and positions.
-    activation, layer_norm_epsilon: what that class computes.
-    has_pooler: whether that class has a layer that span extraction ignores.
-    byte_pairs: whether its tokens are byte pairs, not WordPieces.
-    huggingface_keys: dict from fields of EncoderConfig to keys of config.json.
-    huggingface_names: pairs of what BERT's weights and its own are called in
-      Hugging Face's files; replaced in this order.
-    first_position: row of Hugging Face's position table for the first token.
-  """
-
-  name: str
-  backbone: type
+  name: str  # its model_type in Hugging Face's config.json
+  backbone: type  # its classes in KerasHub
   tokenizer: type
-  sizes: dict[str, str]
-  embeddings: str = ""
-  activation: str = "gelu_new"
+  sizes: dict[str, str]  # fields of EncoderConfig -> arguments of that class
+  embeddings: str = ""  # path of the layer with tables of tokens and positions
+  activation: str = "gelu_new"  # what that class computes
   layer_norm_epsilon: float = 1e-12
-  has_pooler: bool = True
-  byte_pairs: bool = False
+  has_pooler: bool = True  # a layer that span extraction ignores
+  byte_pairs: bool = False  # whether its tokens are these, not WordPieces
+  # Fields of EncoderConfig -> keys of Hugging Face's config.json.
   huggingface_keys: dict[str, str] = dataclasses.field(
     default_factory=lambda: _HUGGINGFACE_KEYS
   )
+  # What BERT's weights and its own are called there; replaced in this order.
   huggingface_names: tuple[tuple[str, str], ...] = ()
-  first_position: int = 0
+  first_position: int = 0  # row of its position table for the first token
 
   @property
   def has_segments(self):

@@ -1,6 +1,7 @@
 """Encoders of the BERT family: a description, and KerasHub's model of it."""
 
 import dataclasses
+import functools
 
 import keras
 
@@ -37,29 +38,23 @@ _HUGGINGFACE_DEFAULTS = {
 _KERASHUB_INITIALIZER_RANGE = 0.02
 
 
-def _size(default, help, maximum=2**24):
-  return option(default, help, minimum=1, maximum=maximum)
-
-
-def _dropout(help):
-  return option(0.1, help, minimum=0.0, below=1.0)
+_size = functools.partial(option, minimum=1, maximum=2**24)
+_dropout = functools.partial(option, minimum=0.0, below=1.0)
 
 
 @dataclasses.dataclass(frozen=True)
 class EncoderConfig:
-  """An encoder of the BERT family, under KerasHub's names.
-
-  The defaults are those of the original's BertConfig. A ValueError names a
-  field whose value breaks its rule.
-  """
+  """An encoder by KerasHub's names; the defaults are those of BertConfig."""
 
   vocabulary_size: int = _size(REQUIRED, "WordPieces in the vocabulary.")
   num_layers: int = _size(12, "Transformer layers.", maximum=1000)
   num_heads: int = _size(12, "Attention heads in a layer.")
   hidden_dim: int = _size(768, "Width of a token's vector.")
   intermediate_dim: int = _size(3072, "Width inside the feed-forward part.")
-  dropout: float = _dropout("Rate after embeddings, attention, feed-forward.")
-  attention_dropout: float = _dropout("Rate on the attention probabilities.")
+  dropout: float = _dropout(
+    0.1, "Rate after embeddings, attention, feed-forward."
+  )
+  attention_dropout: float = _dropout(0.1, "Rate on attention probabilities.")
   max_sequence_length: int = _size(512, "Rows of the position table.")
   # The released files all say 2.
   num_segments: int = _size(16, "Rows of the segment table.")
@@ -91,10 +86,9 @@ class EncoderConfig:
 
 
 def read_bert_config(path):
-  """Reads the original's bert_config.json as an `EncoderConfig`.
+  """The `EncoderConfig` of the original's bert_config.json.
 
-  As the original does, missing keys take the defaults of its class and unknown
-  keys are ignored. Source: google-research/bert, modeling.py, BertConfig.
+  As in its BertConfig, missing keys have defaults and unknown ones are ignored.
   """
   values = read_json_object(path)
   if values.get("hidden_act") == "gelu":
@@ -118,11 +112,7 @@ def huggingface_config(values, path):
 
 
 def parse_config(values, path, keys):
-  """The `EncoderConfig` of a JSON object of a file.
-
-  `keys` has the keys of the fields that do not have the field's name.
-  ValueError with path and key if a value is impossible.
-  """
+  """The `EncoderConfig` of a file's JSON object; keys: by field, if others."""
   found, key = {}, ""
   try:
     for field in dataclasses.fields(EncoderConfig):
@@ -145,18 +135,11 @@ def parse_config(values, path, keys):
 
 
 def build_encoder(config, dtype=None):
-  """Builds an encoder with random weights.
+  """Builds KerasHub's backbone of an `EncoderConfig` with random weights.
 
   KerasHub's classes fix the activation and LayerNorm's epsilon, and take
   neither a dropout rate of its own for the attention probabilities nor an
   initializer_range. These are applied afterwards.
-
-  Args:
-    config: an EncoderConfig.
-    dtype: a Keras dtype policy or its name; None is Keras' current one.
-
-  Returns:
-    A backbone of KerasHub, such as keras_hub.models.BertBackbone.
 
   Source: google-research/bert, modeling.py, BertModel.
   """
@@ -213,11 +196,7 @@ def encoder_config(backbone):
 
 
 def encode(backbone, inputs):
-  """The vectors of tokens, [batch, seq_length, hidden].
-
-  `inputs` is a dict of token_ids, segment_ids and padding_mask, of which the
-  backbone is given those that it takes.
-  """
+  """The vectors of tokens, [batch, seq_length, hidden], for `SpanModel`."""
   outputs = backbone({name: inputs[name] for name in backbone.input})
   return outputs["sequence_output"] if isinstance(outputs, dict) else outputs
 

@@ -16,14 +16,10 @@ from bert_span.modeling.keras_internals import sublayers
 def computing_in(backbone, precision):
   """Makes an encoder compute in another precision (mixed precision).
 
-  Matrix products and the operations between them use `precision`. Weights and
-  gradients stay float32. Softmax stays float32 because it sums over hundreds of
-  positions, and LayerNorm always computes in float32.
+  Weights and gradients stay float32, as do softmax, which sums over hundreds of
+  positions, and LayerNorm.
   """
-  if precision == "float32":
-    yield
-    return
-  layers = sublayers(backbone)
+  layers = [] if precision == "float32" else sublayers(backbone)
   before = [layer.dtype_policy for layer in layers]
   for layer in layers:
     is_softmax = isinstance(layer, keras.layers.Softmax)
@@ -39,14 +35,12 @@ def computing_in(backbone, precision):
 def recomputing_layers(backbone, recomputes=True):
   """Makes an encoder keep only the inputs of its layers (checkpointing).
 
-  The backward pass needs what every layer computed: about 34 vectors of the
-  hidden size a position, and for attention 5 numbers a head and pair of
-  positions. With this, one vector a position is kept and the rest is computed a
-  second time, for about a third more work.
+  Of about 34 vectors of the hidden size a position, and for attention 5 numbers
+  a head and pair of positions, one vector a position is kept. The backward pass
+  computes the rest a second time, for about a third more work.
 
-  Values and gradients do not change. Both passes must use the same dropout
-  masks, so their seeds are drawn before the layer is computed, and given to it
-  each time. `recomputes=False` leaves the encoder as it is.
+  Values and gradients do not change: both passes use the same dropout masks,
+  since their seeds are drawn before the layer is computed.
   """
   layers = backbone.transformer_layers if recomputes else []
   for layer in layers:
@@ -68,11 +62,9 @@ def _recomputed(layer):
     if part.rate > 0
   ]
 
-  def call(inputs, padding_mask=None, training=None, **kwargs):
+  def call(inputs, training=None, **kwargs):
     if not training:
-      return plain_call(
-        inputs, padding_mask=padding_mask, training=training, **kwargs
-      )
+      return plain_call(inputs, training=training, **kwargs)
     # A dropout layer draws one seed a call. It is drawn here instead.
     seeds = [(generator.state, generator.next()) for generator in generators]
 
@@ -81,12 +73,9 @@ def _recomputed(layer):
       # recorded for other variables than these.
       states = [*zip(weights, values, strict=True), *seeds]
       with keras.StatelessScope(state_mapping=states):
-        return plain_call(
-          inputs, padding_mask=padding_mask, training=training, **kwargs
-        )
+        return plain_call(inputs, training=training, **kwargs)
 
-    return tf.recompute_grad(forward)(
-      inputs, *[tf.convert_to_tensor(weight) for weight in weights]
-    )
+    values = map(tf.convert_to_tensor, weights)
+    return tf.recompute_grad(forward)(inputs, *values)
 
   return call

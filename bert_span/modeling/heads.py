@@ -10,12 +10,12 @@ class SpanHead(keras.layers.Layer):
   """Scores every position as the start and as the end of the answer.
 
   start_logits[i] = S . T_i and end_logits[i] = E . T_i for the encoder's
-  vectors T_i. The paper has no bias, the original code has one; a softmax over
-  positions is the same with and without it. The layer always computes in
-  float32, because its logits go into a softmax over hundreds of positions.
+  vectors T_i. The layer always computes in float32, because its logits go into
+  a softmax over hundreds of positions.
 
   Args:
-    use_bias: whether to add a bias, as the original code does.
+    use_bias: whether to add a bias, as the original code does and the paper
+      does not; a softmax over positions is the same.
 
   Call arguments:
     sequence_output: float [batch, seq_length, hidden].
@@ -33,8 +33,7 @@ class SpanHead(keras.layers.Layer):
   def __init__(self, use_bias=True, name="span_head", **kwargs):
     super().__init__(name=name, **{**kwargs, "dtype": "float32"})
     self.use_bias = use_bias
-    self.kernel = None
-    self.bias = None
+    self.kernel = self.bias = None
 
   def build(self, input_shape):
     self.kernel = self.add_weight(
@@ -51,9 +50,6 @@ class SpanHead(keras.layers.Layer):
     if self.use_bias:
       logits = logits + self.bias
     return logits[..., 0], logits[..., 1]  # each [batch, seq_length]
-
-  def compute_output_shape(self, input_shape):
-    return tuple(input_shape[:-1]), tuple(input_shape[:-1])
 
   def get_config(self):
     return {**super().get_config(), "use_bias": self.use_bias}
@@ -79,8 +75,7 @@ class BioHead(keras.layers.Layer):
 
   def __init__(self, name="tag_head", **kwargs):
     super().__init__(name=name, **{**kwargs, "dtype": "float32"})
-    self.kernel = None
-    self.bias = None
+    self.kernel = self.bias = None
 
   def build(self, input_shape):
     self.kernel = self.add_weight(
@@ -95,6 +90,3 @@ class BioHead(keras.layers.Layer):
   def call(self, sequence_output):
     kernel = keras.ops.transpose(self.kernel)  # [hidden, 3]
     return keras.ops.matmul(sequence_output, kernel) + self.bias
-
-  def compute_output_shape(self, input_shape):
-    return (*input_shape[:-1], NUM_TAGS)

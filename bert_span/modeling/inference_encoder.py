@@ -1,8 +1,8 @@
 """The encoder for inference: KerasHub's numbers from fewer, larger ops.
 
-KerasHub's layers multiply by Einsum over three axes. Here the tokens of all
-windows are the rows of one matrix [tokens, hidden], for which TensorFlow on a
-CPU computes a product, its bias and its GELU as one op.
+KerasHub multiplies by Einsum over three axes. Here the tokens of all windows
+are the rows of one matrix, for which TensorFlow on a CPU computes a product,
+its bias and its GELU as one op.
 """
 
 import tensorflow as tf
@@ -17,11 +17,9 @@ _MASKED_SCORE = -1e9
 class InferenceEncoder(tf.Module):
   """Computes the sequence_output of a backbone that is not being trained.
 
-  It is called like the backbone. It reads the backbone's own variables, so the
-  weights exist once and each call sees their current values. It computes in the
-  precision that the backbone had when this object was made; LayerNorm and
-  softmax are always float32. The vectors of a window that is all padding have
-  no meaning.
+  It is called like the backbone, reads its variables, and computes in the
+  precision that it had when this object was made; LayerNorm and softmax are
+  always float32. The vectors of a window that is all padding have no meaning.
   """
 
   def __init__(self, backbone):
@@ -121,11 +119,7 @@ class InferenceEncoder(tf.Module):
 
 
 class InferenceModel(tf.Module):
-  """Computes the logits of a `SpanModel` that is not being trained.
-
-  Inputs and outputs are those of `SpanModel`. The encoder is an
-  `InferenceEncoder`; None makes one.
-  """
+  """A `SpanModel` that is not being trained; encoder: an `InferenceEncoder`."""
 
   def __init__(self, model, encoder=None):
     super().__init__(name="inference_model")

@@ -1,7 +1,6 @@
 """What the package needs of Keras and KerasHub that has no public name.
 
-Checked with Keras 3.15 and KerasHub 0.32, the bounds in setup.py.
-tests/modeling/keras_internals_test.py reports a name that has gone. Only
+Checked with Keras 3.15 and KerasHub 0.32, the bounds in setup.py. Only
 training/optimizer.py uses other private names, those that a subclass of
 keras.optimizers.AdamW needs.
 """
@@ -18,11 +17,7 @@ _drawing = threading.Lock()
 
 
 def sublayers(layer, kind=keras.layers.Layer):
-  """The layers of a class inside a layer, at any depth, itself included.
-
-  No public name lists the parts of a keras_hub.layers.TransformerEncoder: its
-  attention (with a Softmax and a Dropout inside) and its dense layers.
-  """
+  """The layers of a class inside a layer, at any depth, itself included."""
   return [part for part in layer._flatten_layers() if isinstance(part, kind)]
 
 
@@ -31,8 +26,7 @@ def weights_undrawn():
   """Makes the layers that this thread builds start with zeros.
 
   KerasHub draws an encoder's weights before it reads them, which takes nearly
-  as long as reading. Weights drawn later do not change, because every
-  initializer has its own seed.
+  as long. Later draws do not change: every initializer has its own seed.
   """
   initializer = keras.initializers.TruncatedNormal
   thread = threading.get_ident()
@@ -53,11 +47,7 @@ def weights_undrawn():
 
 
 def preset_file(preset, name):
-  """The local path of a file of a preset or directory, or None.
-
-  The public keras_hub.models.BertTokenizer.from_preset needs a file that says
-  whether text is lower-cased, which many repositories of Hugging Face lack.
-  """
+  """The local path of a file of a preset or directory, or None."""
   if os.path.isdir(preset):
     path = os.path.join(preset, name)
     return path if os.path.exists(path) else None

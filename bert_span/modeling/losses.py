@@ -21,12 +21,8 @@ class SpanLoss(keras.losses.Loss):
   A SpanModel has an output for each end. Keras applies the loss to both and
   adds the results: model.compile(optimizer, loss=SpanLoss()).
 
-  A position outside the sequence has a one-hot vector of zeros, so it adds 0
-  to the loss and nothing to the gradient.
-
   As in run_squad, log_softmax runs over every position of the batch, question
-  and padding included. A batch padded to a shorter length therefore has fewer
-  terms in its denominators; at a fixed length the values are the original's.
+  and padding included, and a position outside the sequence adds 0.
 
   Example, one window of two positions, both logits 0, answer at position 1:
 
@@ -58,7 +54,6 @@ class SpanLoss(keras.losses.Loss):
     self.ends = ends
 
   def call(self, y_true, y_pred):
-    """The loss of each window, float32 [batch], in nats."""
     log_probabilities = ops.log_softmax(ops.cast(y_pred, "float32"), axis=-1)
     labels = ops.convert_to_tensor(y_true)
     if len(labels.shape) == 1:
@@ -127,7 +122,6 @@ class BioLoss(keras.losses.Loss):
     self.class_weights = weights
 
   def call(self, y_true, y_pred):
-    """The loss of each window, float32 [batch]; 0 without passage tokens."""
     labels = ops.cast(y_true, "float32")
     log_p = ops.log_softmax(ops.cast(y_pred, "float32"), axis=-1)
     weights = ops.convert_to_tensor(self.class_weights, "float32")  # [3]

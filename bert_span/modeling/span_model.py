@@ -58,7 +58,6 @@ class SpanModel(keras.Model):
 
   @property
   def logit_names(self):
-    """The names of the outputs, a tuple in the head's order."""
     return self.head.logit_names
 
   def get_config(self):
@@ -89,10 +88,7 @@ def named_logits(head, sequence_output):
 
 
 def assign_head(model, tensors):
-  """Fills the head of a SpanModel with a dict of arrays, such as "kernel".
-
-  A SpanHead's bias becomes 0 if it is missing. ValueError if they do not fit.
-  """
+  """Fills a SpanModel's head with named arrays; a missing bias becomes 0."""
   head = model.head
   weights = {weight.name: weight for weight in head.weights}
   if "bias" in tensors and "bias" not in weights:

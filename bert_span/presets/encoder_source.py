@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import itertools
 import re
 
 import numpy as np
@@ -10,6 +11,14 @@ from bert_span.storage.options import option
 
 _UNCASED_NAME = re.compile(r"uncased_L-|multilingual_L-|chinese_L-")
 _CASED_NAME = re.compile(r"(?<!un)cased_L-")
+
+
+def arrays_sha256(arrays):
+  """SHA-256 of the numbers in some arrays or variables."""
+  digest = hashlib.sha256()
+  for array in arrays:
+    digest.update(np.ascontiguousarray(array))
+  return digest.hexdigest()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +49,6 @@ class EncoderSource:
     "Whether text is lower-cased and loses its accents; true for uncased "
     "models.",
   )
-
   verify: bool = option(
     True,
     "Whether the files of a model directory are compared with the checksums "
@@ -73,14 +81,13 @@ class EncoderSource:
     """
     if not (self.preset or self.init_checkpoint):
       return None
-    digest = hashlib.sha256()
-    for weight in loaded.backbone.weights:
-      digest.update(weight.numpy())
-    for _, tensors in sorted(loaded.head_weights.items()):
+    heads = (
+      tensors[name]
+      for _, tensors in sorted(loaded.head_weights.items())
       # The kernel first, as in the digests of earlier runs.
-      for name in sorted(tensors, reverse=True):
-        digest.update(np.ascontiguousarray(tensors[name]))
-    return digest.hexdigest()
+      for name in sorted(tensors, reverse=True)
+    )
+    return arrays_sha256(itertools.chain(loaded.backbone.weights, heads))
 
   def lower_case(self, loaded):
     """Whether text is lower-cased for a LoadedEncoder."""

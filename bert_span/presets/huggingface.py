@@ -68,11 +68,11 @@ def load_huggingface(directory, dtype=None):
       shapes[name] = [rows - first, *more]
 
   def read_original(name):
-    tensor = read_tensor(files[name], name)
+    tensor = _read_tensor(files, name)
     if name.endswith(_POSITIONS):
       tensor = tensor[first:]
       if segment and not architecture.has_segments:
-        tensor = tensor + read_tensor(files[segment], segment)[0]
+        tensor = tensor + _read_tensor(files, segment)[0]
     return tensor.T if _is_transposed(name, tensor.shape) else tensor
 
   def possible_names(original):
@@ -269,15 +269,22 @@ def open_safetensors(path):
     ) from error
 
 
-def read_tensor(path, name):
-  """A tensor of a safetensors file as float32; integers are refused."""
+def read_tensors(path, names=None):
+  """The tensors of a safetensors file, or those of some names, as float32."""
+  tensors = {}
   with open_safetensors(path) as file:
-    dtype = file.get_slice(name).get_dtype()
-    if dtype not in _FLOATS:
-      raise ValueError(
-        f"{name} has the type {dtype}, which is none of {', '.join(_FLOATS)}"
-      )
-    return np.asarray(file.get_tensor(name)).astype(np.float32)
+    for name in file.keys() if names is None else names:
+      dtype = file.get_slice(name).get_dtype()
+      if dtype not in _FLOATS:
+        raise ValueError(
+          f"{name} has the type {dtype}, which is none of {', '.join(_FLOATS)}"
+        )
+      tensors[name] = np.asarray(file.get_tensor(name)).astype(np.float32)
+  return tensors
+
+
+def _read_tensor(files, name):
+  return read_tensors(files[name], [name])[name]
 
 
 def _tensor_files(directory):
@@ -329,7 +336,7 @@ def _read_head(files):
   kernel_name, bias_name = "qa_outputs.weight", "qa_outputs.bias"
   if kernel_name not in files:
     return {}
-  kernel = read_tensor(files[kernel_name], kernel_name).T
+  kernel = _read_tensor(files, kernel_name).T
   if kernel.shape[-1] != 2:
     log_line(
       f"{kernel_name} has {kernel.shape[-1]} outputs, not 2 (start, end), "
@@ -338,5 +345,5 @@ def _read_head(files):
     return {}
   head = {"kernel": kernel}  # [hidden, 2]
   if bias_name in files:
-    head["bias"] = read_tensor(files[bias_name], bias_name)
+    head["bias"] = _read_tensor(files, bias_name)
   return {"span_head": head}

@@ -22,7 +22,7 @@ from bert_span.modeling import encoder
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.keras_internals import preset_file, weights_undrawn
 from bert_span.presets.encoder_weights import count_parameters
-from bert_span.presets.huggingface import open_safetensors, read_tensor
+from bert_span.presets.huggingface import open_safetensors, read_tensors
 from bert_span.storage.atomic_file import (
   unfinished_file,
   write_json_atomically,
@@ -267,15 +267,10 @@ def _count_numbers(weights_path):
 
 def read_heads(directory):
   """The trained heads in a local directory, as `LoadedEncoder` has them."""
-  heads = {}
-  for name in _head_files(directory):
-    path = os.path.join(directory, name)
-    with open_safetensors(path) as file:
-      names = list(file.keys())
-    heads[name.removesuffix(_EXTENSION)] = {
-      tensor: read_tensor(path, tensor) for tensor in names
-    }
-  return heads
+  return {
+    name.removesuffix(_EXTENSION): read_tensors(os.path.join(directory, name))
+    for name in _head_files(directory)
+  }
 
 
 def find_tokenizer(preset):

@@ -32,10 +32,7 @@ from bert_span.text.vocabulary import vocabulary_sha256
 
 @dataclasses.dataclass(frozen=True)
 class PretrainingInput:
-  """How text becomes masked sequences, and these become arrays and batches.
-
-  `mask`, `arrays` and `row_lengths` alone know the training objective.
-  """
+  """How text becomes masked sequences, and these become arrays and batches."""
 
   vocabulary: list
   lower_case: bool
@@ -60,7 +57,6 @@ class PretrainingInput:
 
   @property
   def row_lengths(self):
-    """The length of a row of each array in a batch, a dict by its key."""
     return masking.row_lengths(self.max_seq_length, self.masking)
 
   def arrays(self, sequences):
@@ -70,7 +66,6 @@ class PretrainingInput:
     )
 
   def stream(self, sources, seed=None):
-    """The `BlockStream` of some sources."""
     tokenizer = WordPieceTokenizer(self.vocabulary, self.lower_case)
     return BlockStream(
       sources, tokenizer, self.max_seq_length, seed, self.chunk_blocks
@@ -88,30 +83,21 @@ class PretrainingInput:
         yield self.mask(ids, epoch, number)
 
   def copies(self, sources, count, num_workers=1, worker=0):
-    """Yields the sequences of worker 0, 1, ...; each copy is masked anew.
-
-    `sources` are those of all workers.
-    """
+    """Yields the sequences of a worker out of the sources of all workers."""
     own = sources_of_worker(sources, num_workers, worker)
     for copy in range(count):
-      # Every worker draws other masks.
+      # Every copy and every worker draws other masks.
       yield from self.sequences(own, copy * num_workers + worker)
 
   def training_batches(self, sources, batch_size, places_path=None):
-    """Endless batches of text or records, shuffled and masked every epoch.
-
-    `places_path` is the file of `ChunkPlaces`, None for none.
-    """
+    """Endless batches of text or records; places_path: see `ChunkPlaces`."""
     if are_records(sources):
       return RecordBatches(self, sources, batch_size)
     places = ChunkPlaces(places_path, self.fingerprint(sources))
     return TextBatches(self, sources, batch_size, places)
 
   def evaluation_batches(self, sources, batch_size):
-    """Yields the batches of one epoch, in order, with fixed masks.
-
-    The last batch may be smaller.
-    """
+    """Yields the batches of one epoch, in order, with fixed masks."""
     if are_records(sources):
       yield from RecordBatches(self, sources, batch_size).evaluation_batches()
       return
@@ -120,7 +106,6 @@ class PretrainingInput:
       yield self.arrays(rows)
 
   def fingerprint(self, sources):
-    """A dict of the JSON values that the batches depend on."""
     return {
       "max_seq_length": self.max_seq_length,
       "masking": dataclasses.asdict(self.masking),
@@ -146,11 +131,7 @@ def _size(path):
 
 
 class TextBatches:
-  """An endless stream of training batches out of text, by a `PretrainingInput`.
-
-  The order of the blocks follows from its seed. With `ChunkPlaces` a later run
-  finds its blocks at once.
-  """
+  """An endless stream of training batches that a `PretrainingInput` makes."""
 
   def __init__(self, making, sources, batch_size, places):
     self._making = making
@@ -164,10 +145,7 @@ class TextBatches:
     self._rows = self._next_step = None
 
   def dataset(self, first_step):
-    """The batches from one step on, an endless tf.data.Dataset.
-
-    Its elements are the dicts of `PretrainingInput.arrays`, as tensors.
-    """
+    """The batches of `PretrainingInput.arrays` from one step on, endless."""
     lengths = self._making.row_lengths
 
     # Not Dataset.from_generator: see length_buckets.py.
@@ -184,7 +162,6 @@ class TextBatches:
     return dataset.map(batch_of).prefetch(8)
 
   def cause_of(self, error):
-    """The exception of the reading of text that TensorFlow's error hides."""
     return self._failure or error
 
   def _batch_arrays(self, step):
@@ -195,18 +172,14 @@ class TextBatches:
           self._rows = self._rows_from(int(step) * self._batch_size)
         self._next_step = step + 1
         rows = list(itertools.islice(self._rows, self._batch_size))
-      return list(
-        self._making.arrays([self._making.mask(*row) for row in rows]).values()
-      )
+      sequences = [self._making.mask(*row) for row in rows]
+      return list(self._making.arrays(sequences).values())
     except Exception as error:
       self._failure = error
       raise
 
   def _rows_from(self, first):
-    """Yields blocks of the shuffled stream, each with epoch and number in it.
-
-    `first` is the place of the first one in the stream.
-    """
+    """Yields blocks of the shuffled stream with epoch and number in it."""
     chunks = self._stream.chunks(self._places.last_before(first))
     coming = self._executor.submit(next, chunks)
     while True:

@@ -3,9 +3,8 @@
 A block is the text of one training sequence: consecutive sentences of one
 document. Each epoch reads all sources, in its own order. The stream is cut into
 chunks of some thousand blocks, and the places where chunks start are stored
-(`ChunkPlaces`). From such a place the stream can be read without reading what
-comes before. So memory does not grow with the corpus, and a continued run finds
-its data as fast as it reads a chunk.
+(`ChunkPlaces`): from there a continued run reads the stream, without reading
+what comes before.
 """
 
 import contextlib
@@ -48,11 +47,6 @@ class Chunk:
   place: ChunkPlace
   blocks: list
 
-  @property
-  def end(self):
-    """Blocks of the whole stream up to its end."""
-    return self.place.stream_block + len(self.blocks)
-
 
 @dataclasses.dataclass(frozen=True)
 class BlockStream:
@@ -69,7 +63,7 @@ class BlockStream:
     while True:
       for chunk in self.epoch_chunks(place):
         yield chunk
-        end = chunk.end
+      end = chunk.place.stream_block + len(chunk.blocks)
       place = ChunkPlace(end, place.epoch + 1)
 
   def epoch_chunks(self, place):
@@ -109,7 +103,6 @@ class BlockStream:
 
   def _tokenized(self, sentences):
     """Yields (document, int32 [tokens]) for every (document, sentence)."""
-    sentences = iter(sentences)
     while batch := _for_one_call(sentences):
       texts = [encodable(sentence).encode("utf-8") for _, sentence in batch]
       ids = self.tokenizer(tf.constant(texts)).ids
@@ -135,10 +128,9 @@ def pack_sentences(sentences, room, continues):
 
       a a a b b | c c c c | d d d d d d | d d
 
-  The block of "a" and "b" ends because "c" does not fit. "d" is longer than
-  the room, so it starts a new block and is split between words. The next
-  sentences of the document join its rest. Sentences and blocks are int32
-  [tokens], `continues` is a `continuation_table`.
+  "d" is longer than the room, so it is split between words. The next sentences
+  of the document join its rest. Sentences and blocks are int32 [tokens],
+  `continues` is a `continuation_table`.
   """
   block = np.empty(0, np.int32)
   for token_ids in sentences:
@@ -163,12 +155,10 @@ def continuation_table(vocabulary):
 
 
 def word_starts(token_ids, continues):
-  """Indices where words start, int64 [words].
+  """Indices where words start: 0, 1, 3, 4 for "The mill ##er left .".
 
   As in the original's whole word masking, punctuation marks are words. If a
   text is cut within a word, the rest of the word counts as a word.
-
-  Example: "The mill ##er left ." has the word starts 0, 1, 3, 4.
   """
   starts = ~continues[token_ids]
   starts[:1] = True
@@ -178,9 +168,8 @@ def word_starts(token_ids, continues):
 class ChunkPlaces:
   """The places where chunks start, in a file beside the checkpoints.
 
-  `path` is that of the file, None to store nothing, and `key` a JSON value that
-  the places depend on. Places with another key are not used, and replaced, as
-  those of a damaged file.
+  `path` None stores nothing. `key` is a JSON value that the places depend on:
+  those with another key are not used, and replaced, as those of a damaged file.
   """
 
   def __init__(self, path, key):

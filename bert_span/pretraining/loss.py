@@ -6,8 +6,7 @@
 
 where y_i is computed from the span's boundaries (`SpanBoundaryHead`). Each mean
 is over all its targets in the batch, even if devices hold different numbers of
-them. For that every target has a weight, and the weights of a batch sum to its
-number of sequences. A term without a head is left out.
+them: see `with_batch_weights`. A term without a head is left out.
 
 Source: Joshi et al. 2020 (SpanBERT), section 3.2; Ram et al. 2021, section 3.
 """
@@ -30,11 +29,9 @@ _INPUTS = {
 
 
 def pretraining_loss_fn(sbo_weight):
-  """Returns the loss of a batch for the training loop, with w = sbo_weight.
+  """A `loss_fn` of `TrainStep` for batches of `with_batch_weights`, in nats.
 
-  It is a function of (model, batch of `with_batch_weights`) to float32 [batch],
-  and a dict of such for TensorBoard, such as mlm_loss, in nats. The sum of the
-  first over the batch, divided by the number of sequences, is L.
+  The sum of its losses, divided by the number of sequences, is L.
   """
 
   def losses(model, batch):
@@ -55,10 +52,9 @@ def model_inputs(batch):
 
 
 def with_batch_weights(batch):
-  """Adds mlm_weights and so on, float32 [batch, targets].
+  """Adds mlm_weights and so on, float32 [batch, targets], 0 for padding.
 
-  The weights of an objective sum to the number of sequences, or to 0 where it
-  has no target. Padding has weight 0.
+  Those of an objective sum to the number of sequences, or to 0 without target.
   """
   batch = dict(batch)
   for name, key in OBJECTIVES.items():
@@ -72,10 +68,9 @@ def with_batch_weights(batch):
 
 
 def prediction_sums(logits, batch):
-  """Sums over a batch, for means over many batches.
+  """Sums of losses, correct predictions and targets over a batch, as scalars.
 
-  A dict of scalars <name>_loss, <name>_correct and <name>_targets for each
-  objective that has logits. A question is correct by start and end.
+  A question is correct by start and end.
   """
   sums = {}
   for name, losses in target_losses(logits, batch).items():

@@ -12,12 +12,8 @@ right boundary and nothing is predicted from its boundaries.
 A budget of 15 % of the tokens, rounded up, is spent on spans of whole words.
 The length of a span in words is drawn from a geometric distribution that is cut
 at 10 and renormalized. Its start is drawn uniformly from the word starts where
-a span of that length stays within the text and overlaps no masked word.
-
-"super bowl 50 was an american football game to deter ##mine the champion" has
-13 tokens, 12 words and a budget of ceil(1.95) = 2 tokens. A first draw of 4
-words may start at word 0 to 8. At word 4 it is "an american football game". The
-budget holds two of its words, so "an american" is masked.
+a span of that length stays within the text and overlaps no masked word. The
+last span is cut to the words that the budget holds.
 
 A batch holds arrays [batch, seq_length]:
 
@@ -65,11 +61,10 @@ _QUESTION_KEYS = ("questions", "answer_starts", "answer_ends")
 
 
 class MaskedSpan(NamedTuple):
-  """Tokens that share one decision.
+  """Tokens that share one decision, inclusive positions from [CLS].
 
-  With masking "span" a span is all words drawn without a gap between them, with
-  "word" it is a word, with "subword" a token. Positions count from [CLS] and
-  are inclusive.
+  With masking "span" they are all words drawn without a gap between them, with
+  "word" a word, with "subword" a token.
   """
 
   token_start: int
@@ -95,14 +90,7 @@ class MaskedSequence:
 
 
 class SequenceMasker:
-  """Masks texts, as a pure function of seed, epoch and the text's number.
-
-  Example:
-
-      masker = SequenceMasker(vocabulary, MaskingOptions(seed=1))
-      masked = masker(token_ids, epoch=0, number=17)
-      masked.input_ids  # [CLS], token_ids with 15 % replaced, [SEP]
-  """
+  """Masks texts, as a pure function of seed, epoch and the text's number."""
 
   def __init__(self, vocabulary, options):
     if _MASK_TOKEN not in vocabulary:
@@ -124,10 +112,9 @@ class SequenceMasker:
       raise ValueError("The vocabulary has special tokens only.")
 
   def __call__(self, token_ids, epoch, number):
-    """Returns the `MaskedSequence` of a text.
+    """The `MaskedSequence` of int32 [tokens], at least one, none special.
 
-    `token_ids` is int32 [tokens], at least one, without special tokens; `epoch`
-    and `number`, of the text within the epoch, count from 0.
+    `epoch` and `number`, of the text within the epoch, count from 0.
     """
     uniform = uniform_draws([self._options.seed, epoch, number])
     # Where words (or tokens) start, and the end of the text.
@@ -139,9 +126,7 @@ class SequenceMasker:
     sizes = np.diff(starts).tolist()
     drawn = draw_spans(sizes, budget, self._thresholds, uniform)
     spans = self._decide(drawn, starts.tolist(), uniform)
-    original = np.empty(len(token_ids) + 2, np.int32)
-    original[0], original[-1] = self._cls_id, self._sep_id
-    original[1:-1] = token_ids
+    original = np.array([self._cls_id, *token_ids, self._sep_id], np.int32)
     ids = original.copy()
     for span in spans:
       part = slice(span.token_start, span.token_end + 1)
@@ -182,11 +167,8 @@ class SequenceMasker:
 
 
 def uniform_draws(entropy, at_once=64):
-  """Returns a function whose calls give uniform numbers in [0, 1).
-
-  The list of ints `entropy` determines the numbers. Only PCG64 and its
-  conversion to floats are used, which NumPy does not change between versions.
-  """
+  """A function whose calls give uniform numbers in [0, 1), fixed by ints."""
+  # NumPy changes neither PCG64 nor its conversion to floats between versions.
   generator = np.random.Generator(np.random.PCG64(entropy))
 
   def draws():
@@ -205,15 +187,13 @@ class DrawnSpan(NamedTuple):
 
   @property
   def end_word(self):
-    """Index of the word after it."""
     return self.first_word + self.num_words
 
 
 def length_thresholds(options):
   """Cumulative distribution of span lengths; [] if every length is 1.
 
-  P(l) ~ p (1 - p)^(l - 1), l <= max. Example: 0.2 and 10 give .2241 .1792 .1434
-  .1147 .0918 .0734 .0587 .0470 .0376 .0301, with mean 3.80.
+  P(l) ~ p (1 - p)^(l - 1), l <= max. With 0.2 and 10 the mean is 3.80.
   """
   if options.masking != "span":
     return []
@@ -226,11 +206,9 @@ def length_thresholds(options):
 def draw_spans(word_sizes, budget, thresholds, uniform):
   """Draws words to mask until the budget is used: a list of `DrawnSpan`.
 
-  The budget, in tokens, is never exceeded: the last span is cut to the whole
-  words that fit. It is not used up only if no free word is short enough for the
-  rest. Spans share no word but may be adjacent. `word_sizes` lists the tokens
-  of each word. With `length_thresholds` a draw of u means 1 + (the number of
-  thresholds <= u) words.
+  The budget, in tokens, is never exceeded, and not used up only if no free word
+  is short enough for the rest. Spans share no word but may be adjacent. A draw
+  of u means 1 + (the number of `length_thresholds` <= u) words.
   """
   masked = bytearray(len(word_sizes))
   spans = []
@@ -275,7 +253,6 @@ def _place(length, word_sizes, masked, left, uniform):
 
 
 def batch_keys(objective):
-  """The keys of the arrays of an objective's batches."""
   return (
     *_SEQUENCE_KEYS,
     *(_TARGET_KEYS if objective != "rss" else ()),
@@ -284,7 +261,6 @@ def batch_keys(objective):
 
 
 def row_lengths(max_seq_length, options):
-  """The length of a row of each array, a dict by `batch_keys`."""
   return {
     key: max_seq_length if key in _SEQUENCE_KEYS else options.max_predictions
     for key in batch_keys(options.objective)
@@ -294,13 +270,10 @@ def row_lengths(max_seq_length, options):
 def masked_arrays(sequences, lengths, max_boundary_targets):
   """The `MaskedSequence`s as a dict of int32 arrays, see the module.
 
-  For the masked tokens s..e the boundaries are s - 1 and e + 1, and target i
-  has the position i - s + 1. The span boundary objective has no targets in a
-  span that touches the edge of the text, and none after a span's first
-  `max_boundary_targets` tokens. `lengths` are those of `row_lengths`.
-
-  Example: with x5..x8 masked, the boundaries of all four are x4 and x9, and
-  x6 has the position 2.
+  With x5..x8 masked, the boundaries of all four are x4 and x9, and x6 has the
+  position 2. The span boundary objective has no targets in a span that touches
+  the edge of the text, and none after a span's first `max_boundary_targets`
+  tokens. `lengths` are those of `row_lengths`.
   """
   batch = {
     key: np.zeros((len(sequences), length), np.int32)
@@ -320,11 +293,10 @@ def masked_arrays(sequences, lengths, max_boundary_targets):
     targets = []
     for span in masked.spans:
       left, right = span.left_boundary, span.right_boundary
+      is_inside = None not in (left, right)
       for position in range(span.token_start, span.token_end + 1):
         boundary = (0, 0, 0)
-        if (
-          None not in (left, right) and position - left <= max_boundary_targets
-        ):
+        if is_inside and position - left <= max_boundary_targets:
           boundary = (left, right, position - left)
         targets.append((position, masked.original_ids[position], *boundary))
     fill(row, _TARGET_KEYS, targets)

@@ -1,10 +1,7 @@
-"""The encoder with the heads of pre-training.
+"""The encoder with the heads of pre-training, which compute in float32.
 
-All heads compute in float32. The first two score tokens by the encoder's word
-embeddings. KerasHub's MaskedLMHead computes the same numbers as `MaskedLmHead`.
-It is not used because its variables have other names, so that checkpoints of
-earlier runs could not be read, and because the span boundary head needs the
-same parts.
+KerasHub's MaskedLMHead computes the same numbers as `MaskedLmHead`. It is not
+used because the span boundary head needs the same parts.
 """
 
 import keras
@@ -42,49 +39,41 @@ class PretrainingModel(keras.Model):
     super().__init__(name=name, **{**kwargs, "dtype": "float32"})
     self.backbone = backbone
     self.objective = objective
+    self.masked_lm_head = self.span_boundary_head = self.question_head = None
     sizes = (backbone.hidden_dim, backbone.vocabulary_size)
-    masks = objective != "rss"
-    self.masked_lm_head = MaskedLmHead(*sizes) if masks else None
-    self.span_boundary_head = None
-    if masks and span_boundary:
-      self.span_boundary_head = SpanBoundaryHead(*sizes)
-    asks = objective != "masking"
-    self.question_head = QuestionHead(backbone.hidden_dim) if asks else None
-    for head in (
-      self.masked_lm_head,
-      self.span_boundary_head,
-      self.question_head,
-    ):
-      if head is not None:
-        head.build((None, None, backbone.hidden_dim))
+    if objective != "rss":
+      self.masked_lm_head = MaskedLmHead(*sizes)
+      if span_boundary:
+        self.span_boundary_head = SpanBoundaryHead(*sizes)
+    if objective != "masking":
+      self.question_head = QuestionHead(backbone.hidden_dim)
+    heads = self.masked_lm_head, self.span_boundary_head, self.question_head
+    for head in filter(None, heads):
+      head.build((None, None, backbone.hidden_dim))
     self.built = True
 
   def call(self, inputs, training=None):
-    sequence_output = self.backbone(
-      {
-        "token_ids": inputs["token_ids"],
-        "segment_ids": ops.zeros_like(inputs["token_ids"]),
-        "padding_mask": inputs["padding_mask"],
-      },
-      training=training,
-    )["sequence_output"]
+    encoder_inputs = {
+      "token_ids": inputs["token_ids"],
+      "segment_ids": ops.zeros_like(inputs["token_ids"]),
+      "padding_mask": inputs["padding_mask"],
+    }
+    outputs = self.backbone(encoder_inputs, training=training)
+    vectors = outputs["sequence_output"]
     embeddings = ops.convert_to_tensor(self.backbone.token_embedding.embeddings)
     logits = {}
     if self.masked_lm_head is not None:
       logits["mlm_logits"] = self.masked_lm_head(
-        sequence_output, inputs["masked_positions"], embeddings
+        vectors, inputs["masked_positions"], embeddings
       )
     if self.span_boundary_head is not None:
+      names = ("sbo_lefts", "sbo_rights", "sbo_positions")
       logits["sbo_logits"] = self.span_boundary_head(
-        sequence_output,
-        inputs["sbo_lefts"],
-        inputs["sbo_rights"],
-        inputs["sbo_positions"],
-        embeddings,
+        vectors, *[inputs[name] for name in names], embeddings
       )
     if self.question_head is not None:
       logits["rss_logits"] = self.question_head(
-        sequence_output, inputs["questions"], inputs["padding_mask"]
+        vectors, inputs["questions"], inputs["padding_mask"]
       )
     return logits
 
@@ -172,7 +161,6 @@ class SpanBoundaryHead(keras.layers.Layer):
     self.output_layer = TiedOutput(vocabulary_size, name="output")
 
   def build(self, sequence_shape, *unused_shapes):
-    hidden_dim = self.transform_1.dense.units
     self.position_embeddings = self.add_weight(
       name="position_embeddings",
       shape=(self.max_positions, self.position_dim),
@@ -180,19 +168,17 @@ class SpanBoundaryHead(keras.layers.Layer):
     )
     width = 2 * sequence_shape[-1] + self.position_dim
     self.transform_1.build((None, None, width))
-    self.transform_2.build((None, None, hidden_dim))
+    self.transform_2.build((None, None, self.transform_1.dense.units))
     self.output_layer.build()
 
   def call(self, sequence_output, lefts, rights, positions, embeddings):
     rows = ops.maximum(positions - 1, 0)  # Position 1 is the first row.
-    h0 = ops.concatenate(
-      [
-        _gather(sequence_output, lefts),
-        _gather(sequence_output, rights),
-        ops.take(self.position_embeddings, rows, axis=0),
-      ],
-      axis=-1,
-    )  # [batch, targets, 2 * hidden + position_dim]
+    parts = [
+      _gather(sequence_output, lefts),
+      _gather(sequence_output, rights),
+      ops.take(self.position_embeddings, rows, axis=0),
+    ]
+    h0 = ops.concatenate(parts, axis=-1)  # [..., 2 * hidden + position_dim]
     vectors = self.transform_2(self.transform_1(h0))
     return self.output_layer(vectors, embeddings)
 
@@ -233,13 +219,8 @@ class QuestionHead(keras.layers.Layer):
     vectors = ops.cast(sequence_output, "float32")
     asked = _gather(vectors, questions)  # [batch, targets, hidden]
     tokens = ops.transpose(vectors, (0, 2, 1))  # [batch, hidden, seq_length]
-    logits = ops.stack(
-      [
-        ops.matmul(self.start(asked), tokens),
-        ops.matmul(self.end(asked), tokens),
-      ],
-      axis=-1,
-    )
+    logits = [ops.matmul(end(asked), tokens) for end in (self.start, self.end)]
+    logits = ops.stack(logits, axis=-1)
     is_padding = ops.equal(padding_mask, 0)[:, None, :, None]
     return ops.where(is_padding, _PADDING_LOGIT, logits)
 

@@ -7,17 +7,14 @@
   Hugging Face      model.safetensors, config.json; read by --preset and
                     transformers' BertModel and BertForMaskedLM
 
-The heads have the original's names: cls/predictions/... for the masked language
-model, and cls/span_boundary/... for the span boundary objective, which the
-original and Hugging Face lack.
+The heads have the original's names, cls/predictions/...; it lacks those of the
+span boundary objective and of recurring spans.
 """
 
 import dataclasses
 import os
 
-import safetensors
 import tensorflow as tf
-from safetensors import numpy as safetensors_numpy
 
 from bert_span.presets import huggingface
 from bert_span.presets.encoder_weights import original_tensors
@@ -121,10 +118,9 @@ def export_tf1(backbone, directory, heads):
 
 
 def export_huggingface(backbone, directory, heads):
-  """Writes a BertBackbone as a Hugging Face directory.
+  """Writes a BertBackbone and the masked language model's head of some tensors.
 
-  Of the `head_tensors` the masked language model's head is added, the only one
-  Hugging Face has a class for.
+  Hugging Face has no class for the other heads.
   """
   names = [name for name in _MLM_NAMES if name in heads]
   tensors = huggingface.encoder_tensors(backbone) | {
@@ -163,11 +159,7 @@ def head_tensors(model):
 
 
 def huggingface_head_name(name):
-  """Hugging Face's name of a weight of the masked language model's head.
-
-  cls/predictions/transform/dense/kernel
-    -> cls.predictions.transform.dense.weight
-  """
+  """Hugging Face's name of a weight of the masked language model's head."""
   if name == "cls/predictions/output_bias":
     return "cls.predictions.bias"
   return huggingface.huggingface_name(name)
@@ -179,37 +171,22 @@ def save_heads(model, directory):
 
 
 def read_heads(directory):
-  """Reads the heads of a local model directory or Hugging Face directory.
-
-  Returns a dict from name, as in `head_variables`, to float32 array; {} if the
-  directory has no such head. Raises ValueError if a file is damaged.
-  """
+  """The `head_tensors` of a local model directory or Hugging Face directory."""
   path = os.path.join(directory, HEADS_FILE)
-  try:
-    if os.path.isfile(path):
-      return safetensors_numpy.load_file(path)
-    path = os.path.join(directory, huggingface.WEIGHTS_FILE)
-    if os.path.isfile(path):
-      return _read_huggingface_head(path)
-  except (OSError, TypeError, safetensors.SafetensorError) as error:
-    raise ValueError(f"Cannot read {path}: {error}") from error
-  return {}
-
-
-def _read_huggingface_head(path):
-  tensors = {}
-  with safetensors.safe_open(path, framework="numpy") as file:
-    stored_names = set(file.keys())
-    for name in _MLM_NAMES:
-      stored = huggingface_head_name(name)
-      if stored in stored_names:
-        tensor = file.get_tensor(stored).astype("float32")
-        tensors[name] = _linear(name, tensor)
-  return tensors
+  if os.path.isfile(path):
+    return huggingface.read_tensors(path)
+  path = os.path.join(directory, huggingface.WEIGHTS_FILE)
+  if not os.path.isfile(path):
+    return {}
+  names = {huggingface_head_name(name): name for name in _MLM_NAMES}
+  with huggingface.open_safetensors(path) as file:
+    stored = names.keys() & set(file.keys())
+  tensors = huggingface.read_tensors(path, stored)
+  return {names[n]: _linear(names[n], x) for n, x in tensors.items()}
 
 
 def read_original_heads(checkpoint):
-  """Reads the heads of a TensorFlow 1 checkpoint, as `read_heads`."""
+  """The `head_tensors` of a TensorFlow 1 checkpoint."""
   reader = tf.train.load_checkpoint(checkpoint)
   return {
     name: reader.get_tensor(name)
@@ -220,11 +197,7 @@ def read_original_heads(checkpoint):
 
 
 def assign_heads(model, tensors, source):
-  """Fills the heads that have stored weights, a dict of `read_heads`.
-
-  Returns a list of their names, such as "span boundary". The `source` of the
-  weights is for messages.
-  """
+  """Fills the heads that have stored weights; their titles in `_HEADS`."""
   filled = []
   for title, variables in head_variables(model).items():
     if not variables.keys() & tensors.keys():

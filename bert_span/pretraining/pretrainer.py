@@ -32,13 +32,8 @@ def pretrain(
   """Trains a `PretrainingModel`, resuming where a run stopped.
 
   `batches` are those of `PretrainingInput.training_batches`, `options`
-  `PretrainingOptions`, and the others arguments of `Trainer`. Returns the
-  number of steps made by this call.
+  `PretrainingOptions`, and the others arguments of `Trainer`.
   """
-
-  def dataset_fn(first_step):
-    return batches.dataset(first_step).map(with_batch_weights)
-
   optimizer = make_optimizer(
     options,
     (options.num_train_steps, options.num_warmup_steps),
@@ -73,7 +68,9 @@ def pretrain(
     computing_in(model.backbone, options.execution.precision),
     recomputing_layers(model.backbone, options.execution.recompute),
   ):
-    steps = trainer.train(dataset_fn)
+    steps = trainer.train(
+      lambda first_step: batches.dataset(first_step).map(with_batch_weights)
+    )
   if steps:
     seconds = max(time.monotonic() - started, 1e-9)
     sequences = steps * options.train_batch_size / seconds
@@ -103,13 +100,11 @@ def _naming_causes(batches):
 
 
 def make_evaluate(model):
-  """Returns a function that scores the model's current weights on text.
+  """A function that scores the model's current weights on text.
 
   Its arguments are the batches of `evaluation_batches` and the most of them to
   read. It returns a dict of mlm_loss (nats a target), mlm_accuracy (fraction of
-  the targets) and num_mlm_targets, the same of sbo and rss if they are trained,
-  num_sequences, num_tokens and tokens_per_second (WordPieces, padding not
-  counted).
+  the targets) and so on; padding is not counted as tokens.
   """
   keys = batch_keys(model.objective)
   spec = {key: tf.TensorSpec([None, None], tf.int32) for key in keys}

@@ -64,10 +64,9 @@ def write_records(paths, sequences, making):
 
 
 class RecordBatches:
-  """Batches out of record files, made of TensorFlow ops only.
+  """Batches out of the record files that some `TextFile`s name, by TensorFlow.
 
-  Every record must have the lengths of the `PretrainingInput`, whose seed
-  orders files and records. `sources` are `TextFile`s that name record files.
+  The seed of the `PretrainingInput` orders files and records.
   """
 
   def __init__(self, making, sources, batch_size):
@@ -76,9 +75,9 @@ class RecordBatches:
     self._lengths = making.row_lengths
     self._seed = making.masking.seed
     self._shuffled_records = making.chunk_blocks
-    counts = [_stored_count(path) for path in paths]
-    self._counts = None if None in counts else counts
-    if self._counts is None:
+    self._counts = counts = [_stored_count(path) for path in paths]
+    if None in counts:
+      self._counts = None
       log_line(
         f"{paths[counts.index(None)]} has no count of its records beside it "
         f"({_COUNT_ENDING}), so a file that was cut off is not noticed."
@@ -87,11 +86,7 @@ class RecordBatches:
       raise ValueError(f"There are no records in {', '.join(paths[:3])}.")
 
   def dataset(self, first_step):
-    """The batches from one step on, a pure function of seed and step.
-
-    Records before it are skipped without parsing. The endless tf.data.Dataset
-    holds the dicts of `PretrainingInput.arrays`, as tensors.
-    """
+    """The batches of `PretrainingInput.arrays` from one step on, endless."""
     epochs = tf.data.Dataset.counter(dtype=tf.int64)
     records = epochs.flat_map(self._epoch)
     records = records.skip(first_step * self._batch_size)
@@ -100,10 +95,7 @@ class RecordBatches:
     return batches.map(self._parse).prefetch(8)
 
   def evaluation_batches(self):
-    """Yields every record once, in the order of the files.
-
-    The last batch may be smaller.
-    """
+    """Yields every record once, in the order of the files."""
     records = self._records(tf.range(len(self._paths)))
     try:
       yield from records.batch(self._batch_size).map(self._parse)
@@ -115,8 +107,8 @@ class RecordBatches:
     if not isinstance(error, _DAMAGE):
       return error
     for number, path in enumerate(self._paths):
+      read = 0
       try:
-        read = 0
         for batch in self._records([number]).batch(1024).map(self._parse):
           read += len(batch["input_ids"])
       except _DAMAGE as damage:

@@ -65,7 +65,7 @@ class RecurringSpanMasker:
     )
 
   def __call__(self, token_ids, epoch, number):
-    """Returns the `MaskedSequence` of a text; arguments of `SequenceMasker`."""
+    """The `MaskedSequence` of a text; arguments of `SequenceMasker`."""
     uniform = uniform_draws([self._options.seed, epoch, number])
     starts = word_starts(token_ids, self._continues).tolist()
     bounds = [*starts, len(token_ids)]
@@ -107,10 +107,9 @@ class RecurringSpanMasker:
 
 
 def recurring_spans(words, are_function_words):
-  """Groups of equal spans, each a list of (first word, word after the last).
+  """Groups of two or more equal spans, (first word, word after the last).
 
-  A group has two places or more, and no two places share a word. The list of
-  bool says which words alone make no span.
+  No two share a word. The list of bool says which words alone make no span.
   """
   taken = [False] * len(words)
   groups = []

@@ -64,15 +64,7 @@ class TextFile:
   text_field: str | None = None
 
   def sentences(self, first_document=0):
-    """Yields (number of the document, sentence) from a document on.
-
-    Earlier documents are skipped quickly.
-
-    Raises:
-      ValueError: a line is no JSON object with that field or too long, or a
-        .gz file is damaged or not compressed.
-      OSError, tf.errors.OpError: the file cannot be read.
-    """
+    """Yields (number of the document, sentence) from a document on."""
     lines = _decoded(self._lines(), self.path, "line", 1)
     if self.form != "sentences" or self.text_field is not None:
       lines = itertools.islice(enumerate(lines), first_document, None)
@@ -169,9 +161,8 @@ class TfdsShard:
 def split_sentences(document):
   """Splits a document at the ends of its sentences, in any language.
 
-  Example: 'He came at 5 p.m. on Monday. "Why?" Nobody knew.' gives
-  'He came at 5 p.m. on Monday.', '"Why?"', 'Nobody knew.' Only white space is
-  lost.
+  'He came at 5 p.m. on Monday. "Why?" Nobody knew.' gives
+  'He came at 5 p.m. on Monday.', '"Why?"', 'Nobody knew.'
   """
   ends = (match.end() for match in _SENTENCE_END.finditer(document))
   parts = (
@@ -192,10 +183,7 @@ def sources_of_worker(sources, num_workers, worker):
 
 
 def _decoded(rows, path, unit, first):
-  """Decodes rows of UTF-8, and warns of the first one that is not.
-
-  The warning calls a row `unit` and numbers the rows from `first`.
-  """
+  """Decodes rows of UTF-8, and warns of the first one that is not."""
   has_warned = False
   for number, row in enumerate(rows, first):
     try:

@@ -16,13 +16,8 @@ class Callback(contextlib.AbstractContextManager):
 
   The loop enters every callback when it has restored the run, so that `state`
   is that of the checkpoint, and leaves it when the training ends, in any way.
-  In between, after every step:
-
-      if callback.is_due(step):
-        callback.on_step(step)
-      callback.agree()
-      if callback.stop_reason:
-        save a checkpoint, stop
+  After every step it calls `on_step` if `is_due`, then `agree`, and saves a
+  checkpoint and stops if there is a `stop_reason`.
 
   What was due at the last step of a killed run is done when the run starts
   again, before the next step. All that decides what a callback does must follow
@@ -40,17 +35,15 @@ class Callback(contextlib.AbstractContextManager):
 
   def is_due(self, step):
     """Whether `on_step` is called at a step, which may be in the future."""
-    del step
     return False
 
   def on_step(self, step):
     """Acts after a step; all losses so far are finite."""
 
   def agree(self):
-    """Makes `stop_reason` the same on all workers.
+    """Makes `stop_reason` the same on all workers, which all call this.
 
-    All workers call this after the same steps. What follows from the steps and
-    `state` alone is the same on all of them and needs no agreement.
+    What follows from the steps and `state` alone needs no agreement.
     """
 
 
@@ -69,17 +62,10 @@ class TerminationRequest(Callback):
   """Turns SIGTERM into a saved checkpoint and an exit code.
 
   Spot machines, Kubernetes and Slurm send SIGTERM some seconds before they
-  take a machine away. While the training runs, the current step is finished
-  and saved, and the loop returns; otherwise the signal ends the program at
-  once. A signal to one worker stops all workers at the same step.
-
-  Example:
-    termination = TerminationRequest()
-    Trainer(..., callbacks=[termination]).train(dataset_fn)
-    termination.exit_if_received()
-
-  Signals are Python's, so the training must run in the main thread. `is_any` is
-  a `worker_vote`; bool where one process trains.
+  take a machine away. While the training runs, in the main thread, the current
+  step is finished and saved, and the loop returns; otherwise the signal ends
+  the program at once. A signal to one worker stops all workers at the same
+  step. `is_any` is a `worker_vote`; bool where one process trains.
   """
 
   def __init__(self, is_any=bool):
@@ -98,7 +84,6 @@ class TerminationRequest(Callback):
     self._is_received = True
 
   def agree(self):
-    """See `Callback`."""
     if not self.stop_reason and self._is_any(self._is_received):
       self.stop_reason = "SIGTERM received"
 

@@ -50,13 +50,11 @@ class RunCheckpoints:
   """Saves and restores a run in output_dir/model.ckpt-<step>.
 
   A checkpoint holds the weights, the optimizer's variables, the number of
-  steps made, the states of the model's random generators (dropout), which
-  Keras does not count among the weights, those of the callbacks, and the
-  options that must not change within a run. training_options.json beside the
-  checkpoints has these options for people.
+  steps made, the states of the model's random generators (dropout) and of the
+  callbacks, and the options, which training_options.json has for people.
 
-  A checkpoint counts once the file "checkpoint" names it, which a save writes
-  last: a process killed before that leaves the previous checkpoint.
+  It counts once the file "checkpoint" names it, which a save writes last: a
+  process killed before that leaves the previous checkpoint.
   """
 
   model: keras.Model
@@ -72,9 +70,8 @@ class RunCheckpoints:
   def __post_init__(self):
     self.write_dir = own_folder(self.strategy, self.output_dir)
     self.options = json.loads(json.dumps(self.options))  # tuples become lists
-    # Lists of variables and not the objects: nothing can be missed because an
-    # object does not track it, and no key depends on how often Keras has used
-    # a layer's name in this process.
+    # Lists and not the objects, which may not track all of their variables and
+    # whose names depend on how often Keras has used a name in this process.
     self._variables = {
       "weights": list(self.model.weights),
       "optimizer": list(self.optimizer.variables),
@@ -106,11 +103,8 @@ class RunCheckpoints:
     """Restores the latest checkpoint; returns its path, None for a new run.
 
     A damaged checkpoint is logged, and the one before it restored: the run
-    makes the steps between them again.
-
-    Raises:
-      ValueError: the checkpoint belongs to another model, to a run with other
-        options or to another program, or all are damaged.
+    makes the steps between them again. A ValueError refuses a checkpoint of
+    another model, run or program.
     """
     state = tf.train.get_checkpoint_state(self.output_dir)
     paths = list(state.all_model_checkpoint_paths) if state else []
@@ -135,10 +129,15 @@ class RunCheckpoints:
       with contextlib.suppress(tf.errors.NotFoundError):  # another worker did
         tf.io.gfile.rmtree(tf.io.gfile.join(self.write_dir, name))
     for path in paths:
-      damage = self._restore(path)
-      if damage is None:
+      try:
+        self._restore(path)
         return path
-      log_line(f"The checkpoint {path} cannot be read ({damage}).")
+      except _NO_DAMAGE:
+        raise
+      # TensorFlow's reader raises IndexError where a file ends too early.
+      except (tf.errors.OpError, IndexError) as error:
+        damage = " ".join(str(error).split())
+        log_line(f"The checkpoint {path} cannot be read ({damage}).")
     if not paths:
       return None
     raise ValueError(
@@ -147,23 +146,14 @@ class RunCheckpoints:
     )
 
   def _restore(self, path):
-    """Restores a checkpoint; returns the error if it is damaged."""
-    try:
-      reader = tf.train.load_checkpoint(path)
-      self._check_shapes(path, reader.get_variable_to_shape_map())
-      has_options = reader.has_tensor(_OPTIONS_KEY)  # Version 0.1.0 had none.
-      if has_options:
-        saved = json.loads(reader.get_tensor(_OPTIONS_KEY))
-        check_same_options(path, self.options, saved)
-      status = self._checkpoint.restore(path)
-      if has_options:
-        status.assert_existing_objects_matched()
-    except _NO_DAMAGE:
-      raise
-    except (tf.errors.OpError, IndexError) as error:
-      # TensorFlow's reader raises IndexError where a file ends too early.
-      return " ".join(str(error).split())
-    return None
+    reader = tf.train.load_checkpoint(path)
+    self._check_shapes(path, reader.get_variable_to_shape_map())
+    if not reader.has_tensor(_OPTIONS_KEY):  # Version 0.1.0 had none.
+      self._checkpoint.restore(path)
+      return
+    saved = json.loads(reader.get_tensor(_OPTIONS_KEY))
+    check_same_options(path, self.options, saved)
+    self._checkpoint.restore(path).assert_existing_objects_matched()
 
   def _check_shapes(self, path, saved):
     """Refuses a checkpoint of another model and names what differs."""
@@ -200,9 +190,8 @@ def steps_made(output_dir):
 def _repair_index(output_dir):
   """Writes the file "checkpoint" anew if a power cut has damaged it.
 
-  Without it the checkpoints would not be found, and hours of training would be
-  repeated. The new file names all checkpoints that have an index file; an
-  incomplete one among them is later skipped as damaged.
+  Without it no checkpoint is found. The new one names all that have an index
+  file; an incomplete one among them is later skipped as damaged.
   """
   path = tf.io.gfile.join(output_dir, "checkpoint")
   if not tf.io.gfile.exists(path):

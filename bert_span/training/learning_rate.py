@@ -17,26 +17,20 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
       rate(t) = learning_rate * t / W                if t < W
       rate(t) = learning_rate * (1 - min(t, T) / T)  otherwise
 
-  The falling line starts at step 0, not at W: the rate jumps down at the end
-  of the warm-up. With learning_rate 1e-3, T = 40 and W = 10, step 9 has
-  9.0e-4 and step 10 has 7.5e-4.
-
-  With steps_ahead = 1 step t has rate(t + 1). run_squad does so on some runs,
-  since it reads and raises its step count in a race.
-
-  As run_squad: the first update has rate 0 (if W > 0), there is no warm-up if W
-  is 0, the rate is 0 after T, and with W beyond T it rises until W.
+  As run_squad, the falling line starts at step 0, not at W: the rate jumps down
+  at the end of the warm-up. With W beyond T it rises until W.
 
   Example:
       schedule = WarmupLinearDecay(1e-3, 40, num_warmup_steps=10)
-      float(schedule(0)), float(schedule(9)), float(schedule(40))
-      # 0.0, 0.0009, 0.0
+      [float(schedule(step)) for step in (0, 9, 10, 40)]
+      # [0.0, 0.0009, 0.00075, 0.0]
 
   Args:
     learning_rate: the peak, per update; not negative.
     num_train_steps: steps after which the rate is 0; at least 1.
     num_warmup_steps: steps of warm-up; 0 for none.
-    steps_ahead: added to the step count.
+    steps_ahead: added to the step count. With 1 step t has rate(t + 1), as on
+      some runs of run_squad, which reads and raises its step count in a race.
 
   Source: google-research/bert, optimization.py, create_optimizer.
   """
@@ -62,9 +56,7 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
     self.steps_ahead = int(steps_ahead)
 
   def __call__(self, step):
-    """The rate of the update that follows `step` updates; float32 scalar."""
-    # Exact up to 16.7 million steps.
-    step = tf.cast(step + self.steps_ahead, tf.float32)
+    step = tf.cast(step + self.steps_ahead, tf.float32)  # exact to 16.7 million
     peak = np.float32(self.learning_rate)
     total = np.float32(self.num_train_steps)
     # As run_squad, to the last bit: TensorFlow's graph optimizer turned the
@@ -78,7 +70,6 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
     return tf.where(step < warmup, rising, decayed)
 
   def get_config(self):
-    """The arguments, for saving."""
     return {
       "learning_rate": self.learning_rate,
       "num_train_steps": self.num_train_steps,

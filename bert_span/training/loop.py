@@ -9,10 +9,7 @@ import tensorflow as tf
 
 from bert_span.storage.log import log_line
 from bert_span.training.checkpoints import RunCheckpoints
-from bert_span.training.optimizer import (
-  averaged_weights,
-  optimizer_options,
-)
+from bert_span.training.optimizer import averaged_weights, optimizer_options
 from bert_span.training.options import TrainOptions
 from bert_span.training.progress import TrainingProgress
 from bert_span.training.step import LossScale, TrainStep
@@ -38,11 +35,6 @@ class Trainer:
   over dense gradients, and exact continuation: a run that was killed and
   started again ends with the same weights, bit for bit (on one CPU).
 
-  Example:
-    trainer = Trainer(model, loss_fn, BertAdamW(1e-4),
-                      100, TrainOptions(), "/tmp/run")
-    trainer.train(dataset_fn)  # model now holds the trained weights
-
   output_dir gets model.ckpt-<step>.* and checkpoint, as run_squad writes them,
   training_options.json, and train/, event files for TensorBoard.
   """
@@ -63,22 +55,21 @@ class Trainer:
   unsummed_embeddings: Sequence = ()  # see `TrainStep`
 
   def __post_init__(self):
-    model, optimizer, options = self.model, self.optimizer, self.options
     self.strategy = self.strategy or tf.distribute.get_strategy()
     # Slots must exist before a checkpoint is restored into them.
     with self.strategy.scope():
-      optimizer.build(model.trainable_variables)
-      is_float16 = options.execution.precision == "float16"
-      self._loss_scale = LossScale(optimizer) if is_float16 else None
+      self.optimizer.build(self.model.trainable_variables)
+      is_float16 = self.options.execution.precision == "float16"
+      self._loss_scale = LossScale(self.optimizer) if is_float16 else None
     self._step = tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
-    seed_dropout(model, options.seed)
+    seed_dropout(self.model, self.options.seed)
     self._checkpoints = RunCheckpoints(
-      model,
-      optimizer,
+      self.model,
+      self.optimizer,
       self._step,
       str(self.output_dir),
       self._fixed_options(),
-      options.keep_checkpoint_max,
+      self.options.keep_checkpoint_max,
       self.strategy,
       {c.name: c.state for c in self.callbacks if c.state is not None},
     )
@@ -101,10 +92,6 @@ class Trainer:
 
     Returns:
       Number of steps made by this call; 0 when the run was complete.
-
-    Raises:
-      ValueError: the checkpoints in output_dir are of another run, the
-        batches ended early, or a loss or a norm is not finite.
     """
     path = self._checkpoints.restore_or_begin()
     first_step, last_step = self.step, self.num_train_steps
@@ -122,10 +109,9 @@ class Trainer:
       stop_reasons = self._stop_reasons()
       if first_step >= last_step:
         log_line(f"All {last_step} steps are made already: nothing to train.")
-        stop_reasons = []
       elif not stop_reasons:
         stop_reasons = self._train(dataset_fn, first_step)
-      if stop_reasons:
+      if stop_reasons and first_step < last_step:
         reasons = "; ".join(stop_reasons)
         log_line(f"Stopped after step {self.step}: {reasons}.")
     self.optimizer.finalize_variable_values(self.model.trainable_variables)
@@ -151,15 +137,15 @@ class Trainer:
       self.strategy, train_step, self._step, dataset, most_steps
     )
 
-    def saves(step):
-      return step == last_step or step % options.save_checkpoints_steps == 0
-
-    def reports(step):
-      return step == last_step or step % report_steps == 0
+    def is_time(step, period):
+      return step == last_step or step % period == 0
 
     def is_due(step):
-      is_called = any(callback.is_due(step) for callback in self.callbacks)
-      return is_called or saves(step) or reports(step)
+      return (
+        any(callback.is_due(step) for callback in self.callbacks)
+        or is_time(step, options.save_checkpoints_steps)
+        or is_time(step, report_steps)
+      )
 
     stop_reasons = []
     own_dir = self._checkpoints.write_dir
@@ -183,10 +169,10 @@ class Trainer:
         stop_reasons = self._stop_reasons()
         if is_due(step) or stop_reasons or progress.is_due:
           # Before anything is saved: it refuses a loss that is not finite.
-          progress.report(writes_event=reports(step))
+          progress.report(writes_event=is_time(step, report_steps))
         if self._call_back(step):
           stop_reasons = self._stop_reasons()
-        if saves(step) or stop_reasons:
+        if is_time(step, options.save_checkpoints_steps) or stop_reasons:
           log_line(f"Saved {self._checkpoints.save()}")
     return stop_reasons
 
@@ -207,10 +193,9 @@ class Trainer:
 
   def _fixed_options(self):
     """What must not change within the run, a dict of JSON values."""
-    fixed = dict(self.fingerprint or {})
+    options, fixed = self.options, dict(self.fingerprint or {})
     for callback in self.callbacks:
       fixed |= callback.fingerprint
-    options = self.options
     if options.execution.precision != "float32":
       fixed["precision"] = options.execution.precision
     return fixed | {

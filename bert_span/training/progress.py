@@ -21,7 +21,7 @@ _SECONDS_TO_FIRST_LINE = 10.0
 # What tf.summary.scalar writes. It needs the tensorboard package, which
 # TensorFlow no longer installs. The format itself needs nothing.
 _SCALAR = tf.compat.v1.SummaryMetadata(
-  plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name="scalars"),
+  plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name="scalars")
 )
 
 
@@ -29,10 +29,9 @@ _SCALAR = tf.compat.v1.SummaryMetadata(
 class TrainingProgress(contextlib.AbstractContextManager):
   """Checks, shows and writes the metrics of the steps.
 
-  A terminal gets a progress bar, a log file a line now and then. Both show
-  loss, learning rate, examples/s (an example is a window here, as in run_squad)
-  and the time left. Speed is the mean since the first report, which excludes
-  the seconds that tracing takes.
+  A terminal gets a progress bar, a log file a line now and then. An example is
+  a window here, as in run_squad. Speed is the mean since the first report,
+  which excludes the seconds that tracing takes.
   """
 
   first_step: int  # steps made before
@@ -80,11 +79,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
     self._unread += steps
 
   def report(self, writes_event):
-    """Checks and shows the metrics since the last report.
-
-    Raises:
-      ValueError: a loss or a norm is not finite.
-    """
+    """Checks and shows the metrics since the last report."""
     for metrics in self._unread:
       self._step += 1
       latest = {name: float(value) for name, value in metrics.items()}
@@ -92,9 +87,17 @@ class TrainingProgress(contextlib.AbstractContextManager):
       if is_skipped is not None:  # There is a loss scale.
         self._num_skipped += is_skipped
         latest["skipped_steps"] = self._num_skipped
-      if not is_skipped:
-        _check_finite(latest, self._step)
-        self._losses.append(latest["loss"])
+      if is_skipped:
+        continue
+      for name in ("loss", "global_norm"):
+        if not math.isfinite(latest[name]):
+          raise ValueError(
+            f"The {name} of step {self._step} is {latest[name]}: the training "
+            "has diverged and was stopped; nothing was saved from that step "
+            "on. Lower --learning_rate or raise --warmup_proportion, and use "
+            "another --output_dir."
+          )
+      self._losses.append(latest["loss"])
     self._unread = []
     self._last_report = self.clock()
     if self._losses:
@@ -132,22 +135,8 @@ class TrainingProgress(contextlib.AbstractContextManager):
       log_line(f"Step {step} of {last_step} ({percent} %): {metrics}")
 
 
-def _check_finite(metrics, step):
-  for name in ("loss", "global_norm"):
-    if not math.isfinite(metrics[name]):
-      raise ValueError(
-        f"The {name} of step {step} is {metrics[name]}: the training has "
-        "diverged and was stopped; nothing was saved from that step on. Lower "
-        "--learning_rate or raise --warmup_proportion, and use another "
-        "--output_dir."
-      )
-
-
 def write_scalars(writer, scalars, step):
-  """Writes a dict from a curve's name to its value at a step.
-
-  `writer` is tf.summary's; `tensorboard --logdir` shows the curves.
-  """
+  """Writes a dict of a step's values by the names of TensorBoard's curves."""
   with writer.as_default():
     for name, value in scalars.items():
       value = tf.constant(value, tf.float32)

@@ -22,15 +22,14 @@ def locked_folder(output_dir, strategy=None, directories=()):
 
   The operating system releases the lock when the process ends in any way, so
   that a killed run can be continued at once, on any machine. Object storage
-  has no locks, and workers other than the chief do not lock.
-
-  `directories` are names of directories in it that are written whole; what a
-  killed run left of them is cleaned up. ValueError if another process trains
-  in the folder.
+  has no locks, and workers other than the chief do not lock. What a killed run
+  left of the `directories` in it, which are written whole, is cleaned up.
   """
-  if is_chief(strategy):
-    tf.io.gfile.makedirs(output_dir)
-  if is_remote(output_dir) or not is_chief(strategy):
+  if not is_chief(strategy):
+    yield
+    return
+  tf.io.gfile.makedirs(output_dir)
+  if is_remote(output_dir):
     yield
     return
   path = os.path.join(output_dir, "run.lock")

@@ -27,11 +27,9 @@ SELECTION_FILE = "selection.json"
 class ModelSelection(Callback):
   """Scores the model every eval_steps steps and keeps the best.
 
-  Its state is the list of all evaluations, dicts of step and scores, saved in
-  the checkpoints, so that a run that was killed chooses and stops as one that
-  was not. Every evaluation is a line of a table in the log, a point of the
-  curves in output_dir/eval (for TensorBoard) and a row of
-  output_dir/evaluations.json.
+  Its state is the list of all evaluations, dicts of step and scores. Every
+  evaluation is a line of a table in the log, a point of the curves in
+  output_dir/eval (for TensorBoard) and a row of output_dir/evaluations.json.
   """
 
   options: SelectionOptions
@@ -71,7 +69,6 @@ class ModelSelection(Callback):
 
   @property
   def best(self):
-    """The evaluation with the best score, the first of equals, or None."""
     metric, rows = self.options.best_metric, self.state.value
     if metric is None or not rows:
       return None
@@ -80,7 +77,6 @@ class ModelSelection(Callback):
 
   @property
   def stop_reason(self):
-    """Why the training should end here, or None."""
     patience, rows = self.options.early_stopping_patience, self.state.value
     # Example: after the scores 60, 70, 70, 65 two have passed since the best.
     if not (patience and rows) or len(rows) - rows.index(self.best) <= patience:
@@ -91,7 +87,6 @@ class ModelSelection(Callback):
     )
 
   def is_due(self, step):
-    """See `Callback`; the last step is evaluated in any case."""
     rows = self.state.value
     is_new = step > (rows[-1]["step"] if rows else 0)
     return is_new and (
@@ -99,7 +94,6 @@ class ModelSelection(Callback):
     )
 
   def on_step(self, step):
-    """Scores the model and keeps it if it is the best."""
     try:
       scores = self.score()
     except EvaluationInterrupted:
@@ -117,14 +111,13 @@ class ModelSelection(Callback):
     if is_best and self.model_directory:
       self.write_model({"step": step, "metric": metric, "scores": scores})
     write_scalars(self._events, scores, step)
-    write_json_atomically(
-      tf.io.gfile.join(self.output_dir, EVALUATIONS_FILE),
-      {
-        "best_metric": metric,
-        "best_step": best and best["step"],
-        "evaluations": self.state.value,
-      },
-    )
+    evaluations = {
+      "best_metric": metric,
+      "best_step": best and best["step"],
+      "evaluations": self.state.value,
+    }
+    path = tf.io.gfile.join(self.output_dir, EVALUATIONS_FILE)
+    write_json_atomically(path, evaluations)
     if not self._has_header:
       log_line(_table_row("step", scores))
       self._has_header = True

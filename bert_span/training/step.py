@@ -16,14 +16,10 @@ _GROWTH_STEPS = 2000
 class LossScale:
   """Multiplies the loss, and is halved when a gradient overflows.
 
-  float16 holds no number below 6e-8 and none above 65504. The loss is
-  multiplied by the scale before gradients are taken, and the gradients are
-  divided by it. After a step with an infinite gradient the update is skipped
-  and the scale halved. After 2000 updates in a row it is doubled.
-
-  Whether a step is skipped is decided on the gradients summed over all
-  replicas, so all replicas decide the same. (Keras' LossScaleOptimizer looks
-  at the first replica only.)
+  float16 holds no number below 6e-8 and none above 65504. After a step whose
+  gradients, summed over all replicas, are not finite the update is skipped and
+  the scale halved. After 2000 updates in a row it is doubled. (Keras'
+  LossScaleOptimizer looks at the first replica only.)
 
   Its two numbers are variables of the built optimizer, so that a checkpoint of
   the optimizer holds them.
@@ -40,22 +36,19 @@ class LossScale:
 
   @property
   def value(self):
-    """float32 scalar, the scale of this step."""
     return tf.identity(self._scale.value)
 
   @property
   def is_lowest(self):
-    """Whether the scale cannot be halved; bool."""
     return self._scale.value <= 1.0
 
   def adjust(self, is_finite):
     """Adapts the scale after a step, in cross-replica context."""
     scale, good_steps = self._scale.value, self._good_steps.value + 1.0
-    grows = tf.logical_and(is_finite, good_steps >= _GROWTH_STEPS)
+    grows = is_finite & (good_steps >= _GROWTH_STEPS)
     raised = tf.where(grows, scale * 2.0, scale)
     new_scale = tf.where(is_finite, raised, tf.maximum(scale / 2.0, 1.0))
-    is_kept = tf.logical_and(is_finite, tf.logical_not(grows))
-    self._good_steps.assign(tf.where(is_kept, good_steps, 0.0))
+    self._good_steps.assign(tf.where(is_finite & ~grows, good_steps, 0.0))
     self._scale.assign(new_scale)
 
 
@@ -69,10 +62,6 @@ class TrainStep:
   A step has two halves, `gradients` and `update`, so that the update can be
   skipped where a gradient is not finite. Both run in replica context. The
   replicas sum their gradients before the one global norm is taken.
-
-  Example, on one device:
-    step = tf.function(TrainStep(model, loss_fn, optimizer, TrainOptions()))
-    metrics = step(batch)
 
   `loss_fn` is a function (model, batch) -> float32 [batch], a loss per window,
   or a pair of it and a dict of float32 [batch] whose means are further metrics.
@@ -101,9 +90,8 @@ class TrainStep:
   def __call__(self, batch):
     """Makes one update from a batch, a dict of [batch, ...], on one device.
 
-    Returns:
-      Dict of float32 scalars: loss, learning_rate (that of this update),
-      global_norm (before clipping), and the metrics of loss_fn.
+    Returns a dict of float32 scalars: loss, learning_rate (that of this
+    update), global_norm (before clipping), and the metrics of loss_fn.
     """
     micro_batches = {name: x[tf.newaxis] for name, x in batch.items()}
     rows = tf.shape(next(iter(batch.values())))[0]
@@ -112,12 +100,10 @@ class TrainStep:
     return metrics
 
   def gradients(self, micro_batches, weights):
-    """Computes the gradients and metrics of the whole batch.
+    """The dense gradients and the metrics of the whole batch.
 
     The arguments are this replica's part of it, see `split_batch`: a dict of
     tensors [micro_batches, rows, ...], and float32 [micro_batches, rows].
-    Returns a list of dense tensors, and the metrics of `__call__`; both are the
-    same on every replica.
     """
     sums = self._sums(micro_batches, weights)
     context = tf.distribute.get_replica_context()
@@ -138,10 +124,8 @@ class TrainStep:
       gradients = [gradient / scale for gradient in gradients]
       unsummed = {path: half / scale**2 for path, half in unsummed.items()}
     halves = [
-      unsummed[variable.path]
-      if variable.path in unsummed
-      else tf.nn.l2_loss(gradient)
-      for gradient, variable in zip(gradients, self._variables, strict=True)
+      unsummed[v.path] if v.path in unsummed else tf.nn.l2_loss(gradient)
+      for gradient, v in zip(gradients, self._variables, strict=True)
     ]
     return gradients, {
       **metrics,
@@ -150,7 +134,6 @@ class TrainStep:
     }
 
   def update(self, gradients, global_norm):
-    """Clips and applies the gradients."""
     # clip_norm * min(1 / norm, 1 / clip_norm), as run_squad.
     clipped, _ = tf.clip_by_global_norm(
       gradients, self.options.clip_norm, use_norm=global_norm
@@ -187,11 +170,10 @@ class TrainStep:
     return tf.nest.pack_sequence_as(first, totals)
 
   def _micro_batch_sums(self, batch, weights):
-    """Sums over windows, which add up over micro-batches and replicas.
+    """Sums over windows: metrics / train_batch_size, and dense gradients.
 
-    They are a dict of metrics, divided by train_batch_size, a list of dense
-    gradients, and a dict from the path of each unsummed embedding table to half
-    the squared norm of its gradient's rows.
+    For each unsummed embedding table, by its path, also half the squared norm
+    of its gradient's rows.
     """
 
     def mean(values):
@@ -209,25 +191,22 @@ class TrainStep:
     gradients = tape.gradient(target, [v.value for v in variables])
     # Variables without a gradient, such as the pooler's, are neither updated
     # nor decayed.
-    pairs = [
-      (gradient, variable)
-      for gradient, variable in zip(gradients, variables, strict=True)
-      if gradient is not None
-    ]
+    pairs = zip(gradients, variables, strict=True)
+    pairs = [(gradient, v) for gradient, v in pairs if gradient is not None]
     if not pairs:
       raise ValueError(
         "The loss depends on no trainable weight of the model. Check that "
         "loss_fn calls the model it is given and that the model is trainable "
         f"({len(variables)} trainable variables)."
       )
-    self._variables = [variable for _, variable in pairs]
+    self._variables = [v for _, v in pairs]
     metrics = {"loss": loss, **{name: mean(x) for name, x in others.items()}}
     # The gradient of an embedding comes as rows with repeated ids. Its norm
     # needs the rows of one id summed first.
     dense = [tf.ensure_shape(gradient, v.shape) for gradient, v in pairs]
     unsummed = {
-      variable.path: tf.nn.l2_loss(gradient.values)
-      for gradient, variable in pairs
-      if variable.path in self.unsummed_embeddings
+      v.path: tf.nn.l2_loss(gradient.values)
+      for gradient, v in pairs
+      if v.path in self.unsummed_embeddings
     }
     return metrics, dense, unsummed

@@ -13,11 +13,9 @@ _SEED_RANGE = 2**31
 class StepRunner:
   """Runs training steps on the devices of a strategy, several steps a call.
 
-  The steps of a call are one tf.function, which also takes the batches from
-  the iterator: an accelerator does not wait for the host between them. A
-  `TrainStep` is made with each batch of the tf.data.Dataset, dicts of tensors
-  [batch, ...], and the tf.Variable `step` is raised by 1. `run` makes at most
-  `most_steps`.
+  The steps of a call are one tf.function, which also takes the batches, dicts
+  of tensors [batch, ...], from the iterator: an accelerator does not wait for
+  the host between them. The tf.Variable `step` is raised by 1 in each.
   """
 
   def __init__(self, strategy, train_step, step, dataset, most_steps=1):
@@ -34,7 +32,6 @@ class StepRunner:
 
   @property
   def num_traces(self):
-    """How often the step was traced."""
     return self._function.experimental_get_tracing_count()
 
   def run(self, count):
@@ -63,10 +60,10 @@ class StepRunner:
 
   def _metrics(self, inputs):
     """Makes one step; its metrics as float32 [metrics], in order of names."""
-    is_plain = self._train_step.loss_scale is None
-    metrics = (
-      self._plain_step(inputs) if is_plain else self._scaled_step(inputs)
-    )
+    step = self._plain_step
+    if self._train_step.loss_scale is not None:
+      step = self._scaled_step
+    metrics = step(inputs)
     with tf.control_dependencies([metrics["loss"]]):  # Not if data ended.
       self._step.assign_add(1)
     self._names = sorted(metrics)
@@ -102,9 +99,8 @@ class StepRunner:
 
   def _local(self, results):
     """The results of this worker's first replica."""
-    return tf.nest.map_structure(
-      lambda x: self._strategy.experimental_local_results(x)[0], results
-    )
+    local = self._strategy.experimental_local_results
+    return tf.nest.map_structure(lambda x: local(x)[0], results)
 
 
 def compiles_steps(execution, strategy, dataset):
@@ -124,9 +120,8 @@ def compiles_steps(execution, strategy, dataset):
 
 
 def split_batch(batch, num_replicas, num_micro_batches=1):
-  """Splits a batch into per-replica batches of equal size.
+  """Splits a batch into per-replica batches of equal size, as a TPU demands.
 
-  A TPU demands equal sizes, and elsewhere the slowest replica decides anyway.
   Missing rows are filled with copies of the first row, of weight 0. Five
   windows a b c d e on two replicas:
 
@@ -160,9 +155,8 @@ def split_batch(batch, num_replicas, num_micro_batches=1):
 def distribute_batches(strategy, dataset, num_micro_batches=1):
   """Gives every replica its part of every batch, see `split_batch`.
 
-  Every worker makes the whole batch, which depends on nothing but seed and
-  step, and takes its part of it. So the update of a step is the same on any
-  number of devices and machines, and a run can continue on others.
+  Every worker makes the whole batch and takes its part of it. So the update of
+  a step is the same on any number of devices, and a run can continue on others.
   """
 
   def worker_dataset(context):
@@ -193,18 +187,15 @@ def distribute_batches(strategy, dataset, num_micro_batches=1):
 
 
 def seed_dropout(model, seed):
-  """Gives each random generator of the model a seed made from `seed`."""
   generator = np.random.default_rng(seed)
   for state in _dropout_states(model):
     state.assign([int(generator.integers(_SEED_RANGE)), 0])
 
 
 def spread_dropout(model, strategy):
-  """Gives every replica its own dropout masks.
+  """Adds r * 2^31 to every seed on replica r: Keras seeds all replicas alike.
 
-  Keras seeds all replicas alike, so that replica 1 would drop what replica 0
-  drops. Here replica r adds r * 2^31 to every seed. A checkpoint holds the
-  seeds of replica 0: call this again after one was restored.
+  A checkpoint holds the seeds of replica 0: call this again after a restore.
   """
   states = _dropout_states(model)
   if strategy.num_replicas_in_sync == 1 or not states:

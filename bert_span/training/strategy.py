@@ -18,11 +18,8 @@ def make_strategy(options, execution):
   """Makes the strategy that a model is built and trained in.
 
   It must be made before TensorFlow has run anything: afterwards neither
-  workers can be joined nor a CPU be divided.
-
-  Several devices without any GPU are equal parts of the CPU: no faster than the
-  whole, but a rehearsal. One device has TensorFlow's default strategy. A
-  ValueError says why devices do not exist or cannot be used together.
+  workers can be joined nor a CPU be divided into equal parts, as it is for
+  several devices without any GPU. One device has TensorFlow's default strategy.
   """
   gpus = tf.config.list_physical_devices("GPU")
   name = choose_strategy(options, len(gpus))
@@ -86,15 +83,16 @@ def describe_strategy(strategy):
     return f"{count} TPU cores ({TPU})"
   kind = "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
   if isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
-    workers = num_workers(strategy)
-    return f"{count} {kind}s of {workers} workers ({MULTI_WORKER})"
+    return (
+      f"{count} {kind}s of {num_workers(strategy)} workers ({MULTI_WORKER})"
+    )
   if isinstance(strategy, tf.distribute.MirroredStrategy):
     return f"{count} {kind}{'s' if count > 1 else ''} ({MIRRORED})"
   return f"1 {kind} ({ONE_DEVICE})"
 
 
 def start_strategy(options, train_options):
-  """Makes the strategy of a training, and logs it; see `make_strategy`."""
+  """Makes and logs the strategy of a training, see `make_strategy`."""
   strategy = make_strategy(options, train_options.execution)
   batch_size = train_options.train_batch_size
   per_replica = -(-batch_size // strategy.num_replicas_in_sync)  # rounded up
@@ -119,26 +117,26 @@ def computes_on_accelerator(strategy):
 
 def _devices(num_devices, gpus, name):
   """Makes so many devices visible; their names, or None for all."""
-  count = num_devices or 1
-  if gpus and count > len(gpus):
+  if not num_devices or (num_devices == 1 and not gpus):
+    return None
+  if gpus:
+    if num_devices > len(gpus):
+      raise ValueError(
+        f"--num_devices={num_devices}, but this machine has {len(gpus)} GPU"
+        f"{'s' if len(gpus) > 1 else ''}. Lower it."
+      )
+    tf.config.set_visible_devices(gpus[:num_devices], "GPU")
+    return None
+  if name == MULTI_WORKER:
     raise ValueError(
-      f"--num_devices={count}, but this machine has {len(gpus)} GPU"
-      f"{'s' if len(gpus) > 1 else ''}. Lower it."
+      f"--num_devices={num_devices}: a worker without GPUs has one device, its "
+      "CPU. Leave the flag out, or start more workers."
     )
-  if not gpus and count > 1 and name == MULTI_WORKER:
-    raise ValueError(
-      f"--num_devices={count}: a worker without GPUs has one device, its CPU. "
-      "Leave the flag out, or start more workers."
-    )
-  if gpus and num_devices:
-    tf.config.set_visible_devices(gpus[:count], "GPU")
-  elif not gpus and count > 1:
-    tf.config.set_logical_device_configuration(
-      tf.config.list_physical_devices("CPU")[0],
-      [tf.config.LogicalDeviceConfiguration()] * count,
-    )
-    return [f"CPU:{index}" for index in range(count)]
-  return None
+  tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices("CPU")[0],
+    [tf.config.LogicalDeviceConfiguration()] * num_devices,
+  )
+  return [f"CPU:{index}" for index in range(num_devices)]
 
 
 def _tpu_strategy(options):
@@ -152,7 +150,6 @@ def _tpu_strategy(options):
       tf.config.experimental_connect_to_cluster(resolver)
     tf.tpu.experimental.initialize_tpu_system(resolver)
     strategy = tf.distribute.TPUStrategy(resolver)
-  # The Cloud client raises RuntimeError and OSError, TensorFlow its own.
   except (tf.errors.OpError, RuntimeError, ValueError, OSError) as error:
     reason = str(getattr(error, "message", error)).split("\n", 1)[0][:200]
     raise ValueError(

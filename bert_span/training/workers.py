@@ -21,11 +21,7 @@ def is_chief(strategy):
 
 
 def own_folder(strategy, output_dir):
-  """The folder that this process writes to: output_dir for the chief.
-
-  For another worker it is a new temporary folder, which is removed when the
-  process ends.
-  """
+  """output_dir for the chief, a temporary folder for any other process."""
   if is_chief(strategy):
     return output_dir
   folder = tempfile.mkdtemp(prefix="bert_span_worker_")
@@ -34,22 +30,19 @@ def own_folder(strategy, output_dir):
 
 
 def worker_vote(strategy):
-  """Returns a function of a bool: whether it is true on any worker.
-
-  All workers must call it together: each waits for the others.
-  """
+  """A function of a bool, called by all workers: is it true on any of them?"""
   if num_workers(strategy) == 1:
     return bool
-  total = tf.function(lambda value: _sum(strategy, value))
-  return lambda is_so: int(total(tf.constant(int(is_so)))) > 0
+  total = _sum_over_replicas(strategy)
+  return lambda is_so: total(int(is_so)) > 0
 
 
 def check_same_step(strategy, step):
   """Refuses workers that have restored checkpoints of different steps."""
   if num_workers(strategy) == 1:
     return
-  total = tf.function(lambda: _sum(strategy, tf.constant(step)))()
-  if int(total) != step * strategy.num_replicas_in_sync:
+  total = _sum_over_replicas(strategy)(step)
+  if total != step * strategy.num_replicas_in_sync:
     raise ValueError(
       f"This worker is at step {step}, another one is not: they do not see "
       "the same checkpoints. Give all workers the same --output_dir, on a file "
@@ -57,13 +50,17 @@ def check_same_step(strategy, step):
     )
 
 
-def _sum(strategy, value):
-  """The sum of an integer over all replicas."""
+def _sum_over_replicas(strategy):
+  """A function of an integer: its sum over all replicas."""
 
-  def of_replica():
-    context = tf.distribute.get_replica_context()
-    # The sum must know the value's device. An argument has none.
-    on_device = tf.identity(value)
-    return context.all_reduce(tf.distribute.ReduceOp.SUM, on_device)
+  @tf.function
+  def total(value):
+    def of_replica():
+      context = tf.distribute.get_replica_context()
+      # The sum must know the value's device. An argument has none.
+      on_device = tf.identity(value)
+      return context.all_reduce(tf.distribute.ReduceOp.SUM, on_device)
 
-  return strategy.experimental_local_results(strategy.run(of_replica))[0]
+    return strategy.experimental_local_results(strategy.run(of_replica))[0]
+
+  return lambda value: int(total(tf.constant(value)))
