@@ -61,7 +61,7 @@ class AnswerHead:
     return {}
 
   def make_observer(self, num_questions):
-    """None, or an object with add(`WindowLogits`) and files(), texts by name."""
+    """None, or an object: add(`WindowLogits`), and files(), texts by name."""
 
   def file_scores(self, output_dir, examples):
     """Scores beyond the official ones, of the files of a prediction."""

@@ -26,6 +26,8 @@ from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import SquadExample
 
+pytestmark = pytest.mark.large
+
 _QUESTIONS = ("Who built the mill?", "When was the mill built?", "Who?")
 _REPEATED = json.dumps({"id": "q3", "question": "?", "context": "again"})
 
@@ -41,11 +43,11 @@ def examples_of(number):
 
 
 def write_json_lines(path, examples, more=()):
-  rows = [
-    json.dumps({"id": e.qas_id, "question": e.question, "context": e.context})
-    for e in examples
-  ]
-  path.write_text("".join(f"{row}\n" for row in [*rows, *more]))
+  with path.open("w") as file:
+    for e in examples:
+      row = {"id": e.qas_id, "question": e.question, "context": e.context}
+      print(json.dumps(row), file=file)
+    file.writelines(f"{row}\n" for row in more)
   return QuestionFile(str(path), "jsonl")
 
 
@@ -71,15 +73,14 @@ def contents_of(directory):
   return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
-@pytest.mark.large
 @pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
 def test_answers_are_those_of_the_extractor(head, tmp_path):
   """Of a SavedModel, and of a model directory."""
+  extractor = shared_extractor(version_2=True, head=head)
   if head is SPAN_HEAD:
-    directory, extractor = exported_model(head)
+    directory, _ = exported_model(head)
   else:
     directory = str(shared_model(version_2=True, head=head))
-    extractor = shared_extractor(version_2=True, head=head)
   examples = examples_of(70)  # two batches
   files = [
     write_json_lines(tmp_path / "a.jsonl", examples[:30]),
@@ -89,9 +90,8 @@ def test_answers_are_those_of_the_extractor(head, tmp_path):
   numbers = run(files, AnswerShards(str(out), 5), AnswerSource(directory, 3))
   found = {row["id"]: row for row in rows_in(out)}
   assert len(rows_in(out)) == len(found) == 70
-  for example, answer in zip(
-    examples, extractor.predict(examples), strict=True
-  ):
+  answers = extractor.predict(examples)
+  for example, answer in zip(examples, answers, strict=True):
     expected = answer_row(example, answer, extractor.head, 3)
     row = found[example.qas_id]
     assert row.keys() == expected.keys()
@@ -130,7 +130,6 @@ def whole(span_model, tmp_path_factory):
   return files, contents_of(out)
 
 
-@pytest.mark.large
 def test_what_is_not_answered_is_a_dead_letter_and_nothing_is_lost(
   span_model, tmp_path, monkeypatch
 ):
@@ -172,7 +171,6 @@ def test_what_is_not_answered_is_a_dead_letter_and_nothing_is_lost(
   assert len(loads) == 1  # for all shards
 
 
-@pytest.mark.large
 def test_a_worker_that_dies_loses_nothing_and_doubles_nothing(
   span_model, whole, tmp_path, monkeypatch
 ):
@@ -201,7 +199,6 @@ def test_a_worker_that_dies_loses_nothing_and_doubles_nothing(
   assert run(files, shards, span_model).get("shards_written", 0) == 0
 
 
-@pytest.mark.large
 @pytest.mark.skipif(
   not importlib.util.find_spec("distributed"),
   reason="pip install 'dask[distributed]'",
@@ -244,7 +241,6 @@ def small_disk(tmp_path):
   subprocess.run(["umount", folder], check=True)
 
 
-@pytest.mark.large
 def test_a_run_that_filled_the_disk_goes_on(span_model, whole, small_disk):
   files, contents = whole
   folder, enlarge = small_disk
@@ -259,7 +255,6 @@ def test_a_run_that_filled_the_disk_goes_on(span_model, whole, small_disk):
   assert contents_of(folder) == contents
 
 
-@pytest.mark.large
 def test_parquet_holds_the_rows_of_json_lines(span_model, tmp_path):
   """Each passage is asked two questions."""
   from pyarrow import parquet

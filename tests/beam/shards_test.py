@@ -48,13 +48,8 @@ def test_a_shard_is_done_once_its_answers_stand_there(tmp_path):
   answers = tmp_path / "answers-00002-of-00004.jsonl"
   assert answers.read_text() == '{"id": "q"}\n'
   letters = tmp_path / "dead_letters-00002-of-00004.jsonl"
-  assert json.loads(letters.read_text()) == {
-    "file": "a.jsonl",
-    "record": 3,
-    "id": None,
-    "reason": "No JSON.",
-    "content": "{",
-  }
+  row = {"file": "a.jsonl", "record": 3, "id": None, "reason": "No JSON."}
+  assert json.loads(letters.read_text()) == {**row, "content": "{"}
   # Those of an attempt that was given up do not stay.
   shards.write(2, [], [])
   assert not letters.exists()
@@ -83,11 +78,12 @@ def test_a_run_goes_on_with_the_options_of_its_start_only(tmp_path):
 
 
 def test_a_folder_is_told_apart_by_names_and_contents(tmp_path):
-  (tmp_path / "variables").mkdir()
-  (tmp_path / "variables" / "a").write_text("1")
+  folder = tmp_path / "variables"
+  folder.mkdir()
+  (folder / "a").write_text("1")
   before = folder_sha256(str(tmp_path))
   assert folder_sha256(str(tmp_path)) == before
-  (tmp_path / "variables" / "a").rename(tmp_path / "variables" / "b")
+  (folder / "a").rename(folder / "b")
   renamed = folder_sha256(str(tmp_path))
-  (tmp_path / "variables" / "b").write_text("2")
+  (folder / "b").write_text("2")
   assert len({before, renamed, folder_sha256(str(tmp_path))}) == 3

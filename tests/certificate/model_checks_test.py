@@ -12,8 +12,9 @@ from bert_span.certificate.model_checks import (
 )
 from bert_span.certificate.score_checks import compare_scores
 
+pytestmark = pytest.mark.large
 
-@pytest.mark.large
+
 @pytest.mark.parametrize(
   ("compare", "cases"),
   [
@@ -52,7 +53,6 @@ def test_a_loss_that_differs_a_little_fails(original, alter):
   assert not compare_loss(original).passes
 
 
-@pytest.mark.large
 def test_a_metric_that_differs_by_a_millionth_fails(original, alter):
   key = "pred_a_peaky_predictions.json.gz | v1.1 evaluator"
 
@@ -65,7 +65,6 @@ def test_a_metric_that_differs_by_a_millionth_fails(original, alter):
   assert not evaluations.passes
 
 
-@pytest.mark.large
 def test_a_rate_that_differs_in_the_last_bit_fails(original, alter):
   key = "5e-05/1113/111"
 
@@ -80,7 +79,6 @@ def test_a_rate_that_differs_in_the_last_bit_fails(original, alter):
   assert not rates.passes
 
 
-@pytest.mark.large
 def test_one_other_batch_fails(sample, alter):
   def change(arrays):
     batches = arrays["batches"].copy()

@@ -1,6 +1,6 @@
 // What bert_span.h makes of many texts, as rows of JSON.
 //
-//   rows MODEL tokens    of each text: [ids, char_starts, char_ends]
+//   rows MODEL tokens    of each text: ids, char_starts, char_ends
 //   rows MODEL answers   of each question and passage: the answer
 //   rows MODEL vectors   the same, with tokens, windows and logits
 //
@@ -32,14 +32,14 @@ void WriteList(const Values& values) {
   std::cout << (values.empty() ? "[]" : "]");
 }
 
-void WriteTokens(const char* name, const bert_span::Tokens& tokens) {
-  std::cout << "\"" << name << "\": {\"ids\": ";
+void WriteTokens(const bert_span::Tokens& tokens) {
+  std::cout << "{\"ids\": ";
   WriteList(tokens.ids);
   std::cout << ", \"char_starts\": ";
   WriteList(tokens.char_starts);
   std::cout << ", \"char_ends\": ";
   WriteList(tokens.char_ends);
-  std::cout << "}, ";
+  std::cout << "}";
 }
 
 void WriteWindow(const bert_span::Window& window,
@@ -69,23 +69,18 @@ int main(int argc, char** argv) {
   int count = 0;
   for (std::string question, context; ReadText(question); ++count) {
     if (mode == "tokens") {
-      const bert_span::Tokens tokens = extractor.Tokenize(question);
-      std::cout << "[";
-      WriteList(tokens.ids);
-      std::cout << ",";
-      WriteList(tokens.char_starts);
-      std::cout << ",";
-      WriteList(tokens.char_ends);
-      std::cout << "]\n";
+      WriteTokens(extractor.Tokenize(question));
+      std::cout << "\n";
       continue;
     }
     if (!ReadText(context)) return 2;
     bert_span::Observer observer;
     if (mode == "vectors") {
-      std::cout << "{";
-      WriteTokens("question_tokens", extractor.Tokenize(question));
-      WriteTokens("context_tokens", extractor.Tokenize(context));
-      std::cout << "\"windows\": [";
+      std::cout << "{\"question_tokens\": ";
+      WriteTokens(extractor.Tokenize(question));
+      std::cout << ", \"context_tokens\": ";
+      WriteTokens(extractor.Tokenize(context));
+      std::cout << ", \"windows\": [";
       observer = [](const bert_span::Window& window,
                     const bert_span::Logits& logits, size_t index, size_t) {
         if (index > 0) std::cout << ", ";

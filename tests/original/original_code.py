@@ -12,10 +12,7 @@ TENSORFLOW = "1.15"
 
 
 def import_original(clone):
-  """The module run_squad of a clone, unmodified; its flags have defaults.
-
-  SystemExit for another commit, a changed file, or another TensorFlow.
-  """
+  """The unmodified run_squad of a clone; SystemExit for any other code."""
   git = ["git", "-C", clone]
   commit = subprocess.check_output([*git, "rev-parse", "HEAD"]).decode().strip()
   if commit != COMMIT:

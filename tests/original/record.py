@@ -39,16 +39,13 @@ def main():
   )
   with open(arguments.configurations, encoding="utf-8") as file:
     plan = json.load(file)
-  configurations = [
-    c
-    for c in plan["configurations"]
-    if not arguments.only or c["name"] in arguments.only
-  ]
   writer.write_json("configurations.json", plan, indent=1)
   writer.write_json("source.json", describe_original())
   find = functools.partial(_find, arguments.data)
   recorded = {}
-  for configuration in configurations:
+  for configuration in plan["configurations"]:
+    if arguments.only and configuration["name"] not in arguments.only:
+      continue
     path = find(configuration["file"])
     configuration["qas_ids"] = [q["id"] for _, q in questions_of(path)]
     examples, warnings = read_examples(run_squad, configuration, path)
@@ -76,15 +73,13 @@ def main():
 
 def _parse_arguments():
   parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-  for name, description in (
-    ("bert", "clone of google-research/bert"),
-    (
-      "configurations",
-      "JSON file that says what to record, see docs/goldens.md",
-    ),
-    ("vocab_file", "uncased WordPiece vocabulary"),
-    ("output_dir", "folder of the golden files"),
-  ):
+  required = {
+    "bert": "clone of google-research/bert",
+    "configurations": "JSON file that says what to record, see docs/goldens.md",
+    "vocab_file": "uncased WordPiece vocabulary",
+    "output_dir": "folder of the golden files",
+  }
+  for name, description in required.items():
     parser.add_argument(f"--{name}", required=True, help=description)
   parser.add_argument(
     "--data",

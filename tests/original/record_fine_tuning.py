@@ -11,25 +11,14 @@ from tiny_model import tiny_config, write_checkpoint
 
 
 def record_fine_tuning(run_squad, writer, plan, recorded):
-  """Writes fine_tuning.* : batches, losses, final weights, predictions.
-
-  TPUEstimator, the input function, the model function and write_predictions are
-  the original's; as in its main(). Dropout is 0, for it draws at random.
-  `plan` is "fine_tuning" of the configurations file, with the "bert_config";
-  `recorded` has (examples, features) by the configuration's name.
-  """
+  """Writes fine_tuning.*, by TPUEstimator and all else as in the main()."""
   config = tiny_config(run_squad.modeling, plan["bert_config"])
   _, features = recorded[plan["training"]]
   folder, checkpoint = write_checkpoint(run_squad, config)
   with folder:
+    schedule = ("learning_rate", "num_train_steps", "num_warmup_steps")
     original = run_squad.model_fn_builder(
-      config,
-      checkpoint,
-      plan["learning_rate"],
-      plan["num_train_steps"],
-      plan["num_warmup_steps"],
-      False,
-      False,
+      config, checkpoint, *(plan[name] for name in schedule), False, False
     )
     seen = {}
 
@@ -92,9 +81,7 @@ class _BatchHook(tf.train.SessionRunHook):
 
 def _input_fn(run_squad, folder, features, is_training):
   """The original's input function, of records that its writer wrote."""
-  path = os.path.join(
-    folder, "train.tf_record" if is_training else "eval.tf_record"
-  )
+  path = os.path.join(folder, f"training_{is_training}.tf_record")
   writer = run_squad.FeatureWriter(path, is_training)
   for feature in features:
     writer.process_feature(feature)
@@ -128,7 +115,6 @@ def _record_predictions(run_squad, writer, plan, recorded, estimator, folder):
       examples, features, results, 20, 30, True, *paths
     )
     for name, path in (("predictions", paths[0]), ("null_odds", paths[2])):
-      if not os.path.exists(path):
-        continue
-      with open(path, "rb") as source:
-        writer.write_bytes(f"fine_tuning_{name}.json.gz", source.read())
+      if os.path.exists(path):
+        with open(path, "rb") as source:
+          writer.write_bytes(f"fine_tuning_{name}.json.gz", source.read())

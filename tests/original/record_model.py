@@ -18,18 +18,12 @@ _TRACE_BATCH = 8
 _EVERY = 16  # Every 16th position of what is long is stored.
 # Of the word embeddings every 8th row in use is stored.
 _ROWS = 8
-_WORDS, _POSITIONS = (
-  "bert/embeddings/word_embeddings",
-  "bert/embeddings/position_embeddings",
-)
+_WORDS = "bert/embeddings/word_embeddings"
+_POSITIONS = "bert/embeddings/position_embeddings"
 
 
 def record_model(run_squad, writer, plan, recorded):
-  """Writes tiny_ckpt/bert_config.json and model_*.
-
-  `plan` is "model" of the configurations file; `recorded` has (examples,
-  features) by the configuration's name.
-  """
+  """Writes tiny_ckpt/bert_config.json and model_*, see docs/goldens.md."""
   config = tiny_config(run_squad.modeling, plan["bert_config"])
   os.makedirs(writer.path("tiny_ckpt"), exist_ok=True)
   writer.write_json("tiny_ckpt/bert_config.json", plan["bert_config"], indent=2)
@@ -86,16 +80,11 @@ class _TrainingGraph:
     self._graph = tf.Graph()
     with self._graph.as_default():
       self._inputs = {
-        name: tf.placeholder(tf.int32, shape)
-        for name, shape in (
-          ("unique_ids", [None]),
-          ("input_ids", [None, None]),
-          ("input_mask", [None, None]),
-          ("segment_ids", [None, None]),
-          ("start_positions", [None]),
-          ("end_positions", [None]),
-        )
+        name: tf.placeholder(tf.int32, [None])
+        for name in ("unique_ids", "start_positions", "end_positions")
       }
+      for name in ("input_ids", "input_mask", "segment_ids"):
+        self._inputs[name] = tf.placeholder(tf.int32, [None, None])
       model_fn = run_squad.model_fn_builder(
         config, checkpoint, _LEARNING_RATE, _STEPS, _WARMUP, False, False
       )
@@ -126,9 +115,8 @@ class _TrainingGraph:
         loss, norm = session.run((self._loss, self._norm), feed)
         for ops in (updates, count) if sequenced else ([self._train_op],):
           session.run(ops, feed)
-        steps.append(
-          {"step": step, "loss": float(loss), "global_norm": float(norm)}
-        )
+        numbers = {"loss": float(loss), "global_norm": float(norm)}
+        steps.append({"step": step, **numbers})
       variables = {
         variable.name.split(":", 1)[0]: variable
         for variable in self._graph.get_collection("trainable_variables")
@@ -157,26 +145,21 @@ def _record_trace(writer, graph, arrays):
     "start_positions": arrays["start_positions"],
     "end_positions": arrays["end_positions"],
   }
-  for prefix, sequenced in (("final", True), ("final_unsequenced", False)):
-    steps, values = graph.train(arrays, batches, sequenced)
-    trace.update(stored_weights(prefix, values, arrays["input_ids"]))
-    if sequenced:
-      writer.write_json(
-        "model_train_trace.json",
-        {
-          "config": {
-            "steps": _STEPS,
-            "batch_size": _TRACE_BATCH,
-            "init_lr": _LEARNING_RATE,
-            "num_train_steps": _STEPS,
-            "num_warmup_steps": _WARMUP,
-            "dropout": 0.0,
-          },
-          "steps": steps,
-        },
-        indent=1,
-      )
+  steps, values = graph.train(arrays, batches, sequenced=True)
+  trace.update(stored_weights("final", values, arrays["input_ids"]))
+  _, values = graph.train(arrays, batches, sequenced=False)
+  trace.update(stored_weights("final_unsequenced", values, arrays["input_ids"]))
   np.savez_compressed(writer.path("model_train_trace.npz"), **trace)
+  config = {
+    "steps": _STEPS,
+    "batch_size": _TRACE_BATCH,
+    "init_lr": _LEARNING_RATE,
+    "num_train_steps": _STEPS,
+    "num_warmup_steps": _WARMUP,
+    "dropout": 0.0,
+  }
+  content = {"config": config, "steps": steps}
+  writer.write_json("model_train_trace.json", content, indent=1)
 
 
 def stored_weights(prefix, values, input_ids):

@@ -31,12 +31,8 @@ _TABLES = (
 def record_optimizer(run_squad, writer):
   """Writes optimizer_* and learning_rate_tables.json."""
   optimization = run_squad.optimization
-  info = {
-    "dense": _record(optimization, writer, "dense", _SHAPES),
-    "with_embedding": _record(
-      optimization, writer, "with_embedding", {**_SHAPES, _EMBEDDING: (7, 3)}
-    ),
-  }
+  shapes = {"dense": _SHAPES, "with_embedding": {**_SHAPES, _EMBEDDING: (7, 3)}}
+  info = {n: _record(optimization, writer, n, s) for n, s in shapes.items()}
   writer.write_json("optimizer_info.json", info, indent=1)
   tables = {
     f"{rate:g}/{steps}/{warmup}": _rates(optimization, rate, steps, warmup)
@@ -78,16 +74,13 @@ def _record(optimization, writer, name, shapes):
       rows = (6, shape[1]) if path == _EMBEDDING else shape
       target = rng.standard_normal((_STEPS, *rows)).astype(np.float32)
       coef = np.float32(rng.uniform(0.1, 1.0))
-      variable = tf.get_variable(path, initializer=init)
-      variables[path] = variable
-      arrays.update(
-        {f"init:{path}": init, f"target:{path}": target, f"coef:{path}": coef}
-      )
+      value = variables[path] = tf.get_variable(path, initializer=init)
+      for name, array in (("init", init), ("target", target), ("coef", coef)):
+        arrays[f"{name}:{path}"] = array
       if path == _UNUSED:
         continue
-      value = variable
       if path == _EMBEDDING:
-        value = tf.gather(variable, tf.constant(ids)[step])
+        value = tf.gather(value, tf.constant(ids)[step])
       square = tf.reduce_sum(tf.square(value + tf.constant(target)[step]))
       loss += 0.5 * tf.constant(amp)[step] * coef * square
     train_op, optimizer = _create(
@@ -101,13 +94,10 @@ def _record(optimization, writer, name, shapes):
       fetched[f"raw_grad:{path}"] = tf.convert_to_tensor(raw)
       fetched[f"clipped_grad:{path}"] = tf.convert_to_tensor(clip)
     values = {f"value:{path}": v for path, v in variables.items()}
-    values.update(
-      {
-        f"slot:{variable.name.split(':', 1)[0]}": variable
-        for variable in tf.global_variables()
-        if variable.name.split(":", 1)[0].endswith(("/adam_m", "/adam_v"))
-      }
-    )
+    for variable in tf.global_variables():
+      path = variable.name.split(":", 1)[0]
+      if path.endswith(("/adam_m", "/adam_v")):
+        values[f"slot:{path}"] = variable
     # The update before the count: else the two race, see docs/goldens.md.
     updates, count = ordered_parts(train_op)
     session.run(tf.global_variables_initializer())

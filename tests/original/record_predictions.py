@@ -115,15 +115,13 @@ def _texts_digest(entries):
 def _logits_row(examples, feature, logits):
   qas_id = examples[feature.example_index].qas_id
   row = {"qas_id": qas_id, "doc_span_index": feature.doc_span_index}
-  named = tuple(zip(("start", "end"), logits))
-  row.update({f"{n}_first8": [float(x) for x in v[:8]] for n, v in named})
-  row.update(
-    {
-      f"{n}_sha1": hashlib.sha1(v.astype("<f4").tobytes()).hexdigest()
-      for n, v in named
-    }
-  )
-  row.update({f"{n}_argmax": int(v.argmax()) for n, v in named})
+  for key, describe in (
+    ("first8", lambda values: [float(x) for x in values[:8]]),
+    ("sha1", lambda v: hashlib.sha1(v.astype("<f4").tobytes()).hexdigest()),
+    ("argmax", lambda values: int(values.argmax())),
+  ):
+    for name, values in zip(("start", "end"), logits):
+      row[f"{name}_{key}"] = describe(values)
   return row
 
 

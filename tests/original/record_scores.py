@@ -15,11 +15,7 @@ from original_code import questions_of
 
 
 def record_scores(writer, plan, find, evaluators):
-  """Writes eval_*, normalize_answer.json and answer_pair_scores.json.
-
-  `writer` is of a folder that holds the predictions, `plan` is "scores" of the
-  configurations file, and `evaluators` the folder of the two official scripts.
-  """
+  """Writes eval_*, normalize_answer.json and answer_pair_scores.json."""
   if not evaluators:
     sys.exit("Scores need --evaluators, or leave them out by --parts.")
   scripts = {
@@ -29,7 +25,10 @@ def record_scores(writer, plan, find, evaluators):
   results, pairs = {}, []
   for version, script in scripts.items():
     path = find(plan[version]["file"])
-    answers = _answers(path)
+    answers = {
+      question["id"]: [answer["text"] for answer in question["answers"]]
+      for _, question in questions_of(path)
+    }
     for name, predictions in _prediction_sets(version, answers):
       writer.write_json(f"eval_set_{name}.json.gz", predictions)
       pairs += [
@@ -101,30 +100,17 @@ def _unpacked(folder, path):
   return unpacked
 
 
-def _answers(path):
-  """Dict from question id to the texts of its answers."""
-  return {
-    question["id"]: [answer["text"] for answer in question["answers"]]
-    for _, question in questions_of(path)
-  }
-
-
 def _prediction_sets(version, answers):
   first = {key: (golds or [""])[0] for key, golds in answers.items()}
   perturbed = {key: _perturbed(key, text) for key, text in first.items()}
   if version == "v1":
     partial = {k: t for k, t in first.items() if _number(k) % 10 < 6}
-    return [
-      ("v11_first_gold", first),
-      ("v11_perturbed", perturbed),
-      ("v11_partial", partial),
-    ]
-  answered = {k: t or "a word" for k, t in perturbed.items()}
-  return [
-    ("v20_first_gold", first),
-    ("v20_perturbed", perturbed),
-    ("v20_perturbed_unanswerable_answered", answered),
-  ]
+    name, more = "v11", ("partial", partial)
+  else:
+    answered = {k: t or "a word" for k, t in perturbed.items()}
+    name, more = "v20", ("perturbed_unanswerable_answered", answered)
+  sets = [("first_gold", first), ("perturbed", perturbed), more]
+  return [(f"{name}_{kind}", predictions) for kind, predictions in sets]
 
 
 def _number(key):
@@ -136,16 +122,8 @@ def _perturbed(key, text):
   if not text:
     return text
   changes = (
-    text,
-    text.upper(),
-    f"the {text}",
-    f"a {text}.",
-    f"  {text},  ",
-    f"{text} and more",
-    text.split()[0],
-    "",
-    f'"{text}"',
-    "the",
+    *(text, text.upper(), f"the {text}", f"a {text}.", f"  {text},  "),
+    *(f"{text} and more", text.split()[0], "", f'"{text}"', "the"),
   )
   return changes[_number(key) % len(changes)]
 

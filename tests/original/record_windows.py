@@ -41,14 +41,13 @@ def record_windows(writer, configuration, examples, warnings, features):
   with_features = {examples[f.example_index].qas_id for f in features}
   skipped = [q for q in configuration["qas_ids"] if q not in kept]
   counts = [row["n_doc_spans"] for row in rows]
+  lengths = ("max_seq_length", "doc_stride", "max_query_length")
   summary = {
     "config": name,
     "file": configuration["file"],
     "is_training": configuration["is_training"],
     "v2": configuration["version_2"],
-    "max_seq_length": configuration["max_seq_length"],
-    "doc_stride": configuration["doc_stride"],
-    "max_query_length": configuration["max_query_length"],
+    **{length: configuration[length] for length in lengths},
     "do_lower_case": True,
     "n_questions_in_file": len(configuration["qas_ids"]),
     "n_examples": len(examples),

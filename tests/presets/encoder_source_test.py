@@ -20,11 +20,7 @@ def loaded(**fields):
 
 @pytest.mark.parametrize(
   ("flag", "model", "expected"),
-  [
-    (None, None, True),
-    (None, False, False),
-    (False, None, False),
-  ],
+  [(None, None, True), (None, False, False), (False, None, False)],
 )
 def test_lower_case_comes_from_flag_or_model(flag, model, expected):
   source = EncoderSource(preset="p", do_lower_case=flag)

@@ -27,34 +27,32 @@ def _original_tensors(seed=0):
 
 @pytest.fixture
 def load(tmp_path):
-  """A function that writes tensors as a checkpoint and loads it."""
-  return lambda tensors: load_tf1_checkpoint(_CONFIG, _write(tmp_path, tensors))
+  """A function that writes tensors as TensorFlow 1 does, and loads them."""
 
-
-def _write(tmp_path, tensors):
-  """Writes a checkpoint in TensorFlow 1's format, names to values."""
-  prefix = str(tmp_path / "bert_model.ckpt")
-  with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-    variables = [
-      tf.compat.v1.get_variable(name, initializer=value)
-      for name, value in tensors.items()
-    ]
-    session.run(tf.compat.v1.global_variables_initializer())
-    tf.compat.v1.train.Saver(variables).save(
-      session, prefix, write_meta_graph=False
+  def write_and_load(tensors):
+    prefix = str(tmp_path / "bert_model.ckpt")
+    names, values = list(tensors), list(tensors.values())
+    tf.raw_ops.SaveV2(
+      prefix=prefix,
+      tensor_names=names,
+      shape_and_slices=[""] * len(names),
+      tensors=values,
     )
-  return prefix
+    return load_tf1_checkpoint(_CONFIG, prefix)
+
+  return write_and_load
 
 
 def test_names_and_shapes_are_the_originals():
+  layer = "encoder/layer_0"
   weights = {
     "embeddings/word_embeddings": (11, 4),
     "embeddings/token_type_embeddings": (2, 4),
     "embeddings/LayerNorm/gamma": (4,),
-    "encoder/layer_0/attention/self/query/kernel": (4, 4),
-    "encoder/layer_0/intermediate/dense/kernel": (4, 6),
-    "encoder/layer_0/output/dense/kernel": (6, 4),
-    "encoder/layer_0/output/LayerNorm/beta": (4,),
+    f"{layer}/attention/self/query/kernel": (4, 4),
+    f"{layer}/intermediate/dense/kernel": (4, 6),
+    f"{layer}/output/dense/kernel": (6, 4),
+    f"{layer}/output/LayerNorm/beta": (4,),
     "pooler/dense/kernel": (4, 4),
   }
   found = dict(original_weights(_CONFIG).values())

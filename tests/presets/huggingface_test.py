@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from bert_span.modeling.encoder import build_encoder, huggingface_config
-from bert_span.presets.huggingface import load_huggingface
+from bert_span.presets.huggingface import encoder_tensors, load_huggingface
 
 _CONFIG = {
   "model_type": "bert",
@@ -22,44 +22,6 @@ _CONFIG = {
   "type_vocab_size": 2,
   "hidden_act": "gelu",
 }
-# Written out here and not taken from the importer's table.
-_LAYER = "transformer_layer_0"
-_HUGGINGFACE_LAYER = "encoder.layer.0"
-_NAMES = {
-  "token_embedding/embeddings": "embeddings.word_embeddings.weight",
-  "position_embedding/embeddings": "embeddings.position_embeddings.weight",
-  "segment_embedding/embeddings": "embeddings.token_type_embeddings.weight",
-  "embeddings_layer_norm": "embeddings.LayerNorm",
-  f"{_LAYER}/self_attention_layer/query": "attention.self.query",
-  f"{_LAYER}/self_attention_layer/key": "attention.self.key",
-  f"{_LAYER}/self_attention_layer/value": "attention.self.value",
-  f"{_LAYER}/self_attention_layer/attention_output": "attention.output.dense",
-  f"{_LAYER}/self_attention_layer_norm": "attention.output.LayerNorm",
-  f"{_LAYER}/feedforward_intermediate_dense": "intermediate.dense",
-  f"{_LAYER}/feedforward_output_dense": "output.dense",
-  f"{_LAYER}/feedforward_layer_norm": "output.LayerNorm",
-  "pooled_dense": "pooler.dense",
-}
-_ENDINGS = {"kernel": "weight", "gamma": "weight", "beta": "bias"}
-
-
-def _huggingface_tensors(backbone):
-  """The encoder's weights under Hugging Face's names and in its layout."""
-  tensors = {}
-  for weight in backbone.weights:
-    name, value = _NAMES.get(weight.path), weight.numpy()
-    if name is None:
-      layer, ending = weight.path.rsplit("/", 1)
-      name = f"{_NAMES[layer]}.{_ENDINGS.get(ending, ending)}"
-      if layer.startswith(_LAYER):
-        name = f"{_HUGGINGFACE_LAYER}.{name}"
-      if ending == "kernel":
-        inputs = 6 if layer.endswith("feedforward_output_dense") else 4
-        value = value.reshape(inputs, -1).T
-      elif ending == "bias":
-        value = value.ravel()
-    tensors[name] = np.ascontiguousarray(value)
-  return tensors
 
 
 @pytest.fixture(name="backbone", scope="module")
@@ -74,8 +36,9 @@ def _backbone():
 
 @pytest.fixture
 def tensors(backbone):
-  """The encoder's tensors, for a test to change."""
-  return _huggingface_tensors(backbone)
+  """Tensors for a test to change; KerasHub's converter proves their names."""
+  named = encoder_tensors(backbone).items()
+  return {name.removeprefix("bert."): tensor for name, tensor in named}
 
 
 def _write(tmp_path, tensors, config=_CONFIG):
@@ -95,17 +58,14 @@ def _old_layer_norm(name):
   return name.replace("LayerNorm.bias", "LayerNorm.beta")
 
 
-@pytest.mark.parametrize(
-  "rename", [str, lambda name: f"bert.{name}", _old_layer_norm]
-)
+@pytest.mark.parametrize("rename", [str, "bert.{}".format, _old_layer_norm])
 def test_written_encoder_is_read_back_equal(
   tmp_path, backbone, tensors, rename
 ):
   tensors = {rename(name): value for name, value in tensors.items()}
   loaded = load_huggingface(_write(tmp_path, tensors))
   _assert_same_weights(loaded.backbone, backbone, rtol=0)
-  assert loaded.head_weights == {}
-  assert loaded.vocabulary_path is None
+  assert (loaded.head_weights, loaded.vocabulary_path) == ({}, None)
   assert loaded.lower_case is True
 
 
@@ -150,15 +110,15 @@ def test_an_index_stays_in_its_directory(tmp_path, shard):
 
 
 @pytest.mark.parametrize(
-  ("name", "stored"),
+  ("name", "values"),
   [
-    ("pooler.dense.bias", np.int64),
-    ("qa_outputs.bias", ml_dtypes.float8_e4m3fn),
+    ("pooler.dense.bias", np.ones(4, np.int64)),
+    ("qa_outputs.bias", np.ones(2, ml_dtypes.float8_e4m3fn)),
   ],
 )
-def test_other_types_than_floats_are_refused(tmp_path, tensors, name, stored):
+def test_other_types_than_floats_are_refused(tmp_path, tensors, name, values):
   tensors["qa_outputs.weight"] = np.ones([2, 4], "float32")
-  tensors[name] = np.ones(4 if "pooler" in name else 2, stored)
+  tensors[name] = values
   with pytest.raises(ValueError, match=rf"model\.safetensors.*{name}"):
     load_huggingface(_write(tmp_path, tensors))
 

@@ -41,6 +41,11 @@ def _assert_same_logits(one, other):
     np.testing.assert_array_equal(expected[name], received[name])
 
 
+def _assert_same_encoder(one, other):
+  name = "sequence_output"
+  np.testing.assert_array_equal(one(INPUTS)[name], other(INPUTS)[name])
+
+
 def _load(directory, dtype=None):
   return SPAN_HEAD.model_of(load_pretrained(directory, dtype))
 
@@ -84,11 +89,7 @@ def test_half_precision_is_read_as_float32(tmp_path):
 def test_keras_hub_reads_the_encoder_alone(saved):
   model, directory = saved
   for reader in (keras_hub.models.Backbone, keras_hub.models.BertBackbone):
-    backbone = reader.from_preset(str(directory))
-    np.testing.assert_array_equal(
-      backbone(INPUTS)["sequence_output"],
-      model.backbone(INPUTS)["sequence_output"],
-    )
+    _assert_same_encoder(reader.from_preset(str(directory)), model.backbone)
   assert {path.name for path in directory.iterdir()} == {
     *("config.json", "metadata.json", "model.weights.h5"),
     "span_head.safetensors",
@@ -106,10 +107,7 @@ def test_attention_dropout_and_head_survive_saving_again(tmp_path, head):
   assert ("bias" in weights) == isinstance(head, BioHead)
   assert loaded.backbone.dropout == 0.0
   assert encoder.encoder_config(loaded.backbone).attention_dropout == 0.3
-  np.testing.assert_array_equal(
-    loaded.backbone(INPUTS)["sequence_output"],
-    model.backbone(INPUTS)["sequence_output"],
-  )
+  _assert_same_encoder(loaded.backbone, model.backbone)
 
 
 def test_a_head_of_any_name_and_weights_is_written_and_read(tmp_path):
@@ -203,8 +201,7 @@ def test_changed_files_are_refused_unless_not_verified(copy):
 
 def test_preset_of_another_architecture_is_refused(tmp_path):
   sizes = {"vocabulary_size": 11, "num_layers": 1, "num_heads": 2}
-  sizes |= {"hidden_dim": 4, "intermediate_dim": 8, "max_sequence_length": 6}
-  sizes |= {"embedding_dim": 4}
+  sizes |= {"hidden_dim": 4, "intermediate_dim": 8, "embedding_dim": 4}
   keras_hub.models.AlbertBackbone(**sizes).save_to_preset(str(tmp_path))
   with pytest.raises(ValueError, match="Received: keras_hub>AlbertBackbone"):
     model_directory.load_backbone(str(tmp_path))
@@ -244,12 +241,11 @@ def test_halving_shortens_the_numbers_and_keeps_the_rest(
     assert dict(file.attrs) == {"version": "3"}
     group = file["layers/dense"]
     assert group.attrs["name"] == "dense"
-    assert group["0"].attrs["kind"] == "kernel"
-    assert group["0"].dtype == np.float16
-    assert group["0"].compression == packing
-    np.testing.assert_array_equal(group["0"][()], values.astype(np.float16))
-    assert group["steps"].dtype == np.int64
-    assert group["steps"][()] == 7
+    kernel, steps = group["0"], group["steps"]
+    assert kernel.attrs["kind"] == "kernel"
+    assert (kernel.dtype, kernel.compression) == (np.float16, packing)
+    np.testing.assert_array_equal(kernel[()], values.astype(np.float16))
+    assert (steps.dtype, steps[()]) == (np.int64, 7)
   assert list(tmp_path.iterdir()) == [path]
 
 

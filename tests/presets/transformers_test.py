@@ -62,13 +62,7 @@ def _folder(repository, tmp_path_factory, examples):
     if not importlib.util.find_spec(name):
       pytest.skip(f"{title} is not installed")
   folder = tmp_path_factory.mktemp("models")
-  inputs = _inputs()
-  np.savez(
-    folder / "inputs.npz",
-    input_ids=inputs["token_ids"],
-    token_type_ids=inputs["segment_ids"],
-    attention_mask=inputs["padding_mask"],
-  )
+  _write_inputs(folder / "inputs.npz", *_inputs().values())
   (folder / "pairs.json").write_text(json.dumps(_PAIRS))
   (folder / "ours").mkdir()
   for name in ARCHITECTURES:
@@ -78,16 +72,17 @@ def _folder(repository, tmp_path_factory, examples):
     save_huggingface(extractor.model, tokenizer, directory)
     if examples:
       windows = _windows(extractor, examples)
-      np.savez(
-        directory / "windows.npz",
-        input_ids=windows["input_ids"],
-        token_type_ids=windows["segment_ids"],
-        attention_mask=windows["input_mask"],
-      )
+      names = ("input_ids", "segment_ids", "input_mask")
+      _write_inputs(directory / "windows.npz", *(windows[n] for n in names))
   script = repository / "tests/support/transformers_models.py"
   paths = (folder / name for name in ("inputs.npz", "ours", "theirs"))
   subprocess.run([sys.executable, script, *paths], check=True)
   return folder
+
+
+def _write_inputs(path, ids, segments, mask):
+  arrays = {"input_ids": ids, "token_type_ids": segments}
+  np.savez(path, **arrays, attention_mask=mask)
 
 
 def _windows(extractor, examples):

@@ -79,9 +79,8 @@ def test_words_of_thousands_of_characters_are_one_unknown_token(do_lower_case):
   _, tokens = _windows_and_tokens(preprocessor, examples)
   for i, word in enumerate(words):
     assert tokens.char_starts[i].numpy().tolist() == [0, 4, len(word) + 5]
-    assert tokens.char_ends[i].numpy().tolist() == [
-      *(3, len(word) + 4, len(word) + 9)
-    ]
+    ends = [3, len(word) + 4, len(word) + 9]
+    assert tokens.char_ends[i].numpy().tolist() == ends
     assert tokens.ids[i].numpy()[1] == preprocessor.tokenizer.unknown_id
   _check_batch(preprocessor, examples)
 

@@ -27,8 +27,8 @@ def test_every_tensor_of_every_signature_is_described(
   signatures = assets_extra.signatures_of(directory, head.served)
   default = signatures["serving_default"]
   assert default["method"] == "tensorflow/serving/predict"
-  assert default["inputs"]["question"]["dtype"] == "string"
-  assert default["inputs"]["question"]["shape"] == [-1]
+  question = default["inputs"]["question"]
+  assert (question["dtype"], question["shape"]) == ("string", [-1])
   assert default["outputs"]["score"]["dtype"] == "float32"
   assert default["outputs"][list_output]["shape"] == [-1, width]
   assert signatures["logits"]["outputs"][logits]["shape"] == logits_shape
@@ -36,15 +36,12 @@ def test_every_tensor_of_every_signature_is_described(
     tensors = {**signature["inputs"], **signature["outputs"]}
     assert all(tensor["description"] for tensor in tensors.values())
   # Names of inputs and outputs, read without the guide.
-  found = {
-    name: (set(signature.inputs), set(signature.outputs))
-    for name, signature in meta_graph(directory).signature_def.items()
-    if not name.startswith("__")
-  }
-  assert found == {
-    name: (set(signature["inputs"]), set(signature["outputs"]))
-    for name, signature in signatures.items()
-  }
+  definitions = meta_graph(directory).signature_def
+  named = {name for name in definitions if not name.startswith("__")}
+  assert named == set(signatures)
+  for name, signature in signatures.items():
+    for side in ("inputs", "outputs"):
+      assert set(signature[side]) == set(getattr(definitions[name], side))
 
 
 def test_what_is_beside_a_model_of_run_squad_is_in_its_training_run(tmp_path):
@@ -68,22 +65,14 @@ def test_what_is_beside_a_model_of_run_squad_is_in_its_training_run(tmp_path):
 
 def test_card_is_written_as_json_and_as_text(tmp_path):
   tensor = {"dtype": "string", "shape": [-1], "description": "a | b"}
+  sides = {"inputs": {"question": tensor}, "outputs": {"answer": tensor}}
   card = {
     "name": "span",
-    "signatures": {
-      "serving_default": {
-        "method": "predict",
-        "inputs": {"question": tensor},
-        "outputs": {"answer": tensor},
-      }
-    },
+    "signatures": {"serving_default": {"method": "predict", **sides}},
     "options": {"head": "span", "dtype": "float32", "max_seq_length": 384},
-    "encoder": {"layers": 12},
     "training": {"scores": {"f1": 88.5}, "flags": ["--do_train"]},
-    "versions": {"tensorflow": "2.21.0"},
-    "verification": {"questions": 124},
-    "text_ops": ["NormalizeUTF8"],
-    "ops": ["MatMul", "NormalizeUTF8"],
+    **{name: {"x": 1} for name in ("encoder", "versions", "verification")},
+    **{name: ["NormalizeUTF8"] for name in ("text_ops", "ops")},
   }
   assets_extra.write_model_card(tmp_path, card)
   folder = tmp_path / "assets.extra"
@@ -111,21 +100,20 @@ def test_the_requests_of_every_signature_are_answered(tmp_path):
   expected = extractor.answer(*map(list, zip(*pairs, strict=True)))
   seen = set()
   for log in logs:
-    is_classify = log.WhichOneof("log_type") == "classify_log"
-    request = (log.classify_log if is_classify else log.predict_log).request
-    if is_classify:
+    request = getattr(log, log.WhichOneof("log_type")).request
+    name = request.model_spec.signature_name
+    if name == "classify":
       examples = request.input.example_list.examples
       inputs = {"inputs": [e.SerializeToString() for e in examples]}
     else:
       inputs = {n: tf.make_ndarray(x) for n, x in request.inputs.items()}
-    name = request.model_spec.signature_name
-    outputs = served.functions[name](
-      **{n: tf.constant(values) for n, values in inputs.items()}
-    )
-    outputs = {n: values.numpy() for n, values in outputs.items()}
+    inputs = {n: tf.constant(values) for n, values in inputs.items()}
+    outputs = {
+      n: x.numpy() for n, x in served.functions[name](**inputs).items()
+    }
     assert request.model_spec.name == "span"
     seen.add(name)
-    if is_classify:
+    if name == "classify":
       assert outputs["classes"][0, 0].decode() == expected[0].text
     elif name == "logits":
       assert outputs["start_logits"].shape[1] == 24

@@ -4,7 +4,9 @@ import re
 import urllib.parse
 
 import pytest
-from model_server import ModelServer, output_row, running, span_row
+from model_server import ModelServer, output_row, span_row
+
+pytestmark = pytest.mark.large
 
 _HOSTILE = (
   "<img src=x onerror=\"document.title='taken'\">"
@@ -15,12 +17,6 @@ _HOSTILE = (
 @pytest.fixture(scope="module")
 def page(repository):
   return repository / "bert_span" / "web" / "demo.html"
-
-
-@pytest.fixture
-def server():
-  with running(ModelServer()) as running_server:
-    yield running_server
 
 
 @pytest.fixture
@@ -69,7 +65,6 @@ def test_nothing_comes_from_elsewhere_and_nothing_is_read_as_html(page, name):
   assert 'name="viewport"' in html
 
 
-@pytest.mark.large
 def test_the_answer_is_marked_beyond_characters_of_two_units(ask, server):
   context = "🙂𝔸 The 👩\u200d👧 mill 🏭 was built by Anna 🙂."
   server.answer = lambda q, c: output_row(c, [("mill 🏭", 0.9), ("", 0.1)])
@@ -81,7 +76,6 @@ def test_the_answer_is_marked_beyond_characters_of_two_units(ask, server):
   assert body["instances"] == [{"question": "Who?", "context": context}]
 
 
-@pytest.mark.large
 def test_candidates_have_bars_and_can_be_chosen_by_keyboard(ask, server):
   context = "Ada and Bea came."
   server.answer = lambda q, c: output_row(
@@ -92,9 +86,8 @@ def test_candidates_have_bars_and_can_be_chosen_by_keyboard(ask, server):
     "[...document.querySelectorAll('.bar')].map((bar) => bar.style.width)"
   )
   assert bars == ["50%", "25%", "12.5%"]
-  assert _text(browser, "entries").split("\n") == [
-    *("Ada", "50.0 %", "Bea", "25.0 %", "no answer", "12.5 %"),
-  ]
+  entries = "Ada", "50.0 %", "Bea", "25.0 %", "no answer", "12.5 %"
+  assert _text(browser, "entries") == "\n".join(entries)
   browser.run("document.getElementById('passage').focus()")
   for _ in range(2):
     browser.press("Tab")
@@ -106,7 +99,6 @@ def test_candidates_have_bars_and_can_be_chosen_by_keyboard(ask, server):
   assert _first(browser, "mark") is None
 
 
-@pytest.mark.large
 def test_all_spans_of_a_bio_model_are_marked(ask, server):
   context = "🙂 Ada came, and so did Bea."
   spans = [("Ada", 0.5), ("Bea", 0.75)]
@@ -118,14 +110,11 @@ def test_all_spans_of_a_bio_model_are_marked(ask, server):
   assert _text(browser, "decision") == "Ada; Bea"
   assert "2 spans" in _text(browser, "facts")
   assert _text(browser, "entries-title") == "Spans"
-  assert _text(browser, "entries").split("\n") == [
-    *("Ada", "50.0 %", "Bea", "75.0 %"),
-  ]
+  assert _text(browser, "entries") == "Ada\n50.0 %\nBea\n75.0 %"
   browser.run("document.querySelectorAll('#entries button')[1].click()")
   assert browser.run(marked) == ["Bea"]
 
 
-@pytest.mark.large
 @pytest.mark.parametrize(
   "row",
   [
@@ -142,7 +131,6 @@ def test_no_answer_is_shown_with_its_odds(ask, server, row):
   assert _first(browser, "mark") is None
 
 
-@pytest.mark.large
 def test_a_long_list_shows_its_first_entries_until_all_are_asked_for(
   ask, server
 ):
@@ -159,24 +147,20 @@ def test_a_long_list_shows_its_first_entries_until_all_are_asked_for(
   assert browser.run("document.getElementById('more').hidden")
 
 
-@pytest.mark.large
 def test_the_whole_page_works_by_keyboard(browser, page, server):
   browser.open(f"{page.as_uri()}?server={server.address}", 375)
   browser.press("Tab")  # Server
-  browser.press("Tab")
-  browser.type("Who came?")
-  browser.press("Tab")
-  browser.type("Bea came.")
+  row = {"question": "Who came?", "context": "Bea came."}
+  for text in row.values():
+    browser.press("Tab")
+    browser.type(text)
   browser.press("Tab")
   browser.press("Enter")
   browser.wait_for("!document.getElementById('result').hidden")
   assert _text(browser, "decision") == "Bea"
-  assert server.requests[-1][2]["instances"] == [
-    {"question": "Who came?", "context": "Bea came."}
-  ]
+  assert server.requests[-1][2]["instances"] == [row]
 
 
-@pytest.mark.large
 def test_hostile_texts_are_shown_as_they_are(ask, server):
   context = f"Ada {_HOSTILE} came."
   server.answer = lambda q, c: output_row(c, [(_HOSTILE, 1.0)])
@@ -198,7 +182,6 @@ def test_hostile_texts_are_shown_as_they_are(ask, server):
   assert browser.run("document.title") == "Ask a passage"
 
 
-@pytest.mark.large
 def test_a_phone_shows_it_without_scrolling_sideways(ask, server):
   context = "Ada " + "unbreakable" * 40 + " came."
   server.answer = lambda q, c: output_row(c, [(c.split()[1], 0.9)])
@@ -209,7 +192,6 @@ def test_a_phone_shows_it_without_scrolling_sideways(ask, server):
   assert browser.run("document.querySelector('#ask').offsetHeight") >= 40
 
 
-@pytest.mark.large
 @pytest.mark.parametrize(
   ("script", "title", "text"),
   [
@@ -227,7 +209,6 @@ def test_errors_of_the_server_are_explained(ask, server, script, title, text):
   assert browser.run("document.activeElement.id") == "error"
 
 
-@pytest.mark.large
 def test_a_missing_server_and_a_missing_permission_are_told_apart(ask, server):
   server.cors = False
   browser = ask(server.address)
@@ -238,7 +219,6 @@ def test_a_missing_server_and_a_missing_permission_are_told_apart(ask, server):
   assert _text(browser, "error-title") == "The server cannot be reached"
 
 
-@pytest.mark.large
 def test_a_slow_server_ends_with_a_message(ask, server):
   server.delay = 2.0
   browser = ask(server.address, timeout="0.5")
@@ -246,7 +226,6 @@ def test_a_slow_server_ends_with_a_message(ask, server):
   assert browser.run("document.getElementById('ask').disabled") is False
 
 
-@pytest.mark.large
 def test_offsets_beyond_the_passage_mark_nothing(ask, server):
   wrong = {**output_row("Ada", [("Ada", 1.0)]), "char_end": 99}
   server.answer = lambda question, context: wrong

@@ -5,7 +5,6 @@ environment, or in that of the interpreter that BERT_SPAN_KSERVE_PYTHON names,
 which needs kserve, tensorflow and tensorflow-text, and not bert_span.
 """
 
-import contextlib
 import os
 import socket
 import subprocess
@@ -43,23 +42,13 @@ def _kserve():
     pytest.skip("needs kserve, here or in BERT_SPAN_KSERVE_PYTHON")
 
 
-@pytest.fixture(scope="module")
-def extractor():
-  return exported_model(SPAN_HEAD)[1]
-
-
-@pytest.fixture(scope="module")
-def address(repository, tmp_path_factory):
-  """Address of KServe with the extractor's SavedModel."""
+@pytest.fixture(
+  scope="module", params=[SPAN_HEAD, BIO_HEAD], ids=["span", "bio"]
+)
+def served(request, repository, tmp_path_factory):
+  """Address of KServe with the SavedModel of a head, and the extractor."""
+  directory, extractor = exported_model(request.param)
   folder = tmp_path_factory.mktemp("kserve")
-  with _serving(SPAN_HEAD, repository, folder) as url:
-    yield url
-
-
-@contextlib.contextmanager
-def _serving(head, repository, folder):
-  """Runs KServe with the exported model of a head, and yields its address."""
-  directory, _ = exported_model(head)
   with socket.create_server(("127.0.0.1", 0)) as free:
     port = free.getsockname()[1]
   log_path = folder / "log.txt"
@@ -76,7 +65,7 @@ def _serving(head, repository, folder):
     )
   try:
     _wait_until_ready(port, process, log_path)
-    yield f"http://127.0.0.1:{port}"
+    yield f"http://127.0.0.1:{port}", extractor
   finally:
     process.terminate()
     process.wait(60)
@@ -100,53 +89,37 @@ def _client(address, **arguments):
   return SpanClient(address, retry_options=options, **arguments)
 
 
-def test_the_client_gets_the_extractors_answers(address, extractor):
+def test_the_client_gets_the_extractors_answers(served):
+  address, extractor = served
   questions, contexts = map(list, zip(*_QUESTIONS, strict=True))
   with _client(address, batch_size=4) as client:
-    served = client.answer(questions, contexts)
-  expected = extractor.answer(questions, contexts)
-  for answer, other, context in zip(served, expected, contexts, strict=True):
-    assert answer.text == other.text
-    assert (answer.char_start, answer.char_end) == other[1:3]
-    assert answer.score == pytest.approx(other.score, abs=1e-4)
-    assert answer.probability == pytest.approx(other.probability, abs=1e-4)
-    in_bytes = context.encode()[answer.byte_start : answer.byte_end]
-    assert in_bytes.decode() == answer.text
-  assert {answer.is_answerable for answer in served} == {True, False}
-  n_best = extractor.answer(QUESTION, CONTEXT, n_best=5)
-  texts = [span.text for span in served[0].n_best[:5]]
-  assert texts == [entry.text for entry in n_best]
-
-
-def test_the_client_gets_the_spans_of_a_bio_model(repository, tmp_path):
-  _, extractor = exported_model(BIO_HEAD)
-  questions, contexts = map(list, zip(*_QUESTIONS, strict=True))
+    given = client.answers(questions, contexts)
+    answer = client.answer(QUESTION, CONTEXT)
   expected = extractor.answers(questions, contexts)
-  counts = [len(spans) for spans in expected]
+  counts = list(map(len, expected))
   assert min(counts) == 0
-  assert max(counts) > 2
-  with (
-    _serving(BIO_HEAD, repository, tmp_path) as url,
-    _client(url, batch_size=4) as client,
-  ):
-    served = client.answers(questions, contexts)
-  assert [len(spans) for spans in served] == counts
-  for spans, others in zip(served, expected, strict=True):
+  assert max(counts) > (2 if extractor.head is BIO_HEAD else 0)
+  for spans, others, context in zip(given, expected, contexts, strict=True):
     for span, other in zip(spans, others, strict=True):
       assert (span.text, span.char_start, span.char_end) == other[:3]
       assert span.score == pytest.approx(other.score, abs=1e-4)
       assert span.probability == pytest.approx(other.probability, abs=1e-4)
+      in_bytes = context.encode()[span.byte_start : span.byte_end]
+      assert in_bytes.decode() == span.text
+  if extractor.head is SPAN_HEAD:
+    n_best = extractor.answer(QUESTION, CONTEXT, n_best=5)
+    assert [e.text for e in answer.n_best[:5]] == [e.text for e in n_best]
 
 
-def test_a_model_that_is_not_there_is_named(address):
+def test_a_model_that_is_not_there_is_named(served):
   with pytest.raises(RequestRefusedError, match=r"model 'other'.*HTTP 404"):
-    _client(address, model="other").answer(QUESTION, CONTEXT)
+    _client(served[0], model="other").answer(QUESTION, CONTEXT)
 
 
-def test_a_lone_surrogate_is_no_error_of_the_server(address):
+def test_a_lone_surrogate_is_no_error_of_the_server(served):
   body = rb'{"instances": [{"question": "Who \ud83d?", "context": "Anna"}]}'
   request = urllib.request.Request(
-    f"{address}/v1/models/bert_span:predict",
+    f"{served[0]}/v1/models/bert_span:predict",
     body,
     {"Content-Type": "application/json"},
   )
@@ -157,26 +130,23 @@ def test_a_lone_surrogate_is_no_error_of_the_server(address):
     assert error.code == 400
 
 
-def test_the_demo_page_marks_the_extractors_answer(
-  browser, address, extractor, repository
-):
-  answers = extractor.answer(*map(list, zip(*_QUESTIONS, strict=True)))
-  (question, context), answer = next(
-    (pair, answer)
-    for pair, answer in zip(_QUESTIONS, answers, strict=True)
-    if answer.char_start > pair[1].find("🙂") >= 0
+@pytest.mark.parametrize("served", [SPAN_HEAD], indirect=True)
+def test_the_demo_page_marks_the_extractors_answer(browser, served, repository):
+  address, extractor = served
+  answers = extractor.answers(*map(list, zip(*_QUESTIONS, strict=True)))
+  (question, context), span = next(
+    (pair, spans[0])
+    for pair, spans in zip(_QUESTIONS, answers, strict=True)
+    if spans and spans[0].char_start > pair[1].find("🙂") >= 0
   )
   page = (repository / "bert_span/web/demo.html").as_uri()
   browser.open(f"{page}?server={address}&timeout=120")
-  browser.run("document.getElementById('question').focus()")
-  browser.type(question)
-  browser.run("document.getElementById('context').focus()")
-  browser.type(context)
+  for field, text in (("question", question), ("context", context)):
+    browser.run(f"document.getElementById('{field}').focus()")
+    browser.type(text)
   browser.press("Enter", modifiers=2)
   browser.wait_for("!document.getElementById('result').hidden")
-  marked = browser.run("document.querySelector('mark').textContent")
-  before = browser.run(
-    "document.querySelector('mark').previousSibling.textContent"
-  )
-  assert marked == answer.text
-  assert before == context[: answer.char_start]
+  mark = "document.querySelector('mark')"
+  assert browser.run(f"{mark}.textContent") == span.text
+  before = browser.run(f"{mark}.previousSibling.textContent")
+  assert before == context[: span.char_start]

@@ -120,10 +120,8 @@ def test_a_server_that_listens_says_so_and_its_page_gets_the_models_name(
   # See running_app.
   config = functools.partial(uvicorn.Config, log_config=None)
   monkeypatch.setattr(local_server.uvicorn, "Config", config)
-  app, options = _app(model_name="a b&c"), ServerOptions(port=0)
-  thread = threading.Thread(
-    target=local_server.serve, args=(app, options, ports.put)
-  )
+  arguments = _app(model_name="a b&c"), ServerOptions(port=0), ports.put
+  thread = threading.Thread(target=local_server.serve, args=arguments)
   thread.start()
   connection = http.client.HTTPConnection("127.0.0.1", ports.get(timeout=60))
   try:

@@ -26,12 +26,27 @@ from bert_span.text.options import WindowOptions
 from bert_span.text.vocabulary import load_vocabulary
 
 _PLACES = ("char_start", "char_end", "byte_start", "byte_end")
-large = pytest.mark.large
+pytestmark = pytest.mark.large
 
 
 @pytest.fixture(params=[SPAN_HEAD, BIO_HEAD], ids=["span", "bio"])
 def head(request):
   return request.param
+
+
+@pytest.fixture(scope="module")
+def real_examples(shared_data):
+  """SQuAD, whole articles of COVID-QA and other scripts, mixed."""
+  rng, examples = random.Random(0), []
+  for name, share in (
+    *(("squad1_dev_half", 16), ("squad2_part", 12), ("xquad_en", 4)),
+    *(("xquad_ar", 3), ("xquad_zh", 3), ("covidqa_part", 2)),
+  ):
+    path = str(shared_data / f"{name}.json")
+    examples += rng.sample(read_squad(path).examples, share)
+  rng.shuffle(examples)
+  assert any(len(example.context) > 20_000 for example in examples)
+  return examples
 
 
 def _lists(columns):
@@ -66,16 +81,15 @@ def _check_equal(server, extractor, questions, contexts):
   return columns, predictions
 
 
-@large
 def test_mixed_lengths_are_answered_as_by_the_extractor(head):
   server, extractor = served_model(head)
-  contexts = [
-    *(CONTEXT, "É " + CONTEXT * 12, " \n ", "", CONTEXT * 3, "mill"),
-    "🙂 the café was built near the river.",
+  pairs = [
+    *((QUESTION, CONTEXT), ("Who?", "É " + CONTEXT * 12), (QUESTION, " \n ")),
+    *((QUESTION, ""), ("who " * 30, CONTEXT * 3), ("mill", "mill")),
+    ("When was the café built?", "🙂 the café was built near the river."),
   ]
-  questions = [QUESTION, "Who?", QUESTION, QUESTION, "who " * 30, "mill"]
-  questions.append("When was the café built?")
-  columns, predictions = _check_equal(server, extractor, questions, contexts)
+  texts = zip(*pairs, strict=True)
+  columns, predictions = _check_equal(server, extractor, *texts)
   if head == SPAN_HEAD:
     assert columns["n_best_score"].shape == (7, 21)
     return
@@ -85,7 +99,6 @@ def test_mixed_lengths_are_answered_as_by_the_extractor(head):
   assert columns["span_score"].shape == (7, max(counts))
 
 
-@large
 def test_nothing_asked_or_nothing_to_read_is_no_answer_with_score_0(head):
   server, _ = served_model(head)
   questions = ["", "  \u200b", QUESTION, QUESTION, "\x00", QUESTION]
@@ -102,7 +115,6 @@ def test_nothing_asked_or_nothing_to_read_is_no_answer_with_score_0(head):
   assert columns[f"{prefix}count"][:5].tolist() == [none] * 5
 
 
-@large
 def test_the_batch_changes_no_answer(head):
   server, _ = served_model(head)
   alone = ask(server, [QUESTION], [CONTEXT])
@@ -118,7 +130,6 @@ def test_the_batch_changes_no_answer(head):
       assert row.tolist() == values.tolist()
 
 
-@large
 def test_a_batch_of_zero_has_columns_of_zero_rows(head):
   columns = ask(served_model(head)[0], [], [])
   _, lists = _lists(columns)
@@ -127,7 +138,6 @@ def test_a_batch_of_zero_has_columns_of_zero_rows(head):
     assert values.shape == ((0, width) if name in lists else (0,))
 
 
-@large
 def test_bytes_that_are_no_utf8_count_as_one_character_each(head):
   server, _ = served_model(head)
   context = b"\xff\xc3 the mill\xed was built by Anna\xf0\x9f in 1895."
@@ -140,7 +150,6 @@ def test_bytes_that_are_no_utf8_count_as_one_character_each(head):
   assert context[byte_start:byte_end].decode(errors="replace") == answer
 
 
-@large
 def test_examples_and_classify_answer_as_serving_default(head):
   server, _ = served_model(head)
   pairs = [(QUESTION, CONTEXT), ("", CONTEXT), ("Who?", "É " + CONTEXT)]
@@ -166,7 +175,6 @@ def test_examples_and_classify_answer_as_serving_default(head):
   assert scores[1].tolist() == [1.0] + [0.0] * (scores.shape[1] - 1)
 
 
-@large
 def test_logits_are_the_models(head):
   server, extractor = served_model(head)
   ids = tf.constant([[2, 15, 12, 3, 5, 6, 7, 3], [2, 16, 12, 3, 5, 3, 0, 0]])
@@ -182,18 +190,15 @@ def test_logits_are_the_models(head):
     np.testing.assert_allclose(values, expected[name], atol=1e-5)
 
 
-@large
 def test_a_compiled_graph_gives_the_extractors_answers():
   extractor = served_model(SPAN_HEAD)[1]
   server = ServedModel(extractor, StepOptions(4, jit_compile=True))
   _check_equal(server, extractor, [QUESTION] * 2, [CONTEXT * 3, CONTEXT])
 
 
-@large
 def test_real_questions_are_answered_alike(
-  shared_data, uncased_vocab_file, head
+  real_examples, uncased_vocab_file, head
 ):
-  """SQuAD, whole articles of COVID-QA and other scripts, in mixed batches."""
   extractor = tiny_extractor(
     version_2=True,
     window_options=WindowOptions(),
@@ -201,29 +206,18 @@ def test_real_questions_are_answered_alike(
     vocabulary=load_vocabulary(uncased_vocab_file),
   )
   server = ServedModel(extractor)
-  examples = []
-  rng = random.Random(0)
-  for name, share in (
-    *(("squad1_dev_half", 16), ("squad2_part", 12), ("xquad_en", 4)),
-    *(("xquad_ar", 3), ("xquad_zh", 3), ("covidqa_part", 2)),
-  ):
-    path = str(shared_data / f"{name}.json")
-    examples += rng.sample(read_squad(path).examples, share)
-  rng.shuffle(examples)
-  assert any(len(example.context) > 20_000 for example in examples)
   texts, first = set(), 0
   for size in (1, 8, 3, 28):
-    batch = examples[first : first + size]
+    batch = real_examples[first : first + size]
     questions = [example.question for example in batch]
     contexts = [example.context for example in batch]
     columns, _ = _check_equal(server, extractor, questions, contexts)
     texts.update(columns.get("span_text", columns["answer"]).ravel())
     first += size
-  assert first == len(examples)
+  assert first == len(real_examples)
   assert len(texts) > 0.75 * first
 
 
-@large
 @pytest.mark.parametrize(
   "options",
   [

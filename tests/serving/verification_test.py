@@ -15,6 +15,8 @@ from bert_span.heads.span import SPAN_HEAD
 from bert_span.serving import verification
 from bert_span.squad.example import SquadExample
 
+pytestmark = pytest.mark.large
+
 _EXAMPLES = [
   SquadExample("mill", QUESTION, CONTEXT),
   SquadExample("many windows", "When?", "É 🙂 " + CONTEXT * 15),
@@ -29,7 +31,6 @@ def _predictions(head):
   return list(extractor.predict(_EXAMPLES))
 
 
-@pytest.mark.large
 def test_a_process_with_tensorflow_alone_gives_the_same_answers():
   directory, _ = exported_model(SPAN_HEAD)
   found = verification.verify(
@@ -69,7 +70,6 @@ def _wrong_spans(first):
   return [dataclasses.replace(first, spans=spans) for spans in wrong]
 
 
-@pytest.mark.large
 @pytest.mark.usefixtures("asked_here")
 @pytest.mark.parametrize(
   ("head", "wrong_of", "column"),

@@ -1,5 +1,6 @@
 """Versions, and what is in a written SavedModel."""
 
+import concurrent.futures
 import os
 import threading
 
@@ -41,7 +42,7 @@ def test_no_number_is_seen_before_the_version_is_whole(tmp_path):
     assert not [name for name in os.listdir(tmp_path) if name[0].isdigit()]
     _fill(target)
   assert os.listdir(tmp_path) == ["7"]
-  assert os.path.isfile(tmp_path / "7" / "saved_model.pb")
+  assert (tmp_path / "7" / "saved_model.pb").is_file()
 
 
 def test_what_a_killed_export_left_is_removed(tmp_path):
@@ -69,6 +70,10 @@ def test_versions_that_cannot_be_made_are_refused(tmp_path):
   with pytest.raises(ValueError, match=str(2**63 - 1)):
     version_folder.check_version(tmp_path)
   version_folder.check_version(tmp_path, 1)
+  (tmp_path / "file").touch()
+  for base in (str(tmp_path / "file"), "gs://bucket/base"):
+    with pytest.raises(ValueError, match=base):
+      version_folder.check_version(base)
 
 
 def test_a_version_that_appears_meanwhile_is_kept(tmp_path):
@@ -93,20 +98,10 @@ def test_exports_at_the_same_time_get_versions_of_their_own(tmp_path):
       together.wait()
     paths.append(target.path)
 
-  threads = [threading.Thread(target=export) for _ in range(4)]
-  for thread in threads:
-    thread.start()
-  for thread in threads:
-    thread.join()
+  with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    for _ in range(4):
+      pool.submit(export)
   assert sorted(paths) == [str(tmp_path / str(i)) for i in (1, 2, 3, 4)]
-
-
-def test_a_base_that_no_folder_can_be_is_refused(tmp_path):
-  (tmp_path / "file").touch()
-  with pytest.raises(ValueError, match="file is not a folder"):
-    version_folder.check_version(tmp_path / "file")
-  with pytest.raises(ValueError, match="gs://bucket/base"):
-    version_folder.check_version("gs://bucket/base")
 
 
 @pytest.mark.large
@@ -142,8 +137,9 @@ def test_a_session_answers_as_the_extractor(head):
     meta_graph = tf.compat.v1.saved_model.load(session, ["serve"], directory)
     signature = meta_graph.signature_def["serving_default"]
     fetches = {name: info.name for name, info in signature.outputs.items()}
-    question = signature.inputs["question"].name
-    context = signature.inputs["context"].name
+    question, context = (
+      signature.inputs[name].name for name in ("question", "context")
+    )
     outputs = session.run(fetches, {question: questions, context: contexts})
     with pytest.raises(
       tf.errors.InvalidArgumentError, match="must have the same batch size"

@@ -15,7 +15,12 @@ import time
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _SECONDS = 120  # for one step on a busy machine
-_KEYS = {"Tab": 9, "Enter": 13, " ": 32}
+# Number, code, and what is typed.
+_KEYS = {
+  "Tab": (9, "Tab", {}),
+  "Enter": (13, "Enter", {"text": "\r"}),
+  " ": (32, "Space", {"text": " "}),
+}
 
 
 def find_browser():
@@ -49,13 +54,10 @@ def open_browser(profile_dir, gpu="--disable-gpu"):
   os.close(to_browser)
   os.close(from_browser)
   with os.fdopen(commands, "wb") as command_file:
-    browser = Browser(command_file, replies)
     try:
-      browser.open_tab()
-      yield browser
+      yield Browser(command_file, replies)
     finally:
-      with contextlib.suppress(OSError, EOFError):
-        browser.send("Browser.close", session=False)
+      process.terminate()
       try:
         process.wait(_SECONDS)
       except subprocess.TimeoutExpired:
@@ -71,25 +73,22 @@ class Browser:
     self._commands = commands
     self._replies = replies
     self._unread = b""
-    self._session = None
+    self._session = {}  # That of the browser, until there is a tab.
     self._number = 0
+    target = self.send("Target.createTarget", url="about:blank")["targetId"]
+    attached = self.send("Target.attachToTarget", targetId=target, flatten=True)
+    self._session = {"sessionId": attached["sessionId"]}
 
-  def open_tab(self):
-    """Opens the tab for the other methods."""
-    target = self.send("Target.createTarget", session=False, url="about:blank")
-    parameters = {"targetId": target["targetId"], "flatten": True}
-    attached = self.send("Target.attachToTarget", session=False, **parameters)
-    self._session = attached["sessionId"]
-
-  def send(self, method, session=True, **parameters):
+  def send(self, method, **parameters):
     """Runs a command of the protocol and returns its result."""
     self._number += 1
     command = {"id": self._number, "method": method, "params": parameters}
-    if session:
-      command["sessionId"] = self._session
+    command |= self._session
     self._commands.write(json.dumps(command).encode() + b"\0")
     self._commands.flush()
-    reply = self._reply_to(command["id"])
+    reply = {}
+    while reply.get("id") != command["id"]:  # Other messages are dropped.
+      reply = json.loads(self._next_message())
     if "error" in reply:
       raise RuntimeError(f"{method}: {reply['error']}")
     return reply["result"]
@@ -123,18 +122,12 @@ class Browser:
 
   def press(self, key, modifiers=0):
     """Presses a key: "Tab", "Enter" or " "; modifiers 2 is Ctrl, 8 Shift."""
-    text = {"Enter": "\r", " ": " "}.get(key)
-    for kind in ("keyDown", "keyUp"):
-      parameters = {
-        "type": kind,
-        "key": key,
-        "code": {" ": "Space"}.get(key, key),
-        "windowsVirtualKeyCode": _KEYS[key],
-        "modifiers": modifiers,
-      }
-      if text and kind == "keyDown":
-        parameters["text"] = text
-      self.send("Input.dispatchKeyEvent", **parameters)
+    number, code, text = _KEYS[key]
+    parameters = {"key": key, "code": code, "modifiers": modifiers}
+    parameters["windowsVirtualKeyCode"] = number
+    event = "Input.dispatchKeyEvent"
+    self.send(event, type="keyDown", **parameters, **text)
+    self.send(event, type="keyUp", **parameters)
 
   def type(self, text):
     """Types text into what has the focus."""
@@ -145,13 +138,6 @@ class Browser:
     shot = self.send("Page.captureScreenshot", captureBeyondViewport=True)
     with open(path, "wb") as file:
       file.write(base64.b64decode(shot["data"]))
-
-  def _reply_to(self, number):
-    """The reply to a command; other messages are dropped."""
-    while True:
-      message = json.loads(self._next_message())
-      if message.get("id") == number:
-        return message
 
   def _next_message(self):
     while b"\0" not in self._unread:

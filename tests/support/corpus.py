@@ -7,11 +7,7 @@ from bert_span.pretraining.text_sources import TextFile
 from bert_span.text.tokenizer import WordPieceTokenizer
 
 WORDS = [f"{a}{b}" for a in "abcdefgh" for b in "klmnopqr"]
-
-
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, "##s"]
-
-
 TOKENIZER = WordPieceTokenizer(VOCABULARY)
 
 

@@ -1,5 +1,6 @@
 """Texts that ports of the TFLite runner are compared on, and how closely."""
 
+import json
 import random
 import re
 
@@ -24,6 +25,22 @@ HOSTILE = (
   *("x" * 201 + " z", "\u0301" + "y" * 201 + "\u200b z", "é" * 200, "한" * 100),
   *("e\u0301 \u0301 e", "日本語テスト", "1\ufe0f\u20e3", "[SEP] [UNK]"),
 )
+
+
+def real_texts(folder):
+  """The distinct questions and passages of the SQuAD files in a folder."""
+  texts = set()
+
+  def collect(fields):
+    """Of an object, which is not changed; MultiSpanQA gives words."""
+    for name in ("context", "question"):
+      value = fields.get(name, "")
+      texts.add(" ".join(value) if isinstance(value, list) else value)
+    return fields
+
+  for path in folder.glob("*.json"):
+    json.loads(path.read_text("utf-8"), object_hook=collect)
+  return sorted(texts)
 
 
 def hostile_texts():
@@ -63,3 +80,17 @@ def assert_equal(given, wanted, *place):
   else:
     wanted = encodable(wanted) if isinstance(wanted, str) else wanted
     assert given == wanted, (given, wanted, *place)
+
+
+def assert_answer(given, wanted):
+  """Compares an answer, with keys like the fields, with a `Prediction`."""
+  _assert_fields(given, wanted, wanted.qas_id, "null_odds")
+  assert given["is_answerable"] == bool(wanted.char_end)
+  for entry, other in zip(given["n_best"], wanted.n_best, strict=True):
+    _assert_fields(entry, other, wanted.qas_id, "start_logit", "end_logit")
+
+
+def _assert_fields(given, wanted, place, *more):
+  span = ("text", "char_start", "char_end", "score", "probability")
+  for name in (*span, *more):
+    assert_equal(given[name], getattr(wanted, name), place, name)

@@ -54,10 +54,7 @@ def make_model(dropout=0.0, num_layers=2):
 
 
 def batches(batch_size, first_step, num_steps=STEPS):
-  """The batches from a step on; some ids repeat, lengths differ.
-
-  `batch_size` may be the sizes of all steps.
-  """
+  """The batches from a step on, of one size or of a size for each step."""
 
   def batch(step):
     rng = np.random.default_rng(step)
@@ -171,10 +168,9 @@ def read_events(folder, name="train"):
 
 def max_difference(expected, run):
   """Largest norm of a difference, as a share of the variable's norm."""
-  smallest = np.finfo(np.float32).tiny  # A variable may be all zeros.
-  differences = [
-    np.linalg.norm(values - run[path])
-    / max(np.linalg.norm(run[path]), smallest)
+  norm, smallest = np.linalg.norm, np.finfo(np.float32).tiny
+  differences = [  # A variable may be all zeros.
+    norm(values - run[path]) / max(norm(run[path]), smallest)
     for path, values in expected.items()
   ]
   return float(np.max(differences))  # max() may pass over NaN.
@@ -198,11 +194,10 @@ def compare(reference, folder, two, **options):
 
 def copies_differ(model):
   """Largest difference between the copies of a weight on both devices."""
+  pairs = (weight.value.values for weight in model.trainable_variables)
   return max(
     float(np.abs(first.numpy() - second.numpy()).max())
-    for first, second in (
-      weight.value.values for weight in model.trainable_variables
-    )
+    for first, second in pairs
   )
 
 
@@ -228,18 +223,15 @@ def dropout_masks(folder, two):
 
 
 def overflow(folder, strategy):
-  """Gradients infinite on the last device in the steps of length LENGTH - 1.
-
-  Those are the second and the fourth one.
-  """
+  """Gradients infinite on the last device in the second and fourth step."""
 
   def loss_fn(model, batch):
     losses = SPAN_HEAD.loss_fn(SpanLoss())(model, batch)
     context = tf.distribute.get_replica_context()
     is_last = context.replica_id_in_sync_group == 1
-    spoils = tf.shape(batch["input_ids"])[1] == LENGTH - 1
+    is_short = tf.shape(batch["input_ids"])[1] == LENGTH - 1
     huge = losses * np.float32(1e38)
-    return tf.where(tf.logical_and(is_last, spoils), huge, losses)
+    return tf.where(tf.logical_and(is_last, is_short), huge, losses)
 
   run = Run(folder, strategy, loss_fn=loss_fn, precision="float16")
   return {
@@ -263,10 +255,8 @@ def loss_curves(reference, folder, one):
 
 def main():
   folder = pathlib.Path(sys.argv[1])
-  two = make_strategy(
-    StrategyOptions(distribution="mirrored", num_devices=2),
-    ExecutionOptions(),
-  )
+  options = StrategyOptions(distribution="mirrored", num_devices=2)
+  two = make_strategy(options, ExecutionOptions())
   one = tf.distribute.get_strategy()
 
   even, uneven = Run(folder, one, averages=True), Run(folder, one, **_UNEVEN)

@@ -13,10 +13,7 @@ from bert_span.serving.signatures import ServedModel, write_saved_model
 
 @functools.cache
 def served_model(head):
-  """A ServedModel, and the SpanExtractor it was made of.
-
-  "No answer" is possible, and three windows run at once.
-  """
+  """A ServedModel, three windows at once, and its SpanExtractor."""
   extractor = tiny_extractor(version_2=True, head=head)
   return ServedModel(extractor, StepOptions(3)), extractor
 

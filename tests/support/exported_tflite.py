@@ -54,13 +54,12 @@ def _exported(head, quantization, dynamic_length, with_tokenizer, decoder):
   extractor = shared_extractor(version_2=True, head=head)
   if decoder:
     extractor = with_decoder(extractor, **dict(decoder))
-  path = str(new_folder() / "tiny.tflite")
+  path = new_folder() / "tiny.tflite"
   options = tflite_export.TFLiteOptions(
     quantization, dynamic_length, with_tokenizer=with_tokenizer
   )
-  with open(path, "wb") as file:
-    file.write(tflite_export.tflite_content(extractor, options))
-  return path, extractor
+  path.write_bytes(tflite_export.tflite_content(extractor, options))
+  return str(path), extractor
 
 
 def with_decoder(extractor, **changes):
@@ -73,8 +72,7 @@ def with_decoder(extractor, **changes):
 
 def parsed(path):
   """The model in a TFLite file."""
-  with open(path, "rb") as file:
-    return tflite_file.parse(file.read())
+  return tflite_file.parse(pathlib.Path(path).read_bytes())
 
 
 def with_files_of(path, content=None, **changes):
@@ -109,8 +107,7 @@ def with_nan_weights(path):
 
 def damaged(path, folder):
   """The path of a copy with zeros in the model."""
-  with open(path, "rb") as file:
-    content = bytearray(file.read())
+  content = bytearray(pathlib.Path(path).read_bytes())
   content[100:140] = bytes(40)
   copy = folder / "damaged.tflite"
   copy.write_bytes(content)

@@ -11,6 +11,7 @@ process. A failure prints the command that repeats it:
 
 import argparse
 import contextlib
+import functools
 import io
 import itertools
 import json
@@ -52,8 +53,6 @@ from bert_span.storage.record_files import open_records
 _MAX_SECONDS = 120
 _MAX_KILOBYTES = 1 << 20
 _MAX_MESSAGE = 6000  # characters: ten errors, and no file's content
-
-
 # What a remedy tells people to do.
 _REMEDY = re.compile(
   r"\b(add|check|convert|correct|download|fill|give|join|mark|predict|put|"
@@ -97,10 +96,7 @@ def run(program, *arguments, must_answer=False, **flags):
 
 
 def result_or_clear_error(read, *paths):
-  """What read(*paths) returns; an error must name a file and end in a remedy.
-
-  Any other exception, and a subclass such as UnicodeDecodeError, is a failure.
-  """
+  """What read(*paths) returns; a ValueError must name a file and a remedy."""
   try:
     return read(*map(str, paths))
   except ValueError as error:
@@ -117,18 +113,17 @@ def result_or_clear_error(read, *paths):
 
 
 class Fuzz:
-  """Targets: methods of a random generator that return whether they answer.
+  """Targets: methods of a random generator that return whether they answer."""
 
-  Args:
-    folder: path of a folder for files.
-  """
-
-  def __init__(self, folder):
-    self._folder = folder
+  def __init__(self, folder, server):
+    self._folder, self._server = folder, server
     write_squad_files(folder)
     self._squad = folder / "v2.json"
     self._vocabulary = {"vocab_file": folder / "vocab.txt"}
     self._sizes = {"bert_config_file": folder / "bert_config.json"}
+    predictions = {f"q{i}": "Anna" for i in range(8)}
+    self._predicted = self._made("p.json", json.dumps(predictions).encode())
+    self._text = self._made("text.txt", (CONTEXT + "\n").encode() * 40)
 
   def readers(self, rng):
     """SQuAD JSON, predictions and probabilities, read without a program."""
@@ -166,8 +161,8 @@ class Fuzz:
       files = {"input_file": path, "output_file": f"{path}.o"}
       return run("inspect_windows", **files, **self._vocabulary)
     if program == "evaluate":
-      predictions = self._made("p.json", json.dumps(_PREDICTIONS).encode())
-      return run("evaluate", predict_file=path, predictions_file=predictions)
+      predicted = {"predictions_file": self._predicted}
+      return run("evaluate", predict_file=path, **predicted)
     flags = {"fix": program == "fix", "output_file": f"{path}.fixed"}
     return run("lint_squad", path, **flags, **self._vocabulary)
 
@@ -208,50 +203,49 @@ class Fuzz:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     write_squad_files(folder)
-    _damage_in_place(
-      rng, folder / rng.choice(("bert_config.json", "vocab.txt"))
-    )
+    files = {"bert_config_file": "bert_config.json", "vocab_file": "vocab.txt"}
+    _damage_in_place(rng, folder / rng.choice(list(files.values())))
     return run(
-      "create_squad_records",
-      *_SHORT,
+      *("create_squad_records", *_SHORT),
       train_file=self._squad,
       version_2_with_negative=True,
-      bert_config_file=folder / "bert_config.json",
-      vocab_file=folder / "vocab.txt",
       output_dir=self._folder / "records",
+      **{flag: folder / name for flag, name in files.items()},
     )
 
   def logits(self, rng):
-    path, model = self._folder / "predicted" / "logits.npz", shared_model(True)
-    if not path.exists():
-      run(
-        *("run_squad", "--do_predict", "--write_logits", *_SHORT),
-        must_answer=True,
-        preset=model,
-        predict_file=self._squad,
-        version_2_with_negative=True,
-        output_dir=path.parent,
-      )
     return run(
       "decode",
-      logits_file=self._damaged(rng, path, mutations.damaged_bytes),
+      logits_file=self._damaged(rng, self._logits, mutations.damaged_bytes),
       predict_file=self._squad,
-      model=model,
+      model=shared_model(True),
       output_dir=self._folder / "decoded",
     )
+
+  @functools.cached_property
+  def _logits(self):
+    folder = self._folder / "predicted"
+    run(
+      *("run_squad", "--do_predict", "--write_logits", *_SHORT),
+      must_answer=True,
+      preset=shared_model(True),
+      predict_file=self._squad,
+      version_2_with_negative=True,
+      output_dir=folder,
+    )
+    return folder / "logits.npz"
 
   def records(self, rng):
     """TFRecords of questions, of labelled windows and of masked text."""
     kind = rng.choice(("questions", "windows", "text"))
     if kind == "questions":
-      path = self._question_records()
-      path = self._damaged(rng, path, mutations.damaged_bytes)
+      path = self._damaged(rng, self._records, mutations.damaged_bytes)
       file = question_files.QuestionFile(str(path), "tfrecord")
       found = list(question_files.read_questions(file))
       return not any(isinstance(x, question_files.BadRecord) for x in found)
     if kind == "windows":
       return self._damaged_windows(rng)
-    path = self._damaged(rng, self._masked_text(), mutations.damaged_bytes)
+    path = self._damaged(rng, self._masked_text, mutations.damaged_bytes)
     return run(
       *("run_pretraining", "--do_eval", *_MASKING),
       max_eval_steps=1,
@@ -281,24 +275,21 @@ class Fuzz:
 
   def replies(self, rng):
     """Replies of a server that is another, damaged or hostile."""
-    server = self._server
-    row = rng.choice(
-      (
-        model_server.output_row(CONTEXT, [("Anna", 0.5), ("", 0.25)]),
-        model_server.span_row(CONTEXT, [("mill", 0.5), ("Anna", 0.25)]),
-      )
+    rows = (
+      model_server.output_row(CONTEXT, [("Anna", 0.5), ("", 0.25)]),
+      model_server.span_row(CONTEXT, [("mill", 0.5), ("Anna", 0.25)]),
     )
-    content = json.dumps({"predictions": [row]}).encode()
+    content = json.dumps({"predictions": [rng.choice(rows)]}).encode()
     content = mutations.damaged_json(rng, content)
     status = rng.choice((200, 200, 200, 200, 400, 503, 302, 999))
     headers = {"Retry-After": "0"}
     if rng.random() < 0.1:
       headers["Content-Length"] = rng.choice(("0", "-1", "x", "10", "1e9"))
       headers["Connection"] = "close"
-    server.script = [(status, headers, content)]
+    self._server.script = [(status, headers, content)]
     options = RetryOptions(timeout=2, deadline=2, max_attempts=1)
     try:
-      with SpanClient(server.address, retry_options=options) as client:
+      with SpanClient(self._server.address, retry_options=options) as client:
         answer = client.answer(QUESTION, CONTEXT)
     except ServingError as error:
       assert str(error).isprintable()
@@ -308,15 +299,6 @@ class Fuzz:
       assert span.text == CONTEXT[span.char_start : span.char_end]
       assert 0 <= span.probability <= 1.001
     return True
-
-  def __enter__(self):
-    self._stack = contextlib.ExitStack()
-    server = model_server.running(model_server.ModelServer())
-    self._server = self._stack.enter_context(server)
-    return self
-
-  def __exit__(self, *exception):
-    self._stack.close()
 
   def _made(self, name, content):
     path = self._folder / name
@@ -333,27 +315,30 @@ class Fuzz:
     shutil.rmtree(copy, ignore_errors=True)
     return pathlib.Path(shutil.copytree(folder, copy))
 
-  def _question_records(self):
+  @functools.cached_property
+  def _records(self):
     path = self._folder / "questions.tfrecord"
-    if not path.exists():
-      with open_records(str(path)) as writer:
-        for i in range(5):
-          row = {"id": f"q{i}", "question": QUESTION, "context": CONTEXT}
-          writer.write(text_example(row))
+    with open_records(str(path)) as writer:
+      for i in range(5):
+        row = {"id": f"q{i}", "question": QUESTION, "context": CONTEXT}
+        writer.write(text_example(row))
     return path
 
-  def _damaged_windows(self, rng):
+  @functools.cached_property
+  def _windows(self):
     folder = self._folder / "windows"
-    if not folder.exists():
-      run(
-        *("create_squad_records", *_SHORT),
-        must_answer=True,
-        train_file=self._squad,
-        version_2_with_negative=True,
-        output_dir=folder,
-        **self._vocabulary,
-      )
-    copy = self._copy(folder)
+    run(
+      *("create_squad_records", *_SHORT),
+      must_answer=True,
+      train_file=self._squad,
+      version_2_with_negative=True,
+      output_dir=folder,
+      **self._vocabulary,
+    )
+    return folder
+
+  def _damaged_windows(self, rng):
+    copy = self._copy(self._windows)
     _damage_in_place(rng, rng.choice(sorted(copy.iterdir())))
     flags = squad_flags(
       *(self._folder, self._folder / "dry", "--do_train", "--dry_run"),
@@ -362,33 +347,31 @@ class Fuzz:
     )
     return run("run_squad", *flags)
 
+  @functools.cached_property
   def _masked_text(self):
     path = self._folder / "masked.tfrecord"
-    if not path.exists():
-      text = self._made("text.txt", (CONTEXT + "\n").encode() * 40)
-      run(
-        *("create_pretraining_data", *_MASKING),
-        must_answer=True,
-        input_file=text,
-        output_file=path,
-        **self._vocabulary,
-      )
+    run(
+      *("create_pretraining_data", *_MASKING),
+      must_answer=True,
+      input_file=self._text,
+      output_file=path,
+      **self._vocabulary,
+    )
     return path
 
   def _programs(self):
     """Programs that end soon, with flags that they accept."""
     squad = self._squad
     vocabulary = f"--vocab_file={self._folder / 'vocab.txt'}"
-    predictions = self._made("p.json", json.dumps(_PREDICTIONS).encode())
-    text = self._made("text.txt", (CONTEXT + "\n").encode() * 40)
     records = [f"--train_file={squad}", f"--output_dir={self._folder / 'out'}"]
     model = f"--model={shared_model(version_2=True)}"
-    scored = [f"--predict_file={squad}", f"--predictions_file={predictions}"]
+    predictions = f"--predictions_file={self._predicted}"
+    text = f"--input_file={self._text}"
     return (
-      ("evaluate", scored),
+      ("evaluate", [f"--predict_file={squad}", predictions]),
       ("lint_squad", [squad, vocabulary]),
       ("inspect_windows", [f"--input_file={squad}", vocabulary]),
-      ("inspect_masking", [f"--input_file={text}", vocabulary, *_MASKING]),
+      ("inspect_masking", [text, vocabulary, *_MASKING]),
       ("create_squad_records", [*records, vocabulary, *_SHORT]),
       ("ask", [model, *(f"--{name}={x}" for name, x in _ASKED.items())]),
     )
@@ -414,7 +397,6 @@ _SQUAD = squad_content(
   version="v2.0",
 )
 _SQUAD["data"].append({"title": "None", "paragraphs": []})
-_PREDICTIONS = {f"q{i}": "Anna" for i in range(8)}
 _SHORT = ("--max_seq_length=32", "--doc_stride=8", "--max_query_length=12")
 _MASKING = ("--max_seq_length=32", "--max_predictions_per_seq=4")
 _FLAG_VALUES = (
@@ -431,17 +413,15 @@ TARGETS = (
 
 
 def fuzz(targets, seconds, seed, first=0, report=print):
-  """Runs targets in turn for some seconds, each at least once.
-
-  Returns the number of failures.
-  """
+  """Runs targets in turn, each at least once; returns the failures' number."""
   counts = {name: [0, 0, 0] for name in targets}  # answers, refusals, failures
   end = time.monotonic() + seconds
   signal.signal(signal.SIGALRM, _raise_late)
   with (
     tempfile.TemporaryDirectory() as folder,
-    Fuzz(pathlib.Path(folder)) as fuzzed,
+    model_server.running(model_server.ModelServer()) as server,
   ):
+    fuzzed = Fuzz(pathlib.Path(folder), server)
     for number in itertools.count(first):
       name = targets[number % len(targets)]
       is_enough = number - first >= len(targets)
@@ -464,9 +444,8 @@ def fuzz(targets, seconds, seed, first=0, report=print):
       finally:
         signal.alarm(0)
   for name, (answers, refusals, failures) in counts.items():
-    report(
-      f"{name}: {answers} answers, {refusals} refusals, {failures} failures"
-    )
+    outcomes = f"{answers} answers, {refusals} refusals, {failures} failures"
+    report(f"{name}: {outcomes}")
   return sum(failures for _, _, failures in counts.values())
 
 

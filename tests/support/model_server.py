@@ -7,6 +7,8 @@ import re
 import threading
 import time
 
+from bert_span.serving.client import RetryOptions, SpanClient
+
 _PATH = re.compile(
   r"/v1/models/([^/:]+)(?:/versions/(\d+)|/labels/([^/:]+))?:predict"
 )
@@ -90,6 +92,7 @@ class ModelServer(http.server.ThreadingHTTPServer):
 
   def __init__(self, port=0):
     super().__init__(("127.0.0.1", port), _Handler)
+    self.address = f"http://127.0.0.1:{self.server_port}"
     self.answer = first_word  # of question and context: an output row
     self.script = []  # the first replies: (status, headers, body)
     self.delay = 0.0  # seconds before each reply
@@ -98,11 +101,6 @@ class ModelServer(http.server.ThreadingHTTPServer):
     self.idle_seconds = None  # after which it closes a connection
     self.requests = []  # (path, headers, parsed body), as they came
     self.connections = 0  # how many were opened
-
-  @property
-  def address(self):
-    """http://127.0.0.1:port."""
-    return f"http://127.0.0.1:{self.server_port}"
 
   def handle_error(self, request, client_address):
     """Says nothing: clients that hang up are what is tested."""
@@ -182,3 +180,11 @@ def running(server):
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+def client_of(server, **arguments):
+  """A `SpanClient` that tries three times and hardly waits."""
+  options = RetryOptions(
+    timeout=20.0, deadline=40.0, max_attempts=3, first_wait=0.01
+  )
+  return SpanClient(server.address, retry_options=options, **arguments)

@@ -42,13 +42,14 @@ def main():
       python = environments / version / "bin" / "python"
       if not python.exists():
         venv.create(environments / version, with_pip=True)
-        packages = (
+        command = [python, "-m", "pip", "install", "--quiet"]
+        command += [
           f"tensorflow=={version}",
           f"tensorflow-text=={text_version}",
-        )
-        command = [python, "-m", "pip", "install", "--quiet", *packages]
+        ]
         subprocess.run(command, check=True)
-      differences = _differences(expected, _answers(python, folder))
+      found = _answers(python, folder)
+      differences = [n for n in expected if not _equal(expected[n], found[n])]
       different += bool(differences)
       count = len(expected["answer"])
       print(f"TensorFlow {version}: {count} questions, ", end="")
@@ -71,17 +72,9 @@ def _answers(python, folder):
   # Python searches a script's folder for modules, so it is copied from ours.
   script = shutil.copy(fresh_process.__file__, folder)
   paths = folder / "request.json", folder / "reply.json"
-  subprocess.run(
-    [python, script, *paths],
-    check=True,
-    env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-  )
+  environ = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+  subprocess.run([python, script, *paths], check=True, env=environ)
   return json.loads(paths[1].read_text())["answers"][0]
-
-
-def _differences(expected, found):
-  """The names of the columns that differ."""
-  return [name for name in expected if not _equal(expected[name], found[name])]
 
 
 def _equal(expected, found):

@@ -9,14 +9,8 @@ from bert_span.pretraining.model import PretrainingModel
 from bert_span.pretraining.options import MaskingOptions
 
 LENGTH = 12
-
-
 MASKING = MaskingOptions(max_predictions=2, seed=5)
-
-
 MAKING = PretrainingInput(VOCABULARY, True, LENGTH, MASKING, chunk_blocks=5)
-
-
 OPTIONS = {
   "train_batch_size": 4,
   "learning_rate": 2e-3,

@@ -84,14 +84,9 @@ def run_python(*arguments, **options):
 
 def parse_flags(name, *arguments):
   """Parses a command line in this process; returns absl's FLAGS."""
-  _parsed(name, arguments)
-  return flags.FLAGS
-
-
-def _parsed(name, arguments):
-  """The words of a command line that are no flags, the name first."""
   define_flags(name)
-  return flags.FLAGS([name, *map(str, arguments)])
+  flags.FLAGS([name, *map(str, arguments)])
+  return flags.FLAGS
 
 
 def define_flags(name):
@@ -112,7 +107,8 @@ def define_flags(name):
 def refusal(name, *arguments):
   """The message with which a program refuses flags, in this process."""
   with pytest.raises((flags.Error, ValueError, OSError)) as error:
-    words = _parsed(name, arguments)
+    define_flags(name)
+    words = flags.FLAGS([name, *map(str, arguments)])
     sys.modules[name].main(words)
   return str(error.value)
 

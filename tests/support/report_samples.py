@@ -65,8 +65,7 @@ def hostile_files():
 
 def write_files(folder, files):
   """Writes a SQuAD file and n-best lists; returns their paths."""
-  paths = []
-  for name, value in zip(("predict_file", "nbest_file"), files, strict=True):
-    paths.append(str(folder / f"{name}.json"))
-    (folder / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
-  return paths
+  paths = [folder / f"{name}.json" for name in ("predict_file", "nbest_file")]
+  for path, value in zip(paths, files, strict=True):
+    path.write_text(json.dumps(value), encoding="utf-8")
+  return list(map(str, paths))

@@ -30,12 +30,11 @@ def _squad(version_2):
   for i, (question, answer) in enumerate(
     [("Who built the mill?", "Anna"), ("When was the mill built?", "1895")] * 4
   ):
-    answers = spans((answer, CONTEXT.index(answer)))
+    is_impossible = version_2 and i % 4 == 3
+    answers = [] if is_impossible else spans((answer, CONTEXT.index(answer)))
     qas.append({"id": f"q{i}", "question": question, "answers": answers})
     if version_2:
-      is_impossible = i % 4 == 3
       qas[-1]["is_impossible"] = is_impossible
-      qas[-1]["answers"] = [] if is_impossible else answers
   version = "v2.0" if version_2 else "1.1"
   return squad_content(CONTEXT, *qas, title="Mill", version=version)
 
@@ -49,12 +48,8 @@ def squad_flags(folder, output_dir, *flags, version_2=False):
     f"--train_file={data}",
     f"--predict_file={data}",
     f"--output_dir={output_dir}",
-    "--max_seq_length=32",
-    "--doc_stride=8",
-    "--max_query_length=12",
-    "--train_batch_size=4",
-    "--learning_rate=1e-2",
-    "--num_train_epochs=20",
+    *("--max_seq_length=32", "--doc_stride=8", "--max_query_length=12"),
+    *("--train_batch_size=4", "--learning_rate=1e-2", "--num_train_epochs=20"),
     "--save_checkpoints_steps=15",
     *(["--version_2_with_negative"] if version_2 else []),
     *flags,

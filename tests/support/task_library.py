@@ -40,6 +40,7 @@ def main(argv):
   """Exports, asks both, and prints what they have in common."""
   logging.set_verbosity(logging.WARNING)
   from bert_span import SpanExtractor, TFLiteSpanExtractor, WindowOptions
+  from bert_span.jobs import tflite_export
 
   extractor = SpanExtractor.from_preset(
     _MODEL.value, WindowOptions(_SEQ_LENGTH, 128, 64)
@@ -48,7 +49,10 @@ def main(argv):
   unknown = 0
   for quantization in ("none", "dynamic"):
     with tempfile.TemporaryDirectory() as folder:
-      path = _export(extractor, folder, quantization)
+      path = os.path.join(folder, "model.tflite")
+      options = tflite_export.TFLiteOptions(quantization)
+      content = tflite_export.tflite_content(extractor, options)
+      pathlib.Path(path).write_bytes(content)
       theirs = _task_library_answers(path, examples, folder)
       ours = list(TFLiteSpanExtractor(path).predict(examples))
     causes = collections.Counter(
@@ -84,39 +88,28 @@ def _examples(preprocessor):
   return single
 
 
-def _export(extractor, folder, quantization):
-  from bert_span.jobs import tflite_export
-
-  path = os.path.join(folder, "model.tflite")
-  options = tflite_export.TFLiteOptions(quantization)
-  content = tflite_export.tflite_content(extractor, options)
-  pathlib.Path(path).write_bytes(content)
-  return path
-
-
 def _task_library_answers(path, examples, folder):
   """Pairs (text, score) of the best answers, from the other environment."""
-  questions = os.path.join(folder, "questions.json")
-  answers = os.path.join(folder, "answers.json")
-  with open(questions, "w", encoding="utf-8") as file:
-    json.dump([[e.question, e.context] for e in examples], file)
+  questions = pathlib.Path(folder, "questions.json")
+  answers = pathlib.Path(folder, "answers.json")
+  questions.write_text(json.dumps([[e.question, e.context] for e in examples]))
   environment = os.path.abspath(_ENVIRONMENT.value)
   subprocess.run(
-    [f"{environment}/bin/python", str(_CHECK), path, questions, answers],
+    [f"{environment}/bin/python", _CHECK, path, questions, answers],
     env={**os.environ, "LD_LIBRARY_PATH": f"{environment}/libusb"},
     check=True,
   )
-  with open(answers, encoding="utf-8") as file:
-    return json.load(file)
+  return json.loads(answers.read_text())
 
 
 def _cause(context, our, text, score):
   """Why the library's best answer, text or "", is not our `Prediction`."""
   if text == our.text:
     return _SAME
-  if _words(text) == _words(_widened(context, our)):
+  words = text.split()
+  if words == _widened(context, our):
     return _WHOLE_WORDS
-  ours = [e for e in our.n_best if _words(_widened(context, e)) == _words(text)]
+  ours = [e for e in our.n_best if words == _widened(context, e)]
   # Several of our spans may be the same whole words; the best one is theirs.
   # Its score is another one, or so near to our answer's that either may win.
   if ours and (
@@ -131,15 +124,11 @@ def _cause(context, our, text, score):
   return _UNKNOWN
 
 
-def _words(text):
-  return text.split()
-
-
 def _widened(context, answer):
-  """The answer's characters, widened to the blanks around them."""
+  """The words between the blanks around an answer."""
   start = context.rfind(" ", 0, answer.char_start) + 1
   behind = context.find(" ", answer.char_end)
-  return context[start : behind if behind >= 0 else len(context)]
+  return context[start : behind if behind >= 0 else len(context)].split()
 
 
 if __name__ == "__main__":

@@ -20,13 +20,13 @@ def main(model_path, questions_path, answers_path):
   answerer = bert_question_answerer.BertQuestionAnswerer.create_from_file(
     model_path
   )
-  with open(questions_path, encoding="utf-8") as file:
+  with open(questions_path) as file:
     questions = json.load(file)
   answers = []
   for question, context in questions:
     best = answerer.answer(context, question).answers[:1]
     answers.append([best[0].text, best[0].pos.logit] if best else ["", 0.0])
-  with open(answers_path, "w", encoding="utf-8") as file:
+  with open(answers_path, "w") as file:
     json.dump(answers, file)
 
 

@@ -13,15 +13,9 @@ INPUTS = {
 
 
 def tiny_config(**changes):
-  sizes = {
-    "vocabulary_size": 11,
-    "num_layers": 1,
-    "num_heads": 2,
-    "hidden_dim": 8,
-    "intermediate_dim": 16,
-    "max_sequence_length": 6,
-    "num_segments": 2,
-  }
+  sizes = {"vocabulary_size": 11, "num_layers": 1, "num_heads": 2}
+  sizes |= {"hidden_dim": 8, "intermediate_dim": 16, "num_segments": 2}
+  sizes |= {"max_sequence_length": 6}
   return EncoderConfig(**{**sizes, **changes})
 
 

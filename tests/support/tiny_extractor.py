@@ -44,11 +44,7 @@ def tiny_extractor(
   vocabulary=VOCABULARY,
   **encoder,
 ):
-  """A SpanExtractor of one layer whose logits differ clearly.
-
-  With version_2 "no answer" is possible. `encoder` has fields of its
-  EncoderConfig.
-  """
+  """One layer, logits that differ clearly; with version_2 "no answer" too."""
   keras.utils.set_random_seed(seed)
   is_byte_pairs = isinstance(vocabulary, BytePairs)
   backbone = tiny_encoder(
@@ -87,10 +83,7 @@ def _made_once(version_2, head):
 
 @functools.cache
 def shared_model(version_2=False, head=SPAN_HEAD):
-  """The path of the model directory of a `shared_extractor`; do not change it.
-
-  Its files are written once in a process.
-  """
+  """The directory of a `shared_extractor`, which tests do not change."""
   directory = new_folder() / "model"
   shared_extractor(version_2, head).save_to_preset(directory)
   return directory

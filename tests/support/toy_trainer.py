@@ -65,15 +65,14 @@ def make_trainer(
   **options,
 ):
   model = model or make_model()
-  options = {"train_batch_size": BATCH, "seed": 0, **options}
-  options.setdefault("save_checkpoints_steps", 2)
+  defaults = {"train_batch_size": BATCH, "save_checkpoints_steps": 2, "seed": 0}
   schedule = WarmupLinearDecay(rate, num_train_steps, 2)
   return Trainer(
     model,
     loss_fn,
     BertAdamW(schedule, use_ema=ema_momentum > 0, ema_momentum=ema_momentum),
     num_train_steps,
-    TrainOptions(**options),
+    TrainOptions(**{**defaults, **options}),
     output_dir,
     fingerprint={"max_seq_length": 384},
     callbacks=callbacks,

@@ -14,10 +14,7 @@ import numpy as np
 from distributed_checks import Run
 
 from bert_span.training.options import ExecutionOptions, StrategyOptions
-from bert_span.training.strategy import (
-  describe_strategy,
-  make_strategy,
-)
+from bert_span.training.strategy import describe_strategy, make_strategy
 from bert_span.training.workers import is_chief
 
 
@@ -31,17 +28,14 @@ def main():
     run.model.save_weights(folder / "whole.weights.h5")
   own_dir = pathlib.Path(run.trainer._checkpoints.write_dir)
   weights = b"".join(values.tobytes() for values in run.weights.values())
-  print(
-    json.dumps(
-      {
-        "strategy": describe_strategy(strategy),
-        "is_chief": is_chief(strategy),
-        "own_dir": str(own_dir),
-        "files": sorted(path.name for path in own_dir.iterdir()),
-        "hash": hashlib.sha256(weights).hexdigest(),
-      }
-    )
-  )
+  result = {
+    "strategy": describe_strategy(strategy),
+    "is_chief": is_chief(strategy),
+    "own_dir": str(own_dir),
+    "files": sorted(path.name for path in own_dir.iterdir()),
+    "hash": hashlib.sha256(weights).hexdigest(),
+  }
+  print(json.dumps(result))
 
 
 if __name__ == "__main__":

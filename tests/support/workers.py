@@ -8,9 +8,7 @@ from programs import start_program
 
 def start_workers(name, *arguments, count=2):
   """Starts a program once for each worker; a list of `Program`."""
-  sockets = [socket.socket() for _ in range(count)]
-  for each in sockets:
-    each.bind(("127.0.0.1", 0))
+  sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
   # Ports that were free a moment ago.
   workers = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
   for each in sockets:
@@ -18,10 +16,9 @@ def start_workers(name, *arguments, count=2):
   programs = []
   for index in range(count):
     task = {"type": "worker", "index": index}
-    config = {"cluster": {"worker": workers}, "task": task}
-    programs.append(
-      start_program(name, *arguments, environ={"TF_CONFIG": json.dumps(config)})
-    )
+    config = json.dumps({"cluster": {"worker": workers}, "task": task})
+    environ = {"TF_CONFIG": config}
+    programs.append(start_program(name, *arguments, environ=environ))
   return programs
 
 

@@ -8,6 +8,8 @@ from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
 from bert_span.squad.example import SquadExample
 
+pytestmark = pytest.mark.large
+
 _PASSAGES = [CONTEXT, " ".join(reversed(VOCABULARY[5:] * 3)), "Mill.", "É 日"]
 _EXAMPLES = [SquadExample(str(i), QUESTION, c) for i, c in enumerate(_PASSAGES)]
 # Largest difference of a logit. OpenVINO sums in another order, and computes
@@ -16,14 +18,14 @@ _LITERT_TOLERANCE = 1e-5
 _OPENVINO_TOLERANCE = {"none": 1e-4, "float16": 1e-4, "dynamic": 0.5}
 
 
-@pytest.fixture(
-  params=[("none", False), ("float16", True), ("dynamic", True)], ids=str
-)
+@pytest.fixture(params=["none", "float16", "dynamic"])
 def file(request):
   """Arguments of `exported_tflite`."""
-  return dict(
-    zip(("quantization", "dynamic_length"), request.param, strict=True)
-  )
+  quantization = request.param
+  return {
+    "quantization": quantization,
+    "dynamic_length": quantization != "none",
+  }
 
 
 @pytest.fixture
@@ -52,7 +54,6 @@ def check_as_tf_lite(file, monkeypatch):
   return check
 
 
-@pytest.mark.large
 def test_litert_gives_the_logits_of_tf_lite(file, check_as_tf_lite):
   litert = pytest.importorskip("ai_edge_litert.interpreter")
   path, _ = exported_tflite(**file)
@@ -60,7 +61,6 @@ def test_litert_gives_the_logits_of_tf_lite(file, check_as_tf_lite):
   check_as_tf_lite(run, _LITERT_TOLERANCE)
 
 
-@pytest.mark.large
 def test_litert_answers_from_strings_as_tf_lite():
   litert = pytest.importorskip("ai_edge_litert.interpreter")
   from tensorflow_text import tflite_registrar
@@ -78,7 +78,6 @@ def test_litert_answers_from_strings_as_tf_lite():
       np.testing.assert_allclose(given[name], values, atol=_LITERT_TOLERANCE)
 
 
-@pytest.mark.large
 def test_openvino_gives_the_logits_of_tf_lite(file, check_as_tf_lite):
   openvino = pytest.importorskip("openvino")
   path, _ = exported_tflite(**file)

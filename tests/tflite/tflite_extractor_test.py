@@ -10,7 +10,6 @@ import pytest
 from exported_tflite import TEXT_FILE, damaged, exported_tflite, opened_tflite
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
-import bert_span
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.heads.bio import BIO_HEAD
@@ -21,6 +20,8 @@ from bert_span.tflite.tflite_extractor import (
   TFLiteTextExtractor,
   open_tflite,
 )
+
+pytestmark = pytest.mark.large
 
 _PASSAGES = [
   CONTEXT,
@@ -33,7 +34,6 @@ _PASSAGES = [
 ]
 
 
-@pytest.mark.large
 @pytest.mark.parametrize(
   "file",
   [
@@ -46,9 +46,8 @@ def test_answers_are_those_of_the_model(file):
   _, model = exported_tflite(**file)
   extractor = opened_tflite(**file)
   is_text = "with_tokenizer" in file
-  assert isinstance(
-    extractor, TFLiteTextExtractor if is_text else TFLiteSpanExtractor
-  )
+  kind = TFLiteTextExtractor if is_text else TFLiteSpanExtractor
+  assert isinstance(extractor, kind)
   assert extractor.decoder_options == model.decoder_options
   assert extractor.window_options == model.window_options
   questions = [QUESTION] * len(_PASSAGES)
@@ -68,7 +67,6 @@ def test_answers_are_those_of_the_model(file):
       assert answer.probability == pytest.approx(other.probability, abs=1e-4)
 
 
-@pytest.mark.large
 @pytest.mark.parametrize("question", ["", " ", "\u200b"])
 def test_a_question_without_a_token_has_no_answer(question):
   found = opened_tflite(**TEXT_FILE).columns(question, CONTEXT)
@@ -78,7 +76,6 @@ def test_a_question_without_a_token_has_no_answer(question):
   assert found["probability"] == 1.0
 
 
-@pytest.mark.large
 def test_any_text_gives_offsets_within_the_passage():
   extractor = opened_tflite(**TEXT_FILE)
   rng = random.Random(1)
@@ -92,7 +89,6 @@ def test_any_text_gives_offsets_within_the_passage():
     assert 0 <= answer.probability <= 1 + 1e-5
 
 
-@pytest.mark.large
 def test_options_replace_those_of_the_file():
   path, _ = exported_tflite()
   extractor = TFLiteSpanExtractor(
@@ -105,12 +101,9 @@ def test_options_replace_those_of_the_file():
     TFLiteSpanExtractor(path, WindowOptions(33, 8, 8))
 
 
-@pytest.mark.large
 def test_options_of_a_text_file_are_fixed():
   path, model = exported_tflite(**TEXT_FILE)
-  bert_span.TFLiteTextExtractor(
-    path, model.window_options, model.decoder_options
-  )
+  TFLiteTextExtractor(path, model.window_options, model.decoder_options)
   with pytest.raises(ValueError, match="doc_stride was 8, is now 4"):
     TFLiteTextExtractor(path, WindowOptions(32, 4, 8))
   with pytest.raises(ValueError, match="on_logits"):
@@ -129,7 +122,6 @@ def test_files_that_are_not_a_model_are_refused(tmp_path):
     TFLiteSpanExtractor(tmp_path / "missing.tflite")
 
 
-@pytest.mark.large
 def test_a_config_without_the_options_of_the_file_is_refused(tmp_path):
   path = tmp_path / "other.tflite"
   shutil.copy(exported_tflite()[0], path)
@@ -143,7 +135,6 @@ def test_a_config_without_the_options_of_the_file_is_refused(tmp_path):
     TFLiteSpanExtractor(path)
 
 
-@pytest.mark.large
 def test_packed_files_are_refused_unless_they_are_stored_and_small(tmp_path):
   """A few compressed bytes may be gigabytes, or raise errors of zlib."""
   content = pathlib.Path(exported_tflite()[0]).read_bytes()
@@ -164,7 +155,6 @@ def test_packed_files_are_refused_unless_they_are_stored_and_small(tmp_path):
       open_tflite(path)
 
 
-@pytest.mark.large
 def test_flipped_bits_of_the_packed_files_are_refused(tmp_path):
   content = pathlib.Path(exported_tflite()[0]).read_bytes()
   begin = content.index(b"PK\x03\x04")
@@ -182,7 +172,6 @@ def test_flipped_bits_of_the_packed_files_are_refused(tmp_path):
       assert str(path) in str(error)
 
 
-@pytest.mark.large
 def test_a_damaged_or_another_kind_of_file_is_refused(tmp_path):
   """A runtime would end the process on a damaged file."""
   for kind, other, file in (

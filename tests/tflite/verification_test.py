@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from device_texts import real_texts
 from exported_tflite import (
   TEXT_FILE,
   exported_tflite,
@@ -12,7 +13,6 @@ from exported_tflite import (
 from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.squad.example import SquadExample
-from bert_span.squad.reader import read_squad
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import load_vocabulary
 from bert_span.tflite import file as tflite_file
@@ -24,6 +24,8 @@ from bert_span.tflite.verification import (
   verify,
 )
 
+pytestmark = pytest.mark.large
+
 _EXAMPLES = [
   SquadExample("mill", QUESTION, CONTEXT),
   SquadExample("blank", "Who?", " "),
@@ -31,7 +33,13 @@ _EXAMPLES = [
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "σ", "##ς", "##σ"]
 
 
-@pytest.mark.large
+def _converted(function, module, folder):
+  """A function as the bytes of a TFLite file, the way of a SavedModel."""
+  path = str(folder / "saved")
+  tf.saved_model.save(module, path, function.get_concrete_function())
+  return tf.lite.TFLiteConverter.from_saved_model(path).convert()
+
+
 def test_the_file_of_a_model_as_an_attribute_is_refused(tmp_path):
   """Written without an error, it reads uninitialized variables."""
   good, extractor = exported_tflite()
@@ -48,17 +56,13 @@ def test_the_file_of_a_model_as_an_attribute_is_refused(tmp_path):
       {"token_ids": ids, "padding_mask": mask, "segment_ids": segment_ids}
     )
 
-  tf.saved_model.save(
-    module, str(tmp_path / "saved"), logits.get_concrete_function()
-  )
-  converter = tf.lite.TFLiteConverter.from_saved_model(str(tmp_path / "saved"))
   path = tmp_path / "wrong.tflite"
-  path.write_bytes(with_files_of(good, converter.convert()))
+  content = _converted(logits, module, tmp_path)
+  path.write_bytes(with_files_of(good, content))
   with pytest.raises(ValueError, match=r"resource variables|NaN"):
     verify(str(path), extractor, _EXAMPLES, "none")
 
 
-@pytest.mark.large
 def test_a_file_with_other_answers_is_refused(monkeypatch):
   path, extractor = exported_tflite()
   others = list(extractor.predict(_EXAMPLES))[::-1]
@@ -67,7 +71,6 @@ def test_a_file_with_other_answers_is_refused(monkeypatch):
     verify(path, extractor, _EXAMPLES, "none")
 
 
-@pytest.mark.large
 @pytest.mark.parametrize("file", [{}, TEXT_FILE])
 def test_a_verification_describes_the_file(tmp_path, file):
   path, extractor = exported_tflite(**file)
@@ -86,7 +89,6 @@ def test_a_verification_describes_the_file(tmp_path, file):
   assert 4 * 32 * (32 + 16) <= found["peak_arena_bytes"] < 1e6
 
 
-@pytest.mark.large
 @pytest.mark.parametrize("dynamic_length", [False, True])
 def test_windows_of_any_length_and_padding_alone_give_numbers(dynamic_length):
   path, _ = exported_tflite(dynamic_length=dynamic_length)
@@ -113,12 +115,8 @@ def test_the_peak_is_where_most_tensors_live_together(tmp_path):
     b = tf.cast(a, tf.float32)
     return tf.sin(b) * b
 
-  tf.saved_model.save(
-    tf.Module(), str(tmp_path / "saved"), chain.get_concrete_function()
-  )
-  converter = tf.lite.TFLiteConverter.from_saved_model(str(tmp_path / "saved"))
   path = tmp_path / "chain.tflite"
-  path.write_bytes(converter.convert())
+  path.write_bytes(_converted(chain, tf.Module(), tmp_path))
   inputs = {"a": np.zeros([1, 8], np.int32)}
   assert peak_arena_bytes(str(path), inputs) == 3 * 8 * 4
 
@@ -145,20 +143,15 @@ def test_differences_are_counted_by_cause():
   }
 
 
-@pytest.mark.large
-@pytest.mark.parametrize(("do_lower_case", "every"), [(True, 1), (False, 8)])
 def test_real_texts_have_the_same_tokens_at_the_same_places(
-  shared_data, uncased_vocab_file, do_lower_case, every
+  shared_data, uncased_vocab_file
 ):
   """As docs/tflite.md says; for cased text a part of it."""
-  texts = set()
-  for path in sorted(shared_data.glob("*.json")):
-    for example in read_squad(str(path)).examples:
-      texts.update((example.question, example.context))
-  tokenizer = WordPieceTokenizer(
-    load_vocabulary(uncased_vocab_file), do_lower_case
-  )
-  found = compare_tokenizers(tokenizer, sorted(texts)[::every])
-  assert found["num_texts"] > 20_000 / every
-  assert found["num_tokens"] > 1_000_000 / every
-  assert not found["shown"]
+  texts = real_texts(shared_data)
+  vocabulary = load_vocabulary(uncased_vocab_file)
+  for do_lower_case, every in ((True, 1), (False, 8)):
+    tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
+    found = compare_tokenizers(tokenizer, texts[::every])
+    assert found["num_texts"] > 20_000 / every
+    assert found["num_tokens"] > 1_000_000 / every
+    assert not found["shown"]

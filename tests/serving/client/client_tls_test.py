@@ -5,19 +5,10 @@ import ssl
 import subprocess
 
 import pytest
-from model_server import ModelServer, running
+from model_server import ModelServer, client_of, running
 
 from bert_span.serving.client.endpoint import Credentials
-from bert_span.serving.client.retries import (
-  RequestRefusedError,
-  RetryOptions,
-  ServingError,
-)
-from bert_span.serving.client.span_client import SpanClient
-
-_QUICK = RetryOptions(
-  timeout=20.0, deadline=40.0, max_attempts=3, first_wait=0.01
-)
+from bert_span.serving.client.retries import RequestRefusedError, ServingError
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +38,7 @@ def certificates(tmp_path_factory):
 @pytest.fixture
 def tls_server(certificates):
   server = ModelServer()
+  server.address = f"https://localhost:{server.server_port}"
   context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
   context.load_cert_chain(
     certificates / "server.pem", certificates / "server.key"
@@ -57,12 +49,9 @@ def tls_server(certificates):
     yield server
 
 
-def _tls_client(server, host="localhost", **files):
-  return SpanClient(
-    f"https://{host}:{server.server_port}",
-    retry_options=_QUICK,
-    credentials=Credentials(**{k: str(v) for k, v in files.items()}),
-  )
+def _tls_client(server, **files):
+  credentials = Credentials(**{k: str(v) for k, v in files.items()})
+  return client_of(server, credentials=credentials)
 
 
 def test_tls_with_the_authority_given(tls_server, certificates):
@@ -77,9 +66,8 @@ def test_an_unknown_authority_or_another_name_is_refused(
 ):
   with pytest.raises(RequestRefusedError, match="ca_file"):
     _tls_client(tls_server).answer("Who?", "Ada")
-  client = _tls_client(
-    tls_server, "127.0.0.1", ca_file=certificates / "server.pem"
-  )
+  tls_server.address = tls_server.address.replace("localhost", "127.0.0.1")
+  client = _tls_client(tls_server, ca_file=certificates / "server.pem")
   with pytest.raises(RequestRefusedError, match=r"certificate.*127\.0\.0\.1"):
     client.answer("Who?", "Ada")
   assert not tls_server.requests
@@ -101,11 +89,11 @@ def test_tls_with_a_client_certificate(tls_server, certificates):
   assert len(tls_server.requests) == 1
 
 
-def test_tls_to_a_port_without_it_is_explained(certificates):
-  with running(ModelServer()) as server:
-    client = _tls_client(server, ca_file=certificates / "server.pem")
-    with pytest.raises(RequestRefusedError, match="TLS port"):
-      client.answer("Who?", "Ada")
+def test_tls_to_a_port_without_it_is_explained(server, certificates):
+  server.address = f"https://localhost:{server.server_port}"
+  client = _tls_client(server, ca_file=certificates / "server.pem")
+  with pytest.raises(RequestRefusedError, match="TLS port"):
+    client.answer("Who?", "Ada")
 
 
 def test_a_key_with_a_passphrase_is_refused_and_not_asked_for(certificates):

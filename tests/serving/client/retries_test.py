@@ -12,10 +12,7 @@ from bert_span.serving.client.retries import (
 
 @pytest.fixture
 def call(monkeypatch):
-  """A function that runs scripted outcomes on its own clock.
-
-  It returns the result, the waits, and the timeouts of the attempts.
-  """
+  """Runs scripted outcomes; gives the result, the waits, and the timeouts."""
 
   def run(outcomes, options, draw=lambda low, high: high, seconds=0.0):
     clock = types.SimpleNamespace(now=100.0)

@@ -5,7 +5,7 @@ import socket
 import time
 
 import pytest
-from model_server import ModelServer, output_row, running, span_row
+from model_server import ModelServer, client_of, output_row, running, span_row
 from programs import run_python
 
 from bert_span.serving.client.endpoint import Credentials
@@ -18,23 +18,9 @@ from bert_span.serving.client.retries import (
 )
 from bert_span.serving.client.span_client import SpanClient
 
-_QUICK = RetryOptions(
-  timeout=20.0, deadline=40.0, max_attempts=3, first_wait=0.01
-)
-
-
-@pytest.fixture
-def server():
-  with running(ModelServer()) as running_server:
-    yield running_server
-
-
-def _client(server, **arguments):
-  return SpanClient(server.address, retry_options=_QUICK, **arguments)
-
 
 def test_a_question_is_answered_with_offsets_and_n_best(server):
-  client = _client(server)
+  client = client_of(server)
   answer = client.answer("Who came?", "Ada came.")
   assert answer.text == "Ada"
   assert (answer.char_start, answer.char_end) == (0, 3)
@@ -62,7 +48,7 @@ def test_a_bio_model_gives_a_list_of_spans(server):
   server.answer = lambda question, context: span_row(
     context, spans if context else []
   )
-  client = _client(server)
+  client = client_of(server)
   (first, second), none = client.answers(["Who came?"] * 2, [context, ""])
   assert first == ("Ada", 2, 5, 3, 6, 2.5, 0.25, True)
   assert (second.text, second.is_answerable) == ("Bea", True)
@@ -81,7 +67,7 @@ def test_any_text_travels_unchanged_but_lone_surrogates(server):
   server.answer = lambda question, context: output_row(
     context, [("日本 👩\u200d👧", 1.0)]
   )
-  client = _client(server)
+  client = client_of(server)
   answer = client.answer("Wér 🙂?", context)
   row = {"question": "Wér 🙂?", "context": context}
   assert server.requests[0][2]["instances"] == [row]
@@ -94,14 +80,14 @@ def test_any_text_travels_unchanged_but_lone_surrogates(server):
 
 def test_many_questions_go_in_batches_and_come_back_in_order(server):
   contexts = [f"word{i} more" for i in range(7)]
-  answers = _client(server, batch_size=3).answer(["Which?"] * 7, contexts)
+  answers = client_of(server, batch_size=3).answer(["Which?"] * 7, contexts)
   assert [answer.text for answer in answers] == [f"word{i}" for i in range(7)]
   assert [len(r[2]["instances"]) for r in server.requests] == [3, 3, 1]
 
 
 def test_a_connection_is_kept_open_until_the_server_closes_it(server):
   closing = (200, {"Connection": "close"}, _reply("a"))
-  with _client(server) as client:
+  with client_of(server) as client:
     for _ in range(3):
       client.answer("Who?", "Ada")
     assert (len(server.requests), server.connections) == (3, 1)
@@ -122,7 +108,7 @@ def test_an_idle_connection_that_the_server_closed_costs_no_attempt(server):
 
 
 def test_threads_share_a_client(server):
-  client = _client(server)
+  client = client_of(server)
   contexts = [f"w{i}" for i in range(24)]
   with concurrent.futures.ThreadPoolExecutor(6) as pool:
     answers = list(pool.map(lambda c: client.answer("Who?", c), contexts))
@@ -132,11 +118,11 @@ def test_threads_share_a_client(server):
 
 def test_a_busy_server_is_asked_again_until_it_is_given_up(server):
   server.script = [(429, {}, "slow down"), (502, {}, "<html>")]
-  assert _client(server).answer("Who?", "Ada").text == "Ada"
+  assert client_of(server).answer("Who?", "Ada").text == "Ada"
   assert len(server.requests) == 3
   server.script = [(503, {}, '{"error": "Servable not yet loaded."}')] * 3
   with pytest.raises(ServerUnavailableError) as caught:
-    _client(server).answer("Who?", "Ada")
+    client_of(server).answer("Who?", "Ada")
   for part in (server.address, "503", "Servable not yet loaded"):
     assert part in str(caught.value)
   assert len(server.requests) == 6
@@ -145,18 +131,18 @@ def test_a_busy_server_is_asked_again_until_it_is_given_up(server):
 def test_retry_after_is_waited_for_within_the_deadline(server):
   server.script = [(503, {"Retry-After": v}, "") for v in ("soon", "1")]
   start = time.monotonic()
-  assert _client(server).answer("Who?", "Ada").text == "Ada"
+  assert client_of(server).answer("Who?", "Ada").text == "Ada"
   assert time.monotonic() - start >= 1.0
   server.script = [(503, {"Retry-After": "3600"}, "")]
   with pytest.raises(ServerUnavailableError, match="after 1 attempt"):
-    _client(server).answer("Who?", "Ada")
+    client_of(server).answer("Who?", "Ada")
 
 
 def test_a_server_that_starts_late_is_reached_and_a_missing_one_named():
   free = ModelServer()
   free.server_close()  # The port is free: connections are refused.
   with pytest.raises(ServerUnavailableError, match=free.address):
-    _client(free).answer("Who?", "Ada")
+    client_of(free).answer("Who?", "Ada")
   options = RetryOptions(max_attempts=50, first_wait=0.05, longest_wait=0.1)
   client = SpanClient(free.address, retry_options=options)
   with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -204,7 +190,7 @@ def test_a_reply_that_drips_ends_with_the_timeout(beginning, dripped):
 
 def test_an_answer_cut_short_is_asked_for_again(server):
   server.script = [(200, {"Content-Length": "9999", "Connection": "close"}, "")]
-  assert _client(server).answer("Who?", "Ada").text == "Ada"
+  assert client_of(server).answer("Who?", "Ada").text == "Ada"
   assert len(server.requests) == 2
 
 
@@ -223,7 +209,7 @@ def test_refusals_are_not_repeated_and_name_the_remedy(
 ):
   server.script = [(status, headers, '{"error": "what the server says."}')]
   with pytest.raises(error) as caught:
-    _client(server).answer("Who?", "Ada")
+    client_of(server).answer("Who?", "Ada")
   for part in (server.address, str(status), ": what the server says. ", remedy):
     assert part in str(caught.value)
   assert len(server.requests) == 1
@@ -233,7 +219,7 @@ def test_what_a_server_says_cannot_command_the_terminal(server):
   said = json.dumps({"error": "\x1b[2J\x1b]0;gone\x07\u202e\nnext"})
   server.script = [(500, {}, said)]
   with pytest.raises(RequestRefusedError, match=r"\\x1b\[2J") as caught:
-    _client(server).answer("Who?", "Ada")
+    client_of(server).answer("Who?", "Ada")
   assert str(caught.value).isprintable()
 
 
@@ -248,7 +234,7 @@ def test_what_a_server_says_cannot_command_the_terminal(server):
 def test_a_model_that_is_not_served_is_named(server, arguments, path):
   ((name, value),) = arguments.items()
   with pytest.raises(RequestRefusedError, match=f"{name} {value!r}"):
-    _client(server, **arguments).answer("Who?", "Ada")
+    client_of(server, **arguments).answer("Who?", "Ada")
   assert server.requests[0][0] == f"/v1/models/{path}:predict"
 
 
@@ -282,24 +268,24 @@ def _reply(context, **changes):
 def test_replies_of_something_else_are_explained(server, body, message):
   server.script = [(200, {}, body)]
   with pytest.raises(ServingError, match=message) as caught:
-    _client(server).answer("Who?", "a")
+    client_of(server).answer("Who?", "a")
   assert server.address in str(caught.value)
 
 
 def test_nan_and_infinity_are_read_as_tensorflow_serving_writes_them(server):
   infinity = float("inf")
   server.script = [(200, {}, _reply("a", score=infinity, null_odds=-infinity))]
-  answer = _client(server).answer("Who?", "a")
+  answer = client_of(server).answer("Who?", "a")
   assert (answer.score, answer.null_odds) == (infinity, -infinity)
 
 
 def test_the_bearer_token_is_sent_and_a_missing_one_explained(server):
   server.token = "s3cret"
   credentials = Credentials(bearer_token="s3cret")
-  answer = _client(server, credentials=credentials).answer("Who?", "Ada")
+  answer = client_of(server, credentials=credentials).answer("Who?", "Ada")
   assert answer.text == "Ada"
   with pytest.raises(RequestRefusedError, match="bearer_token"):
-    _client(server).answer("Who?", "Ada")
+    client_of(server).answer("Who?", "Ada")
   assert "s3cret" not in repr(credentials)
 
 
