@@ -44,22 +44,21 @@ def test_every_window_is_the_originals(original, name):
   assert comparison.cases == comparison.equal == _NUM_WINDOWS[name]
 
 
-def test_one_other_value_of_a_window_fails(sample, alter):
-  """Each of the first seven windows has another one."""
-  changes = [
-    *({"sha1_input_ids": "0"}, {"sha1_segment_ids": "0"}),
-    *({"sha1_orig_map": "0"}, {"sha1_max_context": "0"}),
-    *({"start_position": 5}, {"end_position": 5}, {"n_real_tokens": 5}),
-  ]
-
+@pytest.mark.parametrize(
+  ("key", "value"),
+  [
+    *(("sha1_input_ids", "0"), ("sha1_segment_ids", "0")),
+    *(("sha1_orig_map", "0"), ("sha1_max_context", "0")),
+    *(("start_position", 5), ("end_position", 5), ("n_real_tokens", 5)),
+  ],
+)
+def test_one_other_value_of_a_window_fails(sample, alter, key, value):
   def change(features):
-    changed = zip(features, changes, strict=False)
-    return [feature | other for feature, other in changed] + features[7:]
+    return [{**features[0], key: value}, *features[1:]]
 
   alter("features_i.jsonl.gz", change)
   comparison = next(compare_windows(sample, [sample.configurations["i"]]))
-  assert comparison.cases - comparison.equal == 7
-  assert comparison.failures == [f"('edge00{i}', 0)" for i in range(1, 6)]
+  assert comparison.failures == ["('edge001', 0)"]
 
 
 def test_another_order_fails_and_a_question_the_original_drops_does_not(
