@@ -32,10 +32,7 @@ class Check(NamedTuple):
 
 
 def compare_edge_cases(goldens):
-  """Check 8: windows, answers and odds of the edge cases.
-
-  Notes name the questions that the original drops, mislabels or crashes on.
-  """
+  """Windows, answers and odds of the passages written to be difficult."""
   for compare in (compare_windows, compare_decoding, compare_null_odds):
     yield from compare(goldens, goldens.edge_cases)
 
@@ -93,7 +90,6 @@ DIFFERENCES = (
 
 
 def passes(comparisons):
-  """Whether there are comparisons and all of them pass."""
   return bool(comparisons) and all(c.passes for c in comparisons)
 
 

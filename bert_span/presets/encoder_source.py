@@ -23,7 +23,7 @@ def arrays_sha256(arrays):
 
 @dataclasses.dataclass(frozen=True)
 class EncoderSource:
-  """Where an encoder and its vocabulary come from."""
+  """Where an encoder and its vocabulary come from, as flags."""
 
   preset: str | None = option(
     None,
@@ -75,12 +75,9 @@ class EncoderSource:
     )
 
   def weights_digest(self, loaded):
-    """SHA-256 of the weights of a LoadedEncoder that is not trained yet.
-
-    None for random weights, which follow from the seed.
-    """
+    """SHA-256 of a LoadedEncoder's weights; None for random ones."""
     if not (self.preset or self.init_checkpoint):
-      return None
+      return None  # They follow from the seed.
     heads = (
       tensors[name]
       for _, tensors in sorted(loaded.head_weights.items())
