@@ -67,7 +67,7 @@ def is_saved_model(path):
 
 
 def _load_saved_model(path):
-  """Its head, and a function of examples to `ServedAnswer`s."""
+  """The head, and a function of examples to `ServedAnswer`s."""
   import tensorflow_text  # noqa: F401 -- registers its ops
 
   model = tf.saved_model.load(path)
@@ -84,10 +84,8 @@ def _load_saved_model(path):
     serve = model.signatures["serving_default"]
     for batch in example_batches(examples):
       arrays = example_arrays(batch)
-      columns = serve(
-        question=tf.constant(arrays["question"], tf.string),
-        context=tf.constant(arrays["context"], tf.string),
-      )
+      inputs = {n: tf.constant(x, tf.string) for n, x in arrays.items()}
+      columns = serve(**inputs)
       lists = {name: x.numpy().tolist() for name, x in columns.items()}
       rows = served_answer.rows_of_columns(lists)
       contexts = (encodable(example.context) for example in batch)

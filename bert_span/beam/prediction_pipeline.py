@@ -63,8 +63,6 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
 
 
 class ShardModelHandler(ModelHandler):
-  """Answers shards by an `AnswerSource`."""
-
   def __init__(self, source):
     super().__init__()
     self._source = source

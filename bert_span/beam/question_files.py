@@ -33,8 +33,6 @@ _FORMAT_OF_ENDING = {
 
 @dataclasses.dataclass(frozen=True, order=True)
 class RecordLocation:
-  """The location of a record."""
-
   path: str
   number: int  # in the file, from 1: of the line, or the question
   question: int = 0  # number among those asked about the passage
@@ -52,8 +50,6 @@ class BadRecord:
 
 @dataclasses.dataclass(frozen=True)
 class LocatedQuestion:
-  """A question to answer."""
-
   location: RecordLocation
   example: SquadExample
 

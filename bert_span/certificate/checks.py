@@ -18,17 +18,11 @@ from bert_span.reporting.score_table import text_table
 
 
 class Check(NamedTuple):
-  """One part of run_squad."""
-
   number: int
   title: str
   compare: Callable  # yields the `Comparison`s of `GoldenFiles`
   # Key of the configurations file without which there is nothing to compare.
   part: str | None = None
-
-  def has_outputs(self, goldens):
-    """Whether the check's outputs are among those of `GoldenFiles`."""
-    return self.part is None or self.part in goldens.plan
 
 
 def compare_edge_cases(goldens):

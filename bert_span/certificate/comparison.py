@@ -27,7 +27,6 @@ class Comparison:
     return self.cases > 0 and unequal <= self.max_unequal and not self.failures
 
   def add(self, is_equal, case):
-    """Counts a case; it is a failure if it is not equal."""
     self.cases += 1
     self.equal += bool(is_equal)
     if not is_equal and len(self.failures) < _MAX_FAILURES:

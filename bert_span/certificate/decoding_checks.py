@@ -42,7 +42,6 @@ _MAX_LISTS = 4096
 
 
 def compare_decoding(goldens, configurations):
-  """Compares all predictions of the configurations that do not train."""
   for configuration in configurations:
     if not configuration.is_training:
       yield from _compare_logits(goldens, configuration)

@@ -118,8 +118,7 @@ def recorded_logits(goldens, configuration, kind):
         strict=True,
       )
     ]
-    shape = [len(pairs), 2, windows["input_mask"].shape[1]]
-    starts, ends = np.reshape(np.float32(pairs), shape).swapaxes(0, 1)
+    starts, ends = np.float32(pairs).swapaxes(0, 1)  # [windows, seq_length]
     logits = {"start_logits": starts, "end_logits": ends}
     found.append(WindowLogits(examples, windows, logits))
   return found

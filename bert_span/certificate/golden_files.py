@@ -55,10 +55,8 @@ class GoldenFiles:
   @functools.cached_property
   def plan(self):
     """What was recorded: a dict, see docs/goldens.md."""
-    name = "configurations.json"
-    return read_json_object(
-      self.path(name) if self.has(name) else _DEFAULT_PLAN
-    )
+    own = os.path.join(self.folder, "configurations.json")
+    return read_json_object(own if os.path.exists(own) else _DEFAULT_PLAN)
 
   @property
   def source(self):
@@ -74,16 +72,16 @@ class GoldenFiles:
 
   @functools.cached_property
   def configurations(self):
-    found = {}
-    for row in self.plan["configurations"]:
-      lengths = ("max_seq_length", "doc_stride", "max_query_length")
-      fields = ("name", "file", "is_training", "version_2")
-      found[row["name"]] = Configuration(
+    fields = ("name", "file", "is_training", "version_2")
+    lengths = ("max_seq_length", "doc_stride", "max_query_length")
+    return {
+      row["name"]: Configuration(
         *(row[field] for field in fields),
         WindowOptions(*(row[length] for length in lengths)),
         row.get("is_part", False),
       )
-    return found
+      for row in self.plan["configurations"]
+    }
 
   @property
   def ordinary(self):
@@ -147,7 +145,6 @@ class GoldenFiles:
 
 
 def sample_goldens():
-  """The `GoldenFiles` that come with the package."""
   vocabulary = "pretrained/minilm_squad/assets/tokenizer/vocabulary.txt"
   return GoldenFiles(
     SAMPLE_GOLDENS,

@@ -47,7 +47,6 @@ _FINE_TUNED_WEIGHTS_LIMIT = 5e-4
 
 
 def compare_model(goldens):
-  """Compares outputs, losses and training of the tiny checkpoint."""
   yield from _compare_forward(goldens)
   yield compare_loss(goldens)
   for after_step in (False, True):
@@ -55,7 +54,6 @@ def compare_model(goldens):
 
 
 def compare_loss(goldens):
-  """Compares the loss of our logits, and of the original's logits."""
   golden = _recorded(goldens, "loss")
   logits = _tiny_model(goldens)(_inputs(golden), training=False)
   num_windows = len(golden["input_ids"])
@@ -70,7 +68,6 @@ def compare_loss(goldens):
 
 
 def compare_optimizer(goldens):
-  """Compares learning rates, and forty steps of two sets of variables."""
   tables = goldens.read("learning_rate_tables.json")["tables"]
   rates = Comparison(f"Learning rates: {len(tables)} tables", limit=0.0)
   for key, expected in tables.items():
@@ -244,7 +241,6 @@ def _compare_updates(goldens, name):
 
 
 def _compare_answers(goldens, plan, model):
-  """Compares the predictions of the fine-tuned model."""
   configuration = goldens.configurations[plan["prediction"]]
   extractor = SpanExtractor(
     model,

@@ -46,7 +46,6 @@ _MISLABELLED = (
 
 
 def compare_tokens(goldens):
-  """Compares the WordPieces of strings, and the words they are made of."""
   for case in ("lower", "cased"):
     rows = goldens.read(f"tokenization_{case}.jsonl.gz")
     words = goldens.read(f"tokenization_basic_{case}.jsonl.gz")

@@ -58,7 +58,7 @@ class EncoderSource:
   def load(self, dtype=None):
     """Loads the encoder as a LoadedEncoder, with a Keras dtype policy."""
     # Loads TensorFlow, which the options of a program must not do.
-    from bert_span.presets import load_pretrained
+    from bert_span.presets.load_pretrained import load_original, load_pretrained
 
     # As run_squad: names of released checkpoints say whether they are cased.
     checkpoint = self.init_checkpoint or ""
@@ -69,10 +69,8 @@ class EncoderSource:
         f"{lower}. Give --do_lower_case=false for a cased model only."
       )
     if self.preset:
-      return load_pretrained.load_pretrained(self.preset, dtype, self.verify)
-    return load_pretrained.load_original(
-      self.bert_config_file, self.init_checkpoint or "", dtype
-    )
+      return load_pretrained(self.preset, dtype, self.verify)
+    return load_original(self.bert_config_file, checkpoint, dtype)
 
   def weights_digest(self, loaded):
     """SHA-256 of a LoadedEncoder's weights; None for random ones."""

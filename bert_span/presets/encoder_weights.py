@@ -103,13 +103,10 @@ def original_weights(config):
   }
   if architecture.has_segments:
     tables["segment_embedding"] = "token_type_embeddings", config.num_segments
-  weights = {
-    f"{architecture.embeddings}{ours}/embeddings": (
-      f"embeddings/{theirs}",
-      (rows, width),
-    )
-    for ours, (theirs, rows) in tables.items()
-  }
+  weights = {}
+  for ours, (theirs, rows) in tables.items():
+    path = f"{architecture.embeddings}{ours}/embeddings"
+    weights[path] = f"embeddings/{theirs}", (rows, width)
   layers = {"embeddings_layer_norm": "embeddings/LayerNorm"}
   if width != hidden:
     layers["embeddings_projection"] = "embeddings_project"

@@ -208,7 +208,6 @@ def config_values(backbone):
 
 
 def refuse_pickled(directory, files):
-  """Raises ValueError if files of a directory hold pickled weights."""
   pickled = ", ".join(filter(_PICKLED.match, files))
   if pickled:
     raise ValueError(

@@ -63,7 +63,6 @@ def load_pretrained(preset, dtype=None, verify=True):
 
 
 def _load_directory(directory, dtype, verify):
-  """Loads a local or remote directory by the kind of its files."""
   with local_directory(directory) as local:
     if _is_huggingface(local, directory):
       loaded = huggingface.load_huggingface(local, dtype)
