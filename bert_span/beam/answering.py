@@ -16,24 +16,22 @@ from bert_span.serving.client import served_answer
 from bert_span.squad.example import SquadExample
 from bert_span.storage.json_fields import encodable
 
-# Every model that works can answer this.
+# A model that cannot answer this is what fails, and not a question.
 _PROBE = SquadExample("probe", "Who came?", "John Smith came.")
 
 
 @dataclasses.dataclass(frozen=True)
 class AnswerSource:
-  """A model and its options, sent to every worker.
-
-  The options are None for a SavedModel, which has its own.
-  """
+  """A model and its options, sent to every worker."""
 
   model: str  # model directory or exported version; every worker sees the path
   n_best: int = 1  # entries of a span head's n-best list; 1 for no list
   batch_size: int = 8  # windows that the model reads at once
-  window_options: object = None  # `WindowOptions`; None for the model's
-  decoder_options: object = None  # those of the head; None for the model's
-  fixed_length: bool = False  # see `SpanExtractor`
-  verify: bool = True  # see `SpanExtractor.from_preset`
+  # See `SpanExtractor`; a SavedModel has its own.
+  window_options: object = None
+  decoder_options: object = None
+  fixed_length: bool = False
+  verify: bool = True
 
   def load(self):
     """A function of `SquadExample`s that yields each `answer_row` in order."""
@@ -69,7 +67,7 @@ def is_saved_model(path):
 
 
 def _load_saved_model(path):
-  """Its head, and a function of examples to `ServedAnswer`s."""
+  """The head, and a function of examples to `ServedAnswer`s."""
   import tensorflow_text  # noqa: F401 -- registers its ops
 
   model = tf.saved_model.load(path)
@@ -86,10 +84,8 @@ def _load_saved_model(path):
     serve = model.signatures["serving_default"]
     for batch in example_batches(examples):
       arrays = example_arrays(batch)
-      columns = serve(
-        question=tf.constant(arrays["question"], tf.string),
-        context=tf.constant(arrays["context"], tf.string),
-      )
+      inputs = {n: tf.constant(x, tf.string) for n, x in arrays.items()}
+      columns = serve(**inputs)
       lists = {name: x.numpy().tolist() for name, x in columns.items()}
       rows = served_answer.rows_of_columns(lists)
       contexts = (encodable(example.context) for example in batch)
@@ -99,12 +95,10 @@ def _load_saved_model(path):
 
 
 def answer_shard(records, answer_rows):
-  """Answers the questions of a shard, each once, whatever fails.
+  """Returns a row for the first question of each id, and `BadRecord`s.
 
-  Of several with one id the first one, by location, is answered. A question
-  that the model fails on becomes a dead letter, unless it fails on a plain
-  question as well: that error is raised. Returns rows and `BadRecord`s, in the
-  order of their locations.
+  Both are in the order of locations. A question that the model fails on is a
+  bad record, unless the model fails on a plain question, too: that is raised.
   """
   dead_letters, first = [], {}
   for record in sorted(records, key=lambda record: record.location):
@@ -147,21 +141,16 @@ def _outcomes(examples, answer_rows):
     except Exception:
       # Python's log, which Beam collects from the workers.
       logging.exception("Answering failed; its questions are asked one by one.")
-      # The batch that failed: batches are cut from the beginning, and those
-      # before it were answered.
+      # The batch that failed: those before it were answered.
       batch = example_batches(examples[position:])[0]
       for example in batch:
-        yield _outcome(example, answer_rows)
+        try:
+          (row,) = answer_rows([example])
+        except Exception as error:
+          list(answer_rows([_PROBE]))
+          row = error
+        yield row
       position += len(batch)
-
-
-def _outcome(example, answer_rows):
-  try:
-    (row,) = answer_rows([example])
-    return row
-  except Exception as error:
-    list(answer_rows([_PROBE]))  # raises if the model is what fails
-    return error
 
 
 def _dead_letter(question, reason):

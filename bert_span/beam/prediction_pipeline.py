@@ -1,11 +1,6 @@
 """Questions in files to answers in shards, as an Apache Beam pipeline.
 
-  files -> questions -> shards -> RunInference -> two files a shard
-
-Questions are assigned to shards before they are answered, and the worker that
-answered a shard writes it. So no shard waits for another, and a run that was
-stopped continues with the shards that are not written. RunInference loads the
-model once for each worker process.
+files -> questions -> shards -> RunInference -> two files a shard
 """
 
 import collections
@@ -55,6 +50,7 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
   return (
     (records, empty)
     | beam.Flatten()
+    # Before answering, so that no shard waits for another.
     | "Deal" >> beam.GroupByKey()
     # A shard is a batch of its own, without the None of "Shards".
     | "Collect" >> beam.MapTuple(lambda s, found: [(s, [*filter(None, found)])])
@@ -67,8 +63,6 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
 
 
 class ShardModelHandler(ModelHandler):
-  """Answers shards by an `AnswerSource`."""
-
   def __init__(self, source):
     super().__init__()
     self._source = source

@@ -1,12 +1,6 @@
 """Files of questions in four formats, checked record by record.
 
-  jsonl     a JSON object a line: id, question, context
-  squad     SQuAD JSON, 1.1 or 2.0
-  tfrecord  tf.train.Example with the bytes features id, question, context
-  parquet   columns id, question, context
-
-Answers in the files are ignored. A record that cannot be read becomes a
-`BadRecord` with the reason; only a file that cannot be opened is an error.
+Only a file that cannot be opened is an error.
 """
 
 import dataclasses
@@ -39,8 +33,6 @@ _FORMAT_OF_ENDING = {
 
 @dataclasses.dataclass(frozen=True, order=True)
 class RecordLocation:
-  """The location of a record; locations have an order across files."""
-
   path: str
   number: int  # in the file, from 1: of the line, or the question
   question: int = 0  # number among those asked about the passage
@@ -48,7 +40,7 @@ class RecordLocation:
 
 @dataclasses.dataclass(frozen=True)
 class BadRecord:
-  """A record that is not answered."""
+  """A record that is not answered, a dead letter."""
 
   location: RecordLocation
   reason: str  # a sentence: what is wrong and what to do
@@ -58,15 +50,13 @@ class BadRecord:
 
 @dataclasses.dataclass(frozen=True)
 class LocatedQuestion:
-  """A question to answer: a `SquadExample` without answers."""
-
   location: RecordLocation
   example: SquadExample
 
 
 @dataclasses.dataclass(frozen=True)
 class QuestionFile:
-  """A file of questions; its format is one of those above."""
+  """A file of questions; its format is a key of `_READERS`."""
 
   path: str
   format: str
@@ -90,8 +80,7 @@ def find_question_files(patterns, format=None):
 def read_questions(file, questions=()):
   """Yields a `LocatedQuestion` or `BadRecord` for each of a `QuestionFile`.
 
-  `questions` are asked about every passage, instead of the records' own. With
-  several, "#0", "#1", .. are appended to the ids of the records.
+  `questions` are asked about every passage, instead of the records' own.
   """
   for number, record in _READERS[file.format](file.path):
     location = RecordLocation(file.path, number)

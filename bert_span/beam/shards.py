@@ -1,16 +1,4 @@
-"""The shards of a run of beam_predict, their files, and the run's options.
-
-A question's id decides its shard, so two questions with one id meet in the
-same shard. A shard has two files:
-
-  answers-00003-of-00016.jsonl        the answers, written last
-  dead_letters-00003-of-00016.jsonl   records without an answer, with the
-                                      reason; no file if there are none
-
-Each is written whole or not at all. A shard whose answers exist is done, and a
-restart skips it. job.json has the options of a run, and a restart with other
-inputs, models or options is refused.
-"""
+"""The shards of a Beam run, such as answers-00003-of-00016.jsonl."""
 
 import dataclasses
 import hashlib
@@ -27,14 +15,14 @@ from bert_span.storage.options import check_same_options
 
 @dataclasses.dataclass(frozen=True)
 class AnswerShards:
-  """The shards of a run."""
+  """The shards of a run; one whose answers exist is done."""
 
   directory: str  # local or any path of tf.io.gfile
   count: int
   format: str = "jsonl"  # of the answers, or "parquet"
 
   def shard_of(self, record):
-    """The shard of a `LocatedQuestion` or a `BadRecord`, from 0."""
+    """The shard of a `LocatedQuestion` or a `BadRecord`, the same for an id."""
     at = record.location
     qas_id = getattr(record, "example", record).qas_id
     text = qas_id or f"{at.path}\0{at.number}"
@@ -43,19 +31,15 @@ class AnswerShards:
     return int.from_bytes(digest[:8], "big") % self.count
 
   def done(self):
-    """Numbers of the shards that are done, a frozenset."""
-    pattern = os.path.join(self.directory, f"answers-*.{self.format}")
-    found = set(map(os.path.basename, tf.io.gfile.glob(pattern)))
-    names = (self._name("answers", n, self.format) for n in range(self.count))
-    return frozenset(n for n, name in enumerate(names) if name in found)
+    """The numbers of the shards that are done, a set."""
+    paths = tf.io.gfile.glob(self._path("answers", "*", self.format))
+    return {int(os.path.basename(path).split("-")[1]) for path in paths}
 
   def write(self, shard, rows, dead_letters):
     """Writes rows of `answer_row` and `BadRecord`s; the shard is then done."""
     tf.io.gfile.makedirs(self.directory)
-    letters, answers = (
-      os.path.join(self.directory, self._name(kind, shard, ending))
-      for kind, ending in (("dead_letters", "jsonl"), ("answers", self.format))
-    )
+    number = f"{shard:05d}"
+    letters = self._path("dead_letters", number, "jsonl")
     bad = [
       {
         "file": record.location.path,
@@ -70,14 +54,16 @@ class AnswerShards:
       write_json_lines(letters, bad)
     elif tf.io.gfile.exists(letters):  # of an attempt that failed
       tf.io.gfile.remove(letters)
-    write_rows(answers, rows, self.format)
+    # The last file, which says that the shard is done.
+    write_rows(self._path("answers", number, self.format), rows, self.format)
 
-  def _name(self, kind, shard, ending):
-    return f"{kind}-{shard:05d}-of-{self.count:05d}.{ending}"
+  def _path(self, kind, number, ending):
+    name = f"{kind}-{number}-of-{self.count:05d}.{ending}"
+    return os.path.join(self.directory, name)
 
 
 def start_or_continue(directory, options):
-  """Writes a run's options, JSON values, or compares them with its start's."""
+  """Writes a run's options, or refuses others than those of its start."""
   path = os.path.join(directory, "job.json")
   if tf.io.gfile.exists(path):
     # As JSON gives them back: lists instead of tuples.

@@ -18,24 +18,15 @@ from bert_span.reporting.score_table import text_table
 
 
 class Check(NamedTuple):
-  """One part of run_squad."""
-
   number: int
   title: str
   compare: Callable  # yields the `Comparison`s of `GoldenFiles`
   # Key of the configurations file without which there is nothing to compare.
   part: str | None = None
 
-  def has_outputs(self, goldens):
-    """Whether the check's outputs are among those of `GoldenFiles`."""
-    return self.part is None or self.part in goldens.plan
-
 
 def compare_edge_cases(goldens):
-  """Check 8: windows, answers and odds of the edge cases.
-
-  Notes name the questions that the original drops, mislabels or crashes on.
-  """
+  """Windows, answers and odds of the passages written to be difficult."""
   for compare in (compare_windows, compare_decoding, compare_null_odds):
     yield from compare(goldens, goldens.edge_cases)
 
@@ -93,7 +84,6 @@ DIFFERENCES = (
 
 
 def passes(comparisons):
-  """Whether there are comparisons and all of them pass."""
   return bool(comparisons) and all(c.passes for c in comparisons)
 
 

@@ -1,13 +1,4 @@
-"""How cases are compared with the original's: numbers and texts.
-
-The original aligns the WordPieces of a span with the words they come from, and
-cuts those. Beside white space, its text differs from the span's in two cases:
-
-- It returns the whole words if it cannot align them, because of an [UNK] or of
-  a letter that becomes two when its accent is stripped.
-- It takes the first occurrence of the letters within the words: "S" for the
-  last letter of "NASA's".
-"""
+"""How cases are compared with the original's: numbers and texts."""
 
 import dataclasses
 
@@ -32,12 +23,10 @@ class Comparison:
 
   @property
   def passes(self):
-    """Whether there are cases and only explained ones differ."""
     unequal = self.cases - self.equal
     return self.cases > 0 and unequal <= self.max_unequal and not self.failures
 
   def add(self, is_equal, case):
-    """Counts a case; it is a failure if it is not equal."""
     self.cases += 1
     self.equal += bool(is_equal)
     if not is_equal and len(self.failures) < _MAX_FAILURES:
@@ -72,8 +61,11 @@ def is_text_of(text, context, entry):
 def reason_for(text, context, entry):
   """Why the original wrote another text than our span's; None if unknown."""
   words = whole_words(context, entry)
+  # It cannot align WordPieces and words at an [UNK], or a letter that becomes
+  # two when its accent is stripped.
   if one_blank(text) == words:
     return "whole words"
+  # It takes the first of equal letters: "S" for the last letter of "NASA's".
   letters = one_blank(entry.text).lower()
   is_repeated = words.lower().count(letters) > 1
   if text in words and text.lower() == letters and is_repeated:

@@ -1,8 +1,4 @@
-"""Checks 5, 7 and 8: answers, n-best order and null odds from given logits.
-
-The outputs hold hashes of the logits and no offsets, but a pair of logits
-identifies a span.
-"""
+"""Checks 5, 7 and 8: answers, n-best order and null odds from given logits."""
 
 import collections
 import glob
@@ -46,7 +42,6 @@ _MAX_LISTS = 4096
 
 
 def compare_decoding(goldens, configurations):
-  """Compares all predictions of the configurations that do not train."""
   for configuration in configurations:
     if not configuration.is_training:
       yield from _compare_logits(goldens, configuration)
@@ -119,11 +114,9 @@ def _compare_n_best(run):
 
 
 def _is_same_order(golden, entries, context, n_best_size):
-  """Whether the lists differ only where the original merged spans.
-
-  Its list then lacks those of our spans whose whole words it already has, and
-  continues with spans beyond the end of our list.
-  """
+  """Whether the lists differ only where the original merged spans."""
+  # Its list then lacks those of our spans whose whole words it already has, and
+  # continues with spans beyond the end of our list.
   golden = [entry for entry in golden if entry["text"]]
   entries = [entry for entry in entries if entry.text]
   seen, at = set(), 0
@@ -142,6 +135,7 @@ def _is_same_order(golden, entries, context, n_best_size):
 
 
 def _is_same_span(golden, entry):
+  # The outputs have no offsets, but a pair of logits identifies a span.
   logits = golden["start_logit"], golden["end_logit"]
   return logits == (entry.start_logit, entry.end_logit)
 
@@ -153,7 +147,7 @@ def _compare_n_best_texts(run):
   comparison = Comparison(f"N-best texts {run.title}")
   predictions, contexts = run.predictions, run.contexts
   golden = run.goldens.read(f"{run.prefix}_nbest_texts_sha1.json.gz")
-  num_aligned = num_other = 0
+  num_aligned = 0
   for qas_id, (count, sha1) in golden.items():
     entries = predictions[qas_id].n_best
     texts = [one_blank(entry.text) for entry in entries]
@@ -167,10 +161,9 @@ def _compare_n_best_texts(run):
       for e in entries
     )
     lists = itertools.islice(itertools.product(*possible), _MAX_LISTS)
-    aligned = len(texts) == count and any(_sha1(x) == sha1 for x in lists)
-    num_aligned += aligned
-    num_other += not aligned
+    num_aligned += len(texts) == count and any(_sha1(x) == sha1 for x in lists)
     comparison.add_explained()
+  num_other = comparison.cases - comparison.equal - num_aligned
   if num_aligned or num_other:
     comparison.notes.append(
       f"{run.title}: {num_aligned} n-best lists with whole words, proved by "
@@ -186,7 +179,6 @@ def _sha1(texts):
 
 
 def _compare_answers(run):
-  """The answer to every question."""
   comparison = Comparison(f"Answers {run.title}")
   predictions, contexts, golden = run.predictions, run.contexts, run.answers
   reasons, empty = collections.Counter(), []
@@ -224,7 +216,6 @@ def _max_other_texts(run, golden):
 
 
 def _compare_crashed(run):
-  """Where the original crashes, no span is possible."""
   comparison = Comparison(f"Questions that crash the original {run.title}")
   for qas_id in run.crashed:
     ours = run.predictions[qas_id]

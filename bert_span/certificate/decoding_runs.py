@@ -1,7 +1,4 @@
-"""Runs of the original's decoder on logits that a formula gives.
-
-The logits are a function of the window's name, so they are not stored.
-"""
+"""Runs of the original's decoder on logits that are not stored, but drawn."""
 
 import dataclasses
 import functools
@@ -27,16 +24,12 @@ _VARIANTS = {
 
 @dataclasses.dataclass(frozen=True)
 class DecodingRun:
-  """Logits of a kind, decoded with the options of a variant.
-
-  N-best lists and null odds were saved only for the default options, whose
-  variant is "".
-  """
+  """Logits of a kind, decoded with the options of a variant."""
 
   goldens: GoldenFiles
   configuration: Configuration
   kind: str
-  variant: str = ""
+  variant: str = ""  # n-best lists and null odds were saved for this one only
 
   @property
   def prefix(self):
@@ -67,10 +60,14 @@ class DecodingRun:
     name = "_".join(filter(None, (self.prefix, self.variant, "crashed.json")))
     return self.goldens.read(name) if self.goldens.has(name) else {}
 
+  # Several checks look at them.
   @property
+  @functools.lru_cache(maxsize=16)  # noqa: B019 -- only so many
   def predictions(self):
     """Dict from question id to our `Prediction`."""
-    return _predictions(self)
+    decode = _decoder(self.options)
+    found = recorded_logits(self.goldens, self.configuration, self.kind)
+    return {p.qas_id: p for logits in found for p in decode(logits)}
 
   @property
   def contexts(self):
@@ -91,19 +88,12 @@ def decoding_runs(goldens, configurations):
         yield DecodingRun(goldens, configuration, "peaky", variant)
 
 
-# Several checks look at the same windows and predictions.
+# Several checks look at the same windows.
 @functools.lru_cache(maxsize=4)
 def _batches(goldens, configuration):
   """The windows of a configuration, see `window_batches`."""
   preprocessor = goldens.preprocessor(configuration, pad_to_max=True)
   return list(window_batches(goldens.examples(configuration), preprocessor))
-
-
-@functools.lru_cache(maxsize=16)
-def _predictions(run):
-  decode = _decoder(run.options)
-  found = recorded_logits(run.goldens, run.configuration, run.kind)
-  return {p.qas_id: p for logits in found for p in decode(logits)}
 
 
 # Each decoder is traced once.
@@ -128,8 +118,7 @@ def recorded_logits(goldens, configuration, kind):
         strict=True,
       )
     ]
-    shape = [len(pairs), 2, windows["input_mask"].shape[1]]
-    starts, ends = np.reshape(np.float32(pairs), shape).swapaxes(0, 1)
+    starts, ends = np.float32(pairs).swapaxes(0, 1)  # [windows, seq_length]
     logits = {"start_logits": starts, "end_logits": ends}
     found.append(WindowLogits(examples, windows, logits))
   return found

@@ -19,9 +19,6 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.dirname(_HERE)
 # The goldens that come with the package: of its sample and of edge cases.
 SAMPLE_GOLDENS = os.path.join(_PACKAGE, "sample", "goldens")
-_UNRECORDED = (
-  "google-research/bert run_squad (commit and versions not recorded)"
-)
 # What folders that have no configurations.json hold.
 _DEFAULT_PLAN = os.path.join(_HERE, "squad.json")
 
@@ -58,15 +55,15 @@ class GoldenFiles:
   @functools.cached_property
   def plan(self):
     """What was recorded: a dict, see docs/goldens.md."""
-    name = "configurations.json"
-    return read_json_object(
-      self.path(name) if self.has(name) else _DEFAULT_PLAN
-    )
+    own = os.path.join(self.folder, "configurations.json")
+    return read_json_object(own if os.path.exists(own) else _DEFAULT_PLAN)
 
   @property
   def source(self):
     """A sentence: what wrote the outputs, and where they are."""
-    recorded = _UNRECORDED
+    recorded = (
+      "google-research/bert run_squad (commit and versions not recorded)"
+    )
     if self.has("source.json"):  # a string: repository, commit and versions
       recorded = self.read("source.json")
     is_sample = os.path.samefile(self.folder, SAMPLE_GOLDENS)
@@ -75,16 +72,16 @@ class GoldenFiles:
 
   @functools.cached_property
   def configurations(self):
-    found = {}
-    for row in self.plan["configurations"]:
-      lengths = ("max_seq_length", "doc_stride", "max_query_length")
-      fields = ("name", "file", "is_training", "version_2")
-      found[row["name"]] = Configuration(
+    fields = ("name", "file", "is_training", "version_2")
+    lengths = ("max_seq_length", "doc_stride", "max_query_length")
+    return {
+      row["name"]: Configuration(
         *(row[field] for field in fields),
         WindowOptions(*(row[length] for length in lengths)),
         row.get("is_part", False),
       )
-    return found
+      for row in self.plan["configurations"]
+    }
 
   @property
   def ordinary(self):
@@ -125,9 +122,8 @@ class GoldenFiles:
 
   def squad_file(self, name):
     """The `SquadFile` of that name; the edge cases are among the outputs."""
-    if self.has(name):
-      return read_squad(self.path(name))
-    path = os.path.join(self.data_folder, name)
+    folder = self.folder if self.has(name) else self.data_folder
+    path = os.path.join(folder, name)
     if not os.path.exists(path):
       raise FileNotFoundError(
         f"{path} does not exist. --data must name the folder with the SQuAD "
@@ -137,10 +133,10 @@ class GoldenFiles:
 
   def examples(self, configuration):
     """All examples of a configuration, or those that it trains on."""
-    select = (
-      training_examples if configuration.is_training else prediction_examples
-    )
-    return select(self.squad_file(configuration.file), configuration.version_2)
+    file = self.squad_file(configuration.file)
+    if configuration.is_training:
+      return training_examples(file, configuration.version_2)
+    return prediction_examples(file, configuration.version_2)
 
   def preprocessor(self, configuration, pad_to_max=False):
     return SpanPreprocessor(
@@ -149,7 +145,6 @@ class GoldenFiles:
 
 
 def sample_goldens():
-  """The `GoldenFiles` that come with the package."""
   vocabulary = "pretrained/minilm_squad/assets/tokenizer/vocabulary.txt"
   return GoldenFiles(
     SAMPLE_GOLDENS,

@@ -1,15 +1,8 @@
-"""Checks 3, 4 and 9: model function, loss, optimizer, fine-tuning runs.
-
-The original does not order the reading of the step count and its increment, a
-race. The fine-tuning run was recorded with one thread, in which the warm-up
-reads the count after the increment and the decay reads it before: for a warm-up
-of 6 steps the sixth update has the decay's rate of step 5.
-"""
+"""Checks 3, 4 and 9: model function, loss, optimizer, fine-tuning runs."""
 
 import contextlib
 import dataclasses
 import os
-import tempfile
 import zlib
 
 import keras
@@ -22,13 +15,15 @@ from bert_span.data.labelled_windows import label_windows
 from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.extractor import SpanExtractor
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.encoder import encoder_config, read_bert_config
+from bert_span.modeling.encoder import read_bert_config
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.modeling.losses import SpanLoss
 from bert_span.modeling.span_model import SpanModel, assign_head
 from bert_span.presets.encoder_weights import (
+  load_encoder,
   load_tf1_checkpoint,
+  original_tensors,
   original_weights,
 )
 from bert_span.training.learning_rate import WarmupLinearDecay
@@ -36,7 +31,6 @@ from bert_span.training.optimizer import BertAdamW, is_decayed
 from bert_span.training.options import TrainOptions
 from bert_span.training.step import TrainStep
 
-_CHECKPOINT = "tiny_ckpt/bert_model.ckpt"
 _INPUTS = {
   "token_ids": "input_ids",
   "segment_ids": "segment_ids",
@@ -53,7 +47,6 @@ _FINE_TUNED_WEIGHTS_LIMIT = 5e-4
 
 
 def compare_model(goldens):
-  """Compares outputs, losses and training of the tiny checkpoint."""
   yield from _compare_forward(goldens)
   yield compare_loss(goldens)
   for after_step in (False, True):
@@ -61,7 +54,6 @@ def compare_model(goldens):
 
 
 def compare_loss(goldens):
-  """Compares the loss of our logits, and of the original's logits."""
   golden = _recorded(goldens, "loss")
   logits = _tiny_model(goldens)(_inputs(golden), training=False)
   num_windows = len(golden["input_ids"])
@@ -76,7 +68,6 @@ def compare_loss(goldens):
 
 
 def compare_optimizer(goldens):
-  """Compares learning rates, and forty steps of two sets of variables."""
   tables = goldens.read("learning_rate_tables.json")["tables"]
   rates = Comparison(f"Learning rates: {len(tables)} tables", limit=0.0)
   for key, expected in tables.items():
@@ -101,6 +92,8 @@ def compare_fine_tuning(goldens):
   windows = windows.batch(np.arange(len(windows)), length)
   peak, steps = plan["learning_rate"], plan["num_train_steps"]
   warmup = plan["num_warmup_steps"]
+  # As recorded, with one thread: the warm-up reads the step count after its
+  # increment and the decay reads it before, a race in the original.
   rates = [
     peak * (t + 1) / warmup if t + 1 < warmup else peak * (1 - t / steps)
     for t in range(steps)
@@ -118,7 +111,6 @@ def compare_fine_tuning(goldens):
 
 
 def _recorded(goldens, kind):
-  """The arrays of model_forward_* or model_loss_*."""
   plan = goldens.plan["model"]
   configuration = plan["forward" if kind == "forward" else "training"]
   name = f"model_{kind}_{configuration}{plan['num_features']}.npz"
@@ -134,22 +126,20 @@ def _compare_forward(goldens):
   golden = _recorded(goldens, "forward")
   model, inputs = _tiny_model(goldens), _inputs(golden)
   encoded = model.backbone(inputs, training=False)
-  found = {
-    "Model: sequence_output_every16": encoded["sequence_output"][:, ::16],
-    "Model: pooled_output": encoded["pooled_output"],
+  states = {
+    "sequence_output_every16": encoded["sequence_output"][:, ::16],
+    "pooled_output": encoded["pooled_output"],
   }
   answering = tf.function(InferenceModel(model), autograph=False)
-  for title, logits in (
-    ("Model", model(inputs, training=False)),
+  for title, outputs in (
+    ("Model", states | model(inputs, training=False)),
     ("Answering", answering(inputs)),
   ):
-    found |= {f"{title}: {name}": values for name, values in logits.items()}
-  for title, values in found.items():
-    comparison = Comparison(title, _LOGITS_LIMIT)
-    originals = golden[title.split(": ")[1]]
-    for i, pair in enumerate(zip(values, originals, strict=True)):
-      comparison.add_numbers(*pair, f"window {i}")
-    yield comparison
+    for name, values in outputs.items():
+      comparison = Comparison(f"{title}: {name}", _LOGITS_LIMIT)
+      for i, pair in enumerate(zip(values, golden[name], strict=True)):
+        comparison.add_numbers(*pair, f"window {i}")
+      yield comparison
 
 
 def _compare_training(goldens, after_step):
@@ -189,13 +179,9 @@ def _compare_losses(title, metrics, golden):
 def _compare_weights(title, limit, model, golden, prefix):
   """Compares the encoder's weights that were saved whole, under a prefix."""
   comparison = Comparison(title, limit)
-  weights = {weight.path: weight for weight in model.backbone.weights}
-  originals = original_weights(encoder_config(model.backbone))
-  for path, (original, _) in originals.items():
-    saved = golden.get(prefix + original)
-    if saved is not None:
-      ours = weights[path].numpy().reshape(saved.shape)
-      comparison.add_numbers(ours, saved, original)
+  for name, tensor in original_tensors(model.backbone).items():
+    if prefix + name in golden:
+      comparison.add_numbers(tensor, golden[prefix + name], name)
   return comparison
 
 
@@ -255,7 +241,6 @@ def _compare_updates(goldens, name):
 
 
 def _compare_answers(goldens, plan, model):
-  """Compares the predictions of the fine-tuned model."""
   configuration = goldens.configurations[plan["prediction"]]
   extractor = SpanExtractor(
     model,
@@ -280,27 +265,24 @@ def _tiny_model(goldens):
   """The `SpanModel` of the original's tiny checkpoint, without dropout."""
   config = read_bert_config(goldens.path("tiny_ckpt/bert_config.json"))
   config = dataclasses.replace(config, dropout=0.0, attention_dropout=0.0)
-  if goldens.has(f"{_CHECKPOINT}.index"):
-    prefix = os.path.join(goldens.folder, _CHECKPOINT)
+  prefix = os.path.join(goldens.folder, "tiny_ckpt/bert_model.ckpt")
+  if os.path.exists(f"{prefix}.index"):
     loaded = load_tf1_checkpoint(config, prefix)
+    backbone, head = loaded.backbone, loaded.head_weights["span_head"]
   else:
     # Its weights were a function of their names.
-    shapes = {
-      f"bert/{name}": shape for name, shape in original_weights(config).values()
-    }
-    shapes["cls/squad/output_weights"] = (2, config.hidden_dim)
-    shapes["cls/squad/output_bias"] = (2,)
-    with tempfile.TemporaryDirectory() as folder:
-      prefix = os.path.join(folder, "bert_model.ckpt")
-      tf.raw_ops.SaveV2(
-        prefix=prefix,
-        tensor_names=list(shapes),
-        shape_and_slices=[""] * len(shapes),
-        tensors=[_weight(*item) for item in shapes.items()],
-      )
-      loaded = load_tf1_checkpoint(config, prefix)
-  model = SpanModel(loaded.backbone, SpanHead())
-  assign_head(model, loaded.head_weights["span_head"])
+    shapes = dict(original_weights(config).values())
+    backbone = load_encoder(
+      config,
+      shapes,
+      lambda name: _weight(f"bert/{name}", shapes[name]),
+      lambda name: [name],
+      prefix,
+    )
+    kernel = _weight("cls/squad/output_weights", (2, config.hidden_dim))
+    head = {"kernel": kernel.T, "bias": _weight("cls/squad/output_bias", (2,))}
+  model = SpanModel(backbone, SpanHead())
+  assign_head(model, head)
   return model
 
 

@@ -19,14 +19,9 @@ def compare_scores(goldens):
   yield normalized
   pairs = Comparison("Exact match and F1 of pairs", _LIMIT)
   for prediction, gold, *originals in goldens.read("answer_pair_scores.json"):
-    ours = [
-      score
-      for version_2 in (False, True)
-      for score in (
-        exact_match(prediction, gold),
-        answer_f1(prediction, gold, version_2),
-      )
-    ]
+    exact = exact_match(prediction, gold)
+    f1, f1_version_2 = (answer_f1(prediction, gold, v) for v in (False, True))
+    ours = [exact, f1, exact, f1_version_2]
     pairs.add_numbers(ours, originals, f"{prediction!r}, {gold!r}")
   yield pairs
   yield _compare_evaluations(goldens)

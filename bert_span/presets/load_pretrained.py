@@ -26,7 +26,7 @@ _KINDS = (
 
 
 def load_original(bert_config_file, init_checkpoint="", dtype=None):
-  """Loads a LoadedEncoder as the original; random weights by default."""
+  """A LoadedEncoder of the original's files; random weights by default."""
   config = read_bert_config(bert_config_file)
   if init_checkpoint:
     return load_tf1_checkpoint(config, init_checkpoint, dtype)
@@ -37,16 +37,15 @@ def load_original(bert_config_file, init_checkpoint="", dtype=None):
 
 
 def load_pretrained(preset, dtype=None, verify=True):
-  """Loads an encoder from a directory or by name, as a LoadedEncoder.
+  """Loads the encoder of a directory or name, see `EncoderSource.preset`.
 
   Args:
-    preset: a directory that this package saved, a KerasHub preset directory,
-      a Hugging Face directory (any tf.io.gfile file system); "minilm_squad";
-      "all-minilm-l6-v2" for the encoder of the installed Python package; or
-      a name or handle that KerasHub knows, such as "bert_base_en_uncased".
+    preset: any path of tf.io.gfile, or a name or handle that KerasHub knows.
     dtype: a Keras dtype policy or its name; None is Keras' current one.
-    verify: compare the files of a directory that this package saved with
-      their checksums.
+    verify: see `EncoderSource`.
+
+  Returns:
+    A LoadedEncoder.
   """
   preset = find_embedded_model(preset)
   if preset.startswith(_HUB_SCHEMES):
@@ -56,18 +55,28 @@ def load_pretrained(preset, dtype=None, verify=True):
   if preset == huggingface.MINILM_NAME:
     directory = huggingface.find_packaged_minilm()
     return huggingface.load_huggingface(directory, dtype)
-  if preset in _kerashub_names():
+  architectures = ARCHITECTURES.values()
+  names = [n for each in architectures for n in sorted(each.backbone.presets)]
+  if preset in names:
     return _load_by_name(preset, dtype)
-  return _refuse(preset)
+  return _refuse(preset, [*EMBEDDED_NAMES, huggingface.MINILM_NAME, *names])
 
 
 def _load_directory(directory, dtype, verify):
-  """Loads a local or remote directory by the kind of its files."""
   with local_directory(directory) as local:
     if _is_huggingface(local, directory):
       loaded = huggingface.load_huggingface(local, dtype)
     else:
-      loaded = _load_kerashub_directory(local, dtype, verify)
+      if verify:
+        model_directory.check_checksums(local)
+      heads = model_directory.read_heads(local)
+      kind = "model bert_span trained" if heads else "KerasHub preset"
+      loaded = LoadedEncoder(
+        model_directory.load_backbone(local, dtype),
+        heads,
+        *model_directory.find_tokenizer(local),
+        f"the {kind} in {local}",
+      )
   if local == directory:
     return loaded
   # The temporary copy is gone by now.
@@ -103,17 +112,6 @@ def _is_huggingface(local, directory):
   )
 
 
-def _load_kerashub_directory(directory, dtype, verify):
-  if verify:
-    model_directory.check_checksums(directory)
-  heads = model_directory.read_heads(directory)
-  kind = "model bert_span trained" if heads else "KerasHub preset"
-  vocabulary, lower_case = model_directory.find_tokenizer(directory)
-  backbone = model_directory.load_backbone(directory, dtype)
-  description = f"the {kind} in {directory}"
-  return LoadedEncoder(backbone, heads, vocabulary, lower_case, description)
-
-
 def _load_by_name(preset, dtype):
   """Loads what KerasHub downloads, or finds in its cache."""
   try:
@@ -137,13 +135,7 @@ def _load_by_name(preset, dtype):
   return LoadedEncoder(backbone, {}, vocabulary, lower_case, description)
 
 
-def _kerashub_names():
-  """KerasHub's presets of all architectures."""
-  architectures = ARCHITECTURES.values()
-  return [n for each in architectures for n in sorted(each.backbone.presets)]
-
-
-def _refuse(preset):
+def _refuse(preset, names):
   """Raises a ValueError that says what a preset is instead of a directory."""
   try:
     is_file = tf.io.gfile.exists(preset)
@@ -155,7 +147,6 @@ def _refuse(preset):
     raise ValueError(
       f"The preset must be a directory: {_KINDS}. Received the file {preset}"
     )
-  names = [*EMBEDDED_NAMES, huggingface.MINILM_NAME, *_kerashub_names()]
   raise ValueError(
     f"There is no directory and no preset {preset!r}. An encoder comes from "
     f"{_KINDS}; the names are {', '.join(names)}."

@@ -1,15 +1,9 @@
 """A trained model as files: a KerasHub preset and the head beside it.
 
-  config.json, model.weights.h5, metadata.json   the encoder
-  tokenizer.json                                 of KerasHub's tokenizer
-  assets/tokenizer/vocabulary.txt                one token a line
-  span_head.safetensors                          the head's weights; named
-                                                 after the head's layer
-  checksums.json                                 SHA-256 of all of these
-
 KerasHub reads encoder and tokenizer from it without this package.
 """
 
+import math
 import os
 import shutil
 
@@ -21,8 +15,8 @@ import tensorflow as tf
 from bert_span.modeling import encoder
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.keras_internals import preset_file, weights_undrawn
-from bert_span.presets.encoder_weights import count_parameters
-from bert_span.presets.huggingface import open_safetensors, read_tensors
+from bert_span.presets.encoder_weights import original_weights
+from bert_span.presets.huggingface import read_tensors
 from bert_span.storage.atomic_file import (
   unfinished_file,
   write_json_atomically,
@@ -40,13 +34,9 @@ CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
 TOKENIZER_FILE = "tokenizer.json"
 VOCABULARY_FILE = "assets/tokenizer/vocabulary.txt"
-# Of RoBERTa.
-_BYTE_PAIRS_FILE = "assets/tokenizer/vocabulary.json"
+_PAIRS_FILE = "assets/tokenizer/vocabulary.json"  # of RoBERTa
 _MERGES_FILE = "assets/tokenizer/merges.txt"
-_TOKENIZER_FILES = (
-  *(TOKENIZER_FILE, VOCABULARY_FILE),
-  *(_BYTE_PAIRS_FILE, _MERGES_FILE),
-)
+_TOKENIZER_FILES = (TOKENIZER_FILE, VOCABULARY_FILE, _PAIRS_FILE, _MERGES_FILE)
 CHECKSUMS_FILE = "checksums.json"
 _EXTENSION = ".safetensors"
 _HEAD_ENDING = f"_head{_EXTENSION}"
@@ -85,11 +75,7 @@ def save_backbone(backbone, directory):
 
 
 def halve_weights(path):
-  """Replaces a local .weights.h5 file by one with float16 for float32.
-
-  Keras reads it into variables of any type. Numbers below 3e-8 become zero.
-  ValueError if a weight is too large for float16; the file stays then.
-  """
+  """Replaces a local .weights.h5 file by one with float16 for float32."""
   largest = np.finfo(np.float16).max
   with (
     unfinished_file(path) as unfinished,
@@ -131,7 +117,7 @@ def save_tokenizer(
   if architecture.byte_pairs:
     tokens, merges = vocabulary
     ids = {token: i for i, token in enumerate(tokens)}
-    write_json_atomically(os.path.join(directory, _BYTE_PAIRS_FILE), ids)
+    write_json_atomically(os.path.join(directory, _PAIRS_FILE), ids)
     write_lines(os.path.join(directory, _MERGES_FILE), merges)
     tokenizer = architecture.tokenizer(None, None)
   else:
@@ -156,13 +142,10 @@ def write_checksums(directory):
 
 
 def check_checksums(directory):
-  """Refuses a local directory whose files differ from its checksums.json.
-
-  Older models and those of KerasHub have no such file.
-  """
+  """Refuses a local directory whose files differ from its checksums.json."""
   path = os.path.join(directory, CHECKSUMS_FILE)
   if not os.path.exists(path):
-    return
+    return  # As in a preset of KerasHub.
   for name, expected in read_json_object(path).items():
     file = os.path.join(directory, name)
     if not os.path.isfile(file) or file_sha256(file) != expected:
@@ -184,10 +167,7 @@ def copy_to_remote(local, directory):
 
 
 def copy_other_files(old, new, own=()):
-  """Copies what is not part of a model from one local directory to another.
-
-  `own` are names of more files of the model.
-  """
+  """Copies what is not part of a model, nor in `own`, between directories."""
   heads = _head_files(old) if os.path.isdir(old) else []
   own = {"metadata.json", *_TOKENIZER_FILES, *heads, *own}
   for folder, _, names in os.walk(old):
@@ -217,25 +197,22 @@ def load_backbone(directory, dtype=None):
   settings = values.get("config")
   if not isinstance(settings, dict):
     raise ValueError(f'{path} lacks the object "config". Save the model again.')
-  own = {
+  settings = {
     "attention_dropout": settings.get("dropout", 0.1),
     "activation": architecture.activation,
     "layer_norm_epsilon": architecture.layer_norm_epsilon,
+    **checked_object(values.get(_OWN_KEY, {}), f"{path}, {_OWN_KEY}"),
+    **settings,
+    "architecture": architecture.name,
   }
-  # Models of earlier versions have the rate beside their heads.
-  for name in _head_files(directory):
-    with open_safetensors(os.path.join(directory, name)) as file:
-      rate = (file.metadata() or {}).get("attention_dropout")
-      if rate is not None:
-        own["attention_dropout"] = float(rate)
-  own |= checked_object(values.get(_OWN_KEY, {}), f"{path}, {_OWN_KEY}")
-  settings = {**own, **settings, "architecture": architecture.name}
   config = encoder.parse_config(settings, path, architecture.sizes)
   weights_path = os.path.join(directory, WEIGHTS_FILE)
   try:
     # Before memory is taken for them. Keras does not notice layers that only
     # the file has.
-    found, expected = _count_numbers(weights_path), count_parameters(config)
+    found = _count_numbers(weights_path)
+    shapes = (shape for _, shape in original_weights(config).values())
+    expected = sum(map(math.prod, shapes))
     if found != expected:
       raise ValueError(
         f"it holds {found:,} floating-point numbers, the encoder {expected:,}"
@@ -274,12 +251,9 @@ def read_heads(directory):
 
 
 def find_tokenizer(preset):
-  """The path of the vocabulary and whether it is lower-cased, None if unknown.
-
-  `preset` is a local directory, or a name or handle that KerasHub knows.
-  """
+  """The vocabulary's path and whether it is lower-cased, None if unknown."""
   vocabulary = preset_file(preset, VOCABULARY_FILE)
-  vocabulary = vocabulary or preset_file(preset, _BYTE_PAIRS_FILE)
+  vocabulary = vocabulary or preset_file(preset, _PAIRS_FILE)
   if vocabulary is None:
     return None, None
   path = preset_file(preset, TOKENIZER_FILE)

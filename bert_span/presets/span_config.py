@@ -23,10 +23,7 @@ _FOLDER = os.path.join(
 
 
 def find_embedded_model(preset):
-  """The directory of a model that comes with this package.
-
-  Other names, and a name that is a directory here, are returned unchanged.
-  """
+  """The directory of an embedded model; other presets are unchanged."""
   preset = os.fspath(preset)
   if preset not in EMBEDDED_NAMES or tf.io.gfile.isdir(preset):
     return preset
@@ -65,11 +62,7 @@ def update_decoder(directory, values):
 
 
 def read_span_config(directory):
-  """Reads a `span_config`; None if the directory has none.
-
-  `directory` is a local or remote path, or the name of a model that comes with
-  the package.
-  """
+  """Reads a `span_config`; None if the directory or embedded model has none."""
   path = os.path.join(find_embedded_model(directory), CONFIG_FILE)
   try:
     exists = tf.io.gfile.exists(path)
@@ -79,10 +72,7 @@ def read_span_config(directory):
 
 
 def parse_span_config(content, path):
-  """The `span_config` in the bytes of a file; `path` is for messages.
-
-  Its decoder is not checked, because the options depend on the head.
-  """
+  """The `span_config` in the bytes of a file, its decoder unchecked."""
   config = checked_object(parse_json(content, path), path)
   if config.get("format") != _FORMAT_VERSION or "head" not in config:
     raise ValueError(
