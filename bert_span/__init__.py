@@ -1,8 +1,7 @@
 """BERT span extraction in Keras and TensorFlow.
 
-Public names are imported on first use, so that `import bert_span` is quick and
-programs can refuse flags without loading TensorFlow. Only then is the backend
-of Keras checked: a client of served models needs none.
+Public names are imported on first use, so that programs refuse flags without
+loading TensorFlow. Only then is Keras' backend checked: clients need none.
 """
 
 import importlib

@@ -6,7 +6,6 @@ r"""Asks a passage questions.
   python -m bert_span.ask --model=DIR --context_file=passage.txt
   python -m bert_span.ask --model=DIR --context_file=passage.txt --json \
     <one_question_a_line.txt
-
   python -m bert_span.ask --model=DIR --question="Who built the mill?" \
     --context_glob='notes/**/*.md'
 

@@ -7,27 +7,13 @@ r"""Writes masked text as TFRecords on many machines, by Apache Beam.
 The records are those of create_pretraining_data with --num_workers=64, one
 shard for each worker, for run_pretraining. Flags are those of that program;
 Beam's own options, such as --runner=DataflowRunner, are given on the same
-command line. A run that was stopped continues with the same command: shards
-that exist are not made again. create_squad_records makes records of SQuAD
-files.
+command line. A run that was stopped continues with the same command and skips
+shards that exist. create_squad_records makes records of SQuAD files.
 """
 
 from bert_span.cli import model_flags, pretraining_flags, program
-from bert_span.cli.option_flags import OptionFlags
-from bert_span.storage.options import option
 
-
-class _Options:
-  num_shards: int = option(
-    8,
-    "Number of record files; a worker writes one at a time.",
-    minimum=1,
-    maximum=99_999,
-  )
-
-
-(_NUM_SHARDS,) = OptionFlags(_Options)
-_OUTPUT_DIR = model_flags.shared_flags("output_dir").output_dir
+_SHARDS = model_flags.shared_flags("output_dir", "num_shards")
 pretraining_flags.define_masked_text_flags("dupe_factor")
 
 
@@ -37,15 +23,13 @@ def main(argv):
     words[:1] == ["pretraining"],
     "The first word must be pretraining; for SQuAD run create_squad_records.",
   )
-  program.require(_OUTPUT_DIR)
-  masked_text = pretraining_flags.masked_text("dupe_factor")
+  program.require(_SHARDS.output_dir)
+  text = pretraining_flags.masked_text("dupe_factor")
   options = program.beam_options([name, *words[1:]])
   program.import_tensorflow()
   from bert_span.jobs import beam_runs
 
-  beam_runs.write_shards_of_masked_text(
-    options, _OUTPUT_DIR.value, _NUM_SHARDS.value, **masked_text
-  )
+  beam_runs.write_shards_of_masked_text(options, **_SHARDS.values(), **text)
 
 
 run = program.entry_point(main, foreign_flags=True)

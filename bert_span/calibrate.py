@@ -4,9 +4,8 @@ r"""Fits a model's probabilities and its null threshold to labelled questions.
     --evaluate_file=other_questions.json
 
 The temperature, the shift of the log-odds and the null threshold are written
-into the model's span_config.json. run_squad --do_predict, decode --model, ask,
-SpanExtractor and the exports read them there. Use questions on which the model
-was neither trained nor selected.
+into the model's span_config.json, where programs and SpanExtractor read them.
+Use questions on which the model was neither trained nor selected.
 """
 
 from bert_span.cli import model_flags, program

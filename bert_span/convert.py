@@ -4,9 +4,8 @@ r"""Converts a trained model: from Hugging Face, or to it.
   python -m bert_span.convert --model=DIR --output_dir=HF_DIR --to=huggingface
 
 The model is a BERT, DistilBERT, ELECTRA or RoBERTa with a question-answering
-head. A model directory of this package gets the flags of windows and answers,
-such as --version_2_with_negative for a model of SQuAD 2.0; all programs read
-them there.
+head. A model directory of this package keeps the flags of windows and answers,
+such as --version_2_with_negative, for all programs.
 """
 
 from bert_span.cli import model_flags, program

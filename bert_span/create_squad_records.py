@@ -6,12 +6,11 @@ r"""Writes the labelled windows of a SQuAD file as TFRecords.
     --train_records=gs://bucket/squad-384 ...
 
 Training on records gives the same batches and the same weights as training on
-the file. They save the time for tokens and windows, once for all runs and all
-machines. The flags on windows are those of run_squad, which refuses records
-made with other flags, another vocabulary or another file.
+the file, without the time for tokens and windows. The flags on windows are
+those of run_squad, which refuses records made with other flags, another
+vocabulary or another file.
 
-With --pad_records, programs that read train.tf_record of the original can also
-read them.
+With --pad_records, programs that read the original's train.tf_record read them.
 """
 
 from bert_span.cli import model_flags, program, training_flags
@@ -22,9 +21,6 @@ from bert_span.text.options import WindowOptions
 
 
 class _Options:
-  num_shards: int = option(
-    8, "Number of record files.", minimum=1, maximum=99_999
-  )
   pad_records: bool = option(
     False,
     "Whether every record is padded to --max_seq_length, as in run_squad.",
@@ -33,7 +29,9 @@ class _Options:
 
 _OPTIONS = OptionFlags(_Options)
 _DATA = training_flags.data_flags()
-_SHARED = model_flags.shared_flags("output_dir", "version_2_with_negative")
+_SHARED = model_flags.shared_flags(
+  "output_dir", "num_shards", "version_2_with_negative"
+)
 _LABELS = OptionFlags(
   FineTuningOptions, ["annotator_labels", "drop_answerless_windows"]
 )

@@ -31,12 +31,8 @@ model_flags.answer_flags()
 
 
 def main(argv):
-  logits_files = [
-    path.strip()
-    for value in _LOGITS_FILE.value or []
-    for path in value.split(",")
-    if path.strip()
-  ]
+  paths = ",".join(_LOGITS_FILE.value or []).split(",")
+  logits_files = [path.strip() for path in paths if path.strip()]
   program.require(_FILES.predict_file, _FILES.output_dir)
   program.check(logits_files, "--logits_file is required.")
   program.require_one(_MODEL, _VOCABULARY.vocab_file)

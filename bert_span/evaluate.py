@@ -8,8 +8,7 @@ With --multi_span the metrics are those of MultiSpanQA, for sets of spans:
     python -m bert_span.evaluate --multi_span --predict_file=dev.json \
       --predictions_file=span_predictions.json
 
-Standard output gets one JSON object with the official keys, standard error
-the same as a table.
+Standard output gets the official scores as JSON, standard error as a table.
 """
 
 import math
@@ -44,8 +43,7 @@ _OPTIONS = OptionFlags(_Options)
 _NA_PROB_THRESH = flags.DEFINE_float(
   "na_prob_thresh",
   1.0,
-  "No-answer score, in the unit of --na_prob_file, above which a question "
-  "counts as not answered.",
+  "No-answer score in --na_prob_file above which a question is not answered.",
 )
 _PREDICT_FILE = model_flags.shared_flags("predict_file").predict_file
 

@@ -130,22 +130,19 @@ class SpanExtractor(AnswerForms):
   def answer_over(self, question, contexts, top_k=None, index=None):
     """Answers a question from several passages, with a span head.
 
-    Answers of two passages are not compared by probability or score: each
-    passage has its own softmax and its own level of logits. They are compared
-    by how far the score is above that of "no answer" in the same passage, see
-    benchmarks/RESULTS.md, "Passages to read".
+    Each passage has its own softmax and its own level of logits. So answers
+    are compared by how far their score is above that of "no answer" in the same
+    passage, see benchmarks/RESULTS.md, "Passages to read".
 
     Args:
       question: str.
       contexts: list of str.
       top_k: read only so many passages, those that BM25 finds (extra
         "search"); None reads all.
-      index: `PassageIndex` of the contexts, which several questions share;
-        None makes one.
+      index: `PassageIndex` of the contexts, for several questions.
 
     Returns:
-      List of `PassageAnswer`, best first: the answer of each passage that has
-      one. [] is "no answer".
+      List of `PassageAnswer`, best first, of the passages that have one.
     """
     numbers = range(len(contexts))
     if top_k is not None and top_k < len(contexts):
@@ -191,12 +188,8 @@ class SpanExtractor(AnswerForms):
         package's own by its saved name.
       verify: compare the files with the checksums they were saved with.
 
-    Returns:
-      A `SpanExtractor`.
-
     Raises:
-      ValueError: there is no such model, it has no trained head, or it is
-        damaged.
+      ValueError: there is no such model, or it is damaged or has no head.
     """
     loaded = load_pretrained.load_pretrained(preset, verify=verify)
     config = read_span_config(preset) or {}
@@ -204,8 +197,7 @@ class SpanExtractor(AnswerForms):
     if not head.weights_of(loaded):
       raise ValueError(
         f"{preset} is an encoder without a {head.name} head, so it cannot "
-        "answer questions yet. Fine-tune it with bert_span.run_squad --preset "
-        "first."
+        "answer questions. Fine-tune it first: bert_span.run_squad --preset."
       )
     source = f"{preset}/{CONFIG_FILE}, decoder"
     saved = options_from_json(
@@ -236,8 +228,7 @@ class SpanExtractor(AnswerForms):
         bytes; they are read as float32.
 
     Raises:
-      ValueError: the directory exists and is not a model, or a weight is too
-        large for float16.
+      ValueError: the directory holds no model, or a weight exceeds float16.
     """
     directory = os.fspath(directory)
     lower_case = self.preprocessor.tokenizer.do_lower_case
@@ -252,12 +243,11 @@ class SpanExtractor(AnswerForms):
       return
     directory = os.path.realpath(directory)
     _check_may_replace(directory)
-    own = (SELECTION_FILE,)
     with unfinished_directory(directory) as unfinished:
       self._write_weights(unfinished, half_precision)
       write_selection(unfinished, selection)
       write_span_config(unfinished, config)
-      model_directory.copy_other_files(directory, unfinished, own)
+      model_directory.copy_other_files(directory, unfinished, [SELECTION_FILE])
 
   def fit(self, examples, options=None, output_dir=None, teachers=None):
     """Trains the model with the package's own training loop.
@@ -287,22 +277,18 @@ class SpanExtractor(AnswerForms):
   def export(self, path, format="tf_saved_model", **options):
     """Writes the model for a server or for devices, and checks the result.
 
-    The programs export_saved_model and export_tflite do the same.
-
     Args:
       path: for "tf_saved_model" the folder of all versions of the served model,
         which gets the next version; for "litert" the file, ending with .tflite.
       format: "tf_saved_model", for TensorFlow Serving, or "litert", TFLite.
-      **options: for "tf_saved_model" arguments of `export_saved_model`:
-        version, steps, dtype, with_warmup; for "litert" those of
-        `TFLiteOptions`: quantization, dynamic_length, with_tokenizer, ...
+      **options: of `export_saved_model`: version, steps, dtype, with_warmup; or
+        of `TFLiteOptions`: quantization, dynamic_length, with_tokenizer, ...
 
     Returns:
       The path of the version, or of the file.
 
     Raises:
-      ValueError: there is no such format, or a check failed and nothing is
-        written.
+      ValueError: a check failed and nothing is written.
     """
     # Both import this module.
     from bert_span.jobs import saved_model_export, tflite_export
@@ -313,8 +299,8 @@ class SpanExtractor(AnswerForms):
       raise ValueError(
         f"format must be tf_saved_model or litert. Received: {format!r}."
       )
-    tflite_options = tflite_export.TFLiteOptions(**options)
-    tflite_export.export_tflite(self, path, tflite_options)
+    options = tflite_export.TFLiteOptions(**options)
+    tflite_export.export_tflite(self, path, options)
     return path
 
   @functools.cached_property

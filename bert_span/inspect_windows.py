@@ -5,9 +5,8 @@ r"""Shows the windows of a SQuAD file, one JSON line each.
 
 Every line has qas_id, doc_span_index, input_ids, segment_ids, start_position,
 end_position, token_char_spans and max_context, in the order of the file. With
---head=bio --is_training the labels are not positions but tag_labels, the shares
-of B, I and O of every token of the passage. Findings about the file go to
-standard error.
+--head=bio --is_training the labels are tag_labels, the shares of B, I and O of
+every token of the passage. Findings about the file go to standard error.
 """
 
 from bert_span.cli import model_flags, program

@@ -1,9 +1,8 @@
 """Keras' backend, and the names of our Keras classes.
 
-Keras finds a class such as "bert_span>SpanModel" of a saved model only after
-the class's module is imported. `import bert_span` imports neither these modules
-nor Keras. So when Keras is imported, each name gets a placeholder in its
-registry, which imports the module when a saved model needs it.
+Keras finds a class such as "bert_span>SpanModel" only after its module is
+imported, which `import bert_span` does not do. So Keras' registry gets a
+placeholder for each, which imports the module when a saved model needs it.
 """
 
 import importlib
@@ -48,11 +47,10 @@ def ensure_backend_on_import():
 
 
 def ensure_tensorflow_backend():
-  """Chooses Keras' TensorFlow backend before Keras is imported.
+  """Chooses Keras' TensorFlow backend; BackendError if another is set.
 
-  Keras reads its backend once, at its first import: from the environment
-  variable KERAS_BACKEND, or from keras.json, or else TensorFlow. The type of
-  its weights, floatx, is in keras.json only. BackendError if another is set.
+  Keras reads its backend once, at its first import: from KERAS_BACKEND, or from
+  keras.json, or else TensorFlow. Its floatx is in keras.json only.
   """
   keras = sys.modules.get("keras")
   if hasattr(keras, "config"):
@@ -130,7 +128,7 @@ class _KerasFinder:
 
 
 class _Placeholder:
-  """Imports a class when a saved model needs it."""
+  """Imports a class when a saved model needs it; KerasHub hashes it."""
 
   def __init__(self, name):
     self._name = name

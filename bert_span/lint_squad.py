@@ -45,7 +45,7 @@ class _Options:
 
 
 _OPTIONS = OptionFlags(_Options)
-_SETTINGS = OptionFlags(LintSettings)
+_LINT = OptionFlags(LintSettings)
 _VOCABULARY = model_flags.vocabulary_flags()
 OptionFlags(WindowOptions)
 
@@ -57,29 +57,24 @@ def main(argv):
     "Give the one FILE to check: lint_squad FILE [--preset=MODEL]. Received: "
     f"{' '.join(argv[1:]) or 'none'}",
   )
-  if _SETTINGS.preset.value:
-    program.forbid(
-      (*_VOCABULARY, _SETTINGS.hidden_size), "is known from --preset"
-    )
+  if _LINT.preset.value:
+    program.forbid((*_VOCABULARY, _LINT.hidden_size), "is known from --preset")
   if not _OPTIONS.fix.value:
-    program.forbid(
-      [_OPTIONS.output_file], "names the repaired copy and needs --fix"
-    )
+    program.forbid([_OPTIONS.output_file], "names the repaired copy of --fix")
   settings, vocabulary = None, _VOCABULARY.values()
-  preset = _SETTINGS.preset.value
+  preset = _LINT.preset.value
   if preset or vocabulary["vocab_file"]:
     program.import_tensorflow()
     saved = model_flags.saved_config(preset) or {}
     if preset:
       vocabulary["do_lower_case"] = saved.get("do_lower_case")
     window_options = model_flags.window_options(saved)
-    settings = _SETTINGS.options(
+    settings = _LINT.options(
       saved.get("decoder"), window_options=window_options, **vocabulary
     )
   from bert_span.jobs import linting
 
-  passes = linting.lint(argv[1], settings, **_OPTIONS.values())
-  return int(not passes)
+  return int(not linting.lint(argv[1], settings, **_OPTIONS.values()))
 
 
 run = program.entry_point(main, arguments=True)

@@ -50,8 +50,8 @@ _FIXED_LENGTH = model_flags.shared_flags("fixed_length")
 model_flags.extractor_flags()
 
 
+@program.exit_on_sigterm()
 def main(argv):
-  program.end_on_sigterm()
   program.require(_MODEL, _OPTIONS.base)
   options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import saved_model_export

@@ -39,8 +39,8 @@ _OPTIONS, _INFO = OptionFlags(TFLiteOptions), OptionFlags(ModelInfo)
 model_flags.extractor_flags()
 
 
+@program.exit_on_sigterm()
 def main(argv):
-  program.end_on_sigterm()
   program.require(_MODEL, _FILES.path)
   path = _FILES.path.value
   program.check(

@@ -1,7 +1,6 @@
 """Flags of models and their answers that several programs share.
 
-A flag is defined when a program asks for it. The functions that load TensorFlow
-are for programs that have checked their flags.
+A flag is defined when a program asks for it.
 """
 
 from absl import flags
@@ -30,6 +29,12 @@ class _SharedOptions(EncoderSource, DecoderOptions):
   )
   output_dir: str | None = option(
     None, "Folder to which the output files are written."
+  )
+  num_shards: int = option(
+    8,
+    "Number of record files; a worker of Beam writes one at a time.",
+    minimum=1,
+    maximum=99_999,
   )
   fixed_length: bool = option(
     False,
@@ -116,8 +121,7 @@ def window_options(saved=None):
 
 def decoder_options(saved, head):
   """Returns the decoding options of a head, see `window_options`."""
-  saved_options = (saved or {}).get("decoder")
-  return OptionFlags(head.options_type).options(saved_options)
+  return OptionFlags(head.options_type).options((saved or {}).get("decoder"))
 
 
 def find_head(saved=None):

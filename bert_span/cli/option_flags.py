@@ -21,12 +21,8 @@ _HOLDERS = {}
 class OptionFlags:
   """The flags of an option dataclass; an attribute is the holder of a flag.
 
-  Two dataclasses with an option of the same flag share the flag.
-
-  Args:
-    options_type: the dataclass, or a class of fields that becomes one.
-    names: the options that have a flag; None for all.
-    **defaults: defaults of flags that differ from those of the options.
+  Two dataclasses with an option of the same flag share the flag. `names` are
+  the options that have a flag, None for all; `defaults` replace theirs.
   """
 
   def __init__(self, options_type, names=None, **defaults):

@@ -76,8 +76,7 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
     # Lone surrogates and old terminals must not end a program.
     sys.stdout.reconfigure(errors="backslashreplace")
   os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", log_level)
-  # TensorFlow uses oneDNN only on x86 processors with 8-bit products; others
-  # train a quarter slower without it.
+  # Without it, processors that lack 8-bit products train a quarter slower.
   os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
   try:
     try:
@@ -124,10 +123,7 @@ def import_tensorflow():
 
 @contextlib.contextmanager
 def _stderr_kept_back():
-  """Prints what is written to standard error only after an error.
-
-  Notes on processors and plugins cannot be turned off otherwise.
-  """
+  """Prints standard error only after an error: notes cannot be turned off."""
   sys.stderr.flush()
   stderr = os.dup(2)
   with tempfile.TemporaryFile() as kept:
@@ -253,9 +249,14 @@ def check_extra(extra, *packages, otherwise=""):
   )
 
 
-def end_on_sigterm():
+@contextlib.contextmanager
+def exit_on_sigterm():
   """Makes SIGTERM an exit by SystemExit, which removes unfinished files."""
-  signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+  previous = signal.signal(signal.SIGTERM, lambda n, _: sys.exit(128 + n))
+  try:
+    yield
+  finally:
+    signal.signal(signal.SIGTERM, previous)
 
 
 def beam_options(argv):
@@ -279,7 +280,6 @@ def beam_options(argv):
   # Beam itself would only warn.
   options.get_all_options(add_extra_args_fn=refuse_unknown)
   if standard.runner in (None, "DirectRunner"):
-    # DirectRunner would download Prism, a program, where it can, and is
-    # FnApiRunner where it cannot.
+    # DirectRunner would download Prism, a program, where it can.
     standard.runner = "FnApiRunner"
   return options

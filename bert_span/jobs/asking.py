@@ -82,8 +82,7 @@ def ask_folder(model, search, questions, layout, **options):
 class _WindowsBar:
   """A progress bar of the windows that were read, one for each question."""
 
-  def __init__(self):
-    self._bar = None
+  _bar = None
 
   def __call__(self, done, total):
     done, total = int(done), int(total)

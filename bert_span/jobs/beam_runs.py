@@ -92,8 +92,7 @@ def answer_files(
     )
   if missing:
     raise RuntimeError(
-      f"{missing} of {num_shards} shards are not in {output_dir}. Run the same "
-      "command again."
+      f"{missing} of {num_shards} shards are not in {output_dir}. Run it again."
     )
 
 
@@ -136,6 +135,5 @@ def write_shards_of_masked_text(
   else:
     log_line(
       f"{numbers['shards_written']} of {num_shards} shards written, with "
-      f"{numbers['records_written']} records; the others were in {output_dir} "
-      "already."
+      f"{numbers['records_written']} records; others were in {output_dir}."
     )

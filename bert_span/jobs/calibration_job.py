@@ -174,16 +174,14 @@ def _options(model, version_2, target_precision):
   """The `DecoderOptions` of a model that can be calibrated."""
   if span_config.find_embedded_model(model) != model:
     raise ValueError(
-      f"--model={model} comes with the package and is not changed. Save a "
-      f'copy, SpanExtractor.from_preset("{model}").save_to_preset(DIR), and '
-      "give that."
+      f"--model={model} comes with the package and is not changed. Give a "
+      f'copy: SpanExtractor.from_preset("{model}").save_to_preset(DIR).'
     )
   saved = span_config.read_span_config(model)
   if saved is None:
     raise ValueError(
       f"--model={model} is no model directory of bert_span: it has no "
-      f"{span_config.CONFIG_FILE}. Save it with SpanExtractor.save_to_preset "
-      "first."
+      f"{span_config.CONFIG_FILE}. Save it by SpanExtractor.save_to_preset."
     )
   if not find_head(saved["head"]).scores_ends:
     raise ValueError(

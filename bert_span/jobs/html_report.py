@@ -42,9 +42,7 @@ def write_report(
     results = question_results(squad_file, n_best, predictions)
   except ValueError as error:
     raise ValueError(f"{', '.join(sources.values())}: {error}") from error
-  chosen = next(
-    (result for result in results if result.example.qas_id == question_id), None
-  )
+  chosen = next((r for r in results if r.example.qas_id == question_id), None)
   if question_id is not None and chosen is None:
     raise ValueError(
       f"--question_id={question_id} is none of the {len(results):,} questions "

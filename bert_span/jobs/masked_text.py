@@ -4,6 +4,7 @@ import itertools
 import json
 
 from bert_span.pretraining.batches import PretrainingInput
+from bert_span.pretraining.masking import MaskedSpan
 from bert_span.pretraining.records import write_records
 from bert_span.pretraining.text_sources import find_sources
 from bert_span.storage.atomic_file import write_lines
@@ -50,18 +51,12 @@ def inspect_masking(epoch, max_sequences, output_file, **masked_text):
 
 def masked_row(masked):
   """A `MaskedSequence` as JSON values, with positions from [CLS]."""
+  names = MaskedSpan._fields[2:]  # those after token_start and token_end
   return {
     "input_ids": masked.original_ids.tolist(),
     "masked_input_ids": masked.input_ids.tolist(),
     "spans": [
-      {
-        "span": [span.token_start, span.token_end],
-        "word_count": span.word_count,
-        "drawn_word_counts": list(span.drawn_word_counts),
-        "decision": span.decision,
-        "left_boundary": span.left_boundary,
-        "right_boundary": span.right_boundary,
-      }
+      {"span": span[:2], **dict(zip(names, span[2:], strict=True))}
       for span in masked.spans
     ],
     # Positions of each, and of its answer's first and last token.
@@ -70,14 +65,12 @@ def masked_row(masked):
 
 
 def masked_lines(masked, vocabulary, options):
-  """A `MaskedSequence` as lines of text.
+  """A `MaskedSequence` as lines of text:
 
-  Example:
-
-      8 WordPieces, 2 masked of a budget of 2
-      [CLS] super bowl 50 {the big} game [SEP]
-        4-5: the big -> [MASK] [MASK]
-             2 words, mask, between 50 (3) and game (6)
+  8 WordPieces, 2 masked of a budget of 2
+  [CLS] super bowl 50 {the big} game [SEP]
+    4-5: the big -> [MASK] [MASK]
+         2 words, mask, between 50 (3) and game (6)
   """
   before = [vocabulary[i] for i in masked.original_ids]
   after = [vocabulary[i] for i in masked.input_ids]
@@ -104,9 +97,7 @@ def masked_lines(masked, vocabulary, options):
       f"  {' ' * len(place)}  {words}, {span.decision}, between {left} and "
       f"{right}",
     ]
-  for position, first, last in masked.questions:
+  for place, first, last in masked.questions:
     answer = " ".join(after[first : last + 1])
-    lines.append(
-      f"  {position}: [QUESTION], answered at {first}-{last}: {answer}"
-    )
+    lines.append(f"  {place}: [QUESTION], answered at {first}-{last}: {answer}")
   return lines

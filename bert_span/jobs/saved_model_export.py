@@ -1,5 +1,6 @@
 """From a trained model to a checked version that a server may load."""
 
+import copy
 import importlib.resources
 import os
 import sys
@@ -57,7 +58,7 @@ def export_saved_model(
     version: int; None takes the next one.
     steps: `StepOptions`; None takes those of this machine.
     dtype: of the encoder, see `cast_encoder`.
-    with_warmup: write warm-up requests, see `assets_extra.check_warmup`.
+    with_warmup: write warm-up requests; None if their package is there.
     source: directory of the model, for the model card, or None.
 
   Returns:
@@ -71,16 +72,9 @@ def export_saved_model(
   with_warmup = assets_extra.check_warmup(with_warmup)
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
   if dtype != "float32":
-    preprocessor = extractor.preprocessor
-    extractor = SpanExtractor(
-      cast_encoder(extractor.model, dtype),
-      preprocessor.tokenizer.full_vocabulary,
-      preprocessor.tokenizer.do_lower_case,
-      extractor.window_options,
-      extractor.decoder_options,
-      preprocessor.sliding_windows.pad_to_max,
-      extractor.head,
-    )
+    extractor = copy.copy(extractor)
+    extractor.model = cast_encoder(extractor.model, dtype)
+    extractor.graph = extractor.make_graph()
   examples = sample_examples()
   name = os.path.basename(os.path.realpath(base))
   with version_folder.new_version(base, version) as target:
@@ -89,8 +83,7 @@ def export_saved_model(
     predictions = extractor.predict(examples, steps.max_windows_per_step)
     verified = verification.verify(
       folder,
-      # The extractor's own batches: in half precision the logits of a window
-      # depend on the padding of its batch.
+      # Batches as the extractor's: half precision depends on their padding.
       example_batches(examples),
       list(map(extractor.head.served.expected_row, predictions)),
       _TOLERANCE[dtype],

@@ -21,8 +21,6 @@ from bert_span.tflite.port_vectors import EDGE_EXAMPLES, write_port_vectors
 from bert_span.tflite.tflite_extractor import open_tflite, runtime_name
 from bert_span.tflite.verification import compare_tokenizers, verify
 
-_MEGABYTE = 1e6
-
 
 def export_model(
   model, path, evaluate_file, test_vectors, tflite_options, **options
@@ -46,7 +44,7 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
   Args:
     extractor: the `SpanExtractor`, with the options that the file will have.
     path: local file, ending with .tflite; an old one is replaced.
-    options: `TFLiteOptions`.
+    options: `TFLiteOptions`; None takes their defaults.
     evaluated: `SquadFile` that model and file are scored on, or None.
     source: directory of the model, for the report, or None.
 
@@ -73,8 +71,7 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
         check_f1_drop(scores, options.max_f1_drop)
   except ValueError as error:
     raise ValueError(f"{path} is not written. {error}") from error
-  tokenizer = extractor.preprocessor.tokenizer
-  agreement = None
+  tokenizer, agreement = extractor.preprocessor.tokenizer, None
   if options.with_tokenizer:
     examples = [*samples, *(evaluated.examples if evaluated else ())]
     texts = (text for e in examples for text in (e.question, e.context))
@@ -145,15 +142,14 @@ def report_text(report):
   options, checked = report["options"], report["verification"]
   tokenizer, scores = report["tokenizer"], report["evaluation"]
   length = f"{options['max_seq_length']} WordPieces"
-  sample = f"at {length}"
-  if options["with_tokenizer"]:
-    sample = "on a sample passage"
+  takes_text = options["with_tokenizer"]
+  sample = "on a sample passage" if takes_text else f"at {length}"
   parts = {
     "head": options["head"],
     "quantization": options["quantization"],
     "length": f"{'1 to ' if options['dynamic_length'] else ''}{length}",
-    "size": f"{checked['size_bytes'] / _MEGABYTE:.1f} MB",
-    "peak arena": f"{checked['peak_arena_bytes'] / _MEGABYTE:.1f} MB {sample}, "
+    "size": f"{checked['size_bytes'] / 1e6:.1f} MB",
+    "peak arena": f"{checked['peak_arena_bytes'] / 1e6:.1f} MB {sample}, "
     "TFLite's own kernels",
     "equal answers": f"{checked['num_equal']} of {checked['num_questions']} "
     "sample questions",

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from bert_span.squad.example import NOT_LOCATED
 
 _ELLIPSIS = "..."
-# Control characters of a file must not command the terminal, and HTML has no
-# character references for them.
+# They must not command the terminal, and HTML has no references for them.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 

@@ -46,9 +46,8 @@ class QuestionResult:
 def question_results(squad_file, n_best, predictions):
   """List of `QuestionResult`, in the order of the file.
 
-  `n_best` is the result of `read_n_best`, `predictions` a dict from question id
-  to any text of the question's list. ValueError if the files are not of the
-  same run and questions.
+  `n_best` is that of `read_n_best`, `predictions` a text of each list by id.
+  ValueError if the files are not of the same run and questions.
   """
   results = []
   for example in squad_file.examples:

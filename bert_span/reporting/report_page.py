@@ -1,12 +1,12 @@
 """The report of a prediction file, as one HTML page that loads nothing.
 
-Importing this needs the packages of the extra "report": Jinja2 for the page and
-matplotlib for its plots. The templates escape every text.
+Importing this needs the extra "report". The templates escape every text.
 """
 
 import base64
 import dataclasses
 import hashlib
+import importlib.resources
 from typing import NamedTuple
 
 import jinja2
@@ -97,17 +97,14 @@ def report_page(report, num_errors=50, max_bytes=MAX_BYTES):
   If the page is larger than max_bytes in UTF-8, it shows half of the errors,
   and half of these, and so on. ValueError if it is too large without any.
   """
-  results = report.results
+  results, scores = report.results, report.scores
   calibration = _calibration(results)
-  tiles = {
-    _TILES[key]: report.scores[key] for key in _TILES if key in report.scores
-  }
+  tiles = {name: scores[key] for key, name in _TILES.items() if key in scores}
   tiles["Questions"] = len(results)
   if calibration:
     tiles["Calibration error"] = calibration["error"]
-  environment = _environment()
-  template = environment.get_template("report.html")
-  script = _file(environment, "report.js")
+  template = _environment().get_template("report.html")
+  script = _file("reporting/templates/report.js")
   digest = hashlib.sha256(script.encode("utf-8")).digest()
   values = {
     "report": report,
@@ -117,7 +114,7 @@ def report_page(report, num_errors=50, max_bytes=MAX_BYTES):
     "confusion": no_answer_confusion(results) if report.version_2 else None,
     "calibration": calibration,
     "num_wrong": sum(not result.exact for result in results),
-    "style": _file(environment, "base.css") + _file(environment, "report.css"),
+    "style": _file("web/base.css") + _file("reporting/templates/report.css"),
     "script": script,
     "script_hash": base64.b64encode(digest).decode(),
   }
@@ -146,8 +143,7 @@ def _calibration(results):
   curve = risk_coverage(probability, exact)
   reliability_png = calibration_plots.reliability_png({"model": bins})
   risk_png = calibration_plots.risk_coverage_png({"model": curve})
-  # The first point of the curve at each coverage or beyond. Sums of shares may
-  # be below 1 by a rounding error.
+  # The first point at each coverage or beyond; sums of shares are rounded.
   points = np.searchsorted(curve.coverage, np.array(_COVERAGES) - 1e-9)
   return {
     "error": 100.0 * bins.calibration_error,
@@ -176,12 +172,7 @@ def _calibration(results):
 
 def _environment():
   environment = jinja2.Environment(
-    loader=jinja2.ChoiceLoader(
-      [
-        jinja2.PackageLoader("bert_span.reporting"),
-        jinja2.PackageLoader("bert_span", "web"),
-      ]
-    ),
+    loader=jinja2.PackageLoader("bert_span.reporting"),
     autoescape=True,
     finalize=_shown,
     undefined=jinja2.StrictUndefined,
@@ -266,6 +257,7 @@ def _token_pieces(context, window):
     reached = max(reached, int(char_end))
 
 
-def _file(environment, name):
+def _file(name):
   """A file of ours that the page holds as it is."""
-  return markupsafe.Markup(environment.loader.get_source(environment, name)[0])
+  path = importlib.resources.files("bert_span") / name
+  return markupsafe.Markup(path.read_text("utf-8"))

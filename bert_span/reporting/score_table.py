@@ -15,15 +15,7 @@ _BIO_LINES = {
 
 
 def format_scores(scores):
-  """Lays out the scores of evaluate_squad1 or evaluate_squad2, for example:
-
-                   exact      f1  questions
-  all              81.25   84.02      11873
-  answerable       78.10   83.60       5928
-  unanswerable     84.39   84.39       5945
-  best             81.40   84.11
-  best threshold  -1.250  -1.250
-  """
+  """Lays out the scores of evaluate_squad1 or evaluate_squad2."""
 
   def cells(*names, digits=2):
     return [f"{scores[name]:.{digits}f}" for name in names]

@@ -1,6 +1,7 @@
 """How programs end, what they print, and flags made of options."""
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -199,6 +200,15 @@ sys.stderr.write("after")
 assert "matplotlib" not in sys.modules
 import matplotlib.figure
 """
+
+
+@pytest.mark.parametrize("name", ["export_saved_model", "export_tflite"])
+def test_sigterm_acts_as_before_once_an_export_has_returned(run_main, name):
+  before = signal.getsignal(signal.SIGTERM)
+  define_flags(f"export.{name}")
+  status, line = run_main(sys.modules[f"export.{name}"].main)
+  assert status == 1 and "--model is required" in line
+  assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_notes_of_the_import_are_kept_back_unless_it_fails():

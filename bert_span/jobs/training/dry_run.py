@@ -1,8 +1,7 @@
 """What a training would do, found without training.
 
-Everything is read and made that comes before the first step, so that what
-would stop a training stops the dry run, with the same message. One step of the
-longest windows is made to measure its memory.
+All that comes before the first step is done: what would stop a training stops
+the dry run, too. One step of the longest windows is made to measure its memory.
 """
 
 import os

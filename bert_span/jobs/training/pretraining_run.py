@@ -117,8 +117,7 @@ class PretrainingJob:
       architecture = encoder.encoder_config(loaded.backbone).architecture
       if architecture != "bert":
         raise ValueError(
-          f"{loaded.description} is {architecture}; only BERT is pre-trained. "
-          "Give a BERT."
+          f"{loaded.description} is {architecture}. Give a BERT to pre-train."
         )
       self.model = PretrainingModel(
         loaded.backbone, run.options.span_boundary, run.masking.objective
@@ -210,8 +209,7 @@ class PretrainingJob:
       scores = evaluate(batches, run.max_eval_steps).items()
       return {n: x for n, x in scores if n.endswith(("_loss", "_accuracy"))}
 
-    # Every worker scores, since all must stop at the same step; only the chief
-    # writes.
+    # All workers score, to stop at the same step; only the chief writes.
     keeps_best = run.selection.best_metric and self._is_writer
 
     return ModelSelection(

@@ -20,8 +20,7 @@ def run_seeds(seeds, output_dir, run_one, settings):
   """Trains and scores one model a seed, each in its own folder.
 
   A run that was finished with the same settings, JSON values, is skipped; one
-  that was stopped continues. `run_one` is a function (seed, folder) that
-  returns a dict of scores.
+  that was stopped continues. `run_one(seed, folder)` returns a dict of scores.
   """
   runs = []
   for seed in seeds:

@@ -148,20 +148,17 @@ def _train(run, questions, strategy):
   callbacks = [termination]
   is_writer = is_chief(strategy)
   if run.selection:
-    development = DevelopmentSet(
-      questions, run.predict_batch_size, run.selection
-    )
+    dev_set = DevelopmentSet(questions, run.predict_batch_size, run.selection)
     callbacks.append(
       ModelSelection(
-        development.selection_options(run.decoder_options, run.head),
+        dev_set.selection_options(run.decoder_options, run.head),
         options.num_train_steps(training_set.num_examples),
-        # Every worker scores, since all must stop at the same step; only the
-        # chief writes.
-        lambda: development.scores(extractor, termination.interruptible),
+        # All workers score, to stop at the same step; only the chief writes.
+        lambda: dev_set.scores(extractor, termination.interruptible),
         workers.own_folder(strategy, run.output_dir),
         directory if is_writer else None,
         lambda selection: extractor.save_to_preset(directory, selection),
-        development.fingerprint(run.decoder_options),
+        dev_set.fingerprint(run.decoder_options),
       )
     )
   if is_writer:
@@ -187,6 +184,7 @@ def _train(run, questions, strategy):
 def _training_inputs(run, strategy=None):
   """(`SpanExtractor`, `LabelledWindows`, `EncoderSource.weights_digest`)."""
   options, labels = run.fine_tuning_options, run.head.labels
+  has_teachers = bool(run.teachers)
   data = (run.train_file, run.train_dataset)
   # Before the model is loaded, so that bad questions are reported first.
   if run.train_records:
@@ -197,7 +195,7 @@ def _training_inputs(run, strategy=None):
       squad_file,
       run.version_2,
       every_annotator=labels.every_annotator,
-      keep_unlabelled=bool(run.teachers),
+      keep_unlabelled=has_teachers,
     )
     run.log_problems(squad_file)
   keras.utils.set_random_seed(options.seed)
@@ -215,9 +213,7 @@ def _training_inputs(run, strategy=None):
     )
     training_set = records.read(fingerprint, labels)
   else:
-    training_set = training_set_of(
-      extractor, examples, options, bool(run.teachers)
-    )
+    training_set = training_set_of(extractor, examples, options, has_teachers)
   return extractor, training_set, digest
 
 
