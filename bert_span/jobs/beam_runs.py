@@ -92,7 +92,8 @@ def answer_files(
     )
   if missing:
     raise RuntimeError(
-      f"{missing} of {num_shards} shards are not in {output_dir}. Run it again."
+      f"{missing} of {num_shards} shards are not in {output_dir}. Give the "
+      "same command again."
     )
 
 
