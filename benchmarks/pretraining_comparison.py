@@ -22,13 +22,13 @@ With --way=none no text is needed: how many questions are worth labelling, for
 import json
 import math
 import pathlib
-import random
 import statistics
 import subprocess
 import sys
 
 from absl import flags
 
+from benchmarks.question_samples import draw_questions
 from bert_span.cli import program
 
 _WAYS = {
@@ -118,10 +118,11 @@ def main(argv):
   work_dir = pathlib.Path(_WORK_DIR.value)
   work_dir.mkdir(parents=True, exist_ok=True)
   predict_file = work_dir / "dev.json"
-  _draw(_PREDICT_FILE.value, _NUM_QUESTIONS.value, predict_file)
+  scored = pathlib.Path(_PREDICT_FILE.value)
+  draw_questions(scored, _NUM_QUESTIONS.value, predict_file)
   for size in filter(None, sizes):
     drawn = work_dir / f"train_{size}.json"
-    _draw(_TRAIN_FILE.value, size, drawn, _PREDICT_FILE.value)
+    draw_questions(pathlib.Path(_TRAIN_FILE.value), size, drawn, scored)
   unseen = _unseen_questions(predict_file, filter(None, texts))
   rows = {}
   for way in _WAYS_FLAG.value:
@@ -151,30 +152,6 @@ def main(argv):
 def run():
   """Entry point."""
   program.run_program(main)
-
-
-def _draw(path, num_questions, drawn_path, other_path=None):
-  """Writes a SQuAD file with questions drawn from another one.
-
-  Articles with a title of the file at other_path are left out.
-  """
-  content = _read(pathlib.Path(path))
-  others = _read(pathlib.Path(other_path))["data"] if other_path else ()
-  titles = {article["title"] for article in others}
-  questions = [
-    (article["title"], paragraph["context"], question)
-    for article in content["data"]
-    if article["title"] not in titles
-    for paragraph in article["paragraphs"]
-    for question in paragraph["qas"]
-  ]
-  random.Random(0).shuffle(questions)
-  data = [
-    {"title": title, "paragraphs": [{"context": context, "qas": [question]}]}
-    for title, context, question in questions[:num_questions]
-  ]
-  text = json.dumps({"version": content.get("version"), "data": data})
-  drawn_path.write_text(text, encoding="utf-8")
 
 
 def _pretrain(way, output_dir):

@@ -1,0 +1,95 @@
+r"""Compares settings of run_squad on the same questions with the same seeds.
+
+  python -m benchmarks.recipe_comparison --data=DATA --work_dir=DIR \
+    --change='' --change=--learning_rate=1e-4 --change='--layer_decay=0.9'
+
+DATA is the folder of benchmarks.embedded_model_data. Each change is added to
+--fine_tuning_flags; the empty one is the recipe without a change. All models
+train on the same questions drawn from train.json, and are scored on questions
+drawn from select.json. Prints the mean and deviation of EM and F1 over the
+seeds. An interrupted comparison continues.
+"""
+
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+
+from absl import app, flags
+
+from benchmarks.question_samples import draw_questions
+
+_DATA = flags.DEFINE_string(
+  "data", None, "Folder with train.json and select.json.", required=True
+)
+_WORK_DIR = flags.DEFINE_string(
+  "work_dir", None, "Folder for all outputs.", required=True
+)
+_CHANGES = flags.DEFINE_multi_string(
+  "change", [""], "Flags of run_squad, separated by blanks; repeatable."
+)
+_NUM_TRAIN_QUESTIONS = flags.DEFINE_integer(
+  "num_train_questions", 4800, "Questions to train on.", lower_bound=1
+)
+_NUM_QUESTIONS = flags.DEFINE_integer(
+  "num_questions", 1500, "Questions to score.", lower_bound=1
+)
+_NUM_SEEDS = flags.DEFINE_integer(
+  "num_seeds", 2, "Runs of each change.", lower_bound=2
+)
+_FINE_TUNING = flags.DEFINE_string(
+  "fine_tuning_flags",
+  "--preset=all-minilm-l6-v2 --version_2_with_negative --max_seq_length=384 "
+  "--doc_stride=128 --length_buckets=32 --train_batch_size=16 "
+  "--learning_rate=3e-4 --num_train_epochs=1 --adam_bias_correction",
+  "Flags of run_squad that all changes start from.",
+)
+_SCORES = ("exact", "f1", "HasAns_f1", "NoAns_f1")
+
+
+def main(argv):
+  """Trains and scores one change after the other."""
+  del argv
+  data = pathlib.Path(_DATA.value)
+  work_dir = pathlib.Path(_WORK_DIR.value)
+  work_dir.mkdir(parents=True, exist_ok=True)
+  files = [work_dir / "train.json", work_dir / "select.json"]
+  sizes = [_NUM_TRAIN_QUESTIONS.value, _NUM_QUESTIONS.value]
+  for path, size in zip(files, sizes, strict=True):
+    draw_questions(data / path.name, size, path)
+  print("| change | EM | deviation | F1 | deviation | answerable | none |")
+  print("|---|---:|---:|---:|---:|---:|---:|")
+  for change in _CHANGES.value:
+    runs = _train(change, *files, work_dir)
+    columns = [[run["scores"][name] for run in runs] for name in _SCORES]
+    means = [statistics.mean(column) for column in columns]
+    deviations = [statistics.stdev(column) for column in columns]
+    print(
+      f"| {f'`{change}`' if change else '(none)'} | {means[0]:.2f} | "
+      f"{deviations[0]:.2f} | {means[1]:.2f} | {deviations[1]:.2f} | "
+      f"{means[2]:.2f} | {means[3]:.2f} |",
+      flush=True,
+    )
+
+
+def _train(change, train_file, predict_file, work_dir):
+  """The runs of one change: list of dicts with scores."""
+  output_dir = work_dir / (re.sub(r"[^\w.=-]+", "_", change) or "none")
+  arguments = [
+    *_FINE_TUNING.value.split(),
+    f"--train_file={train_file}",
+    f"--predict_file={predict_file}",
+    f"--output_dir={output_dir}",
+    f"--num_seeds={_NUM_SEEDS.value}",
+    *("--do_train", "--do_predict", "--do_eval", "--keep_checkpoint_max=1"),
+    *change.split(),
+  ]
+  command = [sys.executable, "-m", "bert_span.run_squad", *arguments]
+  subprocess.run(command, check=True)
+  return json.loads((output_dir / "seeds.json").read_text())["runs"]
+
+
+if __name__ == "__main__":
+  app.run(main)
