@@ -87,7 +87,7 @@ def _train(change, train_file, predict_file, work_dir):
     *change.split(),
   ]
   command = [sys.executable, "-m", "bert_span.run_squad", *arguments]
-  subprocess.run(command, check=True)
+  subprocess.run(command, check=True, stdout=sys.stderr)
   return json.loads((output_dir / "seeds.json").read_text())["runs"]
 
 
