@@ -6,7 +6,7 @@ import pytest
 from programs import succeeds
 from squad_content import spans, squad_content
 
-from bert_span.data.window_labels import BIO_LABELS, SPAN_LABELS
+from bert_span.data.window_labels import BIO_LABELS
 from bert_span.jobs.squad_windows import inspect_windows
 from bert_span.text.options import WindowOptions
 
@@ -87,16 +87,6 @@ def test_training_rows_hold_the_first_answer_and_findings_go_to_stderr(
   }
   assert "1 question: none of its answers" in result.stderr
   assert "'lost'" in result.stderr
-
-
-def test_a_version_2_flag_that_does_not_fit_the_file_writes_nothing(
-  small_files, tmp_path
-):
-  output = tmp_path / "windows.jsonl"
-  options = {"version_2_with_negative": True, "output_file": str(output)}
-  with pytest.raises(ValueError, match="--version_2_with_negative"):
-    inspect_windows(*small_files, labels=SPAN_LABELS, **options)
-  assert not output.exists()
 
 
 def test_bio_labels_are_those_of_every_annotator(small_files, capsys):

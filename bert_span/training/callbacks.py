@@ -14,14 +14,10 @@ EXIT_CODE = 42
 class Callback(contextlib.AbstractContextManager):
   """Something that the training loop calls between two steps.
 
-  The loop enters every callback when it has restored the run, so that `state`
-  is that of the checkpoint, and leaves it when the training ends, in any way.
-  After every step it calls `on_step` if `is_due`, then `agree`, and saves a
-  checkpoint and stops if there is a `stop_reason`.
-
+  The loop enters it when the run is restored. After every step it calls
+  `on_step` if `is_due`, then `agree`; with a `stop_reason` it saves and stops.
   What was due at the last step of a killed run is done when the run starts
-  again, before the next step. All that decides what a callback does must follow
-  from `state` and the number of the step: a continued run then does the same.
+  again, so what a callback does may depend on `state` and the step only.
   """
 
   name = ""  # of the state in checkpoints, unique within a run
@@ -41,10 +37,7 @@ class Callback(contextlib.AbstractContextManager):
     """Acts after a step; all losses so far are finite."""
 
   def agree(self):
-    """Makes `stop_reason` the same on all workers, which all call this.
-
-    What follows from the steps and `state` alone needs no agreement.
-    """
+    """Makes `stop_reason` the same on all workers, which all call this."""
 
 
 class Preempted(SystemExit):
@@ -61,11 +54,9 @@ class EvaluationInterrupted(Exception):
 class TerminationRequest(Callback):
   """Turns SIGTERM into a saved checkpoint and an exit code.
 
-  Spot machines, Kubernetes and Slurm send SIGTERM some seconds before they
-  take a machine away. While the training runs, in the main thread, the current
-  step is finished and saved, and the loop returns; otherwise the signal ends
-  the program at once. A signal to one worker stops all workers at the same
-  step. `is_any` is a `worker_vote`; bool where one process trains.
+  Spot machines, Kubernetes and Slurm send it some seconds before they take a
+  machine away. A signal to one worker stops all at the same step: `is_any` is
+  a `worker_vote`, bool where one process trains.
   """
 
   def __init__(self, is_any=bool):

@@ -18,9 +18,8 @@ from bert_span.training.workers import is_chief, own_folder
 CHECKPOINT_NAME = "model.ckpt"
 OPTIONS_FILE = "training_options.json"
 _OPTIONS_KEY = "options/.ATTRIBUTES/py_state"
-# What reading raises when the storage does not answer or the memory is full.
-# The checkpoint may be fine then. Any other error says that its files are cut
-# short, changed or gone.
+# Raised when the storage does not answer or the memory is full; any other error
+# says that the checkpoint's files are cut short, changed or gone.
 _NO_DAMAGE = (
   tf.errors.AbortedError,
   tf.errors.CancelledError,
@@ -49,12 +48,9 @@ class JsonState(tf.train.experimental.PythonState):
 class RunCheckpoints:
   """Saves and restores a run in output_dir/model.ckpt-<step>.
 
-  A checkpoint holds the weights, the optimizer's variables, the number of
-  steps made, the states of the model's random generators (dropout) and of the
-  callbacks, and the options, which training_options.json has for people.
-
-  It counts once the file "checkpoint" names it, which a save writes last: a
-  process killed before that leaves the previous checkpoint.
+  A checkpoint holds weights, optimizer, number of steps, random generators, the
+  callbacks' states and the options. It counts once the file "checkpoint" names
+  it, which a save writes last: a process killed before leaves the previous one.
   """
 
   model: keras.Model
@@ -100,16 +96,13 @@ class RunCheckpoints:
     return self._manager.save(checkpoint_number=int(self.step))
 
   def restore_or_begin(self):
-    """Restores the latest checkpoint; returns its path, None for a new run.
+    """Restores the latest undamaged checkpoint: its path, None for a new run.
 
-    A damaged checkpoint is logged, and the one before it restored: the run
-    makes the steps between them again. A ValueError refuses a checkpoint of
-    another model, run or program.
+    A ValueError refuses a checkpoint of another model, run or program.
     """
     state = tf.train.get_checkpoint_state(self.output_dir)
     paths = list(state.all_model_checkpoint_paths) if state else []
-    # The latest step first. They are not ordered by time: after a damaged
-    # checkpoint was skipped, the steps before it are saved anew.
+    # Not by time: after a damaged one, earlier steps are saved anew.
     paths.sort(key=_step_of, reverse=True)
     options_path = tf.io.gfile.join(self.output_dir, OPTIONS_FILE)
     if not paths:
@@ -190,8 +183,7 @@ def steps_made(output_dir):
 def _repair_index(output_dir):
   """Writes the file "checkpoint" anew if a power cut has damaged it.
 
-  Without it no checkpoint is found. The new one names all that have an index
-  file; an incomplete one among them is later skipped as damaged.
+  It then names all that have an index; an incomplete one is skipped later.
   """
   path = tf.io.gfile.join(output_dir, "checkpoint")
   if not tf.io.gfile.exists(path):

@@ -70,9 +70,4 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
     return tf.where(step < warmup, rising, decayed)
 
   def get_config(self):
-    return {
-      "learning_rate": self.learning_rate,
-      "num_train_steps": self.num_train_steps,
-      "num_warmup_steps": self.num_warmup_steps,
-      "steps_ahead": self.steps_ahead,
-    }
+    return dict(vars(self))

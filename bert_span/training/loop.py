@@ -22,8 +22,8 @@ from bert_span.training.step_runner import (
 from bert_span.training.strategy import computes_on_accelerator
 from bert_span.training.workers import check_same_step
 
-# The host reads the metrics this often, and every second: seldom enough not to
-# keep an accelerator waiting, often enough for a person.
+# The host reads the metrics this often: seldom enough not to keep an
+# accelerator waiting.
 _STEPS_PER_REPORT = 20
 
 
@@ -35,8 +35,7 @@ class Trainer:
   over dense gradients, and exact continuation: a run that was killed and
   started again ends with the same weights, bit for bit (on one CPU).
 
-  output_dir gets model.ckpt-<step>.* and checkpoint, as run_squad writes them,
-  training_options.json, and train/, event files for TensorBoard.
+  output_dir gets checkpoints, training_options.json, train/ for TensorBoard.
   """
 
   model: keras.Model  # built
@@ -46,8 +45,7 @@ class Trainer:
   num_train_steps: int  # updates of the whole run
   options: TrainOptions
   output_dir: str  # local or remote
-  # JSON values that the data and the model depend on; a run is not continued
-  # with other values.
+  # JSON values; a run is not continued with others.
   fingerprint: Mapping | None = None
   callbacks: Sequence = ()  # of `Callback`, called in this order between steps
   # The one in whose scope model and optimizer were made; None for one device.
@@ -80,10 +78,9 @@ class Trainer:
     return int(self._step)
 
   def train(self, dataset_fn):
-    """Trains until num_train_steps steps are made, over all calls together.
+    """Trains until num_train_steps are made or a callback stops it.
 
-    It stops earlier where a callback has a reason to. If the optimizer keeps
-    moving averages, the model has these in the end.
+    In the end the model has the optimizer's moving averages, if it keeps them.
 
     Args:
       dataset_fn: function first_step -> tf.data.Dataset of dicts of tensors

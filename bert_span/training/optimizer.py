@@ -1,6 +1,7 @@
 """The optimizer of BERT: Adam with decoupled weight decay, as published."""
 
 import contextlib
+import functools
 import re
 
 import keras
@@ -23,8 +24,8 @@ def is_decayed(path):
 def layer_rates(paths, layer_decay):
   """The factors of the learning rate for the variables of these paths.
 
-  Heads have 1, the last of n layers layer_decay, the one below it
-  layer_decay^2, and so on; embeddings have layer_decay^(n + 1).
+  Heads have 1, the last of n layers layer_decay, the next below layer_decay^2,
+  and so on; embeddings have layer_decay^(n + 1).
 
   Source: Clark et al. 2020 (ELECTRA), appendix B.
   """
@@ -49,10 +50,9 @@ class BertAdamW(keras.optimizers.AdamW):
       v = beta_2 * v + (1 - beta_2) * g^2
       x = x - r * (m / (sqrt(v) + epsilon) + d * x)
 
-  Two things differ from keras.optimizers.AdamW: m and v are not divided by
-  1 - beta^t (`bias_correction=True` gives Keras' update), and LayerNorm and
-  bias variables are recognized by their path, so the caller lists none. The
-  training loop clips the global norm of the gradients.
+  keras.optimizers.AdamW divides m and v by 1 - beta^t, as this one does with
+  `bias_correction=True`, and must be told that LayerNorm and bias variables are
+  not decayed. The training loop clips the global norm of the gradients.
 
   Args:
     learning_rate: float or keras LearningRateSchedule, per update.
@@ -60,9 +60,9 @@ class BertAdamW(keras.optimizers.AdamW):
     beta_1, beta_2: decay of the means of gradients and of their squares, per
       update, in [0, 1).
     epsilon: added to the root of v; positive.
-    bias_correction: divide m and v by 1 - beta^t as Adam was published.
+    bias_correction: whether to correct the bias of m and v.
     layer_decay: factor of the learning rate from a layer to the one below it,
-      see `layer_rates`; in (0, 1].
+      in (0, 1].
     **kwargs: for keras.optimizers.AdamW, such as name. With use_ema=True the
       weights' moving average is kept: average += (1 - k) * (x - average) after
       update t, with k = min(ema_momentum, (1 + t) / (10 + t)).
@@ -117,21 +117,15 @@ class BertAdamW(keras.optimizers.AdamW):
   def update_step(self, gradient, variable, learning_rate):
     """Updates one variable and its average."""
     index = self._get_variable_index(variable)
-
-    def cast(value):
-      return tf.cast(value, variable.dtype)
-
+    cast = functools.partial(tf.cast, dtype=variable.dtype)
     learning_rate = cast(learning_rate)
     if self.layer_decay != 1.0:
       learning_rate *= self._rates[index]
     if self.weight_decay and self._use_weight_decay(variable):
-      # The weight from before the update, as the formula says: m and v do not
-      # depend on it.
       decay = cast(self.weight_decay)
       variable.assign_sub(variable * decay * learning_rate)
-    # One fused kernel: a fourth of the memory traffic of Keras' own ops.
-    # It multiplies the rate by sqrt(1 - beta_2^t) / (1 - beta_1^t), which is
-    # 1 with powers of 0.
+    # One fused kernel: a fourth of the memory traffic of Keras' own ops. With
+    # powers of 0 it corrects no bias.
     beta_1, beta_2 = cast(self.beta_1), cast(self.beta_2)
     step, zero = cast(self.iterations), cast(0.0)
     tf.raw_ops.ResourceApplyAdam(

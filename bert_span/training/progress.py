@@ -14,12 +14,10 @@ import tqdm
 from bert_span.storage.log import log_line
 
 _SECONDS_PER_REPORT = 1.0
-# Seconds between two lines in a log file, where no bar can be drawn. The first
-# line comes early: it shows whether the training moves.
+# Between two lines in a log file; an early first one shows that steps are made.
 _SECONDS_PER_LINE = 60.0
 _SECONDS_TO_FIRST_LINE = 10.0
-# What tf.summary.scalar writes. It needs the tensorboard package, which
-# TensorFlow no longer installs. The format itself needs nothing.
+# As tf.summary.scalar, which needs the package tensorboard.
 _SCALAR = tf.compat.v1.SummaryMetadata(
   plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name="scalars")
 )
@@ -29,9 +27,8 @@ _SCALAR = tf.compat.v1.SummaryMetadata(
 class TrainingProgress(contextlib.AbstractContextManager):
   """Checks, shows and writes the metrics of the steps.
 
-  A terminal gets a progress bar, a log file a line now and then. An example is
-  a window here, as in run_squad. Speed is the mean since the first report,
-  which excludes the seconds that tracing takes.
+  An example is a window here, as in run_squad. Speed is the mean since the
+  first report, without the time that tracing takes.
   """
 
   first_step: int  # steps made before

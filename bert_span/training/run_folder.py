@@ -20,10 +20,8 @@ from bert_span.training.workers import is_chief
 def locked_folder(output_dir, strategy=None, directories=()):
   """Makes a folder, and keeps other trainings out of it.
 
-  The operating system releases the lock when the process ends in any way, so
-  that a killed run can be continued at once, on any machine. Object storage
-  has no locks, and workers other than the chief do not lock. What a killed run
-  left of the `directories` in it, which are written whole, is cleaned up.
+  The lock ends with the process. Object storage has none, and only the chief
+  locks. What a killed run left of the `directories` in it is cleaned up.
   """
   if not is_chief(strategy):
     yield

@@ -27,20 +27,16 @@ SELECTION_FILE = "selection.json"
 class ModelSelection(Callback):
   """Scores the model every eval_steps steps and keeps the best.
 
-  Its state is the list of all evaluations, dicts of step and scores. Every
-  evaluation is a line of a table in the log, a point of the curves in
-  output_dir/eval (for TensorBoard) and a row of output_dir/evaluations.json.
+  Its state is the list of all evaluations, dicts of step and scores. They go
+  to the log, to output_dir/eval (for TensorBoard) and to evaluations.json.
   """
 
   options: SelectionOptions
   num_train_steps: int  # of the whole run
-  # Function without arguments that gives a dict of float. It may raise
-  # EvaluationInterrupted, and is called again when the run continues.
-  score: Callable
+  score: Callable  # gives a dict of float; may raise EvaluationInterrupted
   output_dir: str  # folder of the run
   model_directory: str | None = None  # of the best model; None keeps none
-  # Function of a dict that writes the current model there, on a local disk
-  # atomically, with the dict as selection.json.
+  # Writes the current model there, with a dict as selection.json.
   write_model: Callable | None = None
   inputs: dict | None = None  # JSON values that the scores depend on
 

@@ -14,15 +14,11 @@ _GROWTH_STEPS = 2000
 
 
 class LossScale:
-  """Multiplies the loss, and is halved when a gradient overflows.
+  """Multiplies the loss, so that float16 holds the gradients.
 
-  float16 holds no number below 6e-8 and none above 65504. After a step whose
-  gradients, summed over all replicas, are not finite the update is skipped and
-  the scale halved. After 2000 updates in a row it is doubled. (Keras'
-  LossScaleOptimizer looks at the first replica only.)
-
-  Its two numbers are variables of the built optimizer, so that a checkpoint of
-  the optimizer holds them.
+  It is halved, and the update skipped, when gradients summed over all replicas
+  are not finite (Keras' LossScaleOptimizer looks at the first replica only).
+  Its two numbers are variables of the built optimizer, for checkpoints.
   """
 
   def __init__(self, optimizer):
@@ -57,11 +53,8 @@ class TrainStep:
   """Turns a batch into an update of the weights.
 
   loss = sum(loss of each window) / train_batch_size: a window weighs the same
-  in a shorter batch, in a micro-batch and on any number of replicas.
-
-  A step has two halves, `gradients` and `update`, so that the update can be
-  skipped where a gradient is not finite. Both run in replica context. The
-  replicas sum their gradients before the one global norm is taken.
+  in a shorter batch, in a micro-batch and on any number of replicas, which sum
+  their gradients before the global norm is taken.
 
   `loss_fn` is a function (model, batch) -> float32 [batch], a loss per window,
   or a pair of it and a dict of float32 [batch] whose means are further metrics.
@@ -100,24 +93,22 @@ class TrainStep:
     return metrics
 
   def gradients(self, micro_batches, weights):
-    """The dense gradients and the metrics of the whole batch.
+    """The whole batch's gradients and metrics from this replica's part of it.
 
-    The arguments are this replica's part of it, see `split_batch`: a dict of
-    tensors [micro_batches, rows, ...], and float32 [micro_batches, rows].
+    The arguments are [micro_batches, rows, ...], see `split_batch`.
     """
     sums = self._sums(micro_batches, weights)
     context = tf.distribute.get_replica_context()
     if context.num_replicas_in_sync > 1:
       collective = tf.distribute.experimental
       all_reduce = self.options.execution.all_reduce.upper()
-      totals = context.all_reduce(
+      sums = context.all_reduce(
         tf.distribute.ReduceOp.SUM,
-        tf.nest.flatten(sums),
+        sums,
         collective.CommunicationOptions(
           implementation=collective.CommunicationImplementation[all_reduce]
         ),
       )
-      sums = tf.nest.pack_sequence_as(sums, totals)
     metrics, gradients, unsummed = sums
     if self.loss_scale is not None:
       scale = self.loss_scale.value
@@ -155,26 +146,22 @@ class TrainStep:
     if num_micro_batches == 1:
       return first
 
-    def add(index, *totals):
-      sums = tf.nest.flatten(self._function(*micro_batch(index)))
-      return index + 1, *[a + b for a, b in zip(totals, sums, strict=True)]
+    def add(index, totals):
+      sums = self._function(*micro_batch(index))
+      return index + 1, tf.nest.map_structure(tf.add, totals, sums)
 
     # Side by side, the micro-batches would need the memory of all of them.
-    _, *totals = tf.while_loop(
-      lambda index, *unused_totals: index < num_micro_batches,
+    _, totals = tf.while_loop(
+      lambda index, unused_totals: index < num_micro_batches,
       add,
-      [tf.constant(1), *tf.nest.flatten(first)],
+      [tf.constant(1), first],
       parallel_iterations=1,
       maximum_iterations=num_micro_batches - 1,
     )
-    return tf.nest.pack_sequence_as(first, totals)
+    return totals
 
   def _micro_batch_sums(self, batch, weights):
-    """Sums over windows: metrics / train_batch_size, and dense gradients.
-
-    For each unsummed embedding table, by its path, also half the squared norm
-    of its gradient's rows.
-    """
+    """Metrics, gradients, half the squared norms of unsummed rows by path."""
 
     def mean(values):
       # Padding rows have weight 0.
@@ -201,8 +188,7 @@ class TrainStep:
       )
     self._variables = [v for _, v in pairs]
     metrics = {"loss": loss, **{name: mean(x) for name, x in others.items()}}
-    # The gradient of an embedding comes as rows with repeated ids. Its norm
-    # needs the rows of one id summed first.
+    # An embedding's gradient comes as rows; those of one id are summed here.
     dense = [tf.ensure_shape(gradient, v.shape) for gradient, v in pairs]
     unsummed = {
       v.path: tf.nn.l2_loss(gradient.values)

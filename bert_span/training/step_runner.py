@@ -13,9 +13,8 @@ _SEED_RANGE = 2**31
 class StepRunner:
   """Runs training steps on the devices of a strategy, several steps a call.
 
-  The steps of a call are one tf.function, which also takes the batches, dicts
-  of tensors [batch, ...], from the iterator: an accelerator does not wait for
-  the host between them. The tf.Variable `step` is raised by 1 in each.
+  A call is one tf.function, which also takes the batches from the iterator: an
+  accelerator does not wait for the host between steps.
   """
 
   def __init__(self, strategy, train_step, step, dataset, most_steps=1):
@@ -60,10 +59,10 @@ class StepRunner:
 
   def _metrics(self, inputs):
     """Makes one step; its metrics as float32 [metrics], in order of names."""
-    step = self._plain_step
-    if self._train_step.loss_scale is not None:
-      step = self._scaled_step
-    metrics = step(inputs)
+    if self._train_step.loss_scale is None:
+      metrics = self._plain_step(inputs)
+    else:
+      metrics = self._scaled_step(inputs)
     with tf.control_dependencies([metrics["loss"]]):  # Not if data ended.
       self._step.assign_add(1)
     self._names = sorted(metrics)
@@ -104,11 +103,7 @@ class StepRunner:
 
 
 def compiles_steps(execution, strategy, dataset):
-  """Whether XLA compiles loss and gradients of a dataset's batches.
-
-  "auto" compiles on GPUs with batches of one length, since XLA compiles every
-  length anew. On a CPU it did not pay, and a TPU compiles in any case.
-  """
+  """Whether XLA compiles loss and gradients; a TPU does so in any case."""
   if isinstance(strategy, tf.distribute.TPUStrategy):
     return False
   if execution.jit_compile != "auto":
@@ -122,14 +117,12 @@ def compiles_steps(execution, strategy, dataset):
 def split_batch(batch, num_replicas, num_micro_batches=1):
   """Splits a batch into per-replica batches of equal size, as a TPU demands.
 
-  Missing rows are filled with copies of the first row, of weight 0. Five
-  windows a b c d e on two replicas:
+  Missing rows are copies of the first row, of weight 0. Five windows a to e:
 
       replica 0: a b c, weights 1 1 1
       replica 1: d e a, weights 1 1 0
 
-  Returns the dict with tensors [num_replicas, num_micro_batches, rows, ...],
-  and the weights, float32 [num_replicas, num_micro_batches, rows].
+  Returns the batch and float32 weights [num_replicas, num_micro_batches, rows].
   """
   first = next(iter(batch.values()))
   # An int where it is known: TPUs want static shapes.
@@ -155,8 +148,7 @@ def split_batch(batch, num_replicas, num_micro_batches=1):
 def distribute_batches(strategy, dataset, num_micro_batches=1):
   """Gives every replica its part of every batch, see `split_batch`.
 
-  Every worker makes the whole batch and takes its part of it. So the update of
-  a step is the same on any number of devices, and a run can continue on others.
+  Every worker makes the whole batch, so a run can continue on other devices.
   """
 
   def worker_dataset(context):
@@ -169,16 +161,14 @@ def distribute_batches(strategy, dataset, num_micro_batches=1):
       return tf.nest.map_structure(lambda x: x[first : first + local], batches)
 
     batches = dataset.map(of_worker).unbatch()
-    # Without a known cardinality TensorFlow would ask all workers before every
-    # step whether there is a next batch.
+    # Else TensorFlow asks all workers before every step for a next batch.
     endless = tf.data.INFINITE_CARDINALITY
     if dataset.cardinality() == endless:
       batches = batches.apply(tf.data.experimental.assert_cardinality(endless))
     # One replica takes its batches as fast as the dataset makes them.
     if num_replicas > 1:
       batches = batches.prefetch(2 * local)
-    # There is nothing to tune, and TensorFlow may wait up to a minute for the
-    # thread that tunes when it deletes an iterator.
+    # The thread that tunes may keep a deleted iterator waiting for a minute.
     options = tf.data.Options()
     options.autotune.enabled = False
     return batches.with_options(options)

@@ -15,11 +15,9 @@ _TF_CONFIG_EXAMPLE = (
 
 
 def make_strategy(options, execution):
-  """Makes the strategy that a model is built and trained in.
+  """Makes the strategy of a training, before TensorFlow has run anything.
 
-  It must be made before TensorFlow has run anything: afterwards neither
-  workers can be joined nor a CPU be divided into equal parts, as it is for
-  several devices without any GPU. One device has TensorFlow's default strategy.
+  Afterwards neither workers can be joined nor a CPU be divided.
   """
   gpus = tf.config.list_physical_devices("GPU")
   name = choose_strategy(options, len(gpus))

@@ -11,16 +11,12 @@ _KINDS = ("squad1_train", "new_wiki", "reddit", "amazon", "squad2", "qamr")
 
 
 def _source(kind, num_articles=12):
-  """Articles of three passages; a question names its year."""
-  articles = [
-    {
-      "title": f"{kind} {number}",
-      "paragraphs": [
-        _paragraph(kind, f"{kind}{number}{letter}") for letter in "abc"
-      ],
-    }
-    for number in range(num_articles)
-  ]
+  """Articles of three passages each."""
+  articles = []
+  for number in range(num_articles):
+    names = [f"{kind}{number}{letter}" for letter in "abc"]
+    paragraphs = [_paragraph(kind, name) for name in names]
+    articles.append({"title": f"{kind} {number}", "paragraphs": paragraphs})
   return json.dumps({"data": articles})
 
 
@@ -62,15 +58,6 @@ def made(sources, tmp_path_factory):
   return folder, _make(sources, folder)
 
 
-def _questions(articles):
-  return [
-    (paragraph["context"], question)
-    for article in articles
-    for paragraph in article["paragraphs"]
-    for question in paragraph["qas"]
-  ]
-
-
 def test_an_article_is_in_one_file(made):
   files = dict(made[1])
   for part in ("select", "held_out"):  # those of all kinds
@@ -87,7 +74,12 @@ def test_an_article_is_in_one_file(made):
 def test_an_unanswerable_question_is_asked_where_its_answer_is_not(made):
   _, files = made
   for name, articles in files.items():
-    questions = _questions(articles)
+    questions = [
+      (paragraph["context"], question)
+      for article in articles
+      for paragraph in article["paragraphs"]
+      for question in paragraph["qas"]
+    ]
     assert len({q["id"] for _, q in questions}) == len(questions)
     sorts = collections.Counter()
     for context, question in questions:

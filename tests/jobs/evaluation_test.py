@@ -16,14 +16,8 @@ def _question(qas_id, *golds, **more):
   return {"id": qas_id, "question": "What?", "answers": answers, **more}
 
 
-def _squad(*questions, version="1.1"):
-  return squad_content(_CONTEXT, *questions, version=version)
-
-
 _IMPOSSIBLE = _question("n", is_impossible=True)
-_SQUAD2 = _squad(
-  _question("a", "red car", is_impossible=False), _IMPOSSIBLE, version="v2.0"
-)
+_SQUAD2 = squad_content(_CONTEXT, _question("a", "red car"), _IMPOSSIBLE)
 
 
 def _write(folder, squad, predictions, na_probs=None):
@@ -66,7 +60,8 @@ def test_stdout_is_one_json_object_and_stderr_has_the_table(tmp_path):
 
 def test_a_file_of_version_1_gets_the_metrics_of_squad_1(score):
   """Integer ids are the string ids of the predictions."""
-  squad = _squad(_question(17, "red car"), _question("b", "May"))
+  questions = _question(17, "red car"), _question("b", "May")
+  squad = squad_content(_CONTEXT, *questions)
   scores = score(squad, {"17": "The red car", "b": "June"})
   assert scores == {"exact_match": 50.0, "f1": 50.0}
 
@@ -82,17 +77,18 @@ def test_a_file_with_is_impossible_gets_the_metrics_of_squad_2(score):
 
 
 def test_what_the_metrics_do_not_use_is_logged(score, capsys):
-  scores = score(_squad(_question("a", "May")), {"a": "May"}, {"a": 9.0})
+  squad = squad_content(_CONTEXT, _question("a", "May"))
+  scores = score(squad, {"a": "May"}, {"a": 9.0})
   assert scores["exact_match"] == 100.0
   assert "na_prob_file.json" in capsys.readouterr().err
-  squad = _squad(_IMPOSSIBLE, version="v2.0")
+  squad = squad_content(_CONTEXT, _IMPOSSIBLE)
   assert score(squad, {"n": "May"}, na_prob_thresh=-1.0)["exact"] == 100.0
   assert "--na_prob_thresh=-1" in capsys.readouterr().err
 
 
 def test_files_that_do_not_fit_together_are_named_with_the_question(score):
   with pytest.raises(ValueError, match=r"predict_file.*predictions_file.*'n'"):
-    score(_squad(_IMPOSSIBLE, version="v2.0"), {"other": ""})
+    score(_SQUAD2, {"a": "red car"})
 
 
 def test_files_of_multispanqa_are_scored(score):

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 import pytest
-from report_samples import CONTEXT, HOSTILE
+from report_samples import HOSTILE
 
 from bert_span.answers.prediction_files import ListedAnswer
 from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
@@ -48,23 +48,19 @@ def _result(golds=("Bea",), prediction="Ada", probability=0.75, f1=0.4):
   )
 
 
-def _missing(golds=("Bea",)):
-  return QuestionResult(_result(golds).example, None, 0, 0.0)
+def _missing():
+  return QuestionResult(_result().example, None, 0, 0.0)
 
 
-def _wrong(number, context=CONTEXT):
-  answers = (Answer(context[:8], 0),)
-  example = SquadExample(f"q{number}", f"Which {number}?", context, answers)
-  n_best = (ListedAnswer(context[4:12], 0.5, 4, 12),)
-  return QuestionResult(
-    example, context[4:12], 0, 0.5, 1 / (number + 2), (4, 12), n_best
-  )
+def _wrong(number):
+  result = _result(probability=1 / (number + 2))
+  example = dataclasses.replace(result.example, question=f"Which {number}?")
+  return dataclasses.replace(result, example=example)
 
 
-def _report(*results, **fields):
-  scores = {"exact_match": 0.0, "f1": 50.0}
-  defaults = {"sources": {}, "version_2": False, "scores": scores}
-  return Report(results=results, **{**defaults, **fields})
+def _report(*results, sources=(), version_2=False, scores=(), **fields):
+  scores = {"exact_match": 0.0, "f1": 50.0, **dict(scores)}
+  return Report(dict(sources), version_2, results, scores, **fields)
 
 
 def _page(*results, **fields):
@@ -226,10 +222,7 @@ def test_probable_tokens_have_bars_and_the_text_is_whole():
     [".", "9", "0.10", "0.00"],
     ["came", "5", "0.00", "0.00"],
   ]
-
-
-def test_tokens_that_share_a_character_show_it_once():
-  # "½" gives 1, ⁄ and 2, all of that character.
+  # "½" gives 1, ⁄ and 2, all of that character, which is shown once.
   window = _window([(0, 1), *[(2, 3)] * 3, (4, 5)], *[[0.5] * 5] * 2)
   assert _tokens(_tokens_page("a ½ b", [window])) == "a ½ b"
 
@@ -281,8 +274,7 @@ def test_only_the_page_s_own_script_may_run():
   digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
   assert f"script-src 'sha256-{digest}'" in page
   assert "default-src 'none'" in page
-  for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "eval("):
-    assert way not in page
+  assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|eval\(", page)
 
 
 def _logits(start_logits, end_logits):

@@ -51,10 +51,8 @@ def test_nothing_comes_from_elsewhere_and_nothing_is_read_as_html(page, name):
   )
   assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", source)
   assert not re.search(r"@import|url\(|<iframe|<object|<embed", source)
-  for way in ("innerHTML", "outerHTML", "document.write", "javascript:"):
-    assert way not in source
-  for way in (r"\beval\(", r"new Function", r"\bon\w+=\""):
-    assert not re.search(way, source)
+  html_ways = r"innerHTML|outerHTML|document\.write|javascript:"
+  assert not re.search(html_ways + r"|\beval\(|new Function|\bon\w+=\"", source)
   # Constants, which a dollar would turn into templates.
   assert source.count("insertAdjacentHTML(") == 2
   for constant in re.findall(r'insertAdjacentHTML\("\w+", (\w+)\)', source):

@@ -45,18 +45,6 @@ def test_no_number_is_seen_before_the_version_is_whole(tmp_path):
   assert (tmp_path / "7" / "saved_model.pb").is_file()
 
 
-def test_what_a_killed_export_left_is_removed(tmp_path):
-  leftover = tmp_path / f".unfinished.{'0' * 32}.tmp"
-  (leftover / "variables").mkdir(parents=True)
-  with version_folder.new_version(tmp_path) as first:
-    assert not leftover.exists()
-    # That of another export is kept: it holds a lock.
-    with version_folder.new_version(tmp_path) as second:
-      _fill(second)
-    _fill(first)
-  assert sorted(os.listdir(tmp_path)) == ["1", "2"]
-
-
 def test_versions_that_cannot_be_made_are_refused(tmp_path):
   (tmp_path / "007").mkdir()
   with pytest.raises(ValueError, match="already has a version 7"):
@@ -89,6 +77,8 @@ def test_a_version_that_appears_meanwhile_is_kept(tmp_path):
 
 
 def test_exports_at_the_same_time_get_versions_of_their_own(tmp_path):
+  """What a killed one has left is removed; the others hold a lock."""
+  (tmp_path / f".unfinished.{'0' * 32}.tmp" / "variables").mkdir(parents=True)
   paths = []
   together = threading.Barrier(4)
 
@@ -102,6 +92,7 @@ def test_exports_at_the_same_time_get_versions_of_their_own(tmp_path):
     for _ in range(4):
       pool.submit(export)
   assert sorted(paths) == [str(tmp_path / str(i)) for i in (1, 2, 3, 4)]
+  assert sorted(os.listdir(tmp_path)) == ["1", "2", "3", "4"]
 
 
 @pytest.mark.large

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from bert_span.serving.client.endpoint import Credentials, parse_endpoint
@@ -40,9 +42,8 @@ def test_paths_of_versions_and_labels():
   ],
 )
 def test_an_invalid_address_is_named(address):
-  with pytest.raises(ValueError, match="address") as caught:
+  with pytest.raises(ValueError, match=f"address.*{re.escape(repr(address))}"):
     parse_endpoint(address, "m")
-  assert repr(address) in str(caught.value)
 
 
 def test_a_password_in_the_address_is_refused_and_not_repeated():
@@ -92,10 +93,7 @@ def test_a_certificate_needs_its_key(name):
 def test_files_that_are_no_certificates_are_named(tmp_path):
   (tmp_path / "no.pem").write_text("nothing")
   for path in (str(tmp_path / "no.pem"), str(tmp_path / "absent.pem")):
-    for files in (
-      {"ca_file": path},
-      {"certificate_file": path, "key_file": path},
-    ):
-      with pytest.raises(ValueError, match=next(iter(files))) as caught:
-        Credentials(**files).ssl_context()
+    for names in (["ca_file"], ["certificate_file", "key_file"]):
+      with pytest.raises(ValueError, match=names[0]) as caught:
+        Credentials(**dict.fromkeys(names, path)).ssl_context()
       assert path in str(caught.value)

@@ -1,6 +1,7 @@
 import concurrent.futures
 import contextlib
 import json
+import os
 import socket
 import time
 
@@ -300,13 +301,15 @@ def test_questions_contexts_and_batches_must_match():
     SpanClient("http://127.0.0.1:1", batch_size=0)
 
 
-def test_rest_needs_neither_tensorflow_nor_grpc(server):
+def test_rest_needs_no_tensorflow_nor_grpc_and_takes_any_backend(server):
   program = (
-    "import sys\n"
+    "import os, sys\n"
     "from bert_span.serving.client import SpanClient\n"
     f"client = SpanClient({server.address!r})\n"
     "assert client.answer('Who?', 'Ada').text == 'Ada'\n"
     "heavy = {'tensorflow', 'keras', 'numpy', 'grpc'} & set(sys.modules)\n"
     "assert not heavy, heavy\n"
+    "assert os.environ['KERAS_BACKEND'] == 'torch'\n"
   )
-  run_python("-c", program, check=True)
+  environ = {**os.environ, "KERAS_BACKEND": "torch"}
+  run_python("-c", program, check=True, env=environ)
