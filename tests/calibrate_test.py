@@ -1,6 +1,5 @@
 """The program bert_span.calibrate, and all that uses what it fitted."""
 
-import dataclasses
 import json
 import shutil
 import sys
@@ -12,14 +11,11 @@ from programs import parse_flags, succeeds
 from squad_content import spans, squad_content
 from tiny_extractor import (
   CONTEXT,
-  extractor_of,
   shared_extractor,
   shared_model,
 )
 
 from bert_span import SpanExtractor, SquadExample
-from bert_span.answers.decoding.joint_probability import shift_log_odds
-from bert_span.answers.scoring.calibration import AnswerConfidence
 from bert_span.jobs import asking, calibration_job
 from bert_span.presets.span_config import read_span_config
 from bert_span.serving.signatures import ServedModel
@@ -66,38 +62,6 @@ def _write_labelled(path, extractor, seed, version_2=False):
   data = {"version": version, "data": [{"paragraphs": paragraphs}]}
   path.write_text(json.dumps(data))
   return read_squad(path)
-
-
-@pytest.mark.large
-def test_fitted_probabilities_have_the_lowest_loss(tmp_path):
-  extractor = extractor_of("roberta")
-  squad_file = _write_labelled(tmp_path / "dev.json", extractor, 1)
-  scored = calibration_job.score_questions(extractor, squad_file, 8)
-  options = extractor.decoder_options
-  fitted = calibration_job.fitted_options(scored, options)
-  found = {n: getattr(fitted, n) for n in ("temperature", "log_odds_shift")}
-  assert fitted == dataclasses.replace(options, **found)
-  figures = calibration_job.calibration_figures(scored, fitted)
-  correct = calibration_job.correct_answers(
-    squad_file.examples, scored.predictions
-  )
-  # As labelled: every third is wrong. Probabilities change no answer.
-  assert correct.sum() == 26
-  for stage in ("before", "after"):
-    assert figures[stage]["exact_match"] == 100 * 26 / 40
-    assert figures[stage]["reliability"].counts.sum() == 40
-  confidence = AnswerConfidence(scored.batches, scored.predictions, options)
-
-  def loss(temperature, shift):
-    p = shift_log_odds(confidence(temperature), shift)
-    return -np.mean(np.where(correct == 1, np.log(p), np.log1p(-p)))
-
-  temperature, shift = found.values()
-  best = loss(temperature, shift)
-  for factor in (0.5, 0.9, 1.1, 2.0):
-    assert best < loss(factor * temperature, shift)
-  for difference in (-0.5, 0.1):
-    assert best < loss(temperature, shift + difference)
 
 
 @pytest.mark.large

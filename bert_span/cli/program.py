@@ -71,7 +71,12 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
       sys.exit(1)
 
   _open_closed_streams()
-  _describe(main)
+  module = main.__module__
+  if module != "__main__":
+    # Lets --help describe a program that an installed command has started.
+    sys.modules["__main__"].__doc__ = sys.modules[module].__doc__
+    for flag in flags.FLAGS.get_key_flags_for_module(module):
+      flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
   if hasattr(sys.stdout, "reconfigure"):  # A notebook's has none.
     # Lone surrogates and old terminals must not end a program.
     sys.stdout.reconfigure(errors="backslashreplace")
@@ -93,15 +98,6 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
     # The machine is about to go, and TensorFlow takes seconds to unload.
     sys.stderr.flush()
     os._exit(ended.code)
-
-
-def _describe(main):
-  """Lets --help describe a program that an installed command has started."""
-  module = main.__module__
-  if module != "__main__":
-    sys.modules["__main__"].__doc__ = sys.modules[module].__doc__
-    for flag in flags.FLAGS.get_key_flags_for_module(module):
-      flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
 
 
 def import_tensorflow():

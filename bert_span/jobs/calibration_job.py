@@ -73,8 +73,13 @@ def calibrate(
   text = json.dumps(report, indent=4, default=lambda curve: curve.as_dict())
   contents = {"calibration.json": text + "\n"}
   if plots:
+    from bert_span.reporting import calibration_plots  # matplotlib, an extra
+
     # Of the questions that were not fitted, if there are any.
-    contents |= _plots(figures.get("evaluated", figures["fitted"]))
+    part = figures.get("evaluated", figures["fitted"])
+    for name in ("reliability", "risk_coverage"):
+      draw = getattr(calibration_plots, f"{name}_png")
+      contents[f"{name}.png"] = draw({s: part[s][name] for s in _STAGES})
   folder = output_dir or os.path.join(model, "calibration")
   paths, _ = write_files(folder, contents)
   # Last of all: a model is changed only when everything else has worked.
@@ -197,15 +202,3 @@ def _options(model, version_2, target_precision):
       "--version_2_with_negative as well."
     )
   return options
-
-
-def _plots(figures):
-  """The contents of the PNG files, a dict by name."""
-  from bert_span.reporting import calibration_plots  # matplotlib, an extra
-
-  return {
-    f"{name}.png": getattr(calibration_plots, f"{name}_png")(
-      {stage: figures[stage][name] for stage in _STAGES}
-    )
-    for name in ("reliability", "risk_coverage")
-  }

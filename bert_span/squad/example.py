@@ -64,6 +64,23 @@ class SquadExample:
     return f"{article}question {self.qas_id!r}"
 
 
+def question_pairs(question, context):
+  """The pairs of a question and its passage, of two texts or of two lists."""
+  if isinstance(question, str) != isinstance(context, str):
+    raise ValueError(
+      "question and context must both be strings or both be lists. "
+      f"Received: {type(question).__name__} and {type(context).__name__}."
+    )
+  if isinstance(question, str):
+    return [(question, context)]
+  if len(question) != len(context):
+    raise ValueError(
+      "question and context must have the same length. Received: "
+      f"{len(question)} and {len(context)}."
+    )
+  return list(zip(question, context, strict=True))
+
+
 class Location(NamedTuple):
   """Where an answer is in its passage."""
 

@@ -10,8 +10,11 @@ from distributed_checks import compared_weights, max_difference, read_events
 from tiny_extractor import CONTEXT, tiny_extractor
 
 from bert_span import BioLoss, FineTuningOptions, SpanLoss
-from bert_span.fine_tuning.fine_tuner import batches_of, training_set_of
-from bert_span.fine_tuning.keras_batches import keras_batches
+from bert_span.fine_tuning.fine_tuner import (
+  batches_of,
+  keras_batches,
+  training_set_of,
+)
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.keras_internals import sublayers

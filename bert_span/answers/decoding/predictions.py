@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bert_span.squad.example import SquadExample
+from bert_span.squad.example import SquadExample, question_pairs
 
 # The columns about an answer that predictions are made of.
 _ANSWER = ("char_start", "char_end", "score", "probability", "null_odds")
@@ -133,21 +133,10 @@ class AnswerForms:
     )
 
   def _ask(self, question, context, form_of):
-    if isinstance(question, str) != isinstance(context, str):
-      raise ValueError(
-        "question and context must both be strings or both be lists. "
-        f"Received: {type(question).__name__} and {type(context).__name__}."
-      )
-    if isinstance(question, str):
-      return self._ask([question], [context], form_of)[0]
-    if len(question) != len(context):
-      raise ValueError(
-        "question and context must have the same length. Received: "
-        f"{len(question)} and {len(context)}."
-      )
-    pairs = zip(question, context, strict=True)
-    examples = [SquadExample(str(i), *pair) for i, pair in enumerate(pairs)]
-    return [form_of(prediction) for prediction in self.predict(examples)]
+    pairs = enumerate(question_pairs(question, context))
+    examples = [SquadExample(str(i), *pair) for i, pair in pairs]
+    formed = [form_of(prediction) for prediction in self.predict(examples)]
+    return formed[0] if isinstance(question, str) else formed
 
 
 def _columns(table, entry_type):

@@ -7,6 +7,7 @@ from bert_span.serving.client.retries import (
   call_with_retries,
 )
 from bert_span.serving.client.served_answer import answer_of_row
+from bert_span.squad.example import question_pairs
 from bert_span.storage.json_fields import encodable
 
 DEFAULT_MODEL = "bert_span"
@@ -80,26 +81,14 @@ class SpanClient:
       ServingError: the server gave no answers. Its subclasses distinguish a
         wrong request, an unavailable server and a timeout.
     """
-    if isinstance(question, str) != isinstance(context, str):
-      raise ValueError(
-        "question and context must both be strings or both be lists. "
-        f"Received: {type(question).__name__} and {type(context).__name__}."
-      )
-    if isinstance(question, str):
-      return self.answer([question], [context])[0]
-    if len(question) != len(context):
-      raise ValueError(
-        "question and context must have the same length. Received: "
-        f"{len(question)} and {len(context)}."
-      )
     rows = [
       {"question": encodable(q), "context": encodable(c)}
-      for q, c in zip(question, context, strict=True)
+      for q, c in question_pairs(question, context)
     ]
     answers = []
     for begin in range(0, len(rows), self._batch_size):
       answers += self._answers(rows[begin : begin + self._batch_size])
-    return answers
+    return answers[0] if isinstance(question, str) else answers
 
   def answers(self, question, context):
     """The answer to one question, or to several, as a list of spans.
