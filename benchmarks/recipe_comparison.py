@@ -59,7 +59,10 @@ def main(argv):
   sizes = [_NUM_TRAIN_QUESTIONS.value, _NUM_QUESTIONS.value]
   for path, size in zip(files, sizes, strict=True):
     draw_questions(data / path.name, size, path)
-  print("| change | EM | deviation | F1 | deviation | answerable | none |")
+  print(
+    "| change | EM | deviation | F1 | deviation | F1, answerable | F1, "
+    "unanswerable |"
+  )
   print("|---|---:|---:|---:|---:|---:|---:|")
   for change in _CHANGES.value:
     runs = _train(change, *files, work_dir)
