@@ -1,5 +1,6 @@
 """Where the tests find the golden outputs and the real data."""
 
+import gc
 import gzip
 import json
 import os
@@ -16,6 +17,10 @@ from browser import find_browser, open_browser
 from squad_runs import write_squad_files
 
 from bert_span.presets.huggingface import find_packaged_minilm
+
+# What is imported by now stays; looking through it for garbage takes minutes.
+gc.freeze()
+gc.set_threshold(10_000)
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _SHARED = _ROOT.parent / "shared"

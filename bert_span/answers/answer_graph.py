@@ -137,13 +137,8 @@ class AnswerGraph:
     return self._preprocessor.place(questions, contexts)
 
   def _encode(self, input_ids, input_mask, segment_ids):
-    logits = self.model(
-      {
-        "token_ids": input_ids,
-        "segment_ids": segment_ids,
-        "padding_mask": input_mask,
-      }
-    )
+    inputs = {"token_ids": input_ids, "segment_ids": segment_ids}
+    logits = self.model({**inputs, "padding_mask": input_mask})
     return tuple(logits[name] for name in self._head.logits)
 
 

@@ -38,10 +38,6 @@ FILES = (
   *(AGREEMENT_FILE, DISAGREEMENT_FILE),
 )
 
-_BETWEEN_VALUES = ",\n" + 12 * " "
-_BETWEEN_ENTRIES = "\n        },\n        {\n" + 12 * " "
-_encode_entries = json.JSONEncoder(separators=(_BETWEEN_VALUES, ": ")).encode
-
 
 class ListedAnswer(NamedTuple):
   """One entry of a question's n-best list in a file; "" is "no answer"."""
@@ -88,28 +84,6 @@ def write_predictions(
     f"answer: {', '.join(paths)}"
   )
   return predictions
-
-
-def n_best_json(predictions):
-  """What json_text gives for the n-best lists of a span head, in half the time.
-
-  json.dumps with an indent goes through Python for each value. So entries are
-  written without one, with the separator of lines between their values, and
-  their own separator is put in afterwards: no JSON string holds a line break.
-  """
-  if not predictions:
-    return json_text({})
-  lists = []
-  for prediction in predictions:
-    entries = _encode_entries(
-      [json_entry(entry) for entry in prediction.n_best]
-    )
-    entries = entries.replace("}" + _BETWEEN_VALUES + "{", _BETWEEN_ENTRIES)
-    lists.append(
-      f"    {json.dumps(prediction.qas_id)}: [\n        {{\n            "
-      f"{entries[2:-2]}\n        }}\n    ]"
-    )
-  return "{\n" + ",\n".join(lists) + "\n}\n"
 
 
 def json_entry(entry):

@@ -135,17 +135,15 @@ def label_windows(
   they are neither an example of a span nor of an unanswerable question.
 
   Args:
-    examples: sequence of `SquadExample`.
-    preprocessor: `SpanPreprocessor`.
-    labels: `WindowLabels` of the head.
+    examples, preprocessor, labels: `SquadExample`s, a `SpanPreprocessor` and
+      the `WindowLabels` of the head.
     annotator_labels: see `tag_labels`; ignored by span heads.
     drop_answerless: skip windows of answerable questions without the answer;
       run_squad trains on them as unanswerable.
     keep_unlabelled: keep questions with neither an answer nor is_impossible,
       with labels that do not contribute to the loss: teachers label them.
 
-  Returns:
-    `LabelledWindows`, in the order of `examples`; ValueError without a window.
+  Returns `LabelledWindows` in the order of `examples`; ValueError without one.
   """
   parts, indices, keep = [], [], []
   first = 0

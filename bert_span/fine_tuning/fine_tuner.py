@@ -23,15 +23,8 @@ from bert_span.training.workers import own_folder
 def fine_tune(extractor, examples, options, output_dir, teachers=None, **run):
   """Trains an extractor's model on examples, continuing a stopped run.
 
-  Args:
-    extractor: `SpanExtractor`; its model is trained in place.
-    examples: sequence of `SquadExample`. The first answer is trained on; a
-      B/I/O head learns what every annotator marked.
-    options: `FineTuningOptions`.
-    output_dir: folder of checkpoints and event files.
-    teachers: dict of the name of each teacher to its `SpanExtractor`, see
-      distillation.py. With teachers, questions without a label are used too.
-    **run: callbacks, fingerprint and strategy, see `fine_tune_on`.
+  See `SpanExtractor.fit`. With teachers, questions without a label are used,
+  too. `run`: callbacks, fingerprint and strategy, see `fine_tune_on`.
   """
   training_set = training_set_of(extractor, examples, options, bool(teachers))
   with locked_folder(output_dir, run.get("strategy")):

@@ -12,7 +12,6 @@ from bert_span.answers.prediction_files import (
   N_BEST_FILE,
   json_entry,
   json_offsets,
-  n_best_json,
 )
 from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.heads.answer_head import (
@@ -25,6 +24,7 @@ from bert_span.heads.answer_head import (
 )
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.losses import SpanLoss
+from bert_span.storage.atomic_file import json_text
 
 
 def _served_columns(options, columns):
@@ -119,7 +119,8 @@ class SpanAnswerHead(AnswerHead):
     }
 
   def list_file(self, predictions):
-    return {N_BEST_FILE: n_best_json(predictions)}
+    lists = {p.qas_id: list(map(json_entry, p.n_best)) for p in predictions}
+    return {N_BEST_FILE: json_text(lists)}
 
 
 SPAN_HEAD = SpanAnswerHead()

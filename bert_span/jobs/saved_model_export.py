@@ -52,17 +52,11 @@ def export_saved_model(
 ):
   """Writes, checks and publishes a version of a served model.
 
-  Args:
-    extractor: the `SpanExtractor` to serve, with all its options.
-    base: local folder of all versions of the model.
-    version: int; None takes the next one.
-    steps: `StepOptions`; None takes those of this machine.
-    dtype: of the encoder, see `cast_encoder`.
-    with_warmup: write warm-up requests; None if their package is there.
-    source: directory of the model, for the model card, or None.
-
-  Returns:
-    Path of the version, and its `Verification`. A ValueError publishes nothing.
+  Of a `SpanExtractor`, into `base`, the local folder of all versions. `steps`
+  are `StepOptions`, None for those of this machine; dtype is the encoder's, see
+  `cast_encoder`; with_warmup None writes warm-up requests if their package is
+  there; `source` is the directory of the model, for the model card. Returns the
+  path of the version, and its `Verification`. A ValueError publishes nothing.
   """
   if dtype not in _TOLERANCE:
     raise ValueError(

@@ -41,15 +41,10 @@ def export_model(
 def export_tflite(extractor, path, options=None, evaluated=None, source=None):
   """Writes a TFLite file and its report, PATH.json and PATH.txt.
 
-  Args:
-    extractor: the `SpanExtractor`, with the options that the file will have.
-    path: local file, ending with .tflite; an old one is replaced.
-    options: `TFLiteOptions`; None takes their defaults.
-    evaluated: `SquadFile` that model and file are scored on, or None.
-    source: directory of the model, for the report, or None.
-
-  Returns:
-    The report, a dict. After a ValueError an old file remains.
+  Of a `SpanExtractor` with the options that the file will have, and
+  `TFLiteOptions`. `evaluated` is a `SquadFile` that model and file are scored
+  on, `source` the directory of the model, for the report. Returns the report, a
+  dict. After a ValueError an old file remains.
   """
   options = options or TFLiteOptions()
   content = tflite_content(extractor, options)

@@ -39,13 +39,8 @@ def load_original(bert_config_file, init_checkpoint="", dtype=None):
 def load_pretrained(preset, dtype=None, verify=True):
   """Loads the encoder of a directory or name, see `EncoderSource.preset`.
 
-  Args:
-    preset: any path of tf.io.gfile, or a name or handle that KerasHub knows.
-    dtype: a Keras dtype policy or its name; None is Keras' current one.
-    verify: see `EncoderSource`.
-
-  Returns:
-    A LoadedEncoder.
+  A preset is any path of tf.io.gfile, or a name or handle that KerasHub knows,
+  dtype a Keras dtype policy. Returns a LoadedEncoder.
   """
   preset = find_embedded_model(preset)
   if preset.startswith(_HUB_SCHEMES):

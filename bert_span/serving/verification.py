@@ -37,21 +37,14 @@ class Verification(NamedTuple):
 def verify(saved_model, batches, expected_rows, tolerance):
   """Asks a SavedModel in a fresh process and compares with predictions.
 
-  The process imports tensorflow and tensorflow_text only. Texts, offsets,
-  counts and truth values must be equal. Scores, probabilities and null odds
-  may differ by the tolerance, relative for those above 1: the null odds of a
-  B/I/O head are a sum over a whole passage, and float32 holds some 7 digits.
+  Texts, offsets, counts and truth values must be equal. Scores, probabilities
+  and null odds may differ by the tolerance, relative for those above 1: the
+  null odds of a B/I/O head are a sum over a whole passage, and float32 holds
+  some 7 digits. `batches` are lists of `SquadExample`, whose questions have a
+  WordPiece, and `expected_rows` the `ServedAnswers.expected_row` of each.
 
-  Args:
-    saved_model: directory of the SavedModel.
-    batches: list of lists of `SquadExample`; each question has a WordPiece.
-    expected_rows: `ServedAnswers.expected_row` of each of these examples.
-    tolerance: largest difference between scores up to 1.
-
-  Raises:
-    ValueError: an answer differs, or the graph has an op that TensorFlow
-      Serving does not have.
-    ChildProcessError: the SavedModel cannot be loaded or asked.
+  ValueError if an answer differs, or the graph has an op that TensorFlow
+  Serving lacks; ChildProcessError if the SavedModel cannot be asked.
   """
   inputs = [
     {

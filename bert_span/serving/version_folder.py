@@ -26,15 +26,10 @@ _MAX_VERSION = 2**63 - 1
 def new_version(base, version=None):
   """A folder to fill, which becomes a version when the block ends.
 
-  What killed exports have left in `base` is removed.
-
-  Args:
-    base: local folder of all versions of the model; made if need be.
-    version: int; None takes the next one, 1 + the highest there is.
-
-  Yields:
-    An object with the attributes directory, to write to, and path, the
-    version's path once the block has ended.
+  `base` is the local folder of all versions, made if need be; what killed
+  exports have left in it is removed. Version None is 1 + the highest there is.
+  Yields an object with the attributes directory, to write to, and path, the
+  version's path once the block has ended.
   """
   check_version(base, version)
   base = os.path.realpath(base)

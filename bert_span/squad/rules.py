@@ -19,16 +19,10 @@ def training_examples(
   original demands exactly one), an unanswerable one keeps none. Questions
   without such an answer are skipped and counted in squad_file.report.
 
-  Args:
-    squad_file: a file or split as read.
-    version_2_with_negative: run_squad's flag of this name.
-    every_annotator: keep all annotators' answers, for the B/I/O head.
-    keep_unlabelled: keep questions without an answer that are not
-      is_impossible; a teacher labels them.
-
-  Raises:
-    ValueError: the flag does not fit the file (a SQuAD 1.1 file with the flag,
-      an unanswerable question without it), or all questions are skipped.
+  every_annotator keeps all annotators' answers, for the B/I/O head, and
+  keep_unlabelled questions without an answer that are not is_impossible, which
+  teachers label. ValueError if the flag does not fit the file (a SQuAD 1.1 file
+  with it, an unanswerable question without it), or all questions are skipped.
   """
   path, examples = squad_file.path, squad_file.examples
   if not version_2_with_negative:

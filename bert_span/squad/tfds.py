@@ -25,10 +25,8 @@ def read_tfds(name: str, split: str, data_dir: str | None = None) -> SquadFile:
   Data that is not yet prepared under data_dir is prepared from the official
   files in data_dir/downloads/manual if they exist, else by a download.
 
-  Args:
-    name: "squad/v1.1" or "squad/v2.0".
-    split: "train" or "validation", or a part such as "train[:10%]".
-    data_dir: TFDS' data folder; None for TFDS' default.
+  The name is "squad/v1.1" or "squad/v2.0", the split "train", "validation" or a
+  part such as "train[:10%]", data_dir TFDS' data folder, None for its default.
   """
   splits = "train, validation or a part such as train[:10%] or train[:100]"
   if split.partition("[")[0] not in ("train", "validation"):

@@ -35,10 +35,7 @@ def convert(extractor, options):
   and its outputs the logits, float32 [1, seq_length] or [1, seq_length, 3].
   With a tokenizer the inputs are question and context, string [1], and the
   outputs those of `TextGraph`; the file then needs the custom ops of
-  `byte_tokenizer.CUSTOM_OPS`.
-
-  Returns:
-    Bytes of the file, without metadata.
+  `byte_tokenizer.CUSTOM_OPS`. Returns the bytes of the file, without metadata.
   """
   model = extractor.model
   is_dynamic = options.quantization == "dynamic"

@@ -52,12 +52,8 @@ class _Byte(int):
 def with_metadata(content, info, vocabulary, config, output_guide):
   """Adds metadata, vocab.txt and span_config.json to the bytes of a file.
 
-  Args:
-    content: bytes of a TFLite file without them.
-    info: `ModelInfo`.
-    vocabulary: list of tokens.
-    config: dict of span_config.json, to which the fingerprint is added.
-    output_guide: see `ServedAnswers.guide`.
+  `info` is a `ModelInfo`, `config` the dict of span_config.json, to which the
+  fingerprint is added; for output_guide see `ServedAnswers.guide`.
   """
   model = tflite_file.parse(content)
   data, entry = schema.BufferT(), schema.MetadataT()

@@ -31,12 +31,8 @@ class TextGraph:
   As in `AnswerGraph` a question without a WordPiece gets no answer. Scores are
   sums in float32, those of `SpanDecoder` in float64.
 
-  Args:
-    model: `InferenceModel` with a span head.
-    preprocessor: its `SpanPreprocessor`.
-    decoder_options: `DecoderOptions`.
-    dynamic_length: pad the windows of a question to the longest one instead of
-      max_seq_length.
+  `model` is an `InferenceModel` with a span head; dynamic_length pads windows
+  to the longest one of a question instead of max_seq_length.
   """
 
   def __init__(self, model, preprocessor, decoder_options, dynamic_length):

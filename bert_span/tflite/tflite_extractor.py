@@ -29,11 +29,8 @@ _LITERT = "ai_edge_litert"
 
 
 def open_tflite(path, *args, **kwargs):
-  """Opens a TFLite file; arguments as of `TFLiteSpanExtractor`.
-
-  Returns:
-    `TFLiteTextExtractor` if the tokenizer is in the file, otherwise
-    `TFLiteSpanExtractor`.
+  """A `TFLiteTextExtractor` if the tokenizer is in the file, or else a
+  `TFLiteSpanExtractor`; arguments as of the latter.
   """
   return _kind_of(tflite_file.read_span_config(path))(path, *args, **kwargs)
 
@@ -200,12 +197,9 @@ class TFLiteTextExtractor(_TFLiteExtractor):
 
 
 class TFLiteRunner:
-  """Computes the logits of windows, one window at a time.
+  """Computes the logits of windows, one at a time, by a file of `convert`.
 
-  Args:
-    path: local path of a TFLite file without tokenizer, see `convert`.
-    num_threads: threads of the runtime; None for its default.
-    max_length: longest window, in WordPieces, if the length is dynamic.
+  `max_length` is the longest window, in WordPieces, if the length is dynamic.
   """
 
   def __init__(self, path, num_threads=None, max_length=512):

@@ -27,21 +27,12 @@ _CAPITAL_SIGMA, _SIGMA = "\N{GREEK CAPITAL LETTER SIGMA}", "σ"
 def verify(path, extractor, examples, quantization):
   """Compares a TFLite file with the model it was made of.
 
-  Args:
-    path: local path of the file.
-    extractor: `SpanExtractor` of the model.
-    examples: list of `SquadExample`.
-    quantization: see `TFLiteOptions`.
-
-  Returns:
-    Dict for the report: num_questions, and num_equal of them with the answer of
-    the model; largest_difference of the scores of equal answers; ops, their
-    counts by name; size_bytes of the file; peak_arena_bytes for the longest
-    window, or for the first example if the file takes strings.
-
-  Raises:
-    ValueError: the file needs ops that runtimes lack, returns NaN or an
-      infinity, or has too few equal answers.
+  Returns a dict for the report: num_questions, and num_equal of them with the
+  answer of the model; largest_difference of the scores of equal answers; ops,
+  their counts by name; size_bytes of the file; peak_arena_bytes for the longest
+  window, or for the first example if the file takes strings. ValueError if the
+  file needs ops that runtimes lack, returns NaN or an infinity, or has too few
+  equal answers.
   """
   has_tokenizer = tflite_file.read_span_config(path)["tflite"]["with_tokenizer"]
   with open(path, "rb") as file:
@@ -175,12 +166,10 @@ def peak_arena_bytes(path, inputs, with_text_ops=False):
 def compare_tokenizers(tokenizer, texts):
   """Compares a `WordPieceTokenizer` with its `ByteTokenizer`.
 
-  Returns:
-    Dict for the report: num_texts, the distinct ones; num_tokens, their
-    WordPieces by `WordPieceTokenizer`; capital_sigma, texts that differ, but no
-    longer once each capital sigma is replaced by the small one, as only
-    `WordPieceTokenizer` lower-cases it to the other small sigma at the end of a
-    word; other, texts that differ otherwise; shown, the first that differ.
+  Returns a dict for the report: num_texts, the distinct ones; num_tokens, their
+  WordPieces; capital_sigma, texts that differ only by a capital sigma, see
+  `ByteTokenizer`; other, texts that differ otherwise; shown, the first that
+  differ.
   """
 
   @tf.function(input_signature=[tf.TensorSpec([1], tf.string)])

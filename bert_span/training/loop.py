@@ -82,13 +82,9 @@ class Trainer:
 
     In the end the model has the optimizer's moving averages, if it keeps them.
 
-    Args:
-      dataset_fn: function first_step -> tf.data.Dataset of dicts of tensors
-        [batch, ...], the batches of the steps from there on. The batch of a
-        step must depend on nothing but the number of the step.
-
-    Returns:
-      Number of steps made by this call; 0 when the run was complete.
+    `dataset_fn` is a function first_step -> tf.data.Dataset of dicts of tensors
+    [batch, ...], the batches of the steps from there on. The batch of a step
+    must depend on nothing but the step. Returns the steps made by this call.
     """
     path = self._checkpoints.restore_or_begin()
     first_step, last_step = self.step, self.num_train_steps
