@@ -7,11 +7,13 @@ DATA is the folder of benchmarks.embedded_model_data. Each change is added to
 --fine_tuning_flags; the empty one is the recipe without a change. All models
 train on the same questions drawn from train.json, and are scored on questions
 drawn from select.json. Prints the mean and deviation of EM and F1 over the
-seeds. An interrupted comparison continues.
+seeds. An interrupted comparison continues. --answers and --first_kind change
+the questions themselves; they need a --work_dir of their own.
 """
 
 import json
 import pathlib
+import random
 import re
 import statistics
 import subprocess
@@ -39,6 +41,19 @@ _NUM_QUESTIONS = flags.DEFINE_integer(
 _NUM_SEEDS = flags.DEFINE_integer(
   "num_seeds", 2, "Runs of each change.", lower_bound=2
 )
+_ANSWERS = flags.DEFINE_enum(
+  "answers",
+  "first",
+  ["first", "drawn", "most_frequent"],
+  "Which annotator's answer of a question is learned. Training on one that is "
+  "drawn is, on average, training on soft labels: the loss is linear in them.",
+)
+_FIRST_KIND = flags.DEFINE_string(
+  "first_kind",
+  None,
+  "Kind of questions, such as qamr, that are learned before all others, with "
+  "the seed 12345.",
+)
 _FINE_TUNING = flags.DEFINE_string(
   "fine_tuning_flags",
   "--preset=all-minilm-l6-v2 --version_2_with_negative --max_seq_length=384 "
@@ -59,13 +74,15 @@ def main(argv):
   sizes = [_NUM_TRAIN_QUESTIONS.value, _NUM_QUESTIONS.value]
   for path, size in zip(files, sizes, strict=True):
     draw_questions(data / path.name, size, path)
+  preset = _rewrite(files[0], work_dir)
   print(
     "| change | EM | deviation | F1 | deviation | F1, answerable | F1, "
     "unanswerable |"
   )
   print("|---|---:|---:|---:|---:|---:|---:|")
   for change in _CHANGES.value:
-    runs = _train(change, *files, work_dir)
+    output_dir = work_dir / (re.sub(r"[^\w.=-]+", "_", change) or "none")
+    runs = _train(change.split() + preset, *files, output_dir)
     columns = [[run["scores"][name] for run in runs] for name in _SCORES]
     means = [statistics.mean(column) for column in columns]
     deviations = [statistics.stdev(column) for column in columns]
@@ -77,21 +94,53 @@ def main(argv):
     )
 
 
-def _train(change, train_file, predict_file, work_dir):
-  """The runs of one change: list of dicts with scores."""
-  output_dir = work_dir / (re.sub(r"[^\w.=-]+", "_", change) or "none")
+def _rewrite(train_file, work_dir):
+  """Applies --answers and --first_kind; returns the flag of a model, if any."""
+  content = json.loads(train_file.read_text("utf-8"))
+  paragraphs = [p for a in content["data"] for p in a["paragraphs"]]
+  rng = random.Random(0)
+  for (question,) in (paragraph["qas"] for paragraph in paragraphs):
+    answers = question["answers"]
+    texts = [answer["text"] for answer in answers]
+    if answers and _ANSWERS.value == "drawn":
+      question["answers"] = [rng.choice(answers)]
+    elif answers and _ANSWERS.value == "most_frequent":
+      question["answers"] = [max(answers, key=lambda a: texts.count(a["text"]))]
+  kind, parts = f"{_FIRST_KIND.value}/", {True: [], False: []}
+  for paragraph in paragraphs:
+    is_first = paragraph["qas"][0]["id"].startswith(kind)
+    parts[is_first].append({"title": "", "paragraphs": [paragraph]})
+  paths = {True: work_dir / "first.json", False: train_file}
+  for is_first, path in paths.items():
+    path.write_text(json.dumps({**content, "data": parts[is_first]}), "utf-8")
+  if not parts[True]:
+    return []
+  output_dir = work_dir / "first"
+  _run([f"--train_file={paths[True]}", f"--output_dir={output_dir}"])
+  return [f"--preset={output_dir / 'model'}"]
+
+
+def _train(change, train_file, predict_file, output_dir):
+  """The runs of one change, a list of flags: list of dicts with scores."""
   arguments = [
-    *_FINE_TUNING.value.split(),
     f"--train_file={train_file}",
     f"--predict_file={predict_file}",
     f"--output_dir={output_dir}",
     f"--num_seeds={_NUM_SEEDS.value}",
-    *("--do_train", "--do_predict", "--do_eval", "--keep_checkpoint_max=1"),
-    *change.split(),
+    *("--do_predict", "--do_eval"),
   ]
-  command = [sys.executable, "-m", "bert_span.run_squad", *arguments]
-  subprocess.run(command, check=True, stdout=sys.stderr)
+  _run(arguments + change)
   return json.loads((output_dir / "seeds.json").read_text())["runs"]
+
+
+def _run(arguments):
+  command = [sys.executable, "-m", "bert_span.run_squad", "--do_train"]
+  command += [
+    *_FINE_TUNING.value.split(),
+    "--keep_checkpoint_max=1",
+    *arguments,
+  ]
+  subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":
