@@ -265,8 +265,9 @@ def main():
     return compare(reference, folder, two, **options)
 
   checks = {
-    "even": against(even, averages=True, all_reduce="ring", recompute=True),
-    "compiled": against(even, averages=True, jit_compile="on"),
+    "even": against(
+      even, averages=True, all_reduce="ring", recompute=True, jit_compile="on"
+    ),
     "uneven": against(uneven, **_UNEVEN, accumulate_steps=2),
     "dropout": dropout_masks(folder, two),
     "overflow": overflow(folder, two),
