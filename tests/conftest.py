@@ -20,7 +20,7 @@ from bert_span.presets.huggingface import find_packaged_minilm
 
 # What is imported by now stays; looking through it for garbage takes minutes.
 gc.freeze()
-gc.set_threshold(10_000)
+gc.set_threshold(50_000)
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _SHARED = _ROOT.parent / "shared"
