@@ -237,9 +237,9 @@ class SlidingWindows(keras.layers.Layer):
     """
     # One more row before the first window and after the last.
     padded = {n: tf.concat([[0], x, [0]], 0) for n, x in columns.items()}
+    row = rows[:, tf.newaxis]
     before, own, after = (
-      {n: tf.gather(x, rows + i)[:, tf.newaxis] for n, x in padded.items()}
-      for i in range(3)
+      {n: tf.gather(x, row + i) for n, x in padded.items()} for i in range(3)
     )
     left = positions - own["first_context_position"]
 

@@ -19,17 +19,9 @@ the most probable one. The temperature T is 1 for the model's own probabilities.
 Spans compete in Z although several may be right ("May", "the first of May"), so
 that P is too low. `shift_log_odds` mends that.
 
-A passage has 30 spans for each of its tokens, but Z takes 2 * log2(30) passes
-over them: the ends that belong to a start, a run of max_answer_length
-positions, are joined from runs of 1, 2, 4, .. positions.
-
-    log-sum-exp of runs of  1:  e0     e1     e2     e3     e4
-                            2:  e0-1   e1-2   e2-3   e3-4   e4
-                            4:  e0-3   e1-4   e2-4   e3-4   e4
-    of 5 = 1 + 4:           e0 with (run of 4 at 1) = e0-4,  e1-4 (cut), ..
-
-Differences of cumulative sums would need one pass, but cancel: of logits 40
-apart, e^-40 in a sum of size 1 is below float64's precision.
+Each start is added to its own max_answer_length ends, 30 numbers a token.
+Differences of cumulative sums would be fewer, but cancel: of logits 40 apart,
+e^-40 in a sum of size 1 is below float64's precision.
 """
 
 import math
@@ -55,13 +47,18 @@ def span_log_sums(
   may_start, may_end = span_positions(windows)
   starts = tf.cast(start_logits, dtype) / temperature
   ends = tf.cast(end_logits, dtype) / temperature
+  starts = tf.where(may_start, starts, _LOG_ZERO)
   ends = tf.where(may_end, ends, _LOG_ZERO)
-  sums = tf.where(may_start, starts, _LOG_ZERO)
-  sums += _log_sums_of_runs(ends, max_length)
+  seq_length = tf.shape(ends)[1]
+  longest = tf.minimum(max_length, seq_length)
+  ends = tf.pad(ends, [[0, 0], [0, longest]], constant_values=_LOG_ZERO)
+  end = tf.range(seq_length)[:, tf.newaxis] + tf.range(longest)
+  # [windows, starts, lengths]
+  sums = starts[..., tf.newaxis] + tf.gather(ends, end, axis=1)
   # TFLite has no logsumexp.
-  highest = tf.reduce_max(sums, axis=1)
-  total = tf.reduce_sum(tf.exp(sums - highest[:, tf.newaxis]), axis=1)
-  return highest + tf.math.log(total)
+  highest = tf.reduce_max(sums, axis=[1, 2], keepdims=True)
+  total = tf.reduce_sum(tf.exp(sums - highest), axis=[1, 2])
+  return highest[:, 0, 0] + tf.math.log(total)
 
 
 def log_partition(log_sums, example_index, null):
@@ -85,31 +82,3 @@ def log_partition(log_sums, example_index, null):
 def shift_log_odds(probability, shift):
   """Probabilities p with log(p / (1 - p)) higher by `shift`, of any array."""
   return probability / (probability + (1 - probability) * math.exp(-shift))
-
-
-def _log_sums_of_runs(values, length):
-  """Log of sum_{k < length} exp(values[:, i + k]), cut at the row's end."""
-  total = tf.fill(tf.shape(values), tf.constant(_LOG_ZERO, values.dtype))
-  run, done = values, 0
-  for bit in range(length.bit_length()):
-    run_length = 1 << bit
-    if length & run_length:
-      total = _log_add(total, _shifted(run, done))
-      done += run_length
-    if done < length:
-      run = _log_add(run, _shifted(run, run_length))
-  return total
-
-
-def _shifted(values, places):
-  """values[:, i + places], _LOG_ZERO after the end of a row."""
-  shape = tf.shape(values)
-  places = tf.minimum(places, shape[1])
-  fill = tf.fill([shape[0], places], tf.constant(_LOG_ZERO, values.dtype))
-  return tf.concat([values[:, places:], fill], axis=1)
-
-
-def _log_add(a, b):
-  """Log of exp(a) + exp(b)."""
-  # Not log1p, which TFLite lacks: next to the maximum it is the same.
-  return tf.maximum(a, b) + tf.math.log(1 + tf.exp(-tf.abs(a - b)))
