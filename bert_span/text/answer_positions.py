@@ -5,7 +5,7 @@ import tensorflow as tf
 
 # As run_squad: only these separate the words of a passage. Other white space,
 # such as a no-break space, is part of a word.
-_WORD_SEPARATORS = (" ", "\t", "\r", "\n", "\u202f")
+_WORD_SEPARATORS = " \t\r\n\u202f"
 
 # The position of an answer that has no token in its passage.
 NO_TOKEN = -1
@@ -81,15 +81,12 @@ class AnswerPositions(keras.layers.Layer):
 def _word_numbers(texts):
   """A function of characters and their texts, int32 [n], to their words.
 
-  Words are numbered through all texts, each after a separator. A separator
-  belongs to the word before it.
+  Words are numbered through all texts; separators belong to the word before.
   """
-  code_points = tf.strings.unicode_decode(
-    tf.strings.join(["\n", texts]), "UTF-8"
-  )
+  texts = tf.strings.join(["\n", texts])
+  code_points = tf.strings.unicode_decode(texts, "UTF-8")
   is_separator = tf.reduce_any(
-    [code_points.values == ord(separator) for separator in _WORD_SEPARATORS],
-    axis=0,
+    [code_points.values == ord(c) for c in _WORD_SEPARATORS], axis=0
   )
   begins = ~is_separator & tf.roll(is_separator, 1, 0)
   words = tf.cumsum(tf.cast(begins, tf.int32))  # [characters of all texts]
@@ -129,11 +126,10 @@ def _improve_span(first, last, context_ids, answer_ids):
     # Shorter runs compare their last token again.
     k_of_run = tf.minimum(k, tf.gather(length, row) - 1)
     at = tf.gather(context_starts, row) + tf.gather(shift, pair) + k_of_run
-    answer_at = tf.gather(answer_starts, row) + k_of_run
-    equal = tf.equal(
-      tf.gather(context_ids.values, at), tf.gather(answer_ids.values, answer_at)
-    )
-    return k + 1, tf.boolean_mask(pair, equal)
+    found = tf.gather(context_ids.values, at)
+    at = tf.gather(answer_starts, row) + k_of_run
+    is_equal = tf.equal(found, tf.gather(answer_ids.values, at))
+    return k + 1, tf.boolean_mask(pair, is_equal)
 
   longest = tf.reduce_max(tf.gather(length, example))
   _, pair = tf.while_loop(

@@ -25,13 +25,14 @@ import tensorflow_text as tf_text
 from bert_span.text.tokenizer import Tokenizer, ragged_tokens
 from bert_span.text.vocabulary import BytePairs
 
-_LETTER, _NUMBER, _OTHER, _WHITE_SPACE = range(4)
-_EXPRESSIONS = {
-  _LETTER: r"\p{L}",
-  _NUMBER: r"\p{N}",
-  # Unicode's White_Space, which is more than RE2's \s.
-  _WHITE_SPACE: r"[\t-\r\x{85}\p{Z}]",
-}
+# Unicode's White_Space, which is more than RE2's \s.
+_SPACE = r"\t-\r\x{85}\p{Z}"
+_WORD = (
+  r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+"
+  rf"| ?[^{_SPACE}\p{{L}}\p{{N}}]+|[{_SPACE}]+"
+)
+# Ends a word; no byte of UTF-8, so neither a text nor a class contains it.
+_END = b"\xff"
 # Types of tokens in a SentencePiece model.
 _NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
 
@@ -69,7 +70,7 @@ class BytePairTokenizer(Tokenizer):
     # Each byte as the character of its number.
     characters = [
       "".join(chr(_BYTES[c]) for c in token) if token in ranks else ""
-      for token in vocabulary
+      for token in self.vocabulary
     ]
     # Bytes of each token, and of the spaces at its start and its end.
     self._num_bytes, self._leading, self._trailing = np.array(
@@ -103,26 +104,25 @@ class BytePairTokenizer(Tokenizer):
 
   def call(self, texts):
     """Returns the `Tokens` of texts, string [batch], UTF-8."""
+    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
     prefixes = tf.zeros_like(texts, tf.int64)
     if self.add_prefix_space:
       lacks_space = ~tf.strings.regex_full_match(texts, r"(?s) .*")
       texts = tf.where(lacks_space, tf.strings.join([" ", texts]), texts)
       prefixes = tf.cast(lacks_space, tf.int64)
     characters = tf.strings.unicode_decode(texts, "UTF-8")
-    word_starts = tf.where(_begins_word(characters))[:, 0]
-    words = tf.RaggedTensor.from_row_starts(
-      characters.values, word_starts, validate=False
-    )
-    words = tf.strings.unicode_encode(words, "UTF-8")
+    words = tf.strings.split(_with_ends(texts), _END).values
+    words, index = tf.unique(words)  # a text says many words twice
     # Each byte becomes the character of its number.
     words = tf.strings.unicode_transcode(words, "ISO-8859-1", "UTF-8")
-    words, index = tf.unique(words)  # a text says many words twice
     ids = tf.gather(self.resource.tokenize(words), index).values  # [tokens]
 
     byte_ends = tf.cumsum(tf.gather(self._num_bytes, ids))
     byte_starts = byte_ends - tf.gather(self._num_bytes, ids)
-    # The characters of the first and of the last byte; [characters].
-    after = tf.cumsum(_num_bytes(characters.values))
+    # The characters of the first and of the last byte.
+    limits = tf.constant([0x80, 0x800, 0x10000], characters.dtype)
+    sizes = 1 + tf.searchsorted(limits, characters.values, "right", tf.int64)
+    after = tf.cumsum(sizes)  # bytes in UTF-8
     starts = tf.searchsorted(after, byte_starts, "right", tf.int64)
     ends = tf.searchsorted(after, byte_ends, "left", tf.int64) + 1
     rows = tf.gather(characters.value_rowids(), starts)
@@ -136,73 +136,20 @@ class BytePairTokenizer(Tokenizer):
     return ragged_tokens(parts, rows, characters.nrows())
 
   def get_config(self):
-    return {
-      **super().get_config(),
-      "vocabulary": self.vocabulary,
-      "merges": self._merges.tolist(),
-      "add_prefix_space": self.add_prefix_space,
-    }
+    config = super().get_config() | {"merges": self._merges.tolist()}
+    return {**config, "add_prefix_space": self.add_prefix_space}
 
 
-def _begins_word(characters):
-  r"""Returns whether a word begins at each code point: bool [characters].
+def _with_ends(texts):
+  r"""Texts with `_END` after every word.
 
   Only a single space before a word belongs to it: "a\n\n b" has the words "a",
-  "\n\n" and " b".
+  "\n\n" and " b". RE2 lacks GPT-2's look-ahead \s+(?!\S) for this, so white
+  space that a word follows is ended before its last character first.
   """
-  code_points = characters.values
-  rows = characters.value_rowids()
-  kinds = _kinds(code_points)
-
-  def neighbour(values, step, fill):
-    """The value `step` characters further on; `fill` outside the text."""
-    row = tf.roll(rows, -step, 0)
-    index = tf.range(tf.size(rows)) + step
-    inside = (index >= 0) & (index < tf.size(rows)) & (row == rows)
-    return tf.where(inside, tf.roll(values, -step, 0), fill)
-
-  previous_kind = neighbour(kinds, -1, -1)
-  is_space = tf.equal(kinds, _WHITE_SPACE)
-  after_space = tf.equal(neighbour(code_points, -1, -1), ord(" "))
-  # The last white space of several, if a word follows.
-  next_kind = neighbour(kinds, 1, _WHITE_SPACE)
-  is_last_space = tf.not_equal(next_kind, _WHITE_SPACE)
-  begins = tf.where(
-    tf.equal(previous_kind, _WHITE_SPACE),
-    tf.where(is_space, is_last_space, ~after_space),
-    tf.not_equal(kinds, previous_kind),
-  )
-
-  # "'" at the start of a word, followed by one letter or by two.
-  opens = tf.equal(code_points, ord("'")) & ~after_space
-  opens &= tf.not_equal(previous_kind, _OTHER)
-  second, third = (neighbour(code_points, step, -1) for step in (1, 2))
-  short = opens & tf.reduce_any([second == ord(x) for x in "stmd"], 0)
-  long = opens & tf.reduce_any(
-    [(second == ord(x)) & (third == ord(y)) for x, y in ("re", "ve", "ll")], 0
-  )
-  begins &= ~neighbour(short | long, -1, False)
-  return begins | neighbour(short, -2, False) | neighbour(long, -3, False)
-
-
-def _kinds(code_points):
-  """int32 [characters]: letter, number, other or white space.
-
-  The expressions run once for each distinct character, some hundred.
-  """
-  distinct, index = tf.unique(code_points)
-  distinct = tf.strings.unicode_encode(distinct[:, tf.newaxis], "UTF-8")
-  kinds = tf.fill(tf.shape(distinct), _OTHER)
-  for kind, expression in _EXPRESSIONS.items():
-    matches = tf.strings.regex_full_match(distinct, expression)
-    kinds = tf.where(matches, kind, kinds)
-  return tf.gather(kinds, index)
-
-
-def _num_bytes(code_points):
-  """int64 [characters]: bytes of the characters in UTF-8."""
-  limits = tf.constant([0x80, 0x800, 0x10000], code_points.dtype)
-  return 1 + tf.searchsorted(limits, code_points, "right", tf.int64)
+  before_last = rf"([{_SPACE}])([{_SPACE}][^{_SPACE}])"
+  texts = tf.strings.regex_replace(texts, before_last, rb"\1%b\2" % _END)
+  return tf.strings.regex_replace(texts, _WORD, rb"\0" + _END)
 
 
 # GPT-2's 256 printable characters, and the bytes they stand for.
@@ -231,10 +178,8 @@ def _ranks(vocabulary, merges):
 def _sentencepiece_model(vocabulary, characters, ranks):
   """A serialized SentencePiece model that applies the merges to bytes.
 
-  Tokens that no merge results in, such as <s>, are never found in a text.
-
-  Source: google/sentencepiece, sentencepiece_model.proto. Its Python module is
-  not used: each version of it needs its own version of protobuf.
+  Tokens that no merge results in, such as <s>, are never found in a text. The
+  Python module of sentencepiece_model.proto needs a certain protobuf.
   """
   pieces = [
     _piece(character, -1.0 - ranks[token], _NORMAL)

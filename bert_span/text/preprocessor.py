@@ -51,11 +51,10 @@ class SpanPreprocessor(keras.layers.Layer):
     self.built = True  # nothing to build
     self.options = options or WindowOptions()
     is_byte_pairs = isinstance(vocabulary, BytePairs)
-    self.tokenizer = (
-      BytePairTokenizer(*vocabulary)
-      if is_byte_pairs
-      else WordPieceTokenizer(vocabulary, do_lower_case)
-    )
+    if is_byte_pairs:
+      self.tokenizer = BytePairTokenizer(*vocabulary)
+    else:
+      self.tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
     self.sliding_windows = SlidingWindows(
       self.options,
       self.tokenizer.cls_id,
@@ -89,11 +88,10 @@ class SpanPreprocessor(keras.layers.Layer):
     windows = self.sliding_windows.all_tables(placed)
     if "answer_text" in inputs:
       answer_ids = self.tokenizer(inputs["answer_text"]).ids
-      windows["start_positions"], windows["end_positions"] = (
-        self.answer_positions(
-          windows, inputs["context"], placed.context, answer_ids, inputs
-        )
+      starts, ends = self.answer_positions(
+        windows, inputs["context"], placed.context, answer_ids, inputs
       )
+      windows |= {"start_positions": starts, "end_positions": ends}
     return windows
 
   def place(self, questions, contexts):

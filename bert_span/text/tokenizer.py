@@ -68,6 +68,9 @@ class Tokenizer(keras.layers.Layer):
     """List of tokens; the index is the id."""
     return self._vocabulary.tolist()
 
+  def get_config(self):
+    return {**super().get_config(), "vocabulary": self.vocabulary}
+
   def __call__(self, texts):
     # Keras accepts tensors and arrays, not lists of Python strings.
     if isinstance(texts, list):
@@ -161,7 +164,7 @@ class WordPieceTokenizer(Tokenizer):
       tf.strings.reduce_join(normalized)
     )
     after = tf.cumsum(tf.strings.length(normalized))  # [characters], bytes
-    # The character of the first byte; the one after that of the last byte.
+    # The character of the first byte, and the one after that of the last.
     starts = tf.searchsorted(after, tf.cast(byte_starts, tf.int32), "right")
     ends = tf.searchsorted(after, tf.cast(byte_ends, tf.int32)) + 1
     # Dropped marks right after a token belong to it, so that an answer does not
@@ -220,11 +223,7 @@ class WordPieceTokenizer(Tokenizer):
     return tuple(tf.gather(part, kept) for part in (ids, starts, ends))
 
   def get_config(self):
-    return {
-      **super().get_config(),
-      "vocabulary": self.vocabulary,
-      "do_lower_case": self.do_lower_case,
-    }
+    return {**super().get_config(), "do_lower_case": self.do_lower_case}
 
 
 def one_row(values):

@@ -49,12 +49,13 @@ def load_vocabulary(path):
     values = read_json_object(path)
     model = values.get("model")
     model = model if isinstance(model, dict) else {}
-    if model.get("type") == "BPE":
+    kind = model.get("type")
+    if kind == "BPE":
       return _byte_pairs_of_json(values, path)
-    if model.get("type") != "WordPiece":
+    if kind != "WordPiece":
       raise ValueError(
-        f"{path}: its model must be of the type WordPiece or BPE. Received: "
-        f"{model.get('type')!r}. Use another model."
+        f"{path}: the type of its model must be WordPiece or BPE. Received: "
+        f"{kind!r}. Use another model."
       )
     tokens = _by_id(model.get("vocab"), path)
   else:
@@ -67,18 +68,17 @@ def load_vocabulary(path):
 def _byte_pairs_of_json(values, path):
   """The `BytePairs` of the tokenizers library's tokenizer.json."""
   before, model = values.get("pre_tokenizer"), values["model"]
-  before = before if isinstance(before, dict) else {}
   if (
-    before.get("type") != "ByteLevel"
+    not isinstance(before, dict)
+    or before.get("type") != "ByteLevel"
     or before.get("use_regex") is False
     or before.get("add_prefix_space")
     or values.get("normalizer") is not None
   ):
-    found = shortened(values.get("pre_tokenizer"))
     raise ValueError(
       f"{path}: a BPE model must have RoBERTa's pre_tokenizer ByteLevel "
       "without add_prefix_space, and no normalizer. Received the "
-      f"pre_tokenizer {found}. Use another model."
+      f"pre_tokenizer {shortened(before)}. Use another model."
     )
   try:
     added = values.get("added_tokens") or ()

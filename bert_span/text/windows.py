@@ -117,7 +117,7 @@ class SlidingWindows(keras.layers.Layer):
     return PlacedWindows(question_ids, context, columns)
 
   def columns(self, question_lengths, context_lengths):
-    """Computes the outputs of `call` that are [windows] from WordPiece counts.
+    """The outputs of `call` that are [windows], from counts of WordPieces.
 
     windows of an example = 1 + max(0, ceil((tokens - room) / step)), with
     room = max_seq_length - question tokens - special tokens (3, RoBERTa 4) and
@@ -148,10 +148,9 @@ class SlidingWindows(keras.layers.Layer):
     """Returns all windows of a `PlacedWindows`, the dict of `call`."""
     seq_length = self.options.max_seq_length
     if not self.pad_to_max:
-      # Without a window it is 0.
+      # 0 without a window
       seq_length = tf.reduce_max(tf.concat([[0], placed.lengths], 0))
-    rows = tf.range(tf.size(placed.lengths))
-    return self.tables(placed, rows, seq_length)
+    return self.tables(placed, tf.range(tf.size(placed.lengths)), seq_length)
 
   def tables(self, placed, rows, seq_length):
     """Returns the windows `rows` of a `PlacedWindows`, the dict of `call`.
@@ -182,8 +181,7 @@ class SlidingWindows(keras.layers.Layer):
     question = tf.gather(values, tf.where(in_question, question, 0))
     ids = tf.where(in_question, question, ids)
     is_sep = (positions >= first_sep) & (positions < first)
-    is_sep |= positions == last_sep
-    ids = tf.where(is_sep, self.sep_id, ids)
+    ids = tf.where(is_sep | (positions == last_sep), self.sep_id, ids)
     input_mask = positions <= last_sep
     segment = (positions >= first) & input_mask
     is_max_context = self._is_max_context(placed.columns, rows, positions)
@@ -212,28 +210,22 @@ class SlidingWindows(keras.layers.Layer):
     return tf.repeat(tf.range(tf.size(num_windows)), num_windows)
 
   def get_config(self):
-    return {
-      **super().get_config(),
-      "options": dataclasses.asdict(self.options),
-      "cls_id": self.cls_id,
-      "sep_id": self.sep_id,
-      "pad_to_max": self.pad_to_max,
-      "pad_id": self.pad_id,
-      "num_separators": self.num_separators,
-    }
+    names = ("cls_id", "sep_id", "pad_to_max", "pad_id", "num_separators")
+    options = dataclasses.asdict(self.options)
+    own = {name: getattr(self, name) for name in names}
+    return {**super().get_config(), "options": options, **own}
 
   @classmethod
   def from_config(cls, config):
     return cls(**{**config, "options": WindowOptions(**config["options"])})
 
   def _is_max_context(self, columns, rows, positions):
-    """Whether a window scores the token at a position highest.
+    """Whether windows score their tokens highest, bool [windows, seq_length].
 
     score = min(tokens to its left, to its right) + 0.01 * window length; the
-    first window wins a tie. From one window to the next a token has fewer
-    tokens to its left and more to its right: its score rises up to the best
-    window and then falls, so it is enough to compare with both neighbours. The
-    result, bool [windows, seq_length], is undefined outside the passage.
+    first window wins a tie. A token's score rises from window to window up to
+    the best one and then falls, so it is compared with both neighbours only.
+    Undefined outside the passage.
     """
     # One more row before the first window and after the last.
     padded = {n: tf.concat([[0], x, [0]], 0) for n, x in columns.items()}
@@ -243,8 +235,7 @@ class SlidingWindows(keras.layers.Layer):
     )
     left = positions - own["first_context_position"]
 
-    def score_in(window):
-      """Scores of the tokens in a window, and whether it contains them."""
+    def score_in(window):  # and whether it contains the token
       left_there = left + own["context_start"] - window["context_start"]
       right_there = window["context_length"] - left_there - 1
       least = tf.minimum(left_there, right_there)

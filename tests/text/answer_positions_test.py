@@ -6,7 +6,9 @@ import random
 import pytest
 import tensorflow as tf
 
-from bert_span import SpanPreprocessor, WindowOptions
+from bert_span import SpanPreprocessor, SquadExample, WindowOptions
+from bert_span.data.window_batches import window_batches
+from bert_span.squad.example import Answer
 
 _VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "a", "b", "c", "d", "e", "f"),
@@ -26,27 +28,13 @@ def _preprocessor(options):
   return tf.function(layer, reduce_retracing=True)
 
 
-def _windows(*examples, options=_OPTIONS):
-  """The labelled windows of examples (context, answer, char_start)."""
-  contexts, answers, starts = zip(*examples, strict=True)
-  ends = [s + len(a) if s >= 0 else -1 for _, a, s in examples]
-  windows = _preprocessor(options)(
-    {
-      "question": tf.constant(["who"] * len(examples)),
-      "context": tf.constant(contexts),
-      "answer_text": tf.constant(answers),
-      "answer_char_start": tf.constant(starts),
-      "answer_char_end": tf.constant(ends),
-    }
+def _windows(context, answer, char_start, options=_OPTIONS):
+  """The labelled windows of one example."""
+  example = SquadExample("", "who", context, (Answer(answer, char_start),))
+  ((_, windows),) = window_batches(
+    [example], _preprocessor(options), with_answers=True
   )
-  return {name: values.numpy().tolist() for name, values in windows.items()}
-
-
-def _labelled_tokens(context, answer, char_start):
-  """The tokens that the label names, in the one window there is."""
-  windows = _windows((context, answer, char_start))
-  (start,), (end,) = windows["start_positions"], windows["end_positions"]
-  return [_VOCABULARY[i] for i in windows["input_ids"][0][start : end + 1]]
+  return {name: values.tolist() for name, values in windows.items()}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +58,10 @@ def _labelled_tokens(context, answer, char_start):
   ],
 )
 def test_the_tokens_of_an_answer(context, answer, char_start, tokens):
-  assert _labelled_tokens(context, answer, char_start) == tokens
+  windows = _windows(context, answer, char_start)
+  (start,), (end,) = windows["start_positions"], windows["end_positions"]
+  found = windows["input_ids"][0][start : end + 1]
+  assert [_VOCABULARY[i] for i in found] == tokens
 
 
 @pytest.mark.parametrize(
@@ -91,7 +82,7 @@ def test_the_tokens_of_an_answer(context, answer, char_start, tokens):
 def test_the_positions_in_each_window(
   context, answer, char_start, options, positions
 ):
-  windows = _windows((context, answer, char_start), options=options)
+  windows = _windows(context, answer, char_start, options)
   starts, ends = windows["start_positions"], windows["end_positions"]
   assert list(zip(starts, ends, strict=True)) == positions
 
@@ -101,6 +92,6 @@ def test_a_long_answer_in_a_passage_without_blanks_is_found():
   rng = random.Random(1)
   context = "".join(rng.choices("(-).", k=100_000))
   options = WindowOptions(50_000, 50_000, 5)
-  windows = _windows((context, context[20_000:40_000], 20_000), options=options)
+  windows = _windows(context, context[20_000:40_000], 20_000, options)
   assert windows["start_positions"] == [20_003, 0, 0]
   assert windows["end_positions"] == [40_002, 0, 0]

@@ -31,14 +31,7 @@ def _inputs(questions, contexts, answers):
   }
 
 
-def _assert_equal(actual, expected):
-  assert set(actual) == set(expected)
-  for name, value in expected.items():
-    np.testing.assert_array_equal(actual[name], value, err_msg=name)
-
-
 def test_a_question_and_a_passage_become_a_window(preprocessor):
-  """Lists of strings are accepted as tensors are."""
   windows = preprocessor(
     {"question": ["Who came?"], "context": tf.constant(["John came."])}
   )
@@ -88,7 +81,8 @@ def test_byte_pairs_have_two_separators_and_labels_of_their_characters():
   for name in ("start_positions", "end_positions"):
     assert windows[name].numpy().tolist() == [7]
   copy = SpanPreprocessor.from_config(preprocessor.get_config())
-  _assert_equal(copy(_inputs(["a?"], ["he in"], ["in"])), windows)
+  for name, values in copy(_inputs(["a?"], ["he in"], ["in"])).items():
+    np.testing.assert_array_equal(values, windows[name], err_msg=name)
   padded = SpanPreprocessor(BYTE_PAIRS, options=options, pad_to_max=True)
   ids = padded(_inputs(["a?"], ["he in"], ["in"]))["input_ids"]
   assert ids[0, 9:].numpy().tolist() == [tokens.index("<pad>")]

@@ -20,30 +20,15 @@ def lower():
   return WordPieceTokenizer(_VOCABULARY)
 
 
-@pytest.fixture(scope="module")
-def cased():
-  return WordPieceTokenizer(_VOCABULARY, do_lower_case=False)
-
-
-def _pieces_of(tokenizer, texts):
-  """[(token, char_start, char_end), ..] of each text."""
-  rows = zip(*(part.to_list() for part in tokenizer(texts)), strict=True)
-  return [
-    [
-      (tokenizer.vocabulary[token], start, end)
-      for token, start, end in zip(*row, strict=True)
-    ]
-    for row in rows
-  ]
-
-
 def _pieces(tokenizer, text):
-  (pieces,) = _pieces_of(tokenizer, tf.constant([text]))
-  return pieces
+  """[(token, char_start, char_end), ..] of a text."""
+  ids, starts, ends = (part.to_list()[0] for part in tokenizer([text]))
+  tokens = [tokenizer.vocabulary[token] for token in ids]
+  return list(zip(tokens, starts, ends, strict=True))
 
 
 def test_example_of_the_docstring(lower):
-  tokens = lower(["Étienne (1895-1943)."])
+  tokens = lower(tf.constant(["Étienne (1895-1943)."]))
   words = [_VOCABULARY[i] for i in tokens.ids[0].numpy()]
   assert words == ["etienne", "(", "1895", "-", "1943", ")", "."]
   assert tokens.char_starts.to_list() == [[0, 8, 9, 13, 14, 18, 19]]
@@ -106,7 +91,8 @@ def test_a_long_text_takes_little_memory(lower):
   assert grown < 200_000  # kilobytes
 
 
-def test_cased_keeps_case_and_accents(cased):
+def test_cased_keeps_case_and_accents():
+  cased = WordPieceTokenizer(_VOCABULARY, do_lower_case=False)
   assert _pieces(cased, "é E a") == [("é", 0, 1), ("[UNK]", 2, 3), ("a", 4, 5)]
   assert _pieces(cased, "e\u0301") == [("[UNK]", 0, 2)]
 

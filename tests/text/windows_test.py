@@ -21,44 +21,33 @@ def _questions(*lengths):
 
 
 def _cut(questions, context, pad_to_max=False, **options):
-  options = {"max_seq_length": 10, "doc_stride": 2, "max_query_length": 2} | (
-    options
-  )
-  layer = SlidingWindows(WindowOptions(**options), _CLS, _SEP, pad_to_max)
-  windows = layer(questions, context)
+  defaults = {"max_seq_length": 10, "doc_stride": 2, "max_query_length": 2}
+  options = WindowOptions(**defaults | options)
+  windows = SlidingWindows(options, _CLS, _SEP, pad_to_max)(questions, context)
   return {name: value.numpy() for name, value in windows.items()}
 
 
 def test_example_of_the_docstring():
   windows = _cut(_questions(2), _tokens(8))
-  np.testing.assert_array_equal(
-    windows["input_ids"],
-    [
-      [1, 50, 51, 2, 100, 101, 102, 103, 104, 2],
-      [1, 50, 51, 2, 102, 103, 104, 105, 106, 2],
-      [1, 50, 51, 2, 104, 105, 106, 107, 2, 0],
-    ],
-  )
-  np.testing.assert_array_equal(
-    windows["segment_ids"],
-    2 * [[0, 0, 0, 0, 1, 1, 1, 1, 1, 1]] + [[0, 0, 0, 0, 1, 1, 1, 1, 1, 0]],
-  )
+  assert windows["input_ids"].tolist() == [
+    [1, 50, 51, 2, 100, 101, 102, 103, 104, 2],
+    [1, 50, 51, 2, 102, 103, 104, 105, 106, 2],
+    [1, 50, 51, 2, 104, 105, 106, 107, 2, 0],
+  ]
+  segments = [[0] * 4 + [1] * 6] * 2 + [[0] * 4 + [1] * 5 + [0]]
+  assert windows["segment_ids"].tolist() == segments
   assert windows["input_mask"].sum(axis=1).tolist() == [10, 10, 9]
   assert windows["doc_span_index"].tolist() == [0, 1, 2]
   assert windows["first_context_position"].tolist() == [4, 4, 4]
-  outside = [-1] * 4
   starts, ends = windows["token_char_starts"], windows["token_char_ends"]
-  assert starts[2].tolist() == [*outside, 8, 10, 12, 14, -1, -1]
-  assert ends[2].tolist() == [*outside, 9, 11, 13, 15, -1, -1]
+  assert starts[2].tolist() == [-1] * 4 + [8, 10, 12, 14, -1, -1]
+  assert ends[2].tolist() == [-1] * 4 + [9, 11, 13, 15, -1, -1]
   # Token t3 scores 1.05 in windows 0 and 1: window 0 wins.
-  np.testing.assert_array_equal(
-    windows["is_max_context"].astype(int),
-    [
-      [0, 0, 0, 0, 1, 1, 1, 1, 0, 0],  # t0 t1 t2 t3
-      [0, 0, 0, 0, 0, 0, 1, 1, 0, 0],  # t4 t5
-      [0, 0, 0, 0, 0, 0, 1, 1, 0, 0],  # t6 t7
-    ],
-  )
+  assert windows["is_max_context"].tolist() == [
+    [0, 0, 0, 0, 1, 1, 1, 1, 0, 0],  # t0 t1 t2 t3
+    [0, 0, 0, 0, 0, 0, 1, 1, 0, 0],  # t4 t5
+    [0, 0, 0, 0, 0, 0, 1, 1, 0, 0],  # t6 t7
+  ]
 
 
 @pytest.mark.parametrize("seed", range(40))
