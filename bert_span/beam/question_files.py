@@ -189,9 +189,8 @@ def _split(article):
     for paragraph in paragraphs:
       yield from _split({**article, "paragraphs": [paragraph]})
     return
-  for record in records:
-    paragraph = {**record.paragraph, "qas": [record.question]}
-    yield {**article, "paragraphs": [paragraph]}
+  for _, paragraph, question in records:
+    yield {**article, "paragraphs": [{**paragraph, "qas": [question]}]}
 
 
 def _read_tfrecord(path):

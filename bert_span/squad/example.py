@@ -1,7 +1,6 @@
 """One question about one passage, and where its answers are in it."""
 
 import dataclasses
-from typing import NamedTuple
 
 from bert_span.storage.json_fields import shortened
 
@@ -65,7 +64,7 @@ class SquadExample:
 
 
 def question_pairs(question, context):
-  """The pairs of a question and its passage, of two texts or of two lists."""
+  """Returns [(question, passage)] of two texts or of two lists."""
   if isinstance(question, str) != isinstance(context, str):
     raise ValueError(
       "question and context must both be strings or both be lists. "
@@ -81,15 +80,7 @@ def question_pairs(question, context):
   return list(zip(question, context, strict=True))
 
 
-class Location(NamedTuple):
-  """Where an answer is in its passage."""
-
-  char_start: int  # in characters, NOT_LOCATED when it is not clear
-  moved: bool = False  # whether this differs from the stated offset
-  detail: str = ""  # what was found instead; "" for the stated offset
-
-
-def locate_answer(context: str, text: str, char_start: int) -> Location:
+def locate_answer(context: str, text: str, char_start: int) -> tuple[int, str]:
   """Finds an answer at its stated offset, or at the only other place it fits.
 
   The answer is moved when its text occurs exactly once in the passage, or else
@@ -102,11 +93,15 @@ def locate_answer(context: str, text: str, char_start: int) -> Location:
     char_start 9   "and "   touches "and a", no "plan" there: not located
 
   The stated offset may be any integer. Blank texts are never located.
+
+  Returns:
+    The offset, NOT_LOCATED when it is not clear; and what was found instead,
+    "" for the stated offset.
   """
   if not text.strip():
-    return Location(NOT_LOCATED, detail="the answer's text is blank")
+    return NOT_LOCATED, "the answer's text is blank"
   if char_start >= 0 and context.startswith(text, char_start):
-    return Location(char_start)
+    return char_start, ""
   excerpt, end = shortened(text), char_start + len(text)
   if 0 <= char_start < len(context):
     found = shortened(context[char_start:end])
@@ -116,22 +111,19 @@ def locate_answer(context: str, text: str, char_start: int) -> Location:
       f"answer_start {char_start} of {excerpt} is outside the passage of "
       f"{len(context)} characters"
     )
-  starts = []  # overlapping ones, too
-  start = context.find(text)
-  while start >= 0:
+  starts, start = [], -1
+  while (start := context.find(text, start + 1)) >= 0:
     starts.append(start)
-    start = context.find(text, start + 1)
   if not starts:
-    return Location(NOT_LOCATED, detail=f"{stated}; the passage lacks it")
+    return NOT_LOCATED, f"{stated}; the passage lacks it"
   if len(starts) > 1:
     first, end = _touched_words(context, char_start, end)
     near = [x for x in starts if first <= x and x + len(text) <= end]
     if len(near) != 1:
       several = ", ".join(map(str, starts[:5])) + ", ..." * (len(starts) > 5)
-      detail = f"{stated}; it is at several: {several}"
-      return Location(NOT_LOCATED, detail=detail)
+      return NOT_LOCATED, f"{stated}; it is at several: {several}"
     starts = near
-  return Location(starts[0], True, f"{stated}; it is at {starts[0]}")
+  return starts[0], f"{stated}; it is at {starts[0]}"
 
 
 def _touched_words(context, first, end):

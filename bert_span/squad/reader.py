@@ -8,9 +8,7 @@ together. What leaves a question usable is counted in the report.
 import collections
 import dataclasses
 import os
-from typing import NamedTuple
 
-from bert_span.squad import multispanqa
 from bert_span.squad.example import (
   NOT_LOCATED,
   Answer,
@@ -18,6 +16,7 @@ from bert_span.squad.example import (
   locate_answer,
 )
 from bert_span.squad.findings import Finding, FindingKind, ReadReport
+from bert_span.squad.multispanqa import as_squad
 from bert_span.storage.files import read_json
 from bert_span.storage.json_fields import FieldErrors, is_kind, shortened
 
@@ -72,17 +71,14 @@ def make_squad_file(
   if not examples:
     kind = FindingKind.NO_QUESTIONS
     raise ValueError(f"{path}: {kind.fact}. {kind.remedy}")
-  errors, first = FieldErrors(path), {}
-  for number, example in enumerate(examples):
-    other = first.setdefault(example.qas_id, number)
-    if other != number:  # predictions.json would lose one of the two.
-      errors.add(
-        f"question id {example.qas_id!r}",
-        f"used twice, by question number {other} "
-        f"({shortened(examples[other].question)}) and number {number} "
-        f"({shortened(example.question)}), counted from 0. "
-        f"{FindingKind.DUPLICATE_ID.remedy}",
-      )
+  errors = FieldErrors(path)
+  for other, number in repeated_ids(examples):
+    first, second = (shortened(examples[n].question) for n in (other, number))
+    errors.add(
+      f"question id {examples[number].qas_id!r}",
+      f"used twice, by question number {other} ({first}) and number {number} "
+      f"({second}), counted from 0. {FindingKind.DUPLICATE_ID.remedy}",
+    )
   errors.raise_if_any()
   report, located = ReadReport(), []
   for example in examples:
@@ -91,6 +87,15 @@ def make_squad_file(
     for finding in findings:
       report.add(finding.kind, f"{path}: {finding.place}", finding.detail)
   return SquadFile(path, tuple(located), version_2, report)
+
+
+def repeated_ids(examples):
+  """Yields (first, index) of each question whose id an earlier one has."""
+  first = {}
+  for index, example in enumerate(examples):
+    other = first.setdefault(example.qas_id, index)
+    if other != index:
+      yield other, index
 
 
 def load_squad_json(path: str | os.PathLike) -> dict:
@@ -128,28 +133,22 @@ def load_squad_json(path: str | os.PathLike) -> dict:
     received = type(top["data"]).__name__
     problem = f"'data' must be a list of articles, received {received}"
   else:
-    return multispanqa.as_squad(path, top)
+    return as_squad(path, top)
   raise ValueError(
     f'{path}: {problem}. Give a SQuAD file {{"data": [{{"paragraphs": '
     '[{"context": ..., "qas": [...]}]}]}.'
   )
 
 
-class QuestionRecord(NamedTuple):
-  """A question of parsed JSON."""
-
-  json_path: str  # such as "data[0].paragraphs[2].qas[1]"
-  paragraph: dict  # that holds the question, and its context
-  question: dict  # id, question, answers, is_impossible
-
-
 def question_records(top):
-  """Yields a `QuestionRecord` per question of JSON of the right structure."""
+  """Yields (json_path, paragraph, question) of JSON of the right structure.
+
+  json_path is such as "data[0].paragraphs[2].qas[1]".
+  """
   for i, article in enumerate(top["data"]):
     for j, paragraph in enumerate(article["paragraphs"]):
       for k, question in enumerate(paragraph["qas"]):
-        json_path = f"data[{i}].paragraphs[{j}].qas[{k}]"
-        yield QuestionRecord(json_path, paragraph, question)
+        yield f"data[{i}].paragraphs[{j}].qas[{k}]", paragraph, question
 
 
 def parse_squad(
@@ -191,16 +190,15 @@ def check_question(
     findings.append(Finding(kind, place, detail, qas_id, json_path, repair))
 
   def located(answer, where, json_path):
-    start, is_moved, detail = locate_answer(
-      example.context, answer.text, answer.char_start
-    )
-    if not answer.text.strip():
+    text = answer.text
+    start, detail = locate_answer(example.context, text, answer.char_start)
+    if not text.strip():
       add(FindingKind.BLANK_ANSWER, where, json_path=json_path)
     elif start == NOT_LOCATED:
       add(FindingKind.ANSWER_NOT_LOCATED, where, detail, json_path)
-    elif is_moved:
+    elif detail:
       add(FindingKind.ANSWER_MOVED, where, detail, json_path, repair=start)
-    return Answer(answer.text, start)
+    return Answer(text, start)
 
   if not example.context.strip():
     add(FindingKind.BLANK_CONTEXT)

@@ -7,7 +7,6 @@ import numpy as np
 from bert_span.reporting.score_table import text_table
 from bert_span.squad.findings import (
   ERROR,
-  NOTE,
   SEVERITIES,
   WARNING,
   FindingKind,
@@ -42,9 +41,7 @@ def report_object(linted, findings, figures, settings=None, repair=None):
         "repair": finding.repair,
       }
     )
-  counts = dict.fromkeys(SEVERITIES, 0)
-  for kind, places in groups.items():
-    counts[kind.severity] += len(places)
+  severities = [finding.kind.severity for finding in findings]
   return {
     "file": linted.path,
     "format": "2.0" if linted.version_2 else "1.1",
@@ -52,7 +49,7 @@ def report_object(linted, findings, figures, settings=None, repair=None):
     "passages": linted.num_passages,
     "questions": len(linted.examples),
     "unanswerable": sum(e.is_impossible for e in linted.examples),
-    "counts": counts,
+    "counts": {name: severities.count(name) for name in SEVERITIES},
     "findings": [
       {
         "kind": kind.name.lower(),
@@ -104,14 +101,10 @@ def report_text(report, num_places=3):
     blocks.append(unknown_block(report["figures"]["unknown"]))
   elif report["questions"]:
     blocks.append(
-      _wrapped(
-        "Not checked without a vocabulary: lengths in WordPieces, windows, cut "
-        "answers, [UNK]. Give --preset (for instance "
-        "--preset=all-minilm-l6-v2) or --vocab_file."
-      )
+      "Not checked without a vocabulary: lengths in WordPieces, windows, cut\n"
+      "answers, [UNK]. Give --preset=all-minilm-l6-v2, or --vocab_file."
     )
-  if report["repair"]:
-    repair = report["repair"]
+  if repair := report["repair"]:
     left = count_left(report, ERROR, WARNING)
     blocks.append(
       _wrapped(
@@ -126,7 +119,7 @@ def report_text(report, num_places=3):
 def _finding_block(finding, num_places):
   """One kind of finding: what, the first places, what to do."""
   severity, places = finding["severity"], finding["places"]
-  named = {ERROR: len(places), WARNING: num_places, NOTE: 0}[severity]
+  named = {ERROR: len(places), WARNING: num_places}.get(severity, 0)
   lines = [_wrapped(f"{severity.upper()}: {finding['message']}.")]
   for place in places[:named]:
     text = ": ".join(filter(None, (place["place"], place["detail"])))
@@ -170,41 +163,39 @@ def _wrapped(text, indent=""):
 
 def length_table(figures):
   """A table of the lengths of questions, passages, answers and windows."""
-  summaries = {
-    f"{name}, {title}": summary
-    for title in ("WordPieces", "characters")
-    for name, summary in figures.get(title.lower(), {}).items()
-  }
+  rows = [["LENGTHS", "count", "mean", *(f"{p} %" for p in PERCENTILES), "max"]]
+
+  def add(label, summary):
+    count, _, *lengths = (f"{n:,}" for n in summary.values())
+    rows.append([label, count, f"{summary['mean']:,.1f}", *lengths])
+
+  for title in ("WordPieces", "characters"):
+    for name, summary in figures.get(title.lower(), {}).items():
+      add(f"{name}, {title}", summary)
   if "windows_per_question" in figures:
-    summaries["question, windows"] = figures["windows_per_question"]
-  percents = [f"{p} %" for p in PERCENTILES]
-  rows = [["LENGTHS", "count", "mean", *percents, "max"]]
-  for label, summary in summaries.items():
-    count, mean, *lengths = summary.values()
-    rows.append(
-      [label, f"{count:,}", f"{mean:,.1f}", *(f"{n:,}" for n in lengths)]
-    )
+    add("question, windows", figures["windows_per_question"])
   return f"{text_table(rows)}\nColumn 95 %: of 100, 95 are no longer than this."
 
 
 def cost_table(figures, settings):
   """A table of what each max_seq_length costs; the chosen one is marked."""
   width = settings["length_bucket"]
-  titles = [
-    *("MAX_SEQ\n_LENGTH", "\nwindows", "without\nanswer", "answers\ncut"),
-    *(f"WordPieces,\nto {width}s", "padded\nto max"),
-    *(f"cost\nto {width}s", "\nto max"),
+  rows = [
+    [
+      *("MAX_SEQ\n_LENGTH", "\nwindows", "without\nanswer", "answers\ncut"),
+      *(f"WordPieces,\nto {width}s", "padded\nto max"),
+      *(f"cost\nto {width}s", "\nto max"),
+    ]
   ]
-  rows = [titles]
   for row in figures["max_seq_lengths"]:
-    mark = " <" if row["max_seq_length"] == settings["max_seq_length"] else ""
+    length, wordpieces = row["max_seq_length"], row["wordpieces"]
     counts = ("windows", "answerless_windows", "answers_cut")
     paddings = ("bucket_wordpieces", "padded_wordpieces")
     rows.append(
       [
-        f"{row['max_seq_length']}{mark}",
+        f"{length} <" if length == settings["max_seq_length"] else f"{length}",
         *(f"{row[name]:,}" for name in counts),
-        *(_padded(row["wordpieces"], row[name]) for name in paddings),
+        *(_padded(wordpieces, row[name]) for name in paddings),
         *(f"{row[name]:.2f}" for name in ("bucket_cost", "padded_cost")),
       ]
     )
@@ -224,22 +215,19 @@ def cost_table(figures, settings):
 
 def unknown_block(unknown):
   """The share of [UNK], with the most frequent characters and words."""
-  shares = ", ".join(
-    f"{_percent(unknown[share])} of {noun} "
-    f"({unknown['unknown_' + name]:,} of {unknown[name]:,})"
-    for share, noun, name in (
-      ("token_share", "WordPieces", "tokens"),
-      ("character_share", "characters", "characters"),
-    )
-  )
-  lines = [_wrapped(f"[UNK]: {shares}.")]
+  shares = []
+  for name, noun in ("token", "WordPieces"), ("character", "characters"):
+    part, whole = unknown[f"unknown_{name}s"], unknown[f"{name}s"]
+    share = unknown[f"{name}_share"]
+    percent = f"{100 * share:.2f} %" if not 0 < share < 1e-4 else "under 0.01 %"
+    shares.append(f"{percent} of {noun} ({part:,} of {whole:,})")
+  lines = [_wrapped(f"[UNK]: {', '.join(shares)}.")]
   for name, noun in (
     ("characters", "distinct unknown character"),
     ("words", "longer unknown word"),
   ):
     rows = unknown[f"most_frequent_{name}"][:5]
-    count = unknown[f"distinct_{name}"]
-    if rows:
+    if count := unknown[f"distinct_{name}"]:
       most_frequent = ", the most frequent" if count > len(rows) else ""
       lines.append(f"{counted(count, noun)}{most_frequent}:")
     for row in rows:
@@ -257,7 +245,3 @@ def _padded(wordpieces, padded):
     return "0"
   total = f"{padded / 1e6:.2f}M" if padded >= 1e6 else f"{padded / 1e3:.1f}k"
   return f"{total} {100 * (1 - wordpieces / padded):.0f} %"
-
-
-def _percent(share):
-  return "under 0.01 %" if 0 < share < 0.0001 else f"{100 * share:.2f} %"

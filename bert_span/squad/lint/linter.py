@@ -21,6 +21,7 @@ from bert_span.squad.reader import (
   load_squad_json,
   parse_squad,
   question_records,
+  repeated_ids,
 )
 from bert_span.storage.atomic_file import open_atomically, write_lines
 from bert_span.storage.files import read_bytes
@@ -43,7 +44,7 @@ class LintedFile:
   path: str
   findings: list[Finding]  # in the file's order
   examples: tuple[SquadExample, ...] = ()  # empty if the structure is wrong
-  json_paths: tuple[str, ...] = ()  # where each question is in the file
+  json_paths: tuple[str, ...] = ()  # of the examples
   version_2: bool = False
   num_articles: int = 0
   num_passages: int = 0
@@ -74,18 +75,18 @@ def lint_squad_file(path: str | os.PathLike) -> LintedFile:
   records = list(question_records(top))
   linted = LintedFile(
     path,
-    [],
-    tuple(example for example, _ in checked),
-    tuple(record.json_path for record in records),
-    version_2,
-    len(top["data"]),
-    sum(len(article["paragraphs"]) for article in top["data"]),
+    findings=[],
+    examples=tuple(example for example, _ in checked),
+    json_paths=tuple(json_path for json_path, _, _ in records),
+    version_2=version_2,
+    num_articles=len(top["data"]),
+    num_passages=sum(len(article["paragraphs"]) for article in top["data"]),
   )
   add = linted.findings.append
   if not parsed:
     add(Finding(FindingKind.NO_QUESTIONS, ""))
   for index, example in enumerate(parsed):
-    if is_kind(records[index].question["id"], int):
+    if is_kind(records[index][-1]["id"], int):
       add(linted.finding(FindingKind.INTEGER_ID, index, repair=example.qas_id))
     # What kind of question it is, by its labels in the file.
     if example.is_impossible:
@@ -98,35 +99,24 @@ def lint_squad_file(path: str | os.PathLike) -> LintedFile:
     for finding in checked[index][1]:
       json_path = linted.json_paths[index] + finding.json_path
       add(dataclasses.replace(finding, json_path=json_path))
-  linted.findings.extend(_duplicate_ids(linted))
+  for other, index in repeated_ids(parsed):
+    here, there = (
+      f"{shortened(parsed[i].question)} at {linted.json_paths[i]}"
+      for i in (index, other)
+    )
+    detail = f"{here}; first used for {there}"
+    add(linted.finding(FindingKind.DUPLICATE_ID, index, detail))
   linted.findings.extend(_duplicate_questions(linted))
   return linted
 
 
-def _duplicate_ids(linted):
-  """Every question whose id an earlier one has."""
-  first = {}
-  for index, example in enumerate(linted.examples):
-    other = first.setdefault(example.qas_id, index)
-    if other != index:
-      here, there = linted.json_paths[index], linted.json_paths[other]
-      yield linted.finding(
-        FindingKind.DUPLICATE_ID,
-        index,
-        f"{shortened(example.question)} at {here}; first used for "
-        f"{shortened(linted.examples[other].question)} at {there}",
-      )
-
-
 def _duplicate_questions(linted):
-  """Every question that was asked, but for case and blanks, of its passage."""
+  """Yields questions asked before, but for case and blanks, of a passage."""
   first = {}
   for index, example in enumerate(linted.examples):
     asked = " ".join(example.question.split()).casefold()
-    if not asked:
-      continue
     other = linted.examples[first.setdefault((example.context, asked), index)]
-    if other is example:
+    if not asked or other is example:
       continue
     texts, others = (
       {""} if e.is_impossible else {answer.text for answer in e.answers}
@@ -134,26 +124,20 @@ def _duplicate_questions(linted):
     )
     compared = "some of the same" if texts & others else "other"
     compared = "the same" if texts == others else compared
-    yield linted.finding(
-      FindingKind.DUPLICATE_QUESTION,
-      index,
-      f"{shortened(example.question)}, as question {other.qas_id!r} with "
-      f"{compared} answers",
-    )
+    detail = f"as question {other.qas_id!r} with {compared} answers"
+    detail = f"{shortened(example.question)}, {detail}"
+    yield linted.finding(FindingKind.DUPLICATE_QUESTION, index, detail)
 
 
 def repair_squad_file(linted, output_file, log_file):
   """Writes a repaired copy of a `LintedFile`, and a log with a change a line.
 
-  Returns the changes, see `repair_squad_text`. ValueError if the file is in
-  MultiSpanQA's format, or would be replaced.
+  Returns the changes. ValueError if the file is in MultiSpanQA's format, or
+  would be replaced.
   """
   for path in (output_file, log_file):
     if os.path.realpath(path) == os.path.realpath(linted.path):
-      raise ValueError(
-        f"{path} is the input, which would be replaced. Give another "
-        "--output_file."
-      )
+      raise ValueError(f"{path} is the input. Give another --output_file.")
   text = read_bytes(linted.path).decode("utf-8")
   try:
     repaired, changes = repair_squad_text(text, linted.findings)
@@ -168,7 +152,10 @@ def repair_squad_file(linted, output_file, log_file):
 
 
 def repair_squad_text(text, findings):
-  """Returns the repaired text of a linted file, and a list of the changes."""
+  """Returns the text of a file with the repairs of findings, and the changes.
+
+  A change is a dict of path, question_id, kind, before and after.
+  """
   integers = []  # all of the text, in its order: json calls `ordinal` for each
 
   def ordinal(digits):
@@ -177,10 +164,7 @@ def repair_squad_text(text, findings):
 
   top = json.loads(text.removeprefix("\ufeff"), parse_int=ordinal)
   if is_multispanqa(top):
-    raise ValueError(
-      "--fix repairs files in SQuAD's format, and this is MultiSpanQA's. Leave "
-      "--fix out."
-    )
+    raise ValueError("MultiSpanQA's format is not repaired. Omit --fix.")
   changes, replacements = [], {}
   for finding in findings:
     if finding.repair is None:

@@ -6,6 +6,7 @@ windows of any.
 
 import collections
 import dataclasses
+import itertools
 
 import numpy as np
 import tensorflow as tf
@@ -31,7 +32,8 @@ def lint_windows(linted, tokenizer, settings):
   """
   examples = list(map(with_answer_to_learn, linted.examples))
   lengths, unknown = measure_tokens(examples, tokenizer)
-  windows = place_windows(lengths, settings.window_options)
+  options = settings.window_options
+  windows = place_windows(lengths, options)
   figures = {
     "wordpieces": summaries(
       question=lengths.question,
@@ -57,17 +59,18 @@ def lint_windows(linted, tokenizer, settings):
   contexts = [example.context for example in examples]
   questions = [example.question for example in examples]
   answers = [e.answers[0].text if e.answers else "" for e in examples]
-  is_blank = np.array([not context.strip() for context in contexts])
   is_empty = lengths.context == 0
-  without_token = lengths.without_token & ~is_empty
+  no_window = is_empty & [bool(context.strip()) for context in contexts]
+  without_token = ~is_empty & ~lengths.has_answer
+  without_token &= [bool(example.answers) for example in examples]
   cut = answers_cut(windows, lengths)
-  add(FindingKind.NO_WINDOW, is_empty & ~is_blank, contexts)
+  too_long = lengths.answer > settings.max_answer_length
+  question_cut = lengths.question > options.max_query_length
+  add(FindingKind.NO_WINDOW, no_window, contexts)
   add(FindingKind.ANSWER_WITHOUT_TOKEN, without_token, answers)
   add(FindingKind.ANSWER_CUT, cut, answers, lengths.answer)
-  too_long = lengths.answer > settings.max_answer_length
   add(FindingKind.ANSWER_TOO_LONG, too_long, answers, lengths.answer)
-  too_long = lengths.question > settings.window_options.max_query_length
-  add(FindingKind.QUESTION_CUT, too_long, questions, lengths.question)
+  add(FindingKind.QUESTION_CUT, question_cut, questions, lengths.question)
   share = figures["unknown"]["token_share"]
   if share >= _MANY_UNKNOWN:
     detail = f"{100 * share:.1f} % of the WordPieces are [UNK], see below"
@@ -85,7 +88,6 @@ class TokenLengths:
   # int32 [examples], tokens of the passage, inclusive; -1 without an answer.
   answer_start: np.ndarray
   answer_end: np.ndarray
-  without_token: np.ndarray  # bool [examples], whether an answer has no token
   passage: np.ndarray  # int32 [passages], of each distinct passage
 
   @property
@@ -96,7 +98,7 @@ class TokenLengths:
   @property
   def answer(self):
     """int32 [examples], WordPieces of the answer, 0 without one."""
-    return np.where(self.has_answer, self.answer_end - self.answer_start + 1, 0)
+    return (self.answer_end - self.answer_start + 1) * self.has_answer
 
 
 def measure_tokens(examples, tokenizer):
@@ -127,16 +129,8 @@ def measure_tokens(examples, tokenizer):
       first[own], last[own] = _answer_tokens(
         batch, tokens.gather(own_rows), tokenizer
       )
-  has_answer = np.array([bool(example.answers) for example in examples])
-  lengths = TokenLengths(
-    question,
-    context,
-    answer_start=first,
-    answer_end=last,
-    without_token=has_answer & (first < 0),
-    passage=np.concatenate(passage_lengths),
-  )
-  return lengths, unknown
+  passage = np.concatenate(passage_lengths)
+  return TokenLengths(question, context, first, last, passage), unknown
 
 
 def _answer_tokens(examples, tokens, tokenizer):
@@ -166,9 +160,8 @@ class UnknownWords:
 
   def __init__(self, tokenizer):
     self._tokenizer = tokenizer
-    # Of tokens, and of characters that are in tokens.
-    self._sums = collections.Counter()
-    self._counts, self._first = collections.Counter(), {}
+    self._sums = collections.Counter()  # of tokens and the characters in them
+    self._words = {}  # their [count, first example]
 
   def add(self, texts, tokens, indices):
     """Counts a batch of texts, their `Tokens` and the examples' indices."""
@@ -186,69 +179,67 @@ class UnknownWords:
     for row, start, end in zip(
       rows[unknown], starts[unknown], ends[unknown], strict=True
     ):
-      word, index = texts[row][start:end], int(indices[row])
-      self._counts[word] += 1
-      self._first[word] = min(self._first.get(word, index), index)
+      _count(self._words, texts[row][start:end], 1, int(indices[row]))
 
   def figures(self, examples):
     """Dict of counts, shares and the most frequent words and characters."""
-    # A word of one character is listed as a character.
-    words = {w: count for w, count in self._counts.items() if len(w) > 1}
-    characters, first = self._unknown_characters()
 
-    def rows(counts, first):
-      order = sorted(counts, key=lambda t: (-counts[t], first[t], t))
+    def rows(found):
+      order = sorted((-count, first, text) for text, (count, first) in found)
       return [
-        {
-          "text": text,
-          "count": counts[text],
-          "question_id": examples[first[text]].qas_id,
-        }
-        for text in order[:_NUM_EXAMPLES]
+        {"text": text, "count": -count, "question_id": examples[first].qas_id}
+        for count, first, text in order[:_NUM_EXAMPLES]
       ]
 
     def share(name):
       part, whole = self._sums[f"unknown_{name}"], self._sums[name]
       return round(part / whole, 6) if whole else 0.0
 
+    # A word of one character is listed as a character.
+    words = {w: found for w, found in self._words.items() if len(w) > 1}
+    characters = self._unknown_characters()
     return {
       **self._sums,
       "token_share": share("tokens"),
       "character_share": share("characters"),
       "distinct_words": len(words),
       "distinct_characters": len(characters),
-      "most_frequent_words": rows(words, self._first),
-      "most_frequent_characters": rows(characters, first),
+      "most_frequent_words": rows(words.items()),
+      "most_frequent_characters": rows(characters.items()),
     }
 
   def _unknown_characters(self):
-    """Counts and first examples of characters that are [UNK] by themselves."""
+    """[count, first example] of the characters that alone become [UNK]."""
     # A word can be [UNK] without such a character: when it has over 200
     # characters, or when a character is no token within words.
-    distinct = sorted({c for word in self._counts for c in word})
+    distinct = sorted(set().union(*self._words))
     tokens = self._tokenizer(list(map(encodable, distinct)))
     is_unknown = tf.reduce_any(tokens.ids == self._tokenizer.unknown_id, axis=1)
-    unknown = set(np.array(distinct, object)[is_unknown.numpy()])
-    counts, first = collections.Counter(), {}
-    for word, count in self._counts.items():
+    unknown = set(itertools.compress(distinct, is_unknown.numpy()))
+    characters = {}
+    for word, (count, first) in self._words.items():
       for character in unknown.intersection(word):
-        counts[character] += count * word.count(character)
-        index = self._first[word]
-        first[character] = min(first.get(character, index), index)
-    return counts, first
+        _count(characters, character, count * word.count(character), first)
+    return characters
+
+
+def _count(found, text, count, index):
+  """Adds to the [count, first example] of a text."""
+  counted, first = found.get(text, (0, index))
+  found[text] = [counted + count, min(first, index)]
 
 
 def _compared(lengths, settings):
   """A `window_cost`, relative to the chosen length, for lengths to compare."""
   chosen = settings.window_options
-  least = chosen.max_query_length + 3
-  most = settings.max_positions
+  least, most = chosen.max_query_length + 3, settings.max_positions
   compared = {n for n in _COMPARED_LENGTHS if least < n <= most}
-  sizes = (settings.length_bucket, settings.hidden_size)
   costs = {}
   for length in sorted({*compared, chosen.max_seq_length}):
     options = dataclasses.replace(chosen, max_seq_length=length)
-    costs[length] = window_cost(lengths, options, *sizes)
+    costs[length] = window_cost(
+      lengths, options, settings.length_bucket, settings.hidden_size
+    )
   unit = costs[chosen.max_seq_length]["bucket_cost"] or 1.0
   for cost in costs.values():
     for name in ("bucket_cost", "padded_cost"):
@@ -257,30 +248,29 @@ def _compared(lengths, settings):
 
 
 def place_windows(lengths, options):
-  """`SlidingWindows.columns` of `TokenLengths`, and each window's length."""
+  """`SlidingWindows.columns` of `TokenLengths`, and more arrays [windows].
+
+  length: WordPieces of the window; holds_answer: whether it holds the answer
+  to its question whole.
+  """
   columns = SlidingWindows(options, cls_id=0, sep_id=0).columns(
     np.minimum(lengths.question, options.max_query_length), lengths.context
   )
   columns["length"] = PlacedWindows(None, None, columns).lengths
-  return {name: values.numpy() for name, values in columns.items()}
-
-
-def holds_answer(windows, lengths):
-  """Bool [windows], whether each holds its question's answer whole."""
-  example = windows["example_index"]
-  end = windows["context_start"] + windows["context_length"]
-  return (
-    lengths.has_answer[example]
-    & (lengths.answer_start[example] >= windows["context_start"])
-    & (lengths.answer_end[example] < end)
-  )
+  windows = {name: values.numpy() for name, values in columns.items()}
+  example, start = windows["example_index"], windows["context_start"]
+  end = start + windows["context_length"]
+  windows["holds_answer"] = lengths.answer_start[example] >= start
+  windows["holds_answer"] &= lengths.answer_end[example] < end
+  return windows
 
 
 def answers_cut(windows, lengths):
   """Bool [examples], whether there is an answer and no window holds it."""
-  held = np.zeros(len(lengths.context), bool)
-  held[windows["example_index"][holds_answer(windows, lengths)]] = True
-  return lengths.has_answer & ~held
+  held = windows["example_index"][windows["holds_answer"]]
+  return lengths.has_answer & (
+    np.bincount(held, minlength=len(lengths.context)) == 0
+  )
 
 
 def window_cost(lengths, options, bucket_width, hidden_size):
@@ -288,33 +278,29 @@ def window_cost(lengths, options, bucket_width, hidden_size):
 
   Windows are padded to a multiple of the bucket width, or to max_seq_length. (A
   few batches an epoch mix two buckets.)
+
+  Costs are in WordPieces of a very short window: a layer of hidden size H
+  multiplies, for a window of L WordPieces, 12 H^2 L times in its dense parts
+  and 2 H L^2 times between positions. Divided by 12 H^2 that is
+  L (1 + L / (6 H)).
   """
   windows = place_windows(lengths, options)
   longest = options.max_seq_length
-  padded = np.full_like(windows["length"], longest)
   bucketed = -(-windows["length"] // bucket_width) * bucket_width  # rounded up
-  bucketed = np.minimum(bucketed, longest)
-  has_answer = lengths.has_answer[windows["example_index"]]
-  lacks_answer = has_answer & ~holds_answer(windows, lengths)
-  return {
+  lacks_answer = lengths.has_answer[windows["example_index"]]
+  sums = {
     "max_seq_length": longest,
-    "windows": len(padded),
-    "answerless_windows": int(lacks_answer.sum()),
+    "windows": len(lacks_answer),
+    "answerless_windows": int((lacks_answer & ~windows["holds_answer"]).sum()),
     "answers_cut": int(answers_cut(windows, lengths).sum()),
     "wordpieces": int(windows["length"].sum(dtype=np.int64)),
-    "bucket_wordpieces": int(bucketed.sum(dtype=np.int64)),
-    "padded_wordpieces": int(padded.sum(dtype=np.int64)),
-    "bucket_cost": computation(bucketed, hidden_size),
-    "padded_cost": computation(padded, hidden_size),
   }
-
-
-def computation(lengths, hidden_size):
-  """The work of an encoder on windows, in WordPieces of a very short window.
-
-  A layer of hidden size H multiplies, for a window of L WordPieces, 12 H^2 L
-  times in its dense parts and 2 H L^2 times between positions. Divided by
-  12 H^2 that is L (1 + L / (6 H)).
-  """
-  lengths = np.asarray(lengths, np.float64)
-  return float(np.sum(lengths * (1 + lengths / (6 * hidden_size))))
+  for name, padded in {
+    "bucket": np.minimum(bucketed, longest),
+    "padded": np.full_like(bucketed, longest),
+  }.items():
+    sums[f"{name}_wordpieces"] = int(padded.sum(dtype=np.int64))
+    sums[f"{name}_cost"] = float(
+      (padded * (1 + padded / (6 * hidden_size))).sum()
+    )
+  return sums

@@ -13,11 +13,10 @@ from bert_span.squad.lint.linter import LintedFile
 
 
 def _moved(number):
-  place = f"question 'q{number}', answer 0"
-  detail = "'Bees' is not at answer_start 3"
   path = f"data[0].paragraphs[0].qas[{number}].answers[0]"
-  ids = f"q{number}", path, 0
-  return Finding(FindingKind.ANSWER_MOVED, place, detail, *ids)
+  detail, qas_id = "'Bees' is not at answer_start 3", f"q{number}"
+  place = f"question '{qas_id}', answer 0"
+  return Finding(FindingKind.ANSWER_MOVED, place, detail, qas_id, path, 0)
 
 
 def _duplicate(number):
@@ -25,11 +24,8 @@ def _duplicate(number):
 
 
 def _report(findings, repair=None):
-  examples = (
-    SquadExample("q1", "Who?", "Bees."),
-    SquadExample("q2", "Who?", "Bees.", (), True),
-  )
-  linted = LintedFile("bees.json", [], examples, (), True, 1, 1)
+  one, two = (SquadExample("q", "Who?", "Bees.", (), x) for x in (False, True))
+  linted = LintedFile("bees.json", [], (one, two), (), True, 1, 1)
   return report_object(linted, findings, {}, None, repair)
 
 
@@ -62,10 +58,10 @@ def test_what_is_repaired_counts_no_more():
 
 def test_the_object_has_its_documented_keys():
   value = json.loads(json.dumps(_report([_moved(1), _duplicate(1)])))
-  assert list(value) == [
-    *("file", "format", "articles", "passages", "questions", "unanswerable"),
-    *("counts", "findings", "settings", "figures", "repair"),
-  ]
+  assert " ".join(value) == (
+    "file format articles passages questions unanswerable counts findings "
+    "settings figures repair"
+  )
   _, moved = value["findings"]
   assert moved["kind"] == "answer_moved"
   assert moved["places"] == [

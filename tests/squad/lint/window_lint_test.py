@@ -11,7 +11,6 @@ from bert_span.squad.lint.linter import lint_squad_file
 from bert_span.squad.lint.options import LintSettings
 from bert_span.squad.lint.window_lint import (
   UnknownWords,
-  holds_answer,
   lint_windows,
   measure_tokens,
   place_windows,
@@ -187,7 +186,7 @@ def test_windows_and_held_answers_are_those_of_the_preprocessor(
   for name in ("example_index", "context_start", "context_length"):
     assert places[name].tolist() == windows[name].tolist()
   assert places["length"].tolist() == windows["input_mask"].sum(axis=1).tolist()
-  held = holds_answer(places, lengths)
+  held = places["holds_answer"]
   starts, ends = windows["start_positions"], windows["end_positions"]
   assert held.tolist() == ((starts > 0) & (starts <= ends)).tolist()
   assert held.any() and not held.all()
