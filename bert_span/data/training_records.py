@@ -53,7 +53,7 @@ _RECORDS_PER_BATCH = 512
 def window_fingerprint(
   preprocessor, labels, version_2, annotator_labels, drop_answerless
 ):
-  """A dict of what windows depend on: the flags, and this package's version."""
+  """What windows depend on: the flags and this package's version, as a dict."""
   tokenizer = preprocessor.tokenizer
   fingerprint = {
     "bert_span": bert_span.__version__,
@@ -101,30 +101,22 @@ def write_training_records(
     "padded_length": padded_length,
     "num_examples": labelled.num_examples,
     "num_windows": sum(counts),
-    "left_out": {
-      "num_answerless": labelled.skipped.num_without_answer,
-      "without_token": labelled.skipped.without_token,
-    },
+    "left_out": labelled.skipped._asdict(),
     "shards": [{"file": name, "records": count} for name, count in shards],
   }
-  try:
-    replaced = {shard["file"] for shard in _read_manifest(directory)["shards"]}
-  except ValueError:  # none, or one that cannot be read
-    replaced = set()
   path = os.path.join(directory, MANIFEST_FILE)
   write_json_atomically(path, manifest)
-  for name in replaced - set(names):
-    old = os.path.join(directory, name)
-    if tf.io.gfile.exists(old):
-      tf.io.gfile.remove(old)
+  for name in set(tf.io.gfile.listdir(directory)) - set(names):
+    if _SHARD_NAME.fullmatch(name):
+      tf.io.gfile.remove(os.path.join(directory, name))
   return path
 
 
 class TrainingRecords:
   """Records of `write_training_records`, compared with their source.
 
-  `path` or `dataset`, (TFDS name, split, data_dir), is what they must have been
-  made of. ValueError if there are no records, or of another source.
+  ValueError if there are none, or they are not made of `path`, or of `dataset`,
+  (TFDS name, split, data_dir).
   """
 
   def __init__(self, directory, path=None, dataset=None):
@@ -143,11 +135,9 @@ class TrainingRecords:
     """The `LabelledWindows`, compared with the current `window_fingerprint`."""
     self._check("made_with", fingerprint)
     shards, skipped = self._manifest["shards"], self._manifest["left_out"]
-    windows = read_window_records(
-      [os.path.join(self._directory, shard["file"]) for shard in shards],
-      [shard["records"] for shard in shards],
-      labels,
-    )
+    paths = [os.path.join(self._directory, shard["file"]) for shard in shards]
+    counts = [shard["records"] for shard in shards]
+    windows = read_window_records(paths, counts, labels)
     skipped = Skipped(skipped["num_answerless"], skipped["without_token"])
     return LabelledWindows(windows, self._manifest["num_examples"], skipped)
 
@@ -178,10 +168,11 @@ def read_window_records(paths, counts, labels):
 
   ValueError if a file is missing or damaged, or does not hold its `counts`.
   """
-  parts = []
+  parse, parts = _parser(labels), []
   for path, count in zip(paths, counts, strict=True):
+    records = tf.data.TFRecordDataset(path, buffer_size=READ_BYTES)
     try:
-      batches = list(_batches(path, labels))
+      batches = [parse(batch) for batch in records.batch(_RECORDS_PER_BATCH)]
     except tf.errors.OpError as error:
       raise ValueError(
         f"{path} cannot be read ({error.message}). {_WRITE_AGAIN}."
@@ -199,8 +190,7 @@ def read_window_records(paths, counts, labels):
   begins = windows.first_context_positions
   if np.any((begins < 1) | (begins >= windows.lengths)):
     raise ValueError(
-      f"{paths[0]}, or a file beside it, contains a window without a passage. "
-      f"{_WRITE_AGAIN}."
+      f"The records {paths} have a window without a passage. {_WRITE_AGAIN}."
     )
   return windows
 
@@ -219,14 +209,15 @@ def _records(windows, indices, padded_length):
     )
 
 
-def _batches(path, labels):
-  """Yields the windows of a file without padding, as dicts of arrays."""
+def _parser(labels):
+  """A function of serialized records to a dict of windows without padding."""
   features = {name: tf.io.RaggedFeature(tf.int64) for name in _TOKEN_FEATURES}
   for name in labels.window_labels:
     features[name] = tf.io.FixedLenFeature([], tf.int64)
   for name in labels.token_labels:
     features[name] = tf.io.RaggedFeature(tf.float32)
 
+  @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
   def without_padding(records):
     parsed = tf.io.parse_example(records, features)
     mask = parsed["input_mask"].flat_values > 0
@@ -245,10 +236,7 @@ def _batches(path, labels):
       result[name] = tf.boolean_mask(values, mask)
     return result
 
-  dataset = tf.data.TFRecordDataset(path, buffer_size=READ_BYTES)
-  dataset = dataset.batch(_RECORDS_PER_BATCH)
-  dataset = dataset.map(without_padding, num_parallel_calls=tf.data.AUTOTUNE)
-  return dataset.prefetch(tf.data.AUTOTUNE).as_numpy_iterator()
+  return without_padding
 
 
 def _read_manifest(directory):
@@ -261,8 +249,8 @@ def _read_manifest(directory):
   errors = FieldErrors(path)
   try:
     manifest = read_json_object(path)
-    for key in ("made_with", "made_of"):
-      errors.required(manifest, key, dict, "manifest")
+    errors.required(manifest, "made_with", dict, "manifest")
+    errors.required(manifest, "made_of", dict, "manifest")
     errors.required(manifest, "num_examples", int, "manifest")
     skipped = errors.required(manifest, "left_out", dict, "manifest") or {}
     errors.required(skipped, "num_answerless", int, "left_out")
@@ -272,7 +260,7 @@ def _read_manifest(directory):
       place = f"shard {index}"
       errors.required(shard, "records", int, place)
       file = errors.required(shard, "file", str, place)
-      # A path could lead out of the folder, and old shards are deleted.
+      # A path could lead out of the folder.
       if file is not None and not _SHARD_NAME.fullmatch(file):
         errors.add(place, f"{shortened(file)} is not the name of a shard.")
     errors.raise_if_any()

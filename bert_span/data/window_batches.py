@@ -38,8 +38,8 @@ def example_arrays(examples, with_answers=False):
   one that run_squad trains on; an impossible question has none.
   """
   arrays = {
-    "question": _utf8([example.question for example in examples]),
-    "context": _utf8([example.context for example in examples]),
+    "question": _utf8(example.question for example in examples),
+    "context": _utf8(example.context for example in examples),
   }
   if with_answers:
     answers = [
@@ -49,10 +49,10 @@ def example_arrays(examples, with_answers=False):
       for example in examples
     ]
     starts = np.array([answer.char_start for answer in answers], np.int32)
-    lengths = np.array([len(answer.text) for answer in answers], np.int32)
-    arrays["answer_text"] = _utf8([answer.text for answer in answers])
+    ends = starts + np.array([len(answer.text) for answer in answers], np.int32)
+    arrays["answer_text"] = _utf8(answer.text for answer in answers)
     arrays["answer_char_start"] = starts
-    arrays["answer_char_end"] = np.where(starts < 0, -1, starts + lengths)
+    arrays["answer_char_end"] = np.where(starts < 0, -1, ends)
   return arrays
 
 
@@ -77,13 +77,12 @@ def example_batches(examples):
 def window_batches(examples, preprocessor, with_answers=False):
   """Converts examples to windows, batch by batch and in bounded memory.
 
-  Threads convert batches ahead of the consumer. (tf.data could do so, too, but
-  takes half a second to set up.) Pass a tf.function of the preprocessor where
-  possible: otherwise every call traces it, which takes a second.
+  Threads convert batches ahead of the consumer. (tf.data takes half a second to
+  set up.) Tracing a preprocessor that is no tf.function takes a second.
 
   Yields:
-    (list of examples, dict of arrays): a batch of `example_batches` and all
-    windows of these examples. `example_index` counts within the batch.
+    (list of examples, dict of arrays): a batch of `example_batches` and its
+    windows. `example_index` counts within the batch.
   """
   specs = INPUT_SPECS | _ANSWER_SPECS if with_answers else INPUT_SPECS
   if not isinstance(preprocessor, tf.types.experimental.PolymorphicFunction):
@@ -136,30 +135,27 @@ def window_rows(examples, preprocessor, labels=None, annotator_labels="soft"):
       values, _ = labels.label(batch, windows, annotator_labels)
     for i, example_index in enumerate(windows["example_index"]):
       length = int(windows["input_mask"][i].sum())
-      ids, segments, *spans, best = (
-        windows[name][i, :length].tolist()
-        for name in (
-          *("input_ids", "segment_ids"),
-          *("token_char_starts", "token_char_ends", "is_max_context"),
-        )
-      )
+      tokens = {
+        name: array[i, :length].tolist()
+        for name, array in (windows | values).items()
+        if array.ndim > 1
+      }
       row = {
         "qas_id": batch[example_index].qas_id,
         "doc_span_index": int(windows["doc_span_index"][i]),
-        "input_ids": ids,
-        "segment_ids": segments,
+        "input_ids": tokens["input_ids"],
+        "segment_ids": tokens["segment_ids"],
       }
       for name in labels.window_labels if labels else _POSITIONS:
-        position = int(values[name][i]) if values else None
-        row[name.removesuffix("s")] = position
+        row[name.removesuffix("s")] = int(values[name][i]) if values else None
+      spans = (tokens["token_char_starts"], tokens["token_char_ends"])
       row["token_char_spans"] = [
         [start, end] if start >= 0 else None
         for start, end in zip(*spans, strict=True)
       ]
-      row["max_context"] = list(map(int, best))
+      row["max_context"] = list(map(int, tokens["is_max_context"]))
       for name in labels.token_labels if labels else ():
-        shares = values[name][i, :length].tolist()
-        row[name] = [each if any(each) else None for each in shares]
+        row[name] = [each if any(each) else None for each in tokens[name]]
       yield row
 
 
@@ -169,6 +165,4 @@ def _num_characters(example):
 
 def _utf8(texts):
   # dtype=object: NumPy's own string type would cut trailing zero bytes.
-  array = np.empty(len(texts), object)
-  array[:] = [encodable(text).encode("utf-8") for text in texts]
-  return array
+  return np.array([encodable(text).encode("utf-8") for text in texts], object)

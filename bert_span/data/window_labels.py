@@ -116,35 +116,22 @@ def window_bio_labels(examples, windows, annotator_labels="soft"):
   shape = windows["input_ids"].shape
   labels = np.zeros([*shape, NUM_TAGS], np.float32)
   is_labelled = np.zeros(shape[0], bool)
-  for example_index in np.unique(windows["example_index"]):
-    rows = np.flatnonzero(windows["example_index"] == example_index)
-    annotators = examples[example_index].annotators
-    offsets = passage_token_offsets(windows, rows)
-    of_passage = tag_labels(annotators, *offsets, annotator_labels)
-    if of_passage is not None:
-      is_labelled[rows] = True
-      for row in rows:
-        in_window, in_passage = _window_slices(windows, row)
-        labels[row, in_window] = of_passage[in_passage]
+  # Where a token of the passage is in each window, and which one it is.
+  window, position = np.nonzero(windows["token_char_starts"] >= 0)  # [tokens]
+  shift = windows["context_start"] - windows["first_context_position"]
+  token, example = position + shift[window], windows["example_index"][window]
+  for index in np.unique(example):
+    own = example == index
+    places, tokens = (window[own], position[own]), token[own]
+    char_starts, char_ends = np.empty([2, tokens.max() + 1], np.int32)
+    char_starts[tokens] = windows["token_char_starts"][places]
+    char_ends[tokens] = windows["token_char_ends"][places]
+    annotators = examples[index].annotators
+    tags = tag_labels(annotators, char_starts, char_ends, annotator_labels)
+    if tags is not None:
+      labels[places] = tags[tokens]
+      is_labelled[window[own]] = True
   return {"tag_labels": labels}, is_labelled
-
-
-def passage_token_offsets(windows, rows):
-  """Where the tokens of a passage, of windows `rows`, start and end: int32."""
-  ends = windows["context_start"][rows] + windows["context_length"][rows]
-  char_starts, char_ends = np.empty([2, ends.max()], np.int32)
-  for row in rows:
-    in_window, in_passage = _window_slices(windows, row)
-    char_starts[in_passage] = windows["token_char_starts"][row, in_window]
-    char_ends[in_passage] = windows["token_char_ends"][row, in_window]
-  return char_starts, char_ends
-
-
-def _window_slices(windows, row):
-  """The positions of the passage in a window, and its tokens: two slices."""
-  length = windows["context_length"][row]
-  names = "first_context_position", "context_start"
-  return [slice(x, x + length) for x in (windows[name][row] for name in names)]
 
 
 def _annotator_tags(spans, token_char_starts, token_char_ends):

@@ -13,7 +13,7 @@ from bert_span.squad.example import Answer
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "q", "a", "b", "c", "d", "e"]
 _CLS, _SEP, _Q, _A, _B, _C, _D, _E = range(2, 10)
-_BEGIN, _INSIDE, _OUTSIDE = np.eye(3)
+_BEGIN, _, _OUTSIDE = np.eye(3)
 _NONE = np.zeros(3)
 
 # Three tokens of the passage in a window: "a b c", "c d e".
@@ -30,33 +30,31 @@ def preprocessor():
   return tf.function(layer, reduce_retracing=True)
 
 
-@_of_both_heads
-def test_windows_are_packed_in_order(preprocessor, labels):
-  labelled = label_windows([_LONG, _SHORT], preprocessor, labels)
-  assert (labelled.num_examples, labelled.skipped) == (2, (0, []))
-  windows = labelled.windows
-  assert windows.scheme is labels
-  assert windows.lengths.tolist() == [7, 7, 5]
-  assert windows.token_ids.tolist() == [
-    *(_CLS, _Q, _SEP, _A, _B, _C, _SEP),
-    *(_CLS, _Q, _SEP, _C, _D, _E, _SEP),
-    *(_CLS, _Q, _SEP, _B, _SEP),
-  ]
-  assert windows.first_context_positions.tolist() == [3, 3, 3]
-  assert windows.has_answer.tolist() == [False, True, True]
-  assert windows.num_without_answer == 1
-
-
 @pytest.fixture(scope="module")
 def both_windows(preprocessor):
   """The labelled windows of two examples, for a span and for a B/I/O head."""
-  return [
-    label_windows([_LONG, _SHORT], preprocessor, labels).windows
+  labelled = [
+    label_windows([_LONG, _SHORT], preprocessor, labels)
     for labels in (SPAN_LABELS, BIO_LABELS)
   ]
+  assert [each[1:] for each in labelled] == [(2, (0, []))] * 2
+  return [each.windows for each in labelled]
 
 
-def test_labels_are_packed_with_their_windows(both_windows):
+def test_windows_are_packed_in_order_with_their_labels(both_windows):
+  for windows, labels in zip(
+    both_windows, (SPAN_LABELS, BIO_LABELS), strict=True
+  ):
+    assert windows.scheme is labels
+    assert windows.lengths.tolist() == [7, 7, 5]
+    assert windows.token_ids.tolist() == [
+      *(_CLS, _Q, _SEP, _A, _B, _C, _SEP),
+      *(_CLS, _Q, _SEP, _C, _D, _E, _SEP),
+      *(_CLS, _Q, _SEP, _B, _SEP),
+    ]
+    assert windows.first_context_positions.tolist() == [3, 3, 3]
+    assert windows.has_answer.tolist() == [False, True, True]
+    assert windows.num_without_answer == 1
   span_windows, bio_windows = both_windows
   for name in ("start_positions", "end_positions"):
     assert span_windows.labels[name].tolist() == [0, 4, 3]
@@ -135,11 +133,11 @@ def test_skipped_data_are_reported():
 
 
 def test_batches_of_examples_are_joined_in_order(preprocessor):
-  """150 examples are three batches; padding differs from batch to batch."""
+  # Three batches, which differ in padding.
   examples = [_SHORT] * 70 + [_LONG] * 80
-  windows = label_windows(
+  windows, *_ = label_windows(
     examples, preprocessor, SPAN_LABELS, drop_answerless=True
-  ).windows
+  )
   assert windows.labels["start_positions"].tolist() == [3] * 70 + [4] * 80
   assert windows.lengths.tolist() == [5] * 70 + [7] * 80
 

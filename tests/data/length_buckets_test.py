@@ -20,7 +20,7 @@ _WIDTH = 16
 
 
 def _windows(lengths):
-  """Windows that hold nothing but their own number, as start position too."""
+  """Windows of nothing but their own number, as start position too."""
   numbers = np.arange(len(lengths), dtype=np.int32)
   return PackedWindows(
     token_ids=np.repeat(numbers, lengths) + 1,
@@ -35,10 +35,9 @@ def _random_lengths(count):
   return np.random.default_rng(3).integers(5, _MAX + 1, count)
 
 
-def _batches(
-  lengths, batch_size=8, width=_WIDTH, seed=0, first_step=0, count=1
-):
-  batches = BucketedBatches(_windows(lengths), batch_size, _MAX, width, seed)
+def _batches(lengths, seed=0, first_step=0, count=1):
+  """The first batches of eight windows."""
+  batches = BucketedBatches(_windows(lengths), 8, _MAX, _WIDTH, seed)
   dataset = batches.dataset(first_step).take(count)
   return list(dataset.as_numpy_iterator())
 
