@@ -10,7 +10,6 @@ import pytest
 from squad_content import spans, squad_content
 
 from bert_span.squad import tfds
-from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.findings import FindingKind
 from bert_span.squad.reader import read_squad
 from bert_span.squad.tfds import read_tfds
@@ -18,26 +17,20 @@ from bert_span.squad.tfds import read_tfds
 
 @pytest.fixture
 def manual_folder(tmp_path):
-  """Where TFDS looks for files fetched by hand."""
+  """Where TFDS looks for files fetched by hand, with files of SQuAD 1.1."""
   folder = tmp_path / "downloads" / "manual"
   folder.mkdir(parents=True)
+  answers = spans(("Zürich", 5), ("See", 0))
+  question = {"id": "q1", "question": "Où?", "answers": answers}
+  squad = squad_content("Élan Zürich, See.", question, title="Städte")
+  for part in ("train", "dev"):
+    (folder / f"{part}-v1.1.json").write_text(json.dumps(squad), "utf-8")
   return folder
 
 
 @pytest.fixture
-def small_files(manual_folder):
-  """Small files of SQuAD 1.1 in that folder."""
-  answers = spans(("Zürich", 5), ("See", 0))
-  for part in ("train", "dev"):
-    question = {"id": part, "question": "Où?", "answers": answers}
-    squad = squad_content("Élan Zürich, See.", question, title="Städte")
-    path = manual_folder / f"{part}-v1.1.json"
-    path.write_text(json.dumps(squad), "utf-8")
-
-
-@pytest.fixture
 def no_network(monkeypatch):
-  """Every connection fails at once, and counts."""
+  """Every connection fails at once, and is counted."""
   connect = mock.Mock(side_effect=socket.gaierror("no network in this test"))
   monkeypatch.setattr(socket, "create_connection", connect)
   for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
@@ -49,8 +42,7 @@ def no_network(monkeypatch):
 def expect_files(monkeypatch):
   """A function that has TFDS expect the files of a folder, as they are.
 
-  Its builder of SQuAD knows size and SHA-256 of the official files. Those of
-  the small ones are put in their place, so that it checks what it reads.
+  Its builder of SQuAD knows the official files by size and SHA-256.
   """
   tfds = pytest.importorskip("tensorflow_datasets")
   from tensorflow_datasets.core.download import checksums
@@ -67,48 +59,42 @@ def expect_files(monkeypatch):
   return expect
 
 
-def test_files_put_in_place_by_hand_are_prepared_and_read_back(
-  tmp_path, manual_folder, small_files, no_network, expect_files
+@pytest.mark.parametrize(
+  ("version", "num_questions", "num_moved"), [("v1.1", 1, 1), ("v2.0", 120, 0)]
+)
+def test_files_put_in_place_by_hand_are_read_as_the_file_reader_reads_them(
+  tmp_path,
+  repository,
+  manual_folder,
+  no_network,
+  expect_files,
+  version,
+  num_questions,
+  num_moved,
 ):
+  sample = repository / "bert_span" / "sample" / "dev.json"
+  for part in ("train", "dev"):
+    shutil.copy(sample, manual_folder / f"{part}-v2.0.json")
+  expected = read_squad(manual_folder / f"dev-{version}.json")
+  assert len(expected.examples) == num_questions
   expect_files(manual_folder)
-  train = read_tfds("squad/v1.1", "train", str(tmp_path))
+  train = read_tfds(f"squad/{version}", "train", str(tmp_path))
   shutil.rmtree(manual_folder)  # What was built is enough from here on.
-  assert list((tmp_path / "squad" / "v1.1").glob("*/squad-train.tfrecord*"))
-  prepared = read_tfds("squad/v1.1", "validation", str(tmp_path))
+  dev = read_tfds(f"squad/{version}", "validation", str(tmp_path))
   assert not no_network.called
-  assert not train.version_2
-  assert train.path == "squad/v1.1, split 'train'"
-  answers = (Answer("Zürich", 5), Answer("See", 13))
-  assert train.examples == (
-    SquadExample("train", "Où?", "Élan Zürich, See.", answers, title="Städte"),
-  )
-  assert train.report.count(FindingKind.ANSWER_MOVED) == 1
-  assert prepared.examples[0].qas_id == "dev"
+  assert train.path == f"squad/{version}, split 'train'"
+  for found in (train, dev):
+    assert set(found.examples) == set(expected.examples)
+    assert found.version_2 == expected.version_2 == (version == "v2.0")
+    assert found.report.count(FindingKind.ANSWER_MOVED) == num_moved
   for split in ("train[:x]", "train[:0]"):
     with pytest.raises(ValueError, match="no such part") as caught:
-      read_tfds("squad/v1.1", split, str(tmp_path))
-    assert f"squad/v1.1, split '{split}'" in str(caught.value)
+      read_tfds(f"squad/{version}", split, str(tmp_path))
+    assert f"squad/{version}, split '{split}'" in str(caught.value)
 
 
-def test_a_whole_file_comes_back_as_the_file_reader_reads_it(
-  tmp_path, repository, manual_folder, no_network, expect_files
-):
-  sample = repository / "bert_span" / "sample"
-  for part in ("train", "dev"):
-    copy = manual_folder / f"{part}-v2.0.json"
-    shutil.copy(sample / f"{part}.json", copy)
-  expect_files(manual_folder)
-  built = read_tfds("squad/v2.0", "validation", str(tmp_path))
-  read = read_squad(sample / "dev.json")
-  assert not no_network.called
-  assert len(built.examples) == len(read.examples) > 100
-  assert built.version_2 and read.version_2
-  assert set(built.examples) == set(read.examples)
-
-
-def test_other_files_under_the_official_names_are_refused(
-  tmp_path, small_files, no_network
-):
+@pytest.mark.usefixtures("manual_folder")
+def test_other_files_under_the_official_names_are_refused(tmp_path, no_network):
   with pytest.raises(ValueError, match=r"squad/v1\.1.*--train_file.*-v1\.1\.j"):
     read_tfds("squad/v1.1", "train", str(tmp_path))
   assert not no_network.called

@@ -178,14 +178,15 @@ _SQUAD = """{"version": 1.10, "note": "id: 7, \\"answer_start\\": 3", "data": [
   "title": "naïve"}]}
 """
 _TEXT, _REPAIRED = _SQUAD % (4, 0, 5, 7), _SQUAD % (6, 6, 6, '"7"')
-_KEYS = ("path", "question_id", "kind", "before", "after")
 _CHANGES = [
-  dict(
-    zip(
-      _KEYS, (f"data[0].paragraphs[0].qas[0].{path}", "7", *change), strict=True
-    )
-  )
-  for path, *change in (
+  {
+    "path": f"data[0].paragraphs[0].qas[0].{path}",
+    "question_id": "7",
+    "kind": kind,
+    "before": before,
+    "after": after,
+  }
+  for path, kind, before, after in (
     ("id", "integer_id", 7, "7"),
     ("answers[0].answer_start", "answer_moved", 4, 6),
     ("answers[1].answer_start", "answer_moved", 0, 6),

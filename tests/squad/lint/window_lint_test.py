@@ -15,11 +15,9 @@ from bert_span.squad.lint.window_lint import (
   measure_tokens,
   place_windows,
 )
-from bert_span.squad.rules import with_answer_to_learn
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.vocabulary import load_vocabulary
 
 _SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 _OPTIONS = WindowOptions(max_seq_length=10, doc_stride=2, max_query_length=2)
@@ -140,56 +138,43 @@ def test_unknown_words_are_counted_over_each_passage_once(lint):
 _VOCABULARY = [*_SPECIAL, "a", "b", "##b", "who", "."]
 
 
-def test_answers_have_the_tokens_that_training_labels():
+@pytest.mark.parametrize(
+  "options",
+  [WindowOptions(), WindowOptions(16, 4, 3), WindowOptions(12, 64, 2)],
+)
+def test_windows_and_answers_are_those_of_the_preprocessor(options):
   passage = "bb  ½b.\t½  \n\na\u00a0bb.b a\u0301 bb\u202fa. " * 2
   examples = [
-    SquadExample("", "", passage, (Answer(passage[start:end], start),))
+    SquadExample(
+      "", "who a " * (end % 3), passage, (Answer(passage[start:end], start),)
+    )
     for start in range(len(passage))
     for end in range(start + 1, min(start + 9, len(passage)))
   ]
-  examples.append(SquadExample("", "", passage))  # without an answer
-  lengths, _ = measure_tokens(examples, WordPieceTokenizer(_VOCABULARY))
-  # One window holds the passage.
+  examples += [SquadExample("", "", text) for text in (passage, " ", "a")]
+  preprocessor = SpanPreprocessor(_VOCABULARY, options=options)
+  lengths, _ = measure_tokens(examples, preprocessor.tokenizer)
+  found = place_windows(lengths, options)
   arrays = example_arrays(examples, with_answers=True)
-  labels = SpanPreprocessor(_VOCABULARY)(
-    {name: tf.constant(values) for name, values in arrays.items()}
+  windows = preprocessor(
+    {name: tf.constant(array) for name, array in arrays.items()}
   )
-  # After [CLS] and [SEP]; 0 and -1 are no answer.
-  for name, positions in (
+  windows = {name: values.numpy() for name, values in windows.items()}
+  windows["length"] = windows["input_mask"].sum(axis=1)
+  for name, values in found.items():
+    if name != "holds_answer":
+      np.testing.assert_array_equal(values, windows[name], err_msg=name)
+  held = found["holds_answer"]
+  assert held.any() and not held.all()
+  example, shift = found["example_index"], found["first_context_position"]
+  shift = shift - found["context_start"]
+  for name, tokens in (
     ("start_positions", lengths.answer_start),
     ("end_positions", lengths.answer_end),
   ):
-    expected = np.maximum(labels[name].numpy() - 2, -1)
-    assert positions.tolist() == expected.tolist()
-
-
-@pytest.mark.large
-@pytest.mark.parametrize(
-  "options", [WindowOptions(64, 16, 12), WindowOptions(40, 64, 20)]
-)
-def test_windows_and_held_answers_are_those_of_the_preprocessor(
-  goldens, options
-):
-  vocabulary = load_vocabulary(str(goldens / "tiny_ckpt" / "vocab.txt"))
-  preprocessor = SpanPreprocessor(vocabulary, options=options)
-  linted = lint_squad_file(goldens / "edge-v2.json")
-  examples = list(map(with_answer_to_learn, linted.examples))
-  lengths, _ = measure_tokens(examples, preprocessor.tokenizer)
-  places = place_windows(lengths, options)
-  windows = preprocessor(
-    {
-      name: tf.constant(array)
-      for name, array in example_arrays(examples, with_answers=True).items()
-    }
-  )
-  windows = {name: values.numpy() for name, values in windows.items()}
-  for name in ("example_index", "context_start", "context_length"):
-    assert places[name].tolist() == windows[name].tolist()
-  assert places["length"].tolist() == windows["input_mask"].sum(axis=1).tolist()
-  held = places["holds_answer"]
-  starts, ends = windows["start_positions"], windows["end_positions"]
-  assert held.tolist() == ((starts > 0) & (starts <= ends)).tolist()
-  assert held.any() and not held.all()
+    expected = np.where(held, tokens[example] + shift, 0)
+    # -1 is an answer without a token.
+    np.testing.assert_array_equal(np.maximum(windows[name], 0), expected)
 
 
 def _rows(figures, name):
