@@ -85,15 +85,25 @@ def options_from_json(options_type, values, source):
 def check_option(field, value):
   """Raises ValueError if a value breaks a rule of its field."""
   kind, is_optional = option_type(field)
-  choices = field.metadata["choices"]
+  rules = field.metadata
   if value is None and is_optional:
     return
-  if choices:
-    is_allowed, rule = value in choices, f"one of {', '.join(choices)}"
+  if rules["choices"]:
+    is_allowed = value in rules["choices"]
+    rule = f"one of {', '.join(rules['choices'])}"
   elif kind is bool:
     is_allowed, rule = isinstance(value, bool), "True or False"
   elif kind in (int, float):
-    is_allowed, rule = _check_number(value, kind, field.metadata)
+    number = numbers.Integral if kind is int else numbers.Real
+    bounds = [row for row in _BOUNDS if rules[row[0]] is not None]
+    is_allowed = (
+      isinstance(value, number)
+      and not isinstance(value, bool)
+      and -math.inf < value < math.inf
+      and all(is_within(value, rules[name]) for name, _, is_within in bounds)
+    )
+    words = " and ".join(f"{text} {rules[name]:,}" for name, text, _ in bounds)
+    rule = f"a {'whole' if kind is int else 'finite'} number {words}".strip()
   else:
     return
   if not is_allowed:
@@ -107,21 +117,6 @@ def option_type(field):
     return field.type, False
   (kind,) = (t for t in typing.get_args(field.type) if t is not types.NoneType)
   return kind, True
-
-
-def _check_number(value, kind, rules):
-  """Whether a number is finite and within its bounds, and the rule in words."""
-  bounds = [row for row in _BOUNDS if rules[row[0]] is not None]
-  number = numbers.Integral if kind is int else numbers.Real
-  is_allowed = (
-    isinstance(value, number)
-    and not isinstance(value, bool)
-    and -math.inf < value < math.inf
-    and all(is_within(value, rules[name]) for name, _, is_within in bounds)
-  )
-  words = " and ".join(f"{text} {rules[name]:,}" for name, text, _ in bounds)
-  number = "a whole number" if kind is int else "a finite number"
-  return is_allowed, f"{number} {words}".strip()
 
 
 def check_same_options(path, options, saved=None):

@@ -18,6 +18,8 @@ from bert_span.storage.atomic_file import (
   write_tensors,
   write_text_atomically,
 )
+from bert_span.storage.files import read_bytes
+from bert_span.storage.record_files import open_records
 
 
 @pytest.fixture
@@ -30,13 +32,17 @@ def old(tmp_path):
   assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("prefix", ["", "file://"])
-def test_text_replaces_an_old_file_as_utf8(tmp_path, prefix):
-  path = tmp_path / "file.txt"
-  path.write_text("old and longer")
-  write_text_atomically(f"{prefix}{path}", "é\n")
-  assert path.read_bytes() == b"\xc3\xa9\n"
-  assert list(tmp_path.iterdir()) == [path]
+@pytest.mark.parametrize("folder", ["", "file://", "ram://folder"])
+def test_text_replaces_an_old_file_as_utf8(tmp_path, folder):
+  folder = folder if "folder" in folder else f"{folder}{tmp_path}"
+  path = f"{folder}/file.txt"
+  write_text_atomically(path, "old and longer")
+  write_text_atomically(path, "é\n")
+  with pytest.raises(KeyError), open_atomically(path) as file:
+    file.write("third")
+    raise KeyError
+  assert read_bytes(path) == b"\xc3\xa9\n"
+  assert tf.io.gfile.listdir(folder) == ["file.txt"]
 
 
 def test_a_file_appears_with_its_last_line(tmp_path):
@@ -51,12 +57,19 @@ def test_a_file_appears_with_its_last_line(tmp_path):
   assert path.read_text() == "1\n2\n"
 
 
+def write_half(path):
+  with open_records(path) as writer:
+    writer.write(b"record")
+    raise RuntimeError("power cut")
+
+
 @pytest.mark.parametrize(
   ("write", "error"),
   [
     (lambda path: write_lines(path, map(int, "12x")), ValueError),
     (lambda path: write_text_atomically(path, "\ud800"), UnicodeEncodeError),
     (lambda path: write_tensors(path, {"a": np.array([object()])}), Exception),
+    (write_half, RuntimeError),
   ],
 )
 def test_an_error_midway_leaves_the_old_file_and_no_other(old, write, error):
@@ -99,18 +112,6 @@ def test_devices_and_pipes_are_written_through(tmp_path):
   assert (tmp_path / "pipe").is_fifo()
 
 
-def test_remote_paths_are_written_by_tf_io_gfile_and_renamed():
-  path = "ram://folder/file.txt"
-  write_text_atomically(path, "first")
-  write_text_atomically(path, "second")
-  with pytest.raises(KeyError), open_atomically(path) as file:
-    file.write("third")
-    raise KeyError
-  with tf.io.gfile.GFile(path) as file:
-    assert file.read() == "second"
-  assert tf.io.gfile.listdir("ram://folder") == ["file.txt"]
-
-
 def test_tensors_and_metadata_are_read_back_by_any_user(tmp_path):
   path = tmp_path / "head.safetensors"
   kernel = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -130,32 +131,30 @@ def _write(path, publish=None):
     (pathlib.Path(unfinished) / "weights").write_text("2")
 
 
-@pytest.fixture
-def model(tmp_path):
-  """The directory of an old model, that holds a 1."""
-  return _directory(tmp_path / "model", "1")
-
-
 def _directory(path, content):
   path.mkdir()
   (path / "weights").write_text(content)
   return path
 
 
+@pytest.fixture
+def model(tmp_path):
+  return _directory(tmp_path / "model", "1")
+
+
 def test_a_directory_is_made_or_replaces_an_old_one(tmp_path, model):
   (model / "of_the_old_one").write_text("")
-  _write(model)
-  assert (model / "weights").read_text() == "2"
-  _write(tmp_path / "new")
   new = tmp_path / "new"
-  assert sorted(tmp_path.rglob("*")) == [
-    *(model, model / "weights", new, new / "weights")
-  ]
+  for path in (model, new):
+    _write(path)
+    assert (path / "weights").read_text() == "2"
+  expected = [model, model / "weights", new, new / "weights"]
+  assert sorted(tmp_path.rglob("*")) == expected
 
 
 def test_a_directory_that_cannot_be_written_leaves_the_old_one(tmp_path, model):
   with pytest.raises(KeyError), unfinished_directory(str(model)) as unfinished:
-    (pathlib.Path(unfinished) / "weights").write_text("2")
+    _directory(pathlib.Path(unfinished) / "part", "2")
     raise KeyError
   assert (model / "weights").read_text() == "1"
   assert list(tmp_path.iterdir()) == [model]

@@ -53,12 +53,10 @@ def test_numbers_of_numpy_and_bounds_themselves_are_allowed():
 
 
 def test_differences_name_nested_and_missing_options():
-  saved, asked = (
-    {"a": {"b": 1, "c": 2}, "d": 3},
-    {"a": {"b": 1, "c": 5}, "e": 4},
-  )
-  assert differences(saved, asked) == [
-    *("a.c was 2, is now 5", "d was 3, is now 'absent'"),
+  saved = {"a": {"b": 1, "c": 2}, "d": 3}
+  assert differences(saved, {"a": {"b": 1, "c": 5}, "e": 4}) == [
+    "a.c was 2, is now 5",
+    "d was 3, is now 'absent'",
     "e was 'absent', is now 4",
   ]
 
