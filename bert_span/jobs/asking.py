@@ -9,7 +9,7 @@ import tensorflow as tf
 import tqdm
 
 from bert_span.extractor import SpanExtractor
-from bert_span.reporting.passages import marked_passage, marked_spans, one_line
+from bert_span.reporting.passages import marked_passage, one_line
 from bert_span.search.documents import read_passages
 from bert_span.search.passage_index import PassageIndex
 from bert_span.squad.example import SquadExample
@@ -138,10 +138,9 @@ def _marked_answer(spans, context):
   """All spans of an answer, and the passage around one or all of it."""
   texts = "; ".join(one_line(span.text) for span in spans)
   offsets = [(span.char_start, span.char_end) for span in spans]
-  if len(spans) == 1:
-    marked = marked_passage(context, *offsets[0], _marks())
-  else:
-    marked = marked_spans(context, offsets, _marks())
+  # Of several answers the whole passage is shown.
+  num_characters = 200 if len(spans) == 1 else len(context)
+  marked = marked_passage(context, offsets, _marks(), num_characters)
   return f"Answer: {texts}\n\n{marked}\n"
 
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from bert_span.squad.example import NOT_LOCATED
 
-_ELLIPSIS = "..."
 # They must not command the terminal, and HTML has no references for them.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -81,41 +80,18 @@ def _shortened(segment, head, tail):
   return [part for part in parts if part.text or part.left_out]
 
 
-def marked_passage(
-  context, char_start, char_end, marks=("[[", "]]"), num_characters=400
-):
-  """The passage with an answer marked, shortened around it if it is long.
+def marked_passage(context, spans, marks=("[[", "]]"), num_characters=200):
+  """The passage with its answers marked, as text; see `marked_segments`.
 
-  >>> marked_passage("One two three four five.", 8, 13, num_characters=15)
+  >>> marked_passage("One two three four five.", [(8, 13)], num_characters=6)
   '... two [[three]] four ...'
   """
-  room = max(0, num_characters - (char_end - char_start))
-  # Each side gets what the other does not need.
-  left = max(room // 2, room - (len(context) - char_end))
-  start = max(0, char_start - left)
-  if start > 0 and not context[start - 1].isspace():
-    blank = re.search(r"\s", context[start:char_start])
-    start += blank.end() if blank else 0
-  right = max(room // 2, room - char_start)
-  end = min(len(context), char_end + right)
-  if end < len(context) and not context[end].isspace():
-    blank = re.search(r"\s\S*$", context[char_end:end])
-    end = char_end + blank.start() if blank else end
-  offsets = char_start - start, char_end - start
-  shown = marked_spans(context[start:end], [offsets], marks)
-  before = f"{_ELLIPSIS} " if context[:start].strip() else ""
-  after = f" {_ELLIPSIS}" if context[end:].strip() else ""
-  return f"{before}{shown}{after}"
-
-
-def marked_spans(context, offsets, marks=("[[", "]]")):
-  """The whole passage with every span marked; they are in order."""
-  text, reached = "", 0
-  for char_start, char_end in offsets:
-    text += _plain(context[reached:char_start])
-    text += marks[0] + _plain(context[char_start:char_end]) + marks[1]
-    reached = char_end
-  return (text + _plain(context[reached:])).strip()
+  text = ""
+  segments = marked_segments(context, spans, [], num_characters)
+  for mark, group in itertools.groupby(segments, key=lambda s: s.mark):
+    shown = "".join("..." if s.left_out else _plain(s.text) for s in group)
+    text += f"{marks[0]}{shown}{marks[1]}" if mark else shown
+  return text.strip()
 
 
 def one_line(text):

@@ -29,7 +29,6 @@ from bert_span.reporting.question_results import (
 )
 from bert_span.storage.json_fields import encodable
 
-MAX_BYTES = 5_000_000
 _NO_ANSWER = "(no answer)"
 _NUM_ANNOTATORS = 5  # distinct answers shown of a question
 # Key of the official scores -> its name on the page.
@@ -91,7 +90,7 @@ class Report:
   windows: list[WindowProbabilities] = ()  # of the chosen question
 
 
-def report_page(report, num_errors=50, max_bytes=MAX_BYTES):
+def report_page(report, num_errors=50, max_bytes=5_000_000):
   """Renders a report as HTML: (str, number of errors shown).
 
   If the page is larger than max_bytes in UTF-8, it shows half of the errors,

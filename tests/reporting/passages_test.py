@@ -8,7 +8,6 @@ from bert_span.reporting.passages import (
   Segment,
   marked_passage,
   marked_segments,
-  marked_spans,
   one_line,
 )
 
@@ -73,34 +72,21 @@ def test_shown_and_left_out_make_up_the_passage(data, text, num_characters):
 
 
 @pytest.mark.parametrize(
-  ("text", "span", "options", "shown"),
+  ("text", "spans", "num_characters", "shown"),
   [
-    (_TEXT, (8, 13), {}, "One two [[three]] four five."),
-    (_TEXT, (0, 24), {"marks": ("<", ">")}, f"<{_TEXT}>"),
-    # 15 characters: 5 of the answer, 5 on each side (" two " and " four").
-    (_TEXT, (8, 13), {"num_characters": 15}, "... two [[three]] four ..."),
-    # An answer is never cut; words longer than the room are.
-    (
-      *(f"one {'a' * 50} two", (4, 54), {"num_characters": 10}),
-      f"... [[{'a' * 50}]] ...",
-    ),
-    ("a\x1b[31m\nb\r\nc", (7, 8), {}, "a\ufffd[31m\n[[b]]\nc"),
+    (_TEXT, [(8, 13)], 200, "One two [[three]] four five."),
+    (_TEXT, [(0, 24)], 200, f"[[{_TEXT}]]"),
+    (_TEXT, [(8, 13)], 6, "... two [[three]] four ..."),
+    (_TEXT, [(4, 7), (14, 18)], 24, "One [[two]] three [[four]] five."),
+    # Words longer than the room are cut, and so are answers.
+    (_LONG, [(203, 206)], 4, "...bbbb[[Bea]]cccc..."),
+    (_LONG, [(0, 306)], 4, "[[aaaa...cccc]]"),
+    ("a\x1b[31m\nb\r\nc ", [(7, 8)], 200, "a\ufffd[31m\n[[b]]\nc"),
   ],
 )
-def test_a_marked_passage_by_hand(text, span, options, shown):
-  assert marked_passage(text, *span, **options) == shown
-
-
-def test_what_one_side_does_not_need_is_the_other_s():
-  passage = ("word " * 200).strip()
-  for start in (5, 990):
-    shown = marked_passage(passage, start, start + 4, num_characters=100)
-    assert "word [[word]] word" in shown and "..." in shown
-    assert 90 <= len(shown) <= 110
-
-
-def test_every_span_is_marked_without_control_characters():
+def test_a_marked_passage_by_hand(text, spans, num_characters, shown):
+  found = marked_passage(text, spans, num_characters=num_characters)
+  assert found == shown
+  marked = marked_passage(text, spans, ("<", ">"), num_characters)
+  assert marked == shown.replace("[[", "<").replace("]]", ">")
   assert one_line("a\n\x1b b\t c") == "a \ufffd b c"
-  spans = [(1, 4), (9, 14)]
-  shown = marked_spans(" One two\x07three. ", spans, ("<", ">"))
-  assert shown == "<One> two\ufffd<three>."

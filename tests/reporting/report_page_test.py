@@ -1,7 +1,6 @@
 """The report as one page."""
 
 import base64
-import dataclasses
 import hashlib
 import html
 import math
@@ -36,39 +35,34 @@ def _quick_plots(monkeypatch):
     monkeypatch.setattr(calibration_plots, name, lambda _: b"\x89PNG")
 
 
-def _result(golds=("Bea",), prediction="Ada", probability=0.75, f1=0.4):
+def _result(
+  golds=("Bea",), prediction="Ada", probability=0.75, question="Whom?"
+):
   answers = tuple(Answer(text, _CONTEXT.find(text)) for text in golds)
-  example = SquadExample("q1", "Whom?", _CONTEXT, answers, not golds, "People")
+  example = SquadExample("q1", question, _CONTEXT, answers, not golds, "People")
   n_best = (ListedAnswer(prediction, 0.75), ListedAnswer("Cleo", 0.25))
-  start = _CONTEXT.find(prediction) if prediction else -1
-  span = (start, start + len(prediction)) if start >= 0 else None
+  span = (0, len(prediction)) if prediction else None
   exact = int(prediction in golds or (not golds and not prediction))
   return QuestionResult(
-    example, prediction, exact, f1, probability, span, n_best
+    example, prediction, exact, 0.4, probability, span, n_best
   )
 
 
-def _missing():
-  return QuestionResult(_result().example, None, 0, 0.0)
+_MISSING = QuestionResult(_result().example, None, 0, 0.0)
+_SCORES = {"exact_match": 61.54, "f1": 72.268}
 
 
-def _wrong(number):
-  result = _result(probability=1 / (number + 2))
-  example = dataclasses.replace(result.example, question=f"Which {number}?")
-  return dataclasses.replace(result, example=example)
-
-
-def _report(*results, sources=(), version_2=False, scores=(), **fields):
-  scores = {"exact_match": 0.0, "f1": 50.0, **dict(scores)}
-  return Report(dict(sources), version_2, results, scores, **fields)
-
-
-def _page(*results, **fields):
-  return report_page(_report(*results, **fields))[0]
+def _page(*results, sources=(), version_2=False, **fields):
+  report = Report(dict(sources), version_2, results, _SCORES, **fields)
+  return report_page(report)[0]
 
 
 def _tiles(page):
   return dict(re.findall(r"<div><dt>(.*?)</dt><dd>(.*?)</dd>", page))
+
+
+def _text(content):
+  return html.unescape(re.sub(r"<[^>]*>", "", content))
 
 
 def _rows(page, caption):
@@ -77,11 +71,7 @@ def _rows(page, caption):
   table = table.partition("</table>")[0]
   rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)[1:]
   return [
-    [
-      html.unescape(re.sub(r"<[^>]*>", "", cell))
-      for cell in re.findall(r"<t[hd] .*?</t[hd]>", row)
-    ]
-    for row in rows
+    list(map(_text, re.findall(r"<t[hd] .*?</t[hd]>", row))) for row in rows
   ]
 
 
@@ -92,12 +82,11 @@ def _paragraph(page, name):
 
 def test_sections_and_scores_depend_on_the_data():
   """report_test.py has a page with all of them."""
-  page = _page(_missing(), scores={"exact_match": 61.54, "f1": 72.268})
+  page = _page(_MISSING)
   sections = re.findall(r'<section id="(.*?)"', page)
   assert sections == ["overview", "groups", "errors"]
   assert re.findall(r'<a href="#(\w+)">[A-Z]', page) == sections
-  tiles = {"EM": "61.54", "F1": "72.27", "Questions": "1"}
-  assert _tiles(page) == tiles
+  assert _tiles(page) == {"EM": "61.54", "F1": "72.27", "Questions": "1"}
   assert re.search(r"1 question\s+without a prediction", page)
 
 
@@ -109,11 +98,10 @@ def test_groups_have_tables_whose_numbers_sort_by_their_value():
   assert 'data-value="1234">1,234</td>' in page
   assert 'data-value="40.0" style="--share:40.0%">40.00</td>' in page
   assert "give --model" in page
-  page = _page(_result(()), _missing(), num_windows=[1, 3])
+  page = _page(_result(()), _MISSING, num_windows=[1, 3])
   assert '<td data-label="Probability" class="number">–</td>' in page
-  assert [row[-1] for row in _rows(page, "Windows of the passage")] == [
-    *("75.00", "–")
-  ]
+  rows = _rows(page, "Windows of the passage")
+  assert [row[-1] for row in rows] == ["75.00", "–"]
   assert "give --model" not in page
 
 
@@ -139,7 +127,7 @@ def test_probabilities_are_compared_with_exact_matches():
     _result(probability=0.9),
     _result(probability=0.5),
     _result(probability=0.1),
-    _missing(),
+    _MISSING,
   )
   assert page.count('src="data:image/png;base64,iVBOR') == 2
   # 0.9 twice with one right, 0.5 and 0.1 with none:
@@ -178,12 +166,14 @@ def test_an_error_has_its_question_answers_and_n_best_list():
 
 
 def test_the_worst_errors_are_shown_as_far_as_the_page_stays_small():
-  report = _report(*[_wrong(i) for i in range(8)])
+  results = [
+    _result(probability=1 / (i + 2), question=f"Which {i}?") for i in range(8)
+  ]
+  report = Report({}, False, results, _SCORES)
   whole, shown = report_page(report, num_errors=8)
   assert shown == 8
-  assert re.findall(r">(\d)\. Which (\d)\?", whole)[:2] == [
-    *(("1", "0"), ("2", "1"))
-  ]
+  numbers = re.findall(r">(\d)\. Which (\d)\?", whole)
+  assert numbers[:2] == [("1", "0"), ("2", "1")]
   page, shown = report_page(report, 8, len(whole.encode()) - 1)
   assert shown == page.count("<article") == 4
   assert "4 of 8 questions" in page
@@ -202,11 +192,11 @@ def _window(offsets, start, end, number=0):
 def _tokens_page(context, windows):
   example = SquadExample("q", "Who?", context)
   chosen = QuestionResult(example, "", 0, 0.0, 1.0)
-  return _page(_missing(), chosen=chosen, windows=windows)
+  return _page(_MISSING, chosen=chosen, windows=windows)
 
 
 def _tokens(page):
-  return html.unescape(re.sub(r"<[^>]*>", "", _paragraph(page, "tokens")))
+  return _text(_paragraph(page, "tokens"))
 
 
 def test_probable_tokens_have_bars_and_the_text_is_whole():
@@ -237,21 +227,17 @@ def test_few_windows_are_shown_and_the_others_counted():
 
 def test_no_text_is_html():
   context = HOSTILE + "x" * 100_000
+  texts = {"qas_id": HOSTILE * 999, "question": HOSTILE * 999, "title": HOSTILE}
   example = SquadExample(
-    HOSTILE * 999, HOSTILE * 999, context, (Answer(context, 0),), title=HOSTILE
+    **texts, context=context, answers=(Answer(context, 0),)
   )
   n_best = tuple(ListedAnswer(f"{i}{context}", 0.1) for i in range(99))
-  result = QuestionResult(
-    example, context, 0, 0.0, 0.5, (0, len(context)), n_best
-  )
-  chosen = dataclasses.replace(
-    result, example=dataclasses.replace(example, context=HOSTILE), span=None
-  )
+  span = (0, len(context))
   page = _page(
-    result,
+    QuestionResult(example, context, 0, 0.0, 0.5, span, n_best),
     sources={HOSTILE: HOSTILE},
     notes=[HOSTILE],
-    chosen=chosen,
+    chosen=QuestionResult(SquadExample(**texts, context=HOSTILE), "", 0, 0.0),
     windows=[_window([(0, len(HOSTILE))], [0.5], [0.5])],
   )
   assert page.count("<script") == 1
@@ -264,12 +250,12 @@ def test_no_text_is_html():
 
 
 def test_characters_that_html_or_utf8_cannot_hold_are_replaced():
-  page = _page(_result(), notes=["a\0b\x1b\x85\ud800c\td\n"])
+  page = _page(_MISSING, notes=["a\0b\x1b\x85\ud800c\td\n"])
   assert "<li>a\ufffdb\ufffd\ufffd\ufffdc\td\n</li>" in page
 
 
 def test_only_the_page_s_own_script_may_run():
-  page = _page(_result())
+  page = _page(_MISSING)
   (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
   digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
   assert f"script-src 'sha256-{digest}'" in page
@@ -287,19 +273,19 @@ def _logits(start_logits, end_logits):
     "token_char_starts": np.array([starts] * rows),
     "token_char_ends": np.array([ends] * rows),
   }
-  pair = np.reshape([start_logits, end_logits], [2, rows, 7])
-  logits = dict(zip(("start_logits", "end_logits"), pair, strict=True))
+  logits = {
+    "start_logits": np.reshape(start_logits, [rows, 7]),
+    "end_logits": np.reshape(end_logits, [rows, 7]),
+  }
   return WindowLogits([SquadExample("q", "?", "Ada came.")], windows, logits)
 
 
 def test_probabilities_are_a_softmax_over_the_window():
   log2, log4 = math.log(2), math.log(4)
   # Exponentials 1 1 1 4 2 1, together 10; 2 1 1 1 4 1, together 10.
-  (window,) = window_probabilities(
-    _logits(
-      [[0, 0, 0, log4, log2, 0, NO_LOGIT]], [[log2, 0, 0, 0, log4, 0, NO_LOGIT]]
-    )
-  )
+  starts = [0, 0, 0, log4, log2, 0, NO_LOGIT]
+  ends = [log2, 0, 0, 0, log4, 0, NO_LOGIT]
+  (window,) = window_probabilities(_logits([starts], [ends]))
   np.testing.assert_allclose(window.start, [0.4, 0.2], rtol=1e-6)
   np.testing.assert_allclose(window.end, [0.1, 0.4], rtol=1e-6)
   found = (window.null_start, window.null_end, window.score)
