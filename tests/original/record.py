@@ -1,6 +1,6 @@
 """Runs the original run_squad and records what it computes, as golden files.
 
-  python3.7 record.py --bert=CLONE --configurations=sample.json \
+  python3.7 record.py --bert=CLONE --configurations=configurations.json \
     --data SQUAD_FOLDER --vocab_file=vocab.txt --output_dir=GOLDENS
 
 README.md says what is needed, docs/goldens.md what is written.

@@ -9,7 +9,6 @@ import zlib
 
 import numpy as np
 
-_N_BEST_SIZE, _MAX_ANSWER_LENGTH = 20, 30
 _KINDS = ("random", "ties", "peaky")
 # n-best lists that are stored whole, where a configuration does not say
 # "whole_lists"; the others are stored as hashes.
@@ -34,8 +33,8 @@ def record_predictions(run_squad, writer, configuration, examples, features):
       for feature, (start, end) in zip(features, logits)
     ]
     prefix = f"pred_{name}_{kind}"
-    predict = _Predict(run_squad, examples, features, results)
-    predictions, n_best, odds = predict(writer, f"{prefix}_crashed.json")
+    predict = _Predict(run_squad, writer, examples, features, results)
+    predictions, n_best, odds = predict(f"{prefix}_crashed.json")
     writer.write_json(f"{prefix}_predictions.json.gz", predictions)
     count = configuration.get("whole_lists", _WHOLE_LISTS[kind])
     first = list(n_best.items())[:count]
@@ -47,21 +46,18 @@ def record_predictions(run_squad, writer, configuration, examples, features):
     if configuration["version_2"]:
       writer.write_json(f"{prefix}_null_odds.json.gz", odds)
     if kind == "peaky":
-      short, _, _ = predict(
-        writer, f"{prefix}_nbest5_maxlen8_crashed.json", 5, 8
-      )
+      short, _, _ = predict(f"{prefix}_nbest5_maxlen8_crashed.json", 5, 8)
       writer.write_json(f"{prefix}_predictions_nbest5_maxlen8.json.gz", short)
       for threshold in (-3.0, 2.5) if configuration["version_2"] else ():
-        other, _, _ = predict(writer, None, threshold=threshold)
+        other, _, _ = predict(None, threshold=threshold)
         writer.write_json(f"{prefix}_predictions_thr{threshold}.json.gz", other)
 
 
 class _Predict:
   """Runs write_predictions question by question, as it may raise on one."""
 
-  def __init__(self, run_squad, examples, features, results):
-    self._run_squad = run_squad
-    self._examples = examples
+  def __init__(self, run_squad, writer, examples, features, results):
+    self._run_squad, self._writer, self._examples = run_squad, writer, examples
     self._inputs = [([], []) for _ in examples]
     for feature, result in zip(features, results):
       of_example, its_results = self._inputs[feature.example_index]
@@ -71,12 +67,7 @@ class _Predict:
       its_results.append(result)
 
   def __call__(
-    self,
-    writer,
-    crashed_name,
-    n_best_size=_N_BEST_SIZE,
-    max_answer_length=_MAX_ANSWER_LENGTH,
-    threshold=0.0,
+    self, crashed_name, n_best_size=20, max_answer_length=30, threshold=0.0
   ):
     """Returns dicts of predictions, n-best lists and null odds."""
     self._run_squad.FLAGS.null_score_diff_threshold = threshold
@@ -85,14 +76,9 @@ class _Predict:
       paths = [os.path.join(folder, name) for name in ("p", "n", "o")]
       for example, (features, results) in zip(self._examples, self._inputs):
         try:
+          options = n_best_size, max_answer_length, True  # do_lower_case
           self._run_squad.write_predictions(
-            [example],
-            features,
-            results,
-            n_best_size,
-            max_answer_length,
-            True,  # do_lower_case
-            *paths,
+            [example], features, results, *options, *paths
           )
         except (AttributeError, IndexError) as error:
           crashed[example.qas_id] = f"{type(error).__name__}: {error}"
@@ -102,7 +88,7 @@ class _Predict:
             with open(path, encoding="utf-8") as file:
               output.update(json.load(file))
     if crashed and crashed_name:
-      writer.write_json(crashed_name, crashed)
+      self._writer.write_json(crashed_name, crashed)
     return outputs
 
 
@@ -127,16 +113,17 @@ def _logits_row(examples, feature, logits):
 
 def _logits(kind, qas_id, feature):
   """Logits as a function of the name of the window, see docs/goldens.md."""
-  length = len(feature.input_ids)
   key = f"{qas_id}/{feature.doc_span_index}"
-  if kind != "peaky":
-    rng = _generator(key)
-    start = rng.standard_normal(length).astype(np.float32) * 4
-    end = rng.standard_normal(length).astype(np.float32) * 4
-    return (np.round(start), np.round(end)) if kind == "ties" else (start, end)
-  rng = _generator(key + "/peaky")
-  start = rng.standard_normal(length).astype(np.float32) - np.float32(5)
-  end = rng.standard_normal(length).astype(np.float32) - np.float32(5)
+  key += "/peaky" if kind == "peaky" else ""
+  rng = np.random.RandomState(zlib.crc32(key.encode("utf-8")))
+  length = len(feature.input_ids)
+  start = rng.standard_normal(length).astype(np.float32)
+  end = rng.standard_normal(length).astype(np.float32)
+  if kind == "random":
+    return start * 4, end * 4
+  if kind == "ties":
+    return np.round(start * 4), np.round(end * 4)
+  start, end = start - np.float32(5), end - np.float32(5)
   num_tokens, first = len(feature.tokens), min(feature.token_to_orig_map)
   for _ in range(6):
     peak = first + int(rng.randint(0, num_tokens - 1 - first))
@@ -148,7 +135,3 @@ def _logits(kind, qas_id, feature):
   start[0] += null
   end[0] += null
   return start, end
-
-
-def _generator(key):
-  return np.random.RandomState(zlib.crc32(key.encode("utf-8")) & 0xFFFFFFFF)

@@ -1,6 +1,5 @@
 """Records what SQuAD's official evaluators say of many prediction files."""
 
-import collections
 import glob
 import gzip
 import importlib.util
@@ -43,42 +42,35 @@ def record_scores(writer, plan, find, evaluators):
     if version == "v2":
       writer.write_json("eval_na_prob_correlated.json.gz", _na_probs(answers))
     for name in map(os.path.basename, names):
-      for key, options in _evaluations(writer, version, plan, name):
-        results[f"{name} | {key}"] = _run(
-          script, path, writer.path(name), options
-        )
+      for key, options in _evaluations(writer, version, plan):
+        found = _run(script, path, writer.path(name), options)
+        results[f"{name} | {key}"] = found
   writer.write_json("eval_results.json", results, indent=1)
   _record_functions(writer, scripts, pairs)
 
 
-def _evaluations(writer, version, plan, name):
+def _evaluations(writer, version, plan):
   """(what a key of eval_results.json says, options of the script)."""
   if version == "v1":
     return [("v1.1 evaluator", {})]
-  probs = "eval_na_prob_correlated"
+  evaluations = [("v2.0 evaluator", {})]
   odds = f"pred_{plan['v2']['configurations'][0]}_peaky_null_odds"
-  title = "v2.0 evaluator"
-  file = {n: writer.path(f"{n}.json.gz") for n in (probs, odds)}
-  return [
-    (title, {}),
-    (f"{title}, na-prob {probs}", {"na-prob-file": file[probs]}),
-    (
-      f"{title}, na-prob {probs}, threshold 0.5",
-      {"na-prob-file": file[probs], "na-prob-thresh": 0.5},
-    ),
-    (f"{title}, na-prob {odds}", {"na-prob-file": file[odds]}),
-  ]
+  for name in ("eval_na_prob_correlated", odds):
+    options = {"na-prob-file": writer.path(f"{name}.json.gz")}
+    evaluations.append((f"v2.0 evaluator, na-prob {name}", options))
+  key, options = evaluations[1]
+  with_threshold = f"{key}, threshold 0.5", {**options, "na-prob-thresh": 0.5}
+  return [*evaluations[:2], with_threshold, evaluations[2]]
 
 
 def _recorded_predictions(writer, version, configuration):
   """Paths of predictions; the evaluator of version 2 needs all questions."""
-  kind = "*" if version == "v1" else "peaky"
-  pattern = writer.path(f"pred_{configuration}_{kind}_predictions*.json.gz")
-  return [
-    path
-    for path in sorted(glob.glob(pattern))
-    if version == "v1" or "nbest5" not in path
-  ]
+  if version == "v1":
+    pattern = f"pred_{configuration}_*_predictions*.json.gz"
+    return sorted(glob.glob(writer.path(pattern)))
+  pattern = f"pred_{configuration}_peaky_predictions*.json.gz"
+  paths = sorted(glob.glob(writer.path(pattern)))
+  return [path for path in paths if "nbest5" not in path]
 
 
 def _run(script, data, predictions, options):
@@ -90,7 +82,7 @@ def _run(script, data, predictions, options):
         value = _unpacked(folder, value)
       command.append(f"--{name}={value}")
     output = subprocess.check_output(command, stderr=subprocess.DEVNULL)
-  return json.loads(output.decode("utf-8"), object_pairs_hook=dict)
+  return json.loads(output.decode("utf-8"))
 
 
 def _unpacked(folder, path):
@@ -139,7 +131,7 @@ def _na_probs(answers):
 
 def _record_functions(writer, scripts, pairs):
   v1, v2 = (_load(name, path) for name, path in sorted(scripts.items()))
-  pairs = list(collections.OrderedDict((tuple(p), None) for p in pairs))
+  pairs = list(dict.fromkeys(map(tuple, pairs)))
   texts = dict.fromkeys(text for pair in pairs for text in pair)
   writer.write_json(
     "normalize_answer.json", [[t, v1.normalize_answer(t)] for t in texts]

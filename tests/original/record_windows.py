@@ -1,5 +1,7 @@
 """Records the original's examples and features (windows)."""
 
+import collections
+
 from golden_writer import sha1, sha1_text
 
 # Features that are stored with all their arrays, where a configuration does not
@@ -33,14 +35,14 @@ def record_windows(writer, configuration, examples, warnings, features):
     writer.write_rows(
       f"features_{name}_first{count}_full.jsonl.gz",
       [
-        dict(row, **_arrays(feature))
-        for row, feature in list(zip(rows, features))[:count]
+        {**row, **_arrays(feature)}
+        for row, feature in zip(rows[:count], features)
       ],
     )
   kept = {example.qas_id for example in examples}
   with_features = {examples[f.example_index].qas_id for f in features}
   skipped = [q for q in configuration["qas_ids"] if q not in kept]
-  counts = [row["n_doc_spans"] for row in rows]
+  num_doc_spans = [row["n_doc_spans"] for row in rows]
   lengths = ("max_seq_length", "doc_stride", "max_query_length")
   summary = {
     "config": name,
@@ -56,11 +58,9 @@ def record_windows(writer, configuration, examples, warnings, features):
     "skip_warnings": warnings,
     "n_features": len(features),
     "examples_with_no_feature": [
-      example.qas_id
-      for example in examples
-      if example.qas_id not in with_features
+      e.qas_id for e in examples if e.qas_id not in with_features
     ],
-    "max_features_per_example": max(counts) if counts else 0,
+    "max_features_per_example": max(num_doc_spans, default=0),
     "sha1_of_features_jsonl": digest,
   }
   writer.write_json(f"summary_{name}.json", summary, indent=1)
@@ -79,10 +79,7 @@ def _example_row(example):
 
 
 def _feature_rows(configuration, examples, features):
-  num_spans = {}
-  for feature in features:
-    index = feature.example_index
-    num_spans[index] = num_spans.get(index, 0) + 1
+  num_spans = collections.Counter(f.example_index for f in features)
   rows, doc_start = [], 0
   for feature in features:
     num_tokens = len(feature.tokens)

@@ -10,8 +10,8 @@ import tensorflow as tf
 
 def tiny_weight(name, shape):
   """A variable's value: normal with deviation 0.2, around 1 for gamma."""
-  seed = zlib.crc32(name.encode("utf-8")) & 0xFFFFFFFF
-  values = np.random.RandomState(seed).standard_normal(shape) * 0.2
+  generator = np.random.RandomState(zlib.crc32(name.encode("utf-8")))
+  values = generator.standard_normal(shape) * 0.2
   return (values + (1 if name.endswith("gamma") else 0)).astype(np.float32)
 
 
