@@ -1,5 +1,7 @@
 """Each question with its prediction and score, and scores of groups."""
 
+import bisect
+import collections
 import dataclasses
 import re
 from typing import NamedTuple
@@ -18,9 +20,7 @@ _SAME_GROUP = {
   "whom": "who",
   "whose": "who",
 }
-# Words of the longest answer -> name of the group.
-_LENGTHS = {1: "1 word", 2: "2 words", 4: "3-4 words", 8: "5-8 words"}
-_LONGER = "9 words or more"
+_LENGTHS = ("1 word", "2 words", "3-4 words", "5-8 words", "9 words or more")
 _NO_ANSWER = "no answer"
 _MANY_WINDOWS = 5  # and more are one group
 
@@ -107,9 +107,7 @@ def group_scores(results, num_windows=None):
   lengths = [_length_name(result) for result in results]
   tables = {
     "Question word": _grouped(results, words, by_size),
-    "Length of the answer": _grouped(
-      results, lengths, [*_LENGTHS.values(), _LONGER, _NO_ANSWER]
-    ),
+    "Length of the answer": _grouped(results, lengths, [*_LENGTHS, _NO_ANSWER]),
   }
   names = ("unanswerable", "answerable")
   is_answerable = [names[result.has_answer] for result in results]
@@ -159,8 +157,7 @@ def _length_name(result):
   if not result.has_answer:
     return _NO_ANSWER
   words = len(result.example.answers[0].text.split())
-  fitting = (name for most, name in _LENGTHS.items() if words <= most)
-  return next(fitting, _LONGER)
+  return _LENGTHS[bisect.bisect_left((1, 2, 4, 8), words)]
 
 
 def _windows_name(number):
@@ -169,26 +166,24 @@ def _windows_name(number):
   return "1 window" if number == 1 else f"{number} windows"
 
 
-class NoAnswerConfusion(NamedTuple):
-  """Counts of questions by whether they have an answer and get one."""
-
-  answered: int  # answerable, with an answer, right or wrong
-  missed: int  # answerable, without
-  invented: int  # unanswerable, with an answer
-  refused: int  # unanswerable, without
-  precision: float | None  # of "no answer"; None if undefined
-  recall: float | None
-
-
 def no_answer_confusion(results):
-  """The `NoAnswerConfusion` of a list of `QuestionResult`."""
-  pairs = [(result.has_answer, bool(result.prediction)) for result in results]
-  kinds = ((True, True), (True, False), (False, True), (False, False))
-  counts = [pairs.count(kind) for kind in kinds]
-  _, missed, invented, refused = counts
-  precision = refused / (refused + missed) if refused + missed else None
-  recall = refused / (refused + invented) if refused + invented else None
-  return NoAnswerConfusion(*counts, precision, recall)
+  """Counts of questions by whether they have an answer and get one.
+
+  A dict: "answerable" and "unanswerable" are pairs of counts, with an answer
+  of the model and without; "precision" and "recall" are those of "no answer",
+  None if undefined.
+  """
+  counts = collections.Counter(
+    (result.has_answer, bool(result.prediction)) for result in results
+  )
+  missed, refused = counts[True, False], counts[False, False]
+  invented = counts[False, True]
+  return {
+    "answerable": [counts[True, True], missed],
+    "unanswerable": [invented, refused],
+    "precision": refused / (refused + missed) if refused + missed else None,
+    "recall": refused / (refused + invented) if refused + invented else None,
+  }
 
 
 def worst_errors(results, num_errors):
