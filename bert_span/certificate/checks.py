@@ -1,5 +1,6 @@
 """The checks of the conformance report, and the report as text."""
 
+import os
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -12,9 +13,13 @@ from bert_span.certificate.model_checks import (
   compare_model,
   compare_optimizer,
 )
-from bert_span.certificate.score_checks import compare_scores
-from bert_span.certificate.text_checks import compare_tokens, compare_windows
+from bert_span.certificate.text_checks import (
+  compare_scores,
+  compare_tokens,
+  compare_windows,
+)
 from bert_span.reporting.score_table import text_table
+from bert_span.storage.files import read_json
 
 
 class Check(NamedTuple):
@@ -42,44 +47,9 @@ CHECKS = (
   Check(8, "Edge cases", compare_edge_cases),
   Check(9, "A fine-tuning run", compare_fine_tuning, "fine_tuning"),
 )
-# What the original does, what is done here, and the flag that changes it.
-DIFFERENCES = (
-  (
-    'the word "empty" for a question without a possible span',
-    "no answer",
-    "--no_span=original",
-  ),
-  (
-    "an exception for such a question with --version_2_with_negative",
-    "no answer, null odds 1e6",
-    "--no_span=original",
-  ),
-  (
-    "windows without the answer trained as unanswerable, unlike its comment",
-    "the same",
-    "--drop_answerless_windows leaves them out",
-  ),
-  (
-    "Adam without bias correction",
-    "the same",
-    "--adam_bias_correction corrects it",
-  ),
-  (
-    "gradients clipped by a norm that does not sum the word embedding's rows "
-    "of a repeated token",
-    "by the norm of the summed gradient",
-    "--clip_by_unsummed_embeddings",
-  ),
-  (
-    "the learning rate before or after the step is counted (a race)",
-    "always before",
-    "--learning_rate_after_step",
-  ),
-  (
-    "all windows padded to max_seq_length",
-    "batches of similar length, padded to a multiple of 32",
-    "--length_buckets=none",
-  ),
+# Rows of what the original does, what is done here, the flag that changes it.
+DIFFERENCES = read_json(
+  os.path.join(os.path.dirname(__file__), "differences.json")
 )
 
 
@@ -109,16 +79,14 @@ def format_report(sources, results):
   return "\n".join(lines) + "\n"
 
 
-def _row(comparison):
+def _row(c):
   difference = limit = ""
-  if comparison.limit is not None:
-    difference = f"{comparison.largest_difference:.1e}"
-    limit = f"{comparison.limit:g}"
-  elif comparison.max_unequal:
-    limit = f"{comparison.max_unequal:,} may differ"
-  counts = f"{comparison.cases:,}", f"{comparison.equal:,}"
-  result = _result(comparison.passes)
-  return (f"     {comparison.name}", *counts, difference, limit, result)
+  if c.limit is not None:
+    difference, limit = f"{c.largest_difference:.1e}", f"{c.limit:g}"
+  elif c.max_unequal:
+    limit = f"{c.max_unequal:,} may differ"
+  counts = f"{c.cases:,}", f"{c.equal:,}"
+  return (f"     {c.name}", *counts, difference, limit, _result(c.passes))
 
 
 def _result(is_passed):

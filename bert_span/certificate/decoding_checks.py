@@ -4,7 +4,6 @@ import collections
 import glob
 import hashlib
 import itertools
-import os
 
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.certificate.comparison import (
@@ -24,13 +23,11 @@ _EMPTY = "empty"  # The original's answer if no span is possible.
 # Notes on edge cases; "quirk" is the number in the list of the original's.
 _EMPTY_WORD = (
   'quirk 13: The original answers "empty" where no span is possible: {}. '
-  "Here they have no answer, because the word is not from the passage, and "
-  "a reader takes it for an answer."
+  "Here they have no answer: the word is not from the passage."
 )
 _CRASH = (
-  "quirk 15: The original crashes, since no span is possible: {}. Here they "
-  "have no answer, with null odds of 1e6, because no threshold may give "
-  "such a question an answer."
+  "quirk 15: The original crashes where no span is possible: {}. Here they "
+  "have no answer, and null odds of 1e6, above any threshold."
 )
 _ODDS_LIMIT = 1e-4
 # Questions whose texts may differ by the original's alignment: a share of all,
@@ -62,7 +59,8 @@ def compare_null_odds(goldens, configurations):
       predictions = run.predictions
       golden = goldens.read(f"{run.prefix}_null_odds.json.gz")
       for qas_id, odds in golden.items():
-        comparison.add_numbers(predictions[qas_id].null_odds, odds, qas_id)
+        _, ours = predictions[qas_id]
+        comparison.add_numbers(ours.null_odds, odds, qas_id)
       yield comparison
 
 
@@ -73,17 +71,17 @@ def _compare_logits(goldens, configuration):
   comparison = Comparison(f"Logits {name} as given to the original")
   for kind in KINDS:
     ours = {
-      (found.examples[example].qas_id, int(index)): (start, end)
+      (found.examples[example].qas_id, index): pair
       for found in recorded_logits(goldens, configuration, kind)
-      for example, index, start, end in zip(
+      for example, index, *pair in zip(
         found.windows["example_index"],
-        found.windows["doc_span_index"],
+        found.windows["doc_span_index"].tolist(),
         *found.logits.values(),
         strict=True,
       )
     }
-    golden_rows = goldens.read(f"logits_check_{name}_{kind}.json.gz")
-    for golden in golden_rows["first50"]:
+    rows = goldens.read(f"logits_check_{name}_{kind}.json.gz")
+    for golden in rows["first50"]:
       key = golden["qas_id"], golden["doc_span_index"]
       hashes = [
         hashlib.sha1(values.astype("<f4").tobytes()).hexdigest()
@@ -98,17 +96,16 @@ def _compare_logits(goldens, configuration):
 def _compare_n_best(run):
   """Best span and order, for the n-best lists that are saved whole."""
   pattern = f"{run.prefix}_nbest_first*.json.gz"
-  (path,) = glob.glob(os.path.join(run.goldens.folder, pattern))
+  (path,) = glob.glob(pattern, root_dir=run.goldens.folder)
   comparison = Comparison(f"Best span and n-best order {run.title}")
-  predictions, contexts = run.predictions, run.contexts
-  for qas_id, golden in run.goldens.read(os.path.basename(path)).items():
-    ours = predictions[qas_id].n_best
+  predictions, n_best_size = run.predictions, run.options.n_best_size
+  for qas_id, golden in run.goldens.read(path).items():
+    context, ours = predictions[qas_id]
     if golden[0]["text"] == _EMPTY:
-      same = _is_no_answer(predictions[qas_id])
+      same = _is_no_answer(ours)
     else:
-      same = _is_same_span(golden[0], ours[0]) and _is_same_order(
-        golden, ours, contexts[qas_id], run.options.n_best_size
-      )
+      same = _is_same_span(golden[0], ours.n_best[0])
+      same &= _is_same_order(golden, ours.n_best, context, n_best_size)
     comparison.add(same, qas_id)
   return comparison
 
@@ -145,20 +142,17 @@ def _compare_n_best_texts(run):
   # The original's list may hold whole words for spans, which the hash proves,
   # or lack spans that it merged, which no hash can prove.
   comparison = Comparison(f"N-best texts {run.title}")
-  predictions, contexts = run.predictions, run.contexts
+  predictions, num_aligned = run.predictions, 0
   golden = run.goldens.read(f"{run.prefix}_nbest_texts_sha1.json.gz")
-  num_aligned = 0
   for qas_id, (count, sha1) in golden.items():
-    entries = predictions[qas_id].n_best
-    texts = [one_blank(entry.text) for entry in entries]
+    context, ours = predictions[qas_id]
+    texts = [one_blank(entry.text) for entry in ours.n_best]
     if texts == [""] or (len(texts), _sha1(texts)) == (count, sha1):
       comparison.add(True, qas_id)
       continue
     possible = (
-      dict.fromkeys((one_blank(e.text), whole_words(contexts[qas_id], e)))
-      if e.text
-      else ("",)
-      for e in entries
+      dict.fromkeys((text, whole_words(context, entry) if text else ""))
+      for text, entry in zip(texts, ours.n_best, strict=True)
     )
     lists = itertools.islice(itertools.product(*possible), _MAX_LISTS)
     num_aligned += len(texts) == count and any(_sha1(x) == sha1 for x in lists)
@@ -180,16 +174,16 @@ def _sha1(texts):
 
 def _compare_answers(run):
   comparison = Comparison(f"Answers {run.title}")
-  predictions, contexts, golden = run.predictions, run.contexts, run.answers
+  predictions, answers = run.predictions, run.answers
   reasons, empty = collections.Counter(), []
-  for qas_id, text in golden.items():
-    ours = predictions[qas_id]
+  for qas_id, text in answers.items():
+    context, ours = predictions[qas_id]
     if text == _EMPTY and not ours.text:
       comparison.add(_is_no_answer(ours), qas_id)
       empty.append(qas_id)
     elif one_blank(text) == one_blank(ours.text):
       comparison.add(True, qas_id)
-    elif reason := reason_for(text, contexts[qas_id], ours):
+    elif reason := reason_for(text, context, ours):
       comparison.add_explained()
       if reasons[reason] < _NUM_EXAMPLES and run.kind == "peaky":
         comparison.notes.append(
@@ -204,7 +198,7 @@ def _compare_answers(run):
   if reasons:
     counts = ", ".join(f"{reason}: {n}" for reason, n in reasons.items())
     comparison.notes.append(f"{run.title}: {counts}.")
-  comparison.max_unequal = _max_other_texts(run, golden)
+  comparison.max_unequal = _max_other_texts(run, answers)
   return comparison
 
 
@@ -218,7 +212,7 @@ def _max_other_texts(run, golden):
 def _compare_crashed(run):
   comparison = Comparison(f"Questions that crash the original {run.title}")
   for qas_id in run.crashed:
-    ours = run.predictions[qas_id]
+    _, ours = run.predictions[qas_id]
     has_their_odds = ours.null_odds == NO_SPAN_NULL_ODDS
     comparison.add(_is_no_answer(ours) and has_their_odds, qas_id)
   _add_quirk(comparison, run, _CRASH, run.crashed)

@@ -16,9 +16,9 @@ KINDS = ("random", "ties", "peaky")  # of logits
 # Options of other runs with peaky logits, by a part of their files' names.
 _VARIANTS = {
   "": {},
-  "nbest5_maxlen8": {"n_best_size": 5, "max_answer_length": 8},
-  "thr-3.0": {"null_score_diff_threshold": -3.0},
-  "thr2.5": {"null_score_diff_threshold": 2.5},
+  "_nbest5_maxlen8": {"n_best_size": 5, "max_answer_length": 8},
+  "_thr-3.0": {"null_score_diff_threshold": -3.0},
+  "_thr2.5": {"null_score_diff_threshold": 2.5},
 }
 
 
@@ -38,54 +38,52 @@ class DecodingRun:
 
   @property
   def title(self):
-    parts = (self.configuration.name, self.kind, self.variant)
-    return ", ".join(filter(None, parts))
+    variant = self.variant.replace("_", ", ", 1)
+    return f"{self.configuration.name}, {self.kind}{variant}"
 
   @property
   def options(self):
+    version_2 = self.configuration.version_2
     return DecoderOptions(
-      version_2_with_negative=self.configuration.version_2,
-      **_VARIANTS[self.variant],
+      version_2_with_negative=version_2, **_VARIANTS[self.variant]
     )
 
   @property
   def answers(self):
     """Dict from question id to the original's answer."""
-    parts = filter(None, (self.prefix, "predictions", self.variant))
-    return self.goldens.read("_".join(parts) + ".json.gz")
+    name = f"{self.prefix}_predictions{self.variant}.json.gz"
+    return self.goldens.read(name)
 
   @property
   def crashed(self):
     """Dict from the ids on which the original crashes to its exceptions."""
-    name = "_".join(filter(None, (self.prefix, self.variant, "crashed.json")))
+    name = f"{self.prefix}{self.variant}_crashed.json"
     return self.goldens.read(name) if self.goldens.has(name) else {}
 
   # Several checks look at them.
   @property
   @functools.lru_cache(maxsize=16)  # noqa: B019 -- only so many
   def predictions(self):
-    """Dict from question id to our `Prediction`."""
+    """Dict from question id to its passage and our `Prediction`."""
     decode = _decoder(self.options)
-    found = recorded_logits(self.goldens, self.configuration, self.kind)
-    return {p.qas_id: p for logits in found for p in decode(logits)}
-
-  @property
-  def contexts(self):
-    """Dict from question id to its passage."""
-    found = _batches(self.goldens, self.configuration)
-    return {e.qas_id: e.context for batch, _ in found for e in batch}
+    return {
+      prediction.qas_id: (example.context, prediction)
+      for logits in recorded_logits(self.goldens, self.configuration, self.kind)
+      for example, prediction in zip(
+        logits.examples, decode(logits), strict=True
+      )
+    }
 
 
 def decoding_runs(goldens, configurations):
   """Yields all `DecodingRun`s of some configurations; training has none."""
   for configuration in configurations:
-    if configuration.is_training:
-      continue
-    for kind in KINDS:
-      yield DecodingRun(goldens, configuration, kind)
-    for variant in _VARIANTS:
-      if variant and (configuration.version_2 or not variant.startswith("thr")):
-        yield DecodingRun(goldens, configuration, "peaky", variant)
+    if not configuration.is_training:
+      for kind in KINDS:
+        yield DecodingRun(goldens, configuration, kind)
+      for variant in list(_VARIANTS)[1:]:
+        if configuration.version_2 or "thr" not in variant:
+          yield DecodingRun(goldens, configuration, "peaky", variant)
 
 
 # Several checks look at the same windows.
@@ -107,9 +105,7 @@ def recorded_logits(goldens, configuration, kind):
   found = []
   for examples, windows in _batches(goldens, configuration):
     pairs = [
-      window_logits(
-        kind, examples[example].qas_id, int(index), int(first), mask
-      )
+      _drawn_logits(kind, f"{examples[example].qas_id}/{index}", first, mask)
       for example, index, first, mask in zip(
         windows["example_index"],
         windows["doc_span_index"],
@@ -124,20 +120,17 @@ def recorded_logits(goldens, configuration, kind):
   return found
 
 
-def window_logits(kind, qas_id, doc_span_index, first_context, input_mask):
-  """The start and end logits that tests/original/record_predictions.py drew."""
-  key = f"{qas_id}/{doc_span_index}"
-  if kind == "peaky":
-    key += "/peaky"
+def _drawn_logits(kind, key, first_context, input_mask):
+  """Start and end logits as tests/original/record_predictions.py draws them."""
+  key += "/peaky" if kind == "peaky" else ""
   rng = np.random.RandomState(zlib.crc32(key.encode("utf-8")))
-  start, end = (
-    rng.standard_normal(len(input_mask)).astype(np.float32) for _ in range(2)
-  )
+  pair = rng.standard_normal([2, len(input_mask)]).astype(np.float32)
   if kind == "random":
-    return start * 4, end * 4
+    return pair * 4
   if kind == "ties":
-    return np.round(start * 4), np.round(end * 4)
-  start, end = start - np.float32(5), end - np.float32(5)
+    return np.round(pair * 4)
+  pair -= np.float32(5)
+  start, end = pair
   last = int(np.sum(input_mask)) - 2
   for _ in range(6):
     at = first_context + int(rng.randint(0, last + 1 - first_context))
@@ -145,7 +138,5 @@ def window_logits(kind, qas_id, doc_span_index, first_context, input_mask):
     height = np.float32(rng.uniform(4, 12))
     start[at] += height
     end[min(at + span_length, last)] += height
-  null = np.float32(rng.uniform(4, 14))
-  start[0] += null
-  end[0] += null
-  return start, end
+  pair[:, 0] += np.float32(rng.uniform(4, 14))
+  return pair

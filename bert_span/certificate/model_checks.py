@@ -48,12 +48,12 @@ _FINE_TUNED_WEIGHTS_LIMIT = 5e-4
 
 def compare_model(goldens):
   yield from _compare_forward(goldens)
-  yield compare_loss(goldens)
+  yield _compare_loss(goldens)
   for after_step in (False, True):
     yield from _compare_training(goldens, after_step)
 
 
-def compare_loss(goldens):
+def _compare_loss(goldens):
   golden = _recorded(goldens, "loss")
   logits = _tiny_model(goldens)(_inputs(golden), training=False)
   num_windows = len(golden["input_ids"])

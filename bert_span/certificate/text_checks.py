@@ -1,4 +1,4 @@
-"""Checks 1, 2 and 8: WordPieces, windows and labels."""
+"""Checks 1, 2, 6 and 8: WordPieces, windows and labels, metrics."""
 
 import functools
 import hashlib
@@ -7,6 +7,13 @@ import re
 import numpy as np
 import tensorflow as tf
 
+from bert_span.answers.scoring.squad_scores import (
+  answer_f1,
+  evaluate_squad1,
+  evaluate_squad2,
+  exact_match,
+  normalize_answer,
+)
 from bert_span.certificate.comparison import Comparison
 from bert_span.data.window_batches import window_rows
 from bert_span.data.window_labels import SPAN_LABELS
@@ -22,26 +29,24 @@ _MAX_TOKEN_BYTES = 256
 _SPECIAL = ("[PAD]", UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN, "[MASK]")
 # As run_squad: the white space between the words that token_to_orig_map counts.
 _WORD = re.compile("[^ \t\r\n\u202f]+")
+_SCORE_LIMIT = 1e-9
 _POSITIONS = ("start_position", "end_position")
 # Questions that training loses in the original. "Quirk" is the number in the
 # list of the original's quirks.
 _DROPPED_TRAINED = (
   "quirk 1, 2: The original drops training questions whose answer holds "
   "white space that it reads in two ways, or follows leading blanks: {}. "
-  "Here they are trained on, because the passage has the answer at "
-  "answer_start."
+  "Here they are trained on: the passage has the answer at answer_start."
 )
 _DROPPED_COUNTED = (
   "quirk 3: The original drops training questions whose answer is not at "
-  "answer_start: {}. Here they are counted, named in the report and not "
-  "trained on, because the answer cannot be located: the passage has it "
-  "more than once, or not at all."
+  "answer_start: {}. Here they are reported and not trained on: the passage "
+  "has the answer more than once, or not at all."
 )
 _MISLABELLED = (
   "quirk 4: The original labels an answer without WordPieces from the token "
-  "after it to the token before it: {}. Here they are counted, named and "
-  "not trained on, because such a label is no span, and no label would be "
-  "right for a question that has an answer."
+  "after it to the token before it: {}. Here they are reported and not "
+  "trained on: no label would be right."
 )
 
 
@@ -53,9 +58,8 @@ def compare_tokens(goldens):
     words = [(text, [_as_token(w) for w in row]) for text, row in words]
     distinct = {token for _, row in words for token in row}
     of_words = [*_SPECIAL, *sorted(distinct - set(_SPECIAL))]
-    excluded = set(
-      goldens.read(f"tokenization_unicode_version_sensitive_{case}.json")
-    )
+    sensitive = f"tokenization_unicode_version_sensitive_{case}.json"
+    excluded = set(goldens.read(sensitive))
     for name, expected, vocabulary in (
       (f"WordPieces, {case}", rows, goldens.vocabulary),
       (f"Words, {case}", words, of_words),
@@ -90,7 +94,7 @@ def compare_windows(goldens, configurations):
   for configuration in configurations:
     yield _compare_windows(goldens, configuration)
     if configuration.is_edge_case and configuration.is_training:
-      yield compare_lost(goldens, configuration)
+      yield _compare_lost(goldens, configuration)
 
 
 def _compare_windows(goldens, configuration):
@@ -179,12 +183,12 @@ def _sha1(numbers):
   return hashlib.sha1(",".join(map(str, numbers)).encode()).hexdigest()
 
 
-def compare_lost(goldens, configuration):
+def _compare_lost(goldens, configuration):
   """Compares training questions that the original drops or mislabels."""
   name = configuration.name
   comparison = Comparison(f"Questions lost to training {name}")
   examples = {e.qas_id: e for e in goldens.examples(configuration)}
-  report = goldens.squad_file(configuration.file).report.lines(1000)
+  report = "\n".join(goldens.squad_file(configuration.file).report.lines(1000))
   # The text that each window's label marks; None for no tokens.
   labels = {qas_id: [] for qas_id in examples}
   for row, context in _window_rows(goldens, configuration):
@@ -202,8 +206,7 @@ def compare_lost(goldens, configuration):
       comparison.add(answer in labels[qas_id], f"{qas_id}: {labels[qas_id]}")
     else:
       lost[_DROPPED_COUNTED].append(qas_id)
-      is_reported = any(qas_id in line for line in report)
-      comparison.add(is_reported, f"{qas_id} is not reported")
+      comparison.add(qas_id in report, f"{qas_id} is not reported")
   for feature in goldens.read(f"features_{name}.jsonl.gz"):
     if _is_mislabelled(feature):
       qas_id = feature["qas_id"]
@@ -213,4 +216,52 @@ def compare_lost(goldens, configuration):
     if qas_ids:
       note = sentence.format(", ".join(qas_ids))
       comparison.notes.append(f"{name}, {note}")
+  return comparison
+
+
+def compare_scores(goldens):
+  normalized = Comparison("Normalized answers")
+  for text, expected in goldens.read("normalize_answer.json"):
+    normalized.add(normalize_answer(text) == expected, f"{text[:60]!r}")
+  yield normalized
+  pairs = Comparison("Exact match and F1 of pairs", _SCORE_LIMIT)
+  for prediction, gold, *originals in goldens.read("answer_pair_scores.json"):
+    exact = exact_match(prediction, gold)
+    f1, f1_version_2 = (answer_f1(prediction, gold, v) for v in (False, True))
+    ours = [exact, f1, exact, f1_version_2]
+    pairs.add_numbers(ours, originals, f"{prediction!r}, {gold!r}")
+  yield pairs
+  yield _compare_evaluations(goldens)
+
+
+def _compare_evaluations(goldens):
+  evaluations = goldens.read("eval_results.json")
+  comparison = Comparison(
+    f"Scores of {len(evaluations)} evaluations", _SCORE_LIMIT
+  )
+  examples1, examples2 = (
+    goldens.squad_file(goldens.plan["scores"][version]["file"]).examples
+    for version in ("v1", "v2")
+  )
+  for key, expected in evaluations.items():
+    # "predictions.json.gz | v2.0 evaluator[, na-prob NAME][, threshold T]"
+    file, evaluation = key.split(" | ")
+    evaluator, *options = evaluation.split(", ")
+    predictions = goldens.read(file)
+    if evaluator == "v2.0 evaluator":
+      options = dict(option.split() for option in options)
+      arguments = {}
+      if "na-prob" in options:
+        name = f"{options['na-prob']}.json.gz"
+        arguments["na_probs"] = goldens.read(name)
+      if "threshold" in options:
+        arguments["na_prob_thresh"] = float(options["threshold"])
+      scores = evaluate_squad2(examples2, predictions, **arguments)
+    else:
+      scores = evaluate_squad1(examples1, predictions)
+    if list(scores) != list(expected):
+      comparison.add(False, f"{key}: other metrics, or in another order")
+      continue
+    for name, original in expected.items():
+      comparison.add_numbers(scores[name], original, f"{key}: {name}")
   return comparison

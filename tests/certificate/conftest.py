@@ -15,20 +15,3 @@ def original(goldens, shared_data):
 def sample():
   """Those that come with the package: for its sample and for edge cases."""
   return sample_goldens()
-
-
-@pytest.fixture
-def alter(monkeypatch):
-  """alter(name, change): from here on the file `name` holds change(value)."""
-
-  def alter_file(name, change):
-    method = "arrays" if name.endswith(".npz") else "read"
-    original = getattr(GoldenFiles, method)
-
-    def read(goldens, asked):
-      value = original(goldens, asked)
-      return change(value) if asked == name else value
-
-    monkeypatch.setattr(GoldenFiles, method, read)
-
-  return alter_file
