@@ -1,6 +1,7 @@
 """A model that every worker loads, and its answers to a shard's questions."""
 
 import dataclasses
+import functools
 import logging
 import os
 import threading
@@ -46,10 +47,7 @@ class AnswerSource:
         verify=self.verify,
       )
       head = extractor.head
-
-      def answers(examples):
-        return extractor.predict(examples, self.batch_size)
-
+      answers = functools.partial(extractor.predict, batch_size=self.batch_size)
     lock = threading.Lock()
 
     def answer_rows(examples):

@@ -11,13 +11,10 @@ import tensorflow as tf
 from google.protobuf.message import DecodeError
 
 from bert_span.squad.example import SquadExample
-from bert_span.squad.reader import (
-  load_squad_json,
-  parse_squad,
-  question_records,
-)
+from bert_span.squad.reader import load_squad_json, parse_squad
 from bert_span.storage import files
-from bert_span.storage.json_fields import FieldErrors, shortened
+from bert_span.storage.json_fields import FieldErrors, is_kind, shortened
+from bert_span.storage.record_files import serialized_records
 
 NAMES = ("id", "question", "context")
 _ROWS_AT_ONCE = 256
@@ -88,7 +85,7 @@ def read_questions(file, questions=()):
       yield BadRecord(location, *record.args)
       continue
     try:
-      qas_id, context = _id(record), _text(record, "context")
+      qas_id, context = _text(record, "id"), _text(record, "context")
       asked = list(questions) or [_text(record, "question")]
     except ValueError as error:
       found = record.get("id") if isinstance(record, dict) else None
@@ -108,31 +105,25 @@ def content_of(record):
   return json.dumps(record, default=repr)
 
 
-def _id(record):
+def _text(record, name):
   if not isinstance(record, dict):
     raise ValueError(
       "A record must be an object of id, question and context. Received: "
       f"{type(record).__name__}."
     )
-  value = record.get("id")
-  if isinstance(value, int) and not isinstance(value, bool):
-    return str(value)  # As in real SQuAD files.
-  text = _text(record, "id")
-  if not text:
-    raise ValueError("'id' is empty. Give each question its own id.")
-  return text
-
-
-def _text(record, name):
   value = record.get(name)
+  if name == "id" and is_kind(value, int):
+    return str(value)  # As in real SQuAD files.
   if value is None:
     known = ", ".join(map(repr, list(record)[:8])) or "none"
     raise ValueError(f"{name!r} is missing. Add it; the keys are: {known}.")
   if isinstance(value, bytes):
-    return files.decode_utf8(value, f"{name!r} is", "utf-8")
+    value = files.decode_utf8(value, f"{name!r} is", "utf-8")
   if not isinstance(value, str):
     found = type(value).__name__
     raise ValueError(f"{name!r} must be a string, not {found}. Correct it.")
+  if name == "id" and not value:
+    raise ValueError("'id' is empty. Give each question its own id.")
   return value
 
 
@@ -177,25 +168,19 @@ def _read_squad(path):
       yield number, dict(zip(NAMES, values, strict=True))
 
 
-def _split(article):
-  """Articles of one question each; paragraphs without any stay whole."""
-  try:
-    records = list(question_records({"data": [article]}))
-  except (KeyError, TypeError):
-    paragraphs = article.get("paragraphs") if isinstance(article, dict) else 0
-    if not isinstance(paragraphs, list) or len(paragraphs) <= 1:
-      yield article
-      return
-    for paragraph in paragraphs:
-      yield from _split({**article, "paragraphs": [paragraph]})
+def _split(record, keys=("paragraphs", "qas")):
+  """Articles of one question each; what has no list of them stays whole."""
+  entries = record.get(keys[0]) if keys and isinstance(record, dict) else None
+  if not isinstance(entries, list):
+    yield record
     return
-  for _, paragraph, question in records:
-    yield {**article, "paragraphs": [{**paragraph, "qas": [question]}]}
+  for entry in entries:
+    for part in _split(entry, keys[1:]):
+      yield {**record, keys[0]: [part]}
 
 
 def _read_tfrecord(path):
-  compression = "GZIP" if path.endswith(".gz") else ""
-  dataset = tf.data.TFRecordDataset(path, compression, buffer_size=1 << 20)
+  dataset = serialized_records(tf.data.Dataset.from_tensors(path))
   number = 0
   try:
     for number, serialized in enumerate(dataset.as_numpy_iterator(), 1):

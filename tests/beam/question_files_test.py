@@ -99,11 +99,11 @@ def test_a_bad_question_of_a_squad_file_leaves_the_others(tmp_path):
   squad["data"][0]["paragraphs"].append({"context": "no questions here"})
   squad["data"].append({"title": "no paragraphs"})
   path.write_text(json.dumps(squad))
-  bad, good, *rest = read(path)
+  first, good, *rest = read(path)
   assert good.example.qas_id == "b"
   parts = ("'question'", "'qas'", "'paragraphs'")
-  for record, part in zip([bad, *rest], parts, strict=True):
-    assert part in record.reason
+  for bad, part in zip([first, *rest], parts, strict=True):
+    assert part in bad.reason
   path.write_text("[]")
   (bad,) = read(path)
   assert "list" in bad.reason
@@ -164,8 +164,6 @@ def test_files_are_found_once_and_in_order(tmp_path):
   found = find_question_files(f"{tmp_path}/*.jsonl,{tmp_path}/a.jsonl")
   paths = (f"{tmp_path}/a.jsonl", f"{tmp_path}/b.jsonl")
   assert found == [QuestionFile(path, "jsonl") for path in paths]
-  with pytest.raises(ValueError, match="No file matches"):
-    find_question_files(f"{tmp_path}/*.parquet")
   (tmp_path / "a.csv").touch()
   with pytest.raises(ValueError, match=r"a\.csv"):
     find_question_files(f"{tmp_path}/a.csv")

@@ -23,14 +23,14 @@ _LOCATION = RecordLocation("a.jsonl", 3)
 def test_the_id_alone_decides_the_shard():
   shards = AnswerShards("out", 1000)
   # SHA-256 of the id, its first 8 bytes: the same in every process.
-  first = hashlib.sha256(b"q0").hexdigest()[:16]
+  shard = int(hashlib.sha256(b"q0").hexdigest()[:16], 16) % 1000
   example = SquadExample("q0", "Who?", "Anna.")
   for record in (
     LocatedQuestion(_LOCATION, example),
     LocatedQuestion(RecordLocation("b", 9), example),
     BadRecord(_LOCATION, "No context.", qas_id="q0"),
   ):
-    assert shards.shard_of(record) == int(first, 16) % 1000
+    assert shards.shard_of(record) == shard
 
 
 def test_without_an_id_the_location_decides():
@@ -40,7 +40,7 @@ def test_without_an_id_the_location_decides():
   assert all(60 < found.count(shard) < 140 for shard in range(8))
 
 
-def test_a_shard_is_done_once_its_answers_stand_there(tmp_path):
+def test_a_shard_is_done_once_its_answers_exist(tmp_path):
   shards = AnswerShards(str(tmp_path), 4)
   assert shards.done() == frozenset()
   shards.write(2, [{"id": "q"}], [BadRecord(_LOCATION, "No JSON.", "{")])
@@ -50,7 +50,7 @@ def test_a_shard_is_done_once_its_answers_stand_there(tmp_path):
   letters = tmp_path / "dead_letters-00002-of-00004.jsonl"
   row = {"file": "a.jsonl", "record": 3, "id": None, "reason": "No JSON."}
   assert json.loads(letters.read_text()) == {**row, "content": "{"}
-  # Those of an attempt that was given up do not stay.
+  # The dead letters of an earlier attempt are removed.
   shards.write(2, [], [])
   assert not letters.exists()
 
@@ -69,15 +69,15 @@ def test_unfinished_files_and_those_of_other_runs_do_not_count(tmp_path):
 
 def test_a_run_goes_on_with_the_options_of_its_start_only(tmp_path):
   out = str(tmp_path / "out")
-  start_or_continue(out, {"num_shards": 4, "copies": (1, 2)})
-  start_or_continue(out, {"num_shards": 4, "copies": (1, 2)})
+  for _ in range(2):
+    start_or_continue(out, {"num_shards": 4, "copies": (1, 2)})
   with pytest.raises(ValueError, match="num_shards was 4, is now 5"):
     start_or_continue(out, {"num_shards": 5, "copies": (1, 2)})
   path = tmp_path / "out" / "job.json"
   assert json.loads(path.read_text()) == {"num_shards": 4, "copies": [1, 2]}
 
 
-def test_a_folder_is_told_apart_by_names_and_contents(tmp_path):
+def test_the_hash_of_a_folder_covers_names_and_contents(tmp_path):
   folder = tmp_path / "variables"
   folder.mkdir()
   (folder / "a").write_text("1")
