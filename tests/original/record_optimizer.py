@@ -1,5 +1,7 @@
 """Records the original's optimizer on a loss with known gradients."""
 
+from unittest import mock
+
 import numpy as np
 import tensorflow as tf
 
@@ -51,11 +53,8 @@ def _create(optimization, loss, rate, steps, warmup):
     begin(self, *args, **options)
     made.append(self)
 
-  optimizer_type.__init__ = begin_and_keep
-  try:
+  with mock.patch.object(optimizer_type, "__init__", begin_and_keep):
     train_op = optimization.create_optimizer(loss, rate, steps, warmup, False)
-  finally:
-    optimizer_type.__init__ = begin
   return train_op, made[0]
 
 
