@@ -67,13 +67,12 @@ def with_soft_labels(windows, teachers, temperature, path):
     soft = _soft_labels(windows, teachers, temperature)
     tf.io.gfile.makedirs(os.path.dirname(path))
     write_tensors(path, {**soft, _KEY: key})
-  numbers = {name: values.shape[1] for name, values in soft.items()}
+  widths = {name: values.shape[1] for name, values in soft.items()}
+  token_labels = windows.scheme.token_labels | widths
   return dataclasses.replace(
     windows,
-    labels={**windows.labels, **soft},
-    scheme=dataclasses.replace(
-      windows.scheme, token_labels={**windows.scheme.token_labels, **numbers}
-    ),
+    labels=windows.labels | soft,
+    scheme=dataclasses.replace(windows.scheme, token_labels=token_labels),
   )
 
 
@@ -125,13 +124,9 @@ def _soft_labels(windows, teachers, temperature):
     _label(name): np.zeros([count, *(shape or (1,))])
     for name, shape in teachers[0].head.logits.items()
   }
-  with tqdm.tqdm(
-    desc="Running the teachers",
-    total=len(teachers) * count,
-    unit="WordPiece",
-    unit_scale=True,
-    disable=None,
-  ) as progress:
+  shown = {"desc": "Running the teachers", "unit": "WordPiece"}
+  total = len(teachers) * count
+  with tqdm.tqdm(**shown, total=total, unit_scale=True, disable=None) as bar:
     for teacher in teachers:
       order = np.argsort(lengths, kind="stable")[::-1]  # the longest first
       while len(order):
@@ -140,11 +135,8 @@ def _soft_labels(windows, teachers, temperature):
         tokens, probabilities = _outputs(windows, rows, teacher, temperature)
         for name, values in probabilities.items():
           sums[_label(name)][tokens] += values
-        progress.update(len(tokens))
-  return {
-    name: (values / len(teachers)).astype(np.float32)
-    for name, values in sums.items()
-  }
+        bar.update(len(tokens))
+  return {n: (x / len(teachers)).astype(np.float32) for n, x in sums.items()}
 
 
 def _outputs(windows, rows, teacher, temperature):

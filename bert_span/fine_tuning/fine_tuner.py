@@ -17,19 +17,15 @@ from bert_span.storage.log import log_line
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
 from bert_span.training.run_folder import locked_folder
-from bert_span.training.workers import own_folder
+from bert_span.training.strategy import own_folder
 
 
-def fine_tune(extractor, examples, options, output_dir, teachers=None, **run):
-  """Trains an extractor's model on examples, continuing a stopped run.
-
-  See `SpanExtractor.fit`. With teachers, questions without a label are used,
-  too. `run`: callbacks, fingerprint and strategy, see `fine_tune_on`.
-  """
+def fine_tune(extractor, examples, options, output_dir, teachers=None):
+  """Does `SpanExtractor.fit`; teachers use questions without a label, too."""
   training_set = training_set_of(extractor, examples, options, bool(teachers))
-  with locked_folder(output_dir, run.get("strategy")):
+  with locked_folder(output_dir):
     return fine_tune_on(
-      extractor, training_set, options, output_dir, teachers=teachers, **run
+      extractor, training_set, options, output_dir, teachers=teachers
     )
 
 
@@ -110,15 +106,16 @@ def fine_tune_on(
   if teachers:
     check_teachers(extractor, teachers)
     log_line(f"Learning also from {', '.join(teachers)}.")
-    shares = options.distillation_temperature, options.distillation_weight
+    temperature = options.distillation_temperature
+    weight = options.distillation_weight
     fingerprint |= {
       "teachers_sha256": teachers_digest(teachers.values()),
-      "distillation_temperature": options.distillation_temperature,
-      "distillation_weight": options.distillation_weight,
+      "distillation_temperature": temperature,
+      "distillation_weight": weight,
     }
     path = os.path.join(own_folder(strategy, output_dir), SOFT_LABELS_FILE)
-    windows = with_soft_labels(windows, [*teachers.values()], shares[0], path)
-    loss_fn = distillation_loss_fn(head, loss, *shares)
+    windows = with_soft_labels(windows, [*teachers.values()], temperature, path)
+    loss_fn = distillation_loss_fn(head, loss, temperature, weight)
   training_set = training_set._replace(windows=windows)
   num_train_steps = options.num_train_steps(training_set.num_examples)
   num_warmup_steps = options.num_warmup_steps(num_train_steps)

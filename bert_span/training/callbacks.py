@@ -6,8 +6,8 @@ import types
 
 from bert_span.storage.log import log_line
 
-# That of tf.distribute's PreemptionCheckpointHandler, so that a supervisor
-# needs one rule only: "run the same command again".
+# That of tf.distribute's PreemptionCheckpointHandler; a supervisor needs one
+# rule: "run the same command again".
 EXIT_CODE = 42
 
 
@@ -16,8 +16,8 @@ class Callback(contextlib.AbstractContextManager):
 
   The loop enters it when the run is restored. After every step it calls
   `on_step` if `is_due`, then `agree`; with a `stop_reason` it saves and stops.
-  What was due at the last step of a killed run is done when the run starts
-  again, so what a callback does may depend on `state` and the step only.
+  What was due at the last step of a killed run is done when it is restarted, so
+  what a callback does may depend on `state` and the step only.
   """
 
   name = ""  # of the state in checkpoints, unique within a run
@@ -52,11 +52,10 @@ class EvaluationInterrupted(Exception):
 
 
 class TerminationRequest(Callback):
-  """Turns SIGTERM into a saved checkpoint and an exit code.
+  """Turns SIGTERM into a saved checkpoint and `Preempted`.
 
   Spot machines, Kubernetes and Slurm send it some seconds before they take a
-  machine away. A signal to one worker stops all at the same step: `is_any` is
-  a `worker_vote`, bool where one process trains.
+  machine away. `is_any` is a `worker_vote`: one signal stops all workers.
   """
 
   def __init__(self, is_any=bool):
@@ -68,8 +67,11 @@ class TerminationRequest(Callback):
     self._previous = signal.signal(signal.SIGTERM, self._note)
     return self
 
-  def __exit__(self, *unused_exception):
+  def __exit__(self, exception_type, *unused_exception):
     signal.signal(signal.SIGTERM, self._previous)
+    if not exception_type and (self.stop_reason or self._is_received):
+      log_line(f"Ending with status {EXIT_CODE}: the same command continues.")
+      raise Preempted
 
   def _note(self, *unused_arguments):
     self._is_received = True
@@ -84,11 +86,3 @@ class TerminationRequest(Callback):
       if self._is_received:
         raise EvaluationInterrupted
       yield item
-
-  def exit_if_received(self):
-    """Raises `Preempted` if the signal has come."""
-    if self.stop_reason or self._is_received:
-      log_line(
-        f"Ending with status {EXIT_CODE}: the same command continues the run."
-      )
-      raise Preempted

@@ -12,7 +12,7 @@ import tensorflow as tf
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.log import log_line
 from bert_span.storage.options import check_same_options
-from bert_span.training.workers import is_chief, own_folder
+from bert_span.training.strategy import is_chief, own_folder
 
 # As run_squad: Estimator's names, output_dir/model.ckpt-<step>.
 CHECKPOINT_NAME = "model.ckpt"
@@ -50,7 +50,7 @@ class RunCheckpoints:
 
   A checkpoint holds weights, optimizer, number of steps, random generators, the
   callbacks' states and the options. It counts once the file "checkpoint" names
-  it, which a save writes last: a process killed before leaves the previous one.
+  it, which a save writes last.
   """
 
   model: keras.Model
@@ -104,19 +104,10 @@ class RunCheckpoints:
     paths = list(state.all_model_checkpoint_paths) if state else []
     # Not by time: after a damaged one, earlier steps are saved anew.
     paths.sort(key=_step_of, reverse=True)
-    options_path = tf.io.gfile.join(self.output_dir, OPTIONS_FILE)
     if not paths:
       tf.io.gfile.makedirs(self.write_dir)
-      own_path = tf.io.gfile.join(self.write_dir, OPTIONS_FILE)
-      write_json_atomically(own_path, self.options)
-    elif tf.io.gfile.exists(options_path):
-      check_same_options(options_path, self.options)
-    else:
-      raise ValueError(
-        f"{paths[0]} is a checkpoint of another program: there is no "
-        f"{OPTIONS_FILE} beside it. Use another --output_dir; to begin from "
-        "the weights of that checkpoint, pass it as --init_checkpoint."
-      )
+      options_path = tf.io.gfile.join(self.write_dir, OPTIONS_FILE)
+      write_json_atomically(options_path, self.options)
     # The temporary folders of processes that were killed in a save.
     for name in _names_in(self.write_dir, r"-\d+_temp/?"):
       with contextlib.suppress(tf.errors.NotFoundError):  # another worker did
@@ -134,19 +125,25 @@ class RunCheckpoints:
     if not paths:
       return None
     raise ValueError(
-      f"No checkpoint in {self.output_dir} can be read, the latest is "
-      f"{paths[0]}. Use another --output_dir, or empty this one to begin again."
+      f"No checkpoint in {self.output_dir} can be read. Use another "
+      "--output_dir, or empty this one to begin again."
     )
 
   def _restore(self, path):
     reader = tf.train.load_checkpoint(path)
+    options_path = tf.io.gfile.join(self.output_dir, OPTIONS_FILE)
+    if reader.has_tensor(_OPTIONS_KEY):
+      saved = json.loads(reader.get_tensor(_OPTIONS_KEY))
+      check_same_options(path, self.options, saved)
+    elif tf.io.gfile.exists(options_path):  # Of version 0.1.0.
+      check_same_options(options_path, self.options)
+    else:
+      raise ValueError(
+        f"{path} is a checkpoint of another program. Use another --output_dir; "
+        "to begin with its weights, pass it as --init_checkpoint."
+      )
     self._check_shapes(path, reader.get_variable_to_shape_map())
-    if not reader.has_tensor(_OPTIONS_KEY):  # Version 0.1.0 had none.
-      self._checkpoint.restore(path)
-      return
-    saved = json.loads(reader.get_tensor(_OPTIONS_KEY))
-    check_same_options(path, self.options, saved)
-    self._checkpoint.restore(path).assert_existing_objects_matched()
+    self._checkpoint.restore(path)
 
   def _check_shapes(self, path, saved):
     """Refuses a checkpoint of another model and names what differs."""
@@ -181,10 +178,7 @@ def steps_made(output_dir):
 
 
 def _repair_index(output_dir):
-  """Writes the file "checkpoint" anew if a power cut has damaged it.
-
-  It then names all that have an index; an incomplete one is skipped later.
-  """
+  """Writes a damaged file "checkpoint" anew, with all that have an index."""
   path = tf.io.gfile.join(output_dir, "checkpoint")
   if not tf.io.gfile.exists(path):
     return
@@ -196,9 +190,7 @@ def _repair_index(output_dir):
   if not found:
     tf.io.gfile.remove(path)
     return
-  log_line(
-    f"{path} is damaged; it is written anew, with {len(found)} checkpoints."
-  )
+  log_line(f"{path} was damaged; now it names {len(found)} checkpoints.")
   tf.compat.v1.train.update_checkpoint_state(
     output_dir,
     found[-1],

@@ -19,8 +19,7 @@ from bert_span.training.step_runner import (
   seed_dropout,
   spread_dropout,
 )
-from bert_span.training.strategy import computes_on_accelerator
-from bert_span.training.workers import check_same_step
+from bert_span.training.strategy import check_same_step, computes_on_accelerator
 
 # The host reads the metrics this often: seldom enough not to keep an
 # accelerator waiting.
@@ -34,8 +33,6 @@ class Trainer:
   Unlike keras.Model.fit it has one loss over the whole batch, one global norm
   over dense gradients, and exact continuation: a run that was killed and
   started again ends with the same weights, bit for bit (on one CPU).
-
-  output_dir gets checkpoints, training_options.json, train/ for TensorBoard.
   """
 
   model: keras.Model  # built
@@ -44,7 +41,7 @@ class Trainer:
   optimizer: keras.optimizers.Optimizer
   num_train_steps: int  # updates of the whole run
   options: TrainOptions
-  output_dir: str  # local or remote
+  output_dir: str  # local or remote: checkpoints, and train/ for TensorBoard
   # JSON values; a run is not continued with others.
   fingerprint: Mapping | None = None
   callbacks: Sequence = ()  # of `Callback`, called in this order between steps
@@ -80,20 +77,17 @@ class Trainer:
   def train(self, dataset_fn):
     """Trains until num_train_steps are made or a callback stops it.
 
-    In the end the model has the optimizer's moving averages, if it keeps them.
-
     `dataset_fn` is a function first_step -> tf.data.Dataset of dicts of tensors
     [batch, ...], the batches of the steps from there on. The batch of a step
     must depend on nothing but the step. Returns the steps made by this call.
+    The model ends with the optimizer's moving averages, if it keeps them.
     """
     path = self._checkpoints.restore_or_begin()
     first_step, last_step = self.step, self.num_train_steps
     check_same_step(self.strategy, first_step)
     spread_dropout(self.model, self.strategy)
-    if path is not None:
-      log_line(
-        f"Continuing from {path}: {first_step} of {last_step} steps are made."
-      )
+    if path:
+      log_line(f"Continuing from {path}, step {first_step} of {last_step}.")
     with contextlib.ExitStack() as stack:
       for callback in self.callbacks:
         stack.enter_context(callback)
@@ -154,9 +148,8 @@ class Trainer:
         progress.add(made)
         if len(made) < count:
           raise ValueError(
-            f"The batches ended at step {self.step}, before the {last_step} "
-            "steps of the run: dataset_fn must give a batch for every step "
-            "(repeat the data over the epochs)."
+            f"The batches ended at step {self.step} of {last_step}: dataset_fn "
+            "must give a batch for every step (repeat the data)."
           )
         step += count
         stop_reasons = self._stop_reasons()
@@ -172,10 +165,10 @@ class Trainer:
   def _call_back(self, step):
     """Calls the callbacks that are due; returns whether there are any."""
     due = [callback for callback in self.callbacks if callback.is_due(step)]
-    variables = self.model.trainable_variables if due else []
-    with averaged_weights(self.optimizer, variables):
-      for callback in due:
-        callback.on_step(step)
+    if due:
+      with averaged_weights(self.optimizer, self.model.trainable_variables):
+        for callback in due:
+          callback.on_step(step)
     return bool(due)
 
   def _stop_reasons(self):

@@ -172,7 +172,7 @@ class BertAdamW(keras.optimizers.AdamW):
 @contextlib.contextmanager
 def averaged_weights(optimizer, variables):
   """Gives variables their moving averages for a while, if there are any."""
-  if not (optimizer.use_ema and variables):
+  if not optimizer.use_ema:
     yield
     return
   before = [variable.numpy() for variable in variables]

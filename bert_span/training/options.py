@@ -171,15 +171,15 @@ def check_strategy(options, execution):
   name, all_reduce = options.distribution, execution.all_reduce
   is_one, is_tpu = name == ONE_DEVICE, options.is_tpu
   for message, is_wrong in {
-    f"--distribution=one_device with --num_devices={options.num_devices}: use "
-    "--distribution=mirrored for several devices.": (
+    f"--num_devices={options.num_devices} needs --distribution=mirrored.": (
       is_one and (options.num_devices or 1) > 1
     ),
     f"--use_tpu contradicts --distribution={name}: leave one of them out.": (
       is_tpu and name not in ("auto", TPU)
     ),
-    "A TPU is used whole: leave --num_devices out. --num_tpu_cores says how "
-    "many cores it must have.": is_tpu and options.num_devices is not None,
+    "A TPU is used whole: leave --num_devices out, or give --num_tpu_cores.": (
+      is_tpu and options.num_devices is not None
+    ),
     "A TPU computes in bfloat16, not float16: use --precision=bfloat16.": (
       is_tpu and execution.precision == "float16"
     ),

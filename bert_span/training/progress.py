@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import math
-import sys
 import time
 from collections.abc import Callable
 
@@ -27,15 +26,14 @@ _SCALAR = tf.compat.v1.SummaryMetadata(
 class TrainingProgress(contextlib.AbstractContextManager):
   """Checks, shows and writes the metrics of the steps.
 
-  An example is a window here, as in run_squad. Speed is the mean since the
-  first report, without the time that tracing takes.
+  An example is a window, as in run_squad. Speed is the mean since the first
+  report, without the time of tracing.
   """
 
   first_step: int  # steps made before
   last_step: int  # steps of the whole run
   batch_size: int  # windows in a batch
   output_dir: str  # event files are written to its folder train
-  is_terminal: bool | None = None  # whether to draw a bar; None looks at stderr
   clock: Callable = time.monotonic  # in seconds
 
   def __post_init__(self):
@@ -54,8 +52,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
       desc="Training",
       initial=self.first_step,
       total=self.last_step,
-      file=sys.stderr,
-      disable=None if self.is_terminal is None else not self.is_terminal,
+      disable=None,  # unless stderr is a terminal
       dynamic_ncols=True,
       # The times are those of `_show`, in the bar and in the lines.
       bar_format="{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}"
@@ -89,10 +86,9 @@ class TrainingProgress(contextlib.AbstractContextManager):
       for name in ("loss", "global_norm"):
         if not math.isfinite(latest[name]):
           raise ValueError(
-            f"The {name} of step {self._step} is {latest[name]}: the training "
-            "has diverged and was stopped; nothing was saved from that step "
-            "on. Lower --learning_rate or raise --warmup_proportion, and use "
-            "another --output_dir."
+            f"The {name} of step {self._step} is {latest[name]}; from there on "
+            "nothing is saved. Lower --learning_rate or raise "
+            "--warmup_proportion, and use another --output_dir."
           )
       self._losses.append(latest["loss"])
     self._unread = []

@@ -13,7 +13,7 @@ from bert_span.storage.atomic_file import (
 )
 from bert_span.storage.files import is_remote
 from bert_span.training.callbacks import Callback
-from bert_span.training.workers import is_chief
+from bert_span.training.strategy import is_chief
 
 
 @contextlib.contextmanager
@@ -23,11 +23,9 @@ def locked_folder(output_dir, strategy=None, directories=()):
   The lock ends with the process. Object storage has none, and only the chief
   locks. What a killed run left of the `directories` in it is cleaned up.
   """
-  if not is_chief(strategy):
-    yield
-    return
-  tf.io.gfile.makedirs(output_dir)
-  if is_remote(output_dir):
+  if is_chief(strategy):
+    tf.io.gfile.makedirs(output_dir)
+  if is_remote(output_dir) or not is_chief(strategy):
     yield
     return
   path = os.path.join(output_dir, "run.lock")

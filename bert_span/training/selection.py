@@ -1,23 +1,20 @@
 """Scores during training: which step gave the best model, and when to stop."""
 
 import dataclasses
-import json
 import math
 import os
 from collections.abc import Callable
 
 import tensorflow as tf
 
-from bert_span.storage.atomic_file import (
-  write_json_atomically,
-  write_text_atomically,
-)
+from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.files import read_json
 from bert_span.storage.log import log_line
 from bert_span.training.callbacks import Callback, EvaluationInterrupted
 from bert_span.training.checkpoints import JsonState
 from bert_span.training.options import SelectionOptions
 from bert_span.training.progress import write_scalars
+from bert_span.training.strategy import is_chief, own_folder
 
 EVALUATIONS_FILE = "evaluations.json"
 SELECTION_FILE = "selection.json"
@@ -33,30 +30,34 @@ class ModelSelection(Callback):
 
   options: SelectionOptions
   num_train_steps: int  # of the whole run
-  score: Callable  # gives a dict of float; may raise EvaluationInterrupted
+  # Gives a dict of float; may raise EvaluationInterrupted. All workers score,
+  # to stop at the same step; only the chief writes.
+  score: Callable
   output_dir: str  # folder of the run
-  model_directory: str | None = None  # of the best model; None keeps none
-  # Writes the current model there, with a dict as selection.json.
-  write_model: Callable | None = None
-  inputs: dict | None = None  # JSON values that the scores depend on
+  model_directory: str  # of the best model
+  write_model: Callable  # writes it there, with a dict as selection.json
+  inputs: dict  # JSON values that the scores depend on
+  strategy: tf.distribute.Strategy | None = None  # that of the `Trainer`
 
   name = "evaluations"
 
   def __post_init__(self):
     self.state = JsonState([])
     options = dataclasses.asdict(self.options)
-    self.fingerprint = {"evaluation": {**options, **(self.inputs or {})}}
+    self.fingerprint = {"evaluation": {**options, **self.inputs}}
+    self._own_dir = own_folder(self.strategy, self.output_dir)
     self._events = None
     self._has_header = False
 
   def __enter__(self):
     directory = self.model_directory
-    if self.best and directory and read_selection(directory) is None:
+    is_writer = is_chief(self.strategy)
+    if self.best and is_writer and read_selection(directory) is None:
       raise ValueError(
-        f"The best model so far is gone from {directory}, and the run is past "
-        "its step. Put it back, or use another --output_dir to begin again."
+        f"The best model so far is gone from {directory}. Put it back, or use "
+        "another --output_dir to begin again."
       )
-    folder = tf.io.gfile.join(self.output_dir, "eval")
+    folder = tf.io.gfile.join(self._own_dir, "eval")
     self._events = tf.summary.create_file_writer(folder)
     return self
 
@@ -97,14 +98,13 @@ class ModelSelection(Callback):
     metric = self.options.best_metric
     if metric is not None and not math.isfinite(scores[metric]):
       raise ValueError(
-        f"The {metric} of the evaluation at step {step} is {scores[metric]}, "
-        "so no best model can be chosen by it. Choose another --best_metric, "
-        "or other data to evaluate on."
+        f"The {metric} of the evaluation at step {step} is {scores[metric]}. "
+        "Choose another --best_metric, or other data to evaluate on."
       )
     self.state.value.append({"step": step, "scores": scores})
     best = self.best
     is_best = best is self.state.value[-1]
-    if is_best and self.model_directory:
+    if is_best and is_chief(self.strategy):
       self.write_model({"step": step, "metric": metric, "scores": scores})
     write_scalars(self._events, scores, step)
     evaluations = {
@@ -112,7 +112,7 @@ class ModelSelection(Callback):
       "best_step": best and best["step"],
       "evaluations": self.state.value,
     }
-    path = tf.io.gfile.join(self.output_dir, EVALUATIONS_FILE)
+    path = tf.io.gfile.join(self._own_dir, EVALUATIONS_FILE)
     write_json_atomically(path, evaluations)
     if not self._has_header:
       log_line(_table_row("step", scores))
@@ -125,7 +125,7 @@ def write_selection(directory, selection):
   """Writes selection.json, a dict of step, metric, scores; None removes it."""
   path = os.path.join(directory, SELECTION_FILE)
   if selection is not None:
-    write_text_atomically(path, json.dumps(selection, indent=2) + "\n")
+    write_json_atomically(path, selection)
   elif tf.io.gfile.exists(path):
     tf.io.gfile.remove(path)
 
@@ -140,8 +140,7 @@ def read_selection(directory):
     return {name: selection[name] for name in ("step", "metric", "scores")}
   except (ValueError, KeyError, TypeError) as error:
     raise ValueError(
-      f"{path}: not the selection.json of a model ({error}). Remove the file; "
-      "the model does not need it."
+      f"{path}: not the selection.json of a model ({error}). Remove the file."
     ) from error
 
 

@@ -18,14 +18,12 @@ class LossScale:
 
   It is halved, and the update skipped, when gradients summed over all replicas
   are not finite (Keras' LossScaleOptimizer looks at the first replica only).
-  Its two numbers are variables of the built optimizer, for checkpoints.
+  Checkpoints hold it with the variables of the built optimizer.
   """
 
   def __init__(self, optimizer):
     self._scale, self._good_steps = (
-      optimizer.add_variable(
-        shape=(), initializer="zeros", dtype="float32", name=name
-      )
+      optimizer.add_variable((), "zeros", "float32", name=name)
       for name in ("loss_scale", "good_steps")
     )
     self._scale.assign(_FIRST_SCALE)
@@ -88,7 +86,11 @@ class TrainStep:
     """
     micro_batches = {name: x[tf.newaxis] for name, x in batch.items()}
     rows = tf.shape(next(iter(batch.values())))[0]
-    gradients, metrics = self.gradients(micro_batches, tf.ones([1, rows]))
+    return self.update_from(micro_batches, tf.ones([1, rows]))
+
+  def update_from(self, micro_batches, weights):
+    """Makes one update on every replica; see `gradients`."""
+    gradients, metrics = self.gradients(micro_batches, weights)
     self.update(gradients, metrics["global_norm"])
     return metrics
 
@@ -102,13 +104,10 @@ class TrainStep:
     if context.num_replicas_in_sync > 1:
       collective = tf.distribute.experimental
       all_reduce = self.options.execution.all_reduce.upper()
-      sums = context.all_reduce(
-        tf.distribute.ReduceOp.SUM,
-        sums,
-        collective.CommunicationOptions(
-          implementation=collective.CommunicationImplementation[all_reduce]
-        ),
+      options = collective.CommunicationOptions(
+        implementation=collective.CommunicationImplementation[all_reduce]
       )
+      sums = context.all_reduce(tf.distribute.ReduceOp.SUM, sums, options)
     metrics, gradients, unsummed = sums
     if self.loss_scale is not None:
       scale = self.loss_scale.value
@@ -133,21 +132,22 @@ class TrainStep:
 
   def _sums(self, micro_batches, weights):
     """`_micro_batch_sums`, added up over the micro-batches."""
-
-    def micro_batch(index):
-      batch = {name: x[index] for name, x in micro_batches.items()}
-      return batch, weights[index]
-
     num_micro_batches = weights.shape[0]
-    if num_micro_batches == 1 and not self.jit_compile:
-      return self._micro_batch_sums(*micro_batch(0))
+    is_one = num_micro_batches == 1
     # A function, so that it is traced once for all micro-batches.
-    first = self._function(*micro_batch(0))
-    if num_micro_batches == 1:
+    plain = is_one and not self.jit_compile
+    function = self._micro_batch_sums if plain else self._function
+
+    def sums_of(index):
+      batch = {name: x[index] for name, x in micro_batches.items()}
+      return function(batch, weights[index])
+
+    first = sums_of(0)
+    if is_one:
       return first
 
     def add(index, totals):
-      sums = self._function(*micro_batch(index))
+      sums = sums_of(index)
       return index + 1, tf.nest.map_structure(tf.add, totals, sums)
 
     # Side by side, the micro-batches would need the memory of all of them.
@@ -182,9 +182,8 @@ class TrainStep:
     pairs = [(gradient, v) for gradient, v in pairs if gradient is not None]
     if not pairs:
       raise ValueError(
-        "The loss depends on no trainable weight of the model. Check that "
-        "loss_fn calls the model it is given and that the model is trainable "
-        f"({len(variables)} trainable variables)."
+        "loss_fn must depend on a trainable weight of the model it is given. "
+        f"Received: a model with {len(variables)} trainable variables."
       )
     self._variables = [v for _, v in pairs]
     metrics = {"loss": loss, **{name: mean(x) for name, x in others.items()}}

@@ -13,8 +13,8 @@ _SEED_RANGE = 2**31
 class StepRunner:
   """Runs training steps on the devices of a strategy, several steps a call.
 
-  A call is one tf.function, which also takes the batches from the iterator: an
-  accelerator does not wait for the host between steps.
+  A call is one tf.function, which also takes the batches from the iterator: no
+  accelerator waits for the host between steps.
   """
 
   def __init__(self, strategy, train_step, step, dataset, most_steps=1):
@@ -59,8 +59,9 @@ class StepRunner:
 
   def _metrics(self, inputs):
     """Makes one step; its metrics as float32 [metrics], in order of names."""
-    if self._train_step.loss_scale is None:
-      metrics = self._plain_step(inputs)
+    step = self._train_step
+    if step.loss_scale is None:
+      metrics = self._local(self._strategy.run(step.update_from, args=inputs))
     else:
       metrics = self._scaled_step(inputs)
     with tf.control_dependencies([metrics["loss"]]):  # Not if data ended.
@@ -68,18 +69,11 @@ class StepRunner:
     self._names = sorted(metrics)
     return tf.stack([metrics[name] for name in self._names])
 
-  def _plain_step(self, inputs):
-    def step(micro_batches, weights):
-      gradients, metrics = self._train_step.gradients(micro_batches, weights)
-      self._train_step.update(gradients, metrics["global_norm"])
-      return metrics
-
-    return self._local(self._strategy.run(step, args=inputs))
-
   def _scaled_step(self, inputs):
     """Skips the update where the gradients are not finite."""
     step, loss_scale = self._train_step, self._train_step.loss_scale
     gradients, replica_metrics = self._strategy.run(step.gradients, args=inputs)
+    norm = replica_metrics["global_norm"]
     # All replicas have the same sums, so the first one decides for all.
     metrics = self._local(replica_metrics)
     is_finite = tf.math.is_finite(metrics["global_norm"])
@@ -88,7 +82,6 @@ class StepRunner:
     metrics["skipped"] = tf.cast(is_skipped, tf.float32)
 
     def update():
-      norm = replica_metrics["global_norm"]
       self._strategy.run(step.update, args=(gradients, norm))
       return True
 

@@ -1,12 +1,14 @@
-"""The devices that train: one, several, several machines, or a TPU."""
+"""The devices and processes that train, and what these must agree on."""
 
+import atexit
 import os
+import shutil
+import tempfile
 
 import tensorflow as tf
 
 from bert_span.storage.log import log_line
 from bert_span.training.options import MIRRORED, MULTI_WORKER, ONE_DEVICE, TPU
-from bert_span.training.workers import num_workers
 
 _TF_CONFIG_EXAMPLE = (
   '{"cluster": {"worker": ["10.0.0.1:12345", "10.0.0.2:12345"]}, '
@@ -52,8 +54,8 @@ def choose_strategy(options, num_gpus):
   if not fits:
     raise ValueError(
       f"--distribution={name}, but the environment variable TF_CONFIG names "
-      f"{workers} workers. Set it for --distribution={MULTI_WORKER} (see "
-      "BUILD.md), and unset it to train on this machine alone or on a TPU."
+      f"{workers} workers. It is for --distribution={MULTI_WORKER} only (see "
+      "BUILD.md)."
     )
   return name
 
@@ -80,13 +82,11 @@ def describe_strategy(strategy):
   if isinstance(strategy, tf.distribute.TPUStrategy):
     return f"{count} TPU cores ({TPU})"
   kind = "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
+  devices = f"{count} {kind}{'s' if count > 1 else ''}"
   if isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
-    return (
-      f"{count} {kind}s of {num_workers(strategy)} workers ({MULTI_WORKER})"
-    )
-  if isinstance(strategy, tf.distribute.MirroredStrategy):
-    return f"{count} {kind}{'s' if count > 1 else ''} ({MIRRORED})"
-  return f"1 {kind} ({ONE_DEVICE})"
+    return f"{devices} of {num_workers(strategy)} workers ({MULTI_WORKER})"
+  is_mirrored = isinstance(strategy, tf.distribute.MirroredStrategy)
+  return f"{devices} ({MIRRORED if is_mirrored else ONE_DEVICE})"
 
 
 def start_strategy(options, train_options):
@@ -111,6 +111,64 @@ def computes_on_accelerator(strategy):
   return isinstance(strategy, tf.distribute.TPUStrategy) or bool(
     tf.config.list_logical_devices("GPU")
   )
+
+
+def num_workers(strategy):
+  """Processes that train together; `strategy` may be None for one device."""
+  if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+    return 1
+  cluster = strategy.cluster_resolver.cluster_spec().as_dict()
+  return sum(map(len, cluster.values())) or 1
+
+
+def is_chief(strategy):
+  """Whether this process writes the model; strategy may be None."""
+  return strategy is None or strategy.extended.should_checkpoint
+
+
+def own_folder(strategy, output_dir):
+  """output_dir for the chief, a temporary folder for any other process."""
+  if is_chief(strategy):
+    return output_dir
+  folder = tempfile.mkdtemp(prefix="bert_span_worker_")
+  atexit.register(shutil.rmtree, folder, ignore_errors=True)
+  return folder
+
+
+def worker_vote(strategy):
+  """A function of a bool, called by all workers: is it true on any of them?"""
+  if num_workers(strategy) == 1:
+    return bool
+  total = _sum_over_replicas(strategy)
+  return lambda is_so: total(int(is_so)) > 0
+
+
+def check_same_step(strategy, step):
+  """Refuses workers that have restored checkpoints of different steps."""
+  if num_workers(strategy) == 1:
+    return
+  total = _sum_over_replicas(strategy)(step)
+  if total != step * strategy.num_replicas_in_sync:
+    raise ValueError(
+      f"This worker is at step {step}, another one is not. Give all workers "
+      "the same --output_dir, on a file system that all of them share."
+    )
+
+
+def _sum_over_replicas(strategy):
+  """A function of an integer: its sum over all replicas."""
+
+  @tf.function
+  def total(value):
+    def of_replica():
+      context = tf.distribute.get_replica_context()
+      # The sum must know the value's device. An argument has none.
+      on_device = tf.identity(value)
+      return context.all_reduce(tf.distribute.ReduceOp.SUM, on_device)
+
+    return strategy.experimental_local_results(strategy.run(of_replica))[0]
+
+  return lambda value: int(total(tf.constant(value)))
 
 
 def _devices(num_devices, gpus, name):
@@ -152,8 +210,8 @@ def _tpu_strategy(options):
     reason = str(getattr(error, "message", error)).split("\n", 1)[0][:200]
     raise ValueError(
       f"There is no TPU of the name {name} that TensorFlow can use ({reason}). "
-      "On a TPU VM install tensorflow-tpu instead of tensorflow and leave "
-      "--tpu_name out; elsewhere leave --use_tpu and --distribution=tpu out."
+      "On a TPU VM install tensorflow-tpu and leave --tpu_name out; elsewhere "
+      "leave --use_tpu and --distribution=tpu out."
     ) from error
   cores = strategy.num_replicas_in_sync
   if options.num_tpu_cores not in (None, cores):

@@ -23,23 +23,21 @@ from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import BertAdamW
 
-_STEPS, _BATCH_SIZE = 6, 4
-_OPTIONS = FineTuningOptions(train_batch_size=_BATCH_SIZE, length_bucket=8)
+_STEPS = 6
+_OPTIONS = FineTuningOptions(train_batch_size=4, length_bucket=8)
 _LOSSES = {
   "sum of ends": (SPAN_HEAD, SpanLoss("sum")),
   "tags": (BIO_HEAD, BioLoss("mean", (3.0, 2.0, 1.0))),
 }
 
 
-def _examples():
-  long_context = f"{CONTEXT} Anna was in the river. {CONTEXT}"
-  return [
-    SquadExample("1", "Who built the mill?", CONTEXT, (Answer("Anna", 22),)),
-    SquadExample("2", "When?", CONTEXT, (Answer("1895", 30),)),
-    SquadExample("3", "When?", long_context, (Answer("1895", 30),)),
-    SquadExample("4", "Who?", "Anna.", (Answer("Anna", 0),)),
-    SquadExample("5", "Who?", "The mill.", is_impossible=True),
-  ]
+_EXAMPLES = [
+  SquadExample("1", "Who built the mill?", CONTEXT, (Answer("Anna", 22),)),
+  SquadExample("2", "When?", CONTEXT, (Answer("1895", 30),)),
+  SquadExample("3", "When?", f"{CONTEXT} {CONTEXT}", (Answer("1895", 30),)),
+  SquadExample("4", "Who?", "Anna.", (Answer("Anna", 0),)),
+  SquadExample("5", "Who?", "The mill.", is_impossible=True),
+]
 
 
 def _extractor(head):
@@ -56,7 +54,7 @@ def _optimizer():
 def _loop(head, loss, folder):
   """Losses and weights of the package's own loop, which clips nothing here."""
   extractor = _extractor(head)
-  training_set = training_set_of(extractor, _examples(), _OPTIONS)
+  training_set = training_set_of(extractor, _EXAMPLES, _OPTIONS)
   trainer = Trainer(
     extractor.model,
     extractor.head.loss_fn(loss),
@@ -79,7 +77,7 @@ def test_fit_has_the_losses_and_weights_of_the_own_loop(tmp_path, name):
   before = compared_weights(model)
   # step_test.py compiles a step by XLA, as Keras would here.
   model.compile(_optimizer(), loss=loss, jit_compile=False)
-  batches = keras_batches(extractor, _examples(), _OPTIONS)
+  batches = keras_batches(extractor, _EXAMPLES, _OPTIONS)
   inputs, labels = next(iter(batches))
   assert inputs.keys() == model.input.keys()
   shape = inputs["token_ids"].shape

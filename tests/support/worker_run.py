@@ -14,8 +14,11 @@ import numpy as np
 from distributed_checks import Run
 
 from bert_span.training.options import ExecutionOptions, StrategyOptions
-from bert_span.training.strategy import describe_strategy, make_strategy
-from bert_span.training.workers import is_chief
+from bert_span.training.strategy import (
+  describe_strategy,
+  is_chief,
+  make_strategy,
+)
 
 
 def main():

@@ -87,11 +87,8 @@ def test_when_all_are_damaged_nothing_is_begun_again_unasked(finished):
 def test_a_checkpoint_counts_only_once_it_is_named(finished):
   """As a kill leaves it between the files and the name."""
   output_dir, expected = finished
-  index = output_dir / "checkpoint"
   for path in list(output_dir.glob("model.ckpt-7.*")):
     shutil.copy(path, output_dir / path.name.replace("-7.", "-9.", 1))
-  _cut_in_half(output_dir / "model.ckpt-9.index")
-  assert "model.ckpt-9" not in index.read_text()
   path, again = _restore(output_dir)
   assert path == "model.ckpt-7"
   assert_same(all_values(again), expected)
@@ -102,32 +99,24 @@ def test_a_spoiled_list_of_checkpoints_is_written_anew(finished, capsys):
   for content in (b"", b'model_checkpoint_path: "mo', b"\0"):
     (output_dir / "checkpoint").write_bytes(content)
     assert _restore(output_dir)[0] == "model.ckpt-7"
-    assert "with 4 checkpoints" in capsys.readouterr().err.splitlines()[0]
+    assert "names 4 checkpoints" in capsys.readouterr().err.splitlines()[0]
   # They are kept and deleted as before.
   _cut_in_half(output_dir / "model.ckpt-7.index")
   make_trainer(output_dir, keep_checkpoint_max=2).train(dataset_fn)
-  assert sorted(path.name for path in output_dir.glob("*.index")) == [
-    "model.ckpt-6.index",
-    "model.ckpt-7.index",
-  ]
+  names = sorted(path.name for path in output_dir.glob("*.index"))
+  assert names == ["model.ckpt-6.index", "model.ckpt-7.index"]
+  # Without a checkpoint the run begins.
+  for path in output_dir.glob("model.ckpt-*"):
+    path.unlink()
+  (output_dir / "checkpoint").write_bytes(b"")
+  assert _restore(output_dir)[0] is None
 
 
-def test_a_spoiled_list_of_no_checkpoints_begins_the_run(tmp_path):
-  (tmp_path / "checkpoint").write_bytes(b"")
-  assert _restore(tmp_path)[0] is None
-
-
-def test_a_checkpoint_has_the_options_of_its_run(finished):
-  output_dir, _ = finished
-  path = output_dir / "training_options.json"
-  text = path.read_text()
-  path.write_text(text.replace('"seed": 0', '"seed": 1'))
-  with pytest.raises(ValueError, match=r"ckpt-7.*seed was 0, is now 1"):
-    _restore(output_dir, seed=1)
-
-
-def test_a_checkpoint_without_options_is_continued(finished, monkeypatch):
-  """As one that was saved before checkpoints had them."""
+def test_version_0_1_0_wrote_the_options_beside_its_checkpoints(
+  finished, monkeypatch
+):
   output_dir, expected = finished
   monkeypatch.setattr(checkpoints, "_OPTIONS_KEY", "none")
   assert_same(all_values(_restore(output_dir)[1]), expected)
+  with pytest.raises(ValueError, match=r"options\.json.*seed was 0, is now 1"):
+    _restore(output_dir, seed=1)

@@ -98,39 +98,26 @@ def test_moving_averages_by_hand():
 
 
 def test_an_argument_out_of_range_is_named():
-  values = {"weight_decay": -0.1, "beta_1": 1.0, "beta_2": 1.5}
-  for name, value in {**values, "epsilon": 0.0, "layer_decay": 0.0}.items():
+  for name, value in (
+    *(("weight_decay", -0.1), ("beta_1", 1.0), ("beta_2", 1.5)),
+    *(("epsilon", 0.0), ("layer_decay", 0.0)),
+  ):
     with pytest.raises(ValueError, match=f"{name}={value}"):
       BertAdamW(0.1, **{name: value})
+  for arguments, name in (
+    *(((float("nan"), 10, 1), "learning_rate"), ((1e-3, 0), "num_train_steps")),
+    *(((-1e-3, 10), "learning_rate"), ((1e-3, 10, -1), "num_warmup_steps")),
+  ):
+    with pytest.raises(ValueError, match=name):
+      WarmupLinearDecay(*arguments)
 
 
 def test_rate_rises_through_the_warm_up_and_then_falls():
-  schedule = WarmupLinearDecay(1e-3, num_train_steps=40, num_warmup_steps=10)
-  rates = [float(schedule(step)) for step in (0, 5, 9, 10, 20, 39, 40, 41)]
-  np.testing.assert_allclose(
-    rates, [0, 5e-4, 9e-4, 7.5e-4, 5e-4, 2.5e-5, 0, 0], rtol=1e-5
-  )
-
-
-def test_a_step_ahead_has_the_rate_of_the_next_step():
-  schedule = WarmupLinearDecay(1e-3, 40, num_warmup_steps=10)
-  ahead = WarmupLinearDecay(1e-3, 40, num_warmup_steps=10, steps_ahead=1)
-  for step in (0, 8, 9, 10, 38, 39):
-    assert float(ahead(step)) == float(schedule(step + 1))
-
-
-def test_without_warm_up_the_first_step_has_the_peak():
-  schedule = WarmupLinearDecay(5e-5, num_train_steps=100)
-  assert float(schedule(0)) == np.float32(5e-5)
-  assert float(schedule(100)) == 0.0
-
-
-def test_an_impossible_argument_of_the_rate_is_named():
-  for arguments, named in (
-    ((float("nan"), 10, 1), "learning_rate"),
-    ((-1e-3, 10, 1), "learning_rate"),
-    ((1e-3, 0, 0), "num_train_steps"),
-    ((1e-3, 10, -1), "num_warmup_steps"),
-  ):
-    with pytest.raises(ValueError, match=named):
-      WarmupLinearDecay(*arguments)
+  steps, expected = (5, 9, 10, 20, 39, 40, 41), [5, 9, 7.5, 5, 0.25, 0, 0]
+  for ahead in (0, 1):
+    schedule = WarmupLinearDecay(1e-3, 40, 10, steps_ahead=ahead)
+    rates = [1e4 * float(schedule(step - ahead)) for step in steps]
+    np.testing.assert_allclose(rates, expected, rtol=1e-5)
+  assert float(WarmupLinearDecay(1e-3, 40, 10)(0)) == 0
+  without_warm_up = WarmupLinearDecay(5e-5, num_train_steps=100)
+  assert float(without_warm_up(0)) == np.float32(5e-5)

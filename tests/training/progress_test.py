@@ -1,4 +1,5 @@
 import math
+import sys
 
 import pytest
 from distributed_checks import read_events
@@ -17,10 +18,10 @@ class Clock:
 def make_progress(tmp_path):
   """A function that makes a `TrainingProgress` and its clock."""
 
-  def make(first_step, last_step, is_terminal=False):
+  def make(first_step, last_step):
     clock = Clock()
     steps = (first_step, last_step, 8)
-    return TrainingProgress(*steps, str(tmp_path), is_terminal, clock), clock
+    return TrainingProgress(*steps, str(tmp_path), clock), clock
 
   return make
 
@@ -67,9 +68,10 @@ def test_a_line_has_loss_rate_speed_and_time_left(make_progress, capsys):
 
 
 def test_a_terminal_gets_a_bar_that_starts_where_the_run_was(
-  make_progress, capsys
+  make_progress, capsys, monkeypatch
 ):
-  progress, clock = make_progress(40, 100, is_terminal=True)
+  monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+  progress, clock = make_progress(40, 100)
   with progress:
     _report_twice(progress, clock)
   shown = capsys.readouterr().err

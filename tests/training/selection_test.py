@@ -1,7 +1,5 @@
 """Model selection within a training: what is scored, kept and stopped."""
 
-import contextlib
-import io
 import json
 import os
 import shutil
@@ -21,10 +19,7 @@ from bert_span.training.selection import (
 
 
 def _selecting_trainer(output_dir, f1_of_step, patience=None):
-  """A trainer that is scored every 2 steps, with given scores.
-
-  `f1_of_step` is a dict of float, or of an exception, by step.
-  """
+  """A trainer with these scores, or exceptions, at every second step."""
   kept_steps, directory = [], str(output_dir / "model")
 
   def score():
@@ -40,15 +35,10 @@ def _selecting_trainer(output_dir, f1_of_step, patience=None):
 
   selection = ModelSelection(
     SelectionOptions(2, "f1", early_stopping_patience=patience),
-    NUM_STEPS,
-    score,
-    str(output_dir),
-    directory,
-    write,
+    *(NUM_STEPS, score, str(output_dir), directory, write, {}),
   )
-  trainer = make_trainer(
-    output_dir, callbacks=[selection], save_checkpoints_steps=3
-  )
+  options = {"callbacks": [selection], "save_checkpoints_steps": 3}
+  trainer = make_trainer(output_dir, **options)
   return trainer, selection, kept_steps
 
 
@@ -56,42 +46,32 @@ def _scores_of(selection):
   return {row["step"]: row["scores"]["f1"] for row in selection.state.value}
 
 
-@pytest.mark.parametrize(
-  ("metric", "smaller_is_better", "best_step"),
-  [("f1", False, 20), ("f1", True, 10), (None, False, None)],
-)
-def test_the_best_evaluation_follows_from_the_state(
-  metric, smaller_is_better, best_step
-):
-  options = SelectionOptions(10, metric, smaller_is_better)
-  selection = ModelSelection(options, 100, dict, "")
-  assert selection.best is None
+def test_the_best_evaluation_follows_from_the_state():
   rows = [
-    {"step": 10 * number, "scores": {"f1": value}}
-    for number, value in enumerate([60.0, 70.0, 70.0, 65.0], 1)
+    {"step": step, "scores": {"f1": value}}
+    for step, value in enumerate([60.0, 70.0, 70.0, 65.0])
   ]
-  selection.state.deserialize(JsonState(rows).serialize())
-  assert (selection.best and selection.best["step"]) == best_step
+  for best, metric in (rows[1], "f1"), (rows[0], "-f1"), (None, None):
+    is_loss = metric == "-f1"
+    options = SelectionOptions(10, metric and "f1", is_loss)
+    selection = ModelSelection(options, 100, dict, "", "", dict, {})
+    assert selection.best is None
+    selection.state.deserialize(JsonState(rows).serialize())
+    assert selection.best == best
 
 
 _SCORES = {2: 60.0, 4: 72.5, 6: 70.0, 7: 71.0}
 
 
-@pytest.fixture(scope="module")
-def scored(tmp_path_factory):
-  """A finished run with these scores, and its log."""
-  folder = tmp_path_factory.mktemp("scored")
+def test_every_evaluation_is_kept_shown_and_written(tmp_path, capsys):
+  """And changes no weight."""
+  folder = tmp_path / "scored"
   trainer, selection, kept_steps = _selecting_trainer(folder, _SCORES)
-  with contextlib.redirect_stderr(io.StringIO()) as log:
-    assert trainer.train(dataset_fn) == NUM_STEPS
-  return folder, trainer, selection, kept_steps, log.getvalue()
-
-
-def test_every_evaluation_is_kept_shown_and_written(scored):
-  folder, _, selection, kept_steps, log = scored
+  assert trainer.train(dataset_fn) == NUM_STEPS
   assert _scores_of(selection) == _SCORES  # 7: the last step in any case
   assert kept_steps == [2, 4]
-  table = [line.split() for line in log.splitlines() if line.startswith("   ")]
+  log = capsys.readouterr().err.splitlines()
+  table = [line.split() for line in log if line.startswith("   ")]
   assert table[0] == ["step", "f1", "exact_match"]
   assert table[1] == ["2", "60", "30", "best", "so", "far"]
   assert table[3] == ["6", "70", "35"]
@@ -101,23 +81,15 @@ def test_every_evaluation_is_kept_shown_and_written(scored):
   curves = read_events(folder, "eval")
   assert curves["f1"] == list(_SCORES.values())
   assert curves["exact_match"][-1] == 35.5
-
-
-def test_evaluating_does_not_change_the_weights(scored, tmp_path):
-  plain = make_trainer(tmp_path)
+  plain = make_trainer(tmp_path / "plain")
   plain.train(dataset_fn)
-  assert_same(scored[1].model.get_weights(), plain.model.get_weights())
-
-
-def test_a_run_goes_on_with_its_options_and_its_best_model_only(
-  scored, tmp_path
-):
-  other, *_ = _selecting_trainer(scored[0], _SCORES, patience=3)
+  assert_same(trainer.model.get_weights(), plain.model.get_weights())
+  # It goes on with its options and its best model only.
+  other, *_ = _selecting_trainer(folder, _SCORES, patience=3)
   with pytest.raises(ValueError, match="early_stopping_patience was None"):
     other.train(dataset_fn)
-  without_model = shutil.ignore_patterns("model")
-  shutil.copytree(scored[0], tmp_path, False, without_model, dirs_exist_ok=True)
-  again, *_ = _selecting_trainer(tmp_path, _SCORES)
+  shutil.rmtree(folder / "model")
+  again, *_ = _selecting_trainer(folder, _SCORES)
   with pytest.raises(ValueError, match=r"gone from .*--output_dir"):
     again.train(dataset_fn)
 
@@ -129,9 +101,7 @@ def test_training_ends_when_patience_does_and_stays_ended(tmp_path, capsys):
   assert kept_steps == [2]
   reason = "Stopped after step 6: no better f1 in 2 evaluations since step 2."
   assert capsys.readouterr().err.splitlines()[-1] == reason
-  again, selection, kept_steps = _selecting_trainer(
-    tmp_path, scores, patience=2
-  )
+  again, selection, kept_steps = _selecting_trainer(tmp_path, scores, 2)
   assert again.train(dataset_fn) == 0
   assert capsys.readouterr().err.splitlines()[-1] == reason
   assert selection.stop_reason in reason and kept_steps == []
@@ -144,14 +114,10 @@ class _Killed(Exception):
 def test_a_killed_run_chooses_and_stops_as_one_that_was_not(tmp_path):
   """Killed in the evaluation of step 6, after the checkpoint of step 3."""
   scores = {2: 60.0, 4: 61.0, 6: 50.0, 7: 50.0}
-  killed, *_ = _selecting_trainer(
-    tmp_path, {**scores, 6: _Killed()}, patience=2
-  )
+  killed, *_ = _selecting_trainer(tmp_path, {**scores, 6: _Killed()}, 2)
   with pytest.raises(_Killed):
     killed.train(dataset_fn)
-  again, selection, kept_steps = _selecting_trainer(
-    tmp_path, scores, patience=2
-  )
+  again, selection, kept_steps = _selecting_trainer(tmp_path, scores, 2)
   assert again.train(dataset_fn) == 4
   assert _scores_of(selection) == scores
   assert kept_steps == [4]  # 60 of step 2 came with the checkpoint
@@ -162,9 +128,8 @@ def test_an_interrupted_evaluation_is_made_up_for_before_the_next_step(
   tmp_path,
 ):
   scores = {2: 60.0, 4: 61.0, 6: 62.0, 7: 63.0}
-  stopped, selection, _ = _selecting_trainer(
-    tmp_path, {**scores, 6: EvaluationInterrupted(), 7: _Killed()}
-  )
+  interrupted = {**scores, 6: EvaluationInterrupted(), 7: _Killed()}
+  stopped, selection, _ = _selecting_trainer(tmp_path, interrupted)
   with pytest.raises(_Killed):
     stopped.train(dataset_fn)  # The checkpoint of step 6 was saved.
   assert _scores_of(selection) == {2: 60.0, 4: 61.0}
@@ -175,11 +140,9 @@ def test_an_interrupted_evaluation_is_made_up_for_before_the_next_step(
 
 
 def test_a_score_that_cannot_decide_is_refused(tmp_path):
-  selection = ModelSelection(
-    SelectionOptions(2, "f1"), 4, lambda: {"f1": float("nan")}, str(tmp_path)
-  )
-  with selection, pytest.raises(ValueError, match="at step 2 is nan"):
-    selection.on_step(2)
+  trainer, *_ = _selecting_trainer(tmp_path, {2: float("nan")})
+  with pytest.raises(ValueError, match="at step 2 is nan"):
+    trainer.train(dataset_fn)
 
 
 def test_a_damaged_selection_is_named(tmp_path):

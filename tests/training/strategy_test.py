@@ -38,31 +38,25 @@ def checks(tmp_path_factory):
 )
 def test_two_devices_make_the_updates_of_one(checks, name):
   found = checks[name]
-  assert found["weights"] < 1e-5
+  for difference in ("weights", "norms", "losses"):
+    assert found[difference] < 1e-5
   assert found["moved"] > 0.1  # and these are updates worth comparing
-  assert found["norms"] < 1e-5
-  assert found["losses"] < 1e-5
   assert found["smallest_norm"] > 0.1  # every step was clipped, to 0.1
-  assert found["copies"] == 0.0
-  assert found["traces"] == 1
+  assert (found["copies"], found["traces"]) == (0.0, 1)
 
 
 @pytest.mark.large
-def test_devices_draw_dropout_masks_of_their_own(checks):
-  found = checks["dropout"]
+def test_devices_draw_masks_of_their_own_and_skip_a_step_together(checks):
+  """The gradient of one device is infinite in steps 2 and 4 of 5."""
+  found = checks["dropout_and_overflow"]
   # The same windows and the same weights: masks alone can differ.
   assert all(np.abs(np.subtract(found["first"], found["rest"])) > 1e-4)
   for first, second in found["states"]:
     assert second[0] - first[0] == 2**31  # seeds
     assert first[1] == second[1] == 5  # draws
-
-
-@pytest.mark.large
-def test_an_infinite_gradient_on_one_device_skips_the_step_on_all(checks):
-  found = checks["overflow"]
-  # Steps 2 and 4 of 5 overflow; the scale is halved after each.
-  assert found["scales"] == [2.0**15, 2.0**15, 2.0**14, 2.0**14, 2.0**13]
-  assert found["skipped"] == [0.0, 1.0, 1.0, 2.0, 2.0]
+  # The scale is halved after each of them.
+  assert found["loss_scale"] == [2.0**15, 2.0**15, 2.0**14, 2.0**14, 2.0**13]
+  assert found["skipped_steps"] == [0.0, 1.0, 1.0, 2.0, 2.0]
   assert found["iterations"] == 3
   assert found["is_finite"]
   assert found["copies"] == 0.0
@@ -92,9 +86,7 @@ def test_nccl_without_a_gpu_is_refused():
 @pytest.mark.parametrize("name", ["local", "my-tpu"])
 def test_a_tpu_that_is_not_there_is_named(name):
   """As far as a TPU's code runs without one: resolver and initialization."""
-  options = StrategyOptions(
-    TPU, tpu_name=name, tpu_zone="z", gcp_project="p", use_tpu=True
-  )
+  options = StrategyOptions(TPU, None, True, name, "z", "p")
   with pytest.raises(ValueError, match=f"no TPU of the name {name}.*--use_tpu"):
     make_strategy(options, ExecutionOptions())
 
@@ -112,10 +104,9 @@ def test_a_damaged_tf_config_is_refused_with_an_example(monkeypatch):
     _tf_config({"chief": ["a:1", "b:1"]}, "chief"),
   ):
     monkeypatch.setenv("TF_CONFIG", config)
-    with pytest.raises(ValueError, match="TF_CONFIG") as error:
+    with pytest.raises(ValueError, match='"type": "worker", "ind') as error:
       make_strategy(StrategyOptions(), ExecutionOptions())
     assert config in str(error.value)
-    assert '"task": {"type": "worker", "index": 0}' in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -140,9 +131,9 @@ def test_options_and_workers_choose_the_strategy_or_do_not_fit(
   monkeypatch.setenv("TF_CONFIG", _tf_config(cluster))
   if name:
     assert choose_strategy(options, num_gpus=0) == name
-    return
-  with pytest.raises(ValueError, match=f"TF_CONFIG names {num_workers}"):
-    choose_strategy(options, num_gpus=0)
+  else:
+    with pytest.raises(ValueError, match=f"TF_CONFIG names {num_workers}"):
+      choose_strategy(options, num_gpus=0)
 
 
 def test_options_that_contradict_each_other_are_refused_with_the_remedy():

@@ -4,7 +4,9 @@ All that comes before the first step is done: what would stop a training stops
 the dry run, too. One step of the longest windows is made to measure its memory.
 """
 
+import contextlib
 import os
+import pathlib
 import resource
 from typing import NamedTuple
 
@@ -79,15 +81,14 @@ def fine_tuning_lines(extractor, training_set, options, output_dir, plan):
   )
   yield from training_set.skipped.lines()
   yield _lengths_line(windows.lengths)
-  max_seq_length = extractor.window_options.max_seq_length
-  yield _padding_line(windows.lengths, batches, options, max_seq_length)
+  most = extractor.window_options.max_seq_length
+  yield _padding_line(windows.lengths, batches, options, most)
   num_steps = options.num_train_steps(training_set.num_examples)
   steps = (num_steps, options.num_warmup_steps(num_steps))
   yield from _steps_lines(*steps, options, model, output_dir)
   rows = _rows_per_replica(options, plan)
-  longest = np.argsort(windows.lengths)[::-1][:rows]
-  padded_length = batches.padded_length(longest[:1])
-  batch = windows.batch(np.resize(longest, rows), padded_length)
+  longest = np.resize(np.argsort(windows.lengths)[::-1], rows)
+  batch = windows.batch(longest, batches.padded_length(longest[:1]))
   loss_fn = extractor.head.loss_fn(extractor.head.make_loss(options))
   yield from memory_lines(model, loss_fn, batch, options, plan)
 
@@ -118,7 +119,7 @@ def memory_lines(model, loss_fn, batch, options, plan):
   if not plan.is_local:
     yield "Memory: not measured, there is no such device on this machine."
     return
-  execution = options.execution
+  execution, peak = options.execution, None
   rows, length = batch["input_ids"].shape
   step = f"{rows} windows of {length} WordPieces in {execution.precision}"
   if execution.accumulate_steps > 1:
@@ -128,11 +129,9 @@ def memory_lines(model, loss_fn, batch, options, plan):
   with (
     computing_in(model.backbone, execution.precision),
     recomputing_layers(model.backbone, execution.recompute),
+    contextlib.suppress(tf.errors.ResourceExhaustedError),
   ):
-    try:
-      peak = measure_step(model, loss_fn, batch, options)
-    except tf.errors.ResourceExhaustedError:
-      peak = None
+    peak = measure_step(model, loss_fn, batch, options)
   if peak is not None:
     yield (
       f"Memory, measured: {_gigabytes(peak)} at the peak of one step on a "
@@ -174,11 +173,9 @@ def _host_bytes():
   """Memory of the machine, or of the container."""
   limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
   for path in _CONTAINER_LIMITS:
-    if os.path.exists(path):
-      with open(path, encoding="ascii") as file:
-        text = file.read().strip()
-      if text.isdecimal():  # "max" is no limit.
-        limits.append(int(text))
+    # ValueError: "max" is no limit.
+    with contextlib.suppress(FileNotFoundError, ValueError):
+      limits.append(int(pathlib.Path(path).read_text()))
   return min(limits)
 
 
@@ -232,8 +229,7 @@ def _steps_lines(num_steps, num_warmup_steps, options, model, output_dir):
     f"{num_warmup_steps:,} of them warm-up; a checkpoint of "
     f"{_gigabytes(checkpoint)} every {options.save_checkpoints_steps:,}."
   )
-  made = steps_made(output_dir)
-  if made:
+  if made := steps_made(output_dir):
     is_left = made < num_steps
     rest = "the run would continue there." if is_left else "nothing to train."
     yield f"{output_dir} holds a checkpoint of step {made:,}: {rest}"

@@ -35,8 +35,12 @@ from bert_span.training.selection import (
   selection_words,
   write_selection,
 )
-from bert_span.training.strategy import scope_of, start_strategy
-from bert_span.training.workers import is_chief, own_folder, worker_vote
+from bert_span.training.strategy import (
+  is_chief,
+  scope_of,
+  start_strategy,
+  worker_vote,
+)
 
 MODEL_DIRECTORY = "model"
 _DIRECTORIES = (MODEL_DIRECTORY, "tf1", "huggingface")
@@ -100,9 +104,8 @@ def print_dry_run(run, memory_gb=None):
 def trained_source(output_dir):
   """The `EncoderSource` of the model that an earlier call trained, or None."""
   directory = os.path.join(output_dir, MODEL_DIRECTORY)
-  if not tf.io.gfile.isdir(directory):
-    return None
-  return EncoderSource(preset=directory)
+  has_model = tf.io.gfile.isdir(directory)
+  return EncoderSource(preset=directory) if has_model else None
 
 
 class PretrainingJob:
@@ -148,8 +151,7 @@ class PretrainingJob:
       callbacks.append(self._selection(eval_text, termination))
     if is_writer:
       callbacks.append(RunFlags(run.output_dir, run.run_flags))
-    fingerprint = self._input.fingerprint(text)
-    fingerprint["initial_weights_sha256"] = self._initial_weights
+    digest = {"initial_weights_sha256": self._initial_weights}
     places_path = run.path(_PLACES_FILE) if is_writer else None
     with locked_folder(run.output_dir, strategy, _DIRECTORIES):
       pretrain(
@@ -157,11 +159,10 @@ class PretrainingJob:
         self.training_batches(text, places_path),
         run.options,
         run.output_dir,
-        fingerprint,
+        self._input.fingerprint(text) | digest,
         callbacks,
         strategy,
       )
-      termination.exit_if_received()
       if not is_writer:
         return
       if run.selection and run.selection.best_metric:
@@ -180,12 +181,11 @@ class PretrainingJob:
 
   def export(self):
     """Writes the model for the original and for Hugging Face."""
-    tf1, huggingface = map(self.run.path, _DIRECTORIES[1:])
-    with _new_directory(tf1) as unfinished:
-      self._files.write_tf1(unfinished)
-    with _new_directory(huggingface) as unfinished:
-      self._files.write_huggingface(unfinished)
-    log_line(f"Exported to {tf1} and {huggingface}")
+    writers = self._files.write_tf1, self._files.write_huggingface
+    for name, write in zip(_DIRECTORIES[1:], writers, strict=True):
+      with _new_directory(self.run.path(name)) as unfinished:
+        write(unfinished)
+      log_line(f"Exported to {self.run.path(name)}")
 
   def evaluate(self, text):
     """Scores the model on held-out text and writes eval_results.json."""
@@ -209,21 +209,19 @@ class PretrainingJob:
       scores = evaluate(batches, run.max_eval_steps).items()
       return {n: x for n, x in scores if n.endswith(("_loss", "_accuracy"))}
 
-    # All workers score, to stop at the same step; only the chief writes.
-    keeps_best = run.selection.best_metric and self._is_writer
-
     return ModelSelection(
       run.selection,
       run.options.num_train_steps,
       metrics,
-      own_folder(self._strategy, run.output_dir),
-      run.path(MODEL_DIRECTORY) if keeps_best else None,
+      run.output_dir,
+      run.path(MODEL_DIRECTORY),
       self._write_selected,
       {
         "input": self._input.fingerprint(text)["input"],
         "batch_size": run.eval_batch_size,
         "max_steps": run.max_eval_steps,
       },
+      self._strategy,
     )
 
   def _write_selected(self, selection):

@@ -28,12 +28,16 @@ from bert_span.squad.tfds import read_questions
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
-from bert_span.training import workers
 from bert_span.training.callbacks import TerminationRequest
 from bert_span.training.run_folder import RunFlags, locked_folder
 from bert_span.training.selection import ModelSelection, selection_words
-from bert_span.training.strategy import scope_of, start_strategy
-from bert_span.training.workers import is_chief
+from bert_span.training.strategy import (
+  is_chief,
+  num_workers,
+  scope_of,
+  start_strategy,
+  worker_vote,
+)
 
 MODEL_DIRECTORY = "model"
 _SCORES_FILE = "eval_results.json"
@@ -83,7 +87,7 @@ def run_squad(run):
   if run.num_seeds == 1:
     _run_one_seed(run, strategy)
     return
-  if workers.num_workers(strategy) > 1:
+  if num_workers(strategy) > 1:
     raise ValueError(
       "--num_seeds trains on one machine: unset TF_CONFIG, or give every "
       "machine its own --seed and --output_dir."
@@ -144,21 +148,20 @@ def _train(run, questions, strategy):
   }
   extractor, training_set, digest = _training_inputs(run, strategy)
   directory, options = run.path(MODEL_DIRECTORY), run.fine_tuning_options
-  termination = TerminationRequest(workers.worker_vote(strategy))
-  callbacks = [termination]
-  is_writer = is_chief(strategy)
+  termination = TerminationRequest(worker_vote(strategy))
+  callbacks, is_writer = [termination], is_chief(strategy)
   if run.selection:
     dev_set = DevelopmentSet(questions, run.predict_batch_size, run.selection)
     callbacks.append(
       ModelSelection(
         dev_set.selection_options(run.decoder_options, run.head),
         options.num_train_steps(training_set.num_examples),
-        # All workers score, to stop at the same step; only the chief writes.
         lambda: dev_set.scores(extractor, termination.interruptible),
-        workers.own_folder(strategy, run.output_dir),
-        directory if is_writer else None,
+        run.output_dir,
+        directory,
         lambda selection: extractor.save_to_preset(directory, selection),
         dev_set.fingerprint(run.decoder_options),
+        strategy,
       )
     )
   if is_writer:
@@ -174,7 +177,6 @@ def _train(run, questions, strategy):
       strategy,
       teachers,
     )
-    termination.exit_if_received()
     if is_writer and not run.selection:
       extractor.save_to_preset(directory)
   if is_writer:

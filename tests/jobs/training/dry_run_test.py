@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -27,20 +28,14 @@ def _batch():
 
 def _lines(peak, plan, **execution):
   options = FineTuningOptions(execution=ExecutionOptions(**execution))
-  with pytest.MonkeyPatch.context() as patch:
-    patch.setattr(dry_run, "measure_step", peak)
-    return list(
-      dry_run.memory_lines(
-        shared_extractor().model, _LOSS_FN, _batch(), options, plan
-      )
-    )
+  model = shared_extractor().model
+  with mock.patch.object(dry_run, "measure_step", peak):
+    return [*dry_run.memory_lines(model, _LOSS_FN, _batch(), options, plan)]
 
 
 @pytest.mark.large
 def test_a_measured_step_changes_no_weight():
-  execution = ExecutionOptions(
-    accumulate_steps=4, recompute=True, precision="bfloat16"
-  )
+  execution = ExecutionOptions("bfloat16", accumulate_steps=4, recompute=True)
   model = tiny_extractor().model
   before = model.get_weights()
   options = FineTuningOptions(train_batch_size=12, execution=execution)
@@ -84,19 +79,14 @@ def machine_bytes(monkeypatch):
   return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-@pytest.mark.parametrize(
-  ("options", "replicas", "name"),
-  [({}, 1, "one_device"), ({"num_devices": 4}, 4, "mirrored")],
-)
-def test_the_parts_of_a_cpu_share_its_memory(
-  machine_bytes, options, replicas, name
+def test_the_parts_of_a_cpu_share_its_memory_or_that_of_a_container(
+  tmp_path, monkeypatch, machine_bytes
 ):
-  description = f"{replicas} x CPU ({os.cpu_count()} cores) ({name})"
-  expected = DevicePlan(description, replicas, machine_bytes // replicas)
-  assert _plan(**options) == expected
-
-
-def test_a_container_has_what_it_may_use(tmp_path, monkeypatch, machine_bytes):
+  for count, name in (None, "one_device"), (4, "mirrored"):
+    replicas = count or 1
+    description = f"{replicas} x CPU ({os.cpu_count()} cores) ({name})"
+    expected = DevicePlan(description, replicas, machine_bytes // replicas)
+    assert _plan(num_devices=count) == expected
   limit = tmp_path / "memory.max"
   paths = (str(limit), str(tmp_path / "missing"))
   monkeypatch.setattr(dry_run, "_CONTAINER_LIMITS", paths)
