@@ -104,46 +104,48 @@ class RunCheckpoints:
     paths = list(state.all_model_checkpoint_paths) if state else []
     # Not by time: after a damaged one, earlier steps are saved anew.
     paths.sort(key=_step_of, reverse=True)
+    restored = next(filter(self._restore, paths), None)
     if not paths:
       tf.io.gfile.makedirs(self.write_dir)
       options_path = tf.io.gfile.join(self.write_dir, OPTIONS_FILE)
       write_json_atomically(options_path, self.options)
+    elif not restored:
+      raise ValueError(
+        f"No checkpoint in {self.output_dir} can be read. Use another "
+        "--output_dir, or empty this one to begin again."
+      )
     # The temporary folders of processes that were killed in a save.
     for name in _names_in(self.write_dir, r"-\d+_temp/?"):
       with contextlib.suppress(tf.errors.NotFoundError):  # another worker did
         tf.io.gfile.rmtree(tf.io.gfile.join(self.write_dir, name))
-    for path in paths:
-      try:
-        self._restore(path)
-        return path
-      except _NO_DAMAGE:
-        raise
-      # TensorFlow's reader raises IndexError where a file ends too early.
-      except (tf.errors.OpError, IndexError) as error:
-        damage = " ".join(str(error).split())
-        log_line(f"The checkpoint {path} cannot be read ({damage}).")
-    if not paths:
-      return None
-    raise ValueError(
-      f"No checkpoint in {self.output_dir} can be read. Use another "
-      "--output_dir, or empty this one to begin again."
-    )
+    return restored
 
   def _restore(self, path):
-    reader = tf.train.load_checkpoint(path)
+    """Restores a checkpoint and returns True; False if it is damaged."""
     options_path = tf.io.gfile.join(self.output_dir, OPTIONS_FILE)
-    if reader.has_tensor(_OPTIONS_KEY):
-      saved = json.loads(reader.get_tensor(_OPTIONS_KEY))
-      check_same_options(path, self.options, saved)
-    elif tf.io.gfile.exists(options_path):  # Of version 0.1.0.
-      check_same_options(options_path, self.options)
-    else:
-      raise ValueError(
-        f"{path} is a checkpoint of another program. Use another --output_dir; "
-        "to begin with its weights, pass it as --init_checkpoint."
-      )
-    self._check_shapes(path, reader.get_variable_to_shape_map())
-    self._checkpoint.restore(path)
+    try:
+      reader = tf.train.load_checkpoint(path)
+      if reader.has_tensor(_OPTIONS_KEY):
+        saved = json.loads(reader.get_tensor(_OPTIONS_KEY))
+        check_same_options(path, self.options, saved)
+      elif tf.io.gfile.exists(options_path):  # Of version 0.1.0.
+        check_same_options(options_path, self.options)
+      else:
+        raise ValueError(
+          f"{path} is a checkpoint of another program. Use another "
+          "--output_dir; to begin with its weights, pass it as "
+          "--init_checkpoint."
+        )
+      self._check_shapes(path, reader.get_variable_to_shape_map())
+      self._checkpoint.restore(path)
+    except _NO_DAMAGE:
+      raise
+    # TensorFlow's reader raises IndexError where a file ends too early.
+    except (tf.errors.OpError, IndexError) as error:
+      damage = " ".join(str(error).split())
+      log_line(f"The checkpoint {path} cannot be read ({damage}).")
+      return False
+    return True
 
   def _check_shapes(self, path, saved):
     """Refuses a checkpoint of another model and names what differs."""

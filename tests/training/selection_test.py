@@ -51,9 +51,12 @@ def test_the_best_evaluation_follows_from_the_state():
     {"step": step, "scores": {"f1": value}}
     for step, value in enumerate([60.0, 70.0, 70.0, 65.0])
   ]
-  for best, metric in (rows[1], "f1"), (rows[0], "-f1"), (None, None):
-    is_loss = metric == "-f1"
-    options = SelectionOptions(10, metric and "f1", is_loss)
+  for metric, smaller_is_better, best in (
+    ("f1", False, rows[1]),
+    ("f1", True, rows[0]),
+    (None, False, None),
+  ):
+    options = SelectionOptions(10, metric, smaller_is_better)
     selection = ModelSelection(options, 100, dict, "", "", dict, {})
     assert selection.best is None
     selection.state.deserialize(JsonState(rows).serialize())

@@ -86,7 +86,7 @@ def test_nccl_without_a_gpu_is_refused():
 @pytest.mark.parametrize("name", ["local", "my-tpu"])
 def test_a_tpu_that_is_not_there_is_named(name):
   """As far as a TPU's code runs without one: resolver and initialization."""
-  options = StrategyOptions(TPU, None, True, name, "z", "p")
+  options = StrategyOptions(TPU, tpu_name=name, tpu_zone="z", gcp_project="p")
   with pytest.raises(ValueError, match=f"no TPU of the name {name}.*--use_tpu"):
     make_strategy(options, ExecutionOptions())
 
