@@ -69,19 +69,15 @@ def model_app(served, preprocessor, options):
 
   async def answer(request, function):
     """The reply to the JSON of a request, within the limits."""
-
-    async def run():
-      content = await _body(request, options.max_request_bytes)
-      return await asyncio.get_running_loop().run_in_executor(
-        thread, lambda: function(json.loads(content))
-      )
-
+    seconds = options.request_seconds
     try:
-      reply = await asyncio.wait_for(run(), options.request_seconds)
-    except asyncio.TimeoutError:
-      raise HTTPException(
-        504, f"No answer within {options.request_seconds:g} s."
-      ) from None
+      async with asyncio.timeout(seconds):
+        content = await _body(request, options.max_request_bytes)
+        reply = await asyncio.get_running_loop().run_in_executor(
+          thread, lambda: function(json.loads(content))
+        )
+    except TimeoutError:
+      raise HTTPException(504, f"No answer within {seconds:g} s.") from None
     except (ValueError, RecursionError, tf.errors.InvalidArgumentError) as e:
       raise HTTPException(400, getattr(e, "message", str(e))) from None
     return JSONResponse(reply)
@@ -107,12 +103,9 @@ def model_app(served, preprocessor, options):
       if name != CLASSIFY  # There is no :classify here.
     }
     spec = {"name": options.model_name, "version": _VERSION}
-    return JSONResponse(
-      {
-        "model_spec": {**spec, "signature_name": ""},
-        "metadata": {"signature_def": {"signature_def": signatures}},
-      }
-    )
+    spec["signature_name"] = ""
+    definition = {"signature_def": {"signature_def": signatures}}
+    return JSONResponse({"model_spec": spec, "metadata": definition})
 
   query = urllib.parse.urlencode({"model": options.model_name})
   routes = [
@@ -185,11 +178,8 @@ def _check_model(request, name):
   model = request.path_params["model"]
   version = request.path_params.get("version", _VERSION)
   if (model, version) != (name, _VERSION):
-    raise HTTPException(
-      404,
-      f"There is no model {model!r} with version {version!r}, only {name!r} "
-      f"with version {_VERSION}.",
-    )
+    fault = f"There is only {name!r}, version {_VERSION!r}. Received: "
+    raise HTTPException(404, f"{fault}{model!r}, version {version!r}.")
 
 
 async def _body(request, most):
@@ -216,15 +206,16 @@ def _predict(functions, request):
     raise ValueError(
       f"signature_name must be one of {sorted(functions)}. Received: {name!r}."
     )
-  if ("instances" in request) == ("inputs" in request):
+  has_rows = "instances" in request
+  if has_rows == ("inputs" in request):
     raise ValueError('Give either "instances" (rows) or "inputs" (columns).')
   specs = _input_specs(functions[name])
-  if "inputs" in request:
+  if has_rows:
+    columns = _columns(request["instances"], specs)
+  else:
     columns = request["inputs"]
     if not isinstance(columns, dict) and len(specs) == 1:
-      columns = {next(iter(specs)): columns}
-  else:
-    columns = _columns(request["instances"], specs)
+      columns = dict.fromkeys(specs, columns)
   if not isinstance(columns, dict) or set(columns) != set(specs):
     raise ValueError(f"The inputs of {name} are {', '.join(specs)}.")
   tensors = {key: _tensor(key, columns[key], specs[key]) for key in specs}
@@ -234,9 +225,9 @@ def _predict(functions, request):
     key: decoded(tensor.numpy().tolist(), "replace")
     for key, tensor in functions[name](**tensors).items()
   }
-  if "inputs" in request:
-    return {"outputs": outputs}
-  return {"predictions": list(rows_of_columns(outputs))}
+  if has_rows:
+    return {"predictions": list(rows_of_columns(outputs))}
+  return {"outputs": outputs}
 
 
 def _windows(preprocessor, row):
@@ -279,11 +270,8 @@ def _columns(rows, specs):
     return {
       name: [r[name] if isinstance(r, dict) and name in r else r for r in rows]
     }
-  for row in rows:
-    if not isinstance(row, dict) or set(row) != set(specs):
-      raise ValueError(
-        f"Each row must have {' and '.join(specs)}, and nothing else."
-      )
+  if not all(isinstance(row, dict) and set(row) == set(specs) for row in rows):
+    raise ValueError(f"Each row must have {' and '.join(specs)} only.")
   return {name: [row[name] for row in rows] for name in specs}
 
 

@@ -30,17 +30,12 @@ CUSTOM_OPS = (
   "FastWordpieceTokenizeWithOffsets",
   "TFText>ByteSplitWithOffsets",
 )
-# UTF-8: bytes from 0x80 to 0xBF continue a character, others begin one.
-_FIRST_CONTINUATION, _LAST_CONTINUATION = 0x80, 0xBF
 # Planes 0 to 3 of Unicode, without surrogates, and 14. The other planes are
 # unassigned or for private use.
 _CODE_POINTS = np.r_[0:0xD800, 0xE000:0x40000, 0xE0000:0xF0000].astype(np.int32)
-# Of the model of a normalizer, see `normalizer_model`.
-_IS_REPLACED = 1 << 30
-_LENGTH_BITS = 6
+# Of the trie of a normalizer, see `double_array`.
 _HAS_VALUE = 1 << 8
 _IS_VALUE = 1 << 31
-_OFFSET_SHIFT = 10
 _ROOT_BASE = 256
 # Later bytes of a UTF-8 character have 64 values, 0x80 to 0xBF.
 _BLOCK = 64
@@ -70,12 +65,9 @@ class ByteTokenizer:
       for part in self._tokenizer.wordpiece.tokenize_with_offsets(cleaned)
     )
     values = self.bytes_of(cleaned)
-    begins = (values < _FIRST_CONTINUATION) | (values > _LAST_CONTINUATION)
+    begins = (values < 0x80) | (values > 0xBF)  # Others continue a character.
     ids, starts, ends = self._tokenizer.unknown_long_words(
-      ids,
-      tf.cast(starts, tf.int32),
-      tf.cast(ends, tf.int32),
-      tf.cast(begins, tf.int32),
+      ids, *(tf.cast(part, tf.int32) for part in (starts, ends, begins))
     )
     starts = tf.gather(fold_offsets, tf.gather(offsets, starts))
     # The last byte: bytes are dropped or kept in `cleaned`, not replaced.
@@ -96,10 +88,9 @@ def character_tables(tokenizer):
   """
   texts = tf.strings.unicode_encode(_CODE_POINTS[:, np.newaxis], "UTF-8")
   found = tokenizer.normalized_characters(texts)  # one of each text
-  columns = (texts, found.normalized, found.is_mark)
+  columns = [x.numpy() for x in (texts, found.normalized, found.is_mark)]
   folded, dropped = {}, {}
-  for row in zip(*(column.numpy() for column in columns), strict=True):
-    text, normalized, is_mark = row
+  for text, normalized, is_mark in zip(*columns, strict=True):
     if text != normalized:
       table = folded if normalized or is_mark else dropped
       table[text.decode()] = normalized.decode()
@@ -138,7 +129,7 @@ def normalizer_model(replacements):
   pool, values = bytearray(), {}
   for text in dict.fromkeys(replacements.values()):
     encoded = text.encode("utf-8")
-    values[text] = _IS_REPLACED | len(pool) << _LENGTH_BITS | len(encoded)
+    values[text] = 1 << 30 | len(pool) << 6 | len(encoded)
     pool += encoded
   # The trie cannot contain U+0000, whose only byte would end a key.
   keys = {
@@ -172,41 +163,28 @@ def double_array(values):
   U+0000 must not be among them. The result, uint32 [units], is a multiple of
   256 long, so that no byte leads outside.
   """
-  # The keys as a tree: dict of byte to dict, or to the value of a key.
-  root = {}
-  for key, value in values.items():
-    node = root
-    for byte in key[:-1]:
-      node = node.setdefault(byte, {})
-    node[key[-1]] = value
+  # The texts that lead to a key; each has its own base.
+  nodes = sorted({key[:size] for key in values for size in range(1, len(key))})
+  bases = {b"": _ROOT_BASE}
+  for index, node in enumerate(nodes):
+    bases[node] = _ROOT_BASE + 256 + _BLOCK * index
+  positions = {b"": 0}
+  for text in (*nodes, *values):
+    positions[text] = bases[text[:-1]] ^ text[-1]
+  taken = {*positions.values(), *bases.values()}
+  free = (position for position in itertools.count(1) if position not in taken)
   # The root's block, too, is in the array if there are no keys: a reader looks
   # into it, and beyond the array are other bytes.
-  units, ends = {_ROOT_BASE: 0}, []
-  next_block = _ROOT_BASE + 256
-  waiting = [(root, 0, _ROOT_BASE)]
-  while waiting:
-    node, position, base = waiting.pop()
-    units[position] = units.get(position, 0) | _offset(position, base)
-    for byte, child in sorted(node.items()):
-      units[base ^ byte] = byte
-      if isinstance(child, int):
-        ends.append((base ^ byte, child))
-      else:
-        # Its own block: no two nodes may have the same base.
-        waiting.append((child, base ^ byte, next_block))
-        next_block += _BLOCK
-  # Values are at positions with neither a unit nor a base.
-  bases = range(_ROOT_BASE, next_block, _BLOCK)
-  taken = {*units, *bases}
-  free = (position for position in itertools.count(1) if position not in taken)
-  for position, value in ends:
-    base = next(free)
-    units[position] |= _offset(position, base) | _HAS_VALUE
-    units[base] = _IS_VALUE | value
+  units = {_ROOT_BASE: 0}
+  for text, position in positions.items():
+    unit = text[-1] if text else 0
+    if text in values:
+      base = next(free)
+      unit |= _HAS_VALUE
+      units[base] = _IS_VALUE | values[text]
+    else:
+      base = bases[text]
+    units[position] = (position ^ base) << 10 | unit
   array = np.zeros(-(-(max(units) + 1) // 256) * 256, np.uint32)
   array[list(units)] = list(units.values())
   return array
-
-
-def _offset(position, base):
-  return (position ^ base) << _OFFSET_SHIFT

@@ -32,7 +32,7 @@ _MIN_PARSER_VERSION = "1.1.0"
 # Numbers of union members and enum values.
 _FEATURE_PROPERTIES = 1
 _BERT_TOKENIZER_OPTIONS = 4
-_UNKNOWN_FILE, _VOCABULARY_FILE = 0, 5
+_VOCABULARY_FILE = 5
 
 _DESCRIPTIONS = {
   "ids": "Ids of the WordPieces of [CLS] question [SEP] passage [SEP], then 0.",
@@ -90,7 +90,6 @@ def _metadata(model, info, has_tokenizer, descriptions):
   config = {
     0: CONFIG_FILE,
     1: "How text is divided into windows and answers are chosen, as JSON.",
-    2: _Byte(_UNKNOWN_FILE),
   }
   inputs, outputs = tensors(graph.inputs), tensors(graph.outputs)
   subgraph = {0: info.name, 2: inputs, 3: outputs}

@@ -1,5 +1,6 @@
 """The local server: TensorFlow Serving's REST, its limits, and its page."""
 
+import contextlib
 import functools
 import http.client
 import itertools
@@ -20,6 +21,7 @@ from bert_span.serving.client import RetryOptions, SpanClient
 from bert_span.serving.options import ServerOptions
 
 _CONTEXT = "😀 The mill was built by Anna in 1895, near the river. " * 3
+_ROW = {"question": QUESTION, "context": _CONTEXT}
 _PREDICT = "/v1/models/bert_span:predict"
 
 
@@ -37,14 +39,13 @@ def port():
 
 def _request(port, path, body=None):
   """The status and the JSON of a reply; `body` is bytes or a JSON value."""
-  connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
   if body is not None and not isinstance(body, bytes):
     body = json.dumps(body).encode()
-  connection.request("GET" if body is None else "POST", path, body)
-  response = connection.getresponse()
-  content = json.loads(response.read())
-  connection.close()
-  return response.status, content
+  address = ("127.0.0.1", port)
+  with contextlib.closing(http.client.HTTPConnection(*address)) as connection:
+    connection.request("GET" if body is None else "POST", path, body)
+    response = connection.getresponse()
+    return response.status, json.loads(response.read())
 
 
 def test_the_client_gets_the_answers_of_the_extractor(port):
@@ -58,9 +59,8 @@ def test_the_client_gets_the_answers_of_the_extractor(port):
 
 
 def test_columns_have_the_outputs_of_rows(port):
-  row = {"question": QUESTION, "context": _CONTEXT}
-  _, rows = _request(port, _PREDICT, {"instances": [row]})
-  columns = {name: [text] for name, text in row.items()}
+  _, rows = _request(port, _PREDICT, {"instances": [_ROW]})
+  columns = {name: [text] for name, text in _ROW.items()}
   _, reply = _request(port, _PREDICT, {"inputs": columns})
   first = {name: values[0] for name, values in reply["outputs"].items()}
   assert [first] == rows["predictions"]
@@ -135,8 +135,7 @@ def test_a_server_that_listens_says_so_and_its_page_gets_the_models_name(
 
 
 def test_windows_cover_the_passage(port):
-  row = {"question": QUESTION, "context": _CONTEXT}
-  _, windows = _request(port, "/windows", row)
+  _, windows = _request(port, "/windows", _ROW)
   assert len(windows) > 1
   assert windows[-1]["charEnd"] == len(_CONTEXT.rstrip())
   for one, other in itertools.pairwise(windows):
@@ -148,8 +147,7 @@ def test_a_slow_model_ends_with_504():
   options = ServerOptions(request_seconds=0.1)
   app = local_server.model_app(served, lambda _: time.sleep(1), options)
   with running_app(app) as port:
-    row = {"question": "?", "context": "a"}
-    assert _request(port, "/windows", row)[0] == 504
+    assert _request(port, "/windows", _ROW)[0] == 504
 
 
 @pytest.mark.large

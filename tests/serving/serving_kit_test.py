@@ -26,8 +26,7 @@ def kit(repository):
 
 @pytest.fixture(scope="module")
 def page(repository):
-  path = repository / "docs" / "saved_model_and_serving.md"
-  return path.read_text(encoding="utf-8")
+  return (repository / "docs" / "saved_model_and_serving.md").read_text("utf-8")
 
 
 def test_batching_parameters_are_known_and_suit_the_client(kit):
@@ -35,10 +34,8 @@ def test_batching_parameters_are_known_and_suit_the_client(kit):
   parameters = dict(re.findall(r"^(\w+) \{ value: (\d+) \}", text, re.M))
   # tensorflow_serving/servables/tensorflow/session_bundle_config.proto; not
   # allowed_batch_sizes and pad_variable_length_inputs.
-  assert set(parameters) <= {
-    *("max_batch_size", "batch_timeout_micros", "max_enqueued_batches"),
-    "num_batch_threads",
-  }
+  known = "max_batch_size batch_timeout_micros max_enqueued_batches"
+  assert set(parameters) <= {*known.split(), "num_batch_threads"}
   default = SpanClient("http://localhost")._batch_size
   assert int(parameters["max_batch_size"]) >= default
 
@@ -60,12 +57,11 @@ def test_compose_mounts_every_file_that_it_names(kit):
 
 
 def test_models_config_labels_versions_that_it_serves(kit):
-  model_server_config_pb2 = pytest.importorskip(
+  messages = pytest.importorskip(
     "tensorflow_serving.config.model_server_config_pb2", reason=_API
   )
-  config = text_format.Parse(
-    kit["models.config"], model_server_config_pb2.ModelServerConfig()
-  )
+  empty = messages.ModelServerConfig()
+  config = text_format.Parse(kit["models.config"], empty)
   (model,) = config.model_config_list.config
   assert model.name == DEFAULT_MODEL
   assert model.base_path == f"/models/{DEFAULT_MODEL}"

@@ -109,12 +109,10 @@ def test_characters_are_replaced_dropped_and_kept():
   normalizer = tf_text.FastBertNormalizer(model_buffer=model)
   texts = ["ÉabA\0🙂日", "", "日x", "가b", "bb"]
   found, offsets = normalizer.normalize_with_offsets(tf.constant(texts))
-  assert [text.decode() for text in found.numpy()] == [
-    *("eaasmile日", "", "日x", "가", "")
-  ]
-  assert offsets[0].numpy().tolist() == [
-    *(0, 2, 4, 6, 6, 6, 6, 6, 10, 11, 12, 13)
-  ]
+  expected = ["eaasmile日", "", "日x", "가", ""]
+  assert [text.decode() for text in found.numpy()] == expected
+  expected = [0, 2, 4, 6, 6, 6, 6, 6, 10, 11, 12, 13]
+  assert offsets[0].numpy().tolist() == expected
   assert offsets[2].numpy().tolist() == [0, 1, 2, 3, 4]
   model = normalizer_model({"x": ""})  # Without a replacement.
   normalizer = tf_text.FastBertNormalizer(model_buffer=model)

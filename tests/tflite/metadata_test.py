@@ -45,15 +45,13 @@ class _Reader:
 def test_model_tensors_tokenizer_and_files_are_described(tmp_path):
   model = parsed(exported_tflite()[0])
   model.metadata = []
-  info = ModelInfo("qa", "Finds answers.", "7", "The author", "Apache-2.0")
-  guide = {**SPAN_HEAD.served.guide, **SPAN_HEAD.served.logits_guide}
-  tflite = {"max_length": 8, "with_tokenizer": False}
+  info = ("qa", "Finds answers.", "7", "The author", "Apache-2.0")
+  guide = SPAN_HEAD.served.logits_guide
+  config = {"a": 1, "tflite": {"max_length": 8, "with_tokenizer": False}}
+  content = tflite_file.pack(model)
   path = tmp_path / "other.tflite"
   path.write_bytes(
-    with_metadata(
-      *(tflite_file.pack(model), info, ["[PAD]", "é"]),
-      *({"a": 1, "tflite": tflite}, guide),
-    )
+    with_metadata(content, ModelInfo(*info), ["[PAD]", "é"], config, guide)
   )
   model = parsed(path)
   (entry,) = [m for m in model.metadata if m.name == BUFFER_NAME.encode()]
@@ -61,9 +59,7 @@ def test_model_tensors_tokenizer_and_files_are_described(tmp_path):
   assert data[4:8] == b"M001"
   position = flatbuffers.encode.Get(UOffsetTFlags.packer_type, data, 0)
   root = _Reader(data, position)
-  assert [root.text(field) for field in (0, 1, 2, 4, 5, 7)] == [
-    *("qa", "Finds answers.", "7", "The author", "Apache-2.0", "1.1.0")
-  ]
+  assert [root.text(field) for field in (0, 1, 2, 4, 5, 7)] == [*info, "1.1.0"]
   (described,) = root.children(3)
   graph = model.subgraphs[0]
   # Older runtimes match metadata to tensors by position.

@@ -32,8 +32,8 @@ class Credentials:
   def __post_init__(self):
     if (self.certificate_file is None) != (self.key_file is None):
       raise ValueError(
-        "certificate_file and key_file belong together: give both or neither. "
-        f"Received: {self.certificate_file!r} and {self.key_file!r}."
+        "Give certificate_file and key_file together. Received: "
+        f"{self.certificate_file!r} and {self.key_file!r}."
       )
     token = self.bearer_token
     if token is not None and not re.fullmatch("[!-~]+", token):
@@ -61,18 +61,13 @@ class Credentials:
 
   def check(self, endpoint):
     """Refuses to send secrets unencrypted; a token may go to this host."""
-    if endpoint.is_encrypted:
-      return
-    remedy = f"Write {endpoint.scheme}s:// "
-    if self.ca_file or self.certificate_file:
+    has_files = self.ca_file or self.certificate_file
+    has_secret = self.bearer_token and endpoint.host not in _LOOPBACK
+    if (has_files or has_secret) and not endpoint.is_encrypted:
       raise ValueError(
-        f"{endpoint.address} does not use TLS, but certificates are given. "
-        f"{remedy}or leave them out."
-      )
-    if self.bearer_token and endpoint.host not in _LOOPBACK:
-      raise ValueError(
-        f"bearer_token would be sent to {endpoint.address} unencrypted. "
-        f"{remedy}to encrypt it."
+        f"{endpoint.address} does not use TLS, which "
+        f"{'certificates need' if has_files else 'a bearer_token needs'}. "
+        f"Write {endpoint.scheme}s://, or leave them out."
       )
 
 
@@ -110,35 +105,31 @@ class Endpoint:
   def predict_path(self):
     """Path of TensorFlow Serving's predict API."""
     path = urllib.parse.quote(self.prefix, safe="/%") + "/v1"
-    for name in ("model", "version", "label"):
-      value = getattr(self, name)
-      if value is not None:
-        path += f"/{name}s/{urllib.parse.quote(str(value), safe='')}"
+    for name, value in self._names():
+      path += f"/{name}s/{urllib.parse.quote(str(value), safe='')}"
     return f"{path}:predict"
 
   @property
   def target(self):
     """The model in words, for messages."""
-    version = "" if self.version is None else f" version {self.version}"
-    label = "" if self.label is None else f" label {self.label!r}"
-    return f"model {self.model!r}{version}{label}"
+    return " ".join(f"{name} {value!r}" for name, value in self._names())
+
+  def _names(self):
+    names = {"model": self.model, "version": self.version, "label": self.label}
+    return [pair for pair in names.items() if pair[1] is not None]
 
 
 def parse_endpoint(address, model, version=None, label=None):
   """The `Endpoint` of an address such as "https://host/prefix", checked."""
   if not model or "/" in model or ":" in model:
     raise ValueError(
-      f"model must be a name without / and :. Received: {model!r}."
+      f"model needs a name without / and :. Received: {model!r}."
     )
   if version is not None and label is not None:
-    raise ValueError(
-      "version and label exclude each other: give one of them. Received: "
-      f"{version!r} and {label!r}."
-    )
+    both = f"{version!r} and {label!r}"
+    raise ValueError(f"Give either version or label. Received: {both}.")
   if version is not None and (type(version) is not int or version < 0):
-    raise ValueError(
-      f"version must be a whole number of at least 0. Received: {version!r}."
-    )
+    raise ValueError(f"version must be an integer >= 0. Received: {version!r}.")
   try:
     parts = urllib.parse.urlsplit(address)
     port = parts.port
@@ -146,9 +137,7 @@ def parse_endpoint(address, model, version=None, label=None):
     raise ValueError(f"address {address!r} is invalid: {error}.") from error
   if parts.username is not None or parts.password is not None:
     # Not repeated in the message, which may be logged.
-    raise ValueError(
-      "address must not hold a user name or password; give a bearer_token."
-    )
+    raise ValueError("address holds a user name; give a bearer_token instead.")
   fault = None
   if parts.scheme not in _PORTS:
     fault = f"it must begin with one of {'://, '.join(_PORTS)}://"
@@ -161,7 +150,5 @@ def parse_endpoint(address, model, version=None, label=None):
   if fault:
     raise ValueError(f"address {address!r} is invalid: {fault}.")
   port = _PORTS[parts.scheme] if port is None else port
-  prefix = parts.path.rstrip("/")
-  return Endpoint(
-    parts.scheme, parts.hostname, port, prefix, model, version, label
-  )
+  place = parts.scheme, parts.hostname, port, parts.path.rstrip("/")
+  return Endpoint(*place, model, version, label)

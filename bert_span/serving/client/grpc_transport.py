@@ -34,10 +34,10 @@ class GrpcTransport:
     if endpoint.is_encrypted:
       # Checks the files; gRPC would only log what is wrong with them.
       credentials.ssl_context()
+      names = ("ca_file", "key_file", "certificate_file")
+      paths = [getattr(credentials, name) for name in names]
       tls = grpc.ssl_channel_credentials(
-        _bytes_of(credentials.ca_file),
-        _bytes_of(credentials.key_file),
-        _bytes_of(credentials.certificate_file),
+        *(path and pathlib.Path(path).read_bytes() for path in paths)
       )
       self._channel = grpc.secure_channel(target, tls, _CHANNEL_OPTIONS)
     else:
@@ -77,13 +77,9 @@ class GrpcTransport:
     except (ValueError, TypeError) as error:
       raise ServingError(
         f"{endpoint.address}: the reply is not columns of one length: {error}. "
-        "Is this the address of a model server?"
+        "Is it a model server?"
       ) from error
 
   def close(self):
     """Closes the channel."""
     self._channel.close()
-
-
-def _bytes_of(path):
-  return None if path is None else pathlib.Path(path).read_bytes()

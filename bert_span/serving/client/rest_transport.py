@@ -16,7 +16,6 @@ from bert_span.serving.client.retries import (
   serving_error,
 )
 
-_JSON = "application/json"
 _MAX_REPLY_BYTES = 1 << 28
 _MESSAGE_CHARACTERS = 500
 # The codes of gRPC for the status codes of servers, and of proxies before them.
@@ -46,7 +45,8 @@ class RestTransport:
         http.client.HTTPSConnection, context=credentials.ssl_context()
       )
     self._idle = []  # Open connections that no thread uses.
-    self._headers = dict.fromkeys(("Content-Type", "Accept"), _JSON)
+    json_type = "application/json"
+    self._headers = {"Content-Type": json_type, "Accept": json_type}
     if credentials.bearer_token:
       self._headers["Authorization"] = f"Bearer {credentials.bearer_token}"
 
@@ -66,9 +66,8 @@ class RestTransport:
     predictions = _field(content, "predictions")
     if not isinstance(predictions, list):
       raise ServingError(
-        f"{self._endpoint.address}: the reply has no list of predictions, as "
-        f"TensorFlow Serving's has: {_excerpt(content)}. Is this the address "
-        "of a model server?"
+        f"{self._endpoint.address}: the reply has no list of predictions: "
+        f"{_excerpt(content)}. Is it a model server?"
       )
     return predictions
 
@@ -97,10 +96,9 @@ class RestTransport:
     """One request over an open connection."""
     # A timeout of the socket is for each piece that it reads, and a slow server
     # sends many. So a timer ends the connection when the time is over.
-    sock, is_late = connection.sock, threading.Event()
+    sock = connection.sock
 
     def hang_up():
-      is_late.set()
       with contextlib.suppress(OSError):
         # That of SSLSocket would confuse the thread that reads.
         socket.socket.shutdown(sock, socket.SHUT_RDWR)
@@ -110,20 +108,18 @@ class RestTransport:
     timer.daemon = True
     timer.start()
     try:
-      connection.request(
-        "POST", self._endpoint.predict_path, body, self._headers
-      )
+      path = self._endpoint.predict_path
+      connection.request("POST", path, body, self._headers)
       response = connection.getresponse()
       content = response.read(_MAX_REPLY_BYTES)
       if len(content) == _MAX_REPLY_BYTES:
         raise OSError(f"the reply is longer than {_MAX_REPLY_BYTES:,} bytes")
       if response.length:  # Bytes that did not come.
         raise http.client.IncompleteRead(content, response.length)
-      if is_late.is_set():
-        raise TimeoutError
+      _seconds_until(end)
     except BaseException as error:
       connection.close()
-      if is_late.is_set():
+      if time.monotonic() >= end:
         raise TimeoutError from error
       raise
     finally:
@@ -134,10 +130,8 @@ class RestTransport:
 
   def _refusal(self, response, content):
     """The ServingError of a reply that is no success."""
-    message = (
-      f"{self._endpoint.address}: {self._endpoint.target}: HTTP "
-      f"{response.status} ({response.reason})"
-    )
+    status = f"HTTP {response.status} ({response.reason})"
+    message = f"{self._endpoint.address}: {self._endpoint.target}: {status}"
     said = _field(content, "error")  # As TensorFlow Serving: {"error": ..}
     if isinstance(said, str):
       message += f": {said[:_MESSAGE_CHARACTERS].rstrip('. ')}"
@@ -145,9 +139,7 @@ class RestTransport:
       message += f": {_excerpt(content)}"
     if 300 <= response.status < 400:
       location = response.headers.get("Location")
-      return RequestRefusedError(
-        f"{message}. It redirects to {location!r}: ask there."
-      )
+      return RequestRefusedError(f"{message}. Ask {location!r} instead.")
     wait = _seconds_to_wait(response.headers.get("Retry-After", ""))
     return serving_error(_CODES.get(response.status), message, wait)
 
@@ -158,9 +150,8 @@ def _failure(address, error):
     return serving_error("DEADLINE_EXCEEDED", f"{address}: no answer in time")
   if isinstance(error, ssl.SSLCertVerificationError):
     fault = (
-      f"its certificate is not trusted: {error.verify_message}. Give the "
-      "authority that signed it as ca_file, and use a name that the "
-      "certificate contains."
+      f"its certificate is not trusted: {error.verify_message}. Give its "
+      "authority as ca_file, and use a name that the certificate contains."
     )
   elif isinstance(error, ssl.SSLError):
     fault = (

@@ -4,6 +4,7 @@ gRPC's own policy makes at most five attempts, with no deadline over all.
 """
 
 import dataclasses
+import itertools
 import random
 import time
 
@@ -12,13 +13,10 @@ from bert_span.storage.options import CheckedOptions, option
 
 
 class ServingError(Exception):
-  """A server gave no answers; the message names the address and the remedy.
-
-  It repeats what the server said, with control characters escaped: a terminal
-  would obey them.
-  """
+  """A server gave no answers; the message names the address and the remedy."""
 
   def __init__(self, message):
+    # It repeats what the server said; a terminal obeys control characters.
     super().__init__(printable(message))
 
 
@@ -103,20 +101,17 @@ def call_with_retries(attempt, options):
   """What `attempt` returns, a function of the seconds that it may take."""
   end = time.monotonic() + options.deadline
   longest_wait = options.first_wait
-  attempts = 0
-  while True:
+  for attempts in itertools.count(1):
     try:
       return attempt(min(options.timeout, max(end - time.monotonic(), 1e-3)))
     except ServerUnavailableError as error:
-      attempts += 1
       longest_wait = min(longest_wait, options.longest_wait)
       wait = max(random.uniform(0.0, longest_wait), error.retry_after)
       is_late = time.monotonic() + wait >= end
       if attempts == options.max_attempts or is_late:
         raise ServerUnavailableError(
-          f"{error} Gave up after {attempts} "
-          f"attempt{'' if attempts == 1 else 's'} (at most "
-          f"{options.max_attempts} within {options.deadline:g} s)."
+          f"{error} Gave up after attempt {attempts} of at most "
+          f"{options.max_attempts} within {options.deadline:g} s."
         ) from error
     time.sleep(wait)
     longest_wait *= 2

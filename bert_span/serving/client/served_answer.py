@@ -1,5 +1,6 @@
 """Answers as a client reads them from a server's outputs."""
 
+import collections
 from typing import NamedTuple
 
 from bert_span.storage.json_fields import shortened
@@ -28,7 +29,10 @@ class ServedSpan(NamedTuple):
   is_answerable: bool
 
 
-class ServedAnswer(NamedTuple):
+_ANSWER = (*ServedSpan._fields, "null_odds", "n_best", "spans")
+
+
+class ServedAnswer(collections.namedtuple("ServedAnswer", _ANSWER)):
   """The answer to one question: a `ServedSpan`, of a bio head the best one.
 
   Attributes:
@@ -40,18 +44,6 @@ class ServedAnswer(NamedTuple):
     spans: tuple of `ServedSpan` in order of position, () for no answer; at
       most one of a span head.
   """
-
-  text: str
-  char_start: int
-  char_end: int
-  byte_start: int
-  byte_end: int
-  score: float
-  probability: float
-  is_answerable: bool
-  null_odds: float
-  n_best: tuple
-  spans: tuple
 
 
 # Columns that every head serves: once a question, and with a prefix as lists.
@@ -78,9 +70,7 @@ def answer_of_row(row, context):
       f"{', '.join(sorted(row)) or 'none'}"
     )
   best = ServedSpan(*(_checked(name, row[name]) for name in _BEST))
-  count = row[count_name]
-  if type(count) is not int or count < 0:
-    raise ValueError(f"{count_name} is {shortened(count)}, not a count")
+  count = _checked(count_name, row[count_name])
   columns = []
   for name in lists:
     if not isinstance(row[name], list) or len(row[name]) < count:
@@ -119,17 +109,17 @@ def decoded(value, errors="strict"):
 
 
 def _checked(name, value):
-  """The value of an output if it is one that the decoders return."""
+  """The value of an output; ValueError if no decoder returns such a value."""
   if name.endswith(("answer", "text")):
     is_valid = isinstance(value, str)
   elif name.endswith("is_answerable"):
     is_valid = isinstance(value, bool)
-  elif name.endswith(("_start", "_end")):
+  elif name.endswith(("_start", "_end", "_count")):
     is_valid = type(value) is int and value >= 0
   else:
     is_valid = type(value) in (int, float) and value == value  # not NaN
-    if name.endswith("probability"):
-      is_valid = is_valid and 0 <= value <= 1.001  # above 1 by rounding
+    if is_valid and name.endswith("probability"):
+      is_valid = 0 <= value <= 1.001  # above 1 by rounding
   if not is_valid:
     raise ValueError(f"{name} is {shortened(value)}")
   return value

@@ -1,5 +1,7 @@
 """A client of served models, over REST or gRPC."""
 
+import functools
+
 from bert_span.serving.client.endpoint import Credentials, parse_endpoint
 from bert_span.serving.client.retries import (
   RetryOptions,
@@ -118,19 +120,17 @@ class SpanClient:
 
   def _answers(self, rows):
     """The answers to the rows of one request."""
-    outputs = call_with_retries(
-      lambda timeout: self._transport.predict(rows, timeout),
-      self._retry_options,
-    )
+    predict = functools.partial(self._transport.predict, rows)
+    outputs = call_with_retries(predict, self._retry_options)
     try:
       if len(outputs) != len(rows):
         raise ValueError(f"{len(outputs)} rows for {len(rows)} questions")
       contexts = [row["context"] for row in rows]
       return list(map(answer_of_row, outputs, contexts))
     except ValueError as error:
+      name = f"{self._endpoint.address}: {self._endpoint.target}"
       raise ServingError(
-        f"{self._endpoint.address}: {self._endpoint.target} does not answer "
-        f"as bert_span's export does: {error}. Is it such a model?"
+        f"{name} does not answer as an export of bert_span: {error}."
       ) from error
 
 
@@ -145,7 +145,6 @@ def _transport(endpoint, credentials):
   except ImportError as error:
     raise ImportError(
       f"gRPC needs the package tensorflow-serving-api ({error}): pip install "
-      "'bert_span[serving]', or ask over REST (http://...), which does not "
-      "need it."
+      "'bert_span[serving]', or ask over REST (http://...)."
     ) from error
   return GrpcTransport(endpoint, credentials)

@@ -50,8 +50,13 @@ def tls_server(certificates):
 
 
 def _tls_client(server, **files):
-  credentials = Credentials(**{k: str(v) for k, v in files.items()})
-  return client_of(server, credentials=credentials)
+  return client_of(server, credentials=Credentials(**files))
+
+
+def _pair(folder, name):
+  """Arguments of `Credentials`."""
+  files = {"certificate_file": f"{name}.pem", "key_file": f"{name}.key"}
+  return {field: folder / file for field, file in files.items()}
 
 
 def test_tls_with_the_authority_given(tls_server, certificates):
@@ -65,7 +70,7 @@ def test_an_unknown_authority_or_another_name_is_refused(
   tls_server, certificates
 ):
   with pytest.raises(RequestRefusedError, match="ca_file"):
-    _tls_client(tls_server).answer("Who?", "Ada")
+    client_of(tls_server).answer("Who?", "Ada")
   tls_server.address = tls_server.address.replace("localhost", "127.0.0.1")
   client = _tls_client(tls_server, ca_file=certificates / "server.pem")
   with pytest.raises(RequestRefusedError, match=r"certificate.*127\.0\.0\.1"):
@@ -77,29 +82,20 @@ def test_tls_with_a_client_certificate(tls_server, certificates):
   tls_server.tls.verify_mode = ssl.CERT_REQUIRED
   tls_server.tls.load_verify_locations(certificates / "client.pem")
   ca_file = certificates / "server.pem"
-  client = _tls_client(
-    tls_server,
-    ca_file=ca_file,
-    certificate_file=certificates / "client.pem",
-    key_file=certificates / "client.key",
-  )
+  own = _pair(certificates, "client")
+  client = _tls_client(tls_server, ca_file=ca_file, **own)
   assert client.answer("Who?", "Ada").text == "Ada"
   with pytest.raises(ServingError):
     _tls_client(tls_server, ca_file=ca_file).answer("Who?", "Ada")
   assert len(tls_server.requests) == 1
 
 
-def test_tls_to_a_port_without_it_is_explained(server, certificates):
+def test_tls_to_a_port_without_it_is_explained(server):
   server.address = f"https://localhost:{server.server_port}"
-  client = _tls_client(server, ca_file=certificates / "server.pem")
   with pytest.raises(RequestRefusedError, match="TLS port"):
-    client.answer("Who?", "Ada")
+    client_of(server).answer("Who?", "Ada")
 
 
 def test_a_key_with_a_passphrase_is_refused_and_not_asked_for(certificates):
-  credentials = Credentials(
-    certificate_file=str(certificates / "locked.pem"),
-    key_file=str(certificates / "locked.key"),
-  )
   with pytest.raises(ValueError, match="key_file"):
-    credentials.ssl_context()
+    Credentials(**_pair(certificates, "locked")).ssl_context()

@@ -34,35 +34,26 @@ def test_paths_of_versions_and_labels():
   assert path("m", None, "a/ü") == f"{models}/m/labels/a%2F%C3%BC:predict"
 
 
-@pytest.mark.parametrize(
-  "address",
-  [
+def test_an_invalid_address_is_named():
+  for address in (
     *("localhost:8501", "", "http://", "http://a:99999", "http://a/v1"),
     *("http://a?x=1", "grpc://a:1/b"),
-  ],
-)
-def test_an_invalid_address_is_named(address):
-  with pytest.raises(ValueError, match=f"address.*{re.escape(repr(address))}"):
-    parse_endpoint(address, "m")
-
-
-def test_a_password_in_the_address_is_refused_and_not_repeated():
+  ):
+    text = f"address.*{re.escape(repr(address))}"
+    with pytest.raises(ValueError, match=text):
+      parse_endpoint(address, "m")
   with pytest.raises(ValueError, match="bearer_token") as caught:
     parse_endpoint("http://me:pass@a", "m")
   assert "pass@" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-  ("arguments", "name"),
-  [
-    *((("",), "model"), (("a/b",), "model"), (("a:predict",), "model")),
-    *((("m", 1, "x"), "label"), (("m", -1), "version")),
-    (("m", True), "version"),
-  ],
-)
-def test_wrong_models_and_versions_are_named(arguments, name):
-  with pytest.raises(ValueError, match=name):
-    parse_endpoint("http://a", *arguments)
+def test_wrong_models_and_versions_are_named():
+  for name, *arguments in (
+    *(("model", ""), ("model", "a/b"), ("model", "a:predict")),
+    *(("label", "m", 1, "x"), ("version", "m", -1), ("version", "m", True)),
+  ):
+    with pytest.raises(ValueError, match=name):
+      parse_endpoint("http://a", *arguments)
 
 
 def test_secrets_are_sent_by_tls_or_to_this_machine():
@@ -84,13 +75,10 @@ def test_tokens_that_would_break_the_header_are_refused(token):
   assert token not in str(caught.value) or token == ""
 
 
-@pytest.mark.parametrize("name", ["certificate_file", "key_file"])
-def test_a_certificate_needs_its_key(name):
-  with pytest.raises(ValueError, match="certificate_file and key_file"):
-    Credentials(**{name: "c.pem"})
-
-
 def test_files_that_are_no_certificates_are_named(tmp_path):
+  for name in ("certificate_file", "key_file"):
+    with pytest.raises(ValueError, match="certificate_file and key_file"):
+      Credentials(**{name: "c.pem"})
   (tmp_path / "no.pem").write_text("nothing")
   for path in (str(tmp_path / "no.pem"), str(tmp_path / "absent.pem")):
     for names in (["ca_file"], ["certificate_file", "key_file"]):

@@ -9,38 +9,25 @@ import pytest
 from model_server import ModelServer, client_of, output_row, running, span_row
 from programs import run_python
 
+from bert_span.serving.client import retries
 from bert_span.serving.client.endpoint import Credentials
-from bert_span.serving.client.retries import (
-  RequestRefusedError,
-  RetryOptions,
-  ServerTimeoutError,
-  ServerUnavailableError,
-  ServingError,
-)
+from bert_span.serving.client.retries import RequestRefusedError, RetryOptions
 from bert_span.serving.client.span_client import SpanClient
 
 
 def test_a_question_is_answered_with_offsets_and_n_best(server):
   client = client_of(server)
   answer = client.answer("Who came?", "Ada came.")
-  assert answer.text == "Ada"
-  assert (answer.char_start, answer.char_end) == (0, 3)
-  assert answer.is_answerable
-  assert client.answers("Who came?", "Ada came.") == [answer.n_best[0]]
+  first, none = ("Ada", 0, 3, 0, 3, 7.5, 0.75, True), ("", 0, 0, 0, 0, -1.5)
+  assert answer == (*first, -3.5, (first, (*none, 0.25, False)), (first,))
+  assert client.answers("Who came?", "Ada came.") == [first]
   assert client.answers(["Who?"], [" "]) == [[]]
-  assert answer.null_odds == -3.5
-  assert [(s.text, s.probability, s.is_answerable) for s in answer.n_best] == [
-    ("Ada", 0.75, True),
-    ("", 0.25, False),
-  ]
   path, headers, body = server.requests[0]
   assert path == "/v1/models/bert_span:predict"
   assert headers["Content-Type"] == "application/json"
   assert "Authorization" not in headers
-  assert body == {
-    "signature_name": "serving_default",
-    "instances": [{"question": "Who came?", "context": "Ada came."}],
-  }
+  row = {"question": "Who came?", "context": "Ada came."}
+  assert body == {"signature_name": "serving_default", "instances": [row]}
 
 
 def test_a_bio_model_gives_a_list_of_spans(server):
@@ -50,15 +37,12 @@ def test_a_bio_model_gives_a_list_of_spans(server):
     context, spans if context else []
   )
   client = client_of(server)
-  (first, second), none = client.answers(["Who came?"] * 2, [context, ""])
-  assert first == ("Ada", 2, 5, 3, 6, 2.5, 0.25, True)
-  assert (second.text, second.is_answerable) == ("Bea", True)
-  assert none == []
-  answer = client.answer("Who came?", context)
-  assert answer.text == "Bea"  # the best score
-  assert answer.n_best == (second, first)
-  assert answer.spans == (first, second)
-  assert answer.null_odds == -3.5
+  first = ("Ada", 2, 5, 3, 6, 2.5, 0.25, True)
+  second = ("Bea", 16, 19, 17, 20, 5.0, 0.5, True)
+  found = client.answers(["Who came?"] * 2, [context, ""])
+  assert found == [[first, second], []]
+  answer = client.answer("Who came?", context)  # the best score
+  assert answer == (*second, -3.5, (second, first), (first, second))
   answer = client.answer("Who?", "")
   assert (answer.text, answer.is_answerable, answer.n_best) == ("", False, ())
 
@@ -122,10 +106,9 @@ def test_a_busy_server_is_asked_again_until_it_is_given_up(server):
   assert client_of(server).answer("Who?", "Ada").text == "Ada"
   assert len(server.requests) == 3
   server.script = [(503, {}, '{"error": "Servable not yet loaded."}')] * 3
-  with pytest.raises(ServerUnavailableError) as caught:
+  text = f"{server.address}.*503.*Servable not yet loaded"
+  with pytest.raises(retries.ServerUnavailableError, match=text):
     client_of(server).answer("Who?", "Ada")
-  for part in (server.address, "503", "Servable not yet loaded"):
-    assert part in str(caught.value)
   assert len(server.requests) == 6
 
 
@@ -135,14 +118,14 @@ def test_retry_after_is_waited_for_within_the_deadline(server):
   assert client_of(server).answer("Who?", "Ada").text == "Ada"
   assert time.monotonic() - start >= 1.0
   server.script = [(503, {"Retry-After": "3600"}, "")]
-  with pytest.raises(ServerUnavailableError, match="after 1 attempt"):
+  with pytest.raises(retries.ServerUnavailableError, match="attempt 1 "):
     client_of(server).answer("Who?", "Ada")
 
 
 def test_a_server_that_starts_late_is_reached_and_a_missing_one_named():
   free = ModelServer()
   free.server_close()  # The port is free: connections are refused.
-  with pytest.raises(ServerUnavailableError, match=free.address):
+  with pytest.raises(retries.ServerUnavailableError, match=free.address):
     client_of(free).answer("Who?", "Ada")
   options = RetryOptions(max_attempts=50, first_wait=0.05, longest_wait=0.1)
   client = SpanClient(free.address, retry_options=options)
@@ -156,7 +139,7 @@ def test_a_server_that_starts_late_is_reached_and_a_missing_one_named():
 def test_a_slow_server_is_a_timeout_and_not_asked_again(server):
   server.delay = 1.0
   client = SpanClient(server.address, retry_options=RetryOptions(timeout=0.2))
-  with pytest.raises(ServerTimeoutError):
+  with pytest.raises(retries.ServerTimeoutError):
     client.answer("Who?", "Ada")
   assert len(server.requests) == 1
 
@@ -185,7 +168,7 @@ def test_a_reply_that_drips_ends_with_the_timeout(beginning, dripped):
         while not asked.done():
           connection.sendall(dripped)
           time.sleep(0.05)
-      with pytest.raises(ServerTimeoutError):
+      with pytest.raises(retries.ServerTimeoutError):
         asked.result(1)
 
 
@@ -202,17 +185,16 @@ def test_an_answer_cut_short_is_asked_for_again(server):
     (403, {}, RequestRefusedError, "bearer_token"),
     (413, {}, RequestRefusedError, "batch_size"),
     (500, {}, RequestRefusedError, "log"),
-    (504, {}, ServerTimeoutError, "--rest_api_timeout_in_ms"),
+    (504, {}, retries.ServerTimeoutError, "--rest_api_timeout_in_ms"),
   ],
 )
 def test_refusals_are_not_repeated_and_name_the_remedy(
   server, status, headers, error, remedy
 ):
   server.script = [(status, headers, '{"error": "what the server says."}')]
-  with pytest.raises(error) as caught:
+  text = f"{server.address}.*{status}.*: what the server says. .*{remedy}"
+  with pytest.raises(error, match=text):
     client_of(server).answer("Who?", "Ada")
-  for part in (server.address, str(status), ": what the server says. ", remedy):
-    assert part in str(caught.value)
   assert len(server.requests) == 1
 
 
@@ -224,19 +206,14 @@ def test_what_a_server_says_cannot_command_the_terminal(server):
   assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize(
-  ("arguments", "path"),
-  [
-    ({"model": "other"}, "other"),
-    ({"version": 9}, "bert_span/versions/9"),
-    ({"label": "old"}, "bert_span/labels/old"),
-  ],
-)
-def test_a_model_that_is_not_served_is_named(server, arguments, path):
-  ((name, value),) = arguments.items()
-  with pytest.raises(RequestRefusedError, match=f"{name} {value!r}"):
-    client_of(server, **arguments).answer("Who?", "Ada")
-  assert server.requests[0][0] == f"/v1/models/{path}:predict"
+def test_a_model_that_is_not_served_is_named(server):
+  for name, value, path in (
+    *(("model", "other", "other"), ("version", 9, "bert_span/versions/9")),
+    ("label", "old", "bert_span/labels/old"),
+  ):
+    with pytest.raises(RequestRefusedError, match=f"{name} {value!r}"):
+      client_of(server, **{name: value}).answer("Who?", "Ada")
+    assert server.requests[-1][0] == f"/v1/models/{path}:predict"
 
 
 def _reply(context, **changes):
@@ -268,9 +245,10 @@ def _reply(context, **changes):
 )
 def test_replies_of_something_else_are_explained(server, body, message):
   server.script = [(200, {}, body)]
-  with pytest.raises(ServingError, match=message) as caught:
+  with pytest.raises(
+    retries.ServingError, match=f"{server.address}.*{message}"
+  ):
     client_of(server).answer("Who?", "a")
-  assert server.address in str(caught.value)
 
 
 def test_nan_and_infinity_are_read_as_tensorflow_serving_writes_them(server):
