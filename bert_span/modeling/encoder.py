@@ -36,8 +36,6 @@ _HUGGINGFACE_DEFAULTS = {
 }
 # The standard deviation that KerasHub initializes with.
 _KERASHUB_INITIALIZER_RANGE = 0.02
-
-
 _size = functools.partial(option, minimum=1, maximum=2**24)
 _dropout = functools.partial(option, minimum=0.0, below=1.0)
 
@@ -137,9 +135,8 @@ def parse_config(values, path, keys):
 def build_encoder(config, dtype=None):
   """Builds KerasHub's backbone of an `EncoderConfig` with random weights.
 
-  KerasHub's classes fix the activation and LayerNorm's epsilon, and take
-  neither a dropout rate of its own for the attention probabilities nor an
-  initializer_range. These are applied afterwards.
+  What KerasHub's classes fix is set afterwards: the activation, LayerNorm's
+  epsilon, the attention's dropout rate, and the deviation of random weights.
 
   Source: google-research/bert, modeling.py, BertModel.
   """
@@ -206,8 +203,7 @@ def check_sequence_length(backbone, max_seq_length):
   if max_seq_length > backbone.max_sequence_length:
     raise ValueError(
       f"max_seq_length must be at most {backbone.max_sequence_length}, the "
-      "number of positions this encoder was trained with. "
-      f"Received: {max_seq_length}. Lower --max_seq_length."
+      f"positions of this encoder. Received: {max_seq_length}. Lower it."
     )
 
 

@@ -37,10 +37,8 @@ def recomputing_layers(backbone, recomputes=True):
 
   Of about 34 vectors of the hidden size a position, and for attention 5 numbers
   a head and pair of positions, one vector a position is kept. The backward pass
-  computes the rest a second time, for about a third more work.
-
-  Values and gradients do not change: both passes use the same dropout masks,
-  since their seeds are drawn before the layer is computed.
+  computes the rest a second time, for about a third more work, with the same
+  dropout masks. Values and gradients do not change.
   """
   layers = backbone.transformer_layers if recomputes else []
   for layer in layers:

@@ -10,8 +10,8 @@ class SpanHead(keras.layers.Layer):
   """Scores every position as the start and as the end of the answer.
 
   start_logits[i] = S . T_i and end_logits[i] = E . T_i for the encoder's
-  vectors T_i. The layer always computes in float32, because its logits go into
-  a softmax over hundreds of positions.
+  vectors T_i, always in float32, because of the softmax over hundreds of
+  positions.
 
   Args:
     use_bias: whether to add a bias, as the original code does and the paper
@@ -48,7 +48,7 @@ class SpanHead(keras.layers.Layer):
   def call(self, sequence_output):
     logits = keras.ops.matmul(sequence_output, self.kernel)
     if self.use_bias:
-      logits = logits + self.bias
+      logits += self.bias
     return logits[..., 0], logits[..., 1]  # each [batch, seq_length]
 
   def get_config(self):
@@ -60,9 +60,8 @@ class BioHead(keras.layers.Layer):
   """Tags every position as B, I or O: p_i = softmax(W h_i + b).
 
   B is the first token of a span of the answer, I another token of it, O a token
-  outside, so an answer may have any number of spans. W is [3, hidden]. The
-  layer always computes in float32, because the decoder adds up its logits over
-  whole passages.
+  outside, so an answer may have any number of spans. W is [3, hidden]. It is
+  computed in float32, because the decoder adds up logits over whole passages.
 
   Call arguments:
     sequence_output: float [batch, seq_length, hidden].

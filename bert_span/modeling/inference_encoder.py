@@ -1,8 +1,7 @@
 """The encoder for inference: KerasHub's numbers from fewer, larger ops.
 
 KerasHub multiplies by Einsum over three axes. Here the tokens of all windows
-are the rows of one matrix, for which TensorFlow on a CPU computes a product,
-its bias and its GELU as one op.
+are the rows of one matrix: a CPU computes product, bias and GELU as one op.
 """
 
 import tensorflow as tf
@@ -54,16 +53,16 @@ class InferenceEncoder(tf.Module):
     mask = tf.where(is_padding, _MASKED_SCORE, 0.0)[:, tf.newaxis, tf.newaxis]
     for i in range(self._num_layers):
       layer = f"transformer_layer_{i}"
+      attended = self._attention(f"{layer}/self_attention_layer", hidden, mask)
       hidden = self._layer_norm(
-        f"{layer}/self_attention_layer_norm",
-        hidden + self._attention(f"{layer}/self_attention_layer", hidden, mask),
+        f"{layer}/self_attention_layer_norm", hidden + attended
       )
-      inner = self._activation(
-        self._dense(f"{layer}/feedforward_intermediate_dense", hidden)
+      inner = self._dense(f"{layer}/feedforward_intermediate_dense", hidden)
+      outer = self._dense(
+        f"{layer}/feedforward_output_dense", self._activation(inner)
       )
       hidden = self._layer_norm(
-        f"{layer}/feedforward_layer_norm",
-        hidden + self._dense(f"{layer}/feedforward_output_dense", inner),
+        f"{layer}/feedforward_layer_norm", hidden + outer
       )
     return tf.reshape(hidden, [batch, seq_length, hidden.shape[-1]])
 
@@ -71,13 +70,12 @@ class InferenceEncoder(tf.Module):
     """Self-attention of [tokens, hidden] within each window."""
     batch, seq_length = tf.shape(mask)[0], tf.shape(mask)[-1]
     num_heads, head_size = self._weights[f"{name}/query/bias"].shape
+    axes = [0, 2, 1, 3]  # swaps seq_length and heads
+    shape = [batch, seq_length, num_heads, head_size]
     query, key, value = (
-      tf.transpose(  # [batch, heads, seq_length, head_size]
-        tf.reshape(
-          self._dense(f"{name}/{part}", hidden),
-          [batch, seq_length, num_heads, head_size],
-        ),
-        [0, 2, 1, 3],
+      # [batch, heads, seq_length, head_size]
+      tf.transpose(
+        tf.reshape(self._dense(f"{name}/{part}", hidden), shape), axes
       )
       for part in ("query", "key", "value")
     )
@@ -85,11 +83,9 @@ class InferenceEncoder(tf.Module):
     scores = tf.matmul(query * head_size**-0.5, key, transpose_b=True)
     weights = tf.nn.softmax(tf.cast(scores, tf.float32) + mask)
     heads = tf.matmul(tf.cast(weights, self._dtype), value)
-    heads = tf.transpose(heads, [0, 2, 1, 3])
-    return self._dense(
-      f"{name}/attention_output",
-      tf.reshape(heads, [-1, num_heads * head_size]),  # [tokens, hidden]
-    )
+    heads = tf.transpose(heads, axes)
+    rows = tf.reshape(heads, [-1, num_heads * head_size])  # [tokens, hidden]
+    return self._dense(f"{name}/attention_output", rows)
 
   def _dense(self, name, inputs):
     """[tokens, in] to [tokens, out]; heads and head_size count as one axis."""

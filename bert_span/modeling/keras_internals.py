@@ -25,8 +25,8 @@ def sublayers(layer, kind=keras.layers.Layer):
 def weights_undrawn():
   """Makes the layers that this thread builds start with zeros.
 
-  KerasHub draws an encoder's weights before it reads them, which takes nearly
-  as long. Later draws do not change: every initializer has its own seed.
+  KerasHub would draw an encoder's weights before it reads them, which takes
+  nearly as long. Later draws do not change: each initializer has its own seed.
   """
   initializer = keras.initializers.TruncatedNormal
   thread = threading.get_ident()

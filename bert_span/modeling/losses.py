@@ -18,11 +18,9 @@ class SpanLoss(keras.losses.Loss):
       position_loss(x, p) = -sum_i one_hot(p, seq_length)[i] * log_softmax(x)[i]
       loss = (position_loss(start) + position_loss(end)) / 2
 
-  A SpanModel has an output for each end. Keras applies the loss to both and
-  adds the results: model.compile(optimizer, loss=SpanLoss()).
-
-  As in run_squad, log_softmax runs over every position of the batch, question
-  and padding included, and a position outside the sequence adds 0.
+  A SpanModel has an output for each end: model.compile(loss=SpanLoss()) applies
+  the loss to both and adds the results. As in run_squad, log_softmax runs over
+  all positions, question and padding included, and a position outside adds 0.
 
   Example, one window of two positions, both logits 0, answer at position 1:
 
@@ -31,8 +29,7 @@ class SpanLoss(keras.losses.Loss):
   Args:
     ends: "mean" for the mean of start and end, as the original; "sum" for
       their sum, with twice the gradient.
-    reduction: over the batch, see keras.losses.Loss.
-    name: of the loss.
+    reduction, name: see keras.losses.Loss.
 
   Call arguments:
     y_true: int [batch], the position of this end; or float [batch,
@@ -74,9 +71,8 @@ class BioLoss(keras.losses.Loss):
       loss = -sum_{i=1..N} sum_j w_j t_ij log p_ij,  p_i = softmax(logits_i)
 
   The sum runs over the window's N passage tokens. The labels t_i are a
-  distribution over B, I and O, because annotators may disagree. At question,
-  special and padding tokens they are zero, so these add nothing to the loss
-  or to the gradient.
+  distribution over B, I and O, because annotators may disagree. At other tokens
+  they are zero, so these add nothing to the loss or to the gradient.
 
   Example: two of three annotators begin their answer at a token, the third
   leaves the token out, and the model says p = (1/2, 1/4, 1/4):
@@ -89,8 +85,7 @@ class BioLoss(keras.losses.Loss):
     tokens: "sum" over a window's passage tokens, as in the formula, or "mean",
       the same divided by N. Class weights do not change N.
     class_weights: w of B, I and O; None for 1 each.
-    reduction: over the batch, see keras.losses.Loss.
-    name: of the loss.
+    reduction, name: see keras.losses.Loss.
 
   Call arguments:
     y_true: float [batch, seq_length, 3], the labels.
@@ -110,7 +105,7 @@ class BioLoss(keras.losses.Loss):
     super().__init__(name=name, reduction=reduction, dtype="float32")
     if tokens not in ("sum", "mean"):
       raise ValueError(f"tokens must be sum or mean. Received: {tokens!r}")
-    weights = [1.0] * len(TAGS) if class_weights is None else class_weights
+    weights = [1] * len(TAGS) if class_weights is None else class_weights
     weights = tuple(map(float, weights))
     is_positive = all(0 < weight < math.inf for weight in weights)
     if len(weights) != len(TAGS) or not is_positive:

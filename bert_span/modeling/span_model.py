@@ -93,18 +93,22 @@ def assign_head(model, tensors):
   weights = {weight.name: weight for weight in head.weights}
   if "bias" in tensors and "bias" not in weights:
     raise ValueError(
-      "The trained head has a bias, but the model was built without one. "
-      "Use --span_head_bias=true."
+      "The trained head has a bias, but the model has none. Use "
+      "--span_head_bias=true."
     )
-  if getattr(head, "use_bias", False) and "bias" not in tensors:
-    tensors = {**tensors, "bias": ops.zeros_like(head.bias)}
-  found = {name: list(tensor.shape) for name, tensor in tensors.items()}
-  for name, weight in weights.items():
-    if found.get(name) != list(weight.shape):
+  if getattr(head, "use_bias", False):
+    tensors = {"bias": ops.zeros_like(head.bias), **tensors}
+  assign_weights(weights, tensors, f"the trained {head.name}")
+
+
+def assign_weights(variables, tensors, source):
+  """Fills all variables, a dict by name, with the arrays of those names."""
+  for name, variable in variables.items():
+    shape = list(tensors[name].shape) if name in tensors else None
+    if shape != list(variable.shape):
       raise ValueError(
-        f"The {name} of the trained {head.name} has shape {found.get(name)}, "
-        f"but this encoder needs {list(weight.shape)}. Received: {found}. Save "
-        "the model again, or use its encoder."
+        f"{name} of {source} has shape {shape}, but the model needs "
+        f"{list(variable.shape)}. Use the encoder and vocabulary of the head."
       )
-  for name, weight in weights.items():
-    weight.assign(tensors[name])
+  for name, variable in variables.items():
+    variable.assign(tensors[name])

@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import itertools
 import re
 
 import numpy as np
@@ -55,8 +54,8 @@ class EncoderSource:
     "they were saved with.",
   )
 
-  def load(self, dtype=None):
-    """Loads the encoder as a LoadedEncoder, with a Keras dtype policy."""
+  def load(self):
+    """Loads the encoder as a LoadedEncoder."""
     # Loads TensorFlow, which the options of a program must not do.
     from bert_span.presets.load_pretrained import load_original, load_pretrained
 
@@ -69,29 +68,25 @@ class EncoderSource:
         f"{lower}. Give --do_lower_case=false for a cased model only."
       )
     if self.preset:
-      return load_pretrained(self.preset, dtype, self.verify)
-    return load_original(self.bert_config_file, checkpoint, dtype)
+      return load_pretrained(self.preset, self.verify)
+    return load_original(self.bert_config_file, checkpoint)
 
   def weights_digest(self, loaded):
     """SHA-256 of a LoadedEncoder's weights; None for random ones."""
     if not (self.preset or self.init_checkpoint):
       return None  # They follow from the seed.
-    heads = (
-      tensors[name]
-      for _, tensors in sorted(loaded.head_weights.items())
+    arrays = list(loaded.backbone.weights)
+    for _, tensors in sorted(loaded.head_weights.items()):
       # The kernel first, as in the digests of earlier runs.
-      for name in sorted(tensors, reverse=True)
-    )
-    return arrays_sha256(itertools.chain(loaded.backbone.weights, heads))
+      arrays += [tensors[name] for name in sorted(tensors, reverse=True)]
+    return arrays_sha256(arrays)
 
   def lower_case(self, loaded):
     """Whether text is lower-cased for a LoadedEncoder."""
-    if self.do_lower_case is None:
-      return True if loaded.lower_case is None else loaded.lower_case
-    if loaded.lower_case not in (None, self.do_lower_case):
+    given, trained = self.do_lower_case, loaded.lower_case
+    if None not in (given, trained) and given != trained:
       raise ValueError(
-        f"--do_lower_case={self.do_lower_case} contradicts "
-        f"{loaded.description}, which was trained with "
-        f"{loaded.lower_case}. Leave the flag out."
+        f"--do_lower_case={given} contradicts {loaded.description}, which was "
+        f"trained with {trained}. Leave the flag out."
       )
-    return self.do_lower_case
+    return given is not False and trained is not False

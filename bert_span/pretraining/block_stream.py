@@ -26,8 +26,8 @@ _SENTENCES_PER_CALL = 512
 _CHARACTERS_PER_CALL = 1 << 18
 
 
-class ChunkPlace(NamedTuple):
-  """Where in the stream a chunk starts."""
+class BlockPlace(NamedTuple):
+  """Where in the stream a block is."""
 
   stream_block: int = 0  # blocks before it in the whole stream
   epoch: int = 0
@@ -35,17 +35,6 @@ class ChunkPlace(NamedTuple):
   source: int = 0  # number of the source, in the order of the epoch
   document: int = 0  # number of the document within the source
   document_block: int = 0  # blocks before it within the document
-
-
-_START = ChunkPlace()
-
-
-@dataclasses.dataclass(frozen=True)
-class Chunk:
-  """Consecutive blocks of one epoch, int32 [tokens] without special tokens."""
-
-  place: ChunkPlace
-  blocks: list
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,38 +47,23 @@ class BlockStream:
   seed: int | None  # of the order of the sources; None keeps it
   chunk_blocks: int  # the last chunk of an epoch may have fewer
 
-  def chunks(self, place=_START):
-    """Yields the `Chunk`s from a `ChunkPlace` on, without end."""
+  def chunks(self, place):
+    """Yields lists of `epoch_blocks` from a place on, without end."""
     while True:
-      for chunk in self.epoch_chunks(place):
+      blocks = self.epoch_blocks(place)
+      while chunk := list(itertools.islice(blocks, self.chunk_blocks)):
         yield chunk
-      end = chunk.place.stream_block + len(chunk.blocks)
-      place = ChunkPlace(end, place.epoch + 1)
+        last, _ = chunk[-1]
+      place = BlockPlace(last.stream_block + 1, last.epoch + 1)
 
-  def epoch_chunks(self, place):
-    """Yields the `Chunk`s from a `ChunkPlace` to the end of its epoch."""
-    blocks = self._blocks(place)
-    stream_block, block = place.stream_block, place.block
-    while part := list(itertools.islice(blocks, self.chunk_blocks)):
-      first = ChunkPlace(stream_block, place.epoch, block, *part[0][0])
-      yield Chunk(first, [ids for _, ids in part])
-      stream_block += len(part)
-      block += len(part)
-    if block == 0:
-      names = ", ".join(source.path for source in self.sources[:3])
-      raise ValueError(
-        f"There is no text in {len(self.sources)} sources, the first ones are "
-        f"{names}: no block of WordPieces can be made of them."
-      )
-
-  def _blocks(self, place):
-    """Yields ((source, document, document_block), ids) from a place on."""
+  def epoch_blocks(self, place):
+    """Yields (`BlockPlace`, int32 [tokens]) from a place to its epoch's end."""
     room = self.max_seq_length - 2
     continues = continuation_table(self.tokenizer.vocabulary)
     order = np.arange(len(self.sources))
     if self.seed is not None:
-      rng = np.random.default_rng([self.seed, place.epoch])
-      order = rng.permutation(order)
+      order = np.random.default_rng([self.seed, place.epoch]).permutation(order)
+    stream_block, block = place.stream_block, place.block
     for number in range(place.source, len(order)):
       first_document = place.document if number == place.source else 0
       source = self.sources[order[number]]
@@ -98,8 +72,16 @@ class BlockStream:
         document_ids = (ids for _, ids in rows)
         blocks = pack_sentences(document_ids, room, continues)
         for index, ids in enumerate(blocks):
-          if (number, document, index) >= place[3:]:
-            yield (number, document, index), ids
+          found = number, document, index
+          if found >= place[3:]:
+            yield BlockPlace(stream_block, place.epoch, block, *found), ids
+            stream_block, block = stream_block + 1, block + 1
+    if not block:
+      names = ", ".join(source.path for source in self.sources[:3])
+      raise ValueError(
+        f"There is no text in {len(self.sources)} sources, the first ones are "
+        f"{names}: no block of WordPieces can be made of them."
+      )
 
   def _tokenized(self, sentences):
     """Yields (document, int32 [tokens]) for every (document, sentence)."""
@@ -168,19 +150,17 @@ def word_starts(token_ids, continues):
 class ChunkPlaces:
   """The places where chunks start, in a file beside the checkpoints.
 
-  `path` None stores nothing. `key` is a JSON value that the places depend on:
-  those with another key are not used, and replaced, as those of a damaged file.
+  `path` None stores nothing. `key` is a JSON value that the places depend on: a
+  damaged file, or one with another key, is replaced.
   """
 
   def __init__(self, path, key):
-    self._path = path
-    self._key = json.loads(json.dumps(key))
-    self._places = []
+    self._path, self._key, self._places = path, key, []
     if path is not None and tf.io.gfile.exists(path):
       with contextlib.suppress(ValueError):
         stored = read_json_object(path)
         if stored.get("key") == self._key:
-          self._places = [ChunkPlace(*place) for place in stored["places"]]
+          self._places = [BlockPlace(*place) for place in stored["places"]]
 
   def note(self, place):
     """Stores the place of a chunk that has been reached."""
@@ -194,4 +174,4 @@ class ChunkPlaces:
   def last_before(self, stream_block):
     """The last place at or before a block; the stream's start if none is."""
     places = [p for p in self._places if p.stream_block <= stream_block]
-    return max(places, default=_START)
+    return max(places, default=BlockPlace())

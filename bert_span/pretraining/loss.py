@@ -4,9 +4,9 @@
       + w * mean over span tokens of -log P(x_i | y_i)
       + mean over questions of -log P(start | question) - log P(end | question)
 
-where y_i is computed from the span's boundaries (`SpanBoundaryHead`). Each mean
-is over all its targets in the batch, even if devices hold different numbers of
-them: see `with_batch_weights`. A term without a head is left out.
+where y_i is computed from the span's boundaries. Each mean is over all its
+targets in the batch, even if devices hold different numbers of them. A term
+without a head is left out.
 
 Source: Joshi et al. 2020 (SpanBERT), section 3.2; Ram et al. 2021, section 3.
 """
@@ -18,13 +18,6 @@ OBJECTIVES = {
   "mlm": "masked_positions",
   "sbo": "sbo_positions",
   "rss": "questions",
-}
-# The model's inputs by their keys in a batch.
-_INPUTS = {
-  "input_ids": "token_ids",
-  "input_mask": "padding_mask",
-  **{key: key for key in ("masked_positions", "questions")},
-  **{key: key for key in ("sbo_lefts", "sbo_rights", "sbo_positions")},
 }
 
 
@@ -47,8 +40,9 @@ def pretraining_loss_fn(sbo_weight):
 
 
 def model_inputs(batch):
-  """The inputs of a `PretrainingModel` in a batch."""
-  return {name: batch[key] for key, name in _INPUTS.items() if key in batch}
+  """The arrays of a batch by the names of a `PretrainingModel`'s inputs."""
+  ids, mask = batch["input_ids"], batch["input_mask"]
+  return {**batch, "token_ids": ids, "padding_mask": mask}
 
 
 def with_batch_weights(batch):

@@ -10,29 +10,25 @@ the boundaries 2 and 5. The second touches the edge of the text, so it has no
 right boundary and nothing is predicted from its boundaries.
 
 A budget of 15 % of the tokens, rounded up, is spent on spans of whole words.
-The length of a span in words is drawn from a geometric distribution that is cut
-at 10 and renormalized. Its start is drawn uniformly from the word starts where
-a span of that length stays within the text and overlaps no masked word. The
-last span is cut to the words that the budget holds.
+The length of a span in words is drawn from a geometric distribution, cut at 10.
+Its start is drawn uniformly from the word starts where a span of that length
+stays within the text and overlaps no masked word. The last span is cut to the
+words that the budget holds.
 
-A batch holds arrays [batch, seq_length]:
+A batch holds arrays [batch, seq_length], and from masked_positions on [batch,
+targets], padded with 0:
 
-  input_ids          after masking, padded with 0
-  input_mask         1 for WordPieces, 0 for padding
-
-and arrays [batch, targets], padded with 0:
-
+  input_ids          the tokens after masking
+  input_mask         1 for WordPieces
   masked_positions   positions of the masked tokens, counted from [CLS]
   masked_ids         the tokens before masking
   sbo_lefts          position of the token to the left of the span
   sbo_rights         position of the token to the right of the span
   sbo_positions      place of the token within the span, from 1; 0 if the span
                      boundary objective (SBO) does not predict it
-
-and with recurring spans (recurring_spans.py)
-
-  questions                  positions of the [QUESTION] tokens
-  answer_starts, answer_ends positions of the answer's first and last token
+  questions          positions of the [QUESTION] tokens (recurring_spans.py)
+  answer_starts      position of the answer's first token
+  answer_ends        position of the answer's last token
 
 Source: Joshi et al. 2020 (SpanBERT), section 3.1.
 """
@@ -53,18 +49,15 @@ _SPECIAL_TOKENS = ("[PAD]", UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN, _MASK_TOKEN)
 # is uniform over the possible ones.
 _BLIND_TRIES = 8
 _SEQUENCE_KEYS = ("input_ids", "input_mask")
-_TARGET_KEYS = (
-  *("masked_positions", "masked_ids"),
-  *("sbo_lefts", "sbo_rights", "sbo_positions"),
-)
+_SBO_KEYS = ("sbo_lefts", "sbo_rights", "sbo_positions")
+_TARGET_KEYS = ("masked_positions", "masked_ids", *_SBO_KEYS)
 _QUESTION_KEYS = ("questions", "answer_starts", "answer_ends")
 
 
 class MaskedSpan(NamedTuple):
   """Tokens that share one decision, inclusive positions from [CLS].
 
-  With masking "span" they are all words drawn without a gap between them, with
-  "word" a word, with "subword" a token.
+  With masking "span" these are all words drawn without a gap between them.
   """
 
   token_start: int
@@ -93,23 +86,20 @@ class SequenceMasker:
   """Masks texts, as a pure function of seed, epoch and the text's number."""
 
   def __init__(self, vocabulary, options):
-    if _MASK_TOKEN not in vocabulary:
-      raise ValueError(
-        f"The vocabulary of {len(vocabulary)} tokens lacks {_MASK_TOKEN}, so "
-        "nothing can be masked with it. Use the vocab.txt of a BERT model."
-      )
-    self._options = options
-    self._cls_id = vocabulary.index(CLS_TOKEN)
-    self._sep_id = vocabulary.index(SEP_TOKEN)
-    self._mask_id = vocabulary.index(_MASK_TOKEN)
-    self._continues = continuation_table(vocabulary)
-    self._thresholds = length_thresholds(options)
     # Random tokens are drawn from these.
     self._ordinary_ids = [
       i for i, token in enumerate(vocabulary) if token not in _SPECIAL_TOKENS
     ]
-    if not self._ordinary_ids:
-      raise ValueError("The vocabulary has special tokens only.")
+    if _MASK_TOKEN not in vocabulary or not self._ordinary_ids:
+      raise ValueError(
+        f"The vocabulary of {len(vocabulary)} tokens lacks {_MASK_TOKEN}, or "
+        "has special tokens only. Use the vocab.txt of a BERT model."
+      )
+    self._options = options
+    ids = map(vocabulary.index, (CLS_TOKEN, SEP_TOKEN, _MASK_TOKEN))
+    self._cls_id, self._sep_id, self._mask_id = ids
+    self._continues = continuation_table(vocabulary)
+    self._thresholds = length_thresholds(options)
 
   def __call__(self, token_ids, epoch, number):
     """The `MaskedSequence` of int32 [tokens], at least one, none special.
@@ -118,10 +108,10 @@ class SequenceMasker:
     """
     uniform = uniform_draws([self._options.seed, epoch, number])
     # Where words (or tokens) start, and the end of the text.
-    starts = np.arange(len(token_ids) + 1)
+    starts = np.arange(len(token_ids))
     if self._options.masking != "subword":
       starts = word_starts(token_ids, self._continues)
-      starts = np.append(starts, len(token_ids))
+    starts = np.append(starts, len(token_ids))
     budget = self._options.budget(len(token_ids))
     sizes = np.diff(starts).tolist()
     drawn = draw_spans(sizes, budget, self._thresholds, uniform)
@@ -133,20 +123,18 @@ class SequenceMasker:
       if span.decision == "mask":
         ids[part] = self._mask_id
       elif span.decision == "random":
-        ids[part] = [
-          self._ordinary_ids[int(uniform() * len(self._ordinary_ids))]
-          for _ in range(span.token_start, span.token_end + 1)
-        ]
+        choices = self._ordinary_ids
+        ids[part] = [choices[int(uniform() * len(choices))] for _ in ids[part]]
     return MaskedSequence(original, ids, spans)
 
   def _decide(self, drawn, starts, uniform):
     """Joins adjacent `DrawnSpan`s and decides what each span becomes."""
-    runs = []
+    runs, end = [], None
     for span in sorted(drawn):
-      if runs and span.first_word == runs[-1][-1].end_word:
-        runs[-1].append(span)
-      else:
-        runs.append([span])
+      if span.first_word != end:
+        runs.append([])
+      runs[-1].append(span)
+      end = span.end_word
     spans = []
     for run in runs:
       # The text has the positions 1 to starts[-1].
@@ -156,8 +144,7 @@ class SequenceMasker:
       for part in parts:
         first, end = part[0].first_word, part[-1].end_word
         drawn_words = tuple(span.drawn_words for span in part)
-        # As BERT: 80 % [MASK], 10 % random tokens, 10 % kept.
-        draw = uniform()
+        draw = uniform()  # As BERT: 80 %, 10 % and 10 %.
         decision = "mask" if draw < 0.8 else "random" if draw < 0.9 else "keep"
         tokens = starts[first] + 1, starts[end]
         spans.append(
@@ -166,28 +153,20 @@ class SequenceMasker:
     return tuple(spans)
 
 
-def uniform_draws(entropy, at_once=64):
+def uniform_draws(entropy):
   """A function whose calls give uniform numbers in [0, 1), fixed by ints."""
   # NumPy changes neither PCG64 nor its conversion to floats between versions.
   generator = np.random.Generator(np.random.PCG64(entropy))
-
-  def draws():
-    while True:
-      yield from generator.random(at_once).tolist()
-
-  return draws().__next__
+  draws = (generator.random(64).tolist() for _ in itertools.count())
+  return itertools.chain.from_iterable(draws).__next__
 
 
 class DrawnSpan(NamedTuple):
   """Consecutive words that one draw has masked."""
 
   first_word: int
-  num_words: int  # fewer than drawn if the budget or the free place ended
+  end_word: int  # sooner than drawn if the budget or the free place ended
   drawn_words: int
-
-  @property
-  def end_word(self):
-    return self.first_word + self.num_words
 
 
 def length_thresholds(options):
@@ -212,18 +191,17 @@ def draw_spans(word_sizes, budget, thresholds, uniform):
   """
   masked = bytearray(len(word_sizes))
   spans = []
-  left = budget
-  while left > 0:
+  while budget > 0:
     drawn = 1 + bisect.bisect_right(thresholds, uniform())
-    first, length = _place(drawn, word_sizes, masked, left, uniform)
+    first, length = _place(drawn, word_sizes, masked, budget, uniform)
     if not length:
       break
     word = first
-    while word < first + length and word_sizes[word] <= left:
+    while word < first + length and word_sizes[word] <= budget:
       masked[word] = 1
-      left -= word_sizes[word]
+      budget -= word_sizes[word]
       word += 1
-    spans.append(DrawnSpan(first, word - first, drawn))
+    spans.append(DrawnSpan(first, word, drawn))
   return spans
 
 
@@ -270,10 +248,9 @@ def row_lengths(max_seq_length, options):
 def masked_arrays(sequences, lengths, max_boundary_targets):
   """The `MaskedSequence`s as a dict of int32 arrays, see the module.
 
-  With x5..x8 masked, the boundaries of all four are x4 and x9, and x6 has the
-  position 2. The span boundary objective has no targets in a span that touches
-  the edge of the text, and none after a span's first `max_boundary_targets`
-  tokens. `lengths` are those of `row_lengths`.
+  The span boundary objective has no targets in a span that touches the edge of
+  the text, and none after a span's first `max_boundary_targets` tokens.
+  `lengths` are those of `row_lengths`.
   """
   batch = {
     key: np.zeros((len(sequences), length), np.int32)
@@ -293,10 +270,9 @@ def masked_arrays(sequences, lengths, max_boundary_targets):
     targets = []
     for span in masked.spans:
       left, right = span.left_boundary, span.right_boundary
-      is_inside = None not in (left, right)
       for position in range(span.token_start, span.token_end + 1):
         boundary = (0, 0, 0)
-        if is_inside and position - left <= max_boundary_targets:
+        if left and right and position - left <= max_boundary_targets:
           boundary = (left, right, position - left)
         targets.append((position, masked.original_ids[position], *boundary))
     fill(row, _TARGET_KEYS, targets)

@@ -1,7 +1,7 @@
 """The encoder with the heads of pre-training, which compute in float32.
 
-KerasHub's MaskedLMHead computes the same numbers as `MaskedLmHead`. It is not
-used because the span boundary head needs the same parts.
+`MaskedLmHead` computes the numbers of KerasHub's MaskedLMHead out of parts that
+the span boundary head needs as well.
 """
 
 import keras
@@ -20,10 +20,9 @@ class PretrainingModel(keras.Model):
 
   It is called with a dict of int32 tensors: token_ids and padding_mask [batch,
   seq_length], and for the heads masked_positions; sbo_lefts, sbo_rights and
-  sbo_positions; questions, each [batch, targets]. Sequences are single, so all
-  segment ids are 0. It returns a dict of mlm_logits and sbo_logits, float32
-  [batch, targets, vocab], and rss_logits, float32 [batch, targets, seq_length,
-  2], of those heads that it has.
+  sbo_positions; questions, each [batch, targets]. All segment ids are 0. It
+  returns a dict of mlm_logits and sbo_logits, float32 [batch, targets, vocab],
+  and rss_logits, float32 [batch, targets, seq_length, 2], of the heads it has.
   """
 
   def __init__(
@@ -53,13 +52,11 @@ class PretrainingModel(keras.Model):
     self.built = True
 
   def call(self, inputs, training=None):
-    encoder_inputs = {
-      "token_ids": inputs["token_ids"],
-      "segment_ids": ops.zeros_like(inputs["token_ids"]),
-      "padding_mask": inputs["padding_mask"],
-    }
-    outputs = self.backbone(encoder_inputs, training=training)
-    vectors = outputs["sequence_output"]
+    ids, mask = inputs["token_ids"], inputs["padding_mask"]
+    vectors = self.backbone(
+      {"token_ids": ids, "segment_ids": ids * 0, "padding_mask": mask},
+      training=training,
+    )["sequence_output"]
     embeddings = ops.convert_to_tensor(self.backbone.token_embedding.embeddings)
     logits = {}
     if self.masked_lm_head is not None:
@@ -73,7 +70,7 @@ class PretrainingModel(keras.Model):
       )
     if self.question_head is not None:
       logits["rss_logits"] = self.question_head(
-        vectors, inputs["questions"], inputs["padding_mask"]
+        vectors, inputs["questions"], mask
       )
     return logits
 
@@ -201,14 +198,7 @@ class QuestionHead(keras.layers.Layer):
   def __init__(self, hidden_dim, name="question_head", **kwargs):
     super().__init__(name=name, **{**kwargs, "dtype": "float32"})
     self.start, self.end = (
-      keras.layers.Dense(
-        hidden_dim,
-        use_bias=False,
-        kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
-        dtype="float32",
-        name=name,
-      )
-      for name in ("start", "end")
+      _dense(hidden_dim, name, use_bias=False) for name in ("start", "end")
     )
 
   def build(self, sequence_shape, *unused_shapes):
@@ -234,12 +224,7 @@ class PredictionTransform(keras.layers.Layer):
 
   def __init__(self, hidden_dim, **kwargs):
     super().__init__(**{**kwargs, "dtype": "float32"})
-    self.dense = keras.layers.Dense(
-      hidden_dim,
-      kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
-      dtype="float32",
-      name="dense",
-    )
+    self.dense = _dense(hidden_dim, "dense")
     # Epsilon as in the encoder.
     self.layer_norm = keras.layers.LayerNormalization(
       epsilon=1e-12, dtype="float32", name="layer_norm"
@@ -272,6 +257,13 @@ class TiedOutput(keras.layers.Layer):
     # [batch, targets, hidden] and [vocab, hidden] -> [batch, targets, vocab].
     embeddings = ops.cast(embeddings, "float32")
     return ops.matmul(vectors, ops.transpose(embeddings)) + self.bias
+
+
+def _dense(units, name, use_bias=True):
+  initializer = keras.initializers.TruncatedNormal(stddev=0.02)
+  return keras.layers.Dense(
+    units, None, use_bias, initializer, dtype="float32", name=name
+  )
 
 
 def _gather(sequence_output, positions):

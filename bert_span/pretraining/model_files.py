@@ -1,34 +1,21 @@
 """A pre-trained model as files, encoder and heads.
 
-  model directory   pretraining_heads.safetensors beside the encoder; read by
-                    --preset
-  TensorFlow 1      bert_model.ckpt and bert_config.json; read by
-                    --init_checkpoint and the original
-  Hugging Face      model.safetensors, config.json; read by --preset and
-                    transformers' BertModel and BertForMaskedLM
+  model directory   pretraining_heads.safetensors beside the encoder; --preset
+  TensorFlow 1      bert_model.ckpt and bert_config.json; --init_checkpoint
+  Hugging Face      model.safetensors, config.json; --preset and transformers
 
 The heads have the original's names, cls/predictions/...; it lacks those of the
 span boundary objective and of recurring spans.
 """
 
-import dataclasses
 import os
 
 import tensorflow as tf
 
-from bert_span.presets import huggingface
+from bert_span.modeling.span_model import assign_weights
+from bert_span.presets import huggingface, model_directory
 from bert_span.presets.encoder_weights import original_tensors
-from bert_span.presets.model_directory import (
-  save_backbone,
-  save_tokenizer,
-  write_checksums,
-)
-from bert_span.pretraining.model import PretrainingModel
-from bert_span.storage.atomic_file import (
-  write_json_atomically,
-  write_lines,
-  write_tensors,
-)
+from bert_span.storage import atomic_file
 from bert_span.storage.log import log_line
 
 HEADS_FILE = "pretraining_heads.safetensors"
@@ -36,69 +23,54 @@ CHECKPOINT_NAME = "bert_model.ckpt"
 BERT_CONFIG_FILE = "bert_config.json"
 
 
-def _transform(prefix):
-  """The names of the weights of a `PredictionTransform`."""
-  parts = "dense/kernel", "dense/bias", "LayerNorm/gamma", "LayerNorm/beta"
-  return [f"{prefix}/{part}" for part in parts]
-
-
+# Names of the weights of a `PredictionTransform`.
+_TRANSFORM = ("dense/kernel", "dense/bias", "LayerNorm/gamma", "LayerNorm/beta")
 _MLM_NAMES = [
-  *_transform("cls/predictions/transform"),
+  *(f"cls/predictions/transform/{part}" for part in _TRANSFORM),
   "cls/predictions/output_bias",
 ]
+_SBO_NAMES = [
+  "cls/span_boundary/position_embeddings",
+  *(f"cls/span_boundary/transform_1/{part}" for part in _TRANSFORM),
+  *(f"cls/span_boundary/transform_2/{part}" for part in _TRANSFORM),
+  "cls/span_boundary/output_bias",
+]
+_RSS_NAMES = [f"cls/recurring_spans/{end}_kernel" for end in ("start", "end")]
 # A head in messages -> its attribute of the model, and the names of its weights
 # in their order.
 _HEADS = {
   "masked language model": ("masked_lm_head", _MLM_NAMES),
-  "span boundary": (
-    "span_boundary_head",
-    [
-      "cls/span_boundary/position_embeddings",
-      *_transform("cls/span_boundary/transform_1"),
-      *_transform("cls/span_boundary/transform_2"),
-      "cls/span_boundary/output_bias",
-    ],
-  ),
-  "recurring spans": (
-    "question_head",
-    ["cls/recurring_spans/start_kernel", "cls/recurring_spans/end_kernel"],
-  ),
+  "span boundary": ("span_boundary_head", _SBO_NAMES),
+  "recurring spans": ("question_head", _RSS_NAMES),
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class PretrainedModelFiles:
-  """Writes a pre-trained model into an empty local directory."""
+def write_model(directory, model, vocabulary, lower_case):
+  """Writes a `PretrainingModel` into an empty directory, for --preset."""
+  model_directory.save_backbone(model.backbone, directory)
+  model_directory.save_tokenizer(directory, vocabulary, lower_case)
+  atomic_file.write_tensors(
+    os.path.join(directory, HEADS_FILE), head_tensors(model)
+  )
+  model_directory.write_checksums(directory)
 
-  model: PretrainingModel
-  vocabulary: list
-  lower_case: bool
 
-  def write_model(self, directory):
-    """Writes a model directory for --preset."""
-    save_backbone(self.model.backbone, directory)
-    save_tokenizer(directory, self.vocabulary, self.lower_case)
-    save_heads(self.model, directory)
-    write_checksums(directory)
+def write_tf1(directory, model, vocabulary, unused_lower_case):
+  """Writes a TensorFlow 1 checkpoint with the original's names."""
+  export_tf1(model.backbone, directory, head_tensors(model))
+  atomic_file.write_lines(os.path.join(directory, "vocab.txt"), vocabulary)
 
-  def write_tf1(self, directory):
-    """Writes a TensorFlow 1 checkpoint with the original's names."""
-    export_tf1(self.model.backbone, directory, head_tensors(self.model))
-    write_lines(os.path.join(directory, "vocab.txt"), self.vocabulary)
 
-  def write_huggingface(self, directory):
-    """Writes a BERT directory of transformers."""
-    export_huggingface(self.model.backbone, directory, head_tensors(self.model))
-    huggingface.save_tokenizer(
-      directory, self.model.backbone, self.vocabulary, self.lower_case
-    )
+def write_huggingface(directory, model, vocabulary, lower_case):
+  """Writes a BERT directory of transformers."""
+  export_huggingface(model.backbone, directory, head_tensors(model))
+  huggingface.save_tokenizer(directory, model.backbone, vocabulary, lower_case)
 
 
 def export_tf1(backbone, directory, heads):
   """Writes a BertBackbone and `head_tensors` as the original's checkpoint."""
   encoder = original_tensors(backbone).items()
-  tensors = {f"bert/{name}": tensor for name, tensor in encoder}
-  tensors |= heads
+  tensors = heads | {f"bert/{name}": tensor for name, tensor in encoder}
   names = sorted(tensors)
   tf.raw_ops.SaveV2(
     prefix=os.path.join(directory, CHECKPOINT_NAME),
@@ -109,12 +81,14 @@ def export_tf1(backbone, directory, heads):
   config = huggingface.config_values(backbone)
   if config["hidden_act"] == "gelu":
     log_line(
-      "The original computes GELU in its tanh form; the exact one that this "
-      "encoder has is only in the other exports."
+      "The original computes GELU in its tanh form; this encoder's exact GELU "
+      "is in the other exports only."
     )
   # The original calls the tanh form "gelu".
   config["hidden_act"] = config["hidden_act"].removesuffix("_new")
-  write_json_atomically(os.path.join(directory, BERT_CONFIG_FILE), config)
+  atomic_file.write_json_atomically(
+    os.path.join(directory, BERT_CONFIG_FILE), config
+  )
 
 
 def export_huggingface(backbone, directory, heads):
@@ -122,20 +96,13 @@ def export_huggingface(backbone, directory, heads):
 
   Hugging Face has no class for the other heads.
   """
-  names = [name for name in _MLM_NAMES if name in heads]
-  tensors = huggingface.encoder_tensors(backbone) | {
-    huggingface_head_name(name): _linear(name, heads[name]) for name in names
+  head = {
+    huggingface_head_name(name): _linear(name, heads[name])
+    for name in _MLM_NAMES
+    if name in heads
   }
-  path = os.path.join(directory, huggingface.WEIGHTS_FILE)
-  # transformers refuses a file without a format.
-  write_tensors(path, tensors, {"format": "pt"})
-  config = {
-    **huggingface.config_values(backbone),
-    "architectures": ["BertForMaskedLM" if names else "BertModel"],
-  }
-  write_json_atomically(
-    os.path.join(directory, huggingface.CONFIG_FILE), config
-  )
+  class_name = "BertForMaskedLM" if head else "BertModel"
+  huggingface.write_model(directory, backbone, head, class_name)
 
 
 def _linear(name, tensor):
@@ -163,11 +130,6 @@ def huggingface_head_name(name):
   if name == "cls/predictions/output_bias":
     return "cls.predictions.bias"
   return huggingface.huggingface_name(name)
-
-
-def save_heads(model, directory):
-  """Writes the heads of a `PretrainingModel` into a local directory."""
-  write_tensors(os.path.join(directory, HEADS_FILE), head_tensors(model))
 
 
 def read_heads(directory):
@@ -200,17 +162,7 @@ def assign_heads(model, tensors, source):
   """Fills the heads that have stored weights; their titles in `_HEADS`."""
   filled = []
   for title, variables in head_variables(model).items():
-    if not variables.keys() & tensors.keys():
-      continue
-    for name, variable in variables.items():
-      shape = tensors[name].shape if name in tensors else None
-      if shape != tuple(variable.shape):
-        raise ValueError(
-          f"{source}: {name} has shape {shape and list(shape)}, but the model "
-          f"needs {list(variable.shape)}. Use weights that belong to this "
-          "encoder and vocabulary."
-        )
-    for name, variable in variables.items():
-      variable.assign(tensors[name])
-    filled.append(title)
+    if variables.keys() & tensors.keys():
+      assign_weights(variables, tensors, source)
+      filled.append(title)
   return filled

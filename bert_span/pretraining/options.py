@@ -96,9 +96,7 @@ class MaskingOptions(CheckedOptions):
     Example: 15 % of 13 tokens are ceil(13 * 15 / 100) = 2.
     """
     budget = -(-num_tokens * self.masked_percent // 100)
-    if self.max_predictions is None:
-      return budget
-    return min(budget, self.max_predictions)
+    return min(budget, self.max_predictions or budget)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -10,13 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
-from bert_span.pretraining.loss import (
-  OBJECTIVES,
-  model_inputs,
-  prediction_sums,
-  pretraining_loss_fn,
-  with_batch_weights,
-)
+from bert_span.pretraining import loss
 from bert_span.pretraining.masking import batch_keys
 from bert_span.storage.log import log_line
 from bert_span.training.loop import Trainer
@@ -42,7 +36,7 @@ def pretrain(
   )
   trainer = Trainer(
     model,
-    pretraining_loss_fn(options.sbo_weight),
+    loss.pretraining_loss_fn(options.sbo_weight),
     optimizer,
     options.num_train_steps,
     options,
@@ -69,7 +63,9 @@ def pretrain(
     recomputing_layers(model.backbone, options.execution.recompute),
   ):
     steps = trainer.train(
-      lambda first_step: batches.dataset(first_step).map(with_batch_weights)
+      lambda first_step: batches.dataset(first_step).map(
+        loss.with_batch_weights
+      )
     )
   if steps:
     seconds = max(time.monotonic() - started, 1e-9)
@@ -104,16 +100,16 @@ def make_evaluate(model):
 
   Its arguments are the batches of `evaluation_batches` and the most of them to
   read. It returns a dict of mlm_loss (nats a target), mlm_accuracy (fraction of
-  the targets) and so on; padding is not counted as tokens.
+  the targets) and so on; padding is not counted.
   """
   keys = batch_keys(model.objective)
   spec = {key: tf.TensorSpec([None, None], tf.int32) for key in keys}
 
   @tf.function(input_signature=[spec], autograph=False)
   def sums_of(batch):
-    logits = model(model_inputs(batch), training=False)
+    logits = model(loss.model_inputs(batch), training=False)
     return {
-      **prediction_sums(logits, batch),
+      **loss.prediction_sums(logits, batch),
       "num_sequences": tf.cast(tf.shape(batch["input_ids"])[0], tf.float32),
       "num_tokens": tf.cast(tf.reduce_sum(batch["input_mask"]), tf.float32),
     }
@@ -122,22 +118,19 @@ def make_evaluate(model):
     totals = collections.Counter()
     started = time.monotonic()
     for batch in itertools.islice(batches, max_steps):
-      tensors = {k: tf.convert_to_tensor(value) for k, value in batch.items()}
-      totals.update({k: float(x) for k, x in sums_of(tensors).items()})
+      totals.update({k: float(x) for k, x in sums_of(batch).items()})
     seconds = time.monotonic() - started
     scores = {}
-    for name in OBJECTIVES:
+    for name in loss.OBJECTIVES:
       if f"{name}_targets" in totals:
         targets = totals[f"{name}_targets"]
         divisor = targets or math.nan
         scores[f"{name}_loss"] = totals[f"{name}_loss"] / divisor
         scores[f"{name}_accuracy"] = totals[f"{name}_correct"] / divisor
         scores[f"num_{name}_targets"] = targets
-    return {
-      **scores,
-      "num_sequences": totals["num_sequences"],
-      "num_tokens": totals["num_tokens"],
-      "tokens_per_second": totals["num_tokens"] / max(seconds, 1e-9),
-    }
+    for name in ("num_sequences", "num_tokens"):
+      scores[name] = totals[name]
+    scores["tokens_per_second"] = scores["num_tokens"] / max(seconds, 1e-9)
+    return scores
 
   return evaluate

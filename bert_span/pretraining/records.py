@@ -7,10 +7,9 @@ the pair task, and the targets of the span boundary objective:
   masked_lm_positions, masked_lm_ids, masked_lm_weights    [max_predictions]
   sbo_lefts, sbo_rights, sbo_positions                     [max_predictions]
 
-and with recurring spans questions, answer_starts and answer_ends. The masks and
-questions are in the records. Several copies of the text, each masked anew,
-replace as many epochs. x.tfrecord.json holds the number of records of
-x.tfrecord, so that a file that was cut off is noticed.
+and with recurring spans questions, answer_starts and answer_ends. Several
+copies of the text, each masked anew, replace as many epochs. x.tfrecord.json
+holds the number of records of x.tfrecord, so that a cut file is noticed.
 """
 
 import contextlib
@@ -52,11 +51,12 @@ def write_records(paths, sequences, making):
       row["segment_ids"] = np.zeros_like(row["input_ids"])
       weights = {}
       if "masked_lm_positions" in row:
-        is_target = row["masked_lm_positions"] > 0
-        weights["masked_lm_weights"] = is_target.astype(np.float32)
-      record = serialized_example(row, weights)
-      writers[number % len(paths)].write(record)
-      counts[number % len(paths)] += 1
+        weights["masked_lm_weights"] = np.float32(
+          row["masked_lm_positions"] > 0
+        )
+      file = number % len(paths)
+      writers[file].write(serialized_example(row, weights))
+      counts[file] += 1
     # Before the records get their names: a file that exists has its count.
     for path, count in zip(paths, counts, strict=True):
       write_json_atomically(f"{path}{_COUNT_ENDING}", {"records": count})
@@ -64,17 +64,13 @@ def write_records(paths, sequences, making):
 
 
 class RecordBatches:
-  """Batches out of the record files that some `TextFile`s name, by TensorFlow.
-
-  The seed of the `PretrainingInput` orders files and records.
-  """
+  """Batches of a `PretrainingInput` out of the record files of `TextFile`s."""
 
   def __init__(self, making, sources, batch_size):
-    self._paths = paths = [source.path for source in sources]
+    self._making = making
     self._batch_size = batch_size
     self._lengths = making.row_lengths
-    self._seed = making.masking.seed
-    self._shuffled_records = making.chunk_blocks
+    self._paths = paths = [source.path for source in sources]
     self._counts = counts = [_stored_count(path) for path in paths]
     if None in counts:
       self._counts = None
@@ -87,8 +83,7 @@ class RecordBatches:
 
   def dataset(self, first_step):
     """The batches of `PretrainingInput.arrays` from one step on, endless."""
-    epochs = tf.data.Dataset.counter(dtype=tf.int64)
-    records = epochs.flat_map(self._epoch)
+    records = tf.data.Dataset.counter(dtype=tf.int64).flat_map(self._epoch)
     records = records.skip(first_step * self._batch_size)
     batches = records.batch(self._batch_size, drop_remainder=True)
     # A fixed number: the training loop turns TensorFlow's tuning off.
@@ -113,21 +108,22 @@ class RecordBatches:
           read += len(batch["input_ids"])
       except _DAMAGE as damage:
         return ValueError(
-          f"{path} is damaged after some {read:,} records, or not all of it is "
-          f"there ({damage.message}). {_WRITE_AGAIN}"
+          f"{path} is damaged after some {read:,} records, incomplete, or no "
+          f"file of records ({damage.message}). {_WRITE_AGAIN}"
         )
     return error
 
   def _epoch(self, epoch):
     """The serialized records of an epoch, shuffled."""
-    seeds = tf.stack([tf.cast(self._seed, tf.int64), epoch])
+    seed = self._making.masking.seed
     order = tf.random.experimental.stateless_shuffle(
-      tf.range(len(self._paths)), seed=seeds
+      tf.range(len(self._paths)),
+      seed=tf.stack([tf.cast(seed, tf.int64), epoch]),
     )
     # One number out of two: shuffle takes no pair.
     return self._records(order).shuffle(
-      self._shuffled_records,
-      seed=self._seed * 1_000_003 + epoch,
+      self._making.chunk_blocks,
+      seed=seed * 1_000_003 + epoch,
       reshuffle_each_iteration=False,
     )
 
@@ -159,10 +155,7 @@ class RecordBatches:
     try:
       serialized = next(records.as_numpy_iterator(), None)
     except tf.errors.DataLossError as error:
-      raise ValueError(
-        f"{path} is damaged, or no file of records ({error.message}). "
-        f"{_WRITE_AGAIN}"
-      ) from error
+      raise self.cause_of(error) from error
     if serialized is None:
       return False
     features = tf.train.Example.FromString(serialized).features.feature
@@ -173,8 +166,8 @@ class RecordBatches:
       length, flag = len(features[name].int64_list.value), _FLAGS.get(key, name)
       if length != expected:
         raise ValueError(
-          f"{path} was written with {flag}={length}, but {flag} is {expected} "
-          "now. Give the same number."
+          f"{path} was written with {flag}={length}, not {expected}. Give the "
+          "same number."
         )
     return True
 

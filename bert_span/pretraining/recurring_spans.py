@@ -73,10 +73,10 @@ class RecurringSpanMasker:
       tuple(token_ids[a:b].tolist()) for a, b in itertools.pairwise(bounds)
     ]
     functions = [bool(self._is_function_word[list(w)].all()) for w in words]
+    groups = recurring_spans(words, functions)
     answers = {}  # by the span replaced: the one kept; (first, end) in words
     room = max(1, len(token_ids) // _TOKENS_PER_QUESTION)
     room = min(room, self._options.max_predictions or room)
-    groups = recurring_spans(words, functions)
     while groups and room:
       places = groups.pop(int(uniform() * len(groups)))
       kept = places.pop(int(uniform() * len(places)))
@@ -90,18 +90,15 @@ class RecurringSpanMasker:
     parts, before = [[self._cls_id]], 0
     # Where each word begins in the new sequence, from [CLS].
     positions = np.array(bounds) + 1
-    question_at = {}
-    for span in sorted(answers):
-      first, end = span
+    for first, end in sorted(answers):
       parts += [token_ids[before : bounds[first]], [self._question_id]]
-      question_at[span] = positions[first]
       positions[end:] -= bounds[end] - bounds[first] - 1
       before = bounds[end]
     parts += [token_ids[before:], [self._sep_id]]
     ids = np.concatenate(parts).astype(np.int32)
     questions = tuple(
-      (question_at[span], positions[first], positions[end] - 1)
-      for span, (first, end) in sorted(answers.items())
+      (positions[place], positions[first], positions[end] - 1)
+      for (place, _), (first, end) in sorted(answers.items())
     )
     return MaskedSequence(ids, ids, (), questions)
 
@@ -109,7 +106,7 @@ class RecurringSpanMasker:
 def recurring_spans(words, are_function_words):
   """Groups of two or more equal spans, (first word, word after the last).
 
-  No two share a word. The list of bool says which words alone make no span.
+  No two share a word. Words that are function words alone make no span.
   """
   taken = [False] * len(words)
   groups = []

@@ -4,10 +4,8 @@ Three formats: one sentence a line with a blank line between documents (as the
 original BERT), one document a line, and JSON lines with a document in one
 field. Any file may be compressed (.gz). TensorFlow Datasets give documents.
 
-Sentences only decide where a training sequence may start and end. So a wrong
-end at an abbreviation does no harm, and a missed one little.
-
-At most a document's line is in memory. Bytes that are not UTF-8 become U+FFFD,
+Sentences only decide where a training sequence may start and end, so a wrong
+end at an abbreviation does no harm. Bytes that are not UTF-8 become U+FFFD,
 with one warning a file: a stray byte should not end a run of weeks.
 """
 
@@ -17,7 +15,7 @@ import itertools
 import re
 import zlib
 
-from bert_span.storage.files import find_files, open_file, parse_json
+from bert_span.storage import files
 from bert_span.storage.json_fields import shortened
 from bert_span.storage.log import log_line
 from bert_span.storage.record_files import is_record_file
@@ -38,7 +36,7 @@ def find_sources(location):
   if location.files or not location.dataset:
     return [
       TextFile(path, location.form, location.text_field)
-      for path in find_files(location.files)
+      for path in files.find_files(location.files)
       # A glob may match the counts of records, too.
       if not (path.endswith(".json") and is_record_file(path[:-5]))
     ]
@@ -65,26 +63,21 @@ class TextFile:
 
   def sentences(self, first_document=0):
     """Yields (number of the document, sentence) from a document on."""
-    lines = _decoded(self._lines(), self.path, "line", 1)
-    if self.form != "sentences" or self.text_field is not None:
-      lines = itertools.islice(enumerate(lines), first_document, None)
-      for document, line in lines:
-        for sentence in split_sentences(self._text(line, document)):
-          yield document, sentence
-      return
-    document, has_sentences = 0, False
-    for line in lines:
-      sentence = line.strip()
-      if sentence:
-        has_sentences = True
-        if document >= first_document:
-          yield document, sentence
-      elif has_sentences:
-        document, has_sentences = document + 1, False
+    lines = documents = _decoded(self._lines(), self.path, "line", 1)
+    has_sentences = self.form == "sentences" and self.text_field is None
+    if has_sentences:
+      runs = itertools.groupby(map(str.strip, lines), bool)
+      documents = (sentences for has_text, sentences in runs if has_text)
+    numbered = itertools.islice(enumerate(documents), first_document, None)
+    for number, sentences in numbered:
+      if not has_sentences:
+        sentences = split_sentences(self._text(sentences, number))
+      for sentence in sentences:
+        yield number, sentence
 
   def _lines(self):
     """Yields the lines as bytes, none of which may fill the memory."""
-    with open_file(self.path) as file:
+    with files.open_file(self.path) as file:
       if self.path.endswith(".gz"):
         file = gzip.GzipFile(fileobj=file)
       lines = iter(file)
@@ -110,18 +103,16 @@ class TextFile:
       return line
     location = f"{self.path}, line {document + 1}"
     try:
-      values = parse_json(line.encode("utf-8"), location)
+      values = files.parse_json(line.encode("utf-8"), location)
+      text = files.checked_object(values, location).get(self.text_field)
     except ValueError as error:
       raise ValueError(
         f"{error} With --text_field every line must be a JSON object."
       ) from error
-    is_object = isinstance(values, dict)
-    text = values.get(self.text_field) if is_object else None
     if not isinstance(text, str):
-      keys = ", ".join(map(shortened, values)) if is_object else ""
       raise ValueError(
         f"{location} has no text under {self.text_field!r}. Give the key of "
-        f"the text as --text_field. Received: {keys or shortened(values)}"
+        f"the text as --text_field. Received: {shortened(values)}"
       )
     return text
 
@@ -159,11 +150,7 @@ class TfdsShard:
 
 
 def split_sentences(document):
-  """Splits a document at the ends of its sentences, in any language.
-
-  'He came at 5 p.m. on Monday. "Why?" Nobody knew.' gives
-  'He came at 5 p.m. on Monday.', '"Why?"', 'Nobody knew.'
-  """
+  """Splits a document at the ends of its sentences, in any language."""
   ends = (match.end() for match in _SENTENCE_END.finditer(document))
   parts = (
     document[start:end].strip()
@@ -192,9 +179,8 @@ def _decoded(rows, path, unit, first):
       if not has_warned:
         log_line(
           f"{path}, {unit} {number}: not UTF-8 (byte "
-          f"0x{row[error.start]:02x}). Such bytes become U+FFFD, which the "
-          "tokenizer drops; later ones in it are not reported. Convert the "
-          "text, for instance with iconv -t UTF-8."
+          f"0x{row[error.start]:02x}). Such bytes become U+FFFD, later ones "
+          "without a warning. Convert the text with iconv -t UTF-8."
         )
         has_warned = True
       yield row.decode("utf-8", "replace")

@@ -44,22 +44,17 @@ def test_half_precision_logits_are_computed_in_float32():
     np.testing.assert_allclose(losses, [math.log(3)], rtol=1e-6)
 
 
-def test_large_logits_stay_finite():
-  logits = np.array([[1e4, -1e4]], "float32")
-  assert float(SpanLoss("sum")([1], logits)) == pytest.approx(2e4)
-
-
-def test_positions_are_exact_although_keras_makes_them_floats():
-  logits = np.zeros((1, 512), "float32")
-  logits[0, 511] = 5.0
-  expected = math.log(511 * math.exp(-5.0) + 1)
-  assert float(SpanLoss("sum")([511], logits)) == pytest.approx(expected, 1e-5)
-
-
-def _one_hot(*classes):
-  """[1, positions, 3]; None is a position without loss."""
-  rows = [[0, 0, 0] if c is None else np.eye(3)[c] for c in classes]
-  return np.array([rows], "float32")
+@pytest.mark.parametrize(
+  ("position", "logits", "expected"),
+  [
+    (1, [1e4, -1e4], 2e4),
+    # Exact, although Keras makes positions floats.
+    (511, [0.0] * 511 + [5.0], math.log(511 * math.exp(-5.0) + 1)),
+  ],
+)
+def test_large_logits_and_positions_are_exact(position, logits, expected):
+  loss = SpanLoss("sum")([position], np.array([logits], "float32"))
+  assert float(loss) == pytest.approx(expected, 1e-5)
 
 
 def test_one_hot_tags_have_the_loss_and_gradient_of_the_correct_class():
@@ -93,8 +88,8 @@ def test_gradient_is_p_minus_t_on_passage_tokens_and_zero_elsewhere():
 def test_mean_divides_by_the_passage_tokens_of_each_window():
   """The third window has no passage token and costs nothing."""
   logits = np.repeat(_TAG_LOGITS, 3, axis=0)
-  tags = (0, 1, None, None), (None, None, 2, None), (None,) * 4
-  labels = np.concatenate([_one_hot(*window) for window in tags])
+  one_hot = np.eye(4, 3, dtype="float32")  # The last row: no passage token.
+  labels = one_hot[[[0, 1, 3, 3], [3, 3, 2, 3], [3, 3, 3, 3]]]
   sums = np.array([-math.log(0.5) - math.log(0.7), -math.log(0.8), 0])
   means = sums / [2, 1, 1]
   for tokens, expected in (("sum", sums), ("mean", means)):

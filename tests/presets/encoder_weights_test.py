@@ -16,9 +16,10 @@ from bert_span.presets.encoder_weights import (
 _CONFIG = tiny_config(hidden_dim=4, intermediate_dim=6, max_sequence_length=5)
 
 
-def _original_tensors(seed=0):
+@pytest.fixture
+def tensors():
   """Random tensors with the original's names and shapes."""
-  random = np.random.default_rng(seed)
+  random = np.random.default_rng(0)
   return {
     f"bert/{name}": random.normal(size=shape).astype("float32")
     for name, shape in original_weights(_CONFIG).values()
@@ -31,12 +32,11 @@ def load(tmp_path):
 
   def write_and_load(tensors):
     prefix = str(tmp_path / "bert_model.ckpt")
-    names, values = list(tensors), list(tensors.values())
     tf.raw_ops.SaveV2(
       prefix=prefix,
-      tensor_names=names,
-      shape_and_slices=[""] * len(names),
-      tensors=values,
+      tensor_names=list(tensors),
+      shape_and_slices=[""] * len(tensors),
+      tensors=list(tensors.values()),
     )
     return load_tf1_checkpoint(_CONFIG, prefix)
 
@@ -60,8 +60,7 @@ def test_names_and_shapes_are_the_originals():
   assert len(found) == 3 + 2 + 16 + 2
 
 
-def test_every_weight_is_filled_and_heads_are_split_in_order(load):
-  tensors = _original_tensors()
+def test_every_weight_is_filled_and_heads_are_split_in_order(load, tensors):
   loaded = load(tensors)
   assert loaded.head_weights == {}
   backbone = loaded.backbone
@@ -84,8 +83,7 @@ def test_every_weight_is_filled_and_heads_are_split_in_order(load):
   )
 
 
-def test_fine_tuned_head_is_returned_transposed(load):
-  tensors = _original_tensors()
+def test_fine_tuned_head_is_returned_transposed(load, tensors):
   kernel = np.arange(8, dtype="float32").reshape(2, 4)
   tensors["cls/squad/output_weights"] = kernel
   tensors["cls/squad/output_bias"] = np.array([1.0, 2.0], "float32")
@@ -94,8 +92,9 @@ def test_fine_tuned_head_is_returned_transposed(load):
   assert head["bias"].tolist() == [1.0, 2.0]
 
 
-def test_other_names_are_ignored_and_the_pooler_may_be_missing(load, capsys):
-  tensors = _original_tensors()
+def test_other_names_are_ignored_and_the_pooler_may_be_missing(
+  load, tensors, capsys
+):
   for part in ("kernel", "bias"):
     del tensors[f"bert/pooler/dense/{part}"]
   table = "bert/embeddings/word_embeddings"
@@ -126,8 +125,9 @@ def test_other_names_are_ignored_and_the_pooler_may_be_missing(load, capsys):
     ),
   ],
 )
-def test_a_missing_or_other_tensor_is_refused(load, name, values, message):
-  tensors = _original_tensors()
+def test_a_missing_or_other_tensor_is_refused(
+  load, tensors, name, values, message
+):
   tensors.pop(name, None)
   if values is not None:
     tensors[name] = values.astype("float32")

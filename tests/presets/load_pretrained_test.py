@@ -6,17 +6,11 @@ import keras_hub
 import numpy as np
 import pytest
 from tiny_encoder import tiny_encoder
+from toy_trainer import assert_same
 
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.span_model import SpanModel
 from bert_span.presets import load_pretrained, model_directory
-
-_VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c"]
-
-
-def _assert_same_weights(one, other):
-  for a, b in zip(one.get_weights(), other.get_weights(), strict=True):
-    np.testing.assert_array_equal(a, b)
 
 
 def test_config_alone_gives_random_weights(tmp_path):
@@ -36,7 +30,7 @@ def test_saved_model_comes_back_with_its_head_from_any_file_system(tmp_path):
   model_directory.copy_to_remote(str(tmp_path), directory)
   loaded = load_pretrained.load_pretrained(directory)
   assert loaded.description == f"the model bert_span trained in {directory}"
-  _assert_same_weights(loaded.backbone, model.backbone)
+  assert_same(loaded.backbone.weights, model.backbone.weights)
   head = loaded.head_weights["span_head"]
   np.testing.assert_array_equal(head["kernel"], model.head.kernel)
   np.testing.assert_array_equal(head["bias"], [0.0, 0.0])
@@ -44,17 +38,15 @@ def test_saved_model_comes_back_with_its_head_from_any_file_system(tmp_path):
 
 
 def test_keras_hub_preset_brings_its_vocabulary(tmp_path):
+  vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdef"]
+  tokenizer = keras_hub.tokenizers.BertTokenizer(vocabulary, lowercase=False)
   backbone = tiny_encoder()
-  backbone.save_to_preset(str(tmp_path))
-  keras_hub.tokenizers.BertTokenizer(
-    vocabulary=_VOCABULARY, lowercase=False
-  ).save_to_preset(str(tmp_path))
+  for part in (backbone, tokenizer):
+    part.save_to_preset(str(tmp_path))
   loaded = load_pretrained.load_pretrained(str(tmp_path))
-  _assert_same_weights(loaded.backbone, backbone)
-  assert loaded.head_weights == {}
-  assert loaded.lower_case is False
-  with open(loaded.vocabulary_path, encoding="utf-8") as file:
-    assert file.read().split() == _VOCABULARY
+  assert_same(loaded.backbone.weights, backbone.weights)
+  assert (loaded.head_weights, loaded.lower_case) == ({}, False)
+  assert loaded.vocabulary() == vocabulary
 
 
 @pytest.mark.parametrize(
@@ -71,7 +63,7 @@ def test_unknown_name_and_file_system_are_refused(preset, message):
   [
     ("bert_config.json", "{}", r"--bert_config_file=.*--vocab_file="),
     ("notes.txt", "x", r"config\.json.*notes\.txt"),
-    ("config.json", '{"a": 1}', '"registered_name".*"model_type"'),
+    ("config.json", '{"a": 1}', r"config\.json of a known kind"),
   ],
 )
 def test_directory_of_another_kind_is_refused(tmp_path, name, content, message):

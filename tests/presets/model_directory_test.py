@@ -6,7 +6,6 @@ import pathlib
 import shutil
 
 import h5py
-import keras
 import keras_hub
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from tiny_encoder import INPUTS, tiny_encoder
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling import encoder
 from bert_span.modeling.heads import BioHead, SpanHead
-from bert_span.modeling.span_model import SpanModel, assign_head
+from bert_span.modeling.span_model import SpanModel
 from bert_span.presets import model_directory
 from bert_span.presets.load_pretrained import load_pretrained
 from bert_span.text.tokenizer import WordPieceTokenizer
@@ -35,19 +34,14 @@ def _model(**settings):
   return model
 
 
-def _assert_same_logits(one, other):
+def _assert_same_outputs(one, other):
   expected, received = one(INPUTS), other(INPUTS)
-  for name in ("start_logits", "end_logits"):
-    np.testing.assert_array_equal(expected[name], received[name])
+  for name, values in expected.items():
+    np.testing.assert_array_equal(received[name], values)
 
 
-def _assert_same_encoder(one, other):
-  name = "sequence_output"
-  np.testing.assert_array_equal(one(INPUTS)[name], other(INPUTS)[name])
-
-
-def _load(directory, dtype=None):
-  return SPAN_HEAD.model_of(load_pretrained(directory, dtype))
+def _load(directory):
+  return SPAN_HEAD.model_of(load_pretrained(directory))
 
 
 @pytest.fixture(scope="module")
@@ -65,31 +59,22 @@ def copy(saved, tmp_path):
   return pathlib.Path(shutil.copytree(saved[1], tmp_path / "copy"))
 
 
-def test_saved_model_gives_the_same_logits(saved):
-  model, directory = saved
-  loaded = _load(directory)
-  _assert_same_logits(model, loaded)
-  assert loaded.head.use_bias
-  loaded = _load(directory, "mixed_bfloat16")
-  assert loaded.backbone(INPUTS)["sequence_output"].dtype == "bfloat16"
-  assert loaded(INPUTS)["start_logits"].dtype == "float32"
-
-
 def test_half_precision_is_read_as_float32(tmp_path):
   model = _model()
   model_directory.save_span_model(model, tmp_path, half_precision=True)
   for weight in model.backbone.weights:
     weight.assign(weight.numpy().astype(np.float16).astype(np.float32))
   loaded = _load(tmp_path)
-  _assert_same_logits(model, loaded)
+  _assert_same_outputs(model, loaded)
   assert {weight.dtype for weight in loaded.weights} == {"float32"}
   assert "float16" not in (tmp_path / "config.json").read_text()
 
 
 def test_keras_hub_reads_the_encoder_alone(saved):
   model, directory = saved
+  _assert_same_outputs(_load(directory), model)
   for reader in (keras_hub.models.Backbone, keras_hub.models.BertBackbone):
-    _assert_same_encoder(reader.from_preset(str(directory)), model.backbone)
+    _assert_same_outputs(reader.from_preset(str(directory)), model.backbone)
   assert {path.name for path in directory.iterdir()} == {
     *("config.json", "metadata.json", "model.weights.h5"),
     "span_head.safetensors",
@@ -107,30 +92,16 @@ def test_attention_dropout_and_head_survive_saving_again(tmp_path, head):
   assert ("bias" in weights) == isinstance(head, BioHead)
   assert loaded.backbone.dropout == 0.0
   assert encoder.encoder_config(loaded.backbone).attention_dropout == 0.3
-  _assert_same_encoder(loaded.backbone, model.backbone)
+  _assert_same_outputs(loaded.backbone, model.backbone)
 
 
-def test_a_head_of_any_name_and_weights_is_written_and_read(tmp_path):
-  class PointHead(keras.layers.Layer):
-    logit_names = ("point_logits",)
-
-    def build(self, input_shape):
-      self.vector = self.add_weight(name="vector", shape=(input_shape[-1],))
-
-    def call(self, sequence_output):
-      return keras.ops.matmul(sequence_output, self.vector)
-
-  head = PointHead(name="point_head", dtype="float32")
-  model = SpanModel(_model().backbone, head)
+def test_the_file_of_a_head_has_its_name(tmp_path):
+  backbone = _model().backbone
+  model = SpanModel(backbone, SpanHead(name="point_head"))
   model_directory.save_span_model(model, str(tmp_path))
   (tmp_path / "pretraining_heads.safetensors").touch()  # not a head's file
-  weights = model_directory.read_heads(str(tmp_path))
-  assert weights.keys() == {"point_head"}
-  expected = model(INPUTS)["point_logits"]
-  head.vector.assign(head.vector * 0)
-  assign_head(model, weights["point_head"])
-  np.testing.assert_array_equal(model(INPUTS)["point_logits"], expected)
-  model = SpanModel(model.backbone, PointHead(name="point"))
+  assert model_directory.read_heads(str(tmp_path)).keys() == {"point_head"}
+  model = SpanModel(backbone, SpanHead(name="point"))
   with pytest.raises(ValueError, match=r"_head.*Received: 'point'"):
     model_directory.save_span_model(model, str(tmp_path))
 
@@ -144,6 +115,7 @@ def test_a_head_of_any_name_and_weights_is_written_and_read(tmp_path):
     ("model.weights.h5", None),
     ("config.json", b"[" * 100_000),
     ("config.json", b'{"registered_name": "keras_hub>BertBackbone"}'),
+    ("config.json", b'{"registered_name": "keras_hub>AlbertBackbone"}'),
   ],
 )
 def test_damaged_or_missing_file_is_one_clear_error(copy, name, content):
@@ -199,14 +171,6 @@ def test_changed_files_are_refused_unless_not_verified(copy):
     load_pretrained(copy)
 
 
-def test_preset_of_another_architecture_is_refused(tmp_path):
-  sizes = {"vocabulary_size": 11, "num_layers": 1, "num_heads": 2}
-  sizes |= {"hidden_dim": 4, "intermediate_dim": 8, "embedding_dim": 4}
-  keras_hub.models.AlbertBackbone(**sizes).save_to_preset(str(tmp_path))
-  with pytest.raises(ValueError, match="Received: keras_hub>AlbertBackbone"):
-    model_directory.load_backbone(str(tmp_path))
-
-
 def test_others_may_read_every_file_where_the_umask_lets_them(tmp_path):
   before = os.umask(0o022)
   try:
@@ -249,7 +213,7 @@ def test_halving_shortens_the_numbers_and_keeps_the_rest(
   assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("value", [70000.0, float("nan"), float("-inf")])
+@pytest.mark.parametrize("value", [7e4, np.nan, -np.inf])
 def test_values_that_float16_cannot_hold_leave_the_file(tmp_path, value):
   path = tmp_path / "model.weights.h5"
   _write_weights(path, np.array([1.0, value], np.float32))
@@ -271,10 +235,7 @@ def test_saved_tokenizer_is_read_here_and_by_keras_hub(copy, do_lower_case):
   loaded = load_pretrained(copy)
   assert loaded.lower_case == do_lower_case
   assert load_vocabulary(loaded.vocabulary_path) == _VOCABULARY
-
-
-def test_vocabulary_without_mask_and_pad_is_saved(tmp_path):
+  # [MASK] and [PAD] may be missing.
   vocabulary = ["[UNK]", "[CLS]", "[SEP]", "paris"]
-  model_directory.save_tokenizer(tmp_path, vocabulary, do_lower_case=True)
-  path = str(tmp_path / "assets" / "tokenizer" / "vocabulary.txt")
-  assert load_vocabulary(path) == vocabulary
+  model_directory.save_tokenizer(copy, vocabulary, do_lower_case)
+  assert load_vocabulary(loaded.vocabulary_path) == vocabulary

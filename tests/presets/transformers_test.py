@@ -47,16 +47,16 @@ def _inputs():
   }
 
 
-@pytest.fixture(name="examples", scope="module")
-def _examples(repository):
+@pytest.fixture(scope="module")
+def examples(repository):
   """200 real questions, or none where there are no data."""
   path = repository.parent / "shared" / "data" / "squad1_dev_half.json"
   examples = read_squad(path).examples if path.exists() else []
   return examples[:: max(len(examples) // 200, 1)][:200]
 
 
-@pytest.fixture(name="folder", scope="module")
-def _folder(repository, tmp_path_factory, examples):
+@pytest.fixture(scope="module")
+def folder(repository, tmp_path_factory, examples):
   """Folder with models ours/* and theirs/*, and the outputs of transformers."""
   for name, title in (("torch", "PyTorch"), ("transformers", "transformers")):
     if not importlib.util.find_spec(name):
@@ -133,11 +133,10 @@ def test_a_tokenizer_of_ours_has_the_same_ids_there(folder, name):
 def _documented_answer(windows, rows, logits, options):
   """Post-processing as documented for transformers' run_qa.
 
-  The best sum of two logits among the best starts and ends of each window, from
-  tokens of the passage; "no answer", (0, 0), by the window where that is least
-  likely. Two things are as here: a start counts only in the window that shows
-  most around it, and a token that is only a blank neither starts nor ends an
-  answer. Returns offsets, score and how much more likely "no answer" is.
+  The best sum of two logits among the best starts and ends of each window;
+  "no answer", (0, 0), by the window where that is least likely. As here, a
+  start counts only in the window that shows most around it, and a blank neither
+  starts nor ends an answer. Returns offsets, score and odds of "no answer".
   """
   starts, ends = (logits[f"{end}_logits"] for end in ("start", "end"))
   char_starts, char_ends = (

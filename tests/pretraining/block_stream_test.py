@@ -7,32 +7,32 @@ import pytest
 from corpus import VOCABULARY, stream_of, write_corpus
 
 from bert_span.pretraining.block_stream import (
-  ChunkPlace,
+  BlockPlace,
   ChunkPlaces,
   pack_sentences,
 )
 from bert_span.pretraining.text_sources import TextFile
 
+_START = BlockPlace()
 
-def flat(chunks):
-  return [block.tolist() for chunk in chunks for block in chunk.blocks]
+
+def tokens(blocks):
+  return [ids.tolist() for _, ids in blocks]
 
 
 def test_blocks_hold_whole_sentences_of_one_document(tmp_path):
   path = tmp_path / "a.txt"
   path.write_text("ak al\nam\nan ao ap\n\naq\n\n\nar bk bl bm bn\n")
-  (chunk,) = stream_of([TextFile(str(path))], max_seq_length=6).epoch_chunks(
-    ChunkPlace()
-  )
-  words = [[VOCABULARY[i] for i in block] for block in chunk.blocks]
-  assert list(map(" ".join, words)) == [
+  stream = stream_of([TextFile(str(path))], max_seq_length=6)
+  blocks = tokens(stream.epoch_blocks(_START))
+  assert [" ".join(VOCABULARY[i] for i in block) for block in blocks] == [
     *("ak al am", "an ao ap", "aq", "ar bk bl bm", "bn")
   ]
 
 
 def test_an_epoch_holds_every_token_of_every_file(tmp_path):
   sources = write_corpus(tmp_path)
-  blocks = flat(stream_of(sources).epoch_chunks(ChunkPlace()))
+  blocks = tokens(stream_of(sources).epoch_blocks(_START))
   sentences = (text for source in sources for _, text in source.sentences())
   words = " ".join(sentences).split()
   assert [VOCABULARY[i] for block in blocks for i in block] == words
@@ -41,24 +41,22 @@ def test_an_epoch_holds_every_token_of_every_file(tmp_path):
 @pytest.mark.parametrize("seed", [None, 4])
 def test_the_stream_goes_on_from_any_chunk_as_it_did(tmp_path, seed):
   sources = write_corpus(tmp_path)
-  chunks = list(itertools.islice(stream_of(sources, seed).chunks(), 60))
-  assert chunks[-1].place.epoch >= 2
-  assert any(chunk.place.document_block for chunk in chunks)
-  sizes = [len(chunk.blocks) for chunk in chunks]
-  starts = [0, *itertools.accumulate(sizes[:-1])]
-  assert [chunk.place.stream_block for chunk in chunks] == starts
+  chunks = list(itertools.islice(stream_of(sources, seed).chunks(_START), 60))
+  places = [place for chunk in chunks for place, _ in chunk]
+  assert [place.stream_block for place in places] == list(range(len(places)))
+  assert places[-1].epoch >= 2
+  assert any(chunk[0][0].document_block for chunk in chunks)
   for first in range(0, 50, 7):
-    again = stream_of(sources, seed).chunks(chunks[first].place)
-    again = list(itertools.islice(again, 10))
-    expected = chunks[first : first + 10]
-    assert [c.place for c in again] == [c.place for c in expected]
-    assert flat(again) == flat(expected)
+    again = stream_of(sources, seed).chunks(chunks[first][0][0])
+    for found, expected in zip(again, chunks[first : first + 10], strict=False):
+      assert tokens(found) == tokens(expected)
+      assert [place for place, _ in found] == [place for place, _ in expected]
 
 
 def test_every_epoch_has_an_order_of_files_of_its_own(tmp_path):
   sources = write_corpus(tmp_path, num_files=6, documents=2)
-  chunks = stream_of(sources, seed=3, chunk_blocks=1000).chunks()
-  epochs = [flat([chunk]) for chunk in itertools.islice(chunks, 4)]
+  chunks = stream_of(sources, seed=3, chunk_blocks=1000).chunks(_START)
+  epochs = [tokens(chunk) for chunk in itertools.islice(chunks, 4)]
   assert len({str(blocks) for blocks in epochs}) > 1
   assert all(sorted(blocks) == sorted(epochs[0]) for blocks in epochs)
 
@@ -66,7 +64,7 @@ def test_every_epoch_has_an_order_of_files_of_its_own(tmp_path):
 def test_text_without_tokens_is_refused(tmp_path):
   (tmp_path / "a.txt").write_text("\n \n")
   stream = stream_of([TextFile(str(tmp_path / "a.txt"))])
-  for chunks in (stream.chunks(), stream.epoch_chunks(ChunkPlace())):
+  for chunks in (stream.chunks(_START), stream.epoch_blocks(_START)):
     with pytest.raises(ValueError, match=r"a\.txt"):
       next(chunks)
 
@@ -74,27 +72,24 @@ def test_text_without_tokens_is_refused(tmp_path):
 def test_noted_places_are_found_again(tmp_path):
   path = str(tmp_path / "places.jsonl")
   places = ChunkPlaces(path, {"seed": 1})
-  noted = [ChunkPlace(10 * i, 0, 10 * i, 0, i, 1) for i in range(1, 4)]
-  for place in noted:
+  noted = [BlockPlace(10 * i, 0, 10 * i, 0, i, 1) for i in range(1, 4)]
+  for place in (*noted, noted[0]):  # The last is read again: nothing new.
     places.note(place)
-  places.note(noted[0])  # read again: nothing new
   again = ChunkPlaces(path, {"seed": 1})
-  assert again.last_before(5) == ChunkPlace()
-  assert again.last_before(10) == noted[0]
-  assert again.last_before(29) == noted[1]
-  assert again.last_before(10_000) == noted[2]
+  found = [again.last_before(block) for block in (5, 10, 29, 10_000)]
+  assert found == [_START, *noted]
 
 
 def test_notes_that_are_damaged_or_of_something_else_are_written_anew(tmp_path):
   path = tmp_path / "places.jsonl"
-  place = ChunkPlace(10, 0, 10, 0, 1, 1)
+  place = BlockPlace(10, 0, 10, 0, 1, 1)
   for content in (
     *("[20, 0, 2", "[]", '{"key": "key", "places": [[1, 2'),
     '{"key": "other", "places": [[20, 0, 20, 0, 1, 1]]}',
   ):
     path.write_text(content)
     places = ChunkPlaces(str(path), "key")
-    assert places.last_before(99) == ChunkPlace()
+    assert places.last_before(99) == _START
     places.note(place)
     assert ChunkPlaces(str(path), "key").last_before(99) == place
 
@@ -132,7 +127,5 @@ def test_every_token_comes_out_once_and_in_order(room):
   rng = np.random.default_rng(room)
   sentences = [rng.integers(0, 10, rng.integers(0, 20)) for _ in range(50)]
   blocks = pack(room, *sentences)
-  assert [token for block in blocks for token in block] == (
-    np.concatenate(sentences).tolist()
-  )
+  assert np.concatenate(blocks).tolist() == np.concatenate(sentences).tolist()
   assert all(1 <= len(block) <= room for block in blocks)

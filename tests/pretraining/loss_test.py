@@ -27,24 +27,24 @@ def by_hand(logits, batch, name):
   return np.mean(losses)
 
 
-@pytest.mark.parametrize("sbo_weight", [1.0, 0.25])
-def test_the_loss_of_a_batch_is_the_sum_of_two_means(sbo_weight):
+@pytest.mark.parametrize("weights", [[1, 1.0], [1, 0.25], [1]])
+def test_the_loss_of_a_batch_is_the_sum_of_weighted_means(weights):
   batch = tiny_batch()
-  model = tiny_model(dropout=0.0)
-  loss_fn = pretraining_loss_fn(sbo_weight)
+  model = tiny_model(span_boundary=len(weights) == 2, dropout=0.0)
+  loss_fn = pretraining_loss_fn(weights[-1])
   weighted = with_batch_weights(batch)
   losses, parts = loss_fn(model, weighted)
   logits = model(model_inputs(batch))
-  means = [
-    by_hand(logits[f"{name}_logits"].numpy(), batch, name)
-    for name in ("mlm", "sbo")
-  ]
+  names = ["mlm", "sbo"][: len(weights)]
+  means = [by_hand(logits[f"{n}_logits"].numpy(), batch, n) for n in names]
   assert tuple(losses.shape) == (3,)
   np.testing.assert_allclose(
-    np.sum(losses) / 3, means[0] + sbo_weight * means[1], rtol=1e-5
+    np.sum(losses) / 3, weights @ np.array(means), 1e-5
   )
-  for name, mean in zip(("mlm_loss", "sbo_loss"), means, strict=True):
-    np.testing.assert_allclose(np.sum(parts[name]) / 3, mean, rtol=1e-5)
+  assert list(parts) == [f"{name}_loss" for name in names]
+  np.testing.assert_allclose(
+    np.sum([*parts.values()], axis=1) / 3, means, rtol=1e-5
+  )
   # The same, whatever part of the targets a device holds.
   of_parts = [
     loss_fn(model, {key: value[rows] for key, value in weighted.items()})[0]
@@ -58,14 +58,6 @@ def test_the_loss_is_computed_with_dropout():
   losses = pretraining_loss_fn(1.0)
   (first, _), (second, _) = losses(model, batch), losses(model, batch)
   assert not np.array_equal(first.numpy(), second.numpy())
-
-
-def test_without_the_span_boundary_logits_only_the_first_mean_counts():
-  batch = with_batch_weights(tiny_batch())
-  model = tiny_model(span_boundary=False, dropout=0.0)
-  losses, parts = pretraining_loss_fn(1.0)(model, batch)
-  np.testing.assert_array_equal(losses, parts["mlm_loss"])
-  assert set(parts) == {"mlm_loss"}
 
 
 def test_a_batch_without_targets_adds_nothing():
@@ -84,9 +76,7 @@ def test_sums_count_correct_tokens_and_targets():
   }
   logits = np.array([[[0.0, 1.0, 3.0], [2.0, 1.0, 0.0]]], np.float32)
   sums = prediction_sums({"mlm_logits": logits, "sbo_logits": logits}, batch)
-  sums = {name: float(value) for name, value in sums.items()}
   losses = -log_softmax(logits[0])[[0, 1], [2, 1]]
-  assert sums["mlm_correct"] == 1 and sums["mlm_targets"] == 2
-  assert sums["sbo_correct"] == 1 and sums["sbo_targets"] == 1
-  assert sums["mlm_loss"] == pytest.approx(losses.sum(), rel=1e-5)
-  assert sums["sbo_loss"] == pytest.approx(losses[0], rel=1e-5)
+  expected = {"mlm_loss": losses.sum(), "mlm_correct": 1, "mlm_targets": 2}
+  expected |= {"sbo_loss": losses[0], "sbo_correct": 1, "sbo_targets": 1}
+  assert {k: float(x) for k, x in sums.items()} == pytest.approx(expected, 1e-5)

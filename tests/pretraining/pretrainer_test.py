@@ -49,16 +49,13 @@ def test_scores_are_means_over_targets_of_all_batches():
   evaluate = make_evaluate(model)
   scores = evaluate(batches)
   sums = [prediction_sums(model(model_inputs(b)), b) for b in batches]
+  totals = {key: sum(float(part[key]) for part in sums) for key in sums[0]}
   for name in ("mlm", "sbo"):
-    targets, loss, correct = (
-      sum(float(part[f"{name}_{measure}"]) for part in sums)
-      for measure in ("targets", "loss", "correct")
-    )
-    assert scores[f"{name}_loss"] == pytest.approx(loss / targets, rel=1e-5)
-    assert scores[f"{name}_accuracy"] == pytest.approx(
-      correct / targets, rel=1e-5
-    )
+    targets = totals[f"{name}_targets"]
     assert scores[f"num_{name}_targets"] == targets
+    for ours, summed in (("loss", "loss"), ("accuracy", "correct")):
+      expected = totals[f"{name}_{summed}"] / targets
+      assert scores[f"{name}_{ours}"] == pytest.approx(expected, rel=1e-5)
   assert scores["num_sequences"] == 5
   assert scores["num_tokens"] == sum(b["input_mask"].sum() for b in batches)
   assert scores["tokens_per_second"] > 0

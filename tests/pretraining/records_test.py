@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from corpus import write_corpus
-from pretraining_runs import LENGTH, MAKING
+from pretraining_runs import LENGTH, MAKING, arrays, rows
 
-from bert_span.pretraining.masking import batch_keys
 from bert_span.pretraining.records import RecordBatches, write_records
 from bert_span.pretraining.text_sources import TextFile
 
@@ -40,18 +39,6 @@ def batches_of(paths, batch_size=4, max_seq_length=LENGTH, **masking):
     masking=dataclasses.replace(MAKING.masking, **masking),
   )
   return RecordBatches(making, [TextFile(path) for path in paths], batch_size)
-
-
-def arrays(batches, first_step, count):
-  return list(batches.dataset(first_step).take(count).as_numpy_iterator())
-
-
-def rows(batches):
-  return [
-    tuple(tuple(batch[key][row].tolist()) for key in batch_keys("masking"))
-    for batch in batches
-    for row in range(len(batch["input_ids"]))
-  ]
 
 
 def rows_of_tensors(batches):
@@ -111,35 +98,29 @@ def test_records_of_another_kind_are_refused(paths, tmp_path):
     batches_of([path])
 
 
-def damaged(source, folder, damage):
-  """A copy of a record file and its count, damaged."""
-  path = pathlib.Path(shutil.copy(source, folder / "damaged.tfrecord"))
-  shutil.copy(f"{source}.json", f"{path}.json")
-  content = path.read_bytes()
-  # A record is 8 bytes of length, 4 of checksum, the data, 4 of checksum.
-  size = 16 + int.from_bytes(content[:8], "little")
-  path.write_bytes(damage(content, size))
-  return str(path)
-
-
-def _other(byte):
-  """Another byte: maps in records have no order, so any may be there."""
-  return bytes([byte ^ 1])
+def flipped(content, index):
+  byte = content[index] ^ 1
+  return content[:index] + bytes([byte]) + content[index + 1 :]
 
 
 @pytest.mark.parametrize(
   "damage",
   [
-    lambda content, size: content[: len(content) - 5],
+    lambda content, size: content[:-5],
     lambda content, size: content[:size],  # cut at a record's end
-    lambda content, size: content[:90] + _other(content[90]) + content[91:],
-    lambda content, size: content[:-90] + _other(content[-90]) + content[-89:],
+    lambda content, size: flipped(content, 90),
+    lambda content, size: flipped(content, len(content) - 90),
     lambda content, size: content * 2,
     lambda content, size: b"",
   ],
 )
 def test_a_damaged_file_is_named(paths, tmp_path, damage):
-  files = [paths[1], damaged(paths[0], tmp_path, damage)]
+  path = tmp_path / "damaged.tfrecord"
+  shutil.copy(f"{paths[0]}.json", f"{path}.json")
+  content = pathlib.Path(paths[0]).read_bytes()
+  # A record is 8 bytes of length, 4 of checksum, the data, 4 of checksum.
+  path.write_bytes(damage(content, 16 + int.from_bytes(content[:8], "little")))
+  files = [paths[1], str(path)]
   with pytest.raises(ValueError, match=r"damaged\.tfrecord"):
     rows_of_tensors(batches_of(files))
   with pytest.raises((ValueError, tf.errors.OpError)) as raised:
@@ -166,19 +147,13 @@ def test_a_file_that_is_not_finished_has_no_name(tmp_path, sequences):
   assert list(tmp_path.iterdir()) == []
 
 
-def copies_of(sources, copies, num_workers=1, worker=0):
-  return list(MAKING.copies(sources, copies, num_workers, worker))
-
-
 def test_every_copy_is_masked_anew_and_workers_share_the_files(tmp_path):
   sources = write_corpus(tmp_path, num_files=2)
-  once, twice = copies_of(sources, 1), copies_of(sources, 2)
+
+  def copies(*arguments):
+    return [x.input_ids.tolist() for x in MAKING.copies(sources, *arguments)]
+
+  once, twice = copies(1), copies(2)
   assert len(twice) == 2 * len(once) > 4
-  second = twice[len(once) :]
-  same = [
-    np.array_equal(a.input_ids, b.input_ids)
-    for a, b in zip(once, second, strict=True)
-  ]
-  assert not all(same)
-  shares = [copies_of(sources, 1, 2, worker) for worker in range(2)]
-  assert sum(map(len, shares)) == len(once)
+  assert twice[: len(once)] == once != twice[len(once) :]
+  assert sum(len(copies(1, 2, worker)) for worker in (0, 1)) == len(once)

@@ -62,10 +62,7 @@ def test_every_question_is_answered_by_the_span_that_it_replaced():
   assert len(inputs) == 4  # of two spans, each place in turn
   again = masker(ids_of(_TEXT), 19, 0)
   np.testing.assert_array_equal(again.input_ids, masked.input_ids)
-
-
-def test_a_text_without_recurring_spans_has_no_question():
-  masked = making("rss").mask(ids_of("anna reed fell"), 0, 0)
+  masked = masker(ids_of("anna reed fell"), 0, 0)  # Nothing recurs.
   assert masked.questions == () and len(masked.input_ids) == 5
 
 
@@ -91,20 +88,16 @@ def test_the_loss_is_that_of_start_and_end_over_all_questions():
   model = tiny_model(dropout=0.0, objective="rss")
   losses, parts = pretraining_loss_fn(1.0)(model, with_batch_weights(batch))
   logits = model(model_inputs(batch))["rss_logits"].numpy()
+  labels = np.stack([batch["answer_starts"], batch["answer_ends"]], -1)[:, 0]
   expected = []
-  for row in range(2):
-    for side, key in enumerate(("answer_starts", "answer_ends")):
-      scores = np.float64(logits[row, 0, :, side])
-      label = batch[key][row, 0]
-      expected.append(np.log(np.exp(scores).sum()) - scores[label])
+  for row, side in np.ndindex(2, 2):
+    scores = np.float64(logits[row, 0, :, side])
+    expected.append(np.log(np.exp(scores).sum()) - scores[labels[row, side]])
   np.testing.assert_allclose(np.sum(losses), np.sum(expected), rtol=1e-5)
   assert set(parts) == {"rss_loss"}
   # Padding is no answer.
   assert (logits[0, 0, batch["input_mask"][0] == 0] < -1e8).all()
   sums = prediction_sums({"rss_logits": logits}, batch)
   assert float(sums["rss_targets"]) == 2
-  starts, ends = logits[:, 0].argmax(1).T
-  right = (starts == batch["answer_starts"][:, 0]) & (
-    ends == batch["answer_ends"][:, 0]
-  )
-  assert float(sums["rss_correct"]) == right.sum()
+  is_right = np.all(logits[:, 0].argmax(1) == labels, axis=1)
+  assert float(sums["rss_correct"]) == is_right.sum()

@@ -2,7 +2,6 @@
 
 import dataclasses
 import gzip
-import json
 import re
 
 import pytest
@@ -15,9 +14,24 @@ from bert_span.pretraining.text_sources import (
   split_sentences,
 )
 
-_PLAIN = "one a\none b\n\n\n  \ntwo a\r\n\nthree a\nthree b\n"
-_ROWS = [(0, "one a"), (0, "one b"), (1, "two a"), (2, "three a")]
-_ROWS.append((2, "three b"))
+# Form, text field, text, its sentences with the numbers of their documents.
+_FORMATS = [
+  (
+    *("sentences", None),
+    "one a\none b\n\n\n  \ntwo a\r\n\nthree a\nthree b\n",
+    [(0, "one a"), (0, "one b"), (1, "two a"), (2, "three a"), (2, "three b")],
+  ),
+  (
+    *("documents", None),
+    "He came. She left.\n\nNobody knew why\n",
+    [(0, "He came."), (0, "She left."), (2, "Nobody knew why")],
+  ),
+  (
+    *("sentences", "body"),
+    '{"body": "A mill. A river."}\n{"body": "", "id": 3}\n{"body": "End"}\n',
+    [(0, "A mill."), (0, "A river."), (2, "End")],
+  ),
+]
 
 
 def write(path, text):
@@ -25,15 +39,18 @@ def write(path, text):
   return str(path)
 
 
-def test_a_sentence_a_line_and_a_blank_line_between_documents(tmp_path):
+@pytest.mark.parametrize(("form", "field", "text", "rows"), _FORMATS)
+def test_every_format_gives_numbered_sentences(
+  tmp_path, form, field, text, rows
+):
   """Compressed and remote text too."""
-  write(tmp_path / "a.txt", _PLAIN)
-  write(tmp_path / "a.txt.gz", gzip.compress(_PLAIN.encode("utf-8")))
+  write(tmp_path / "a.txt", text)
+  write(tmp_path / "a.txt.gz", gzip.compress(text.encode("utf-8")))
   for path in ("{}/a.txt", "{}/a.txt.gz", "file://{}/a.txt.gz"):
-    source = TextFile(path.format(tmp_path))
-    assert list(source.sentences()) == _ROWS
-    assert list(source.sentences(first_document=1)) == _ROWS[2:]
-    assert list(source.sentences(first_document=3)) == []
+    source = TextFile(path.format(tmp_path), form, field)
+    for first in range(4):
+      expected = [row for row in rows if row[0] >= first]
+      assert list(source.sentences(first)) == expected
 
 
 def test_bad_utf_8_is_replaced_with_one_warning(tmp_path, capsys):
@@ -52,22 +69,6 @@ def test_a_damaged_compressed_file_is_named(tmp_path):
     source = TextFile(write(tmp_path / "a.txt.gz", damaged))
     with pytest.raises(ValueError, match=r"a\.txt\.gz"):
       list(source.sentences())
-
-
-def test_a_document_a_line_is_split_into_sentences(tmp_path):
-  text = "He came. She left.\n\nNobody knew why\n"
-  source = TextFile(write(tmp_path / "a.txt", text), "documents")
-  expected = [(0, "He came."), (0, "She left."), (2, "Nobody knew why")]
-  assert list(source.sentences()) == expected
-  assert list(source.sentences(1)) == expected[2:]
-
-
-def test_json_lines_give_documents(tmp_path):
-  rows = [{"text": "A mill. A river."}, {"text": "", "id": 3}, {"text": "End"}]
-  text = "".join(json.dumps(row) + "\n" for row in rows)
-  source = TextFile(write(tmp_path / "a.jsonl", text), text_field="text")
-  expected = [(0, "A mill."), (0, "A river."), (2, "End")]
-  assert list(source.sentences()) == expected
 
 
 def test_a_bad_json_line_is_named(tmp_path):
@@ -123,50 +124,33 @@ def test_a_data_set_of_tfds_is_read_shard_by_shard(tmp_path):
   )
   location = TextLocation(dataset="running_text", data_dir=str(tmp_path))
   shards = find_sources(location)
-  assert len(shards) == 2
-  rows = [row for shard in shards for row in shard.sentences()]
-  read = sorted(text for _, text in rows if text != "It ends.")
+  first, second = (list(shard.sentences()) for shard in shards)
+  read = sorted(text for _, text in first + second if text != "It ends.")
   assert read == [text.partition(" It")[0] for text in texts]
-  first = list(shards[0].sentences())
   assert list(shards[0].sentences(1)) == first[2:]
-  with pytest.raises(ValueError, match="no split 'dev'"):
-    find_sources(dataclasses.replace(location, split="dev"))
-  with pytest.raises(ValueError, match=r"'no_such_text'.*--dataset"):
-    find_sources(dataclasses.replace(location, dataset="no_such_text"))
-  shards = find_sources(dataclasses.replace(location, text_field="body"))
-  with pytest.raises(ValueError, match="no feature 'body'"):
-    list(shards[0].sentences())
+  for change, message in (
+    ({"split": "dev"}, "no split 'dev'"),
+    ({"dataset": "no_such_text"}, r"'no_such_text'.*--dataset"),
+    ({"text_field": "body"}, "no feature 'body'"),
+  ):
+    with pytest.raises(ValueError, match=message):
+      list(find_sources(dataclasses.replace(location, **change))[0].sentences())
 
 
 @pytest.mark.parametrize(
-  ("document", "sentences"),
+  "marked",
   [
-    (
-      'It grew 3.5 % at 5 p.m. on Monday. (It did.) "Why?" Nobody knew.',
-      [
-        *("It grew 3.5 % at 5 p.m. on Monday.", "(It did.)", '"Why?"'),
-        "Nobody knew.",
-      ],
-    ),
-    (
-      "One line\nand another\r\n\n and a third",
-      ["One line", "and another", "and a third"],
-    ),
-    (
-      "我来了。他走了！你呢？“好。”他说",
-      ["我来了。", "他走了！", "你呢？", "“好。”", "他说"],
-    ),
-    (
-      "École à Paris. Ça va? été comme hiver. Étienne dort.",
-      ["École à Paris.", "Ça va? été comme hiver.", "Étienne dort."],
-    ),
-    ("", []),
-    (" \n\t ", []),
-    ("no end", ["no end"]),
+    'It grew 3.5 % at 5 p.m. on Monday. |(It did.) |"Why?" |Nobody knew.',
+    "One line\n|and another\r\n\n |and a third",
+    "我来了。|他走了！|你呢？|“好。”|他说",
+    "École à Paris. |Ça va? été comme hiver. |Étienne dort.",
+    "no end",
   ],
 )
-def test_sentences(document, sentences):
-  assert split_sentences(document) == sentences
+def test_sentences(marked):
+  expected = [sentence.strip() for sentence in marked.split("|")]
+  assert split_sentences(marked.replace("|", "")) == expected
+  assert split_sentences("") == split_sentences(" \n\t ") == []
 
 
 def test_nothing_but_white_space_is_lost(shared_data, read_json):

@@ -50,3 +50,9 @@ def tiny_batch(batch_size=3, seq_length=12, targets=5, seed=2):
     "sbo_rights": rng.integers(4, 6, shape, np.int32) * has_sbo,
     "sbo_positions": rng.integers(1, 16, shape, np.int32) * has_sbo,
   }
+
+
+def encoder_inputs(batch):
+  """What the backbone of a PretrainingModel is called with."""
+  ids, mask = batch["input_ids"], batch["input_mask"]
+  return {"token_ids": ids, "segment_ids": ids * 0, "padding_mask": mask}

@@ -132,9 +132,7 @@ class PretrainingJob:
     self._input = PretrainingInput(
       vocabulary, lower_case, run.max_seq_length, run.masking
     )
-    self._files = model_files.PretrainedModelFiles(
-      self.model, vocabulary, lower_case
-    )
+    self._trained = self.model, vocabulary, lower_case
     filled = self._assign_heads(run.source, loaded.description)
     log_line(
       f"Starting from {loaded.description}, heads of it: "
@@ -181,10 +179,10 @@ class PretrainingJob:
 
   def export(self):
     """Writes the model for the original and for Hugging Face."""
-    writers = self._files.write_tf1, self._files.write_huggingface
+    writers = model_files.write_tf1, model_files.write_huggingface
     for name, write in zip(_DIRECTORIES[1:], writers, strict=True):
       with _new_directory(self.run.path(name)) as unfinished:
-        write(unfinished)
+        write(unfinished, *self._trained)
       log_line(f"Exported to {self.run.path(name)}")
 
   def evaluate(self, text):
@@ -228,7 +226,7 @@ class PretrainingJob:
     """Writes output_dir/model, with a dict or None as selection.json."""
     directory = self.run.path(MODEL_DIRECTORY)
     with _new_directory(directory) as unfinished:
-      self._files.write_model(unfinished)
+      model_files.write_model(unfinished, *self._trained)
       if not is_remote(directory):
         write_selection(unfinished, selection)
     # Last: without it an incomplete model does not count as the best one.
