@@ -70,7 +70,7 @@ def _load_saved_model(path):
 
   model = tf.saved_model.load(path)
   answered = set(model.signatures["serving_default"].structured_outputs)
-  heads = [head for head in HEADS if set(head.served.guide) <= answered]
+  heads = [head for head in HEADS if set(head.served_guide) <= answered]
   if not heads:
     raise ValueError(
       f"{path} answers with {', '.join(sorted(answered))}, which no head of "

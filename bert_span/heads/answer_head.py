@@ -1,30 +1,10 @@
 """AnswerHead: everything in which one kind of head differs from another."""
 
-import dataclasses
-from collections.abc import Callable
-
 import tensorflow as tf
 
 from bert_span.data.window_labels import WindowLabels
 from bert_span.modeling.span_model import SpanModel, assign_head
 from bert_span.storage.json_fields import encodable
-
-
-@dataclasses.dataclass(frozen=True)
-class ServedAnswers:
-  """What a SavedModel of a head answers; the guides are for the model card."""
-
-  # (decoder's options, its columns) -> served columns, dense tensors [batch] or
-  # [batch, n].
-  columns: Callable
-  # Served columns -> classes and scores, [batch, n], of Serving's Classify.
-  classes: Callable
-  # Prediction -> dict of served values that must equal it; a list has no
-  # padding. Texts of entries whose order is not determined are missing.
-  expected_row: Callable
-  guide: dict[str, str]  # by served column
-  logits_guide: dict[str, str]
-  classes_guide: dict[str, str]  # of "classes" and "scores"
 
 
 class AnswerHead:
@@ -45,6 +25,10 @@ class AnswerHead:
     lists_of(prediction, n_best): lists of spans by name, for rows of answers.
     json_fields(prediction, n_best): the answer as ask --json prints it.
     list_file(predictions): name -> text of the file of each answer's spans.
+    served_columns(options, columns): what a SavedModel returns of the decoder's
+      columns, dense tensors [batch] or [batch, n].
+    served_classes(columns): of these the classes and scores, [batch, n], of
+      TensorFlow Serving's Classify.
   """
 
   # The model's outputs: their shapes after [windows, seq_length].
@@ -52,7 +36,10 @@ class AnswerHead:
   labels: WindowLabels
   options_type: type  # dataclass of its decoding options
   prediction_columns: tuple[str, ...]  # those that predictions are made of
-  served: ServedAnswers
+  # For the model card: what the outputs of a SavedModel mean, by name.
+  served_guide: dict[str, str]
+  logits_guide: dict[str, str]
+  classes_guide: dict[str, str]
   # The names of development_scores that can select a model.
   development_metrics: tuple[str, ...] = ()
 
@@ -70,6 +57,18 @@ class AnswerHead:
   def development_scores(self, examples, spans):
     """As `file_scores`, shown during training, of texts by question id."""
     return {}
+
+  def expected_row(self, prediction):
+    """Dict of the served values that must equal a prediction.
+
+    Lists have no padding. Texts whose order is not determined are missing.
+    """
+    names = ("char_start", "char_end", "score", "probability", "null_odds")
+    return {
+      "answer": encodable(prediction.text),
+      "is_answerable": bool(prediction.text),
+      **{name: getattr(prediction, name) for name in names},
+    }
 
   @property
   def name(self):
@@ -133,16 +132,6 @@ def with_shapes(columns, table, entries=None):
     shape = [None, entries] if is_table else [None]
     shaped[name] = tf.ensure_shape(values, shape)
   return shaped
-
-
-def best_row(prediction):
-  """The part of `ServedAnswers.expected_row` that all heads share."""
-  names = ("char_start", "char_end", "score", "probability", "null_odds")
-  return {
-    "answer": encodable(prediction.text),
-    "is_answerable": bool(prediction.text),
-    **{name: getattr(prediction, name) for name in names},
-  }
 
 
 # Columns of each span in a table of spans.

@@ -22,67 +22,12 @@ from bert_span.heads.answer_head import (
   PLACE_GUIDE,
   TABLE_COLUMNS,
   AnswerHead,
-  ServedAnswers,
-  best_row,
   with_shapes,
 )
 from bert_span.modeling.heads import BioHead
 from bert_span.modeling.losses import BioLoss
 from bert_span.storage.atomic_file import json_text
 from bert_span.storage.json_fields import encodable
-
-
-def _served_columns(options, columns):
-  del options
-  return with_shapes(columns, "span_")
-
-
-def _classes(columns):
-  """Spans and probabilities; "no answer" takes the place of a first span."""
-  scores = columns["span_probability"]
-  is_none = tf.logical_not(columns["is_answerable"])[:, tf.newaxis]
-  is_first = tf.range(tf.shape(scores)[1]) == 0  # [max_spans]
-  probability = columns["probability"][:, tf.newaxis]
-  return columns["span_text"], tf.where(is_none & is_first, probability, scores)
-
-
-def _expected_row(prediction):
-  spans = prediction.spans
-  return {
-    **best_row(prediction),
-    "span_count": len(spans),
-    "span_text": [encodable(span.text) for span in spans],
-    **{
-      f"span_{name}": [getattr(span, name) for span in spans]
-      for name in ("char_start", "char_end", "score", "probability")
-    },
-  }
-
-
-_SERVED = ServedAnswers(
-  columns=_served_columns,
-  classes=_classes,
-  expected_row=_expected_row,
-  guide={
-    **PLACE_GUIDE,
-    "answer": "the span with the best score, valid UTF-8; empty for no answer",
-    "score": "of that span: geometric mean of its tags' probabilities, the "
-    "unit of threshold; 0 for no answer",
-    "probability": "of exactly that span; for no answer, that there is no span",
-    "null_odds": "log-probability of no span - that of the best tags with one, "
-    "in nats; with version_2_with_negative above the threshold there is no "
-    "answer (1e6: no span is possible)",
-    "is_answerable": "whether the answer has a span",
-    "span_count": "spans of the answer, 0 for no answer; padding follows them",
-    "span_text": "texts in order of position; padding empty",
-    **{f"span_{name}": f"as {name}; padding 0" for name in TABLE_COLUMNS},
-  },
-  logits_guide={"tag_logits": "scores of each position as B, I and O"},
-  classes_guide={
-    "classes": "as span_text; for no answer the first is empty",
-    "scores": "as span_probability; for no answer the first is probability",
-  },
-)
 
 
 class BioAnswerHead(AnswerHead):
@@ -96,7 +41,27 @@ class BioAnswerHead(AnswerHead):
   predictions_of = staticmethod(bio_predictions_of)
   make_observer = AgreementReport
   development_metrics = ("exact_match_f1", "overlap_f1")
-  served = _SERVED
+  served_guide: ClassVar = {
+    **PLACE_GUIDE,
+    "answer": "the span with the best score, valid UTF-8; empty for no answer",
+    "score": "of that span: geometric mean of its tags' probabilities, the "
+    "unit of threshold; 0 for no answer",
+    "probability": "of exactly that span; for no answer, that there is no span",
+    "null_odds": "log-probability of no span - that of the best tags with one, "
+    "in nats; with version_2_with_negative above the threshold there is no "
+    "answer (1e6: no span is possible)",
+    "is_answerable": "whether the answer has a span",
+    "span_count": "spans of the answer, 0 for no answer; padding follows them",
+    "span_text": "texts in order of position; padding empty",
+    **{f"span_{name}": f"as {name}; padding 0" for name in TABLE_COLUMNS},
+  }
+  logits_guide: ClassVar = {
+    "tag_logits": "scores of each position as B, I and O"
+  }
+  classes_guide: ClassVar = {
+    "classes": "as span_text; for no answer the first is empty",
+    "scores": "as span_probability; for no answer the first is probability",
+  }
 
   def make_layer(self, head_bias):
     return BioHead()  # It always has a bias.
@@ -137,6 +102,26 @@ class BioAnswerHead(AnswerHead):
   def development_scores(self, examples, spans):
     scores = evaluate_multi_span(examples, spans)
     return {name: scores[name] for name in self.development_metrics}
+
+  def served_columns(self, options, columns):
+    return with_shapes(columns, "span_")
+
+  def served_classes(self, columns):
+    """Spans and probabilities; "no answer" takes the place of a first span."""
+    scores = columns["span_probability"]
+    is_none = tf.logical_not(columns["is_answerable"])[:, tf.newaxis]
+    is_first = tf.range(tf.shape(scores)[1]) == 0  # [max_spans]
+    probability = columns["probability"][:, tf.newaxis]
+    scores = tf.where(is_none & is_first, probability, scores)
+    return columns["span_text"], scores
+
+  def expected_row(self, prediction):
+    spans = prediction.spans
+    row = {**super().expected_row(prediction), "span_count": len(spans)}
+    row["span_text"] = [encodable(span.text) for span in spans]
+    for name in ("char_start", "char_end", "score", "probability"):
+      row[f"span_{name}"] = [getattr(span, name) for span in spans]
+    return row
 
 
 BIO_HEAD = BioAnswerHead()

@@ -18,8 +18,6 @@ from bert_span.heads.answer_head import (
   PLACE_GUIDE,
   TABLE_COLUMNS,
   AnswerHead,
-  ServedAnswers,
-  best_row,
   with_shapes,
 )
 from bert_span.modeling.heads import SpanHead
@@ -27,39 +25,16 @@ from bert_span.modeling.losses import SpanLoss
 from bert_span.storage.atomic_file import json_text
 
 
-def _served_columns(options, columns):
-  """The decoder's columns under their served names."""
-  columns = dict(columns)
-  for name in ("n_best_start_logit", "n_best_end_logit"):
-    del columns[name]
-  columns["n_best_answer"] = columns.pop("n_best_text")
-  columns["n_best_is_answerable"] = (
-    columns["n_best_char_end"] > columns["n_best_char_start"]
-  )
-  entries = options.n_best_size + int(options.version_2_with_negative)
-  return with_shapes(columns, "n_best_", entries)
+class SpanAnswerHead(AnswerHead):
+  """The `AnswerHead` of start and end scores."""
 
-
-def _classes(columns):
-  return columns["n_best_answer"], columns["n_best_probability"]
-
-
-def _expected_row(prediction):
-  """Without texts and positions of the n-best list: equal scores may swap."""
-  entries = prediction.n_best
-  return {
-    **best_row(prediction),
-    "n_best_count": len(entries),
-    "n_best_score": [entry.score for entry in entries],
-    "n_best_probability": [entry.probability for entry in entries],
-  }
-
-
-_SERVED = ServedAnswers(
-  columns=_served_columns,
-  classes=_classes,
-  expected_row=_expected_row,
-  guide={
+  logits: ClassVar = {"start_logits": (), "end_logits": ()}
+  labels = SPAN_LABELS
+  options_type = DecoderOptions
+  make_decoder = SpanDecoder
+  prediction_columns = PREDICTION_COLUMNS
+  predictions_of = staticmethod(predictions_of)
+  served_guide: ClassVar = {
     **PLACE_GUIDE,
     "score": "what answers are compared by, in the unit of span_score",
     "probability": "of a calibrated model, the chance that the answer is "
@@ -73,28 +48,15 @@ _SERVED = ServedAnswers(
     **{f"n_best_{name}": f"as {name}; padding 0" for name in TABLE_COLUMNS},
     "n_best_is_answerable": "true for a span, false for the entry of no answer "
     "and for padding",
-  },
-  logits_guide={
+  }
+  logits_guide: ClassVar = {
     "start_logits": "score of each position as the answer's first WordPiece",
     "end_logits": "score of each position as the answer's last WordPiece",
-  },
-  classes_guide={
+  }
+  classes_guide: ClassVar = {
     "classes": "as n_best_answer",
     "scores": "as n_best_probability",
-  },
-)
-
-
-class SpanAnswerHead(AnswerHead):
-  """The `AnswerHead` of start and end scores."""
-
-  logits: ClassVar = {"start_logits": (), "end_logits": ()}
-  labels = SPAN_LABELS
-  options_type = DecoderOptions
-  make_decoder = SpanDecoder
-  prediction_columns = PREDICTION_COLUMNS
-  predictions_of = staticmethod(predictions_of)
-  served = _SERVED
+  }
 
   def make_layer(self, head_bias):
     return SpanHead(use_bias=head_bias)
@@ -121,6 +83,29 @@ class SpanAnswerHead(AnswerHead):
   def list_file(self, predictions):
     lists = {p.qas_id: list(map(json_entry, p.n_best)) for p in predictions}
     return {N_BEST_FILE: json_text(lists)}
+
+  def served_columns(self, options, columns):
+    columns = dict(columns)
+    for name in ("n_best_start_logit", "n_best_end_logit"):
+      del columns[name]
+    columns["n_best_answer"] = columns.pop("n_best_text")
+    columns["n_best_is_answerable"] = (
+      columns["n_best_char_end"] > columns["n_best_char_start"]
+    )
+    entries = options.n_best_size + int(options.version_2_with_negative)
+    return with_shapes(columns, "n_best_", entries)
+
+  def served_classes(self, columns):
+    return columns["n_best_answer"], columns["n_best_probability"]
+
+  def expected_row(self, prediction):
+    entries = prediction.n_best
+    return {
+      **super().expected_row(prediction),
+      "n_best_count": len(entries),
+      "n_best_score": [entry.score for entry in entries],
+      "n_best_probability": [entry.probability for entry in entries],
+    }
 
 
 SPAN_HEAD = SpanAnswerHead()

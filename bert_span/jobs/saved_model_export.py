@@ -79,7 +79,7 @@ def export_saved_model(
       folder,
       # Batches as the extractor's: half precision depends on their padding.
       example_batches(examples),
-      list(map(extractor.head.served.expected_row, predictions)),
+      list(map(extractor.head.expected_row, predictions)),
       _TOLERANCE[dtype],
     )
     if with_warmup:

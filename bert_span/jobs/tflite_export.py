@@ -97,10 +97,10 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
 
 def tflite_content(extractor, options):
   """Returns the bytes of a TFLite file, which is not checked yet."""
-  windows, served = extractor.window_options, extractor.head.served
+  windows, head = extractor.window_options, extractor.head
   tokenizer = extractor.preprocessor.tokenizer
-  decoder, head = extractor.decoder_options, extractor.head.name
-  config = span_config(tokenizer.do_lower_case, windows, decoder, head)
+  decoder = extractor.decoder_options
+  config = span_config(tokenizer.do_lower_case, windows, decoder, head.name)
   names = ("dynamic_length", "quantization", "with_tokenizer")
   config["tflite"] = {
     "max_length": windows.max_seq_length,
@@ -118,7 +118,7 @@ def tflite_content(extractor, options):
     options.info or ModelInfo(version=bert_span.__version__),
     tokenizer.vocabulary,
     config,
-    {**served.guide, **served.logits_guide},
+    {**head.served_guide, **head.logits_guide},
   )
 
 

@@ -49,7 +49,7 @@ def make_model_card(directory, name, extractor, steps, dtype, verified, source):
   preprocessor = extractor.preprocessor
   return {
     "name": name,
-    "signatures": signatures_of(directory, extractor.head.served),
+    "signatures": signatures_of(directory, extractor.head),
     "options": {
       "head": extractor.head.name,
       **dataclasses.asdict(extractor.window_options),
@@ -105,13 +105,13 @@ def training_run(model):
   return run
 
 
-def signatures_of(directory, served):
-  """Describes the signatures of a SavedModel by `ServedAnswers` of its head."""
+def signatures_of(directory, head):
+  """Describes the signatures of a SavedModel by the guides of its head."""
   outputs = {
-    signatures.SERVING_DEFAULT: served.guide,
-    signatures.LOGITS: served.logits_guide,
-    signatures.EXAMPLES: served.guide,
-    signatures.CLASSIFY: served.classes_guide,
+    signatures.SERVING_DEFAULT: head.served_guide,
+    signatures.LOGITS: head.logits_guide,
+    signatures.EXAMPLES: head.served_guide,
+    signatures.CLASSIFY: head.classes_guide,
   }
   with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
     saved_model = saved_model_pb2.SavedModel.FromString(file.read())

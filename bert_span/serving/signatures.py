@@ -20,7 +20,7 @@ class ServedModel(tf.Module):
   A served answer is the extractor's, with one exception: a question without a
   single WordPiece gets no answer here.
 
-  `ServedAnswers.guide` of the head describes the outputs: columns [batch] or
+  `AnswerHead.served_guide` describes the outputs: columns [batch] or
   [batch, n], scores in float32. With a span head n is n_best_size, and one
   more with version_2_with_negative; with a B/I/O head it is the largest
   span_count of the batch, and at least 1. Padding is "", 0 and False.
@@ -49,7 +49,7 @@ class ServedModel(tf.Module):
     def answer(question, context):
       most = tf.constant(graph.steps.max_windows_per_step)
       columns = graph.columns(question, context, most, answer_blank=False)
-      return _with_bytes(head.served.columns(options, columns), context)
+      return _with_bytes(head.served_columns(options, columns), context)
 
     @tf.function(input_signature=[_ROWS] * 3, autograph=False)
     def logits(input_ids, input_mask, segment_ids):
@@ -64,7 +64,7 @@ class ServedModel(tf.Module):
 
     @tf.function(input_signature=[_STRINGS], autograph=False)
     def classify(inputs):
-      classes, scores = head.served.classes(answer_examples(inputs))
+      classes, scores = head.served_classes(answer_examples(inputs))
       # The names that TensorFlow Serving's classification service looks for.
       return {"classes": classes, "scores": scores}
 

@@ -41,7 +41,7 @@ def verify(saved_model, batches, expected_rows, tolerance):
   and null odds may differ by the tolerance, relative for those above 1: the
   null odds of a B/I/O head are a sum over a whole passage, and float32 holds
   some 7 digits. `batches` are lists of `SquadExample`, whose questions have a
-  WordPiece, and `expected_rows` the `ServedAnswers.expected_row` of each.
+  WordPiece, and `expected_rows` the `AnswerHead.expected_row` of each.
 
   ValueError if an answer differs, or the graph has an op that TensorFlow
   Serving lacks; ChildProcessError if the SavedModel cannot be asked.

@@ -53,7 +53,7 @@ def with_metadata(content, info, vocabulary, config, output_guide):
   """Adds metadata, vocab.txt and span_config.json to the bytes of a file.
 
   `info` is a `ModelInfo`, `config` the dict of span_config.json, to which the
-  fingerprint is added; for output_guide see `ServedAnswers.guide`.
+  fingerprint is added; for output_guide see `AnswerHead.served_guide`.
   """
   model = tflite_file.parse(content)
   data, entry = schema.BufferT(), schema.MetadataT()

@@ -56,9 +56,7 @@ class InsideHead(BioAnswerHead):
     BIO_LABELS, head="inside", token_labels={"inside_labels": 2}, label=_label
   )
   make_decoder = InsideDecoder
-  served = dataclasses.replace(
-    BioAnswerHead.served, logits_guide={"inside_logits": "scores of I and O"}
-  )
+  logits_guide: ClassVar = {"inside_logits": "scores of I and O"}
 
   def make_layer(self, head_bias):
     return InsideLayer(name="inside_head")
@@ -77,12 +75,10 @@ INSIDE_HEAD = InsideHead()
 @pytest.mark.usefixtures("few_samples")
 def test_a_head_of_ones_own_trains_answers_and_is_exported(tmp_path):
   write_squad_files(tmp_path)
+  steps = ("do_train", "do_predict", "do_eval", "write_logits")
   squad_run.run_squad(
     squad_run.SquadRun(
-      do_train=True,
-      do_predict=True,
-      do_eval=True,
-      write_logits=True,
+      **dict.fromkeys(steps, True),
       output_dir=str(tmp_path / "run"),
       source=EncoderSource(
         bert_config_file=str(tmp_path / "bert_config.json"),

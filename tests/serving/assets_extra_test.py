@@ -24,7 +24,7 @@ def test_every_tensor_of_every_signature_is_described(
   head, list_output, width, logits, logits_shape
 ):
   directory, _ = exported_model(head)
-  signatures = assets_extra.signatures_of(directory, head.served)
+  signatures = assets_extra.signatures_of(directory, head)
   default = signatures["serving_default"]
   assert default["method"] == "tensorflow/serving/predict"
   question = default["inputs"]["question"]

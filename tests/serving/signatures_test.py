@@ -65,7 +65,7 @@ def _check_equal(server, extractor, questions, contexts):
   for row, prediction, context in zip(
     rows_of_columns(values), predictions, contexts, strict=True
   ):
-    expected = extractor.head.served.expected_row(prediction)
+    expected = extractor.head.expected_row(prediction)
     for name, value in expected.items():
       given = row[name][: len(value)] if isinstance(value, list) else row[name]
       if name.endswith(("score", "probability", "null_odds")):

@@ -36,7 +36,7 @@ def test_a_process_with_tensorflow_alone_gives_the_same_answers():
   found = verification.verify(
     directory,
     [_EXAMPLES[:1], _EXAMPLES[1:]],
-    list(map(SPAN_HEAD.served.expected_row, _predictions(SPAN_HEAD))),
+    list(map(SPAN_HEAD.expected_row, _predictions(SPAN_HEAD))),
     1e-4,
   )
   assert found.num_questions == 4
@@ -78,7 +78,7 @@ def test_every_kind_of_difference_is_refused(head, wrong_of, column):
   directory, _ = exported_model(head)
   first, *rest = _predictions(head)
   wrong = [dataclasses.replace(first, **c) for c in wrong_of(first)]
-  rows = list(map(head.served.expected_row, [*wrong, first, *rest]))
+  rows = list(map(head.expected_row, [*wrong, first, *rest]))
   batches = [[_EXAMPLES[0]] * (len(wrong) + 1), _EXAMPLES[1:]]
   numbers = f"{len(wrong)} of {len(rows)} answers"
   with pytest.raises(ValueError, match=numbers) as caught:

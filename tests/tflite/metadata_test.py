@@ -46,7 +46,7 @@ def test_model_tensors_tokenizer_and_files_are_described(tmp_path):
   model = parsed(exported_tflite()[0])
   model.metadata = []
   info = ("qa", "Finds answers.", "7", "The author", "Apache-2.0")
-  guide = SPAN_HEAD.served.logits_guide
+  guide = {**SPAN_HEAD.served_guide, **SPAN_HEAD.logits_guide}
   config = {"a": 1, "tflite": {"max_length": 8, "with_tokenizer": False}}
   content = tflite_file.pack(model)
   path = tmp_path / "other.tflite"
