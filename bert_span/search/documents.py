@@ -1,5 +1,6 @@
 """Documents cut into passages: text, Markdown, HTML and lines of JSON."""
 
+import dataclasses
 import glob
 import json
 import os
@@ -7,6 +8,7 @@ import re
 from typing import NamedTuple
 
 from bert_span.storage.files import read_text
+from bert_span.storage.options import CheckedOptions, option
 
 # A passage ends with the paragraph that reaches this many characters.
 _PASSAGE_CHARACTERS = 1_000
@@ -18,6 +20,31 @@ _BLOCKS = (
 )
 
 
+@dataclasses.dataclass(frozen=True)
+class SearchOptions(CheckedOptions):
+  """Which documents are read, and how much of them."""
+
+  context_glob: str | None = option(
+    None,
+    "Documents to answer from, instead of one passage: .txt, .md, .html and "
+    ".jsonl files, such as 'notes/**/*.md'.",
+  )
+  context_field: str = option(
+    "text", "Key of the text in the lines of .jsonl files of --context_glob."
+  )
+  top_k: int = option(
+    20,
+    "Passages of --context_glob that are read for a question, those that BM25 "
+    "finds.",
+    minimum=1,
+  )
+  search_index: str | None = option(
+    None,
+    "Folder that keeps the index of --context_glob for the next call; it is "
+    "made again if the documents have changed.",
+  )
+
+
 class Passage(NamedTuple):
   """Consecutive paragraphs of a document."""
 
@@ -27,13 +54,11 @@ class Passage(NamedTuple):
 
 
 def read_passages(pattern, text_field="text"):
-  """Reads all documents that a glob finds.
+  """Lists the `Passage`s of all documents that a glob finds.
 
   .txt and .md files are read as they are, of .html files the text, of .jsonl
-  files one document a line. Offsets count in that text.
-
-  In the glob, ** is any folders. `text_field` is the key of the text in a line
-  of a .jsonl file. Returns a list of `Passage`, by document and position.
+  files one document a line, with the text in `text_field`. In the glob, ** is
+  any folders.
   """
   paths = sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True)))
   passages = [
@@ -51,10 +76,9 @@ def read_passages(pattern, text_field="text"):
 
 
 def cut_passages(document, text):
-  """Yields the `Passage`s of a document's text.
+  """Yields the `Passage`s of a text: paragraphs of 1,000 characters or more.
 
-  Paragraphs end at empty lines. A passage holds whole paragraphs, as many as
-  are needed for 1,000 characters.
+  Paragraphs end at empty lines.
   """
   start = len(text) - len(text.lstrip())
   for gap in _EMPTY_LINES.finditer(text, start):
@@ -76,7 +100,8 @@ def _documents(path, text_field):
   elif kind == ".jsonl":
     for number, line in enumerate(read_text(path).split("\n"), start=1):
       if line.strip():
-        yield f"{path}:{number}", _line_text(line, text_field, path, number)
+        place = f"{path}:{number}"
+        yield place, _line_text(line, text_field, place)
   else:
     raise ValueError(
       f"{path} is none of .txt, .md, .html and .jsonl. Narrow the glob, for "
@@ -98,7 +123,7 @@ def _html_text(html):
   return page.get_text().strip()
 
 
-def _line_text(line, text_field, path, number):
+def _line_text(line, text_field, place):
   """The text in a line of a .jsonl file."""
   try:
     text = json.loads(line)[text_field]
@@ -106,7 +131,7 @@ def _line_text(line, text_field, path, number):
     text = None
   if not isinstance(text, str):
     raise ValueError(
-      f"{path}, line {number}: must be a JSON object with text in "
-      f"{text_field!r}. Correct the line, or name another field."
+      f"{place}: the line must be a JSON object with text in {text_field!r}. "
+      "Correct it, or name another field."
     )
   return text

@@ -23,8 +23,7 @@ class PassageIndex:
 
   Args:
     texts: list of str.
-    directory: keep the index there, and read it from there if it is an index
-      of these texts; None keeps none.
+    directory: where the index is kept, and read from if it is of these texts.
 
   Source: Robertson and Zaragoza 2009; the bm25s package.
   """
@@ -44,7 +43,7 @@ class PassageIndex:
     self._index = bm25s.BM25()
     self._index.index(_words(texts), show_progress=False)
     if directory:
-      with unfinished_directory(os.path.realpath(directory)) as unfinished:
+      with unfinished_directory(directory) as unfinished:
         self._index.save(unfinished, show_progress=False)
         write_json_atomically(os.path.join(unfinished, _TEXTS_FILE), stored)
 
@@ -60,10 +59,7 @@ class PassageIndex:
 
 
 def _read_stored(directory):
-  """What an index in a directory was made of; None if there is none.
-
-  Raises ValueError if the directory holds something else.
-  """
+  """What the index in a directory was made of; None if it is empty."""
   if not os.path.isdir(directory) or not os.listdir(directory):
     return None
   path = os.path.join(directory, _TEXTS_FILE)

@@ -1,7 +1,5 @@
 """Documents, their passages, and those found for a question."""
 
-import json
-
 import pytest
 from tiny_extractor import QUESTION, shared_extractor
 
@@ -69,13 +67,13 @@ def test_a_passage_ends_with_the_paragraph_that_is_long_enough():
 
 def test_kinds_of_documents(tmp_path):
   (tmp_path / "notes").mkdir()
-  (tmp_path / "notes" / "a.md").write_text("# A mill\n\nIt stood.", "utf-8")
-  (tmp_path / "b.html").write_text(
-    "<title>B</title><script>no()</script><p>One <b>tide</b>.</p><p>Two",
-    "utf-8",
-  )
-  lines = [json.dumps({"body": text}) for text in ("first", "second")]
-  (tmp_path / "c.jsonl").write_text("\n".join([*lines, ""]), "utf-8")
+  html = "<title>B</title><script>no()</script><p>One <b>tide</b>.</p><p>Two"
+  for name, text in (
+    ("notes/a.md", "# A mill\n\nIt stood."),
+    ("b.html", html),
+    ("c.jsonl", '{"body": "first"}\n{"body": "second"}\n'),
+  ):
+    (tmp_path / name).write_text(text, "utf-8")
   found = read_passages(str(tmp_path / "**"), text_field="body")
   shown = [(p.document.removeprefix(f"{tmp_path}/"), p.text) for p in found]
   assert [(name, text.split()) for name, text in shown] == [
@@ -91,8 +89,8 @@ def test_other_files_are_refused_by_name(tmp_path):
     read_passages(str(tmp_path / "nothing*"))
   for name, content, named in (
     ("a.pdf", "x", "a.pdf"),
-    ("a.jsonl", '{"text": "x"}\n{"text": 1}', "line 2"),
-    ("a.jsonl", "x", "line 1"),
+    ("a.jsonl", '{"text": "x"}\n{"text": 1}', r"a\.jsonl:2"),
+    ("a.jsonl", "x", r"a\.jsonl:1"),
     ("a.txt", "\x00", "a.txt"),
     ("b.txt", "", "b.txt"),
   ):
