@@ -6,24 +6,20 @@ a few at a time, and only what the decoder keeps of them stays in memory.
 """
 
 import dataclasses
+from collections.abc import Callable
 
 import tensorflow as tf
 
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.answers.window_logits import NO_LOGIT, WINDOW_SPECS
 from bert_span.modeling.inference_encoder import InferenceModel
-from bert_span.text.windows import LENGTH_MULTIPLE
+from bert_span.text.windows import LENGTH_MULTIPLE, SlidingWindows
 
 _STRINGS = tf.TensorSpec([None], tf.string)
 _ROWS = tf.TensorSpec([None, None], tf.int32)  # [windows, seq_length]
 _COUNT = tf.TensorSpec([], tf.int32)
 # The columns of the windows that are returned with their logits.
-_WINDOW_COLUMNS = (
-  *WINDOW_SPECS,
-  "doc_span_index",
-  "context_length",
-  "input_ids",
-)
+_KEPT_COLUMNS = (*WINDOW_SPECS, "doc_span_index", "context_length", "input_ids")
 
 
 def device_steps(options=None):
@@ -41,13 +37,14 @@ def device_steps(options=None):
 class AnswerGraph:
   """Text, windows, encoder and decoder of a trained model as one function.
 
-  `SpanExtractor` and all programs call it; the signatures of a SavedModel are
-  its functions. Answers follow the weights of the `SpanModel` as training
-  changes them. `options` are those of the head's decoder; for `on_windows` see
-  `WindowSteps`. Attributes: model, an `InferenceModel`, which holds all
-  variables; steps, `StepOptions` for this device; encode, a tf.function of
-  input_ids, input_mask and segment_ids, int32 [windows, seq_length], to a tuple
-  of the head's logits.
+  Answers follow the weights of the `SpanModel` as training changes them.
+  `options` are those of the head's decoder; for `on_windows` see `WindowSteps`.
+
+  Attributes:
+    model: `InferenceModel`, which holds all variables.
+    steps: `StepOptions` for this device.
+    encode: tf.function of input_ids, input_mask and segment_ids, int32
+      [windows, seq_length], to a tuple of the head's logits.
   """
 
   def __init__(
@@ -64,12 +61,9 @@ class AnswerGraph:
     self._preprocessor = preprocessor
     self._head = head
     self._decoder = head.decoder_of(options)
+    windows, shapes = preprocessor.sliding_windows, list(head.logits.values())
     self._read_in_steps = WindowSteps(
-      self.encode,
-      list(head.logits.values()),
-      preprocessor.sliding_windows,
-      self.steps,
-      on_windows,
+      self.encode, shapes, windows, self.steps, on_windows
     )
     # Traced when they are first called, once for batches of any size.
     signature = [_STRINGS, _STRINGS, _COUNT]
@@ -81,9 +75,9 @@ class AnswerGraph:
   def columns(self, questions, contexts, max_windows, answer_blank=True):
     """All columns of the head's decoder; call this within a tf.function.
 
-    Questions and contexts are string [batch], any bytes: what is not UTF-8
-    counts as U+FFFD. max_windows, int32 scalar, are read at once at most.
-    answer_blank answers a question without a single WordPiece, as run_squad.
+    Questions and contexts are string [batch]; what is not UTF-8 counts as
+    U+FFFD. max_windows, int32 scalar, are read at once at most. answer_blank
+    answers a question without a single WordPiece, as run_squad.
     """
     placed = self._place(questions, contexts)
     # [CLS] question [SEP] passage: without a question the passage begins at 2.
@@ -122,7 +116,7 @@ class AnswerGraph:
     windows = self._preprocessor.sliding_windows.tables(
       placed, rows, seq_length
     )
-    return {name: windows[name] for name in _WINDOW_COLUMNS}, logits
+    return {name: windows[name] for name in _KEPT_COLUMNS}, logits
 
   def _place(self, questions, contexts):
     same_size = tf.debugging.assert_equal(
@@ -142,37 +136,31 @@ class AnswerGraph:
     return tuple(logits[name] for name in self._head.logits)
 
 
+@dataclasses.dataclass(frozen=True)
 class WindowSteps:
   """Reads the windows of a batch step by step.
 
   Windows are sorted by length, so that each step is padded no further than
   its own windows need. With lengths 9, 40, 12 and steps of 64 WordPieces, the
   steps are (40), padded to 64, and (12, 9), padded to 32. Positions that are
-  padding get the logit NO_LOGIT.
-
-  Where `sliding_windows` pads to max_seq_length, the encoder runs on every
-  position, and the logits of padding are kept, as in the original.
-  `logit_shapes` follow [windows, seq_length]. `on_windows` is called after each
-  step with the windows read so far and all windows; a graph with such calls
-  cannot be exported.
+  padding get the logit NO_LOGIT. Where `sliding_windows` pads to
+  max_seq_length, their logits are kept, as in the original.
   """
 
-  def __init__(
-    self, encode, logit_shapes, sliding_windows, options, on_windows=None
-  ):
-    self._encode = encode
-    self._logit_shapes = logit_shapes
-    self._sliding_windows = sliding_windows
-    self._options = device_steps(options)
-    self._on_windows = on_windows
+  encode: Callable
+  logit_shapes: list  # after [windows, seq_length]
+  sliding_windows: SlidingWindows
+  options: StepOptions  # of `device_steps`
+  # Called after each step with the windows read so far and all windows; such a
+  # graph cannot be exported.
+  on_windows: Callable | None = None
 
   def __call__(self, placed, rows, max_windows, read):
-    """What `read` keeps of all windows, in the order of windows.
+    """What `read` keeps of windows, in their order.
 
-    rows are int32 [rows], the windows of `PlacedWindows` to read, max_windows
-    of them in a step at most. read is a function of the windows of a step and
-    each of their logits, that returns a dict of parts as `SpanDecoder.read`; in
-    the result "window" is the row in `placed`.
+    rows, int32 [rows], are the windows of `PlacedWindows` to read, max_windows
+    of them in a step at most. read returns a dict of parts as
+    `SpanDecoder.read`; in the result "window" is the row in `placed`.
     """
     order = tf.argsort(
       tf.gather(placed.lengths, rows), direction="DESCENDING", stable=True
@@ -182,15 +170,15 @@ class WindowSteps:
 
     def run_step(step, first, arrays):
       seq_length = self.padded(lengths[first])
-      fitting = self._options.max_wordpieces_per_step // seq_length
+      fitting = self.options.max_wordpieces_per_step // seq_length
       end = first + tf.clip_by_value(fitting, 1, max_windows)
       found = self._read_step(placed, rows[first:end], seq_length, read)
       arrays = tf.nest.map_structure(
         lambda array, part: array.write(step, part), arrays, found
       )
-      if self._on_windows:
+      if self.on_windows:
         read_so_far = tf.minimum(end, tf.size(rows))
-        tf.py_function(self._on_windows, [read_so_far, tf.size(rows)], [])
+        tf.py_function(self.on_windows, [read_so_far, tf.size(rows)], [])
       return step + 1, end, arrays
 
     # An empty TensorArray cannot be concatenated: step 0 reads no window.
@@ -199,7 +187,7 @@ class WindowSteps:
       for name, spec in WINDOW_SPECS.items()
     }
     nothing = read(
-      no_windows, *(tf.zeros([0, 0, *shape]) for shape in self._logit_shapes)
+      no_windows, *(tf.zeros([0, 0, *shape]) for shape in self.logit_shapes)
     )
     start = tf.nest.map_structure(_array_of, nothing)
     *_, parts = tf.while_loop(
@@ -217,26 +205,25 @@ class WindowSteps:
 
   def padded(self, length):
     """WordPieces that windows of this length or less are padded to."""
-    most = self._sliding_windows.options.max_seq_length
-    if self._sliding_windows.pad_to_max:
+    most = self.sliding_windows.options.max_seq_length
+    if self.sliding_windows.pad_to_max:
       return tf.constant(most)
     steps = (length + LENGTH_MULTIPLE - 1) // LENGTH_MULTIPLE
     return tf.minimum(steps * LENGTH_MULTIPLE, most)
 
   def _read_step(self, placed, rows, seq_length, read):
-    windows = self._sliding_windows.tables(placed, rows, seq_length)
+    windows = self.sliding_windows.tables(placed, rows, seq_length)
     names = "input_ids", "input_mask", "segment_ids"
     inputs = [windows[name] for name in names]
-    if self._options.jit_compile:
+    if self.options.jit_compile:
       inputs = map(_to_power_of_two, inputs)
-    logits = [x[: tf.size(rows)] for x in self._encode(*inputs)]
-    if not self._sliding_windows.pad_to_max:
+    logits = [x[: tf.size(rows)] for x in self.encode(*inputs)]
+    if not self.sliding_windows.pad_to_max:
       # Which positions have logits must not depend on the step's other windows.
       is_real = tf.cast(windows["input_mask"], tf.bool)
-      logits = [
-        tf.where(is_real[(..., *_more_axes(x, tf.newaxis))], x, NO_LOGIT)
-        for x in logits
-      ]
+      for i, x in enumerate(logits):
+        more_axes = [tf.newaxis] * (x.shape.rank - 2)
+        logits[i] = tf.where(is_real[(..., *more_axes)], x, NO_LOGIT)
     return {
       name: {**part, "window": tf.gather(rows, part["window"])}
       for name, part in read(windows, *logits).items()
@@ -245,13 +232,8 @@ class WindowSteps:
 
 def pad_logits(logits, missing):
   """Logits [windows, length, ..] with so many more positions of NO_LOGIT."""
-  paddings = [[0, 0], [0, missing], *_more_axes(logits, [0, 0])]
+  paddings = [[0, 0], [0, missing], *[[0, 0]] * (logits.shape.rank - 2)]
   return tf.pad(logits, paddings, constant_values=NO_LOGIT)
-
-
-def _more_axes(logits, value):
-  """A list with the value for each axis after [windows, seq_length]."""
-  return [value] * (logits.shape.rank - 2)
 
 
 def _to_power_of_two(values):
@@ -262,9 +244,8 @@ def _to_power_of_two(values):
   num_rows = tf.shape(values)[0]
   powers = tf.constant([2**i for i in range(31)])
   wanted = tf.reduce_min(tf.boolean_mask(powers, powers >= num_rows))
-  return tf.concat(
-    [values, tf.repeat(values[:1], wanted - num_rows, axis=0)], axis=0
-  )
+  repeated = tf.repeat(values[:1], wanted - num_rows, axis=0)
+  return tf.concat([values, repeated], axis=0)
 
 
 def _array_of(part):

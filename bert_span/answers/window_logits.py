@@ -11,10 +11,9 @@ or, of a B/I/O head, instead of the last two
 
   tag_logits      float32 [windows, max_seq_length, 3], of B, I and O
 
-Positions that the encoder was not run on hold NO_LOGIT. Any program may write
-such a file: nothing in it is pickled, and the order of the windows is free.
-NumPy drops the characters U+0000 at the end of an id, so ids that differ in
-these alone are one id here.
+Positions that the encoder was not run on hold NO_LOGIT. Nothing is pickled, and
+the order of the windows is free. NumPy drops the characters U+0000 at the end
+of an id, so ids that differ in these alone are one id here.
 """
 
 import io
@@ -57,10 +56,7 @@ class WindowLogits(NamedTuple):
 
 
 class WindowDecoder:
-  """Turns `WindowLogits` into predictions; traced once for all batches.
-
-  They must hold all windows of each of their examples.
-  """
+  """Predictions of `WindowLogits` that hold all windows of their examples."""
 
   def __init__(self, head, options):
     self._head = head
@@ -84,10 +80,11 @@ class WindowDecoder:
 
   def __call__(self, logits):
     contexts = example_arrays(logits.examples)["context"]
+    # As they are: tf.constant would copy them, twice.
+    windows = {name: logits.windows[name] for name in WINDOW_SPECS}
     outputs = self._decode(
       tf.constant(contexts, tf.string),
-      # As they are: tf.constant would copy them, twice.
-      {name: logits.windows[name] for name in WINDOW_SPECS},
+      windows,
       *(logits.logits[name] for name in self._head.logits),
     )
     return self._head.predictions_of(logits.examples, outputs)
@@ -101,18 +98,16 @@ class LogitsWriter:
 
   def __init__(self, shapes):
     self._shapes = shapes
-    self._ids = []
-    self._indexes = []
-    self._batches = []
+    self._ids, self._indexes = [], []
+    self._rows = {name: [] for name in shapes}  # of single windows
 
   def add(self, logits):
     """Adds a `WindowLogits`."""
     windows = logits.windows
     self._ids += [logits.examples[i].qas_id for i in windows["example_index"]]
     self._indexes += list(windows["doc_span_index"])
-    self._batches.append(
-      {name: np.array(logits.logits[name], np.float32) for name in self._shapes}
-    )
+    for name, rows in self._rows.items():
+      rows += list(np.array(logits.logits[name], np.float32))
 
   def content(self, max_seq_length):
     """The bytes of the file; windows are padded to so many WordPieces."""
@@ -120,14 +115,11 @@ class LogitsWriter:
       "qas_id": np.array(self._ids, np.str_),
       "doc_span_index": np.array(self._indexes, np.int32),
     }
-    for name, shape in self._shapes.items():
-      shape = [len(self._ids), max_seq_length, *shape]
+    for name, rows in self._rows.items():
+      shape = [len(rows), max_seq_length, *self._shapes[name]]
       arrays[name] = np.full(shape, NO_LOGIT, np.float32)
-      row = 0
-      for batch in self._batches:
-        windows, length = batch[name].shape[:2]
-        arrays[name][row : row + windows, :length] = batch[name]
-        row += windows
+      for padded, row in zip(arrays[name], rows, strict=True):
+        padded[: len(row)] = row
     file = io.BytesIO()
     np.savez_compressed(file, **arrays)
     return file.getvalue()
@@ -145,8 +137,7 @@ class SavedLogits:
     arrays = _load_arrays(self._path, shapes)
     ids, indexes = arrays.pop("qas_id"), arrays.pop("doc_span_index")
     self.logits = {
-      name: values.astype(np.float32, copy=False)
-      for name, values in arrays.items()
+      n: x.astype(np.float32, copy=False) for n, x in arrays.items()
     }
     keys = list(zip(map(_key_id, ids.tolist()), indexes.tolist(), strict=True))
     self._row_of = {key: row for row, key in enumerate(keys)}
@@ -155,11 +146,8 @@ class SavedLogits:
       if self._row_of[key] != row:
         self._refuse(key, "is in the file twice. Keep one of them.")
       if not all(np.isfinite(v[row]).all() for v in self.logits.values()):
-        self._refuse(
-          key,
-          "has a logit that is infinite or not a number. Write "
-          f"{NO_LOGIT:g} where there is none.",
-        )
+        fault = "has a logit that is infinite or not a number. Write "
+        self._refuse(key, f"{fault}{NO_LOGIT:g} where there is none.")
 
   def take(self, examples, windows):
     """The dict of logits of some windows of examples, in their order.
@@ -186,21 +174,16 @@ class SavedLogits:
       is_none = (values <= NO_LOGIT).any(axis=tuple(range(2, values.ndim)))
       lacking = (is_token & is_none).any(axis=1)  # [windows]
       if lacking.any():
-        self._refuse(
-          keys[int(np.argmax(lacking))],
-          "has tokens without logits, so it was a shorter window. "
-          f"{_OTHER_WINDOWS}",
-        )
+        fault = "has tokens without logits, so it was a shorter window."
+        self._refuse(keys[np.argmax(lacking)], f"{fault} {_OTHER_WINDOWS}")
     return logits
 
   def check_all_taken(self):
     """Raises a ValueError if the file has other windows, too."""
     left = np.flatnonzero(~self._used)
     if left.size:
-      self._refuse(
-        list(self._row_of)[left[0]],
-        f"is one of {left.size} windows too many. {_OTHER_WINDOWS}",
-      )
+      fault = f"is one of {left.size} windows too many. {_OTHER_WINDOWS}"
+      self._refuse(list(self._row_of)[left[0]], fault)
 
   def _refuse(self, key, fault):
     raise ValueError(
@@ -223,35 +206,28 @@ def _load_arrays(path, shapes):
     with np.load(content, allow_pickle=False) as file:
       missing = [name for name in names if name not in file.files]
       if missing:
-        raise ValueError(
-          f"it lacks {', '.join(missing)} and holds "
-          f"{', '.join(file.files) or 'nothing'}"
-        )
+        held = ", ".join(file.files) or "nothing"
+        raise ValueError(f"it lacks {', '.join(missing)} and holds {held}")
       arrays = {name: file[name] for name in names}
-      arrays["qas_id"].tolist()  # Fails for what is no code point.
+    arrays["qas_id"].tolist()  # Fails for what is no code point.
+    windows = arrays["qas_id"].shape[:1]
+    length = arrays[names[2]].shape[1:2]
+    wanted = {
+      "qas_id": ("USiu", windows),
+      "doc_span_index": ("iu", windows),
+      **{name: ("fiu", windows + length + s) for name, s in shapes.items()},
+    }
+    received = ", ".join(f"{n} {x.dtype} {x.shape}" for n, x in arrays.items())
+    for name, (kinds, shape) in wanted.items():
+      found = arrays[name]
+      if found.dtype.kind not in kinds or found.shape != shape or not length:
+        raise ValueError(f"{name} does not fit, received {received}")
   # For damaged files, zipfile, zlib and NumPy raise a dozen types.
   except Exception as error:
     raise ValueError(
       f"{path}: not a file of logits as run_squad --write_logits saves it, an "
-      f".npz with the arrays {', '.join(names)}: "
+      ".npz with strings qas_id [windows], integers doc_span_index [windows], "
+      f"and numbers {', '.join(shapes)} [windows, max_seq_length, ..]: "
       f"{str(error) or type(error).__name__}. Save the logits again."
     ) from error
-  windows = arrays["qas_id"].shape[:1]
-  length = arrays[names[2]].shape[1:2]
-  wanted = {
-    "qas_id": ("USiu", windows),
-    "doc_span_index": ("iu", windows),
-    **{name: ("fiu", windows + length + s) for name, s in shapes.items()},
-  }
-  for name, (kinds, shape) in wanted.items():
-    found = arrays[name]
-    if found.dtype.kind not in kinds or found.shape != shape or not length:
-      received = ", ".join(
-        f"{n} {x.dtype} {x.shape}" for n, x in arrays.items()
-      )
-      raise ValueError(
-        f"{path}: {name} does not fit. qas_id must be strings [windows], "
-        "doc_span_index integers [windows], and the others numbers [windows, "
-        f"max_seq_length, ..]. Received: {received}. {_OTHER_WINDOWS}"
-      )
   return arrays

@@ -5,7 +5,11 @@ import pytest
 import tensorflow as tf
 
 from bert_span import SlidingWindows, WindowOptions
-from bert_span.answers.answer_graph import WindowSteps, pad_logits
+from bert_span.answers.answer_graph import (
+  WindowSteps,
+  device_steps,
+  pad_logits,
+)
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.text.tokenizer import Tokens
@@ -35,14 +39,9 @@ def _sliding_windows(fixed_length=False):
 
 def _placed(lengths):
   """Windows of these lengths, [CLS] q [SEP] .. [SEP], one an example."""
-  rows = [
-    range(1000 * i, 1000 * i + length - 4)
-    for i, length in enumerate(lengths, 1)
-  ]
-  ids, questions = (
-    tf.ragged.constant(list(map(list, each)), tf.int32, ragged_rank=1)
-    for each in (rows, [[7]] * len(rows))
-  )
+  starts = 1000 * tf.range(1, len(lengths) + 1)
+  ids = tf.ragged.range(starts, starts + lengths - 4)
+  questions = tf.ragged.range(7 * tf.ones_like(starts), 8)
   return _sliding_windows().place(questions, Tokens(ids, ids, ids + 1))
 
 
@@ -58,7 +57,9 @@ def _read(encode, placed, options, fixed_length):
       }
     }
 
-  steps = WindowSteps(encode, _SHAPES, _sliding_windows(fixed_length), options)
+  steps = WindowSteps(
+    encode, _SHAPES, _sliding_windows(fixed_length), device_steps(options)
+  )
   rows = tf.range(tf.size(placed.lengths))
   kept = steps(placed, rows, options.max_windows_per_step, keep)["logits"]
   np.testing.assert_array_equal(kept["window"], rows)

@@ -25,39 +25,36 @@ _START = np.array([[1, 2, -1e9], [4, 5, 6], [7, -1e9, -1e9]], np.float32)
 _END = _START * np.float32(0.5)
 
 
-def _ends(start, end):
-  return {"start_logits": start, "end_logits": end}
-
-
-def _arrays(**replaced):
-  arrays = {
-    "qas_id": np.array(["a", "日本", "日本"]),
-    "doc_span_index": np.array([0, 0, 1]),
-    "start_logits": _START,
-    "end_logits": _START,
-  }
-  return {**arrays, **replaced}
+_ARRAYS = {
+  "qas_id": np.array(["a", "日本", "日本"]),
+  "doc_span_index": np.array([0, 0, 1]),
+  "start_logits": _START,
+  "end_logits": _START,
+}
+_OTHER = [SquadExample("b", "?", "x")]
+_OTHER_WINDOWS = {name: value[:1] for name, value in _WINDOWS.items()}
 
 
 def _saved(tmp_path, **replaced):
-  np.savez(tmp_path / "logits.npz", **_arrays(**replaced))
+  np.savez(tmp_path / "logits.npz", **{**_ARRAYS, **replaced})
   return tmp_path / "logits.npz"
 
 
 def _content(max_seq_length=5):
   writer = LogitsWriter(SPAN_HEAD.logits)
-  writer.add(WindowLogits(_EXAMPLES, _WINDOWS, _ends(_START, _END)))
-  one = {name: value[:1] for name, value in _WINDOWS.items()}
-  shorter = _START[:1, :2]
-  logits = _ends(shorter, shorter + 1)
-  writer.add(WindowLogits([SquadExample("b", "?", "x")], one, logits))
+  for examples, windows, *logits in (
+    (_EXAMPLES, _WINDOWS, _START, _END),
+    (_OTHER, _OTHER_WINDOWS, _START[:1, :2], _START[:1, :2] + 1),
+  ):
+    logits = dict(zip(SPAN_HEAD.logits, logits, strict=True))
+    writer.add(WindowLogits(examples, windows, logits))
   return writer.content(max_seq_length)
 
 
 def test_file_holds_all_windows_padded_to_the_longest():
   with np.load(io.BytesIO(_content()), allow_pickle=False) as file:
     arrays = dict(file)
-  assert list(arrays) == list(_arrays())
+  assert list(arrays) == list(_ARRAYS)
   assert arrays["qas_id"].tolist() == ["a", "日本", "日本", "b"]
   assert arrays["doc_span_index"].tolist() == [0, 0, 1, 0]
   assert arrays["start_logits"].dtype == arrays["end_logits"].dtype == "float32"
@@ -77,8 +74,7 @@ def test_written_logits_are_taken_in_any_order(tmp_path, remote):
   np.testing.assert_array_equal(end, _END[rows])
   with pytest.raises(ValueError, match=r"window 0 of question b .* 1 windows"):
     saved.check_all_taken()  # that of question b
-  one = {name: value[:1] for name, value in _WINDOWS.items()}
-  saved.take([SquadExample("b", "?", "x")], one)
+  saved.take(_OTHER, _OTHER_WINDOWS)
   saved.check_all_taken()
   # A batch of empty passages has no window.
   none = {name: value[:0] for name, value in _WINDOWS.items()}
