@@ -32,6 +32,7 @@ SPANS_FILE = "span_predictions.json"
 NULL_ODDS_FILE = "null_odds.json"
 AGREEMENT_FILE = "tag_agreement.json"
 DISAGREEMENT_FILE = "disagreement.json"
+_LARGEST = sys.float_info.max
 # All files of a prediction. A run replaces those of an earlier run as a whole.
 FILES = (
   *(PREDICTIONS_FILE, N_BEST_FILE, SPANS_FILE, NULL_ODDS_FILE),
@@ -62,10 +63,9 @@ def write_predictions(
 
   They are run_squad's, with char_start and char_end in n-best entries. Of a
   B/I/O head span_predictions.json has all spans, and predictions.json the best
-  one, so that SQuAD's evaluators read it. The files of an earlier run are
-  replaced or removed as a set, see `write_files`. `others` are the contents of
-  more files, by name. The no_span "original" gives the answers of
-  `as_original_without_span`.
+  one, so that SQuAD's evaluators read it. `write_files` replaces or removes the
+  files of an earlier run as a set. `others` are the contents of more files, by
+  name. no_span="original" gives the answers of `as_original_without_span`.
   """
   if no_span == "original":
     predictions = as_original_without_span(predictions, version_2_with_negative)
@@ -99,11 +99,10 @@ def json_entry(entry):
 
 def json_offsets(span):
   """char_start and char_end of a span; None for "no answer"."""
-  is_span = span.char_end > span.char_start
-  return {
-    "char_start": span.char_start if is_span else None,
-    "char_end": span.char_end if is_span else None,
-  }
+  names = ("char_start", "char_end")
+  if span.char_end <= span.char_start:
+    return dict.fromkeys(names)
+  return {name: getattr(span, name) for name in names}
 
 
 def read_predictions(path):
@@ -116,8 +115,7 @@ def read_predictions(path):
   return _read(
     path,
     lambda value: value if isinstance(value, str) else None,
-    'a string, "" for no answer',
-    "Give a predictions.json, not an nbest_predictions.json.",
+    'a string, "" for no answer, as in a predictions.json',
   )
 
 
@@ -125,47 +123,43 @@ def read_na_probs(path):
   """As `read_predictions`, the finite no-answer scores of a null_odds.json."""
   return _read(
     path,
-    lambda value: value if _is_finite(value) else None,
-    "a finite no-answer score",
-    "Give a probability, or a number that is higher the less likely an answer "
-    "is, as in a null_odds.json of run_squad.",
+    lambda value: value if _is_number(value, -_LARGEST, _LARGEST) else None,
+    "a finite no-answer score, higher the less likely an answer is, as in a "
+    "null_odds.json",
   )
 
 
 def read_n_best(path):
-  """The n-best lists of a nbest_predictions.json, of ours or the original's.
+  """As `read_predictions`, of an nbest_predictions.json, also the original's.
 
-  As `read_predictions`; the values are tuples of `ListedAnswer`.
+  The values are tuples of `ListedAnswer`.
   """
   return _read(
     path,
     _n_best_list,
     "a list of objects, each with the string text, a probability from 0 to 1, "
-    "and char_start and char_end, half-open offsets in characters or null",
-    "Give the nbest_predictions.json of run_squad.",
+    "and char_start and char_end, half-open offsets in characters or null, as "
+    "in an nbest_predictions.json",
   )
 
 
 def read_span_predictions(path):
-  """The predicted spans of a span_predictions.json or a predictions.json.
+  """As `read_predictions`, of a span_predictions.json or a predictions.json.
 
-  As `read_predictions`; a value in the file is a list of texts (as for
-  MultiSpanQA's evaluator) or of objects with the key "text", or one text. ""
-  is no answer, like []. The values returned are lists of str.
+  A value in the file is a list of texts (as for MultiSpanQA's evaluator) or of
+  objects with the key "text", or one text. "" is no answer, like []. The values
+  returned are lists of str.
   """
   return _read(
     path,
     _span_texts,
-    "a text or a list of spans, [] for no answer",
-    "Give each span's text.",
+    "a text or a list of spans with their texts, [] for no answer, as in a "
+    "span_predictions.json",
   )
 
 
-def _read(path, parse, rule, remedy):
-  """The values of a file by question id, as parse(value) returns them.
-
-  parse returns None for what breaks the rule.
-  """
+def _read(path, parse, rule):
+  """Dict of question id to parse(value), which is None against the rule."""
   num_repeated = 0
 
   def to_dict(pairs):
@@ -185,36 +179,31 @@ def _read(path, parse, rule, remedy):
     if values[qas_id] is None:
       raise ValueError(
         f"{path}: question {shortened(qas_id)} must have {rule}. Received: "
-        f"{shortened(value)}. {remedy}"
+        f"{shortened(value)}. Correct it, or give another file."
       )
   return values
 
 
-def _is_finite(value):
-  """Whether a JSON value is a number within the range of floats."""
-  return is_kind(value, (int, float)) and abs(value) <= sys.float_info.max
+def _is_number(value, low, high):
+  return is_kind(value, (int, float)) and low <= value <= high
 
 
 def _n_best_list(value):
   entries = value if isinstance(value, list) else []
-  answers = tuple(_listed_answer(entry) for entry in entries)
+  answers = tuple(map(_listed_answer, entries))
   return answers if answers and None not in answers else None
 
 
 def _listed_answer(entry):
-  if not isinstance(entry, dict):
-    return None
-  text, probability = entry.get("text"), entry.get("probability")
-  start, end = entry.get("char_start"), entry.get("char_end")
+  """The `ListedAnswer` of a JSON value, or None."""
+  values = entry if isinstance(entry, dict) else {}
+  text, probability, start, end = map(values.get, ListedAnswer._fields)
   has_offsets = is_kind(start, int) and is_kind(end, int) and 0 <= start <= end
-  is_right = (
-    isinstance(text, str)
-    # Sums of float32 exponentials may exceed 1 by a rounding.
-    and _is_finite(probability)
-    and -1e-6 <= probability <= 1 + 1e-6
-    and (has_offsets or start is end is None)
-  )
-  if not is_right:
+  # Sums of float32 exponentials may exceed 1 by a rounding.
+  is_probability = _is_number(probability, -1e-6, 1 + 1e-6)
+  if not (isinstance(text, str) and is_probability):
+    return None
+  if not (has_offsets or start is end is None):
     return None
   return ListedAnswer(text, float(min(max(probability, 0), 1)), start, end)
 
@@ -253,9 +242,9 @@ def answer_row(example, answer, head, n_best=1):
 
 
 def write_rows(path, rows, format):
-  """Writes a file of `answer_row`s, "jsonl" or "parquet", or nothing."""
+  """Writes a whole file of `answer_row`s, "jsonl" in ASCII or "parquet"."""
   if format == "jsonl":
-    write_json_lines(path, rows)
+    write_lines(path, map(json.dumps, rows))
     return
   import pyarrow as pa  # comes with Beam, an extra
   from pyarrow import parquet
@@ -272,20 +261,8 @@ def write_rows(path, rows, format):
       *(("null_odds", pa.float64()), ("n_best", entries), ("spans", entries)),
     ]
   )
-  table = pa.Table.from_pylist([_encodable(row) for row in rows], schema)
+  # JSON can hold lone surrogates, Parquet cannot.
+  text = encodable(json.dumps(list(rows), ensure_ascii=False))
+  table = pa.Table.from_pylist(json.loads(text), schema)
   with open_atomically(path, binary=True) as file:
     parquet.write_table(table, file)
-
-
-def write_json_lines(path, rows):
-  """Writes a file of dicts as JSON lines in ASCII, or nothing."""
-  write_lines(path, map(json.dumps, rows))
-
-
-def _encodable(value):
-  """A value without lone surrogates, which JSON can hold and Parquet cannot."""
-  if isinstance(value, dict):
-    return {name: _encodable(each) for name, each in value.items()}
-  if isinstance(value, list):
-    return [_encodable(each) for each in value]
-  return encodable(value) if isinstance(value, str) else value

@@ -7,7 +7,7 @@ import os
 
 import tensorflow as tf
 
-from bert_span.answers.prediction_files import write_json_lines, write_rows
+from bert_span.answers.prediction_files import write_rows
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.files import file_sha256
 from bert_span.storage.options import check_same_options
@@ -51,7 +51,7 @@ class AnswerShards:
       for record in dead_letters
     ]
     if bad:
-      write_json_lines(letters, bad)
+      write_rows(letters, bad, "jsonl")
     elif tf.io.gfile.exists(letters):  # of an attempt that failed
       tf.io.gfile.remove(letters)
     # The last file, which says that the shard is done.

@@ -16,6 +16,7 @@ from bert_span.answers.decoding.predictions import (
   Answer,
   NBestEntry,
   Prediction,
+  answer_of,
   as_original_without_span,
   bio_predictions_of,
   predictions_of,
@@ -74,12 +75,12 @@ def bio_predictions():
 
 def test_predictions_hold_the_context_s_own_characters(predictions):
   found, empty = predictions
-  assert (found.qas_id, found.text, found.null_odds) == ("z", "\ud800b", -6.0)
-  assert (found.char_start, found.char_end) == (3, 5)
+  assert (found.qas_id, found.null_odds) == ("z", -6.0)
+  assert answer_of(found)[:3] == ("\ud800b", 3, 5)
   assert [entry.text for entry in found.n_best] == ["\ud800b", "Al \ud800b", ""]
   assert (found.n_best[1].char_start, found.n_best[1].score) == (0, 7.0)
-  assert (empty.text, empty.null_odds, empty.probability) == ("", 1e6, 1.0)
-  assert (empty.char_start, empty.char_end, len(empty.n_best)) == (0, 0, 1)
+  assert answer_of(empty) == Answer("", 0, 0, 0.0, 1.0)
+  assert (empty.null_odds, len(empty.n_best)) == (1e6, 1)
 
 
 def test_predictions_of_a_bio_head_have_their_spans(bio_predictions):
@@ -87,8 +88,7 @@ def test_predictions_of_a_bio_head_have_their_spans(bio_predictions):
   al = Answer("Al", 0, 2, 0.5, 0.25)
   other = Answer("\ud800b", 3, 5, 0.75, 0.5)
   assert (first.spans, first.n_best) == ((al, other), (other, al))
-  assert (first.text, first.char_start, first.char_end) == ("\ud800b", 3, 5)
-  assert (first.score, first.probability, first.null_odds) == (0.75, 0.5, -1.5)
+  assert (answer_of(first), first.null_odds) == (other, -1.5)
   assert (second.spans, second.text, second.probability) == ((), "", 1.0)
 
 
@@ -109,19 +109,17 @@ def test_files_have_the_original_s_format(tmp_path, predictions):
   assert files["null_odds.json"] == {"z": -6.0, "a": 1e6}
   assert list(files["nbest_predictions.json"]) == ["z", "a"]
   best, second, null = files["nbest_predictions.json"]["z"]
-  assert list(best) == [
-    *("text", "probability", "start_logit", "end_logit"),
-    *("char_start", "char_end"),
-  ]
   total = np.exp([9.0, 7.0, 3.0]).sum()
-  assert best["probability"] == pytest.approx(np.exp(9.0) / total)
-  assert (second["start_logit"], second["end_logit"]) == (2.0, 5.0)
-  assert (second["char_start"], second["char_end"]) == (0, 5)
+  probability = pytest.approx(np.exp(9.0) / total)
+  assert list(best.items()) == [
+    *(("text", "\ud800b"), ("probability", probability)),
+    *(("start_logit", 4.0), ("end_logit", 5.0)),
+    *(("char_start", 3), ("char_end", 5)),
+  ]
+  assert list(second.values())[2:] == [2.0, 5.0, 0, 5]
   assert list(null.values())[0::4] == ["", None]
   read_again = read_n_best(tmp_path / "nbest_predictions.json")
-  assert read_again["z"][0] == ListedAnswer(
-    "\ud800b", best["probability"], 3, 5
-  )
+  assert read_again["z"][0] == ListedAnswer("\ud800b", probability, 3, 5)
   assert read_again["a"] == (ListedAnswer("", 1.0),)
 
 
@@ -142,7 +140,6 @@ def test_a_full_disk_leaves_all_old_files(
 def test_a_kill_never_leaves_files_of_two_runs(
   tmp_path, predictions, monkeypatch, kill_at
 ):
-  """At each removal of an old file and each renaming of a new one."""
   _write(tmp_path, predictions, True)
   calls = []
 
@@ -175,9 +172,8 @@ def test_files_of_an_earlier_run_do_not_stay(
   _write(tmp_path, predictions, True)
   (tmp_path / "notes.json").write_text("{}")
   _write(tmp_path, predictions, False)
-  assert sorted(_read(tmp_path)) == [
-    *("nbest_predictions.json", "notes.json", "predictions.json")
-  ]
+  names = ["nbest_predictions.json", "notes.json", "predictions.json"]
+  assert sorted(_read(tmp_path)) == names
   assert str(tmp_path / "null_odds.json") in capsys.readouterr().err
   # Those of a B/I/O head hold the best span, and all spans.
   _write(tmp_path, bio_predictions, True, BIO_HEAD)
@@ -214,9 +210,8 @@ def test_run_squad_s_answer_to_a_question_without_a_span():
   found = Prediction("a", "mill", 4, 8, 3.0, 0.9, -1.0, (span, null), ())
   none = Prediction("b", "", 0, 0, 0.0, 0.1, -1.0, (null,), ())
   empty = (null._replace(text="empty"),)
-  assert as_original_without_span([found, none], False) == [
-    *(found, dataclasses.replace(none, text="empty", n_best=empty))
-  ]
+  empty = dataclasses.replace(none, text="empty", n_best=empty)
+  assert as_original_without_span([found, none], False) == [found, empty]
   # Version 2 ends where the original does.
   assert as_original_without_span([found], True) == [found]
   with pytest.raises(ValueError, match=r"1 of 2 questions \(first: b\)"):
@@ -305,25 +300,24 @@ def test_of_equal_ids_the_last_counts_and_the_file_is_named(write, capsys):
 def test_rows_are_lines_or_columns_whatever_they_hold(tmp_path, predictions):
   found, nothing = predictions
   row = answer_row(_EXAMPLES[0], found, SPAN_HEAD)
-  assert list(row) == [
-    *("id", "answer", "char_start", "char_end"),
-    *("score", "probability", "null_odds"),
-  ]
-  assert list(row.values()) == [
-    *("z", "\ud800b", 3, 5, 9.0, found.probability, -6.0)
+  assert list(row.items()) == [
+    *(("id", "z"), ("answer", "\ud800b"), ("char_start", 3), ("char_end", 5)),
+    *(("score", 9.0), ("probability", found.probability), ("null_odds", -6.0)),
   ]
   path = tmp_path / "a.jsonl"
   write_rows(path, [row, row], "jsonl")
   assert [json.loads(line) for line in path.open()] == [row, row]
-  row = answer_row(_EXAMPLES[1], nothing, SPAN_HEAD, n_best=2)
-  assert (row["answer"], row["char_start"], row["char_end"]) == ("", None, None)
-  (entry,) = row["n_best"]
+  empty_row = answer_row(_EXAMPLES[1], nothing, SPAN_HEAD, n_best=2)
+  assert list(empty_row.values())[1:4] == ["", None, None]
+  (entry,) = empty_row["n_best"]
   assert (entry["text"], entry["char_start"]) == ("", None)
   parquet = pytest.importorskip("pyarrow.parquet")
   full, empty = tmp_path / "full.parquet", tmp_path / "empty.parquet"
-  rows = [row]
-  write_rows(full, rows, "parquet")
+  write_rows(full, [row, empty_row], "parquet")
   write_rows(empty, [], "parquet")
   assert parquet.read_schema(full).equals(parquet.read_schema(empty))
-  assert parquet.read_table(full).to_pylist() == [{**rows[0], "spans": None}]
+  assert parquet.read_table(full).to_pylist() == [
+    {**row, "answer": "\ufffdb", "n_best": None, "spans": None},
+    {**empty_row, "spans": None},
+  ]
   assert parquet.read_table(empty).num_rows == 0

@@ -28,11 +28,7 @@ class TaggedPassage(NamedTuple):
 
   @property
   def split(self):
-    """Sum of the entropies of the labels, in nats.
-
-    0 where all annotators marked the same, ln 2 for every token to which half
-    of them give one tag and half another.
-    """
+    """Sum of the labels' entropies, in nats: 0 where all annotators agree."""
     return float(np.sum(entropies(self.labels)))
 
 
@@ -51,13 +47,11 @@ class AgreementReport:
     self._passages += tagged_passages(logits)
 
   def files(self):
-    """The texts of tag_agreement.json and disagreement.json, by name.
-
-    Without annotators they are empty.
-    """
+    """The texts of both files by name; without annotators they are empty."""
+    scores = agreement_scores(self._passages)
     rows = disagreement_rows(self._passages, self._num_questions)
     return {
-      AGREEMENT_FILE: json_text(agreement_scores(self._passages)),
+      AGREEMENT_FILE: json_text(scores),
       DISAGREEMENT_FILE: json_text(rows),
     }
 
@@ -65,15 +59,13 @@ class AgreementReport:
 def read_agreement(output_dir):
   """The scores of tag_agreement.json in a folder; {} without such a file."""
   path = os.path.join(output_dir, AGREEMENT_FILE)
-  if not tf.io.gfile.exists(path):
-    return {}
-  return read_json(path)
+  return read_json(path) if tf.io.gfile.exists(path) else {}
 
 
 def tagged_passages(logits):
-  """Yields a `TaggedPassage` for each passage of a batch with annotators.
+  """Yields a `TaggedPassage` for each passage with annotators.
 
-  `logits` are the `WindowLogits` of all windows of its examples. Each token is
+  `logits` are `WindowLogits` with all windows of their examples. Each token is
   read in its max-context window.
   """
   tokens = passage_tokens(
@@ -101,9 +93,8 @@ def agreement_scores(passages):
       tag_entropy: the mean entropy of p_i.
       entropy_correlation: Pearson's, of both entropies over the tokens; missing
         where one of them is the same everywhere.
-      tag_calibration_error: over ten equal ranges of the predicted
-        probability that a token is inside an answer, the mean difference to
-        the share of annotators who say so, weighted by tokens.
+      tag_calibration_error: that of ten bins of equal width, of the probability
+        that a token is inside an answer and the share of annotators who say so.
   """
   if not passages:
     return {}
@@ -130,33 +121,29 @@ def disagreement_rows(passages, num_questions):
   The tokens of a row are those that the annotators differ on, each with the
   shares of B, I and O of the annotators and of the model.
   """
+
+  def token(passage, i):
+    start, end = int(passage.char_starts[i]), int(passage.char_ends[i])
+    return {
+      "text": passage.example.context[start:end],
+      "char_start": start,
+      "char_end": end,
+      "annotators": _shares(passage.labels[i]),
+      "model": _shares(passage.probabilities[i]),
+    }
+
   split = [passage for passage in passages if passage.split > 0]
   split.sort(key=lambda passage: -passage.split)
-  rows = []
-  for passage in split[:num_questions]:
-    example = passage.example
-    tokens = []
-    for i in np.flatnonzero(passage.labels.max(axis=1) < 1):
-      start, end = int(passage.char_starts[i]), int(passage.char_ends[i])
-      tokens.append(
-        {
-          "text": example.context[start:end],
-          "char_start": start,
-          "char_end": end,
-          "annotators": _shares(passage.labels[i]),
-          "model": _shares(passage.probabilities[i]),
-        }
-      )
-    rows.append(
-      {
-        "qas_id": example.qas_id,
-        "question": example.question,
-        "split": passage.split,
-        "annotators": [[s.text for s in spans] for spans in example.annotators],
-        "tokens": tokens,
-      }
-    )
-  return rows
+  return [
+    {
+      "qas_id": p.example.qas_id,
+      "question": p.example.question,
+      "split": p.split,
+      "annotators": [[s.text for s in spans] for spans in p.example.annotators],
+      "tokens": [token(p, i) for i in np.flatnonzero(p.labels.max(axis=1) < 1)],
+    }
+    for p in split[:num_questions]
+  ]
 
 
 def entropies(distributions):

@@ -3,9 +3,8 @@
 A confidence is calibrated if answers given with confidence c are right in c of
 all cases: reliability bins and their expected calibration error measure that.
 It ranks well if the wrong answers are those of low confidence: the
-risk-coverage curve measures that. Neither says anything about the other.
-"correct" is 1 for a right answer and 0 for a wrong one, or anything between,
-such as F1 or a share of annotators.
+risk-coverage curve measures that. "correct" is from 0 to 1: right or wrong, or
+a share, such as F1.
 """
 
 import dataclasses
@@ -16,11 +15,10 @@ NUM_BINS = 15
 
 
 class ReliabilityBins:
-  """Predictions in groups of similar confidence.
+  """Predictions in groups of similar confidence; `index` is the bin of each.
 
-  lower and upper (confidences), counts, and the means mean_confidence and
-  accuracy, NaN in empty bins, are arrays [bins]. calibration_error is the
-  expected calibration error, from 0 to 1; 0 without predictions:
+  lower, upper, counts, mean_confidence and accuracy are arrays [bins], the
+  means NaN in empty bins. calibration_error is 0 without predictions, else
 
       ECE = sum_b counts_b / n * |accuracy_b - mean_confidence_b|
 
@@ -28,7 +26,6 @@ class ReliabilityBins:
   """
 
   def __init__(self, lower, upper, index, confidence, correct):
-    """`index` is int [predictions], the bin of each."""
     self.lower, self.upper = lower, upper
     self.counts = np.bincount(index, minlength=len(lower))
     confidences = np.bincount(index, confidence, len(lower))
@@ -40,19 +37,19 @@ class ReliabilityBins:
     self.calibration_error = float(total / max(self.counts.sum(), 1))
 
   def as_dict(self):
-    """Lists for JSON, one value a bin; None for empty bins."""
-
-    def means(values):
-      return [None if np.isnan(value) else value for value in values.tolist()]
-
-    return {
-      "lower": self.lower.tolist(),
-      "upper": self.upper.tolist(),
-      "count": self.counts.tolist(),
-      "confidence": means(self.mean_confidence),
-      "accuracy": means(self.accuracy),
-      "calibration_error": self.calibration_error,
+    """Lists for JSON, one value a bin; None for the means of empty bins."""
+    columns = {
+      "lower": self.lower,
+      "upper": self.upper,
+      "count": self.counts,
+      "confidence": self.mean_confidence,
+      "accuracy": self.accuracy,
     }
+    lists = {
+      name: [None if np.isnan(value) else value for value in values.tolist()]
+      for name, values in columns.items()
+    }
+    return {**lists, "calibration_error": self.calibration_error}
 
 
 def equal_width_bins(confidence, correct, num_bins=NUM_BINS):
@@ -70,9 +67,8 @@ def equal_width_bins(confidence, correct, num_bins=NUM_BINS):
 def equal_mass_bins(confidence, correct, num_bins=NUM_BINS):
   """`ReliabilityBins` of about as many predictions each, without empty ones.
 
-  Where most confidences are high, bins of equal width are nearly all empty but
-  the last. Equal confidences share the bin of the first of them, so that the
-  order of the predictions decides nothing:
+  Equal confidences share the bin of the first of them, so that the order of the
+  predictions decides nothing:
 
       confidence  0.2  0.5  0.5  0.5  0.9  0.9     num_bins = 3
       by rank       0    0    1    1    2    2
@@ -96,10 +92,9 @@ def equal_mass_bins(confidence, correct, num_bins=NUM_BINS):
 class RiskCoverage:
   """The share of wrong answers if only the most confident ones are given.
 
-  Each point is a threshold: answers of at least that confidence are given, so
-  that equal confidences are given together. The area is that under the risk
-  over the coverage. Lower is better; confidences that say nothing give about
-  the last risk.
+  Each point is a threshold: answers of at least that confidence are given. The
+  area is that under the risk over the coverage; lower is better, and that of
+  random confidences is about the last risk.
   """
 
   threshold: np.ndarray  # float64 [points], falling
@@ -112,12 +107,9 @@ class RiskCoverage:
     last = len(self.coverage) - 1
     steps = np.linspace(0, last, min(max_points, last + 1))
     kept = np.round(steps).astype(int)
-    return {
-      "threshold": self.threshold[kept].tolist(),
-      "coverage": self.coverage[kept].tolist(),
-      "risk": self.risk[kept].tolist(),
-      "area": self.area,
-    }
+    names = ("threshold", "coverage", "risk")
+    lists = {name: getattr(self, name)[kept].tolist() for name in names}
+    return {**lists, "area": self.area}
 
 
 def risk_coverage(confidence, correct):
