@@ -19,11 +19,10 @@ NO_SPAN_NULL_ODDS = 1e6
 class AnswerDecoder(keras.layers.Layer):
   """A layer without weights that is made of options alone.
 
-  A subclass has `options_type`, the dataclass of its options, and the methods
-  `read` and `answers`.
+  A subclass has the methods `read` and `answers`.
   """
 
-  options_type: type
+  options_type: type  # dataclass
 
   def __init__(self, options=None, **kwargs):
     # Scores are float64 whatever Keras' dtype policy says.
@@ -45,15 +44,11 @@ class AnswerDecoder(keras.layers.Layer):
     )
 
 
-def context_characters(contexts):
-  """Code points of valid UTF-8: ragged int32 [examples, (characters)]."""
-  return tf.strings.unicode_decode(contexts, "UTF-8")
-
-
 def span_texts(characters, example_index, char_start, char_end):
   """The text context[char_start:char_end] of each span: string [spans].
 
-  `characters` are `context_characters`; the columns are int32 [spans].
+  `characters` are the contexts' code points, ragged int32 [examples,
+  (characters)]; the columns are int32 [spans].
   """
   row_start = tf.gather(characters.row_starts(), example_index)  # [spans]
   positions = tf.ragged.range(
@@ -79,9 +74,8 @@ def table_texts(characters, char_start, char_end):
 def text_ids(characters, example_index, char_start, char_end):
   """Numbers the distinct texts of each example; arguments of `span_texts`.
 
-  Returns:
-    (ids, count): int32 [spans], 0, 1, .. in the order in which texts first
-    occur; and the number of ids.
+  Returns (ids, count): int32 [spans], 0, 1, .. in the order in which texts
+  first occur; and the number of ids.
   """
   texts = span_texts(characters, example_index, char_start, char_end)
   # Digits and a blank before the text keep the examples apart.

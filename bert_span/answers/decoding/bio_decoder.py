@@ -1,8 +1,5 @@
 """B/I/O logits of a batch of questions to answers of any number of spans.
 
-Every token of a passage has one max-context window. Its logits are taken from
-there, and the passage becomes one sequence of B, I and O to label.
-
 Under the model each token has its tag independently, so a labelling has the
 probability prod_i p_i(tag_i). "greedy" takes the most probable tag of every
 token, "viterbi" the most probable labelling in which I follows only B or I:
@@ -28,7 +25,6 @@ import tensorflow as tf
 from bert_span.answers.decoding.answer_decoder import (
   NO_SPAN_NULL_ODDS,
   AnswerDecoder,
-  context_characters,
   ranks,
   table_texts,
   text_ids,
@@ -72,9 +68,8 @@ class BioDecoder(AnswerDecoder):
 
   or if no span reaches the threshold. Without it every question with a token
   in its passage is answered: by the best labelling with a span where the
-  labelling has none, and by the span with the best score at least.
-
-  What holds for the calls of a `SpanDecoder` holds here, too.
+  labelling has none, and by the span with the best score at least. Calls are
+  those of a `SpanDecoder`.
 
   Args:
     options: BioDecoderOptions.
@@ -112,8 +107,8 @@ class BioDecoder(AnswerDecoder):
 
   def answers(self, contexts, parts):
     """The answers of a batch of examples, see `SpanDecoder.answers`."""
-    characters = context_characters(contexts)
-    num_examples = tf.cast(characters.nrows(), tf.int32)
+    characters = tf.strings.unicode_decode(contexts, "UTF-8")
+    num_examples = tf.size(contexts)
     tokens = passage_tokens(parts["tokens"], num_examples)
     tags, odds = best_span_path(tokens)
     null_odds = tf.where(tokens.num_tokens > 0, -odds, NO_SPAN_NULL_ODDS)
@@ -125,7 +120,7 @@ class BioDecoder(AnswerDecoder):
     log_p = tf.nn.log_softmax(tokens.tag_logits)
     spans = _spans(tokens, tags, log_p)
     spans = _take(spans, self._is_kept(spans, null_odds, num_examples))
-    spans = _best_of_each_text(spans, characters)
+    spans = _take(spans, _is_best_of_its_text(spans, characters))
     table = _table(spans, characters, num_examples)
     log_p_o = tf.where(tokens.is_token, log_p[:, :, O], 0.0)
     return {
@@ -163,8 +158,7 @@ class PassageTokens(NamedTuple):
 def read_tokens(windows, tag_logits):
   """The tokens whose max-context window is one of these, as columns [tokens].
 
-  "token" is the position in the passage. tag_logits are [windows, seq_length,
-  3], in the result float64 [tokens, 3].
+  "token" is the position in the passage; tag_logits become float64 [tokens, 3].
   """
   at = tf.where(windows["is_max_context"])  # [tokens, 2]
   window = tf.cast(at[:, 0], tf.int32)
@@ -199,8 +193,7 @@ def passage_tokens(tokens, num_examples):
 def best_span_path(tokens):
   """The most probable labelling with a span, by Viterbi's algorithm.
 
-  The states distinguish labellings with a span from the one without, so that
-  one pass finds the best labelling with a span:
+  The states distinguish labellings with a span from the one without:
 
       score_t[s] = max_{r: s may follow r} score_{t-1}[r] + e_t[s]
 
@@ -244,11 +237,7 @@ def best_span_path(tokens):
 
 
 def _spans(tokens, tags, log_p):
-  """Every span of a labelling as columns [spans], by example and position.
-
-  `tags` are int32 [examples, tokens], `log_p` their log-probabilities, float64
-  [examples, tokens, 3].
-  """
+  """Every span of a labelling as columns [spans], by example and position."""
   is_inside = tags != O
   is_i = tags == I
   before = tf.pad(is_inside, [[0, 0], [1, 0]])[:, :-1]
@@ -275,8 +264,8 @@ def _spans(tokens, tags, log_p):
   }
 
 
-def _best_of_each_text(spans, characters):
-  """Of the spans of an example with equal text the one with the best score."""
+def _is_best_of_its_text(spans, characters):
+  """Whether a span has the best score of its text and example: bool [spans]."""
   text_id, count = text_ids(
     characters, spans["example_index"], spans["char_start"], spans["char_end"]
   )
@@ -286,7 +275,7 @@ def _best_of_each_text(spans, characters):
   first = tf.math.unsorted_segment_min(
     tf.where(is_best, row, tf.size(row)), text_id, count
   )
-  return _take(spans, row == tf.gather(first, text_id))
+  return row == tf.gather(first, text_id)
 
 
 def _table(spans, characters, num_examples):

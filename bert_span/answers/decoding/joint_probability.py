@@ -14,7 +14,7 @@ where i is a context token with its maximal context in the window, so that no
 span counts twice, and i <= j < i + max_answer_length. null_logit is [CLS]'s
 start + end logit in the window where it is lowest, less
 null_score_diff_threshold if that decides on "no answer": so the answer given is
-the most probable one. The temperature T is 1 for the model's own probabilities.
+the most probable one.
 
 Spans compete in Z although several may be right ("May", "the first of May"), so
 that P is too low. `shift_log_odds` mends that.
@@ -39,8 +39,8 @@ def span_log_sums(
 ):
   """Log of the sum over the spans that begin in each window, in nats.
 
-  Logits are float32 [windows, seq_length]; the result is [windows] of `dtype`,
-  since TFLite has float32 only. Spans have max_length WordPieces at most.
+  Logits are float32 [windows, seq_length]; the result is [windows] of `dtype`.
+  Spans have max_length WordPieces at most.
   """
   # Not tf.cast, which would round a Python number to float32 first.
   temperature = tf.convert_to_tensor(temperature, dtype)
@@ -71,11 +71,8 @@ def log_partition(log_sums, example_index, null):
   highest = tf.maximum(
     null, tf.math.unsorted_segment_max(log_sums, example_index, examples)
   )
-  spans = tf.math.unsorted_segment_sum(
-    tf.exp(log_sums - tf.gather(highest, example_index)),
-    example_index,
-    examples,
-  )
+  spans = tf.exp(log_sums - tf.gather(highest, example_index))
+  spans = tf.math.unsorted_segment_sum(spans, example_index, examples)
   return highest + tf.math.log(tf.exp(null - highest) + spans)
 
 

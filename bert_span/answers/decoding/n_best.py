@@ -75,7 +75,7 @@ class Entries(NamedTuple):
 
 
 class NullEntry(NamedTuple):
-  """How well "no answer" fits each example, or each window: its [CLS]."""
+  """The [CLS] of each example or window: how well "no answer" fits."""
 
   start_logit: tf.Tensor  # float32 [examples]; 0 where there is no window
   end_logit: tf.Tensor
@@ -89,13 +89,13 @@ class NullEntry(NamedTuple):
 def position_scores(logits, input_mask, span_score, dtype=tf.float64):
   """What each position adds to the score of a span that starts (ends) there.
 
-  logit_sum: the logit itself. mean_probability: half the softmax over the
-  window's real tokens. float64, because run_squad adds Python floats, where
-  sums of float32 can tie; TFLite has float32 only.
+  float64, because run_squad adds Python floats, where sums of float32 can tie;
+  TFLite has float32 only.
   """
   scores = tf.cast(logits, dtype)  # [windows, seq_length]
   if span_score == "logit_sum":
     return scores
+  # Half the probability among the window's real tokens.
   scores = tf.where(tf.cast(input_mask, tf.bool), scores, dtype.min)
   return tf.nn.softmax(scores, axis=-1) / 2
 
@@ -113,9 +113,7 @@ def span_candidates(
 ):
   """Every candidate of every window, in the order (window, start, end rank).
 
-  Both positions hold context tokens, the start is max-context, and the span is
-  of 1 to max_answer_length WordPieces. Logits and scores, of `position_scores`,
-  are [windows, seq_length].
+  Logits and scores, of `position_scores`, are [windows, seq_length].
 
   Source: google-research/bert, run_squad.py, write_predictions.
   """
@@ -166,8 +164,7 @@ def null_entry(example_index, of_windows, examples):
   """The NullEntry of each example: that of its window with the lowest score.
 
   A question is unanswerable only if every window says so: hence the minimum.
-  Of equal windows the first counts, as in run_squad. `example_index` is int32
-  [windows], `of_windows` their `NullEntry`, and `examples` their number.
+  Of equal windows the first counts, as in run_squad.
   """
   scores = of_windows.score
   lowest = tf.math.unsorted_segment_min(scores, example_index, examples)

@@ -10,10 +10,7 @@ BIO_DECODINGS = ("viterbi", "greedy")
 
 @dataclasses.dataclass(frozen=True)
 class DecoderOptions(CheckedOptions):
-  """How spans are chosen; run_squad's names and defaults.
-
-  A value that breaks the rule of its field raises a ValueError.
-  """
+  """How spans are chosen; run_squad's names and defaults."""
 
   n_best_size: int = option(
     20,

@@ -1,4 +1,4 @@
-"""Decoded answers as Python rows, and as answers to one question or to many.
+"""Decoded answers as Python objects, of one question or of many.
 
 Texts are cut from each example's own context and not taken from the decoder's
 UTF-8, which cannot hold the lone surrogates that JSON can.
@@ -13,17 +13,13 @@ from bert_span.squad.example import SquadExample, question_pairs
 
 # The columns about an answer that predictions are made of.
 _ANSWER = ("char_start", "char_end", "score", "probability", "null_odds")
-_EMPTY = "empty"  # run_squad's answer where no span is possible
 
 
 class Answer(NamedTuple):
   """An answer: `context[char_start:char_end]`; "" and 0, 0 for "no answer".
 
-  Attributes:
-    text: the answer's characters.
-    char_start, char_end: half-open offsets into the context, in characters.
-    score: what answers are compared by, see `SpanDecoder` and `BioDecoder`.
-    probability: see `SpanDecoder` and `BioDecoder`.
+  Offsets are half-open, in characters. Answers are compared by their score; see
+  `SpanDecoder` and `BioDecoder` for scores and probabilities.
   """
 
   text: str
@@ -34,16 +30,12 @@ class Answer(NamedTuple):
 
 
 class NBestEntry(NamedTuple):
-  """One entry of a question's n-best list, see `Answer`.
-
-  Its logits are those of the span's first and last token, or of [CLS] for "no
-  answer".
-  """
+  """One entry of a question's n-best list, see `Answer`."""
 
   text: str
   char_start: int
   char_end: int
-  start_logit: float
+  start_logit: float  # of the first token, or of [CLS] for "no answer"
   end_logit: float
   score: float
   probability: float
@@ -73,12 +65,7 @@ def answer_of(found):
 
 
 class AnswerForms:
-  """The methods `answer` and `answers`, made of a subclass's `predict`.
-
-  Args:
-    head: `AnswerHead`.
-    decoder_options: those of the head.
-  """
+  """The methods `answer` and `answers`, made of a subclass's `predict`."""
 
   def __init__(self, head, decoder_options):
     self.head = head
@@ -135,7 +122,7 @@ class AnswerForms:
   def _ask(self, question, context, form_of):
     pairs = enumerate(question_pairs(question, context))
     examples = [SquadExample(str(i), *pair) for i, pair in pairs]
-    formed = [form_of(prediction) for prediction in self.predict(examples)]
+    formed = list(map(form_of, self.predict(examples)))
     return formed[0] if isinstance(question, str) else formed
 
 
@@ -153,9 +140,9 @@ def predictions_of(examples, outputs):
   """The list of `Prediction` of a batch, from its PREDICTION_COLUMNS."""
   predictions = []
   for row in _rows(examples, outputs, PREDICTION_COLUMNS, NBestEntry):
-    qas_id, *answer, null_odds, n_best = row
+    _, *answer, _, _ = row
     spans = (Answer(*answer),) if answer[0] else ()
-    predictions.append(Prediction(qas_id, *answer, null_odds, n_best, spans))
+    predictions.append(Prediction(*row, spans))
   return predictions
 
 
@@ -190,16 +177,15 @@ def as_original_without_span(predictions, version_2_with_negative):
 
   Source: google-research/bert, run_squad.py, write_predictions.
   """
-
-  def original(prediction):
-    if any(entry.char_end > entry.char_start for entry in prediction.n_best):
-      return prediction
-    entry = prediction.n_best[0]._replace(text=_EMPTY)
-    return dataclasses.replace(prediction, text=_EMPTY, n_best=(entry,))
-
-  results = [original(prediction) for prediction in predictions]
-  pairs = zip(predictions, results, strict=True)
-  changed = [old.qas_id for old, new in pairs if new is not old]
+  results, changed = [], []
+  for prediction in predictions:
+    if all(entry.char_end <= entry.char_start for entry in prediction.n_best):
+      changed.append(prediction.qas_id)
+      entry = prediction.n_best[0]._replace(text="empty")
+      prediction = dataclasses.replace(
+        prediction, text=entry.text, n_best=(entry,)
+      )
+    results.append(prediction)
   if version_2_with_negative and changed:
     raise ValueError(
       f"--no_span=original: no span is possible for {len(changed)} of "

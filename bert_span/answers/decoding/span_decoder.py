@@ -7,7 +7,6 @@ from bert_span.answers.decoding import n_best
 from bert_span.answers.decoding.answer_decoder import (
   NO_SPAN_NULL_ODDS,
   AnswerDecoder,
-  context_characters,
   table_texts,
 )
 from bert_span.answers.decoding.joint_probability import (
@@ -22,11 +21,10 @@ from bert_span.answers.decoding.options import DecoderOptions
 class SpanDecoder(AnswerDecoder):
   """Chooses answers from start and end logits, as run_squad does.
 
-  Each window offers its candidates (n_best.py). The candidates of all
-  windows of a question are sorted by score, equal texts after the first are
-  dropped, and n_best_size stay. With version_2_with_negative, "no answer" joins
-  that list with the lowest [CLS] score of the question's windows, and is the
-  answer if
+  The candidates of all windows of a question (n_best.py) are sorted by score,
+  equal texts after the first are dropped, and n_best_size stay. With
+  version_2_with_negative, "no answer" joins that list with the lowest [CLS]
+  score of the question's windows, and is the answer if
 
       null_odds = null score - best span's score > null_score_diff_threshold.
 
@@ -37,9 +35,8 @@ class SpanDecoder(AnswerDecoder):
   window, else 0.0.
 
   All windows of a question must come in the same call, in their order. The
-  layer has no weights; everything in it is a TensorFlow op, so it runs
-  eagerly, in tf.data and in a SavedModel. Logits must be finite: anything else
-  is an InvalidArgumentError.
+  layer runs eagerly, in tf.data and in a SavedModel. Logits that are not finite
+  are an InvalidArgumentError.
 
   Example:
   ```python
@@ -114,26 +111,22 @@ class SpanDecoder(AnswerDecoder):
 
     `parts` is what `read` returned for all of their windows, in order.
     """
-    characters = context_characters(contexts)
-    num_examples = tf.cast(characters.nrows(), tf.int32)
-    of_windows = parts["windows"]
+    characters = tf.strings.unicode_decode(contexts, "UTF-8")
+    num_examples = tf.size(contexts)
     spans = n_best.distinct_entries(
       n_best.best_first(n_best.Candidates(**parts["candidates"])),
       characters,
       num_examples,
       self.options.n_best_size,
     )
-    null_of_windows = n_best.NullEntry(
-      *(of_windows[name] for name in n_best.NullEntry._fields)
+    of_windows = dict(parts["windows"])
+    example_index = of_windows.pop("example_index")
+    log_sums = of_windows.pop("log_sum", None)
+    del of_windows["window"]
+    null = n_best.null_entry(
+      example_index, n_best.NullEntry(**of_windows), num_examples
     )
-    example_index = of_windows["example_index"]
-    columns = answer_columns(
-      spans,
-      n_best.null_entry(example_index, null_of_windows, num_examples),
-      example_index,
-      of_windows.get("log_sum"),
-      self.options,
-    )
+    columns = answer_columns(spans, null, example_index, log_sums, self.options)
     best = (columns[name][:, tf.newaxis] for name in ("char_start", "char_end"))
     columns["answer"] = table_texts(characters, *best)[:, 0]
     columns["n_best_text"] = table_texts(
@@ -190,11 +183,25 @@ def answer_columns(spans, null, example_index, log_sums, options):
   score = tf.where(is_answerable, spans.score[:, 0], null_score)
 
   if options.temperature is not None:
-    probability_of = _among_all_spans(null, example_index, log_sums, options)
-  elif options.span_score == "mean_probability":
-    probability_of = _score_itself(has_span)
-  else:
-    probability_of = _within_n_best(entries)
+    null_logits = null.logit_sum - options.null_shift
+    log_z = log_partition(
+      log_sums, example_index, null_logits / options.temperature
+    )
+  elif options.span_score == "logit_sum":
+    listed = tf.where(entries.is_entry, entries.score, score.dtype.min)
+    highest = tf.reduce_max(listed, axis=1, keepdims=True)
+    total = tf.reduce_sum(tf.exp(listed - highest), axis=1, keepdims=True)
+
+  def probability_of(score, logit_sum, is_span):  # [examples, any]
+    if options.temperature is not None:
+      logits = tf.where(is_span, logit_sum, null_logits[:, tf.newaxis])
+      log_p = logits / options.temperature - log_z[:, tf.newaxis]
+      return shift_log_odds(tf.exp(log_p), options.log_odds_shift)
+    if options.span_score == "mean_probability":
+      return tf.where(has_span[:, tf.newaxis], score, 1.0)
+    # As run_squad: the softmax over the scores of the n-best list.
+    return tf.exp(score - highest) / total
+
   probability = probability_of(
     score[:, tf.newaxis], spans.logit_sum[:, :1], is_answerable[:, tf.newaxis]
   )
@@ -216,36 +223,3 @@ def answer_columns(spans, null, example_index, log_sums, options):
     "n_best_probability": tf.where(entries.is_entry, n_best_probability, 0.0),
     "n_best_count": entries.count,
   }
-
-
-# Each of these gives a function of scores, logit sums and whether they are of
-# a span, all [examples, any], that returns their probabilities.
-
-
-def _within_n_best(entries):
-  """As run_squad: the softmax over the scores of the n-best list."""
-  scores = tf.where(entries.is_entry, entries.score, entries.score.dtype.min)
-  highest = tf.reduce_max(scores, axis=1, keepdims=True)
-  # [examples, 1]; padding adds exp(-huge) = 0.
-  total = tf.reduce_sum(tf.exp(scores - highest), axis=1, keepdims=True)
-  return lambda score, *_: tf.exp(score - highest) / total
-
-
-def _score_itself(has_span):
-  """Scores that are probabilities; 1 where no span is possible."""
-  return lambda score, *_: tf.where(has_span[:, tf.newaxis], score, 1.0)
-
-
-def _among_all_spans(null, example_index, log_sums, options):
-  """Among all spans of the passage and "no answer", at a temperature."""
-  null_logits = null.logit_sum - options.null_shift
-  log_z = log_partition(
-    log_sums, example_index, null_logits / options.temperature
-  )
-
-  def probability_of(_, logit_sum, is_span):
-    logits = tf.where(is_span, logit_sum, null_logits[:, tf.newaxis])
-    probability = tf.exp(logits / options.temperature - log_z[:, tf.newaxis])
-    return shift_log_odds(probability, options.log_odds_shift)
-
-  return probability_of

@@ -1,10 +1,10 @@
 """What calibrate fits: probabilities and a null threshold.
 
-Confidences are fitted to right and wrong answers and not to gold spans: a user
-reads a probability as the chance that the answer is right, and it is also right
-if it is another annotator's or differs from the gold span by an article. A null
-threshold is halfway between the null odds of two questions, so that a score
-that differs in its last digits, as on another machine, decides alike.
+Confidences are fitted to right and wrong answers and not to gold spans: an
+answer is also right if it is another annotator's or differs from the gold span
+by an article. A null threshold is halfway between the null odds of two
+questions, so that a score that differs in its last digits, as on another
+machine, decides alike.
 
 Sources: Guo et al., On Calibration of Modern Neural Networks, 2017, for a
 temperature by the negative log-likelihood of held-out data; Platt,
@@ -49,16 +49,15 @@ def fit_probabilities(confidence_at, correct):
   around the best point. Each temperature has its best shift.
 
   `confidence_at` is a function of a temperature to the confidences of the
-  answers, float [questions]; `correct` is from 0 to 1. The temperature is
-  precise to 0.1 %; ValueError if all answers are right, or all are wrong.
+  answers, float [questions]; `correct` is from 0 to 1. ValueError if all
+  answers are right, or all are wrong.
   """
   correct = np.asarray(correct, np.float64)
   if np.all(correct == 1) or np.all(correct == 0):
     which = "right" if correct.all() else "wrong"
     raise ValueError(
       f"All {len(correct)} answers are {which}, so that no temperature fits "
-      "them best. Calibrate on more questions, and on some that were not "
-      "trained on."
+      "them best. Calibrate on more questions that were not trained on."
     )
 
   def loss(log_temperature):
@@ -102,11 +101,9 @@ def _clipped(probability):
 class AnswerConfidence:
   """The joint probabilities of given answers at any temperature.
 
-  They equal the probabilities of a `SpanDecoder` with that temperature and no
-  shift, but the answers are not decoded again.
-
-  `batches` are `WindowLogits`, `predictions` those of all their questions in
-  order, decoded with the `DecoderOptions`.
+  They equal those of a `SpanDecoder` with that temperature and no shift, but
+  the answers are not decoded again. `batches` are `WindowLogits`, `predictions`
+  those of all their questions in order, decoded with the `DecoderOptions`.
   """
 
   def __init__(self, batches, predictions, options):
@@ -123,15 +120,13 @@ class AnswerConfidence:
       return log_partition(log_sums, example_index, scaled), null_logits
 
     # Traced once for batches of any size and any temperature.
-    signature = (
-      *(WINDOW_SPECS, _LOGITS, _LOGITS),
-      *(tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.float64)),
-    )
+    scalars = tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.float64)
     self._partition = tf.function(
-      partition, input_signature=signature, autograph=False
+      partition,
+      input_signature=(WINDOW_SPECS, _LOGITS, _LOGITS, *scalars),
+      autograph=False,
     )
-    _, null_logits = self._partitions(1.0)
-    self._logits = null_logits
+    _, self._logits = self._partitions(1.0)  # of "no answer"
     for i, prediction in enumerate(predictions):
       if prediction.text:
         best = next(e for e in prediction.n_best if e.char_end > e.char_start)

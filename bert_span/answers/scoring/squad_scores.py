@@ -1,9 +1,8 @@
 """The official metrics of SQuAD 1.1 and 2.0, and of MultiSpanQA.
 
-SQuAD 1.1 has an answer to every question. In SQuAD 2.0 a prediction of "" says
-that the passage does not answer the question. Alternatively the model gives
-each question a no-answer score, and a threshold decides; the score may be a
-probability or run_squad's null odds.
+In SQuAD 2.0 a prediction of "" is "no answer". Alternatively the model gives
+each question a no-answer score, such as a probability or run_squad's null odds,
+and a threshold decides.
 
 Source: evaluate-v1.1.py and evaluate-v2.0.py.
 """
@@ -27,10 +26,9 @@ _IDS_SHOWN = 5
 def official_scores(
   squad_file, predictions, na_probs=None, na_prob_thresh=math.inf
 ):
-  """Scores predictions with the official metrics of a `SquadFile`.
+  """Scores predictions by `evaluate_squad2` or `evaluate_squad1`.
 
-  They are those of `evaluate_squad2` for SQuAD 2.0 and wherever there are
-  na_probs, else those of `evaluate_squad1`.
+  The former for a `SquadFile` of SQuAD 2.0, and wherever there are na_probs.
   """
   examples = squad_file.examples
   if squad_file.version_2 or na_probs is not None:
@@ -42,22 +40,20 @@ def evaluate_squad1(examples, predictions):
   """Scores predictions as the official evaluator of SQuAD 1.1.
 
   Each question counts with the annotated answer that suits the prediction best,
-  for either metric independently; without a prediction it counts 0, which is
-  logged. `predictions` are texts by question id. Returns a dict of exact_match
-  and f1, in percent; ValueError if a question has no annotated answer.
+  for either metric independently; without a prediction it counts 0.
+  `predictions` are texts by question id. Returns a dict of exact_match and f1,
+  in percent; ValueError if a question has no annotated answer.
   """
-  _check_ids(examples, predictions, "predictions", "0")
+  _check_ids(examples, predictions)
   _check_annotated([e for e in examples if not e.answers])
-  exact_sum = f1_sum = 0
-  for example in examples:
-    if example.qas_id in predictions:
-      exact, f1 = question_scores(example, predictions[example.qas_id], False)
-      exact_sum += exact
-      f1_sum += f1
-  return {
-    "exact_match": 100.0 * exact_sum / len(examples),
-    "f1": 100.0 * f1_sum / len(examples),
-  }
+  scores = [
+    question_scores(example, predictions[example.qas_id], False)
+    for example in examples
+    if example.qas_id in predictions
+  ]
+  sums = [sum(score[i] for score in scores) for i in (0, 1)]
+  exact, f1 = (100.0 * total / len(examples) for total in sums)
+  return {"exact_match": exact, "f1": f1}
 
 
 def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
@@ -76,43 +72,40 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
     HasAns_ and NoAns_ in front over the answerable and the unanswerable
     questions, where there are any; with na_probs also best_exact,
     best_exact_thresh, best_f1 and best_f1_thresh (see best_threshold).
-    ValueError if a question has no prediction or no score.
+
+  Raises:
+    ValueError: a question has no prediction or no score.
   """
-  _check_ids(examples, predictions, "predictions", None, '"" for no answer')
+  _check_ids(examples, predictions, remedy='"" for no answer')
   if na_probs is not None:
-    _check_ids(examples, na_probs, "no-answer scores", None, "finite numbers")
-    for qas_id, prob in na_probs.items():
-      if not math.isfinite(prob):
-        raise ValueError(
-          "na_probs must be finite numbers, or no threshold can order them. "
-          f"Received: {prob} for question {qas_id}. Give numbers."
-        )
+    _check_ids(examples, na_probs, "no-answer scores", "finite numbers")
   # As evaluate-v2.0: of a repeated id the last question counts.
   examples = list({example.qas_id: example for example in examples}.values())
+  answerable = {example.qas_id for example in examples if example.answers}
   scores, final = {}, {}
   for example in examples:
-    qas_id, is_right = example.qas_id, not example.answers
+    qas_id = example.qas_id
     scores[qas_id] = question_scores(example, predictions[qas_id], True)
     is_empty = (na_probs or {}).get(qas_id, 0.0) > na_prob_thresh
-    final[qas_id] = (is_right, is_right) if is_empty else scores[qas_id]
+    empty_scores = (qas_id not in answerable,) * 2
+    final[qas_id] = empty_scores if is_empty else scores[qas_id]
   groups = {
-    "": examples,
-    "HasAns_": [example for example in examples if example.answers],
-    "NoAns_": [example for example in examples if not example.answers],
+    "": list(scores),
+    "HasAns_": [qas_id for qas_id in scores if qas_id in answerable],
+    "NoAns_": [qas_id for qas_id in scores if qas_id not in answerable],
   }
-  result = {}
-  for prefix, group in groups.items():
-    if group:
-      for i, metric in enumerate(("exact", "f1")):
-        total = sum(float(final[example.qas_id][i]) for example in group)
-        result[f"{prefix}{metric}"] = 100.0 * total / len(group)
-      result[f"{prefix}total"] = len(group)
+  metrics, result = ("exact", "f1"), {}
+  for prefix, ids in groups.items():
+    if ids:
+      for i, metric in enumerate(metrics):
+        total = sum(float(final[qas_id][i]) for qas_id in ids)
+        result[f"{prefix}{metric}"] = 100.0 * total / len(ids)
+      result[f"{prefix}total"] = len(ids)
   if na_probs is None:
     return result
   # Not in the order of the examples: ties in best_threshold follow na_probs.
   na_probs = {q: prob for q, prob in na_probs.items() if q in scores}
-  answerable = {example.qas_id for example in groups["HasAns_"]}
-  for i, metric in enumerate(("exact", "f1")):
+  for i, metric in enumerate(metrics):
     # Points won by keeping a prediction instead of "no answer". As
     # evaluate-v2.0: a prediction is not normalized here, so "the " counts as an
     # answer to an unanswerable question.
@@ -147,9 +140,8 @@ def question_scores(example, prediction, version_2):
 def normalize_answer(text):
   """Reduces an answer to the words that count when it is scored.
 
-  Lower case, then ASCII punctuation deleted (which joins its neighbours), then
-  the articles a, an and the replaced by blanks, then runs of white space
-  replaced by one blank. For example "The  U.S. Army's" becomes "us armys".
+  Without case, ASCII punctuation and the articles a, an and the: "The  U.S.
+  Army's" becomes "us armys".
   """
   text = text.lower().translate(_DELETE_PUNCTUATION)
   return " ".join(_ARTICLES.sub(" ", text).split())
@@ -164,11 +156,9 @@ def answer_f1(prediction, gold, version_2):
   """F1 of the words that two answers share after normalization.
 
   A word counts as often as it occurs on both sides: "b b c" against "b d"
-  share one, so precision is 1/3, recall 1/2 and F1 0.4.
-
-  Where both answers normalize to nothing, F1 is 1 for evaluate-v2.0, since "no
-  answer" is right or wrong as a whole, and 0 for evaluate-v1.1, although the
-  exact match is 1.
+  share one, so precision is 1/3, recall 1/2 and F1 0.4. Where both answers
+  normalize to nothing, F1 is 1 for evaluate-v2.0, and 0 for evaluate-v1.1,
+  although the exact match is 1.
   """
   predicted, wanted = (normalize_answer(x).split() for x in (prediction, gold))
   if version_2 and not (predicted and wanted):
@@ -184,18 +174,17 @@ def answer_f1(prediction, gold, version_2):
 def best_threshold(na_probs, gains, num_unanswerable):
   """The no-answer threshold with the highest sum of points, and that sum.
 
-  The search starts with every question unanswered, which earns one point for
-  each unanswerable question, and admits the predictions one by one from the
-  lowest no-answer score to the highest. An admitted question adds its gain. The
-  first of equal maxima wins; where no admission helps, the threshold is 0.0.
+  With every question unanswered, each unanswerable one earns a point. The
+  predictions are admitted from the lowest no-answer score to the highest, and
+  each adds its gain. The first of equal maxima wins; where no admission helps,
+  the threshold is 0.0.
 
     na_probs          0.1  0.4  0.7
     gains               1   -1  0.5   num_unanswerable = 1
     points         1    2    1  1.5   so the result is (2, 0.1)
 
-  As evaluate-v2.0: predictions of equal score are admitted one after the
-  other in the order given, so that the maximum can lie inside such a group,
-  where no threshold can cut.
+  As evaluate-v2.0: predictions of equal score are admitted in the order given,
+  so that the maximum can lie inside such a group, where no threshold can cut.
   """
   na_probs = np.asarray(na_probs, np.float64)
   order = np.argsort(na_probs, kind="stable")
@@ -209,7 +198,7 @@ def best_threshold(na_probs, gains, num_unanswerable):
 def evaluate_multi_span(examples, predictions):
   """Scores sets of spans as the official evaluator of MultiSpanQA.
 
-  Texts are normalized as SQuAD's are, and equal ones of a question count once.
+  Equal normalized texts of a question count once.
 
       exact match    a predicted span counts 1 if it is a gold span
       partial match  a predicted span counts the greatest share of its
@@ -231,7 +220,7 @@ def evaluate_multi_span(examples, predictions):
 
   Source: Li et al. 2022, MultiSpanQA, section 5, and its eval_script.py.
   """
-  _check_ids(examples, predictions, "predictions", "as not answered")
+  _check_ids(examples, predictions)
   _check_annotated([e for e in examples if not e.annotators])
   counts = []
   for example in examples:
@@ -245,22 +234,20 @@ def evaluate_multi_span(examples, predictions):
     counts.append(
       max(by_annotator, key=lambda c: [f1 for *_, f1 in _span_ratios(c)])
     )
-  result = {}
-  for name, ratios in zip(
-    ("exact_match", "overlap"),
-    _span_ratios(np.sum(counts, axis=0)),
-    strict=True,
-  ):
-    for part, ratio in zip(("precision", "recall", "f1"), ratios, strict=True):
-      result[f"{name}_{part}"] = 100.0 * float(ratio)
-  return result
+  names = [
+    f"{match}_{ratio}"
+    for match in ("exact_match", "overlap")
+    for ratio in ("precision", "recall", "f1")
+  ]
+  ratios = np.ravel(_span_ratios(np.sum(counts, axis=0)))
+  return dict(zip(names, (100.0 * ratios).tolist(), strict=True))
 
 
 def _span_counts(gold, predicted):
   """What one question adds to the sums of `evaluate_multi_span`.
 
-  The predicted spans, the gold spans, the exact matches, and the summed best
-  shares of the predicted spans and of the gold spans.
+  Predicted spans, gold spans, exact matches, and the summed best shares of the
+  predicted and of the gold spans.
   """
   exact = len(gold & predicted) if gold or predicted else 1
   # As the official evaluator: for overlaps an empty text alone is no answer.
@@ -298,11 +285,10 @@ def _span_ratios(counts):
   return ratios
 
 
-def _check_ids(examples, by_id, name, missing_count, remedy=None):
+def _check_ids(examples, by_id, name="predictions", remedy=None):
   """Logs entries without a question, and questions without an entry.
 
-  `name` is that of the entries, such as "predictions", `missing_count` what
-  questions without one count as. With a `remedy` these are a ValueError.
+  With a `remedy` the latter are a ValueError.
   """
   if not examples:
     raise ValueError(
@@ -324,7 +310,7 @@ def _check_ids(examples, by_id, name, missing_count, remedy=None):
   if missing:
     log_line(
       f"{len(missing)} of {len(examples)} questions have no entry in the "
-      f"{name} and count {missing_count}: {_shorten_ids(missing)}"
+      f"{name} and count as not answered: {_shorten_ids(missing)}"
     )
 
 
@@ -332,10 +318,9 @@ def _check_annotated(unanswered):
   if unanswered:
     ids = _shorten_ids([example.qas_id for example in unanswered])
     raise ValueError(
-      "These metrics need at least one annotated answer for every question. "
-      f"Received questions without one: {ids}. Add their answers or remove "
-      "them; if they are unanswerable on purpose, mark them with is_impossible "
-      "and score the file as SQuAD 2.0."
+      "These metrics need an annotated answer for every question. Received "
+      f"questions without one: {ids}. Add answers, remove the questions, or "
+      "mark them with is_impossible and score the file as SQuAD 2.0."
     )
 
 

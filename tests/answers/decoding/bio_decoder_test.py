@@ -15,33 +15,21 @@ from bert_span.data.window_labels import B, I, O
 _PREFIX = 2  # positions before the passage: [CLS] [SEP]
 
 
-def _windows(*rows):
-  """Windows of words of one letter, joined with blanks.
-
-  Args:
-    rows: (example_index, context_start, context_length, max-context tokens).
-  """
-  return hand_windows(
-    [
-      [OUTSIDE] * _PREFIX
-      + [(2 * i, 2 * i + 1, i in best) for i in range(start, start + length)]
-      + [OUTSIDE]
-      for _, start, length, best in rows
-    ],
-    [row[0] for row in rows],
-    [row[1] for row in rows],
-    _PREFIX,
-  )
+def _windows(*tokens, is_max_context=lambda window, i: True, example=0):
+  """Windows of these ranges of tokens: words of one letter and blanks."""
+  rows = [
+    [OUTSIDE] * _PREFIX
+    + [(2 * i, 2 * i + 1, is_max_context(window, i)) for i in each]
+    + [OUTSIDE]
+    for window, each in enumerate(tokens)
+  ]
+  starts = [each.start for each in tokens]
+  return hand_windows(rows, [example] * len(rows), starts, _PREFIX)
 
 
-def _one_window(num_tokens):
-  return _windows((0, 0, num_tokens, range(num_tokens)))
-
-
-def _logits(probabilities, padding=1):
+def _logits(probabilities):
   """float32 [1, seq_length, 3] of passage tokens; the rest is no matter."""
-  other = np.full([_PREFIX, 3], 1 / 3)
-  p = np.concatenate([other, probabilities, np.full([padding, 3], 1 / 3)])
+  p = np.pad(probabilities, [[_PREFIX, 1], [0, 0]], constant_values=1 / 3)
   return np.log(p).astype(np.float32)[np.newaxis]
 
 
@@ -53,7 +41,7 @@ def _decode(contexts, windows, logits, **options):
 
 def _answer(probabilities, context="a b c d", **options):
   """The outputs of one passage of one window."""
-  windows = _one_window(len(probabilities))
+  windows = _windows(range(len(probabilities)))
   return _decode([context], windows, _logits(probabilities), **options)
 
 
@@ -147,7 +135,9 @@ def test_of_equal_texts_the_best_scored_stays():
 
 def test_a_span_may_cross_windows_and_each_token_counts_once():
   """Tokens a b c | c d e; c is max-context in the second window."""
-  windows = _windows((0, 0, 3, [0, 1]), (0, 2, 3, [2, 3, 4]))
+  windows = _windows(
+    *(range(3), range(2, 5)), is_max_context=lambda window, i: window or i < 2
+  )
   o, b, i = [0.05, 0.05, 0.9], [0.9, 0.05, 0.05], [0.05, 0.9, 0.05]
   logits = np.concatenate([_logits([o, b, o]), _logits([i, i, o])])
   outputs = _decode(["a b c d e"], windows, logits)
@@ -155,7 +145,7 @@ def test_a_span_may_cross_windows_and_each_token_counts_once():
 
 
 def test_examples_without_a_window_have_no_answer():
-  windows = _windows((1, 0, 4, range(4)))
+  windows = _windows(range(4), example=1)
   outputs = _decode(["", "a b c d", " "], windows, _logits(_TWO_SPANS))
   assert outputs["span_count"].tolist() == [0, 2, 0]
   assert _texts(outputs, 1) == ["a b", "d"]
@@ -170,7 +160,7 @@ def test_examples_without_a_window_have_no_answer():
 def test_logits_must_be_finite():
   logits = np.full([1, 5, 3], np.nan, np.float32)
   with pytest.raises(tf.errors.InvalidArgumentError, match="tag_logits"):
-    _decode(["a b"], _one_window(2), logits)
+    _decode(["a b"], _windows(range(2)), logits)
 
 
 def _brute_force(log_p):
@@ -190,11 +180,9 @@ def test_viterbi_equals_the_best_of_all_labellings():
   rng = np.random.default_rng(3)
   lengths = [1, 2, 3, 4, 5, 6, 6, 6]
   logits = rng.normal(scale=2, size=[len(lengths), 7, 3])
+  offsets = tf.zeros([len(lengths), 7], tf.int32)
   tokens = PassageTokens(
-    tf.constant(logits),
-    tf.zeros([len(lengths), 7], tf.int32),
-    tf.zeros([len(lengths), 7], tf.int32),
-    tf.constant(lengths),
+    tf.constant(logits), offsets, offsets, tf.constant(lengths)
   )
   best_tags, best_odds = best_span_path(tokens)
   for i, n in enumerate(lengths):

@@ -16,14 +16,9 @@ from bert_span.answers.decoding.joint_probability import (
 
 def _windows(example_index, may_start, may_end):
   """Windows whose tokens of the passage are one character each."""
-  rows = [
-    [
-      (i, i + 1, is_start) if is_end else (-1, -1, is_start)
-      for i, (is_start, is_end) in enumerate(zip(*flags, strict=True))
-    ]
-    for flags in zip(may_start, may_end, strict=True)
-  ]
-  return hand_windows(rows, example_index)
+  place = np.arange(np.shape(may_end)[1])
+  starts, ends = (np.where(may_end, x, -1) for x in (place, place + 1))
+  return hand_windows(np.stack([starts, ends, may_start], 2), example_index)
 
 
 def _log_z(windows, start, end, null, temperature, max_answer_length):
@@ -92,17 +87,6 @@ def _decode(case, **options):
   return {name: value.numpy() for name, value in outputs.items()}
 
 
-def _probabilities_listed(case, temperature, max_answer_length, entries):
-  """Probabilities of a decoded list, by the brute-force sum."""
-  windows, start, end, _ = case
-  cls = start[:, 0].astype(np.float64) + end[:, 0]
-  null = [min(cls[:2]), 0.0, min(cls[2:])]
-  log_z = _listed(windows, start, end, null, temperature, max_answer_length)
-  logits = entries["n_best_start_logit"].astype(np.float64)
-  logits = logits + entries["n_best_end_logit"]
-  return np.exp(logits / temperature - np.array(log_z)[:, np.newaxis])
-
-
 @pytest.mark.parametrize("version_2", [False, True])
 @pytest.mark.parametrize("span_score", ["logit_sum", "mean_probability"])
 def test_decoded_probabilities_are_among_all_spans(version_2, span_score):
@@ -111,11 +95,16 @@ def test_decoded_probabilities_are_among_all_spans(version_2, span_score):
   options |= {"n_best_size": 6, "max_answer_length": 3}
   outputs = _decode(case, temperature=1.3, **options)
   plain = _decode(case, **options)
-  changed = ("probability", "n_best_probability")
-  for name, value in outputs.items():
-    if name not in changed:
-      np.testing.assert_array_equal(value, plain[name])
-  expected = _probabilities_listed(case, 1.3, 3, outputs)
+  for name in outputs.keys() - {"probability", "n_best_probability"}:
+    np.testing.assert_array_equal(outputs[name], plain[name])
+  # By the brute-force sum.
+  windows, start, end, _ = case
+  cls = start[:, 0].astype(np.float64) + end[:, 0]
+  null = [min(cls[:2]), 0.0, min(cls[2:])]
+  log_z = np.array(_listed(windows, start, end, null, 1.3, 3))
+  logits = outputs["n_best_start_logit"].astype(np.float64)
+  logits = logits + outputs["n_best_end_logit"]
+  expected = np.exp(logits / 1.3 - log_z[:, np.newaxis])
   count = outputs["n_best_count"]
   for row in (0, 2):
     found = outputs["n_best_probability"][row, : count[row]]
@@ -133,13 +122,12 @@ def test_the_answer_is_the_most_probable_one_at_any_null_threshold(threshold):
   inside = np.array([[False, *[True] * 4, False]])
   windows = _windows([0], inside, inside)
   start, end = np.random.default_rng(2).normal(size=[2, 1, 6])
-  options = DecoderOptions(
-    version_2_with_negative=True,
-    null_score_diff_threshold=threshold,
-    temperature=0.7,
+  options = {"version_2_with_negative": True, "temperature": 0.7}
+  decoder = SpanDecoder(
+    DecoderOptions(**options, null_score_diff_threshold=threshold)
   )
   context = tf.constant([" abcd"])  # Characters as the windows have them.
-  outputs = SpanDecoder(options)(context, windows, *np.float32([start, end]))
+  outputs = decoder(context, windows, *np.float32([start, end]))
   assert outputs["n_best_count"].numpy() == 11  # 10 spans and no answer.
   probabilities = outputs["n_best_probability"].numpy()
   assert probabilities.sum() == pytest.approx(1, abs=1e-12)
@@ -152,11 +140,9 @@ def test_without_a_listed_span_the_probability_is_that_of_no_answer(version_2):
   inside = [[False, True, True]]
   windows = _windows([0], inside, inside)
   logits = np.array([[3, 1, 0]], np.float32)
-  outputs = SpanDecoder(
-    DecoderOptions(
-      n_best_size=1, version_2_with_negative=version_2, temperature=2.0
-    )
-  )(tf.constant([" ab"]), windows, logits, logits)
+  options = DecoderOptions(1, version_2_with_negative=version_2, temperature=2)
+  context = tf.constant([" ab"])
+  outputs = SpanDecoder(options)(context, windows, logits, logits)
   spans = math.exp(1) + math.exp(1 / 2) + math.exp(0)
   expected = math.exp(3) / (math.exp(3) + spans)
   assert outputs["answer"].numpy().tolist() == [b""]

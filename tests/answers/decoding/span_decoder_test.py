@@ -1,5 +1,7 @@
 """Decoding of small windows made by hand; expectations counted on paper."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -9,35 +11,31 @@ from hand_windows import OUTSIDE, hand_windows
 from bert_span import DecoderOptions, SpanDecoder
 from bert_span.answers.decoding.answer_decoder import (
   NO_SPAN_NULL_ODDS,
-  context_characters,
   span_texts,
 )
 
+_windows = functools.partial(hand_windows, pads=1)
 
-def _window(context, first_word=0, words=None, max_context=None):
+
+def _window(context, first_word=0, max_context=None):
   """Tokens of [CLS] q [SEP] words [SEP] [PAD]; words are parted by blanks."""
   spans, start = [], 0
   for word in context.split(" "):
     spans.append((start, start + len(word)))
     start += len(word) + 1
-  spans = spans[first_word:][:words]
   flags = max_context or [True] * len(spans)
-  inside = [(*span, flag) for span, flag in zip(spans, flags, strict=True)]
+  flagged = zip(spans[first_word:], flags, strict=False)
+  inside = [(*span, flag) for span, flag in flagged]
   return [OUTSIDE] * 3 + inside + [OUTSIDE] * 2
 
 
-def _windows(rows, example_index=None):
-  return hand_windows(rows, example_index, pads=1)
-
-
 def _decode(contexts, windows, start_logits, end_logits, **options):
-  """Outputs as nested Python lists, n-best lists cut to their count."""
+  """Outputs as nested Python lists."""
   shape = windows["input_mask"].shape
   outputs = SpanDecoder(DecoderOptions(**options))(
     tf.constant(contexts, tf.string, [len(contexts)]),
     windows,
-    tf.constant(start_logits, tf.float32, shape),
-    tf.constant(end_logits, tf.float32, shape),
+    *(tf.constant(x, tf.float32, shape) for x in (start_logits, end_logits)),
   )
   return {name: value.numpy().tolist() for name, value in outputs.items()}
 
@@ -69,8 +67,7 @@ def _assert_softmax(outputs, scores):
 
 
 def test_best_span_and_order_of_the_n_best():
-  start = [0, 0, 0, 7, 3, 2, 0, 0, 0]
-  end = [0, 0, 0, 2, 6, 5, 0, 0, 0]
+  start, end = [0, 0, 0, 7, 3, 2, 0, 0, 0], [0, 0, 0, 2, 6, 5, 0, 0, 0]
   outputs = _decode_one(start, end)
   # 7+6, 7+5, 3+6, 7+2, 3+5, ...: "b" and "a" tie at 9, start rank decides.
   assert _texts(outputs)[:5] == ["a b", "a b c", "a", "b", "b c"]
@@ -84,8 +81,7 @@ def test_best_span_and_order_of_the_n_best():
 
 
 def test_spans_are_no_longer_than_max_answer_length():
-  start = [0, 0, 0, 9, 0, 0, 0, 0, 0]
-  end = [0, 0, 0, 0, 3, 5, 9, 0, 0]
+  start, end = [0, 0, 0, 9, 0, 0, 0, 0, 0], [0, 0, 0, 0, 3, 5, 9, 0, 0]
   for length, answer in ((2**31 - 1, b"a b c d"), (3, b"a b c"), (2, b"a b")):
     outputs = _decode_one(start, end, max_answer_length=length)
     assert outputs["answer"] == [answer]
@@ -94,14 +90,12 @@ def test_spans_are_no_longer_than_max_answer_length():
 def test_equal_texts_do_not_keep_later_texts_out_of_the_list():
   # 60 equal words lead the ranking: the search must go below the first
   # 2 * n_best_size candidates, and the other example's list must not change.
-  context = " ".join(["same"] * 60 + ["other"])
-  other = "p q r"
-  rows = [_window(context), _window(other)]
-  logits = np.full([2, len(rows[0])], -50.0)
-  logits[0, 3:63] = 9.0
-  logits[0, 63] = 5.0
+  contexts = [" ".join(["same"] * 60 + ["other"]), "p q r"]
+  logits = np.full([2, 66], -50.0)
+  logits[0, 3:64] = [9.0] * 60 + [5.0]
   logits[1, 3:6] = [3, 2, 1]
-  arguments = [context, other], _windows(rows), logits, logits
+  windows = _windows(list(map(_window, contexts)))
+  arguments = contexts, windows, logits, logits
   outputs = _decode(*arguments, max_answer_length=1, n_best_size=70)
   assert _texts(outputs, 0) == ["same", "other"]
   assert _texts(outputs, 1) == ["p", "q", "r"]
@@ -180,13 +174,9 @@ def test_n_best_of_one_keeps_the_span_and_the_null_entry():
 def test_question_without_a_span_gets_no_answer_in_both_versions():
   logits = [3, 2, 2, -9, -9, -9, -9, 2, 2]
   for version_2, cls, score in ((False, 0.0, 0.0), (True, 3.0, 6.0)):
-    outputs = _decode_one(
-      logits,
-      logits,
-      n_best_size=5,
-      version_2_with_negative=version_2,
-      null_score_diff_threshold=1e9 * version_2,
-    )
+    options = {"version_2_with_negative": version_2, "n_best_size": 5}
+    options["null_score_diff_threshold"] = 1e9 * version_2
+    outputs = _decode_one(logits, logits, **options)
     assert (outputs["answer"], outputs["n_best_count"]) == ([b""], [1])
     assert outputs["n_best_start_logit"][0][0] == cls
     assert outputs["n_best_probability"][0][:3] == [1.0, 0.0, 0.0]
@@ -209,20 +199,19 @@ def test_examples_without_a_window_get_no_answer(version_2, span_score):
   assert (outputs["score"][0], outputs["n_best_count"][3]) == (0.0, 1)
   assert outputs["probability"][0] == outputs["probability"][3] == 1.0
   # Not a single window in the batch, and not a single example.
-  outputs = _decode([], _windows([]), [], [], **options)
-  assert all(value == [] for value in outputs.values())
   outputs = _decode(["", ""], _windows([]), [], [], **options)
   assert outputs["answer"] == [b"", b""]
   assert outputs["probability"] == [1.0, 1.0]
+  outputs = _decode([], _windows([]), [], [], **options)
+  assert all(value == [] for value in outputs.values())
 
 
 def test_mean_probability_averages_softmaxes_over_real_tokens():
-  start = [0, 0, 0, 2, 1, 0, 0, 0, 50]
-  end = [0, 0, 0, 1, 3, 0, 0, 0, 60]
+  start, end = [0, 0, 0, 2, 1, 0, 0, 0, 50], [0, 0, 0, 1, 3, 0, 0, 0, 60]
   options = {"span_score": "mean_probability", "n_best_size": 3}
   outputs = _decode_one(start, end, version_2_with_negative=True, **options)
-  starts = np.exp(start[:8]) / np.exp(start[:8]).sum()  # padding left out
-  ends = np.exp(end[:8]) / np.exp(end[:8]).sum()
+  # Padding left out.
+  starts, ends = (np.exp(x[:8]) / np.exp(x[:8]).sum() for x in (start, end))
   best = (starts[3] + ends[4]) / 2
   null = (starts[0] + ends[0]) / 2
   assert outputs["answer"] == [b"a b"]
@@ -246,7 +235,7 @@ def test_mean_probability_compares_windows_by_probability():
 
 def test_span_texts_keep_every_code_point():
   context = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
-  characters = context_characters(tf.constant(["é", context]))
+  characters = tf.strings.unicode_decode(["é", context], "UTF-8")
   texts = span_texts(characters, [1, 1, 0], [0, 5, 1], [len(context), 300, 1])
   expected = [context, context[5:300], ""]
   assert [text.decode() for text in texts.numpy()] == expected
@@ -256,24 +245,22 @@ def _reference(context, windows, start_logits, end_logits, options):
   """Loops over all pairs: [(text, start, end, score)] and null_odds."""
   found, nulls = [], []
   n = options.n_best_size
-  for row in range(len(start_logits)):
+  columns = ("token_char_starts", "token_char_ends", "is_max_context")
+  rows = zip(*(windows[name] for name in columns), strict=True)
+  for row, (starts, ends, is_max_context) in enumerate(rows):
     start, end = (x[row].astype(float) for x in (start_logits, end_logits))
     nulls.append(start[0] + end[0])
     for s in np.argsort(-start, kind="stable")[:n]:
       for e in np.argsort(-end, kind="stable")[:n]:
-        char_start = windows["token_char_starts"][row, s]
-        char_end = windows["token_char_ends"][row, e]
-        fits = windows["is_max_context"][row, s] and char_end >= 0
+        fits = is_max_context[s] and ends[e] >= 0
         if fits and s <= e < s + options.max_answer_length:
-          span = context[char_start:char_end], char_start, char_end
+          span = context[starts[s] : ends[e]], starts[s], ends[e]
           found.append((*span, start[s] + end[e]))
-  found.sort(key=lambda span: -span[3])
   best_of = {}
-  for span in found:
+  for span in sorted(found, key=lambda span: -span[3]):
     best_of.setdefault(span[0], span)
   spans = list(best_of.values())[:n]
-  odds = min(nulls) - spans[0][3] if spans else NO_SPAN_NULL_ODDS
-  return spans, odds
+  return spans, min(nulls) - spans[0][3] if spans else NO_SPAN_NULL_ODDS
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -285,9 +272,8 @@ def test_random_batches_decode_as_nested_loops_do(seed):
     # Few letters: many equal texts.
     contexts.append(" ".join(rng.choice(list("ab日"), words)))
     for first in range(0, words, 10):
-      in_window = min(20, words - first)
-      flags = (rng.random(in_window) < 0.6).tolist()
-      rows.append(_window(contexts[-1], first, in_window, flags))
+      flags = (rng.random(min(20, words - first)) < 0.6).tolist()
+      rows.append(_window(contexts[-1], first, flags))
       example_index.append(example)
   windows = _windows(rows, example_index)
   shape = windows["input_mask"].shape
@@ -301,12 +287,9 @@ def test_random_batches_decode_as_nested_loops_do(seed):
   arrays = {name: value.numpy() for name, value in windows.items()}
   for i, context in enumerate(contexts):
     mine = np.array(example_index) == i
+    of_example = {name: value[mine] for name, value in arrays.items()}
     spans, odds = _reference(
-      context,
-      {name: value[mine] for name, value in arrays.items()},
-      start[mine],
-      end[mine],
-      options,
+      context, of_example, start[mine], end[mine], options
     )
     assert float(outputs["null_odds"][i]) == pytest.approx(odds)
     count = int(outputs["n_best_count"][i])

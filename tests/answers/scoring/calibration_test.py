@@ -34,13 +34,12 @@ def _confidence_at(temperature):
   return 1 / (1 + np.exp(-_LOGITS / temperature))
 
 
-@pytest.mark.parametrize("made", [(0.1, 0.0), (1.0, -2.5), (15.0, 1.2)])
-def test_temperature_and_shift_that_made_the_labels_are_found(made):
+def test_temperature_and_shift_that_made_the_labels_are_found():
   # Cross-entropy with p itself as the label is lowest where both are equal.
-  temperature, shift = made
-  correct = shift_log_odds(_confidence_at(temperature), shift)
-  found = fit_probabilities(_confidence_at, correct)
-  assert found == pytest.approx(made, rel=2e-3, abs=2e-3)
+  for temperature, shift in ((0.1, 0.0), (1.0, -2.5), (15.0, 1.2)):
+    correct = shift_log_odds(_confidence_at(temperature), shift)
+    found = fit_probabilities(_confidence_at, correct)
+    assert found == pytest.approx((temperature, shift), rel=2e-3, abs=2e-3)
 
 
 def test_of_two_valleys_the_deeper_one_is_found():
@@ -82,18 +81,16 @@ def test_confidence_is_the_probability_of_a_decoder_with_the_temperature(
   options = dataclasses.replace(
     extractor.decoder_options, null_score_diff_threshold=threshold
   )
-  batches = [
-    logits
-    for part in (_EXAMPLES[:2], _EXAMPLES[2:])
-    for logits in extractor.window_logits(part)
-  ]
-  decode = WindowDecoder(SPAN_HEAD, options)
-  predictions = [p for batch in batches for p in decode(batch)]
-  confidence = AnswerConfidence(batches, predictions, options)
-  decode = WindowDecoder(
-    SPAN_HEAD, dataclasses.replace(options, temperature=temperature)
-  )
-  expected = [p.probability for batch in batches for p in decode(batch)]
+  parts = (_EXAMPLES[:2], _EXAMPLES[2:])
+  batches = [x for part in parts for x in extractor.window_logits(part)]
+
+  def predictions(**changed):
+    changed = dataclasses.replace(options, **changed)
+    decode = WindowDecoder(SPAN_HEAD, changed)
+    return [p for batch in batches for p in decode(batch)]
+
+  confidence = AnswerConfidence(batches, predictions(), options)
+  expected = [p.probability for p in predictions(temperature=temperature)]
   np.testing.assert_allclose(confidence(temperature), expected, rtol=1e-9)
   assert confidence(1.0)[2] == 1  # An empty passage: no answer.
 
@@ -133,10 +130,8 @@ def test_the_precision_threshold_answers_as_much_as_it_may():
     *((*_RIGHT, -2.0), (*_WRONG, -1.0), (*_WRONG, 0.0)),
   )
   # Precision of the surest 1, 2, ..: 1, 1/2, 2/3, 3/4, 3/5, 3/6.
-  assert precision_threshold(*case, 0.75) == -1.5
-  assert precision_threshold(*case, 0.6) == -0.5
-  assert precision_threshold(*case, 0.9) == -4.5
-  assert precision_threshold(*case, 0.0) == 0.0
+  for target, threshold in ((0.75, -1.5), (0.6, -0.5), (0.9, -4.5), (0.0, 0.0)):
+    assert precision_threshold(*case, target) == threshold
   # Questions without a span are not answered by any threshold.
   no_span = _case((*_RIGHT, -5.0), ("", "", NO_SPAN_NULL_ODDS))
   assert precision_threshold(*no_span, 0.5) == -5.0
@@ -151,7 +146,7 @@ _FIVE = [0.1, 0.3, 0.35, 0.8, 1.0]
 _RIGHT_OF_FIVE = [0, 1, 0, 1, 1]
 
 
-def test_equal_width_bins_by_hand():
+def test_bins_by_hand():
   bins = equal_width_bins(_FIVE, _RIGHT_OF_FIVE, num_bins=4)
   assert bins.lower.tolist() == [0, 0.25, 0.5, 0.75]
   assert bins.upper.tolist() == [0.25, 0.5, 0.75, 1]
@@ -160,20 +155,17 @@ def test_equal_width_bins_by_hand():
   np.testing.assert_allclose(bins.accuracy, [0, 0.5, np.nan, 1])
   # 1/5 * 0.1 + 2/5 * 0.175 + 2/5 * 0.1
   assert bins.calibration_error == pytest.approx(0.13)
-  # An edge belongs to the bin above it, 1 to the last one.
-  edges = equal_width_bins([k / 10 for k in range(11)], np.zeros(11), 10)
-  assert edges.counts.tolist() == [1] * 9 + [2]
-
-
-def test_equal_mass_bins_by_hand():
   bins = equal_mass_bins(_FIVE, _RIGHT_OF_FIVE, num_bins=2)
   # Ranks 0 1 2 | 3 4.
   assert bins.counts.tolist() == [3, 2]
-  np.testing.assert_allclose(bins.lower, [0.1, 0.8])
-  np.testing.assert_allclose(bins.upper, [0.35, 1])
+  np.testing.assert_allclose([bins.lower, bins.upper], [[0.1, 0.8], [0.35, 1]])
   # 3/5 * 1/12 + 2/5 * 1/10
   assert bins.calibration_error == pytest.approx(0.09)
-  # Equal confidences share a bin, in any order.
+
+
+def test_edges_belong_to_the_bin_above_and_equal_confidences_together():
+  edges = equal_width_bins([k / 10 for k in range(11)], np.zeros(11), 10)
+  assert edges.counts.tolist() == [1] * 9 + [2]
   confidence = np.array([0.5, 0.9, 0.5, 0.2, 0.9, 0.5])
   correct = np.array([1, 1, 0, 0, 0, 1])
   for order in (np.arange(6), np.array([4, 3, 5, 1, 0, 2])):
