@@ -24,7 +24,6 @@ from bert_span.answers.decoding.predictions import (
 from bert_span.answers.prediction_files import (
   ListedAnswer,
   answer_row,
-  json_entry,
   read_n_best,
   read_na_probs,
   read_predictions,
@@ -107,6 +106,8 @@ def test_files_have_the_original_s_format(tmp_path, predictions):
   text = (tmp_path / "predictions.json").read_text()
   assert text == '{\n    "z": "\\ud800b",\n    "a": ""\n}\n'
   assert files["null_odds.json"] == {"z": -6.0, "a": 1e6}
+  text = (tmp_path / "nbest_predictions.json").read_text()
+  assert text == json.dumps(files["nbest_predictions.json"], indent=4) + "\n"
   assert list(files["nbest_predictions.json"]) == ["z", "a"]
   best, second, null = files["nbest_predictions.json"]["z"]
   total = np.exp([9.0, 7.0, 3.0]).sum()
@@ -184,24 +185,6 @@ def test_files_of_an_earlier_run_do_not_stay(
     "span_predictions.json": {"z": spans, "a": []},
     "null_odds.json": {"z": -1.5, "a": 1e6},
   }
-
-
-@pytest.mark.parametrize("count", [0, 1, 3])
-def test_n_best_lists_are_written_as_json_dumps_does(
-  tmp_path, predictions, count
-):
-  found, empty = predictions
-  between = "},\n            {"  # what parts two entries while they are encoded
-  odd = found.n_best[0]._replace(text=f'"{between}\u2028[{{ü\x00')
-  predictions = [
-    found,
-    dataclasses.replace(empty, qas_id='a"\n'),
-    dataclasses.replace(found, qas_id="é", n_best=(odd, odd, found.n_best[1])),
-  ][:count]
-  _write(tmp_path, predictions, False)
-  expected = {p.qas_id: [json_entry(e) for e in p.n_best] for p in predictions}
-  text = (tmp_path / "nbest_predictions.json").read_text()
-  assert text == json.dumps(expected, indent=4) + "\n"
 
 
 def test_run_squad_s_answer_to_a_question_without_a_span():

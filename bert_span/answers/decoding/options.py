@@ -4,9 +4,6 @@ import dataclasses
 
 from bert_span.storage.options import CheckedOptions, option
 
-SPAN_SCORES = ("logit_sum", "mean_probability")
-BIO_DECODINGS = ("viterbi", "greedy")
-
 
 @dataclasses.dataclass(frozen=True)
 class DecoderOptions(CheckedOptions):
@@ -35,7 +32,7 @@ class DecoderOptions(CheckedOptions):
     "logit_sum",
     "Score of a span: start logit + end logit, as in run_squad, or the mean of "
     "the two probabilities within the window.",
-    choices=SPAN_SCORES,
+    choices=("logit_sum", "mean_probability"),
   )
   # Answers and scores do not depend on these two.
   temperature: float | None = option(
@@ -67,7 +64,7 @@ class BioDecoderOptions(CheckedOptions):
     "viterbi",
     "With --head=bio: viterbi gives the most probable labelling in which I "
     "follows B or I, greedy the most probable tag of every token.",
-    choices=BIO_DECODINGS,
+    choices=("viterbi", "greedy"),
     flag="bio_decoding",
   )
   threshold: float = option(

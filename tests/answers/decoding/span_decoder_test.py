@@ -1,6 +1,7 @@
 """Decoding of small windows made by hand; expectations counted on paper."""
 
 import functools
+import re
 
 import keras
 import numpy as np
@@ -19,13 +20,9 @@ _windows = functools.partial(hand_windows, pads=1)
 
 def _window(context, first_word=0, max_context=None):
   """Tokens of [CLS] q [SEP] words [SEP] [PAD]; words are parted by blanks."""
-  spans, start = [], 0
-  for word in context.split(" "):
-    spans.append((start, start + len(word)))
-    start += len(word) + 1
+  spans = [word.span() for word in re.finditer(r"\S+", context)][first_word:]
   flags = max_context or [True] * len(spans)
-  flagged = zip(spans[first_word:], flags, strict=False)
-  inside = [(*span, flag) for span, flag in flagged]
+  inside = [(*span, flag) for span, flag in zip(spans, flags, strict=False)]
   return [OUTSIDE] * 3 + inside + [OUTSIDE] * 2
 
 

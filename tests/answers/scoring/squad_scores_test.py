@@ -22,6 +22,7 @@ def _example(qas_id, *golds):
 
 
 _EXAMPLES = [_example("a", "red car"), _example("b", "x"), _example("n")]
+_PREDICTIONS = {"a": "red car", "b": "x", "n": "guess"}
 
 
 def test_each_figure_takes_the_annotator_that_suits_it_best():
@@ -60,20 +61,16 @@ def test_best_threshold_by_hand(na_probs, gains, num_unanswerable, best):
 
 
 def test_equal_no_answer_scores_are_admitted_in_the_order_of_na_probs():
-  predictions = {"a": "red car", "b": "x", "n": "guess"}
-  gain_first = {"a": 0.3, "b": 0.3, "n": 0.3}
-  loss_first = {"n": 0.3, "b": 0.3, "a": 0.3}
-  # 1, +1, +1, -1: the maximum lies inside the group.
-  first = evaluate_squad2(_EXAMPLES, predictions, gain_first)
-  assert first["best_exact"] == pytest.approx(100.0)
-  # 1, -1, +1, +1
-  last = evaluate_squad2(_EXAMPLES, predictions, loss_first)
-  assert last["best_exact"] == pytest.approx(200 / 3)
+  # 1, +1, +1, -1: the maximum lies inside the group. Then 1, -1, +1, +1.
+  for order, best in (("abn", 100.0), ("nba", 200 / 3)):
+    na_probs = dict.fromkeys(order, 0.3)
+    scores = evaluate_squad2(_EXAMPLES, _PREDICTIONS, na_probs)
+    assert scores["best_exact"] == pytest.approx(best)
 
 
 def test_best_exact_can_be_below_exact_for_an_article_as_prediction():
   # "the " scores as no answer, but the search takes it for an answer.
-  predictions = {"a": "red car", "b": "x", "n": "the "}
+  predictions = {**_PREDICTIONS, "n": "the "}
   na_probs = {"n": 0.1, "a": 0.2, "b": 0.3}
   scores = evaluate_squad2(_EXAMPLES, predictions, na_probs)
   assert scores["exact"] == 100.0
@@ -119,11 +116,10 @@ def test_unknown_entries_and_missing_predictions_are_logged(capsys):
   unknown, missing = capsys.readouterr().err.splitlines()
   assert "'other'" in unknown
   assert "'q1', 'q2', 'q3'" in missing
-  predictions = {"a": "red car", "b": "x", "n": "guess"}
   na_probs = {"a": 0.1, "b": 0.2, "n": 0.3}
-  expected = evaluate_squad2(_EXAMPLES, predictions, na_probs)
+  expected = evaluate_squad2(_EXAMPLES, _PREDICTIONS, na_probs)
   assert not capsys.readouterr().err
-  more = {"u": "y", **predictions}, {"u": -1.0, "v": 0.0, **na_probs}
+  more = {"u": "y", **_PREDICTIONS}, {"u": -1.0, "v": 0.0, **na_probs}
   assert evaluate_squad2(_EXAMPLES, *more) == expected
 
 
