@@ -3,7 +3,6 @@ r"""Asks a passage questions.
   python -m bert_span.ask --model=DIR --question="Who built the mill?" \
     --context="The mill was built by Anna in 1895."
   python -m bert_span.ask --model=DIR --question="Who?" <passage.txt
-  python -m bert_span.ask --model=DIR --context_file=passage.txt
   python -m bert_span.ask --model=DIR --context_file=passage.txt --json \
     <one_question_a_line.txt
   python -m bert_span.ask --model=DIR --question="Who built the mill?" \
@@ -50,8 +49,16 @@ model_flags.extractor_flags()
 
 
 def main(argv):
-  is_search = _check_flags()
-  if not is_search:
+  program.require(_MODEL)
+  questions.check_questions(_QUESTION)
+  is_search = _SEARCH.context_glob.value is not None
+  sources = (_CONTEXT.value, _CONTEXT_FILE.value, _SEARCH.context_glob.value)
+  if sources.count(None) < 2:
+    raise ValueError("Give --context, --context_file or --context_glob.")
+  if is_search:
+    program.check_extra("search", "bm25s", "bs4")
+  else:
+    _check_pipe()
     context = questions.read_passage(_CONTEXT.value, _CONTEXT_FILE.value)
   options = model_flags.extractor_options(_MODEL.value)
   model_flags.check_n_best(_N_BEST, options["decoder_options"])
@@ -73,28 +80,14 @@ def main(argv):
     asking.ask(_MODEL.value, context, asked, layout, **options)
 
 
-def _check_flags():
-  """Checks the flags; returns whether documents are searched."""
-  program.require(_MODEL)
-  sources = (_CONTEXT.value, _CONTEXT_FILE.value, _SEARCH.context_glob.value)
-  program.check(
-    sources.count(None) >= 2,
-    "Give one of --context, --context_file and --context_glob.",
-  )
-  questions.check_questions(_QUESTION)
-  if _SEARCH.context_glob.value is not None:
-    program.check_extra("search", "bm25s", "bs4")
-    return True
-  is_piped = _CONTEXT.value is None and _CONTEXT_FILE.value in (None, "-")
-  program.check(
-    not is_piped or _CONTEXT_FILE.value or not sys.stdin.isatty(),
-    "The passage is missing: give --context or --context_file, or pipe it in.",
-  )
-  program.check(
-    not is_piped or _QUESTION.value,
-    "--question is required when standard input holds the passage.",
-  )
-  return False
+def _check_pipe():
+  """Checks that standard input has the passage where no flag has it."""
+  if _CONTEXT.value is not None or _CONTEXT_FILE.value not in (None, "-"):
+    return
+  if not _CONTEXT_FILE.value and sys.stdin.isatty():
+    raise ValueError("Give --context or --context_file, or pipe a passage in.")
+  if not _QUESTION.value:
+    raise ValueError("--question is required: a pipe holds the passage.")
 
 
 # Nothing but answers is printed at a terminal.

@@ -19,10 +19,10 @@ pretraining_flags.define_masked_text_flags("dupe_factor")
 
 def main(argv):
   name, *words = argv
-  program.check(
-    words[:1] == ["pretraining"],
-    "The first word must be pretraining; for SQuAD run create_squad_records.",
-  )
+  if words[:1] != ["pretraining"]:
+    raise ValueError(
+      "The first word must be pretraining; for SQuAD run create_squad_records."
+    )
   program.require(_SHARDS.output_dir)
   text = pretraining_flags.masked_text("dupe_factor")
   options = program.beam_options([name, *words[1:]])

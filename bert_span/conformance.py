@@ -35,11 +35,8 @@ _OPTIONS = OptionFlags(_Options)
 
 
 def main(argv):
-  """Runs the checks; returns the exit status."""
-  program.check(
-    _OPTIONS.goldens.value or not _OPTIONS.data.value,
-    "--data needs --goldens: the package's own outputs have their data.",
-  )
+  if not _OPTIONS.goldens.value:
+    program.forbid([_OPTIONS.data], "needs --goldens")
   program.import_tensorflow()
   from bert_span.jobs import conformance_report
 

@@ -41,17 +41,17 @@ def main(argv):
   program.require(_OPTIONS.output_files)
   text_options = pretraining_flags.masked_text("dupe_factor")
   values = _OPTIONS.values()
-  wrong = [p for p in values["output_files"] if not p.endswith(_ENDINGS)]
-  program.check(
-    not wrong,
-    "--output_file must name files that end in .tfrecord or .tfrecord.gz, by "
-    f"which run_pretraining knows them. Received: {', '.join(wrong)}",
-  )
-  program.check(
-    values["worker"] < values["num_workers"],
-    f"--worker ({values['worker']}) must be below --num_workers "
-    f"({values['num_workers']}).",
-  )
+  for path in values["output_files"]:
+    if not path.endswith(_ENDINGS):
+      raise ValueError(
+        f"--output_file={path} must end in .tfrecord or .tfrecord.gz, by which "
+        "run_pretraining knows it."
+      )
+  worker, num_workers = values["worker"], values["num_workers"]
+  if worker >= num_workers:
+    raise ValueError(
+      f"--worker={worker} must be below --num_workers={num_workers}."
+    )
   program.import_tensorflow()
   from bert_span.jobs import masked_text
 

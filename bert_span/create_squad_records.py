@@ -43,10 +43,8 @@ OptionFlags(WindowOptions)
 def main(argv):
   program.require(_SHARED.output_dir)
   program.require_one(_DATA.train_file, _DATA.dataset)
-  program.check(
-    _MODEL.preset.value or _MODEL.vocab_file.value,
-    "A vocabulary is needed: --vocab_file, or --preset of the model to train.",
-  )
+  if not (_MODEL.preset.value or _MODEL.vocab_file.value):
+    raise ValueError("Give --vocab_file, or --preset of the model to train.")
   training_flags.check_encoder_flags(needs_model=False)
   program.import_tensorflow()
   from bert_span.jobs import squad_windows

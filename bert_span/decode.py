@@ -40,12 +40,11 @@ def main(argv):
     program.forbid([_VOCABULARY.do_lower_case], "belongs to --vocab_file")
   program.import_tensorflow()
   saved = model_flags.saved_config(_MODEL.value)
-  program.check(
-    saved or not _MODEL.value,
-    f"--model={_MODEL.value} is not a model directory of bert_span: it has no "
-    "span_config.json. Give --vocab_file instead, and the window flags with "
-    "which the logits were saved.",
-  )
+  if _MODEL.value and not saved:
+    raise ValueError(
+      f"--model={_MODEL.value} has no span_config.json. Give --vocab_file "
+      "instead, and the window flags with which the logits were saved."
+    )
   head = model_flags.find_head(saved)
   model_flags.check_no_span(head)
   vocabulary = _VOCABULARY.values()

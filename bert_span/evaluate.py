@@ -50,14 +50,10 @@ _PREDICT_FILE = model_flags.shared_flags("predict_file").predict_file
 
 def main(argv):
   program.require(_PREDICT_FILE, _OPTIONS.predictions_file)
-  program.check(
-    not math.isnan(_NA_PROB_THRESH.value),
-    "--na_prob_thresh must be a number to compare with. Received: nan",
-  )
-  program.check(
-    not (_OPTIONS.multi_span.value and _OPTIONS.na_prob_file.value),
-    "--na_prob_file has no use with --multi_span. Leave it out.",
-  )
+  if math.isnan(_NA_PROB_THRESH.value):
+    raise ValueError("--na_prob_thresh must be a number. Received: nan")
+  if _OPTIONS.multi_span.value:
+    program.forbid([_OPTIONS.na_prob_file], "has no use with --multi_span")
   from bert_span.jobs import evaluation
 
   evaluation.evaluate(

@@ -1,6 +1,8 @@
 """SpanExtractor: a trained model that answers questions."""
 
+import dataclasses
 import functools
+import itertools
 import os
 import tempfile
 from typing import NamedTuple
@@ -49,8 +51,6 @@ class PassageAnswer(NamedTuple):
 
 class SpanExtractor(AnswerForms):
   """Answers questions with spans of their passages.
-
-  Example:
 
   ```python
   extractor = SpanExtractor.from_preset("output/model")
@@ -130,9 +130,9 @@ class SpanExtractor(AnswerForms):
   def answer_over(self, question, contexts, top_k=None, index=None):
     """Answers a question from several passages, with a span head.
 
-    Each passage has its own softmax and its own level of logits. So answers
-    are compared by how far their score is above that of "no answer" in the same
-    passage, see benchmarks/RESULTS.md, "Passages to read".
+    Each passage has its own softmax. So answers are compared by how far their
+    score is above that of "no answer" in the same passage, see
+    benchmarks/RESULTS.md, "Passages to read".
 
     Args:
       question: str.
@@ -181,11 +181,9 @@ class SpanExtractor(AnswerForms):
       preset: "minilm_squad", the model that comes with the package; a
         directory that `save_to_preset` or run_squad wrote; or a Hugging Face
         directory of a model with a question-answering head.
-      window_options: `WindowOptions`; None takes the saved ones.
-      decoder_options: those of its head; None takes the saved ones.
+      window_options, decoder_options: None takes the saved ones.
       fixed_length: see the class.
-      head: `AnswerHead` that the model was saved with; None finds the
-        package's own by its saved name.
+      head: its `AnswerHead`; None finds the package's own by its saved name.
       verify: compare the files with the checksums they were saved with.
 
     Raises:
@@ -200,9 +198,8 @@ class SpanExtractor(AnswerForms):
         "answer questions. Fine-tune it first: bert_span.run_squad --preset."
       )
     source = f"{preset}/{CONFIG_FILE}, decoder"
-    saved = options_from_json(
-      head.options_type, config.get("decoder", {}), source
-    )
+    saved = config.get("decoder", {})
+    saved = options_from_json(head.options_type, saved, source)
     return cls(
       head.model_of(loaded),
       loaded.vocabulary(),
@@ -217,9 +214,9 @@ class SpanExtractor(AnswerForms):
     """Writes the model as one directory, on a local disk whole or not at all.
 
     It holds KerasHub's preset of the encoder, the head, the vocabulary,
-    span_config.json and checksums.json. An old model of that name is replaced;
-    other files in its directory stay. On a remote file system (gs://...) files
-    are replaced one by one, span_config.json last.
+    span_config.json and checksums.json. An old model is replaced; other files
+    in its directory stay. On a remote file system (gs://...) files are replaced
+    one by one, span_config.json last.
 
     Args:
       directory: a local path or one of tf.io.gfile.
@@ -231,22 +228,23 @@ class SpanExtractor(AnswerForms):
       ValueError: the directory holds no model, or a weight exceeds float16.
     """
     directory = os.fspath(directory)
-    lower_case = self.preprocessor.tokenizer.do_lower_case
-    options = (self.window_options, self.decoder_options)
-    config = span_config(lower_case, *options, self.head.name)
     if is_remote(directory):
       with tempfile.TemporaryDirectory() as local:
         self._write_weights(local, half_precision)
         model_directory.copy_to_remote(local, directory)
-      write_selection(directory, selection)
-      write_span_config(directory, config)
+      self._write_config(directory, selection)
       return
     directory = os.path.realpath(directory)
-    _check_may_replace(directory)
+    is_model = os.path.isfile(os.path.join(directory, CONFIG_FILE))
+    is_empty = os.path.isdir(directory) and not os.listdir(directory)
+    if os.path.lexists(directory) and not is_model and not is_empty:
+      raise ValueError(
+        f"{directory} is not replaced: it has no {CONFIG_FILE}, so it is no "
+        "model of bert_span. Save the model in a new directory."
+      )
     with unfinished_directory(directory) as unfinished:
       self._write_weights(unfinished, half_precision)
-      write_selection(unfinished, selection)
-      write_span_config(unfinished, config)
+      self._write_config(unfinished, selection)
       model_directory.copy_other_files(directory, unfinished, [SELECTION_FILE])
 
   def fit(self, examples, options=None, output_dir=None, teachers=None):
@@ -254,13 +252,12 @@ class SpanExtractor(AnswerForms):
 
     Args:
       examples: sequence of `SquadExample`. A span head learns the first answer
-        of each, none where `is_impossible`; a B/I/O head learns from all
-        annotators.
+        of each, none where `is_impossible`; a B/I/O head all annotators'.
       options: `FineTuningOptions`; None takes run_squad's defaults.
       output_dir: folder of checkpoints and event files, where a later call
         with the same arguments resumes; None keeps none.
-      teachers: dict of a name to a `SpanExtractor`, for each trained model
-        whose outputs are learned, too, see fine_tuning/distillation.py.
+      teachers: dict of names to `SpanExtractor`s whose outputs are learned,
+        too, see fine_tuning/distillation.py.
 
     Returns:
       The number of steps of this call.
@@ -328,32 +325,26 @@ class SpanExtractor(AnswerForms):
     model_directory.save_tokenizer(directory, *tokens, architecture)
     model_directory.write_checksums(directory)
 
+  def _write_config(self, directory, selection):
+    lower_case = self.preprocessor.tokenizer.do_lower_case
+    options = (self.window_options, self.decoder_options)
+    write_selection(directory, selection)
+    config = span_config(lower_case, *options, self.head.name)
+    write_span_config(directory, config)
+
 
 def _check_places(examples, every_annotator):
   """Refuses answers to learn that are not at their place in the passage."""
   for example in examples:
+    learned = () if example.is_impossible else example.answers[:1]
     if every_annotator:
-      learned = [span for spans in example.annotators for span in spans]
       # Labels leave out the spans that a reader could not locate.
-      learned = [span for span in learned if span.char_start != NOT_LOCATED]
-    else:
-      learned = () if example.is_impossible else example.answers[:1]
-    for span in learned:
-      is_there = example.context.startswith(span.text, max(span.char_start, 0))
-      if span.char_start < 0 or not span.text or not is_there:
+      spans = itertools.chain(*example.annotators)
+      learned = [span for span in spans if span.char_start != NOT_LOCATED]
+    for text, start in map(dataclasses.astuple, learned):
+      if start < 0 or not text or not example.context.startswith(text, start):
         raise ValueError(
-          f"question {example.qas_id}: the answer {shortened(span.text)} is "
-          f"not in the passage at char_start {span.char_start}. Correct the "
-          "offset, in characters, or remove the question."
+          f"question {example.qas_id}: the answer {shortened(text)} is not at "
+          f"char_start {start} of its passage. Correct the offset, in "
+          "characters, or remove the question."
         )
-
-
-def _check_may_replace(directory):
-  """Refuses to replace anything but a model: a home directory, say."""
-  is_model = os.path.isfile(os.path.join(directory, CONFIG_FILE))
-  is_empty = os.path.isdir(directory) and not os.listdir(directory)
-  if os.path.lexists(directory) and not is_model and not is_empty:
-    raise ValueError(
-      f"{directory} is no model of bert_span (it has no {CONFIG_FILE}), so it "
-      "is not replaced by one. Save the model in a new directory."
-    )

@@ -59,7 +59,14 @@ def ensure_tensorflow_backend():
     _check("backend", keras.config.backend(), where, remedy)
     _check("floatx", keras.config.floatx(), where, remedy)
     return
-  path, settings = _keras_json()
+  # As keras/src/backend/config.py, which ignores an unreadable file as well.
+  home = os.environ.get("KERAS_HOME") or os.path.expanduser("~/.keras")
+  path = os.path.join(home, "keras.json")
+  try:
+    with open(path, encoding="utf-8") as config_file:
+      settings = dict(json.load(config_file))
+  except (OSError, ValueError, TypeError, RecursionError):
+    settings = {}
   where, remedy = f"{path} asks for", "Change it there."
   _check("floatx", settings.get("floatx"), where, remedy)
   variable = os.environ.get("KERAS_BACKEND")
@@ -84,19 +91,6 @@ def _check(name, value, where, remedy):
       f"bert_span needs Keras with the {name} {wanted}, but {where} the "
       f"{name} {value!r}. {remedy}"
     )
-
-
-def _keras_json():
-  """The path of keras.json, as in keras/src/backend/config.py, and its dict."""
-  home = os.environ.get("KERAS_HOME") or os.path.expanduser("~/.keras")
-  path = os.path.join(home, "keras.json")
-  try:
-    with open(path, encoding="utf-8") as config_file:
-      settings = json.load(config_file)
-  # Keras ignores an unreadable file as well.
-  except (OSError, ValueError, RecursionError):
-    settings = None
-  return path, settings if isinstance(settings, dict) else {}
 
 
 def announce_classes():

@@ -52,20 +52,19 @@ OptionFlags(WindowOptions)
 
 def main(argv):
   """Lints the file; returns the exit status."""
-  program.check(
-    len(argv) == 2 and argv[1],
-    "Give the one FILE to check: lint_squad FILE [--preset=MODEL]. Received: "
-    f"{' '.join(argv[1:]) or 'none'}",
-  )
-  if _LINT.preset.value:
+  if len(argv) != 2 or not argv[1]:
+    raise ValueError(
+      "Give the one FILE to check: lint_squad FILE [--preset=MODEL]. Received: "
+      f"{' '.join(argv[1:]) or 'none'}"
+    )
+  preset, settings, vocabulary = _LINT.preset.value, None, _VOCABULARY.values()
+  if preset:
     program.forbid((*_VOCABULARY, _LINT.hidden_size), "is known from --preset")
   if not _OPTIONS.fix.value:
     program.forbid([_OPTIONS.output_file], "names the repaired copy of --fix")
-  settings, vocabulary = None, _VOCABULARY.values()
-  preset = _LINT.preset.value
   if preset or vocabulary["vocab_file"]:
     program.import_tensorflow()
-    saved = model_flags.saved_config(preset) or {}
+    saved = model_flags.saved_config(preset)
     if preset:
       vocabulary["do_lower_case"] = saved.get("do_lower_case")
     window_options = model_flags.window_options(saved)

@@ -9,8 +9,6 @@ The model in output_dir/model is a --preset of bert_span.run_squad. Files that
 end in .tfrecord are read as records of bert_span.create_pretraining_data.
 """
 
-from absl import flags
-
 from bert_span.cli import (
   model_flags,
   pretraining_flags,
@@ -57,27 +55,25 @@ def main(argv):
   program.import_tensorflow()
   from bert_span.jobs.training import pretraining_run
 
-  source = training_flags.encoder_source()
+  arguments = training_flags.run_arguments()
   if not _STEPS.do_train.value:
     trained = pretraining_run.trained_source(_OUTPUT_DIR.value)
     if not trained:
       training_flags.check_encoder_flags(needs_model=True)
-    source = trained or source
-  eval_file = _EVAL_FILE.value
+    arguments["source"] = trained or arguments["source"]
+  eval_file, eval_text = _EVAL_FILE.value, {}
+  if eval_file:
+    eval_text = {"files": eval_file, "dataset": None}
   run_of_flags = pretraining_run.PretrainingRun(
     **_STEPS.values(),
-    output_dir=_OUTPUT_DIR.value,
-    source=source,
     **_SEQUENCES.values(),
+    **arguments,
+    output_dir=_OUTPUT_DIR.value,
     masking=pretraining_flags.masking_options(),
     options=_TRAINING.options(execution=training_flags.execution_options()),
     text=_TEXT.options(),
-    eval_text=_TEXT.options(
-      **({"files": eval_file, "dataset": None} if eval_file else {})
-    ),
+    eval_text=_TEXT.options(**eval_text),
     selection=training_flags.selection_options(_BEST_METRIC.value),
-    devices=training_flags.device_options(),
-    run_flags=flags.FLAGS.flags_into_string(),
   )
   if _RUN.dry_run.value:
     pretraining_run.print_dry_run(run_of_flags, _RUN.memory_gb.value)
@@ -87,42 +83,35 @@ def main(argv):
 
 def _check_flags():
   """Checks the relations of the flags, before anything is loaded."""
-  check, steps = program.check, _STEPS.options()
-  check(
-    steps.do_train or steps.do_eval,
-    "At least one of --do_train and --do_eval must be true.",
-  )
+  steps, eval_file = _STEPS.options(), _EVAL_FILE.value
+  if not (steps.do_train or steps.do_eval):
+    raise ValueError("Give --do_train or --do_eval.")
   program.require(_OUTPUT_DIR)
+  if steps.do_train or not eval_file:
+    pretraining_flags.check_text_flags()
   if steps.do_train:
-    pretraining_flags.check_text_flags()
     training_flags.check_encoder_flags(needs_model=True)
-    check(
-      _TRAINING.learning_rate.value > 0,
-      "--do_train needs --learning_rate above 0.",
-    )
-    check(
-      _EVAL_FILE.value or not steps.do_eval,
-      "--do_eval with --do_train needs held-out text: give --eval_file.",
-    )
-  elif not _EVAL_FILE.value:
-    pretraining_flags.check_text_flags()
+    if not _TRAINING.learning_rate.value:
+      raise ValueError("--do_train needs --learning_rate above 0.")
+    if steps.do_eval and not eval_file:
+      raise ValueError("--do_eval with --do_train needs --eval_file.")
   best_metric = _BEST_METRIC.value
   training_flags.check_run_flags(
     steps.do_train,
     _TRAINING.train_batch_size.value,
     best_metric,
-    None if _EVAL_FILE.value else "--eval_file",
+    None if eval_file else "--eval_file",
   )
-  objective = _MASKING.objective.value
+  objective, has_sbo = _MASKING.objective.value, _TRAINING.span_boundary.value
   trained = {"masking": ["mlm"], "rss": ["rss"], "both": ["mlm", "rss"]}
   trained = trained[objective]
-  if _TRAINING.span_boundary.value and objective != "rss":
+  if has_sbo and objective != "rss":
     trained.append("sbo")
-  check(
-    best_metric is None or best_metric.startswith(tuple(trained)),
-    f"--best_metric={best_metric} is not trained with --objective={objective}"
-    f" and --sbo={_TRAINING.span_boundary.value}.",
-  )
+  if best_metric and not best_metric.startswith(tuple(trained)):
+    raise ValueError(
+      f"--best_metric={best_metric} is not trained with --objective={objective}"
+      f" and --sbo={has_sbo}."
+    )
 
 
 run = program.entry_point(main)

@@ -14,8 +14,6 @@ Hugging Face directory or a model of this package.
 
 import os
 
-from absl import flags
-
 from bert_span.cli import model_flags, program, training_flags
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.fine_tuning.options import FineTuningOptions
@@ -54,26 +52,26 @@ def main(argv):
   fine_tuning_options = _checked_options()
   training_flags.report_unused_flags()
   program.import_tensorflow()
-  trained = os.path.join(_SHARED.output_dir.value, "model")
-  preset = training_flags.encoder_flags().preset.value
-  saved = None  # That of the model that predicts.
+  saved = {}  # Of the model that predicts.
   if not _STEPS.do_train.value:
+    trained = os.path.join(_SHARED.output_dir.value, "model")
+    preset = training_flags.encoder_flags().preset.value
     saved = model_flags.saved_config(trained, preset)
-  head = model_flags.find_head(None if _HEAD.present else saved)
+  head = model_flags.find_head({} if _HEAD.present else saved)
   model_flags.check_no_span(head)
   selection = training_flags.selection_options(_BEST_METRIC.value)
   metrics = ("f1", "exact_match", *head.development_metrics)
-  program.check(
-    not selection or _BEST_METRIC.value in metrics,
-    f"--best_metric={_BEST_METRIC.value} is not a metric of a {head.name} "
-    f"head: choose one of {', '.join(metrics)}.",
-  )
+  if selection and selection.best_metric not in metrics:
+    raise ValueError(
+      f"--best_metric={selection.best_metric} is not a metric of a {head.name} "
+      f"head: choose one of {', '.join(metrics)}."
+    )
   from bert_span.jobs.training import squad_run
 
   run_of_flags = squad_run.SquadRun(
     **_STEPS.values(),
     **_SHARED.values(),
-    source=training_flags.encoder_source(),
+    **training_flags.run_arguments(),
     window_options=model_flags.window_options(),
     decoder_options=model_flags.decoder_options(_calibration(saved), head),
     fine_tuning_options=fine_tuning_options,
@@ -82,8 +80,6 @@ def main(argv):
     train_dataset=training_flags.dataset_split("train"),
     predict_dataset=training_flags.dataset_split("validation"),
     selection=selection,
-    devices=training_flags.device_options(),
-    run_flags=flags.FLAGS.flags_into_string(),
   )
   if _RUN.dry_run.value:
     squad_run.print_dry_run(run_of_flags, _RUN.memory_gb.value)
@@ -93,27 +89,25 @@ def main(argv):
 
 def _checked_options():
   """Checks the flags, before TensorFlow; returns the `FineTuningOptions`."""
-  check, steps = program.check, _STEPS.options()
+  steps = _STEPS.options()
   asks = steps.do_predict or steps.do_eval
   dataset, train_file = _DATA.dataset.value, _DATA.train_file.value
   has_questions = _SHARED.predict_file.value or dataset
-  check(
-    steps.do_train or asks,
-    "At least one of --do_train, --do_predict and --do_eval must be true.",
-  )
+  if not (steps.do_train or asks):
+    raise ValueError("Give --do_train, --do_predict or --do_eval.")
   program.require(_SHARED.output_dir)
-  check(
-    not steps.do_train or train_file or dataset or steps.train_records,
-    "--do_train needs --train_file or --dataset, or --train_records.",
-  )
-  check(
-    has_questions or not asks,
-    "--do_predict and --do_eval need --predict_file or --dataset.",
-  )
-  check(
-    not dataset or not (train_file or _SHARED.predict_file.value),
-    "--dataset replaces --train_file and --predict_file: give either.",
-  )
+  if steps.do_train and not (train_file or dataset or steps.train_records):
+    raise ValueError(
+      "--do_train needs --train_file, --dataset or --train_records."
+    )
+  if asks and not has_questions:
+    raise ValueError(
+      "--do_predict and --do_eval need --predict_file or --dataset."
+    )
+  if dataset and (train_file or _SHARED.predict_file.value):
+    raise ValueError(
+      "--dataset replaces --train_file and --predict_file: give either."
+    )
   if steps.do_train or steps.do_predict:
     training_flags.check_encoder_flags(needs_model=steps.do_train)
   training_flags.check_run_flags(
@@ -122,19 +116,18 @@ def _checked_options():
     _BEST_METRIC.value,
     None if has_questions else "--predict_file or --dataset",
   )
-  check(
-    steps.num_seeds == 1
-    or (steps.do_train and steps.do_predict and steps.do_eval),
-    "--num_seeds needs --do_train, --do_predict and --do_eval, for scores.",
-  )
+  does_all = steps.do_train and steps.do_predict and steps.do_eval
+  if steps.num_seeds > 1 and not does_all:
+    raise ValueError("--num_seeds needs --do_train, --do_predict, --do_eval.")
   model_flags.window_options()  # Checks the lengths.
   options = _FINE_TUNING.options(
     length_bucket=_length_bucket(), execution=training_flags.execution_options()
   )
-  check(
-    not steps.do_train or (options.learning_rate and options.num_train_epochs),
-    "--do_train needs --learning_rate and --num_train_epochs above 0.",
-  )
+  has_steps = options.learning_rate and options.num_train_epochs
+  if steps.do_train and not has_steps:
+    raise ValueError(
+      "--do_train needs --learning_rate and --num_train_epochs above 0."
+    )
   return options
 
 
@@ -144,27 +137,27 @@ def _length_bucket():
   is_tpu = training_flags.device_options().is_tpu
   if value.lower() == "none" or (is_tpu and not _LENGTH_BUCKETS.present):
     return None
-  program.check(
-    not is_tpu,
-    f"--length_buckets={value}: a TPU compiles every length anew. Use "
-    "--length_buckets=none, or leave it out.",
-  )
-  program.check(
-    value.isdecimal() and 0 < int(value) <= INT32_MAX,
-    "--length_buckets must be none or a positive number of WordPieces. "
-    f"Received: {value!r}",
-  )
+  if is_tpu:
+    raise ValueError(
+      f"--length_buckets={value}: a TPU compiles every length anew. Use "
+      "--length_buckets=none, or leave it out."
+    )
+  if not value.isdecimal() or not 0 < int(value) <= INT32_MAX:
+    raise ValueError(
+      "--length_buckets must be none or a positive number of WordPieces. "
+      f"Received: {value!r}"
+    )
   return int(value)
 
 
 def _calibration(saved):
-  """Returns what bert_span.calibrate fitted to the model, or None."""
-  decoder = saved["decoder"] if saved else {}
+  """Returns the options that bert_span.calibrate fitted to the model."""
+  fitted = ("temperature", "log_odds_shift", "null_score_diff_threshold")
+  decoder = saved.get("decoder", {})
   if decoder.get("temperature") is None:
-    return None
+    return {}
   # All other options follow the flags alone, as in run_squad.
-  names = ("temperature", "log_odds_shift", "null_score_diff_threshold")
-  return {"decoder": {n: decoder[n] for n in names if n in decoder}}
+  return {"decoder": {n: decoder[n] for n in fitted if n in decoder}}
 
 
 run = program.entry_point(main)

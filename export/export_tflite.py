@@ -43,23 +43,15 @@ model_flags.extractor_flags()
 def main(argv):
   program.require(_MODEL, _FILES.path)
   path = _FILES.path.value
-  program.check(
-    path.endswith(".tflite"),
-    f"--output={path}: the name must end with .tflite.",
-  )
-  program.check(
-    "://" not in path,
-    f"--output={path}: write to a local path, and copy the file.",
-  )
-  program.check(
-    _OPTIONS.max_f1_drop.value is None or _FILES.evaluate_file.value,
-    "--max_f1_drop needs --evaluate_file, the questions to measure F1 on.",
-  )
-  program.check(
-    not (_FILES.test_vectors.value and _OPTIONS.with_tokenizer.value),
-    "--test_vectors is for files without --with_tokenizer: with it, tokens, "
-    "windows and logits are inside the file.",
-  )
+  if not path.endswith(".tflite") or "://" in path:
+    raise ValueError(
+      f"--output={path} must be a local path, ending in .tflite."
+    )
+  if not _FILES.evaluate_file.value:
+    program.forbid([_OPTIONS.max_f1_drop], "needs --evaluate_file")
+  if _OPTIONS.with_tokenizer.value:
+    # Tokens, windows and logits are inside the file.
+    program.forbid([_FILES.test_vectors], "contradicts --with_tokenizer")
   extractor_options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import tflite_export
 

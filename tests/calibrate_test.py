@@ -2,18 +2,14 @@
 
 import json
 import shutil
-import sys
 
 import numpy as np
 import pytest
 from exported_model import ask
-from programs import parse_flags, succeeds
+from programs import succeeds, succeeds_here
 from squad_content import spans, squad_content
-from tiny_extractor import (
-  CONTEXT,
-  shared_extractor,
-  shared_model,
-)
+from squad_runs import read
+from tiny_extractor import CONTEXT, shared_extractor, shared_model
 
 from bert_span import SpanExtractor, SquadExample
 from bert_span.jobs import asking, calibration_job
@@ -33,33 +29,23 @@ def _examples(seed, count=40):
   rng = np.random.default_rng(seed)
   return [
     SquadExample(
-      f"q{i}",
-      " ".join(rng.choice(_WORDS, 3)) + "?",
-      _CONTEXTS[rng.integers(len(_CONTEXTS))],
+      f"q{i}", " ".join(rng.choice(_WORDS, 3)) + "?", rng.choice(_CONTEXTS)
     )
     for i in range(count)
   ]
 
 
-def _write_labelled(path, extractor, seed, version_2=False):
-  """A SQuAD file: the model's own best spans, some of them made wrong.
-
-  Every third question has another answer, or in version 2 none.
-  """
+def _write_labelled(path, extractor, seed):
+  """A SQuAD 2.0 file: the model's own best spans, none of every third."""
   paragraphs = []
   examples = _examples(seed)
   for i, p in enumerate(extractor.predict(examples)):
-    example, is_wrong = examples[i], i % 3 == 0
     best = next(entry for entry in p.n_best if entry.text)
-    wrong = [] if version_2 else spans((example.context, 0))
-    right = spans((best.text, best.char_start))
-    qa = {"id": example.qas_id, "question": example.question}
-    qa["answers"] = wrong if is_wrong else right
-    if version_2:
-      qa["is_impossible"] = is_wrong
-    paragraphs.append({"context": example.context, "qas": [qa]})
-  version = "v2.0" if version_2 else "1.1"
-  data = {"version": version, "data": [{"paragraphs": paragraphs}]}
+    qa = {"id": p.qas_id, "question": examples[i].question}
+    qa["is_impossible"] = i % 3 == 0
+    qa["answers"] = spans((best.text, best.char_start)) if i % 3 else []
+    paragraphs.append({"context": examples[i].context, "qas": [qa]})
+  data = {"version": "v2.0", "data": [{"paragraphs": paragraphs}]}
   path.write_text(json.dumps(data))
   return read_squad(path)
 
@@ -67,7 +53,7 @@ def _write_labelled(path, extractor, seed, version_2=False):
 @pytest.mark.large
 def test_the_null_threshold_raises_f1_or_reaches_the_precision(tmp_path):
   extractor = shared_extractor(version_2=True)
-  squad_file = _write_labelled(tmp_path / "dev.json", extractor, 3, True)
+  squad_file = _write_labelled(tmp_path / "dev.json", extractor, 3)
   scored = calibration_job.score_questions(extractor, squad_file, 8)
   options = extractor.decoder_options
   by_f1 = calibration_job.fitted_options(scored, options)
@@ -88,8 +74,8 @@ def calibrated(tmp_path_factory):
   folder = tmp_path_factory.mktemp("calibrate")
   extractor = shared_extractor(version_2=True)
   shutil.copytree(shared_model(version_2=True), folder / "model")
-  _write_labelled(folder / "dev.json", extractor, 5, version_2=True)
-  _write_labelled(folder / "test.json", extractor, 6, version_2=True)
+  _write_labelled(folder / "dev.json", extractor, 5)
+  _write_labelled(folder / "test.json", extractor, 6)
   run = succeeds(
     "bert_span.calibrate",
     f"--model={folder / 'model'}",
@@ -103,7 +89,7 @@ def calibrated(tmp_path_factory):
 def test_the_program_writes_the_options_the_figures_and_the_plots(calibrated):
   folder, run = calibrated
   output = folder / "model" / "calibration"
-  report = json.loads((output / "calibration.json").read_text())
+  report = read(output / "calibration.json")
   before = read_span_config(shared_model(version_2=True))
   after = read_span_config(folder / "model")
   names = ("temperature", "log_odds_shift", "null_score_diff_threshold")
@@ -136,17 +122,14 @@ def test_ask_and_run_squad_and_decode_use_what_was_fitted(calibrated, capsys):
     *("--version_2_with_negative", f"--predict_file={questions}"),
     f"--output_dir={folder / 'out'}",
   )
-  parse_flags(
+  succeeds_here(
     *("bert_span.decode", f"--model={model}", f"--predict_file={questions}"),
     f"--logits_file={folder / 'out' / 'logits.npz'}",
     f"--output_dir={folder / 'decoded'}",
   )
-  sys.modules["bert_span.decode"].main([])
   for output in ("out", "decoded"):
-    n_best = json.loads(
-      (folder / output / "nbest_predictions.json").read_text()
-    )
-    texts = json.loads((folder / output / "predictions.json").read_text())
+    n_best = read(folder / output / "nbest_predictions.json")
+    texts = read(folder / output / "predictions.json")
     for qas_id, prediction in expected.items():
       assert texts[qas_id] == prediction.text
       np.testing.assert_allclose(
@@ -158,9 +141,8 @@ def test_ask_and_run_squad_and_decode_use_what_was_fitted(calibrated, capsys):
   layout = asking.AnswerLayout(is_json=True)
   asking.ask(str(model), example.context, [example.question], layout=layout)
   probability = json.loads(capsys.readouterr().out)["probability"]
-  assert probability == pytest.approx(
-    expected[example.qas_id].probability, abs=1e-5
-  )
+  right = expected[example.qas_id].probability
+  assert probability == pytest.approx(right, abs=1e-5)
 
 
 @pytest.mark.large
@@ -183,7 +165,7 @@ def test_mistakes_are_named_and_leave_the_model(tmp_path):
   bare = tmp_path / "bare.json"
   shutil.copytree(shared_model(), model)
   config = (model / "span_config.json").read_bytes()
-  _write_labelled(dev, shared_extractor(), 8, version_2=True)
+  _write_labelled(dev, shared_extractor(), 8)
   unlabelled = squad_content(CONTEXT, {"id": "q", "question": "Who?"})
   bare.write_text(json.dumps(unlabelled))
   for path, questions, options, message in (

@@ -19,8 +19,7 @@ def test_the_packages_own_outputs_pass_all_checks(tmp_path):
   assert result.returncode == 0, report
   assert output.read_text(encoding="utf-8") == report
   assert "FAILS" not in report
-  for number in range(1, 10):
-    assert f"\n{number}  " in report
+  assert all(f"\n{number}  " in report for number in range(1, 10))
   assert "TensorFlow 1.15.5" in report
   # 9 dropped, 3 mislabelled.
   assert re.search(r"Questions lost to training g +12 +12 ", report)

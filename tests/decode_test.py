@@ -2,12 +2,11 @@
 
 import json
 import pathlib
-import sys
 import types
 
 import numpy as np
 import pytest
-from programs import parse_flags, succeeds
+from programs import succeeds, succeeds_here
 from squad_runs import read
 from tiny_extractor import (
   CONTEXT,
@@ -84,10 +83,9 @@ def folder(tmp_path_factory):
   """Questions, and what run_squad would write about them."""
   path = tmp_path_factory.mktemp("decode")
   (path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", "utf-8")
-  contexts = [CONTEXT, " ".join([CONTEXT] * 4), " "]
   paragraphs = [
     {"context": context, "qas": [{"id": f"q{i}", "question": QUESTION}]}
-    for i, context in enumerate(contexts)
+    for i, context in enumerate([CONTEXT, " ".join([CONTEXT] * 4), " "])
   ]
   squad = {"version": "v2.0", "data": [{"title": "", "paragraphs": paragraphs}]}
   (path / "dev.json").write_text(json.dumps(squad))
@@ -117,14 +115,13 @@ def test_saved_logits_give_the_files_of_the_model(folder, tmp_path):
 
 def test_several_files_and_a_vocabulary_are_enough(folder, tmp_path):
   logits = folder / "logits.npz"
-  parse_flags(
+  succeeds_here(
     *("bert_span.decode", f"--predict_file={folder}/dev.json"),
     *(f"--logits_file={logits},{logits}", f"--logits_file={logits}"),
     *(f"--vocab_file={folder}/vocab.txt", "--version_2_with_negative"),
     *("--max_seq_length=32", "--doc_stride=8", "--max_query_length=8"),
     f"--output_dir={tmp_path}/out",
   )
-  sys.modules["bert_span.decode"].main([])
   predictions = read(tmp_path / "out" / "predictions.json")
   assert predictions == read(folder / "expected" / "predictions.json")
 
@@ -147,37 +144,46 @@ def test_saved_tag_logits_give_the_files_of_the_model(folder, tmp_path):
   assert any(len(prediction.spans) > 1 for prediction in predictions)
 
 
-def _predictions(folder, tmp_path, paths, windows=(32, 8, 8)):
-  return decode_logits(
-    str(folder / "dev.json"),
-    paths,
-    str(tmp_path / "out"),
-    DecoderOptions(),
-    vocab_file=str(folder / "vocab.txt"),
-    window_options=WindowOptions(*windows),
-  )
+@pytest.fixture
+def decode(folder, tmp_path):
+  """A function that decodes several files of logits."""
+
+  def decode_files(*paths, windows=(32, 8, 8)):
+    return decode_logits(
+      str(folder / "dev.json"),
+      paths,
+      str(tmp_path / "out"),
+      DecoderOptions(),
+      vocab_file=str(folder / "vocab.txt"),
+      window_options=WindowOptions(*windows),
+    )
+
+  return decode_files
 
 
-def _change(source, target, change):
-  with np.load(source) as file:
-    arrays = dict(file)
-  change(arrays)
-  np.savez(target, **arrays)
-  return target
+@pytest.fixture
+def changed(folder, tmp_path):
+  """A function that writes the logits, each array changed, to another file."""
+
+  def write(change):
+    with np.load(folder / "logits.npz") as file:
+      arrays = {name: change(name, values) for name, values in file.items()}
+    np.savez(tmp_path / "other.npz", **arrays)
+    return tmp_path / "other.npz"
+
+  return write
 
 
-def test_an_ensemble_averages_the_logits_of_each_window(folder, tmp_path):
-  def reverse_and_raise(arrays):
-    for name in arrays:
-      arrays[name] = arrays[name][::-1]
-    for name in ("start_logits", "end_logits"):
-      arrays[name] = arrays[name] + np.float32(2)
+def test_an_ensemble_averages_the_logits_of_each_window(
+  folder, decode, changed
+):
+  def reverse_and_raise(name, values):
+    values = values[::-1]
+    return values + np.float32(2) if name.endswith("_logits") else values
 
-  other = _change(
-    folder / "logits.npz", tmp_path / "other.npz", reverse_and_raise
-  )
-  expected = _predictions(folder, tmp_path, [folder / "logits.npz"])
-  ensemble = _predictions(folder, tmp_path, [folder / "logits.npz", other])
+  logits = folder / "logits.npz"
+  expected = decode(logits)
+  ensemble = decode(logits, changed(reverse_and_raise))
   assert [p.text for p in ensemble] == [p.text for p in expected]
   # Start and end are each higher by the mean of 0 and 2.
   assert [p.score for p in ensemble[:2]] == pytest.approx(
@@ -185,23 +191,18 @@ def test_an_ensemble_averages_the_logits_of_each_window(folder, tmp_path):
   )
 
 
-def test_logits_of_other_windows_are_refused(folder, tmp_path):
-  def drop_first(arrays):
-    for name in arrays:
-      arrays[name] = arrays[name][1:]
-
-  def add_one(arrays):
-    for name in arrays:
-      arrays[name] = np.append(arrays[name], arrays[name][-1:], axis=0)
-    arrays["doc_span_index"][-1] += 1
+def test_logits_of_other_windows_are_refused(folder, decode, changed):
+  def add_one(name, values):
+    last = values[-1:]
+    last = last + 1 if name == "doc_span_index" else last
+    return np.append(values, last, axis=0)
 
   logits = folder / "logits.npz"
   for change, message in (
-    (drop_first, r"other\.npz: window 0 of question q0"),
+    (lambda _, values: values[1:], r"other\.npz: window 0 of question q0"),
     (add_one, r"other\.npz: window .* of question q1"),
   ):
-    other = _change(logits, tmp_path / "other.npz", change)
     with pytest.raises(ValueError, match=message):
-      _predictions(folder, tmp_path, [logits, other])
+      decode(logits, changed(change))
   with pytest.raises(ValueError, match=r"logits\.npz"):
-    _predictions(folder, tmp_path, [logits], (32, 3, 8))
+    decode(logits, windows=(32, 3, 8))

@@ -10,8 +10,6 @@ from bert_span.data.window_labels import BIO_LABELS
 from bert_span.jobs.squad_windows import inspect_windows
 from bert_span.text.options import WindowOptions
 
-_OPTIONS = WindowOptions(64, 16, 12)
-
 
 @pytest.fixture
 def small_files(tmp_path):
@@ -44,12 +42,9 @@ def test_rows_equal_the_originals_features(
   edge_cases_folder, uncased_vocab_file, read_json, tmp_path, capsys
 ):
   output = tmp_path / "windows.jsonl"
-  inspect_windows(
-    str(edge_cases_folder / "edge.json"),
-    str(uncased_vocab_file),
-    window_options=_OPTIONS,
-    output_file=str(output),
-  )
+  files = (str(edge_cases_folder / "edge.json"), str(uncased_vocab_file))
+  options = WindowOptions(64, 16, 12)
+  inspect_windows(*files, window_options=options, output_file=str(output))
   assert capsys.readouterr().out == ""
   rows = [json.loads(line) for line in output.read_text().splitlines()]
   golden = read_json(edge_cases_folder / "features_h.jsonl.gz")
@@ -70,9 +65,8 @@ def test_training_rows_hold_the_first_answer_and_findings_go_to_stderr(
 ):
   input_file, vocab_file = small_files
   result = succeeds(
-    "bert_span.inspect_windows",
+    *("bert_span.inspect_windows", "--is_training"),
     *(f"--input_file={input_file}", f"--vocab_file={vocab_file}"),
-    "--is_training",
   )
   (line,) = result.stdout.splitlines()
   assert json.loads(line) == {

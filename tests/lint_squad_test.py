@@ -40,9 +40,8 @@ def test_a_warning_fails_only_when_strict_and_an_error_always(
   assert "WARNING: 1 answer: " in text
   assert "Not checked without a vocabulary" in text
   assert not lint(path, strict=True)
-  path = squad_file(
-    _question("q1"), _question("q1", question="X?"), _question("q2", 3, "Y?")
-  )
+  questions = (_question("q1", question="X?"), _question("q2", 3, "Y?"))
+  path = squad_file(_question("q1"), *questions)
   capsys.readouterr()
   assert not lint(str(path))
   text = capsys.readouterr().out
@@ -67,9 +66,8 @@ def test_fix_writes_a_copy_that_passes_and_json_says_all(
 ):
   path = str(squad_file(_question(7, answer_start=3)))
   (tmp_path / "vocab.txt").write_text(_VOCABULARY)
-  settings = LintSettings(
-    WindowOptions(max_seq_length=128), vocab_file=str(tmp_path / "vocab.txt")
-  )
+  vocab_file = str(tmp_path / "vocab.txt")
+  settings = LintSettings(WindowOptions(128), vocab_file=vocab_file)
   # "Yes" is [UNK]: 1 of 6 WordPieces, which cannot be repaired.
   assert not lint(path, settings, fix=True, as_json=True, strict=True)
   value = json.loads(capsys.readouterr().out)

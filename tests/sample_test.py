@@ -5,26 +5,22 @@ import json
 import re
 import unicodedata
 
+import numpy as np
 import pytest
 
 from bert_span.squad.findings import FindingKind
 from bert_span.squad.lint.linter import lint_squad_file
 
 _FOLDER = importlib.resources.files("bert_span") / "sample"
-_TEXTS = {
-  split: (_FOLDER / f"{split}.json").read_text("utf-8")
-  for split in ("train", "dev")
-}
-_PARAGRAPHS = {
-  split: [p for a in json.loads(text)["data"] for p in a["paragraphs"]]
-  for split, text in _TEXTS.items()
-}
-# Pairs (context, question) in the file's order.
-_QUESTIONS = {
-  split: [(p["context"], question) for p in paragraphs for question in p["qas"]]
-  for split, paragraphs in _PARAGRAPHS.items()
-}
-both = pytest.mark.parametrize("split", _TEXTS)
+_PARAGRAPHS, _QUESTIONS = {}, {}
+for _split in ("train", "dev"):
+  _data = json.loads((_FOLDER / f"{_split}.json").read_text("utf-8"))["data"]
+  _PARAGRAPHS[_split] = [p for a in _data for p in a["paragraphs"]]
+  # Pairs (context, question) in the file's order.
+  _QUESTIONS[_split] = [
+    (p["context"], qa) for p in _PARAGRAPHS[_split] for qa in p["qas"]
+  ]
+both = pytest.mark.parametrize("split", _QUESTIONS)
 
 
 def _words(text):
@@ -33,8 +29,8 @@ def _words(text):
 
 @both
 def test_a_file_of_squad_2_has_nothing_to_correct(split):
-  text = _TEXTS[split]
-  findings = lint_squad_file(str(_FOLDER / f"{split}.json")).findings
+  path = _FOLDER / f"{split}.json"
+  text, findings = path.read_text("utf-8"), lint_squad_file(str(path)).findings
   legal = {FindingKind.UNANSWERABLE, FindingKind.SEVERAL_ANSWERS}
   assert {finding.kind for finding in findings} <= legal
   printed = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
@@ -62,23 +58,16 @@ def test_answers_are_whole_words_some_deep_or_after_long_characters(split):
 
 
 def test_the_sample_has_the_promised_size():
-  counts = {
-    split: (
-      len(_PARAGRAPHS[split]),
-      len(pairs),
-      sum(question["is_impossible"] for _, question in pairs),
-      sum(_words(p["context"]) > 400 for p in _PARAGRAPHS[split]),
-    )
-    for split, pairs in _QUESTIONS.items()
-  }
-  passages, questions, impossible, long_passages = map(
-    sum, zip(*counts.values(), strict=True)
-  )
+  readme, counts = (_FOLDER / "README.md").read_text("utf-8"), []
+  for split, pairs in _QUESTIONS.items():
+    num_impossible = sum(question["is_impossible"] for _, question in pairs)
+    num_long = sum(_words(p["context"]) > 400 for p in _PARAGRAPHS[split])
+    row = (len(_PARAGRAPHS[split]), len(pairs), num_impossible, num_long)
+    assert f"| {split}.json | {' | '.join(map(str, row))} |" in readme
+    counts.append(row)
+  passages, questions, impossible, long_passages = np.sum(counts, axis=0)
   assert passages >= 40 and questions >= 250 and long_passages >= 6
   assert 0.15 <= impossible / questions <= 0.20
-  readme = (_FOLDER / "README.md").read_text("utf-8")
-  for split, row in counts.items():
-    assert f"| {split}.json | {' | '.join(map(str, row))} |" in readme
   # Dev questions have differing answers, training ones do not.
   assert max(len(qa["answers"]) for _, qa in _QUESTIONS["train"]) == 1
   texts = [{a["text"] for a in qa["answers"]} for _, qa in _QUESTIONS["dev"]]

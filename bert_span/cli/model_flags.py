@@ -7,7 +7,7 @@ from absl import flags
 
 from bert_span.answers.decoding.options import BioDecoderOptions, DecoderOptions
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.program import check, forbid, import_tensorflow
+from bert_span.cli.program import forbid, import_tensorflow
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
@@ -77,10 +77,9 @@ def vocabulary_flags():
 
 def answer_flags():
   """Returns all flags that an exported model fixes: windows, decoding, head."""
+  kinds = (WindowOptions, DecoderOptions, BioDecoderOptions)
   return [
-    *OptionFlags(WindowOptions),
-    *OptionFlags(DecoderOptions),
-    *OptionFlags(BioDecoderOptions),
+    *(f for kind in kinds for f in OptionFlags(kind)),
     *shared_flags("head"),
   ]
 
@@ -129,36 +128,33 @@ def find_head(saved=None):
   from bert_span import heads
 
   holder = shared_flags("head").head
-  if saved is None:
-    return heads.find_head(holder.value)
-  check(
-    not holder.present or holder.value == saved["head"],
-    f"--head={holder.value}: the model has a {saved['head']} head. Omit it.",
-  )
-  return heads.find_head(saved["head"])
+  name = saved["head"] if saved else holder.value
+  if holder.present and holder.value != name:
+    raise ValueError(
+      f"--head={holder.value}: the model has a {name} head. Omit the flag."
+    )
+  return heads.find_head(name)
 
 
 def saved_config(*models):
-  """Returns the dict of the first span_config.json of some models, or None."""
+  """Returns the dict of the first span_config.json of some models, or {}."""
   from bert_span.presets.span_config import read_span_config
 
   configs = (read_span_config(model) for model in models if model)
-  return next(filter(None, configs), None)
+  return next(filter(None, configs), {})
 
 
 def check_no_span(head):
   """Checks that --no_span=original is for a head that run_squad has."""
-  check(
-    head.scores_ends or shared_flags("no_span").no_span.value == "no_answer",
-    "--no_span=original is for --head=span only. Leave it out.",
-  )
+  value = shared_flags("no_span").no_span.value
+  if value != "no_answer" and not head.scores_ends:
+    raise ValueError(f"--no_span={value} is for --head=span. Omit the flag.")
 
 
 def check_n_best(holder, decoder_options):
   """Checks that a flag asks for no more answers than the decoder keeps."""
-  kept = getattr(decoder_options, "n_best_size", None)
-  check(
-    kept is None or not holder.present or holder.value <= kept,
-    f"--{holder.name}={holder.value} is more than the {kept} answers that are "
-    "kept. Raise --n_best_size.",
-  )
+  kept = getattr(decoder_options, "n_best_size", holder.value)
+  if holder.present and holder.value > kept:
+    raise ValueError(
+      f"--{holder.name}={holder.value} is above --n_best_size={kept}: raise it."
+    )

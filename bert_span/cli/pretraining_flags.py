@@ -57,10 +57,10 @@ def masking_options():
   length = sequence_flags().max_seq_length.value
   # Without [CLS] and [SEP].
   most = options.max_predictions or options.budget(length - 2)
-  program.check(
-    most <= length,
-    f"--max_predictions={most} must be at most --max_seq_length={length}.",
-  )
+  if most > length:
+    raise ValueError(
+      f"--max_predictions={most} must be at most --max_seq_length={length}."
+    )
   return dataclasses.replace(options, max_predictions=most)
 
 

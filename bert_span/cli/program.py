@@ -43,11 +43,9 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
 
   def guarded(argv):
     try:
-      check(
-        arguments or foreign_flags or len(argv) == 1,
-        f"unknown arguments {' '.join(argv[1:])}; a flag begins with --, and "
-        "its value follows = or a blank.",
-      )
+      if len(argv) > 1 and not (arguments or foreign_flags):
+        words = " ".join(argv[1:])
+        raise ValueError(f"unknown arguments {words}; a flag begins with --.")
       _check_output_files(argv[1:])
       ensure_tensorflow_backend()
       if not flags.FLAGS["verbosity"].present:
@@ -162,11 +160,11 @@ def _check_output_files(words):
   for name, paths in {**given, "": words}.items():
     for path in (path for pattern in paths for path in glob.glob(pattern)):
       output = outputs.get(os.path.realpath(path))
-      check(
-        not output,
-        f"{output} is also the input {f'--{name}=' if name else ''}{path}. "
-        "Give another path.",
-      )
+      flag = f"--{name}=" if name else ""
+      if output:
+        raise ValueError(
+          f"{output} is also the input {flag}{path}. Give another path."
+        )
 
 
 def _given_paths():
@@ -194,9 +192,9 @@ def _is_user_error(error):
 
 def _explanation(error):
   """Returns the message of an error, with the flag that names its file."""
-  text = str(error)
   if isinstance(error, (ValueError, flags.Error)):
-    return text
+    return str(error)
+  text = str(error)
   if hasattr(error, "message"):  # TensorFlow's, without the place in its graph.
     text = error.message.split("\n")[0]
   for name, paths in _given_paths().items():
@@ -238,11 +236,11 @@ def forbid(holders, reason):
 def check_extra(extra, *packages, otherwise=""):
   """Checks that packages of an extra are installed; or else another remedy."""
   missing = [name for name in packages if not importlib.util.find_spec(name)]
-  check(
-    not missing,
-    f"{' and '.join(missing)} not installed. Install with pip install "
-    f"{' '.join(missing)}, or bert_span with its extra [{extra}]{otherwise}.",
-  )
+  if missing:
+    raise ValueError(
+      f"{' and '.join(missing)} not installed. Install with pip install "
+      f"{' '.join(missing)}, or bert_span with its extra [{extra}]{otherwise}."
+    )
 
 
 @contextlib.contextmanager
@@ -262,11 +260,11 @@ def beam_options(argv):
 
   def refuse_unknown(parser):
     _, unknown = parser.parse_known_args(argv[1:])
-    check(
-      not unknown,
-      f"unknown flags {' '.join(unknown)}: neither this program nor Apache "
-      "Beam has them. See --help, and Beam's documentation of the runner.",
-    )
+    if unknown:
+      raise ValueError(
+        f"unknown flags {' '.join(unknown)}: neither this program nor Apache "
+        "Beam has them. See --help, and Beam's documentation of the runner."
+      )
 
   options = beam_lib.PipelineOptions(argv[1:])
   standard = options.view_as(beam_lib.StandardOptions)

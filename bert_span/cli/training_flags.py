@@ -5,7 +5,7 @@ import sys
 from absl import flags
 
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.cli.program import check
+from bert_span.cli.program import forbid
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.storage.options import option
 from bert_span.training import options
@@ -49,25 +49,21 @@ def encoder_flags():
 
 def check_encoder_flags(needs_model):
   """Checks that the flags name one model, or none unless `needs_model`."""
-  values = encoder_flags()
-  is_original = values.bert_config_file.value or values.init_checkpoint.value
-  check(
-    not (values.preset.value and is_original),
-    "--preset replaces --bert_config_file and --init_checkpoint: give either.",
-  )
-  check(
-    values.bert_config_file.value or not values.init_checkpoint.value,
-    "--init_checkpoint needs the --bert_config_file it was made with.",
-  )
-  check(
-    values.vocab_file.value or not is_original,
-    "--bert_config_file needs the --vocab_file of the checkpoint.",
-  )
-  check(
-    values.preset.value or is_original or not needs_model,
-    "A model to start from is needed: --preset, or --bert_config_file with "
-    "--vocab_file and --init_checkpoint.",
-  )
+  values = encoder_flags().options()
+  is_original = values.bert_config_file or values.init_checkpoint
+  if values.preset and is_original:
+    raise ValueError(
+      "--preset replaces --bert_config_file and --init_checkpoint: give either."
+    )
+  if values.init_checkpoint and not values.bert_config_file:
+    raise ValueError("--init_checkpoint needs its --bert_config_file.")
+  if is_original and not values.vocab_file:
+    raise ValueError("--bert_config_file needs its --vocab_file.")
+  if needs_model and not (values.preset or is_original):
+    raise ValueError(
+      "A model to start from is needed: --preset, or --bert_config_file with "
+      "--vocab_file and --init_checkpoint."
+    )
 
 
 def encoder_source():
@@ -93,6 +89,15 @@ def run_flags():
   OptionFlags(options.SelectionOptions)
   _device_flags()
   return OptionFlags(_RunOptions)
+
+
+def run_arguments():
+  """Returns arguments of `RunOptions`."""
+  return {
+    "source": encoder_source(),
+    "devices": device_options(),
+    "run_flags": flags.FLAGS.flags_into_string(),
+  }
 
 
 def execution_options():
@@ -122,26 +127,20 @@ def check_run_flags(does_train, train_batch_size, best_metric, needs):
   values, selection = run_flags(), OptionFlags(options.SelectionOptions)
   execution = execution_options()
   options.check_strategy(device_options(), execution)
-  check(
-    execution.accumulate_steps <= train_batch_size,
-    f"--accumulate_steps={execution.accumulate_steps} divides a batch of "
-    f"{train_batch_size} into micro-batches of less than one window. Lower it.",
-  )
-  check(
-    values.dry_run.value or not values.memory_gb.present,
-    "--memory_gb is for --dry_run. Leave it out.",
-  )
-  eval_steps = selection.eval_steps.value
-  check(
-    selection.early_stopping_patience.value is None
-    or (eval_steps and best_metric),
-    "--early_stopping_patience needs --eval_steps and --best_metric.",
-  )
-  check(does_train or not eval_steps, "--eval_steps needs --do_train.")
-  check(
-    not (needs and eval_steps),
-    f"--eval_steps needs {needs}, to score the model on.",
-  )
+  if execution.accumulate_steps > train_batch_size:
+    raise ValueError(
+      f"--accumulate_steps={execution.accumulate_steps} must be at most "
+      f"--train_batch_size={train_batch_size}."
+    )
+  if not values.dry_run.value:
+    forbid([values.memory_gb], "is for --dry_run")
+  evaluates = selection.eval_steps.value
+  if not (evaluates and best_metric):
+    needed = "needs --eval_steps and --best_metric"
+    forbid([selection.early_stopping_patience], needed)
+  needs = needs if does_train else "--do_train"
+  if evaluates and needs:
+    raise ValueError(f"--eval_steps needs {needs}.")
 
 
 def report_unused_flags():

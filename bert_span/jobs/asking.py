@@ -1,9 +1,9 @@
 """What ask does: answers questions on a passage or on many documents."""
 
-import dataclasses
 import json
 import os
 import sys
+from typing import NamedTuple
 
 import tensorflow as tf
 import tqdm
@@ -24,8 +24,7 @@ _SHORT_PASSAGE = 10_000
 _LONG_PASSAGE = 100_000
 
 
-@dataclasses.dataclass(frozen=True)
-class AnswerLayout:
+class AnswerLayout(NamedTuple):
   """How answers are printed."""
 
   n_best: int = 3  # answers of a span head to show
@@ -33,10 +32,11 @@ class AnswerLayout:
   blank_lines: bool = False  # an empty line after each answer
   show_questions: bool = False  # the question before each answer
 
-  def page(self, question, answer, rows):
-    """The printed text of an answer and a table; the first row is its head."""
-    lines = [f"Question: {one_line(question)}"] if self.show_questions else []
-    return "\n".join([*lines, answer, *rows, *([""] * self.blank_lines)])
+  def show(self, question, answer, rows=()):
+    """Prints an answer and a table."""
+    if self.show_questions:
+      print(f"Question: {one_line(question)}")
+    print(answer, *rows, *[""] * self.blank_lines, sep="\n", flush=True)
 
 
 def ask(model, context, questions, layout, **options):
@@ -57,7 +57,7 @@ def ask(model, context, questions, layout, **options):
   tf.config.run_functions_eagerly(is_brief or before)
   try:
     for question in questions:
-      print(_answer_text(extractor, question, context, layout), flush=True)
+      _show_answer(extractor, question, context, layout)
   finally:
     tf.config.run_functions_eagerly(before)
 
@@ -76,7 +76,7 @@ def ask_folder(model, search, questions, layout, **options):
   for question in questions:
     found = extractor.answer_over(question, texts, search.top_k, index)
     best = [(passages[f.passage], f) for f in found[: layout.n_best]]
-    print(_ranked_text(question, best, layout), flush=True)
+    _show_ranked(question, best, layout)
 
 
 class _WindowsBar:
@@ -95,14 +95,15 @@ class _WindowsBar:
       self._bar = None
 
 
-def _answer_text(extractor, question, context, layout):
-  """The printed answer to a question on one passage."""
+def _show_answer(extractor, question, context, layout):
+  """Prints the answer to a question on one passage."""
   example = SquadExample("question", question, context)
   (prediction,) = extractor.predict([example])
   head = extractor.head
   if layout.is_json:
     fields = head.json_fields(prediction, layout.n_best)
-    return json.dumps({"question": question, **fields})
+    print(json.dumps({"question": question, **fields}), flush=True)
+    return
   if prediction.spans:
     answer = _marked_answer(prediction.spans, context)
   else:
@@ -113,11 +114,11 @@ def _answer_text(extractor, question, context, layout):
   rows = [f"{'score':>9} {'probability':>12} {'characters':>13}  text"]
   for entry in entries:
     place = f"{entry.char_start}-{entry.char_end}" if entry.text else "-"
-    text = one_line(entry.text) if entry.text else "(no answer)"
+    text = one_line(entry.text) or "(no answer)"
     rows.append(
       f"{entry.score:9.3f} {entry.probability:12.4f} {place:>13}  {text}"
     )
-  return layout.page(question, answer, rows)
+  layout.show(question, answer, rows)
 
 
 def _no_answer(extractor, prediction):
@@ -138,14 +139,19 @@ def _marked_answer(spans, context):
   """All spans of an answer, and the passage around one or all of it."""
   texts = "; ".join(one_line(span.text) for span in spans)
   offsets = [(span.char_start, span.char_end) for span in spans]
+  # Bold green, see no-color.org.
+  has_colour = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+  marks = "[[", "]]"
+  if has_colour and not os.environ.get("NO_COLOR"):
+    marks = "\033[1;32m", "\033[0m"
   # Of several answers the whole passage is shown.
   num_characters = 200 if len(spans) == 1 else len(context)
-  marked = marked_passage(context, offsets, _marks(), num_characters)
+  marked = marked_passage(context, offsets, marks, num_characters)
   return f"Answer: {texts}\n\n{marked}\n"
 
 
-def _ranked_text(question, found, layout):
-  """The printed pairs of `Passage` and `PassageAnswer`, best first."""
+def _show_ranked(question, found, layout):
+  """Prints pairs of `Passage` and `PassageAnswer`, best first."""
   answers = [
     {
       "text": item.answer.text,
@@ -160,10 +166,12 @@ def _ranked_text(question, found, layout):
     for passage, item in found
   ]
   if layout.is_json:
-    return json.dumps({"question": question, "answers": answers})
+    print(json.dumps({"question": question, "answers": answers}), flush=True)
+    return
   if not found:
     best = "No answer: no passage that was read answers the question."
-    return layout.page(question, best, [])
+    layout.show(question, best)
+    return
   rows = [f"{'margin':>9} {'probability':>12}  text (place)"]
   for row in answers:
     place = "{document}, characters {char_start}-{char_end}".format(**row)
@@ -171,14 +179,5 @@ def _ranked_text(question, found, layout):
       f"{row['margin']:9.3f} {row['probability']:12.4f}  "
       f"{one_line(row['text'])} ({one_line(place)})"
     )
-  best_passage, best = found[0]
-  marked = _marked_answer([best.answer], best_passage.text)
-  return layout.page(question, marked, rows)
-
-
-def _marks():
-  """What an answer is marked with: bold green (see no-color.org) or [[ ]]."""
-  colour = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-  if colour and not os.environ.get("NO_COLOR"):
-    return "\033[1;32m", "\033[0m"
-  return "[[", "]]"
+  passage, best = found[0]
+  layout.show(question, _marked_answer([best.answer], passage.text), rows)

@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import sys
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +25,7 @@ _decoder = functools.lru_cache(maxsize=2)(WindowDecoder)  # Tracing is slow.
 _FITTED = ("temperature", "log_odds_shift", "null_score_diff_threshold")
 
 
-@dataclasses.dataclass(frozen=True)
-class ScoredQuestions:
+class ScoredQuestions(NamedTuple):
   """Labelled questions, the logits of their windows, and their answers."""
 
   squad_file: SquadFile
@@ -89,28 +89,24 @@ def calibrate(
 
 def score_questions(extractor, squad_file, batch_size):
   """The `ScoredQuestions` of a `SquadFile`; a ValueError without labels."""
-  examples = squad_file.examples
-  if not any(example.answers for example in examples):
-    raise ValueError(
-      f"{squad_file.path}: no question has an answer, so that there is nothing "
-      "to calibrate on. Give a file with labelled questions."
-    )
+  path, examples, batches = squad_file.path, squad_file.examples, []
   unanswerable = [e.qas_id for e in examples if not e.answers]
+  if len(unanswerable) == len(examples):
+    raise ValueError(f"{path}: no question has an answer to calibrate on.")
   if unanswerable and not extractor.decoder_options.version_2_with_negative:
     raise ValueError(
-      f"{squad_file.path}: {len(unanswerable)} of {len(examples)} questions "
-      f"have no answer (first: {unanswerable[0]}), and the model never says "
-      "so. Give --version_2_with_negative, or remove these questions."
+      f"{path}: {len(unanswerable)} of {len(examples)} questions have no "
+      f"answer (first: {unanswerable[0]}), and the model never says so. Give "
+      "--version_2_with_negative, or remove these questions."
     )
-  batches = []
 
   def keep(logits):
     # Only the columns that decoding needs stay in memory.
     windows = {name: logits.windows[name] for name in WINDOW_SPECS}
     batches.append(logits._replace(windows=windows))
 
-  predictions = extractor.predict(examples, batch_size, on_logits=keep)
-  return ScoredQuestions(squad_file, batches, predictions=list(predictions))
+  predictions = list(extractor.predict(examples, batch_size, on_logits=keep))
+  return ScoredQuestions(squad_file, batches, predictions)
 
 
 def fitted_options(scored, options, target_precision=None):
@@ -133,20 +129,18 @@ def fitted_options(scored, options, target_precision=None):
   predictions = scored.decode(options)
   temperature, shift = calibration.fit_probabilities(
     calibration.AnswerConfidence(scored.batches, predictions, options),
-    correct_answers(examples, predictions),
+    _correct_answers(examples, predictions),
   )
   return dataclasses.replace(
     options, temperature=temperature, log_odds_shift=shift
   )
 
 
-def correct_answers(examples, predictions):
+def _correct_answers(examples, predictions):
   """1 for exact matches, else 0: float64 [questions]."""
-  exact = [
-    squad_scores.question_scores(example, prediction.text, version_2=True)[0]
-    for example, prediction in zip(examples, predictions, strict=True)
-  ]
-  return np.array(exact, np.float64)
+  score = functools.partial(squad_scores.question_scores, version_2=True)
+  pairs = zip(examples, predictions, strict=True)
+  return np.array([score(e, p.text)[0] for e, p in pairs], np.float64)
 
 
 def calibration_figures(scored, options):
@@ -159,7 +153,7 @@ def calibration_figures(scored, options):
   decoded = (scored.predictions, scored.decode(options))
   for stage, predictions in zip(_STAGES, decoded, strict=True):
     confidence = np.array([p.probability for p in predictions])
-    correct = correct_answers(squad_file.examples, predictions)
+    correct = _correct_answers(squad_file.examples, predictions)
     by_width = reliability.equal_width_bins(confidence, correct)
     by_mass = reliability.equal_mass_bins(confidence, correct)
     texts = {p.qas_id: p.text for p in predictions}
@@ -185,20 +179,17 @@ def _options(model, version_2, target_precision):
   saved = span_config.read_span_config(model)
   if saved is None:
     raise ValueError(
-      f"--model={model} is no model directory of bert_span: it has no "
-      f"{span_config.CONFIG_FILE}. Save it by SpanExtractor.save_to_preset."
+      f"--model={model} has no {span_config.CONFIG_FILE}. Save it by "
+      "SpanExtractor.save_to_preset."
     )
   if not find_head(saved["head"]).scores_ends:
     raise ValueError(
-      f"--model={model} has a {saved['head']} head, and only the probabilities "
-      "of a span head have a temperature. Give a model with a span head."
+      f"--model={model} has a {saved['head']} head. Only the probabilities of "
+      "a span head have a temperature."
     )
   options = DecoderOptions(**saved["decoder"])
   if version_2 is not None:
     options = dataclasses.replace(options, version_2_with_negative=version_2)
   if target_precision is not None and not options.version_2_with_negative:
-    raise ValueError(
-      "--target_precision needs a model that may give no answer. Give "
-      "--version_2_with_negative as well."
-    )
+    raise ValueError("--target_precision needs --version_2_with_negative.")
   return options

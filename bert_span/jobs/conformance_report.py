@@ -1,7 +1,9 @@
 """What conformance does: compares this package with the original's outputs."""
 
 import os
+import pathlib
 import platform
+import shutil
 import subprocess
 import time
 
@@ -32,18 +34,16 @@ def write_conformance_report(
       f"{','.join(numbers)!r}"
     )
   results = []
-  for number in numbers:
-    check = by_number[number]
+  for check in map(by_number.get, numbers):
     start = time.monotonic()
     results.append((check, list(check.compare(files))))
     seconds = time.monotonic() - start
-    log_line(f"Check {number}, {check.title}: {seconds:.0f} s")
+    log_line(f"Check {check.number}, {check.title}: {seconds:.0f} s")
   versions = package_versions()
   versions["bert_span"] += _commit()
   versions["Python"] = platform.python_version()
   named = ", ".join(f"{name} {version}" for name, version in versions.items())
-  sources = [f"This package: {named}", files.source]
-  text = checks.format_report(sources, results)
+  text = checks.format_report([f"This package: {named}", files.source], results)
   print(text, end="")
   if output_file:
     write_text_atomically(output_file, text)
@@ -52,13 +52,9 @@ def write_conformance_report(
 
 def _commit():
   """The commit of the checkout that the package is in, if it is in one."""
-  package = os.path.dirname(os.path.abspath(bert_span.__file__))
-  checkout = os.path.dirname(package)
-  if not os.path.exists(os.path.join(checkout, ".git")):
-    return ""
+  checkout = pathlib.Path(bert_span.__file__).resolve().parent.parent
   command = ["git", "-C", checkout, "rev-parse", "--short=12", "HEAD"]
-  try:
-    commit = subprocess.check_output(command, text=True, stderr=subprocess.PIPE)
-  except (OSError, subprocess.CalledProcessError):
+  if not (checkout / ".git").exists() or not shutil.which("git"):
     return ""
-  return f" (commit {commit.strip()})"
+  found = subprocess.run(command, text=True, capture_output=True)
+  return f" (commit {found.stdout.strip()})" if found.stdout else ""

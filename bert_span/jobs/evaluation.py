@@ -29,11 +29,10 @@ def score_files(
   multi_span=False,
 ):
   """Scores by the official evaluator of the data: `official_scores`."""
+  read = prediction_files.read_predictions
   if multi_span:
-    predictions = prediction_files.read_span_predictions(predictions_file)
-  else:
-    predictions = prediction_files.read_predictions(predictions_file)
-  na_probs = None
+    read = prediction_files.read_span_predictions
+  predictions, na_probs = read(predictions_file), None
   if na_prob_file:
     na_probs = prediction_files.read_na_probs(na_prob_file)
   elif na_prob_thresh != 1.0:

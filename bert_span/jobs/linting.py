@@ -69,31 +69,27 @@ def _check_windows(linted, settings):
   from bert_span.text.tokenizer import WordPieceTokenizer
   from bert_span.text.vocabulary import load_vocabulary
 
-  options, vocab_file = settings.window_options, settings.vocab_file
-  lower_case = settings.do_lower_case
+  options, lower_case = settings.window_options, settings.do_lower_case
   if settings.preset:
     loaded = load_pretrained(settings.preset)
-    vocab_file, backbone = loaded.vocabulary_path, loaded.backbone
-    if not vocab_file:
-      missing = f"{loaded.description} has no vocabulary"
-      raise ValueError(f"{missing}. Give its --vocab_file instead.")
+    vocabulary, backbone = loaded.vocabulary(), loaded.backbone
     check_sequence_length(backbone, options.max_seq_length)
     settings = dataclasses.replace(
       settings,
       hidden_size=backbone.hidden_dim,
       max_positions=backbone.max_sequence_length,
     )
-    if lower_case is None:
-      lower_case = loaded.lower_case
-  lower_case = True if lower_case is None else lower_case
-  tokenizer = WordPieceTokenizer(load_vocabulary(vocab_file), lower_case)
+    lower_case = loaded.lower_case if lower_case is None else lower_case
+  else:
+    vocabulary = load_vocabulary(settings.vocab_file)
+  lower_case = lower_case is not False
+  tokenizer = WordPieceTokenizer(vocabulary, lower_case)
   findings, figures = lint_windows(linted, tokenizer, settings)
+  names = ("max_answer_length", "length_bucket", "hidden_size")
   shown = {
-    "vocabulary": settings.preset or vocab_file,
+    "vocabulary": settings.preset or settings.vocab_file,
     "do_lower_case": lower_case,
     **dataclasses.asdict(options),
-    "max_answer_length": settings.max_answer_length,
-    "length_bucket": settings.length_bucket,
-    "hidden_size": settings.hidden_size,
+    **{name: getattr(settings, name) for name in names},
   }
   return findings, figures, shown

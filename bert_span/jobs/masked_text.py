@@ -27,11 +27,10 @@ def write_masked_text(
   making, sources = open_text(**masked_text)
   sequences = making.copies(sources, dupe_factor, num_workers, worker)
   number = write_records(output_files, sequences, making)
-  options = masked_text["options"]
+  length, options = masked_text["max_seq_length"], masked_text["options"]
   log_line(
     f"{number} sequences ({dupe_factor} copies of each) in "
-    f"{', '.join(output_files)}; read them with --max_seq_length="
-    f"{masked_text['max_seq_length']} "
+    f"{', '.join(output_files)}; read them with --max_seq_length={length} "
     f"--max_predictions={options.max_predictions}"
   )
 
@@ -39,17 +38,16 @@ def write_masked_text(
 def inspect_masking(epoch, max_sequences, output_file, **masked_text):
   """Shows every sequence of the text of `open_text`, spans and boundaries."""
   making, sources = open_text(**masked_text)
-  sequences = making.sequences(sources, epoch)
-  sequences = itertools.islice(sequences, max_sequences)
+  sequences = itertools.islice(making.sequences(sources, epoch), max_sequences)
   if output_file:
-    write_lines(output_file, map(json.dumps, map(masked_row, sequences)))
+    write_lines(output_file, map(json.dumps, map(_masked_row, sequences)))
     return
   for number, masked in enumerate(sequences):
     lines = masked_lines(masked, making.vocabulary, masked_text["options"])
     print(f"Sequence {number}: " + "\n".join(lines) + "\n", flush=True)
 
 
-def masked_row(masked):
+def _masked_row(masked):
   """A `MaskedSequence` as JSON values, with positions from [CLS]."""
   names = MaskedSpan._fields[2:]  # those after token_start and token_end
   return {

@@ -39,9 +39,9 @@ def inspect_windows(
   lines = map(json.dumps, rows)
   if output_file:
     write_lines(output_file, lines)
-  else:
-    for line in lines:
-      print(line, flush=True)
+    return
+  for line in lines:
+    print(line, flush=True)
 
 
 def write_squad_records(

@@ -20,31 +20,31 @@ _IMPOSSIBLE = _question("n", is_impossible=True)
 _SQUAD2 = squad_content(_CONTEXT, _question("a", "red car"), _IMPOSSIBLE)
 
 
-def _write(folder, squad, predictions, na_probs=None):
-  """Writes values to files; returns their paths by flag."""
-  values = {"predict_file": squad, "predictions_file": predictions}
-  if na_probs is not None:
-    values["na_prob_file"] = na_probs
-  paths = {name: folder / f"{name}.json" for name in values}
-  for name, path in paths.items():
-    path.write_text(json.dumps(values[name]), encoding="utf-8")
-  return paths
+@pytest.fixture
+def write(tmp_path):
+  """A function that writes values to files; returns their paths by flag."""
+
+  def write_files(*values):
+    names = ("predict_file", "predictions_file", "na_prob_file")
+    paths = {}
+    for name, value in zip(names, values, strict=False):
+      paths[name] = tmp_path / f"{name}.json"
+      paths[name].write_text(json.dumps(value))
+    return paths
+
+  return write_files
 
 
 @pytest.fixture
-def score(tmp_path):
+def score(write):
   """A function that scores its arguments in files."""
-
-  def score_values(*values, **options):
-    return score_files(**_write(tmp_path, *values), **options)
-
-  return score_values
+  return lambda *values, **options: score_files(**write(*values), **options)
 
 
 @pytest.mark.large
-def test_stdout_is_one_json_object_and_stderr_has_the_table(tmp_path):
+def test_stdout_is_one_json_object_and_stderr_has_the_table(write, tmp_path):
   predictions = {"a": "the red car", "n": "May"}
-  paths = _write(tmp_path, _SQUAD2, predictions, {"a": -2.0, "n": 3.0})
+  paths = write(_SQUAD2, predictions, {"a": -2.0, "n": 3.0})
   result = succeeds(
     *("bert_span.evaluate", "--na_prob_thresh=0"),
     *(f"--{name}={path}" for name, path in paths.items()),

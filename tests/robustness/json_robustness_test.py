@@ -4,40 +4,29 @@ import json
 
 import pytest
 from fuzz import result_or_clear_error
+from squad_content import spans, squad_content
 
 from bert_span.answers.prediction_files import read_predictions
 from bert_span.jobs.evaluation import score_files
 from bert_span.squad.reader import read_squad
 
-_ANSWER = {"text": "Ada", "answer_start": 0}
-_QUESTIONS = [
-  {"id": "q1", "question": "who", "answers": [_ANSWER]},
+_QUESTIONS = (
+  {"id": "q1", "question": "who", "answers": spans(("Ada", 0))},
   {"id": "q2", "question": "when", "answers": [], "is_impossible": True},
-]
-_PARAGRAPHS = [{"context": "Ada came.", "qas": _QUESTIONS}]
-_SQUAD = {"version": "v2.0", "data": [{"title": "", "paragraphs": _PARAGRAPHS}]}
-
-
-@pytest.fixture
-def write(tmp_path):
-  """A function that writes bytes as a file and returns its path."""
-
-  def write_file(name, content):
-    (tmp_path / name).write_bytes(content)
-    return tmp_path / name
-
-  return write_file
+)
+_SQUAD = squad_content("Ada came.", *_QUESTIONS, version="v2.0")
 
 
 @pytest.mark.parametrize("brackets", ["[]", "{}"])
-def test_nesting_at_the_limit_of_recursion_is_no_crash(write, brackets):
+def test_nesting_at_the_limit_of_recursion_is_no_crash(tmp_path, brackets):
   opening = brackets[0] if brackets == "[]" else '{"a":'
   squad = json.dumps({**_SQUAD, "version": "VERSION"})
+  path = tmp_path / "deep"
   for depth in (*range(940, 1000, 2), 5_000):
     nested = opening * depth + "1" + brackets[1] * depth
-    path = write("deep", f'{{"q": {nested}}}'.encode())
+    path.write_text(f'{{"q": {nested}}}')
     result_or_clear_error(read_predictions, path)
-    path = write("deep", squad.replace('"VERSION"', nested).encode())
+    path.write_text(squad.replace('"VERSION"', nested))
     result_or_clear_error(read_squad, path)
 
 
@@ -52,8 +41,9 @@ _DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", _DAMAGE)
-def test_a_damaged_squad_file_is_refused_by_name(write, damage):
-  squad = write("squad.json", _DAMAGE[damage])
+def test_a_damaged_squad_file_is_refused_by_name(tmp_path, damage):
+  squad, predictions = tmp_path / "squad.json", tmp_path / "predictions.json"
+  squad.write_bytes(_DAMAGE[damage])
   # Without a prediction of q2, which 2.0's metrics refuse.
-  predictions = write("predictions.json", b'{"q1": "Ada"}')
+  predictions.write_text('{"q1": "Ada"}')
   assert result_or_clear_error(score_files, squad, predictions) is None

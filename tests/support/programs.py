@@ -43,7 +43,7 @@ def run_program(name, *arguments, **options):
   return start_program(name, *arguments).finish()
 
 
-def run_here(name, *arguments):
+def run_here(name, *arguments, stdin=""):
   """`run_program` in this process; its messages begin with the whole name."""
   define_flags(name)
   command = [name, *map(str, arguments)]
@@ -52,7 +52,9 @@ def run_here(name, *arguments):
     contextlib.redirect_stdout(output),
     contextlib.redirect_stderr(errors),
     mock.patch.object(sys, "argv", command),
-    mock.patch.object(sys, "stdin", io.StringIO()),
+    mock.patch.object(
+      sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()))
+    ),
   ):
     try:
       importlib.import_module(name).run()
@@ -70,9 +72,9 @@ def succeeds(name, *arguments, run=run_program, **options):
   return ended
 
 
-def succeeds_here(name, *arguments):
+def succeeds_here(name, *arguments, **options):
   """`run_here` of a program that must end without an error."""
-  return succeeds(name, *arguments, run=run_here)
+  return succeeds(name, *arguments, run=run_here, **options)
 
 
 def run_python(*arguments, **options):

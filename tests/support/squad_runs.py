@@ -2,7 +2,7 @@
 
 import json
 
-from programs import run_program
+from programs import succeeds
 from squad_content import spans, squad_content
 
 _VOCABULARY = [
@@ -57,10 +57,8 @@ def squad_flags(folder, output_dir, *flags, version_2=False):
 
 
 def run_squad(folder, output_dir, *flags, version_2=False):
-  return run_program(
-    "bert_span.run_squad",
-    *squad_flags(folder, output_dir, *flags, version_2=version_2),
-  )
+  flags = squad_flags(folder, output_dir, *flags, version_2=version_2)
+  return succeeds("bert_span.run_squad", *flags)
 
 
 def read(path):
