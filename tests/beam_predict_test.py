@@ -26,21 +26,10 @@ def questions(tmp_path):
 
 def beam_predict(questions, output_dir, *flags, start=run_program):
   return start(
-    "bert_span.beam_predict",
-    f"--model={shared_model()}",
-    f"--input={questions.parent}/*.jsonl",
-    f"--output_dir={output_dir}",
-    "--num_shards=8",
+    *("bert_span.beam_predict", f"--model={shared_model()}", "--num_shards=8"),
+    *(f"--input={questions.parent}/*.jsonl", f"--output_dir={output_dir}"),
     *flags,
   )
-
-
-def rows_in(directory):
-  return [
-    json.loads(line)
-    for path in directory.glob("answers-*.jsonl")
-    for line in path.read_text().splitlines()
-  ]
 
 
 def contents_of(directory):
@@ -64,7 +53,9 @@ def test_a_killed_job_goes_on_and_two_processes_write_the_same(
   assert f"8 shards, {done} of them done." in again.stderr
   assert f"{8 - done} shards written." in again.stderr
   expected = shared_extractor().answer([QUESTION] * 10, _CONTEXTS)
-  found = sorted(rows_in(out), key=lambda row: row["id"])
+  paths = out.glob("answers-*.jsonl")
+  lines = [line for path in paths for line in path.read_text().splitlines()]
+  found = sorted(map(json.loads, lines), key=lambda row: row["id"])
   for row, answer in zip(found, expected, strict=True):
     assert (row["answer"], row["char_start"]) == answer[:2]
     assert row["score"] == pytest.approx(answer.score, abs=1e-4)

@@ -49,28 +49,24 @@ def answer_files(
       "Leave the flag out, or give JSON lines of id and context."
     )
   source = AnswerSource(model, **source_options)
-  options = dataclasses.asdict(source)
+  options = {
+    **dataclasses.asdict(source),
+    "model_sha256": shards.folder_sha256(source.model),
+    # Sizes in bytes, as contents may be too large to hash.
+    "input": {f.path: tf.io.gfile.stat(f.path).length for f in files},
+    "input_forms": sorted({file.format for file in files}),
+    "question": list(questions),
+    "num_shards": num_shards,
+    "output_format": output_format,
+  }
   del options["verify"]  # Answers do not depend on it.
-  shards.start_or_continue(
-    output_dir,
-    {
-      **options,
-      "model_sha256": shards.folder_sha256(source.model),
-      # Sizes in bytes, as contents may be too large to hash.
-      "input": {f.path: tf.io.gfile.stat(f.path).length for f in files},
-      "input_forms": sorted({file.format for file in files}),
-      "question": list(questions),
-      "num_shards": num_shards,
-      "output_format": output_format,
-    },
-  )
+  shards.start_or_continue(output_dir, options)
   answers = shards.AnswerShards(output_dir, num_shards, output_format)
   done = len(answers.done())
   log_line(f"{len(files)} files, {num_shards} shards, {done} of them done.")
   pipeline = beam.Pipeline(options=pipeline_options)
-  prediction_pipeline.add_prediction_steps(
-    pipeline, files, answers, source, questions
-  )
+  steps = (files, answers, source, questions)
+  prediction_pipeline.add_prediction_steps(pipeline, *steps)
   numbers = prediction_pipeline.run(pipeline)
   missing = num_shards - len(answers.done())
   if numbers is None:
@@ -92,8 +88,7 @@ def answer_files(
     )
   if missing:
     raise RuntimeError(
-      f"{missing} of {num_shards} shards are not in {output_dir}. Give the "
-      "same command again."
+      f"{missing} shards are not in {output_dir}. Give the same command again."
     )
 
 
@@ -103,18 +98,16 @@ def write_shards_of_masked_text(
   """Writes the missing shards of the masked text of `open_text`."""
   making, sources = open_text(**masked_text)
   sources_of_worker(sources, num_shards, 0)  # enough files?
-  shards.start_or_continue(
-    output_dir,
-    {
-      "count": num_shards,
-      "sources": [dataclasses.asdict(source) for source in sources],
-      "vocabulary": vocabulary_sha256(making.vocabulary),
-      "do_lower_case": masked_text["do_lower_case"],
-      "max_seq_length": masked_text["max_seq_length"],
-      "options": dataclasses.asdict(masked_text["options"]),
-      "copies": dupe_factor,
-    },
-  )
+  options = {
+    "count": num_shards,
+    "sources": list(map(dataclasses.asdict, sources)),
+    "vocabulary": vocabulary_sha256(making.vocabulary),
+    "do_lower_case": masked_text["do_lower_case"],
+    "max_seq_length": masked_text["max_seq_length"],
+    "options": dataclasses.asdict(masked_text["options"]),
+    "copies": dupe_factor,
+  }
+  shards.start_or_continue(output_dir, options)
   paths = [
     os.path.join(output_dir, f"masked-{n:05d}-of-{num_shards:05d}.tfrecord")
     for n in range(num_shards)
