@@ -55,14 +55,11 @@ def main(argv):
   )
   model = _OPTIONS.model.value
   if not model:
-    program.forbid(
-      [_OPTIONS.question_id, _SHARED.verify, *_WINDOWS], "needs --model"
-    )
+    of_model = [_OPTIONS.question_id, _SHARED.verify, *_WINDOWS]
+    program.forbid(of_model, "needs --model")
   program.check_extra("report", "jinja2", "matplotlib")
   program.import_tensorflow()
-  window_options = None
-  if model:
-    window_options = model_flags.window_options(model_flags.saved_config(model))
+  window_options = model_flags.window_options(model_flags.saved_config(model))
   from bert_span.jobs import html_report
 
   html_report.write_report(

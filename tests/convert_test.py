@@ -21,10 +21,8 @@ def test_a_converted_model_computes_the_same(architecture, tmp_path, capsys):
   extractor.save_to_preset(tmp_path / "model")
   convert(str(tmp_path / "model"), str(tmp_path / "there"), "huggingface")
   assert f"Architecture: {architecture}\n" in capsys.readouterr().out
-  options = {
-    "window_options": extractor.window_options,
-    "decoder_options": extractor.decoder_options,
-  }
+  names = ("window_options", "decoder_options")
+  options = {name: getattr(extractor, name) for name in names}
   back = str(tmp_path / "back")
   convert(str(tmp_path / "there"), back, **options)
   converted = SpanExtractor.from_preset(back)
@@ -32,8 +30,7 @@ def test_a_converted_model_computes_the_same(architecture, tmp_path, capsys):
   assert encoder_config(converted.model.backbone) == expected
   tokenizers = (x.preprocessor.tokenizer for x in (converted, extractor))
   assert len({repr(each.full_vocabulary) for each in tokenizers}) == 1
-  assert converted.window_options == extractor.window_options
-  assert converted.decoder_options == extractor.decoder_options
+  assert {name: getattr(converted, name) for name in names} == options
   theirs = converted.model(INPUTS)
   for name, logits in extractor.model(INPUTS).items():
     np.testing.assert_allclose(theirs[name], logits, atol=1e-5)

@@ -14,6 +14,7 @@ from programs import (
   run_here,
   run_program,
   start_program,
+  succeeds,
   succeeds_here,
 )
 from tiny_extractor import CONTEXT, QUESTION, shared_model
@@ -27,10 +28,9 @@ def test_a_version_is_exported_with_the_options_of_the_flags(tmp_path):
   export = ("export.export_saved_model", f"--model={model}")
   export += (f"--output={base}", "--version=4")
   assert "--n_best_size" in refusal(*export, "--n_best_size=3", "--nowarmup")
-  done = run_program(
+  done = succeeds(
     *(*export, "--bio_threshold=0.25", "--bio_decoding=greedy", "--head=bio")
   )
-  assert done.returncode == 0, done.stderr
   assert "124 answers" in done.stdout
   assert f"{base}/4" in done.stderr
   extra = base / "4" / "assets.extra"
@@ -64,10 +64,8 @@ _of_both_programs = pytest.mark.parametrize(
 @pytest.mark.large
 @_of_both_programs
 def test_a_full_disk_is_one_line_and_nothing_is_left(small_disk, name, output):
-  done = run_program(
-    f"export.{name}",
-    *(f"--model={shared_model()}", f"--output={small_disk / output}"),
-  )
+  model = f"--model={shared_model()}"
+  done = run_program(f"export.{name}", model, f"--output={small_disk / output}")
   assert "No space left" in error_line(done)
   assert not [path for path in small_disk.rglob("*") if path.is_file()]
 
@@ -77,9 +75,9 @@ def test_a_full_disk_is_one_line_and_nothing_is_left(small_disk, name, output):
 def test_sigterm_ends_an_export_and_removes_what_is_unfinished(
   tmp_path, name, output
 ):
+  model = f"--model={shared_model()}"
   program = start_program(
-    *(f"export.{name}", f"--model={shared_model()}"),
-    f"--output={tmp_path / output}",
+    f"export.{name}", model, f"--output={tmp_path / output}"
   )
   program.send_signal_when(
     lambda: list(tmp_path.rglob("*.tmp/*")), signal.SIGTERM
@@ -96,9 +94,8 @@ def test_ask_answers_from_the_files_as_from_the_model(tmp_path, few_samples):
   model, vectors = shared_model(version_2=True), tmp_path / "vectors.json"
   windows, text = tmp_path / "windows.tflite", tmp_path / "text.tflite"
   export = ("export.export_tflite", f"--model={model}")
-  done = succeeds_here(
-    *export, f"--output={windows}", f"--test_vectors={vectors}"
-  )
+  flags = (f"--output={windows}", f"--test_vectors={vectors}")
+  done = succeeds_here(*export, *flags)
   assert "7 of 7 sample questions" in done.stdout
   assert str(windows) in done.stderr
   assert len(json.loads(vectors.read_text("utf-8"))["vectors"]) > 7

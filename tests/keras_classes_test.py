@@ -60,11 +60,9 @@ def test_names_are_announced_to_a_keras_that_is_loaded(monkeypatch):
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_what_kerashub_does_not_keep_survives(tmp_path, architecture):
+  changes = {"activation": "relu", "layer_norm_epsilon": 1e-3}
   config = tiny_config(
-    architecture=architecture,
-    attention_dropout=0.3,
-    activation="relu",
-    layer_norm_epsilon=1e-3,
+    architecture=architecture, attention_dropout=0.3, **changes
   )
   model = bert_span.SpanModel(build_encoder(config), bert_span.SpanHead())
   model.save(tmp_path / "model.keras")
@@ -116,16 +114,13 @@ def test_an_object_is_made_again_from_what_keras_writes(name, arguments):
 
 
 def test_every_registered_class_is_announced(repository):
+  pattern = (
+    r'^@keras\.saving\.register_keras_serializable\(package="bert_span"\)\n'
+    r"class (\w+)"
+  )
   registered = set()
   for path in (repository / "bert_span").rglob("*.py"):
-    registered |= set(
-      re.findall(
-        r'^@keras\.saving\.register_keras_serializable\(package="bert_span"\)'
-        r"\nclass (\w+)",
-        path.read_text(encoding="utf-8"),
-        re.MULTILINE,
-      )
-    )
+    registered |= {*re.findall(pattern, path.read_text("utf-8"), re.M)}
   assert registered == KERAS_CLASSES.keys()
   for name, module in KERAS_CLASSES.items():
     found = getattr(importlib.import_module(module), name)

@@ -24,19 +24,14 @@ def write_report(
   verify=True,
 ):
   """Writes the page and prints its name and size."""
-  squad_file = read_squad(predict_file)
-  n_best = read_n_best(nbest_file)
+  squad_file, n_best = read_squad(predict_file), read_n_best(nbest_file)
+  sources = {"Questions": predict_file, "n-best lists": nbest_file}
+  predictions = first_texts(n_best)
   if predictions_file:
+    sources["Predictions"] = predictions_file
     predictions = read_predictions(predictions_file)
-  else:
-    predictions = first_texts(n_best)
-  sources = {
-    "Questions": predict_file,
-    "n-best lists": nbest_file,
-    "Predictions": predictions_file,
-    "Model": model,
-  }
-  sources = {name: path for name, path in sources.items() if path}
+  if model:
+    sources["Model"] = model
   try:
     scores = official_scores(squad_file, predictions)
     results = question_results(squad_file, n_best, predictions)
@@ -45,16 +40,15 @@ def write_report(
   chosen = next((r for r in results if r.example.qas_id == question_id), None)
   if question_id is not None and chosen is None:
     raise ValueError(
-      f"--question_id={question_id} is none of the {len(results):,} questions "
-      f"of {predict_file}. Give the id of one of them."
+      f"--question_id={question_id} is not in {predict_file}. Give one that is."
     )
   num_windows, windows = None, ()
   if model:
     extractor = SpanExtractor.from_preset(model, window_options, verify=verify)
     if chosen and not extractor.head.scores_ends:
       raise ValueError(
-        f"--question_id: the model has a {extractor.head.name} head, which has "
-        "no start and end probabilities. Omit the flag."
+        f"--question_id: a {extractor.head.name} head has no start and end "
+        "probabilities. Omit the flag."
       )
     batches = window_batches(squad_file.examples, extractor.preprocessor)
     num_windows = [

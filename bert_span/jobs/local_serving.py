@@ -28,8 +28,8 @@ def serve_file(tflite, packages, server):
   for package in ("core", "wasm-utils"):
     if not os.path.isdir(os.path.join(packages, package)):
       raise ValueError(
-        f"{packages} has no {package} of LiteRT.js. Install it with npm "
-        "install @litertjs/core, and name its folder by --litert."
+        f"--litert={packages} has no {package} of LiteRT.js. Install it with "
+        "npm install @litertjs/core."
       )
   app = local_server.file_app(tflite, packages)
   _serve(app, server, "The file runs in the browser; nothing runs here.")

@@ -30,10 +30,7 @@ def export_model(model, base, extractor_options=None, **options):
   extractor = SpanExtractor.from_preset(model, **(extractor_options or {}))
   path, verified = export_saved_model(extractor, base, source=model, **options)
   print(f"Ops of the graph: {', '.join(verified.ops)}")
-  print(
-    "Of tensorflow-text, so the server must have them: "
-    f"{', '.join(verified.text_ops)}"
-  )
+  print(f"The server needs tensorflow-text's {', '.join(verified.text_ops)}")
   print(
     f"{verified.num_questions} answers in a fresh process equal the model's; "
     f"scores differ by at most {verified.largest_difference:.1e}."

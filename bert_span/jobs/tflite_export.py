@@ -41,10 +41,9 @@ def export_model(
 def export_tflite(extractor, path, options=None, evaluated=None, source=None):
   """Writes a TFLite file and its report, PATH.json and PATH.txt.
 
-  Of a `SpanExtractor` with the options that the file will have, and
-  `TFLiteOptions`. `evaluated` is a `SquadFile` that model and file are scored
-  on, `source` the directory of the model, for the report. Returns the report, a
-  dict. After a ValueError an old file remains.
+  `evaluated` is a `SquadFile` that model and file are scored on, `source` the
+  model's directory, for the report. Returns the report, a dict. After a
+  ValueError an old file remains.
   """
   options = options or TFLiteOptions()
   content = tflite_content(extractor, options)
@@ -109,8 +108,7 @@ def tflite_content(extractor, options):
   if isinstance(tokenizer.full_vocabulary, BytePairs):
     if options.with_tokenizer:
       raise ValueError(
-        "A TFLite file with a tokenizer has WordPieces only. Received a model "
-        "with byte pairs. Omit --with_tokenizer."
+        "--with_tokenizer is for WordPieces, and the model has byte pairs."
       )
     config["tflite"]["merges"] = tokenizer.full_vocabulary.merges
   return with_metadata(
@@ -126,9 +124,8 @@ def check_f1_drop(scores, max_f1_drop):
   """Raises ValueError if f1_drop, in points, exceeds max_f1_drop or is NaN."""
   if max_f1_drop is not None and not scores["f1_drop"] <= max_f1_drop:
     raise ValueError(
-      f"Its F1 is {scores['f1_drop']:.2f} points below that of the model on "
-      f"{scores['num_questions']} questions. At most {max_f1_drop:.2f} points "
-      "are allowed (--max_f1_drop)."
+      f"Its F1 is {scores['f1_drop']:.2f} points below the model's on "
+      f"{scores['num_questions']} questions, above --max_f1_drop={max_f1_drop}."
     )
 
 
@@ -137,8 +134,7 @@ def report_text(report):
   options, checked = report["options"], report["verification"]
   tokenizer, scores = report["tokenizer"], report["evaluation"]
   length = f"{options['max_seq_length']} WordPieces"
-  takes_text = options["with_tokenizer"]
-  sample = "on a sample passage" if takes_text else f"at {length}"
+  sample = "on a sample passage" if tokenizer else f"at {length}"
   parts = {
     "head": options["head"],
     "quantization": options["quantization"],
@@ -148,25 +144,25 @@ def report_text(report):
     "TFLite's own kernels",
     "equal answers": f"{checked['num_equal']} of {checked['num_questions']} "
     "sample questions",
+    "largest difference of their scores": "{largest_difference:.2g}".format(
+      **checked
+    ),
   }
-  difference = f"{checked['largest_difference']:.2g}"
-  parts["largest difference of their scores"] = difference
   if tokenizer:
-    different = tokenizer["capital_sigma"] + tokenizer["other"]
+    sigma, other = tokenizer["capital_sigma"], tokenizer["other"]
     parts["tokenizer inside"] = (
-      f"{different} of {tokenizer['num_texts']} texts "
+      f"{sigma + other} of {tokenizer['num_texts']} texts "
       f"({tokenizer['num_tokens']} WordPieces) differ from bert_span's: "
-      f"{tokenizer['capital_sigma']} by a capital sigma at the end of a word, "
-      f"{tokenizer['other']} otherwise"
+      f"{sigma} by a capital sigma at the end of a word, {other} otherwise"
     )
-  if scores:
+  if not scores:
+    parts["F1"] = "not measured (--evaluate_file)"
+  else:
     parts[f"F1 on {scores['data']}"] = (
       f"{scores['file']['f1']:.2f}, the model {scores['model']['f1']:.2f} "
       f"({scores['num_questions']} questions, {scores['equal_answers']} equal "
       "answers)"
     )
-  else:
-    parts["F1"] = "not measured (--evaluate_file)"
   named = {"ops": checked["ops"], "made with": report["versions"]}
   for title, values in named.items():
     parts[title] = ", ".join(f"{name} {x}" for name, x in values.items())
@@ -183,14 +179,12 @@ def _scores(path, extractor, evaluated):
     {p.qas_id: p.text for p in answerer.predict(list(evaluated.examples))}
     for answerer in (extractor, candidate)
   )
-  scores = {
-    "model": official_scores(evaluated, of_model),
-    "file": official_scores(evaluated, of_file),
-  }
+  model, file = (official_scores(evaluated, p) for p in (of_model, of_file))
   return {
     "data": os.path.basename(evaluated.path),
     "num_questions": len(of_file),
     "equal_answers": sum(of_model[name] == of_file[name] for name in of_file),
-    **scores,
-    "f1_drop": scores["model"]["f1"] - scores["file"]["f1"],
+    "model": model,
+    "file": file,
+    "f1_drop": model["f1"] - file["f1"],
   }

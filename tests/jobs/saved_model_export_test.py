@@ -11,6 +11,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tiny_encoder import INPUTS
 from tiny_extractor import shared_extractor, shared_model, tiny_extractor
 
 from bert_span import SpanHead, SpanModel
@@ -78,11 +79,9 @@ def test_a_model_that_answers_otherwise_is_not_published(tmp_path, monkeypatch):
 
 @pytest.mark.large
 def test_half_precision_halves_the_variables(tmp_path, few_samples):
+  extractor = shared_extractor(head=BIO_HEAD)
   path, verified = saved_model_export.export_saved_model(
-    shared_extractor(head=BIO_HEAD),
-    tmp_path,
-    dtype="bfloat16",
-    with_warmup=False,
+    extractor, tmp_path, dtype="bfloat16", with_warmup=False
   )
   assert verified.num_questions == len(few_samples)
   card = _card(path)
@@ -109,18 +108,12 @@ def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, head):
   assert {v.dtype for v in model.weights} == {"float32"}  # left as it was
   (softmax,) = sublayers(cast.backbone, keras.layers.Softmax)
   assert softmax.compute_dtype == "float32"
-  ids = np.array([[2, 15, 12, 3, 5, 6, 7, 8, 9, 10, 3, 0]], np.int32)
-  inputs = {
-    "token_ids": ids,
-    "segment_ids": (np.arange(12) > 3).astype(np.int32)[np.newaxis],
-    "padding_mask": (ids > 0).astype(np.int32),
-  }
-  outputs = cast(inputs, training=False)
-  expected = model(inputs, training=False)
+  outputs = cast(INPUTS, training=False)
+  expected = model(INPUTS, training=False)
   for name, logits in outputs.items():
     assert logits.dtype == tf.float32
-    difference = np.abs(logits - expected[name])[0, :11].max()
-    assert 0 < difference < 0.5  # logits are up to 20
+    difference = np.abs(logits - expected[name])[INPUTS["padding_mask"] > 0]
+    assert 0 < difference.max() < 0.5  # logits are up to 20
   # A head without a bias stays without.
   without = SpanModel(model.backbone, SpanHead(use_bias=False))
   assert cast_encoder(without, dtype).head.bias is None

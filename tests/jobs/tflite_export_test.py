@@ -9,16 +9,10 @@ from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.jobs import tflite_export
-from bert_span.jobs.tflite_export import (
-  ModelInfo,
-  TFLiteOptions,
-  check_f1_drop,
-  export_tflite,
-  tflite_content,
-)
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile
 from bert_span.tflite import file as tflite_file
+from bert_span.tflite.options import ModelInfo, TFLiteOptions
 
 _EVALUATED = SquadFile(
   "dev.json",
@@ -35,7 +29,9 @@ def test_a_file_is_written_with_its_report_if_its_answers_are_right(
   info = ModelInfo("qa", "Finds answers.", "7", "A", "B")
   options = TFLiteOptions("dynamic", True, 100.0, info, with_tokenizer=True)
   extractor = tiny_extractor()
-  report = export_tflite(extractor, str(path), options, _EVALUATED)
+  report = tflite_export.export_tflite(
+    extractor, str(path), options, _EVALUATED
+  )
   names = ["qa.tflite", "qa.tflite.json", "qa.tflite.txt"]
   assert sorted(os.listdir(tmp_path)) == names
   content = path.read_bytes()
@@ -59,24 +55,22 @@ def test_a_file_is_written_with_its_report_if_its_answers_are_right(
   monkeypatch.setattr(extractor, "predict", tiny_extractor(seed=8).predict)
   path.write_text("the old one")
   with pytest.raises(ValueError, match=r"qa\.tflite is not written"):
-    export_tflite(extractor, str(path), options)
+    tflite_export.export_tflite(extractor, str(path), options)
   assert sorted(os.listdir(tmp_path)) == names
   assert path.read_text() == "the old one"
 
 
 def test_a_drop_of_f1_beyond_the_limit_is_refused():
   scores = {"f1_drop": 1.5, "num_questions": 9}
-  check_f1_drop(scores, None)
-  check_f1_drop(scores, 1.5)
+  tflite_export.check_f1_drop(scores, None)
+  tflite_export.check_f1_drop(scores, 1.5)
   with pytest.raises(ValueError, match=r"1\.50 .* 9 questions.*--max_f1_drop"):
-    check_f1_drop(scores, 1.0)
+    tflite_export.check_f1_drop(scores, 1.0)
   with pytest.raises(ValueError, match="nan points"):
-    check_f1_drop({**scores, "f1_drop": float("nan")}, 1.0)
+    tflite_export.check_f1_drop({**scores, "f1_drop": float("nan")}, 1.0)
 
 
-def test_what_a_file_cannot_have_is_refused():
+def test_a_bio_head_has_no_file_with_a_tokenizer():
   options = TFLiteOptions(with_tokenizer=True)
   with pytest.raises(ValueError, match=r"bio head.*--with_tokenizer"):
-    tflite_content(tiny_extractor(head=BIO_HEAD), options)
-  with pytest.raises(ValueError, match=r"none, float16, dynamic.*'int8'"):
-    TFLiteOptions("int8")
+    tflite_export.tflite_content(tiny_extractor(head=BIO_HEAD), options)

@@ -12,54 +12,41 @@ from bert_span.text.vocabulary import load_vocabulary
 
 pytestmark = pytest.mark.large
 
-# Questions of each passage, and passages, taken of each file; all of COVID-QA's
-# articles, which have up to 44,551 characters.
-_FILES = {
-  "xquad_en": (2, 50),
-  "xquad_zh": (2, 50),
-  "xquad_ar": (2, 50),
-  "covidqa_part": (2, 12),
-}
+# Passages taken of each file; all of COVID-QA's articles, which have up to
+# 44,551 characters.
+_FILES = {"xquad_en": 50, "xquad_zh": 50, "xquad_ar": 50, "covidqa_part": 12}
 
 
-@pytest.fixture(scope="module")
-def all_languages(shared_data, read_json, tmp_path_factory):
-  """One SQuAD file with questions of each file, ids made distinct."""
+@pytest.fixture
+def all_languages(shared_data, read_json, tmp_path):
+  """One SQuAD file with two questions of each passage, ids made distinct."""
   paragraphs = []
-  for name, (num_questions, num_passages) in _FILES.items():
+  for name, num_passages in _FILES.items():
     articles = read_json(shared_data / f"{name}.json")["data"]
     found = [p for article in articles for p in article["paragraphs"]]
     for paragraph in found[:num_passages]:
-      paragraph["qas"] = paragraph["qas"][:num_questions]
+      paragraph["qas"] = paragraph["qas"][:2]
       for question in paragraph["qas"]:
         question["id"] = f"{name}-{question['id']}"
       paragraphs.append(paragraph)
-  path = tmp_path_factory.mktemp("languages") / "questions.json"
+  path = tmp_path / "questions.json"
   article = {"title": "All", "paragraphs": paragraphs}
   path.write_text(json.dumps({"version": "1.1", "data": [article]}))
   return path
 
 
-@pytest.fixture(scope="module")
-def output_dir(all_languages, uncased_vocab_file):
-  """What run_squad wrote about all questions, by a random model."""
-  model, output = (all_languages.parent / name for name in ("model", "output"))
-  tiny_extractor(
-    window_options=WindowOptions(),
-    vocabulary=load_vocabulary(uncased_vocab_file),
-  ).save_to_preset(model)
-  succeeds_here(
-    "bert_span.run_squad",
-    *("--do_predict", "--do_eval", "--predict_batch_size=32"),
-    *(f"--preset={model}", f"--predict_file={all_languages}"),
-    f"--output_dir={output}",
-  )
-  return output
-
-
 def test_every_question_gets_a_prediction_from_its_passage(
-  all_languages, output_dir, read_json
+  all_languages, uncased_vocab_file, read_json, tmp_path
 ):
+  model, output_dir = tmp_path / "model", tmp_path / "output"
+  vocabulary = load_vocabulary(uncased_vocab_file)
+  extractor = tiny_extractor(False, WindowOptions(), vocabulary=vocabulary)
+  extractor.save_to_preset(model)
+  succeeds_here(
+    *("bert_span.run_squad", "--do_predict", "--do_eval"),
+    *(f"--preset={model}", f"--predict_file={all_languages}"),
+    *(f"--output_dir={output_dir}", "--predict_batch_size=32"),
+  )
   examples = read_squad(all_languages).examples
   predictions = read_json(output_dir / "predictions.json")
   n_best = read_json(output_dir / "nbest_predictions.json")

@@ -28,21 +28,16 @@ _CASES = list(itertools.product((True, False), _OPTIONS))
 
 @functools.cache
 def _preprocessor(do_lower_case, options):
-  return SpanPreprocessor(
-    VOCABULARY,
-    do_lower_case,
-    options,
-    pad_to_max=options.max_seq_length == 16,
-  )
+  pads = options.max_seq_length == 16
+  return SpanPreprocessor(VOCABULARY, do_lower_case, options, pad_to_max=pads)
 
 
 def _windows_and_tokens(preprocessor, examples, with_answers=False):
   """The windows of a batch as arrays, and the tokens of its passages."""
   arrays = example_arrays(examples, with_answers)
-  windows = preprocessor(
-    {name: tf.constant(values) for name, values in arrays.items()}
-  )
-  tokens = preprocessor.tokenizer(tf.constant(arrays["context"]))
+  texts = {name: tf.constant(values) for name, values in arrays.items()}
+  windows = preprocessor(texts)
+  tokens = preprocessor.tokenizer(texts["context"])
   return {name: value.numpy() for name, value in windows.items()}, tokens
 
 
