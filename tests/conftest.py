@@ -5,7 +5,6 @@ import gzip
 import json
 import os
 import pathlib
-import subprocess
 
 import pytest
 
@@ -84,22 +83,21 @@ def read_json():
 @pytest.fixture
 def asked_here(monkeypatch):
   """Exported SavedModels are asked in this process, not in a fresh one."""
-  from bert_span.serving import fresh_process, verification
+  from exported_model import ask_here
 
-  def run(command, **options):
-    fresh_process.main(*command[2:])
-    return subprocess.CompletedProcess(command, 0)
+  from bert_span.serving import verification
 
-  monkeypatch.setattr(verification.subprocess, "run", run)
+  monkeypatch.setattr(verification.subprocess, "run", ask_here)
 
 
 @pytest.fixture
 def few_samples(monkeypatch, asked_here):
-  """The 7 sample questions on which exports are compared, instead of all."""
+  """The `few_samples` on which exports are compared, instead of all."""
+  import exported_model
+
   from bert_span.jobs import saved_model_export, tflite_export
 
-  examples = saved_model_export.sample_examples()
-  few = [*examples[:4], *examples[-3:]]
+  few = exported_model.few_samples()
   for job in (saved_model_export, tflite_export):
     monkeypatch.setattr(job, "sample_examples", lambda: few)
   return few

@@ -2,12 +2,15 @@
 
 import functools
 import os
+import subprocess
 
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 from tiny_extractor import new_folder, tiny_extractor
 
 from bert_span.answers.decoding.options import StepOptions
+from bert_span.jobs.saved_model_export import sample_examples
+from bert_span.serving import fresh_process
 from bert_span.serving.signatures import ServedModel, write_saved_model
 
 
@@ -32,6 +35,18 @@ def meta_graph(directory):
   """The meta graph of a written SavedModel."""
   with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
     return saved_model_pb2.SavedModel.FromString(file.read()).meta_graphs[0]
+
+
+def few_samples():
+  """Seven of the questions on which exports are compared."""
+  examples = sample_examples()
+  return [*examples[:4], *examples[-3:]]
+
+
+def ask_here(command, **options):
+  """A subprocess.run of fresh_process.py that asks in this process."""
+  fresh_process.main(*command[2:])
+  return subprocess.CompletedProcess(command, 0)
 
 
 def ask(server, questions, contexts):

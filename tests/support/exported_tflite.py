@@ -90,16 +90,14 @@ def with_files_of(path, content=None, **changes):
 def with_nan_weights(path):
   """The bytes of a TFLite file whose largest matrix is NaN."""
   model = parsed(path)
-  largest = max(
-    (
-      model.buffers[tensor.buffer]
-      for graph in model.subgraphs
-      for tensor in graph.tensors
-      if tensor.type == schema.TensorType.FLOAT32
-      and model.buffers[tensor.buffer].data is not None
-    ),
-    key=lambda buffer: len(buffer.data),
-  )
+  buffers = [
+    model.buffers[tensor.buffer]
+    for graph in model.subgraphs
+    for tensor in graph.tensors
+    if tensor.type == schema.TensorType.FLOAT32
+  ]
+  full = (buffer for buffer in buffers if buffer.data is not None)
+  largest = max(full, key=lambda buffer: len(buffer.data))
   nan = np.full(len(largest.data) // 4, np.nan, np.float32)
   largest.data = nan.view(np.uint8)
   return with_files_of(path, tflite_file.pack(model))

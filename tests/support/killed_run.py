@@ -7,14 +7,14 @@ written; "unnamed", when they are written and the file "checkpoint" does not
 name them yet; "deleting", when the files of an older one are half deleted.
 """
 
-import glob
+import itertools
 import os
 import pathlib
 import signal
 import sys
 
 from tensorflow.python.checkpoint import checkpoint_management
-from tensorflow.python.ops import gen_io_ops as io_ops
+from tensorflow.python.ops import gen_io_ops
 from toy_trainer import dataset_fn, make_model, make_trainer
 
 
@@ -28,47 +28,41 @@ def make_run(output_dir):
   )
 
 
-def _kill():
-  os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _kill_while_writing(output_dir, step):
-  """Kills when the files are half written: they are renamed when complete."""
-  pattern = os.path.join(output_dir, f"model.ckpt-{step}_temp", "*")
-  original = io_ops.merge_v2_checkpoints
+def _kill_before(owner, name, is_time):
+  """Kills this process before a call of a function when it is time."""
+  original = getattr(owner, name)
 
   def killing(*arguments, **keywords):
-    for path in glob.glob(pattern):
-      os.truncate(path, os.path.getsize(path) // 2)
-      _kill()
+    if is_time():
+      os.kill(os.getpid(), signal.SIGKILL)
     return original(*arguments, **keywords)
 
-  io_ops.merge_v2_checkpoints = killing
-
-
-def _kill_before(name, step, trainer, calls):
-  """Kills before a function of the manager is called for the nth time."""
-  original = getattr(checkpoint_management, name)
-  made = []
-
-  def killing(*arguments, **keywords):
-    if trainer.step == step:
-      made.append(arguments)
-      if len(made) == calls:
-        _kill()
-    return original(*arguments, **keywords)
-
-  setattr(checkpoint_management, name, killing)
+  setattr(owner, name, killing)
 
 
 def main(output_dir, point, step):
   trainer = make_run(output_dir)
-  if point == "writing":
-    _kill_while_writing(output_dir, step)
-  elif point == "unnamed":
-    _kill_before("update_checkpoint_state_internal", step, trainer, 1)
-  elif point == "deleting":  # The .index is gone, the .data not yet.
-    _kill_before("_delete_file_if_exists", step, trainer, 2)
+  deletions = itertools.count(1)
+
+  def is_half_written():  # The files are renamed when they are complete.
+    folder = pathlib.Path(output_dir, f"model.ckpt-{step}_temp")
+    for path in folder.glob("*"):
+      os.truncate(path, path.stat().st_size // 2)
+      return True
+
+  def is_step():
+    return trainer.step == step
+
+  def is_half_deleted():  # The .index is gone, the .data not yet.
+    return is_step() and next(deletions) == 2
+
+  management = checkpoint_management
+  points = {
+    "writing": (gen_io_ops, "merge_v2_checkpoints", is_half_written),
+    "unnamed": (management, "update_checkpoint_state_internal", is_step),
+    "deleting": (management, "_delete_file_if_exists", is_half_deleted),
+  }
+  _kill_before(*points[point])
   trainer.train(dataset_fn)
 
 

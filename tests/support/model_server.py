@@ -27,13 +27,11 @@ def output_row(context, spans, null_odds=-3.5, is_answerable=True):
 
   `spans` are up to eight (text, probability), best first; "" is "no answer".
   """
-  entries = [_entry(context, text, odds) for text, odds in spans]
-  first = next(row for row in entries if row["is_answerable"] == is_answerable)
-  padded = entries + [_PADDING] * (_N_BEST - len(entries))
+  entries, columns = _entries(context, spans)
+  best = next(row for row in entries if row["is_answerable"] == is_answerable)
   return {
-    **first,
-    **{f"n_best_{name}": [row[name] for row in padded] for name in _PADDING},
-    "is_answerable": is_answerable,
+    **best,
+    **{f"n_best_{name}": values for name, values in columns.items()},
     "null_odds": null_odds,
     "n_best_count": len(entries),
   }
@@ -41,20 +39,22 @@ def output_row(context, spans, null_odds=-3.5, is_answerable=True):
 
 def span_row(context, spans, null_odds=-3.5):
   """As `output_row` of a bio head; spans in order of position."""
-  entries = [_entry(context, text, odds) for text, odds in spans]
-  best = max(entries, key=lambda row: row["score"], default=_PADDING)
-  padded = entries + [_PADDING] * (_N_BEST - len(entries))
-  lists = {
-    name.replace("answer", "text"): [row[name] for row in padded]
-    for name in _PADDING
-    if name != "is_answerable"
-  }
+  entries, columns = _entries(context, spans)
+  del columns["is_answerable"]
+  columns["text"] = columns.pop("answer")
   return {
-    **best,
-    **{f"span_{name}": values for name, values in lists.items()},
+    **max(entries, key=lambda row: row["score"], default=_PADDING),
+    **{f"span_{name}": values for name, values in columns.items()},
     "null_odds": null_odds,
     "span_count": len(entries),
   }
+
+
+def _entries(context, spans):
+  """A dict for each span, and the padded columns of all."""
+  entries = [_entry(context, text, odds) for text, odds in spans]
+  padded = entries + [_PADDING] * (_N_BEST - len(entries))
+  return entries, {name: [row[name] for row in padded] for name in _PADDING}
 
 
 def _entry(context, text, probability):
@@ -115,8 +115,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     self.server.connections += 1
 
   def do_POST(self):
-    length = int(self.headers["Content-Length"])
-    body = self.rfile.read(length)
+    body = self.rfile.read(int(self.headers["Content-Length"]))
     with contextlib.suppress(ValueError):
       body = json.loads(body)
     self.server.requests.append((self.path, dict(self.headers), body))
@@ -132,9 +131,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
   def _predict(self, body):
     server = self.server
-    if server.token and self.headers["Authorization"] != (
-      f"Bearer {server.token}"
-    ):
+    authorization = self.headers["Authorization"]
+    if server.token and authorization != f"Bearer {server.token}":
       return 401, {"error": "no valid token"}
     match = _PATH.fullmatch(self.path)
     if not match:
@@ -149,21 +147,16 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     rows = body["instances"] if isinstance(body, dict) else []
     if not all(set(row) == {"question", "context"} for row in rows) or not rows:
       return 400, {"error": "JSON Value not formatted correctly"}
-    answer = server.answer
-    rows = [answer(row["question"], row["context"]) for row in rows]
+    rows = [server.answer(row["question"], row["context"]) for row in rows]
     return 200, {"predictions": rows}
 
   def _reply(self, status, headers, body):
     content = body.encode() if isinstance(body, str) else body
-    self.send_response(status)
+    own = {"Content-Type": "application/json", "Content-Length": len(content)}
     if self.server.cors:
-      self.send_header("Access-Control-Allow-Origin", "*")
-    headers = {
-      "Content-Type": "application/json",
-      "Content-Length": str(len(content)),
-      **headers,
-    }
-    for name, value in headers.items():
+      own["Access-Control-Allow-Origin"] = "*"
+    self.send_response(status)
+    for name, value in {**own, **headers}.items():
       self.send_header(name, value)
     self.end_headers()
     self.wfile.write(content)
@@ -184,7 +177,5 @@ def running(server):
 
 def client_of(server, **arguments):
   """A `SpanClient` that tries three times and hardly waits."""
-  options = RetryOptions(
-    timeout=20.0, deadline=40.0, max_attempts=3, first_wait=0.01
-  )
+  options = RetryOptions(20.0, 40.0, max_attempts=3, first_wait=0.01)
   return SpanClient(server.address, retry_options=options, **arguments)

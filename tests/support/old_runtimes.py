@@ -42,12 +42,9 @@ def main():
       python = environments / version / "bin" / "python"
       if not python.exists():
         venv.create(environments / version, with_pip=True)
-        command = [python, "-m", "pip", "install", "--quiet"]
-        command += [
-          f"tensorflow=={version}",
-          f"tensorflow-text=={text_version}",
-        ]
-        subprocess.run(command, check=True)
+        packages = f"tensorflow=={version}", f"tensorflow-text=={text_version}"
+        pip = [python, "-m", "pip", "install", "--quiet", *packages]
+        subprocess.run(pip, check=True)
       found = _answers(python, folder)
       differences = [n for n in expected if not _equal(expected[n], found[n])]
       different += bool(differences)
