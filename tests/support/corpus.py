@@ -11,18 +11,17 @@ VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, "##s"]
 TOKENIZER = WordPieceTokenizer(VOCABULARY)
 
 
-def write_corpus(folder, num_files=3, documents=12, seed=0):
+def write_corpus(folder, num_files=3, documents=12):
   """Files of documents of short sentences; returns their sources."""
-  rng = np.random.default_rng(seed)
+  rng = np.random.default_rng(0)
   sources = []
   for number in range(num_files):
-    lines = []
-    for _ in range(documents):
-      for _ in range(rng.integers(1, 6)):
-        lines.append(" ".join(rng.choice(WORDS, rng.integers(1, 8))))
-      lines.append("")
     path = folder / f"{number}.txt"
-    path.write_text("\n".join(lines))
+    with open(path, "w") as file:
+      for _ in range(documents):
+        for _ in range(rng.integers(1, 6)):
+          print(*rng.choice(WORDS, rng.integers(1, 8)), file=file)
+        print(file=file)
     sources.append(TextFile(str(path)))
   return sources
 

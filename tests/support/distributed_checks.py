@@ -36,6 +36,7 @@ from bert_span.training.strategy import make_strategy
 VOCAB, STEPS, LENGTH = 50, 5, 12
 # On two devices 3 windows and 2, or 1 and none.
 _UNEVEN = {"batch_size": (5, 1, 5, 5, 1), "unsummed": True}
+_LOSS_FN = SPAN_HEAD.loss_fn(SpanLoss())
 
 
 def make_model(dropout=0.0, num_layers=2):
@@ -53,7 +54,7 @@ def make_model(dropout=0.0, num_layers=2):
   return SpanModel(encoder, SpanHead())
 
 
-def batches(batch_size, first_step, num_steps=STEPS):
+def batches(batch_size, first_step):
   """The batches from a step on, of one size or of a size for each step."""
 
   def batch(step):
@@ -72,7 +73,7 @@ def batches(batch_size, first_step, num_steps=STEPS):
     }
 
   return tf.data.Dataset.from_generator(
-    lambda: map(batch, range(first_step, num_steps)),
+    lambda: map(batch, range(first_step, STEPS)),
     output_signature={
       name: tf.TensorSpec([None] * values.ndim, values.dtype)
       for name, values in batch(0).items()
@@ -89,10 +90,8 @@ class Run:
     strategy,
     batch_size=6,
     dropout=0.0,
-    loss_fn=None,
+    loss_fn=_LOSS_FN,
     unsummed=False,
-    num_steps=STEPS,
-    clip_norm=0.1,
     averages=False,
     name=None,
     **execution,
@@ -101,7 +100,7 @@ class Run:
     with strategy.scope():
       self.model = make_model(dropout, num_layers=1)
       self.optimizer = BertAdamW(
-        WarmupLinearDecay(1e-2, num_steps, 1),
+        WarmupLinearDecay(1e-2, STEPS, 1),
         layer_decay=0.9 if averages else 1.0,
         use_ema=averages,
         ema_momentum=0.5,
@@ -115,12 +114,12 @@ class Run:
     ):
       self.trainer = Trainer(
         self.model,
-        loss_fn or SPAN_HEAD.loss_fn(SpanLoss()),
+        loss_fn,
         self.optimizer,
-        num_steps,
+        STEPS,
         TrainOptions(
           train_batch_size=np.max(batch_size).item(),
-          clip_norm=clip_norm,
+          clip_norm=0.1,
           iterations_per_loop=1,
           seed=0,
           execution=options,
@@ -129,9 +128,7 @@ class Run:
         strategy=strategy,
         unsummed_embeddings=(table,) if unsummed else (),
       )
-      self.trainer.train(
-        functools.partial(batches, batch_size, num_steps=num_steps)
-      )
+      self.trainer.train(functools.partial(batches, batch_size))
     self.events = read_events(folder)
     self.weights = compared_weights(self.model)
     self.moved = max_difference(before, self.weights)
@@ -194,10 +191,9 @@ def compare(reference, folder, two, **options):
 
 def copies_differ(model):
   """Largest difference between the copies of a weight on both devices."""
-  pairs = (weight.value.values for weight in model.trainable_variables)
+  pairs = [weight.value.values for weight in model.trainable_variables]
   return max(
-    float(np.abs(first.numpy() - second.numpy()).max())
-    for first, second in pairs
+    float(np.abs(one.numpy() - two.numpy()).max()) for one, two in pairs
   )
 
 
@@ -212,7 +208,7 @@ def dropout_and_overflow(folder, two):
     batch = {name: tf.zeros_like(values) for name, values in batch.items()}
     ones = tf.ones_like(batch["input_ids"])
     batch |= {"input_ids": ones, "input_mask": ones}
-    losses = SPAN_HEAD.loss_fn(SpanLoss())(model, batch)
+    losses = _LOSS_FN(model, batch)
     replica = tf.distribute.get_replica_context().replica_id_in_sync_group
     on_first = tf.cast(replica == 0, tf.float32)
     curves = {"first": losses * on_first, "rest": losses * (1 - on_first)}
@@ -251,15 +247,10 @@ def main():
   one = tf.distribute.get_strategy()
 
   even, uneven = Run(folder, one, averages=True), Run(folder, one, **_UNEVEN)
-
-  def against(reference, **options):
-    return compare(reference, folder, two, **options)
-
+  modes = {"all_reduce": "ring", "recompute": True, "jit_compile": "on"}
   checks = {
-    "even": against(
-      even, averages=True, all_reduce="ring", recompute=True, jit_compile="on"
-    ),
-    "uneven": against(uneven, **_UNEVEN, accumulate_steps=2),
+    "even": compare(even, folder, two, averages=True, **modes),
+    "uneven": compare(uneven, folder, two, **_UNEVEN, accumulate_steps=2),
     "dropout_and_overflow": dropout_and_overflow(folder, two),
     "curves": loss_curves(even, folder, one),
   }

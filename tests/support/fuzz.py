@@ -120,15 +120,14 @@ class Fuzz:
     write_squad_files(folder)
     self._squad = folder / "v2.json"
     self._vocabulary = {"vocab_file": folder / "vocab.txt"}
-    self._sizes = {"bert_config_file": folder / "bert_config.json"}
     predictions = {f"q{i}": "Anna" for i in range(8)}
-    self._predicted = self._made("p.json", json.dumps(predictions).encode())
+    self._predicted = self._made("p.json", predictions)
     self._text = self._made("text.txt", (CONTEXT + "\n").encode() * 40)
 
   def readers(self, rng):
     """SQuAD JSON, predictions and probabilities, read without a program."""
-    squad = self._made("questions.json", json.dumps(_SQUAD).encode())
-    squad = self._damaged(rng, squad, mutations.damaged_json)
+    squad = self._made("questions.json", _SQUAD)
+    squad = self._damaged(rng, squad)
     found = result_or_clear_error(read_squad, squad)
     if found:
       assert found.examples
@@ -143,9 +142,9 @@ class Fuzz:
       ("ids.json", {"q1": "Ada", "3": "Ada", "q2": ""}, read_predictions, str),
       ("odds.json", {"q1": -2.5, "3": 0, "q2": 3}, read_na_probs, (int, float)),
     ):
-      paths.append(self._made(name, json.dumps(tree).encode()))
+      paths.append(self._made(name, tree))
       if rng.random() < 0.5:
-        paths[-1] = self._damaged(rng, paths[-1], mutations.damaged_json)
+        paths[-1] = self._damaged(rng, paths[-1])
       values = result_or_clear_error(read, paths[-1])
       for qas_id, value in (values or {}).items():
         assert isinstance(qas_id, str)
@@ -155,7 +154,7 @@ class Fuzz:
     return scores is not None
 
   def squad(self, rng):
-    path = self._damaged(rng, self._squad, mutations.damaged_json)
+    path = self._damaged(rng, self._squad)
     program = rng.choice(("lint", "fix", "evaluate", "windows"))
     if program == "windows":
       files = {"input_file": path, "output_file": f"{path}.o"}
@@ -170,9 +169,9 @@ class Fuzz:
     tree = {f"q{i}": rng.choice(("Anna", "", "1895")) for i in range(8)}
     flags = {"predictions_file": tree, "na_prob_file": dict.fromkeys(tree, 0.5)}
     for flag, values in flags.items():
-      path = self._made(f"{flag}.json", json.dumps(values).encode())
+      path = self._made(f"{flag}.json", values)
       if rng.random() < 0.6:
-        path = self._damaged(rng, path, mutations.damaged_json)
+        path = self._damaged(rng, path)
       flags[flag] = path
     return run("evaluate", predict_file=self._squad, **flags)
 
@@ -189,12 +188,8 @@ class Fuzz:
 
   def tflite(self, rng):
     content = pathlib.Path(exported_tflite()[0]).read_bytes()
-    begin = content.index(b"PK\x03\x04")
-    if rng.random() < 0.9:
-      end = mutations.damaged_bytes(rng, content[begin:])
-      content = content[:begin] + end
-    else:
-      content = mutations.damaged_bytes(rng, content)
+    begin = content.index(b"PK\x03\x04") if rng.random() < 0.9 else 0
+    content = content[:begin] + mutations.damaged_bytes(rng, content[begin:])
     return run("ask", model=self._made("damaged.tflite", content), **_ASKED)
 
   def encoder(self, rng):
@@ -203,20 +198,24 @@ class Fuzz:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     write_squad_files(folder)
-    files = {"bert_config_file": "bert_config.json", "vocab_file": "vocab.txt"}
-    _damage_in_place(rng, folder / rng.choice(list(files.values())))
+    config, vocabulary = folder / "bert_config.json", folder / "vocab.txt"
+    _damage_in_place(rng, rng.choice((config, vocabulary)))
+    flags = {"bert_config_file": config, "vocab_file": vocabulary}
+    return self._make_records("records", **flags)
+
+  def _make_records(self, name, **flags):
     return run(
       *("create_squad_records", *_SHORT),
       train_file=self._squad,
       version_2_with_negative=True,
-      output_dir=self._folder / "records",
-      **{flag: folder / name for flag, name in files.items()},
+      output_dir=self._folder / name,
+      **flags,
     )
 
   def logits(self, rng):
     return run(
       "decode",
-      logits_file=self._damaged(rng, self._logits, mutations.damaged_bytes),
+      logits_file=self._damaged(rng, self._logits),
       predict_file=self._squad,
       model=shared_model(True),
       output_dir=self._folder / "decoded",
@@ -235,26 +234,61 @@ class Fuzz:
     )
     return folder / "logits.npz"
 
-  def records(self, rng):
-    """TFRecords of questions, of labelled windows and of masked text."""
-    kind = rng.choice(("questions", "windows", "text"))
-    if kind == "questions":
-      path = self._damaged(rng, self._records, mutations.damaged_bytes)
-      file = question_files.QuestionFile(str(path), "tfrecord")
-      found = list(question_files.read_questions(file))
-      return not any(isinstance(x, question_files.BadRecord) for x in found)
-    if kind == "windows":
-      return self._damaged_windows(rng)
-    path = self._damaged(rng, self._masked_text, mutations.damaged_bytes)
+  def questions(self, rng):
+    """TFRecords of questions."""
+    path = self._damaged(rng, self._questions)
+    file = question_files.QuestionFile(str(path), "tfrecord")
+    found = list(question_files.read_questions(file))
+    return not any(isinstance(x, question_files.BadRecord) for x in found)
+
+  @functools.cached_property
+  def _questions(self):
+    path = self._folder / "questions.tfrecord"
+    row = {"question": QUESTION, "context": CONTEXT}
+    with open_records(str(path)) as writer:
+      for i in range(5):
+        writer.write(text_example({"id": f"q{i}", **row}))
+    return path
+
+  def windows(self, rng):
+    """TFRecords of labelled windows."""
+    copy = self._copy(self._windows)
+    _damage_in_place(rng, rng.choice(sorted(copy.iterdir())))
+    flags = squad_flags(
+      *(self._folder, self._folder / "dry", "--do_train", "--dry_run"),
+      *(f"--train_records={copy}", *_SHORT),
+      version_2=True,
+    )
+    return run("run_squad", *flags)
+
+  @functools.cached_property
+  def _windows(self):
+    self._make_records("windows", must_answer=True, **self._vocabulary)
+    return self._folder / "windows"
+
+  def masked_text(self, rng):
+    """TFRecords for pre-training."""
     return run(
       *("run_pretraining", "--do_eval", *_MASKING),
       max_eval_steps=1,
       eval_batch_size=2,
-      eval_file=path,
+      eval_file=self._damaged(rng, self._masked_text),
       output_dir=self._folder / "pretraining",
-      **self._sizes,
+      bert_config_file=self._folder / "bert_config.json",
       **self._vocabulary,
     )
+
+  @functools.cached_property
+  def _masked_text(self):
+    path = self._folder / "masked.tfrecord"
+    run(
+      *("create_pretraining_data", *_MASKING),
+      must_answer=True,
+      input_file=self._text,
+      output_file=path,
+      **self._vocabulary,
+    )
+    return path
 
   def flags(self, rng):
     """Flags of programs that read and write little."""
@@ -267,10 +301,8 @@ class Fuzz:
       if flag not in ("output_dir", "output_file", "flagfile", "undefok"):
         flags.append(f"--{flag}={value}")
     if rng.random() < 0.1:
-      path = self._made(
-        "flags", mutations.damaged_bytes(rng, b"--seed=1\n" * 9)
-      )
-      flags.append(f"--flagfile={path}")
+      content = mutations.damaged_bytes(rng, b"--seed=1\n" * 9)
+      flags.append(f"--flagfile={self._made('flags', content)}")
     return run(name, *flags)
 
   def replies(self, rng):
@@ -301,63 +333,22 @@ class Fuzz:
     return True
 
   def _made(self, name, content):
+    """The path of a file of bytes, or else of JSON."""
+    if not isinstance(content, bytes):
+      content = json.dumps(content).encode()
     path = self._folder / name
     path.write_bytes(content)
     return path
 
-  def _damaged(self, rng, path, damage):
+  def _damaged(self, rng, path):
     """The path of a damaged copy of a file."""
-    return self._made(f"damaged_{path.name}", damage(rng, path.read_bytes()))
+    return self._made(f"damaged_{path.name}", _damage(rng, path))
 
   def _copy(self, folder):
     """A copy of a folder, made anew."""
     copy = self._folder / "copy"
     shutil.rmtree(copy, ignore_errors=True)
     return pathlib.Path(shutil.copytree(folder, copy))
-
-  @functools.cached_property
-  def _records(self):
-    path = self._folder / "questions.tfrecord"
-    with open_records(str(path)) as writer:
-      for i in range(5):
-        row = {"id": f"q{i}", "question": QUESTION, "context": CONTEXT}
-        writer.write(text_example(row))
-    return path
-
-  @functools.cached_property
-  def _windows(self):
-    folder = self._folder / "windows"
-    run(
-      *("create_squad_records", *_SHORT),
-      must_answer=True,
-      train_file=self._squad,
-      version_2_with_negative=True,
-      output_dir=folder,
-      **self._vocabulary,
-    )
-    return folder
-
-  def _damaged_windows(self, rng):
-    copy = self._copy(self._windows)
-    _damage_in_place(rng, rng.choice(sorted(copy.iterdir())))
-    flags = squad_flags(
-      *(self._folder, self._folder / "dry", "--do_train", "--dry_run"),
-      *(f"--train_records={copy}", *_SHORT),
-      version_2=True,
-    )
-    return run("run_squad", *flags)
-
-  @functools.cached_property
-  def _masked_text(self):
-    path = self._folder / "masked.tfrecord"
-    run(
-      *("create_pretraining_data", *_MASKING),
-      must_answer=True,
-      input_file=self._text,
-      output_file=path,
-      **self._vocabulary,
-    )
-    return path
 
   def _programs(self):
     """Programs that end soon, with flags that they accept."""
@@ -377,10 +368,15 @@ class Fuzz:
     )
 
 
-def _damage_in_place(rng, path):
+def _damage(rng, path):
+  """The damaged content of a file."""
   is_json = path.suffix == ".json"
   damage = mutations.damaged_json if is_json else mutations.damaged_bytes
-  path.write_bytes(damage(rng, path.read_bytes()))
+  return damage(rng, path.read_bytes())
+
+
+def _damage_in_place(rng, path):
+  path.write_bytes(_damage(rng, path))
 
 
 _ASKED = {"question": QUESTION, "context": CONTEXT, "json": True}
@@ -406,10 +402,7 @@ _FLAG_VALUES = (
   *("x", "../..", "/", "/dev/null", "a,b", "0,0,0", "1,1"),
   *("é\udcff", "\x1b[2J"),
 )
-TARGETS = (
-  *("readers", "squad", "predictions", "flags", "replies", "tflite", "model"),
-  *("encoder", "logits", "records"),
-)
+TARGETS = tuple(name for name in vars(Fuzz) if not name.startswith("_"))
 
 
 def fuzz(targets, seconds, seed, first=0, report=print):

@@ -126,28 +126,27 @@ class Program:
   def __init__(self, command, environ):
     self._command = command
     self._folder = tempfile.TemporaryDirectory()
-    self._outputs = [
-      os.path.join(self._folder.name, name) for name in ("stdout", "stderr")
-    ]
+    folder = pathlib.Path(self._folder.name)
+    self._outputs = folder / "stdout", folder / "stderr"
     for path in self._outputs:
-      pathlib.Path(path).touch()
+      path.touch()
     self._process = _server().Process(
       target=_run, args=(command, environ, *self._outputs)
     )
     self._process.start()
 
-  def send_signal_when(self, is_time, sent, timeout=900):
+  def send_signal_when(self, is_time, sent):
     """Sends a signal once a function says that it is time."""
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + 900
     while not is_time():
       assert self._process.is_alive(), self._read(1)
       assert time.monotonic() < deadline
       time.sleep(0.01)
     os.kill(self._process.pid, sent)
 
-  def finish(self, timeout=1500):
+  def finish(self):
     """Waits for the end; see `run_program`."""
-    self._process.join(timeout)
+    self._process.join(1500)
     self._process.kill()  # If it has not ended.
     self._process.join()
     result = subprocess.CompletedProcess(
@@ -157,7 +156,7 @@ class Program:
     return result
 
   def _read(self, index):
-    return pathlib.Path(self._outputs[index]).read_text(encoding="utf-8")
+    return self._outputs[index].read_text(encoding="utf-8")
 
 
 def error_line(run):

@@ -26,25 +26,24 @@ def tiny_model(span_boundary=True, seed=1, dropout=0.1, objective="masking"):
   return model
 
 
-def tiny_batch(batch_size=3, seq_length=12, targets=5, seed=2):
+def tiny_batch(batch_size=3, seed=2):
   """A batch of random masked sequences.
 
   The last target of the first row is padding. The first target of every row is
   not one of the span boundary objective.
   """
   rng = np.random.default_rng(seed)
-  shape = (batch_size, targets)
+  shape = (batch_size, 5)
   is_target = np.ones(shape, np.int32)
   is_target[0, -1] = 0
   has_sbo = is_target.copy()
   has_sbo[:, 0] = 0
-  mask = np.ones((batch_size, seq_length), np.int32)
-  mask[-1, seq_length // 2 :] = 0
+  mask = np.ones((batch_size, 12), np.int32)
+  mask[-1, 6:] = 0
   return {
     "input_ids": rng.integers(5, VOCABULARY_SIZE, mask.shape, np.int32),
     "input_mask": mask,
-    "masked_positions": is_target
-    * rng.integers(1, seq_length // 2, shape, np.int32),
+    "masked_positions": rng.integers(1, 6, shape, np.int32) * is_target,
     "masked_ids": rng.integers(5, VOCABULARY_SIZE, shape, np.int32),
     "sbo_lefts": rng.integers(1, 4, shape, np.int32) * has_sbo,
     "sbo_rights": rng.integers(4, 6, shape, np.int32) * has_sbo,

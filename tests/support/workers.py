@@ -6,15 +6,14 @@ import socket
 from programs import start_program
 
 
-def start_workers(name, *arguments, count=2):
-  """Starts a program once for each worker; a list of `Program`."""
-  sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-  # Ports that were free a moment ago.
-  workers = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
-  for each in sockets:
-    each.close()
+def start_workers(name, *arguments):
+  """Starts a program as two workers; a list of `Program`."""
+  anywhere = ("127.0.0.1", 0)
+  with socket.create_server(anywhere) as a, socket.create_server(anywhere) as b:
+    # Ports that were free a moment ago.
+    workers = [f"127.0.0.1:{each.getsockname()[1]}" for each in (a, b)]
   programs = []
-  for index in range(count):
+  for index in range(2):
     task = {"type": "worker", "index": index}
     config = json.dumps({"cluster": {"worker": workers}, "task": task})
     environ = {"TF_CONFIG": config}
