@@ -6,7 +6,6 @@ within SCORE_TOLERANCE.
 """
 
 import dataclasses
-import pathlib
 import time
 from typing import NamedTuple
 
@@ -143,5 +142,5 @@ def _examples(folder, counts):
   return [
     example
     for name, count in counts.items()
-    for example in read_squad(str(pathlib.Path(folder, name))).examples[:count]
+    for example in read_squad(folder / name).examples[:count]
   ]

@@ -1,9 +1,9 @@
 """Texts that ports of the TFLite runner are compared on, and how closely."""
 
-import json
 import random
 import re
 
+from bert_span.squad.reader import read_squad
 from bert_span.storage.json_fields import encodable
 
 SCORE_TOLERANCE = 1e-4
@@ -29,18 +29,8 @@ HOSTILE = (
 
 def real_texts(folder):
   """The distinct questions and passages of the SQuAD files in a folder."""
-  texts = set()
-
-  def collect(fields):
-    """Of an object, which is not changed; MultiSpanQA gives words."""
-    for name in ("context", "question"):
-      value = fields.get(name, "")
-      texts.add(" ".join(value) if isinstance(value, list) else value)
-    return fields
-
-  for path in folder.glob("*.json"):
-    json.loads(path.read_text("utf-8"), object_hook=collect)
-  return sorted(texts)
+  examples = [e for p in folder.glob("*.json") for e in read_squad(p).examples]
+  return sorted({text for e in examples for text in (e.question, e.context)})
 
 
 def hostile_texts():
