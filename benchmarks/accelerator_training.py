@@ -14,24 +14,24 @@ and precision, in 10^12 operations per second), the share of it that the matrix
 products reach. Sides whose packages are missing are named and skipped.
 """
 
-import dataclasses
 import itertools
 import json
 import statistics
 import subprocess
-import sys
-import time
 
 from absl import flags
 
-from benchmarks import training_sides
+from benchmarks import random_models, training_sides
+from benchmarks.inputs import check_known
+from benchmarks.repetitions import measured_apart, repeated_seconds
+from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
 _SIDES = flags.DEFINE_list(
   "sides", list(training_sides.SIDES), "Sides to measure."
 )
 _SHAPES = flags.DEFINE_list(
-  "shapes", list(training_sides.SHAPES), "Encoders: minilm, base, large."
+  "shapes", ["minilm", "base", "large"], "Encoders: minilm, base, large."
 )
 _PRECISIONS = flags.DEFINE_list(
   "precisions", ["float32", "bfloat16"], "Precisions of matrix products."
@@ -76,52 +76,37 @@ _COLUMNS = (
 
 def main(argv):
   """Measures each case in its own process, or the one of --case."""
-  for values, known in (
-    (_SIDES.value, training_sides.SIDES),
-    (_SHAPES.value, training_sides.SHAPES),
-    (_PRECISIONS.value, ("float32", "bfloat16")),
-    (_LENGTHS.value, ("full", "buckets")),
+  for holder, known in (
+    (_SIDES, training_sides.SIDES),
+    (_SHAPES, random_models.SHAPES),
+    (_PRECISIONS, ("float32", "bfloat16")),
+    (_LENGTHS, ("full", "buckets")),
   ):
-    unknown = ", ".join(set(values) - set(known))
-    program.check(
-      not unknown, f"Unknown: {unknown}. Choose from {list(known)}."
-    )
+    check_known(holder, known)
   if _CASE.value:
     print(json.dumps(_measure(*_CASE.value.split(","))))
     return
-  print(f"| {' | '.join(_COLUMNS)} |\n|---|---|---|---|---|{'---:|' * 4}")
+  print_head(*_COLUMNS, text=_COLUMNS[:5])
   for case in itertools.product(
     _SHAPES.value, _PRECISIONS.value, _LENGTHS.value, _SIDES.value
   ):
-    print(_row(*case), flush=True)
+    _print_row(*case)
 
 
-def run():
-  """Entry point."""
-  program.run_program(main)
-
-
-def _row(shape, precision, lengths, side):
-  """A line of the table."""
-  command = [sys.executable, "-m", "benchmarks.accelerator_training"]
-  case = f"--case={side},{shape},{precision},{lengths}"
-  process = subprocess.run(
-    [*command, *sys.argv[1:], case],
-    capture_output=True,
-    text=True,
-    check=False,
-  )
-  head = [shape, precision, lengths, side]
-  if process.returncode:
-    reason = process.stderr.strip().splitlines()[-1]
-    return f"| {' | '.join(head)} | not measured: {reason} |"
-  figures = json.loads(process.stdout.splitlines()[-1])
-  return f"| {' | '.join([*head, *map(str, figures.values())])} |"
+def _print_row(shape, precision, lengths, side):
+  case = f"{side},{shape},{precision},{lengths}"
+  try:
+    found = measured_apart(
+      "benchmarks.accelerator_training", case, stderr=subprocess.PIPE
+    )
+  except subprocess.CalledProcessError as error:
+    found = [f"not measured: {error.stderr.strip().splitlines()[-1]}"]
+  print_row(shape, precision, lengths, side, *found)
 
 
 def _measure(name, shape, precision, lengths):
-  """Trains on a case; returns the cells of its row."""
-  shape = training_sides.SHAPES[shape]
+  """Trains on a case; returns the last cells of its row."""
+  shape = random_models.SHAPES[shape]
   side = training_sides.Side(shape, precision, _BATCH_SIZE.value)
   update = training_sides.SIDES[name](side)
   if lengths == "full":
@@ -141,26 +126,13 @@ def _measure(name, shape, precision, lengths):
   share = "-"
   if _PEAK_TFLOPS.value:
     share = f"{flops / seconds / (_PEAK_TFLOPS.value * 1e12):.1%}"
-  return dataclasses.asdict(
-    Figures(
-      training_sides.device_name(name),
-      round(_BATCH_SIZE.value / seconds, 1),
-      round(1000 * seconds, 2),
-      f"{1000 * fast:.2f} to {1000 * slow:.2f}",
-      share,
-    )
-  )
-
-
-@dataclasses.dataclass(frozen=True)
-class Figures:
-  """The measured cells of a row, in the order of the columns."""
-
-  device: str
-  windows_per_second: float
-  milliseconds: float
-  spread: str
-  share_of_peak: str
+  return [
+    training_sides.device_name(name),
+    round(_BATCH_SIZE.value / seconds, 1),
+    round(1000 * seconds, 2),
+    f"{1000 * fast:.2f} to {1000 * slow:.2f}",
+    share,
+  ]
 
 
 def _weighted(shares, values):
@@ -175,23 +147,14 @@ def _times(update, length):
   rng = np.random.default_rng(length)
   size = (_BATCH_SIZE.value, length)
   batch = {
-    "input_ids": rng.integers(
-      0, training_sides.VOCABULARY_SIZE, size, np.int32
-    ),
+    "input_ids": rng.integers(0, random_models.VOCABULARY_SIZE, size, np.int32),
     "input_mask": np.ones(size, np.int32),
     "segment_ids": np.zeros(size, np.int32),
     "start_positions": rng.integers(0, length, size[:1], np.int32),
     "end_positions": rng.integers(0, length, size[:1], np.int32),
   }
-  for _ in range(3):
-    update(batch)
-  times = []
-  for _ in range(_STEPS.value):
-    begin = time.perf_counter()
-    update(batch)
-    times.append(time.perf_counter() - begin)
-  return times
+  return repeated_seconds(lambda: update(batch), _STEPS.value, warm_up=3)[0]
 
 
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

@@ -11,6 +11,7 @@ memory and processor time.
 
 import dataclasses
 import glob
+import itertools
 import json
 import os
 import pathlib
@@ -22,6 +23,8 @@ import time
 
 from absl import flags
 
+from benchmarks.inputs import read_pairs
+from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
 _MODEL = flags.DEFINE_string("model", "minilm_squad", "As in beam_predict.")
@@ -32,7 +35,6 @@ _SHORT = flags.DEFINE_integer(
   "short_passages", 10_000, "Short passages of the memory table.", lower_bound=1
 )
 _DOLLARS = flags.DEFINE_float("dollars", 0.05, "Price of a core-hour.")
-_SAMPLE = pathlib.Path(program.__file__).parents[1] / "sample" / "dev.json"
 _ONE_THREAD = {
   "TF_NUM_INTRAOP_THREADS": "1",
   "TF_NUM_INTEROP_THREADS": "1",
@@ -55,14 +57,16 @@ class _Run:
 
 def main(argv):
   """Runs all and prints the tables."""
-  del argv
   program.import_tensorflow()
+  from benchmarks.random_models import random_extractor
+
   with tempfile.TemporaryDirectory() as folder:
     rows = _sample_rows(_QUESTIONS.value)
     runs = [_run(folder, _MODEL.value, rows, workers) for workers in (1, 2)]
     _print_speeds(runs, _shuffled_bytes(rows))
     _print_costs(runs[0])
-    model = _random_model(folder)
+    model = os.path.join(folder, "random_model")
+    random_extractor().save_to_preset(model)
     short = [
       {"id": f"s{i}", "question": "Who?", "context": f"Anna met {i}. " * 15}
       for i in range(_SHORT.value)
@@ -74,26 +78,11 @@ def main(argv):
 
 
 def _sample_rows(number):
-  articles = json.loads(_SAMPLE.read_text(encoding="utf-8"))["data"]
-  found = [
-    (question["question"], paragraph["context"])
-    for article in articles
-    for paragraph in article["paragraphs"]
-    for question in paragraph["qas"]
-  ]
-  rows = (found[i % len(found)] for i in range(number))
+  found = itertools.islice(itertools.cycle(read_pairs(None)), number)
   return [
     {"id": f"q{i}", "question": question, "context": context}
-    for i, (question, context) in enumerate(rows)
+    for i, (question, context) in enumerate(found)
   ]
-
-
-def _random_model(folder):
-  from benchmarks.random_extractor import random_extractor
-
-  path = os.path.join(folder, "random_model")
-  random_extractor(None).save_to_preset(path)
-  return path
 
 
 def _run(folder, model, rows, workers):
@@ -169,39 +158,36 @@ def _shuffled_bytes(rows):
 
 
 def _print_speeds(runs, shuffled):
-  print(
-    "| workers | questions/s | questions a processor second | MB a worker | "
-    "seconds of start | of which loading |\n|---:|---:|---:|---:|---:|---:|"
+  print_head(
+    *("workers", "questions/s", "questions a processor second"),
+    *("MB a worker", "seconds of start", "of which loading"),
   )
   for run in runs:
     answering = run.answering / run.workers
-    print(
-      f"| {run.workers} | {run.questions / answering:.1f} | "
-      f"{run.questions / run.processor:.1f} | {run.memory:.0f} | "
-      f"{run.seconds - answering:.0f} | {run.loading / run.workers:.1f} |"
+    print_row(
+      run.workers,
+      f"{run.questions / answering:.1f}",
+      f"{run.questions / run.processor:.1f}",
+      f"{run.memory:.0f}",
+      f"{run.seconds - answering:.0f}",
+      f"{run.loading / run.workers:.1f}",
     )
   print(f"{shuffled:.0f} bytes shuffled a question", flush=True)
 
 
 def _print_costs(run):
   """From one worker's processor time, with its start; a worker is a core."""
-  print(
-    "| passages | core-hours | dollars | workers at which the start "
-    "is a tenth of the time |\n|---:|---:|---:|---:|"
+  print_head(
+    *("passages", "core-hours", "dollars"),
+    "workers at which the start is a tenth of the time",
   )
   start = run.seconds - run.answering
   for passages in (10**6, 10**9):
     seconds = passages * run.processor / run.questions
-    print(
-      f"| {passages:,} | {seconds / 3600:,.0f} | "
-      f"{seconds / 3600 * _DOLLARS.value:,.0f} | {seconds / (9 * start):,.0f} |"
-    )
-
-
-def run():
-  """Entry point."""
-  program.run_program(main)
+    hours = seconds / 3600
+    figures = (passages, hours, hours * _DOLLARS.value, seconds / (9 * start))
+    print_row(*(f"{figure:,.0f}" for figure in figures))
 
 
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

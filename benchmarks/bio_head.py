@@ -10,11 +10,12 @@ scored as sets of spans. Prints one line for each head.
 
 import json
 import pathlib
-import subprocess
-import sys
 
-from absl import app, flags
+from absl import flags
 
+from benchmarks.inputs import read_json
+from benchmarks.repetitions import run_module
+from bert_span.cli import program
 from bert_span.jobs.evaluation import score_files
 
 _DATA = flags.DEFINE_string("data", None, "MultiSpanQA file.", required=True)
@@ -35,7 +36,6 @@ _BIO_FLAGS = flags.DEFINE_string(
 
 def main(argv):
   """Splits the file, trains and scores each head."""
-  del argv
   work_dir = pathlib.Path(_WORK_DIR.value)
   work_dir.mkdir(parents=True, exist_ok=True)
   train_file, held_out_file = _split(work_dir)
@@ -53,7 +53,7 @@ def main(argv):
 
 def _split(work_dir):
   """Writes the training and the held-out questions."""
-  content = json.loads(pathlib.Path(_DATA.value).read_text(encoding="utf-8"))
+  content = read_json(pathlib.Path(_DATA.value))
   records = content["data"]
   parts = {
     "train.json": records[: -_NUM_HELD_OUT.value],
@@ -67,17 +67,16 @@ def _split(work_dir):
 
 def _run(head, train_file, held_out_file, output_dir):
   recipe = pathlib.Path(__file__).parent.parent / "flags/bio_multispan.flags"
-  command = [
-    *(sys.executable, "-m", "bert_span.run_squad", f"--flagfile={recipe}"),
+  run_module(
+    *("bert_span.run_squad", f"--flagfile={recipe}"),
     f"--preset={_PRESET.value}",
     f"--head={head}",
     f"--train_file={train_file}",
     f"--predict_file={held_out_file}",
     f"--output_dir={output_dir}",
     *_BIO_FLAGS.value.split(),
-  ]
-  subprocess.run(command, check=True)
+  )
 
 
 if __name__ == "__main__":
-  app.run(main)
+  program.run_program(main)

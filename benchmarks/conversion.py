@@ -19,13 +19,12 @@ each side counts its windows. transformers needs `pip install -e '.[bench]'`.
 
 import json
 import os
-import statistics
 
 from absl import flags
 
-from benchmarks import repetitions
-from benchmarks.inputs import squad_path
+from benchmarks import inputs, repetitions
 from benchmarks.machine import describe_machine
+from benchmarks.tables import print_head, print_row
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.text.options import WindowOptions
@@ -37,12 +36,8 @@ _SIDES = flags.DEFINE_list(
 _CORES = flags.DEFINE_list(
   "cores", ["1", "2"], "Numbers of cores to measure with."
 )
-_DATA_FILE = flags.DEFINE_string(
-  "data_file", None, "SQuAD JSON file; by default the embedded sample."
-)
-_PRESET = flags.DEFINE_string(
-  "preset", "all-minilm-l6-v2", "Model whose vocabulary is used, uncased."
-)
+_DATA_FILE = inputs.data_file_flag()
+_PRESET = inputs.vocabulary_flag()
 _BYTE_PAIRS = flags.DEFINE_string(
   "byte_pairs", None, "vocab.json, beside a merges.txt, of the side byte_pairs."
 )
@@ -64,53 +59,43 @@ def main(argv):
     side, cores = _CASE.value.split(",")
     print(json.dumps(_measure(side, int(cores))))
     return
-  unknown = set(_SIDES.value) - set(_CONVERTERS)
-  program.check(
-    not unknown, f"--sides knows {', '.join(_CONVERTERS)}. Received: {unknown}."
-  )
+  inputs.check_known(_SIDES, _CONVERTERS)
   program.check(
     "byte_pairs" not in _SIDES.value or _BYTE_PAIRS.value,
     "--sides=byte_pairs needs --byte_pairs, the vocab.json of a RoBERTa.",
   )
   peers = ["transformers"] if "transformers" in _SIDES.value else []
   print(describe_machine("tensorflow", "tensorflow-text", *peers))
-  print(
-    "| cores | side | windows | windows/s | lowest to highest | questions/s | "
-    "ratio to bert_span |\n|---:|---|---:|---:|---|---:|---:|"
+  print_head(
+    *("cores", "side", "windows", "windows/s", "lowest to highest"),
+    *("questions/s", "ratio to bert_span"),
+    text=("side", "lowest to highest"),
   )
   for cores in _CORES.value:
     own = None
     for side in _SIDES.value:
       found = repetitions.measured_apart(
-        "benchmarks.conversion", f"{side},{cores}", _threads(cores)
+        "benchmarks.conversion", f"{side},{cores}", env=_threads(cores)
       )
-      own = own or found["windows_per_second"]["median"]
-      print(_line(cores, side, found, own), flush=True)
-
-
-def run():
-  """Entry point."""
-  program.run_program(main)
+      rate = found["windows_per_second"]
+      own = own or rate["median"]
+      print_row(
+        *(cores, side, f"{found['windows']:,}", f"{rate['median']:,.0f}"),
+        repetitions.spread(rate),
+        f"{rate['median'] * found['questions'] / found['windows']:,.0f}",
+        f"{rate['median'] / own:.2f}",
+      )
 
 
 def _threads(cores):
   """Environment variables that limit the libraries' threads."""
   return {
+    **os.environ,
     "OMP_NUM_THREADS": cores,
     "RAYON_NUM_THREADS": cores,
     "TF_NUM_INTRAOP_THREADS": cores,
     "TOKENIZERS_PARALLELISM": "true" if int(cores) > 1 else "false",
   }
-
-
-def _line(cores, side, found, own):
-  rate = found["windows_per_second"]
-  questions = rate["median"] * found["questions"] / found["windows"]
-  return (
-    f"| {cores} | {side} | {found['windows']:,} | {rate['median']:,.0f} | "
-    f"{repetitions.spread(rate)} | {questions:,.0f} | "
-    f"{rate['median'] / own:.2f} |"
-  )
 
 
 def _measure(side, cores):
@@ -137,7 +122,6 @@ def _bert_span(vocabulary):
   import tensorflow as tf
 
   from bert_span.data.window_batches import INPUT_SPECS, window_batches
-  from bert_span.squad.reader import read_squad
   from bert_span.text.preprocessor import SpanPreprocessor
 
   layer = SpanPreprocessor(
@@ -147,7 +131,7 @@ def _bert_span(vocabulary):
   preprocessor = tf.function(layer, input_signature=[INPUT_SPECS])
 
   def convert():
-    examples = read_squad(squad_path(_DATA_FILE.value)).examples
+    examples = inputs.read_examples(_DATA_FILE.value)
     batches = window_batches(examples, preprocessor)
     return sum(len(w["input_ids"]) for _, w in batches), len(examples)
 
@@ -160,32 +144,24 @@ def _transformers():
 
   import transformers
 
+  from benchmarks.huggingface_peer import window_tokenizer
+
   with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-    file.write("\n".join(_vocabulary()) + "\n")
+    file.write("\n".join(inputs.vocabulary_of(_PRESET.value)) + "\n")
     file.flush()
     tokenizer = transformers.BertTokenizerFast(file.name, do_lower_case=True)
   options = model_flags.window_options()
-  pairs = _pairs()
-  lengths = [len(ids) for ids in tokenizer([q for q, _ in pairs])["input_ids"]]
-  room = options.max_seq_length - int(statistics.median(lengths)) - 1
-  overlap = max(room - options.doc_stride, 0)
+  questions = [question for question, _ in inputs.read_pairs(_DATA_FILE.value)]
+  windows_of = window_tokenizer(
+    tokenizer, questions, options.max_seq_length, options.doc_stride
+  )
 
   def convert():
-    pairs, windows = _pairs(), 0
+    pairs, windows = inputs.read_pairs(_DATA_FILE.value), 0
     for first in range(0, len(pairs), _QUESTIONS_PER_CALL):
       several = pairs[first : first + _QUESTIONS_PER_CALL]
-      batch = tokenizer(
-        [question for question, _ in several],
-        [context for _, context in several],
-        truncation="only_second",
-        max_length=options.max_seq_length,
-        stride=overlap,
-        padding="max_length",
-        return_overflowing_tokens=True,
-        return_offsets_mapping=True,
-        return_tensors="np",
-      )
-      windows += len(batch["input_ids"])
+      texts = map(list, zip(*several, strict=True))
+      windows += len(windows_of(*texts, padding="max_length")["input_ids"])
     return windows, len(pairs)
 
   return convert
@@ -197,47 +173,27 @@ def _plain():
 
   options = model_flags.window_options()
   converter = PlainConverter(
-    _vocabulary(),
+    inputs.vocabulary_of(_PRESET.value),
     options.max_seq_length,
     options.doc_stride,
     options.max_query_length,
   )
 
   def convert():
-    pairs = _pairs()[: _PLAIN_QUESTIONS.value]
-    return sum(len(list(converter.windows(*pair))) for pair in pairs), len(
-      pairs
-    )
+    pairs = inputs.read_pairs(_DATA_FILE.value)[: _PLAIN_QUESTIONS.value]
+    windows = sum(len(list(converter.windows(*pair))) for pair in pairs)
+    return windows, len(pairs)
 
   return convert
 
 
 _CONVERTERS = {
-  "bert_span": lambda: _bert_span(_vocabulary()),
+  "bert_span": lambda: _bert_span(inputs.vocabulary_of(_PRESET.value)),
   "byte_pairs": lambda: _bert_span(load_vocabulary(_BYTE_PAIRS.value)),
   "transformers": _transformers,
   "plain": _plain,
 }
 
 
-def _pairs():
-  """Questions and passages, read by a plain loop."""
-  with open(squad_path(_DATA_FILE.value), encoding="utf-8") as file:
-    articles = json.load(file)["data"]
-  return [
-    (question["question"], paragraph["context"])
-    for article in articles
-    for paragraph in article["paragraphs"]
-    for question in paragraph["qas"]
-  ]
-
-
-def _vocabulary():
-  from bert_span.presets import load_pretrained
-
-  loaded = load_pretrained.load_pretrained(_PRESET.value)
-  return load_vocabulary(loaded.vocabulary_path)
-
-
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

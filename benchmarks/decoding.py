@@ -9,27 +9,24 @@ answers are not the same spans. The texts may differ where run_squad cannot
 align WordPieces with words.
 """
 
+import functools
 import json
 import os
 import statistics
 import tempfile
-import time
 
 import numpy as np
 from absl import flags
 
-from benchmarks.inputs import squad_path
+from benchmarks import inputs, repetitions
 from benchmarks.machine import describe_machine
+from benchmarks.tables import print_head, print_row
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.text.options import WindowOptions
 
-_DATA_FILE = flags.DEFINE_string(
-  "data_file", None, "SQuAD JSON file; by default the embedded sample."
-)
-_PRESET = flags.DEFINE_string(
-  "preset", "all-minilm-l6-v2", "Model whose vocabulary is used, uncased."
-)
+_DATA_FILE = inputs.data_file_flag()
+_PRESET = inputs.vocabulary_flag()
 _QUESTIONS = flags.DEFINE_integer(
   "questions", 2000, "Maximum number of questions.", lower_bound=1
 )
@@ -45,36 +42,24 @@ OptionFlags(WindowOptions)
 
 def main(argv):
   """Measures both sides with and without "no answer"."""
-  from bert_span.presets import load_pretrained
-  from bert_span.text.vocabulary import load_vocabulary
-
-  loaded = load_pretrained.load_pretrained(_PRESET.value)
-  vocabulary = load_vocabulary(loaded.vocabulary_path)
+  vocabulary = inputs.vocabulary_of(_PRESET.value)
   parts = _logits(vocabulary)
   count = sum(len(part.examples) for part in parts)
   windows = sum(len(part.windows["example_index"]) for part in parts)
   print(describe_machine("tensorflow"))
   print(f"{count} questions, {windows} windows")
-  print(
-    "| SQuAD | side | questions/s | lowest to highest | ratio |\n"
-    "|---|---|---:|---|---:|"
+  print_head(
+    *("SQuAD", "side", "questions/s", "lowest to highest", "ratio"),
+    text=("SQuAD", "side", "lowest to highest"),
   )
   for name, version_2 in (("1.1", False), ("2.0", True)):
     seconds = _take_turns(parts, vocabulary, version_2)
     slow = statistics.median(seconds["loops"])
     for side, values in seconds.items():
-      rates = [count / value for value in values]
-      print(
-        f"| {name} | {side} | {count / statistics.median(values):,.0f} | "
-        f"{min(rates):,.0f} to {max(rates):,.0f} | "
-        f"{slow / statistics.median(values):.1f} |",
-        flush=True,
-      )
-
-
-def run():
-  """Entry point."""
-  program.run_program(main)
+      median = statistics.median(values)
+      spread = repetitions.spread(repetitions.rate_summary(count, values))
+      ratio = f"{slow / median:.1f}"
+      print_row(name, side, f"{count / median:,.0f}", spread, ratio)
 
 
 def _take_turns(parts, vocabulary, version_2):
@@ -96,19 +81,17 @@ def _take_turns(parts, vocabulary, version_2):
   def loops(folder):
     decode_slowly(parts, vocabulary, options, folder)
 
-  sides = {"loops": loops, "bert_span": bert_span}
-  seconds = {name: [] for name in sides}
-  with tempfile.TemporaryDirectory() as folder:
-    for name in sides:
-      os.mkdir(os.path.join(folder, name))
-    for number in range(_WARM_UP.value + _REPETITIONS.value):
-      for name, work in sides.items():
-        begin = time.perf_counter()
-        work(os.path.join(folder, name))
-        if number >= _WARM_UP.value:
-          seconds[name].append(time.perf_counter() - begin)
-    predictions = bert_span(os.path.join(folder, "bert_span"))
-    _check_equal(os.path.join(folder, "loops"), parts, predictions)
+  with (
+    tempfile.TemporaryDirectory() as slow_folder,
+    tempfile.TemporaryDirectory() as folder,
+  ):
+    works = {
+      "loops": functools.partial(loops, slow_folder),
+      "bert_span": functools.partial(bert_span, folder),
+    }
+    repetitions.seconds_in_turns(works, range(_WARM_UP.value))
+    seconds = repetitions.seconds_in_turns(works, range(_REPETITIONS.value))
+    _check_equal(slow_folder, parts, bert_span(folder))
   return seconds
 
 
@@ -134,29 +117,20 @@ def _logits(vocabulary):
   """List of `WindowLogits` with random logits."""
   from bert_span.answers.window_logits import WindowLogits
   from bert_span.data.window_batches import window_batches
-  from bert_span.squad.reader import read_squad
   from bert_span.text.preprocessor import SpanPreprocessor
 
-  examples = read_squad(squad_path(_DATA_FILE.value)).examples
+  examples = inputs.read_examples(_DATA_FILE.value)[: _QUESTIONS.value]
   preprocessor = SpanPreprocessor(
-    vocabulary,
-    True,
-    model_flags.window_options(),
-    pad_to_max=True,
+    vocabulary, True, model_flags.window_options(), pad_to_max=True
   )
   rng = np.random.default_rng(_SEED.value)
   return [
     WindowLogits(
       batch,
       windows,
-      {
-        "start_logits": _peaky(rng, windows),
-        "end_logits": _peaky(rng, windows),
-      },
+      {f"{end}_logits": _peaky(rng, windows) for end in ("start", "end")},
     )
-    for batch, windows in window_batches(
-      examples[: _QUESTIONS.value], preprocessor
-    )
+    for batch, windows in window_batches(examples, preprocessor)
   ]
 
 
@@ -170,4 +144,4 @@ def _peaky(rng, windows):
 
 
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

@@ -30,11 +30,16 @@ import collections
 import json
 import math
 import os
+import pathlib
 import random
 import re
 from typing import NamedTuple
 
-from absl import app, flags
+from absl import flags
+
+from benchmarks.inputs import read_json
+from benchmarks.tables import print_head, print_row
+from bert_span.cli import program
 
 _DATA_DIR = flags.DEFINE_string(
   "data_dir", None, "Folder of the source files.", required=True
@@ -99,7 +104,6 @@ class _Passage(NamedTuple):
 
 def main(argv):
   """Divides the articles, makes unanswerable questions, writes the files."""
-  del argv
   final = {article["title"] for article in _read(_FINAL_REPORT)}
   parts = {"train": {}, "select": {}, "held_out": {}}
   for kind, name in _FILES.items():
@@ -121,9 +125,7 @@ def main(argv):
 
 
 def _read(name):
-  path = os.path.join(_DATA_DIR.value, name)
-  with open(path, encoding="utf-8") as file:
-    return json.load(file)["data"]
+  return read_json(pathlib.Path(_DATA_DIR.value, name))["data"]
 
 
 def _divide(kind, articles, final):
@@ -249,8 +251,8 @@ def _write(name, articles):
 
 
 def _print_counts(parts):
-  print("| part | kind | articles | passages |", " | ".join(_SORTS), "|")
-  print("|---|---|" + "---:|" * (2 + len(_SORTS)))
+  columns = ("part", "kind", "articles", "passages", *_SORTS)
+  print_head(*columns, text=columns[:2])
   for part, kinds in parts.items():
     for kind, articles in kinds.items():
       paragraphs = [p for a in articles for p in a["paragraphs"]]
@@ -258,8 +260,8 @@ def _print_counts(parts):
         q["id"].split("/")[1] for p in paragraphs for q in p["qas"]
       )
       counts = [len(articles), len(paragraphs), *(sorts[s] for s in _SORTS)]
-      print(f"| {part} | {kind} |", " | ".join(map("{:,}".format, counts)), "|")
+      print_row(part, kind, *(f"{count:,}" for count in counts))
 
 
 if __name__ == "__main__":
-  app.run(main)
+  program.run_program(main)

@@ -18,6 +18,7 @@ import random
 import numpy as np
 from absl import flags
 
+from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
 _MODEL = flags.DEFINE_string(
@@ -67,11 +68,6 @@ def main(argv):
     _print_table(answers, "the null threshold of --answered", threshold)
 
 
-def run():
-  """Entry point."""
-  program.run_program(main)
-
-
 def _read():
   """Dict from kind to list of `SquadExample`."""
   from bert_span.squad.reader import read_squad
@@ -106,13 +102,13 @@ def _sort(example):
 
 def _print_table(answers, name, threshold):
   print(f"\n{_MODEL.value}, {_PART.value}, {name}, {threshold:.3f}\n")
-  print(
-    "| kind | answerable | answered | EM | F1 | forced EM | forced F1 |",
-    " | ".join(_UNANSWERABLE),
-    "|\n|---|" + "---:|" * (6 + len(_UNANSWERABLE)),
+  print_head(
+    *("kind", "answerable", "answered", "EM", "F1", "forced EM", "forced F1"),
+    *_UNANSWERABLE,
+    text=("kind",),
   )
   for kind, pairs in answers.items():
-    print(f"| {kind} |", " | ".join(_row(pairs, threshold)), "|")
+    print_row(kind, *_row(pairs, threshold))
 
 
 def _row(pairs, threshold):
@@ -150,4 +146,4 @@ def _score(example, text):
 
 
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

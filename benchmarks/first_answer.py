@@ -13,7 +13,9 @@ import subprocess
 import sys
 import time
 
-from absl import app, flags
+from absl import flags
+
+from bert_span.cli import program
 
 _MODEL = flags.DEFINE_string(
   "model", "minilm_squad", "Model directory, or name of a model."
@@ -49,7 +51,7 @@ _NAMES = (
 )
 
 
-def main(unused_argv):
+def main(argv):
   """Runs the processes one after the other and prints the table."""
   asked, parts = [], []
   for _ in range(_REPETITIONS.value):
@@ -93,4 +95,4 @@ def _medians(rows):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  program.run_program(main)

@@ -19,16 +19,12 @@ import statistics
 from absl import flags
 
 from benchmarks import repetitions
-from benchmarks.inputs import whole_numbers
+from benchmarks.inputs import random_head_flag, whole_numbers
 from benchmarks.machine import describe_machine
+from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
-_PRESET = flags.DEFINE_string(
-  "preset",
-  None,
-  "Encoder, as in run_squad, with a random span head; by default a random "
-  "encoder with one layer and 16 units.",
-)
+_PRESET = random_head_flag()
 _QUESTIONS = flags.DEFINE_list(
   "questions", ["1000", "10000", "100000"], "Numbers of questions to measure."
 )
@@ -54,37 +50,28 @@ def main(argv):
   cases = [(n, _PASSAGE_CHARACTERS) for n in whole_numbers(_QUESTIONS)]
   cases += [(1, n) for n in whole_numbers(_CHARACTERS)]
   print(describe_machine("tensorflow"))
-  print(
-    "| questions | characters | windows | seconds | lowest to highest | "
-    "microseconds per character | MB before | MB at the peak |\n"
-    "|---:|---:|---:|---:|---|---:|---:|---:|"
+  print_head(
+    *("questions", "characters", "windows", "seconds", "lowest to highest"),
+    *("microseconds per character", "MB before", "MB at the peak"),
+    text=("lowest to highest",),
   )
   for questions, characters in cases:
     found = repetitions.measured_apart(
       "benchmarks.growth", f"{questions},{characters}"
     )
-    print(_line(questions, characters, found), flush=True)
-
-
-def run():
-  """Entry point."""
-  program.run_program(main)
-
-
-def _line(questions, characters, found):
-  seconds = statistics.median(found["seconds"])
-  low, high = min(found["seconds"]), max(found["seconds"])
-  each = 1e6 * seconds / (questions * characters)
-  return (
-    f"| {questions:,} | {characters:,} | {found['windows']:,} | {seconds:,.2f} "
-    f"| {low:,.2f} to {high:,.2f} | {each:.1f} | {found['before_mb']:,} | "
-    f"{found['peak_mb']:,} |"
-  )
+    seconds = statistics.median(found["seconds"])
+    low, high = min(found["seconds"]), max(found["seconds"])
+    print_row(
+      *(f"{questions:,}", f"{characters:,}", f"{found['windows']:,}"),
+      *(f"{seconds:,.2f}", f"{low:,.2f} to {high:,.2f}"),
+      f"{1e6 * seconds / (questions * characters):.1f}",
+      *(f"{found['before_mb']:,}", f"{found['peak_mb']:,}"),
+    )
 
 
 def _measure(questions, characters):
   """Answers the questions of a case; returns the dict to print."""
-  from benchmarks.random_extractor import random_extractor
+  from benchmarks.random_models import random_extractor
 
   extractor = random_extractor(_PRESET.value)
   _ask(extractor, 1, _PASSAGE_CHARACTERS)  # Loads and traces everything.
@@ -104,18 +91,15 @@ def _measure(questions, characters):
 
 def _ask(extractor, questions, characters):
   """Answers questions without keeping answers; returns the windows read."""
-  from benchmarks.random_extractor import QUESTION, passage_of
-  from bert_span import SquadExample
+  from benchmarks.random_models import questions_about
 
-  passage = passage_of(characters)
-  examples = [SquadExample(str(i), QUESTION, passage) for i in range(questions)]
   windows = []
-  for _ in extractor.predict(
-    examples,
-    on_logits=lambda logits: windows.append(
-      len(logits.windows["example_index"])
-    ),
-  ):
+
+  def count(logits):
+    windows.append(len(logits.windows["example_index"]))
+
+  examples = questions_about(characters, questions)
+  for _ in extractor.predict(examples, on_logits=count):
     pass
   return sum(windows)
 
@@ -127,4 +111,4 @@ def _peak_mb():
 
 
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

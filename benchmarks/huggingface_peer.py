@@ -7,6 +7,7 @@ span of the passage.
 Source: transformers, question-answering task guide and example scripts.
 """
 
+import functools
 import multiprocessing
 import os
 import statistics
@@ -167,6 +168,26 @@ def served_logits(directory):
   return logits
 
 
+def window_tokenizer(tokenizer, questions, max_seq_length, doc_stride):
+  """A fast tokenizer that makes windows of questions and contexts.
+
+  It takes the overlap of windows instead of their step: the one that a question
+  of the median length of `questions` needs.
+  """
+  lengths = [len(ids) for ids in tokenizer(questions)["input_ids"]]
+  # The lengths include [CLS] and a [SEP], but not the last [SEP].
+  room = max_seq_length - int(statistics.median(lengths)) - 1
+  return functools.partial(
+    tokenizer,
+    truncation="only_second",
+    max_length=max_seq_length,
+    stride=max(room - doc_stride, 0),
+    return_overflowing_tokens=True,
+    return_offsets_mapping=True,
+    return_tensors="np",
+  )
+
+
 class HuggingFaceAnswerer:
   """Answers questions with a function of logits.
 
@@ -174,9 +195,8 @@ class HuggingFaceAnswerer:
     directory: of the tokenizer.
     logits: see `torch_logits`.
     max_seq_length: WordPieces of a window.
-    doc_stride: WordPieces from one window to the next. transformers takes the
-      overlap instead, which is chosen for a question of the median length.
-    questions: list of str, for the median.
+    doc_stride: WordPieces from one window to the next.
+    questions: list of str, see `window_tokenizer`.
     max_windows_per_step: windows per step of the model.
     n_best_size: starts and ends of a window to combine.
     max_answer_length: maximum length of an answer in WordPieces.
@@ -195,30 +215,18 @@ class HuggingFaceAnswerer:
   ):
     import transformers
 
-    self._tokenizer = transformers.AutoTokenizer.from_pretrained(directory)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(directory)
+    self._windows_of = window_tokenizer(
+      tokenizer, questions, max_seq_length, doc_stride
+    )
     self._logits = logits
-    self._max_seq_length = max_seq_length
-    lengths = [len(ids) for ids in self._tokenizer(questions)["input_ids"]]
-    # The lengths include [CLS] and a [SEP], but not the last [SEP].
-    room = max_seq_length - int(statistics.median(lengths)) - 1
-    self._overlap = max(room - doc_stride, 0)
     self._step = max_windows_per_step
     self._n_best_size = n_best_size
     self._max_answer_length = max_answer_length
 
   def answer(self, questions, contexts):
     """List of answers to the questions, and the number of windows."""
-    windows = self._tokenizer(
-      questions,
-      contexts,
-      truncation="only_second",
-      max_length=self._max_seq_length,
-      stride=self._overlap,
-      padding=True,
-      return_overflowing_tokens=True,
-      return_offsets_mapping=True,
-      return_tensors="np",
-    )
+    windows = self._windows_of(questions, contexts, padding=True)
     names = _NAMES.values()
     count = len(windows["input_ids"])
     parts = [

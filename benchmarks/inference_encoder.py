@@ -10,10 +10,13 @@ to the products, and the largest difference from KerasHub's output in float32.
 
 import functools
 import statistics
-import time
 
 import numpy as np
-from absl import app, flags
+from absl import flags
+
+from benchmarks.repetitions import rounds_of, seconds_in_turns
+from benchmarks.tables import print_head, print_row
+from bert_span.cli import program
 
 _MODEL = flags.DEFINE_string(
   "model", "minilm_squad", "Model directory, or name of a model."
@@ -28,7 +31,7 @@ _COLUMNS = (
 _SHAPES = ((1, 64), (1, 160), (1, 384), (16, 160), (16, 384))
 
 
-def main(unused_argv):
+def main(argv):
   """Measures all shapes."""
   from benchmarks.bare_products import BareProducts
   from bert_span.extractor import SpanExtractor
@@ -43,20 +46,21 @@ def main(unused_argv):
     _traced(InferenceEncoder(half)),
   )
   products = BareProducts(backbone)
-  print(f"| {' | '.join(_COLUMNS)} |\n|{'---:|' * len(_COLUMNS)}")
+  print_head(*_COLUMNS)
   for shape in _SHAPES:
     inputs = _inputs(backbone.vocabulary_size, shape)
     ours, keras = (side(inputs).numpy() for side in sides[:2])
-    calls = [functools.partial(side, inputs) for side in sides]
-    medians = _medians([*calls, functools.partial(products, *shape)])
+    calls = [functools.partial(_finished, side, inputs) for side in sides]
+    calls.append(functools.partial(products, *shape))
+    times = seconds_in_turns(dict(enumerate(calls)), rounds_of(_SECONDS.value))
+    medians = [1e3 * statistics.median(seconds) for seconds in times.values()]
     ratios = [medians[0] / other for other in medians[1:]]
-    cells = [
+    print_row(
       f"{shape[0]} x {shape[1]}",
       *(f"{value:.1f}" for value in medians),
       *(f"{ratio:.2f}" for ratio in ratios),
       f"{np.max(np.abs(ours - keras)):.0e}",
-    ]
-    print(f"| {' | '.join(cells)} |", flush=True)
+    )
 
 
 def _traced(function):
@@ -78,17 +82,9 @@ def _inputs(vocabulary_size, shape):
   }
 
 
-def _medians(calls):
-  """Median milliseconds of each call."""
-  milliseconds = [[] for _ in calls]
-  end = time.monotonic() + _SECONDS.value
-  while time.monotonic() < end:
-    for call, measured in zip(calls, milliseconds, strict=True):
-      begin = time.perf_counter()
-      np.asarray(call())
-      measured.append(1e3 * (time.perf_counter() - begin))
-  return [statistics.median(measured) for measured in milliseconds]
+def _finished(side, inputs):
+  return side(inputs).numpy()
 
 
 if __name__ == "__main__":
-  app.run(main)
+  program.run_program(main)

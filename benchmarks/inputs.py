@@ -1,15 +1,43 @@
-"""Inputs that several benchmarks share."""
+"""Flags and questions that several benchmarks share."""
 
+import itertools
+import json
 import os
+import random
+
+from absl import flags
 
 import bert_span
 from bert_span.cli import program
 
+# --help lists them as flags of the benchmark, not of this module.
+flags.disclaim_key_flags()
 
-def squad_path(path, sample="dev.json"):
-  """`path`, or a file of the embedded sample if there is none."""
-  folder = os.path.dirname(bert_span.__file__)
-  return path or os.path.join(folder, "sample", sample)
+
+def data_file_flag():
+  """Returns --data_file."""
+  return flags.DEFINE_string(
+    "data_file",
+    None,
+    "SQuAD JSON file with the questions; by default the embedded sample.",
+  )
+
+
+def vocabulary_flag():
+  """Returns --preset, see `vocabulary_of`."""
+  return flags.DEFINE_string(
+    "preset", "all-minilm-l6-v2", "Model whose vocabulary is used, uncased."
+  )
+
+
+def random_head_flag():
+  """Returns --preset, see `random_models.random_extractor`."""
+  return flags.DEFINE_string(
+    "preset",
+    None,
+    "Encoder, as in run_squad, with a random span head; by default a random "
+    "encoder with one layer and 16 units.",
+  )
 
 
 def whole_numbers(holder):
@@ -21,3 +49,84 @@ def whole_numbers(holder):
     f"commas. Received: {','.join(holder.value)}.",
   )
   return [int(value) for value in values]
+
+
+def check_known(holder, known):
+  """Checks the values of a list flag, if it has any."""
+  unknown = ", ".join(set(holder.value or ()) - set(known))
+  program.check(
+    not unknown,
+    f"--{holder.name} knows {', '.join(known)}. Received: {unknown}.",
+  )
+
+
+def vocabulary_of(preset):
+  """The vocabulary of a model."""
+  from bert_span.presets.load_pretrained import load_pretrained
+  from bert_span.text.vocabulary import load_vocabulary
+
+  return load_vocabulary(load_pretrained(preset).vocabulary_path)
+
+
+def squad_path(path, sample="dev.json"):
+  """`path`, or a file of the embedded sample if there is none."""
+  folder = os.path.dirname(bert_span.__file__)
+  return path or os.path.join(folder, "sample", sample)
+
+
+def read_examples(path, sample="dev.json"):
+  """The `SquadExample`s of a file, see `squad_path`."""
+  from bert_span.squad.reader import read_squad
+
+  return read_squad(squad_path(path, sample)).examples
+
+
+def read_pairs(path):
+  """Questions and passages of a file, read by a plain loop."""
+  with open(squad_path(path), encoding="utf-8") as file:
+    articles = json.load(file)["data"]
+  return [
+    (question["question"], paragraph["context"])
+    for article in articles
+    for paragraph in article["paragraphs"]
+    for question in paragraph["qas"]
+  ]
+
+
+def batches_of(pairs, size):
+  """Batches, lists of questions and of passages, all of the same size."""
+  endless = itertools.cycle(pairs)
+  return [
+    tuple(map(list, zip(*itertools.islice(endless, size), strict=True)))
+    for _ in range(max(len(pairs) // size, 1))
+  ]
+
+
+def draw_questions(path, num_questions, drawn_path, other_path=None):
+  """Writes a SQuAD file with questions drawn from another, with a fixed seed.
+
+  Articles with a title of the file at other_path are left out. The arguments
+  are pathlib.Path.
+  """
+  content = read_json(path)
+  others = read_json(other_path)["data"] if other_path else ()
+  titles = {article["title"] for article in others}
+  questions = [
+    (article["title"], paragraph["context"], question)
+    for article in content["data"]
+    if article["title"] not in titles
+    for paragraph in article["paragraphs"]
+    for question in paragraph["qas"]
+  ]
+  random.Random(0).shuffle(questions)
+  data = [
+    {"title": title, "paragraphs": [{"context": context, "qas": [question]}]}
+    for title, context, question in questions[:num_questions]
+  ]
+  text = json.dumps({"version": content.get("version"), "data": data})
+  drawn_path.write_text(text, encoding="utf-8")
+
+
+def read_json(path):
+  """The value in a file, a pathlib.Path."""
+  return json.loads(path.read_text(encoding="utf-8"))

@@ -16,15 +16,10 @@ import time
 
 from absl import flags
 
-from benchmarks.inputs import whole_numbers
+from benchmarks.inputs import random_head_flag, whole_numbers
 from bert_span.cli import program
 
-_PRESET = flags.DEFINE_string(
-  "preset",
-  None,
-  "Encoder, as in run_squad, with a random span head; by default a random "
-  "encoder with one layer and 16 units.",
-)
+_PRESET = random_head_flag()
 _CHARACTERS = flags.DEFINE_list(
   "characters",
   ["10000", "100000", "1000000"],
@@ -37,41 +32,26 @@ _QUESTIONS = flags.DEFINE_integer(
 
 def main(argv):
   """Measures one length after the other."""
-  lengths = _lengths()
-  from benchmarks.random_extractor import random_extractor
-
-  extractor = random_extractor(_PRESET.value)
-  _measure(
-    extractor, characters=100, questions=1
-  )  # Loads and traces everything.
-  for characters in lengths:
-    print(
-      json.dumps(_measure(extractor, characters, _QUESTIONS.value)), flush=True
-    )
-
-
-def run():
-  """Entry point."""
-  program.run_program(main)
-
-
-def _lengths():
   lengths = whole_numbers(_CHARACTERS)
   program.check(
     lengths == sorted(lengths),
     "--characters must be ascending, since memory is not given back.",
   )
-  return lengths
+  from benchmarks.random_models import random_extractor
+
+  extractor = random_extractor(_PRESET.value)
+  _measure(extractor, 100, 1)  # Loads and traces everything.
+  for characters in lengths:
+    found = _measure(extractor, characters, _QUESTIONS.value)
+    print(json.dumps(found), flush=True)
 
 
 def _measure(extractor, characters, questions):
   """Answers questions about a passage; returns the dict to print."""
-  from benchmarks.random_extractor import QUESTION, passage_of
-  from bert_span import SquadExample
+  from benchmarks.random_models import questions_about
 
-  passage = passage_of(characters)
-  examples = [SquadExample(str(i), QUESTION, passage) for i in range(questions)]
-  windows = []
+  examples = questions_about(characters, questions)
+  passage, windows = examples[0].context, []
 
   def count(logits):
     windows.append(len(logits.windows["example_index"]))
@@ -115,4 +95,4 @@ def _memory(field):
 
 
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

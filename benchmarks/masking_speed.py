@@ -1,6 +1,6 @@
 r"""Measures how many sequences per second one core masks for pre-training.
 
-  python benchmarks/masking_speed.py --vocab_file=vocab.txt
+  python -m benchmarks.masking_speed --vocab_file=vocab.txt
 
 The text is random WordPieces, since masking depends only on where words begin.
 Counts process time, which other work on the machine hardly changes.
@@ -10,21 +10,23 @@ import dataclasses
 import time
 
 import numpy as np
-from absl import app, flags
+from absl import flags
 
+from bert_span.cli import program
 from bert_span.pretraining.batches import PretrainingInput
 from bert_span.pretraining.options import MaskingOptions
 from bert_span.text.vocabulary import load_vocabulary
 
-_VOCAB_FILE = flags.DEFINE_string("vocab_file", None, "Vocabulary, vocab.txt.")
+_VOCAB_FILE = flags.DEFINE_string(
+  "vocab_file", None, "Vocabulary, vocab.txt.", required=True
+)
 _NUM_SEQUENCES = flags.DEFINE_integer(
   "num_sequences", 2000, "Sequences to mask.", lower_bound=1
 )
 _BATCH_SIZE = 32
-flags.mark_flag_as_required("vocab_file")
 
 
-def main(unused_argv):
+def main(argv):
   """Measures all kinds of masking at two lengths."""
   vocabulary = load_vocabulary(_VOCAB_FILE.value)
   for max_seq_length in (128, 512):
@@ -54,4 +56,4 @@ def sequences_per_second(vocabulary, masking, max_seq_length):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  program.run_program(main)

@@ -16,6 +16,7 @@ import time
 import numpy as np
 from absl import flags
 
+from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
 _MODEL = flags.DEFINE_string("model", "minilm_squad", "Model to ask.")
@@ -74,12 +75,13 @@ def main(argv):
     return question_scores(example, text, version_2=False)
 
   def cells(scores):
-    exact, f1 = 100 * np.mean(scores, axis=0)
-    return f"{exact:.1f} | {f1:.1f}"
+    return [f"{mean:.1f}" for mean in 100 * np.mean(scores, axis=0)]
 
-  heads = " | ".join(f"EM, {name} | F1, {name}" for name in _SCORES)
-  print(f"| passages read | right one among them | {heads} | s a question |")
-  print("|---|" + "---:|" * (2 + 2 * len(_SCORES)))
+  heads = [f"{score}, {name}" for name in _SCORES for score in ("EM", "F1")]
+  print_head(
+    *("passages read", "right one among them", *heads, "s a question"),
+    text=("passages read",),
+  )
   for top_k in map(int, _TOP_K.value):
     among, scores = [], {name: [] for name in _SCORES}
     started = time.perf_counter()
@@ -91,15 +93,15 @@ def main(argv):
         best = max(found, key=lambda pair: key(*pair), default=None)
         scores[name].append(score(example, best[1].text if best else ""))
     seconds = (time.perf_counter() - started) / len(examples)
-    columns = " | ".join(map(cells, scores.values()))
-    share = 100 * np.mean(among)
-    print(f"| {top_k} | {share:.1f} % | {columns} | {seconds:.2f} |")
+    columns = [cell for values in scores.values() for cell in cells(values)]
+    share = f"{100 * np.mean(among):.1f} %"
+    print_row(top_k, share, *columns, f"{seconds:.2f}")
   right = [
     score(example, found[0][1].text if found else "")
     for example in examples
     for found in [read(example, [example.context])]
   ]
-  print(f"\nWith the right passage: EM | F1: {cells(right)}")
+  print(f"\nWith the right passage: EM | F1: {' | '.join(cells(right))}")
 
 
 if __name__ == "__main__":

@@ -19,16 +19,15 @@ With --way=none no text is needed: how many questions are worth labelling, for
 64 questions make a fine-tuned model worse.
 """
 
-import json
 import math
 import pathlib
 import statistics
-import subprocess
-import sys
 
 from absl import flags
 
-from benchmarks.question_samples import draw_questions
+from benchmarks.inputs import draw_questions, read_json
+from benchmarks.repetitions import run_module
+from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
 _WAYS = {
@@ -131,15 +130,17 @@ def main(argv):
       preset = _pretrain(way, work_dir / way / "pretrained")
     for size in sizes:
       rows[way, size] = _fine_tune(preset, size, predict_file, work_dir / way)
-  print("| way | questions | F1 | deviation | by seed | F1, unseen |")
-  print("|---|---:|---:|---:|---|---:|")
+  print_head(
+    *("way", "questions", "F1", "deviation", "by seed", "F1, unseen"),
+    text=("way", "by seed"),
+  )
   for (way, size), runs in rows.items():
     scores = [run["scores"]["f1"] for run in runs]
     spread = f"{statistics.stdev(scores):.2f}" if len(scores) > 1 else "-"
-    print(
-      f"| {way} | {size:,} | {statistics.mean(scores):.2f} | {spread} | "
-      f"{', '.join(f'{score:.1f}' for score in scores)} | "
-      f"{_mean_f1(unseen, runs):.2f} |"
+    print_row(
+      *(way, f"{size:,}", f"{statistics.mean(scores):.2f}", spread),
+      ", ".join(f"{score:.1f}" for score in scores),
+      f"{_mean_f1(unseen, runs):.2f}",
     )
   print(
     f"unseen: {len(unseen)} of {_NUM_QUESTIONS.value} questions, with passages "
@@ -149,17 +150,12 @@ def main(argv):
     _plot(rows, sizes)
 
 
-def run():
-  """Entry point."""
-  program.run_program(main)
-
-
 def _pretrain(way, output_dir):
   """Path of the model pre-trained in one way."""
   model = output_dir / "model"
   if not model.exists():
-    _run(
-      "run_pretraining",
+    run_module(
+      "bert_span.run_pretraining",
       f"--preset={_PRESET.value}",
       f"--input_file={_TEXT.value}",
       f"--eval_file={_HELD_OUT_TEXT.value}",
@@ -181,12 +177,12 @@ def _fine_tune(preset, size, predict_file, work_dir):
     *("--do_predict", "--do_eval"),
   ]
   if not size:
-    _run("run_squad", *scoring, *_FINE_TUNING.value.split())
+    run_module("bert_span.run_squad", *scoring, *_FINE_TUNING.value.split())
     return [_result(output_dir)]
   num_seeds = 1 if size >= _ONE_SEED_FROM.value else _NUM_SEEDS.value
   epochs = max(2, math.ceil(_FEWEST_STEPS.value * _BATCH_SIZE / size))
-  _run(
-    "run_squad",
+  run_module(
+    "bert_span.run_squad",
     *scoring,
     f"--train_file={work_dir.parent / f'train_{size}.json'}",
     f"--train_batch_size={_BATCH_SIZE}",
@@ -197,16 +193,12 @@ def _fine_tune(preset, size, predict_file, work_dir):
   )
   if num_seeds == 1:
     return [_result(output_dir)]
-  return _read(output_dir / "seeds.json")["runs"]
+  return read_json(output_dir / "seeds.json")["runs"]
 
 
 def _result(output_dir):
-  scores = _read(output_dir / "eval_results.json")
+  scores = read_json(output_dir / "eval_results.json")
   return {"output_dir": str(output_dir), "scores": scores}
-
-
-def _read(path):
-  return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _unseen_questions(predict_file, text_paths):
@@ -231,7 +223,7 @@ def _mean_f1(examples, runs):
   scores = []
   for run in runs:
     path = pathlib.Path(run["output_dir"]) / "predictions.json"
-    predictions = _read(path)
+    predictions = read_json(path)
     predictions = {e.qas_id: predictions[e.qas_id] for e in examples}
     scores.append(evaluate_squad1(examples, predictions)["f1"])
   return statistics.mean(scores)
@@ -258,10 +250,5 @@ def _plot(rows, sizes):
   figure.savefig(_PLOT.value)
 
 
-def _run(name, *arguments):
-  command = [sys.executable, "-m", f"bert_span.{name}", *arguments]
-  subprocess.run(command, check=True)
-
-
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

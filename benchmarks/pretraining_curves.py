@@ -8,11 +8,12 @@ losses of both objectives: in training, from its event files, and on held-out
 text, from its evaluations.json. Also prints a table of the held-out scores.
 """
 
-import json
 import pathlib
 
 from absl import flags
 
+from benchmarks.inputs import read_json
+from benchmarks.tables import print_row
 from bert_span.cli import program
 
 _RUNS = flags.DEFINE_multi_string(
@@ -39,11 +40,6 @@ def main(argv):
     _print_table(name, _held_out(path))
 
 
-def run():
-  """Entry point."""
-  program.run_program(main)
-
-
 def _training(folder):
   """Dict from loss to its steps and values in training."""
   import tensorflow as tf
@@ -62,8 +58,7 @@ def _training(folder):
 
 def _held_out(folder):
   """List of dicts of step and scores."""
-  content = (folder / "evaluations.json").read_text(encoding="utf-8")
-  return json.loads(content)["evaluations"]
+  return read_json(folder / "evaluations.json")["evaluations"]
 
 
 def _draw(runs):
@@ -98,8 +93,8 @@ def _print_table(name, held_out):
   print(f"\n{name}: | step | {' | '.join(names)} |")
   for entry in held_out:
     cells = [f"{entry['scores'][score]:.3f}" for score in names]
-    print(f"| {entry['step']:,} | {' | '.join(cells)} |")
+    print_row(f"{entry['step']:,}", *cells)
 
 
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

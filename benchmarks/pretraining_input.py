@@ -9,16 +9,21 @@ memory. They run one after the other with all cores. If `input` is much faster,
 the model does not wait for text.
 """
 
+import dataclasses
 import tempfile
 
 from absl import flags
 
 from benchmarks.machine import describe_machine
-from benchmarks.repetitions import rate_summary, repeated_seconds
+from benchmarks.repetitions import rate_summary, repeated_seconds, spread
+from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
 _INPUT_FILE = flags.DEFINE_string(
-  "input_file", None, "Text, one sentence a line; paths and globs."
+  "input_file",
+  None,
+  "Text, one sentence a line; paths and globs.",
+  required=True,
 )
 _PRESET = flags.DEFINE_string("preset", "all-minilm-l6-v2", "Model to update.")
 _MAX_SEQ_LENGTH = flags.DEFINE_integer(
@@ -40,7 +45,6 @@ _REPETITIONS = flags.DEFINE_integer(
 
 def main(argv):
   """Measures both sides."""
-  program.check(_INPUT_FILE.value, "--input_file is required.")
   with tempfile.TemporaryDirectory() as folder:
     job, dataset = _job_and_dataset(folder)
 
@@ -61,25 +65,15 @@ def main(argv):
       seconds, _ = repeated_seconds(work, _REPETITIONS.value)
       rates[name] = rate_summary(count * _BATCH_SIZE.value, seconds)
   print(describe_machine("tensorflow"))
-  print("| side | sequences/s | lowest to highest | ratio |")
-  print("|---|---:|---|---:|")
+  columns = ("side", "sequences/s", "lowest to highest", "ratio")
+  print_head(*columns, text=columns[::2])
   for name, rate in rates.items():
-    ratio = rate["median"] / rates["model"]["median"]
-    print(
-      f"| {name} | {rate['median']:,.1f} | {rate['lowest']:,.1f} to "
-      f"{rate['highest']:,.1f} | {ratio:.1f} |"
-    )
-
-
-def run():
-  """Entry point."""
-  program.run_program(main)
+    ratio = f"{rate['median'] / rates['model']['median']:.1f}"
+    print_row(name, f"{rate['median']:,.1f}", spread(rate, 1), ratio)
 
 
 def _job_and_dataset(folder):
   """A `PretrainingJob` and the dataset of its batches."""
-  import dataclasses
-
   from bert_span.jobs.training.pretraining_run import (
     PretrainingJob,
     PretrainingRun,
@@ -127,4 +121,4 @@ def _update(job):
 
 
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

@@ -1,50 +1,17 @@
 """Training steps of random models on random windows, for measurements."""
 
-import contextlib
 import tempfile
 
 import tensorflow as tf
 
+from benchmarks.random_models import VOCABULARY_SIZE
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.encoder import EncoderConfig, build_encoder
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
-from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.losses import SpanLoss
-from bert_span.modeling.span_model import SpanModel
 from bert_span.pretraining.loss import pretraining_loss_fn
-from bert_span.pretraining.model import PretrainingModel
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import BertAdamW
 from bert_span.training.options import TrainOptions
-
-# Layers, width, heads, width of the feed-forward part.
-_SIZES = {
-  "mini": (4, 256, 4, 1024),
-  "small": (4, 512, 8, 2048),
-  "minilm": (6, 384, 12, 1536),
-  "base": (12, 768, 12, 3072),
-  "large": (24, 1024, 16, 4096),
-}
-SHAPES = tuple(_SIZES)
-_VOCABULARY_SIZE = 30522
-
-
-def random_model(shape, pretraining=False):
-  """A `keras.Model` of one of `SHAPES`, with span or pre-training heads."""
-  layers, hidden, heads, intermediate = _SIZES[shape]
-  encoder = build_encoder(
-    EncoderConfig(
-      vocabulary_size=_VOCABULARY_SIZE,
-      num_layers=layers,
-      num_heads=heads,
-      hidden_dim=hidden,
-      intermediate_dim=intermediate,
-      num_segments=2,
-    )
-  )
-  if pretraining:
-    return PretrainingModel(encoder)
-  return SpanModel(encoder, SpanHead())
 
 
 def train_on_random_windows(
@@ -53,7 +20,7 @@ def train_on_random_windows(
   """Trains with the loop of run_squad or run_pretraining.
 
   Args:
-    model: of `random_model`.
+    model: with span or pre-training heads.
     batch_size: windows in a batch.
     length: WordPieces of a window.
     steps: updates.
@@ -63,10 +30,9 @@ def train_on_random_windows(
   """
   with (
     tempfile.TemporaryDirectory() as output_dir,
-    contextlib.ExitStack() as stack,
+    computing_in(model.backbone, execution.precision),
+    recomputing_layers(model.backbone, execution.recompute),
   ):
-    stack.enter_context(computing_in(model.backbone, execution.precision))
-    stack.enter_context(recomputing_layers(model.backbone, execution.recompute))
     Trainer(
       model,
       pretraining_loss_fn(1.0) if targets else SPAN_HEAD.loss_fn(SpanLoss()),
@@ -83,7 +49,7 @@ def _batches(batch_size, length, num_targets):
   tokens, targets = [batch_size, length], [batch_size, num_targets]
   # Name -> shape and exclusive upper bound.
   numbers = {
-    "input_ids": (tokens, _VOCABULARY_SIZE),
+    "input_ids": (tokens, VOCABULARY_SIZE),
     "segment_ids": (tokens, 2),
     "start_positions": ([batch_size], length),
     "end_positions": ([batch_size], length),
@@ -91,7 +57,7 @@ def _batches(batch_size, length, num_targets):
   ones = {"input_mask": tf.ones(tokens, tf.int32)}
   if num_targets:  # TensorFlow crashes when it unbatches empty tensors.
     numbers |= {
-      "masked_ids": (targets, _VOCABULARY_SIZE),
+      "masked_ids": (targets, VOCABULARY_SIZE),
       "masked_positions": (targets, length),
       "sbo_lefts": (targets, length),
       "sbo_rights": (targets, length),

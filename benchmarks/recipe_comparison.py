@@ -16,12 +16,13 @@ import pathlib
 import random
 import re
 import statistics
-import subprocess
-import sys
 
-from absl import app, flags
+from absl import flags
 
-from benchmarks.question_samples import draw_questions
+from benchmarks.inputs import draw_questions, read_json
+from benchmarks.repetitions import run_module
+from benchmarks.tables import print_head, print_row
+from bert_span.cli import program
 
 _DATA = flags.DEFINE_string(
   "data", None, "Folder with train.json and select.json.", required=True
@@ -66,7 +67,6 @@ _SCORES = ("exact", "f1", "HasAns_f1", "NoAns_f1")
 
 def main(argv):
   """Trains and scores one change after the other."""
-  del argv
   data = pathlib.Path(_DATA.value)
   work_dir = pathlib.Path(_WORK_DIR.value)
   work_dir.mkdir(parents=True, exist_ok=True)
@@ -75,28 +75,25 @@ def main(argv):
   for path, size in zip(files, sizes, strict=True):
     draw_questions(data / path.name, size, path)
   preset = _rewrite(files[0], work_dir)
-  print(
-    "| change | EM | deviation | F1 | deviation | F1, answerable | F1, "
-    "unanswerable |"
+  print_head(
+    *("change", "EM", "deviation", "F1", "deviation"),
+    *("F1, answerable", "F1, unanswerable"),
+    text=("change",),
   )
-  print("|---|---:|---:|---:|---:|---:|---:|")
   for change in _CHANGES.value:
     output_dir = work_dir / (re.sub(r"[^\w.=-]+", "_", change) or "none")
     runs = _train(change.split() + preset, *files, output_dir)
     columns = [[run["scores"][name] for run in runs] for name in _SCORES]
-    means = [statistics.mean(column) for column in columns]
-    deviations = [statistics.stdev(column) for column in columns]
-    print(
-      f"| {f'`{change}`' if change else '(none)'} | {means[0]:.2f} | "
-      f"{deviations[0]:.2f} | {means[1]:.2f} | {deviations[1]:.2f} | "
-      f"{means[2]:.2f} | {means[3]:.2f} |",
-      flush=True,
-    )
+    exact, f1, *parts = (statistics.mean(column) for column in columns)
+    spreads = [statistics.stdev(column) for column in columns]
+    figures = (exact, spreads[0], f1, spreads[1], *parts)
+    name = f"`{change}`" if change else "(none)"
+    print_row(name, *(f"{figure:.2f}" for figure in figures))
 
 
 def _rewrite(train_file, work_dir):
   """Applies --answers and --first_kind; returns the flag of a model, if any."""
-  content = json.loads(train_file.read_text("utf-8"))
+  content = read_json(train_file)
   paragraphs = [p for a in content["data"] for p in a["paragraphs"]]
   rng = random.Random(0)
   for (question,) in (paragraph["qas"] for paragraph in paragraphs):
@@ -130,18 +127,15 @@ def _train(change, train_file, predict_file, output_dir):
     *("--do_predict", "--do_eval"),
   ]
   _run(arguments + change)
-  return json.loads((output_dir / "seeds.json").read_text())["runs"]
+  return read_json(output_dir / "seeds.json")["runs"]
 
 
 def _run(arguments):
-  command = [sys.executable, "-m", "bert_span.run_squad", "--do_train"]
-  command += [
-    *_FINE_TUNING.value.split(),
-    "--keep_checkpoint_max=1",
-    *arguments,
-  ]
-  subprocess.run(command, check=True)
+  run_module(
+    *("bert_span.run_squad", "--do_train", *_FINE_TUNING.value.split()),
+    *("--keep_checkpoint_max=1", *arguments),
+  )
 
 
 if __name__ == "__main__":
-  app.run(main)
+  program.run_program(main)

@@ -1,7 +1,6 @@
-"""Repeated measurements, and cases measured in their own processes."""
+"""Repeated measurements, and programs and cases in their own processes."""
 
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -23,6 +22,32 @@ def repeated_seconds(work, repetitions, warm_up=1):
   return seconds, result
 
 
+def seconds_in_turns(works, rounds):
+  """Times functions in turns, so that other work affects all of them.
+
+  Args:
+    works: dict of functions.
+    rounds: iterable with an element for each round.
+
+  Returns:
+    Dict of lists of seconds.
+  """
+  seconds = {name: [] for name in works}
+  for _ in rounds:
+    for name, work in works.items():
+      begin = time.perf_counter()
+      work()
+      seconds[name].append(time.perf_counter() - begin)
+  return seconds
+
+
+def rounds_of(duration):
+  """Yields until the seconds are over."""
+  end = time.monotonic() + duration
+  while time.monotonic() < end:
+    yield
+
+
 def rate_summary(count, seconds):
   """Dict of the median, lowest and highest of count / seconds."""
   rates = [count / each for each in seconds]
@@ -33,12 +58,36 @@ def rate_summary(count, seconds):
   }
 
 
-def spread(summary):
+def spread(summary, digits=0):
   """The lowest and highest of a `rate_summary`, as text."""
-  return f"{summary['lowest']:,.0f} to {summary['highest']:,.0f}"
+  low, high = summary["lowest"], summary["highest"]
+  return f"{low:,.{digits}f} to {high:,.{digits}f}"
 
 
-def measured_apart(module, case, environment=None):
+def percentile(seconds, percent):
+  """The percentile by nearest rank: of 100, p95 is the 95th smallest."""
+  if not seconds:
+    return float("nan")
+  rank = -(-len(seconds) * percent // 100)  # rounded up
+  return sorted(seconds)[max(rank, 1) - 1]
+
+
+def milliseconds(seconds, *percents):
+  """List of percentiles in milliseconds, to one decimal."""
+  return [round(1000 * percentile(seconds, p), 1) for p in percents]
+
+
+def run_module(name, *arguments, **options):
+  """Runs a module in its own process, with options of subprocess.run.
+
+  Raises:
+    subprocess.CalledProcessError: it fails.
+  """
+  command = [sys.executable, "-m", name, *arguments]
+  return subprocess.run(command, check=True, **options)
+
+
+def measured_apart(module, case, **options):
   """Runs a case of a benchmark in its own process.
 
   The process gets the flags of this one and --case.
@@ -46,16 +95,11 @@ def measured_apart(module, case, environment=None):
   Args:
     module: such as "benchmarks.conversion".
     case: str for --case.
-    environment: dict of additional environment variables.
+    **options: of subprocess.run.
 
   Returns:
     The JSON value of its last line on standard output.
   """
-  process = subprocess.run(
-    [sys.executable, "-m", module, *sys.argv[1:], f"--case={case}"],
-    stdout=subprocess.PIPE,
-    text=True,
-    check=True,
-    env={**os.environ, **(environment or {})},
-  )
-  return json.loads(process.stdout.splitlines()[-1])
+  options = {"stdout": subprocess.PIPE, "text": True, **options}
+  run = run_module(module, *sys.argv[1:], f"--case={case}", **options)
+  return json.loads(run.stdout.splitlines()[-1])

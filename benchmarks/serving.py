@@ -32,19 +32,25 @@ from benchmarks.answering_sides import (
   missing_packages,
   prepare_sides,
 )
-from benchmarks.inputs import squad_path, whole_numbers
-from benchmarks.latencies import Latencies
+from benchmarks.inputs import (
+  batches_of,
+  check_known,
+  data_file_flag,
+  read_examples,
+  whole_numbers,
+)
 from benchmarks.machine import describe_machine
+from benchmarks.repetitions import milliseconds, percentile
+from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
 _MODEL = flags.DEFINE_string(
-  "model", None, "Directory of a trained model with a span head."
-)
-_DATA_FILE = flags.DEFINE_string(
-  "data_file",
+  "model",
   None,
-  "SQuAD JSON file with the questions; by default the embedded sample.",
+  "Directory of a trained model with a span head.",
+  required=True,
 )
+_DATA_FILE = data_file_flag()
 _PEERS = flags.DEFINE_list(
   "peers",
   None,
@@ -90,19 +96,15 @@ _COLUMNS = (
 class SideFigures:
   """What was measured of a side."""
 
-  latencies: Latencies = dataclasses.field(default_factory=Latencies)
+  seconds: list = dataclasses.field(default_factory=list)  # of each request
   windows: int = 0
   equal: int = 0  # Answers equal to those of strings.
 
 
 def main(argv):
   """Prepares and measures the sides, and prints the table."""
-  program.check(_MODEL.value, "--model is required.")
+  check_known(_PEERS, PEERS)
   peers = _PEERS.value or _installed()
-  unknown = ", ".join(set(peers) - set(PEERS))
-  program.check(
-    not unknown, f"--peers knows {', '.join(PEERS)}. Received: {unknown}."
-  )
   batch_sizes = whole_numbers(_BATCH_SIZES)
   # TensorFlow's notes on names and files would clutter the table.
   logging.set_verbosity(logging.WARNING)
@@ -118,21 +120,14 @@ def main(argv):
     )
     packages = ("torch", "transformers", "onnxruntime", "openvino")
     print(describe_machine("tensorflow", *filter(find_spec, packages)))
-    print(f"| {' | '.join(_COLUMNS)} |\n|---|---:|---|{'---:|' * 9}")
+    print_head(*_COLUMNS, text=("passages", "side"))
     sides = {name: Side(name, settings) for name in (STRINGS, *peers)}
     for (length, texts), size in itertools.product(pairs.items(), batch_sizes):
-      batches = _batches(texts, size)
-      for row in _compare(sides, batches, extractor):
+      for row in _compare(sides, batches_of(texts, size), extractor):
         row |= {"passages": length, "batch": size}
-        cells = [str(row[column]) for column in _COLUMNS]
-        print(f"| {' | '.join(cells)} |", flush=True)
+        print_row(*(row[column] for column in _COLUMNS))
     for side in sides.values():
       side.close()
-
-
-def run():
-  """Entry point."""
-  program.run_program(main)
 
 
 def _installed():
@@ -148,9 +143,8 @@ def _installed():
 def _load():
   """The model, and pairs of question and passage, short and long ones."""
   from bert_span.extractor import SpanExtractor
-  from bert_span.squad.reader import read_squad
 
-  examples = read_squad(squad_path(_DATA_FILE.value)).examples
+  examples = read_examples(_DATA_FILE.value)
   passages = list(dict.fromkeys(example.context for example in examples))
   places = {passage: place for place, passage in enumerate(passages)}
   short = [(example.question, example.context) for example in examples]
@@ -169,15 +163,6 @@ def _long(passages, place):
       return text[: _LONG_CHARACTERS.value]
     text += passage + "\n"
   return text
-
-
-def _batches(pairs, size):
-  """Batches of questions and passages, all of the same size."""
-  endless = itertools.cycle(pairs)
-  return [
-    tuple(map(list, zip(*itertools.islice(endless, size), strict=True)))
-    for _ in range(max(len(pairs) // size, 1))
-  ]
 
 
 def _compare(sides, batches, extractor):
@@ -213,7 +198,7 @@ def _take_turns(sides, batches):
     answers = {}
     for name in _rotated(list(sides), len(asked)):
       seconds, answers[name], windows = sides[name].answer(batch)
-      figures[name].latencies.add(seconds)
+      figures[name].seconds.append(seconds)
       figures[name].windows += windows or 0
     for name in sides:
       pairs = zip(answers[name] or (), answers[STRINGS], strict=False)
@@ -234,21 +219,21 @@ def _ratio(figures, name, other):
   """The ratio of two medians, "-" if the other side is not measured."""
   if other not in figures:
     return "-"
-  medians = [figures[side].latencies.percentile(50) for side in (name, other)]
+  medians = [percentile(figures[side].seconds, 50) for side in (name, other)]
   return f"{medians[0] / medians[1]:.2f}"
 
 
 def _row(figures, size):
-  latencies = figures.latencies
-  questions = len(latencies) * size
-  p50, p95, p99 = latencies.milliseconds(50, 95, 99)
+  requests = len(figures.seconds)
+  questions = requests * size
+  p50, p95, p99 = milliseconds(figures.seconds, 50, 95, 99)
   return {
     "windows": round(figures.windows / questions, 1),
-    "requests": len(latencies),
+    "requests": requests,
     "p50 ms": p50,
     "p95 ms": p95,
     "p99 ms": p99,
-    "questions/s": round(questions / sum(latencies.seconds), 1),
+    "questions/s": round(questions / sum(figures.seconds), 1),
     "equal": f"{100 * figures.equal / questions:.1f} %",
   }
 
@@ -259,4 +244,4 @@ def _rotated(names, turn):
 
 
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

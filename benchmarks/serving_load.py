@@ -18,8 +18,14 @@ import time
 
 from absl import flags
 
-from benchmarks.inputs import squad_path, whole_numbers
-from benchmarks.latencies import Latencies
+from benchmarks.inputs import (
+  batches_of,
+  data_file_flag,
+  read_examples,
+  whole_numbers,
+)
+from benchmarks.repetitions import milliseconds
+from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
 _ADDRESS = flags.DEFINE_string(
@@ -49,11 +55,7 @@ _WARM_UP = flags.DEFINE_integer(
 _TIMEOUT = flags.DEFINE_float(
   "timeout", 60.0, "Timeout of a request in seconds.", lower_bound=0.1
 )
-_DATA_FILE = flags.DEFINE_string(
-  "data_file",
-  None,
-  "SQuAD JSON file with the questions; by default the embedded sample.",
-)
+_DATA_FILE = data_file_flag()
 _REPEAT_CONTEXT = flags.DEFINE_integer(
   "repeat_context",
   1,
@@ -69,26 +71,21 @@ _COLUMNS = (
 
 @dataclasses.dataclass
 class LoadRun:
-  """The result of a run: latencies of answers and messages of failures."""
+  """The result of a run."""
 
   clients: int
   batch_size: int
   seconds: float = 0.0
-  latencies: Latencies = dataclasses.field(default_factory=Latencies)
-  failures: list = dataclasses.field(default_factory=list)
-
-  @property
-  def questions_per_second(self):
-    """Answered questions in a second."""
-    return len(self.latencies) * self.batch_size / self.seconds
+  latencies: list = dataclasses.field(default_factory=list)  # seconds
+  failures: list = dataclasses.field(default_factory=list)  # messages
 
   def columns(self):
     """Dict of the printed figures, times in milliseconds."""
-    answered = len(self.latencies)
+    answered, failed = len(self.latencies), len(self.failures)
     values = (
-      *(self.clients, self.batch_size, answered + len(self.failures)),
-      *(len(self.failures), round(self.questions_per_second, 2)),
-      *self.latencies.milliseconds(50, 95, 99, 100),
+      *(self.clients, self.batch_size, answered + failed, failed),
+      round(answered * self.batch_size / self.seconds, 2),
+      *milliseconds(self.latencies, 50, 95, 99, 100),
     )
     return dict(zip(_COLUMNS, values, strict=True))
 
@@ -120,7 +117,7 @@ def measure(ask, batches, clients, requests, seconds):
         return
       try:
         ask(batches[number % len(batches)])
-        run.latencies.add(time.monotonic() - begin)
+        run.latencies.append(time.monotonic() - begin)
       except Exception as error:  # Counted; the run continues.
         run.failures.append(f"{type(error).__name__}: {error}")
 
@@ -143,14 +140,9 @@ def main(argv):
     for batch in itertools.islice(itertools.cycle(batches), _WARM_UP.value):
       ask(batch)
     if not _JSON.value:
-      print(f"| {' | '.join(_COLUMNS)} |\n|{'---:|' * len(_COLUMNS)}")
+      print_head(*_COLUMNS)
     for count in clients:
       _print_run(measure(ask, batches, count, _REQUESTS.value, _SECONDS.value))
-
-
-def run():
-  """Entry point."""
-  program.run_program(main)
 
 
 def _client():
@@ -170,21 +162,12 @@ def _client():
 
 def _batches():
   """Lists of questions and passages, in an order that mixes the passages."""
-  from bert_span.squad.reader import read_squad
-
-  examples = read_squad(squad_path(_DATA_FILE.value)).examples
   pairs = [
     (example.question, example.context * _REPEAT_CONTEXT.value)
-    for example in examples
+    for example in read_examples(_DATA_FILE.value)
   ]
   random.Random(0).shuffle(pairs)
-  endless = itertools.cycle(pairs)
-  return [
-    tuple(
-      map(list, zip(*itertools.islice(endless, _BATCH_SIZE.value), strict=True))
-    )
-    for _ in range(max(len(pairs) // _BATCH_SIZE.value, 1))
-  ]
+  return batches_of(pairs, _BATCH_SIZE.value)
 
 
 def _print_run(load_run):
@@ -193,10 +176,10 @@ def _print_run(load_run):
   if _JSON.value:
     print(json.dumps({**columns, "first_failure": failure}), flush=True)
     return
-  print(f"| {' | '.join(map(str, columns.values()))} |", flush=True)
+  print_row(*columns.values())
   if failure:
     print(f"First failure: {failure}", flush=True)
 
 
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

@@ -1,6 +1,6 @@
 r"""Writes the passages of SQuAD files as text for pre-training.
 
-  python benchmarks/shared_contexts_text.py --output_dir=/tmp/text \
+  python -m benchmarks.shared_contexts_text --output_dir=/tmp/text \
     ../shared/data/squad1_train_part.json ../shared/data/squad2_part.json
 
 writes train.txt and held_out.txt with one sentence per line and a blank line
@@ -12,14 +12,14 @@ out.
 import hashlib
 import json
 import os
-import sys
 
-from absl import app, flags
+from absl import flags
 
+from bert_span.cli import program
 from bert_span.pretraining.text_sources import split_sentences
 
 _OUTPUT_DIR = flags.DEFINE_string(
-  "output_dir", None, "Folder for train.txt and held_out.txt."
+  "output_dir", None, "Folder for train.txt and held_out.txt.", required=True
 )
 _HELD_OUT_EVERY = flags.DEFINE_integer(
   "held_out_every", 20, "One of this many articles is held out.", lower_bound=2
@@ -28,8 +28,7 @@ _HELD_OUT_EVERY = flags.DEFINE_integer(
 
 def main(argv):
   """Reads the files and writes the text."""
-  if not _OUTPUT_DIR.value or len(argv) < 2:
-    sys.exit("Give --output_dir and the SQuAD files to read.")
+  program.check(len(argv) > 1, "Give the SQuAD files to read.")
   os.makedirs(_OUTPUT_DIR.value, exist_ok=True)
   seen = set()
   documents = {"train": [], "held_out": []}
@@ -70,4 +69,4 @@ def _write(path, documents):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  program.run_program(main, arguments=True)

@@ -12,6 +12,7 @@ table of docs/tflite.md.
 """
 
 import contextlib
+import functools
 import importlib.util
 import json
 import os
@@ -20,11 +21,13 @@ import random
 import statistics
 import sys
 import tempfile
-import time
 
 from absl import flags, logging
 
+from benchmarks.inputs import read_examples
 from benchmarks.machine import describe_machine, vector_instructions
+from benchmarks.repetitions import seconds_in_turns
+from benchmarks.tables import print_head, print_row
 from bert_span.cli import model_flags, program
 
 _MODEL = flags.DEFINE_string(
@@ -52,22 +55,20 @@ _RECIPES = {
 }
 _THREADS = (1, 2)
 _SEED = 0
-_HEADER = (
-  "| quantization | length | MB | EM | F1 | equal answers | "
-  "ms, 1 thread | ms, 2 threads | speed |\n"
-  "|---|---|---|---|---|---|---|---|---|"
+_COLUMNS = (
+  *("quantization", "length", "MB", "EM", "F1", "equal answers"),
+  *("ms, 1 thread", "ms, 2 threads", "speed"),
 )
 
 
 def main(argv):
   """Exports, scores and times the files, and prints a row for each."""
-  program.check(_PREDICT_FILE.value, "--predict_file is required.")
+  program.require(_PREDICT_FILE)
   logging.set_verbosity(logging.WARNING)
   from bert_span import SpanExtractor
-  from bert_span.squad.reader import read_squad
   from bert_span.tflite.tflite_extractor import runtime_name
 
-  examples = list(read_squad(_PREDICT_FILE.value).examples)
+  examples = list(read_examples(_PREDICT_FILE.value))
   random.Random(_SEED).shuffle(examples)
   examples = examples[: _QUESTIONS.value]
   extractor = SpanExtractor.from_preset(_MODEL.value)
@@ -85,15 +86,10 @@ def main(argv):
       f"of {_ROUNDS.value} rounds; speed: none = 1, at equal length and "
       "1 thread\n"
     )
-    print(_HEADER)
+    print_head(*_COLUMNS, text=_COLUMNS)
     for name, path in files:
       for length in _lengths(name, extractor.window_options.max_seq_length):
-        print(_row(name, length, path, scores, times))
-
-
-def run():
-  """Entry point."""
-  program.run_program(main)
+        print_row(*_cells(name, length, path, scores, times))
 
 
 def _export(extractor, folder):
@@ -165,16 +161,12 @@ def _times(files, max_seq_length):
   for name, path in files:
     for length in _lengths(name, max_seq_length):
       for threads in _THREADS:
-        runs[name, length, threads] = _timed_run(path, length, threads)
-  times = {key: [] for key in runs}
-  for _ in range(_ROUNDS.value):
-    for key, timed_run in runs.items():
-      times[key].append(timed_run())
-  return times
+        runs[name, length, threads] = _run_of(path, length, threads)
+  return seconds_in_turns(runs, range(_ROUNDS.value))
 
 
-def _timed_run(path, length, threads):
-  """A function that runs a file once and returns the seconds."""
+def _run_of(path, length, threads):
+  """A function that runs a file once."""
   import numpy as np
 
   from bert_span.tflite.file import read_vocabulary
@@ -185,13 +177,7 @@ def _timed_run(path, length, threads):
   ids = np.random.default_rng(_SEED).integers(0, num_tokens, length, np.int32)
   ones = np.ones(length, np.int32)
   runner(ids, ones, ones)  # Allocates its memory.
-
-  def timed_run():
-    begin = time.perf_counter()
-    runner(ids, ones, ones)
-    return time.perf_counter() - begin
-
-  return timed_run
+  return functools.partial(runner, ids, ones, ones)
 
 
 def _lengths(name, max_seq_length):
@@ -199,11 +185,11 @@ def _lengths(name, max_seq_length):
   return (max_seq_length, _SHORT.value) if is_dynamic else (max_seq_length,)
 
 
-def _row(name, length, path, scores, times):
+def _cells(name, length, path, scores, times):
   """A row of the table; scores do not depend on the timed length."""
   quantization, is_dynamic = name
   em, f1, equal = scores[name]
-  p50 = [1e3 * statistics.median(times[name, length, t]) for t in _THREADS]
+  medians = [statistics.median(times[name, length, t]) for t in _THREADS]
   plain = times[("none", is_dynamic), length, _THREADS[0]]
   # Ratios within a round, in which the machine was the same.
   speed = statistics.median(
@@ -211,9 +197,10 @@ def _row(name, length, path, scores, times):
   )
   shown = f"any, here {length}" if is_dynamic else str(length)
   return (
-    f"| {quantization} | {shown} | {os.path.getsize(path) / 1e6:.1f} | "
-    f"{em:.2f} | {f1:.2f} | {equal:.1%} | {p50[0]:.0f} | {p50[1]:.0f} | "
-    f"{speed:.2f} |"
+    *(quantization, shown, f"{os.path.getsize(path) / 1e6:.1f}"),
+    *(f"{em:.2f}", f"{f1:.2f}", f"{equal:.1%}"),
+    *(f"{1e3 * seconds:.0f}" for seconds in medians),
+    f"{speed:.2f}",
   )
 
 
@@ -222,4 +209,4 @@ def _note(text):
 
 
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

@@ -20,20 +20,16 @@ import time
 
 from absl import flags
 
-from benchmarks import training_sides
-from benchmarks.inputs import squad_path
+from benchmarks import inputs, random_models, training_sides
 from benchmarks.machine import describe_machine
-from benchmarks.repetitions import measured_apart, rate_summary
+from benchmarks.repetitions import measured_apart, rate_summary, spread
+from benchmarks.tables import print_head, print_row
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.text.options import WindowOptions
 
-_DATA_FILE = flags.DEFINE_string(
-  "data_file", None, "SQuAD JSON file; by default the embedded sample."
-)
-_PRESET = flags.DEFINE_string(
-  "preset", "all-minilm-l6-v2", "Model whose vocabulary is used, uncased."
-)
+_DATA_FILE = inputs.data_file_flag()
+_PRESET = inputs.vocabulary_flag()
 _SHAPES = flags.DEFINE_list("shapes", ["minilm", "base"], "Encoders.")
 _SIDES = flags.DEFINE_list(
   "sides", ["fixed", "buckets", "transformers"], "Sides to measure."
@@ -69,22 +65,16 @@ def main(argv):
   if "transformers" in _SIDES.value:
     packages += ["torch", "transformers"]
   print(describe_machine(*packages))
-  print(
-    "| model | side | WordPieces a window | windows/s | lowest to highest | "
-    "ratio |\n|---|---|---:|---:|---|---:|"
+  print_head(
+    *("model", "side", "WordPieces a window", "windows/s"),
+    *("lowest to highest", "ratio"),
+    text=("model", "side", "lowest to highest"),
   )
   for shape in _SHAPES.value:
-    for row in _rows(shape):
-      print(row, flush=True)
+    _print_rows(shape)
 
 
-def run():
-  """Entry point."""
-  program.run_program(main)
-
-
-def _rows(shape):
-  """Yields the rows of an encoder."""
+def _print_rows(shape):
   turns = {side: [] for side in _SIDES.value}
   for number, side in itertools.product(
     range(_REPETITIONS.value), _SIDES.value
@@ -99,10 +89,9 @@ def _rows(shape):
   first = rates[_SIDES.value[0]]["median"]
   for side, rate in rates.items():
     length = statistics.mean(turn["length"] for turn in turns[side])
-    yield (
-      f"| {shape} | {side} | {length:.0f} | {rate['median']:.2f} | "
-      f"{rate['lowest']:.2f} to {rate['highest']:.2f} | "
-      f"{rate['median'] / first:.2f} |"
+    print_row(
+      *(shape, side, f"{length:.0f}", f"{rate['median']:.2f}"),
+      *(spread(rate, 2), f"{rate['median'] / first:.2f}"),
     )
 
 
@@ -112,7 +101,7 @@ def _measure(shape, side, number):
   name = "transformers" if side == "transformers" else "tensorflow"
   update = training_sides.SIDES[name](
     training_sides.Side(
-      training_sides.SHAPES[shape],
+      random_models.SHAPES[shape],
       "float32",
       _BATCH_SIZE.value,
       is_compiled=False,
@@ -133,18 +122,12 @@ def _windows():
   """`PackedWindows` of the file."""
   from bert_span.data.labelled_windows import label_windows
   from bert_span.data.window_labels import SPAN_LABELS
-  from bert_span.presets import load_pretrained
-  from bert_span.squad.reader import read_squad
   from bert_span.text.preprocessor import SpanPreprocessor
-  from bert_span.text.vocabulary import load_vocabulary
 
-  loaded = load_pretrained.load_pretrained(_PRESET.value)
   preprocessor = SpanPreprocessor(
-    load_vocabulary(loaded.vocabulary_path),
-    True,
-    model_flags.window_options(),
+    inputs.vocabulary_of(_PRESET.value), True, model_flags.window_options()
   )
-  examples = read_squad(squad_path(_DATA_FILE.value, "train.json")).examples
+  examples = inputs.read_examples(_DATA_FILE.value, "train.json")
   return label_windows(examples, preprocessor, SPAN_LABELS).windows
 
 
@@ -170,4 +153,4 @@ def _batches(windows, side, number):
 
 
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

@@ -20,13 +20,14 @@ import time
 
 from absl import flags
 
+from benchmarks.machine import describe_machine
+from benchmarks.random_models import SHAPES, random_encoder, random_span_model
+from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.training.options import ExecutionOptions
 
-_SHAPE = flags.DEFINE_string(
-  "shape", "minilm", "Model to train: mini, small, minilm, base or large."
-)
+_SHAPE = flags.DEFINE_enum("shape", "minilm", list(SHAPES), "Model to train.")
 _BATCH_SIZE = flags.DEFINE_integer(
   "batch_size", 16, "Windows per batch.", lower_bound=1
 )
@@ -50,19 +51,14 @@ OptionFlags(ExecutionOptions)
 
 def main(argv):
   """Trains with the profiler and prints the table."""
-  from benchmarks import random_training
-  from benchmarks.machine import describe_machine
+  from benchmarks.random_training import train_on_random_windows
 
-  program.check(
-    _SHAPE.value in random_training.SHAPES,
-    f"--shape must be one of {', '.join(random_training.SHAPES)}.",
-  )
   print(describe_machine("tensorflow", "keras"))
   with tempfile.TemporaryDirectory() as scratch:
     trace_dir = _TRACE_DIR.value or scratch
     profiler = _profiler(trace_dir)
-    random_training.train_on_random_windows(
-      random_training.random_model(_SHAPE.value),
+    train_on_random_windows(
+      random_span_model(random_encoder(SHAPES[_SHAPE.value])),
       _BATCH_SIZE.value,
       _LENGTH.value,
       _WARM_UP.value + _STEPS.value,
@@ -70,11 +66,6 @@ def main(argv):
       profiler,
     )
     print_table(own_seconds(read_trace(trace_dir)), profiler.seconds)
-
-
-def run():
-  """Entry point."""
-  program.run_program(main)
 
 
 def _profiler(trace_dir):
@@ -157,12 +148,12 @@ def print_table(seconds, clock_seconds):
     f"WordPieces: {per_step(clock_seconds)} ms per step, "
     f"{per_step(total)} ms in ops"
   )
-  print("| op | ms per step | share |\n|---|---:|---:|")
+  print_head("op", "ms per step", "share", text=("op",))
   for kind, spent in seconds.most_common():
     if spent < _LEAST_SHARE * total:
       break
-    print(f"| {kind} | {per_step(spent)} | {100 * spent / total:.0f} % |")
+    print_row(kind, per_step(spent), f"{100 * spent / total:.0f} %")
 
 
 if __name__ == "__main__":
-  run()
+  program.run_program(main)

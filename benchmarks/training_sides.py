@@ -10,38 +10,16 @@ import contextlib
 import dataclasses
 import os
 
-VOCABULARY_SIZE = 30522
+from benchmarks.random_models import (
+  VOCABULARY_SIZE,
+  Shape,
+  random_encoder,
+  random_span_model,
+)
+
 _LEARNING_RATE = 3e-5
 _WEIGHT_DECAY = 0.01
 _CLIP_NORM = 1.0
-
-
-@dataclasses.dataclass(frozen=True)
-class Shape:
-  """Sizes of an encoder; a feed-forward layer is 4 times as wide."""
-
-  num_layers: int
-  num_heads: int
-  hidden_dim: int
-
-  def flops(self, batch_size, seq_length):
-    """Floating-point operations of an update, only of its matrix products.
-
-    A layer has 12 H^2 weights. Each is multiplied and added once in the forward
-    and twice in the backward pass for every token. Attention multiplies each
-    pair of tokens by 2 H.
-    """
-    tokens = batch_size * seq_length
-    width = self.hidden_dim
-    per_token = 12 * width**2 + 2 * width * seq_length
-    return 6 * tokens * self.num_layers * per_token
-
-
-SHAPES = {
-  "minilm": Shape(6, 12, 384),
-  "base": Shape(12, 12, 768),
-  "large": Shape(24, 16, 1024),
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +50,7 @@ def tensorflow_update(side):
   from bert_span.training.options import TrainOptions
   from bert_span.training.step import TrainStep
 
-  model = _span_model(side.shape)
+  model = random_span_model(random_encoder(side.shape))
   optimizer = BertAdamW(_LEARNING_RATE)
   optimizer.build(model.trainable_variables)
   options = TrainOptions(train_batch_size=side.batch_size, clip_norm=_CLIP_NORM)
@@ -100,7 +78,7 @@ def jax_update(side):
   from bert_span.modeling.encoder_modes import computing_in
   from bert_span.modeling.losses import SpanLoss
 
-  model = _span_model(side.shape)
+  model = random_span_model(random_encoder(side.shape))
   loss = SpanLoss()
   optimizer = keras.optimizers.AdamW(
     _LEARNING_RATE, _WEIGHT_DECAY, global_clipnorm=_CLIP_NORM
@@ -213,26 +191,6 @@ def device_name(name):
   import torch
 
   return torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
-
-
-def _span_model(shape):
-  from bert_span.modeling.encoder import EncoderConfig, build_encoder
-  from bert_span.modeling.heads import SpanHead
-  from bert_span.modeling.span_model import SpanModel
-
-  return SpanModel(
-    build_encoder(
-      EncoderConfig(
-        vocabulary_size=VOCABULARY_SIZE,
-        num_layers=shape.num_layers,
-        num_heads=shape.num_heads,
-        hidden_dim=shape.hidden_dim,
-        intermediate_dim=4 * shape.hidden_dim,
-        num_segments=2,
-      )
-    ),
-    SpanHead(),
-  )
 
 
 def _encoder_inputs(batch):

@@ -16,6 +16,8 @@ import time
 
 from absl import flags
 
+from benchmarks.inputs import check_known
+from benchmarks.random_models import SHAPES, random_encoder, random_span_model
 from benchmarks.repetitions import measured_apart
 from bert_span.cli import program
 from bert_span.cli.option_flags import OptionFlags
@@ -52,10 +54,7 @@ def main(argv):
     shape, batch_size, length = _CASE.value.split(",")
     print(json.dumps(_measure(shape, int(batch_size), int(length))))
     return
-  from benchmarks.random_training import SHAPES
-
-  for shape in _SHAPES.value:
-    program.check(shape in SHAPES, f"--shapes must be of {', '.join(SHAPES)}.")
+  check_known(_SHAPES, SHAPES)
   for case in itertools.product(
     _SHAPES.value, _BATCH_SIZES.value, _LENGTHS.value
   ):
@@ -63,17 +62,13 @@ def main(argv):
     print(json.dumps(found), flush=True)
 
 
-def run():
-  """Entry point."""
-  program.run_program(main)
-
-
 def _measure(shape, batch_size, length):
   """Trains one case; returns the dict to print."""
-  from benchmarks.random_training import random_model
   from bert_span.jobs.training.dry_run import peak_bytes
+  from bert_span.pretraining.model import PretrainingModel
 
-  model = random_model(shape, pretraining=_TARGETS.value > 0)
+  with_head = PretrainingModel if _TARGETS.value else random_span_model
+  model = with_head(random_encoder(SHAPES[shape]))
   seconds = _seconds_per_step(model, batch_size, length)
   execution = OptionFlags(ExecutionOptions).options()
   return {
@@ -129,4 +124,4 @@ def _step_clock():
 
 
 if __name__ == "__main__":
-  run()
+  program.run_program(main)
