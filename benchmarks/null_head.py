@@ -18,7 +18,7 @@ import tempfile
 import keras
 from absl import app, flags
 
-from benchmarks.question_samples import draw_questions
+from benchmarks.inputs import draw_questions
 from bert_span import DecoderOptions, FineTuningOptions, SpanExtractor
 from bert_span.answers.scoring.squad_scores import evaluate_squad2
 from bert_span.modeling.heads import SpanHead

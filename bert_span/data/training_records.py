@@ -14,6 +14,7 @@ tag_labels [3 * WordPieces] of a B/I/O head. run_squad reads the records of a
 span head if they are padded to max_seq_length.
 """
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -104,11 +105,16 @@ def write_training_records(
     "left_out": labelled.skipped._asdict(),
     "shards": [{"file": name, "records": count} for name, count in shards],
   }
+  # Other shards may be those of a process that is writing now.
+  replaced = set()
+  with contextlib.suppress(ValueError):  # No manifest, or a damaged one.
+    replaced = {shard["file"] for shard in _read_manifest(directory)["shards"]}
   path = os.path.join(directory, MANIFEST_FILE)
   write_json_atomically(path, manifest)
-  for name in set(tf.io.gfile.listdir(directory)) - set(names):
-    if _SHARD_NAME.fullmatch(name):
-      tf.io.gfile.remove(os.path.join(directory, name))
+  for name in replaced - set(names):
+    old = os.path.join(directory, name)
+    if tf.io.gfile.exists(old):
+      tf.io.gfile.remove(old)
   return path
 
 
@@ -260,7 +266,7 @@ def _read_manifest(directory):
       place = f"shard {index}"
       errors.required(shard, "records", int, place)
       file = errors.required(shard, "file", str, place)
-      # A path could lead out of the folder.
+      # A path could lead out of the folder, and old shards are deleted.
       if file is not None and not _SHARD_NAME.fullmatch(file):
         errors.add(place, f"{shortened(file)} is not the name of a shard.")
     errors.raise_if_any()
