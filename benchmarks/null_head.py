@@ -16,11 +16,13 @@ import statistics
 import tempfile
 
 import keras
-from absl import app, flags
+from absl import flags
 
+from benchmarks import tables
 from benchmarks.inputs import draw_questions
 from bert_span import DecoderOptions, FineTuningOptions, SpanExtractor
 from bert_span.answers.scoring.squad_scores import evaluate_squad2
+from bert_span.cli import program
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.span_model import SpanModel
 from bert_span.presets.load_pretrained import load_pretrained
@@ -73,23 +75,21 @@ def main(argv):
       path = pathlib.Path(folder) / name
       draw_questions(data / name, size, path)
       examples.append(read_squad(str(path)).examples)
-  print(
-    "| null score | F1 | deviation | F1, best threshold | deviation |", end=""
+  tables.print_head(
+    *("null score", "F1", "deviation", "F1, best threshold", "deviation"),
+    *("F1, answerable", "F1, unanswerable"),
+    text=("null score",),
   )
-  print(" F1, answerable | F1, unanswerable |\n|---|" + "---:|" * 6)
-  for name, head_type in {
-    "of the span head": SpanHead,
-    "its own": NullHead,
-  }.items():
+  heads = {"of the span head": SpanHead, "of its own": NullHead}
+  for name, head_type in heads.items():
     runs = [
-      _train(head_type, seed, *examples)
-      for seed in range(12345, 12345 + _NUM_SEEDS.value)
+      _train(head_type, 12345 + i, *examples) for i in range(_NUM_SEEDS.value)
     ]
     columns = [[run[score] for run in runs] for score in _SCORES]
     means = [f"{statistics.mean(column):.2f}" for column in columns]
     deviations = [f"{statistics.stdev(column):.2f}" for column in columns[:2]]
-    cells = [means[0], deviations[0], means[1], deviations[1], *means[2:]]
-    print(f"| {name} | {' | '.join(cells)} |", flush=True)
+    cells = (means[0], deviations[0], means[1], deviations[1], *means[2:])
+    tables.print_row(name, *cells)
 
 
 def _train(head_type, seed, train_examples, examples):
@@ -119,4 +119,4 @@ def _train(head_type, seed, train_examples, examples):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  program.run_program(main)

@@ -79,6 +79,12 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
   _check_ids(examples, predictions, remedy='"" for no answer')
   if na_probs is not None:
     _check_ids(examples, na_probs, "no-answer scores", "finite numbers")
+    for qas_id, score in na_probs.items():
+      if not math.isfinite(score):
+        raise ValueError(
+          "na_probs must be finite numbers, which a threshold can order. "
+          f"Received: {score} for question {qas_id}."
+        )
   # As evaluate-v2.0: of a repeated id the last question counts.
   examples = list({example.qas_id: example for example in examples}.values())
   answerable = {example.qas_id for example in examples if example.answers}

@@ -99,6 +99,11 @@ def test_a_repeated_question_id_counts_twice_in_squad1_and_last_in_squad2():
       (_EXAMPLES, dict.fromkeys("abn", ""), {"a": 0, "n": 0}),
       "'b'",
     ),
+    (
+      evaluate_squad2,
+      (_EXAMPLES, _PREDICTIONS, {"a": 0, "b": float("nan"), "n": 0}),
+      "nan for question b",
+    ),
     (evaluate_squad1, ([_example("bare")], {}), "bare"),
     (evaluate_squad1, ([], {}), "at least one question"),
     (evaluate_multi_span, ([SquadExample("q7", "q", "c")], {"q7": []}), "q7"),
