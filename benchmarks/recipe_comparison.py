@@ -7,8 +7,9 @@ DATA is the folder of benchmarks.embedded_model_data. Each change is added to
 --fine_tuning_flags; the empty one is the recipe without a change. All models
 train on the same questions drawn from train.json, and are scored on questions
 drawn from select.json. Prints the mean and deviation of EM and F1 over the
-seeds. An interrupted comparison continues. --answers and --first_kind change
-the questions themselves; they need a --work_dir of their own.
+seeds, and F1 with the null threshold that is best on these questions. An
+interrupted comparison continues. --answers and --first_kind change the
+questions themselves; they need a --work_dir of their own.
 """
 
 import json
@@ -62,7 +63,7 @@ _FINE_TUNING = flags.DEFINE_string(
   "--learning_rate=3e-4 --num_train_epochs=1 --adam_bias_correction",
   "Flags of run_squad that all changes start from.",
 )
-_SCORES = ("exact", "f1", "HasAns_f1", "NoAns_f1")
+_SCORES = ("exact", "f1", "best_f1", "HasAns_f1", "NoAns_f1")
 
 
 def main(argv):
@@ -77,7 +78,7 @@ def main(argv):
   preset = _rewrite(files[0], work_dir)
   print_head(
     *("change", "EM", "deviation", "F1", "deviation"),
-    *("F1, answerable", "F1, unanswerable"),
+    *("F1, best threshold", "F1, answerable", "F1, unanswerable"),
     text=("change",),
   )
   for change in _CHANGES.value:
