@@ -205,19 +205,6 @@ def test_real_files_are_read_and_linted_whole(
   assert {kind: names.count(kind) for kind in findings} == findings
 
 
-@pytest.mark.parametrize("name", ["edge.json", "edge-v2.json"])
-def test_edge_cases_are_located_where_run_squad_finds_them(
-  edge_cases_folder, name
-):
-  squad_file = read_squad(edge_cases_folder / name)
-  answers = {e.qas_id: e.answers for e in squad_file.examples}
-  assert answers["edge048"] == (Answer("plan", 58),)  # Stated 57: a blank off.
-  assert answers["edge043"] == (Answer("canal", -1),)  # The original skips it.
-  assert squad_file.report.count(FindingKind.ANSWER_MOVED) == 1
-  assert squad_file.report.count(FindingKind.ANSWER_NOT_LOCATED) == 1
-  assert squad_file.report.count(FindingKind.BLANK_QUESTION) == 2
-
-
 #          0         1
 #          0123456789012345678
 _PLANS = "the plan and a plan"
