@@ -8,7 +8,6 @@ import subprocess
 import numpy as np
 import pytest
 import tensorflow as tf
-from safetensors import safe_open
 
 from bert_span.storage.atomic_file import (
   open_atomically,
@@ -110,17 +109,6 @@ def test_devices_and_pipes_are_written_through(tmp_path):
     write_text_atomically(tmp_path / "pipe", "text")
     assert reader.stdout.read() == b"text"
   assert (tmp_path / "pipe").is_fifo()
-
-
-def test_tensors_and_metadata_are_read_back_by_any_user(tmp_path):
-  path = tmp_path / "head.safetensors"
-  kernel = np.arange(6, dtype=np.float32).reshape(2, 3)
-  write_tensors(str(path), {"kernel": kernel}, {"format": "np"})
-  with safe_open(path, "numpy") as file:
-    assert file.metadata() == {"format": "np"}
-    np.testing.assert_array_equal(file.get_tensor("kernel"), kernel)
-  (tmp_path / "any").touch()
-  assert path.stat().st_mode == (tmp_path / "any").stat().st_mode
 
 
 # --- Directories.

@@ -89,17 +89,6 @@ def test_patterns_without_a_file_are_refused(patterns):
     files.find_files(patterns)
 
 
-def test_a_remote_directory_is_copied_for_readers_of_local_files(tmp_path):
-  (tmp_path / "folder").mkdir()
-  (tmp_path / "folder" / "file").write_text("content")
-  files.copy_tree(str(tmp_path), "ram://copied")
-  assert files.read_bytes("ram://copied/folder/file") == b"content"
-  with files.local_directory("ram://copied") as local:
-    assert files.read_bytes(f"{local}/folder/file") == b"content"
-  with files.local_directory(str(tmp_path)) as local:
-    assert local == str(tmp_path)
-
-
 def test_local_files_squad_and_scoring_do_not_load_tensorflow():
   code = (
     "import sys, bert_span.squad.lint.linter, bert_span.jobs.evaluation;"
