@@ -8,6 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 import tensorflow as tf
+from safetensors import safe_open
 
 from bert_span.storage.atomic_file import (
   open_atomically,
@@ -109,6 +110,14 @@ def test_devices_and_pipes_are_written_through(tmp_path):
     write_text_atomically(tmp_path / "pipe", "text")
     assert reader.stdout.read() == b"text"
   assert (tmp_path / "pipe").is_fifo()
+
+
+def test_tensors_and_metadata_are_read_back(tmp_path):
+  path, kernel = tmp_path / "head.safetensors", np.ones([2, 3], np.float32)
+  write_tensors(str(path), {"kernel": kernel}, {"format": "np"})
+  with safe_open(path, "numpy") as file:
+    assert file.metadata() == {"format": "np"}
+    np.testing.assert_array_equal(file.get_tensor("kernel"), kernel)
 
 
 # --- Directories.
