@@ -13,7 +13,7 @@ from bert_span.squad.example import (
 )
 from bert_span.squad.findings import FindingKind
 from bert_span.squad.lint.linter import lint_squad_file
-from bert_span.squad.reader import load_squad_json, read_squad
+from bert_span.squad.reader import read_squad
 
 _CONTEXT = "Bees dance to tell where nectar is."
 
@@ -159,17 +159,6 @@ def test_errors_of_a_file_are_reported_together_up_to_ten(read):
   message = _error(read, _squad(*[_question(question=n) for n in range(25)]))
   assert "25 errors" in message and "and 15 more" in message
   assert "received 9." in message and "received 10" not in message
-
-
-def test_a_path_with_a_scheme_goes_through_gfile(tmp_path):
-  squad = _squad(_question())
-  path = tmp_path / "bees.json"
-  path.write_text("\ufeff" + json.dumps(squad))
-  assert load_squad_json(f"file://{path}") == load_squad_json(path) == squad
-  with pytest.raises(OSError, match=r"none\.json: cannot be read"):
-    load_squad_json(f"file://{tmp_path}/none.json")
-  with pytest.raises(FileNotFoundError, match=r"none\.json"):
-    load_squad_json(tmp_path / "none.json")
 
 
 # --- Real files; tests/robustness damages one.

@@ -81,12 +81,9 @@ def test_paths_and_globs_are_found_once_in_the_order_named(tmp_path):
     (tmp_path / name).touch()
   found = files.find_files(f"{tmp_path}/c, {tmp_path}/*")
   assert found == [f"{tmp_path}/{name}" for name in "cab"]
-
-
-@pytest.mark.parametrize("patterns", ["", " , ", "/absent/*.txt"])
-def test_patterns_without_a_file_are_refused(patterns):
-  with pytest.raises(ValueError, match=patterns.strip(" ,*.tx") or "Received"):
-    files.find_files(patterns)
+  for patterns, message in ((" , ", "Received: ' , '"), ("/none*", "/none")):
+    with pytest.raises(ValueError, match=message):
+      files.find_files(patterns)
 
 
 def test_local_files_squad_and_scoring_do_not_load_tensorflow():
