@@ -5,7 +5,6 @@ import hashlib
 import re
 
 import numpy as np
-import tensorflow as tf
 
 from bert_span.answers.scoring.squad_scores import (
   answer_f1,
@@ -21,7 +20,6 @@ from bert_span.text.answer_positions import NO_TOKEN
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import CLS_TOKEN, SEP_TOKEN, UNKNOWN_TOKEN
 
-_STRINGS_PER_BATCH = 500
 # As run_squad: a word of over 200 characters is [UNK]. tensorflow-text limits
 # the tokens of a vocabulary to 256 bytes.
 _MAX_WORD_CHARACTERS = 200
@@ -67,13 +65,10 @@ def compare_tokens(goldens):
       tokenizer = WordPieceTokenizer(vocabulary, do_lower_case=case == "lower")
       compared = [row for row in expected if row[0] not in excluded]
       comparison = Comparison(name)
-      for first in range(0, len(compared), _STRINGS_PER_BATCH):
-        batch = compared[first : first + _STRINGS_PER_BATCH]
-        texts, tokens = zip(*batch, strict=True)
-        found = tokenizer(tf.constant(texts)).ids.to_list()
-        for text, theirs, ids in zip(texts, tokens, found, strict=True):
-          ours = [vocabulary[i] for i in ids]
-          comparison.add(ours == theirs, f"{text[:60]!r}")
+      found = tokenizer([text for text, _ in compared]).ids.to_list()
+      for (text, theirs), ids in zip(compared, found, strict=True):
+        ours = [vocabulary[i] for i in ids]
+        comparison.add(ours == theirs, f"{text[:60]!r}")
       if len(expected) > len(compared):
         comparison.notes.append(
           f"{name}: without {len(expected) - len(compared)} strings whose "

@@ -10,8 +10,8 @@ from bert_span.modeling.keras_internals import sublayers
 from bert_span.storage.files import read_json_object
 from bert_span.storage.options import (
   REQUIRED,
+  CheckedOptions,
   check_option,
-  check_options,
   option,
 )
 
@@ -41,7 +41,7 @@ _dropout = functools.partial(option, minimum=0.0, below=1.0)
 
 
 @dataclasses.dataclass(frozen=True)
-class EncoderConfig:
+class EncoderConfig(CheckedOptions):
   """An encoder by KerasHub's names; the defaults are those of BertConfig."""
 
   vocabulary_size: int = _size(REQUIRED, "WordPieces in the vocabulary.")
@@ -75,7 +75,7 @@ class EncoderConfig:
   )
 
   def __post_init__(self):
-    check_options(self)
+    super().__post_init__()
     if self.hidden_dim % self.num_heads:
       raise ValueError(
         "the hidden size must be a multiple of the number of attention heads. "

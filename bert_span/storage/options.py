@@ -33,7 +33,8 @@ class CheckedOptions:
   """Base of option dataclasses, which checks their values."""
 
   def __post_init__(self):
-    check_options(self)
+    for field in option_fields(self):
+      check_option(field, getattr(self, field.name))
 
 
 def option(
@@ -60,12 +61,6 @@ def option(
 def option_fields(options_type):
   """Lists the fields of a dataclass that were made by `option`."""
   return [f for f in dataclasses.fields(options_type) if "help" in f.metadata]
-
-
-def check_options(options):
-  """Raises ValueError if a value of a dataclass breaks a rule of its field."""
-  for field in option_fields(options):
-    check_option(field, getattr(options, field.name))
 
 
 def options_from_json(options_type, values, source):

@@ -2,14 +2,14 @@
 
 import dataclasses
 
-from bert_span.storage.options import check_options, option
+from bert_span.storage.options import CheckedOptions, option
 
 # [CLS] question [SEP] window [SEP]; RoBERTa has one more separator.
 NUM_SPECIAL_TOKENS = 3
 
 
 @dataclasses.dataclass(frozen=True)
-class WindowOptions:
+class WindowOptions(CheckedOptions):
   """How passages are cut into windows; run_squad's names and defaults."""
 
   max_seq_length: int = option(
@@ -31,7 +31,7 @@ class WindowOptions:
   )
 
   def __post_init__(self):
-    check_options(self)
+    super().__post_init__()
     if self.max_seq_length <= self.max_query_length + NUM_SPECIAL_TOKENS:
       raise ValueError(
         f"max_seq_length ({self.max_seq_length}) must be greater than "

@@ -6,8 +6,7 @@ import tempfile
 import numpy as np
 import tensorflow as tf
 
-from record_model import stored_weights
-from tiny_model import tiny_config, write_checkpoint
+from record_model import stored_weights, tiny_config, write_checkpoint
 
 
 def record_fine_tuning(run_squad, writer, plan, recorded):

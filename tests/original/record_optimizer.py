@@ -5,7 +5,7 @@ from unittest import mock
 import numpy as np
 import tensorflow as tf
 
-from tiny_model import ordered_parts
+from record_model import ordered_parts
 
 _STEPS, _WARMUP, _LEARNING_RATE = 40, 10, 1e-3
 _SHAPES = {

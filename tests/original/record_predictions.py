@@ -9,6 +9,8 @@ import zlib
 
 import numpy as np
 
+from golden_writer import sha1_text
+
 _KINDS = ("random", "ties", "peaky")
 # n-best lists that are stored whole, where a configuration does not say
 # "whole_lists"; the others are stored as hashes.
@@ -94,8 +96,7 @@ class _Predict:
 
 def _texts_digest(entries):
   joined = "\x1f".join(entry["text"] for entry in entries)
-  data = joined.encode("utf-8", "surrogatepass")
-  return [len(entries), hashlib.sha1(data).hexdigest()]
+  return [len(entries), sha1_text(joined)]
 
 
 def _logits_row(examples, feature, logits):

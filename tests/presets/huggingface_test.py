@@ -8,21 +8,18 @@ import ml_dtypes
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
+from tiny_encoder import tiny_encoder
 
 from bert_span.modeling.encoder import build_encoder, huggingface_config
-from bert_span.presets.huggingface import encoder_tensors, load_huggingface
+from bert_span.presets.huggingface import (
+  config_values,
+  encoder_tensors,
+  load_huggingface,
+)
 
-_CONFIG = {
-  "model_type": "bert",
-  "vocab_size": 11,
-  "hidden_size": 4,
-  "num_hidden_layers": 1,
-  "num_attention_heads": 2,
-  "intermediate_size": 6,
-  "max_position_embeddings": 5,
-  "type_vocab_size": 2,
-  "hidden_act": "gelu",
-}
+_CONFIG = config_values(
+  tiny_encoder(hidden_dim=4, intermediate_dim=6, max_sequence_length=5)
+)
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,8 @@ def test_config_alone_gives_random_weights(tmp_path):
 def test_saved_model_comes_back_with_its_head_from_any_file_system(tmp_path):
   model = SpanModel(tiny_encoder(), SpanHead())
   model_directory.save_span_model(model, str(tmp_path))
+  vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefg"]
+  model_directory.save_tokenizer(str(tmp_path), vocabulary, True)
   directory = "ram://load_pretrained/model"
   model_directory.copy_to_remote(str(tmp_path), directory)
   loaded = load_pretrained.load_pretrained(directory)
@@ -34,7 +36,7 @@ def test_saved_model_comes_back_with_its_head_from_any_file_system(tmp_path):
   head = loaded.head_weights["span_head"]
   np.testing.assert_array_equal(head["kernel"], model.head.kernel)
   np.testing.assert_array_equal(head["bias"], [0.0, 0.0])
-  assert loaded.vocabulary_path is loaded.lower_case is None
+  assert (loaded.vocabulary(), loaded.lower_case) == (vocabulary, True)
 
 
 def test_keras_hub_preset_brings_its_vocabulary(tmp_path):

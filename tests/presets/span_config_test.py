@@ -38,6 +38,7 @@ def test_updating_the_decoder_leaves_all_else(tmp_path):
     ({**_CONFIG, "do_lower_case": "false"}, "do_lower_case.*'false'"),
     ({**_CONFIG, "window": []}, r"window.*\[\]"),
     ({**_CONFIG, "window": {"max_seq_length": "384"}}, "max_seq_length.*'384'"),
+    ({**_CONFIG, "window": {"doc_stride": 0}}, "doc_stride.* 0"),
     ({**_CONFIG, "window": {"stride": 3}}, "stride"),
   ],
 )

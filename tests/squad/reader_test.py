@@ -12,7 +12,8 @@ from bert_span.squad.example import (
   locate_answer,
 )
 from bert_span.squad.findings import FindingKind
-from bert_span.squad.reader import load_squad_json, read_squad
+from bert_span.squad.lint.linter import lint_squad_file
+from bert_span.squad.reader import read_squad
 
 _CONTEXT = "Bees dance to tell where nectar is."
 
@@ -160,57 +161,37 @@ def test_errors_of_a_file_are_reported_together_up_to_ten(read):
   assert "received 9." in message and "received 10" not in message
 
 
-def test_a_path_with_a_scheme_goes_through_gfile(tmp_path):
-  squad = _squad(_question())
-  path = tmp_path / "bees.json"
-  path.write_text("\ufeff" + json.dumps(squad))
-  assert load_squad_json(f"file://{path}") == load_squad_json(path) == squad
-  with pytest.raises(OSError, match=r"none\.json: cannot be read"):
-    load_squad_json(f"file://{tmp_path}/none.json")
-  with pytest.raises(FileNotFoundError, match=r"none\.json"):
-    load_squad_json(tmp_path / "none.json")
-
-
 # --- Real files; tests/robustness damages one.
 
 
 @pytest.mark.parametrize(
-  ("name", "questions", "version_2", "moved"),
+  ("name", "questions", "version_2", "findings"),
   [
-    ("covidqa_part.json", 97, True, 1),
-    ("squad1_dev_half.json", 4961, False, 0),
-    ("squad1_train_part.json", 11877, False, 0),
-    ("squad2_part.json", 3308, True, 0),
-    ("xquad_ar.json", 1190, False, 0),
-    ("xquad_en.json", 1190, False, 0),
-    ("xquad_zh.json", 1190, False, 0),
+    # The answer to covidqa's question 1719 is a blank off.
+    ("covidqa_part", 97, True, {"ANSWER_MOVED": 1, "INTEGER_ID": 97}),
+    ("multispanqa_part", 450, False, {"NO_ANSWER": 0}),
+    ("squad1_dev_half", 4961, False, {"SEVERAL_ANSWERS": 4959}),
+    ("squad1_train_part", 11877, False, {}),
+    ("squad2_part", 3308, True, {}),
+    ("xquad_ar", 1190, False, {}),
+    ("xquad_en", 1190, False, {}),
+    ("xquad_zh", 1190, False, {}),
   ],
 )
-def test_real_files_are_read_whole(
-  shared_data, name, questions, version_2, moved
+def test_real_files_are_read_and_linted_whole(
+  shared_data, name, questions, version_2, findings
 ):
-  squad_file = read_squad(shared_data / name)
+  path = shared_data / f"{name}.json"
+  squad_file, linted = read_squad(path), lint_squad_file(path)
   assert len(squad_file.examples) == questions
   assert squad_file.version_2 is version_2
   for example in squad_file.examples:
     for answer in example.answers:
       assert example.context.startswith(answer.text, answer.char_start)
-  assert squad_file.report.count(FindingKind.ANSWER_MOVED) == moved
-  # All else is well: covidqa's question 1719 is a blank off.
-  assert len(squad_file.report.lines()) == moved
-
-
-@pytest.mark.parametrize("name", ["edge.json", "edge-v2.json"])
-def test_edge_cases_are_located_where_run_squad_finds_them(
-  edge_cases_folder, name
-):
-  squad_file = read_squad(edge_cases_folder / name)
-  answers = {e.qas_id: e.answers for e in squad_file.examples}
-  assert answers["edge048"] == (Answer("plan", 58),)  # Stated 57: a blank off.
-  assert answers["edge043"] == (Answer("canal", -1),)  # The original skips it.
-  assert squad_file.report.count(FindingKind.ANSWER_MOVED) == 1
-  assert squad_file.report.count(FindingKind.ANSWER_NOT_LOCATED) == 1
-  assert squad_file.report.count(FindingKind.BLANK_QUESTION) == 2
+  assert len(squad_file.report.lines()) == findings.get("ANSWER_MOVED", 0)
+  assert linted.examples == squad_file.examples
+  names = [finding.kind.name for finding in linted.findings]
+  assert {kind: names.count(kind) for kind in findings} == findings
 
 
 #          0         1

@@ -5,7 +5,9 @@ import pytest
 import tensorflow as tf
 from tiny_extractor import BYTE_PAIRS
 
-from bert_span import SpanPreprocessor, WindowOptions
+from bert_span import SpanPreprocessor, SquadExample, WindowOptions
+from bert_span.data.window_batches import example_arrays
+from bert_span.squad.example import Answer
 
 _VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "came", "?", "john", "smith"),
@@ -20,15 +22,12 @@ def preprocessor():
 
 
 def _inputs(questions, contexts, answers):
-  pairs = list(zip(contexts, answers, strict=True))
-  starts = [c.find(a) if a else -1 for c, a in pairs]
-  ends = [s + len(a) if a else -1 for s, a in zip(starts, answers, strict=True)]
-  texts = {"question": questions, "context": contexts, "answer_text": answers}
-  offsets = {"answer_char_start": starts, "answer_char_end": ends}
-  return {
-    **{name: tf.constant(values, tf.string) for name, values in texts.items()},
-    **{name: tf.constant(values, tf.int32) for name, values in offsets.items()},
-  }
+  examples = [
+    SquadExample("", q, c, (Answer(a, c.find(a) if a else -1),))
+    for q, c, a in zip(questions, contexts, answers, strict=True)
+  ]
+  arrays = example_arrays(examples, with_answers=True)
+  return {name: tf.constant(values) for name, values in arrays.items()}
 
 
 def test_a_question_and_a_passage_become_a_window(preprocessor):

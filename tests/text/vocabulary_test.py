@@ -43,6 +43,8 @@ def test_the_digest_is_that_of_the_tokens_one_a_line():
 def test_byte_pairs_are_read_from_both_kinds_of_files(tmp_path):
   ids = {"a": 0, "b": 1, "ab": 2}
   (tmp_path / "vocab.json").write_text(json.dumps(ids))
+  with pytest.raises(ValueError, match=r"merges\.txt does not exist"):
+    load_vocabulary(str(tmp_path / "vocab.json"))
   (tmp_path / "merges.txt").write_text("#version: 0.2\na b\n")
   expected = BytePairs(["a", "b", "ab"], ["a b"])
   assert load_vocabulary(str(tmp_path / "vocab.json")) == expected
@@ -70,9 +72,3 @@ def test_a_file_that_is_not_of_byte_pairs_is_named(tmp_path):
     path.write_text(json.dumps(values | change))
     with pytest.raises(ValueError, match=r"tokenizer\.json: .*Use the"):
       load_vocabulary(str(path))
-
-
-def test_missing_merges_are_named(tmp_path):
-  (tmp_path / "vocab.json").write_text("{}")
-  with pytest.raises(ValueError, match=r"merges\.txt does not exist"):
-    load_vocabulary(str(tmp_path / "vocab.json"))

@@ -74,18 +74,6 @@ def test_max_context_is_the_first_best_of_all_windows(seed):
   assert set(zip(*np.nonzero(windows["is_max_context"]), strict=True)) == marked
 
 
-def test_where_windows_begin():
-  for num_tokens, doc_stride, starts, lengths in (
-    (8, 9, [0, 5], [5, 3]),  # A stride beyond the window skips no token.
-    (5, 2, [0], [5]),  # just fits
-    (6, 2, [0, 2], [5, 4]),
-  ):
-    windows = _cut(_questions(2), _tokens(num_tokens), doc_stride=doc_stride)
-    assert windows["context_start"].tolist() == starts
-    assert windows["context_length"].tolist() == lengths
-    assert windows["is_max_context"].sum() == num_tokens
-
-
 def test_a_long_question_is_cut_and_a_short_one_leaves_room():
   windows = _cut(_questions(5, 0), _tokens(7, 7))
   assert windows["example_index"].tolist() == [0, 0, 1]
@@ -111,13 +99,3 @@ def test_padding_reaches_the_longest_window_or_the_maximum():
   windows = _cut(_questions(1), _tokens(1), pad_to_max=True)
   assert windows["input_ids"].tolist() == [[1, 50, 2, 100, 2, 0, 0, 0, 0, 0]]
   assert windows["input_mask"].tolist() == [[1] * 5 + [0] * 5]
-
-
-@pytest.mark.parametrize(
-  ("name", "value"),
-  # 67: max_query_length 64 + 3
-  [("doc_stride", 0), ("max_query_length", -1), ("max_seq_length", 67)],
-)
-def test_options_that_leave_no_room_are_refused(name, value):
-  with pytest.raises(ValueError, match=rf"{name}\b.*{value}"):
-    WindowOptions(**{name: value})

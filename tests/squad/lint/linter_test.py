@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import tempfile
 
 import pytest
@@ -9,14 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from squad_content import spans, squad_content
 
-from bert_span.squad.example import NOT_LOCATED
 from bert_span.squad.findings import FindingKind
 from bert_span.squad.lint.linter import (
   lint_squad_file,
   repair_squad_file,
   repair_squad_text,
 )
-from bert_span.squad.reader import read_squad
 
 _CONTEXT = "Bees dance to tell where nectar is."
 _BEES, _DANCE = spans(("Bees", 0), ("dance", 5))
@@ -55,29 +54,6 @@ def test_files_of_the_wrong_structure_have_findings_only(lint, tmp_path):
   assert _names(lint()) == ["no_questions"]
   with pytest.raises(FileNotFoundError, match=r"none\.json"):
     lint_squad_file(tmp_path / "none.json")
-
-
-@pytest.mark.parametrize(
-  ("answer", "kind", "repair", "detail"),
-  [
-    (("nectar", 3), "answer_moved", 25, "it is at 25"),
-    (("honey", 0), "answer_not_located", None, "the passage lacks it"),
-    (("e", 0), "answer_not_located", None, "at several: 1, 2, 9"),
-    ((" ", 4), "blank_answer", None, ""),
-    (("", 0), "blank_answer", None, ""),
-  ],
-)
-def test_answers_that_are_not_where_they_say(
-  lint, answer, kind, repair, detail
-):
-  linted = lint(_question("q1", answers=[_BEES, *spans(answer)]))
-  finding = next(f for f in linted.findings if f.kind.name.lower() == kind)
-  assert finding.place == "article 'Bees', question 'q1', answer 1"
-  assert finding.json_path == "data[0].paragraphs[0].qas[0].answers[1]"
-  assert finding.repair == repair
-  assert detail in finding.detail
-  located = NOT_LOCATED if repair is None else repair
-  assert linted.examples[0].answers[1].char_start == located
 
 
 def test_every_id_used_again_is_an_error_that_names_both_places(lint):
@@ -121,43 +97,33 @@ def test_a_question_asked_again_says_whether_the_answers_differ(lint):
 
 
 @pytest.mark.parametrize(
-  ("changes", "names"),
+  ("changes", "names", "words"),
   [
-    ({"answers": []}, "no_answer"),
-    ({"answers": [], "is_impossible": True}, "unanswerable"),
-    ({"is_impossible": True}, "unanswerable impossible_with_answers"),
-    ({"answers": [_BEES, _DANCE]}, "several_answers"),
-    ({"question": " \n"}, "blank_question"),
-    ({"annotations": [spans(("dance", 6))]}, "answer_moved"),
+    ({"answers": []}, "no_answer", ""),
+    ({"answers": [], "is_impossible": True}, "unanswerable", ""),
+    ({"is_impossible": True}, "unanswerable impossible_with_answers", "'Bees'"),
+    ({"answers": [_BEES, _DANCE]}, "several_answers", "2 answers"),
+    ({"question": " \n"}, "blank_question", ""),
+    ({"answers": spans(("nectar", 3))}, "answer_moved", "answer 0.* at 25"),
+    ({"annotations": [spans(("dance", 6))]}, "answer_moved", "span 0.* at 5"),
+    ({"answers": spans(("honey", 0))}, "answer_not_located", "lacks it"),
+    ({"answers": spans(("e", 0))}, "answer_not_located", "several: 1, 2, 9"),
+    ({"answers": spans((" ", 4))}, "blank_answer", ""),
+    ({"answers": spans(("", 0))}, "blank_answer", ""),
   ],
 )
-def test_questions_that_are_odd(lint, changes, names):
+def test_questions_that_are_odd(lint, changes, names, words):
   linted = lint(_question("q1", **changes))
   assert _names(linted) == names.split()
   assert {f.qas_id for f in linted.findings} == {"q1"}
+  last = linted.findings[-1]
+  assert re.search(f"'Bees', question 'q1'.*{words}", last.place + last.detail)
 
 
 def test_a_blank_passage_is_a_finding(lint):
   linted = lint(_question("q1", answers=[]), context=" \n")
   assert _names(linted) == ["no_answer", "blank_context"]
   assert linted.examples[0].context == " \n"
-
-
-@pytest.mark.parametrize(
-  ("name", "counts"),
-  [
-    ("covidqa_part.json", {"answer_moved": 1, "integer_id": 97}),
-    ("squad1_dev_half.json", {"several_answers": 4959}),
-    ("squad2_part.json", {}),
-    ("multispanqa_part.json", {"no_answer": 0}),
-  ],
-)
-def test_real_files_have_the_findings_of_the_reader(shared_data, name, counts):
-  linted = lint_squad_file(shared_data / name)
-  names = _names(linted)
-  assert {kind: names.count(kind) for kind in counts} == counts
-  assert linted.examples
-  assert linted.examples == read_squad(shared_data / name).examples
 
 
 _ANY_TEXT = st.text(st.characters(exclude_categories=()))

@@ -10,7 +10,6 @@ from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.lint.linter import lint_squad_file
 from bert_span.squad.lint.options import LintSettings
 from bert_span.squad.lint.window_lint import (
-  UnknownWords,
   lint_windows,
   measure_tokens,
   place_windows,
@@ -118,16 +117,24 @@ def test_the_lengths_that_are_compared(lint, options, max_positions, lengths):
 
 
 def test_unknown_words_are_counted_over_each_passage_once(lint):
-  names, figures, findings = lint("a €€ b €", ("who a", "a"), ("who €", "b"))
+  names, figures, findings = lint(
+    *("a €€ €¤ ac", ("who", "a"), ("€€ € ½ €¤", "a")),
+    options=WindowOptions(20, 8, 4),
+  )
   unknown = figures["unknown"]
-  # a [UNK] b [UNK] | who a | who [UNK]
-  assert (unknown["tokens"], unknown["unknown_tokens"]) == (8, 3)
-  assert unknown["token_share"] == pytest.approx(3 / 8)
-  assert (unknown["characters"], unknown["unknown_characters"]) == (13, 4)
-  assert _rows(unknown, "characters") == [("€", 4, "q0")]
-  assert _rows(unknown, "words") == [("€€", 1, "q0")]
+  # a [UNK] [UNK] [UNK] | who | [UNK] [UNK] [UNK] [UNK]
+  assert (unknown["tokens"], unknown["unknown_tokens"]) == (9, 7)
+  assert unknown["token_share"] == pytest.approx(7 / 9, abs=1e-6)
+  assert (unknown["characters"], unknown["unknown_characters"]) == (16, 12)
+  # The most frequent come first; "ac" has no unknown character.
+  characters, words = (
+    [tuple(row.values()) for row in unknown[f"most_frequent_{name}"]]
+    for name in ("characters", "words")
+  )
+  assert characters == [("€", 7, "q0"), ("¤", 2, "q0"), ("½", 1, "q1")]
+  assert words == [("€¤", 2, "q0"), ("€€", 2, "q0"), ("ac", 1, "q0")]
   assert names == {"many_unknown_words": [None]}
-  assert "37.5 %" in findings[0].detail
+  assert "77.8 %" in findings[0].detail
   names, figures, _ = lint("a " * 200 + "€", ("who", "a"))
   assert figures["unknown"]["unknown_tokens"] == 1
   assert names == {}
@@ -175,30 +182,3 @@ def test_windows_and_answers_are_those_of_the_preprocessor(options):
     expected = np.where(held, tokens[example] + shift, 0)
     # -1 is an answer without a token.
     np.testing.assert_array_equal(np.maximum(windows[name], 0), expected)
-
-
-def _rows(figures, name):
-  rows = figures[f"most_frequent_{name}"]
-  return [(row["text"], row["count"], row["question_id"]) for row in rows]
-
-
-@pytest.mark.parametrize(
-  ("texts", "words", "characters"),
-  [
-    # The most frequent come first, with their first example.
-    (
-      ("½ a", "€€ €¤", "€€ € ½ €¤"),
-      [("€¤", 2, "1"), ("€€", 2, "1")],
-      [("€", 7, "1"), ("½", 2, "0"), ("¤", 2, "1")],
-    ),
-    # A word can be unknown without an unknown character.
-    (("ac", "a" * 201), [("ac", 1, "0"), ("a" * 201, 1, "1")], []),
-  ],
-)
-def test_unknown_words_and_characters(texts, words, characters):
-  tokenizer = WordPieceTokenizer([*_SPECIAL, "a", "##b", "c", "."])
-  unknown = UnknownWords(tokenizer)
-  unknown.add(texts, tokenizer(list(texts)), range(len(texts)))
-  figures = unknown.figures([SquadExample(i, "", "") for i in "0123"])
-  assert _rows(figures, "words") == words
-  assert _rows(figures, "characters") == characters
