@@ -14,7 +14,7 @@ from tiny_extractor import (
   shared_model,
 )
 
-from bert_span import DecoderOptions, WindowOptions
+from bert_span import WindowOptions
 from bert_span.answers.prediction_files import write_predictions
 from bert_span.answers.window_logits import LogitsWriter
 from bert_span.certificate.decoding_runs import DecodingRun, recorded_logits
@@ -47,9 +47,9 @@ def test_golden_logits_give_the_golden_predictions(tmp_path, name):
   assert predictions == [found for _, found in run.predictions.values()]
 
 
-def _save(extractor, folder, version_2):
-  """Saves a model's logits of dev.json, and its prediction files."""
-  examples = read_squad(str(folder / "dev.json")).examples
+def _save(extractor, squad_file, folder, version_2):
+  """Saves a model's logits of some questions, and its prediction files."""
+  examples = read_squad(str(squad_file)).examples
   writer = LogitsWriter(extractor.head.logits)
   predictions = list(extractor.predict(examples, on_logits=writer.add))
   (folder / "logits.npz").write_bytes(writer.content(32))
@@ -67,8 +67,26 @@ def folder(tmp_path_factory):
   ]
   squad = {"version": "v2.0", "data": [{"title": "", "paragraphs": paragraphs}]}
   (path / "dev.json").write_text(json.dumps(squad))
-  _save(shared_extractor(version_2=True), path, True)
+  _save(shared_extractor(version_2=True), path / "dev.json", path, True)
   return path
+
+
+@pytest.fixture
+def decode(folder, tmp_path):
+  """A function that decodes several files of logits."""
+
+  def decode_files(*paths, head=SPAN_HEAD, doc_stride=8):
+    return decode_logits(
+      str(folder / "dev.json"),
+      paths,
+      str(tmp_path / "out"),
+      head.options_type(),
+      head,
+      vocab_file=str(folder / "vocab.txt"),
+      window_options=WindowOptions(32, doc_stride, 8),
+    )
+
+  return decode_files
 
 
 def _assert_expected(folder, output_dir, names):
@@ -104,39 +122,12 @@ def test_several_files_and_a_vocabulary_are_enough(folder, tmp_path):
   assert predictions == read(folder / "expected" / "predictions.json")
 
 
-def test_saved_tag_logits_give_the_files_of_the_model(folder, tmp_path):
-  (tmp_path / "dev.json").write_bytes((folder / "dev.json").read_bytes())
-  _save(shared_extractor(head=BIO_HEAD), tmp_path, False)
-  predictions = decode_logits(
-    str(tmp_path / "dev.json"),
-    [tmp_path / "logits.npz"],
-    str(tmp_path / "out"),
-    BIO_HEAD.options_type(),
-    BIO_HEAD,
-    vocab_file=str(folder / "vocab.txt"),
-    window_options=WindowOptions(32, 8, 8),
-  )
-  _assert_expected(
-    tmp_path, tmp_path / "out", ["predictions.json", "span_predictions.json"]
-  )
+def test_saved_tag_logits_give_the_files_of_the_model(folder, tmp_path, decode):
+  _save(shared_extractor(head=BIO_HEAD), folder / "dev.json", tmp_path, False)
+  predictions = decode(tmp_path / "logits.npz", head=BIO_HEAD)
+  names = ["predictions.json", "span_predictions.json"]
+  _assert_expected(tmp_path, tmp_path / "out", names)
   assert any(len(prediction.spans) > 1 for prediction in predictions)
-
-
-@pytest.fixture
-def decode(folder, tmp_path):
-  """A function that decodes several files of logits."""
-
-  def decode_files(*paths, windows=(32, 8, 8)):
-    return decode_logits(
-      str(folder / "dev.json"),
-      paths,
-      str(tmp_path / "out"),
-      DecoderOptions(),
-      vocab_file=str(folder / "vocab.txt"),
-      window_options=WindowOptions(*windows),
-    )
-
-  return decode_files
 
 
 @pytest.fixture
@@ -183,4 +174,4 @@ def test_logits_of_other_windows_are_refused(folder, decode, changed):
     with pytest.raises(ValueError, match=message):
       decode(logits, changed(change))
   with pytest.raises(ValueError, match=r"logits\.npz"):
-    decode(logits, windows=(32, 3, 8))
+    decode(logits, doc_stride=3)
