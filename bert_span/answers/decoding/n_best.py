@@ -151,15 +151,6 @@ def span_candidates(
   )
 
 
-def best_first(candidates):
-  """The same candidates by example, then by score, the best first."""
-  # tf.argsort is stable in both directions: equal scores keep their order.
-  order = tf.argsort(candidates.score, direction="DESCENDING", stable=True)
-  by_score = tf.gather(candidates.example_index, order)
-  order = tf.gather(order, tf.argsort(by_score, stable=True))
-  return Candidates(*(tf.gather(column, order) for column in candidates))
-
-
 def null_entry(example_index, of_windows, examples):
   """The NullEntry of each example: that of its window with the lowest score.
 
@@ -182,8 +173,14 @@ def distinct_entries(candidates, characters, examples, n_best_size):
 
   Texts are compared among the best 2 * n_best_size candidates of each example,
   then twice as deep, until every list is full or has all its candidates. The
-  `Candidates` come best first; the `Entries` have no null entries.
+  `Entries` have no null entries.
   """
+  # By example, then by score. tf.argsort is stable in both directions: equal
+  # scores keep their order.
+  order = tf.argsort(candidates.score, direction="DESCENDING", stable=True)
+  by_score = tf.gather(candidates.example_index, order)
+  order = tf.gather(order, tf.argsort(by_score, stable=True))
+  candidates = Candidates(*(tf.gather(column, order) for column in candidates))
   rank, available = ranks(candidates.example_index, examples)
 
   def first_of_each_text(depth):
