@@ -18,7 +18,6 @@ from bert_span.answers.decoding.predictions import (
   Prediction,
   answer_of,
   as_original_without_span,
-  bio_predictions_of,
   predictions_of,
 )
 from bert_span.answers.prediction_files import (
@@ -54,24 +53,6 @@ def predictions():
   return predictions_of(_EXAMPLES, outputs)
 
 
-@pytest.fixture(scope="module")
-def bio_predictions():
-  """Two spans for z, none for a."""
-  columns = {
-    "span_char_start": [[0, 3], [0, 0]],
-    "span_char_end": [[2, 5], [0, 0]],
-    "span_score": [[0.5, 0.75], [0.0, 0.0]],
-    "span_probability": [[0.25, 0.5], [0.0, 0.0]],
-    "span_count": [2, 0],
-    "null_odds": [-1.5, 1e6],
-    "char_start": [3, 0],
-    "char_end": [5, 0],
-    "score": [0.75, 0.0],
-    "probability": [0.5, 1.0],
-  }
-  return bio_predictions_of(_EXAMPLES, columns)
-
-
 def test_predictions_hold_the_context_s_own_characters(predictions):
   found, empty = predictions
   assert (found.qas_id, found.null_odds) == ("z", -6.0)
@@ -80,15 +61,6 @@ def test_predictions_hold_the_context_s_own_characters(predictions):
   assert (found.n_best[1].char_start, found.n_best[1].score) == (0, 7.0)
   assert answer_of(empty) == Answer("", 0, 0, 0.0, 1.0)
   assert (empty.null_odds, len(empty.n_best)) == (1e6, 1)
-
-
-def test_predictions_of_a_bio_head_have_their_spans(bio_predictions):
-  first, second = bio_predictions
-  al = Answer("Al", 0, 2, 0.5, 0.25)
-  other = Answer("\ud800b", 3, 5, 0.75, 0.5)
-  assert (first.spans, first.n_best) == ((al, other), (other, al))
-  assert (answer_of(first), first.null_odds) == (other, -1.5)
-  assert (second.spans, second.text, second.probability) == ((), "", 1.0)
 
 
 def _read(folder):
@@ -163,9 +135,7 @@ def test_a_kill_never_leaves_files_of_two_runs(
     assert sorted(left) == _SPAN_FILES
 
 
-def test_files_of_an_earlier_run_do_not_stay(
-  tmp_path, predictions, bio_predictions, capsys
-):
+def test_files_of_an_earlier_run_do_not_stay(tmp_path, predictions, capsys):
   write_predictions(tmp_path, SPAN_HEAD, predictions, True)
   (tmp_path / "notes.json").write_text("{}")
   write_predictions(tmp_path, SPAN_HEAD, predictions, False)
@@ -173,8 +143,11 @@ def test_files_of_an_earlier_run_do_not_stay(
   assert sorted(_read(tmp_path)) == names
   assert str(tmp_path / "null_odds.json") in capsys.readouterr().err
   # Those of a B/I/O head hold the best span, and all spans.
-  write_predictions(tmp_path, BIO_HEAD, bio_predictions, True)
-  spans = [span._asdict() for span in bio_predictions[0].spans]
+  al, best = Answer("Al", 0, 2, 0.5, 0.25), Answer("\ud800b", 3, 5, 0.75, 0.5)
+  found = Prediction("z", *best, -1.5, (best, al), (al, best))
+  nothing = Prediction("a", "", 0, 0, 0.0, 1.0, 1e6, (), ())
+  write_predictions(tmp_path, BIO_HEAD, [found, nothing], True)
+  spans = [al._asdict(), best._asdict()]
   assert _read(tmp_path) == {
     "notes.json": {},
     "predictions.json": {"z": "\ud800b", "a": ""},

@@ -1,4 +1,4 @@
-"""Tokens and windows of texts that nobody would think of, and of long ones."""
+"""Windows and answers of texts that nobody would think of, and of long ones."""
 
 import functools
 import itertools
@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import strategies as st
 from programs import succeeds
-from tiny_extractor import VOCABULARY
+from tiny_extractor import QUESTION, VOCABULARY, tiny_extractor
 from unicode_texts import REPRODUCIBLE, questions_and_contexts, texts
 
 from bert_span.data.window_batches import example_arrays
@@ -133,6 +133,60 @@ def test_any_answer_is_labelled_within_its_window(case, parts):
   # Labels are tokens of the passage, and cover some of the answer's words.
   assert (windows["token_char_starts"][rows, starts[rows]] >= 0).all()
   assert (windows["token_char_starts"][rows, ends[rows]] >= 0).all()
+
+
+# (version_2, window_options, fixed_length, do_lower_case)
+_MODELS = (
+  (False, WindowOptions(32, 8, 8), False, True),
+  (True, WindowOptions(16, 100, 4), True, False),
+)
+_extractor = functools.cache(tiny_extractor)
+
+
+def _check_answer(answer, context):
+  assert answer.text == context[answer.char_start : answer.char_end]
+  assert 0 <= answer.char_start <= answer.char_end <= len(context)
+  assert 0.0 <= answer.probability <= 1.0
+
+
+@pytest.mark.large  # Traces two extractors.
+@hypothesis.settings(REPRODUCIBLE, max_examples=12)
+@hypothesis.given(
+  model=st.sampled_from(_MODELS), pairs=questions_and_contexts(max_size=12)
+)
+def test_answers_are_characters_of_any_passage(model, pairs):
+  questions, contexts = zip(*pairs, strict=True)
+  extractor = _extractor(*model)
+  answers = extractor.answer(list(questions), list(contexts), n_best=20)
+  for context, entries in zip(contexts, answers, strict=True):
+    for entry in entries:
+      _check_answer(entry, context)
+    # One null entry at most, and only where there may be one.
+    num_empty = sum(not entry.text for entry in entries)
+    assert num_empty <= 1
+    assert model[0] or not num_empty or len(entries) == 1
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("model", _MODELS)
+def test_very_long_words_and_questions_are_answered(model):
+  contexts = [
+    f"The {5000 * 'a'} was built",
+    5000 * "é" + " " + 5000 * "\u0301",
+    1000 * "👩\u200d👩\u200d👧\u200d👦",
+    5000 * "\u202f" + "1895",
+  ]
+  questions = [QUESTION, 5000 * "é", 3000 * "the mill ", 5000 * "\ud83d"]
+  answers = _extractor(*model).answer(questions, contexts)
+  for answer, context in zip(answers, contexts, strict=True):
+    _check_answer(answer, context)
+
+
+@pytest.mark.large
+def test_a_passage_of_one_character_is_its_own_answer():
+  for context in ("日", "é", "🙂", "1"):
+    answer = _extractor(*_MODELS[0]).answer(QUESTION, context)
+    assert (answer.text, answer.char_start, answer.char_end) == (context, 0, 1)
 
 
 @pytest.mark.large
