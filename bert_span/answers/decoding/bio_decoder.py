@@ -12,9 +12,7 @@ token, "viterbi" the most probable labelling in which I follows only B or I:
     viterbi       B     I      O     0.4 * 0.6 * 0.8 = 0.192
 
 The labelling without a span, O O O, has 0.5 * 0.3 * 0.8 = 0.12, so the odds
-of a span are log(0.192 / 0.12) = 0.47 nats. "No answer" is a separate decision:
-a question that must be answered gets the best labelling with a span even where
-O O O is more probable.
+of a span are log(0.192 / 0.12) = 0.47 nats.
 """
 
 from typing import NamedTuple
