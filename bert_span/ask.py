@@ -19,7 +19,7 @@ from absl import flags
 
 from bert_span.cli import model_flags, program, questions
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.search.options import SearchOptions
+from bert_span.search.documents import SearchOptions
 from bert_span.storage.options import option
 
 

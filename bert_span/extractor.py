@@ -18,7 +18,7 @@ from bert_span.answers.decoding.predictions import (
 )
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.window_batches import example_arrays, example_batches
-from bert_span.fine_tuning.fine_tuner import fine_tune
+from bert_span.fine_tuning.fine_tuner import fine_tune, training_set_of
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads import find_head, head_of_layer
 from bert_span.modeling.architectures import architecture_of
@@ -38,6 +38,7 @@ from bert_span.storage.json_fields import shortened
 from bert_span.storage.options import options_from_json
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
+from bert_span.training.run_folder import locked_folder
 from bert_span.training.selection import SELECTION_FILE, write_selection
 
 
@@ -267,9 +268,11 @@ class SpanExtractor(AnswerForms):
     """
     options = options or FineTuningOptions()
     _check_places(examples, self.head.labels.every_annotator)
+    training_set = training_set_of(self, examples, options, bool(teachers))
     with tempfile.TemporaryDirectory() as temporary:
       folder = temporary if output_dir is None else output_dir
-      return fine_tune(self, examples, options, folder, teachers=teachers)
+      with locked_folder(folder):
+        return fine_tune(self, training_set, options, folder, teachers=teachers)
 
   def export(self, path, format="tf_saved_model", **options):
     """Writes the model for a server or for devices, and checks the result.

@@ -22,7 +22,7 @@ from tiny_extractor import (
 from bert_span import DecoderOptions
 from bert_span.heads import BIO_HEAD, SPAN_HEAD
 from bert_span.jobs import asking
-from bert_span.search.options import SearchOptions
+from bert_span.search.documents import SearchOptions
 
 _OTHER = "When was the cafe built?"
 

@@ -15,9 +15,9 @@ from bert_span.answers.window_logits import NO_LOGIT, WINDOW_SPECS
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.text.windows import LENGTH_MULTIPLE, SlidingWindows
 
-_STRINGS = tf.TensorSpec([None], tf.string)
 _ROWS = tf.TensorSpec([None, None], tf.int32)  # [windows, seq_length]
-_COUNT = tf.TensorSpec([], tf.int32)
+_STRINGS = tf.TensorSpec([None], tf.string)
+_INPUTS = [_STRINGS, _STRINGS, tf.TensorSpec([], tf.int32)]
 # The columns of the windows that are returned with their logits.
 _KEPT_COLUMNS = (*WINDOW_SPECS, "doc_span_index", "context_length", "input_ids")
 
@@ -65,12 +65,6 @@ class AnswerGraph:
     self._read_in_steps = WindowSteps(
       self.encode, shapes, windows, self.steps, on_windows
     )
-    # Traced when they are first called, once for batches of any size.
-    signature = [_STRINGS, _STRINGS, _COUNT]
-    self.answer, self.window_logits = (
-      tf.function(function, input_signature=signature, autograph=False)
-      for function in (self._answer, self._window_logits)
-    )
 
   def columns(self, questions, contexts, max_windows, answer_blank=True):
     """All columns of the head's decoder; call this within a tf.function.
@@ -88,13 +82,16 @@ class AnswerGraph:
     parts = self._read_in_steps(placed, rows, max_windows, self._decoder.read)
     return self._decoder.answers(contexts, parts)
 
-  def _answer(self, questions, contexts, max_windows):
+  # Traced when it is first called, once for batches of any size.
+  @tf.function(input_signature=_INPUTS, autograph=False)
+  def answer(self, questions, contexts, max_windows):
     """The columns that predictions are made of."""
     columns = self.columns(questions, contexts, max_windows)
     # The graph drops what is not asked for, such as n-best texts.
     return {name: columns[name] for name in self._head.prediction_columns}
 
-  def _window_logits(self, questions, contexts, max_windows):
+  @tf.function(input_signature=_INPUTS, autograph=False)
+  def window_logits(self, questions, contexts, max_windows):
     """The windows and their logits, two dicts."""
     placed = self._place(questions, contexts)
     rows = tf.range(tf.size(placed.lengths))

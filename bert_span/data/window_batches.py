@@ -7,6 +7,7 @@ from concurrent import futures
 import numpy as np
 import tensorflow as tf
 
+from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.squad.example import NOT_LOCATED, Answer
 from bert_span.storage.json_fields import encodable
 
@@ -19,7 +20,6 @@ CHARACTERS_PER_BATCH = 1 << 18
 _MAX_THREADS = 8
 
 # The inputs of `SpanPreprocessor` without answers, and those of answers.
-_POSITIONS = ("start_positions", "end_positions")
 INPUT_SPECS = {
   name: tf.TensorSpec([None], tf.string) for name in ("question", "context")
 }
@@ -128,6 +128,7 @@ def window_rows(examples, preprocessor, labels=None, annotator_labels="soft"):
   other tokens and for examples without labels. token_char_spans are half-open
   offsets into the context in characters, None outside the passage.
   """
+  names = labels or SPAN_LABELS
   with_answers = labels is not None and not labels.every_annotator
   for batch, windows in window_batches(examples, preprocessor, with_answers):
     values = {}
@@ -146,7 +147,7 @@ def window_rows(examples, preprocessor, labels=None, annotator_labels="soft"):
         "input_ids": tokens["input_ids"],
         "segment_ids": tokens["segment_ids"],
       }
-      for name in labels.window_labels if labels else _POSITIONS:
+      for name in names.window_labels:
         row[name.removesuffix("s")] = int(values[name][i]) if values else None
       spans = (tokens["token_char_starts"], tokens["token_char_ends"])
       row["token_char_spans"] = [
@@ -154,7 +155,7 @@ def window_rows(examples, preprocessor, labels=None, annotator_labels="soft"):
         for start, end in zip(*spans, strict=True)
       ]
       row["max_context"] = list(map(int, tokens["is_max_context"]))
-      for name in labels.token_labels if labels else ():
+      for name in names.token_labels:
         row[name] = [each if any(each) else None for each in tokens[name]]
       yield row
 

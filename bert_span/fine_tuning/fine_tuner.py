@@ -16,21 +16,11 @@ from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.storage.log import log_line
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
-from bert_span.training.run_folder import locked_folder
 from bert_span.training.strategy import own_folder
 
 
-def fine_tune(extractor, examples, options, output_dir, teachers=None):
-  """Does `SpanExtractor.fit`; teachers use questions without a label, too."""
-  training_set = training_set_of(extractor, examples, options, bool(teachers))
-  with locked_folder(output_dir):
-    return fine_tune_on(
-      extractor, training_set, options, output_dir, teachers=teachers
-    )
-
-
 def training_set_of(extractor, examples, options, has_teachers=False):
-  """The `LabelledWindows` that `fine_tune` makes of its examples."""
+  """The `LabelledWindows` of examples; teachers use unlabelled ones, too."""
   options.num_train_steps(len(examples))  # Refuses too few before the work.
   return label_windows(
     examples,
@@ -43,7 +33,7 @@ def training_set_of(extractor, examples, options, has_teachers=False):
 
 
 def batches_of(extractor, training_set, options):
-  """The `BucketedBatches` that `fine_tune_on` trains on."""
+  """The `BucketedBatches` that `fine_tune` trains on."""
   return BucketedBatches(
     training_set.windows,
     options.train_batch_size,
@@ -56,23 +46,17 @@ def batches_of(extractor, training_set, options):
 def keras_batches(extractor, examples, options):
   """The batches that `fine_tune` trains on, as keras.Model.fit takes them.
 
-  Example, on one device:
-
-      batches = keras_batches(extractor, examples, options)
-      extractor.model.compile(BertAdamW(3e-5), loss=SpanLoss())
-      steps = options.num_train_steps(len(examples))
-      extractor.model.fit(batches, steps_per_epoch=steps)
-
   Returns an endless tf.data.Dataset of pairs of dicts, by the names of the
   model's inputs and outputs: int32 [batch, seq_length]; and labels, int32
-  [batch], or for tag_logits float32 [batch, seq_length, 3].
+  [batch], or for tag_logits float32 [batch, seq_length, 3]. See
+  docs/fine_tuning.md, "In Python".
   """
   training_set = training_set_of(extractor, examples, options)
   batches = batches_of(extractor, training_set, options)
   return batches.dataset(first_step=0).map(extractor.head.inputs_and_labels)
 
 
-def fine_tune_on(
+def fine_tune(
   extractor,
   training_set,
   options,
@@ -82,7 +66,7 @@ def fine_tune_on(
   strategy=None,
   teachers=None,
 ):
-  """`fine_tune` on the `LabelledWindows` of an extractor's head and options.
+  """Trains an extractor's model on its `LabelledWindows`, in a locked folder.
 
   `fingerprint` has further JSON values that must not change within the run. For
   callbacks and strategy see `Trainer`. Returns the steps made by this call.

@@ -1,5 +1,7 @@
 """AnswerHead: everything in which one kind of head differs from another."""
 
+from typing import ClassVar
+
 import tensorflow as tf
 
 from bert_span.data.window_labels import WindowLabels
@@ -42,6 +44,14 @@ class AnswerHead:
   classes_guide: dict[str, str]
   # The names of development_scores that can select a model.
   development_metrics: tuple[str, ...] = ()
+  # Descriptions of the columns with the place of an answer.
+  place_guide: ClassVar = {
+    "answer": "the answer, valid UTF-8; empty for no answer",
+    "char_start": "first character of the answer in the context, from 0",
+    "char_end": "character after the answer; context[char_start:char_end]",
+    "byte_start": "first byte of the answer in the context as it was sent",
+    "byte_end": "byte after the answer",
+  }
 
   def fingerprint(self, options):
     """JSON values that its labels and loss depend on; {} for the original's."""
@@ -123,27 +133,18 @@ class AnswerHead:
       assign_head(model, weights)
     return model
 
+  @staticmethod
+  def table_guide(table):
+    """Descriptions of the columns of each span in a table of spans."""
+    names = [*list(AnswerHead.place_guide)[1:], "score", "probability"]
+    return {f"{table}{name}": f"as {name}; padding 0" for name in names}
 
-def with_shapes(columns, table, entries=None):
-  """Served columns, [batch, entries] if their names begin with `table`."""
-  shaped = {}
-  for name, values in columns.items():
-    is_table = name.startswith(table) and name != f"{table}count"
-    shape = [None, entries] if is_table else [None]
-    shaped[name] = tf.ensure_shape(values, shape)
-  return shaped
-
-
-# Columns of each span in a table of spans.
-TABLE_COLUMNS = (
-  *("char_start", "char_end", "byte_start", "byte_end"),
-  *("score", "probability"),
-)
-# Descriptions of the columns with the position of an answer.
-PLACE_GUIDE = {
-  "answer": "the answer, valid UTF-8; empty for no answer",
-  "char_start": "first character of the answer in the context, from 0",
-  "char_end": "character after the answer; context[char_start:char_end]",
-  "byte_start": "first byte of the answer in the context as it was sent",
-  "byte_end": "byte after the answer",
-}
+  @staticmethod
+  def with_shapes(columns, table, entries=None):
+    """Served columns, [batch, entries] if their names begin with `table`."""
+    shaped = {}
+    for name, values in columns.items():
+      is_table = name.startswith(table) and name != f"{table}count"
+      shape = [None, entries] if is_table else [None]
+      shaped[name] = tf.ensure_shape(values, shape)
+    return shaped

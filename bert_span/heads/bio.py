@@ -11,22 +11,19 @@ from bert_span.answers.decoding.predictions import (
   BIO_PREDICTION_COLUMNS,
   bio_predictions_of,
 )
-from bert_span.answers.prediction_files import SPANS_FILE, read_span_predictions
-from bert_span.answers.scoring.annotator_agreement import (
-  AgreementReport,
-  read_agreement,
+from bert_span.answers.prediction_files import (
+  AGREEMENT_FILE,
+  SPANS_FILE,
+  read_span_predictions,
 )
+from bert_span.answers.scoring.annotator_agreement import AgreementReport
 from bert_span.answers.scoring.squad_scores import evaluate_multi_span
 from bert_span.data.window_labels import BIO_LABELS, NUM_TAGS
-from bert_span.heads.answer_head import (
-  PLACE_GUIDE,
-  TABLE_COLUMNS,
-  AnswerHead,
-  with_shapes,
-)
+from bert_span.heads.answer_head import AnswerHead
 from bert_span.modeling.heads import BioHead
 from bert_span.modeling.losses import BioLoss
 from bert_span.storage.atomic_file import json_text
+from bert_span.storage.files import read_json
 from bert_span.storage.json_fields import encodable
 
 
@@ -42,7 +39,7 @@ class BioAnswerHead(AnswerHead):
   make_observer = AgreementReport
   development_metrics = ("exact_match_f1", "overlap_f1")
   served_guide: ClassVar = {
-    **PLACE_GUIDE,
+    **AnswerHead.place_guide,
     "answer": "the span with the best score, valid UTF-8; empty for no answer",
     "score": "of that span: geometric mean of its tags' probabilities, the "
     "unit of threshold; 0 for no answer",
@@ -53,7 +50,7 @@ class BioAnswerHead(AnswerHead):
     "is_answerable": "whether the answer has a span",
     "span_count": "spans of the answer, 0 for no answer; padding follows them",
     "span_text": "texts in order of position; padding empty",
-    **{f"span_{name}": f"as {name}; padding 0" for name in TABLE_COLUMNS},
+    **AnswerHead.table_guide("span_"),
   }
   logits_guide: ClassVar = {
     "tag_logits": "scores of each position as B, I and O"
@@ -94,17 +91,17 @@ class BioAnswerHead(AnswerHead):
   def file_scores(self, output_dir, examples):
     """Scores of sets of spans, and how the tags agree with the annotators."""
     spans = read_span_predictions(os.path.join(output_dir, SPANS_FILE))
-    return {
-      **evaluate_multi_span(examples, spans),
-      **read_agreement(output_dir),
-    }
+    scores = evaluate_multi_span(examples, spans)
+    path = os.path.join(output_dir, AGREEMENT_FILE)
+    # Predictions of another program have no such file.
+    return scores | (read_json(path) if tf.io.gfile.exists(path) else {})
 
   def development_scores(self, examples, spans):
     scores = evaluate_multi_span(examples, spans)
     return {name: scores[name] for name in self.development_metrics}
 
   def served_columns(self, options, columns):
-    return with_shapes(columns, "span_")
+    return self.with_shapes(columns, "span_")
 
   def served_classes(self, columns):
     """Spans and probabilities; "no answer" takes the place of a first span."""

@@ -14,12 +14,7 @@ from bert_span.answers.prediction_files import (
   json_offsets,
 )
 from bert_span.data.window_labels import SPAN_LABELS
-from bert_span.heads.answer_head import (
-  PLACE_GUIDE,
-  TABLE_COLUMNS,
-  AnswerHead,
-  with_shapes,
-)
+from bert_span.heads.answer_head import AnswerHead
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.losses import SpanLoss
 from bert_span.storage.atomic_file import json_text
@@ -35,7 +30,7 @@ class SpanAnswerHead(AnswerHead):
   prediction_columns = PREDICTION_COLUMNS
   predictions_of = staticmethod(predictions_of)
   served_guide: ClassVar = {
-    **PLACE_GUIDE,
+    **AnswerHead.place_guide,
     "score": "what answers are compared by, in the unit of span_score",
     "probability": "of a calibrated model, the chance that the answer is "
     "right; else, logit_sum: softmax over the n-best list, mean_probability: "
@@ -45,7 +40,7 @@ class SpanAnswerHead(AnswerHead):
     "is_answerable": "whether the answer is a span",
     "n_best_count": "entries of the n-best list without padding",
     "n_best_answer": "texts, best first; after n_best_count padding",
-    **{f"n_best_{name}": f"as {name}; padding 0" for name in TABLE_COLUMNS},
+    **AnswerHead.table_guide("n_best_"),
     "n_best_is_answerable": "true for a span, false for the entry of no answer "
     "and for padding",
   }
@@ -93,7 +88,7 @@ class SpanAnswerHead(AnswerHead):
       columns["n_best_char_end"] > columns["n_best_char_start"]
     )
     entries = options.n_best_size + int(options.version_2_with_negative)
-    return with_shapes(columns, "n_best_", entries)
+    return self.with_shapes(columns, "n_best_", entries)
 
   def served_classes(self, columns):
     return columns["n_best_answer"], columns["n_best_probability"]

@@ -128,7 +128,7 @@ def fitted_options(scored, options, target_precision=None):
   options = dataclasses.replace(options, null_score_diff_threshold=threshold)
   predictions = scored.decode(options)
   temperature, shift = calibration.fit_probabilities(
-    calibration.AnswerConfidence(scored.batches, predictions, options),
+    calibration.answer_confidence(scored.batches, predictions, options),
     _correct_answers(examples, predictions),
   )
   return dataclasses.replace(

@@ -18,7 +18,6 @@ from bert_span.answers.decoding.predictions import (
   Prediction,
   answer_of,
   as_original_without_span,
-  bio_predictions_of,
   predictions_of,
 )
 from bert_span.answers.prediction_files import (
@@ -54,24 +53,6 @@ def predictions():
   return predictions_of(_EXAMPLES, outputs)
 
 
-@pytest.fixture(scope="module")
-def bio_predictions():
-  """Two spans for z, none for a."""
-  columns = {
-    "span_char_start": [[0, 3], [0, 0]],
-    "span_char_end": [[2, 5], [0, 0]],
-    "span_score": [[0.5, 0.75], [0.0, 0.0]],
-    "span_probability": [[0.25, 0.5], [0.0, 0.0]],
-    "span_count": [2, 0],
-    "null_odds": [-1.5, 1e6],
-    "char_start": [3, 0],
-    "char_end": [5, 0],
-    "score": [0.75, 0.0],
-    "probability": [0.5, 1.0],
-  }
-  return bio_predictions_of(_EXAMPLES, columns)
-
-
 def test_predictions_hold_the_context_s_own_characters(predictions):
   found, empty = predictions
   assert (found.qas_id, found.null_odds) == ("z", -6.0)
@@ -82,25 +63,13 @@ def test_predictions_hold_the_context_s_own_characters(predictions):
   assert (empty.null_odds, len(empty.n_best)) == (1e6, 1)
 
 
-def test_predictions_of_a_bio_head_have_their_spans(bio_predictions):
-  first, second = bio_predictions
-  al = Answer("Al", 0, 2, 0.5, 0.25)
-  other = Answer("\ud800b", 3, 5, 0.75, 0.5)
-  assert (first.spans, first.n_best) == ((al, other), (other, al))
-  assert (answer_of(first), first.null_odds) == (other, -1.5)
-  assert (second.spans, second.text, second.probability) == ((), "", 1.0)
-
-
-def _write(folder, predictions, version_2, head=SPAN_HEAD):
-  write_predictions(str(folder), head, predictions, version_2)
-
-
 def _read(folder):
-  return {path.name: json.loads(path.read_text()) for path in folder.iterdir()}
+  paths = folder.glob("*.json")
+  return {path.name: json.loads(path.read_text()) for path in paths}
 
 
 def test_files_have_the_original_s_format(tmp_path, predictions):
-  _write(tmp_path, predictions, True)
+  write_predictions(tmp_path, SPAN_HEAD, predictions, True)
   files = _read(tmp_path)
   assert sorted(files) == _SPAN_FILES
   text = (tmp_path / "predictions.json").read_text()
@@ -128,12 +97,12 @@ def test_files_have_the_original_s_format(tmp_path, predictions):
 def test_a_full_disk_leaves_all_old_files(
   tmp_path, predictions, monkeypatch, syncs
 ):
-  _write(tmp_path, predictions, True)
+  write_predictions(tmp_path, SPAN_HEAD, predictions, True)
   old = _read(tmp_path)
   results = [*[None] * syncs, OSError("disk full")]
   monkeypatch.setattr(os, "fsync", mock.Mock(side_effect=results))
   with pytest.raises(OSError, match="disk full"):
-    _write(tmp_path, predictions[:1], True)
+    write_predictions(tmp_path, SPAN_HEAD, predictions[:1], True)
   assert _read(tmp_path) == old
 
 
@@ -141,7 +110,7 @@ def test_a_full_disk_leaves_all_old_files(
 def test_a_kill_never_leaves_files_of_two_runs(
   tmp_path, predictions, monkeypatch, kill_at
 ):
-  _write(tmp_path, predictions, True)
+  write_predictions(tmp_path, SPAN_HEAD, predictions, True)
   calls = []
 
   def killed_at(call):
@@ -157,28 +126,28 @@ def test_a_kill_never_leaves_files_of_two_runs(
   for name in ("remove", "replace"):
     monkeypatch.setattr(os, name, killed_at(getattr(os, name)))
   with contextlib.suppress(KeyboardInterrupt):
-    _write(tmp_path, predictions[:1], True)
+    write_predictions(tmp_path, SPAN_HEAD, predictions[:1], True)
   assert len(calls) >= min(kill_at + 1, 6)
-  paths = tmp_path.glob("*.json")
-  left = {path.name: json.loads(path.read_text()) for path in paths}
+  left = _read(tmp_path)
   is_new = [list(content) == ["z"] for content in left.values()]
   assert all(is_new) or not any(is_new)
   if "predictions.json" in left:
     assert sorted(left) == _SPAN_FILES
 
 
-def test_files_of_an_earlier_run_do_not_stay(
-  tmp_path, predictions, bio_predictions, capsys
-):
-  _write(tmp_path, predictions, True)
+def test_files_of_an_earlier_run_do_not_stay(tmp_path, predictions, capsys):
+  write_predictions(tmp_path, SPAN_HEAD, predictions, True)
   (tmp_path / "notes.json").write_text("{}")
-  _write(tmp_path, predictions, False)
+  write_predictions(tmp_path, SPAN_HEAD, predictions, False)
   names = ["nbest_predictions.json", "notes.json", "predictions.json"]
   assert sorted(_read(tmp_path)) == names
   assert str(tmp_path / "null_odds.json") in capsys.readouterr().err
   # Those of a B/I/O head hold the best span, and all spans.
-  _write(tmp_path, bio_predictions, True, BIO_HEAD)
-  spans = [span._asdict() for span in bio_predictions[0].spans]
+  al, best = Answer("Al", 0, 2, 0.5, 0.25), Answer("\ud800b", 3, 5, 0.75, 0.5)
+  found = Prediction("z", *best, -1.5, (best, al), (al, best))
+  nothing = Prediction("a", "", 0, 0, 0.0, 1.0, 1e6, (), ())
+  write_predictions(tmp_path, BIO_HEAD, [found, nothing], True)
+  spans = [al._asdict(), best._asdict()]
   assert _read(tmp_path) == {
     "notes.json": {},
     "predictions.json": {"z": "\ud800b", "a": ""},
@@ -203,12 +172,11 @@ def test_run_squad_s_answer_to_a_question_without_a_span():
 
 @pytest.fixture
 def write(tmp_path):
-  """A function that writes bytes or a value as JSON; returns the path."""
+  """A function that writes a JSON value to a file; returns the path."""
 
   def write_file(value):
     path = tmp_path / "file.json"
-    is_content = isinstance(value, bytes)
-    path.write_bytes(value if is_content else json.dumps(value).encode())
+    path.write_text(json.dumps(value))
     return path
 
   return write_file
@@ -223,7 +191,6 @@ _PLACED = {**_PLAIN, "char_start": 3, "char_end": 6}
   ("read", "content", "values"),
   [
     (read_predictions, {"q2": "été", "q1": ""}, {"q2": "été", "q1": ""}),
-    (read_predictions, b'\xef\xbb\xbf{"q": "x"}', {"q": "x"}),
     (read_na_probs, {"a": 1, "b": -2.5}, {"a": 1, "b": -2.5}),
     (
       read_n_best,
@@ -273,10 +240,10 @@ def test_a_wrong_value_is_named_with_file_and_question(write, read, value):
     read(path)
 
 
-def test_of_equal_ids_the_last_counts_and_the_file_is_named(write, capsys):
-  with pytest.raises(ValueError, match=r"file\.json"):  # not UTF-8
-    read_predictions(write(b'{"q": "\xe9"}'))
-  assert read_predictions(write(b'{"q": "x", "q": "y"}')) == {"q": "y"}
+def test_of_equal_ids_the_last_counts_and_the_file_is_named(tmp_path, capsys):
+  path = tmp_path / "file.json"
+  path.write_text('{"q": "x", "q": "y"}')
+  assert read_predictions(path) == {"q": "y"}
   assert "file.json" in capsys.readouterr().err
 
 

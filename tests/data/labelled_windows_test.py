@@ -41,55 +41,33 @@ def both_windows(preprocessor):
   return [each.windows for each in labelled]
 
 
-def test_windows_are_packed_in_order_with_their_labels(both_windows):
-  for windows, labels in zip(
-    both_windows, (SPAN_LABELS, BIO_LABELS), strict=True
-  ):
-    assert windows.scheme is labels
-    assert windows.lengths.tolist() == [7, 7, 5]
-    assert windows.token_ids.tolist() == [
-      *(_CLS, _Q, _SEP, _A, _B, _C, _SEP),
-      *(_CLS, _Q, _SEP, _C, _D, _E, _SEP),
-      *(_CLS, _Q, _SEP, _B, _SEP),
-    ]
-    assert windows.first_context_positions.tolist() == [3, 3, 3]
-    assert windows.has_answer.tolist() == [False, True, True]
-    assert windows.num_without_answer == 1
-  span_windows, bio_windows = both_windows
-  for name in ("start_positions", "end_positions"):
-    assert span_windows.labels[name].tolist() == [0, 4, 3]
-  np.testing.assert_array_equal(
-    bio_windows.labels["tag_labels"],
-    [
-      *(_NONE, _NONE, _NONE, _OUTSIDE, _OUTSIDE, _OUTSIDE, _NONE),
-      *(_NONE, _NONE, _NONE, _OUTSIDE, _BEGIN, _OUTSIDE, _NONE),
-      *(_NONE, _NONE, _NONE, _BEGIN, _NONE),
-    ],
-  )
-
-
 def test_a_batch_is_padded_and_in_the_order_asked_for(both_windows):
   span_windows, bio_windows = both_windows
-  batch = span_windows.batch(np.array([2, 1]), 8)
+  for windows in both_windows:
+    assert windows.has_answer.tolist() == [False, True, True]
+    assert windows.num_without_answer == 1
+  batch = span_windows.batch(np.array([2, 0, 1]), 8)
   expected = {
     "input_ids": [
       [_CLS, _Q, _SEP, _B, _SEP, 0, 0, 0],
+      [_CLS, _Q, _SEP, _A, _B, _C, _SEP, 0],
       [_CLS, _Q, _SEP, _C, _D, _E, _SEP, 0],
     ],
-    "input_mask": [[1] * 5 + [0] * 3, [1] * 7 + [0]],
-    "segment_ids": [[0, 0, 0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1, 0]],
-    "start_positions": [3, 4],
-    "end_positions": [3, 4],
+    "input_mask": [[1] * 5 + [0] * 3, *[[1] * 7 + [0]] * 2],
+    "segment_ids": [[0, 0, 0, 1, 1, 0, 0, 0], *[[0, 0, 0, 1, 1, 1, 1, 0]] * 2],
+    "start_positions": [3, 0, 4],
+    "end_positions": [3, 0, 4],
   }
   assert list(batch) == list(expected)
   for name, values in expected.items():
     assert (batch[name].dtype, batch[name].tolist()) == (np.int32, values)
-  tags = bio_windows.batch(np.array([2, 1]), 8)["tag_labels"]
+  tags = bio_windows.batch(np.array([2, 0, 1]), 8)["tag_labels"]
   assert tags.dtype == np.float32
   np.testing.assert_array_equal(
     tags,
     [
       [*[_NONE] * 3, _BEGIN, *[_NONE] * 4],
+      [*[_NONE] * 3, _OUTSIDE, _OUTSIDE, _OUTSIDE, *[_NONE] * 2],
       [*[_NONE] * 3, _OUTSIDE, _BEGIN, _OUTSIDE, *[_NONE] * 2],
     ],
   )

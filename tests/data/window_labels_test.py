@@ -16,6 +16,7 @@ _THE_OLD_MILL = (Answer("the old mill", 0),)
 _OLD_MILL = (Answer("old mill", 4),)
 _MILL = (Answer("mill", 8),)
 _B, _I, _O = np.eye(3)
+_VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "q", *"abcde"]
 
 
 def _labels(*annotators, annotator_labels="soft"):
@@ -68,23 +69,15 @@ def test_annotators_without_a_located_answer_do_not_count():
   assert _labels(lost, blank) is _labels() is None
 
 
-def _windows(examples, preprocessor):
-  ((_, windows),) = window_batches(examples, preprocessor)
-  return windows
-
-
 def test_a_window_that_cuts_a_span_is_labelled_with_the_part_inside():
   """Windows "a b c", "c d e": the span "b c d" is cut by both."""
-  preprocessor = SpanPreprocessor(
-    ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "q", *"abcde"],
-    options=WindowOptions(7, 2, 1),
-  )
+  preprocessor = SpanPreprocessor(_VOCABULARY, options=WindowOptions(7, 2, 1))
   examples = [
     SquadExample("cut", "q", "a b c d e", (Answer("b c d", 2),)),
     SquadExample("none", "q", "a", (), is_impossible=True),
     SquadExample("lost", "q", "a", (Answer("x", -1),)),
   ]
-  windows = _windows(examples, preprocessor)
+  ((_, windows),) = window_batches(examples, preprocessor)
   labels, is_labelled = window_bio_labels(examples, windows)
   none = np.zeros(3)
   np.testing.assert_array_equal(
@@ -102,27 +95,14 @@ def test_a_window_that_cuts_a_span_is_labelled_with_the_part_inside():
 def test_soft_labels_of_squad_equal_a_direct_count(shared_data):
   """Every token against every answer, character by character."""
   examples = read_squad(shared_data / "squad1_dev_half.json").examples[::125]
-  words = {w for e in examples for w in e.context.lower().split()}
-  preprocessor = SpanPreprocessor(
-    ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *sorted(words)],
-    options=WindowOptions(64, 24, 8),
-  )
-  windows = _windows(examples, preprocessor)
-  labels, is_labelled = window_bio_labels(examples, windows)
-  assert is_labelled.all()
-  tokens = preprocessor.tokenizer([example.context for example in examples])
+  tokenizer = SpanPreprocessor(_VOCABULARY).tokenizer
+  tokens = tokenizer([example.context for example in examples])
   num_split = 0
-  for row, index in enumerate(windows["example_index"]):
-    offsets = (part[index].numpy() for part in tokens[1:])
-    first = windows["context_start"][row]
-    length = windows["context_length"][row]
-    expected = _direct_count(examples[index].answers, *offsets)
-    before = windows["first_context_position"][row]
-    after = labels["tag_labels"].shape[1] - before - length
-    expected = np.pad(
-      expected[first : first + length], [[before, after], [0, 0]]
-    )
-    np.testing.assert_allclose(labels["tag_labels"][row], expected, atol=1e-7)
+  for index, example in enumerate(examples):
+    offsets = [part[index].numpy() for part in tokens[1:]]
+    labels = tag_labels(example.annotators, *offsets)
+    expected = _direct_count(example.answers, *offsets)
+    np.testing.assert_allclose(labels, expected, atol=1e-7)
     num_split += int(np.sum((expected > 0) & (expected < 1)))
   assert num_split > 20  # Annotators do differ there.
 

@@ -16,7 +16,7 @@ from bert_span.answers.scoring.squad_scores import (
   evaluate_squad2,
 )
 from bert_span.fine_tuning.development_set import DevelopmentSet
-from bert_span.fine_tuning.fine_tuner import fine_tune_on, training_set_of
+from bert_span.fine_tuning.fine_tuner import fine_tune, training_set_of
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import Answer
@@ -93,7 +93,7 @@ def test_scores_in_training_are_those_of_a_model_with_its_weights(tmp_path):
     execution=ExecutionOptions("bfloat16"),
   )
   training_set = training_set_of(extractor, squad_file.examples, options)
-  fine_tune_on(extractor, training_set, options, tmp_path, [Scorer()])
+  fine_tune(extractor, training_set, options, tmp_path, [Scorer()])
   other = tiny_extractor()
   for weights, scores in seen:
     other.model.set_weights(weights)

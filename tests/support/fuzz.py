@@ -194,13 +194,10 @@ class Fuzz:
 
   def encoder(self, rng):
     """bert_config.json and the vocabulary of a model to train."""
-    folder = self._folder / "encoder"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    write_squad_files(folder)
-    config, vocabulary = folder / "bert_config.json", folder / "vocab.txt"
-    _damage_in_place(rng, rng.choice((config, vocabulary)))
-    flags = {"bert_config_file": config, "vocab_file": vocabulary}
+    config = self._folder / "bert_config.json"
+    flags = {"bert_config_file": config, **self._vocabulary}
+    name = rng.choice(sorted(flags))
+    flags[name] = self._damaged(rng, flags[name])
     return self._make_records("records", **flags)
 
   def _make_records(self, name, **flags):

@@ -71,17 +71,17 @@ def table_texts(characters, char_start, char_end):
   return tf.reshape(texts, shape)
 
 
-def text_ids(characters, example_index, char_start, char_end):
-  """Numbers the distinct texts of each example; arguments of `span_texts`.
+def first_of_each_text(characters, example_index, char_start, char_end):
+  """Rows, int32, of the spans whose text is new in their example, in order.
 
-  Returns (ids, count): int32 [spans], 0, 1, .. in the order in which texts
-  first occur; and the number of ids.
+  The arguments are those of `span_texts`.
   """
   texts = span_texts(characters, example_index, char_start, char_end)
   # Digits and a blank before the text keep the examples apart.
   keys = tf.strings.join([tf.strings.as_string(example_index), texts], " ")
   distinct, ids = tf.unique(keys)
-  return ids, tf.size(distinct)
+  rows = tf.range(tf.size(ids))
+  return tf.math.unsorted_segment_min(rows, ids, tf.size(distinct))
 
 
 def ranks(example_index, examples):

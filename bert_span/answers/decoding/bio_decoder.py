@@ -12,9 +12,7 @@ token, "viterbi" the most probable labelling in which I follows only B or I:
     viterbi       B     I      O     0.4 * 0.6 * 0.8 = 0.192
 
 The labelling without a span, O O O, has 0.5 * 0.3 * 0.8 = 0.12, so the odds
-of a span are log(0.192 / 0.12) = 0.47 nats. "No answer" is a separate decision:
-a question that must be answered gets the best labelling with a span even where
-O O O is more probable.
+of a span are log(0.192 / 0.12) = 0.47 nats.
 """
 
 from typing import NamedTuple
@@ -25,9 +23,9 @@ import tensorflow as tf
 from bert_span.answers.decoding.answer_decoder import (
   NO_SPAN_NULL_ODDS,
   AnswerDecoder,
+  first_of_each_text,
   ranks,
   table_texts,
-  text_ids,
 )
 from bert_span.answers.decoding.options import BioDecoderOptions
 from bert_span.data.window_labels import NUM_TAGS, B, I, O
@@ -119,8 +117,9 @@ class BioDecoder(AnswerDecoder):
       tags = tf.where(has_span, greedy, tags)
     log_p = tf.nn.log_softmax(tokens.tag_logits)
     spans = _spans(tokens, tags, log_p)
-    spans = _take(spans, self._is_kept(spans, null_odds, num_examples))
-    spans = _take(spans, _is_best_of_its_text(spans, characters))
+    is_kept = self._is_kept(spans, null_odds, num_examples)
+    spans = {name: tf.boolean_mask(x, is_kept) for name, x in spans.items()}
+    spans = _best_of_each_text(spans, characters)
     table = _table(spans, characters, num_examples)
     log_p_o = tf.where(tokens.is_token, log_p[:, :, O], 0.0)
     return {
@@ -264,18 +263,13 @@ def _spans(tokens, tags, log_p):
   }
 
 
-def _is_best_of_its_text(spans, characters):
-  """Whether a span has the best score of its text and example: bool [spans]."""
-  text_id, count = text_ids(
-    characters, spans["example_index"], spans["char_start"], spans["char_end"]
-  )
-  row = tf.range(tf.size(text_id))
-  best = tf.math.unsorted_segment_max(spans["score"], text_id, count)
-  is_best = spans["score"] == tf.gather(best, text_id)
-  first = tf.math.unsorted_segment_min(
-    tf.where(is_best, row, tf.size(row)), text_id, count
-  )
-  return row == tf.gather(first, text_id)
+def _best_of_each_text(spans, characters):
+  """The spans with the best score of their text and example, in their order."""
+  order = tf.argsort(spans["score"], direction="DESCENDING", stable=True)
+  names = ("example_index", "char_start", "char_end")
+  columns = (tf.gather(spans[name], order) for name in names)
+  rows = tf.sort(tf.gather(order, first_of_each_text(characters, *columns)))
+  return {name: tf.gather(x, rows) for name, x in spans.items()}
 
 
 def _table(spans, characters, num_examples):
@@ -308,7 +302,3 @@ def _best(table, no_span_probability):
     table["span_count"] > 0, found["probability"], no_span_probability
   )
   return found
-
-
-def _take(spans, keep):
-  return {name: tf.boolean_mask(x, keep) for name, x in spans.items()}

@@ -21,7 +21,10 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from bert_span.answers.decoding.answer_decoder import ranks, text_ids
+from bert_span.answers.decoding.answer_decoder import (
+  first_of_each_text,
+  ranks,
+)
 
 
 def _score(columns):
@@ -122,23 +125,20 @@ def span_candidates(
   places = tf.minimum(options.n_best_size, tf.shape(start_logits)[1])
   starts = tf.math.top_k(start_logits, k=places).indices  # [windows, places]
   ends = tf.math.top_k(end_logits, k=places).indices  # [windows, places]
-
-  # Starts are filtered before they are paired: [starts, places] is far smaller
-  # than [windows, places, places]. tf.where lists row by row: the wanted order.
-  start_at = tf.where(tf.gather(may_start, starts, batch_dims=1))
-  window = tf.cast(start_at[:, 0], tf.int32)  # [starts]
-  start = tf.gather_nd(starts, start_at)  # [starts]
-  may_end = tf.gather(in_context, ends, batch_dims=1)  # [windows, places]
-  ends = tf.gather(ends, window)  # [starts, places]
-  length = ends - start[:, tf.newaxis] + 1  # WordPieces
-  pair_at = tf.where(
-    tf.gather(may_end, window)
+  may_start = tf.gather(may_start, starts, batch_dims=1)
+  may_end = tf.gather(in_context, ends, batch_dims=1)
+  # WordPieces of each pair, [windows, places of starts, places of ends].
+  length = ends[:, tf.newaxis] - starts[:, :, tf.newaxis] + 1
+  # tf.where lists row by row: the wanted order.
+  pair = tf.where(
+    may_start[:, :, tf.newaxis]
+    & may_end[:, tf.newaxis]
     & (length >= 1)
     & (length <= options.max_answer_length)
-  )
-  window = tf.gather(window, pair_at[:, 0])  # [candidates]
-  start = tf.stack([window, tf.gather(start, pair_at[:, 0])], axis=1)
-  end = tf.stack([window, tf.gather_nd(ends, pair_at)], axis=1)
+  )  # [candidates, 3]
+  window = tf.cast(pair[:, 0], tf.int32)
+  start = tf.stack([window, tf.gather_nd(starts, pair[:, :2])], axis=1)
+  end = tf.stack([window, tf.gather_nd(ends, pair[:, ::2])], axis=1)
   return Candidates(
     window=window,
     example_index=tf.gather(windows["example_index"], window),
@@ -149,15 +149,6 @@ def span_candidates(
     start_score=tf.gather_nd(start_scores, start),
     end_score=tf.gather_nd(end_scores, end),
   )
-
-
-def best_first(candidates):
-  """The same candidates by example, then by score, the best first."""
-  # tf.argsort is stable in both directions: equal scores keep their order.
-  order = tf.argsort(candidates.score, direction="DESCENDING", stable=True)
-  by_score = tf.gather(candidates.example_index, order)
-  order = tf.gather(order, tf.argsort(by_score, stable=True))
-  return Candidates(*(tf.gather(column, order) for column in candidates))
 
 
 def null_entry(example_index, of_windows, examples):
@@ -182,31 +173,31 @@ def distinct_entries(candidates, characters, examples, n_best_size):
 
   Texts are compared among the best 2 * n_best_size candidates of each example,
   then twice as deep, until every list is full or has all its candidates. The
-  `Candidates` come best first; the `Entries` have no null entries.
+  `Entries` have no null entries.
   """
+  # By example, then by score. tf.argsort is stable in both directions: equal
+  # scores keep their order.
+  order = tf.argsort(candidates.score, direction="DESCENDING", stable=True)
+  by_score = tf.gather(candidates.example_index, order)
+  order = tf.gather(order, tf.argsort(by_score, stable=True))
+  candidates = Candidates(*(tf.gather(column, order) for column in candidates))
   rank, available = ranks(candidates.example_index, examples)
 
-  def first_of_each_text(depth):
-    """Rows, int64, of the candidates down to this rank whose text is new."""
+  def distinct(depth):
+    """Rows of the candidates down to this rank whose text is new."""
     row = tf.where(rank < depth)[:, 0]
-    ids, count = text_ids(
-      characters, *(tf.gather(column, row) for column in candidates[1:4])
-    )
-    first = tf.math.unsorted_segment_min(tf.range(tf.size(ids)), ids, count)
-    return tf.gather(row, first)
+    columns = (tf.gather(column, row) for column in candidates[1:4])
+    return tf.gather(row, first_of_each_text(characters, *columns))
 
   def is_short(depth, kept):
     _, found = ranks(tf.gather(candidates.example_index, kept), examples)
     return tf.reduce_any((found < n_best_size) & (available > depth))
 
-  def go_deeper(depth, _):
-    return 2 * depth, first_of_each_text(2 * depth)
-
   depth = tf.constant(2 * n_best_size)
   _, kept = tf.while_loop(
     is_short,
-    go_deeper,
-    [depth, first_of_each_text(depth)],
+    lambda depth, _: (2 * depth, distinct(2 * depth)),
+    [depth, distinct(depth)],
     shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
   )
   # The kept candidates as a table; padding gathers the zero after the last.

@@ -113,19 +113,15 @@ class SpanDecoder(AnswerDecoder):
     """
     characters = tf.strings.unicode_decode(contexts, "UTF-8")
     num_examples = tf.size(contexts)
+    candidates = n_best.Candidates(**parts["candidates"])
     spans = n_best.distinct_entries(
-      n_best.best_first(n_best.Candidates(**parts["candidates"])),
-      characters,
-      num_examples,
-      self.options.n_best_size,
+      candidates, characters, num_examples, self.options.n_best_size
     )
-    of_windows = dict(parts["windows"])
-    example_index = of_windows.pop("example_index")
-    log_sums = of_windows.pop("log_sum", None)
-    del of_windows["window"]
-    null = n_best.null_entry(
-      example_index, n_best.NullEntry(**of_windows), num_examples
-    )
+    of_windows = parts["windows"]
+    example_index = of_windows["example_index"]
+    null = n_best.NullEntry(*(of_windows[n] for n in n_best.NullEntry._fields))
+    null = n_best.null_entry(example_index, null, num_examples)
+    log_sums = of_windows.get("log_sum")
     columns = answer_columns(spans, null, example_index, log_sums, self.options)
     best = (columns[name][:, tf.newaxis] for name in ("char_start", "char_end"))
     columns["answer"] = table_texts(characters, *best)[:, 0]

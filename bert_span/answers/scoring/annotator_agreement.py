@@ -1,6 +1,5 @@
 """How far predicted tags agree with annotators who may disagree."""
 
-import os
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from bert_span.answers.scoring.reliability import equal_width_bins
 from bert_span.data.window_labels import O, tag_labels
 from bert_span.squad.example import SquadExample
 from bert_span.storage.atomic_file import json_text
-from bert_span.storage.files import read_json
 
 _NUM_BINS = 10
 
@@ -54,12 +52,6 @@ class AgreementReport:
       AGREEMENT_FILE: json_text(scores),
       DISAGREEMENT_FILE: json_text(rows),
     }
-
-
-def read_agreement(output_dir):
-  """The scores of tag_agreement.json in a folder; {} without such a file."""
-  path = os.path.join(output_dir, AGREEMENT_FILE)
-  return read_json(path) if tf.io.gfile.exists(path) else {}
 
 
 def tagged_passages(logits):

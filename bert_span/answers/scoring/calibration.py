@@ -98,58 +98,53 @@ def _clipped(probability):
   return np.clip(probability, _SMALLEST, 1 - _SMALLEST)
 
 
-class AnswerConfidence:
-  """The joint probabilities of given answers at any temperature.
+def answer_confidence(batches, predictions, options):
+  """A function of a temperature to the joint probabilities of given answers.
 
-  They equal those of a `SpanDecoder` with that temperature and no shift, but
-  the answers are not decoded again. `batches` are `WindowLogits`, `predictions`
-  those of all their questions in order, decoded with the `DecoderOptions`.
+  They are float64 [questions], and equal those of a `SpanDecoder` with that
+  temperature and no shift, but the answers are not decoded again. `batches` are
+  `WindowLogits`, `predictions` those of all their questions in order, decoded
+  with the `DecoderOptions`.
   """
+  scalars = tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.float64)
+  signature = (WINDOW_SPECS, _LOGITS, _LOGITS, *scalars)
 
-  def __init__(self, batches, predictions, options):
-    self._batches = batches
-
-    def partition(windows, start, end, num_examples, temperature):
-      _, of_windows, log_sums = read_windows(
-        windows, start, end, options, temperature
-      )
-      example_index = windows["example_index"]
-      null = null_entry(example_index, of_windows, num_examples)
-      null_logits = null.logit_sum - options.null_shift
-      scaled = null_logits / temperature
-      return log_partition(log_sums, example_index, scaled), null_logits
-
-    # Traced once for batches of any size and any temperature.
-    scalars = tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.float64)
-    self._partition = tf.function(
-      partition,
-      input_signature=(WINDOW_SPECS, _LOGITS, _LOGITS, *scalars),
-      autograph=False,
+  # Traced once for batches of any size and any temperature.
+  @tf.function(input_signature=signature, autograph=False)
+  def partition(windows, start, end, num_examples, temperature):
+    _, of_windows, log_sums = read_windows(
+      windows, start, end, options, temperature
     )
-    _, self._logits = self._partitions(1.0)  # of "no answer"
-    for i, prediction in enumerate(predictions):
-      if prediction.text:
-        best = next(e for e in prediction.n_best if e.char_end > e.char_start)
-        self._logits[i] = best.start_logit + best.end_logit
+    example_index = windows["example_index"]
+    null = null_entry(example_index, of_windows, num_examples)
+    null_logits = null.logit_sum - options.null_shift
+    scaled = null_logits / temperature
+    return log_partition(log_sums, example_index, scaled), null_logits
 
-  def __call__(self, temperature):
-    """The probability of each answer: float64 [questions]."""
-    log_z, _ = self._partitions(temperature)
-    return np.exp(self._logits / temperature - log_z)
-
-  def _partitions(self, temperature):
+  def partitions(temperature):
     """Log Z and the null logit of all questions: float64 [questions]."""
     columns = [
-      self._partition(
+      partition(
         {name: batch.windows[name] for name in WINDOW_SPECS},
         batch.logits["start_logits"],
         batch.logits["end_logits"],
         len(batch.examples),
         tf.constant(temperature, tf.float64),
       )
-      for batch in self._batches
+      for batch in batches
     ]
     return [np.concatenate(column) for column in zip(*columns, strict=True)]
+
+  def confidence_at(temperature):
+    log_z, _ = partitions(temperature)
+    return np.exp(logits / temperature - log_z)
+
+  _, logits = partitions(1.0)  # of "no answer"
+  for i, prediction in enumerate(predictions):
+    if prediction.text:
+      best = next(e for e in prediction.n_best if e.char_end > e.char_start)
+      logits[i] = best.start_logit + best.end_logit
+  return confidence_at
 
 
 def best_f1_threshold(examples, best_spans, null_odds):

@@ -71,7 +71,7 @@ def plan_devices(options, memory_gb=None):
 
 
 def fine_tuning_lines(extractor, training_set, options, output_dir, plan):
-  """Yields lines of text on what `fine_tune_on` would do, on a `DevicePlan`."""
+  """Yields lines of text on what `fine_tune` would do, on a `DevicePlan`."""
   windows, model = training_set.windows, extractor.model
   batches = batches_of(extractor, training_set, options)
   yield from _model_lines(model, plan)

@@ -14,7 +14,7 @@ from bert_span.answers.window_logits import LogitsWriter
 from bert_span.data import training_records
 from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning.development_set import DevelopmentSet
-from bert_span.fine_tuning.fine_tuner import fine_tune_on, training_set_of
+from bert_span.fine_tuning.fine_tuner import fine_tune, training_set_of
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.answer_head import AnswerHead
 from bert_span.heads.span import SPAN_HEAD
@@ -167,7 +167,7 @@ def _train(run, questions, strategy):
   if is_writer:
     callbacks.append(RunFlags(run.output_dir, run.run_flags))
   with locked_folder(run.output_dir, strategy, [MODEL_DIRECTORY]):
-    fine_tune_on(
+    fine_tune(
       extractor,
       training_set,
       options,

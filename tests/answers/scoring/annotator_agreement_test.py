@@ -12,7 +12,6 @@ from bert_span.answers.scoring.annotator_agreement import (
   agreement_scores,
   disagreement_rows,
   entropies,
-  read_agreement,
   tagged_passages,
 )
 from bert_span.answers.window_logits import WindowLogits
@@ -60,7 +59,6 @@ def test_correlation_is_that_of_all_tokens_together():
 
 
 def test_without_annotators_the_files_are_empty(tmp_path):
-  assert read_agreement(tmp_path) == {}
   paths, _ = write_files(tmp_path, AgreementReport(3).files())
   assert [read_json(path) for path in paths] == [{}, []]
 

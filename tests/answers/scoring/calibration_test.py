@@ -13,7 +13,7 @@ from bert_span.answers.decoding.joint_probability import shift_log_odds
 from bert_span.answers.scoring.calibration import (
   HIGHEST,
   LOWEST,
-  AnswerConfidence,
+  answer_confidence,
   best_f1_threshold,
   fit_probabilities,
   precision_threshold,
@@ -89,7 +89,7 @@ def test_confidence_is_the_probability_of_a_decoder_with_the_temperature(
     decode = WindowDecoder(SPAN_HEAD, changed)
     return [p for batch in batches for p in decode(batch)]
 
-  confidence = AnswerConfidence(batches, predictions(), options)
+  confidence = answer_confidence(batches, predictions(), options)
   expected = [p.probability for p in predictions(temperature=temperature)]
   np.testing.assert_allclose(confidence(temperature), expected, rtol=1e-9)
   assert confidence(1.0)[2] == 1  # An empty passage: no answer.

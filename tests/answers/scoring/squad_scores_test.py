@@ -91,8 +91,8 @@ def test_a_repeated_question_id_counts_twice_in_squad1_and_last_in_squad2():
   [
     (
       evaluate_squad2,
-      ([_example(f"q{i}", "x") for i in range(20)], {"q0": "x"}),
-      r"'q1', .*'q5', \.\.\. \(19 in all",
+      ([_example(f"q\n{i}", "x") for i in range(20)], {"q\n0": "x"}),
+      r"'q\\n1', .*'q\\n5', \.\.\. \(19 in all",
     ),
     (
       evaluate_squad2,
