@@ -70,6 +70,17 @@ def test_a_file_without_a_json_object_is_named_for_what_it_is(
   assert files.read_json(path)
 
 
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_nesting_at_the_limit_of_recursion_is_no_crash(
+  tmp_path, opening, closing
+):
+  path = tmp_path / "deep.json"
+  for depth in (*range(940, 1000, 2), 5_000):
+    path.write_text(f'{{"q": {opening * depth}1{closing * depth}}}')
+    with pytest.raises(ValueError, match="deep"):
+      files.read_json_object(path)
+
+
 def test_a_file_without_an_end_is_refused(monkeypatch):
   monkeypatch.setattr(files, "MAX_JSON_BYTES", 1000)
   with pytest.raises(ValueError, match=r"/dev/zero.* 1,000 bytes"):
