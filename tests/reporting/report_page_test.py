@@ -8,7 +8,6 @@ import re
 
 import numpy as np
 import pytest
-from report_samples import HOSTILE
 
 from bert_span.answers.prediction_files import ListedAnswer
 from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
@@ -26,6 +25,7 @@ from bert_span.reporting.report_page import (
 )
 
 _CONTEXT = "Ada met Bea & Cleo."
+_HOSTILE = '<script>a</script><img src=x onerror="b">"\'></mark>&lt;b&gt;'
 
 
 @pytest.fixture(autouse=True)
@@ -82,12 +82,14 @@ def _paragraph(page, name):
 
 def test_sections_and_scores_depend_on_the_data():
   """report_test.py has a page with all of them."""
-  page = _page(_MISSING)
+  page = _page(_MISSING, notes=["a\0b\x1b\x85\ud800c\td\n"])
   sections = re.findall(r'<section id="(.*?)"', page)
   assert sections == ["overview", "groups", "errors"]
   assert re.findall(r'<a href="#(\w+)">[A-Z]', page) == sections
   assert _tiles(page) == {"EM": "61.54", "F1": "72.27", "Questions": "1"}
   assert re.search(r"1 question\s+without a prediction", page)
+  # What HTML or UTF-8 cannot hold is replaced.
+  assert "<li>a\ufffdb\ufffd\ufffd\ufffdc\td\n</li>" in page
 
 
 def test_groups_have_tables_whose_numbers_sort_by_their_value():
@@ -190,8 +192,7 @@ def _window(offsets, start, end, number=0):
 
 
 def _tokens_page(context, windows):
-  example = SquadExample("q", "Who?", context)
-  chosen = QuestionResult(example, "", 0, 0.0, 1.0)
+  chosen = QuestionResult(SquadExample("q", "Who?", context), "", 0, 0.0, 1.0)
   return _page(_MISSING, chosen=chosen, windows=windows)
 
 
@@ -226,8 +227,12 @@ def test_few_windows_are_shown_and_the_others_counted():
 
 
 def test_no_text_is_html():
-  context = HOSTILE + "x" * 100_000
-  texts = {"qas_id": HOSTILE * 999, "question": HOSTILE * 999, "title": HOSTILE}
+  context = _HOSTILE + "x" * 100_000
+  texts = {
+    "qas_id": _HOSTILE * 999,
+    "question": _HOSTILE * 999,
+    "title": _HOSTILE,
+  }
   example = SquadExample(
     **texts, context=context, answers=(Answer(context, 0),)
   )
@@ -235,23 +240,18 @@ def test_no_text_is_html():
   span = (0, len(context))
   page = _page(
     QuestionResult(example, context, 0, 0.0, 0.5, span, n_best),
-    sources={HOSTILE: HOSTILE},
-    notes=[HOSTILE],
-    chosen=QuestionResult(SquadExample(**texts, context=HOSTILE), "", 0, 0.0),
-    windows=[_window([(0, len(HOSTILE))], [0.5], [0.5])],
+    sources={_HOSTILE: _HOSTILE},
+    notes=[_HOSTILE],
+    chosen=QuestionResult(SquadExample(**texts, context=_HOSTILE), "", 0, 0.0),
+    windows=[_window([(0, len(_HOSTILE))], [0.5], [0.5])],
   )
   assert page.count("<script") == 1
   assert page.count("<img") == 2  # the plots
   assert not re.search(r"<[^>]*onerror", page)
-  assert _tokens(page) == HOSTILE
+  assert _tokens(page) == _HOSTILE
   assert "&amp;lt;b&amp;gt;" in page  # An entity of the text is no entity.
   # CSS, script, plots and 20,000 characters of texts.
   assert len(page) < 150_000
-
-
-def test_characters_that_html_or_utf8_cannot_hold_are_replaced():
-  page = _page(_MISSING, notes=["a\0b\x1b\x85\ud800c\td\n"])
-  assert "<li>a\ufffdb\ufffd\ufffd\ufffdc\td\n</li>" in page
 
 
 def test_only_the_page_s_own_script_may_run():
@@ -263,21 +263,18 @@ def test_only_the_page_s_own_script_may_run():
   assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|eval\(", page)
 
 
-def _logits(start_logits, end_logits):
+def _windows(start_logits, end_logits):
   # [CLS] who [SEP] ada came [SEP] and a position of padding.
-  starts = [-1, -1, -1, 0, 4, -1, -1]
-  ends = [-1, -1, -1, 3, 8, -1, -1]
-  rows = len(start_logits)
+  starts, ends = [-1, -1, -1, 0, 4, -1, -1], [-1, -1, -1, 3, 8, -1, -1]
   windows = {
-    "doc_span_index": np.arange(rows),
-    "token_char_starts": np.array([starts] * rows),
-    "token_char_ends": np.array([ends] * rows),
+    "doc_span_index": np.arange(len(start_logits)),
+    "token_char_starts": np.array([starts] * len(start_logits)),
+    "token_char_ends": np.array([ends] * len(start_logits)),
   }
-  logits = {
-    "start_logits": np.reshape(start_logits, [rows, 7]),
-    "end_logits": np.reshape(end_logits, [rows, 7]),
-  }
-  return WindowLogits([SquadExample("q", "?", "Ada came.")], windows, logits)
+  logits = {"start_logits": start_logits, "end_logits": end_logits}
+  logits = {name: np.reshape(x, [-1, 7]) for name, x in logits.items()}
+  examples = [SquadExample("q", "?", "Ada came.")]
+  return window_probabilities(WindowLogits(examples, windows, logits))
 
 
 def test_probabilities_are_a_softmax_over_the_window():
@@ -285,7 +282,7 @@ def test_probabilities_are_a_softmax_over_the_window():
   # Exponentials 1 1 1 4 2 1, together 10; 2 1 1 1 4 1, together 10.
   starts = [0, 0, 0, log4, log2, 0, NO_LOGIT]
   ends = [log2, 0, 0, 0, log4, 0, NO_LOGIT]
-  (window,) = window_probabilities(_logits([starts], [ends]))
+  (window,) = _windows([starts], [ends])
   np.testing.assert_allclose(window.start, [0.4, 0.2], rtol=1e-6)
   np.testing.assert_allclose(window.end, [0.1, 0.4], rtol=1e-6)
   found = (window.null_start, window.null_end, window.score)
@@ -297,8 +294,7 @@ def test_probabilities_are_a_softmax_over_the_window():
 def test_the_window_with_the_best_start_and_end_comes_first():
   low = [0, 9, 9, 1, 1, 9, 9]  # High outside the passage, which does not count.
   high = [0, 0, 0, 2, 1, 0, 0]
-  windows = window_probabilities(_logits([low, high, high], [low, high, low]))
-  assert [w.number for w in windows] == [1, 2, 0]
-  assert [w.score for w in windows] == [4, 3, 2]
+  windows = _windows([low, high, high], [low, high, low])
+  assert [(w.number, w.score) for w in windows] == [(1, 4), (2, 3), (0, 2)]
   # A passage without tokens has no window.
-  assert window_probabilities(_logits([], [])) == []
+  assert _windows([], []) == []
