@@ -48,6 +48,8 @@ _SEARCH = OptionFlags(SearchOptions)
 model_flags.extractor_flags()
 
 
+# Nothing but answers is printed at a terminal.
+@program.entry_point(log_level="3")
 def main(argv):
   program.require(_MODEL)
   questions.check_questions(_QUESTION)
@@ -90,8 +92,5 @@ def _check_pipe():
     raise ValueError("--question is required: a pipe holds the passage.")
 
 
-# Nothing but answers is printed at a terminal.
-run = program.entry_point(main, log_level="3")
-
 if __name__ == "__main__":
-  run()
+  main()

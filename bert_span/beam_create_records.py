@@ -17,6 +17,7 @@ _SHARDS = model_flags.shared_flags("output_dir", "num_shards")
 pretraining_flags.define_masked_text_flags("dupe_factor")
 
 
+@program.entry_point(foreign_flags=True)
 def main(argv):
   name, *words = argv
   if words[:1] != ["pretraining"]:
@@ -32,7 +33,5 @@ def main(argv):
   beam_runs.write_shards_of_masked_text(options, **_SHARDS.values(), **text)
 
 
-run = program.entry_point(main, foreign_flags=True)
-
 if __name__ == "__main__":
-  run()
+  main()

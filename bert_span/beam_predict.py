@@ -64,6 +64,7 @@ _STEPS = model_flags.shared_flags("predict_batch_size", "fixed_length")
 _ANSWERS = model_flags.extractor_flags()
 
 
+@program.entry_point(foreign_flags=True)
 def main(argv):
   program.require(_MODEL, _OPTIONS.patterns, _SHARED.output_dir)
   questions.check_questions(_QUESTION)
@@ -91,7 +92,5 @@ def main(argv):
   )
 
 
-run = program.entry_point(main, foreign_flags=True)
-
 if __name__ == "__main__":
-  run()
+  main()

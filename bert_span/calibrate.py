@@ -48,6 +48,7 @@ _SHARED = model_flags.shared_flags(
 )
 
 
+@program.entry_point
 def main(argv):
   program.require(_OPTIONS.model, _SHARED.predict_file)
   if _OPTIONS.plots.value:
@@ -58,7 +59,5 @@ def main(argv):
   calibration_job.calibrate(**_OPTIONS.values(), **_SHARED.values())
 
 
-run = program.entry_point(main)
-
 if __name__ == "__main__":
-  run()
+  main()

@@ -34,6 +34,7 @@ class _Options:
 _OPTIONS = OptionFlags(_Options)
 
 
+@program.entry_point
 def main(argv):
   if not _OPTIONS.goldens.value:
     program.forbid([_OPTIONS.data], "needs --goldens")
@@ -44,7 +45,5 @@ def main(argv):
   return int(not passes)
 
 
-run = program.entry_point(main)
-
 if __name__ == "__main__":
-  run()
+  main()

@@ -28,6 +28,7 @@ _OPTIONS = OptionFlags(_Options)
 model_flags.extractor_flags()
 
 
+@program.entry_point
 def main(argv):
   program.require(_MODEL, _OPTIONS.output_dir)
   options = model_flags.extractor_options(_MODEL.value)
@@ -36,7 +37,5 @@ def main(argv):
   conversion.convert(_MODEL.value, **_OPTIONS.values(), **options)
 
 
-run = program.entry_point(main)
-
 if __name__ == "__main__":
-  run()
+  main()

@@ -37,6 +37,7 @@ pretraining_flags.define_masked_text_flags("dupe_factor")
 _ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 
 
+@program.entry_point
 def main(argv):
   program.require(_OPTIONS.output_files)
   text_options = pretraining_flags.masked_text("dupe_factor")
@@ -58,7 +59,5 @@ def main(argv):
   masked_text.write_masked_text(**values, **text_options)
 
 
-run = program.entry_point(main)
-
 if __name__ == "__main__":
-  run()
+  main()

@@ -40,6 +40,7 @@ model_flags.shared_flags("head")
 OptionFlags(WindowOptions)
 
 
+@program.entry_point
 def main(argv):
   program.require(_SHARED.output_dir)
   program.require_one(_DATA.train_file, _DATA.dataset)
@@ -61,7 +62,5 @@ def main(argv):
   )
 
 
-run = program.entry_point(main)
-
 if __name__ == "__main__":
-  run()
+  main()

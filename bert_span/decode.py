@@ -30,6 +30,7 @@ _VOCABULARY = model_flags.vocabulary_flags()
 model_flags.answer_flags()
 
 
+@program.entry_point
 def main(argv):
   paths = ",".join(_LOGITS_FILE.value or []).split(",")
   logits_files = [path.strip() for path in paths if path.strip()]
@@ -63,7 +64,5 @@ def main(argv):
   )
 
 
-run = program.entry_point(main)
-
 if __name__ == "__main__":
-  run()
+  main()

@@ -48,6 +48,7 @@ _NA_PROB_THRESH = flags.DEFINE_float(
 _PREDICT_FILE = model_flags.shared_flags("predict_file").predict_file
 
 
+@program.entry_point
 def main(argv):
   program.require(_PREDICT_FILE, _OPTIONS.predictions_file)
   if math.isnan(_NA_PROB_THRESH.value):
@@ -63,7 +64,5 @@ def main(argv):
   )
 
 
-run = program.entry_point(main)
-
 if __name__ == "__main__":
-  run()
+  main()

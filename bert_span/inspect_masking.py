@@ -30,6 +30,7 @@ _OPTIONS = OptionFlags(_Options)
 pretraining_flags.define_masked_text_flags()
 
 
+@program.entry_point
 def main(argv):
   text_options = pretraining_flags.masked_text()
   program.import_tensorflow()
@@ -38,7 +39,5 @@ def main(argv):
   masked_text.inspect_masking(**text_options, **_OPTIONS.values())
 
 
-run = program.entry_point(main)
-
 if __name__ == "__main__":
-  run()
+  main()

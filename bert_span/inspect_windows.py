@@ -38,6 +38,7 @@ OptionFlags(WindowOptions)
 model_flags.shared_flags("head")
 
 
+@program.entry_point
 def main(argv):
   program.require(_INPUT_FILE, _OUTPUT_FILE, _VOCABULARY.vocab_file)
   program.import_tensorflow()
@@ -55,7 +56,5 @@ def main(argv):
   )
 
 
-run = program.entry_point(main)
-
 if __name__ == "__main__":
-  run()
+  main()

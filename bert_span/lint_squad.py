@@ -50,6 +50,7 @@ _VOCABULARY = model_flags.vocabulary_flags()
 OptionFlags(WindowOptions)
 
 
+@program.entry_point(arguments=True)
 def main(argv):
   """Lints the file; returns the exit status."""
   if len(argv) != 2 or not argv[1]:
@@ -76,7 +77,5 @@ def main(argv):
   return int(not linting.lint(argv[1], settings, **_OPTIONS.values()))
 
 
-run = program.entry_point(main, arguments=True)
-
 if __name__ == "__main__":
-  run()
+  main()

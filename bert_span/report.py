@@ -49,6 +49,7 @@ _SHARED = model_flags.shared_flags("predict_file", "verify")
 _WINDOWS = OptionFlags(WindowOptions)
 
 
+@program.entry_point
 def main(argv):
   program.require(
     _SHARED.predict_file, _OPTIONS.nbest_file, _OPTIONS.output_file
@@ -67,7 +68,5 @@ def main(argv):
   )
 
 
-run = program.entry_point(main)
-
 if __name__ == "__main__":
-  run()
+  main()

@@ -49,6 +49,7 @@ training_flags.encoder_flags()
 _MASKING = pretraining_flags.masking_flags()
 
 
+@program.entry_point
 def main(argv):
   _check_flags()
   training_flags.report_unused_flags()
@@ -114,7 +115,5 @@ def _check_flags():
     )
 
 
-run = program.entry_point(main)
-
 if __name__ == "__main__":
-  run()
+  main()

@@ -48,6 +48,7 @@ model_flags.answer_flags()
 training_flags.encoder_flags()
 
 
+@program.entry_point
 def main(argv):
   fine_tuning_options = _checked_options()
   training_flags.report_unused_flags()
@@ -160,7 +161,5 @@ def _calibration(saved):
   return {"decoder": {n: decoder[n] for n in fitted if n in decoder}}
 
 
-run = program.entry_point(main)
-
 if __name__ == "__main__":
-  run()
+  main()

@@ -34,6 +34,7 @@ _SERVER = OptionFlags(ServerOptions)
 model_flags.extractor_flags()
 
 
+@program.entry_point(log_level="3")
 def main(argv):
   program.require_one(_MODEL, _WEB)
   program.check_extra("serve", "starlette", "uvicorn")
@@ -52,7 +53,5 @@ def main(argv):
   local_serving.serve_model(_MODEL.value, server, **options)
 
 
-run = program.entry_point(main, log_level="3")
-
 if __name__ == "__main__":
-  run()
+  main()

@@ -50,6 +50,7 @@ _FIXED_LENGTH = model_flags.shared_flags("fixed_length")
 model_flags.extractor_flags()
 
 
+@program.entry_point
 @program.exit_on_sigterm()
 def main(argv):
   program.require(_MODEL, _OPTIONS.base)
@@ -64,7 +65,5 @@ def main(argv):
   )
 
 
-run = program.entry_point(main)
-
 if __name__ == "__main__":
-  run()
+  main()

@@ -39,6 +39,7 @@ _OPTIONS, _INFO = OptionFlags(TFLiteOptions), OptionFlags(ModelInfo)
 model_flags.extractor_flags()
 
 
+@program.entry_point
 @program.exit_on_sigterm()
 def main(argv):
   program.require(_MODEL, _FILES.path)
@@ -63,7 +64,5 @@ def main(argv):
   )
 
 
-run = program.entry_point(main)
-
 if __name__ == "__main__":
-  run()
+  main()
