@@ -5,16 +5,12 @@ Without a vocabulary it does not load TensorFlow.
 
 import dataclasses
 import json
-import os
 
 from bert_span.squad.findings import ERROR, WARNING
 from bert_span.squad.lint import lint_report
 from bert_span.squad.lint.linter import lint_squad_file, repair_squad_file
 from bert_span.squad.rules import with_answer_to_learn
 from bert_span.storage.log import log_line
-
-# Bytes of a file whose check takes long enough to say what is being done.
-_LARGE_FILE = 10_000_000
 
 
 def lint(
@@ -27,9 +23,6 @@ def lint(
   as_json=False,
 ):
   """Prints the report on a file; returns whether it, or its copy, passes."""
-  size = os.path.getsize(path) if os.path.isfile(path) else 0
-  log_stage = log_line if size > _LARGE_FILE else lambda _: None
-  log_stage(f"Reading {path}, {size / 1e6:.0f} MB ...")
   linted = lint_squad_file(path)
   findings, figures, shown, repair = linted.findings, {}, None, None
   if linted.examples:
@@ -40,7 +33,7 @@ def lint(
       answer=[len(answer.text) for e in learned for answer in e.answers],
     )
     if settings:
-      log_stage(f"Checking the windows of {len(learned):,} questions ...")
+      log_line(f"Checking the windows of {len(learned):,} questions ...")
       more_findings, more_figures, shown = _check_windows(linted, settings)
       findings, figures = findings + more_findings, figures | more_figures
     if fix:
