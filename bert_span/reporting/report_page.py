@@ -178,7 +178,7 @@ def _environment():
     trim_blocks=True,
     lstrip_blocks=True,
   )
-  environment.filters |= {"cut": _cut, "percent": _percent}
+  environment.filters["percent"] = _percent
   environment.globals.update(
     annotators=_annotators,
     error_rows=_error_rows,
@@ -201,13 +201,6 @@ def _shown(value):
   return CONTROL.sub("\N{REPLACEMENT CHARACTER}", encodable(str(value)))
 
 
-def _cut(text, num_characters):
-  """The beginning of a text, with an ellipsis if it is longer."""
-  if len(text) <= num_characters:
-    return text
-  return text[:num_characters] + "\N{HORIZONTAL ELLIPSIS}"
-
-
 def _percent(share):
   return "none" if share is None else f"{100 * share:.1f} %"
 
@@ -225,9 +218,9 @@ def _error_rows(errors):
   return [
     (
       number,
-      _cut(error.example.question, 120),
-      _cut("; ".join(_annotators(error)), 120),
-      _cut(error.prediction or _NO_ANSWER, 120),
+      error.example.question,
+      "; ".join(_annotators(error)),
+      error.prediction or _NO_ANSWER,
       100.0 * error.f1,
       100.0 * error.probability,
     )
