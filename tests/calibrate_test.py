@@ -157,7 +157,6 @@ def test_mistakes_are_named_and_leave_the_model(tmp_path):
     (model, bare, {}, r"bare\.json"),
     (model, dev, {"target_precision": 0.9}, "--target_precision"),
     (tmp_path, dev, {}, r"span_config\.json"),
-    ("minilm_squad", dev, {}, "minilm_squad"),
   ):
     with pytest.raises(ValueError, match=message):
       calibration_job.calibrate(
