@@ -68,11 +68,7 @@ _REFUSED = {
     ("--dataset=squad/v1.1", "--train_file"),
     ("--vocab_file=", "--preset"),
   ],
-  "inspect_windows": [
-    ("--vocab_file=v", "--input_file is required"),
-    ("--input_file=i", "--vocab_file is required"),
-    ("--input_file=i --vocab_file=v --output_file=", "--output_file"),
-  ],
+  "inspect_windows --input_file=i": [("", "--vocab_file is required")],
   "lint_squad": [
     ("", "Give the one FILE to check"),
     ("a.json b.json", "Received: a.json b.json"),
@@ -81,21 +77,18 @@ _REFUSED = {
     ("a.json --output_file=b.json", "--fix"),
   ],
   "decode --predict_file=p --output_dir=o --logits_file=l": [
-    ("--predict_file=", "--predict_file"),
     ("--output_dir=", "--output_dir"),
-    ("", "--model or --vocab_file"),
     ("--model=m --vocab_file=v", "--model or --vocab_file"),
     ("--model=m --do_lower_case=false", "--do_lower_case"),
     ("--model=/none", "--model=/none"),
   ],
-  "decode --predict_file=p --output_dir=o": [
-    ("--logits_file=, --model=m", "--logits_file")
+  "decode --predict_file=p --output_dir=o --logits_file=,": [
+    ("--model=m", "--logits_file")
   ],
-  "report": [
-    ("", "--predict_file"),
-    ("--predict_file=a", "--nbest_file"),
-    ("--predict_file=a --nbest_file=b --question_id=c", "--model"),
-    ("--predict_file=a --nbest_file=b --doc_stride=64", "--doc_stride"),
+  "report --predict_file=a": [("", "--nbest_file")],
+  "report --predict_file=a --nbest_file=b": [
+    ("--question_id=c", "--model"),
+    ("--doc_stride=64", "--doc_stride"),
   ],
   "calibrate --predict_file=p": [("", "--model")],
   "conformance": [("--data=somewhere", "--goldens")],
@@ -108,14 +101,9 @@ _REFUSED = {
     ("--question=' '", "--question"),
     ("--n_best=30", "--n_best_size"),
   ],
-  "export.export_saved_model": [
-    ("--output=base", "--model"),
-    ("--model=m", "--output"),
-  ],
+  "export.export_saved_model --output=base": [("", "--model")],
   _TFLITE: [
-    ("--model=", "--model"),
     ("--output=", "--output"),
-    ("--output=a.bin", "ending in .tflite"),
     ("--output=gs://a.tflite", "gs://"),
     ("--max_f1_drop=1", "--evaluate_file"),
     ("--test_vectors=v.json --with_tokenizer", "--test_vectors"),
