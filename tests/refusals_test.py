@@ -104,6 +104,7 @@ _REFUSED = {
   "export.export_saved_model --output=base": [("", "--model")],
   _TFLITE: [
     ("--output=", "--output"),
+    ("--output=a.bin", "ending in .tflite"),
     ("--output=gs://a.tflite", "gs://"),
     ("--max_f1_drop=1", "--evaluate_file"),
     ("--test_vectors=v.json --with_tokenizer", "--test_vectors"),
