@@ -13,6 +13,7 @@ from tiny_extractor import CONTEXT, shared_extractor, shared_model
 
 from bert_span import SpanExtractor, SquadExample
 from bert_span.jobs import asking, calibration_job
+from bert_span.jobs.options import CalibrationOptions
 from bert_span.presets.span_config import read_span_config
 from bert_span.serving.signatures import ServedModel
 from bert_span.squad.reader import read_squad
@@ -159,8 +160,7 @@ def test_mistakes_are_named_and_leave_the_model(tmp_path):
     (tmp_path, dev, {}, r"span_config\.json"),
   ):
     with pytest.raises(ValueError, match=message):
-      calibration_job.calibrate(
-        str(path), str(questions), plots=False, **options
-      )
+      options = CalibrationOptions(str(path), plots=False, **options)
+      calibration_job.calibrate(options, str(questions))
   assert (model / "span_config.json").read_bytes() == config
   assert not (model / "calibration").exists()

@@ -14,6 +14,7 @@ from bert_span.heads.bio import BIO_HEAD
 pytest.importorskip("jinja2", reason="pip install -e '.[report]'")
 pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
 from bert_span.jobs.html_report import write_report
+from bert_span.jobs.options import ReportOptions
 
 _MAX_BYTES = 5_000_000
 _HOSTILE = (
@@ -54,6 +55,11 @@ def _write_files(folder, context, rows):
   return list(map(str, paths))
 
 
+def _write_report(predict_file, nbest_file, page, **options):
+  options = ReportOptions(nbest_file, output_file=page, **options)
+  write_report(options, predict_file)
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
   """Paths of two reports: of a few questions, and of one that is all HTML."""
@@ -66,7 +72,7 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp(name)
     made[name] = folder / "report.html"
     paths = _write_files(folder, context, rows)
-    write_report(*paths, made[name], model=model, question_id=question_id)
+    _write_report(*paths, made[name], model=model, question_id=question_id)
   return made
 
 
@@ -199,9 +205,9 @@ def test_files_that_do_not_fit_together_are_named(tmp_path):
     (bio, "who", "--question_id: .* bio head"),
   ):
     with pytest.raises(ValueError, match=named):
-      write_report(*files, page, model=model, question_id=question_id)
+      _write_report(*files, page, model=model, question_id=question_id)
   (tmp_path / "other").mkdir()
   other = _write_files(tmp_path / "other", CONTEXT, _SMALL[:-1])
   with pytest.raises(ValueError, match=r"predict_file.json, .*: 'cost'"):
-    write_report(files[0], other[1], page)
+    _write_report(files[0], other[1], page)
   assert not page.exists()
