@@ -47,9 +47,6 @@ def test_other_settings_are_refused(ensure, monkeypatch):
   monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
   with pytest.raises(BackendError, match="TF_USE_LEGACY_KERAS"):
     ensure("", {})
-
-
-def test_a_keras_loaded_with_another_backend_is_refused(ensure, monkeypatch):
   config = types.SimpleNamespace(backend=lambda: "jax")
   keras = types.SimpleNamespace(config=config)
   monkeypatch.setitem(sys.modules, "keras", keras)

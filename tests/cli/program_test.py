@@ -223,12 +223,3 @@ def test_flags_become_options_and_precede_what_was_saved():
     n_best_size=20, max_answer_length=3, temperature=2.0
   )
   assert [holder.name for holder in given if holder.present] == ["n_best_size"]
-
-
-def test_checksums_can_be_skipped_where_a_model_is_loaded():
-  for name in (
-    *("bert_span.ask", "bert_span.beam_predict", "bert_span.calibrate"),
-    *("bert_span.report", "bert_span.run_pretraining", "bert_span.run_squad"),
-    *("bert_span.serve", "export.export_saved_model", "export.export_tflite"),
-  ):
-    assert not parse_flags(name, "--noverify").verify

@@ -144,17 +144,7 @@ def test_probabilities_are_compared_with_exact_matches():
   ]
 
 
-def test_annotators_and_model_are_marked_in_the_passage():
-  assert _paragraph(_page(_result()), "passage") == (
-    '<mark class="model" data-label="model">Ada</mark> met '
-    '<mark class="annotators" data-label="annotators">Bea</mark> &amp; Cleo.'
-  )
-  page = _page(_result(("Eve",), ""))
-  assert _paragraph(page, "passage") == "Ada met Bea &amp; Cleo."
-  assert page.count("(no answer)") == 3  # table, model, its list
-
-
-def test_an_error_has_its_question_answers_and_n_best_list():
+def test_an_error_has_its_question_answers_n_best_list_and_passage():
   page = _page(_result(("Bea", "Bea", "Bea & Cleo")))
   assert "1. Whom?</h3>" in page
   assert '<dd dir="auto">Bea; Bea &amp; Cleo</dd>' in page
@@ -163,8 +153,14 @@ def test_an_error_has_its_question_answers_and_n_best_list():
     ["1", "Whom?", "Bea; Bea & Cleo", "Ada", "40.00", "75.00"]
   ]
   assert '<a href="#error-1">1</a>' in page
-  page = _page(_result([f"a{i}" for i in range(9)]))
+  assert _paragraph(_page(_result()), "passage") == (
+    '<mark class="model" data-label="model">Ada</mark> met '
+    '<mark class="annotators" data-label="annotators">Bea</mark> &amp; Cleo.'
+  )
+  page = _page(_result([f"a{i}" for i in range(9)], ""))
   assert "a4; and 4 more</dd>" in page
+  assert _paragraph(page, "passage") == "Ada met Bea &amp; Cleo."
+  assert page.count("(no answer)") == 3  # table, model, its list
 
 
 def test_the_worst_errors_are_shown_as_far_as_the_page_stays_small():
@@ -200,7 +196,7 @@ def _tokens(page):
   return _text(_paragraph(page, "tokens"))
 
 
-def test_probable_tokens_have_bars_and_the_text_is_whole():
+def test_probable_tokens_of_the_best_windows_have_bars():
   window = _window([(0, 3), (5, 9), (9, 10)], [0.5, 0, 0.001], [0.25, 0, 0])
   page = _tokens_page("Ada  came.", [window])
   assert _tokens(page) == "Ada  came."
@@ -216,9 +212,7 @@ def test_probable_tokens_have_bars_and_the_text_is_whole():
   # "½" gives 1, ⁄ and 2, all of that character, which is shown once.
   window = _window([(0, 1), *[(2, 3)] * 3, (4, 5)], *[[0.5] * 5] * 2)
   assert _tokens(_tokens_page("a ½ b", [window])) == "a ½ b"
-
-
-def test_few_windows_are_shown_and_the_others_counted():
+  # Few windows are shown, and the others counted.
   windows = [_window([(0, 3)], [0.5], [0.5], n) for n in range(1_200)]
   page = _tokens_page("Ada", windows)
   assert page.count("<summary>Window") == 3
