@@ -179,12 +179,8 @@ def test_the_worst_errors_are_shown_as_far_as_the_page_stays_small():
     report_page(report, 8, 1000)
 
 
-def _window(offsets, start, end, number=0):
-  char_starts, char_ends = np.array(offsets).T
-  start, end = np.array(start, np.float64), np.array(end, np.float64)
-  return WindowProbabilities(
-    number, char_starts, char_ends, start, end, 0.25, 0.125, 3.5 - number
-  )
+def _window(*tokens, number=0):
+  return WindowProbabilities(number, 3.5 - number, (0.25, 0.125), [*tokens])
 
 
 def _tokens_page(context, windows):
@@ -197,7 +193,7 @@ def _tokens(page):
 
 
 def test_probable_tokens_of_the_best_windows_have_bars():
-  window = _window([(0, 3), (5, 9), (9, 10)], [0.5, 0, 0.001], [0.25, 0, 0])
+  window = _window((0, 3, 0.5, 0.25), (5, 9, 0.0, 0.0), (9, 10, 0.001, 0.0))
   page = _tokens_page("Ada  came.", [window])
   assert _tokens(page) == "Ada  came."
   assert page.count('class="token"') == 1
@@ -210,10 +206,11 @@ def test_probable_tokens_of_the_best_windows_have_bars():
     ["came", "5", "0.00", "0.00"],
   ]
   # "½" gives 1, ⁄ and 2, all of that character, which is shown once.
-  window = _window([(0, 1), *[(2, 3)] * 3, (4, 5)], *[[0.5] * 5] * 2)
+  offsets = [(0, 1), *[(2, 3)] * 3, (4, 5)]
+  window = _window(*((*token, 0.5, 0.5) for token in offsets))
   assert _tokens(_tokens_page("a ½ b", [window])) == "a ½ b"
   # Few windows are shown, and the others counted.
-  windows = [_window([(0, 3)], [0.5], [0.5], n) for n in range(1_200)]
+  windows = [_window((0, 3, 0.5, 0.5), number=n) for n in range(1_200)]
   page = _tokens_page("Ada", windows)
   assert page.count("<summary>Window") == 3
   assert "Window 1 of 1,200: best start + end logit 3.50" in page
@@ -237,7 +234,7 @@ def test_no_text_is_html():
     sources={_HOSTILE: _HOSTILE},
     notes=[_HOSTILE],
     chosen=QuestionResult(SquadExample(**texts, context=_HOSTILE), "", 0, 0.0),
-    windows=[_window([(0, len(_HOSTILE))], [0.5], [0.5])],
+    windows=[_window((0, len(_HOSTILE), 0.5, 0.5))],
   )
   assert page.count("<script") == 1
   assert page.count("<img") == 2  # the plots
@@ -277,12 +274,10 @@ def test_probabilities_are_a_softmax_over_the_window():
   starts = [0, 0, 0, log4, log2, 0, NO_LOGIT]
   ends = [log2, 0, 0, 0, log4, 0, NO_LOGIT]
   (window,) = _windows([starts], [ends])
-  np.testing.assert_allclose(window.start, [0.4, 0.2], rtol=1e-6)
-  np.testing.assert_allclose(window.end, [0.1, 0.4], rtol=1e-6)
-  found = (window.null_start, window.null_end, window.score)
-  assert found == pytest.approx((0.1, 0.2, 2 * log4))
-  assert window.char_starts.tolist() == [0, 4]
-  assert window.char_ends.tolist() == [3, 8]
+  ada, came = window.tokens
+  assert ada == pytest.approx((0, 3, 0.4, 0.1))
+  assert came == pytest.approx((4, 8, 0.2, 0.4))
+  assert (*window.null, window.score) == pytest.approx((0.1, 0.2, 2 * log4))
 
 
 def test_the_window_with_the_best_start_and_end_comes_first():
