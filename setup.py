@@ -107,7 +107,7 @@ setuptools.setup(
   scripts=["export/export_saved_model.py", "export/export_tflite.py"],
   entry_points={
     "console_scripts": [
-      f"bert_span_{program} = bert_span.{program}:main" for program in _PROGRAMS
+      f"bert_span_{program} = bert_span.{program}:run" for program in _PROGRAMS
     ],
   },
 )

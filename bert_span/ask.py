@@ -50,7 +50,7 @@ model_flags.extractor_flags()
 
 # Nothing but answers is printed at a terminal.
 @program.entry_point(log_level="3")
-def main(argv):
+def run(argv):
   program.require(_MODEL)
   questions.check_questions(_QUESTION)
   is_search = _SEARCH.context_glob.value is not None
@@ -93,4 +93,4 @@ def _check_pipe():
 
 
 if __name__ == "__main__":
-  main()
+  run()

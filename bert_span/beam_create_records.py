@@ -18,7 +18,7 @@ pretraining_flags.define_masked_text_flags("dupe_factor")
 
 
 @program.entry_point(foreign_flags=True)
-def main(argv):
+def run(argv):
   name, *words = argv
   if words[:1] != ["pretraining"]:
     raise ValueError(
@@ -34,4 +34,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

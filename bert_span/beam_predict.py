@@ -35,7 +35,7 @@ _ANSWERS = model_flags.extractor_flags()
 
 
 @program.entry_point(foreign_flags=True)
-def main(argv):
+def run(argv):
   program.require(_MODEL, _OPTIONS.patterns, _SHARED.output_dir)
   questions.check_questions(_QUESTION)
   pipeline_options = program.beam_options(argv)
@@ -63,4 +63,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

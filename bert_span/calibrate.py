@@ -19,7 +19,7 @@ _SHARED = model_flags.shared_flags(
 
 
 @program.entry_point
-def main(argv):
+def run(argv):
   program.require(_OPTIONS.model, _SHARED.predict_file)
   if _OPTIONS.plots.value:
     program.check_extra("report", "matplotlib", otherwise=", or give --noplots")
@@ -30,4 +30,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

@@ -35,7 +35,7 @@ _OPTIONS = OptionFlags(_Options)
 
 
 @program.entry_point
-def main(argv):
+def run(argv):
   if not _OPTIONS.goldens.value:
     program.forbid([_OPTIONS.data], "needs --goldens")
   program.import_tensorflow()
@@ -46,4 +46,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

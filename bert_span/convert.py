@@ -29,7 +29,7 @@ model_flags.extractor_flags()
 
 
 @program.entry_point
-def main(argv):
+def run(argv):
   program.require(_MODEL, _OPTIONS.output_dir)
   options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import conversion
@@ -38,4 +38,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

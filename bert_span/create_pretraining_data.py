@@ -38,7 +38,7 @@ _ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 
 
 @program.entry_point
-def main(argv):
+def run(argv):
   program.require(_OPTIONS.output_files)
   text_options = pretraining_flags.masked_text("dupe_factor")
   values = _OPTIONS.values()
@@ -60,4 +60,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

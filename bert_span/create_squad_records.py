@@ -41,7 +41,7 @@ OptionFlags(WindowOptions)
 
 
 @program.entry_point
-def main(argv):
+def run(argv):
   program.require(_SHARED.output_dir)
   program.require_one(_DATA.train_file, _DATA.dataset)
   if not (_MODEL.preset.value or _MODEL.vocab_file.value):
@@ -63,4 +63,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

@@ -31,7 +31,7 @@ model_flags.answer_flags()
 
 
 @program.entry_point
-def main(argv):
+def run(argv):
   paths = ",".join(_LOGITS_FILE.value or []).split(",")
   logits_files = [path.strip() for path in paths if path.strip()]
   program.require(_FILES.predict_file, _FILES.output_dir)
@@ -65,4 +65,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

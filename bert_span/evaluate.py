@@ -49,7 +49,7 @@ _PREDICT_FILE = model_flags.shared_flags("predict_file").predict_file
 
 
 @program.entry_point
-def main(argv):
+def run(argv):
   program.require(_PREDICT_FILE, _OPTIONS.predictions_file)
   if math.isnan(_NA_PROB_THRESH.value):
     raise ValueError("--na_prob_thresh must be a number. Received: nan")
@@ -65,4 +65,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

@@ -31,7 +31,7 @@ pretraining_flags.define_masked_text_flags()
 
 
 @program.entry_point
-def main(argv):
+def run(argv):
   text_options = pretraining_flags.masked_text()
   program.import_tensorflow()
   from bert_span.jobs import masked_text
@@ -40,4 +40,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

@@ -39,7 +39,7 @@ model_flags.shared_flags("head")
 
 
 @program.entry_point
-def main(argv):
+def run(argv):
   program.require(_INPUT_FILE, _OUTPUT_FILE, _VOCABULARY.vocab_file)
   program.import_tensorflow()
   head = model_flags.find_head()
@@ -57,4 +57,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

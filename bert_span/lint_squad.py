@@ -29,7 +29,7 @@ OptionFlags(WindowOptions)
 
 
 @program.entry_point(arguments=True)
-def main(argv):
+def run(argv):
   """Lints the file; returns the exit status."""
   if len(argv) != 2 or not argv[1]:
     raise ValueError(
@@ -56,4 +56,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

@@ -22,7 +22,7 @@ _WINDOWS = OptionFlags(WindowOptions)
 
 
 @program.entry_point
-def main(argv):
+def run(argv):
   program.require(
     _SHARED.predict_file, _OPTIONS.nbest_file, _OPTIONS.output_file
   )
@@ -41,4 +41,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

@@ -50,7 +50,7 @@ _MASKING = pretraining_flags.masking_flags()
 
 
 @program.entry_point
-def main(argv):
+def run(argv):
   _check_flags()
   training_flags.report_unused_flags()
   program.import_tensorflow()
@@ -116,4 +116,4 @@ def _check_flags():
 
 
 if __name__ == "__main__":
-  main()
+  run()

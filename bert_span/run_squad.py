@@ -49,7 +49,7 @@ training_flags.encoder_flags()
 
 
 @program.entry_point
-def main(argv):
+def run(argv):
   fine_tuning_options = _checked_options()
   training_flags.report_unused_flags()
   program.import_tensorflow()
@@ -162,4 +162,4 @@ def _calibration(saved):
 
 
 if __name__ == "__main__":
-  main()
+  run()

@@ -35,7 +35,7 @@ model_flags.extractor_flags()
 
 
 @program.entry_point(log_level="3")
-def main(argv):
+def run(argv):
   program.require_one(_MODEL, _WEB)
   program.check_extra("serve", "starlette", "uvicorn")
   server = _SERVER.options()
@@ -54,4 +54,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

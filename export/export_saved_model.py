@@ -52,7 +52,7 @@ model_flags.extractor_flags()
 
 @program.entry_point
 @program.exit_on_sigterm()
-def main(argv):
+def run(argv):
   program.require(_MODEL, _OPTIONS.base)
   options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import saved_model_export
@@ -66,4 +66,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

@@ -41,7 +41,7 @@ model_flags.extractor_flags()
 
 @program.entry_point
 @program.exit_on_sigterm()
-def main(argv):
+def run(argv):
   program.require(_MODEL, _FILES.path)
   path = _FILES.path.value
   if not path.endswith(".tflite") or "://" in path:
@@ -65,4 +65,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  main()
+  run()

@@ -60,7 +60,8 @@ def _flags_of(program):
 @pytest.mark.parametrize("page", _PAGES)
 def test_the_flags_of_every_command_exist(page):
   for program, names in _commands(page):
-    if "def main(argv)" not in _text(f"{program.replace('.', '/')}.py"):
+    code = _text(f"{program.replace('.', '/')}.py")
+    if not re.search(r"^def (main|run)\(argv\)", code, re.M):
       continue
     known = {*_flags_of(program), "flagfile", "help", "helpfull"}
     unknown = set(names) - known

@@ -71,5 +71,5 @@ def test_help_lists_all_flags_and_loads_no_tensorflow():
 
 
 def test_help_of_an_installed_command_lists_the_flags():
-  command = "from bert_span.ask import main; main()"
+  command = "from bert_span.ask import run; run()"
   assert "--context_glob:" in run_python("-c", command, "--help").stdout

@@ -29,7 +29,7 @@ _USER_ERRORS = (
 
 
 def entry_point(main=None, **options):
-  """Decorates a main function of argv: called without, it is `run_program`."""
+  """Decorates a function of argv: a call without it is `run_program`."""
   if main is None:
     return functools.partial(entry_point, **options)
   return functools.wraps(main)(functools.partial(run_program, main, **options))

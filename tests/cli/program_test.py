@@ -35,7 +35,7 @@ def run_main(monkeypatch, capsys):
 def _main(name):
   """The main function of a program, whose flags are defined."""
   define_flags(f"bert_span.{name}")
-  return sys.modules[f"bert_span.{name}"].main.__wrapped__
+  return sys.modules[f"bert_span.{name}"].run.__wrapped__
 
 
 def test_what_a_user_or_storage_does_wrong_is_one_line(run_main, tmp_path):
@@ -168,7 +168,7 @@ def test_a_preempted_program_ends_at_once(script):
 def test_sigterm_acts_as_before_once_an_export_has_returned(run_main, name):
   before = signal.getsignal(signal.SIGTERM)
   define_flags(f"export.{name}")
-  status, line = run_main(sys.modules[f"export.{name}"].main.__wrapped__)
+  status, line = run_main(sys.modules[f"export.{name}"].run.__wrapped__)
   assert status == 1 and "--model is required" in line
   assert signal.getsignal(signal.SIGTERM) is before
 

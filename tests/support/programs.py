@@ -50,7 +50,7 @@ def run_here(name, *arguments, stdin=""):
     ),
   ):
     try:
-      importlib.import_module(name).main()
+      importlib.import_module(name).run()
     except SystemExit as ended:
       status = ended.code or 0
   return subprocess.CompletedProcess(
@@ -104,7 +104,7 @@ def refusal(name, *arguments):
   with pytest.raises((flags.Error, ValueError, OSError)) as error:
     define_flags(name)
     words = flags.FLAGS([name, *map(str, arguments)])
-    sys.modules[name].main.__wrapped__(words)
+    sys.modules[name].run.__wrapped__(words)
   return str(error.value)
 
 
